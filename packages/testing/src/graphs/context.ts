@@ -1,0 +1,66 @@
+import { randomUUID } from "node:crypto";
+import type { BaseCheckpointSaver } from "@langchain/langgraph-checkpoint";
+import { afterAll, beforeAll, describe, it } from "vitest";
+import type { GraphSetup, GraphSuiteOptions, OpenedSaver } from "./setup.ts";
+
+/** LangGraph's three ways to time the writing of checkpoints. */
+export type Durability = "sync" | "async" | "exit";
+
+/** All durability modes. */
+export const DURABILITIES: readonly Durability[] = ["sync", "async", "exit"];
+
+/** A config that names one thread. */
+export interface ThreadConfig {
+  configurable: { thread_id: string };
+}
+
+/** What a group of graph tests is given. */
+export interface GraphContext {
+  /** Registers a test of the current group. */
+  test(name: string, run: () => Promise<void>): void;
+  /** The saver under test. Only inside a test. */
+  saver(): BaseCheckpointSaver;
+  /** Another instance over the same storage, or the same saver where there is none. Only inside a test. */
+  reopen(): Promise<BaseCheckpointSaver>;
+  /** A config with a new thread id. */
+  thread(prefix?: string): ThreadConfig;
+}
+
+/** A group of graph tests: registers its tests on the context it is given. */
+export type GraphGroup = (context: GraphContext) => void;
+
+/** Registers one vitest block per group over one opened saver. */
+export const registerGroups = (
+  suite: string,
+  setup: GraphSetup,
+  groups: Readonly<Record<string, GraphGroup>>,
+  options: GraphSuiteOptions,
+): void => {
+  const known = new Set(options.knownFailures);
+  describe(suite, () => {
+    let opened: OpenedSaver | undefined;
+    const current = (): OpenedSaver => {
+      if (opened === undefined) throw new Error("The saver is open only while tests run");
+      return opened;
+    };
+    beforeAll(async () => {
+      opened = await setup();
+    });
+    afterAll(async () => {
+      await opened?.close();
+    });
+    for (const [group, register] of Object.entries(groups)) {
+      describe(group, () => {
+        register({
+          test: (name, run) => (known.has(`${group} > ${name}`) ? it.fails(name, run) : it(name, run)),
+          saver: () => current().saver,
+          reopen: async () => {
+            const { saver, second } = current();
+            return second === undefined ? saver : await second();
+          },
+          thread: (prefix = "thread") => ({ configurable: { thread_id: `${prefix}-${randomUUID()}` } }),
+        });
+      });
+    }
+  });
+};

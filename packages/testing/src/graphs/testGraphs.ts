@@ -1,0 +1,24 @@
+import { type GraphGroup, registerGroups } from "./context.ts";
+import { interruptTests } from "./interruptTests.ts";
+import { sendTests } from "./sendTests.ts";
+import type { GraphSetup, GraphSuiteOptions } from "./setup.ts";
+import { timeTravelTests } from "./timeTravelTests.ts";
+import { toolInterruptTests } from "./toolInterruptTests.ts";
+
+const groups: Readonly<Record<string, GraphGroup>> = {
+  interrupts: interruptTests,
+  "tool interrupts": toolInterruptTests,
+  send: sendTests,
+  "time travel": timeTravelTests,
+};
+
+/**
+ * Registers a vitest suite of real compiled LangGraph graphs that any saver must pass.
+ *
+ * @param name - name of the suite, usually the saver's
+ * @param setup - opens the saver under test; called once, in `beforeAll`
+ * @param options - tests this saver is known to fail
+ */
+export const testGraphs = (name: string, setup: GraphSetup, options: GraphSuiteOptions = {}): void => {
+  registerGroups(name, setup, groups, options);
+};
