@@ -1,18 +1,23 @@
 import { defineConfig } from "vitest/config";
 
-/** Sources are tested directly: the "@stratigraph/source" export condition points at src/. */
-const conditions = ["@stratigraph/source", "module", "node", "import", "default"];
+/** Sources are tested directly: this export condition of every package points at its src/. */
+const source = "@stratigraph/source";
 
 export default defineConfig({
-  resolve: { conditions },
-  ssr: { resolve: { conditions, externalConditions: conditions } },
+  // "module" must not reach what Node itself loads (externalConditions): pg breaks under it.
+  ssr: {
+    resolve: {
+      conditions: [source, "module", "node", "development|production"],
+      externalConditions: [source, "node"],
+    },
+  },
   test: {
     globals: true,
     environment: "node",
     pool: "forks",
     include: ["packages/*/test/**/*.test.ts", "test/**/*.test.ts"],
     exclude: ["**/node_modules/**", "**/dist/**"],
-    globalSetup: [],
+    globalSetup: ["test/servers/registry.ts"],
     testTimeout: 60_000,
     hookTimeout: 120_000,
   },

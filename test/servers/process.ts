@@ -1,0 +1,272 @@
+import { spawn, type ChildProcess } from "node:child_process";
+import {
+  chownSync,
+  closeSync,
+  mkdtempSync,
+  openSync,
+  readFileSync,
+  readdirSync,
+  rmSync,
+  appendFileSync,
+} from "node:fs";
+import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+
+/** The account a server runs under; undefined: our own. PostgreSQL and PgBouncer refuse to run as root. */
+export interface Account {
+  uid: number;
+  gid: number;
+}
+
+/** The `postgres` account where we are root, undefined where we are not. */
+export function serverAccount(): Account | undefined {
+  if (process.getuid?.() !== 0) return undefined;
+  const line = readFileSync("/etc/passwd", "utf8")
+    .split("\n")
+    .find((entry) => entry.startsWith("postgres:"));
+  const [, , uid, gid] = line?.split(":") ?? [];
+  if (uid === undefined || gid === undefined)
+    throw new Error("running as root, and there is no user postgres");
+  return { uid: Number(uid), gid: Number(gid) };
+}
+
+// Outside Linux's ephemeral range (32768 up), so that outgoing connections do not take a port we picked.
+const FIRST_PORT = 15_000;
+const LAST_PORT = 31_000;
+const handedOut = new Set<number>();
+
+/** A port of 127.0.0.1 that is free now. Another process may still take it: start servers with `onFreePort`. */
+export async function freePort(): Promise<number> {
+  for (let tries = 0; tries < 200; tries++) {
+    const port = FIRST_PORT + Math.floor(Math.random() * (LAST_PORT - FIRST_PORT));
+    if (handedOut.has(port)) continue;
+    const free = await new Promise<boolean>((resolve) => {
+      const probe = createServer();
+      probe.once("error", () => resolve(false));
+      probe.listen(port, "127.0.0.1", () => probe.close(() => resolve(true)));
+    });
+    if (!free) continue;
+    handedOut.add(port);
+    return port;
+  }
+  throw new Error("no free port found on 127.0.0.1 between 15000 and 31000");
+}
+
+/** Runs `start` with a free port, and again with another (5 times in all) when it lost that port to someone. */
+export async function onFreePort<T>(start: (port: number) => Promise<T>): Promise<T> {
+  for (let tries = 1; ; tries++) {
+    try {
+      return await start(await freePort());
+    } catch (error) {
+      const lostPort = /address already in use|EADDRINUSE|could not bind|unable to bind/i.test(String(error));
+      if (!lostPort || tries === 5) throw error;
+    }
+  }
+}
+
+/** Polls `check` until it is truthy. Throws after `timeoutMs` (default 30 000), with what `check` last threw. */
+export async function waitUntil<T>(
+  what: string,
+  check: () => Promise<T> | T,
+  { timeoutMs = 30_000, everyMs = 15 } = {},
+): Promise<NonNullable<T>> {
+  const end = Date.now() + timeoutMs;
+  let last: unknown;
+  for (;;) {
+    try {
+      const value = await check();
+      if (value) return value;
+    } catch (error) {
+      if (error instanceof ServerExitedError) throw error;
+      last = error;
+    }
+    if (Date.now() > end) throw new Error(`waited ${timeoutMs} ms for ${what}: ${String(last ?? "not yet")}`);
+    await sleep(everyMs);
+  }
+}
+
+/** Whether a process with that id exists; one that ended and waits for its parent (a zombie) does not count. */
+export function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return !/^\d+ \(.*\) Z/s.test(readFileSync(`/proc/${pid}/stat`, "utf8"));
+  } catch (error) {
+    // No /proc (macOS): the signal above already proved that it lives.
+    return (error as NodeJS.ErrnoException).code === "ENOENT" && process.platform !== "linux";
+  }
+}
+
+/** The direct children of a process (Linux). */
+export function childrenOf(pid: number): number[] {
+  return readdirSync("/proc")
+    .filter((name) => /^\d+$/.test(name))
+    .map(Number)
+    .filter((candidate) => {
+      try {
+        const stat = readFileSync(`/proc/${candidate}/stat`, "utf8");
+        return Number(stat.slice(stat.lastIndexOf(")") + 2).split(" ")[1]) === pid;
+      } catch {
+        return false;
+      }
+    });
+}
+
+/**
+ * A temporary folder whose servers end with this process, however it ends: a shell waits for the end of a
+ * pipe that we hold, then signals the processes noted in `<dir>/pids` that still work in the folder, and removes it.
+ */
+export class ServerFolder {
+  readonly dir: string;
+  readonly #guard: ChildProcess;
+
+  constructor(name: string, account?: Account) {
+    this.dir = mkdtempSync(join(tmpdir(), `stratigraph-${name}-`));
+    if (account) chownSync(this.dir, account.uid, account.gid);
+    this.#guard = spawn("/bin/sh", ["-c", GUARD, "guard", this.dir], {
+      stdio: ["pipe", "ignore", "ignore"],
+      detached: true,
+      cwd: "/",
+    });
+    this.#guard.unref();
+    (this.#guard.stdin as unknown as { unref(): void }).unref();
+  }
+
+  /** Notes a process for the guard. `signal` is what ends it cleanly when nobody is left to wait. */
+  note(pid: number, signal: "QUIT" | "KILL"): void {
+    appendFileSync(join(this.dir, "pids"), `${pid} ${signal}\n`);
+  }
+
+  /** Ends the guard and removes the folder. Stop the servers in it first. */
+  remove(): void {
+    this.#guard.kill("SIGKILL");
+    rmSync(this.dir, { recursive: true, force: true, maxRetries: 10, retryDelay: 50 });
+  }
+}
+
+// A process id may have been given to someone else since: only those that work inside the folder are signalled.
+const GUARD = `
+cat > /dev/null
+dir=$1
+[ -f "$dir/pids" ] && while read -r pid signal; do
+  case "$(readlink "/proc/$pid/cwd")" in "$dir"*) kill -CONT "$pid"; kill -"$signal" "$pid";; esac
+done < "$dir/pids"
+for i in 1 2 3 4 5 6 7 8 9 10; do rm -rf "$dir" && break; sleep 0.2; done
+`;
+
+/** The server ended although nobody asked it to; the message carries the end of its log. */
+export class ServerExitedError extends Error {}
+
+/** One server process, in the foreground of a ServerFolder; its output goes to `<folder>/<name>.log`. */
+export class ServerProcess {
+  readonly name: string;
+  readonly pid: number;
+  readonly exited: Promise<void>;
+  readonly #log: string;
+  #running = true;
+
+  constructor(
+    folder: ServerFolder,
+    name: string,
+    command: string,
+    args: string[],
+    options: {
+      account?: Account | undefined;
+      guardSignal?: "QUIT" | "KILL";
+      cwd?: string;
+      env?: Record<string, string>;
+    } = {},
+  ) {
+    this.name = name;
+    this.#log = join(folder.dir, `${name}.log`);
+    const log = openSync(this.#log, "a");
+    const child = spawn(command, args, {
+      cwd: options.cwd ?? folder.dir,
+      stdio: ["ignore", log, log],
+      // A process group of its own: Ctrl-C in the terminal must not reach it before its tests have ended.
+      detached: true,
+      env: { ...process.env, LC_ALL: "C", ...options.env },
+      ...options.account,
+    });
+    closeSync(log);
+    this.exited = new Promise((resolve, reject) => {
+      child.once("exit", () => resolve());
+      child.once("error", (error) => reject(new Error(`cannot start ${command}: ${error.message}`)));
+    });
+    this.exited.then(
+      () => (this.#running = false),
+      () => (this.#running = false),
+    );
+    child.unref();
+    this.pid = child.pid ?? -1;
+    if (this.pid > 0) folder.note(this.pid, options.guardSignal ?? "KILL");
+  }
+
+  get running(): boolean {
+    return this.#running;
+  }
+
+  /** The end of what it logged. */
+  logTail(): string {
+    return readFileSync(this.#log, "utf8").slice(-2_000);
+  }
+
+  /** Waits for `check`, and fails at once when the server ends instead of coming up. */
+  async up(check: () => Promise<unknown>, timeoutMs = 30_000): Promise<void> {
+    if (this.pid < 0) await this.exited;
+    await waitUntil(
+      `${this.name} to come up`,
+      () => {
+        if (!this.#running)
+          throw new ServerExitedError(`${this.name} ended while starting:\n${this.logTail()}`);
+        return check();
+      },
+      { timeoutMs },
+    );
+  }
+
+  signal(signal: NodeJS.Signals): void {
+    if (this.#running) process.kill(this.pid, signal);
+  }
+
+  /** Signals it and waits for its end; SIGKILL after `patienceMs` (default 10 000). */
+  async end(signal: NodeJS.Signals, patienceMs = 10_000): Promise<void> {
+    this.signal(signal);
+    const timer = setTimeout(() => this.signal("SIGKILL"), patienceMs);
+    await this.exited.catch(() => undefined);
+    clearTimeout(timer);
+  }
+}
+
+/** Runs a command to its end and gives its standard output. Throws with what it said on a non-zero exit. */
+export async function run(
+  command: string,
+  args: string[],
+  options: { account?: Account | undefined; cwd?: string; env?: Record<string, string> } = {},
+): Promise<string> {
+  const child = spawn(command, args, {
+    stdio: ["ignore", "pipe", "pipe"],
+    cwd: options.cwd ?? "/",
+    env: { ...process.env, LC_ALL: "C", ...options.env },
+    ...options.account,
+  });
+  let out = "";
+  let err = "";
+  child.stdout.on("data", (chunk: Buffer) => (out += chunk.toString()));
+  child.stderr.on("data", (chunk: Buffer) => (err += chunk.toString()));
+  const code = await new Promise<number | null>((resolve, reject) => {
+    child.once("error", (error) => reject(new Error(`cannot start ${command}: ${error.message}`)));
+    child.once("close", resolve);
+  });
+  if (code !== 0) throw new Error(`${command} ${args.join(" ")} ended with ${code}:\n${err || out}`);
+  return out;
+}
+
+/** Whether a command of that name is on the PATH. */
+export async function hasCommand(name: string): Promise<boolean> {
+  return run("/bin/sh", ["-c", `command -v ${name}`]).then(
+    () => true,
+    () => false,
+  );
+}

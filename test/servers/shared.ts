@@ -1,0 +1,101 @@
+import { randomBytes } from "node:crypto";
+import { query } from "./postgres.ts";
+import { askRegistry } from "./registry.ts";
+import { s3Request, type S3Login } from "./s3Request.ts";
+
+/** URL of the PostgreSQL that all test files share; fsync is off. */
+export async function sharedPostgres(): Promise<string> {
+  return (
+    process.env["STRATIGRAPH_TEST_POSTGRES_URL"] ?? ((await askRegistry("postgres")) as { url: string }).url
+  );
+}
+
+export interface FreshDatabase {
+  url: string;
+  /** Drops it, also when connections are open. */
+  drop(): Promise<void>;
+}
+
+/** An empty database of one's own on the shared PostgreSQL (about 40 ms). */
+export async function freshDatabase(): Promise<FreshDatabase> {
+  const server = await sharedPostgres();
+  const name = unique("t");
+  // template0 never has connections, so that files that start together do not wait for each other.
+  await query(server, `create database ${name} template template0`);
+  const url = new URL(server);
+  url.pathname = `/${name}`;
+  return {
+    url: url.href,
+    drop: async () => {
+      await query(server, `drop database if exists ${name} with (force)`);
+    },
+  };
+}
+
+export interface SharedRedis {
+  url: string;
+  /** Put it in front of every key; no other test file has it. It holds no characters special to patterns. */
+  keyPrefix: string;
+}
+
+/** The Redis that all test files share. Never flush it. */
+export async function sharedRedis(): Promise<SharedRedis> {
+  const url =
+    process.env["STRATIGRAPH_TEST_REDIS_URL"] ?? ((await askRegistry("redis")) as { url: string }).url;
+  return { url, keyPrefix: `${unique("t")}:` };
+}
+
+/** The S3 server that all test files share. */
+export async function sharedS3(): Promise<S3Login> {
+  const endpoint = process.env["STRATIGRAPH_TEST_S3_ENDPOINT"];
+  if (endpoint === undefined) return (await askRegistry("s3")) as S3Login;
+  return {
+    endpoint,
+    accessKey: process.env["STRATIGRAPH_TEST_S3_ACCESS_KEY"] ?? "",
+    secretKey: process.env["STRATIGRAPH_TEST_S3_SECRET_KEY"] ?? "",
+    region: process.env["STRATIGRAPH_TEST_S3_REGION"] ?? "us-east-1",
+  };
+}
+
+export interface FreshBucket extends S3Login {
+  bucket: string;
+  /** Removes the bucket with its objects. */
+  drop(): Promise<void>;
+}
+
+/** An empty bucket of one's own on the shared S3 server. */
+export async function freshBucket(): Promise<FreshBucket> {
+  const login = await sharedS3();
+  const bucket = unique("t").replaceAll("_", "-");
+  await expectOk(s3Request(login, "PUT", `/${bucket}`));
+  return { ...login, bucket, drop: () => dropBucket(login, bucket) };
+}
+
+async function dropBucket(login: S3Login, bucket: string): Promise<void> {
+  for (;;) {
+    const page = await (
+      await expectOk(s3Request(login, "GET", `/${bucket}?encoding-type=url&list-type=2`))
+    ).text();
+    const keys = [...page.matchAll(/<Key>(.*?)<\/Key>/gs)].map(([, key]) => key ?? "");
+    if (keys.length === 0) break;
+    for (const key of keys) await expectOk(s3Request(login, "DELETE", `/${bucket}/${signable(key)}`));
+  }
+  await expectOk(s3Request(login, "DELETE", `/${bucket}`));
+}
+
+/** Signatures want the slashes as they are, and everything else unusual encoded. */
+function signable(listedKey: string): string {
+  const strict = (part: string) =>
+    encodeURIComponent(part).replaceAll(/[!'()*]/g, (c) => `%${c.charCodeAt(0).toString(16).toUpperCase()}`);
+  return decodeURIComponent(listedKey.replaceAll("+", "%20")).split("/").map(strict).join("/");
+}
+
+async function expectOk(request: Promise<Response>): Promise<Response> {
+  const response = await request;
+  if (!response.ok) throw new Error(`${response.url}: ${response.status} ${await response.text()}`);
+  return response;
+}
+
+function unique(prefix: string): string {
+  return `${prefix}_${process.pid}_${randomBytes(6).toString("hex")}`;
+}
