@@ -1,0 +1,164 @@
+import { createHash } from "node:crypto";
+import type { BaseMessage } from "@langchain/core/messages";
+import { Annotation, END, START, StateGraph } from "@langchain/langgraph";
+import { MemorySaver } from "@langchain/langgraph-checkpoint";
+import { probeMemory } from "../memory.ts";
+import { readRecording } from "../recording.ts";
+import { type Replay, replay } from "../replay.ts";
+import { openSaver, type Place, SAVERS } from "../savers.ts";
+import { percentile } from "../stats.ts";
+import { type StoredBytes, storedBytes } from "../storedBytes.ts";
+import { timeCalls } from "../timers.ts";
+import type { SaverId } from "../types.ts";
+import { countWire, resetWire, type WireCounts } from "../wire.ts";
+
+/** Input of the job. */
+export interface ReplayInput extends Place {
+  saver: SaverId;
+  conversationsFile: string;
+  conversations: number;
+  /** Also list the whole history once more with forced collections, to see what stays referenced. */
+  liveMemoryOfAll: boolean;
+}
+
+/** Times in milliseconds, sizes in bytes. */
+export interface ReplayResult {
+  turns: number;
+  checkpoints: number;
+  messages: number;
+  finalStateBytes: number;
+  calls: Record<"put" | "putWrites" | "getTuple", { p50: number; p99: number; count: number }>;
+  threeNodeRun: WireCounts;
+  run: { wall: number; cpu: number };
+  history: {
+    wall: number;
+    cpu: number;
+    peakHeap: number;
+    liveOfQuarter: number;
+    liveOfAll: number | undefined;
+  };
+  /** Undefined where the saver keeps nothing in PostgreSQL. */
+  stored: StoredBytes | undefined;
+}
+
+/** Replays the recording on one thread, then lists the thread's history. */
+export async function job(input: ReplayInput): Promise<ReplayResult> {
+  const wire = countWire();
+  const threeNodeRun = await countThreeNodeRun(input, wire);
+  const recording = readRecording(input.conversationsFile, input.conversations);
+  const { saver, close } = await openSaver(input.saver, input);
+  const times = timeCalls(saver);
+  const thread = replay(recording, saver);
+  let turns = 0;
+  const run = await measured(async () => {
+    while (await thread.turn()) turns++;
+  });
+  const calls = {
+    put: summary(times.put),
+    putWrites: summary(times.putWrites),
+    getTuple: summary(times.getTuple),
+  };
+  const finalStateBytes = await checkFinalState(thread, recording);
+  const stored = SAVERS[input.saver].postgres ? await storedBytes(input.url, input.schema) : undefined;
+
+  const all = await listHistory(thread);
+  if (all.checkpoints !== thread.checkpoints())
+    throw new Error(`${all.checkpoints} checkpoints were listed, ${thread.checkpoints()} were made`);
+  const quarter = Math.ceil(all.checkpoints / 4);
+  const liveOfQuarter = await liveWhileListing(thread, quarter);
+  const liveOfAll = input.liveMemoryOfAll ? await liveWhileListing(thread, all.checkpoints) : undefined;
+  await close();
+  return {
+    turns,
+    checkpoints: all.checkpoints,
+    messages: recording.length,
+    finalStateBytes,
+    calls,
+    threeNodeRun,
+    run,
+    history: {
+      wall: all.wall,
+      cpu: all.cpu,
+      peakHeap: all.peakHeap,
+      liveOfQuarter,
+      liveOfAll,
+    },
+    stored,
+  };
+}
+
+function summary(samples: number[]): { p50: number; p99: number; count: number } {
+  return { p50: percentile(samples, 0.5), p99: percentile(samples, 0.99), count: samples.length };
+}
+
+/** Wall time and this process's CPU time of `work`. */
+async function measured(work: () => Promise<void>): Promise<{ wall: number; cpu: number }> {
+  const cpu = process.cpuUsage();
+  const start = performance.now();
+  await work();
+  const wall = performance.now() - start;
+  const used = process.cpuUsage(cpu);
+  return { wall, cpu: (used.user + used.system) / 1000 };
+}
+
+/** A figure of a saver that returned a wrong state would mean nothing. Returns the state's size. */
+async function checkFinalState(thread: Replay, recording: readonly BaseMessage[]): Promise<number> {
+  const { values } = await thread.graph.getState(thread.config);
+  const messages = values.messages as BaseMessage[];
+  if (digest(messages) !== digest(recording)) throw new Error("the final state is not what was replayed");
+  const [, bytes] = await new MemorySaver().serde.dumpsTyped(messages);
+  return bytes.length;
+}
+
+function digest(messages: readonly BaseMessage[]): string {
+  const hash = createHash("sha256");
+  for (const message of messages) {
+    const calls = "tool_calls" in message ? message.tool_calls : [];
+    hash.update(JSON.stringify([message.getType(), message.id, message.content, calls]));
+  }
+  return hash.digest("hex");
+}
+
+async function listHistory(thread: Replay) {
+  const memory = probeMemory();
+  let checkpoints = 0;
+  const time = await measured(async () => {
+    for await (const _ of thread.graph.getStateHistory(thread.config)) {
+      checkpoints++;
+      memory.sample();
+    }
+  });
+  return { ...time, checkpoints, peakHeap: memory.stop().peakHeap };
+}
+
+/** The most that stays referenced while the newest `limit` checkpoints are listed. */
+async function liveWhileListing(thread: Replay, limit: number): Promise<number> {
+  const memory = probeMemory();
+  let checkpoints = 0;
+  for await (const _ of thread.graph.getStateHistory(thread.config, { limit }))
+    if (checkpoints++ % 40 === 0) memory.sampleLive();
+  return memory.stop().peakLive;
+}
+
+/** One run of a graph of three nodes in a row, on a thread of its own and with warm connections. */
+async function countThreeNodeRun(input: ReplayInput, wire: WireCounts): Promise<WireCounts> {
+  const { saver, close } = await openSaver(input.saver, { ...input, schema: `${input.schema}_three` });
+  const State = Annotation.Root({ steps: Annotation<string[]>({ reducer: (a, b) => [...a, ...b] }) });
+  const graph = new StateGraph(State)
+    .addNode("one", () => ({ steps: ["one"] }))
+    .addNode("two", () => ({ steps: ["two"] }))
+    .addNode("three", () => ({ steps: ["three"] }))
+    .addEdge(START, "one")
+    .addEdge("one", "two")
+    .addEdge("two", "three")
+    .addEdge("three", END)
+    .compile({ checkpointer: saver });
+  const run = (thread_id: string) =>
+    graph.invoke({ steps: ["start"] }, { configurable: { thread_id }, durability: "sync" });
+  await run("warm-up");
+  resetWire(wire);
+  await run("counted");
+  const counted = { ...wire };
+  await close();
+  return counted;
+}

@@ -1,0 +1,116 @@
+import { existsSync, readdirSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import { parseArgs } from "node:util";
+import { inChild } from "./child.ts";
+import { formatTable } from "./format.ts";
+import { type PostgresServer, startPostgres } from "./postgresServer.ts";
+import { SAVERS } from "./savers.ts";
+import { targets } from "./targets.ts";
+import type { BenchContext, BenchOptions, SaverId, Section, Table } from "./types.ts";
+import { writeReport } from "./writeReport.ts";
+
+const USAGE = `pnpm bench [--quick] [--full] [--write] [--only section]…
+  --quick   5 conversations and small states: shows that the bench works
+  --full    also what takes minutes: the official PostgresSaver on all 60 conversations
+  --write   writes docs/benchmarks.md
+  --only    a section of test/bench/sections; may be repeated
+`;
+const CONVERSATIONS = fileURLToPath(
+  new URL("../../../shared/data/agent-conversations.json", import.meta.url),
+);
+
+const options = readOptions();
+const server = await startPostgres();
+const stopAndLeave = (): void => void server.stop().finally(() => process.exit(130));
+process.once("SIGINT", stopAndLeave);
+process.once("SIGTERM", stopAndLeave);
+try {
+  await bench(options, server);
+} finally {
+  await server.stop();
+}
+
+async function bench(options: BenchOptions, server: PostgresServer): Promise<void> {
+  const present = existsSync(CONVERSATIONS);
+  if (!present) say(`The recorded conversations are not at ${CONVERSATIONS}: what needs them is skipped.`);
+  const context: BenchContext = {
+    options,
+    postgresUrl: server.url,
+    savers: await availableSavers(server.url),
+    conversationsFile: present ? CONVERSATIONS : undefined,
+    figures: new Map(),
+    inChild,
+  };
+  const tables: Table[] = [];
+  for (const section of await sections(options.only)) {
+    const missing = (section.needs ?? []).filter((need) => !has(context, need));
+    if (missing.length > 0) {
+      say(`Skipped the section "${section.name}": no ${missing.join(", no ")}.`);
+      continue;
+    }
+    const start = performance.now();
+    const table = await section.run(context);
+    tables.push(table);
+    say(`\n${formatTable(table)}\n(${section.name}: ${((performance.now() - start) / 1000).toFixed(1)} s)`);
+  }
+  const summary = targets(context.figures);
+  say(`\n${formatTable(summary)}`);
+  if (options.write) say(`Wrote ${writeReport([summary, ...tables], server.version, commandLine())}.`);
+}
+
+function has(context: BenchContext, need: NonNullable<Section["needs"]>[number]): boolean {
+  return need === "recording" ? context.conversationsFile !== undefined : context.savers.includes("postgres");
+}
+
+function readOptions(): BenchOptions {
+  const { values } = parseArgs({
+    // pnpm passes the "--" on that npm removes.
+    args: process.argv.slice(2).filter((arg) => arg !== "--"),
+    options: {
+      quick: { type: "boolean", default: false },
+      full: { type: "boolean", default: false },
+      write: { type: "boolean", default: false },
+      only: { type: "string", multiple: true, default: [] },
+      help: { type: "boolean", default: false },
+    },
+  });
+  if (values.help) {
+    say(USAGE);
+    process.exit(0);
+  }
+  if (values.write && (values.quick || values.only.length > 0))
+    throw new Error("--write needs a whole run: leave --quick and --only out");
+  return values;
+}
+
+async function availableSavers(url: string): Promise<SaverId[]> {
+  const available: SaverId[] = [];
+  for (const id of Object.keys(SAVERS) as SaverId[]) {
+    const opened = await SAVERS[id].open({ url, schema: `probe_${id.replace("-", "_")}` });
+    if (opened === undefined) say(`Not in this checkout yet, left out: ${SAVERS[id].label}.`);
+    else {
+      await opened.close();
+      available.push(id);
+    }
+  }
+  return available;
+}
+
+async function sections(only: string[]): Promise<Section[]> {
+  const folder = new URL("./sections/", import.meta.url);
+  const files = readdirSync(folder).filter((file) => file.endsWith(".ts"));
+  const all = await Promise.all(files.map((file) => import(new URL(file, folder).href) as Promise<Section>));
+  const unknown = only.filter((name) => !all.some((section) => section.name === name));
+  if (unknown.length > 0) throw new Error(`no section is called ${unknown.join(", ")}`);
+  return all
+    .filter((section) => only.length === 0 || only.includes(section.name))
+    .toSorted((a, b) => (a.order ?? 100) - (b.order ?? 100));
+}
+
+function say(text: string): void {
+  process.stdout.write(`${text}\n`);
+}
+
+function commandLine(): string {
+  return ["pnpm bench", ...process.argv.slice(2)].join(" ");
+}

@@ -1,0 +1,52 @@
+import { readFileSync } from "node:fs";
+import {
+  AIMessage,
+  type BaseMessage,
+  HumanMessage,
+  SystemMessage,
+  ToolMessage,
+} from "@langchain/core/messages";
+
+interface RecordedMessage {
+  role: "system" | "user" | "assistant" | "tool";
+  content: string | null;
+  tool_calls?: { id: string; function: { name: string; arguments: string } }[] | null;
+  tool_call_id?: string;
+  name?: string;
+}
+
+/** The first `conversations` recordings of `file`, joined into one, as LangChain messages with ids. */
+export function readRecording(file: string, conversations: number): BaseMessage[] {
+  const all = JSON.parse(readFileSync(file, "utf8")) as { traj: RecordedMessage[] }[];
+  return all
+    .slice(0, conversations)
+    .flatMap((conversation, c) =>
+      conversation.traj.map((message, m) => toLangChain(message, `conversation-${c}-message-${m}`)),
+    );
+}
+
+function toLangChain(message: RecordedMessage, id: string): BaseMessage {
+  const content = message.content ?? "";
+  switch (message.role) {
+    case "system":
+      return new SystemMessage({ id, content });
+    case "user":
+      return new HumanMessage({ id, content });
+    case "tool":
+      return new ToolMessage({
+        id,
+        content,
+        tool_call_id: message.tool_call_id ?? "",
+        name: message.name ?? "",
+      });
+    case "assistant": {
+      const calls = (message.tool_calls ?? []).map((call) => ({
+        id: call.id,
+        name: call.function.name,
+        args: JSON.parse(call.function.arguments) as Record<string, unknown>,
+        type: "tool_call" as const,
+      }));
+      return new AIMessage({ id, content, tool_calls: calls });
+    }
+  }
+}

@@ -1,0 +1,100 @@
+import { bytes, count, ms, ratio } from "../format.ts";
+import type { ReplayInput, ReplayResult } from "../jobs/replayThread.ts";
+import { SAVERS } from "../savers.ts";
+import type { BenchContext, SaverId, Section, Table } from "../types.ts";
+
+export const name = "replay";
+export const order = 10;
+export const needs: Section["needs"] = ["recording"];
+
+/** Counts of FACTS.md for 20 conversations; others mean that something else was measured. */
+const TWENTY = { turns: 202, checkpoints: 812, messages: 610 };
+
+type Measure = [label: string, figure: string, print: (value: number | undefined) => string, of: Pick];
+type Pick = (result: ReplayResult) => number | undefined;
+
+const MEASURES: Measure[] = [
+  ["put p50", "putP50", ms, (r) => r.calls.put.p50],
+  ["put p99", "putP99", ms, (r) => r.calls.put.p99],
+  ["putWrites p50", "putWritesP50", ms, (r) => r.calls.putWrites.p50],
+  ["putWrites p99", "putWritesP99", ms, (r) => r.calls.putWrites.p99],
+  ["getTuple p50", "getTupleP50", ms, (r) => r.calls.getTuple.p50],
+  ["getTuple p99", "getTupleP99", ms, (r) => r.calls.getTuple.p99],
+  ["3-node run: statements", "statements", count, (r) => r.threeNodeRun.statements],
+  ["3-node run: round trips", "roundTrips", count, (r) => r.threeNodeRun.roundTrips],
+  ["3-node run: pool checkouts", "checkouts", count, (r) => r.threeNodeRun.checkouts],
+  ["whole run, wall", "runWall", ms, (r) => r.run.wall],
+  ["whole run, CPU", "runCpu", ms, (r) => r.run.cpu],
+  ["getStateHistory, wall", "historyWall", ms, (r) => r.history.wall],
+  ["getStateHistory, CPU", "historyCpu", ms, (r) => r.history.cpu],
+  ["… peak heap and buffers", "historyPeakHeap", bytes, (r) => r.history.peakHeap],
+  ["… referenced, newest quarter", "liveOfQuarter", bytes, (r) => r.history.liveOfQuarter],
+  ["… referenced, all", "liveOfAll", bytes, (r) => r.history.liveOfAll],
+  ["stored, tables", "storedTables", bytes, (r) => r.stored?.tables],
+  ["stored, indexes", "storedIndexes", bytes, (r) => r.stored?.indexes],
+  ["stored, total", "storedTotal", bytes, (r) => r.stored?.total],
+  ["contents of bytea columns", "storedPayload", bytes, (r) => r.stored?.payload],
+];
+
+/** Every saver on the first 20 conversations, joined into one thread. */
+export async function run(context: BenchContext): Promise<Table> {
+  const conversations = context.options.quick ? 5 : 20;
+  const results = new Map<SaverId, ReplayResult>();
+  for (const saver of context.savers) {
+    const result = await context.inChild<ReplayResult>(new URL("../jobs/replayThread.ts", import.meta.url), {
+      saver,
+      url: context.postgresUrl,
+      schema: `replay_${saver.replace("-", "_")}`,
+      conversationsFile: context.conversationsFile ?? "",
+      conversations,
+      // Listing everything twice costs the official PostgresSaver half a minute more.
+      liveMemoryOfAll: saver !== "official-postgres" || context.options.full || context.options.quick,
+    } satisfies ReplayInput);
+    if (!context.options.quick) checkCounts(saver, result);
+    results.set(saver, result);
+    for (const [, figure, , of] of MEASURES) {
+      const value = of(result);
+      if (value !== undefined) context.figures.set(`replay.${saver}.${figure}`, value);
+    }
+  }
+  return table(results, conversations);
+}
+
+function checkCounts(saver: SaverId, { turns, checkpoints, messages }: ReplayResult): void {
+  const counted = { turns, checkpoints, messages };
+  if (JSON.stringify(counted) !== JSON.stringify(TWENTY))
+    throw new Error(
+      `${SAVERS[saver].label}: ${JSON.stringify(counted)} instead of ${JSON.stringify(TWENTY)}`,
+    );
+}
+
+function table(results: Map<SaverId, ReplayResult>, conversations: number): Table {
+  const savers = [...results.keys()];
+  const ours = results.get("postgres");
+  const columns = ["", ...savers.map((saver) => SAVERS[saver].label)];
+  const against: SaverId[] = ours === undefined ? [] : ["official-postgres", "official-memory"];
+  columns.push(...against.map((saver) => `our PostgresSaver against ${SAVERS[saver].label}`));
+  const rows = MEASURES.map(([label, , print, of]) => [
+    label,
+    ...savers.map((saver) => print(valueOf(results.get(saver), of))),
+    ...against.map((saver) => ratio(valueOf(ours, of), valueOf(results.get(saver), of))),
+  ]);
+  const any = [...results.values()][0];
+  return {
+    title: `${conversations} recorded conversations on one thread`,
+    columns,
+    rows,
+    notes: [
+      `${any?.turns} turns, ${any?.checkpoints} checkpoints, ${any?.messages} messages, ` +
+        `${bytes(any?.finalStateBytes)} final state, durability "sync". Each saver has a process of its own.`,
+      `Calls per run: ${any?.calls.put.count} put, ${any?.calls.putWrites.count} putWrites, ` +
+        `${any?.calls.getTuple.count} getTuple. CPU is that of the client's process.`,
+      "Memory is growth over a collected heap. “Referenced” is what survives a forced collection " +
+        "while the consumer keeps nothing: independent of the history's length where both rows agree.",
+    ],
+  };
+}
+
+function valueOf(result: ReplayResult | undefined, of: Pick): number | undefined {
+  return result && of(result);
+}

@@ -1,0 +1,115 @@
+import { bytes, count, ms, ratio } from "./format.ts";
+import type { Table } from "./types.ts";
+
+type Figures = ReadonlyMap<string, number>;
+
+interface Target {
+  what: string;
+  ours: string;
+  /** The figure that ours is compared with. */
+  theirs: string;
+  /** Ours may be at most this share of theirs. */
+  share: number;
+  print: (value: number | undefined) => string;
+}
+
+const OFFICIAL = "replay.official-postgres";
+const OURS = "replay.postgres";
+
+const TARGETS: Target[] = [
+  target("bytes stored, all tables and indexes", "storedTotal", 1 / 20, bytes),
+  {
+    what: "the same for all 60 conversations",
+    ours: "growth.postgres.storedTotal",
+    theirs: "growth.official-postgres.storedTotal",
+    share: 1 / 60,
+    print: bytes,
+  },
+  {
+    what: "60 conversations: bytes per checkpoint, the last 200 against the first 200",
+    ours: "growth.postgres.bytesPerLast",
+    theirs: "growth.postgres.bytesPerFirst",
+    share: 1.5,
+    print: bytes,
+  },
+  target("put p50", "putP50", 1 / 4, ms),
+  target("getTuple p50", "getTupleP50", 1 / 8, ms),
+  target("getStateHistory", "historyWall", 1 / 25, ms),
+  {
+    what: "referenced while listing: all against the newest quarter",
+    ours: `${OURS}.liveOfAll`,
+    theirs: `${OURS}.liveOfQuarter`,
+    // Of two figures that should be equal, one is measured with three times as many samples.
+    share: 1.2,
+    print: bytes,
+  },
+  {
+    what: "whole run, wall, against the official MemorySaver",
+    ours: `${OURS}.runWall`,
+    theirs: "replay.official-memory.runWall",
+    share: 1,
+    print: ms,
+  },
+  {
+    what: "statements of a 3-node run, against 10",
+    ours: `${OURS}.statements`,
+    theirs: "constant.10",
+    share: 1,
+    print: count,
+  },
+  {
+    what: "pool checkouts of a 3-node run, against 10",
+    ours: `${OURS}.checkouts`,
+    theirs: "constant.10",
+    share: 1,
+    print: count,
+  },
+  {
+    what: "serde alone: dumps",
+    ours: "serde.ours.dumps",
+    theirs: "serde.official.dumps",
+    share: 1 / 2,
+    print: ms,
+  },
+  {
+    what: "serde alone: loads",
+    ours: "serde.ours.loads",
+    theirs: "serde.official.loads",
+    share: 1 / 8,
+    print: ms,
+  },
+  {
+    what: "growing state: bytes per turn, against zstd -19 of the append stream",
+    ours: "scale.growing.bytesPerTurn",
+    theirs: "scale.growing.floor",
+    share: 2.5,
+    print: bytes,
+  },
+];
+
+/** What was promised against what was measured; figures that this run has not measured say so. */
+export function targets(figures: Figures): Table {
+  const rows = TARGETS.map(({ what, ours, theirs, share, print }) => {
+    const mine = figures.get(ours);
+    const other = theirs === "constant.10" ? 10 : figures.get(theirs);
+    const known = mine !== undefined && other !== undefined;
+    return [
+      what,
+      other === undefined ? "not run" : print(other),
+      share >= 1 ? `${share} ×` : `1/${Math.round(1 / share)}`,
+      mine === undefined ? "not run" : print(mine),
+      ratio(mine, other),
+      known ? (mine <= other * share ? "reached" : "NOT reached") : "–",
+    ];
+  });
+  return {
+    title: "Targets",
+    columns: ["", "compared with", "ours at most", "ours", "is", ""],
+    rows,
+    notes: ["Compared with the official PostgresSaver of the same run where the row names nothing else."],
+  };
+}
+
+function target(what: string, figure: string, share: number, print: Target["print"]): Target {
+  return { what, ours: `${OURS}.${figure}`, theirs: `${OFFICIAL}.${figure}`, share, print };
+}

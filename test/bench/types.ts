@@ -1,0 +1,47 @@
+/** One printed table; every row has as many cells as there are columns. */
+export interface Table {
+  title: string;
+  columns: string[];
+  rows: string[][];
+  /** Sentences printed below the table. */
+  notes: string[];
+}
+
+/** Command line of `pnpm bench`. */
+export interface BenchOptions {
+  /** 5 conversations and small states: a smoke test, whose figures mean nothing. */
+  quick: boolean;
+  /** Also what takes minutes: the official PostgresSaver on all 60 conversations. */
+  full: boolean;
+  /** Write docs/benchmarks.md. */
+  write: boolean;
+  /** Sections to run, by file name; all where empty. */
+  only: string[];
+}
+
+/** What a section gets. */
+export interface BenchContext {
+  options: BenchOptions;
+  /** Connection string of a PostgreSQL server with fsync on, used by nothing else. */
+  postgresUrl: string;
+  /** Savers that can be measured in this checkout, in the order of the columns. */
+  savers: SaverId[];
+  /** The recorded conversations; undefined where `../shared/data` is absent. */
+  conversationsFile: string | undefined;
+  /** Figures that the table of targets reads, by names such as `replay.postgres.putP50`. */
+  figures: Map<string, number>;
+  /** Runs the function `job` exported by `file` in a fresh Node process and returns what it returns. */
+  inChild<Result>(file: URL, input: unknown): Promise<Result>;
+}
+
+/** One file of test/bench/sections exports these two. */
+export interface Section {
+  name: string;
+  run(context: BenchContext): Promise<Table>;
+  /** Sections run in ascending order; 100 where not given. */
+  order?: number;
+  /** What has to be there, or else the section is skipped with a notice. */
+  needs?: ("recording" | "our PostgresSaver")[];
+}
+
+export type SaverId = "official-memory" | "official-postgres" | "memory" | "postgres";
