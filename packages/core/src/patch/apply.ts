@@ -1,0 +1,31 @@
+import { copyBytes } from "./copyBytes.ts";
+import { INSERT, type Patch } from "./Patch.ts";
+import { PatchError } from "./PatchError.ts";
+
+/**
+ * The bytes that `patch` makes out of `base`.
+ *
+ * @returns `patch.length` bytes of their own
+ * @throws PatchError if `base` does not have the length the patch was made for
+ */
+export function apply(base: Uint8Array, patch: Patch): Uint8Array {
+  if (base.length !== patch.baseLength) {
+    throw new PatchError(`patch is for a base of ${patch.baseLength} bytes; this one has ${base.length}`);
+  }
+  const { ops, literals } = patch;
+  const result = new Uint8Array(patch.length);
+  let at = 0;
+  let literal = 0;
+  for (let i = 0; i < ops.length; i += 2) {
+    const source = ops[i]!;
+    const length = ops[i + 1]!;
+    if (source === INSERT) {
+      copyBytes(literals, literal, result, at, length);
+      literal += length;
+    } else {
+      copyBytes(base, source, result, at, length);
+    }
+    at += length;
+  }
+  return result;
+}

@@ -1,0 +1,68 @@
+import { commonPrefixLength, commonSuffixLength } from "./commonLength.ts";
+import { matchBlocks } from "./matchBlocks.ts";
+import { OpList } from "./OpList.ts";
+import { INSERT, MAX_PATCH_LENGTH, type Patch } from "./Patch.ts";
+import { PatchError } from "./PatchError.ts";
+
+/** Distance of the sampled windows of the base, in bytes. */
+const STRIDE = 32;
+/** A middle of more bytes than this may contain copies from anywhere in the base. */
+const LARGE = 1 << 15;
+
+/**
+ * The patch that makes `next` out of `base`: their common beginning and end are copied, what lies between is
+ * described by copies from anywhere between them in the base, and inserts. Takes linear time on any input.
+ *
+ * @param base any bytes, up to 2 GiB - 1
+ * @param next any bytes, up to 2 GiB - 1
+ * @returns a patch whose literals are a copy: it keeps neither input alive
+ * @throws PatchError if an input is longer
+ */
+export function diff(base: Uint8Array, next: Uint8Array): Patch {
+  if (base.length > MAX_PATCH_LENGTH || next.length > MAX_PATCH_LENGTH) {
+    throw new PatchError(
+      `a patch can describe at most ${MAX_PATCH_LENGTH} bytes; got ${base.length} and ${next.length}`,
+    );
+  }
+  const from = bufferOver(base);
+  const to = bufferOver(next);
+  const shorter = Math.min(from.length, to.length);
+  const prefix = commonPrefixLength(from, 0, to, 0, shorter);
+  const suffix = commonSuffixLength(from, from.length, to, to.length, shorter - prefix);
+
+  const ops = new OpList();
+  ops.copy(0, prefix);
+  const middle = { bytes: to, from: prefix, to: to.length - suffix };
+  const large = middle.to - middle.from > LARGE;
+  matchBlocks(
+    { bytes: from, from: large ? 0 : prefix, to: large ? from.length : from.length - suffix },
+    middle,
+    STRIDE,
+    ops,
+  );
+  ops.copy(from.length - suffix, suffix);
+  const pairs = ops.finish();
+  return { baseLength: base.length, length: next.length, ops: pairs, literals: gather(to, pairs) };
+}
+
+/** The bytes of `next` that the inserts stand for. */
+function gather(next: Buffer, ops: Int32Array): Uint8Array {
+  let total = 0;
+  for (let i = 0; i < ops.length; i += 2) if (ops[i] === INSERT) total += ops[i + 1]!;
+  const literals = new Uint8Array(total);
+  let filled = 0;
+  let at = 0;
+  for (let i = 0; i < ops.length; i += 2) {
+    const length = ops[i + 1]!;
+    if (ops[i] === INSERT) {
+      literals.set(next.subarray(at, at + length), filled);
+      filled += length;
+    }
+    at += length;
+  }
+  return literals;
+}
+
+function bufferOver(bytes: Uint8Array): Buffer {
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+}

@@ -1,0 +1,9 @@
+export { apply } from "./apply.ts";
+export { cutsChain, type ChainState } from "./chain.ts";
+export { compose } from "./compose.ts";
+export { decodePatch } from "./decodePatch.ts";
+export { diff } from "./diff.ts";
+export { encodePatch, type EncodedPatch } from "./encodePatch.ts";
+export { materialize } from "./materialize.ts";
+export { INSERT, MAX_PATCH_LENGTH, type Patch } from "./Patch.ts";
+export { PatchError } from "./PatchError.ts";
