@@ -1,0 +1,146 @@
+import { createCipheriv, createDecipheriv, createSecretKey, randomBytes, type KeyObject } from "node:crypto";
+import { concat } from "../bytes.ts";
+import { CodecError } from "./codecError.ts";
+import { deriveHashKey } from "./contentHash.ts";
+import {
+  checkEncryptionOptions,
+  describe,
+  isKey,
+  keyBytes,
+  type EncryptionOptions,
+  type KeyFunction,
+} from "./EncryptionOptions.ts";
+
+/** First byte of sealed bytes; 0x40 to 0x4f are the cipher's, lower ones the codec's. */
+const sealedTag = 0x41;
+const isCipherTag = (tag: number | undefined): boolean => tag !== undefined && tag >> 4 === 4;
+
+const algorithm = "aes-256-gcm";
+const nonceLength = 12;
+const authTagLength = 16;
+
+/**
+ * AES-256-GCM with key ids, the last step before bytes are stored.
+ *
+ * Sealed bytes: tag 0x41 · length of the key id (1 byte) · key id (UTF-8) · nonce (12) · ciphertext · GCM tag
+ * (16). Authenticated besides the ciphertext: tag, length and key id, then the caller's associated data.
+ */
+export class Cipher {
+  readonly #activeKey: string;
+  readonly #refusePlaintext: boolean;
+  readonly #functions = new Map<string, KeyFunction>();
+  readonly #keys = new Map<string, KeyObject>();
+  readonly #loading = new Map<string, Promise<KeyObject>>();
+  /** HMAC key for `contentHash`. */
+  readonly hashKey: Uint8Array;
+
+  /** @throws InvalidOptionError */
+  constructor(options: EncryptionOptions) {
+    checkEncryptionOptions(options);
+    this.#activeKey = options.activeKey;
+    this.#refusePlaintext = options.refusePlaintext ?? false;
+    this.hashKey = deriveHashKey(options.hashKey);
+    for (const [id, source] of Object.entries(options.keys)) {
+      if (typeof source === "function") this.#functions.set(id, source);
+      else this.#keys.set(id, createSecretKey(source));
+    }
+  }
+
+  /**
+   * Fetches a key ahead of its first use, e.g. to fail at start-up.
+   *
+   * @param keyId default the active key
+   * @throws CodecError `unknown-key`, `key-failed`
+   */
+  async ready(keyId: string = this.#activeKey): Promise<void> {
+    await this.#key(keyId);
+  }
+
+  /**
+   * Encrypts with the active key.
+   *
+   * @param aad where the bytes belong (the blob's address); they open only with the same
+   * @throws CodecError `key-failed`
+   */
+  async seal(bytes: Uint8Array, aad: Uint8Array): Promise<Uint8Array> {
+    const key = this.#keys.get(this.#activeKey) ?? (await this.#key(this.#activeKey));
+    const id = Buffer.from(this.#activeKey, "utf8");
+    const header = concat([Uint8Array.of(sealedTag, id.length), id]);
+    const nonce = randomBytes(nonceLength);
+    const cipher = createCipheriv(algorithm, key, nonce, { authTagLength });
+    cipher.setAAD(concat([header, aad]));
+    const encrypted = cipher.update(bytes);
+    return concat([header, nonce, encrypted, cipher.final(), cipher.getAuthTag()]);
+  }
+
+  /**
+   * Decrypts with the key that the bytes name. Unsealed bytes are returned as they are, unless refused.
+   *
+   * @param aad what `seal` was given
+   * @throws CodecError `tampered`, `corrupt`, `unknown-key`, `key-failed`, `plaintext-refused`, `unknown-tag`
+   */
+  async open(bytes: Uint8Array, aad: Uint8Array): Promise<Uint8Array> {
+    if (!isCipherTag(bytes[0])) {
+      if (!this.#refusePlaintext) return bytes;
+      const message =
+        "The bytes are not sealed, and refusePlaintext is on. Rewrite them with encryption, or turn it off.";
+      throw new CodecError("plaintext-refused", message);
+    }
+    if (bytes[0] !== sealedTag) {
+      throw new CodecError(
+        "unknown-tag",
+        `Cipher tag ${bytes[0]} is not known; a newer version sealed these bytes.`,
+      );
+    }
+    const body = 2 + (bytes[1] ?? 0);
+    if (bytes.length < body + nonceLength + authTagLength) {
+      throw new CodecError("corrupt", "The sealed bytes end before they are complete.");
+    }
+    const id = Buffer.from(bytes.buffer, bytes.byteOffset + 2, body - 2).toString("utf8");
+    const key = this.#keys.get(id) ?? (await this.#key(id));
+    const content = body + nonceLength;
+    const authTag = bytes.length - authTagLength;
+    const decipher = createDecipheriv(algorithm, key, bytes.subarray(body, content), { authTagLength });
+    decipher.setAAD(concat([bytes.subarray(0, body), aad]));
+    decipher.setAuthTag(bytes.subarray(authTag));
+    const decrypted = decipher.update(bytes.subarray(content, authTag));
+    try {
+      decipher.final();
+    } catch (cause) {
+      const message = `Bytes sealed with key ${JSON.stringify(id)} do not open: they, their address or the key were changed.`;
+      throw new CodecError("tampered", message, { cause });
+    }
+    return new Uint8Array(decrypted.buffer, decrypted.byteOffset, decrypted.length);
+  }
+
+  /** A key, fetched at most once at a time and kept once it was valid. */
+  async #key(id: string): Promise<KeyObject> {
+    const known = this.#keys.get(id);
+    if (known !== undefined) return known;
+    const source = this.#functions.get(id);
+    if (source === undefined) {
+      const shown = JSON.stringify(id.slice(0, 64));
+      const message = `Key ${shown} is not in encryption.keys; put it back to read what it sealed.`;
+      throw new CodecError("unknown-key", message);
+    }
+    const loading = this.#loading.get(id) ?? this.#fetch(id, source).finally(() => this.#loading.delete(id));
+    this.#loading.set(id, loading);
+    return await loading;
+  }
+
+  async #fetch(id: string, source: KeyFunction): Promise<KeyObject> {
+    try {
+      const bytes = await source();
+      if (!isKey(bytes))
+        throw new TypeError(`it returned ${describe(bytes)} instead of a Uint8Array of ${keyBytes} bytes`);
+      const key = createSecretKey(bytes);
+      this.#keys.set(id, key);
+      return key;
+    } catch (cause) {
+      const why = cause instanceof Error ? cause.message : String(cause);
+      throw new CodecError("key-failed", `The function of key ${JSON.stringify(id)} failed: ${why}`, {
+        cause,
+      });
+    }
+  }
+}

@@ -1,0 +1,100 @@
+import { CodecError } from "./codecError.ts";
+import { CURRENT_DICTIONARY, shippedDictionary } from "./dictionaries.ts";
+import { loadZstd } from "./loadZstd.ts";
+import { DEFAULT_LEVEL, type Zstd } from "./zstd.ts";
+
+/** First byte of packed bytes. Part of the stored format; 0x40 and up belong to the cipher. */
+const tags = { stored: 0, zstd: 1, zstdWithDictionary: 2 } as const;
+
+/** Shorter content never gains 10 %: a frame costs 8 bytes or more. */
+const MIN_COMPRESSED = 24;
+/** Longer content fills its own window; preparing for a small dictionary would cost ratio there. */
+const MAX_WITH_DICTIONARY = 64 * 1024;
+/** Packed bytes may be at most this part of the content, else it is stored as it is. */
+const WORTHWHILE = 0.9;
+
+export interface PackOptions {
+  /** Use the shipped dictionary for content up to 64 kB. Default true. */
+  readonly dictionary?: boolean;
+  /** zstd level, 1 to 9. Default 3. */
+  readonly level?: number;
+}
+
+/** Bytes to packed bytes, which name how they were packed, and back. */
+export interface Codec {
+  /** Compresses where that saves at least 10 %. The result never shares memory with `raw`. */
+  pack(raw: Uint8Array, options?: PackOptions): Uint8Array;
+  /**
+   * The content of packed bytes; may share memory with them where they were stored uncompressed.
+   *
+   * @param maxSize most bytes of the content; more is an error before anything is allocated
+   * @throws CodecError `corrupt`, `too-large`, `unsupported`, `unknown-tag`, `unknown-dictionary`
+   */
+  unpack(packed: Uint8Array, maxSize: number): Uint8Array;
+}
+
+/** The codec over the process's Zstandard; cheap after the first call. */
+export async function loadCodec(): Promise<Codec> {
+  return createCodec(await loadZstd());
+}
+
+/** {@link Codec.pack} of the process's codec, started at the first call. */
+export async function pack(raw: Uint8Array, options?: PackOptions): Promise<Uint8Array> {
+  return (await loadCodec()).pack(raw, options);
+}
+
+/** {@link Codec.unpack} of the process's codec, started at the first call. */
+export async function unpack(packed: Uint8Array, maxSize: number): Promise<Uint8Array> {
+  return (await loadCodec()).unpack(packed, maxSize);
+}
+
+/** The codec over a given Zstandard. */
+export function createCodec(zstd: Zstd): Codec {
+  return {
+    pack: (raw, options = {}) => packWith(zstd, raw, options),
+    unpack: (packed, maxSize) => unpackWith(zstd, packed, maxSize),
+  };
+}
+
+function packWith(zstd: Zstd, raw: Uint8Array, options: PackOptions): Uint8Array {
+  if (raw.length < MIN_COMPRESSED) return prefixed([tags.stored], raw);
+  const useDictionary = options.dictionary !== false && raw.length <= MAX_WITH_DICTIONARY;
+  const dictionary = useDictionary ? shippedDictionary(CURRENT_DICTIONARY) : undefined;
+  const frame = zstd.compress(raw, options.level ?? DEFAULT_LEVEL, dictionary);
+  const head = useDictionary ? [tags.zstdWithDictionary, CURRENT_DICTIONARY] : [tags.zstd];
+  if (head.length + frame.length > raw.length * WORTHWHILE) return prefixed([tags.stored], raw);
+  return prefixed(head, frame);
+}
+
+function unpackWith(zstd: Zstd, packed: Uint8Array, maxSize: number): Uint8Array {
+  const tag = packed[0];
+  switch (tag) {
+    case tags.stored:
+      if (packed.length - 1 <= maxSize) return packed.subarray(1);
+      throw new CodecError(
+        "too-large",
+        `The content has ${packed.length - 1} bytes; at most ${maxSize} are allowed.`,
+      );
+    case tags.zstd:
+      return zstd.decompress(packed.subarray(1), { maxSize });
+    case tags.zstdWithDictionary: {
+      const id = packed[1];
+      if (id === undefined) throw new CodecError("corrupt", "The packed bytes end before the dictionary id.");
+      return zstd.decompress(packed.subarray(2), { maxSize, dictionary: shippedDictionary(id) });
+    }
+    case undefined:
+      throw new CodecError("corrupt", "There are no packed bytes.");
+    default:
+      throw new CodecError(
+        "unknown-tag",
+        `Codec tag ${tag} is not known; a newer version wrote it, or it is sealed.`,
+      );
+  }
+}
+
+function prefixed(head: readonly number[], bytes: Uint8Array): Uint8Array {
+  const joined = new Uint8Array(head.length + bytes.length);
+  joined.set(head);
+  joined.set(bytes, head.length);
+  return joined;
+}

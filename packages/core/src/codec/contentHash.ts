@@ -1,0 +1,27 @@
+import { createHash, createHmac, hkdfSync } from "node:crypto";
+
+/** Bytes of a content hash: 160 bits, as git has them; beyond reach of accidental and of deliberate collisions. */
+const hashBytes = 20;
+
+/**
+ * Name of a content: SHA-256, or HMAC-SHA-256 with a key, cut to 20 bytes, as 40 lower-case hex characters.
+ *
+ * A plain hash lets anyone who reads the database confirm a guess at the content ("is this blob the message
+ * 'yes'?"). Where values are encrypted, pass the key of {@link deriveHashKey}, and hashes tell only that two
+ * contents of the same key are equal.
+ *
+ * @param bytes the content, or its parts in order; where it was cut makes no difference
+ */
+export function contentHash(bytes: Uint8Array | readonly Uint8Array[], hmacKey?: Uint8Array): string {
+  const hash = hmacKey === undefined ? createHash("sha256") : createHmac("sha256", hmacKey);
+  for (const part of bytes instanceof Uint8Array ? [bytes] : bytes) hash.update(part);
+  return hash.digest().toString("hex", 0, hashBytes);
+}
+
+/**
+ * The HMAC key of {@link contentHash}: HKDF-SHA-256 of a secret, so that the secret may serve other purposes too.
+ * 32 bytes, the same for the same secret.
+ */
+export function deriveHashKey(secret: Uint8Array): Uint8Array {
+  return new Uint8Array(hkdfSync("sha256", secret, new Uint8Array(0), "stratigraph content hash v1", 32));
+}
