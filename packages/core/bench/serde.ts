@@ -1,0 +1,99 @@
+/**
+ * Official serializer against ours, in one process: `npx tsx packages/core/bench/serde.ts`.
+ * Needs the recorded conversations in ../shared/data and says so where they are missing.
+ */
+import { existsSync, readFileSync } from "node:fs";
+import {
+  AIMessage,
+  type BaseMessage,
+  HumanMessage,
+  SystemMessage,
+  ToolMessage,
+} from "@langchain/core/messages";
+import { MemorySaver } from "@langchain/langgraph-checkpoint";
+import { StratigraphSerializer } from "../src/serde/index.ts";
+
+interface RecordedMessage {
+  readonly role: string;
+  readonly content: string | null;
+  readonly name?: string;
+  readonly tool_call_id?: string;
+  readonly tool_calls?: readonly { id: string; function: { name: string; arguments: string } }[];
+}
+
+const DATA = new URL("../../../../shared/data/agent-conversations.json", import.meta.url);
+const CONVERSATIONS = 20;
+
+function toMessage(recorded: RecordedMessage, index: number): BaseMessage {
+  const id = `00000000-0000-4000-8000-${String(index).padStart(12, "0")}`;
+  const content = recorded.content ?? "";
+  switch (recorded.role) {
+    case "system":
+      return new SystemMessage({ id, content });
+    case "user":
+      return new HumanMessage({ id, content });
+    case "tool":
+      return new ToolMessage({
+        id,
+        content,
+        name: recorded.name ?? "",
+        tool_call_id: recorded.tool_call_id ?? "",
+      });
+    default: {
+      const calls = (recorded.tool_calls ?? []).map((call) => ({
+        id: call.id,
+        name: call.function.name,
+        args: JSON.parse(call.function.arguments) as Record<string, unknown>,
+        type: "tool_call" as const,
+      }));
+      return new AIMessage({ id, content, tool_calls: calls });
+    }
+  }
+}
+
+async function median(work: () => unknown, runs: number): Promise<number> {
+  const times: number[] = [];
+  for (let run = 0; run < runs; run++) {
+    const start = performance.now();
+    await work();
+    times.push(performance.now() - start);
+  }
+  times.sort((a, b) => a - b);
+  return times[Math.floor(times.length / 2)] ?? Number.NaN;
+}
+
+async function compare(name: string, value: unknown, runs: number): Promise<void> {
+  const official = new MemorySaver().serde;
+  const ours = new StratigraphSerializer();
+  const [type, bytes] = await official.dumpsTyped(value);
+  const [, ourBytes] = ours.dumps(value);
+  const rows: [string, () => unknown, () => unknown][] = [
+    ["dumps", () => official.dumpsTyped(value), () => ours.dumps(value)],
+    ["loads", () => official.loadsTyped(type, bytes), () => ours.loads(type, bytes)],
+  ];
+  const same = Buffer.compare(bytes, ourBytes) === 0 ? "same bytes" : "DIFFERENT BYTES";
+  console.log(`${name}: ${bytes.length} bytes, ${same}`);
+  for (const [label, theirs, mine] of rows) {
+    await median(theirs, runs);
+    await median(mine, runs);
+    const theirMs = await median(theirs, runs);
+    const ourMs = await median(mine, runs);
+    const ratio = (theirMs / ourMs).toFixed(1);
+    console.log(
+      `  ${label}  official ${theirMs.toFixed(4)} ms  ours ${ourMs.toFixed(4)} ms  ${ratio} times faster`,
+    );
+  }
+}
+
+if (existsSync(DATA)) {
+  const recorded = JSON.parse(readFileSync(DATA, "utf8")) as { traj: RecordedMessage[] }[];
+  const messages = recorded
+    .slice(0, CONVERSATIONS)
+    .flatMap((conversation) => conversation.traj)
+    .map(toMessage);
+  await compare(`${messages.length} messages`, messages, 100);
+  await compare("1 message", messages[3], 5000);
+  await compare("plain state", { messages: messages.map((message) => message.toDict()), step: 3 }, 100);
+} else {
+  console.log(`Skipped: no recorded conversations at ${DATA.pathname}`);
+}

@@ -1,0 +1,145 @@
+import { decodeConstructor } from "./decodeConstructor.ts";
+import { decodeExtension } from "./decodeExtension.ts";
+import { DeltaSnapshot } from "@langchain/langgraph-checkpoint";
+import { formatPath, type PathSegment } from "./formatPath.ts";
+import type { LangGraphClasses } from "./langgraphClasses.ts";
+import { EXTENSION_PREFIX, isLcEscaped, type JsonRecord, LC_ESCAPED } from "./records.ts";
+import { SerializationError } from "./SerializationError.ts";
+import type { TypeRegistry } from "./TypeRegistry.ts";
+
+/** What happens to stored data that names a class this serializer doesn't know. */
+export type UnknownTypes = "error" | "inert";
+
+/** JSON nested deeper than this is refused. A level of a value is up to five levels of JSON. */
+const MAX_JSON_DEPTH = 6000;
+
+/**
+ * Turns freshly parsed JSON into values, in place: only records are replaced. Nothing in the data chooses
+ * code: classes come from the registry, built-ins from closed tables.
+ */
+export class Decoder {
+  readonly registry: TypeRegistry;
+  readonly unknownTypes: UnknownTypes;
+  readonly langGraph: LangGraphClasses | undefined;
+  /** Set where a LangGraph class was named but is not loaded. */
+  missedLangGraph = false;
+  readonly #path: PathSegment[] = [];
+
+  constructor(registry: TypeRegistry, unknownTypes: UnknownTypes, langGraph: LangGraphClasses | undefined) {
+    this.registry = registry;
+    this.unknownTypes = unknownTypes;
+    this.langGraph = langGraph;
+  }
+
+  /** `inKwargs`: inside the arguments of a LangChain object, where LangChain's escaping rules hold. */
+  decode(value: unknown, depth: number, inKwargs: boolean): unknown {
+    return typeof value === "object" && value !== null ? this.#object(value, depth, inKwargs) : value;
+  }
+
+  /** Decodes a part of a record. */
+  child(value: unknown, segment: PathSegment, depth: number): unknown {
+    this.#path[depth] = segment;
+    return this.decode(value, depth + 1, false);
+  }
+
+  /** Decodes what an object contains, but not the object itself. */
+  fields(record: JsonRecord, depth: number, inKwargs: boolean): JsonRecord {
+    const keys = Object.keys(record);
+    for (let index = 0; index < keys.length; index++) {
+      const key = keys[index] as string;
+      const before = record[key];
+      if (typeof before !== "object" || before === null) continue;
+      this.#path[depth] = key;
+      const after = this.#object(before, depth + 1, inKwargs);
+      // JSON.parse made every key an own property, so that even "__proto__" is only assigned.
+      if (after !== before) record[key] = after;
+    }
+    return record;
+  }
+
+  /** Throws a {@link SerializationError} about the data at `depth`. */
+  fail(depth: number, found: string, hint: string, cause?: unknown): never {
+    const path = formatPath(this.#path.slice(0, depth));
+    throw new SerializationError(
+      { action: "read back", path, found, hint },
+      cause === undefined ? undefined : { cause },
+    );
+  }
+
+  #object(value: object, depth: number, inKwargs: boolean): unknown {
+    if (depth > MAX_JSON_DEPTH) {
+      this.fail(
+        depth,
+        `nesting deeper than ${MAX_JSON_DEPTH} levels of JSON`,
+        "This serializer didn't write it.",
+      );
+    }
+    if (Array.isArray(value)) return this.#items(value, depth, inKwargs);
+    const record = value as JsonRecord;
+    const { lc } = record;
+    if (lc === 1) {
+      if (record.type === "constructor" && Array.isArray(record.id) && Object.hasOwn(record, "kwargs")) {
+        return this.#langChain(record, record.id, depth);
+      }
+    } else if (lc === 2 && typeof record.type === "string") {
+      return this.#record(record, record.type, depth, inKwargs);
+    } else if (inKwargs && isLcEscaped(record)) {
+      const inner = record[LC_ESCAPED];
+      if (typeof inner !== "object" || inner === null) return inner;
+      return Array.isArray(inner)
+        ? this.#items(inner, depth, false)
+        : this.fields(inner as JsonRecord, depth, false);
+    }
+    return this.fields(record, depth, inKwargs);
+  }
+
+  #items(items: unknown[], depth: number, inKwargs: boolean): unknown[] {
+    for (let index = 0; index < items.length; index++) {
+      const before = items[index];
+      if (typeof before !== "object" || before === null) continue;
+      this.#path[depth] = index;
+      const after = this.#object(before, depth + 1, inKwargs);
+      if (after !== before) items[index] = after;
+    }
+    return items;
+  }
+
+  #record(record: JsonRecord, type: string, depth: number, inKwargs: boolean): unknown {
+    if (type === "undefined") return undefined;
+    if (type === "delta_snapshot" && Object.hasOwn(record, "value")) {
+      return new DeltaSnapshot(this.child(record.value, "value", depth));
+    }
+    if (type === "constructor") return decodeConstructor(this.fields(record, depth, false));
+    if (type.startsWith(EXTENSION_PREFIX)) {
+      return decodeExtension(type.slice(EXTENSION_PREFIX.length), record, this, depth);
+    }
+    return this.fields(record, depth, inKwargs);
+  }
+
+  #langChain(record: JsonRecord, id: readonly unknown[], depth: number): unknown {
+    const { kwargs } = record;
+    const known = this.registry.langChainNamed(id);
+    if (known === undefined) {
+      const name = id.join("/").slice(0, 200);
+      if (this.unknownTypes === "error") {
+        const hint = 'Register it with serde.register({ id, class }), or set unknownTypes to "inert".';
+        this.fail(depth, `the LangChain object ${name}, which is not a known type`, hint);
+      }
+      return this.fields(record, depth, false);
+    }
+    if (typeof kwargs !== "object" || kwargs === null || Array.isArray(kwargs)) {
+      this.fail(depth, `a ${known.id.at(-1)} whose kwargs are no object`, "The stored bytes are damaged.");
+    }
+    const given = this.fields(kwargs as JsonRecord, depth, true);
+    const fields: JsonRecord = {};
+    for (const key of Object.keys(given)) {
+      const field = known.keys.fromJson(key);
+      if (field !== "__proto__") fields[field] = given[key];
+    }
+    try {
+      return known.construct(fields);
+    } catch (cause) {
+      return this.fail(depth, `arguments that ${known.id.at(-1)} refuses`, "See the cause.", cause);
+    }
+  }
+}

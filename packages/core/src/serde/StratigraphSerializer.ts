@@ -1,0 +1,134 @@
+import type { SerializerProtocol } from "@langchain/langgraph-checkpoint";
+import { Decoder, type UnknownTypes } from "./Decoder.ts";
+import { Encoder, type UnknownClasses } from "./Encoder.ts";
+import { type LangGraphClasses, loadedLangGraphClasses, loadLangGraphClasses } from "./langgraphClasses.ts";
+import { SerializationError } from "./SerializationError.ts";
+import { type RegisteredLangChainType, type RegisteredType, TypeRegistry } from "./TypeRegistry.ts";
+
+export interface StratigraphSerializerOptions {
+  /**
+   * Instances of classes without a stored form: `"error"` (default) refuses them; `"plain"` stores what their
+   * `toJSON` or their own properties give, as LangGraph's serializer does, and they come back as plain data.
+   */
+  readonly unknownClasses?: UnknownClasses;
+  /**
+   * Stored data that names an unknown class: `"error"` (default) refuses to read it; `"inert"` gives the
+   * record back as plain data.
+   */
+  readonly unknownTypes?: UnknownTypes;
+  /** Types to register, as with {@link StratigraphSerializer.register}. */
+  readonly types?: readonly (RegisteredType | RegisteredLangChainType)[];
+  /** LangGraph's `Send`, `Command` and `Overwrite`. Default: those of the installed `@langchain/langgraph`. */
+  readonly langGraph?: LangGraphClasses;
+}
+
+/**
+ * LangGraph's `json` format, faster, with a typed extension for what that format destroys.
+ *
+ * Kept: everything JSON has; `undefined`, NaN, ±Infinity, -0, BigInt, Date, Map, Set, RegExp, URL, Errors (name,
+ * message, stack, cause, primitive own properties), typed arrays, ArrayBuffer, DataView, Buffer, objects
+ * without prototype, LangChain messages, prompt values and Documents, Send, Command, Overwrite, DeltaSnapshot,
+ * and registered types.
+ * Not kept: identity of shared references (each place gets a copy), holes in arrays (they become `undefined`), extra
+ * properties of arrays, symbol keys and non-enumerable properties, `lastIndex` of a RegExp.
+ * Everything else is a {@link SerializationError} that names the path.
+ */
+export class StratigraphSerializer implements SerializerProtocol {
+  readonly #registry = new TypeRegistry();
+  readonly #unknownClasses: UnknownClasses;
+  readonly #unknownTypes: UnknownTypes;
+  readonly #langGraph: LangGraphClasses | undefined;
+
+  constructor(options: StratigraphSerializerOptions = {}) {
+    this.#unknownClasses = options.unknownClasses ?? "error";
+    this.#unknownTypes = options.unknownTypes ?? "error";
+    this.#langGraph = options.langGraph;
+    for (const type of options.types ?? []) this.#registry.register(type);
+  }
+
+  /** Makes instances of exactly this class storable. Throws `TypeError` where the name or class is taken. */
+  register<T extends object>(type: RegisteredType<T> | RegisteredLangChainType): void {
+    this.#registry.register(type as RegisteredType | RegisteredLangChainType);
+  }
+
+  /** Like {@link dumps}. */
+  async dumpsTyped(value: unknown): Promise<[string, Uint8Array]> {
+    return this.dumps(value);
+  }
+
+  /** Like {@link loads}, with LangGraph's classes loaded where the data needs them. */
+  async loadsTyped(type: string, data: Uint8Array | string): Promise<unknown> {
+    const first = this.#decode(type, data);
+    if (!first.missedLangGraph || (await loadLangGraphClasses()) === undefined) return first.value;
+    return this.#decode(type, data).value;
+  }
+
+  /**
+   * The format (`"bytes"` for a Uint8Array, otherwise `"json"`) and the bytes, which share nothing with the value.
+   * Throws {@link SerializationError} where a part can't be kept.
+   */
+  dumps(value: unknown): [type: string, data: Uint8Array] {
+    if (value instanceof Uint8Array && Object.getPrototypeOf(value) === Uint8Array.prototype) {
+      return ["bytes", value.slice()];
+    }
+    const encoder = new Encoder(this.#registry, this.#unknownClasses);
+    return [
+      "json",
+      guarded("serialise", () => utf8Encoder.encode(JSON.stringify(encoder.encode(value, 0, false)))),
+    ];
+  }
+
+  /**
+   * The value, new at every call. Throws {@link SerializationError} where the data is damaged or names an
+   * unknown type. Send, Command and Overwrite come back as plain data that LangGraph understands, until its
+   * classes are loaded (by {@link loadsTyped} or the `langGraph` option).
+   */
+  loads(type: string, data: Uint8Array | string): unknown {
+    return this.#decode(type, data).value;
+  }
+
+  #decode(type: string, data: Uint8Array | string): { value: unknown; missedLangGraph: boolean } {
+    if (type === "bytes") {
+      return {
+        value: typeof data === "string" ? utf8Encoder.encode(data) : new Uint8Array(data),
+        missedLangGraph: false,
+      };
+    }
+    if (type !== "json") {
+      const hint = 'This serializer reads "json" and "bytes"; give the saver the serde that wrote the data.';
+      throw new SerializationError({
+        action: "read back",
+        path: "",
+        found: `the format ${JSON.stringify(type)}`,
+        hint,
+      });
+    }
+    return guarded("read back", () => {
+      const text = typeof data === "string" ? data : utf8Decoder.decode(data);
+      const parsed: unknown = JSON.parse(text);
+      if (!text.includes('"lc"')) return { value: parsed, missedLangGraph: false };
+      const decoder = new Decoder(
+        this.#registry,
+        this.#unknownTypes,
+        this.#langGraph ?? loadedLangGraphClasses(),
+      );
+      const value = decoder.decode(parsed, 0, false);
+      return { value, missedLangGraph: decoder.missedLangGraph };
+    });
+  }
+}
+
+const utf8Encoder = new TextEncoder();
+const utf8Decoder = new TextDecoder();
+
+/** Gives what the engine throws (too deep for the stack, too long a string, no JSON) the one type of this package. */
+function guarded<T>(action: "serialise" | "read back", work: () => T): T {
+  try {
+    return work();
+  } catch (cause) {
+    if (cause instanceof SerializationError) throw cause;
+    const found = cause instanceof SyntaxError ? "text that is not JSON" : "a value that the engine refuses";
+    const hint = `${cause instanceof Error ? cause.message : String(cause)}.`;
+    throw new SerializationError({ action, path: "", found, hint }, { cause });
+  }
+}

@@ -1,0 +1,139 @@
+import { Document } from "@langchain/core/documents";
+import { bytesFromBase64 } from "./bytes.ts";
+import type { Decoder } from "./Decoder.ts";
+import type { LangGraphClasses } from "./langgraphClasses.ts";
+import { EXTENSION_PREFIX, type JsonRecord, OVERWRITE } from "./records.ts";
+
+type Decode = (record: JsonRecord, decoder: Decoder, depth: number) => unknown;
+
+/** What a decoder gives back for a payload that no writer of this serializer makes. */
+const DAMAGED = Symbol("damaged");
+
+const NUMBERS: ReadonlyMap<unknown, number> = new Map([
+  ["NaN", Number.NaN],
+  ["Infinity", Number.POSITIVE_INFINITY],
+  ["-Infinity", Number.NEGATIVE_INFINITY],
+  ["-0", -0],
+]);
+
+const DECODERS: ReadonlyMap<string, Decode> = new Map<string, Decode>([
+  ["number", (record) => NUMBERS.get(record.value) ?? DAMAGED],
+  ["bigint", decodeBigInt],
+  ["Date", decodeDate],
+  [
+    "URL",
+    (record) =>
+      typeof record.value === "string" && URL.canParse(record.value) ? new URL(record.value) : DAMAGED,
+  ],
+  ["bytes", (record) => bytesFromBase64(String(record.class), record.value) ?? DAMAGED],
+  [
+    "plain",
+    (record, decoder, depth) =>
+      isPlain(record.value) ? decoder.fields(record.value, depth, false) : DAMAGED,
+  ],
+  ["null-prototype", decodeNullPrototype],
+  ["type", decodeType],
+  ["Document", decodeDocument],
+  ["Send", decodeSend],
+  ["Command", decodeCommand],
+  ["Overwrite", decodeOverwrite],
+]);
+
+/** Revives one of our own records. Throws a SerializationError where it is damaged or unknown. */
+export function decodeExtension(name: string, record: JsonRecord, decoder: Decoder, depth: number): unknown {
+  const decode = DECODERS.get(name);
+  if (decode === undefined) {
+    if (decoder.unknownTypes === "inert") return decoder.fields(record, depth, false);
+    const shown = EXTENSION_PREFIX + name.slice(0, 100);
+    return decoder.fail(
+      depth,
+      `a record of type ${shown}`,
+      "A newer version of Stratigraph may have written it.",
+    );
+  }
+  const value = decode(record, decoder, depth);
+  return value === DAMAGED
+    ? decoder.fail(depth, `a damaged ${name} record`, "The stored bytes are damaged.")
+    : value;
+}
+
+function decodeBigInt({ value }: JsonRecord): unknown {
+  return typeof value === "string" && /^-?\d+$/.test(value) ? BigInt(value) : DAMAGED;
+}
+
+function decodeDate({ value }: JsonRecord): unknown {
+  if (value === null) return new Date(Number.NaN);
+  const date = typeof value === "string" ? new Date(value) : undefined;
+  return date === undefined || Number.isNaN(date.getTime()) ? DAMAGED : date;
+}
+
+function decodeNullPrototype({ value }: JsonRecord, decoder: Decoder, depth: number): unknown {
+  return isPlain(value) ? Object.setPrototypeOf(decoder.fields(value, depth, false), null) : DAMAGED;
+}
+
+function decodeType(record: JsonRecord, decoder: Decoder, depth: number): unknown {
+  if (typeof record.name !== "string" || !Object.hasOwn(record, "value")) return DAMAGED;
+  const type = decoder.registry.typeNamed(record.name);
+  const data = decoder.child(record.value, "data", depth);
+  if (type === undefined) {
+    if (decoder.unknownTypes === "inert") return { ...record, value: data };
+    const shown = JSON.stringify(record.name.slice(0, 100));
+    return decoder.fail(depth, `a value of the type ${shown}`, "Register that type with serde.register().");
+  }
+  try {
+    return type.fromData(data);
+  } catch (cause) {
+    return decoder.fail(
+      depth,
+      `data that the type ${JSON.stringify(type.name)} refuses`,
+      "See the cause.",
+      cause,
+    );
+  }
+}
+
+function decodeDocument(record: JsonRecord, decoder: Decoder, depth: number): unknown {
+  const { pageContent, id } = record;
+  const metadata = decoder.child(record.metadata ?? {}, "metadata", depth);
+  if (typeof pageContent !== "string" || typeof metadata !== "object" || metadata === null) return DAMAGED;
+  if (id === undefined) return new Document({ pageContent, metadata });
+  return typeof id === "string" ? new Document({ pageContent, metadata, id }) : DAMAGED;
+}
+
+function decodeSend(record: JsonRecord, decoder: Decoder, depth: number): unknown {
+  const { node } = record;
+  if (typeof node !== "string") return DAMAGED;
+  const args = decoder.child(record.args, "args", depth);
+  const timeout = decoder.child(record.timeout, "timeout", depth);
+  const rest = timeout === undefined ? { args } : { args, timeout };
+  const classes = langGraph(decoder);
+  if (classes === undefined) return { node, ...rest };
+  // Assigned afterwards: the constructor would copy args and reinterpret parts of them.
+  return Object.assign(new classes.Send(node, undefined), rest);
+}
+
+function decodeCommand(record: JsonRecord, decoder: Decoder, depth: number): unknown {
+  const fields: JsonRecord = {};
+  for (const key of ["graph", "update", "resume", "goto"]) {
+    if (Object.hasOwn(record, key)) fields[key] = decoder.child(record[key], key, depth);
+  }
+  const classes = langGraph(decoder);
+  return classes === undefined ? { lg_name: "Command", ...fields } : new classes.Command(fields);
+}
+
+function decodeOverwrite(record: JsonRecord, decoder: Decoder, depth: number): unknown {
+  if (!Object.hasOwn(record, OVERWRITE)) return DAMAGED;
+  const value = decoder.child(record[OVERWRITE], "value", depth);
+  const classes = langGraph(decoder);
+  return classes === undefined ? { [OVERWRITE]: value } : new classes.Overwrite(value);
+}
+
+/** LangGraph's classes. Without them its values are the plain data that an official saver gives it. */
+function langGraph(decoder: Decoder): LangGraphClasses | undefined {
+  if (decoder.langGraph === undefined) decoder.missedLangGraph = true;
+  return decoder.langGraph;
+}
+
+function isPlain(value: unknown): value is JsonRecord {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}

@@ -1,0 +1,57 @@
+import type { Encoder } from "./Encoder.ts";
+import { constructorRecord, type JsonRecord, setOwn } from "./records.ts";
+
+/** Built-in error classes, which stay what they are; others become the nearest of these. */
+const ERROR_CLASSES: ReadonlyMap<object, string> = new Map(
+  Object.entries({
+    Error,
+    TypeError,
+    RangeError,
+    SyntaxError,
+    ReferenceError,
+    EvalError,
+    URIError,
+    AggregateError,
+    DOMException,
+  }).map(([name, errorClass]) => [errorClass.prototype, name]),
+);
+
+/** Kept by name, or not worth keeping; everything else own and primitive goes into `properties`. */
+const NAMED = new Set(["name", "message", "stack", "cause", "errors"]);
+
+/**
+ * LangGraph's record of an Error, which has only its message, with the rest in `kwargs`, which LangGraph ignores.
+ * Own properties are kept where they are primitive (`code`, `status`), so that a socket hanging on an
+ * error doesn't keep a run from being stored.
+ */
+export function encodeError(error: Error, encoder: Encoder, depth: number): JsonRecord {
+  const className = classOf(error);
+  const kwargs: JsonRecord = { class: className };
+  if (error.name !== className) kwargs.name = String(error.name);
+  if (typeof error.stack === "string") kwargs.stack = error.stack;
+  if (Object.hasOwn(error, "cause")) kwargs.cause = encoder.child(error.cause, "cause", depth);
+  if (className === "AggregateError") {
+    kwargs.errors = encoder.child((error as AggregateError).errors, "errors", depth);
+  }
+  const properties: JsonRecord = {};
+  for (const [key, value] of Object.entries(error)) {
+    if (NAMED.has(key) || value === undefined || typeof value === "function" || typeof value === "symbol")
+      continue;
+    if (typeof value === "object" && value !== null) continue;
+    setOwn(properties, key, encoder.child(value, key, depth));
+  }
+  if (Object.keys(properties).length > 0) kwargs.properties = properties;
+  return constructorRecord("Error", null, [String(error.message)], kwargs);
+}
+
+function classOf(error: Error): string {
+  for (
+    let prototype: unknown = Object.getPrototypeOf(error);
+    typeof prototype === "object" && prototype !== null;
+    prototype = Object.getPrototypeOf(prototype)
+  ) {
+    const name = ERROR_CLASSES.get(prototype);
+    if (name !== undefined) return name;
+  }
+  return "Error";
+}

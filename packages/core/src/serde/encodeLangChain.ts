@@ -1,0 +1,48 @@
+import type { Encoder } from "./Encoder.ts";
+import type { LangChainClass } from "./langchainClasses.ts";
+import type { JsonRecord } from "./records.ts";
+
+/** What every instance of LangChain's `Serializable` has. */
+export interface LangChainObject {
+  readonly lc_serializable: boolean;
+  readonly lc_id: readonly string[];
+  readonly lc_kwargs: JsonRecord;
+}
+
+/** Fields that can be set on an instance after it was built, which LangChain's own `toJSON` then forgets. */
+const LATE_FIELDS = ["id", "name", "usage_metadata", "artifact", "status", "metadata"] as const;
+
+/**
+ * The record that LangChain's `toJSON` gives, key for key, without its three copies of the arguments.
+ * What `toJSON` would destroy in them (Map, Date, bytes …) is kept.
+ */
+export function encodeLangChain(
+  value: object,
+  known: LangChainClass,
+  encoder: Encoder,
+  depth: number,
+): JsonRecord {
+  const instance = value as JsonRecord;
+  const given = instance.lc_kwargs;
+  if (typeof given !== "object" || given === null) {
+    encoder.fail(depth, `a ${known.id.at(-1)} without lc_kwargs`, "Build it with its constructor.");
+  }
+  const kwargs: JsonRecord = {};
+  for (const field of Object.keys(given)) {
+    encoder.path[depth] = field;
+    const fieldValue = field in instance ? instance[field] : (given as JsonRecord)[field];
+    kwargs[known.keys.toJson(field)] =
+      typeof fieldValue === "string" ? fieldValue : encoder.encode(fieldValue, depth + 1, true);
+  }
+  for (const field of LATE_FIELDS) {
+    if (instance[field] === undefined || Object.hasOwn(given, field)) continue;
+    kwargs[field] = encoder.child(instance[field], field, depth, true);
+  }
+  return { lc: 1, type: "constructor", id: known.id, kwargs };
+}
+
+/** Whether a value is one of LangChain's `Serializable` objects, of whichever copy of the package. */
+export function isLangChainObject(value: object): value is LangChainObject {
+  const { lc_serializable: serializable, lc_id: id } = value as Partial<LangChainObject>;
+  return typeof serializable === "boolean" && Array.isArray(id);
+}

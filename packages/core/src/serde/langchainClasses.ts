@@ -1,0 +1,84 @@
+import {
+  AIMessage,
+  AIMessageChunk,
+  ChatMessage,
+  ChatMessageChunk,
+  FunctionMessage,
+  FunctionMessageChunk,
+  HumanMessage,
+  HumanMessageChunk,
+  RemoveMessage,
+  SystemMessage,
+  SystemMessageChunk,
+  ToolMessage,
+  ToolMessageChunk,
+} from "@langchain/core/messages";
+import { ChatPromptValue, ImagePromptValue, StringPromptValue } from "@langchain/core/prompt_values";
+import { type KeyNames, keyNames } from "./keyCase.ts";
+
+/** A LangChain class that is written as `{"lc":1,"type":"constructor",id,kwargs}` and constructed from it. */
+export interface LangChainClass {
+  /** The class path, such as `["langchain_core", "messages", "AIMessage"]`. */
+  readonly id: readonly string[];
+  readonly prototype: object;
+  readonly keys: KeyNames;
+  construct(fields: Record<string, unknown>): object;
+}
+
+/** A class whose instances have `lc_serializable`, as far as this serializer uses it. */
+export interface LangChainConstructor {
+  readonly prototype: object;
+  new (fields: never): object;
+}
+
+/** Describes a class for reading and writing. `id` is what stored data calls it. */
+export function langChainClass(id: readonly string[], constructor: LangChainConstructor): LangChainClass {
+  return {
+    id,
+    prototype: constructor.prototype,
+    keys: keyNames(aliasesOf(constructor)),
+    construct: (fields) => new constructor(fields as never),
+  };
+}
+
+/** Argument names that LangChain does not convert, from the class up to its oldest ancestor. */
+function aliasesOf(constructor: LangChainConstructor): Map<string, string> {
+  const aliases = new Map<string, string>();
+  for (
+    let prototype: unknown = constructor.prototype;
+    prototype !== null && prototype !== Object.prototype;
+    prototype = Object.getPrototypeOf(prototype)
+  ) {
+    const own: unknown = Reflect.get(prototype as object, "lc_aliases");
+    for (const [field, json] of Object.entries(own ?? {})) aliases.set(field, String(json));
+  }
+  return aliases;
+}
+
+const MESSAGES = {
+  AIMessage,
+  AIMessageChunk,
+  ChatMessage,
+  ChatMessageChunk,
+  FunctionMessage,
+  FunctionMessageChunk,
+  HumanMessage,
+  HumanMessageChunk,
+  RemoveMessage,
+  SystemMessage,
+  SystemMessageChunk,
+  ToolMessage,
+  ToolMessageChunk,
+};
+
+const PROMPT_VALUES = { ChatPromptValue, ImagePromptValue, StringPromptValue };
+
+/** Every LangChain class that stored data may name without being registered. Closed: nothing is looked up. */
+export const LANGCHAIN_CLASSES: readonly LangChainClass[] = [
+  ...Object.entries(MESSAGES).map(([name, messageClass]) =>
+    langChainClass(["langchain_core", "messages", name], messageClass),
+  ),
+  ...Object.entries(PROMPT_VALUES).map(([name, promptClass]) =>
+    langChainClass(["langchain_core", "prompt_values", name], promptClass),
+  ),
+];
