@@ -9,7 +9,7 @@ export const base: UserConfig = {
   dts: true,
   sourcemap: true,
   clean: true,
+  // dist/index.js, not .mjs: the packages say "type": "module".
   fixedExtension: false,
-  // .sql and .lua files live in files of their own and are inlined when built.
-  loader: { ".sql": "text", ".lua": "text" },
+  logLevel: "warn",
 };

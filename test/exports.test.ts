@@ -1,0 +1,108 @@
+import { execFile } from "node:child_process";
+import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { builtinModules } from "node:module";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import ts from "typescript";
+import { beforeAll, expect, test } from "vitest";
+
+// What users can import from the built packages is a promise: it equals test/exports.snapshot.json, which
+// `UPDATE=1 npm test -- test/exports` rewrites. A package that exports nothing yet has empty lists.
+
+const execute = promisify(execFile);
+const root = join(import.meta.dirname, "..");
+const snapshotFile = join(import.meta.dirname, "exports.snapshot.json");
+
+/** Node built-ins that core may use: it also has to run in other runtimes that know these. */
+const CORE_BUILTINS = [
+  "node:async_hooks",
+  "node:buffer",
+  "node:crypto",
+  "node:diagnostics_channel",
+  "node:util",
+  "node:zlib",
+];
+
+interface Exports {
+  values: string[];
+  types: string[];
+}
+
+const packages = readdirSync(join(root, "packages")).filter((name) =>
+  existsSync(join(root, "packages", name, "tsdown.config.ts")),
+);
+
+beforeAll(async () => {
+  for (const name of packages) if (isStale(name)) await build(name);
+}, 300_000);
+
+test("every package exports what the committed list says", async () => {
+  const now: Record<string, Exports> = {};
+  for (const name of packages) now[name] = await exportsOf(name);
+  if (process.env["UPDATE"] === "1") writeFileSync(snapshotFile, `${JSON.stringify(now, null, 2)}\n`);
+  expect(now).toEqual(JSON.parse(readFileSync(snapshotFile, "utf8")));
+});
+
+test("core's build imports only the Node built-ins on the list", () => {
+  const folder = join(root, "packages/core/dist");
+  const used = readdirSync(folder)
+    .filter((file) => file.endsWith(".js"))
+    .flatMap((file) => ts.preProcessFile(readFileSync(join(folder, file), "utf8")).importedFiles)
+    .map(({ fileName }) => fileName)
+    .filter((name) => name.startsWith("node:") || builtinModules.includes(name));
+  expect([...new Set(used)].filter((name) => !CORE_BUILTINS.includes(name))).toEqual([]);
+});
+
+async function exportsOf(name: string): Promise<Exports> {
+  const dist = join(root, "packages", name, "dist");
+  const declared = declaredNames(readFileSync(join(dist, "index.d.ts"), "utf8"));
+  // As a user's plain Node would load it: without the source condition that our test processes have.
+  const script = `console.log(JSON.stringify(Object.keys(await import(${JSON.stringify(join(dist, "index.js"))}))))`;
+  const plain = { ...process.env, NODE_OPTIONS: "" };
+  // @stratigraph/testing registers suites: it can only be loaded inside vitest, so its declarations must do.
+  const values =
+    name === "testing"
+      ? declared.filter(({ type }) => !type).map((it) => it.name)
+      : (JSON.parse(
+          (await execute(process.execPath, ["--input-type=module", "-e", script], { cwd: root, env: plain }))
+            .stdout,
+        ) as string[]);
+  const types = declared.map((it) => it.name).filter((it) => !values.includes(it));
+  return { values: values.toSorted(), types: types.toSorted() };
+}
+
+/** The names of the `export { a, type B }` that a bundled declaration file ends with. */
+function declaredNames(text: string): { name: string; type: boolean }[] {
+  return ts
+    .createSourceFile("index.d.ts", text, ts.ScriptTarget.ESNext, true)
+    .statements.filter(ts.isExportDeclaration)
+    .flatMap(({ exportClause }) =>
+      exportClause !== undefined && ts.isNamedExports(exportClause) ? [...exportClause.elements] : [],
+    )
+    .map((element) => ({ name: element.name.text, type: element.isTypeOnly }));
+}
+
+function isStale(name: string): boolean {
+  const folder = join(root, "packages", name);
+  const built = join(folder, "dist/index.js");
+  if (!existsSync(built) || !existsSync(join(folder, "dist/index.d.ts"))) return true;
+  const inputs = [
+    ...readdirSync(join(folder, "src"), { recursive: true, encoding: "utf8" }).map((file) =>
+      join(folder, "src", file),
+    ),
+    join(folder, "package.json"),
+    join(folder, "tsdown.config.ts"),
+    join(root, "tsdown.base.ts"),
+  ];
+  const since = statSync(built).mtimeMs;
+  return inputs.some((input) => statSync(input).mtimeMs > since);
+}
+
+/** tsdown itself, not turbo: each package's types resolve to the others' sources, so the order does not matter. */
+async function build(name: string): Promise<void> {
+  const tsdown = join(root, "node_modules/tsdown/dist/run.mjs");
+  await execute(process.execPath, [tsdown], {
+    cwd: join(root, "packages", name),
+    env: { ...process.env, NODE_OPTIONS: "" },
+  });
+}

@@ -1,0 +1,52 @@
+import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { root } from "./bootstrap.mjs";
+
+// SQL and Lua live in files of their own, packages/*/sql/*.sql and packages/*/lua/*.lua. This puts them into
+// packages/*/src/embedded.ts, so that no file is read at run time and no bundler needs to know. `--check` only
+// says what is out of date. A file's opening comment says why it is there and stays out: it would be sent with every
+// statement. Lines that start with `--!` are kept.
+const KINDS = [
+  { folder: "sql", name: "sql", extension: ".sql" },
+  { folder: "lua", name: "lua", extension: ".lua" },
+];
+
+/** The text of a package's embedded.ts, or undefined where it has no such files. */
+function embedded(folder) {
+  const parts = KINDS.map(({ folder: kind, name, extension }) => {
+    const from = join(folder, kind);
+    const files = existsSync(from) ? readdirSync(from).filter((file) => file.endsWith(extension)) : [];
+    const entries = files.toSorted().map((file) => {
+      const text = body(readFileSync(join(from, file), "utf8"));
+      return `  ${JSON.stringify(file.slice(0, -extension.length))}: ${literal(text)},\n`;
+    });
+    return entries.length === 0
+      ? ""
+      : `\n/** By file name. */\nexport const ${name} = {\n${entries.join("")}} as const;\n`;
+  });
+  if (parts.every((part) => part === "")) return undefined;
+  return `// Generated from the .sql and .lua files of this package by \`pnpm embed\`. Do not edit.\n${parts.join("")}`;
+}
+
+function body(text) {
+  const lines = text.replaceAll("\r\n", "\n").split("\n");
+  const start = lines.findIndex((line) => line.trim() !== "" && !/^\s*--(?!!)/.test(line));
+  return lines.slice(Math.max(start, 0)).join("\n").trim();
+}
+
+function literal(text) {
+  return `\`${text.replaceAll(/[\\`]|\$(?=\{)/g, (special) => `\\${special}`)}\``;
+}
+
+const check = process.argv.includes("--check");
+let stale = 0;
+for (const name of readdirSync(join(root, "packages")).toSorted()) {
+  const target = join(root, "packages", name, "src/embedded.ts");
+  const text = embedded(join(root, "packages", name));
+  const now = existsSync(target) ? readFileSync(target, "utf8") : undefined;
+  if (text === now || text === undefined) continue;
+  stale++;
+  if (!check) writeFileSync(target, text);
+  console.log(`packages/${name}/src/embedded.ts ${check ? "is out of date: run pnpm embed" : "written"}`);
+}
+process.exitCode = check && stale > 0 ? 1 : 0;

@@ -1,0 +1,225 @@
+import { execFileSync } from "node:child_process";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import ts from "typescript";
+import { describe, expect, test } from "vitest";
+
+const root = join(import.meta.dirname, "..");
+
+/** Which packages of ours each may import: DESIGN.md's layers. The umbrella `stratigraph` may import any. */
+const LAYERS: Record<string, string[] | "any"> = {
+  core: [],
+  postgres: ["core"],
+  redis: ["core"],
+  s3: ["core"],
+  tiered: ["core"],
+  branch: ["core"],
+  replay: ["core"],
+  testing: ["core"],
+  operations: ["core", "branch", "tiered", "replay"],
+  cli: ["core", "operations"],
+  inspector: ["core", "operations"],
+  mcp: ["core", "operations"],
+  stratigraph: "any",
+};
+
+/** Fronts get their tier from the user's config file and know no database. */
+const FRONTS = ["cli", "inspector", "mcp"];
+const DRIVERS = /^(pg|ioredis|redis|@redis\/.*|@aws-sdk\/.*|@electric-sql\/pglite)(\/|$)/;
+
+/** A statement, not a word: "update" alone is a checkpoint's source in LangGraph. */
+const SQL = [
+  /^\s*select\s/i,
+  /\bselect\b[^.]*\bfrom\b/i,
+  /\binsert\s+into\b/i,
+  /\bupdate\s+\S+\s+set\b/i,
+  /\bdelete\s+from\b/i,
+  /\b(create|alter|drop)\s+(unique\s+)?(table|index|schema|function|type|sequence|view)\b/i,
+];
+
+interface Source {
+  /** From the repository's root. */
+  path: string;
+  package: string;
+  text: string;
+  tree: ts.SourceFile;
+}
+
+const packages = readdirSync(join(root, "packages")).filter((name) =>
+  existsSync(join(root, "packages", name, "package.json")),
+);
+const sources: Source[] = packages.flatMap((name) =>
+  filesUnder(`packages/${name}/src`).map((path) => read(path, name)),
+);
+
+test("there are sources to look at", () => {
+  expect(packages.length).toBeGreaterThanOrEqual(8);
+  expect(sources.length).toBeGreaterThan(10);
+});
+
+test("every package has a place in the layers", () => {
+  expect(packages.filter((name) => LAYERS[name] === undefined)).toEqual([]);
+});
+
+test("packages import only what their layer may", () => {
+  expect(
+    violations((source) => {
+      const allowed = LAYERS[source.package] ?? [];
+      return importsOf(source.tree).filter((specifier) => {
+        if (FRONTS.includes(source.package) && DRIVERS.test(specifier)) return true;
+        const [, ours] =
+          /^(?:@stratigraph\/)([^/]+)/.exec(specifier) ??
+          (specifier === "stratigraph" ? ["", "stratigraph"] : []);
+        if (ours === undefined || ours === source.package || allowed === "any") return false;
+        return !allowed.includes(ours);
+      });
+    }),
+  ).toEqual([]);
+});
+
+test("relative imports stay inside their package and name the file with its extension", () => {
+  expect(
+    violations((source) =>
+      importsOf(source.tree).filter((specifier) => {
+        if (!specifier.startsWith(".")) return false;
+        const target = join(root, source.path, "..", specifier);
+        return !target.startsWith(join(root, "packages", source.package, "src")) || !existsSync(target);
+      }),
+    ),
+  ).toEqual([]);
+});
+
+test("one class extends BaseCheckpointSaver", () => {
+  const subclasses = sources
+    .filter(({ text }) => /\bextends\s+BaseCheckpointSaver\b/.test(text))
+    .map(({ path }) => path);
+  expect(subclasses).toHaveLength(1);
+});
+
+test("SQL lives in .sql files", () => {
+  // The contract suites put hostile ids into savers, some of which look like SQL on purpose.
+  const judged = ({ package: owner }: Source) => owner !== "testing";
+  expect(violations((source) => (judged(source) ? sqlIn(source.tree) : []))).toEqual([]);
+});
+
+test("no export *", () => {
+  expect(
+    violations(({ tree }) =>
+      tree.statements
+        .filter((statement) => ts.isExportDeclaration(statement) && statement.exportClause === undefined)
+        .map((statement) => statement.getText(tree)),
+    ),
+  ).toEqual([]);
+});
+
+test("no any", () => {
+  expect(
+    violations(({ tree }) =>
+      nodesOf(tree)
+        .filter((node) => node.kind === ts.SyntaxKind.AnyKeyword)
+        .map((node) => `line ${tree.getLineAndCharacterOfPosition(node.getStart(tree)).line + 1}`),
+    ),
+  ).toEqual([]);
+});
+
+test("no console in libraries", () => {
+  expect(
+    violations(({ tree }) =>
+      nodesOf(tree)
+        .filter((node) => ts.isIdentifier(node) && node.text === "console")
+        .map((node) => `line ${tree.getLineAndCharacterOfPosition(node.getStart(tree)).line + 1}`),
+    ),
+  ).toEqual([]);
+});
+
+test("files over 300 lines say why in their first lines: // long file: <reason>", () => {
+  const everything = ["packages", "test", "examples"].flatMap(filesUnder);
+  const silent = everything.filter((path) => {
+    const lines = readFileSync(join(root, path), "utf8").split("\n");
+    return lines.length > 301 && !lines.slice(0, 10).some((line) => /^\/\/ long file: \S+/.test(line));
+  });
+  expect(silent).toEqual([]);
+});
+
+test("embedded SQL and Lua are up to date", () => {
+  const out = execFileSync(process.execPath, ["test/run/embed.mjs", "--check"], {
+    cwd: root,
+    encoding: "utf8",
+  });
+  expect(out).toBe("");
+});
+
+describe("these rules can fail", () => {
+  const parse = (text: string) => ts.createSourceFile("x.ts", text, ts.ScriptTarget.ESNext, true);
+
+  test("SQL is seen in plain and template strings, not in words and comments", () => {
+    const seen = (text: string) => sqlIn(parse(text)).length;
+    expect(seen("const a = `insert  into ${t} values (1)`")).toBe(1);
+    expect(seen('const a = "SELECT 1"; const b = "update t set a = 1"')).toBe(2);
+    expect(seen('const a = { source: "update" }; // delete from x')).toBe(0);
+  });
+
+  test("imports are seen in every form", () => {
+    const text =
+      'import a from "a"; import type { B } from "b"; export { c } from "c"; const d = await import("d");';
+    expect(importsOf(parse(`${text} type E = import("e").E;`))).toEqual(["a", "b", "c", "d", "e"]);
+  });
+});
+
+/** What `find` reports, each with its file in front. */
+function violations(find: (source: Source) => string[]): string[] {
+  return sources.flatMap((source) => find(source).map((what) => `${source.path}: ${what}`));
+}
+
+function filesUnder(folder: string): string[] {
+  if (!existsSync(join(root, folder))) return [];
+  return readdirSync(join(root, folder), { recursive: true, encoding: "utf8" })
+    .filter(
+      (name) =>
+        name.endsWith(".ts") && !/(^|\/)(node_modules|dist)\//.test(name) && !name.endsWith("embedded.ts"),
+    )
+    .map((name) => `${folder}/${name}`);
+}
+
+function read(path: string, owner: string): Source {
+  const text = readFileSync(join(root, path), "utf8");
+  return { path, package: owner, text, tree: ts.createSourceFile(path, text, ts.ScriptTarget.ESNext, true) };
+}
+
+function nodesOf(tree: ts.SourceFile): ts.Node[] {
+  const nodes: ts.Node[] = [];
+  const visit = (node: ts.Node) => {
+    nodes.push(node);
+    ts.forEachChild(node, visit);
+  };
+  visit(tree);
+  return nodes;
+}
+
+function stringsOf(tree: ts.SourceFile): string[] {
+  return nodesOf(tree)
+    .filter((node) => ts.isStringLiteralLike(node) || ts.isTemplateExpression(node))
+    .map((node) =>
+      ts.isTemplateExpression(node) ? node.getText(tree).slice(1, -1) : (node as ts.StringLiteral).text,
+    );
+}
+
+function sqlIn(tree: ts.SourceFile): string[] {
+  return stringsOf(tree).filter((text) => SQL.some((pattern) => pattern.test(text)));
+}
+
+function importsOf(tree: ts.SourceFile): string[] {
+  return nodesOf(tree).flatMap((node) => {
+    if ((ts.isImportDeclaration(node) || ts.isExportDeclaration(node)) && node.moduleSpecifier)
+      return [(node.moduleSpecifier as ts.StringLiteral).text];
+    if (ts.isCallExpression(node) && node.expression.kind === ts.SyntaxKind.ImportKeyword)
+      return node.arguments.filter(ts.isStringLiteralLike).map(({ text }) => text);
+    if (
+      ts.isImportTypeNode(node) &&
+      ts.isLiteralTypeNode(node.argument) &&
+      ts.isStringLiteral(node.argument.literal)
+    )
+      return [node.argument.literal.text];
+    return [];
+  });
+}
