@@ -1,17 +1,21 @@
 import { commonPrefixLength, commonSuffixLength } from "./commonLength.ts";
-import { matchBlocks } from "./matchBlocks.ts";
+import { matchBlocks, type Range } from "./matchBlocks.ts";
 import { OpList } from "./OpList.ts";
 import { INSERT, MAX_PATCH_LENGTH, type Patch } from "./Patch.ts";
 import { PatchError } from "./PatchError.ts";
 
-/** Distance of the sampled windows of the base, in bytes. */
-const STRIDE = 32;
 /** A middle of more bytes than this may contain copies from anywhere in the base. */
 const LARGE = 1 << 15;
+/**
+ * How many bytes before the middle a smaller one may copy from: messages repeat what the last ones said, and a
+ * compressor of the literals does not see those. At most so many bytes, and so many for each byte of the middle.
+ */
+const LOOK_BACK = 1 << 16;
+const LOOK_BACK_PER_BYTE = 64;
 
 /**
  * The patch that makes `next` out of `base`: their common beginning and end are copied, what lies between is
- * described by copies from anywhere between them in the base, and inserts. Takes linear time on any input.
+ * described by inserts, and copies of 32 bytes or more from the same place in the base or not far before it. Takes linear time on any input.
  *
  * @param base any bytes, up to 2 GiB - 1
  * @param next any bytes, up to 2 GiB - 1
@@ -33,16 +37,16 @@ export function diff(base: Uint8Array, next: Uint8Array): Patch {
   const ops = new OpList();
   ops.copy(0, prefix);
   const middle = { bytes: to, from: prefix, to: to.length - suffix };
-  const large = middle.to - middle.from > LARGE;
-  matchBlocks(
-    { bytes: from, from: large ? 0 : prefix, to: large ? from.length : from.length - suffix },
-    middle,
-    STRIDE,
-    ops,
-  );
+  matchBlocks(sourceOf(from, prefix, from.length - suffix, middle.to - middle.from), middle, ops);
   ops.copy(from.length - suffix, suffix);
   const pairs = ops.finish();
   return { baseLength: base.length, length: next.length, ops: pairs, literals: gather(to, pairs) };
+}
+
+/** Where the middle of `next`, of `length` bytes, may be copied from; the middle of the base is `from` to `to`. */
+function sourceOf(bytes: Buffer, from: number, to: number, length: number): Range {
+  if (length > LARGE) return { bytes, from: 0, to: bytes.length };
+  return { bytes, from: Math.max(0, from - Math.min(LOOK_BACK, length * LOOK_BACK_PER_BYTE)), to };
 }
 
 /** The bytes of `next` that the inserts stand for. */

@@ -10,6 +10,10 @@ export interface Range {
 
 /** Bytes that a hash covers, and the shortest copy. */
 export const WINDOW = 32;
+/** Distance of the windows in a small range, and in a large one, in bytes. */
+const NEAREST = 8;
+const FAR = 32;
+const FEW_SAMPLES = 1 << 14;
 /** The table stays within the second-level cache: larger bases are sampled more thinly. */
 const MOST_SAMPLES = 1 << 17;
 /** After this many bytes without a match the scan looks at fewer places, so that new data costs little. */
@@ -22,12 +26,12 @@ const LARGEST_STEP = 7;
  * one every `stride` bytes or more, go into a hash table; wherever a window of `next` meets one of them the match
  * is extended both ways. One table slot per hash and no probing, so the time is linear whatever the bytes are.
  */
-export function matchBlocks(base: Range, next: Range, stride: number, ops: OpList): void {
+export function matchBlocks(base: Range, next: Range, ops: OpList): void {
   if (base.to - base.from < WINDOW || next.to - next.from < WINDOW) {
     ops.insert(next.to - next.from);
     return;
   }
-  const samples = sampleBase(base, stride);
+  const samples = sampleBase(base);
   const shift = 32 - Math.log2(samples.length);
   const view = viewOf(next.bytes);
   const last = next.to - WINDOW;
@@ -60,8 +64,10 @@ export function matchBlocks(base: Range, next: Range, stride: number, ops: OpLis
 }
 
 /** Offset + 1 of a window of the base, by the leading bits of its hash; 0 where there is none. */
-function sampleBase(base: Range, stride: number): Int32Array {
+function sampleBase(base: Range): Int32Array {
   const length = base.to - base.from - WINDOW + 1;
+  let stride = NEAREST;
+  while (length / stride > FEW_SAMPLES && stride < FAR) stride *= 2;
   while (length / stride > MOST_SAMPLES) stride *= 2;
   const count = Math.ceil(length / stride);
   const bits = Math.max(4, Math.ceil(Math.log2(count * 2)));
