@@ -1,7 +1,5 @@
-import { PostgresSaver } from "@langchain/langgraph-checkpoint-postgres";
-import type { GraphSetup } from "../src/graphs/setup.ts";
 import { testGraphs } from "../src/graphs/testGraphs.ts";
-import { startPostgres } from "../../../test/servers/postgres.ts";
+import { openOfficialPostgres } from "./officialPostgres.ts";
 
 /**
  * Blobs are keyed by channel and integer version, and the first one stays: a second branch that reaches the
@@ -17,23 +15,4 @@ const knownFailures = [
   "time travel > after a fork, the next turn builds on the fork and not on the longer branch",
 ];
 
-const setup: GraphSetup = async () => {
-  const server = await startPostgres();
-  const opened: PostgresSaver[] = [];
-  const open = async (): Promise<PostgresSaver> => {
-    const saver = PostgresSaver.fromConnString(server.url);
-    opened.push(saver);
-    await saver.setup();
-    return saver;
-  };
-  return {
-    saver: await open(),
-    second: open,
-    close: async () => {
-      for (const saver of opened) await saver.end();
-      await server.stop();
-    },
-  };
-};
-
-testGraphs("official PostgresSaver", setup, { knownFailures });
+testGraphs("official PostgresSaver", openOfficialPostgres, { knownFailures });

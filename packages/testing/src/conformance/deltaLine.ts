@@ -1,0 +1,42 @@
+import type { RunnableConfig } from "@langchain/core/runnables";
+import { DeltaSnapshot, type ChannelVersions, isDeltaSnapshot } from "@langchain/langgraph-checkpoint";
+import type { ConformingSaver } from "./clause.ts";
+import { putLine } from "./fixtures.ts";
+
+/** What `putDeltaLine` stores. */
+export interface DeltaLine {
+  steps: number;
+  /** Per channel: the steps whose checkpoint holds a value for it, and that value. */
+  seeds: Readonly<Record<string, Readonly<Record<number, unknown>>>>;
+  /** The write of a channel stored under each step's checkpoint. Default: the step's number. */
+  write?: (step: number, channel: string) => unknown;
+}
+
+/** A stored value as LangGraph writes it for a DeltaChannel. */
+export const snapshot = (value: unknown): DeltaSnapshot => new DeltaSnapshot(value);
+
+/** The value of a seed, whether a snapshot or a plain value of an older channel. */
+export const seedValue = (seed: unknown): unknown => (isDeltaSnapshot(seed) ? seed.value : seed);
+
+/**
+ * Puts a line as LangGraph.js does for DeltaChannels: every checkpoint has a version for the channel, few have
+ * a value, and the writes that lead to the next checkpoint are stored under each. Each channel's writes are of
+ * one task. Returns the configs, oldest first.
+ */
+export const putDeltaLine = async (
+  saver: ConformingSaver,
+  threadId: string,
+  { steps, seeds, write = (step) => step }: DeltaLine,
+): Promise<RunnableConfig[]> => {
+  const channels = Object.keys(seeds);
+  const stored = await putLine(saver, threadId, steps, (step) => {
+    const versions: ChannelVersions = Object.fromEntries(channels.map((channel) => [channel, step + 1]));
+    const held = channels.filter((channel) => seeds[channel] !== undefined && step in seeds[channel]);
+    return { values: Object.fromEntries(held.map((channel) => [channel, seeds[channel]?.[step]])), versions };
+  });
+  for (const [step, config] of stored.entries()) {
+    const writes = channels.map((channel): [string, unknown] => [channel, write(step, channel)]);
+    await saver.putWrites(config, writes, `task-${step}`);
+  }
+  return stored;
+};

@@ -1,0 +1,44 @@
+import type { OpenedSaver } from "../graphs/setup.ts";
+import type { Clause, ClauseContext } from "./clause.ts";
+import { clauses } from "./clauses.ts";
+import { type ClauseResult, type ConformanceReport, missingMethods } from "./report.ts";
+
+const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
+
+/** Runs one clause and says how it went; never rejects. */
+export const runClause = async (clause: Clause, context: ClauseContext): Promise<ClauseResult> => {
+  const result = { clause: clause.name, group: clause.group };
+  try {
+    await clause.run(context);
+    return { ...result, passed: true };
+  } catch (error) {
+    return { ...result, passed: false, error: messageOf(error) };
+  }
+};
+
+/** The context clauses run in, over an opened saver. */
+export const clauseContext = ({ saver, second }: OpenedSaver): ClauseContext => ({
+  saver,
+  reopen: async () => (second === undefined ? saver : await second()),
+});
+
+/**
+ * Runs every clause against a saver, one after another, and reports how each went. Needs no test runner.
+ *
+ * @param name - the saver's name in the report
+ * @param open - opens the saver; closed again at the end
+ */
+export const runConformance = async (
+  name: string,
+  open: () => Promise<OpenedSaver>,
+): Promise<ConformanceReport> => {
+  const opened = await open();
+  try {
+    const context = clauseContext(opened);
+    const results: ClauseResult[] = [];
+    for (const clause of clauses) results.push(await runClause(clause, context));
+    return { saver: name, missing: missingMethods(context.saver), results };
+  } finally {
+    await opened.close();
+  }
+};

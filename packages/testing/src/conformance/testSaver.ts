@@ -1,0 +1,57 @@
+import { afterAll, beforeAll, describe, it } from "vitest";
+import type { OpenedSaver } from "../graphs/setup.ts";
+import { clauses } from "./clauses.ts";
+import { type ConformanceReport, missingMethods } from "./report.ts";
+import { clauseContext, runClause } from "./runConformance.ts";
+
+/** Options of `testSaver`. */
+export interface SaverSuiteOptions {
+  /**
+   * Clauses this saver is known to fail, by name, or whole groups. They run, and it is an error if one of them
+   * passes. Default: none.
+   */
+  knownFailures?: readonly string[];
+}
+
+/**
+ * Registers the clauses of LangGraph's checkpoint conformance as a vitest suite over any JavaScript saver. A
+ * clause about a method the saver does not have fails like any other.
+ *
+ * @param name - name of the suite, usually the saver's
+ * @param setup - opens the saver under test; called once, in `beforeAll`
+ * @param options - clauses this saver is known to fail
+ * @returns the report, which fills while the tests run
+ */
+export const testSaver = (
+  name: string,
+  setup: () => Promise<OpenedSaver>,
+  options: SaverSuiteOptions = {},
+): ConformanceReport => {
+  const known = new Set(options.knownFailures);
+  const report: ConformanceReport = { saver: name, missing: [], results: [] };
+  describe(name, () => {
+    let opened: OpenedSaver | undefined;
+    beforeAll(async () => {
+      opened = await setup();
+      report.missing = missingMethods(opened.saver);
+    });
+    afterAll(async () => {
+      await opened?.close();
+    });
+    for (const group of new Set(clauses.map((clause) => clause.group))) {
+      describe(group, () => {
+        for (const clause of clauses.filter((candidate) => candidate.group === group)) {
+          const register = known.has(clause.name) || known.has(group) ? it.fails : it;
+          register(clause.name, async () => {
+            if (opened === undefined) throw new Error("The saver is open only while tests run");
+            const context = clauseContext(opened);
+            report.results.push(await runClause(clause, context));
+            const error = report.results.at(-1)?.error;
+            if (error !== undefined) throw new Error(error);
+          });
+        }
+      });
+    }
+  });
+  return report;
+};

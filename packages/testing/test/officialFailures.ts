@@ -1,0 +1,35 @@
+import { clauses } from "../src/conformance/clauses.ts";
+
+/** Clauses about methods that no official JavaScript saver has. */
+export const noSuchMethod = clauses
+  .filter((clause) => clause.needs !== undefined)
+  .map((clause) => clause.name);
+
+const bothFail = [
+  // They take the largest id for the latest checkpoint.
+  "get_tuple_latest_uses_checkpoint_timestamp_not_id",
+  "list_uses_checkpoint_timestamp_not_id",
+  // A late put brings a deleted thread back.
+  "delete_thread_blocks_late_writes",
+  // The last writer wins, in silence.
+  "ownership_superseded_writer_cannot_fork_the_chain",
+  "ownership_superseded_writer_learns_it",
+  "ownership_superseded_writer_stays_superseded",
+  // putWrites demands a namespace.
+  "put_writes_default_namespace",
+];
+
+/** What the official MemorySaver fails. */
+export const memoryFailures = [...noSuchMethod, ...bothFail];
+
+/** What the official PostgresSaver fails. */
+export const postgresFailures = [
+  ...memoryFailures,
+  // Blobs are keyed by channel and integer version; the first branch to reach a version wins.
+  "put_branches_keep_their_values",
+  "ownership_does_not_forbid_forks",
+  // A backslash in a channel name is no valid bytea literal, and the thread can't be read again.
+  "put_ids_of_any_text",
+  // Pending writes come ordered by task id.
+  "put_writes_come_back_in_order",
+];
