@@ -1,9 +1,9 @@
 import { existsSync, readdirSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
+import { query, startPostgres } from "../servers/postgres.ts";
 import { inChild } from "./child.ts";
 import { formatTable } from "./format.ts";
-import { type PostgresServer, startPostgres } from "./postgresServer.ts";
 import { SAVERS } from "./savers.ts";
 import { targets } from "./targets.ts";
 import type { BenchContext, BenchOptions, SaverId, Section, Table } from "./types.ts";
@@ -19,26 +19,31 @@ const CONVERSATIONS = fileURLToPath(
   new URL("../../../shared/data/agent-conversations.json", import.meta.url),
 );
 
-const options = readOptions();
-const server = await startPostgres();
-const stopAndLeave = (): void => void server.stop().finally(() => process.exit(130));
-process.once("SIGINT", stopAndLeave);
-process.once("SIGTERM", stopAndLeave);
-try {
-  await bench(options, server);
-} finally {
-  await server.stop();
+await main(readOptions());
+
+async function main(options: BenchOptions): Promise<void> {
+  // PostgreSQL 15 with its defaults: fsync and synchronous_commit are on.
+  const server = await startPostgres({ fsync: true, version: 15 });
+  try {
+    await bench(options, server.url);
+  } finally {
+    await server.stop();
+  }
 }
 
-async function bench(options: BenchOptions, server: PostgresServer): Promise<void> {
+async function bench(options: BenchOptions, postgresUrl: string): Promise<void> {
   const present = existsSync(CONVERSATIONS);
   if (!present) say(`The recorded conversations are not at ${CONVERSATIONS}: what needs them is skipped.`);
   const context: BenchContext = {
     options,
-    postgresUrl: server.url,
-    savers: await availableSavers(server.url),
+    postgresUrl,
+    savers: await availableSavers(postgresUrl),
     conversationsFile: present ? CONVERSATIONS : undefined,
     figures: new Map(),
+    failed(what, error) {
+      say(`FAILED: ${what}: ${String(error)}`);
+      process.exitCode = 1;
+    },
     inChild,
   };
   const tables: Table[] = [];
@@ -49,13 +54,20 @@ async function bench(options: BenchOptions, server: PostgresServer): Promise<voi
       continue;
     }
     const start = performance.now();
-    const table = await section.run(context);
+    const table = await section.run(context).catch((error: unknown) => {
+      context.failed(`section "${section.name}"`, error);
+    });
+    if (table === undefined) continue;
     tables.push(table);
     say(`\n${formatTable(table)}\n(${section.name}: ${((performance.now() - start) / 1000).toFixed(1)} s)`);
   }
   const summary = targets(context.figures);
   say(`\n${formatTable(summary)}`);
-  if (options.write) say(`Wrote ${writeReport([summary, ...tables], server.version, commandLine())}.`);
+  if (options.write) {
+    const [row] = await query(postgresUrl, "SHOW server_version");
+    const file = writeReport([summary, ...tables], String(row?.["server_version"]), commandLine());
+    say(`Wrote ${file}.`);
+  }
 }
 
 function has(context: BenchContext, need: NonNullable<Section["needs"]>[number]): boolean {

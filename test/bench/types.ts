@@ -30,6 +30,8 @@ export interface BenchContext {
   conversationsFile: string | undefined;
   /** Figures that the table of targets reads, by names such as `replay.postgres.putP50`. */
   figures: Map<string, number>;
+  /** Reports what went wrong; the bench goes on with the rest and ends with a non-zero exit code. */
+  failed(what: string, error: unknown): void;
   /** Runs the function `job` exported by `file` in a fresh Node process and returns what it returns. */
   inChild<Result>(file: URL, input: unknown): Promise<Result>;
 }
