@@ -1,1 +1,58 @@
-export {};
+export { addressOf, checkpointIdOf, configOf, namespaceOf, validId } from "./address.ts";
+export { CheckpointCoder } from "./checkpointCoder.ts";
+export type { DecodedWrite, EncodedCheckpoint, Manifest } from "./checkpointCoder.ts";
+export type { EncryptionOptions } from "./codec/index.ts";
+export type { Conflict } from "./conflicts.ts";
+export { readThread, type ThreadContents } from "./copyThread.ts";
+export {
+  CheckpointConflictError,
+  CorruptionError,
+  EvictedError,
+  InvalidAddressError,
+  InvalidOptionError,
+  NotFoundError,
+  StaleReadError,
+  StratigraphError,
+  ThreadDeletedError,
+} from "./errors.ts";
+export type { ErrorCode } from "./errors.ts";
+export type { ThreadListOptions, ThreadPage } from "./listThreads.ts";
+export { MemorySaver, memory } from "./memorySaver.ts";
+export { MemoryTier } from "./memoryTier.ts";
+export type { ConflictPolicy, SaverOptions } from "./options.ts";
+export type { PruneOptions } from "./prune.ts";
+export type { DecodedBody, ManifestEntry, ValueRef } from "./record.ts";
+export { TierSaver } from "./saver.ts";
+export { SerializationError, StratigraphSerializer } from "./serde/index.ts";
+export type { RegisteredType, StratigraphSerializerOptions } from "./serde/index.ts";
+export { matches, metadataTags } from "./tags.ts";
+export { copiesThreads, readsAncestry } from "./tier.ts";
+export type {
+  Address,
+  AncestryReader,
+  Appended,
+  AppendRequest,
+  AppendWritesRequest,
+  Blob,
+  BlobHash,
+  BlobInfo,
+  CheckpointRecord,
+  HeadMove,
+  ListedCheckpoint,
+  ListQuery,
+  MaybeAddress,
+  Namespace,
+  Peek,
+  Reading,
+  RemoveRequest,
+  StoredCheckpoint,
+  StoredWriteBatch,
+  ThreadCopier,
+  ThreadInfo,
+  ThreadQuery,
+  ThreadState,
+  Tier,
+  WriteBatch,
+} from "./tier.ts";
+export { trace, traced, type TraceEvent } from "./trace.ts";
+export { bytesOf, msOf, type Duration, type Size } from "./units.ts";

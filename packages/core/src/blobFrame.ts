@@ -1,0 +1,43 @@
+import { ByteReader, concat, text, utf8, varint } from "./bytes.ts";
+
+/** First byte of a blob once unpacked; docs/format.md. */
+const kinds = { whole: 1, patch: 2 } as const;
+
+/** A blob's content once decrypted and decompressed. */
+export type BlobFrame =
+  | { readonly kind: "whole"; readonly payload: Uint8Array }
+  | { readonly kind: "patch"; readonly ops: Uint8Array; readonly literals: Uint8Array };
+
+/** A serialised value as one byte string: type name, then bytes. This is what is hashed and patched. */
+export function payloadOf(type: string, bytes: Uint8Array): Uint8Array {
+  const name = utf8(type);
+  return concat([varint(name.length), name, bytes]);
+}
+
+/** Type and bytes of a payload. @throws RangeError */
+export function splitPayload(payload: Uint8Array): [type: string, bytes: Uint8Array] {
+  const reader = new ByteReader(payload);
+  const type = text(reader.take(reader.varint()));
+  return [type, reader.rest()];
+}
+
+/** Frame of a value stored whole. */
+export function wholeFrame(payload: Uint8Array): Uint8Array {
+  return concat([Uint8Array.of(kinds.whole), payload]);
+}
+
+/** Frame of a patch. */
+export function patchFrame(ops: Uint8Array, literals: Uint8Array): Uint8Array {
+  return concat([Uint8Array.of(kinds.patch), varint(ops.length), ops, literals]);
+}
+
+/** @throws RangeError on a frame of an unknown kind, or one that ends early */
+export function parseFrame(bytes: Uint8Array): BlobFrame {
+  const reader = new ByteReader(bytes);
+  const kind = reader.take(1)[0];
+  if (kind === kinds.whole) return { kind: "whole", payload: reader.rest() };
+  if (kind !== kinds.patch)
+    throw new RangeError(`unknown blob kind ${kind}; a newer version may have written it`);
+  const ops = reader.take(reader.varint());
+  return { kind: "patch", ops, literals: reader.rest() };
+}

@@ -1,0 +1,61 @@
+import { StratigraphError } from "./errors.ts";
+import {
+  copiesThreads,
+  type Address,
+  type Blob,
+  type CheckpointRecord,
+  type HeadMove,
+  type Tier,
+  type WriteBatch,
+} from "./tier.ts";
+
+/** A whole thread as a tier holds it, ready to be appended elsewhere. */
+export interface ThreadContents {
+  readonly records: readonly CheckpointRecord[];
+  readonly blobs: readonly Blob[];
+  readonly writes: readonly (Address & WriteBatch)[];
+  readonly heads: readonly HeadMove[];
+}
+
+/** Reads a thread with all it holds, under another thread id. Encoded bytes stay as they are. */
+export async function readThread(
+  tier: Tier,
+  threadId: string,
+  as: string = threadId,
+): Promise<ThreadContents> {
+  const records: CheckpointRecord[] = [];
+  const blobs = new Map<string, Blob>();
+  const writes: (Address & WriteBatch & { order: number })[] = [];
+  const heads = new Map<string, string>();
+  for await (const { record, blobs: found, writes: batches, head } of tier.list({ threadId })) {
+    records.push({ ...record, threadId: as });
+    for (const [hash, blob] of found) blobs.set(hash, blob);
+    const { namespace, checkpointId } = record;
+    for (const batch of batches) writes.push({ threadId: as, namespace, checkpointId, ...batch });
+    if (head !== undefined) heads.set(namespace, head);
+  }
+  return {
+    records: records.reverse(),
+    blobs: [...blobs.values()],
+    writes: writes.sort((a, b) => a.order - b.order).map(({ order: _order, ...batch }) => batch),
+    heads: [...heads].map(([namespace, to]) => ({ namespace, to, expected: [] })),
+  };
+}
+
+/** Copies a thread inside a tier. @throws StratigraphError "THREAD_EXISTS" */
+export async function copyThread(tier: Tier, sourceId: string, targetId: string): Promise<void> {
+  for await (const { record } of tier.list({ threadId: targetId, recordsOnly: true, limit: 1 })) {
+    throw new StratigraphError(
+      "THREAD_EXISTS",
+      `Thread ${JSON.stringify(targetId)} has checkpoints already (${record.checkpointId}). Copy to a new thread id, or delete it first.`,
+      { threadId: targetId },
+    );
+  }
+  if (copiesThreads(tier)) {
+    await tier.copyThread(sourceId, targetId);
+    return;
+  }
+  const contents = await readThread(tier, sourceId, targetId);
+  if (contents.records.length === 0) return;
+  await tier.append({ threadId: targetId, ...contents, onConflict: "refuse" });
+}

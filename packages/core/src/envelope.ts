@@ -1,0 +1,28 @@
+import { utf8 } from "./bytes.ts";
+import { pack, unpack, type Cipher } from "./codec/index.ts";
+
+/** Largest value that is decoded, in bytes, unless a saver says otherwise. A hostile size is refused before allocating. */
+export const defaultMaxValueBytes = 512 * 1024 * 1024;
+
+/** The last steps of encoding and the first of decoding: compression, then optional encryption. */
+export class Envelope {
+  readonly #cipher: Cipher | undefined;
+  readonly #maxBytes: number;
+
+  constructor(cipher: Cipher | undefined, maxBytes: number) {
+    this.#cipher = cipher;
+    this.#maxBytes = maxBytes;
+  }
+
+  /** `address` is bound to the bytes where encryption is on. */
+  async wrap(raw: Uint8Array, address: string): Promise<Uint8Array> {
+    const packed = await pack(raw);
+    return this.#cipher === undefined ? packed : await this.#cipher.seal(packed, utf8(address));
+  }
+
+  /** @throws CodecError on bytes that can't be decrypted or decompressed, or that claim to be too large */
+  async unwrap(bytes: Uint8Array, address: string): Promise<Uint8Array> {
+    const packed = this.#cipher === undefined ? bytes : await this.#cipher.open(bytes, utf8(address));
+    return await unpack(packed, this.#maxBytes);
+  }
+}

@@ -1,0 +1,149 @@
+/** Codes of every error that Stratigraph throws; each has a section in ERRORS.md. */
+export type ErrorCode =
+  | "INVALID_ADDRESS"
+  | "INVALID_OPTION"
+  | "CHECKPOINT_CONFLICT"
+  | "THREAD_DELETED"
+  | "THREAD_EXISTS"
+  | "STALE_READ"
+  | "CORRUPT"
+  | "SERIALIZATION"
+  | "UNKNOWN_FORMAT"
+  | "TOO_LARGE"
+  | "NOT_FOUND"
+  | "EVICTED"
+  | "UNAVAILABLE"
+  | "NOT_SET_UP"
+  | "LOCKED"
+  | "OVERLOADED"
+  | "ARCHIVE_UNAVAILABLE"
+  | "MERGE_CONFLICT"
+  | "MERGE_REFUSED";
+
+/**
+ * Base of every error thrown on purpose. `code` says what happened, `data` holds what a program
+ * needs to act on it, the message says what a person should do.
+ */
+export class StratigraphError extends Error {
+  readonly code: ErrorCode;
+  readonly data: Readonly<Record<string, unknown>>;
+
+  constructor(code: ErrorCode, message: string, data: Record<string, unknown> = {}, cause?: unknown) {
+    super(message, cause === undefined ? undefined : { cause });
+    this.name = "StratigraphError";
+    this.code = code;
+    this.data = data;
+  }
+
+  /** Whether `error` is one of ours; works across copies of this package. */
+  static is(error: unknown, code?: ErrorCode): error is StratigraphError {
+    if (!(error instanceof Error) || !("code" in error) || !("data" in error)) return false;
+    return error.name.endsWith("Error") && (code === undefined || error.code === code);
+  }
+}
+
+/** An id, config or namespace that can't name a checkpoint. `data`: field, found. */
+export class InvalidAddressError extends StratigraphError {
+  constructor(field: string, found: string, advice: string) {
+    super("INVALID_ADDRESS", `Invalid ${field}: found ${found}. ${advice}`, { field, found });
+    this.name = "InvalidAddressError";
+  }
+}
+
+/** An option that can't be used, found when the saver was constructed. `data`: field, found. */
+export class InvalidOptionError extends StratigraphError {
+  constructor(field: string, found: unknown, advice: string) {
+    const shown = typeof found === "string" ? JSON.stringify(found) : String(found);
+    super("INVALID_OPTION", `Invalid option ${field}: found ${shown}. ${advice}`, { field, found });
+    this.name = "InvalidOptionError";
+  }
+}
+
+/** Another writer moved the head first. `data`: threadId, namespace, checkpointId, parentId, head, expected. */
+export class CheckpointConflictError extends StratigraphError {
+  constructor(data: {
+    threadId: string;
+    namespace: string;
+    checkpointId: string;
+    parentId?: string | undefined;
+    head: string;
+    expected: readonly string[];
+  }) {
+    super(
+      "CHECKPOINT_CONFLICT",
+      `Thread ${JSON.stringify(data.threadId)}, namespace ${JSON.stringify(data.namespace)}: another writer moved the head to ` +
+        `${data.head} while this one worked from ${data.parentId ?? "an empty thread"}. Nothing of checkpoint ${data.checkpointId} was stored. ` +
+        `Read the thread again and repeat, or use conflict: "branch" to keep the losing work as a side branch.`,
+      data,
+    );
+    this.name = "CheckpointConflictError";
+  }
+}
+
+/** A late write to a thread that was deleted after the writer read it. `data`: threadId. */
+export class ThreadDeletedError extends StratigraphError {
+  constructor(threadId: string) {
+    super(
+      "THREAD_DELETED",
+      `Thread ${JSON.stringify(threadId)} was deleted while this run was under way; its late write was refused so that the thread ` +
+        `stays deleted. Start a new run to begin the thread anew.`,
+      { threadId },
+    );
+    this.name = "ThreadDeletedError";
+  }
+}
+
+/** Blobs were removed after the writer read the thread; the saver reads again and repeats. `data`: threadId. */
+export class StaleReadError extends StratigraphError {
+  constructor(threadId: string) {
+    super(
+      "STALE_READ",
+      `Thread ${JSON.stringify(threadId)} was pruned after it was read. Read it again and repeat.`,
+      {
+        threadId,
+      },
+    );
+    this.name = "StaleReadError";
+  }
+}
+
+/** Bytes that don't decode to what was put. `data`: threadId, namespace, checkpointId, channel. */
+export class CorruptionError extends StratigraphError {
+  constructor(
+    where: { threadId: string; namespace: string; checkpointId: string; channel?: string | undefined },
+    what: string,
+    cause?: unknown,
+  ) {
+    const channel = where.channel === undefined ? "" : `, channel ${JSON.stringify(where.channel)}`;
+    super(
+      "CORRUPT",
+      `Thread ${JSON.stringify(where.threadId)}, namespace ${JSON.stringify(where.namespace)}, checkpoint ${where.checkpointId}${channel}: ` +
+        `${what}. The stored bytes were damaged or tampered with; restore them from a backup or continue from an older checkpoint.`,
+      where,
+      cause,
+    );
+    this.name = "CorruptionError";
+  }
+}
+
+/** A thread's head is known here, but its bytes aren't. `data`: tier, threadId, namespace, checkpointId. */
+export class EvictedError extends StratigraphError {
+  constructor(tier: string, at: { threadId: string; namespace: string; checkpointId: string }) {
+    super(
+      "EVICTED",
+      `Thread ${JSON.stringify(at.threadId)}, namespace ${JSON.stringify(at.namespace)}: the head ${at.checkpointId} is known to tier ` +
+        `${tier}, its bytes are not there. They were archived to a cold tier: open the thread through a TieredSaver that has that tier, ` +
+        `or restore it first.`,
+      { tier, ...at },
+    );
+    this.name = "EvictedError";
+  }
+}
+
+/** Something asked for by its id isn't there. `data` names it. */
+export class NotFoundError extends StratigraphError {
+  constructor(message: string, data: Record<string, unknown>) {
+    super("NOT_FOUND", message, data);
+    this.name = "NotFoundError";
+  }
+}

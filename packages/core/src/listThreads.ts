@@ -1,0 +1,73 @@
+import type { CheckpointCoder } from "./checkpointCoder.ts";
+import { InvalidOptionError } from "./errors.ts";
+import { matches } from "./tags.ts";
+import type { Tier, ThreadInfo } from "./tier.ts";
+
+/** Options of listThreads. */
+export interface ThreadListOptions {
+  /** Metadata that the newest root checkpoint must have, as in `list`. */
+  readonly filter?: Readonly<Record<string, unknown>> | undefined;
+  /** `cursor` of the page before. */
+  readonly cursor?: string | undefined;
+  /** Default 100. */
+  readonly limit?: number | undefined;
+}
+
+/** A page of threads, most recently written first. */
+export interface ThreadPage {
+  readonly threads: readonly ThreadInfo[];
+  /** Where the next page begins; absent on the last page. */
+  readonly cursor?: string;
+}
+
+function decodeCursor(cursor: string): ThreadInfo {
+  try {
+    const after: unknown = JSON.parse(Buffer.from(cursor, "base64url").toString("utf8"));
+    if (typeof after === "object" && after !== null && "threadId" in after && "writtenAtMs" in after)
+      return after as ThreadInfo;
+  } catch {
+    // Fall through: it isn't ours.
+  }
+  throw new InvalidOptionError("cursor", cursor, "Pass the cursor of an earlier page as it was.");
+}
+
+/** Threads of a tier, a page at a time. */
+export async function listThreads(
+  tier: Tier,
+  coder: CheckpointCoder,
+  options: ThreadListOptions,
+): Promise<ThreadPage> {
+  const { filter, cursor, limit = 100 } = options;
+  if (!Number.isInteger(limit) || limit < 1)
+    throw new InvalidOptionError("limit", limit, "Use a whole number, 1 or more.");
+  const after = cursor === undefined ? undefined : decodeCursor(cursor);
+  const threads: ThreadInfo[] = [];
+  for await (const thread of tier.threads({
+    order: "newest",
+    after,
+    ...(filter === undefined ? { limit: limit + 1 } : {}),
+  })) {
+    if (filter !== undefined && !(await headMatches(tier, coder, thread, filter))) continue;
+    if (threads.length === limit) {
+      const last = threads.at(-1)!;
+      return { threads, cursor: Buffer.from(JSON.stringify(last)).toString("base64url") };
+    }
+    threads.push(thread);
+  }
+  return { threads };
+}
+
+async function headMatches(
+  tier: Tier,
+  coder: CheckpointCoder,
+  thread: ThreadInfo,
+  filter: Readonly<Record<string, unknown>>,
+): Promise<boolean> {
+  if (thread.head === undefined) return false;
+  const query = { threadId: thread.threadId, namespace: "", checkpointId: thread.head, recordsOnly: true };
+  for await (const { record } of tier.list(query)) {
+    const metadata = await coder.metadata(record, await coder.decodeBody(record));
+    return matches(metadata as Record<string, unknown>, filter);
+  }
+  return false;
+}

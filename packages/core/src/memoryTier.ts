@@ -1,0 +1,326 @@
+import { CheckpointConflictError, StaleReadError, ThreadDeletedError } from "./errors.ts";
+import type {
+  Address,
+  AncestryReader,
+  Appended,
+  AppendRequest,
+  AppendWritesRequest,
+  Blob,
+  BlobHash,
+  BlobInfo,
+  CheckpointRecord,
+  HeadMove,
+  ListedCheckpoint,
+  ListQuery,
+  MaybeAddress,
+  Peek,
+  Reading,
+  RemoveRequest,
+  StoredCheckpoint,
+  StoredWriteBatch,
+  ThreadCopier,
+  ThreadInfo,
+  ThreadQuery,
+  Tier,
+} from "./tier.ts";
+
+/** All that is kept of one thread. */
+interface Thread {
+  revision: number;
+  /** Revision of the last deletion: writers that read before it are late. */
+  deletedAt: number;
+  /** No checkpoint since the last deletion. */
+  deleted: boolean;
+  /** Revision of the last removal of blobs: what was read before it may be gone. */
+  removedAt: number;
+  evicted: boolean;
+  writtenAtMs: number;
+  heads: Map<string, string>;
+  records: Map<string, CheckpointRecord>;
+  blobs: Map<BlobHash, Blob>;
+  writes: Map<string, StoredWriteBatch[]>;
+}
+
+function emptyThread(): Thread {
+  return {
+    revision: 0,
+    deletedAt: 0,
+    deleted: false,
+    removedAt: 0,
+    evicted: false,
+    writtenAtMs: Date.now(),
+    heads: new Map(),
+    records: new Map(),
+    blobs: new Map(),
+    writes: new Map(),
+  };
+}
+
+function keyOf(at: { namespace: string; checkpointId: string }): string {
+  return JSON.stringify([at.namespace, at.checkpointId]);
+}
+
+function descending(a: string, b: string): number {
+  if (a === b) return 0;
+  return a < b ? 1 : -1;
+}
+
+/**
+ * The contract in plain data structures: the reference that every other tier is compared with, and what MemorySaver
+ * stands on. JavaScript runs each method's changes without interruption, so they are atomic as they are.
+ */
+export class MemoryTier implements Tier, AncestryReader, ThreadCopier {
+  readonly name: string = "memory";
+  readonly #threads = new Map<string, Thread>();
+
+  async peek(at: MaybeAddress): Promise<Peek> {
+    const thread = this.#threads.get(at.threadId);
+    if (thread === undefined) return { revision: 0, writes: [] };
+    const head = thread.heads.get(at.namespace);
+    const checkpointId = at.checkpointId ?? head;
+    const writes = checkpointId === undefined ? [] : this.#writesOf(thread, { ...at, checkpointId });
+    return { revision: thread.revision, head, checkpointId, writes };
+  }
+
+  async read(at: MaybeAddress): Promise<Reading> {
+    const { revision, head, checkpointId } = await this.peek(at);
+    const thread = this.#threads.get(at.threadId);
+    const record =
+      checkpointId === undefined ? undefined : thread?.records.get(keyOf({ ...at, checkpointId }));
+    if (thread === undefined || record === undefined) return { revision, head };
+    return { revision, head, checkpoint: this.#stored(thread, record) };
+  }
+
+  async *list(query: ListQuery): AsyncGenerator<ListedCheckpoint> {
+    const threads =
+      query.threadId === undefined ? [...this.#threads.values()] : [this.#threads.get(query.threadId)];
+    let found = 0;
+    for (const thread of threads) {
+      const records = [...(thread?.records.values() ?? [])].filter((record) => wanted(record, query));
+      for (const record of records.sort((a, b) => descending(a.checkpointId, b.checkpointId))) {
+        if (found === query.limit) return;
+        found += 1;
+        const stored = this.#stored(thread!, record);
+        yield {
+          ...stored,
+          ...(query.recordsOnly ? { blobs: new Map() } : {}),
+          head: thread!.heads.get(record.namespace),
+        };
+      }
+    }
+  }
+
+  async *threads(query: ThreadQuery): AsyncGenerator<ThreadInfo> {
+    const direction = query.order === "newest" ? -1 : 1;
+    const inOrder = (a: ThreadInfo, b: ThreadInfo): number =>
+      direction * (a.writtenAtMs - b.writtenAtMs) || direction * -descending(a.threadId, b.threadId);
+    const infos = [...this.#threads]
+      .filter(([, thread]) => thread.heads.size > 0)
+      .map(([threadId, { revision, heads, writtenAtMs, evicted }]) => ({
+        threadId,
+        revision,
+        head: heads.get(""),
+        writtenAtMs,
+        evicted,
+      }))
+      .filter(({ writtenAtMs }) => query.writtenBeforeMs === undefined || writtenAtMs < query.writtenBeforeMs)
+      .filter(({ evicted }) => query.includeEvicted !== false || !evicted)
+      .filter((info) => query.after === undefined || inOrder(info, query.after) > 0);
+    yield* infos.sort(inOrder).slice(0, query.limit);
+  }
+
+  async blobs(threadId: string): Promise<BlobInfo[]> {
+    const { blobs } = this.#threads.get(threadId) ?? emptyThread();
+    return [...blobs.values()].map(({ hash, base, bytes }) => ({ hash, base, size: bytes.length }));
+  }
+
+  async append(request: AppendRequest): Promise<Appended> {
+    const thread = this.#open(request, goesOn(request));
+    const moves = request.heads.map((move) => ({ move, moved: mayMove(thread, move) }));
+    const lost = moves.find(
+      ({ move, moved }) => !moved && !thread.records.has(keyOf({ ...move, checkpointId: move.to })),
+    );
+    if (lost !== undefined && request.onConflict === "refuse") throw conflict(request, thread, lost.move);
+    thread.revision += 1;
+    for (const blob of request.blobs) if (!thread.blobs.has(blob.hash)) thread.blobs.set(blob.hash, blob);
+    for (const record of request.records) {
+      const stored = thread.records.get(keyOf(record));
+      const move = moves.find(({ move: { namespace } }) => namespace === record.namespace);
+      const lostTo =
+        move === undefined || move.moved
+          ? record.lostTo
+          : stored === undefined
+            ? thread.heads.get(record.namespace)
+            : stored.lostTo;
+      thread.records.set(keyOf(record), { ...record, lostTo });
+    }
+    for (const batch of request.writes ?? []) this.#addWrites(thread, batch);
+    for (const { move, moved } of moves) if (moved) thread.heads.set(move.namespace, move.to);
+    this.#close(request.threadId, thread, moves.length > 0);
+    return {
+      revision: thread.revision,
+      heads: moves.map(({ move, moved }) => ({
+        namespace: move.namespace,
+        head: thread.heads.get(move.namespace)!,
+        moved,
+      })),
+    };
+  }
+
+  async appendWrites(request: AppendWritesRequest): Promise<void> {
+    const thread = this.#open(request, request.seen === undefined);
+    thread.revision += 1;
+    for (const blob of request.newBlobs) if (!thread.blobs.has(blob.hash)) thread.blobs.set(blob.hash, blob);
+    this.#addWrites(thread, request);
+    this.#close(request.threadId, thread, false);
+  }
+
+  async remove(request: RemoveRequest): Promise<boolean> {
+    const thread = this.#threads.get(request.threadId);
+    if (thread === undefined || thread.revision !== request.revision) return false;
+    for (const at of request.checkpoints) {
+      thread.records.delete(keyOf(at));
+      thread.writes.delete(keyOf(at));
+    }
+    for (const hash of request.dropBlobs) thread.blobs.delete(hash);
+    for (const blob of request.replaceBlobs) thread.blobs.set(blob.hash, blob);
+    for (const { namespace, to } of request.heads) {
+      if (to === undefined) thread.heads.delete(namespace);
+      else thread.heads.set(namespace, to);
+    }
+    thread.revision += 1;
+    thread.removedAt = thread.revision;
+    return true;
+  }
+
+  async evict(threadId: string, revision: number): Promise<boolean> {
+    const thread = this.#threads.get(threadId);
+    if (thread === undefined || thread.revision !== revision) return false;
+    thread.records.clear();
+    thread.writes.clear();
+    thread.blobs.clear();
+    thread.evicted = true;
+    thread.revision += 1;
+    thread.removedAt = thread.revision;
+    return true;
+  }
+
+  async deleteThread(threadId: string): Promise<void> {
+    const thread = this.#threads.get(threadId);
+    if (thread === undefined) return;
+    const revision = thread.revision + 1;
+    this.#threads.set(threadId, {
+      ...emptyThread(),
+      revision,
+      deletedAt: revision,
+      removedAt: revision,
+      deleted: true,
+    });
+  }
+
+  async ancestry(at: Address, seedTags: readonly number[], limit: number): Promise<StoredCheckpoint[]> {
+    const thread = this.#threads.get(at.threadId);
+    const found: StoredCheckpoint[] = [];
+    const open = new Set(seedTags);
+    let record = thread?.records.get(keyOf(at));
+    while (found.length < limit && open.size > 0 && record?.parentId !== undefined) {
+      record = thread!.records.get(keyOf({ ...at, checkpointId: record.parentId }));
+      if (record === undefined) break;
+      found.push(this.#stored(thread!, record));
+      for (const tag of record.tags) open.delete(tag);
+    }
+    return found;
+  }
+
+  async copyThread(sourceId: string, targetId: string): Promise<boolean> {
+    const source = this.#threads.get(sourceId);
+    if (source === undefined || source.heads.size === 0) return false;
+    const target = this.#open({ threadId: targetId }, false);
+    for (const [key, record] of source.records) target.records.set(key, { ...record, threadId: targetId });
+    for (const [hash, blob] of source.blobs) target.blobs.set(hash, blob);
+    for (const [key, batches] of source.writes) target.writes.set(key, [...batches]);
+    for (const [namespace, head] of source.heads) target.heads.set(namespace, head);
+    target.revision += Math.max(1, source.revision);
+    this.#close(targetId, target, true);
+    return true;
+  }
+
+  /** The thread, once the writer isn't late. `continues`: the write goes on from something the writer never read. */
+  #open(
+    request: { threadId: string; seen?: number | undefined; relies?: boolean | undefined },
+    continues: boolean,
+  ): Thread {
+    const thread = this.#threads.get(request.threadId) ?? emptyThread();
+    const { seen, threadId } = request;
+    if (seen !== undefined && seen < thread.deletedAt) throw new ThreadDeletedError(threadId);
+    if (thread.deleted && continues) throw new ThreadDeletedError(threadId);
+    if (request.relies === true && (seen ?? 0) < thread.removedAt) throw new StaleReadError(threadId);
+    return thread;
+  }
+
+  #close(threadId: string, thread: Thread, begins: boolean): void {
+    thread.writtenAtMs = Date.now();
+    if (begins) {
+      thread.deleted = false;
+      thread.evicted = false;
+    }
+    this.#threads.set(threadId, thread);
+  }
+
+  #addWrites(
+    thread: Thread,
+    batch: Address & { taskId: string; blobs: readonly BlobHash[]; body: Uint8Array },
+  ): void {
+    const { taskId, blobs, body } = batch;
+    const batches = thread.writes.get(keyOf(batch)) ?? [];
+    batches.push({ taskId, blobs, body, order: thread.revision });
+    thread.writes.set(keyOf(batch), batches);
+  }
+
+  #writesOf(thread: Thread, at: { namespace: string; checkpointId: string }): StoredWriteBatch[] {
+    return [...(thread.writes.get(keyOf(at)) ?? [])];
+  }
+
+  #stored(thread: Thread, record: CheckpointRecord): StoredCheckpoint {
+    return { record, blobs: thread.blobs, writes: this.#writesOf(thread, record) };
+  }
+}
+
+/** Whether an append continues what must be there already, rather than beginning a thread or importing one. */
+function goesOn({ records, heads }: AppendRequest): boolean {
+  return (
+    records.every(({ parentId }) => parentId !== undefined) &&
+    heads.every(({ expected }) => expected !== "any")
+  );
+}
+
+function wanted(record: CheckpointRecord, query: ListQuery): boolean {
+  return (
+    (query.namespace === undefined || record.namespace === query.namespace) &&
+    (query.checkpointId === undefined || record.checkpointId === query.checkpointId) &&
+    (query.before === undefined || record.checkpointId < query.before) &&
+    (query.tags === undefined || query.tags.every((tag) => record.tags.includes(tag))) &&
+    (query.runIds === undefined || (record.runId !== undefined && query.runIds.includes(record.runId))) &&
+    (query.lost !== true || record.lostTo !== undefined)
+  );
+}
+
+/** Whether a head may move: from none, from itself (a repeat), or from a head the writer knew. */
+function mayMove(thread: Thread, { namespace, to, expected }: HeadMove): boolean {
+  const head = thread.heads.get(namespace);
+  return head === undefined || head === to || expected === "any" || expected.includes(head);
+}
+
+function conflict(request: AppendRequest, thread: Thread, move: HeadMove): CheckpointConflictError {
+  const parentId = request.records.find(
+    ({ checkpointId, namespace }) => checkpointId === move.to && namespace === move.namespace,
+  )?.parentId;
+  return new CheckpointConflictError({
+    threadId: request.threadId,
+    namespace: move.namespace,
+    checkpointId: move.to,
+    parentId,
+    head: thread.heads.get(move.namespace)!,
+    expected: move.expected === "any" ? [] : move.expected,
+  });
+}

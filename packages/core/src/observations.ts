@@ -1,0 +1,86 @@
+import type { RunnableConfig } from "@langchain/core/runnables";
+import { LRUCache } from "lru-cache";
+import type { Namespace } from "./tier.ts";
+
+/** How many answers each saver remembers. An entry is about 200 bytes. */
+const remembered = 20_000;
+
+/** What a saver answered: the head of the namespace at that moment ("" for none). */
+const none = "";
+
+function keyOf(at: Namespace, checkpointId: string): string {
+  return JSON.stringify([at.threadId, at.namespace, checkpointId]);
+}
+
+/**
+ * LangGraph gives every run an object of its own in the config (`control`, and `signal`), the same one
+ * for the run's reads and writes, and none to getState or updateState.
+ */
+export function runOf(config: RunnableConfig): object | undefined {
+  const { control, signal } = config as { control?: unknown; signal?: unknown };
+  if (typeof control === "object" && control !== null) return control;
+  return typeof signal === "object" && signal !== null ? signal : undefined;
+}
+
+/**
+ * Tells a deliberate fork from a lost race. Both put a checkpoint whose parent isn't the head; what
+ * separates them is what the saver itself answered. A writer that was handed checkpoint P while the head
+ * was H meant to fork if it puts with parent P while the head is still H; if the head is another one by
+ * then, somebody else wrote in between.
+ *
+ * Answers are kept per run, so that a page polling the thread through the same saver doesn't turn the
+ * lost race of a run under way into a permitted fork. Answers outside runs are kept together.
+ */
+export class Observations {
+  readonly #byRun = new WeakMap<object, Map<string, string>>();
+  readonly #outside = new LRUCache<string, string>({ max: remembered });
+  readonly #revisions = new LRUCache<string, number>({ max: remembered });
+
+  /** The saver handed out `checkpointId` (absent: "there is none") while `head` was the head. */
+  handedOut(
+    config: RunnableConfig,
+    at: Namespace,
+    checkpointId: string | undefined,
+    head: string | undefined,
+  ): void {
+    const key = keyOf(at, checkpointId ?? none);
+    const run = runOf(config);
+    if (run !== undefined) {
+      const answers = this.#byRun.get(run) ?? new Map<string, string>();
+      answers.set(key, head ?? none);
+      this.#byRun.set(run, answers);
+    }
+    // A run's answers serve outside it too: LangGraph reads subgraphs with configs of several shapes.
+    this.#outside.set(key, head ?? none);
+  }
+
+  /**
+   * As {@link handedOut}, for the parent named by a tuple: LangGraph's `__copy__` puts beside the copied checkpoint, and
+   * does so outside runs.
+   */
+  handedOutParent(at: Namespace, parentId: string, head: string | undefined): void {
+    this.#outside.set(keyOf(at, parentId), head ?? none);
+  }
+
+  /**
+   * Heads from which a put may move on, besides "none yet" and its own id. "any" for a put without a
+   * parent by someone who never asked: an import.
+   */
+  expected(config: RunnableConfig, at: Namespace, parentId: string | undefined): readonly string[] | "any" {
+    const key = keyOf(at, parentId ?? none);
+    const run = runOf(config);
+    const answers = run === undefined ? undefined : this.#byRun.get(run);
+    const head = answers?.get(key) ?? (answers === undefined ? this.#outside.get(key) : undefined);
+    if (parentId === undefined) return head === undefined ? "any" : [head].filter((id) => id !== none);
+    return head === undefined || head === none ? [parentId] : [parentId, head];
+  }
+
+  /** The thread stood at `revision` when this saver last read or wrote it. */
+  sawRevision(threadId: string, revision: number): void {
+    if (revision > (this.#revisions.get(threadId) ?? -1)) this.#revisions.set(threadId, revision);
+  }
+
+  revision(threadId: string): number | undefined {
+    return this.#revisions.get(threadId);
+  }
+}

@@ -1,0 +1,67 @@
+import type { SerializerProtocol } from "@langchain/langgraph-checkpoint";
+import { Cipher, type EncryptionOptions } from "./codec/index.ts";
+import { defaultMaxValueBytes } from "./envelope.ts";
+import { InvalidOptionError } from "./errors.ts";
+import { StratigraphSerializer } from "./serde/index.ts";
+import { bytesOf, type Size } from "./units.ts";
+
+/**
+ * What a put does that lost a race:
+ * - "throw": it rejects with CheckpointConflictError and stores nothing.
+ * - "branch": it keeps the work as a side branch; the head stays with the winner.
+ * - "auto": throws where LangGraph can deliver the error (durability "sync" and "exit", and outside runs), and
+ *   branches under "async", where a throw would end the process.
+ */
+export type ConflictPolicy = "auto" | "throw" | "branch";
+
+/** Options of every saver. */
+export interface SaverOptions {
+  /** Default: Stratigraph's own, which reads and writes LangGraph's format. */
+  readonly serde?: SerializerProtocol | undefined;
+  /** Default "auto". */
+  readonly conflict?: ConflictPolicy | undefined;
+  /**
+   * Memory for payloads of recent values, so that the next put is a patch without reading. A size such as "64mb"; default
+   * "128mb". "0b" stores every changed value whole.
+   */
+  readonly patchMemory?: Size | undefined;
+  /** Largest value that is decoded. Default "512mb". */
+  readonly maxValueSize?: Size | undefined;
+  /** Encrypts everything but ids. Default: none. */
+  readonly encryption?: EncryptionOptions | undefined;
+}
+
+/** Options with every default filled in. */
+export interface ResolvedOptions {
+  readonly serde: SerializerProtocol;
+  readonly conflict: ConflictPolicy;
+  readonly patchMemory: number;
+  readonly maxValueBytes: number;
+  readonly cipher: Cipher | undefined;
+  readonly hashKey: Uint8Array | undefined;
+}
+
+const policies: ReadonlySet<unknown> = new Set(["auto", "throw", "branch"]);
+
+/** Checks options once, when a saver is made. @throws InvalidOptionError naming the option, what was found and what to do */
+export function resolveOptions(options: SaverOptions): ResolvedOptions {
+  const conflict = options.conflict ?? "auto";
+  if (!policies.has(conflict))
+    throw new InvalidOptionError("conflict", conflict, 'Use "auto", "throw" or "branch".');
+  const serde = options.serde ?? new StratigraphSerializer();
+  if (typeof serde.dumpsTyped !== "function" || typeof serde.loadsTyped !== "function") {
+    throw new InvalidOptionError("serde", typeof serde, "Pass an object with dumpsTyped and loadsTyped.");
+  }
+  const cipher = options.encryption === undefined ? undefined : new Cipher(options.encryption);
+  return {
+    serde,
+    conflict,
+    patchMemory: bytesOf("patchMemory", options.patchMemory ?? "128mb"),
+    maxValueBytes:
+      options.maxValueSize === undefined
+        ? defaultMaxValueBytes
+        : bytesOf("maxValueSize", options.maxValueSize),
+    cipher,
+    hashKey: cipher?.hashKey,
+  };
+}

@@ -1,0 +1,228 @@
+import { INTERRUPT } from "./channels.ts";
+import type { CheckpointCoder } from "./checkpointCoder.ts";
+import { InvalidOptionError, StratigraphError } from "./errors.ts";
+import type { DecodedBody } from "./record.ts";
+import { snapshotTag } from "./tags.ts";
+import type { Address, Blob, BlobHash, BlobInfo, CheckpointRecord, ListedCheckpoint, Tier } from "./tier.ts";
+
+/** How a thread is pruned. */
+export interface PruneOptions {
+  /** "keep_latest": the newest checkpoints of every namespace stay; "delete": the thread goes. */
+  readonly strategy: "keep_latest" | "delete";
+  /** How many of each namespace stay. Default 1. */
+  readonly keepLast?: number | undefined;
+}
+
+/** Decisions are made on a revision and repeated if the thread moved on; this often. */
+const attempts = 8;
+
+/** One checkpoint while deciding: its record, what its manifest says, what it waits for. */
+interface Node {
+  readonly record: CheckpointRecord;
+  readonly body: DecodedBody;
+  readonly writeBlobs: readonly BlobHash[];
+  readonly interrupted: boolean;
+  readonly deltaChannels: readonly string[];
+  readonly parents: Readonly<Record<string, string>>;
+}
+
+/** A thread while deciding: all of its checkpoints, newest first, and its heads. */
+interface Thread {
+  readonly revision: number;
+  readonly nodes: readonly Node[];
+  readonly heads: ReadonlyMap<string, string>;
+  readonly byKey: ReadonlyMap<string, Node>;
+}
+
+function keyOf(at: { namespace: string; checkpointId: string }): string {
+  return JSON.stringify([at.namespace, at.checkpointId]);
+}
+
+/** Prunes one thread. Unknown threads are no-ops. @throws InvalidOptionError */
+export async function prune(
+  tier: Tier,
+  coder: CheckpointCoder,
+  threadId: string,
+  options: PruneOptions,
+): Promise<void> {
+  const { strategy, keepLast = 1 } = options;
+  if (strategy !== "keep_latest" && strategy !== "delete") {
+    throw new InvalidOptionError("strategy", strategy, 'Use "keep_latest" or "delete".');
+  }
+  if (!Number.isInteger(keepLast) || keepLast < 1)
+    throw new InvalidOptionError("keepLast", keepLast, "Use a whole number, 1 or more.");
+  if (strategy === "delete") await tier.deleteThread(threadId);
+  else
+    await removeWhere(tier, coder, threadId, (thread) => withDeltaChains(thread, latest(thread, keepLast)));
+}
+
+/** Removes the checkpoints of runs. Returns the threads touched. */
+export async function removeRuns(
+  tier: Tier,
+  coder: CheckpointCoder,
+  runIds: readonly string[],
+): Promise<string[]> {
+  if (runIds.length === 0) return [];
+  const threads = new Set<string>();
+  for await (const { record } of tier.list({ runIds, recordsOnly: true })) threads.add(record.threadId);
+  const gone = new Set(runIds);
+  const stays = ({ record }: Node): boolean => record.runId === undefined || !gone.has(record.runId);
+  for (const threadId of threads) {
+    await removeWhere(tier, coder, threadId, (thread) =>
+      withDeltaChains(thread, new Set(thread.nodes.filter(stays))),
+    );
+  }
+  return [...threads];
+}
+
+/** Removes what `keep` leaves out, atomically, again on the newest state if the thread moved on meanwhile. */
+async function removeWhere(
+  tier: Tier,
+  coder: CheckpointCoder,
+  threadId: string,
+  keep: (thread: Thread) => ReadonlySet<Node>,
+): Promise<void> {
+  for (let attempt = 0; attempt < attempts; attempt += 1) {
+    const thread = await load(tier, coder, threadId);
+    const kept = keep(thread);
+    if (kept.size === thread.nodes.length) return;
+    const goes = thread.nodes.filter((node) => !kept.has(node)).map(({ record }): Address => record);
+    const { dropBlobs, replaceBlobs } = await blobsAfter(tier, coder, threadId, kept);
+    const heads = headsAfter(thread, kept);
+    if (
+      await tier.remove({
+        threadId,
+        revision: thread.revision,
+        checkpoints: goes,
+        dropBlobs,
+        replaceBlobs,
+        heads,
+      })
+    )
+      return;
+  }
+  throw new StratigraphError(
+    "OVERLOADED",
+    `Thread ${JSON.stringify(threadId)} was written to during each of ${attempts} attempts to prune it. Prune it when it is idle.`,
+    { threadId },
+  );
+}
+
+async function load(tier: Tier, coder: CheckpointCoder, threadId: string): Promise<Thread> {
+  const { revision } = await tier.peek({ threadId, namespace: "" });
+  const nodes: Node[] = [];
+  const heads = new Map<string, string>();
+  for await (const listed of tier.list({ threadId, recordsOnly: true })) {
+    nodes.push(await toNode(coder, listed));
+    if (listed.head !== undefined) heads.set(listed.record.namespace, listed.head);
+  }
+  return { revision, nodes, heads, byKey: new Map(nodes.map((node) => [keyOf(node.record), node])) };
+}
+
+async function toNode(coder: CheckpointCoder, { record, writes }: ListedCheckpoint): Promise<Node> {
+  const body = await coder.decodeBody(record);
+  const metadata = await coder.metadata(record, body);
+  const channels = await coder.writtenChannels(record, writes);
+  const snapshots = [...body.manifest.keys()].filter((channel) => record.tags.includes(snapshotTag(channel)));
+  return {
+    record,
+    body,
+    writeBlobs: writes.flatMap((batch) => batch.blobs),
+    interrupted: channels.has(INTERRUPT),
+    deltaChannels: [...Object.keys(metadata.counters_since_delta_snapshot ?? {}), ...snapshots],
+    parents: metadata.parents ?? {},
+  };
+}
+
+/** The newest of every namespace by the parent chain from its head, and every leaf that waits for an answer. */
+function latest(thread: Thread, keepLast: number): Set<Node> {
+  const kept = new Set<Node>();
+  const continued = new Set(
+    thread.nodes.map(({ record }) => keyOf({ ...record, checkpointId: record.parentId ?? "" })),
+  );
+  for (const node of thread.nodes) if (node.interrupted && !continued.has(keyOf(node.record))) kept.add(node);
+  for (const [namespace, head] of thread.heads) {
+    let checkpointId: string | undefined = head;
+    for (let n = 0; n < keepLast && checkpointId !== undefined; n += 1) {
+      const node = thread.byKey.get(keyOf({ namespace, checkpointId }));
+      if (node === undefined) break;
+      kept.add(node);
+      checkpointId = node.record.parentId;
+    }
+  }
+  for (const node of kept) if (isSpent(thread, node, kept)) kept.delete(node);
+  return kept;
+}
+
+/**
+ * A subgraph's namespace carries the id of the task that ran it and is never used again: once the parent checkpoint of that
+ * task goes, nothing can reach it.
+ */
+function isSpent(thread: Thread, node: Node, kept: ReadonlySet<Node>): boolean {
+  if (node.interrupted || !node.record.namespace.includes(":")) return false;
+  const outer = Object.entries(node.parents).map(([namespace, checkpointId]) =>
+    thread.byKey.get(keyOf({ namespace, checkpointId })),
+  );
+  return outer.some((parent) => parent !== undefined && !kept.has(parent));
+}
+
+/** Adds the ancestors that kept checkpoints rebuild their DeltaChannels from. */
+function withDeltaChains(thread: Thread, kept: Set<Node>): Set<Node> {
+  const channels = new Set(thread.nodes.flatMap((node) => node.deltaChannels));
+  if (channels.size === 0) return kept;
+  for (const node of [...kept]) {
+    for (const channel of channels) {
+      let at: Node | undefined = node;
+      while (at !== undefined && at.body.manifest.get(channel)?.value === undefined) {
+        const { namespace, parentId }: CheckpointRecord = at.record;
+        at =
+          parentId === undefined ? undefined : thread.byKey.get(keyOf({ namespace, checkpointId: parentId }));
+        if (at !== undefined) kept.add(at);
+      }
+    }
+  }
+  return kept;
+}
+
+/** New heads where the head goes: its nearest ancestor that stays, or else the newest main-line checkpoint that does. */
+function headsAfter(thread: Thread, kept: ReadonlySet<Node>): { namespace: string; to?: string }[] {
+  const moves: { namespace: string; to?: string }[] = [];
+  for (const [namespace, head] of thread.heads) {
+    const first = thread.byKey.get(keyOf({ namespace, checkpointId: head }));
+    if (first === undefined || kept.has(first)) continue;
+    let at: Node | undefined = first;
+    while (at !== undefined && !kept.has(at)) {
+      const { parentId }: CheckpointRecord = at.record;
+      at =
+        parentId === undefined ? undefined : thread.byKey.get(keyOf({ namespace, checkpointId: parentId }));
+    }
+    const to =
+      at ??
+      thread.nodes.find(
+        (node) => node.record.namespace === namespace && node.record.lostTo === undefined && kept.has(node),
+      );
+    moves.push({ namespace, ...(to === undefined ? {} : { to: to.record.checkpointId }) });
+  }
+  return moves;
+}
+
+/** What happens to the thread's blobs: which go, and which are rewritten whole because their base goes. */
+async function blobsAfter(
+  tier: Tier,
+  coder: CheckpointCoder,
+  threadId: string,
+  kept: ReadonlySet<Node>,
+): Promise<{ dropBlobs: BlobHash[]; replaceBlobs: Blob[] }> {
+  const infos = new Map<BlobHash, BlobInfo>((await tier.blobs(threadId)).map((info) => [info.hash, info]));
+  const needed = new Map<BlobHash, Address>();
+  for (const { record, writeBlobs } of kept)
+    for (const hash of [...record.blobs, ...writeBlobs]) needed.set(hash, record);
+  const replaceBlobs: Blob[] = [];
+  for (const [hash, at] of needed) {
+    const base = infos.get(hash)?.base;
+    if (base === undefined || needed.has(base)) continue;
+    const { checkpoint } = await tier.read(at);
+    if (checkpoint !== undefined) replaceBlobs.push(await coder.values.wholeBlob(hash, checkpoint.blobs));
+  }
+  return { dropBlobs: [...infos.keys()].filter((hash) => !needed.has(hash)), replaceBlobs };
+}

@@ -1,0 +1,411 @@
+import type { RunnableConfig } from "@langchain/core/runnables";
+import { BaseCheckpointSaver, TASKS, maxChannelVersion } from "@langchain/langgraph-checkpoint";
+import type {
+  ChannelVersions,
+  Checkpoint,
+  CheckpointListOptions,
+  CheckpointMetadata,
+  CheckpointTuple,
+  DeltaChannelHistory,
+  PendingWrite,
+} from "@langchain/langgraph-checkpoint";
+import { LRUCache } from "lru-cache";
+import { addressOf, checkpointIdOf, configOf, namespaceOf, validId } from "./address.ts";
+import {
+  CheckpointCoder,
+  asPendingWrite,
+  runIdOf,
+  type EncodedCheckpoint,
+  type Manifest,
+} from "./checkpointCoder.ts";
+import { listConflicts, type Conflict } from "./conflicts.ts";
+import { copyThread } from "./copyThread.ts";
+import { deltaChannelHistory } from "./deltaChannelHistory.ts";
+import { Envelope } from "./envelope.ts";
+import { EvictedError, InvalidAddressError, NotFoundError, StratigraphError } from "./errors.ts";
+import { listThreads, type ThreadListOptions, type ThreadPage } from "./listThreads.ts";
+import { Observations, runOf } from "./observations.ts";
+import { resolveOptions, type ConflictPolicy, type SaverOptions } from "./options.ts";
+import { promote } from "./promote.ts";
+import { prune, removeRuns, type PruneOptions } from "./prune.ts";
+import { matches, metadataTags } from "./tags.ts";
+import type { Address, Appended, ListedCheckpoint, MaybeAddress, StoredCheckpoint, Tier } from "./tier.ts";
+import { trace } from "./trace.ts";
+import { Values } from "./values.ts";
+
+/** How many manifests a saver remembers, to carry values over without reading the parent. About 1 kB each. */
+const rememberedManifests = 4096;
+
+/**
+ * A LangGraph checkpointer over any tier: the one class that speaks LangGraph's language.
+ *
+ * @example
+ * const graph = builder.compile({ checkpointer: new TierSaver(tier) });
+ */
+export class TierSaver extends BaseCheckpointSaver {
+  readonly tier: Tier;
+  /** Encodes and decodes; for the packages built on this one. */
+  readonly coder: CheckpointCoder;
+  readonly #conflict: ConflictPolicy;
+  readonly #observations = new Observations();
+  readonly #manifests = new LRUCache<string, Manifest>({ max: rememberedManifests });
+
+  /** @throws InvalidOptionError */
+  constructor(tier: Tier, options: SaverOptions = {}) {
+    const resolved = resolveOptions(options);
+    super(resolved.serde);
+    this.tier = tier;
+    this.#conflict = resolved.conflict;
+    const envelope = new Envelope(resolved.cipher, resolved.maxValueBytes);
+    this.coder = new CheckpointCoder(resolved.serde, envelope, new Values(envelope, resolved));
+  }
+
+  /** Makes the storage ready. Safe to repeat, and from many processes at once. */
+  async setup(): Promise<void> {
+    await this.tier.setup?.();
+  }
+
+  /** Closes what this saver opened itself; clients that were passed in stay open. */
+  async end(): Promise<void> {
+    await this.tier.end?.();
+  }
+
+  /**
+   * The checkpoint a config names, or the newest of its namespace.
+   * @throws InvalidAddressError, CorruptionError, EvictedError
+   */
+  override async getTuple(config: RunnableConfig): Promise<CheckpointTuple | undefined> {
+    if (config.configurable?.["thread_id"] === undefined) return undefined;
+    const at = addressOf(config);
+    const { checkpoint, head, revision } = await this.tier.read(at);
+    this.#observations.sawRevision(at.threadId, revision);
+    if (checkpoint !== undefined) return await this.#tuple(config, checkpoint, head, true);
+    if (at.checkpointId === undefined && head !== undefined)
+      throw new EvictedError(this.tier.name, { ...at, checkpointId: head });
+    if (at.checkpointId === undefined) this.#observations.handedOut(config, at, undefined, undefined);
+    return undefined;
+  }
+
+  /**
+   * Checkpoints, newest first. Fetches page by page, and stops when the consumer does.
+   * @throws InvalidAddressError, CorruptionError
+   */
+  override async *list(
+    config: RunnableConfig,
+    options: CheckpointListOptions = {},
+  ): AsyncGenerator<CheckpointTuple> {
+    const { limit, filter } = options;
+    if (limit !== undefined && limit <= 0) return;
+    const { thread_id: threadId, checkpoint_ns: namespace } = config.configurable ?? {};
+    const query = {
+      threadId: threadId === undefined || threadId === null ? undefined : validId("thread_id", threadId),
+      namespace:
+        namespace === undefined || namespace === null
+          ? undefined
+          : validId("checkpoint_ns", namespace, { empty: true }),
+      checkpointId: checkpointIdOf(config),
+      before: options.before === undefined ? undefined : checkpointIdOf(options.before),
+      tags: filter === undefined ? undefined : metadataTags(filter),
+      limit,
+    };
+    let found = 0;
+    for await (const stored of this.tier.list(query)) {
+      const tuple = await this.#listed(config, stored, filter);
+      if (tuple === undefined) continue;
+      yield tuple;
+      found += 1;
+      if (found === limit) return;
+    }
+  }
+
+  /**
+   * Stores a checkpoint and moves the head, by compare-and-set.
+   * @returns a config with exactly thread_id, checkpoint_ns and checkpoint_id
+   * @throws CheckpointConflictError if another writer was first (see {@link SaverOptions.conflict}),
+   * ThreadDeletedError, InvalidAddressError; StratigraphError "SERIALIZATION" names channel and path
+   */
+  override async put(
+    config: RunnableConfig,
+    checkpoint: Checkpoint,
+    metadata: CheckpointMetadata,
+    newVersions: ChannelVersions,
+  ): Promise<RunnableConfig> {
+    const at: Address = { ...namespaceOf(config), checkpointId: validId("checkpoint.id", checkpoint.id) };
+    const parentId = checkpointIdOf(config);
+    try {
+      const appended = await this.#append(config, at, parentId, {
+        checkpoint,
+        metadata,
+        newVersions,
+        runId: runIdOf(config, metadata),
+      });
+      const outcome = appended.heads.find(({ namespace }) => namespace === at.namespace);
+      if (outcome !== undefined && !outcome.moved && outcome.head !== at.checkpointId) {
+        trace({ type: "conflict", ...at, parentId, head: outcome.head, outcome: "branched" });
+      }
+    } catch (error) {
+      this.#deliver(config, at, parentId, error);
+    }
+    return configOf(at);
+  }
+
+  /**
+   * Stores pending writes of a task. Their checkpoint need not exist yet.
+   * @throws ThreadDeletedError, InvalidAddressError; StratigraphError "SERIALIZATION"
+   */
+  override async putWrites(config: RunnableConfig, writes: PendingWrite[], taskId: string): Promise<void> {
+    const checkpointId = checkpointIdOf(config);
+    if (checkpointId === undefined) {
+      throw new InvalidAddressError(
+        "checkpoint_id",
+        "nothing",
+        "putWrites stores writes of a checkpoint; name it in config.configurable.",
+      );
+    }
+    const at: Address = { ...namespaceOf(config), checkpointId };
+    validId("taskId", taskId);
+    if (writes.length === 0) return;
+    try {
+      await this.#again(at.threadId, async () => {
+        const { batch, values, relies } = await this.coder.encodeWrites(at, taskId, writes);
+        const newBlobs = values.flatMap(({ blob }) => (blob === undefined ? [] : [blob]));
+        await this.tier.appendWrites({
+          ...at,
+          ...batch,
+          newBlobs,
+          relies,
+          seen: this.#observations.revision(at.threadId),
+        });
+        for (const value of values) this.coder.values.remember(at.threadId, value);
+      });
+    } catch (error) {
+      this.#deliver(config, at, undefined, error);
+    }
+  }
+
+  /** Deletes a thread in all namespaces. A tombstone keeps late writes from bringing it back. Unknown threads are no error. */
+  override async deleteThread(threadId: string): Promise<void> {
+    await this.tier.deleteThread(validId("thread_id", threadId));
+    this.#forget(threadId);
+  }
+
+  /** What each channel was written since its last stored value: one round trip where the tier can. LangGraph's DeltaChannel. */
+  override async getDeltaChannelHistory(options: {
+    config: RunnableConfig;
+    channels: string[];
+  }): Promise<Record<string, DeltaChannelHistory>> {
+    if (options.channels.length === 0) return {};
+    return await deltaChannelHistory(this.tier, this.coder, addressOf(options.config), options.channels);
+  }
+
+  /**
+   * Copies a thread with all namespaces, under the same checkpoint ids and in the same order. An unknown source is a no-op.
+   * @throws StratigraphError "THREAD_EXISTS" where the target has checkpoints
+   */
+  async copyThread(sourceThreadId: string, targetThreadId: string): Promise<void> {
+    await copyThread(
+      this.tier,
+      validId("sourceThreadId", sourceThreadId),
+      validId("targetThreadId", targetThreadId),
+    );
+  }
+
+  /**
+   * Deletes the checkpoints and pending writes of runs (`metadata.run_id`), in all threads and namespaces. A head that
+   * goes is replaced by its nearest remaining ancestor. Unknown runs and an empty list are no-ops.
+   */
+  async deleteForRuns(runIds: readonly string[]): Promise<void> {
+    for (const threadId of await removeRuns(this.tier, this.coder, runIds)) this.#forget(threadId);
+  }
+
+  /**
+   * Removes old checkpoints: "keep_latest" keeps the newest `keepLast` (default 1) of every namespace, what their
+   * DeltaChannels need, and those with unresolved interrupts; "delete" removes whole threads.
+   */
+  async prune(
+    threadIds: readonly string[],
+    options: PruneOptions = { strategy: "keep_latest" },
+  ): Promise<void> {
+    for (const threadId of threadIds) {
+      await prune(this.tier, this.coder, validId("thread_id", threadId), options);
+      this.#forget(threadId);
+    }
+  }
+
+  /** Threads, most recently written first. Filters by metadata of the newest root checkpoint. */
+  async listThreads(options: ThreadListOptions = {}): Promise<ThreadPage> {
+    return await listThreads(this.tier, this.coder, options);
+  }
+
+  /** Side branches of a thread: work that lost a race, kept. */
+  async conflicts(threadId: string): Promise<Conflict[]> {
+    return await listConflicts(this.tier, validId("thread_id", threadId));
+  }
+
+  /**
+   * Makes a checkpoint the head of its namespace, for instance the tip of a side branch. Later checkpoints stay
+   * readable by their ids; promoting the old head undoes it.
+   * @returns the head before
+   * @throws NotFoundError, CheckpointConflictError if the head moves meanwhile
+   */
+  async promote(config: RunnableConfig): Promise<string | undefined> {
+    const at = addressOf(config);
+    if (at.checkpointId === undefined) {
+      throw new NotFoundError("promote needs the checkpoint_id to make the head.", { ...at });
+    }
+    return await promote(this.tier, { ...at, checkpointId: at.checkpointId });
+  }
+
+  async #append(
+    config: RunnableConfig,
+    at: Address,
+    parentId: string | undefined,
+    put: Parameters<CheckpointCoder["encode"]>[3],
+  ): Promise<Appended> {
+    return await this.#again(at.threadId, async () => {
+      const parent =
+        parentId === undefined ? undefined : await this.#manifest({ ...at, checkpointId: parentId });
+      const encoded = await this.coder.encode(at, parentId, parent, put);
+      // Outside a run a put without a parent is an import or a new beginning, also right after a deletion.
+      const begins = parentId === undefined && runOf(config) === undefined;
+      const appended = await this.tier.append({
+        threadId: at.threadId,
+        records: [encoded.record],
+        blobs: encoded.blobs,
+        relies: encoded.relies,
+        heads: [
+          {
+            namespace: at.namespace,
+            to: at.checkpointId,
+            expected: this.#observations.expected(config, at, parentId),
+          },
+        ],
+        onConflict: this.#refuses(config) ? "refuse" : "branch",
+        seen: begins && !encoded.relies ? undefined : this.#observations.revision(at.threadId),
+      });
+      this.#remember(at, encoded, appended.revision);
+      return appended;
+    });
+  }
+
+  /** Runs `work`, and once more from scratch if the thread was pruned since it was read. */
+  async #again<T>(threadId: string, work: () => Promise<T>): Promise<T> {
+    try {
+      return await work();
+    } catch (error) {
+      if (!StratigraphError.is(error, "STALE_READ")) throw error;
+      this.#forget(threadId);
+      const { revision } = await this.tier.peek({ threadId, namespace: "" });
+      this.#observations.sawRevision(threadId, revision);
+      return await work();
+    }
+  }
+
+  /** Whether a conflict is thrown: "auto" throws where LangGraph can deliver the error, which it can't under "async". */
+  #refuses(config: RunnableConfig): boolean {
+    if (this.#conflict !== "auto") return this.#conflict === "throw";
+    const { durability } = config as { durability?: unknown };
+    return runOf(config) === undefined || durability === "sync" || durability === "exit";
+  }
+
+  /** Throws an error on, or keeps it from ending the process where that is all it could do. */
+  #deliver(config: RunnableConfig, at: Address, parentId: string | undefined, error: unknown): void {
+    if (StratigraphError.is(error, "THREAD_DELETED") && !this.#refuses(config)) {
+      trace({
+        type: "late-write-dropped",
+        threadId: at.threadId,
+        namespace: at.namespace,
+        checkpointId: at.checkpointId,
+      });
+      return;
+    }
+    if (StratigraphError.is(error, "CHECKPOINT_CONFLICT")) {
+      trace({ type: "conflict", ...at, parentId, head: String(error.data["head"]), outcome: "thrown" });
+    }
+    throw error;
+  }
+
+  /** The parent's manifest: remembered, or read (with its payloads, so that this put can patch). */
+  async #manifest(at: Address): Promise<Manifest | undefined> {
+    const remembered = this.#manifests.get(keyOf(at));
+    if (remembered !== undefined) return remembered;
+    const { checkpoint, revision } = await this.tier.read(at);
+    this.#observations.sawRevision(at.threadId, revision);
+    if (checkpoint === undefined) return undefined;
+    const { manifest } = await this.coder.decodeBody(checkpoint.record);
+    for (const { value } of manifest.values()) {
+      if (value !== undefined && "hash" in value)
+        await this.coder.values.payload(value.hash, checkpoint.blobs, at.threadId);
+    }
+    this.#manifests.set(keyOf(at), manifest);
+    return manifest;
+  }
+
+  #remember(at: Address, encoded: EncodedCheckpoint, revision: number): void {
+    this.#observations.sawRevision(at.threadId, revision);
+    this.#manifests.set(keyOf(at), encoded.manifest);
+    for (const value of encoded.values) this.coder.values.remember(at.threadId, value);
+  }
+
+  #forget(threadId: string): void {
+    this.coder.values.forgetThread(threadId);
+    const prefix = keyOf({ threadId, namespace: "", checkpointId: "" }).slice(
+      0,
+      JSON.stringify([threadId]).length,
+    );
+    for (const key of this.#manifests.keys()) if (key.startsWith(prefix)) this.#manifests.delete(key);
+  }
+
+  async #listed(
+    config: RunnableConfig,
+    stored: ListedCheckpoint,
+    filter: Record<string, unknown> | undefined,
+  ): Promise<CheckpointTuple | undefined> {
+    if (filter !== undefined) {
+      const metadata = await this.coder.metadata(stored.record, await this.coder.decodeBody(stored.record));
+      if (!matches(metadata as Record<string, unknown>, filter)) return undefined;
+    }
+    return await this.#tuple(config, stored, stored.head, false);
+  }
+
+  async #tuple(
+    config: RunnableConfig,
+    stored: StoredCheckpoint,
+    head: string | undefined,
+    remember: boolean,
+  ): Promise<CheckpointTuple> {
+    const { record } = stored;
+    this.#observations.handedOut(config, record, record.checkpointId, head);
+    if (record.parentId !== undefined) this.#observations.handedOutParent(record, record.parentId, head);
+    const body = await this.coder.decodeBody(record);
+    if (remember) this.#manifests.set(keyOf(record), body.manifest);
+    const checkpoint = await this.coder.checkpoint(stored, body, remember);
+    if (checkpoint.v < 4 && record.parentId !== undefined)
+      await this.#migrateSends(checkpoint, { ...record, checkpointId: record.parentId });
+    const writes = await this.coder.decodeWrites(record, stored.writes, stored.blobs);
+    const tuple: CheckpointTuple = {
+      config: configOf(record),
+      checkpoint,
+      metadata: await this.coder.metadata(record, body),
+      pendingWrites: writes.map(asPendingWrite),
+    };
+    if (record.parentId !== undefined)
+      tuple.parentConfig = configOf({ ...record, checkpointId: record.parentId });
+    return tuple;
+  }
+
+  /** Checkpoints before format 4 kept a step's Sends as pending writes of the parent; LangGraph wants them in a channel. */
+  async #migrateSends(checkpoint: Checkpoint, parent: MaybeAddress & Address): Promise<void> {
+    const { checkpoint: stored } = await this.tier.read(parent);
+    if (stored === undefined) return;
+    const sends = await this.coder.decodeWrites(stored.record, stored.writes, stored.blobs, new Set([TASKS]));
+    const versions = Object.values(checkpoint.channel_versions);
+    checkpoint.channel_values[TASKS] = sends.map(({ value }) => value);
+    checkpoint.channel_versions[TASKS] =
+      versions.length > 0 ? maxChannelVersion(...versions) : this.getNextVersion(undefined);
+  }
+}
+
+function keyOf(at: Address): string {
+  return JSON.stringify([at.threadId, at.namespace, at.checkpointId]);
+}

@@ -1,0 +1,31 @@
+import { createHash } from "node:crypto";
+
+/** Length of the checksum inside bodies and write batches, in bytes. */
+const checksumLength = 8;
+
+/**
+ * First 8 bytes of SHA-256 over who owns the bytes and the bytes: notices a flipped bit, and a row that
+ * ended up under another checkpoint. The thread isn't part of it, so that threads can be copied as bytes.
+ */
+function checksum(owner: readonly string[], content: Uint8Array): Uint8Array {
+  const hash = createHash("sha256").update(JSON.stringify(owner)).update(content).digest();
+  return hash.subarray(0, checksumLength);
+}
+
+/** Appends a checksum that binds `content` to its owner. */
+export function withChecksum(owner: readonly string[], content: Uint8Array): Uint8Array {
+  const joined = new Uint8Array(content.length + checksumLength);
+  joined.set(content);
+  joined.set(checksum(owner, content), content.length);
+  return joined;
+}
+
+/** The content, once its checksum holds. @throws RangeError where it doesn't */
+export function verified(owner: readonly string[], bytes: Uint8Array): Uint8Array {
+  if (bytes.length < checksumLength) throw new RangeError("too short for a checksum");
+  const content = bytes.subarray(0, bytes.length - checksumLength);
+  const found = bytes.subarray(bytes.length - checksumLength);
+  if (Buffer.compare(checksum(owner, content), found) !== 0)
+    throw new RangeError("the checksum doesn't match");
+  return content;
+}

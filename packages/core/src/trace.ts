@@ -1,0 +1,58 @@
+import { channel } from "node:diagnostics_channel";
+
+/** What happened inside a saver, for those who subscribe to the "stratigraph" diagnostics channel. */
+export type TraceEvent =
+  | {
+      readonly type: "call";
+      readonly tier: string;
+      readonly method: string;
+      readonly ms: number;
+      readonly error?: unknown;
+    }
+  | {
+      readonly type: "conflict";
+      readonly threadId: string;
+      readonly namespace: string;
+      readonly checkpointId: string;
+      readonly parentId?: string | undefined;
+      readonly head: string;
+      readonly outcome: "branched" | "thrown";
+    }
+  | {
+      readonly type: "late-write-dropped";
+      readonly threadId: string;
+      readonly namespace: string;
+      readonly checkpointId: string;
+    }
+  | { readonly type: "retry"; readonly tier: string; readonly attempt: number; readonly error: unknown }
+  | {
+      readonly type: "breaker";
+      readonly tier: string;
+      readonly state: "open" | "half-open" | "closed";
+      readonly error?: unknown;
+    }
+  | {
+      readonly type: "dropped";
+      readonly tier: string;
+      readonly what: string;
+      readonly count: number;
+      readonly error?: unknown;
+    }
+  | {
+      readonly type: "maintenance";
+      readonly what: string;
+      readonly threadId?: string | undefined;
+      readonly data?: unknown;
+    };
+
+const traces = channel("stratigraph");
+
+/** Whether anybody listens; lets callers skip building an event. */
+export function traced(): boolean {
+  return traces.hasSubscribers;
+}
+
+/** Publishes an event on the `node:diagnostics_channel` named "stratigraph". Never throws. */
+export function trace(event: TraceEvent): void {
+  if (traces.hasSubscribers) traces.publish(event);
+}
