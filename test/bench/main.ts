@@ -1,4 +1,5 @@
 import { existsSync, readdirSync } from "node:fs";
+import { loadavg } from "node:os";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { query, startPostgres } from "../servers/postgres.ts";
@@ -9,11 +10,12 @@ import { targets } from "./targets.ts";
 import type { BenchContext, BenchOptions, SaverId, Section, Table } from "./types.ts";
 import { writeReport } from "./writeReport.ts";
 
-const USAGE = `pnpm bench [--quick] [--full] [--write] [--only section]…
+const USAGE = `pnpm bench [--quick] [--full] [--write] [--only section]… [--saver id]…
   --quick   5 conversations and small states: shows that the bench works
   --full    also what takes minutes: the official PostgresSaver on all 60 conversations
   --write   writes docs/benchmarks.md
   --only    a section of test/bench/sections; may be repeated
+  --saver   one of ${Object.keys(SAVERS).join(", ")}; may be repeated
 `;
 const CONVERSATIONS = fileURLToPath(
   new URL("../../../shared/data/agent-conversations.json", import.meta.url),
@@ -22,22 +24,23 @@ const CONVERSATIONS = fileURLToPath(
 await main(readOptions());
 
 async function main(options: BenchOptions): Promise<void> {
+  const load = loadavg()[0] ?? 0;
   // PostgreSQL 15 with its defaults: fsync and synchronous_commit are on.
   const server = await startPostgres({ fsync: true, version: 15 });
   try {
-    await bench(options, server.url);
+    await bench(options, server.url, load);
   } finally {
     await server.stop();
   }
 }
 
-async function bench(options: BenchOptions, postgresUrl: string): Promise<void> {
+async function bench(options: BenchOptions, postgresUrl: string, load: number): Promise<void> {
   const present = existsSync(CONVERSATIONS);
   if (!present) say(`The recorded conversations are not at ${CONVERSATIONS}: what needs them is skipped.`);
   const context: BenchContext = {
     options,
     postgresUrl,
-    savers: await availableSavers(postgresUrl),
+    savers: await availableSavers(postgresUrl, options.saver),
     conversationsFile: present ? CONVERSATIONS : undefined,
     figures: new Map(),
     failed(what, error) {
@@ -65,7 +68,11 @@ async function bench(options: BenchOptions, postgresUrl: string): Promise<void> 
   say(`\n${formatTable(summary)}`);
   if (options.write) {
     const [row] = await query(postgresUrl, "SHOW server_version");
-    const file = writeReport([summary, ...tables], String(row?.["server_version"]), commandLine());
+    const file = writeReport([summary, ...tables], {
+      postgresVersion: String(row?.["server_version"]),
+      command: ["pnpm bench", ...process.argv.slice(2)].join(" "),
+      load,
+    });
     say(`Wrote ${file}.`);
   }
 }
@@ -83,6 +90,7 @@ function readOptions(): BenchOptions {
       full: { type: "boolean", default: false },
       write: { type: "boolean", default: false },
       only: { type: "string", multiple: true, default: [] },
+      saver: { type: "string", multiple: true, default: [] },
       help: { type: "boolean", default: false },
     },
   });
@@ -90,14 +98,17 @@ function readOptions(): BenchOptions {
     say(USAGE);
     process.exit(0);
   }
-  if (values.write && (values.quick || values.only.length > 0))
-    throw new Error("--write needs a whole run: leave --quick and --only out");
+  if (values.write && (values.quick || values.only.length > 0 || values.saver.length > 0))
+    throw new Error("--write needs a whole run: leave --quick, --only and --saver out");
+  const unknown = values.saver.filter((id) => !(id in SAVERS));
+  if (unknown.length > 0) throw new Error(`no saver is called ${unknown.join(", ")}`);
   return values;
 }
 
-async function availableSavers(url: string): Promise<SaverId[]> {
+async function availableSavers(url: string, wanted: string[]): Promise<SaverId[]> {
   const available: SaverId[] = [];
   for (const id of Object.keys(SAVERS) as SaverId[]) {
+    if (wanted.length > 0 && !wanted.includes(id)) continue;
     const opened = await SAVERS[id].open({ url, schema: `probe_${id.replace("-", "_")}` });
     if (opened === undefined) say(`Not in this checkout yet, left out: ${SAVERS[id].label}.`);
     else {
@@ -121,8 +132,4 @@ async function sections(only: string[]): Promise<Section[]> {
 
 function say(text: string): void {
   process.stdout.write(`${text}\n`);
-}
-
-function commandLine(): string {
-  return ["pnpm bench", ...process.argv.slice(2)].join(" ");
 }

@@ -17,6 +17,8 @@ export interface BenchOptions {
   write: boolean;
   /** Sections to run, by file name; all where empty. */
   only: string[];
+  /** Savers to measure, by id; all where empty. */
+  saver: string[];
 }
 
 /** What a section gets. */
