@@ -4,22 +4,18 @@ import { MAX_FRAME_ENCODED, type DecompressOptions, type Zstd } from "./zstd.ts"
 import { checkLevel, rawDictionary } from "./zstdChecks.ts";
 import { compressPieces, decompressPieces } from "./zstdPieces.ts";
 
-/** Zstandard by node:zlib. Keeps no state between calls. */
+/** Zstandard by node:zlib; dictionaries only where `honoursDictionary`. Keeps no state between calls. */
 export class NativeZstd implements Zstd {
   readonly name = "native";
   readonly #zlib: NativeZlib;
-  readonly #withDictionary: Zstd | undefined;
 
-  /** @param withDictionary does the calls with a dictionary, where this Node's zlib ignores dictionaries */
-  constructor(zlib: NativeZlib, withDictionary?: Zstd) {
+  constructor(zlib: NativeZlib) {
     this.#zlib = zlib;
-    this.#withDictionary = withDictionary;
   }
 
   compress(bytes: Uint8Array, level: number, dictionary?: Uint8Array): Uint8Array {
     checkLevel(level);
     const raw = rawDictionary(dictionary);
-    if (raw !== undefined && this.#withDictionary) return this.#withDictionary.compress(bytes, level, raw);
     const { constants } = this.#zlib;
     const params = {
       [constants.ZSTD_c_compressionLevel]: level,
@@ -40,7 +36,6 @@ export class NativeZstd implements Zstd {
 
   decompress(bytes: Uint8Array, options: DecompressOptions): Uint8Array {
     const raw = rawDictionary(options.dictionary);
-    if (raw !== undefined && this.#withDictionary) return this.#withDictionary.decompress(bytes, options);
     return decompressPieces(bytes, options.maxSize, (frame, contentSize) => {
       try {
         return plain(

@@ -3,7 +3,7 @@ import { CodecError } from "./codecError.ts";
 import { isShippedDictionary } from "./dictionaries.ts";
 import { startZstdCodec } from "./startZstdCodec.ts";
 import type { DecompressOptions, Zstd } from "./zstd.ts";
-import { DEFAULT_LEVEL } from "./zstd.ts";
+import { DICTIONARY_LEVEL } from "./zstd.ts";
 import { checkLevel, rawDictionary } from "./zstdChecks.ts";
 import { compressPieces, decompressPieces } from "./zstdPieces.ts";
 
@@ -18,7 +18,7 @@ interface Instance {
 /**
  * Zstandard by zstd-codec (WASM, fixed heap of 16 MiB). Calls are synchronous once {@link ready} resolved.
  *
- * Shipped dictionaries are prepared once (for the default level) and kept; any other one is prepared and freed
+ * Shipped dictionaries are prepared once (for DICTIONARY_LEVEL) and kept; any other one is prepared and freed
  * within the call, because the heap holds about twenty. Limits are checked before the heap is touched. Should
  * it fail all the same, the instance is dropped and a new one started; calls until then throw CodecError
  * `unavailable`.
@@ -47,7 +47,7 @@ export class WasmZstd implements Zstd {
     const raw = rawDictionary(dictionary);
     return this.#guard(({ module, simple, compressors }) => {
       if (raw === undefined) return compressPieces(bytes, (content) => made(simple.compress(content, level)));
-      const kept = level === DEFAULT_LEVEL ? compressors : undefined;
+      const kept = level === DICTIONARY_LEVEL ? compressors : undefined;
       const create = (): Disposable => new module.Dict.Compression(raw, level);
       return withPrepared(raw, kept, create, (prepared) =>
         compressPieces(bytes, (content) => made(simple.compressUsingDict(content, prepared))),

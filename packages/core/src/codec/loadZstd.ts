@@ -1,37 +1,26 @@
 import { honoursDictionary } from "./honoursDictionary.ts";
+import { MixedZstd } from "./MixedZstd.ts";
 import { nativeZlib } from "./nativeZlib.ts";
 import { NativeZstd } from "./NativeZstd.ts";
 import { WasmZstd } from "./WasmZstd.ts";
 import type { Zstd } from "./zstd.ts";
 
-let shared: WasmZstd | undefined;
-let native: Promise<Zstd | undefined> | undefined;
+/** One per process: each has a heap of 16 MiB. */
+const wasm = new WasmZstd();
+let chosen: Zstd | undefined;
 
 /**
- * The process's Zstandard, started at the first call. Calls of the result are synchronous.
+ * The process's Zstandard, started at the first call. Calls of the result are synchronous; the result is cheap
+ * to ask for again, and asking again is what waits for a restart after CodecError `unavailable`.
  *
- * Native where node:zlib has zstd; where that ignores dictionaries (Node 22.15 to 22.18, 24.0 to 24.5), calls with one go
- * to WASM. WASM on Node 20.
- *
- * @param use `"wasm"` to pass node:zlib by
+ * WASM; together with node:zlib for large inputs, where this Node's has zstd.
  */
-export async function loadZstd(use: "auto" | "wasm" = "auto"): Promise<Zstd> {
-  if (use === "auto") {
-    native ??= loadNative();
-    const found = await native;
-    if (found !== undefined) return found;
-  }
-  return await loadWasm();
+export async function loadZstd(): Promise<Zstd> {
+  await wasm.ready();
+  return (chosen ??= choose());
 }
 
-async function loadNative(): Promise<Zstd | undefined> {
+function choose(): Zstd {
   const zlib = nativeZlib();
-  if (zlib === undefined) return undefined;
-  return honoursDictionary(zlib) ? new NativeZstd(zlib) : new NativeZstd(zlib, await loadWasm());
-}
-
-async function loadWasm(): Promise<Zstd> {
-  shared ??= new WasmZstd();
-  await shared.ready();
-  return shared;
+  return zlib === undefined ? wasm : new MixedZstd(new NativeZstd(zlib), wasm, honoursDictionary(zlib));
 }

@@ -34,8 +34,14 @@ export const MAX_DICTIONARY = 128 * 1024;
 /** The window a frame may ask a decoder to hold. Ours need 2 MiB at most; RFC 8878 recommends 8 MiB. */
 export const MAX_WINDOW = 8 * 1024 * 1024;
 
-/** What zstd itself takes by default; the shipped dictionary is kept prepared for it. */
+/** Level without a dictionary: what zstd itself takes by default. */
 export const DEFAULT_LEVEL = 3;
+
+/**
+ * Level with a shipped dictionary, which is kept prepared for this one. Such content is small: level 6 makes it 8 %
+ * smaller than level 3 for 5 to 30 µs; 7 and 8 gain nothing more, 9 loses.
+ */
+export const DICTIONARY_LEVEL = 6;
 
 export const MIN_LEVEL = 1;
 /** Level 10 and up abort zstd-codec's heap on a full frame. */

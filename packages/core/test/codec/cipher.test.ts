@@ -1,3 +1,4 @@
+import { describe, expect, it } from "vitest";
 import { randomBytes } from "node:crypto";
 import * as fc from "fast-check";
 import { Cipher, CodecError, type EncryptionOptions } from "../../src/codec/index.ts";

@@ -1,3 +1,4 @@
+import { describe, expect, it } from "vitest";
 import { contentHash, deriveHashKey } from "../../src/codec/index.ts";
 
 const abc = new TextEncoder().encode("abc");
