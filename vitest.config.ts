@@ -1,3 +1,4 @@
+import { availableParallelism } from "node:os";
 import { defineConfig } from "vitest/config";
 
 /** Sources are tested directly: this export condition of every package points at its src/. */
@@ -15,6 +16,8 @@ export default defineConfig({
     globals: true,
     environment: "node",
     pool: "forks",
+    // Most tests wait for servers: two files at a time also where there are two cores.
+    maxWorkers: Math.min(8, Math.max(2, availableParallelism() - 1)),
     include: ["packages/*/test/**/*.test.ts", "test/**/*.test.ts"],
     exclude: ["**/node_modules/**", "**/dist/**"],
     globalSetup: ["test/servers/registry.ts"],

@@ -1,5 +1,6 @@
 import { spawn, type ChildProcess } from "node:child_process";
 import {
+  existsSync,
   chownSync,
   closeSync,
   mkdtempSync,
@@ -264,9 +265,7 @@ export async function run(
 }
 
 /** Whether a command of that name is on the PATH. */
-export async function hasCommand(name: string): Promise<boolean> {
-  return run("/bin/sh", ["-c", `command -v ${name}`]).then(
-    () => true,
-    () => false,
-  );
+export function onPath(command: string): boolean {
+  const folders = (process.env["PATH"] ?? "").split(":").filter((folder) => folder !== "");
+  return folders.some((folder) => existsSync(join(folder, command)));
 }
