@@ -1,4 +1,10 @@
 import { type GraphGroup, registerGroups } from "./context.ts";
+import { subgraphTests } from "./subgraphTests.ts";
+import { subgraphTimeTravelTests } from "./subgraphTimeTravelTests.ts";
+import { updateStateTests } from "./updateStateTests.ts";
+import { copyTests } from "./copyTests.ts";
+import { commandTests } from "./commandTests.ts";
+import { errorTests } from "./errorTests.ts";
 import { interruptTests } from "./interruptTests.ts";
 import { sendTests } from "./sendTests.ts";
 import type { GraphSetup, GraphSuiteOptions } from "./setup.ts";
@@ -10,6 +16,12 @@ const groups: Readonly<Record<string, GraphGroup>> = {
   "tool interrupts": toolInterruptTests,
   send: sendTests,
   "time travel": timeTravelTests,
+  subgraphs: subgraphTests,
+  "subgraph time travel": subgraphTimeTravelTests,
+  updateState: updateStateTests,
+  copy: copyTests,
+  command: commandTests,
+  errors: errorTests,
 };
 
 /**
