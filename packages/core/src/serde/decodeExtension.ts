@@ -117,6 +117,7 @@ function decodeCommand(record: JsonRecord, decoder: Decoder, depth: number): unk
   for (const key of ["graph", "update", "resume", "goto"]) {
     if (Object.hasOwn(record, key)) fields[key] = decoder.child(record[key], key, depth);
   }
+  if (Array.isArray(fields.goto) && fields.goto.length === 0) delete fields.goto;
   const classes = langGraph(decoder);
   return classes === undefined ? { lg_name: "Command", ...fields } : new classes.Command(fields);
 }

@@ -34,11 +34,37 @@ export function encodeLangChain(
     kwargs[known.keys.toJson(field)] =
       typeof fieldValue === "string" ? fieldValue : encoder.encode(fieldValue, depth + 1, true);
   }
+  if (known.adjustsArguments) addAttributes(instance, known, kwargs, encoder, depth);
   for (const field of LATE_FIELDS) {
     if (instance[field] === undefined || Object.hasOwn(given, field)) continue;
     kwargs[field] = encoder.child(instance[field], field, depth, true);
   }
   return { lc: 1, type: "constructor", id: known.id, kwargs };
+}
+
+/** What `toJSON` adds to the arguments. Secrets are refused: they must not be stored, and no loader has them. */
+function addAttributes(
+  instance: JsonRecord,
+  known: LangChainClass,
+  kwargs: JsonRecord,
+  encoder: Encoder,
+  depth: number,
+): void {
+  for (
+    let prototype: unknown = known.prototype;
+    typeof prototype === "object" && prototype !== null;
+    prototype = Object.getPrototypeOf(prototype)
+  ) {
+    const secrets: unknown = Reflect.get(prototype, "lc_secrets", instance);
+    if (Object.keys(secrets ?? {}).length > 0) {
+      encoder.fail(depth, `a ${known.id.at(-1)}, which holds secrets`, "Keep it outside the state.");
+    }
+    const attributes: unknown = Reflect.get(prototype, "lc_attributes", instance);
+    for (const [field, value] of Object.entries(attributes ?? {})) {
+      encoder.path[depth] = field;
+      kwargs[known.keys.toJson(field)] = encoder.encode(value, depth + 1, true);
+    }
+  }
 }
 
 /** Whether a value is one of LangChain's `Serializable` objects, of whichever copy of the package. */

@@ -22,6 +22,8 @@ export interface LangChainClass {
   readonly id: readonly string[];
   readonly prototype: object;
   readonly keys: KeyNames;
+  /** Whether instances add arguments of their own (`lc_attributes`) or hide some (`lc_secrets`). */
+  readonly adjustsArguments: boolean;
   construct(fields: Record<string, unknown>): object;
 }
 
@@ -37,8 +39,18 @@ export function langChainClass(id: readonly string[], constructor: LangChainCons
     id,
     prototype: constructor.prototype,
     keys: keyNames(aliasesOf(constructor)),
+    adjustsArguments: adjustsArguments(constructor.prototype),
     construct: (fields) => new constructor(fields as never),
   };
+}
+
+function adjustsArguments(prototype: object): boolean {
+  try {
+    return ["lc_attributes", "lc_secrets"].some((key) => Reflect.get(prototype, key) !== undefined);
+  } catch {
+    // A getter that needs an instance: it has something to say.
+    return true;
+  }
 }
 
 /** Argument names that LangChain does not convert, from the class up to its oldest ancestor. */
@@ -71,7 +83,13 @@ const MESSAGES = {
   ToolMessageChunk,
 };
 
-const PROMPT_VALUES = { ChatPromptValue, ImagePromptValue, StringPromptValue };
+const PROMPT_VALUES = { ChatPromptValue, ImagePromptValue };
+
+/** Its constructor takes the text, not an object of arguments; LangChain's own loader puts the object there. */
+const stringPromptValue: LangChainClass = {
+  ...langChainClass(["langchain_core", "prompt_values", "StringPromptValue"], StringPromptValue),
+  construct: ({ value }) => new StringPromptValue(String(value)),
+};
 
 /** Every LangChain class that stored data may name without being registered. Closed: nothing is looked up. */
 export const LANGCHAIN_CLASSES: readonly LangChainClass[] = [
@@ -81,4 +99,5 @@ export const LANGCHAIN_CLASSES: readonly LangChainClass[] = [
   ...Object.entries(PROMPT_VALUES).map(([name, promptClass]) =>
     langChainClass(["langchain_core", "prompt_values", name], promptClass),
   ),
+  stringPromptValue,
 ];
