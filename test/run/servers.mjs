@@ -80,10 +80,10 @@ function isDebianRoot() {
   return process.getuid?.() === 0 && existsSync("/etc/debian_version") && onPath("apt-get");
 }
 
+/** Also where Debian keeps servers, which is not on everyone's path. */
 function onPath(command) {
-  return (process.env.PATH ?? "")
-    .split(":")
-    .some((folder) => folder !== "" && existsSync(join(folder, command)));
+  const folders = [...(process.env.PATH ?? "").split(":"), "/usr/local/sbin", "/usr/sbin", "/sbin"];
+  return folders.some((folder) => folder !== "" && existsSync(join(folder, command)));
 }
 
 function postgresPrograms() {

@@ -15,6 +15,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 
+// Debian keeps servers in sbin, which is not on everyone's path.
+const PATH = `${process.env["PATH"] ?? ""}:/usr/local/sbin:/usr/sbin:/sbin`;
+
 /** The account a server runs under; undefined: our own. PostgreSQL and PgBouncer refuse to run as root. */
 export interface Account {
   uid: number;
@@ -187,7 +190,7 @@ export class ServerProcess {
       stdio: ["ignore", log, log],
       // A process group of its own: Ctrl-C in the terminal must not reach it before its tests have ended.
       detached: true,
-      env: { ...process.env, LC_ALL: "C", ...options.env },
+      env: { ...process.env, PATH, LC_ALL: "C", ...options.env },
       ...options.account,
     });
     closeSync(log);
@@ -249,7 +252,7 @@ export async function run(
   const child = spawn(command, args, {
     stdio: ["ignore", "pipe", "pipe"],
     cwd: options.cwd ?? "/",
-    env: { ...process.env, LC_ALL: "C", ...options.env },
+    env: { ...process.env, PATH, LC_ALL: "C", ...options.env },
     ...options.account,
   });
   let out = "";
@@ -266,6 +269,6 @@ export async function run(
 
 /** Whether a command of that name is on the PATH. */
 export function onPath(command: string): boolean {
-  const folders = (process.env["PATH"] ?? "").split(":").filter((folder) => folder !== "");
+  const folders = PATH.split(":").filter((folder) => folder !== "");
   return folders.some((folder) => existsSync(join(folder, command)));
 }
