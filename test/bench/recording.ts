@@ -18,11 +18,8 @@ interface RecordedMessage {
 /** The first `conversations` recordings of `file`, joined into one, as LangChain messages with ids. */
 export function readRecording(file: string, conversations: number): BaseMessage[] {
   const all = JSON.parse(readFileSync(file, "utf8")) as { traj: RecordedMessage[] }[];
-  return all
-    .slice(0, conversations)
-    .flatMap((conversation, c) =>
-      conversation.traj.map((message, m) => toLangChain(message, `conversation-${c}-message-${m}`)),
-    );
+  const messages = all.slice(0, conversations).flatMap((conversation) => conversation.traj);
+  return messages.map((message, index) => toLangChain(message, `m${index}`));
 }
 
 function toLangChain(message: RecordedMessage, id: string): BaseMessage {

@@ -8,6 +8,8 @@ export interface StoredBytes {
   total: number;
   /** Contents of every bytea column, without any overhead of PostgreSQL. */
   payload: number;
+  /** The same by column, such as `blobs.bytes`. */
+  columns: Record<string, number>;
 }
 
 /** Vacuums every table of `schema` and measures it. */
@@ -21,7 +23,7 @@ export async function storedBytes(url: string, schema: string): Promise<StoredBy
         WHERE n.nspname = $1 AND c.relkind IN ('r', 'm')`,
       [schema],
     );
-    const stored: StoredBytes = { tables: 0, indexes: 0, total: 0, payload: 0 };
+    const stored: StoredBytes = { tables: 0, indexes: 0, total: 0, payload: 0, columns: {} };
     for (const { name } of tables.rows) {
       await client.query(`VACUUM ${name}`);
       const { rows } = await client.query<Record<"tables" | "indexes" | "total", string>>(
@@ -33,14 +35,16 @@ export async function storedBytes(url: string, schema: string): Promise<StoredBy
       stored.indexes += Number(rows[0]?.indexes);
       stored.total += Number(rows[0]?.total);
     }
-    const columns = await client.query<{ sql: string }>(
-      `SELECT format('SELECT coalesce(sum(octet_length(%I)), 0) AS bytes FROM %I.%I',
+    const columns = await client.query<{ name: string; sql: string }>(
+      `SELECT table_name || '.' || column_name AS name,
+              format('SELECT coalesce(sum(octet_length(%I)), 0) AS bytes FROM %I.%I',
                      column_name, table_schema, table_name) AS sql
          FROM information_schema.columns WHERE table_schema = $1 AND data_type = 'bytea'`,
       [schema],
     );
-    for (const { sql } of columns.rows) {
+    for (const { name, sql } of columns.rows) {
       const { rows } = await client.query<{ bytes: string }>(sql);
+      stored.columns[name] = Number(rows[0]?.bytes);
       stored.payload += Number(rows[0]?.bytes);
     }
     return stored;

@@ -79,7 +79,7 @@ const TARGETS: Target[] = [
     print: ms,
   },
   {
-    what: "growing state: bytes per turn, against zstd -19 of the append stream",
+    what: "growing state: blob bytes per turn, against zstd -19 of the append stream",
     ours: "scale.growing.bytesPerTurn",
     theirs: "scale.growing.floor",
     share: 2.5,

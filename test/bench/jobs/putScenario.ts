@@ -32,6 +32,8 @@ export interface ScenarioResult {
   getWarm: number;
   /** By a saver instance that has just been opened. */
   getCold: number;
+  /** Blobs alone, whole ones and patches, of every put; undefined where there is no table of blobs. */
+  blobs: number | undefined;
   /** Contents of bytea columns of the first put, and of the others on average. */
   payloadOfFirst: number;
   payloadPerPut: number;
@@ -76,6 +78,7 @@ export async function job(input: ScenarioInput): Promise<ScenarioResult> {
     putP50: median(puts.slice(1)),
     getWarm: median(getWarm),
     getCold: median(getCold),
+    blobs: end.columns["blobs.bytes"],
     payloadOfFirst: first.payload - empty.payload,
     payloadPerPut: (end.payload - first.payload) / input.puts,
     totalPerPut: (end.total - first.total) / input.puts,

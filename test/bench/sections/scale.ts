@@ -51,7 +51,7 @@ const ROWS: Row[] = [
 export async function run(context: BenchContext): Promise<Table> {
   const rows: string[][] = [];
   const notes = [
-    "“Payload” is the contents of bytea columns (records, whole blobs and patches) without PostgreSQL's overhead; " +
+    "“Payload” is the contents of bytea columns (ids, hashes, records, whole blobs and patches) without PostgreSQL's overhead; " +
       "“stored” has all of it. Both are per put, without the first one, which holds the state that the thread starts with.",
     "“Cold” is getTuple by a saver that has just been opened. Every cold read is compared with what was put.",
   ];
@@ -108,15 +108,14 @@ function cells(label: string, result: ScenarioResult): string[] {
 /** Compares the growing state with the floor, and says so in a sentence. */
 function growth(context: BenchContext, row: Row, result: ScenarioResult): string {
   const turns = row.startTurns + row.puts;
-  const perTurn = (result.payloadOfFirst + result.payloadPerPut * row.puts) / turns;
+  const payload = (result.payloadOfFirst + result.payloadPerPut * row.puts) / turns;
+  const blobs = (result.blobs ?? Number.NaN) / turns;
+  const measured = `${row.label}: ${bytes(blobs)} of blobs per turn, whole ones included (payload: ${bytes(payload)})`;
   if (result.stateDigest !== FLOOR.stateDigest)
-    return `${row.label}: ${bytes(perTurn)} of payload per turn; no floor is known for a state of this shape.`;
-  context.figures.set("scale.growing.bytesPerTurn", perTurn);
+    return `${measured}; no floor is known for a state of this shape.`;
+  context.figures.set("scale.growing.bytesPerTurn", blobs);
   context.figures.set("scale.growing.floor", FLOOR.bytes / turns);
-  return (
-    `${row.label}: ${bytes(perTurn)} of payload per turn, whole blobs included; ` +
-    `zstd -19 of the whole append stream is ${bytes(FLOOR.bytes / turns)} per turn.`
-  );
+  return `${measured}; zstd -19 of the whole append stream is ${bytes(FLOOR.bytes / turns)} per turn.`;
 }
 
 /** Small enough for a smoke test. */
