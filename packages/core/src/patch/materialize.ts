@@ -3,12 +3,10 @@ import { ChainTracer } from "./ChainTracer.ts";
 import type { Patch } from "./Patch.ts";
 import { PatchError } from "./PatchError.ts";
 
-/**
- * Pieces that may be traced before states are built instead, at least and per byte of the result: tracing a piece
- * through one patch takes about as long as copying 128 bytes.
- */
-const FEWEST_PIECES = 1 << 16;
+/** Tracing a piece through a patch takes about as long as copying this many bytes. */
 const BYTES_PER_PIECE = 128;
+/** Pieces that may be traced however short the states are. */
+const FEWEST_PIECES = 1 << 12;
 /** Patches traced together at most: tracing recurses once per patch. */
 const MOST_PATCHES = 512;
 
@@ -37,7 +35,9 @@ function checkLengths(base: Uint8Array, patches: readonly Patch[]): void {
   let length = base.length;
   for (const patch of patches) {
     if (patch.baseLength !== length) {
-      throw new PatchError(`patch is for a base of ${patch.baseLength} bytes; the one in the chain has ${length}`);
+      throw new PatchError(
+        `patch is for a base of ${patch.baseLength} bytes; the one in the chain has ${length}`,
+      );
     }
     length = patch.length;
   }
@@ -46,6 +46,6 @@ function checkLengths(base: Uint8Array, patches: readonly Patch[]): void {
 /** Undefined if there would be too many pieces. */
 function trace(base: Uint8Array, patches: readonly Patch[]): Uint8Array | undefined {
   if (patches.length === 1) return undefined;
-  const { length } = patches.at(-1)!;
-  return new ChainTracer(base, patches, Math.max(FEWEST_PIECES, length / BYTES_PER_PIECE)).run();
+  const built = patches.reduce((sum, { length }) => sum + length, 0);
+  return new ChainTracer(base, patches, Math.max(FEWEST_PIECES, built / BYTES_PER_PIECE)).run();
 }

@@ -57,6 +57,12 @@ describe("diff and apply", () => {
     expect(Buffer.from(patch.literals).toString()).toBe(",3");
   });
 
+  it("copies what a new message repeats of the messages before it", () => {
+    const again = [...history, history[395]!.replace("message-395", "message-400")];
+    const patch = diff(base, state(again));
+    expect(patch.literals.length).toBeLessThan(80);
+  });
+
   it("does not keep or change its inputs", () => {
     const before = text("before");
     const after = text("after, something longer");
