@@ -2,7 +2,11 @@
 const [, , file, input] = process.argv;
 if (file === undefined || input === undefined || process.send === undefined)
   throw new Error("worker.ts is started by child.ts");
+let done = false;
+// Also when the bench itself was killed: a job must not go on for minutes without anybody to report to.
+process.once("disconnect", () => process.exit(done ? 0 : 1));
 const { job } = (await import(file)) as { job(input: unknown): Promise<unknown> };
 const value = await job(JSON.parse(input));
+done = true;
 process.send({ value });
 process.disconnect();
