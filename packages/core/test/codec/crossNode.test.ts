@@ -2,13 +2,14 @@ import { execFile } from "node:child_process";
 import { mkdtemp, mkdir, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { ChildReport } from "./crossNodeChild.ts";
 import { nodeBinary } from "./nodeBinary.ts";
 
 const run = promisify(execFile);
-const child = new URL("crossNodeChild.ts", import.meta.url).pathname;
+const child = fileURLToPath(new URL("crossNodeChild.ts", import.meta.url));
 const tsx = import.meta.resolve("tsx");
 
 /** 22.15 has zstd and ignores dictionaries without a word: what the feature test is for. */

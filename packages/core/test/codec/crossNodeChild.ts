@@ -32,6 +32,8 @@ const dictionaries = {
 } as const;
 const kinds = Object.keys(dictionaries) as (keyof typeof dictionaries)[];
 
+const contents = sizes.map((size, index) => messageLike(size, index));
+
 const zlib = nativeZlib();
 const nativeDictionary = zlib !== undefined && honoursDictionary(zlib);
 const wasm = new WasmZstd();
@@ -49,8 +51,7 @@ function can(name: string, kind: keyof typeof dictionaries): boolean {
 
 function write(folder: string): number {
   let files = 0;
-  for (const [index, size] of sizes.entries()) {
-    const content = messageLike(size, index);
+  for (const [index, content] of contents.entries()) {
     for (const [name, zstd] of all) {
       for (const kind of kinds) {
         if (!can(name, kind)) continue;
@@ -71,7 +72,7 @@ function read(folder: string, failures: string[]): number {
   const names = readdirSync(folder);
   for (const file of names) {
     const [index, kind] = file.split(".") as [string, keyof typeof dictionaries | "packed"];
-    const content = messageLike(sizes[Number(index)]!, Number(index));
+    const content = contents[Number(index)]!;
     const bytes = new Uint8Array(readFileSync(join(folder, file)));
     for (const [name, zstd] of all) {
       if (!can(name, kind === "packed" ? "shipped" : kind)) continue;
