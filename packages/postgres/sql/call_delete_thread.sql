@@ -1,0 +1,1 @@
+select :schema.delete_thread_1($1::bytea)

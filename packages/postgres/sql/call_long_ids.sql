@@ -1,0 +1,1 @@
+select key, id from :schema.long_ids_1($1::bytea[])

@@ -1,0 +1,562 @@
+// Generated from the .sql and .lua files of this package by `pnpm embed`. Do not edit.
+
+/** By file name. */
+export const sql = {
+  "000001": `create table :schema.threads (
+  thread bigint generated always as identity primary key,
+  key bytea not null,
+  long_id bytea,
+  revision bigint not null,
+  -- Revision of the last deletion: a writer that read the thread before it is late.
+  deleted_at bigint not null default 0,
+  -- Revision of the last removal of blobs: what a writer read before it may be gone.
+  removed_at bigint not null default 0,
+  -- It has a head. Tombstones and threads with nothing but early pending writes have none.
+  live boolean not null default false,
+  evicted boolean not null default false,
+  -- To the minute, so that most updates change no indexed column and stay in their page.
+  written_at timestamptz not null,
+  constraint threads_key unique (key)
+) with (fillfactor = 70);
+
+create index threads_by_age on :schema.threads (written_at, thread) where live;
+create index threads_deleted on :schema.threads (written_at) where not live and deleted_at > 0;
+
+create table :schema.heads (
+  thread bigint not null,
+  ns bytea not null,
+  id bytea not null,
+  primary key (thread, ns)
+) with (fillfactor = 70);
+
+create table :schema.checkpoints (
+  thread bigint not null,
+  id bytea not null,
+  ns bytea not null,
+  parent bytea,
+  lost_to bytea,
+  run bytea,
+  tags integer[] not null,
+  -- Hashes of 20 bytes, one after another.
+  blobs bytea not null,
+  body bytea not null,
+  primary key (thread, id, ns)
+);
+
+-- Inserted into at once (no pending list), so that a put costs the same every time.
+create index checkpoints_tags on :schema.checkpoints using gin (tags) with (fastupdate = off);
+create index checkpoints_run on :schema.checkpoints (run) where run is not null;
+create index checkpoints_lost on :schema.checkpoints (thread) where lost_to is not null;
+
+create table :schema.blobs (
+  thread bigint not null,
+  hash bytea not null,
+  base bytea,
+  bytes bytea not null,
+  primary key (thread, hash)
+);
+
+create table :schema.writes (
+  thread bigint not null,
+  id bytea not null,
+  ns bytea not null,
+  -- The thread's revision when the batch arrived, then its place in the request.
+  seq bigint not null,
+  part integer not null,
+  task bytea not null,
+  blobs bytea not null,
+  body bytea not null,
+  primary key (thread, id, ns, seq, part)
+);
+
+create table :schema.long_ids (
+  thread bigint not null,
+  key bytea not null,
+  id bytea not null,
+  primary key (thread, key)
+);
+
+-- What is stored here is compressed already: compressing it again costs time and gains nothing.
+alter table :schema.checkpoints alter column body set storage external;
+alter table :schema.blobs alter column bytes set storage external;
+alter table :schema.writes alter column body set storage external;
+
+-- An id key as text, for people.
+create function :schema.id_text(key bytea) returns text language sql immutable parallel safe as $$
+  select case
+    when length(key) = 0 then ''
+    when get_byte(key, 0) = 1 then encode(substring(key from 2), 'hex')::uuid::text
+    when get_byte(key, 0) = 2 then encode(substring(key from 2), 'escape')
+    else encode(key, 'hex')
+  end
+$$;
+
+-- The checkpoints as people look for them.
+create view :schema.history as
+  select :schema.id_text(t.key) as thread_id, :schema.id_text(c.ns) as checkpoint_ns, :schema.id_text(c.id) as checkpoint_id,
+         :schema.id_text(c.parent) as parent_checkpoint_id, :schema.id_text(c.run) as run_id,
+         :schema.id_text(c.lost_to) as lost_to, h.id is not null as head, length(c.body) as record_bytes, length(c.blobs) / 20 as values
+    from :schema.checkpoints c
+    join :schema.threads t using (thread)
+    left join :schema.heads h on h.thread = c.thread and h.ns = c.ns and h.id = c.id;`,
+  "000002": `create function :schema.pieces_1(lengths integer[], data bytea) returns bytea[] language sql immutable parallel safe as $$
+  select coalesce(array_agg(case when l < 0 then null else substring(data from o + 1 for l) end order by n), '{}')
+    from (select l, n, (sum(greatest(l, 0)) over (order by n) - greatest(l, 0))::integer as o
+            from unnest(lengths) with ordinality as u (l, n)) as placed
+$$;
+
+-- Rows of reads: s state (n revision, a head) · c checkpoint (a parent, b lost_to, c run, d blobs, tags, body)
+-- · w pending writes (a task, d blobs, n order, body) · b blob (a hash, b base, body) · h head (a id)
+-- · t thread (a key, b long id)
+create type :schema.read_row_1 as (
+  kind text, thread bigint, id bytea, ns bytea, a bytea, b bytea, c bytea, d bytea, n bigint, tags text, body bytea
+);
+
+-- One checkpoint, or the head; with blobs: all that its values and pending writes need.
+create function :schema.read_1(p_key bytea, p_ns bytea, p_id bytea, p_blobs boolean)
+returns setof :schema.read_row_1 language plpgsql stable as $$
+declare
+  v_thread bigint;
+  v_revision bigint;
+  v_head bytea;
+  v_id bytea;
+begin
+  select t.thread, t.revision into v_thread, v_revision from :schema.threads t where t.key = p_key;
+  if not found then return; end if;
+  select h.id into v_head from :schema.heads h where h.thread = v_thread and h.ns = p_ns;
+  v_id := coalesce(p_id, v_head);
+  return next ('s', v_thread, v_id, p_ns, v_head, null, null, null, v_revision, null, null)::  :schema.read_row_1;
+  if v_id is null then return; end if;
+  return query
+    select 'w', w.thread, w.id, w.ns, w.task, null::bytea, null::bytea, w.blobs, w.seq, null::text, w.body
+      from :schema.writes w where w.thread = v_thread and w.id = v_id and w.ns = p_ns
+     order by w.seq, w.part;
+  if not p_blobs then return; end if;
+  return query
+    select 'c', c.thread, c.id, c.ns, c.parent, c.lost_to, c.run, c.blobs, null::bigint, array_to_string(c.tags, ','), c.body
+      from :schema.checkpoints c where c.thread = v_thread and c.id = v_id and c.ns = p_ns;
+  return query
+    with recursive named as (
+      select c.blobs as packed from :schema.checkpoints c where c.thread = v_thread and c.id = v_id and c.ns = p_ns
+      union all
+      select w.blobs from :schema.writes w where w.thread = v_thread and w.id = v_id and w.ns = p_ns and w.blobs <> ''
+    ), chain as (
+      select b.hash, b.base, b.bytes
+        from named, generate_series(1, length(packed), 20) as o,
+             lateral (select * from :schema.blobs x where x.thread = v_thread and x.hash = substring(packed from o for 20)) b
+      union all
+      select b.hash, b.base, b.bytes
+        from chain, lateral (select * from :schema.blobs x where x.thread = v_thread and x.hash = chain.base) b
+    )
+    select 'b', v_thread, null::bytea, null::bytea, hash, base, null::bytea, null::bytea, null::bigint, null::text, bytes from chain;
+end
+$$;
+
+-- A page of checkpoints, newest first, after a cursor. Conditions are values, so each call is planned for its own.
+create function :schema.list_1(
+  p_key bytea, p_ns bytea, p_id bytea, p_before bytea, p_tags integer[], p_runs bytea[], p_lost boolean, p_blobs boolean,
+  p_after_thread bigint, p_after_id bytea, p_after_ns bytea, p_limit integer
+)
+returns setof :schema.read_row_1 language plpgsql stable set plan_cache_mode = force_custom_plan as $$
+declare
+  v_thread bigint;
+begin
+  if p_key is not null then
+    select t.thread into v_thread from :schema.threads t where t.key = p_key;
+    if not found then return; end if;
+  end if;
+  return query
+    with recursive page as materialized (
+      select c.* from :schema.checkpoints c
+       where (v_thread is null or c.thread = v_thread)
+         and (p_ns is null or c.ns = p_ns)
+         and (p_id is null or c.id = p_id)
+         and (p_before is null or c.id < p_before)
+         and (p_tags is null or c.tags @> p_tags)
+         and (p_runs is null or c.run = any (p_runs))
+         and (not p_lost or c.lost_to is not null)
+         and (p_after_thread is null or (c.thread, c.id, c.ns) < (p_after_thread, p_after_id, p_after_ns))
+       order by c.thread desc, c.id desc, c.ns desc
+       limit p_limit
+    ), pending as materialized (
+      select w.* from page p join :schema.writes w on w.thread = p.thread and w.id = p.id and w.ns = p.ns
+    ), named as (
+      select thread, blobs from page where p_blobs
+      union all
+      select thread, blobs from pending where p_blobs and blobs <> ''
+    ), chain as (
+      select b.thread, b.hash, b.base
+        from named, generate_series(1, length(named.blobs), 20) as o,
+             lateral (select * from :schema.blobs x where x.thread = named.thread and x.hash = substring(named.blobs from o for 20)) b
+      union
+      select b.thread, b.hash, b.base
+        from chain, lateral (select * from :schema.blobs x where x.thread = chain.thread and x.hash = chain.base) b
+    )
+    (select 'c', c.thread, c.id, c.ns, c.parent, c.lost_to, c.run, c.blobs, null::bigint, array_to_string(c.tags, ','), c.body
+       from page c order by c.thread desc, c.id desc, c.ns desc)
+    union all
+    (select 'w', w.thread, w.id, w.ns, w.task, null, null, w.blobs, w.seq, null, w.body from pending w order by w.seq, w.part)
+    union all
+    select 'b', b.thread, null, null, b.hash, b.base, null, null, null, null, b.bytes
+      from chain join :schema.blobs b on b.thread = chain.thread and b.hash = chain.hash
+    union all
+    select 'h', h.thread, null, h.ns, h.id, null, null, null, null, null, null
+      from (select distinct thread, ns from page) p join :schema.heads h on h.thread = p.thread and h.ns = p.ns
+    union all
+    select 't', t.thread, null, null, t.key, t.long_id, null, null, null, null, null
+      from :schema.threads t where t.thread in (select thread from page);
+end
+$$;
+
+-- The parent chain of a checkpoint, nearest first, until every seed tag was met. Blobs of pending writes, and of
+-- records that carry a seed.
+create function :schema.ancestry_1(p_key bytea, p_ns bytea, p_id bytea, p_tags integer[], p_limit integer)
+returns setof :schema.read_row_1 language plpgsql stable as $$
+declare
+  v_thread bigint;
+begin
+  select t.thread into v_thread from :schema.threads t where t.key = p_key;
+  if not found then return; end if;
+  return query
+    with recursive walk as (
+      select c.id, c.parent, p_tags as open, 0 as depth
+        from :schema.checkpoints c where c.thread = v_thread and c.id = p_id and c.ns = p_ns
+      union all
+      select c.id, c.parent, array(select unnest(walk.open) except select unnest(c.tags)), walk.depth + 1
+        from walk join :schema.checkpoints c on c.thread = v_thread and c.id = walk.parent and c.ns = p_ns
+       where walk.depth < p_limit and cardinality(walk.open) > 0
+    ), page as materialized (
+      select c.*, walk.depth from walk join :schema.checkpoints c on c.thread = v_thread and c.id = walk.id and c.ns = p_ns
+       where walk.depth > 0
+    ), pending as materialized (
+      select w.* from page p join :schema.writes w on w.thread = v_thread and w.id = p.id and w.ns = p_ns
+    ), named as (
+      select blobs from page where page.tags && p_tags
+      union all
+      select blobs from pending where blobs <> ''
+    ), chain as (
+      select b.hash, b.base
+        from named, generate_series(1, length(named.blobs), 20) as o,
+             lateral (select * from :schema.blobs x where x.thread = v_thread and x.hash = substring(named.blobs from o for 20)) b
+      union
+      select b.hash, b.base
+        from chain, lateral (select * from :schema.blobs x where x.thread = v_thread and x.hash = chain.base) b
+    )
+    (select 'c', c.thread, c.id, c.ns, c.parent, c.lost_to, c.run, c.blobs, null::bigint, array_to_string(c.tags, ','), c.body
+       from page c order by c.depth)
+    union all
+    (select 'w', w.thread, w.id, w.ns, w.task, null, null, w.blobs, w.seq, null, w.body from pending w order by w.seq, w.part)
+    union all
+    select 'b', v_thread, null, null, b.hash, b.base, null, null, null, null, b.bytes
+      from chain join :schema.blobs b on b.thread = v_thread and b.hash = chain.hash;
+end
+$$;
+
+-- A thread's row, locked, its revision moved on; made if it isn't there.
+create function :schema.open_1(p_key bytea, p_long_id bytea) returns :schema.threads language sql as $$
+  insert into :schema.threads as t (key, long_id, revision, written_at)
+  values (p_key, p_long_id, 1, date_trunc('minute', now()))
+  on conflict (key) do update set revision = t.revision + 1, written_at = date_trunc('minute', now())
+  returning *
+$$;
+
+-- Why a write can't be taken, or null. p_seen: the revision its writer read.
+create function :schema.refusal_1(p_thread :schema.threads, p_seen bigint, p_relies boolean, p_goes_on boolean)
+returns text language sql immutable as $$
+  select case
+    when p_seen < p_thread.deleted_at then 'deleted'
+    when p_thread.deleted_at > 0 and not p_thread.live and p_goes_on then 'deleted'
+    when p_relies and coalesce(p_seen, 0) < p_thread.removed_at then 'stale'
+  end
+$$;
+
+-- Records, blobs, pending writes and heads of one thread, all or nothing.
+-- p_counts: records, blobs, writes, heads, long ids. p_expected: per head how many expected heads follow it, -1 for any.
+-- pieces: record (id, ns, parent, lost_to, run, blobs, body)* blob (hash, base, bytes)* write (id, ns, task, blobs, body)*
+--         head (ns, to, expected*)* long id (key, id)*
+create function :schema.append_1(
+  p_key bytea, p_long_id bytea, p_seen bigint, p_relies boolean, p_goes_on boolean, p_branch boolean,
+  p_counts integer[], p_expected integer[], p_tags text[], p_lengths integer[], p_data bytea
+)
+returns table (status text, revision bigint, head bytea, moved boolean) language plpgsql as $$
+declare
+  v_thread :schema.threads;
+  v_refusal text;
+  x bytea[] := :schema.pieces_1(p_lengths, p_data);
+  o integer;
+  i integer;
+  n integer;
+  v_ns bytea[] := '{}';
+  v_heads bytea[] := '{}';
+  v_moved boolean[] := '{}';
+  v_current bytea;
+  v_may boolean;
+  v_place integer;
+begin
+  v_thread := :schema.open_1(p_key, p_long_id);
+  v_refusal := :schema.refusal_1(v_thread, p_seen, p_relies, p_goes_on);
+  if v_refusal is not null then
+    return query select v_refusal, v_thread.revision, null::bytea, null::boolean;
+    return;
+  end if;
+
+  o := p_counts[1] * 7 + p_counts[2] * 3 + p_counts[3] * 5;
+  for i in 1 .. p_counts[4] loop
+    select h.id into v_current from :schema.heads h where h.thread = v_thread.thread and h.ns = x[o + 1];
+    n := p_expected[i];
+    v_may := v_current is null or v_current = x[o + 2] or n < 0 or coalesce(v_current = any (x[o + 3 : o + 2 + n]), false);
+    if not v_may and not p_branch and not exists (
+      select from :schema.checkpoints c where c.thread = v_thread.thread and c.id = x[o + 2] and c.ns = x[o + 1]
+    ) then
+      return query select 'conflict', v_thread.revision, v_current, false;
+      return;
+    end if;
+    v_ns := v_ns || x[o + 1];
+    v_heads := v_heads || case when v_may then x[o + 2] else v_current end;
+    v_moved := v_moved || v_may;
+    o := o + 2 + greatest(n, 0);
+  end loop;
+
+  insert into :schema.long_ids (thread, key, id)
+  select v_thread.thread, x[o + 2 * g - 1], x[o + 2 * g] from generate_series(1, p_counts[5]) as g
+  on conflict do nothing;
+
+  insert into :schema.blobs (thread, hash, base, bytes)
+  select v_thread.thread, x[p + 1], x[p + 2], x[p + 3]
+    from generate_series(p_counts[1] * 7, p_counts[1] * 7 + (p_counts[2] - 1) * 3, 3) as p
+  on conflict do nothing;
+
+  for i in 1 .. p_counts[1] loop
+    o := (i - 1) * 7;
+    v_place := array_position(v_ns, x[o + 2]);
+    insert into :schema.checkpoints as c (thread, id, ns, parent, lost_to, run, tags, blobs, body)
+    values (v_thread.thread, x[o + 1], x[o + 2], x[o + 3],
+            case when v_place is null or v_moved[v_place] then x[o + 4] else v_heads[v_place] end,
+            x[o + 5], p_tags[i]::integer[], x[o + 6], x[o + 7])
+    on conflict (thread, id, ns) do update
+      set parent = excluded.parent, run = excluded.run, tags = excluded.tags, blobs = excluded.blobs, body = excluded.body,
+          lost_to = case when v_place is null or v_moved[v_place] then excluded.lost_to else c.lost_to end;
+  end loop;
+
+  insert into :schema.writes (thread, id, ns, seq, part, task, blobs, body)
+  select v_thread.thread, x[p + 1], x[p + 2], v_thread.revision, p, x[p + 3], x[p + 4], x[p + 5]
+    from generate_series(p_counts[1] * 7 + p_counts[2] * 3, p_counts[1] * 7 + p_counts[2] * 3 + (p_counts[3] - 1) * 5, 5) as p;
+
+  for i in 1 .. p_counts[4] loop
+    if v_moved[i] then
+      insert into :schema.heads as h (thread, ns, id) values (v_thread.thread, v_ns[i], v_heads[i])
+      on conflict (thread, ns) do update set id = excluded.id where h.id <> excluded.id;
+    end if;
+  end loop;
+  if p_counts[4] > 0 and (not v_thread.live or v_thread.evicted) then
+    update :schema.threads t set live = true, evicted = false where t.thread = v_thread.thread;
+  end if;
+
+  if p_counts[4] = 0 then
+    return query select 'ok', v_thread.revision, null::bytea, null::boolean;
+  else
+    return query select 'ok', v_thread.revision, v_heads[g], v_moved[g] from generate_series(1, p_counts[4]) as g;
+  end if;
+end
+$$;
+
+-- One batch of pending writes. pieces: id, ns, task, blobs, body, blob (hash, base, bytes)*, long id (key, id)*
+create function :schema.append_writes_1(
+  p_key bytea, p_long_id bytea, p_seen bigint, p_relies boolean, p_blobs integer, p_long_ids integer, p_lengths integer[], p_data bytea
+)
+returns text language plpgsql as $$
+declare
+  v_thread :schema.threads;
+  v_refusal text;
+  x bytea[] := :schema.pieces_1(p_lengths, p_data);
+begin
+  v_thread := :schema.open_1(p_key, p_long_id);
+  v_refusal := :schema.refusal_1(v_thread, p_seen, p_relies, p_seen is null);
+  if v_refusal is not null then return v_refusal; end if;
+  insert into :schema.writes (thread, id, ns, seq, part, task, blobs, body)
+  values (v_thread.thread, x[1], x[2], v_thread.revision, 0, x[3], x[4], x[5]);
+  if p_blobs > 0 then
+    insert into :schema.blobs (thread, hash, base, bytes)
+    select v_thread.thread, x[g * 3 + 3], x[g * 3 + 4], x[g * 3 + 5] from generate_series(1, p_blobs) as g
+    on conflict do nothing;
+  end if;
+  if p_long_ids > 0 then
+    insert into :schema.long_ids (thread, key, id)
+    select v_thread.thread, x[5 + p_blobs * 3 + g * 2 - 1], x[5 + p_blobs * 3 + g * 2] from generate_series(1, p_long_ids) as g
+    on conflict do nothing;
+  end if;
+  return 'ok';
+end
+$$;
+
+-- Takes checkpoints away if the thread is still at p_revision.
+-- p_counts: checkpoints, dropped blobs, replaced blobs, heads.
+-- pieces: checkpoint (id, ns)* dropped hash* replaced (hash, base, bytes)* head (ns, to or null)*
+create function :schema.remove_1(p_key bytea, p_revision bigint, p_counts integer[], p_lengths integer[], p_data bytea)
+returns boolean language plpgsql as $$
+declare
+  v_thread bigint;
+  x bytea[] := :schema.pieces_1(p_lengths, p_data);
+  o integer := p_counts[1] * 2;
+begin
+  select t.thread into v_thread from :schema.threads t where t.key = p_key and t.revision = p_revision for update;
+  if not found then return false; end if;
+  delete from :schema.writes w using generate_series(1, p_counts[1]) as g
+   where w.thread = v_thread and w.id = x[g * 2 - 1] and w.ns = x[g * 2];
+  delete from :schema.checkpoints c using generate_series(1, p_counts[1]) as g
+   where c.thread = v_thread and c.id = x[g * 2 - 1] and c.ns = x[g * 2];
+  delete from :schema.blobs b where b.thread = v_thread and b.hash = any (x[o + 1 : o + p_counts[2]]);
+  o := o + p_counts[2];
+  insert into :schema.blobs as b (thread, hash, base, bytes)
+  select v_thread, x[o + g * 3 - 2], x[o + g * 3 - 1], x[o + g * 3] from generate_series(1, p_counts[3]) as g
+  on conflict (thread, hash) do update set base = excluded.base, bytes = excluded.bytes;
+  o := o + p_counts[3] * 3;
+  delete from :schema.heads h using generate_series(1, p_counts[4]) as g
+   where h.thread = v_thread and h.ns = x[o + g * 2 - 1] and x[o + g * 2] is null;
+  update :schema.heads h set id = x[o + g * 2] from generate_series(1, p_counts[4]) as g
+   where h.thread = v_thread and h.ns = x[o + g * 2 - 1] and x[o + g * 2] is not null;
+  update :schema.threads t
+     set revision = p_revision + 1, removed_at = p_revision + 1,
+         live = exists (select from :schema.heads h where h.thread = v_thread)
+   where t.thread = v_thread;
+  return true;
+end
+$$;
+
+-- Drops all bytes of a thread but keeps its heads, if it is still at p_revision.
+create function :schema.evict_1(p_key bytea, p_revision bigint) returns boolean language plpgsql as $$
+declare
+  v_thread bigint;
+begin
+  update :schema.threads t set revision = p_revision + 1, removed_at = p_revision + 1, evicted = true
+   where t.key = p_key and t.revision = p_revision returning t.thread into v_thread;
+  if not found then return false; end if;
+  delete from :schema.checkpoints where thread = v_thread;
+  delete from :schema.writes where thread = v_thread;
+  delete from :schema.blobs where thread = v_thread;
+  return true;
+end
+$$;
+
+-- Drops a thread, leaving a tombstone; and a few tombstones that have stood for a week.
+create function :schema.delete_thread_1(p_key bytea) returns void language plpgsql as $$
+declare
+  v_thread bigint;
+begin
+  update :schema.threads t
+     set revision = t.revision + 1, deleted_at = t.revision + 1, removed_at = t.revision + 1, live = false, evicted = false,
+         written_at = date_trunc('minute', now())
+   where t.key = p_key returning t.thread into v_thread;
+  if found then
+    delete from :schema.checkpoints where thread = v_thread;
+    delete from :schema.writes where thread = v_thread;
+    delete from :schema.blobs where thread = v_thread;
+    delete from :schema.heads where thread = v_thread;
+    delete from :schema.long_ids where thread = v_thread;
+  end if;
+  with old as (
+    select t.thread from :schema.threads t
+     where not t.live and t.deleted_at > 0 and t.written_at < now() - interval '7 days'
+     order by t.written_at limit 10 for update skip locked
+  ), swept as (
+    delete from :schema.writes w using old where w.thread = old.thread
+  ), cleared as (
+    delete from :schema.blobs b using old where b.thread = old.thread
+  )
+  delete from :schema.threads t using old where t.thread = old.thread;
+end
+$$;
+
+-- All of a thread under another key. Repeating it changes nothing.
+create function :schema.copy_thread_1(p_source bytea, p_target bytea, p_long_id bytea) returns boolean language plpgsql as $$
+declare
+  v_source bigint;
+  v_revision bigint;
+  v_target :schema.threads;
+begin
+  select t.thread, t.revision into v_source, v_revision from :schema.threads t where t.key = p_source and t.live for share;
+  if not found then return false; end if;
+  v_target := :schema.open_1(p_target, p_long_id);
+  insert into :schema.checkpoints select v_target.thread, c.id, c.ns, c.parent, c.lost_to, c.run, c.tags, c.blobs, c.body
+    from :schema.checkpoints c where c.thread = v_source on conflict do nothing;
+  insert into :schema.blobs select v_target.thread, b.hash, b.base, b.bytes from :schema.blobs b where b.thread = v_source on conflict do nothing;
+  insert into :schema.writes select v_target.thread, w.id, w.ns, w.seq, w.part, w.task, w.blobs, w.body
+    from :schema.writes w where w.thread = v_source on conflict do nothing;
+  insert into :schema.heads select v_target.thread, h.ns, h.id from :schema.heads h where h.thread = v_source on conflict do nothing;
+  insert into :schema.long_ids select v_target.thread, l.key, l.id from :schema.long_ids l where l.thread = v_source on conflict do nothing;
+  update :schema.threads t set revision = greatest(t.revision, v_revision) + 1, live = true, evicted = false where t.thread = v_target.thread;
+  return true;
+end
+$$;
+
+-- Threads with a head, by age, after a cursor (an instant and a thread key).
+create function :schema.threads_1(p_before timestamptz, p_newest boolean, p_evicted boolean, p_after timestamptz, p_after_key bytea, p_limit integer)
+returns table (key bytea, long_id bytea, revision bigint, head bytea, thread bigint, written_ms bigint, evicted boolean)
+language plpgsql stable set plan_cache_mode = force_custom_plan as $$
+declare
+  v_after bigint;
+begin
+  if p_after is not null then select t.thread into v_after from :schema.threads t where t.key = p_after_key; end if;
+  if p_newest then
+    return query
+      select t.key, t.long_id, t.revision, h.id, t.thread, (extract(epoch from t.written_at) * 1000)::bigint, t.evicted
+        from :schema.threads t left join :schema.heads h on h.thread = t.thread and h.ns = ''
+       where t.live and (p_before is null or t.written_at < p_before) and (p_evicted or not t.evicted)
+         and (p_after is null or (t.written_at, t.thread) < (p_after, coalesce(v_after, 0)))
+       order by t.written_at desc, t.thread desc limit p_limit;
+  else
+    return query
+      select t.key, t.long_id, t.revision, h.id, t.thread, (extract(epoch from t.written_at) * 1000)::bigint, t.evicted
+        from :schema.threads t left join :schema.heads h on h.thread = t.thread and h.ns = ''
+       where t.live and (p_before is null or t.written_at < p_before) and (p_evicted or not t.evicted)
+         and (p_after is null or (t.written_at, t.thread) > (p_after, coalesce(v_after, 0)))
+       order by t.written_at, t.thread limit p_limit;
+  end if;
+end
+$$;
+
+-- The blobs of a thread, without bytes.
+create function :schema.blobs_1(p_key bytea) returns table (hash bytea, base bytea, size integer) language sql stable as $$
+  select b.hash, b.base, length(b.bytes) from :schema.blobs b join :schema.threads t using (thread) where t.key = p_key
+$$;
+
+-- The originals of long ids.
+create function :schema.long_ids_1(p_keys bytea[]) returns table (key bytea, id bytea) language sql stable as $$
+  select distinct l.key, l.id from :schema.long_ids l where l.key = any (p_keys)
+$$;`,
+  "call_ancestry": `select kind, thread::text, id, ns, a, b, c, d, n::text, tags, body from :schema.ancestry_1($1::bytea, $2::bytea, $3::bytea, $4::integer[], $5::integer)`,
+  "call_append": `select status, revision::text, head, moved
+  from :schema.append_1($1::bytea, $2::bytea, $3::bigint, $4::boolean, $5::boolean, $6::boolean, $7::integer[], $8::integer[], $9::text[], $10::integer[], $11::bytea)`,
+  "call_append_writes": `select :schema.append_writes_1($1::bytea, $2::bytea, $3::bigint, $4::boolean, $5::integer, $6::integer, $7::integer[], $8::bytea) as status`,
+  "call_blobs": `select hash, base, size from :schema.blobs_1($1::bytea)`,
+  "call_copy_thread": `select :schema.copy_thread_1($1::bytea, $2::bytea, $3::bytea) as done`,
+  "call_delete_thread": `select :schema.delete_thread_1($1::bytea)`,
+  "call_evict": `select :schema.evict_1($1::bytea, $2::bigint) as done`,
+  "call_list": `select kind, thread::text, id, ns, a, b, c, d, n::text, tags, body
+  from :schema.list_1($1::bytea, $2::bytea, $3::bytea, $4::bytea, $5::integer[], $6::bytea[], $7::boolean, $8::boolean,
+                      $9::bigint, $10::bytea, $11::bytea, $12::integer)`,
+  "call_long_ids": `select key, id from :schema.long_ids_1($1::bytea[])`,
+  "call_read": `select kind, thread::text, id, ns, a, b, c, d, n::text, tags, body from :schema.read_1($1::bytea, $2::bytea, $3::bytea, $4::boolean)`,
+  "call_remove": `select :schema.remove_1($1::bytea, $2::bigint, $3::integer[], $4::integer[], $5::bytea) as done`,
+  "call_threads": `select key, long_id, revision::text, head, thread::text, written_ms::text, evicted
+  from :schema.threads_1(to_timestamp($1::double precision / 1000), $2::boolean, $3::boolean, to_timestamp($4::double precision / 1000), $5::bytea, $6::integer)`,
+  "installed": `select id, breaking from :schema.migrations order by id`,
+  "setup_begin": `do $stratigraph$
+begin
+  perform pg_advisory_xact_lock(hashtextextended('stratigraph setup', 0));`,
+  "setup_end": `end
+$stratigraph$;`,
+  "setup_migration": `if not exists (select from :schema.migrations where id = :id) then
+    insert into :schema.migrations (id) values (:id);
+    execute $migration$
+:text
+    $migration$;
+  end if;`,
+  "setup_migrations": `create table if not exists :schema.migrations (
+    id integer primary key,
+    -- A version of the library older than this migration must not work on the schema any more.
+    breaking boolean not null default false,
+    applied_at timestamptz not null default now()
+  );`,
+  "setup_schema": `create schema if not exists :schema;`,
+} as const;

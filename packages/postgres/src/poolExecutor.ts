@@ -1,0 +1,52 @@
+import { StratigraphError, trace, traced } from "@stratigraph/core";
+import type { Executor, PgPool, PgQuery, PgResult } from "./client.ts";
+import { explained } from "./explained.ts";
+import { retried } from "./retry.ts";
+
+/** Runs statements on a pool: each on any connection, retried over passing failures, with a bounded queue. */
+export class PoolExecutor implements Executor {
+  readonly #pool: PgPool;
+  readonly #options: { readonly retryForMs: number; readonly maxQueue: number; readonly owned: boolean };
+  #waiting = 0;
+
+  constructor(pool: PgPool, options: { retryForMs: number; maxQueue: number; owned: boolean }) {
+    this.#pool = pool;
+    this.#options = options;
+  }
+
+  /** @throws StratigraphError "OVERLOADED", "UNAVAILABLE", "NOT_SET_UP" */
+  async run(query: PgQuery): Promise<PgResult> {
+    const { maxQueue, retryForMs } = this.#options;
+    if (this.#waiting >= maxQueue) {
+      throw new StratigraphError(
+        "OVERLOADED",
+        `${maxQueue} calls wait for PostgreSQL already. Slow the writers down, give the pool more connections, or raise maxQueue.`,
+        { tier: "postgres", maxQueue },
+      );
+    }
+    this.#waiting += 1;
+    const started = traced() ? performance.now() : 0;
+    try {
+      const { rows } = await retried(
+        () => this.#pool.query({ text: query.text, values: [...(query.values ?? [])] }),
+        retryForMs,
+      );
+      if (traced())
+        trace({
+          type: "call",
+          tier: "postgres",
+          method: query.text.slice(0, 80),
+          ms: performance.now() - started,
+        });
+      return { rows: rows as Record<string, unknown>[] };
+    } catch (error) {
+      throw explained(error);
+    } finally {
+      this.#waiting -= 1;
+    }
+  }
+
+  async end(): Promise<void> {
+    if (this.#options.owned) await this.#pool.end?.();
+  }
+}

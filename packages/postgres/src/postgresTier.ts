@@ -1,0 +1,363 @@
+import {
+  CheckpointConflictError,
+  StaleReadError,
+  StratigraphError,
+  ThreadDeletedError,
+  type Address,
+  type AncestryReader,
+  type Appended,
+  type AppendRequest,
+  type AppendWritesRequest,
+  type BlobInfo,
+  type ListedCheckpoint,
+  type ListQuery,
+  type MaybeAddress,
+  type Peek,
+  type Reading,
+  type RemoveRequest,
+  type StoredCheckpoint,
+  type ThreadCopier,
+  type ThreadInfo,
+  type ThreadQuery,
+  type Tier,
+} from "@stratigraph/core";
+import type { Executor } from "./client.ts";
+import { isLongKey, keyOf, KeyReader } from "./keys.ts";
+import { Pieces } from "./pieces.ts";
+import { hexOf, pageOf, unknownKeys, type Page, type ReadRow } from "./rows.ts";
+import { newestMigration, setupSql, statementsIn } from "./statements.ts";
+
+/** Checkpoints per page: the first is small, so that reading one costs little; later ones grow to `largestPage`. */
+const firstPage = 16;
+const largestPage = 128;
+const threadsPerPage = 500;
+
+/** Options of setup(). */
+export interface SetupOptions {
+  /** False: the schema exists and may not be created. Default true. */
+  readonly createSchema?: boolean | undefined;
+  /** Change nothing; fail where something would have to change. Default false. */
+  readonly verifyOnly?: boolean | undefined;
+}
+
+function longIdOf(key: Buffer, id: string): Buffer | null {
+  return isLongKey(key) ? Buffer.from(id, "utf8") : null;
+}
+
+function maybeKey(id: string | undefined): Buffer | null {
+  return id === undefined ? null : keyOf(id);
+}
+
+/** A tier in PostgreSQL: every method is one call of one function of sql/000002.sql. */
+export class PostgresTier implements Tier, AncestryReader, ThreadCopier {
+  readonly name: string;
+  readonly schema: string;
+  readonly #executor: Executor;
+  readonly #sql: ReturnType<typeof statementsIn>;
+
+  /** @throws InvalidOptionError */
+  constructor(executor: Executor, schema: string, name = "postgres") {
+    this.name = name;
+    this.schema = schema;
+    this.#executor = executor;
+    this.#sql = statementsIn(schema);
+  }
+
+  async peek(at: MaybeAddress): Promise<Peek> {
+    const { state, page } = await this.#read(at, false);
+    if (state === undefined) return { revision: 0, writes: [] };
+    return { ...state, checkpointId: at.checkpointId ?? state.head, writes: page.writes };
+  }
+
+  async read(at: MaybeAddress): Promise<Reading> {
+    const { state, page } = await this.#read(at, true);
+    if (state === undefined) return { revision: 0 };
+    const checkpoint = page.checkpoints.find(({ whole }) => whole);
+    if (checkpoint === undefined) return state;
+    const { record, blobs, writes } = checkpoint;
+    return { ...state, checkpoint: { record, blobs, writes } };
+  }
+
+  async *list(query: ListQuery): AsyncGenerator<ListedCheckpoint> {
+    let left = query.limit ?? Number.POSITIVE_INFINITY;
+    let size = Math.min(query.recordsOnly === true ? largestPage : firstPage, left);
+    let last: ReadRow | undefined;
+    while (left > 0) {
+      const rows = await this.#rows(this.#sql.list, [
+        maybeKey(query.threadId),
+        maybeKey(query.namespace),
+        maybeKey(query.checkpointId),
+        maybeKey(query.before),
+        query.tags === undefined ? null : [...query.tags],
+        query.runIds?.map(keyOf) ?? null,
+        query.lost === true,
+        query.recordsOnly !== true,
+        last?.thread ?? null,
+        last?.id ?? null,
+        last?.ns ?? null,
+        size,
+      ]);
+      const { checkpoints } = pageOf(rows, await this.#keys(rows), new Map());
+      for (const { record, blobs, writes, head } of checkpoints) yield { record, blobs, writes, head };
+      if (checkpoints.length < size) return;
+      left -= checkpoints.length;
+      last = checkpoints.at(-1)!.row;
+      size = Math.min(size * 2, largestPage, left);
+    }
+  }
+
+  async *threads(query: ThreadQuery): AsyncGenerator<ThreadInfo> {
+    let left = query.limit ?? Number.POSITIVE_INFINITY;
+    let after = query.after;
+    while (left > 0) {
+      const size = Math.min(left, threadsPerPage);
+      const { rows } = await this.#executor.run({
+        text: this.#sql.threads,
+        values: [
+          query.writtenBeforeMs ?? null,
+          query.order === "newest",
+          query.includeEvicted !== false,
+          after?.writtenAtMs ?? null,
+          maybeKey(after?.threadId),
+          size,
+        ],
+      });
+      const keys = await this.#keysOf(
+        rows.flatMap(({ head }) => (head === null ? [] : [head as Uint8Array])),
+      );
+      for (const row of rows) {
+        const longId = row["long_id"] as Uint8Array | null;
+        after = {
+          threadId:
+            longId === null ? keys.id(row["key"] as Uint8Array) : Buffer.from(longId).toString("utf8"),
+          revision: Number(row["revision"]),
+          head: row["head"] === null ? undefined : keys.id(row["head"] as Uint8Array),
+          writtenAtMs: Number(row["written_ms"]),
+          evicted: row["evicted"] === true,
+        };
+        yield after;
+      }
+      if (rows.length < size) return;
+      left -= rows.length;
+    }
+  }
+
+  async blobs(threadId: string): Promise<BlobInfo[]> {
+    const { rows } = await this.#executor.run({ text: this.#sql.blobs, values: [keyOf(threadId)] });
+    return rows.map(({ hash, base, size }) => ({
+      hash: hexOf(hash as Uint8Array),
+      base: base === null ? undefined : hexOf(base as Uint8Array),
+      size: Number(size),
+    }));
+  }
+
+  async append(request: AppendRequest): Promise<Appended> {
+    const pieces = new Pieces();
+    for (const { checkpointId, namespace, parentId, lostTo, runId, blobs, body } of request.records) {
+      pieces.id(checkpointId).id(namespace).id(parentId).id(lostTo).id(runId).hashes(blobs).bytes(body);
+    }
+    for (const { hash, base, bytes } of request.blobs) pieces.hash(hash).hash(base).bytes(bytes);
+    const writes = request.writes ?? [];
+    for (const { checkpointId, namespace, taskId, blobs, body } of writes) {
+      pieces.id(checkpointId).id(namespace).id(taskId).hashes(blobs).bytes(body);
+    }
+    for (const { namespace, to, expected } of request.heads) {
+      pieces.id(namespace).id(to);
+      if (expected !== "any") for (const head of expected) pieces.id(head);
+    }
+    const longIds = pieces.longIds();
+    const key = keyOf(request.threadId);
+    const { rows } = await this.#executor.run({
+      text: this.#sql.append,
+      values: [
+        key,
+        longIdOf(key, request.threadId),
+        request.seen ?? null,
+        request.relies === true,
+        goesOn(request),
+        request.onConflict === "branch",
+        [request.records.length, request.blobs.length, writes.length, request.heads.length, longIds],
+        request.heads.map(({ expected }) => (expected === "any" ? -1 : expected.length)),
+        request.records.map(({ tags }) => `{${tags.join(",")}}`),
+        pieces.lengths,
+        pieces.data(),
+      ],
+    });
+    const keys = await this.#keysOf(rows.flatMap(({ head }) => (head === null ? [] : [head as Uint8Array])));
+    const first = rows[0]!;
+    this.#refused(request.threadId, first["status"]);
+    if (first["status"] === "conflict") throw conflict(request, keys.id(first["head"] as Uint8Array));
+    const revision = Number(first["revision"]);
+    const heads = request.heads.map(({ namespace }, i) => ({
+      namespace,
+      head: keys.id(rows[i]!["head"] as Uint8Array),
+      moved: rows[i]!["moved"] === true,
+    }));
+    return { revision, heads };
+  }
+
+  async appendWrites(request: AppendWritesRequest): Promise<void> {
+    const { threadId, checkpointId, namespace, taskId, blobs, body, newBlobs } = request;
+    const pieces = new Pieces().id(checkpointId).id(namespace).id(taskId).hashes(blobs).bytes(body);
+    for (const blob of newBlobs) pieces.hash(blob.hash).hash(blob.base).bytes(blob.bytes);
+    const longIds = pieces.longIds();
+    const key = keyOf(threadId);
+    const { rows } = await this.#executor.run({
+      text: this.#sql.appendWrites,
+      values: [
+        key,
+        longIdOf(key, threadId),
+        request.seen ?? null,
+        request.relies === true,
+        newBlobs.length,
+        longIds,
+        pieces.lengths,
+        pieces.data(),
+      ],
+    });
+    this.#refused(threadId, rows[0]!["status"]);
+  }
+
+  async remove(request: RemoveRequest): Promise<boolean> {
+    const pieces = new Pieces();
+    for (const { checkpointId, namespace } of request.checkpoints) pieces.id(checkpointId).id(namespace);
+    for (const hash of request.dropBlobs) pieces.hash(hash);
+    for (const { hash, base, bytes } of request.replaceBlobs) pieces.hash(hash).hash(base).bytes(bytes);
+    for (const { namespace, to } of request.heads) pieces.id(namespace).id(to);
+    const counts = [
+      request.checkpoints.length,
+      request.dropBlobs.length,
+      request.replaceBlobs.length,
+      request.heads.length,
+    ];
+    const values = [keyOf(request.threadId), request.revision, counts, pieces.lengths, pieces.data()];
+    const { rows } = await this.#executor.run({ text: this.#sql.remove, values });
+    return rows[0]!["done"] === true;
+  }
+
+  async evict(threadId: string, revision: number): Promise<boolean> {
+    const { rows } = await this.#executor.run({ text: this.#sql.evict, values: [keyOf(threadId), revision] });
+    return rows[0]!["done"] === true;
+  }
+
+  async deleteThread(threadId: string): Promise<void> {
+    await this.#executor.run({ text: this.#sql.deleteThread, values: [keyOf(threadId)] });
+  }
+
+  async ancestry(at: Address, seedTags: readonly number[], limit: number): Promise<StoredCheckpoint[]> {
+    const values = [keyOf(at.threadId), keyOf(at.namespace), keyOf(at.checkpointId), [...seedTags], limit];
+    const rows = await this.#rows(this.#sql.ancestry, values);
+    return this.#pageOfThread(rows, await this.#keys(rows), at.threadId).checkpoints.map(
+      ({ record, blobs, writes }) => ({ record, blobs, writes }),
+    );
+  }
+
+  async copyThread(sourceId: string, targetId: string): Promise<boolean> {
+    const target = keyOf(targetId);
+    const values = [keyOf(sourceId), target, longIdOf(target, targetId)];
+    const { rows } = await this.#executor.run({ text: this.#sql.copyThread, values });
+    return rows[0]!["done"] === true;
+  }
+
+  /**
+   * Creates or updates the schema; safe to repeat, and from many processes at once.
+   * @throws StratigraphError "NOT_SET_UP" under `verifyOnly` where something is missing, or where a newer version's
+   * breaking migration was applied
+   */
+  async setup(options: SetupOptions = {}): Promise<void> {
+    if (options.verifyOnly !== true)
+      await this.#executor.run({ text: setupSql(this.schema, setupOptions(options)) });
+    const { rows } = await this.#executor.run({ text: this.#sql.installed });
+    const installed = new Set(rows.map(({ id }) => Number(id)));
+    const fence = rows.find(({ id, breaking }) => Number(id) > newestMigration && breaking === true);
+    if (fence !== undefined) {
+      throw new StratigraphError(
+        "NOT_SET_UP",
+        `Schema ${this.schema} has migration ${String(fence["id"])} of a newer version, which this one can't work with. Upgrade @stratigraph/postgres.`,
+        { schema: this.schema, newest: newestMigration },
+      );
+    }
+    if (!installed.has(newestMigration)) {
+      throw new StratigraphError(
+        "NOT_SET_UP",
+        `Schema ${this.schema} lacks migration ${newestMigration}. Call setup() with a user who may create tables, or run what setupSql() prints.`,
+        { schema: this.schema, newest: newestMigration },
+      );
+    }
+  }
+
+  async end(): Promise<void> {
+    await this.#executor.end();
+  }
+
+  async #read(
+    at: MaybeAddress,
+    blobs: boolean,
+  ): Promise<{ state?: { revision: number; head?: string | undefined }; page: Page }> {
+    const values = [keyOf(at.threadId), keyOf(at.namespace), maybeKey(at.checkpointId), blobs];
+    const rows = await this.#rows(this.#sql.read, values);
+    const keys = await this.#keys(rows);
+    const page = this.#pageOfThread(rows, keys, at.threadId);
+    const state = rows.find(({ kind }) => kind === "s");
+    if (state === undefined) return { page };
+    return {
+      page,
+      state: { revision: Number(state.n), head: state.a === null ? undefined : keys.id(state.a) },
+    };
+  }
+
+  #pageOfThread(rows: readonly ReadRow[], keys: KeyReader, threadId: string): Page {
+    return pageOf(rows, keys, new Map(rows.map(({ thread }) => [thread, threadId])));
+  }
+
+  async #rows(text: string, values: readonly unknown[]): Promise<ReadRow[]> {
+    return (await this.#executor.run({ text, values })).rows as unknown as ReadRow[];
+  }
+
+  async #keys(rows: readonly ReadRow[]): Promise<KeyReader> {
+    return await this.#keysOf(unknownKeys(rows, new KeyReader()));
+  }
+
+  /** A reader of keys. Only ids of over 512 bytes cost a look-up. */
+  async #keysOf(keys: readonly Uint8Array[]): Promise<KeyReader> {
+    const reader = new KeyReader();
+    const long = keys.filter((key) => !reader.knows(key)).map((key) => Buffer.from(key));
+    if (long.length === 0) return reader;
+    const { rows } = await this.#executor.run({ text: this.#sql.longIds, values: [long] });
+    for (const { key, id } of rows) reader.learn(key as Uint8Array, id as Uint8Array);
+    return reader;
+  }
+
+  #refused(threadId: string, status: unknown): void {
+    if (status === "deleted") throw new ThreadDeletedError(threadId);
+    if (status === "stale") throw new StaleReadError(threadId);
+  }
+}
+
+function setupOptions({ createSchema }: SetupOptions): { createSchema?: boolean } {
+  return createSchema === undefined ? {} : { createSchema };
+}
+
+/** Whether an append continues what must be there already, rather than beginning a thread or importing one. */
+function goesOn({ records, heads }: AppendRequest): boolean {
+  return (
+    records.every(({ parentId }) => parentId !== undefined) &&
+    heads.every(({ expected }) => expected !== "any")
+  );
+}
+
+function conflict(request: AppendRequest, head: string): CheckpointConflictError {
+  const move =
+    request.heads.find(({ expected }) => expected !== "any" && !expected.includes(head)) ?? request.heads[0]!;
+  const record = request.records.find(
+    ({ checkpointId, namespace }) => checkpointId === move.to && namespace === move.namespace,
+  );
+  return new CheckpointConflictError({
+    threadId: request.threadId,
+    namespace: move.namespace,
+    checkpointId: move.to,
+    parentId: record?.parentId,
+    head,
+    expected: move.expected === "any" ? [] : move.expected,
+  });
+}
