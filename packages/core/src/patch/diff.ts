@@ -14,8 +14,9 @@ const LOOK_BACK = 1 << 16;
 const LOOK_BACK_PER_BYTE = 64;
 
 /**
- * The patch that makes `next` out of `base`: their common beginning and end are copied, what lies between is
- * described by inserts, and copies of 32 bytes or more from the same place in the base or not far before it. Takes linear time on any input.
+ * The patch that makes `next` out of `base`: their common beginning and end are copied; what lies between is
+ * described by inserts, and copies of 32 bytes or more from the same place in the base or not far before it (from
+ * anywhere, if it is large). Takes linear time on any input.
  *
  * @param base any bytes, up to 2 GiB - 1
  * @param next any bytes, up to 2 GiB - 1
