@@ -1,22 +1,19 @@
 import { PostgresSaver } from "@langchain/langgraph-checkpoint-postgres";
+import pg from "pg";
 import { startPostgres } from "../../../test/servers/postgres.ts";
 import type { OpenedSaver } from "../src/graphs/setup.ts";
 
-/** The official PostgresSaver on a PostgreSQL of its own; each instance has its own pool. */
+/** The official PostgresSaver on a PostgreSQL of its own; its instances share one pool. */
 export const openOfficialPostgres = async (): Promise<OpenedSaver> => {
   const server = await startPostgres();
-  const opened: PostgresSaver[] = [];
-  const open = async (): Promise<PostgresSaver> => {
-    const saver = PostgresSaver.fromConnString(server.url);
-    opened.push(saver);
-    await saver.setup();
-    return saver;
-  };
+  const pool = new pg.Pool({ connectionString: server.url });
+  const saver = new PostgresSaver(pool);
+  await saver.setup();
   return {
-    saver: await open(),
-    second: open,
+    saver,
+    second: async () => new PostgresSaver(pool),
     close: async () => {
-      for (const saver of opened) await saver.end();
+      await pool.end();
       await server.stop();
     },
   };

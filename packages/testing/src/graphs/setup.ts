@@ -5,7 +5,8 @@ export interface OpenedSaver {
   saver: BaseCheckpointSaver;
   /**
    * Opens one more saver instance over the same storage, to prove that state comes back from storage and not
-   * from process memory. When absent, the suite goes on with `saver`.
+   * from process memory. Called several times in most tests, so let the instances share a connection pool where
+   * there is one. When absent, the suite goes on with `saver`.
    */
   second?: () => Promise<BaseCheckpointSaver>;
   /** Closes everything this setup opened, the instances of `second()` included. */

@@ -1,3 +1,4 @@
+import { describe } from "vitest";
 import { type GraphGroup, registerGroups } from "./context.ts";
 import { subgraphTests } from "./subgraphTests.ts";
 import { subgraphTimeTravelTests } from "./subgraphTimeTravelTests.ts";
@@ -5,9 +6,18 @@ import { updateStateTests } from "./updateStateTests.ts";
 import { copyTests } from "./copyTests.ts";
 import { commandTests } from "./commandTests.ts";
 import { errorTests } from "./errorTests.ts";
+import { messageTests } from "./messageTests.ts";
+import { channelTests } from "./channelTests.ts";
+import { functionalTests } from "./functionalTests.ts";
+import { deltaChannelTests } from "./deltaChannelTests.ts";
+import { historyTests } from "./historyTests.ts";
+import { valueTests } from "./valueTests.ts";
+import { isolationTests } from "./isolationTests.ts";
+import { abortTests } from "./abortTests.ts";
 import { interruptTests } from "./interruptTests.ts";
 import { sendTests } from "./sendTests.ts";
 import type { GraphSetup, GraphSuiteOptions } from "./setup.ts";
+import { registerSerdeTests } from "./serdeTests.ts";
 import { timeTravelTests } from "./timeTravelTests.ts";
 import { toolInterruptTests } from "./toolInterruptTests.ts";
 
@@ -22,6 +32,14 @@ const groups: Readonly<Record<string, GraphGroup>> = {
   copy: copyTests,
   command: commandTests,
   errors: errorTests,
+  messages: messageTests,
+  channels: channelTests,
+  "functional API": functionalTests,
+  DeltaChannel: deltaChannelTests,
+  history: historyTests,
+  values: valueTests,
+  isolation: isolationTests,
+  "stopping early": abortTests,
 };
 
 /**
@@ -33,4 +51,7 @@ const groups: Readonly<Record<string, GraphGroup>> = {
  */
 export const testGraphs = (name: string, setup: GraphSetup, options: GraphSuiteOptions = {}): void => {
   registerGroups(name, setup, groups, options);
+  const { withSerde } = setup;
+  if (withSerde !== undefined)
+    describe(`${name}, compressing serializer`, () => registerSerdeTests(withSerde));
 };

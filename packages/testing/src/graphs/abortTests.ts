@@ -1,0 +1,122 @@
+import { Annotation, START, StateGraph } from "@langchain/langgraph";
+import type { BaseCheckpointSaver } from "@langchain/langgraph-checkpoint";
+import { expect } from "vitest";
+import { Calls } from "./calls.ts";
+import type { GraphContext } from "./context.ts";
+import { expectOneLine, historyOf, idOf } from "./snapshots.ts";
+
+const State = Annotation.Root({
+  log: Annotation<string[]>({ reducer: (a, b) => [...a, ...b], default: () => [] }),
+});
+
+/** Three steps; the second calls `inSecond` before it ends. */
+const graphOf = (
+  checkpointer: BaseCheckpointSaver,
+  calls: Calls,
+  inSecond: () => Promise<void> = async () => {},
+) =>
+  new StateGraph(State)
+    .addNode("a", () => (calls.add("a"), { log: ["a"] }))
+    .addNode("b", async () => {
+      calls.add("b");
+      await inSecond();
+      return { log: ["b"] };
+    })
+    .addNode("c", () => (calls.add("c"), { log: ["c"] }))
+    .addEdge(START, "a")
+    .addEdge("a", "b")
+    .addEdge("b", "c")
+    .compile({ checkpointer });
+
+/** Runs that are given up half-way. */
+export const abortTests = ({ test, saver, reopen, thread }: GraphContext): void => {
+  test("an aborted run goes on from the step it was in", async () => {
+    const calls = new Calls();
+    const config = thread();
+    const controller = new AbortController();
+    const hang = (): Promise<void> => {
+      controller.abort(new Error("given up"));
+      return new Promise((resolve) => setTimeout(resolve, 50));
+    };
+    const run = graphOf(saver(), calls, hang).invoke(
+      {},
+      { ...config, durability: "sync", signal: controller.signal },
+    );
+    await expect(run).rejects.toThrow();
+    const graph = graphOf(await reopen(), calls);
+    const stopped = await graph.getState(config);
+    expect([stopped.values, stopped.next]).toEqual([{ log: ["a"] }, ["b"]]);
+    expect(await graph.invoke(null, config)).toEqual({ log: ["a", "b", "c"] });
+    expect(calls.count("a")).toBe(1);
+    expectOneLine(await historyOf(graph, config));
+  });
+
+  test("a stream that is left early can be gone on with", async () => {
+    const calls = new Calls();
+    const config = thread();
+    for await (const update of await graphOf(saver(), calls).stream(
+      {},
+      { ...config, durability: "sync", streamMode: "updates" },
+    )) {
+      expect(update).toEqual({ a: { log: ["a"] } });
+      break;
+    }
+    const graph = graphOf(await reopen(), calls);
+    // LangGraph lets the step that was under way end, so wait until the thread stands still.
+    let stopped = await graph.getState(config);
+    for (let still = 0; still < 4; still++) {
+      await new Promise((resolve) => setTimeout(resolve, 50));
+      const now = await graph.getState(config);
+      if (idOf(now.config) !== idOf(stopped.config)) still = -1;
+      stopped = now;
+    }
+    const log = (stopped.values as { log: string[] }).log;
+    expect(["a", "b", "c"].slice(0, log.length)).toEqual(log);
+    expect(log.length).toBeGreaterThan(0);
+    await graph.invoke(null, config);
+    expect((await graphOf(await reopen(), calls).getState(config)).values).toEqual({ log: ["a", "b", "c"] });
+    expectOneLine(await historyOf(graph, config));
+  });
+
+  test("an aborted listing leaves the saver usable", async () => {
+    const calls = new Calls();
+    const config = thread();
+    await graphOf(saver(), calls).invoke({}, config);
+    const storage = await reopen();
+    for (let round = 0; round < 30; round++) {
+      const listing = storage.list(config);
+      const first = await listing.next();
+      expect(first.done).toBe(false);
+      await listing.return(undefined);
+    }
+    const throwing = async (): Promise<void> => {
+      for await (const tuple of storage.list(config)) throw new Error(`stop at ${tuple.metadata?.step}`);
+    };
+    await expect(throwing()).rejects.toThrow("stop at 3");
+    expect((await graphOf(storage, calls).getState(config)).values).toEqual({ log: ["a", "b", "c"] });
+  });
+
+  test("the recursion limit stops a loop where it can be gone on with", async () => {
+    const build = (checkpointer: BaseCheckpointSaver, until: number) =>
+      new StateGraph(State)
+        .addNode("again", () => ({ log: ["x"] }))
+        .addEdge(START, "again")
+        .addConditionalEdges("again", (s) => (s.log.length < until ? "again" : "__end__"))
+        .compile({ checkpointer });
+    const config = thread();
+    await expect(build(saver(), 99).invoke({}, { ...config, recursionLimit: 4 })).rejects.toThrow(
+      /[Rr]ecursion limit/,
+    );
+    const graph = build(await reopen(), 8);
+    const stopped = await graph.getState(config);
+    expect(stopped.next).toEqual(["again"]);
+    const reached = (stopped.values as { log: string[] }).log.length;
+    expect(reached).toBeGreaterThan(2);
+    expect(await graph.invoke(null, config)).toEqual({ log: Array.from({ length: 8 }, () => "x") });
+    const history = await historyOf(graph, config);
+    expectOneLine(history);
+    expect(history.map((s) => (s.values as { log: string[] }).log.length)).toEqual([
+      8, 7, 6, 5, 4, 3, 2, 1, 0, 0,
+    ]);
+  });
+};
