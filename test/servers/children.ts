@@ -1,4 +1,5 @@
 import { fork, type ChildProcess } from "node:child_process";
+import { join } from "node:path";
 
 export interface ChildOptions {
   env?: Record<string, string>;
@@ -44,6 +45,8 @@ export function runChild<Message = unknown>(
   options: ChildOptions = {},
 ): Child<Message> {
   const child = fork(scriptPath, args, {
+    // From here "tsx" is found.
+    cwd: join(import.meta.dirname, "../.."),
     execArgv: ["--import", "tsx", "--conditions=@stratigraph/source"],
     env: { ...process.env, ...options.env },
     stdio: ["ignore", "pipe", "pipe", "ipc"],

@@ -1,4 +1,4 @@
-import { appendFileSync, chownSync, existsSync, readdirSync } from "node:fs";
+import { appendFileSync, existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import pg from "pg";
 import {
@@ -104,9 +104,8 @@ export async function startPostgres(options: PostgresOptions = {}): Promise<Post
     throw new Error(`no PostgreSQL ${options.version ?? ""} under ${DEBIAN}: apt-get install postgresql`);
   return onFreePort(async (port) => {
     const account = serverAccount();
-    const folder = new ServerFolder("postgres", account);
+    const server = new PostgresServer(new ServerFolder("postgres", account), bin, port);
     try {
-      const server = new PostgresServer(folder, bin, port);
       const init = ["-D", server.dataDir, "-A", "trust", "-U", "postgres", "-E", "UTF8", "--locale=C.UTF-8"];
       await run(join(bin, "initdb"), options.fsync ? init : [...init, "--no-sync"], { account });
       const settings = {
@@ -120,7 +119,7 @@ export async function startPostgres(options: PostgresOptions = {}): Promise<Post
       await server.start();
       return server;
     } catch (error) {
-      folder.remove();
+      await server.stop();
       throw error;
     }
   });
@@ -147,7 +146,6 @@ export class PostgresReplica extends PostgresServer {
       ],
       { account },
     );
-    if (account) chownSync(this.dataDir, account.uid, account.gid);
   }
 
   /** Becomes a primary of its own; resolves when it takes writes. */
@@ -192,7 +190,9 @@ export class PostgresReplica extends PostgresServer {
     // The slot would make the primary keep its log for a replica that is gone.
     if (this.#primary.pids.length > 0)
       await waitUntil("the replication slot to be free", async () => {
-        await query(this.#primary.url, "select pg_drop_replication_slot($1)", [this.#slot]);
+        const sql =
+          "select pg_drop_replication_slot(slot_name) from pg_replication_slots where slot_name = $1";
+        await query(this.#primary.url, sql, [this.#slot]);
         return true;
       });
   }
@@ -201,14 +201,13 @@ export class PostgresReplica extends PostgresServer {
 /** Starts a streaming replica of `primary` (about 0.3 s). */
 export async function startReplica(primary: PostgresServer): Promise<PostgresReplica> {
   return onFreePort(async (port) => {
-    const folder = new ServerFolder("replica", serverAccount());
+    const replica = new PostgresReplica(new ServerFolder("replica", serverAccount()), primary, port);
     try {
-      const replica = new PostgresReplica(folder, primary, port);
       await replica.copyPrimary();
       await replica.start();
       return replica;
     } catch (error) {
-      folder.remove();
+      await replica.stop();
       throw error;
     }
   });
