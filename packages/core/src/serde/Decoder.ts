@@ -2,8 +2,9 @@ import { decodeConstructor } from "./decodeConstructor.ts";
 import { decodeExtension } from "./decodeExtension.ts";
 import { DeltaSnapshot } from "@langchain/langgraph-checkpoint";
 import { formatPath, type PathSegment } from "./formatPath.ts";
+import type { KeyNames } from "./keyCase.ts";
 import type { LangGraphClasses } from "./langgraphClasses.ts";
-import { EXTENSION_PREFIX, isLcEscaped, type JsonRecord, LC_ESCAPED } from "./records.ts";
+import { EXTENSION_PREFIX, isLcEscaped, type JsonRecord, LC_ESCAPED, setOwn } from "./records.ts";
 import { SerializationError } from "./SerializationError.ts";
 import type { TypeRegistry } from "./TypeRegistry.ts";
 
@@ -78,12 +79,12 @@ export class Decoder {
     const record = value as JsonRecord;
     const { lc } = record;
     if (lc === 1) {
-      if (record.type === "constructor" && Array.isArray(record.id) && Object.hasOwn(record, "kwargs")) {
+      if (record.type === "constructor" && Array.isArray(record.id) && record.kwargs !== undefined) {
         return this.#langChain(record, record.id, depth);
       }
     } else if (lc === 2 && typeof record.type === "string") {
       return this.#record(record, record.type, depth, inKwargs);
-    } else if (inKwargs && isLcEscaped(record)) {
+    } else if (inKwargs && record[LC_ESCAPED] !== undefined && isLcEscaped(record)) {
       const inner = record[LC_ESCAPED];
       if (typeof inner !== "object" || inner === null) return inner;
       return Array.isArray(inner)
@@ -130,16 +131,20 @@ export class Decoder {
     if (typeof kwargs !== "object" || kwargs === null || Array.isArray(kwargs)) {
       this.fail(depth, `a ${known.id.at(-1)} whose kwargs are no object`, "The stored bytes are damaged.");
     }
-    const given = this.fields(kwargs as JsonRecord, depth, true);
-    const fields: JsonRecord = {};
-    for (const key of Object.keys(given)) {
-      const field = known.keys.fromJson(key);
-      if (field !== "__proto__") fields[field] = given[key];
-    }
+    const fields = renamed(this.fields(kwargs as JsonRecord, depth, true), known.keys);
     try {
       return known.construct(fields);
     } catch (cause) {
       return this.fail(depth, `arguments that ${known.id.at(-1)} refuses`, "See the cause.", cause);
     }
   }
+}
+
+/** The arguments under the names that the constructor takes; mostly they have them already. */
+function renamed(kwargs: JsonRecord, names: KeyNames): JsonRecord {
+  const keys = Object.keys(kwargs);
+  if (keys.every((key) => names.fromJson(key) === key)) return kwargs;
+  const fields: JsonRecord = {};
+  for (const key of keys) setOwn(fields, names.fromJson(key), kwargs[key]);
+  return fields;
 }

@@ -2,6 +2,7 @@ import type { SerializerProtocol } from "@langchain/langgraph-checkpoint";
 import { Decoder, type UnknownTypes } from "./Decoder.ts";
 import { Encoder, type UnknownClasses } from "./Encoder.ts";
 import { type LangGraphClasses, loadedLangGraphClasses, loadLangGraphClasses } from "./langgraphClasses.ts";
+import { jsonBytes, textOf } from "./jsonBytes.ts";
 import { SerializationError } from "./SerializationError.ts";
 import { type RegisteredLangChainType, type RegisteredType, TypeRegistry } from "./TypeRegistry.ts";
 
@@ -72,10 +73,7 @@ export class StratigraphSerializer implements SerializerProtocol {
       return ["bytes", value.slice()];
     }
     const encoder = new Encoder(this.#registry, this.#unknownClasses);
-    return [
-      "json",
-      guarded("serialise", () => utf8Encoder.encode(JSON.stringify(encoder.encode(value, 0, false)))),
-    ];
+    return ["json", guarded("serialise", () => jsonBytes(encoder.encode(value, 0, false)))];
   }
 
   /**
@@ -90,7 +88,7 @@ export class StratigraphSerializer implements SerializerProtocol {
   #decode(type: string, data: Uint8Array | string): { value: unknown; missedLangGraph: boolean } {
     if (type === "bytes") {
       return {
-        value: typeof data === "string" ? utf8Encoder.encode(data) : new Uint8Array(data),
+        value: typeof data === "string" ? new TextEncoder().encode(data) : new Uint8Array(data),
         missedLangGraph: false,
       };
     }
@@ -104,7 +102,7 @@ export class StratigraphSerializer implements SerializerProtocol {
       });
     }
     return guarded("read back", () => {
-      const text = typeof data === "string" ? data : utf8Decoder.decode(data);
+      const text = typeof data === "string" ? data : textOf(data);
       const parsed: unknown = JSON.parse(text);
       if (!text.includes('"lc"')) return { value: parsed, missedLangGraph: false };
       const decoder = new Decoder(
@@ -117,9 +115,6 @@ export class StratigraphSerializer implements SerializerProtocol {
     });
   }
 }
-
-const utf8Encoder = new TextEncoder();
-const utf8Decoder = new TextDecoder();
 
 /** Gives what the engine throws (too deep for the stack, too long a string, no JSON) the one type of this package. */
 function guarded<T>(action: "serialise" | "read back", work: () => T): T {

@@ -28,7 +28,7 @@ export interface RegisteredLangChainType {
 export class TypeRegistry {
   readonly #typesByName = new Map<string, RegisteredType>();
   readonly #typesByPrototype = new Map<object, RegisteredType>();
-  readonly #langChainById = new Map<string, LangChainClass>();
+  readonly #langChainByName = new Map<unknown, LangChainClass[]>();
   readonly #langChainByPrototype = new Map<object, LangChainClass>();
 
   constructor() {
@@ -40,7 +40,7 @@ export class TypeRegistry {
     const { prototype } = type.class as { prototype: object };
     if (this.#isTaken(prototype)) throw new TypeError(`${type.class.name} already has a stored form.`);
     if ("id" in type) {
-      if (this.#langChainById.has(langChainKey(type.id))) {
+      if (this.langChainNamed(type.id) !== undefined) {
         throw new TypeError(`The LangChain id ${type.id.join("/")} is already registered.`);
       }
       this.#addLangChain(langChainClass(type.id, type.class));
@@ -68,11 +68,12 @@ export class TypeRegistry {
 
   /** Finds a class by what stored data calls it. */
   langChainNamed(id: readonly unknown[]): LangChainClass | undefined {
-    return this.#langChainById.get(langChainKey(id)) ?? this.#langChainById.get(shortLangChainKey(id));
+    return this.#langChainByName.get(id.at(-1))?.find((known) => isNamed(known.id, id));
   }
 
   #addLangChain(known: LangChainClass): void {
-    this.#langChainById.set(langChainKey(known.id), known);
+    const name = known.id.at(-1);
+    this.#langChainByName.set(name, [...(this.#langChainByName.get(name) ?? []), known]);
     this.#langChainByPrototype.set(known.prototype, known);
   }
 
@@ -91,11 +92,14 @@ const BUILT_IN: ReadonlySet<object> = new Set([
   ...BYTE_CLASSES.values(),
 ]);
 
-function langChainKey(id: readonly unknown[]): string {
-  return JSON.stringify(id);
-}
-
-/** `["langchain_core", "messages", "ai", "AIMessage"]`, as Python writes it, names the same class without `ai`. */
-function shortLangChainKey(id: readonly unknown[]): string {
-  return JSON.stringify([id[0], id[1], id.at(-1)]);
+/**
+ * Whether `id` is `known`, or what Python writes for it: `["langchain_core", "messages", "ai", "AIMessage"]` is
+ * `["langchain_core", "messages", "AIMessage"]`. The last parts are equal already.
+ */
+function isNamed(known: readonly string[], id: readonly unknown[]): boolean {
+  if (id.length < known.length || (id.length > known.length && known.length !== 3)) return false;
+  for (let index = 0; index < known.length - 1; index++) {
+    if (known[index] !== id[index]) return false;
+  }
+  return true;
 }

@@ -1,0 +1,54 @@
+import { isAscii } from "node:buffer";
+
+/** Items of a long array that are written in one piece. */
+const ITEMS_PER_PIECE = 32;
+
+/** Bytes that are read in one piece. */
+const BYTES_PER_PIECE = 4096;
+
+const COMMA = 44;
+
+const encoder = new TextEncoder();
+
+/**
+ * `JSON.stringify` in UTF-8. A long array is written in pieces: one character beyond Latin-1 makes V8 use two bytes
+ * per character for the whole text, which costs a third more time (437 kB of messages: 2.0 ms against 1.5).
+ */
+export function jsonBytes(value: unknown): Uint8Array {
+  if (!Array.isArray(value) || value.length <= ITEMS_PER_PIECE) return encoder.encode(JSON.stringify(value));
+  const pieces: Uint8Array[] = [];
+  let length = 1;
+  for (let start = 0; start < value.length; start += ITEMS_PER_PIECE) {
+    const piece = encoder.encode(JSON.stringify(value.slice(start, start + ITEMS_PER_PIECE)));
+    pieces.push(piece);
+    // The opening bracket of a piece lands on the closing one before it and becomes a comma.
+    length += piece.length - 1;
+  }
+  const bytes = new Uint8Array(length);
+  let at = 0;
+  for (const piece of pieces) {
+    bytes.set(piece, at);
+    if (at > 0) bytes[at] = COMMA;
+    at += piece.length - 1;
+  }
+  return bytes;
+}
+
+/**
+ * The text of UTF-8 bytes, ASCII pieces copied and only the others decoded: V8's decoder takes five times as
+ * long for everything after the first character beyond ASCII.
+ */
+export function textOf(bytes: Uint8Array): string {
+  const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  let text = "";
+  let start = 0;
+  while (start < buffer.length) {
+    let end = Math.min(start + BYTES_PER_PIECE, buffer.length);
+    // Never cut inside a character: the bytes after its first one are 10xxxxxx, and at most three.
+    for (let back = 0; back < 3 && ((buffer[end] ?? 0) & 0xc0) === 0x80; back++) end--;
+    const ascii = isAscii(buffer.subarray(start, end));
+    text += buffer.toString(ascii ? "latin1" : "utf8", start, end);
+    start = end;
+  }
+  return text;
+}

@@ -1,0 +1,26 @@
+import fc from "fast-check";
+import { jsonBytes, textOf } from "../../src/serde/jsonBytes.ts";
+
+it("writes what JSON.stringify and TextEncoder write, at every length around a piece", () => {
+  for (const length of [0, 1, 31, 32, 33, 63, 64, 65, 97]) {
+    const value = Array.from({ length }, (_, index) => (index % 3 === 0 ? `größer 🙂 ${index}` : [index]));
+    expect(Buffer.from(jsonBytes(value)).toString()).toBe(JSON.stringify(value));
+  }
+});
+
+it("reads what TextDecoder reads, wherever characters of several bytes fall", () => {
+  const unit = fc.oneof(fc.string({ unit: "binary" }), fc.constantFrom("é", "漢", "🙂", "x".repeat(4090)));
+  fc.assert(
+    fc.property(fc.array(unit, { maxLength: 8 }), fc.nat(3), (parts, shift) => {
+      const bytes = new TextEncoder().encode("a".repeat(shift) + parts.join(""));
+      expect(textOf(bytes)).toBe(new TextDecoder("utf-8", { ignoreBOM: true }).decode(bytes));
+    }),
+    { numRuns: 300, seed: 13 },
+  );
+});
+
+it("reads damaged UTF-8 without stopping", () => {
+  for (const byte of [0x80, 0xbf, 0xc3, 0xff]) {
+    expect(textOf(new Uint8Array(10_000).fill(byte)).length).toBeGreaterThan(0);
+  }
+});
