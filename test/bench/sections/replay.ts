@@ -77,7 +77,7 @@ function table(results: Map<SaverId, ReplayResult>, conversations: number): Tabl
   const savers = [...results.keys()];
   const ours = results.get("postgres");
   const columns = ["", ...savers.map((saver) => SAVERS[saver].label)];
-  const against: SaverId[] = ours === undefined ? [] : ["official-postgres", "official-memory"];
+  const against = savers.filter((saver) => ours !== undefined && saver.startsWith("official-"));
   columns.push(...against.map((saver) => `our PostgresSaver against ${SAVERS[saver].label}`));
   const rows = MEASURES.map(([label, , print, of]) => [
     label,

@@ -71,10 +71,10 @@ export async function run(context: BenchContext): Promise<Table> {
       continue;
     }
     rows.push(cells(row.label, result));
-    if (row === GROWING) notes.push(growth(context, row, result));
+    if (row === GROWING) notes.push(growth(context, size, result));
   }
   return {
-    title: "Synthetic states",
+    title: context.options.quick ? "Synthetic states, shrunk by --quick" : "Synthetic states",
     columns: [
       "",
       "last state",
