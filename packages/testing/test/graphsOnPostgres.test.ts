@@ -20,4 +20,13 @@ const knownFailures = [
   "DeltaChannel > two forks keep their own values, a snapshot every 2 updates",
 ];
 
-testGraphs("official PostgresSaver", openOfficialPostgres, { knownFailures });
+/** It parses the serializer's bytes of the metadata as JSON. */
+const serdeFailures = ["sync", "async", "exit"].map(
+  (durability) => `compressing serializer > states, interrupts and metadata, durability ${durability}`,
+);
+
+testGraphs(
+  "official PostgresSaver",
+  Object.assign(() => openOfficialPostgres(), { withSerde: openOfficialPostgres }),
+  { knownFailures: [...knownFailures, ...serdeFailures] },
+);

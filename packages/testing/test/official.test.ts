@@ -11,7 +11,7 @@ describe("which clauses the official savers fail", () => {
       saver: new MemorySaver(),
       close: async () => {},
     }));
-    const postgres = await runConformance("PostgresSaver", openOfficialPostgres);
+    const postgres = await runConformance("PostgresSaver", () => openOfficialPostgres());
     expect(failedClauses(memory).toSorted()).toEqual(memoryFailures.toSorted());
     expect(failedClauses(postgres).toSorted()).toEqual(postgresFailures.toSorted());
     for (const report of [memory, postgres])

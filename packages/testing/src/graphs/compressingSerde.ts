@@ -1,7 +1,8 @@
 import { deflateSync, inflateSync } from "node:zlib";
 import { MemorySaver, type SerializerProtocol } from "@langchain/langgraph-checkpoint";
 
-const tag = "zlib-test";
+/** The type the serializer gives to everything it writes. */
+export const COMPRESSED_TYPE = "zlib-test";
 
 /**
  * A serializer whose bytes are no text: LangGraph's own format, deflated, under a type of its own. It refuses
@@ -15,11 +16,11 @@ export class CompressingSerde implements SerializerProtocol {
   async dumpsTyped(data: unknown): Promise<[string, Uint8Array]> {
     const [type, bytes] = await this.#inner.dumpsTyped(data);
     const framed = Buffer.concat([Buffer.from([type.length]), Buffer.from(type), bytes]);
-    return [tag, new Uint8Array(deflateSync(framed))];
+    return [COMPRESSED_TYPE, new Uint8Array(deflateSync(framed))];
   }
 
   async loadsTyped(type: string, data: Uint8Array | string): Promise<unknown> {
-    if (type !== tag) throw new Error(`Stored as ${tag}, came back as ${type}`);
+    if (type !== COMPRESSED_TYPE) throw new Error(`Stored as ${COMPRESSED_TYPE}, came back as ${type}`);
     if (typeof data === "string") throw new Error("Stored as bytes, came back as a string");
     const framed = inflateSync(data);
     const length = framed[0] ?? 0;

@@ -28,8 +28,16 @@ const graphOf = (checkpointer: BaseCheckpointSaver) =>
     .addEdge("answer", "ask")
     .compile({ checkpointer });
 
-/** Registers the tests of a saver whose serializer writes compressed bytes. */
-export const registerSerdeTests = (open: NonNullable<GraphSetup["withSerde"]>): void => {
+/**
+ * Registers the tests of a saver whose serializer writes compressed bytes.
+ *
+ * @param open - opens a saver over the given serializer, once per test
+ * @param known - whether a test, by name, is known to fail
+ */
+export const registerSerdeTests = (
+  open: NonNullable<GraphSetup["withSerde"]>,
+  known: (test: string) => boolean = () => false,
+): void => {
   const withSaver = async (
     use: (opened: OpenedSaver, serde: CompressingSerde) => Promise<void>,
   ): Promise<void> => {
@@ -43,7 +51,8 @@ export const registerSerdeTests = (open: NonNullable<GraphSetup["withSerde"]>): 
   };
 
   for (const durability of DURABILITIES) {
-    it(`states, interrupts and metadata go through a compressing serializer, durability ${durability}`, async () => {
+    const name = `states, interrupts and metadata, durability ${durability}`;
+    (known(name) ? it.fails : it)(name, async () => {
       await withSaver(async ({ saver, second }, serde) => {
         const config = { configurable: { thread_id: `serde-${durability}` }, durability };
         await graphOf(saver).invoke(
