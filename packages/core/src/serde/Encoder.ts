@@ -16,7 +16,7 @@ import { SerializationError } from "./SerializationError.ts";
 import type { TypeRegistry } from "./TypeRegistry.ts";
 
 /** Values nested deeper than this are refused. */
-export const MAX_DEPTH = 1000;
+const MAX_DEPTH = 1000;
 
 /** What happens to an instance of a class that has no stored form. */
 export type UnknownClasses = "error" | "plain";
@@ -32,7 +32,7 @@ export class Encoder {
   readonly registry: TypeRegistry;
   readonly unknownClasses: UnknownClasses;
   readonly path: PathSegment[] = [];
-  readonly #ancestors: object[] = [];
+  readonly #ancestors: (object | undefined)[] = [];
 
   constructor(registry: TypeRegistry, unknownClasses: UnknownClasses) {
     this.registry = registry;
@@ -43,6 +43,12 @@ export class Encoder {
   child(value: unknown, segment: PathSegment, depth: number, inKwargs = false): unknown {
     this.path[depth] = segment;
     return this.encode(value, depth + 1, inKwargs);
+  }
+
+  /** Goes one level down without a value of its own, as to an entry of a Map. */
+  step(segment: PathSegment, depth: number): void {
+    this.path[depth] = segment;
+    this.#ancestors[depth + 1] = undefined;
   }
 
   /** `inKwargs`: inside the arguments of a LangChain object, where LangChain has escaping rules of its own. */
@@ -154,9 +160,7 @@ export class Encoder {
       return extension("type", { name: registered.name, value: this.child(data, "data", depth) });
     }
     const className = classNameOf(value);
-    if (className === "Object" && Object.getPrototypeOf(prototype) === null) {
-      return this.plain(value as JsonRecord, depth, inKwargs);
-    }
+    if (isForeignPlain(prototype)) return this.plain(value as JsonRecord, depth, inKwargs);
     const foreign = foreignBuiltInEncoder(value, className);
     if (foreign !== undefined) return foreign(value as never, this, depth);
     if (isError(value)) return encodeError(value, this, depth);
@@ -220,7 +224,13 @@ function isError(value: object): value is Error {
   return value instanceof Error || Object.prototype.toString.call(value) === "[object Error]";
 }
 
+/** Whether this is the Object.prototype of another realm (`vm`, jest). */
+function isForeignPlain(prototype: object): boolean {
+  return Object.getPrototypeOf(prototype) === null && prototype.constructor?.name === "Object";
+}
+
 function classNameOf(value: object): string {
   const name: unknown = (value as { constructor?: { name?: unknown } }).constructor?.name;
-  return typeof name === "string" && name !== "" ? name : "an anonymous class";
+  if (typeof name !== "string" || name === "") return "an anonymous class";
+  return name === "Object" ? "an object made with Object.create" : name;
 }

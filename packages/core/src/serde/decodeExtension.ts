@@ -106,10 +106,10 @@ function decodeSend(record: JsonRecord, decoder: Decoder, depth: number): unknow
   const args = decoder.child(record.args, "args", depth);
   const timeout = decoder.child(record.timeout, "timeout", depth);
   const rest = timeout === undefined ? { args } : { args, timeout };
-  const classes = langGraph(decoder);
-  if (classes === undefined) return { node, ...rest };
+  const SendClass = langGraphClass("Send", decoder);
+  if (SendClass === undefined) return { node, ...rest };
   // Assigned afterwards: the constructor would copy args and reinterpret parts of them.
-  return Object.assign(new classes.Send(node, undefined), rest);
+  return Object.assign(new SendClass(node, undefined), rest);
 }
 
 function decodeCommand(record: JsonRecord, decoder: Decoder, depth: number): unknown {
@@ -118,21 +118,24 @@ function decodeCommand(record: JsonRecord, decoder: Decoder, depth: number): unk
     if (Object.hasOwn(record, key)) fields[key] = decoder.child(record[key], key, depth);
   }
   if (Array.isArray(fields.goto) && fields.goto.length === 0) delete fields.goto;
-  const classes = langGraph(decoder);
-  return classes === undefined ? { lg_name: "Command", ...fields } : new classes.Command(fields);
+  const CommandClass = langGraphClass("Command", decoder);
+  return CommandClass === undefined ? { lg_name: "Command", ...fields } : new CommandClass(fields);
 }
 
 function decodeOverwrite(record: JsonRecord, decoder: Decoder, depth: number): unknown {
   if (!Object.hasOwn(record, OVERWRITE)) return DAMAGED;
   const value = decoder.child(record[OVERWRITE], "value", depth);
-  const classes = langGraph(decoder);
-  return classes === undefined ? { [OVERWRITE]: value } : new classes.Overwrite(value);
+  const OverwriteClass = langGraphClass("Overwrite", decoder);
+  return OverwriteClass === undefined ? { [OVERWRITE]: value } : new OverwriteClass(value);
 }
 
-/** LangGraph's classes. Without them its values are the plain data that an official saver gives it. */
-function langGraph(decoder: Decoder): LangGraphClasses | undefined {
+/** One of LangGraph's classes. Without it, its values are the plain data that an official saver gives LangGraph. */
+function langGraphClass<Name extends keyof LangGraphClasses>(
+  name: Name,
+  decoder: Decoder,
+): LangGraphClasses[Name] | undefined {
   if (decoder.langGraph === undefined) decoder.missedLangGraph = true;
-  return decoder.langGraph;
+  return decoder.langGraph?.[name];
 }
 
 function isPlain(value: unknown): value is JsonRecord {

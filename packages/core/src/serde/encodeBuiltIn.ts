@@ -12,7 +12,7 @@ function encodeDate(value: Date): JsonRecord {
 function encodeMap(value: Map<unknown, unknown>, encoder: Encoder, depth: number): JsonRecord {
   const entries: [unknown, unknown][] = [];
   for (const [key, item] of value) {
-    encoder.path[depth] = entries.length;
+    encoder.step(entries.length, depth);
     entries.push([encoder.child(key, "key", depth + 1), encoder.child(item, "value", depth + 1)]);
   }
   return constructorRecord("Map", null, [entries]);

@@ -3,7 +3,7 @@ import type { LangChainClass } from "./langchainClasses.ts";
 import type { JsonRecord } from "./records.ts";
 
 /** What every instance of LangChain's `Serializable` has. */
-export interface LangChainObject {
+interface LangChainObject {
   readonly lc_serializable: boolean;
   readonly lc_id: readonly string[];
   readonly lc_kwargs: JsonRecord;

@@ -1,8 +1,11 @@
-/** The constructors of LangGraph whose instances are stored. This package does not depend on LangGraph. */
+/**
+ * The constructors of LangGraph whose instances are stored. This package does not depend on LangGraph, and an
+ * older one may lack some.
+ */
 export interface LangGraphClasses {
-  readonly Send: new (node: string, args: unknown) => object;
-  readonly Command: new (fields: Record<string, unknown>) => object;
-  readonly Overwrite: new (value: unknown) => object;
+  readonly Send?: new (node: string, args: unknown) => object;
+  readonly Command?: new (fields: Record<string, unknown>) => object;
+  readonly Overwrite?: new (value: unknown) => object;
 }
 
 let loading: Promise<LangGraphClasses | undefined> | undefined;

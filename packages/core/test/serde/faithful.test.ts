@@ -215,6 +215,7 @@ describe("values that can't be kept", () => {
     [{ a: new (class List extends Array {})() }, "a", "an instance of List"],
     [{ a: new (class Mine extends HumanMessage {})("x") }, "a", "an instance of Mine"],
     [{ a: new FakeListChatModel({ responses: [] }) }, "a", "an instance of FakeListChatModel"],
+    [{ a: Object.create({ inherited: 1 }) }, "a", "made with Object.create"],
     [{ a: new Number(1) }, "a", "an instance of Number"],
     [{ a: new SharedArrayBuffer(1) }, "a", "an instance of SharedArrayBuffer"],
     [{ d: new Document({ pageContent: "", metadata: { cb: () => 1 } }) }, "d.metadata.cb", "a function"],
