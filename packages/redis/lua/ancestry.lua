@@ -1,0 +1,39 @@
+-- AncestryReader.ancestry: walks from a checkpoint to its parents until every seed tag was met. A script, because each step
+-- needs the one before: without it a walk of n ancestors costs n round trips. Blobs of records come only with seeds, those
+-- of writes always. Bounded like a page of a list; the caller goes on from the last one.
+local id, ttl, key, namespace, limit = arg(), number(), arg(), arg(), number()
+local open_, opened = {}, 0
+for _, tag in ipairs(list(arg)) do
+  open_[tag] = true
+  opened = opened + 1
+end
+local maxItems, maxBytes = 500, 4194304
+
+local meta = open(id)
+if not meta.exists then return { 0, {}, {} } end
+refresh(meta, ttl)
+local items, blobs, size = {}, collector(), 0
+local value = redis.call("HGET", thread, "r" .. key)
+while value and opened > 0 and #items < limit do
+  if #items == maxItems or size + blobs.bytes > maxBytes then return { 1, items, blobs.found } end
+  local _, at = text(value, 1)
+  local parent = parseRecord(value, at).parent
+  if parent == "" then break end
+  key = string.sub(parent, 2) .. separator .. namespace
+  value = redis.call("HGET", thread, "r" .. key)
+  if not value then break end
+  _, at = text(value, 1)
+  local record = parseRecord(value, at)
+  local seed = false
+  for tag in string.gmatch(record.tags, "[^,]+") do
+    if open_[tag] ~= nil then seed = true end
+    if open_[tag] then
+      open_[tag] = false
+      opened = opened - 1
+    end
+  end
+  if seed then collect(blobs, record.blobs) end
+  items[#items + 1] = { key, value, false, batches(key, blobs) }
+  size = size + #value
+end
+return { 0, items, blobs.found }

@@ -1,0 +1,71 @@
+-- Tier.append in one atomic step: checks that the writer isn't late, moves the heads by compare-and-set, stores blobs,
+-- records and writes. A script, because compare, branch and write of many fields can't be had from plain commands without
+-- a lock or a WATCH loop of several round trips.
+local id, ttl, seen, continues, relies, refuses = arg(), number(), arg(), arg() == "1", arg() == "1", arg() == "1"
+local blobs = list(takeBlob)
+local moves = list(function()
+  local move = { namespace = arg(), to = arg(), any = arg() == "1", expected = {} }
+  for _, head in ipairs(list(arg)) do move.expected[head] = true end
+  return move
+end)
+local records = list(function()
+  return { key = arg(), namespace = arg(), lost = arg(), value = arg() }
+end)
+local writes = list(takeBatch)
+
+local meta = open(id)
+local names = {}
+for n, record in ipairs(records) do names[n] = parseRecord(record.value, 1).blobs end
+for _, batch in ipairs(writes) do names[#names + 1] = blobsOfBatch(batch.value, 1) end
+local refusal = late(meta, seen, continues, relies, names, blobs)
+if refusal then return refusal end
+
+local byNamespace = {}
+for n, move in ipairs(moves) do
+  move.head = redis.call("HGET", thread, "h" .. move.namespace)
+  move.moved = not move.head or move.head == move.to or move.any or move.expected[move.head] == true
+  byNamespace[move.namespace] = byNamespace[move.namespace] or move
+  if refuses and not move.moved
+    and redis.call("HEXISTS", thread, "r" .. move.to .. separator .. move.namespace) == 0 then
+    return { "conflict", n, move.head }
+  end
+end
+
+bump(meta)
+-- Counted in `n` before they are written, as the fields go in first: see save().
+local fresh = {}
+for _, record in ipairs(records) do
+  local stored = redis.call("HGET", thread, "r" .. record.key)
+  local move = byNamespace[record.namespace]
+  if move and not move.moved then
+    record.lost = stored and (text(stored, 1)) or ("+" .. move.head)
+  end
+  if not stored and not fresh[record.key] then
+    fresh[record.key] = true
+    meta.n = meta.n + 1
+  end
+end
+local hadHeads = meta.heads > 0
+local ends = {}
+for _, move in ipairs(moves) do
+  if move.moved then
+    if not move.head and not ends[move.namespace] then meta.heads = meta.heads + 1 end
+    ends[move.namespace] = move.to
+  end
+end
+local due = save(meta, id, #moves > 0, hadHeads)
+addBlobs(blobs)
+for _, record in ipairs(records) do
+  redis.call("HSET", thread, "r" .. record.key, asText(record.lost) .. record.value)
+  redis.call("ZADD", index, 0, record.key)
+end
+for _, batch in ipairs(writes) do addBatch(meta, batch) end
+for namespace, to in pairs(ends) do redis.call("HSET", thread, "h" .. namespace, to) end
+expire(meta, ttl)
+
+local answer = { "ok", meta.rev, due }
+for _, move in ipairs(moves) do
+  answer[#answer + 1] = ends[move.namespace] or move.head
+  answer[#answer + 1] = move.moved and 1 or 0
+end
+return answer

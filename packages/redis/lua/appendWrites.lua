@@ -1,0 +1,15 @@
+-- Tier.appendWrites in one atomic step. A script, because whether the writer is late is decided with the write.
+local id, ttl, seen, continues, relies = arg(), number(), arg(), arg() == "1", arg() == "1"
+local blobs = list(takeBlob)
+local batch = takeBatch()
+
+local meta = open(id)
+local refusal = late(meta, seen, continues, relies, { blobsOfBatch(batch.value, 1) }, blobs)
+if refusal then return refusal end
+
+bump(meta)
+local due = save(meta, id, false, true)
+addBlobs(blobs)
+addBatch(meta, batch)
+expire(meta, ttl)
+return { "ok", meta.rev, due }

@@ -1,0 +1,16 @@
+-- A page of Tier.blobs: hash, base and size of blobs, without their bytes. A script, because a base is in front of the bytes
+-- and these needn't leave the server. HSCAN walks one thread's hash, never the keyspace; pruning is its only user.
+local id, cursor = arg(), arg()
+if not open(id).exists then return { "0", {} } end
+local page = redis.call("HSCAN", thread, cursor, "COUNT", 500)
+local found = {}
+for n = 1, #page[2], 2 do
+  local field, value = page[2][n], page[2][n + 1]
+  if string.sub(field, 1, 1) == "b" then
+    local base, at = text(value, 1)
+    found[#found + 1] = string.sub(field, 2)
+    found[#found + 1] = base
+    found[#found + 1] = #value - at + 1
+  end
+end
+return { page[1], found }

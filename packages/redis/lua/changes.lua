@@ -1,0 +1,58 @@
+-- What append and appendWrites share; goes between common.lua and each of them.
+local function takeBlob()
+  return { hash = arg(), value = arg() }
+end
+
+local function takeBatch()
+  return { key = arg(), value = arg() }
+end
+
+-- Whether the writer is late, as the answer to give; nil if it isn't. `names` are the blob lists that it relies on being
+-- here or brings itself. Looking for them also covers what no revision tells: a thread that expired or was evicted after it
+-- was read. The saver then stores everything whole.
+local function late(meta, seen, continues, relies, names, blobs)
+  if seen ~= "" and tonumber(seen) < meta.del then return { "deleted" } end
+  if meta.dead and continues then return { "deleted" } end
+  local here, bases = {}, {}
+  for _, blob in ipairs(blobs) do
+    here[blob.hash] = true
+    local base = text(blob.value, 1)
+    if base ~= "" then bases[#bases + 1] = base end
+  end
+  if relies then
+    if tonumber(seen ~= "" and seen or 0) < meta.rem then return { "stale" } end
+    for _, hashes in ipairs(names) do
+      for _, hash in ipairs(texts(hashes)) do bases[#bases + 1] = hash end
+    end
+    for _, hash in ipairs(bases) do
+      if not here[hash] and redis.call("HEXISTS", thread, "b" .. hash) == 0 then return { "stale" } end
+    end
+  end
+  return nil
+end
+
+-- Writes the thread's own fields. Returns the moment to put into the index of all threads, or 0 where that is not due: the
+-- index lives in another slot, and to the second is enough.
+local function save(meta, id, begins, hadHeads)
+  local moment, due = now(), 0
+  if moment - meta.at >= 1000 or not meta.exists or (begins and not hadHeads) then
+    meta.at = moment
+    due = moment
+  end
+  if begins then
+    meta.dead = false
+    meta.evicted = false
+  end
+  redis.call("HSET", thread, "id", id, "rev", meta.rev, "at", meta.at, "n", meta.n, "nh", meta.heads,
+    "dead", meta.dead and 1 or 0, "evi", meta.evicted and 1 or 0)
+  return due
+end
+
+local function addBlobs(blobs)
+  for _, blob in ipairs(blobs) do redis.call("HSETNX", thread, "b" .. blob.hash, blob.value) end
+end
+
+local function addBatch(meta, batch)
+  local n = redis.call("HINCRBY", thread, "c" .. batch.key, 1)
+  redis.call("HSET", thread, "w" .. n .. ":" .. batch.key, asText(string.format("%.0f", meta.rev)) .. batch.value)
+end

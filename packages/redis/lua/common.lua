@@ -1,0 +1,151 @@
+-- What every script of this package begins with: the script runner puts it in front of each of them.
+--
+-- A thread is ONE hash (KEYS[1]) with one sorted set beside it (KEYS[2]), both in one slot:
+--   id rev del dead rem evi at n nh pin   the thread's own fields: id, revision, revision of the last deletion, "deleted",
+--                                         revision of the last removal, "evicted", last write in ms, number of records,
+--                                         number of heads, "pinned"
+--   h<namespace>                          id of the namespace's head
+--   r<key>                                a record: lostTo, parent, run, tags, blob hashes (each a text), then the body
+--   b<hash>                               a blob: its base (a text, empty for a whole one), then the bytes
+--   c<key>, w<n>:<key>                    how many write batches a checkpoint has, and the n-th: order, task, blob hashes, body
+-- where <key> is the checkpoint id (escaped, so that no two zero bytes are in it), two zero bytes, and the namespace. A text
+-- is written "3:abc". One hash, because a server short of memory evicts key by key: so a thread goes as a whole, and never
+-- leaves a head without its writes or a record without its blobs. The sorted set only holds every <key>, for listing in
+-- order; it is rebuilt from the hash where it was evicted alone.
+--
+-- Every script checks first and writes afterwards. A full server refuses a script at its first write or not at all: so a
+-- script is done as a whole or not at all.
+local thread, index = KEYS[1], KEYS[2]
+local separator = "\0\0"
+-- A deleted thread is remembered this long, in ms, so that late writes don't bring it back: 7 days.
+local tombstone = 604800000
+
+local position = 0
+local function arg()
+  position = position + 1
+  return ARGV[position]
+end
+
+local function number()
+  return tonumber(arg())
+end
+
+local function list(take)
+  local found = {}
+  for n = 1, number() do found[n] = take() end
+  return found
+end
+
+-- The text that begins at `at`, and where the next one begins.
+local function text(value, at)
+  local colon = string.find(value, ":", at, true)
+  local last = colon + tonumber(string.sub(value, at, colon - 1))
+  return string.sub(value, colon + 1, last), last + 1
+end
+
+local function texts(value)
+  local found, at = {}, 1
+  while at <= #value do
+    found[#found + 1], at = text(value, at)
+  end
+  return found
+end
+
+local function asText(value)
+  return #value .. ":" .. value
+end
+
+-- The parts of a record before its body. `value` begins with lostTo where it is stored, and after it as it is sent.
+local function parseRecord(value, at)
+  local record = {}
+  record.parent, at = text(value, at)
+  record.run, at = text(value, at)
+  record.tags, at = text(value, at)
+  record.blobs = text(value, at)
+  return record
+end
+
+local function blobsOfBatch(value, at)
+  local _, after = text(value, at)
+  return (text(value, after))
+end
+
+local function now()
+  local time = redis.call("TIME")
+  return time[1] * 1000 + math.floor(time[2] / 1000)
+end
+
+-- The thread's own fields; `exists` false where there is none. A key is made from a hash of a long id: should two ids ever
+-- meet, this is an error and not somebody else's data.
+local function open(id)
+  local m = redis.call("HMGET", thread, "id", "rev", "del", "dead", "rem", "at", "n", "nh", "pin", "evi")
+  if m[1] and m[1] ~= id then error("STRATIGRAPHKEY another thread has this key") end
+  return {
+    exists = m[1] ~= false,
+    rev = tonumber(m[2] or 0),
+    del = tonumber(m[3] or 0),
+    dead = m[4] == "1",
+    rem = tonumber(m[5] or 0),
+    at = tonumber(m[6] or 0),
+    n = tonumber(m[7] or 0),
+    heads = tonumber(m[8] or 0),
+    pinned = m[9] == "1",
+    evicted = m[10] == "1",
+  }
+end
+
+-- The next revision. A thread that isn't here may have been here before (expired, evicted): beginning at the clock keeps
+-- its revisions growing, so that nobody takes the new one for the one they read.
+local function bump(meta)
+  if meta.rev == 0 then meta.rev = now() end
+  meta.rev = meta.rev + 1
+end
+
+-- Both keys live equally long. `ttl` 0: for ever.
+local function expire(meta, ttl)
+  if meta.dead then ttl = math.max(ttl, tombstone) end
+  for _, key in ipairs({ thread, index }) do
+    if ttl == 0 or meta.pinned then redis.call("PERSIST", key) else redis.call("PEXPIRE", key, ttl) end
+  end
+end
+
+-- Reading keeps a thread alive where `ttl` isn't 0.
+local function refresh(meta, ttl)
+  if ttl > 0 and meta.exists and not meta.dead then expire(meta, ttl) end
+end
+
+-- Blobs with all their bases, each once.
+local function collector()
+  return { seen = {}, found = {}, bytes = 0, missing = false }
+end
+
+local function collect(into, hashes)
+  for _, hash in ipairs(texts(hashes)) do
+    while hash ~= "" and not into.seen[hash] do
+      into.seen[hash] = true
+      local value = redis.call("HGET", thread, "b" .. hash)
+      if not value then
+        into.missing = true
+        break
+      end
+      into.found[#into.found + 1] = hash
+      into.found[#into.found + 1] = value
+      into.bytes = into.bytes + #value
+      hash = text(value, 1)
+    end
+  end
+end
+
+-- The write batches of a checkpoint, oldest first; their blobs go into `into`, if given.
+local function batches(key, into)
+  local found = {}
+  for n = 1, tonumber(redis.call("HGET", thread, "c" .. key) or 0) do
+    local value = redis.call("HGET", thread, "w" .. n .. ":" .. key)
+    found[n] = value
+    if into then
+      local _, at = text(value, 1)
+      collect(into, blobsOfBatch(value, at))
+    end
+  end
+  return found
+end

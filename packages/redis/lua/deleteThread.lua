@@ -1,0 +1,9 @@
+-- Tier.deleteThread in one atomic step: everything goes, and a tombstone stays for a while. It stays also for a thread that
+-- isn't here: it may have expired or been evicted while a run still writes to it.
+local id = arg()
+local meta = open(id)
+bump(meta)
+redis.call("UNLINK", thread, index)
+redis.call("HSET", thread, "id", id, "rev", meta.rev, "del", meta.rev, "rem", meta.rev, "dead", 1)
+redis.call("PEXPIRE", thread, tombstone)
+return meta.rev

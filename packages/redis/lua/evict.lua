@@ -1,0 +1,21 @@
+-- Tier.evict in one atomic step: keeps heads and the thread's own fields, if nobody wrote since `revision`. What stays is
+-- written anew and the rest freed by UNLINK, in the background.
+local id, revision = arg(), number()
+local meta = open(id)
+if not meta.exists or meta.rev ~= revision then return 0 end
+bump(meta)
+local left = redis.call("PTTL", thread)
+local kept = { "id", id, "rev", meta.rev, "del", meta.del, "dead", meta.dead and 1 or 0, "rem", meta.rev, "at", meta.at,
+  "nh", meta.heads, "pin", meta.pinned and 1 or 0, "evi", 1 }
+local heads = {}
+for _, field in ipairs(redis.call("HKEYS", thread)) do
+  if string.sub(field, 1, 1) == "h" then
+    heads[#heads + 1] = field
+    heads[#heads + 1] = redis.call("HGET", thread, field)
+  end
+end
+redis.call("UNLINK", thread, index)
+redis.call("HSET", thread, unpack(kept))
+for n = 1, #heads, 2 do redis.call("HSET", thread, heads[n], heads[n + 1]) end
+if left > 0 then redis.call("PEXPIRE", thread, left) end
+return 1

@@ -1,0 +1,29 @@
+-- Tier.remove in one atomic step: only if the thread still is at the revision that the decision was based on.
+local id, revision = arg(), number()
+local keys, drops = list(arg), list(arg)
+local replaced = list(function() return { hash = arg(), value = arg() } end)
+local heads = list(function() return { namespace = arg(), to = arg() } end)
+
+local meta = open(id)
+if not meta.exists or meta.rev ~= revision then return 0 end
+bump(meta)
+-- Deleting first: a full server refuses a script's first write only if that needs memory, and this one frees it.
+for _, key in ipairs(keys) do
+  meta.n = meta.n - redis.call("HDEL", thread, "r" .. key)
+  redis.call("ZREM", index, key)
+  for n = 1, tonumber(redis.call("HGET", thread, "c" .. key) or 0) do
+    redis.call("HDEL", thread, "w" .. n .. ":" .. key)
+  end
+  redis.call("HDEL", thread, "c" .. key)
+end
+for _, hash in ipairs(drops) do redis.call("HDEL", thread, "b" .. hash) end
+for _, blob in ipairs(replaced) do redis.call("HSET", thread, "b" .. blob.hash, blob.value) end
+for _, move in ipairs(heads) do
+  if move.to == "" then
+    meta.heads = meta.heads - redis.call("HDEL", thread, "h" .. move.namespace)
+  else
+    meta.heads = meta.heads + redis.call("HSET", thread, "h" .. move.namespace, move.to)
+  end
+end
+redis.call("HSET", thread, "rev", meta.rev, "rem", meta.rev, "n", meta.n, "nh", meta.heads)
+return 1

@@ -1,0 +1,13 @@
+/**
+ * What this package uses of a Redis client. ioredis 5 and 6 fit, `Redis` and `Cluster` alike; so does anything that sends
+ * a command and answers with Buffers, numbers, arrays and null.
+ */
+export interface RedisClient {
+  /** Sends a command. Strings in replies come back as Buffers. */
+  callBuffer(command: string, ...args: (string | Buffer | number)[]): Promise<unknown>;
+}
+
+/** A client that this package opened, and so closes. */
+export interface OwnClient extends RedisClient {
+  disconnect(): void;
+}

@@ -1,0 +1,133 @@
+import { createHash } from "node:crypto";
+import { StratigraphError } from "@stratigraph/core";
+import type { Redis } from "ioredis";
+import type { OwnClient, RedisClient } from "./client.ts";
+import { lua } from "./embedded.ts";
+import type { Bytes } from "./ids.ts";
+import type { RedisSource } from "./options.ts";
+import { noAnswer, unavailable } from "./unavailable.ts";
+
+interface Script {
+  readonly text: string;
+  readonly sha: string;
+}
+
+function script(...parts: readonly string[]): Script {
+  const text = parts.join("\n");
+  return { text, sha: createHash("sha1").update(text).digest("hex") };
+}
+
+const scripts = {
+  read: script(lua.common, lua.read),
+  append: script(lua.common, lua.changes, lua.append),
+  appendWrites: script(lua.common, lua.changes, lua.appendWrites),
+  list: script(lua.common, lua.list),
+  ancestry: script(lua.common, lua.ancestry),
+  blobs: script(lua.common, lua.blobs),
+  remove: script(lua.common, lua.remove),
+  evict: script(lua.common, lua.evict),
+  deleteThread: script(lua.common, lua.deleteThread),
+  dump: script(lua.common, lua.dump),
+  paste: script(lua.common, lua.changes, lua.paste),
+  pin: script(lua.common, lua.pin),
+  threadPage: script(lua.threadPage),
+  unindex: script(lua.unindex),
+} as const;
+
+/** Sends commands and scripts, each for a bounded time, and turns their failures into errors that say what to do. */
+export class Connection {
+  readonly #timeoutMs: number;
+  readonly #url: string | undefined;
+  #client: RedisClient | undefined;
+  #opening: Promise<OwnClient> | undefined;
+  #lastError: Error | undefined;
+
+  constructor(source: RedisSource, timeoutMs: number) {
+    this.#timeoutMs = timeoutMs;
+    this.#url = source.url;
+    this.#client = source.client;
+  }
+
+  /** @throws StratigraphError "UNAVAILABLE" */
+  async run(
+    name: keyof typeof scripts,
+    keys: readonly string[],
+    args: readonly (Bytes | number)[],
+  ): Promise<unknown> {
+    const { sha, text } = scripts[name];
+    return await this.#bounded(async (client) => {
+      try {
+        return await client.callBuffer("EVALSHA", sha, keys.length, ...keys, ...args);
+      } catch (error) {
+        // A server that was restarted, or a node that took over, doesn't know the script yet. EVAL teaches it.
+        if (!(error instanceof Error) || !error.message.startsWith("NOSCRIPT")) throw error;
+        return await client.callBuffer("EVAL", text, keys.length, ...keys, ...args);
+      }
+    });
+  }
+
+  /** @throws StratigraphError "UNAVAILABLE" */
+  async command(name: string, ...args: readonly (Bytes | number)[]): Promise<unknown> {
+    return await this.#bounded(async (client) => await client.callBuffer(name, ...args));
+  }
+
+  /** Closes the client if it was opened here. */
+  async end(): Promise<void> {
+    const opening = this.#opening;
+    this.#opening = undefined;
+    if (opening === undefined) return;
+    this.#client = undefined;
+    const client = await opening.catch(() => undefined);
+    client?.disconnect();
+  }
+
+  async #bounded<T>(work: (client: RedisClient) => Promise<T>): Promise<T> {
+    let timer: NodeJS.Timeout | undefined;
+    const late = new Promise<never>((_, reject) => {
+      timer = setTimeout(() => reject(noAnswer(this.#timeoutMs, this.#lastError)), this.#timeoutMs);
+    });
+    try {
+      return await Promise.race([work(this.#client ?? (await this.#open())), late]);
+    } catch (error) {
+      throw unavailable(retriesEnded(error) ? (this.#lastError ?? error) : error);
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  async #open(): Promise<RedisClient> {
+    this.#opening ??= this.#connect(this.#url!);
+    this.#client = await this.#opening;
+    return this.#client;
+  }
+
+  async #connect(url: string): Promise<OwnClient> {
+    const { Redis } = await importIoredis();
+    const client = new Redis(url, { maxRetriesPerRequest: 3, connectTimeout: this.#timeoutMs });
+    // Without a listener ioredis prints. What it says last explains why a command got no answer.
+    client.on("error", (error) => (this.#lastError = error));
+    client.on("ready", () => (this.#lastError = undefined));
+    return client;
+  }
+}
+
+/** ioredis says of a command only that it gave up; the reason came as an event. */
+function retriesEnded(error: unknown): boolean {
+  return (
+    error instanceof Error &&
+    /MaxRetriesPerRequest|Connection is closed/.test(`${error.name} ${error.message}`)
+  );
+}
+
+async function importIoredis(): Promise<{ readonly Redis: typeof Redis }> {
+  try {
+    return await import("ioredis");
+  } catch (cause) {
+    throw new StratigraphError(
+      "UNAVAILABLE",
+      "To open a Redis URL the package ioredis is needed: install it (npm install ioredis), or pass a client.",
+      { tier: "redis" },
+      cause,
+    );
+  }
+}

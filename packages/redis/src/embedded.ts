@@ -1,0 +1,517 @@
+// Generated from the .sql and .lua files of this package by `pnpm embed`. Do not edit.
+
+/** By file name. */
+export const lua = {
+  "ancestry": `local id, ttl, key, namespace, limit = arg(), number(), arg(), arg(), number()
+local open_, opened = {}, 0
+for _, tag in ipairs(list(arg)) do
+  open_[tag] = true
+  opened = opened + 1
+end
+local maxItems, maxBytes = 500, 4194304
+
+local meta = open(id)
+if not meta.exists then return { 0, {}, {} } end
+refresh(meta, ttl)
+local items, blobs, size = {}, collector(), 0
+local value = redis.call("HGET", thread, "r" .. key)
+while value and opened > 0 and #items < limit do
+  if #items == maxItems or size + blobs.bytes > maxBytes then return { 1, items, blobs.found } end
+  local _, at = text(value, 1)
+  local parent = parseRecord(value, at).parent
+  if parent == "" then break end
+  key = string.sub(parent, 2) .. separator .. namespace
+  value = redis.call("HGET", thread, "r" .. key)
+  if not value then break end
+  _, at = text(value, 1)
+  local record = parseRecord(value, at)
+  local seed = false
+  for tag in string.gmatch(record.tags, "[^,]+") do
+    if open_[tag] ~= nil then seed = true end
+    if open_[tag] then
+      open_[tag] = false
+      opened = opened - 1
+    end
+  end
+  if seed then collect(blobs, record.blobs) end
+  items[#items + 1] = { key, value, false, batches(key, blobs) }
+  size = size + #value
+end
+return { 0, items, blobs.found }`,
+  "append": `local id, ttl, seen, continues, relies, refuses = arg(), number(), arg(), arg() == "1", arg() == "1", arg() == "1"
+local blobs = list(takeBlob)
+local moves = list(function()
+  local move = { namespace = arg(), to = arg(), any = arg() == "1", expected = {} }
+  for _, head in ipairs(list(arg)) do move.expected[head] = true end
+  return move
+end)
+local records = list(function()
+  return { key = arg(), namespace = arg(), lost = arg(), value = arg() }
+end)
+local writes = list(takeBatch)
+
+local meta = open(id)
+local names = {}
+for n, record in ipairs(records) do names[n] = parseRecord(record.value, 1).blobs end
+for _, batch in ipairs(writes) do names[#names + 1] = blobsOfBatch(batch.value, 1) end
+local refusal = late(meta, seen, continues, relies, names, blobs)
+if refusal then return refusal end
+
+local byNamespace = {}
+for n, move in ipairs(moves) do
+  move.head = redis.call("HGET", thread, "h" .. move.namespace)
+  move.moved = not move.head or move.head == move.to or move.any or move.expected[move.head] == true
+  byNamespace[move.namespace] = byNamespace[move.namespace] or move
+  if refuses and not move.moved
+    and redis.call("HEXISTS", thread, "r" .. move.to .. separator .. move.namespace) == 0 then
+    return { "conflict", n, move.head }
+  end
+end
+
+bump(meta)
+-- Counted in \`n\` before they are written, as the fields go in first: see save().
+local fresh = {}
+for _, record in ipairs(records) do
+  local stored = redis.call("HGET", thread, "r" .. record.key)
+  local move = byNamespace[record.namespace]
+  if move and not move.moved then
+    record.lost = stored and (text(stored, 1)) or ("+" .. move.head)
+  end
+  if not stored and not fresh[record.key] then
+    fresh[record.key] = true
+    meta.n = meta.n + 1
+  end
+end
+local hadHeads = meta.heads > 0
+local ends = {}
+for _, move in ipairs(moves) do
+  if move.moved then
+    if not move.head and not ends[move.namespace] then meta.heads = meta.heads + 1 end
+    ends[move.namespace] = move.to
+  end
+end
+local due = save(meta, id, #moves > 0, hadHeads)
+addBlobs(blobs)
+for _, record in ipairs(records) do
+  redis.call("HSET", thread, "r" .. record.key, asText(record.lost) .. record.value)
+  redis.call("ZADD", index, 0, record.key)
+end
+for _, batch in ipairs(writes) do addBatch(meta, batch) end
+for namespace, to in pairs(ends) do redis.call("HSET", thread, "h" .. namespace, to) end
+expire(meta, ttl)
+
+local answer = { "ok", meta.rev, due }
+for _, move in ipairs(moves) do
+  answer[#answer + 1] = ends[move.namespace] or move.head
+  answer[#answer + 1] = move.moved and 1 or 0
+end
+return answer`,
+  "appendWrites": `local id, ttl, seen, continues, relies = arg(), number(), arg(), arg() == "1", arg() == "1"
+local blobs = list(takeBlob)
+local batch = takeBatch()
+
+local meta = open(id)
+local refusal = late(meta, seen, continues, relies, { blobsOfBatch(batch.value, 1) }, blobs)
+if refusal then return refusal end
+
+bump(meta)
+local due = save(meta, id, false, true)
+addBlobs(blobs)
+addBatch(meta, batch)
+expire(meta, ttl)
+return { "ok", meta.rev, due }`,
+  "blobs": `local id, cursor = arg(), arg()
+if not open(id).exists then return { "0", {} } end
+local page = redis.call("HSCAN", thread, cursor, "COUNT", 500)
+local found = {}
+for n = 1, #page[2], 2 do
+  local field, value = page[2][n], page[2][n + 1]
+  if string.sub(field, 1, 1) == "b" then
+    local base, at = text(value, 1)
+    found[#found + 1] = string.sub(field, 2)
+    found[#found + 1] = base
+    found[#found + 1] = #value - at + 1
+  end
+end
+return { page[1], found }`,
+  "changes": `local function takeBlob()
+  return { hash = arg(), value = arg() }
+end
+
+local function takeBatch()
+  return { key = arg(), value = arg() }
+end
+
+-- Whether the writer is late, as the answer to give; nil if it isn't. \`names\` are the blob lists that it relies on being
+-- here or brings itself. Looking for them also covers what no revision tells: a thread that expired or was evicted after it
+-- was read. The saver then stores everything whole.
+local function late(meta, seen, continues, relies, names, blobs)
+  if seen ~= "" and tonumber(seen) < meta.del then return { "deleted" } end
+  if meta.dead and continues then return { "deleted" } end
+  local here, bases = {}, {}
+  for _, blob in ipairs(blobs) do
+    here[blob.hash] = true
+    local base = text(blob.value, 1)
+    if base ~= "" then bases[#bases + 1] = base end
+  end
+  if relies then
+    if tonumber(seen ~= "" and seen or 0) < meta.rem then return { "stale" } end
+    for _, hashes in ipairs(names) do
+      for _, hash in ipairs(texts(hashes)) do bases[#bases + 1] = hash end
+    end
+    for _, hash in ipairs(bases) do
+      if not here[hash] and redis.call("HEXISTS", thread, "b" .. hash) == 0 then return { "stale" } end
+    end
+  end
+  return nil
+end
+
+-- Writes the thread's own fields. Returns the moment to put into the index of all threads, or 0 where that is not due: the
+-- index lives in another slot, and to the second is enough.
+local function save(meta, id, begins, hadHeads)
+  local moment, due = now(), 0
+  if moment - meta.at >= 1000 or not meta.exists or (begins and not hadHeads) then
+    meta.at = moment
+    due = moment
+  end
+  if begins then
+    meta.dead = false
+    meta.evicted = false
+  end
+  redis.call("HSET", thread, "id", id, "rev", meta.rev, "at", meta.at, "n", meta.n, "nh", meta.heads,
+    "dead", meta.dead and 1 or 0, "evi", meta.evicted and 1 or 0)
+  return due
+end
+
+local function addBlobs(blobs)
+  for _, blob in ipairs(blobs) do redis.call("HSETNX", thread, "b" .. blob.hash, blob.value) end
+end
+
+local function addBatch(meta, batch)
+  local n = redis.call("HINCRBY", thread, "c" .. batch.key, 1)
+  redis.call("HSET", thread, "w" .. n .. ":" .. batch.key, asText(string.format("%.0f", meta.rev)) .. batch.value)
+end`,
+  "common": `local thread, index = KEYS[1], KEYS[2]
+local separator = "\\0\\0"
+-- A deleted thread is remembered this long, in ms, so that late writes don't bring it back: 7 days.
+local tombstone = 604800000
+
+local position = 0
+local function arg()
+  position = position + 1
+  return ARGV[position]
+end
+
+local function number()
+  return tonumber(arg())
+end
+
+local function list(take)
+  local found = {}
+  for n = 1, number() do found[n] = take() end
+  return found
+end
+
+-- The text that begins at \`at\`, and where the next one begins.
+local function text(value, at)
+  local colon = string.find(value, ":", at, true)
+  local last = colon + tonumber(string.sub(value, at, colon - 1))
+  return string.sub(value, colon + 1, last), last + 1
+end
+
+local function texts(value)
+  local found, at = {}, 1
+  while at <= #value do
+    found[#found + 1], at = text(value, at)
+  end
+  return found
+end
+
+local function asText(value)
+  return #value .. ":" .. value
+end
+
+-- The parts of a record before its body. \`value\` begins with lostTo where it is stored, and after it as it is sent.
+local function parseRecord(value, at)
+  local record = {}
+  record.parent, at = text(value, at)
+  record.run, at = text(value, at)
+  record.tags, at = text(value, at)
+  record.blobs = text(value, at)
+  return record
+end
+
+local function blobsOfBatch(value, at)
+  local _, after = text(value, at)
+  return (text(value, after))
+end
+
+local function now()
+  local time = redis.call("TIME")
+  return time[1] * 1000 + math.floor(time[2] / 1000)
+end
+
+-- The thread's own fields; \`exists\` false where there is none. A key is made from a hash of a long id: should two ids ever
+-- meet, this is an error and not somebody else's data.
+local function open(id)
+  local m = redis.call("HMGET", thread, "id", "rev", "del", "dead", "rem", "at", "n", "nh", "pin", "evi")
+  if m[1] and m[1] ~= id then error("STRATIGRAPHKEY another thread has this key") end
+  return {
+    exists = m[1] ~= false,
+    rev = tonumber(m[2] or 0),
+    del = tonumber(m[3] or 0),
+    dead = m[4] == "1",
+    rem = tonumber(m[5] or 0),
+    at = tonumber(m[6] or 0),
+    n = tonumber(m[7] or 0),
+    heads = tonumber(m[8] or 0),
+    pinned = m[9] == "1",
+    evicted = m[10] == "1",
+  }
+end
+
+-- The next revision. A thread that isn't here may have been here before (expired, evicted): beginning at the clock keeps
+-- its revisions growing, so that nobody takes the new one for the one they read.
+local function bump(meta)
+  if meta.rev == 0 then meta.rev = now() end
+  meta.rev = meta.rev + 1
+end
+
+-- Both keys live equally long. \`ttl\` 0: for ever.
+local function expire(meta, ttl)
+  if meta.dead then ttl = math.max(ttl, tombstone) end
+  for _, key in ipairs({ thread, index }) do
+    if ttl == 0 or meta.pinned then redis.call("PERSIST", key) else redis.call("PEXPIRE", key, ttl) end
+  end
+end
+
+-- Reading keeps a thread alive where \`ttl\` isn't 0.
+local function refresh(meta, ttl)
+  if ttl > 0 and meta.exists and not meta.dead then expire(meta, ttl) end
+end
+
+-- Blobs with all their bases, each once.
+local function collector()
+  return { seen = {}, found = {}, bytes = 0, missing = false }
+end
+
+local function collect(into, hashes)
+  for _, hash in ipairs(texts(hashes)) do
+    while hash ~= "" and not into.seen[hash] do
+      into.seen[hash] = true
+      local value = redis.call("HGET", thread, "b" .. hash)
+      if not value then
+        into.missing = true
+        break
+      end
+      into.found[#into.found + 1] = hash
+      into.found[#into.found + 1] = value
+      into.bytes = into.bytes + #value
+      hash = text(value, 1)
+    end
+  end
+end
+
+-- The write batches of a checkpoint, oldest first; their blobs go into \`into\`, if given.
+local function batches(key, into)
+  local found = {}
+  for n = 1, tonumber(redis.call("HGET", thread, "c" .. key) or 0) do
+    local value = redis.call("HGET", thread, "w" .. n .. ":" .. key)
+    found[n] = value
+    if into then
+      local _, at = text(value, 1)
+      collect(into, blobsOfBatch(value, at))
+    end
+  end
+  return found
+end`,
+  "deleteThread": `local id = arg()
+local meta = open(id)
+bump(meta)
+redis.call("UNLINK", thread, index)
+redis.call("HSET", thread, "id", id, "rev", meta.rev, "del", meta.rev, "rem", meta.rev, "dead", 1)
+redis.call("PEXPIRE", thread, tombstone)
+return meta.rev`,
+  "dump": `local id = arg()
+local meta = open(id)
+if not meta.exists or meta.heads == 0 then return { 0 } end
+local own = { id = 1, rev = 1, del = 1, dead = 1, rem = 1, evi = 1, at = 1, n = 1, nh = 1, pin = 1 }
+local all, found = redis.call("HGETALL", thread), {}
+for n = 1, #all, 2 do
+  if not own[all[n]] then
+    found[#found + 1] = all[n]
+    found[#found + 1] = all[n + 1]
+  end
+end
+return { meta.rev, found }`,
+  "evict": `local id, revision = arg(), number()
+local meta = open(id)
+if not meta.exists or meta.rev ~= revision then return 0 end
+bump(meta)
+local left = redis.call("PTTL", thread)
+local kept = { "id", id, "rev", meta.rev, "del", meta.del, "dead", meta.dead and 1 or 0, "rem", meta.rev, "at", meta.at,
+  "nh", meta.heads, "pin", meta.pinned and 1 or 0, "evi", 1 }
+local heads = {}
+for _, field in ipairs(redis.call("HKEYS", thread)) do
+  if string.sub(field, 1, 1) == "h" then
+    heads[#heads + 1] = field
+    heads[#heads + 1] = redis.call("HGET", thread, field)
+  end
+end
+redis.call("UNLINK", thread, index)
+redis.call("HSET", thread, unpack(kept))
+for n = 1, #heads, 2 do redis.call("HSET", thread, heads[n], heads[n + 1]) end
+if left > 0 then redis.call("PEXPIRE", thread, left) end
+return 1`,
+  "list": `local id, ttl, max, min, limit, bare, lost = arg(), number(), arg(), arg(), number(), arg() == "1", arg() == "1"
+local namespace = list(arg)[1]
+local tags = list(arg)
+local runs, anyRun = {}, true
+for _, run in ipairs(list(arg)) do
+  runs["+" .. run] = true
+  anyRun = false
+end
+local maxEntries, maxBytes = 1000, 4194304
+
+local meta = open(id)
+if not meta.exists then return { 0 } end
+if redis.call("ZCARD", index) ~= meta.n then
+  redis.call("DEL", index)
+  for _, field in ipairs(redis.call("HKEYS", thread)) do
+    if string.sub(field, 1, 1) == "r" and field ~= "rev" and field ~= "rem" then
+      redis.call("ZADD", index, 0, string.sub(field, 2))
+    end
+  end
+  local left = redis.call("PTTL", thread)
+  if left > 0 then redis.call("PEXPIRE", index, left) end
+end
+refresh(meta, ttl)
+
+local function matches(value)
+  local lostTo, at = text(value, 1)
+  if lost and lostTo == "" then return false end
+  local record = parseRecord(value, at)
+  if not anyRun and not runs[record.run] then return false end
+  for _, tag in ipairs(tags) do
+    if not string.find(record.tags, "," .. tag .. ",", 1, true) then return false end
+  end
+  return true
+end
+
+local heads, items, blobs, size, last = {}, {}, collector(), 0, false
+local keys = redis.call("ZREVRANGEBYLEX", index, max, min, "LIMIT", 0, maxEntries)
+local more = #keys == maxEntries
+for n, key in ipairs(keys) do
+  local ns = string.sub(key, select(2, string.find(key, separator, 1, true)) + 1)
+  last = key
+  if namespace == nil or ns == namespace then
+    local value = redis.call("HGET", thread, "r" .. key)
+    if value and matches(value) then
+      if heads[ns] == nil then heads[ns] = redis.call("HGET", thread, "h" .. ns) end
+      if not bare then
+        local _, at = text(value, 1)
+        collect(blobs, parseRecord(value, at).blobs)
+      end
+      items[#items + 1] = { key, value, heads[ns], batches(key, not bare and blobs or nil) }
+      size = size + #value
+      if #items == limit or size + blobs.bytes > maxBytes then
+        more = more or n < #keys
+        break
+      end
+    end
+  end
+end
+return { more and 1 or 0, last, items, blobs.found }`,
+  "paste": `local id, ttl, revision = arg(), number(), number()
+local meta = open(id)
+meta.rev = math.max(meta.rev, revision)
+local hadHeads = meta.heads > 0
+bump(meta)
+local due = save(meta, id, true, hadHeads)
+for _ = 1, number() do
+  local field, value = arg(), arg()
+  local added = redis.call("HSET", thread, field, value)
+  local kind = string.sub(field, 1, 1)
+  if kind == "r" then
+    meta.n = meta.n + added
+    redis.call("ZADD", index, 0, string.sub(field, 2))
+  elseif kind == "h" then
+    meta.heads = meta.heads + added
+  end
+end
+redis.call("HSET", thread, "n", meta.n, "nh", meta.heads)
+expire(meta, ttl)
+return due`,
+  "pin": `local id, ttl, pinned = arg(), number(), arg() == "1"
+local meta = open(id)
+if not meta.exists or meta.dead then return 0 end
+meta.pinned = pinned
+redis.call("HSET", thread, "pin", pinned and 1 or 0)
+expire(meta, ttl)
+return 1`,
+  "read": `local id, ttl, whole, namespace, wanted = arg(), number(), arg() == "1", arg(), arg()
+local meta = open(id)
+if not meta.exists then return { 0 } end
+refresh(meta, ttl)
+local head = redis.call("HGET", thread, "h" .. namespace)
+local checkpoint = wanted ~= "" and wanted or head
+if not checkpoint then return { meta.rev, head, {} } end
+local key = checkpoint .. separator .. namespace
+if not whole then return { meta.rev, head, batches(key) } end
+
+local record = redis.call("HGET", thread, "r" .. key)
+if not record then return { meta.rev, head, {} } end
+local blobs = collector()
+local _, at = text(record, 1)
+collect(blobs, parseRecord(record, at).blobs)
+local writes = batches(key, blobs)
+if blobs.missing then return { meta.rev, head, {} } end
+return { meta.rev, head, writes, key, record, blobs.found }`,
+  "remove": `local id, revision = arg(), number()
+local keys, drops = list(arg), list(arg)
+local replaced = list(function() return { hash = arg(), value = arg() } end)
+local heads = list(function() return { namespace = arg(), to = arg() } end)
+
+local meta = open(id)
+if not meta.exists or meta.rev ~= revision then return 0 end
+bump(meta)
+-- Deleting first: a full server refuses a script's first write only if that needs memory, and this one frees it.
+for _, key in ipairs(keys) do
+  meta.n = meta.n - redis.call("HDEL", thread, "r" .. key)
+  redis.call("ZREM", index, key)
+  for n = 1, tonumber(redis.call("HGET", thread, "c" .. key) or 0) do
+    redis.call("HDEL", thread, "w" .. n .. ":" .. key)
+  end
+  redis.call("HDEL", thread, "c" .. key)
+end
+for _, hash in ipairs(drops) do redis.call("HDEL", thread, "b" .. hash) end
+for _, blob in ipairs(replaced) do redis.call("HSET", thread, "b" .. blob.hash, blob.value) end
+for _, move in ipairs(heads) do
+  if move.to == "" then
+    meta.heads = meta.heads - redis.call("HDEL", thread, "h" .. move.namespace)
+  else
+    meta.heads = meta.heads + redis.call("HSET", thread, "h" .. move.namespace, move.to)
+  end
+end
+redis.call("HSET", thread, "rev", meta.rev, "rem", meta.rev, "n", meta.n, "nh", meta.heads)
+return 1`,
+  "threadPage": `local newest, max, size, after, score = ARGV[1] == "1", ARGV[2], tonumber(ARGV[3]), ARGV[4], ARGV[5]
+local all = KEYS[1]
+local first = 0
+if score ~= "" then
+  local now = redis.call("ZSCORE", all, after)
+  if now and tonumber(now) == tonumber(score) then
+    first = redis.call(newest and "ZREVRANK" or "ZRANK", all, after) + 1
+  elseif newest then
+    first = redis.call("ZCOUNT", all, "(" .. score, "+inf")
+  else
+    first = redis.call("ZCOUNT", all, "-inf", "(" .. score)
+  end
+elseif newest and max ~= "" then
+  first = redis.call("ZCOUNT", all, max, "+inf")
+end
+return redis.call(newest and "ZREVRANGE" or "ZRANGE", all, first, first + size - 1, "WITHSCORES")`,
+  "unindex": `local score = redis.call("ZSCORE", KEYS[1], ARGV[1])
+if score and tonumber(score) == tonumber(ARGV[2]) then return redis.call("ZREM", KEYS[1], ARGV[1]) end
+return 0`,
+} as const;

@@ -1,0 +1,48 @@
+import { createHash } from "node:crypto";
+import { InvalidOptionError } from "@stratigraph/core";
+import { encodeId, type Bytes } from "./ids.ts";
+
+/** Ids that can stand in a key as they are: readable in redis-cli, and no brace or "~" to confuse with the rest. */
+const plainId = /^[\w.:-]{1,80}$/;
+
+function tagOf(id: string): string {
+  return plainId.test(id) ? id : `~${createHash("sha256").update(id).digest("base64url")}`;
+}
+
+/** Names of the keys under one prefix. */
+export class Keys {
+  readonly #prefix: string;
+
+  /** @throws InvalidOptionError */
+  constructor(prefix: string) {
+    if (/[{}]/.test(prefix)) {
+      throw new InvalidOptionError(
+        "keyPrefix",
+        prefix,
+        "Leave braces out: Redis Cluster takes what stands in them for the hash tag.",
+      );
+    }
+    this.#prefix = prefix;
+  }
+
+  /** A thread's hash and its sorted set: the same hash tag, so the same slot. A hash of another id is told by the full id inside. */
+  thread(threadId: string): [string, string] {
+    const tag = tagOf(threadId);
+    return [`${this.#prefix}t:{${tag}}`, `${this.#prefix}i:{${tag}}`];
+  }
+
+  /** The index of all threads: a sorted set, scored by when they were last written. */
+  get threads(): string {
+    return `${this.#prefix}threads`;
+  }
+
+  /** The threads that a run wrote to: a set. Shared by runs whose hashes meet, as whoever reads it checks the record's run. */
+  run(runId: string): string {
+    return `${this.#prefix}run:${tagOf(runId)}`;
+  }
+}
+
+/** A thread id as a member of an index. */
+export function asMember(threadId: string): Bytes {
+  return encodeId(threadId);
+}

@@ -1,0 +1,40 @@
+import type { ListedCheckpoint, ListQuery } from "@stratigraph/core";
+import { keyBounds, type Bytes } from "./ids.ts";
+import { storedFrom, type ListedReply } from "./storedFrom.ts";
+
+/** Most checkpoints in a page; list.lua bounds it by bytes too. */
+const largestPage = 100;
+
+/** Checkpoints of one thread, newest first, page by page. `run` calls list.lua. */
+export async function* listThread(
+  run: (args: (Bytes | number)[]) => Promise<unknown>,
+  threadId: string,
+  query: ListQuery,
+  refreshMs: number,
+): AsyncGenerator<ListedCheckpoint> {
+  const { namespace, tags = [], runIds, recordsOnly, lost, limit = Number.POSITIVE_INFINITY } = query;
+  if (runIds?.length === 0) return;
+  const { min, max } = keyBounds(query);
+  const filters = [
+    ...(namespace === undefined ? [0] : [1, namespace]),
+    ...[tags.length, ...tags],
+    ...[runIds?.length ?? 0, ...(runIds ?? [])],
+  ];
+  let below = max;
+  for (let found = 0; found < limit;) {
+    const size = Math.min(largestPage, limit - found);
+    const args = [threadId, refreshMs, below, min, size, recordsOnly === true ? 1 : 0, lost === true ? 1 : 0];
+    const [more, last, items = [], blobs = []] = (await run([...args, ...filters])) as [
+      number,
+      (Buffer | null)?,
+      ListedReply[]?,
+      Buffer[]?,
+    ];
+    for (const listed of storedFrom(threadId, items, blobs)) {
+      yield listed;
+      found += 1;
+    }
+    if (more === 0 || !last) return;
+    below = Buffer.concat([Buffer.from("("), last]);
+  }
+}

@@ -1,0 +1,13 @@
+import type { RedisOptions, RedisSource } from "./options.ts";
+import { RedisTier } from "./redisTier.ts";
+
+/**
+ * A Redis tier, for stacks.
+ *
+ * @example
+ * new TieredSaver({ hot: redis({ client, ttl: "15m" }), warm: postgres({ pool }) });
+ * @throws InvalidOptionError
+ */
+export function redis(options: RedisSource & RedisOptions): RedisTier {
+  return new RedisTier(options);
+}

@@ -1,0 +1,336 @@
+import {
+  CheckpointConflictError,
+  StaleReadError,
+  ThreadDeletedError,
+  type Address,
+  type AncestryReader,
+  type Appended,
+  type AppendRequest,
+  type AppendWritesRequest,
+  type BlobHash,
+  type BlobInfo,
+  type ListedCheckpoint,
+  type ListQuery,
+  type MaybeAddress,
+  type Peek,
+  type Reading,
+  type RemoveRequest,
+  type StoredCheckpoint,
+  type ThreadCopier,
+  type ThreadInfo,
+  type ThreadQuery,
+  type Tier,
+} from "@stratigraph/core";
+import { Connection } from "./connection.ts";
+import { decodeId, encodeId, encodeKey, type Bytes } from "./ids.ts";
+import type { Keys } from "./keys.ts";
+import { listThread } from "./listThread.ts";
+import {
+  resolveRedisOptions,
+  type RedisOptions,
+  type RedisSource,
+  type ResolvedRedisOptions,
+} from "./options.ts";
+import { appendArgs, appendWritesArgs } from "./requests.ts";
+import { decodeBatch, decodeBlobs, decodeRecord, encodeBlob } from "./storedForms.ts";
+import { storedFrom, type ListedReply } from "./storedFrom.ts";
+import { ThreadIndex } from "./threadIndex.ts";
+
+/** What append.lua and appendWrites.lua answer. */
+type WriteReply = [Buffer, ...(Buffer | number)[]];
+
+/**
+ * Checkpoints in Redis, on plain commands and Lua scripts: a thread is one hash with one sorted set beside it, both in one
+ * slot, so that every change is one atomic script, every read one round trip, and a thread expires or is evicted as a
+ * whole. As durable as the server is.
+ */
+export class RedisTier implements Tier, AncestryReader, ThreadCopier {
+  readonly name: string = "redis";
+  readonly #connection: Connection;
+  readonly #options: ResolvedRedisOptions;
+  readonly #keys: Keys;
+  readonly #index: ThreadIndex;
+  /** Runs that this instance has put into the index, newest last. */
+  readonly #runs = new Set<string>();
+
+  /** @throws InvalidOptionError */
+  constructor(options: RedisSource & RedisOptions) {
+    this.#options = resolveRedisOptions(options);
+    this.#keys = this.#options.keys;
+    this.#connection = new Connection(options, this.#options.commandTimeoutMs);
+    this.#index = new ThreadIndex(this.#connection, this.#keys, this.#options.ttlMs);
+  }
+
+  /** Finds out whether the server answers. @throws StratigraphError "UNAVAILABLE" */
+  async setup(): Promise<void> {
+    await this.#connection.command("EXISTS", this.#keys.threads);
+  }
+
+  async end(): Promise<void> {
+    await this.#connection.end();
+  }
+
+  async peek(at: MaybeAddress): Promise<Peek> {
+    const { revision, head, writes } = await this.#read(at, false);
+    if (revision === 0) return { revision, writes: [] };
+    return { revision, head, checkpointId: at.checkpointId ?? head, writes: writes.map(decodeBatch) };
+  }
+
+  async read(at: MaybeAddress): Promise<Reading> {
+    const { revision, head, writes, key, record, blobs } = await this.#read(at, true);
+    if (key === undefined || record === undefined) return { revision, head };
+    const checkpoint = {
+      record: decodeRecord(at.threadId, key, record),
+      blobs: decodeBlobs(blobs),
+      writes: writes.map(decodeBatch),
+    };
+    return { revision, head, checkpoint };
+  }
+
+  async *list(query: ListQuery): AsyncGenerator<ListedCheckpoint> {
+    if (query.threadId !== undefined) {
+      yield* this.#listThread(query.threadId, query);
+      return;
+    }
+    let found = 0;
+    for await (const threadId of this.#threadIds(query)) {
+      const limit = query.limit === undefined ? undefined : query.limit - found;
+      for await (const listed of this.#listThread(threadId, { ...query, limit })) {
+        yield listed;
+        found += 1;
+      }
+      if (query.limit !== undefined && found >= query.limit) return;
+    }
+  }
+
+  async *threads(query: ThreadQuery): AsyncGenerator<ThreadInfo> {
+    let found = 0;
+    if (query.limit === 0) return;
+    for await (const page of this.#index.pages(query)) {
+      const infos = await Promise.all(
+        page.map(async (thread): Promise<ThreadInfo | undefined> => {
+          const info = await this.#info(thread.threadId);
+          if (info === "gone") await this.#index.gone(thread);
+          return typeof info === "object" ? { ...thread, ...info } : undefined;
+        }),
+      );
+      for (const info of infos) {
+        if (info === undefined || (query.includeEvicted === false && info.evicted)) continue;
+        yield info;
+        found += 1;
+        if (found === query.limit) return;
+      }
+    }
+  }
+
+  async blobs(threadId: string): Promise<BlobInfo[]> {
+    const infos = new Map<BlobHash, BlobInfo>();
+    let cursor = "0";
+    do {
+      const [next, flat] = (await this.#run("blobs", threadId, [threadId, cursor])) as [
+        Buffer,
+        (Buffer | number)[],
+      ];
+      for (let i = 0; i < flat.length; i += 3) {
+        const hash = String(flat[i]);
+        const base = String(flat[i + 1]);
+        infos.set(hash, { hash, base: base === "" ? undefined : base, size: Number(flat[i + 2]) });
+      }
+      cursor = next.toString();
+    } while (cursor !== "0");
+    return [...infos.values()];
+  }
+
+  async append(request: AppendRequest): Promise<Appended> {
+    await this.#indexRuns(request);
+    const args = appendArgs(request, this.#options.ttlMs);
+    const reply = await this.#write("append", request.threadId, args);
+    if (reply[0].toString() === "conflict") throw conflict(request, Number(reply[1]) - 1, reply[2] as Buffer);
+    const outcomes = reply.slice(3);
+    return {
+      revision: Number(reply[1]),
+      heads: request.heads.map(({ namespace }, i) => ({
+        namespace,
+        head: decodeId(outcomes[2 * i] as Buffer),
+        moved: outcomes[2 * i + 1] === 1,
+      })),
+    };
+  }
+
+  async appendWrites(request: AppendWritesRequest): Promise<void> {
+    await this.#write("appendWrites", request.threadId, appendWritesArgs(request, this.#options.ttlMs));
+  }
+
+  async remove(request: RemoveRequest): Promise<boolean> {
+    const { threadId, revision, checkpoints, dropBlobs, replaceBlobs, heads } = request;
+    const args = [
+      ...[threadId, revision],
+      ...[checkpoints.length, ...checkpoints.map((at) => encodeKey(at.namespace, at.checkpointId))],
+      ...[dropBlobs.length, ...dropBlobs],
+      ...[replaceBlobs.length, ...replaceBlobs.flatMap((blob) => [blob.hash, encodeBlob(blob)])],
+      ...[
+        heads.length,
+        ...heads.flatMap(({ namespace, to }) => [namespace, to === undefined ? "" : encodeId(to)]),
+      ],
+    ];
+    return (await this.#run("remove", threadId, args)) === 1;
+  }
+
+  async evict(threadId: string, revision: number): Promise<boolean> {
+    return (await this.#run("evict", threadId, [threadId, revision])) === 1;
+  }
+
+  async deleteThread(threadId: string): Promise<void> {
+    await this.#run("deleteThread", threadId, [threadId]);
+    await this.#index.deleted(threadId);
+  }
+
+  async ancestry(at: Address, seedTags: readonly number[], limit: number): Promise<StoredCheckpoint[]> {
+    const found: StoredCheckpoint[] = [];
+    const open = new Set(seedTags);
+    let from: string = at.checkpointId;
+    for (;;) {
+      const args = [
+        ...[at.threadId, this.#options.refreshMs, encodeKey(at.namespace, from), at.namespace],
+        ...[limit - found.length, seedTags.length, ...seedTags],
+      ];
+      const [more, items, blobs] = (await this.#run("ancestry", at.threadId, args)) as [
+        number,
+        ListedReply[],
+        Buffer[],
+      ];
+      for (const stored of storedFrom(at.threadId, items, blobs)) {
+        found.push(stored);
+        for (const tag of stored.record.tags) open.delete(tag);
+      }
+      const last = found.at(-1);
+      if (more === 0 || last === undefined || open.size === 0) return found;
+      from = last.record.checkpointId;
+    }
+  }
+
+  async copyThread(sourceId: string, targetId: string): Promise<boolean> {
+    const [revision, fields] = (await this.#run("dump", sourceId, [sourceId])) as [number, Buffer[]?];
+    if (fields === undefined) return false;
+    const args = [targetId, this.#options.ttlMs, revision, fields.length / 2, ...fields];
+    const due = Number(await this.#run("paste", targetId, args));
+    await this.#index.written(targetId, due);
+    return true;
+  }
+
+  /** Keeps a thread from expiring, until {@link unpin}. False where the thread isn't here. */
+  async pin(threadId: string): Promise<boolean> {
+    return (await this.#run("pin", threadId, [threadId, this.#options.ttlMs, 1])) === 1;
+  }
+
+  /** Lets a pinned thread expire again, a whole `ttl` from now. False where the thread isn't here. */
+  async unpin(threadId: string): Promise<boolean> {
+    return (await this.#run("pin", threadId, [threadId, this.#options.ttlMs, 0])) === 1;
+  }
+
+  async #run(
+    name: Parameters<Connection["run"]>[0],
+    threadId: string,
+    args: readonly (Bytes | number)[],
+  ): Promise<unknown> {
+    return await this.#connection.run(name, this.#keys.thread(threadId), args);
+  }
+
+  async #read(at: MaybeAddress, whole: boolean): Promise<ReadReply> {
+    const wanted = at.checkpointId === undefined ? "" : encodeId(at.checkpointId);
+    const args = [at.threadId, this.#options.refreshMs, whole ? 1 : 0, at.namespace, wanted];
+    const [revision, head, writes = [], key, record, blobs = []] = (await this.#run(
+      "read",
+      at.threadId,
+      args,
+    )) as [number, (Buffer | null)?, Buffer[]?, Buffer?, Buffer?, Buffer[]?];
+    return { revision, head: head ? decodeId(head) : undefined, writes, key, record, blobs };
+  }
+
+  async #write(
+    name: "append" | "appendWrites",
+    threadId: string,
+    args: (Bytes | number)[],
+  ): Promise<WriteReply> {
+    const reply = (await this.#run(name, threadId, args)) as WriteReply;
+    const said = reply[0].toString();
+    if (said === "deleted") throw new ThreadDeletedError(threadId);
+    if (said === "stale") throw new StaleReadError(threadId);
+    if (said === "ok" && reply[2] !== 0) await this.#index.written(threadId, Number(reply[2]));
+    return reply;
+  }
+
+  async #indexRuns({ threadId, records }: AppendRequest): Promise<void> {
+    for (const runId of new Set(records.map((record) => record.runId))) {
+      if (runId === undefined) continue;
+      const known = JSON.stringify([runId, threadId]);
+      if (this.#runs.has(known)) continue;
+      await this.#index.wroteTo(runId, threadId);
+      this.#runs.add(known);
+      if (this.#runs.size > rememberedRuns) this.#runs.delete(this.#runs.values().next().value!);
+    }
+  }
+
+  #listThread(threadId: string, query: ListQuery): AsyncGenerator<ListedCheckpoint> {
+    const { refreshMs } = this.#options;
+    return listThread(async (args) => await this.#run("list", threadId, args), threadId, query, refreshMs);
+  }
+
+  async *#threadIds({ runIds }: ListQuery): AsyncGenerator<string> {
+    if (runIds !== undefined) {
+      yield* await this.#index.ofRuns(runIds);
+      return;
+    }
+    // Least recently written first: a thread written meanwhile moves to the end and comes again rather than not at all.
+    const seen = new Set<string>();
+    for await (const page of this.#index.pages({})) {
+      for (const { threadId } of page) if (!seen.has(threadId)) yield threadId;
+      for (const { threadId } of page) seen.add(threadId);
+    }
+  }
+
+  async #info(threadId: string): Promise<Omit<ThreadInfo, "threadId" | "writtenAtMs"> | "gone" | "headless"> {
+    const fields = ["id", "rev", "h", "evi", "nh", "dead"];
+    const [id, revision, head, evicted, heads, dead] = (
+      (await this.#connection.command(
+        "HMGET",
+        this.#keys.thread(threadId)[0],
+        ...fields,
+      )) as (Buffer | null)[]
+    ).map((value) => (value === null ? undefined : value));
+    if (id?.toString() !== threadId || dead?.toString() === "1") return "gone";
+    if (heads === undefined || heads.toString() === "0") return "headless";
+    return {
+      revision: Number(revision),
+      head: head === undefined ? undefined : decodeId(head),
+      evicted: evicted?.toString() === "1",
+    };
+  }
+}
+
+/** How many runs an instance remembers to have indexed; forgetting one costs a command. */
+const rememberedRuns = 4096;
+
+interface ReadReply {
+  readonly revision: number;
+  readonly head: string | undefined;
+  readonly writes: readonly Buffer[];
+  readonly key: Buffer | undefined;
+  readonly record: Buffer | undefined;
+  readonly blobs: readonly Buffer[];
+}
+
+function conflict(request: AppendRequest, lost: number, head: Buffer): CheckpointConflictError {
+  const { namespace, to, expected } = request.heads[lost]!;
+  const parentId = request.records.find(
+    (record) => record.checkpointId === to && record.namespace === namespace,
+  )?.parentId;
+  return new CheckpointConflictError({
+    threadId: request.threadId,
+    namespace,
+    checkpointId: to,
+    parentId,
+    head: decodeId(head),
+    expected: expected === "any" ? [] : expected,
+  });
+}

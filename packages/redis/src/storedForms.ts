@@ -1,0 +1,81 @@
+import type { Blob, BlobHash, CheckpointRecord, StoredWriteBatch, WriteBatch } from "@stratigraph/core";
+import { decodeId, decodeKey, encodeId, type Bytes } from "./ids.ts";
+import { TextReader, packTexts } from "./texts.ts";
+
+// How records, batches and blobs stand in a thread's hash; lua/common.lua has the list. An optional text is empty where it
+// is absent, else it begins with "+".
+
+/** An optional text. */
+export function optional(value: Bytes | undefined): Bytes {
+  if (value === undefined) return "";
+  return typeof value === "string" ? `+${value}` : Buffer.concat([Buffer.from("+"), value]);
+}
+
+function optionalId(id: string | undefined): Bytes {
+  return optional(id === undefined ? undefined : encodeId(id));
+}
+
+function decodeOptional(bytes: Buffer): string | undefined {
+  return bytes.length === 0 ? undefined : bytes.toString("utf8", 1);
+}
+
+function decodeOptionalId(bytes: Buffer): string | undefined {
+  return bytes.length === 0 ? undefined : decodeId(bytes.subarray(1));
+}
+
+function hashesOf(bytes: Buffer): BlobHash[] {
+  const hashes: BlobHash[] = [];
+  for (const reader = new TextReader(bytes); !reader.done;) hashes.push(reader.next().toString());
+  return hashes;
+}
+
+/** `lostTo` as it is stored. */
+export function encodeLostTo(record: CheckpointRecord): Bytes {
+  return optionalId(record.lostTo);
+}
+
+/** A record without address and `lostTo`, which the script puts in front. */
+export function encodeRecord({ parentId, runId, tags, blobs, body }: CheckpointRecord): Buffer {
+  const tagList = tags.length === 0 ? "" : `,${tags.join(",")},`;
+  return Buffer.concat([packTexts([optionalId(parentId), optional(runId), tagList, packTexts(blobs)]), body]);
+}
+
+/** A record from its key and stored form. */
+export function decodeRecord(threadId: string, key: Buffer, value: Buffer): CheckpointRecord {
+  const reader = new TextReader(value);
+  const lostTo = decodeOptionalId(reader.next());
+  const parentId = decodeOptionalId(reader.next());
+  const runId = decodeOptional(reader.next());
+  const tags = reader.next().toString().split(",").filter(Boolean).map(Number);
+  const blobs = hashesOf(reader.next());
+  return { threadId, ...decodeKey(key), parentId, runId, tags, blobs, body: reader.rest(), lostTo };
+}
+
+/** A batch without its order, which the script puts in front. */
+export function encodeBatch({ taskId, blobs, body }: WriteBatch): Buffer {
+  return Buffer.concat([packTexts([taskId, packTexts(blobs)]), body]);
+}
+
+export function decodeBatch(value: Buffer): StoredWriteBatch {
+  const reader = new TextReader(value);
+  const order = Number(reader.next().toString());
+  const taskId = reader.next().toString();
+  const blobs = hashesOf(reader.next());
+  return { order, taskId, blobs, body: reader.rest() };
+}
+
+export function encodeBlob({ base, bytes }: Blob): Buffer {
+  return Buffer.concat([packTexts([base ?? ""]), bytes]);
+}
+
+/** Blobs from a flat list of hashes and stored forms. */
+export function decodeBlobs(flat: readonly Buffer[]): Map<BlobHash, Blob> {
+  const blobs = new Map<BlobHash, Blob>();
+  for (let i = 0; i < flat.length; i += 2) {
+    const hash = flat[i]!.toString();
+    const reader = new TextReader(flat[i + 1]!);
+    const base = reader.next().toString();
+    blobs.set(hash, { hash, base: base === "" ? undefined : base, bytes: reader.rest() });
+  }
+  return blobs;
+}

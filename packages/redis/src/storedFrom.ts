@@ -1,0 +1,21 @@
+import type { ListedCheckpoint } from "@stratigraph/core";
+import { decodeId } from "./ids.ts";
+import { decodeBatch, decodeBlobs, decodeRecord } from "./storedForms.ts";
+
+/** A checkpoint in a page: key, record, head of its namespace, write batches. */
+export type ListedReply = [Buffer, Buffer, Buffer | null, Buffer[]];
+
+/** The checkpoints of a page; they share its blobs. */
+export function storedFrom(
+  threadId: string,
+  items: readonly ListedReply[],
+  flatBlobs: readonly Buffer[],
+): ListedCheckpoint[] {
+  const blobs = decodeBlobs(flatBlobs);
+  return items.map(([key, record, head, batches]) => ({
+    record: decodeRecord(threadId, key, record),
+    blobs,
+    writes: batches.map(decodeBatch),
+    head: head === null ? undefined : decodeId(head),
+  }));
+}

@@ -1,0 +1,35 @@
+/** Parts one after the other, each with its length in bytes in front ("3:abc"): what the scripts call a text. */
+export function packTexts(parts: readonly (string | Uint8Array)[]): Buffer {
+  const pieces: Uint8Array[] = [];
+  for (const part of parts) {
+    const bytes = typeof part === "string" ? Buffer.from(part) : part;
+    pieces.push(Buffer.from(`${bytes.length}:`), bytes);
+  }
+  return Buffer.concat(pieces);
+}
+
+/** Reads texts one after the other. */
+export class TextReader {
+  readonly #bytes: Buffer;
+  #at = 0;
+
+  constructor(bytes: Buffer) {
+    this.#bytes = bytes;
+  }
+
+  get done(): boolean {
+    return this.#at >= this.#bytes.length;
+  }
+
+  next(): Buffer {
+    const colon = this.#bytes.indexOf(58, this.#at);
+    const start = colon + 1;
+    this.#at = start + Number(this.#bytes.toString("latin1", this.#at, colon));
+    return this.#bytes.subarray(start, this.#at);
+  }
+
+  /** All that follows. */
+  rest(): Buffer {
+    return this.#bytes.subarray(this.#at);
+  }
+}

@@ -1,0 +1,121 @@
+import type { ThreadQuery } from "@stratigraph/core";
+import type { Connection } from "./connection.ts";
+import { decodeId, encodeId } from "./ids.ts";
+import type { Keys } from "./keys.ts";
+
+/** How many threads a page has. */
+const pageSize = 200;
+
+/** How long a run's set outlives its last write where threads expire: later its threads are gone too, or nobody rolls it back. */
+const runsLiveMs = 7 * 86_400_000;
+
+/** A thread as the index knows it. */
+export interface IndexedThread {
+  readonly threadId: string;
+  readonly writtenAtMs: number;
+}
+
+/**
+ * Which threads there are, and which threads a run wrote to. These keys belong to no thread, so in a cluster they live in
+ * other slots and no script can write them together with a thread: they are written beside it, and may name threads that
+ * are gone. Whoever reads them looks at the thread itself. Reading a checkpoint never needs them.
+ */
+export class ThreadIndex {
+  readonly #connection: Connection;
+  readonly #keys: Keys;
+  readonly #ttlMs: number;
+
+  constructor(connection: Connection, keys: Keys, ttlMs: number) {
+    this.#connection = connection;
+    this.#keys = keys;
+    this.#ttlMs = ttlMs;
+  }
+
+  /** After a thread was written. Failing is no failure of the write, which is done; the next write of the thread makes up for it. */
+  async written(threadId: string, writtenAtMs: number): Promise<void> {
+    const commands = [this.#connection.command("ZADD", this.#keys.threads, writtenAtMs, encodeId(threadId))];
+    if (this.#ttlMs > 0) commands.push(this.#sweep());
+    await Promise.allSettled(commands);
+  }
+
+  /** Before a run writes to a thread: a name too many does no harm, a missing one would hide what the run wrote. */
+  async wroteTo(runId: string, threadId: string): Promise<void> {
+    const key = this.#keys.run(runId);
+    const commands = [this.#connection.command("SADD", key, encodeId(threadId))];
+    if (this.#ttlMs > 0) {
+      commands.push(this.#connection.command("PEXPIRE", key, Math.max(runsLiveMs, 2 * this.#ttlMs)));
+    }
+    await Promise.allSettled(commands);
+  }
+
+  /** After a thread was deleted. */
+  async deleted(threadId: string): Promise<void> {
+    await Promise.allSettled([this.#connection.command("ZREM", this.#keys.threads, encodeId(threadId))]);
+  }
+
+  /** A thread that the index names is gone: unless it was written meanwhile, its name goes too. */
+  async gone({ threadId, writtenAtMs }: IndexedThread): Promise<void> {
+    await this.#connection.run("unindex", [this.#keys.threads], [encodeId(threadId), writtenAtMs]);
+  }
+
+  /** Threads that runs wrote to. */
+  async ofRuns(runIds: readonly string[]): Promise<string[]> {
+    const found = new Set<string>();
+    for (const runId of runIds) {
+      const members = (await this.#connection.command("SMEMBERS", this.#keys.run(runId))) as Iterable<Buffer>;
+      for (const member of members) found.add(decodeId(member));
+    }
+    return [...found];
+  }
+
+  /** All threads in order, a page at a time. */
+  async *pages(
+    query: Pick<ThreadQuery, "order" | "after" | "writtenBeforeMs">,
+  ): AsyncGenerator<IndexedThread[]> {
+    const newest = query.order === "newest";
+    const max = query.writtenBeforeMs ?? "";
+    let after: IndexedThread | undefined = query.after;
+    for (;;) {
+      const page = await this.#page(newest, max, after);
+      const seen = after;
+      after = page.at(-1);
+      const isAfter = (thread: IndexedThread): boolean =>
+        seen === undefined || comesAfter(thread, seen, newest);
+      const inTime = ({ writtenAtMs }: IndexedThread): boolean => max === "" || writtenAtMs < max;
+      yield page.filter((thread) => isAfter(thread) && inTime(thread));
+      if (after === undefined || page.length < pageSize || (!newest && !inTime(after))) return;
+    }
+  }
+
+  async #page(newest: boolean, max: number | "", after: IndexedThread | undefined): Promise<IndexedThread[]> {
+    const cursor = after === undefined ? ["", ""] : [encodeId(after.threadId), after.writtenAtMs];
+    const args = [newest ? 1 : 0, max, pageSize, ...cursor];
+    const flat = (await this.#connection.run("threadPage", [this.#keys.threads], args)) as Buffer[];
+    const threads: IndexedThread[] = [];
+    for (let i = 0; i < flat.length; i += 2) {
+      threads.push({ threadId: decodeId(flat[i]!), writtenAtMs: Number(String(flat[i + 1])) });
+    }
+    return threads;
+  }
+
+  /**
+   * Where threads expire, nobody tells the index. So each write of it looks at two of its names at random and drops those
+   * that are gone: as each write adds one name at most, no more than about half of the names are ever of threads gone.
+   */
+  async #sweep(): Promise<void> {
+    const key = this.#keys.threads;
+    const picked = (await this.#connection.command("ZRANDMEMBER", key, 2)) as Buffer[];
+    for (const member of picked) {
+      const threadId = decodeId(member);
+      const score = await this.#connection.command("ZSCORE", key, member);
+      const here = await this.#connection.command("EXISTS", this.#keys.thread(threadId)[0]);
+      if (here === 0 && score !== null) await this.gone({ threadId, writtenAtMs: Number(String(score)) });
+    }
+  }
+}
+
+function comesAfter(a: IndexedThread, b: IndexedThread, newest: boolean): boolean {
+  if (a.writtenAtMs !== b.writtenAtMs)
+    return newest ? a.writtenAtMs < b.writtenAtMs : a.writtenAtMs > b.writtenAtMs;
+  return newest ? a.threadId < b.threadId : a.threadId > b.threadId;
+}
