@@ -88,25 +88,27 @@ export class MemoryTier implements Tier, AncestryReader, ThreadCopier {
     const record =
       checkpointId === undefined ? undefined : thread?.records.get(keyOf({ ...at, checkpointId }));
     if (thread === undefined || record === undefined) return { revision, head };
-    return { revision, head, checkpoint: this.#stored(thread, record) };
+    const checkpoint = this.#stored(thread, record);
+    return isWhole(checkpoint) ? { revision, head, checkpoint } : { revision, head };
   }
 
   async *list(query: ListQuery): AsyncGenerator<ListedCheckpoint> {
     const threads =
       query.threadId === undefined ? [...this.#threads.values()] : [this.#threads.get(query.threadId)];
-    let found = 0;
+    let left = query.limit ?? Number.POSITIVE_INFINITY;
     for (const thread of threads) {
-      const records = [...(thread?.records.values() ?? [])].filter((record) => wanted(record, query));
-      for (const record of records.sort((a, b) => descending(a.checkpointId, b.checkpointId))) {
-        if (found === query.limit) return;
-        found += 1;
-        const stored = this.#stored(thread!, record);
-        yield {
-          ...stored,
+      if (thread === undefined) continue;
+      const page = [...thread.records.values()]
+        .filter((record) => wanted(record, query))
+        .sort((a, b) => descending(a.checkpointId, b.checkpointId))
+        .slice(0, left)
+        .map((record) => ({
+          ...this.#stored(thread, record),
           ...(query.recordsOnly ? { blobs: new Map() } : {}),
-          head: thread!.heads.get(record.namespace),
-        };
-      }
+          head: thread.heads.get(record.namespace),
+        }));
+      yield* page;
+      left -= page.length;
     }
   }
 
@@ -182,6 +184,8 @@ export class MemoryTier implements Tier, AncestryReader, ThreadCopier {
       thread.records.delete(keyOf(at));
       thread.writes.delete(keyOf(at));
     }
+    // A new map: readers hold the old one.
+    thread.blobs = new Map(thread.blobs);
     for (const hash of request.dropBlobs) thread.blobs.delete(hash);
     for (const blob of request.replaceBlobs) thread.blobs.set(blob.hash, blob);
     for (const { namespace, to } of request.heads) {
@@ -198,7 +202,7 @@ export class MemoryTier implements Tier, AncestryReader, ThreadCopier {
     if (thread === undefined || thread.revision !== revision) return false;
     thread.records.clear();
     thread.writes.clear();
-    thread.blobs.clear();
+    thread.blobs = new Map();
     thread.evicted = true;
     thread.revision += 1;
     thread.removedAt = thread.revision;
@@ -292,6 +296,17 @@ function goesOn({ records, heads }: AppendRequest): boolean {
     records.every(({ parentId }) => parentId !== undefined) &&
     heads.every(({ expected }) => expected !== "any")
   );
+}
+
+/** Whether every blob is there that a checkpoint and its pending writes need, patch bases included. */
+function isWhole({ record, blobs, writes }: StoredCheckpoint): boolean {
+  const needed = new Set([...record.blobs, ...writes.flatMap((batch) => batch.blobs)]);
+  for (const hash of needed) {
+    const blob = blobs.get(hash);
+    if (blob === undefined) return false;
+    if (blob.base !== undefined) needed.add(blob.base);
+  }
+  return true;
 }
 
 function wanted(record: CheckpointRecord, query: ListQuery): boolean {
