@@ -1,0 +1,191 @@
+import { copiesThreads, readsAncestry } from "@stratigraph/core";
+import type {
+  AncestryReader,
+  Appended,
+  AppendRequest,
+  AppendWritesRequest,
+  BlobInfo,
+  ListedCheckpoint,
+  ListQuery,
+  MaybeAddress,
+  Peek,
+  Reading,
+  RemoveRequest,
+  ThreadCopier,
+  ThreadInfo,
+  ThreadQuery,
+  Tier,
+} from "@stratigraph/core";
+import { Faults, type FailOptions, type FaultPredicate } from "./Faults.ts";
+import type { Hold } from "./Hold.ts";
+import type { TierCall, TierMethod } from "./TierCall.ts";
+
+/**
+ * A tier with faults on order, around any other tier. Deterministic: a fault hits exactly the calls it was planned for,
+ * and without plans every call passes through. It has `ancestry`, `copyThread`, `setup` and `end` only if the tier
+ * behind has them.
+ *
+ * @example
+ * const tier = new FaultyTier(new MemoryTier());
+ * tier.dropAcknowledgement("append"); // the next append is stored, and its caller gets an error
+ */
+export class FaultyTier implements Tier {
+  readonly name: string;
+  /** The tier behind. */
+  readonly inner: Tier;
+  /** Every call so far, in order of arrival. */
+  readonly calls: TierCall[] = [];
+  readonly setup?: () => Promise<void>;
+  readonly end?: () => Promise<void>;
+  readonly ancestry?: AncestryReader["ancestry"];
+  readonly copyThread?: ThreadCopier["copyThread"];
+  readonly #faults = new Faults();
+
+  constructor(inner: Tier, name: string = inner.name) {
+    this.inner = inner;
+    this.name = name;
+    if (inner.setup !== undefined) this.setup = () => this.#run("setup", [], async () => inner.setup?.());
+    if (inner.end !== undefined) this.end = () => this.#run("end", [], async () => inner.end?.());
+    if (readsAncestry(inner)) {
+      this.ancestry = (...args) => this.#run("ancestry", args, () => inner.ancestry(...args));
+    }
+    if (copiesThreads(inner)) {
+      this.copyThread = (...args) => this.#run("copyThread", args, () => inner.copyThread(...args));
+    }
+  }
+
+  /**
+   * Makes the next calls of a method throw before they reach the tier behind. An iteration throws at its first item, or
+   * after `items` of them. Plans for one method are used up one after the other.
+   * @param error default: an Error that names the method
+   */
+  failNext(method: TierMethod, error?: Error, options: FailOptions = {}): void {
+    this.#faults.failNext(method, error, options);
+  }
+
+  /** Lets the next calls of a method happen, then throws instead of answering. */
+  dropAcknowledgement(method: TierMethod, error?: Error, options: { times?: number } = {}): void {
+    this.#faults.dropAcknowledgement(method, error, options);
+  }
+
+  /**
+   * Throws before every call for which `predicate` answers an error, or true.
+   * @returns takes the fault back
+   */
+  failWhen(predicate: FaultPredicate): () => void {
+    return this.#faults.failWhen(predicate);
+  }
+
+  /** Makes every call of a method wait first. 0 takes it back. Milliseconds. */
+  delay(method: TierMethod, ms: number): void {
+    this.#faults.delay(method, ms);
+  }
+
+  /** Stops the next call of a method before it reaches the tier behind, until `release()`. */
+  hold(method: TierMethod): Hold {
+    return this.#faults.hold(method);
+  }
+
+  /** Takes all faults back, lets held calls go on and forgets the calls. */
+  reset(): void {
+    this.#faults.reset();
+    this.calls.length = 0;
+  }
+
+  /** How often a method was called. */
+  count(method: TierMethod): number {
+    return this.calls.filter((call) => call.method === method).length;
+  }
+
+  peek(at: MaybeAddress): Promise<Peek> {
+    return this.#run("peek", [at], () => this.inner.peek(at));
+  }
+
+  read(at: MaybeAddress): Promise<Reading> {
+    return this.#run("read", [at], () => this.inner.read(at));
+  }
+
+  list(query: ListQuery): AsyncIterable<ListedCheckpoint> {
+    return this.#iterate("list", [query], () => this.inner.list(query));
+  }
+
+  threads(query: ThreadQuery): AsyncIterable<ThreadInfo> {
+    return this.#iterate("threads", [query], () => this.inner.threads(query));
+  }
+
+  blobs(threadId: string): Promise<readonly BlobInfo[]> {
+    return this.#run("blobs", [threadId], () => this.inner.blobs(threadId));
+  }
+
+  append(request: AppendRequest): Promise<Appended> {
+    return this.#run("append", [request], () => this.inner.append(request));
+  }
+
+  appendWrites(request: AppendWritesRequest): Promise<void> {
+    return this.#run("appendWrites", [request], () => this.inner.appendWrites(request));
+  }
+
+  remove(request: RemoveRequest): Promise<boolean> {
+    return this.#run("remove", [request], () => this.inner.remove(request));
+  }
+
+  evict(threadId: string, revision: number): Promise<boolean> {
+    return this.#run("evict", [threadId, revision], () => this.inner.evict(threadId, revision));
+  }
+
+  deleteThread(threadId: string): Promise<void> {
+    return this.#run("deleteThread", [threadId], () => this.inner.deleteThread(threadId));
+  }
+
+  #arrived(method: TierMethod, args: readonly unknown[]): TierCall {
+    const call: TierCall = { method, args, outcome: "running" };
+    this.calls.push(call);
+    return call;
+  }
+
+  async #run<T>(method: TierMethod, args: readonly unknown[], work: () => Promise<T>): Promise<T> {
+    const call = this.#arrived(method, args);
+    const fault = await this.#faults.meet(call);
+    if (fault?.kind === "fail") throw refused(call, fault.error);
+    const answer = await work().catch((error: unknown) => {
+      call.outcome = "failed";
+      throw error;
+    });
+    if (fault !== undefined) {
+      call.outcome = "unacknowledged";
+      throw fault.error;
+    }
+    call.outcome = "returned";
+    return answer;
+  }
+
+  async *#iterate<T>(
+    method: TierMethod,
+    args: readonly unknown[],
+    work: () => AsyncIterable<T>,
+  ): AsyncGenerator<T> {
+    const call = this.#arrived(method, args);
+    const fault = await this.#faults.meet(call);
+    let left = fault?.kind === "fail" ? fault.items : Number.POSITIVE_INFINITY;
+    if (left === 0) throw refused(call, fault!.error);
+    try {
+      for await (const item of work()) {
+        yield item;
+        left -= 1;
+        if (left === 0) throw refused(call, fault!.error);
+      }
+      call.outcome = fault === undefined ? "returned" : "unacknowledged";
+    } catch (error) {
+      if (call.outcome === "running") call.outcome = "failed";
+      throw error;
+    } finally {
+      if (call.outcome === "running") call.outcome = "stopped";
+    }
+    if (fault !== undefined) throw fault.error;
+  }
+}
+
+function refused(call: TierCall, error: Error): Error {
+  call.outcome = "refused";
+  return error;
+}

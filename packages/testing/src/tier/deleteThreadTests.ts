@@ -1,0 +1,148 @@
+import { describe, expect, test } from "vitest";
+import { thrown, type TierContext } from "./context.ts";
+import { at, batch, blob, line, listedIds, plainWrites, put } from "./fixtures.ts";
+
+/** Tier.deleteThread and its tombstone. */
+export function deleteThreadTests(context: TierContext): void {
+  /** A thread that was written, seen at `seen`, then deleted. */
+  const deleted = async (): Promise<{ threadId: string; seen: number; now: number }> => {
+    const { tier } = context;
+    const threadId = context.thread();
+    await line(tier, threadId, ["c1", "c2"], { names: [blob("value")] });
+    await line(tier, threadId, ["s1"], { namespace: "sub" });
+    await tier.appendWrites(batch(at(threadId, "c2"), "task"));
+    const { revision: seen } = await tier.peek({ threadId, namespace: "" });
+    await tier.deleteThread(threadId);
+    const { revision: now } = await tier.peek({ threadId, namespace: "" });
+    return { threadId, seen, now };
+  };
+  const expectGone = async (threadId: string): Promise<void> => {
+    const { tier } = context;
+    for (const namespace of ["", "sub"]) {
+      const reading = await tier.read({ threadId, namespace });
+      expect([reading.head, reading.checkpoint]).toEqual([undefined, undefined]);
+    }
+    expect(await listedIds(tier, { threadId })).toEqual([]);
+    expect(await tier.blobs(threadId)).toEqual([]);
+    expect((await tier.peek(at(threadId, "c2"))).writes).toEqual([]);
+  };
+
+  describe("deleteThread", () => {
+    test("takes heads, checkpoints, blobs and writes of all namespaces; the revision goes on", async () => {
+      const { threadId, seen, now } = await deleted();
+      await expectGone(threadId);
+      expect(now).toBeGreaterThan(seen);
+    });
+
+    test("leaves other threads alone", async () => {
+      const { tier } = context;
+      const [gone, kept] = [context.thread(), context.thread()];
+      for (const threadId of [gone, kept])
+        await line(tier, threadId, ["c1", "c2"], { names: [blob("value")] });
+      await tier.deleteThread(gone);
+      expect(await listedIds(tier, { threadId: kept })).toEqual(["c2", "c1"]);
+      expect((await tier.read({ threadId: kept, namespace: "" })).checkpoint!.blobs.size).toBe(1);
+    });
+
+    test("of an unknown thread, and twice: no error", async () => {
+      const { tier } = context;
+      const unknown = context.thread();
+      await tier.deleteThread(unknown);
+      expect((await tier.append(put(unknown, "c1"))).heads[0]!.moved).toBe(true);
+      const { threadId } = await deleted();
+      await tier.deleteThread(threadId);
+      await expectGone(threadId);
+    });
+
+    test("a late append is refused: with a parent, without one, as a branch, as an import", async () => {
+      const { tier } = context;
+      const { threadId, seen } = await deleted();
+      const late = [
+        put(threadId, "c3", { parentId: "c2", seen }),
+        put(threadId, "c3", { parentId: "c2", seen, onConflict: "branch" }),
+        put(threadId, "c3", { seen }),
+        put(threadId, "c3", { seen, expected: "any" }),
+        put(threadId, "c2", { parentId: "c1", seen }),
+      ];
+      for (const request of late) {
+        const error = await thrown(tier.append(request), "THREAD_DELETED");
+        expect(error.data["threadId"]).toBe(threadId);
+      }
+      await expectGone(threadId);
+    });
+
+    test("an append that continues what is gone is refused, whatever its writer saw", async () => {
+      const { tier } = context;
+      const { threadId, now } = await deleted();
+      await thrown(tier.append(put(threadId, "c3", { parentId: "c2" })), "THREAD_DELETED");
+      await thrown(tier.append(put(threadId, "c3", { parentId: "c2", seen: now })), "THREAD_DELETED");
+      await expectGone(threadId);
+    });
+
+    test("late pending writes are refused", async () => {
+      const { tier } = context;
+      const { threadId, seen } = await deleted();
+      const value = blob("late");
+      await thrown(
+        tier.appendWrites(batch(at(threadId, "c2"), "task", { seen, names: [value] })),
+        "THREAD_DELETED",
+      );
+      await thrown(
+        tier.appendWrites(batch(at(threadId, "c2"), "task", { names: [value] })),
+        "THREAD_DELETED",
+      );
+      await expectGone(threadId);
+    });
+
+    test("a new beginning is welcome: without a parent, by who saw the deletion or never looked", async () => {
+      const { tier } = context;
+      for (const known of [true, false]) {
+        const { threadId, seen, now } = await deleted();
+        const answer = await tier.append(put(threadId, "d1", known ? { seen: now } : {}));
+        expect(answer.heads).toEqual([{ namespace: "", head: "d1", moved: true }]);
+        expect(answer.revision).toBeGreaterThan(now);
+        await tier.append(put(threadId, "d2", { parentId: "d1", seen: answer.revision }));
+        expect(await listedIds(tier, { threadId })).toEqual(["d2", "d1"]);
+        await thrown(
+          tier.append(put(threadId, "c3", { parentId: "c2", seen, onConflict: "branch" })),
+          "THREAD_DELETED",
+        );
+        await thrown(tier.appendWrites(batch(at(threadId, "c2"), "task", { seen })), "THREAD_DELETED");
+        expect(await listedIds(tier, { threadId })).toEqual(["d2", "d1"]);
+      }
+    });
+
+    test("a new run's pending writes may come before its first checkpoint", async () => {
+      const { tier } = context;
+      const { threadId, now } = await deleted();
+      await tier.appendWrites(batch(at(threadId, "d1"), "early", { seen: now }));
+      await tier.append(put(threadId, "d1", { seen: now }));
+      const { checkpoint } = await tier.read({ threadId, namespace: "" });
+      expect(plainWrites(checkpoint!.writes)).toEqual(["early: writes of early"]);
+    });
+
+    test("an import is welcome, parents or not", async () => {
+      const { tier } = context;
+      const { threadId } = await deleted();
+      const answer = await tier.append(put(threadId, "d2", { parentId: "d1", expected: "any" }));
+      expect(answer.heads[0]!.moved).toBe(true);
+      expect(await listedIds(tier, { threadId })).toEqual(["d2"]);
+    });
+
+    test("conditional changes decided before it do nothing", async () => {
+      const { tier } = context;
+      const { threadId, seen } = await deleted();
+      expect(await tier.evict(threadId, seen)).toBe(false);
+      const done = await tier.remove({
+        threadId,
+        revision: seen,
+        checkpoints: [],
+        dropBlobs: [],
+        replaceBlobs: [blob("never")],
+        heads: [{ namespace: "", to: "c1" }],
+      });
+      expect(done).toBe(false);
+      await expectGone(threadId);
+    });
+  });
+}

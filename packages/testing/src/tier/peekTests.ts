@@ -1,0 +1,103 @@
+import { describe, expect, test } from "vitest";
+import type { TierContext } from "./context.ts";
+import { at, batch, plainWrites, put } from "./fixtures.ts";
+
+/** Tier.peek. */
+export function peekTests(context: TierContext): void {
+  describe("peek", () => {
+    test("a thread never written: revision 0, no head, no writes", async () => {
+      const peek = await context.tier.peek({ threadId: context.thread(), namespace: "" });
+      expect(peek.revision).toBe(0);
+      expect(peek.head).toBeUndefined();
+      expect(peek.checkpointId).toBeUndefined();
+      expect(peek.writes).toEqual([]);
+    });
+
+    test("means the head where no checkpoint is asked for", async () => {
+      const { tier } = context;
+      const threadId = context.thread();
+      await tier.append(put(threadId, "c1"));
+      await tier.append(put(threadId, "c2", { parentId: "c1" }));
+      await tier.appendWrites(batch(at(threadId, "c1"), "old"));
+      await tier.appendWrites(batch(at(threadId, "c2"), "new"));
+      const peek = await tier.peek({ threadId, namespace: "" });
+      expect(peek.head).toBe("c2");
+      expect(peek.checkpointId).toBe("c2");
+      expect(plainWrites(peek.writes)).toEqual(["new: writes of new"]);
+    });
+
+    test("tells head and writes of the checkpoint asked for", async () => {
+      const { tier } = context;
+      const threadId = context.thread();
+      await tier.append(put(threadId, "c1"));
+      await tier.append(put(threadId, "c2", { parentId: "c1" }));
+      await tier.appendWrites(batch(at(threadId, "c1"), "old"));
+      const peek = await tier.peek(at(threadId, "c1"));
+      expect(peek.head).toBe("c2");
+      expect(peek.checkpointId).toBe("c1");
+      expect(plainWrites(peek.writes)).toEqual(["old: writes of old"]);
+    });
+
+    test("writes of a checkpoint that doesn't exist yet", async () => {
+      const { tier } = context;
+      const threadId = context.thread();
+      await tier.appendWrites(batch(at(threadId, "c1"), "early"));
+      const peek = await tier.peek(at(threadId, "c1"));
+      expect(peek.head).toBeUndefined();
+      expect(plainWrites(peek.writes)).toEqual(["early: writes of early"]);
+      expect(peek.revision).toBeGreaterThan(0);
+    });
+
+    test("namespaces have heads of their own, and share the revision", async () => {
+      const { tier } = context;
+      const threadId = context.thread();
+      await tier.append(put(threadId, "c1"));
+      const { revision } = await tier.append(put(threadId, "s1", { namespace: "sub:1" }));
+      const root = await tier.peek({ threadId, namespace: "" });
+      const sub = await tier.peek({ threadId, namespace: "sub:1" });
+      expect([root.head, sub.head]).toEqual(["c1", "s1"]);
+      expect([root.revision, sub.revision]).toEqual([revision, revision]);
+      expect((await tier.peek({ threadId, namespace: "sub" })).head).toBeUndefined();
+    });
+
+    test("the revision grows with every change, and with nothing else", async () => {
+      const { tier } = context;
+      const threadId = context.thread();
+      const revisions: number[] = [0];
+      const look = async (): Promise<void> => {
+        const peek = await tier.peek({ threadId, namespace: "" });
+        expect((await tier.read({ threadId, namespace: "" })).revision).toBe(peek.revision);
+        revisions.push(peek.revision);
+      };
+      expect((await tier.append(put(threadId, "c1"))).revision).toBeGreaterThan(0);
+      await look();
+      await tier.appendWrites(batch(at(threadId, "c1"), "task"));
+      await look();
+      const { revision } = await tier.append(put(threadId, "c2", { parentId: "c1" }));
+      await look();
+      expect(revisions.at(-1)).toBe(revision);
+      await tier.append(put(threadId, "c3", { parentId: "c1", onConflict: "branch" }));
+      await look();
+      await tier.remove({
+        threadId,
+        revision: revisions.at(-1)!,
+        checkpoints: [at(threadId, "c1")],
+        dropBlobs: [],
+        replaceBlobs: [],
+        heads: [],
+      });
+      await look();
+      await tier.evict(threadId, revisions.at(-1)!);
+      await look();
+      await tier.deleteThread(threadId);
+      await look();
+      await tier.append(put(threadId, "c4"));
+      await look();
+      expect(revisions).toEqual([...new Set(revisions)].sort((a, b) => a - b));
+      expect(revisions).toHaveLength(9);
+      const [last] = revisions.slice(-1);
+      await look();
+      expect(revisions.at(-1)).toBe(last);
+    });
+  });
+}

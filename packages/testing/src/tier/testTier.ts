@@ -1,0 +1,83 @@
+import { randomUUID } from "node:crypto";
+import { afterAll, beforeAll, describe, expect } from "vitest";
+import { ancestryTests } from "./ancestryTests.ts";
+import { appendTests } from "./appendTests.ts";
+import { appendWritesTests } from "./appendWritesTests.ts";
+import { blobsTests } from "./blobsTests.ts";
+import type { TierContext } from "./context.ts";
+import { copyThreadTests } from "./copyThreadTests.ts";
+import { deleteThreadTests } from "./deleteThreadTests.ts";
+import { evictTests } from "./evictTests.ts";
+import { idTests } from "./idTests.ts";
+import { listTests } from "./listTests.ts";
+import { openTests } from "./openTests.ts";
+import { peekTests } from "./peekTests.ts";
+import { raceTests } from "./raceTests.ts";
+import { readTests } from "./readTests.ts";
+import { removeTests } from "./removeTests.ts";
+import type { OpenedTier, TierSuiteOptions } from "./setup.ts";
+import { threadsTests } from "./threadsTests.ts";
+
+/**
+ * Registers the tier contract as a vitest suite: one group per method, races, ids of any text, and the optional parts
+ * where the tier has them. Passing it is what makes a class a tier.
+ *
+ * @param name name of the suite, usually the tier's
+ * @param setup opens the tier on an empty storage of its own; called once
+ *
+ * @example
+ * testTier("memory", async () => ({ tier: new MemoryTier(), close: async () => {} }));
+ */
+export function testTier(
+  name: string,
+  setup: () => Promise<OpenedTier>,
+  options: TierSuiteOptions = {},
+): void {
+  describe(`tier contract: ${name}`, () => {
+    let opened: OpenedTier | undefined;
+    const suite = randomUUID();
+    let threads = 0;
+
+    beforeAll(async () => {
+      opened = await setup();
+    });
+    afterAll(async () => {
+      await opened?.close();
+    });
+
+    const context: TierContext = {
+      options,
+      get opened() {
+        if (opened === undefined) throw new Error("the tier is open only while tests run");
+        return opened;
+      },
+      get tier() {
+        return context.opened.tier;
+      },
+      thread() {
+        threads += 1;
+        return `${suite} ${threads}`;
+      },
+      need(test, has, part) {
+        if (has) return;
+        if (options.skipNothing === true) expect.fail(`the tier has no ${part}`);
+        test.skip(`the tier has no ${part}`);
+      },
+    };
+    openTests(context);
+    peekTests(context);
+    readTests(context);
+    listTests(context);
+    threadsTests(context);
+    blobsTests(context);
+    appendTests(context);
+    raceTests(context);
+    appendWritesTests(context);
+    removeTests(context);
+    evictTests(context);
+    deleteThreadTests(context);
+    idTests(context);
+    ancestryTests(context);
+    copyThreadTests(context);
+  });
+}
