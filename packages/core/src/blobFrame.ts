@@ -1,12 +1,18 @@
 import { ByteReader, concat, text, utf8, varint } from "./bytes.ts";
 
 /** First byte of a blob once unpacked; docs/format.md. */
-const kinds = { whole: 1, patch: 2 } as const;
+const kinds = { whole: 1, patch: 2, beginning: 3 } as const;
 
 /** A blob's content once decrypted and decompressed. */
 export type BlobFrame =
   | { readonly kind: "whole"; readonly payload: Uint8Array }
-  | { readonly kind: "patch"; readonly ops: Uint8Array; readonly literals: Uint8Array };
+  | {
+      readonly kind: "patch";
+      /** A chain begins here: its base is where the chain before began, not the parent's value. */
+      readonly begins: boolean;
+      readonly ops: Uint8Array;
+      readonly literals: Uint8Array;
+    };
 
 /** A serialised value as one byte string: type name, then bytes. This is what is hashed and patched. */
 export function payloadOf(type: string, bytes: Uint8Array): Uint8Array {
@@ -27,8 +33,8 @@ export function wholeFrame(payload: Uint8Array): Uint8Array {
 }
 
 /** Frame of a patch. */
-export function patchFrame(ops: Uint8Array, literals: Uint8Array): Uint8Array {
-  return concat([Uint8Array.of(kinds.patch), varint(ops.length), ops, literals]);
+export function patchFrame(ops: Uint8Array, literals: Uint8Array, begins: boolean): Uint8Array {
+  return concat([Uint8Array.of(begins ? kinds.beginning : kinds.patch), varint(ops.length), ops, literals]);
 }
 
 /** @throws RangeError on a frame of an unknown kind, or one that ends early */
@@ -36,8 +42,8 @@ export function parseFrame(bytes: Uint8Array): BlobFrame {
   const reader = new ByteReader(bytes);
   const kind = reader.take(1)[0];
   if (kind === kinds.whole) return { kind: "whole", payload: reader.rest() };
-  if (kind !== kinds.patch)
+  if (kind !== kinds.patch && kind !== kinds.beginning)
     throw new RangeError(`unknown blob kind ${kind}; a newer version may have written it`);
   const ops = reader.take(reader.varint());
-  return { kind: "patch", ops, literals: reader.rest() };
+  return { kind: "patch", begins: kind === kinds.beginning, ops, literals: reader.rest() };
 }

@@ -51,6 +51,16 @@ export interface EncodedCheckpoint {
   readonly relies: boolean;
 }
 
+/** What LangGraph puts. */
+export interface CheckpointPut {
+  readonly checkpoint: Checkpoint;
+  readonly metadata: CheckpointMetadata;
+  readonly newVersions: ChannelVersions;
+  readonly runId: string | undefined;
+  /** Manifest that was stored under the same checkpoint id before: durability "exit" puts the last one again. */
+  readonly again: Manifest | undefined;
+}
+
 /** A pending write with the value revived. */
 export interface DecodedWrite {
   readonly taskId: string;
@@ -83,18 +93,14 @@ export class CheckpointCoder {
   /**
    * Encodes a checkpoint. Which values are stored follows from channel versions, not from `newVersions`
    * alone (which isn't a difference to the parent after `__copy__`): a channel in newVersions has the value
-   * given or none; another one has its parent's value if it has the parent's version, else the value given.
+   * given or none; another one has its parent's value if it has the parent's version, else the value given, unless
+   * the checkpoint begins a thread and is no copy.
    */
   async encode(
     at: Address,
     parentId: string | undefined,
     parent: Manifest | undefined,
-    put: {
-      checkpoint: Checkpoint;
-      metadata: CheckpointMetadata;
-      newVersions: ChannelVersions;
-      runId: string | undefined;
-    },
+    put: CheckpointPut,
   ): Promise<EncodedCheckpoint> {
     const { channel_values: given, ...header } = put.checkpoint;
     const values: EncodedValue[] = [];
@@ -105,14 +111,14 @@ export class CheckpointCoder {
       const version = Object.hasOwn(header.channel_versions, channel)
         ? header.channel_versions[channel]
         : undefined;
-      const before = parent?.get(channel);
+      const before = put.again?.get(channel) ?? parent?.get(channel);
       const isNew = Object.hasOwn(put.newVersions, channel);
       const isGiven = Object.hasOwn(given, channel) && given[channel] !== undefined;
       let value: ValueRef | undefined;
       if (!isNew && before?.value !== undefined && before.version === version) {
         value = before.value;
         relies ||= "hash" in value;
-      } else if (isGiven && (isNew || parentId !== undefined)) {
+      } else if (isGiven && (isNew || parentId !== undefined || put.metadata.source === "fork")) {
         value = await this.#encodeValue(at, channel, given[channel], before?.value, inlineValue, values);
         if (isDeltaSnapshot(given[channel])) snapshots.push(snapshotTag(channel));
       }

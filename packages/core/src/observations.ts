@@ -56,10 +56,11 @@ export class Observations {
 
   /**
    * As {@link handedOut}, for the parent named by a tuple: LangGraph's `__copy__` puts beside the copied checkpoint, and
-   * does so outside runs.
+   * does so outside runs. Beside the first checkpoint there is no parent to name, as in an import.
    */
-  handedOutParent(at: Namespace, parentId: string, head: string | undefined): void {
-    this.#outside.set(keyOf(at, parentId), head ?? none);
+  handedOutParent(at: Namespace, parentId: string | undefined, head: string | undefined): void {
+    if (parentId === undefined) this.#outside.delete(keyOf(at, none));
+    else this.#outside.set(keyOf(at, parentId), head ?? none);
   }
 
   /**

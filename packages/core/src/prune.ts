@@ -23,6 +23,7 @@ interface Node {
   readonly writeBlobs: readonly BlobHash[];
   readonly interrupted: boolean;
   readonly deltaChannels: readonly string[];
+  readonly written: ReadonlySet<string>;
   readonly parents: Readonly<Record<string, string>>;
 }
 
@@ -129,6 +130,7 @@ async function toNode(coder: CheckpointCoder, { record, writes }: ListedCheckpoi
     body,
     writeBlobs: writes.flatMap((batch) => batch.blobs),
     interrupted: channels.has(INTERRUPT),
+    written: channels,
     deltaChannels: [...Object.keys(metadata.counters_since_delta_snapshot ?? {}), ...snapshots],
     parents: metadata.parents ?? {},
   };
@@ -166,9 +168,26 @@ function isSpent(thread: Thread, node: Node, kept: ReadonlySet<Node>): boolean {
   return outer.some((parent) => parent !== undefined && !kept.has(parent));
 }
 
+/**
+ * A thread's DeltaChannels: those that LangGraph counts or wrote snapshots of, and those that have versions and writes but
+ * never a value.
+ */
+function deltaChannelsOf(thread: Thread): Set<string> {
+  const found = new Set(thread.nodes.flatMap((node) => node.deltaChannels));
+  const valued = new Set<string>();
+  for (const { body } of thread.nodes) {
+    for (const { channel, value } of body.manifest.values()) if (value !== undefined) valued.add(channel);
+  }
+  const versioned = new Set(thread.nodes.flatMap(({ body }) => [...body.manifest.keys()]));
+  for (const { written } of thread.nodes) {
+    for (const channel of written) if (versioned.has(channel) && !valued.has(channel)) found.add(channel);
+  }
+  return found;
+}
+
 /** Adds the ancestors that kept checkpoints rebuild their DeltaChannels from. */
 function withDeltaChains(thread: Thread, kept: Set<Node>): Set<Node> {
-  const channels = new Set(thread.nodes.flatMap((node) => node.deltaChannels));
+  const channels = deltaChannelsOf(thread);
   if (channels.size === 0) return kept;
   for (const node of [...kept]) {
     for (const channel of channels) {

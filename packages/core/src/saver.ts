@@ -15,6 +15,7 @@ import {
   CheckpointCoder,
   asPendingWrite,
   runIdOf,
+  type CheckpointPut,
   type EncodedCheckpoint,
   type Manifest,
 } from "./checkpointCoder.ts";
@@ -33,8 +34,14 @@ import type { Address, Appended, ListedCheckpoint, MaybeAddress, StoredCheckpoin
 import { trace } from "./trace.ts";
 import { Values } from "./values.ts";
 
-/** How many manifests a saver remembers, to carry values over without reading the parent. About 1 kB each. */
-const rememberedManifests = 4096;
+/** How many checkpoints' lines a saver remembers, to carry values over without reading the parent. About 1 kB each. */
+const rememberedLines = 4096;
+
+/** What a put needs of a checkpoint that came before it. */
+interface Line {
+  readonly manifest: Manifest;
+  readonly parentId: string | undefined;
+}
 
 /**
  * A LangGraph checkpointer over any tier: the one class that speaks LangGraph's language.
@@ -48,7 +55,7 @@ export class TierSaver extends BaseCheckpointSaver {
   readonly coder: CheckpointCoder;
   readonly #conflict: ConflictPolicy;
   readonly #observations = new Observations();
-  readonly #manifests = new LRUCache<string, Manifest>({ max: rememberedManifests });
+  readonly #lines = new LRUCache<string, Line>({ max: rememberedLines });
 
   /** @throws InvalidOptionError */
   constructor(tier: Tier, options: SaverOptions = {}) {
@@ -260,12 +267,17 @@ export class TierSaver extends BaseCheckpointSaver {
     config: RunnableConfig,
     at: Address,
     parentId: string | undefined,
-    put: Parameters<CheckpointCoder["encode"]>[3],
+    put: Omit<CheckpointPut, "again">,
   ): Promise<Appended> {
     return await this.#again(at.threadId, async () => {
-      const parent =
-        parentId === undefined ? undefined : await this.#manifest({ ...at, checkpointId: parentId });
-      const encoded = await this.coder.encode(at, parentId, parent, put);
+      // Durability "exit" puts the last checkpoint again, naming itself as the parent: the parent it had stays.
+      const itself = parentId === at.checkpointId ? await this.#line(at) : this.#lines.get(keyOf(at));
+      const parent = parentId === at.checkpointId ? itself?.parentId : parentId;
+      const line = parent === undefined ? undefined : await this.#line({ ...at, checkpointId: parent });
+      const encoded = await this.coder.encode(at, parent, line?.manifest, {
+        ...put,
+        again: itself?.manifest,
+      });
       // Outside a run a put without a parent is an import or a new beginning, also right after a deletion.
       const begins = parentId === undefined && runOf(config) === undefined;
       const appended = await this.tier.append({
@@ -325,25 +337,26 @@ export class TierSaver extends BaseCheckpointSaver {
     throw error;
   }
 
-  /** The parent's manifest: remembered, or read (with its payloads, so that this put can patch). */
-  async #manifest(at: Address): Promise<Manifest | undefined> {
-    const remembered = this.#manifests.get(keyOf(at));
+  /** Parent and manifest of a checkpoint: remembered, or read (with its payloads, so that a put can patch them). */
+  async #line(at: Address): Promise<Line | undefined> {
+    const remembered = this.#lines.get(keyOf(at));
     if (remembered !== undefined) return remembered;
     const { checkpoint, revision } = await this.tier.read(at);
     this.#observations.sawRevision(at.threadId, revision);
     if (checkpoint === undefined) return undefined;
     const { manifest } = await this.coder.decodeBody(checkpoint.record);
     for (const { value } of manifest.values()) {
-      if (value !== undefined && "hash" in value)
-        await this.coder.values.payload(value.hash, checkpoint.blobs, at.threadId);
+      if (value === undefined || !("hash" in value)) continue;
+      await this.coder.values.payload(value.hash, checkpoint.blobs, at.threadId);
     }
-    this.#manifests.set(keyOf(at), manifest);
-    return manifest;
+    const line = { manifest, parentId: checkpoint.record.parentId };
+    this.#lines.set(keyOf(at), line);
+    return line;
   }
 
   #remember(at: Address, encoded: EncodedCheckpoint, revision: number): void {
     this.#observations.sawRevision(at.threadId, revision);
-    this.#manifests.set(keyOf(at), encoded.manifest);
+    this.#lines.set(keyOf(at), { manifest: encoded.manifest, parentId: encoded.record.parentId });
     for (const value of encoded.values) this.coder.values.remember(at.threadId, value);
   }
 
@@ -353,7 +366,7 @@ export class TierSaver extends BaseCheckpointSaver {
       0,
       JSON.stringify([threadId]).length,
     );
-    for (const key of this.#manifests.keys()) if (key.startsWith(prefix)) this.#manifests.delete(key);
+    for (const key of this.#lines.keys()) if (key.startsWith(prefix)) this.#lines.delete(key);
   }
 
   async #listed(
@@ -376,9 +389,9 @@ export class TierSaver extends BaseCheckpointSaver {
   ): Promise<CheckpointTuple> {
     const { record } = stored;
     this.#observations.handedOut(config, record, record.checkpointId, head);
-    if (record.parentId !== undefined) this.#observations.handedOutParent(record, record.parentId, head);
+    this.#observations.handedOutParent(record, record.parentId, head);
     const body = await this.coder.decodeBody(record);
-    if (remember) this.#manifests.set(keyOf(record), body.manifest);
+    if (remember) this.#lines.set(keyOf(record), { manifest: body.manifest, parentId: record.parentId });
     const checkpoint = await this.coder.checkpoint(stored, body, remember);
     if (checkpoint.v < 4 && record.parentId !== undefined)
       await this.#migrateSends(checkpoint, { ...record, checkpointId: record.parentId });

@@ -2,18 +2,37 @@ import { LRUCache } from "lru-cache";
 import { parseFrame, patchFrame, payloadOf, wholeFrame } from "./blobFrame.ts";
 import { contentHash } from "./codec/index.ts";
 import type { Envelope } from "./envelope.ts";
-import { cutsChain, decodePatch, diff, encodePatch, materialize, type Patch } from "./patch/index.ts";
+import {
+  cutsChain,
+  decodePatch,
+  diff,
+  encodePatch,
+  materialize,
+  MAX_CHAIN_DEPTH,
+  type Patch,
+} from "./patch/index.ts";
 import type { Blob, BlobHash } from "./tier.ts";
 
-/** What is remembered of a stored value. */
+/** A run of patches, each on the one before. `bytes` as stored. */
+interface Chain {
+  readonly depth: number;
+  readonly bytes: number;
+}
+
+/**
+ * What is remembered of a stored value. Chains have two levels: patches on the parent's value, and, where such a chain
+ * is cut, a patch on the value where it began. So a cut costs a patch too, and a history grows with what happened in
+ * it, not with what it holds.
+ */
 interface Known {
   readonly payload: Uint8Array;
-  /** Patches between its blob and the whole one at the chain's start. */
-  readonly depth: number;
-  /** That whole blob: stored size, and length of the payload in it. In bytes. */
+  /** The whole blob at the bottom: stored size, and length of the payload in it. In bytes. */
   readonly whole: { readonly stored: number; readonly length: number };
-  /** Stored size of the chain's patches, in bytes. */
-  readonly chainBytes: number;
+  /** The value where the present chain began; undefined: this one. */
+  readonly beginning: BlobHash | undefined;
+  /** Patches since then, and of that value down to the whole one. */
+  readonly upper: Chain;
+  readonly lower: Chain;
 }
 
 /** A value as it goes into a manifest. */
@@ -24,18 +43,27 @@ export interface EncodedValue {
   readonly known: Known;
 }
 
-type Parsed = { readonly whole: Uint8Array } | { readonly patch: Patch };
+type Parsed = { readonly whole: Uint8Array } | { readonly patch: Patch; readonly begins: boolean };
 
 /** Shortest payload, in bytes, for which a patch is tried: below, the frame alone eats the gain. */
 const shortestPatched = 512;
 
+/** A chain this close to its limit, in patches, is about to be cut: a reader then remembers where it began as well. */
+const soonCut = 32;
+
 /** Longest chain that is followed when reading: far above what is ever written, far below a loop. */
 const longestChain = 4096;
 
+const noChain: Chain = { depth: 0, bytes: 0 };
+
+function longer(chain: Chain, bytes: number): Chain {
+  return { depth: chain.depth + 1, bytes: chain.bytes + bytes };
+}
+
 /**
- * Turns channel values into blobs and back. Remembers the payloads of recently read and written values, so
- * that the usual put patches against its parent without reading anything; what that may take is a named
- * limit (`patchMemory`). A value whose base isn't remembered is stored whole.
+ * Turns channel values into blobs and back. Remembers the payloads of recently read and written values, so that the
+ * usual put patches against its parent without reading anything; what that may take is a named limit (`patchMemory`).
+ * A value whose base isn't remembered is stored whole.
  */
 export class Values {
   readonly #envelope: Envelope;
@@ -57,7 +85,7 @@ export class Values {
     });
   }
 
-  /** Encodes a value of a thread, as a patch on `base` where that is remembered and pays. */
+  /** Encodes a value of a thread, as a patch where what it would stand on is remembered and it pays. */
   async encode(
     threadId: string,
     type: string,
@@ -68,14 +96,16 @@ export class Values {
     const hash = contentHash(payload, this.#hashKey);
     const stored = this.#known.get(threadId + hash);
     if (stored !== undefined) return { hash, blob: undefined, known: stored };
-    const known = base === undefined ? undefined : this.#known.get(threadId + base);
-    if (known !== undefined && payload.length >= shortestPatched) {
-      const patched = await this.#patch(hash, payload, base!, known);
+    if (base !== undefined && payload.length >= shortestPatched) {
+      const patched =
+        (await this.#onParent(threadId, hash, payload, base)) ??
+        (await this.#onBeginning(threadId, hash, payload, base));
       if (patched !== undefined) return patched;
     }
     const whole = await this.#envelope.wrap(wholeFrame(payload), hash);
     const size = { stored: whole.length, length: payload.length };
-    return { hash, blob: { hash, bytes: whole }, known: { payload, depth: 0, whole: size, chainBytes: 0 } };
+    const known = { payload, whole: size, beginning: undefined, upper: noChain, lower: noChain };
+    return { hash, blob: { hash, bytes: whole }, known };
   }
 
   /** The value is stored in the thread now. */
@@ -90,30 +120,37 @@ export class Values {
 
   /**
    * The payload that `hash` names, made from the blobs at hand; checked against the hash.
-   * @param threadId where to remember it, for patches against it; absent: don't
+   * @param threadId where to remember it, for patches on it; absent: don't
    * @throws RangeError, CodecError or PatchError where a blob is missing or damaged
    */
   async payload(hash: BlobHash, blobs: ReadonlyMap<BlobHash, Blob>, threadId?: string): Promise<Uint8Array> {
     const patches: Patch[] = [];
-    let chainBytes = 0;
+    let beginning: BlobHash | undefined;
+    let upper = noChain;
+    let lower = noChain;
     for (let next = hash; ;) {
       const blob = blobs.get(next);
       if (blob === undefined) throw new RangeError(`blob ${next} is missing`);
       const parsed = await this.#parse(blob);
+      if (("whole" in parsed || parsed.begins) && next !== hash) beginning ??= next;
       if ("whole" in parsed) {
-        const payload = patches.length === 0 ? parsed.whole : materialize(parsed.whole, patches.reverse());
+        const payload = patches.length === 0 ? parsed.whole : materialize(parsed.whole, patches.toReversed());
         if (!this.#isNamed(payload, hash))
           throw new RangeError(`the bytes of blob ${hash} have another hash`);
-        if (threadId !== undefined) {
-          const whole = { stored: blob.bytes.length, length: parsed.whole.length };
-          this.#known.set(threadId + hash, { payload, depth: patches.length, whole, chainBytes });
-        }
+        if (threadId === undefined) return payload;
+        const whole = { stored: blob.bytes.length, length: parsed.whole.length };
+        this.#known.set(threadId + hash, { payload, whole, beginning, upper, lower });
+        const cutIsNear = beginning !== undefined && upper.depth > MAX_CHAIN_DEPTH - soonCut;
+        if (cutIsNear && !this.#known.has(threadId + beginning))
+          await this.payload(beginning!, blobs, threadId);
         return payload;
       }
       if (blob.base === undefined) throw new RangeError(`blob ${next} is a patch without a base`);
       patches.push(parsed.patch);
       if (patches.length > longestChain) throw new RangeError(`the chain of blob ${hash} has no end`);
-      chainBytes += blob.bytes.length;
+      // What began a chain stands on what began the one before, and so do all below it.
+      if (parsed.begins) lower = longer(lower, blob.bytes.length);
+      else upper = longer(upper, blob.bytes.length);
       next = blob.base;
     }
   }
@@ -130,25 +167,63 @@ export class Values {
     return this.#hashKey !== undefined && contentHash(payload) === hash;
   }
 
+  /** As one more patch on the parent's value, unless that isn't remembered or its chain is to be cut. */
+  async #onParent(
+    threadId: string,
+    hash: BlobHash,
+    payload: Uint8Array,
+    base: BlobHash,
+  ): Promise<EncodedValue | undefined> {
+    const known = this.#known.get(threadId + base);
+    if (known === undefined) return undefined;
+    // A chain in use keeps the value where it began within reach.
+    if (known.beginning !== undefined) this.#known.get(threadId + known.beginning);
+    const blob = await this.#patch(hash, payload, base, known, known.upper, false);
+    if (blob === undefined) return undefined;
+    const upper = longer(known.upper, blob.bytes.length);
+    return { hash, blob, known: { ...known, payload, beginning: known.beginning ?? base, upper } };
+  }
+
+  /** As a patch on the value where the parent's chain began: a new chain begins. */
+  async #onBeginning(
+    threadId: string,
+    hash: BlobHash,
+    payload: Uint8Array,
+    parent: BlobHash,
+  ): Promise<EncodedValue | undefined> {
+    const base = this.#known.get(threadId + parent)?.beginning;
+    const known = base === undefined ? undefined : this.#known.get(threadId + base);
+    if (base === undefined || known === undefined) return undefined;
+    const blob = await this.#patch(hash, payload, base, known, known.lower, true);
+    if (blob === undefined) return undefined;
+    const lower = longer(known.lower, blob.bytes.length);
+    return {
+      hash,
+      blob,
+      known: { payload, whole: known.whole, beginning: undefined, upper: noChain, lower },
+    };
+  }
+
   async #patch(
     hash: BlobHash,
     payload: Uint8Array,
     base: BlobHash,
     known: Known,
-  ): Promise<EncodedValue | undefined> {
+    chain: Chain,
+    begins: boolean,
+  ): Promise<Blob | undefined> {
+    if (chain.depth >= MAX_CHAIN_DEPTH) return undefined;
     const { ops, literals } = encodePatch(diff(known.payload, payload));
-    const bytes = await this.#envelope.wrap(patchFrame(ops, literals), hash);
-    // What the value would take whole is taken to grow with its length; compressing it to know would cost more than it tells.
+    const bytes = await this.#envelope.wrap(patchFrame(ops, literals, begins), hash);
+    // What the value would take whole is taken to grow with its length: to know, it would have to be compressed.
     const wholeBytes = Math.ceil(known.whole.stored * (payload.length / Math.max(1, known.whole.length)));
-    const state = { depth: known.depth, wholeBytes, patchBytes: bytes.length, chainBytes: known.chainBytes };
-    if (cutsChain(state)) return undefined;
-    const grown = {
-      payload,
-      depth: known.depth + 1,
-      whole: known.whole,
-      chainBytes: known.chainBytes + bytes.length,
-    };
-    return { hash, blob: { hash, base, bytes }, known: grown };
+    const cut = cutsChain({
+      depth: chain.depth,
+      wholeBytes,
+      patchBytes: bytes.length,
+      chainBytes: chain.bytes,
+    });
+    return cut ? undefined : { hash, base, bytes };
   }
 
   /** A blob decrypted, decompressed and parsed; once per blob object, so that a page shares the work. */
@@ -158,7 +233,7 @@ export class Values {
     const parsing = this.#envelope.unwrap(blob.bytes, blob.hash).then((bytes): Parsed => {
       const frame = parseFrame(bytes);
       if (frame.kind === "whole") return { whole: frame.payload };
-      return { patch: decodePatch(frame.ops, frame.literals, this.#maxBytes) };
+      return { patch: decodePatch(frame.ops, frame.literals, this.#maxBytes), begins: frame.begins };
     });
     this.#parsed.set(blob, parsing);
     return parsing;
