@@ -26,7 +26,7 @@ export { TierSaver } from "./saver.ts";
 export { SerializationError, StratigraphSerializer } from "./serde/index.ts";
 export type { RegisteredType, StratigraphSerializerOptions } from "./serde/index.ts";
 export { matches, metadataTags } from "./tags.ts";
-export { copiesThreads, readsAncestry } from "./tier.ts";
+export { copiesThreads, keepsCopies, keepsLeases, readsAncestry } from "./tier.ts";
 export type {
   Address,
   AncestryReader,
@@ -37,11 +37,14 @@ export type {
   BlobHash,
   BlobInfo,
   CheckpointRecord,
+  CopyKeeper,
   HeadMove,
+  LeaseKeeper,
   ListedCheckpoint,
   ListQuery,
   MaybeAddress,
   Namespace,
+  NamespaceCopy,
   Peek,
   Reading,
   RemoveRequest,

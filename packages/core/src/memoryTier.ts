@@ -1,3 +1,4 @@
+// long file: the reference for every method of the contract, read as one piece
 import { CheckpointConflictError, StaleReadError, ThreadDeletedError } from "./errors.ts";
 import type {
   Address,
@@ -9,10 +10,13 @@ import type {
   BlobHash,
   BlobInfo,
   CheckpointRecord,
+  CopyKeeper,
   HeadMove,
+  LeaseKeeper,
   ListedCheckpoint,
   ListQuery,
   MaybeAddress,
+  NamespaceCopy,
   Peek,
   Reading,
   RemoveRequest,
@@ -39,6 +43,10 @@ interface Thread {
   records: Map<string, CheckpointRecord>;
   blobs: Map<BlobHash, Blob>;
   writes: Map<string, StoredWriteBatch[]>;
+  /** Namespaces that were adopted, and until when they may be believed. */
+  copies: Map<string, { readonly revision: number; readonly untilMs: number }>;
+  /** Copies of earlier revisions of the owner are refused. */
+  copyFloor: number;
 }
 
 function emptyThread(): Thread {
@@ -53,6 +61,8 @@ function emptyThread(): Thread {
     records: new Map(),
     blobs: new Map(),
     writes: new Map(),
+    copies: new Map(),
+    copyFloor: 0,
   };
 }
 
@@ -69,27 +79,33 @@ function descending(a: string, b: string): number {
  * The contract in plain data structures: the reference that every other tier is compared with, and what MemorySaver
  * stands on. JavaScript runs each method's changes without interruption, so they are atomic as they are.
  */
-export class MemoryTier implements Tier, AncestryReader, ThreadCopier {
+export class MemoryTier implements Tier, AncestryReader, ThreadCopier, CopyKeeper, LeaseKeeper {
   readonly name: string = "memory";
   readonly #threads = new Map<string, Thread>();
+  readonly #leases = new Map<string, { holder: string; untilMs: number }>();
 
   async peek(at: MaybeAddress): Promise<Peek> {
     const thread = this.#threads.get(at.threadId);
     if (thread === undefined) return { revision: 0, writes: [] };
     const head = thread.heads.get(at.namespace);
     const checkpointId = at.checkpointId ?? head;
-    const writes = checkpointId === undefined ? [] : this.#writesOf(thread, { ...at, checkpointId });
-    return { revision: thread.revision, head, checkpointId, writes };
+    const state = { revision: thread.revision, head, checkpointId, ...copyOf(thread, at) };
+    if (checkpointId === undefined) return { ...state, writes: [] };
+    const record = thread.records.get(keyOf({ ...at, checkpointId }));
+    return { ...state, writes: this.#writesOf(thread, { ...at, checkpointId }), record };
   }
 
   async read(at: MaybeAddress): Promise<Reading> {
-    const { revision, head, checkpointId } = await this.peek(at);
     const thread = this.#threads.get(at.threadId);
+    if (thread === undefined) return { revision: 0 };
+    const head = thread.heads.get(at.namespace);
+    const state = { revision: thread.revision, head, ...copyOf(thread, at) };
+    const checkpointId = at.checkpointId ?? head;
     const record =
-      checkpointId === undefined ? undefined : thread?.records.get(keyOf({ ...at, checkpointId }));
-    if (thread === undefined || record === undefined) return { revision, head };
+      checkpointId === undefined ? undefined : thread.records.get(keyOf({ ...at, checkpointId }));
+    if (record === undefined) return state;
     const checkpoint = this.#stored(thread, record);
-    return isWhole(checkpoint) ? { revision, head, checkpoint } : { revision, head };
+    return isWhole(checkpoint) ? { ...state, checkpoint } : state;
   }
 
   async *list(query: ListQuery): AsyncGenerator<ListedCheckpoint> {
@@ -157,7 +173,11 @@ export class MemoryTier implements Tier, AncestryReader, ThreadCopier {
       thread.records.set(keyOf(record), { ...record, lostTo });
     }
     for (const batch of request.writes ?? []) this.#addWrites(thread, batch);
-    for (const { move, moved } of moves) if (moved) thread.heads.set(move.namespace, move.to);
+    for (const { move, moved } of moves) {
+      if (!moved) continue;
+      thread.heads.set(move.namespace, move.to);
+      thread.copies.delete(move.namespace);
+    }
     this.#close(request.threadId, thread, moves.length > 0);
     return {
       revision: thread.revision,
@@ -192,6 +212,7 @@ export class MemoryTier implements Tier, AncestryReader, ThreadCopier {
       if (to === undefined) thread.heads.delete(namespace);
       else thread.heads.set(namespace, to);
     }
+    thread.copies.clear();
     thread.revision += 1;
     thread.removedAt = thread.revision;
     return true;
@@ -203,6 +224,7 @@ export class MemoryTier implements Tier, AncestryReader, ThreadCopier {
     thread.records.clear();
     thread.writes.clear();
     thread.blobs = new Map();
+    thread.copies.clear();
     thread.evicted = true;
     thread.revision += 1;
     thread.removedAt = thread.revision;
@@ -219,6 +241,7 @@ export class MemoryTier implements Tier, AncestryReader, ThreadCopier {
       deletedAt: revision,
       removedAt: revision,
       deleted: true,
+      copyFloor: thread.copyFloor,
     });
   }
 
@@ -246,6 +269,37 @@ export class MemoryTier implements Tier, AncestryReader, ThreadCopier {
     for (const [namespace, head] of source.heads) target.heads.set(namespace, head);
     target.revision += Math.max(1, source.revision);
     this.#close(targetId, target, true);
+    return true;
+  }
+
+  async adopt(copy: NamespaceCopy): Promise<void> {
+    const { threadId, namespace, revision, head, record, untilMs } = copy;
+    const thread = this.#threads.get(threadId) ?? emptyThread();
+    if (revision < Math.max(thread.copyFloor, thread.copies.get(namespace)?.revision ?? 0)) return;
+    thread.revision += 1;
+    for (const blob of copy.blobs) if (!thread.blobs.has(blob.hash)) thread.blobs.set(blob.hash, blob);
+    if (record !== undefined) thread.records.set(keyOf(record), record);
+    if (head === undefined) thread.heads.delete(namespace);
+    else {
+      thread.heads.set(namespace, head);
+      thread.writes.set(keyOf({ namespace, checkpointId: head }), [...copy.writes]);
+    }
+    thread.copies.set(namespace, { revision, untilMs });
+    this.#close(threadId, thread, head !== undefined);
+  }
+
+  async invalidate(threadId: string, before = 0): Promise<void> {
+    const thread = this.#threads.get(threadId) ?? emptyThread();
+    thread.copyFloor = Math.max(thread.copyFloor, before);
+    for (const [namespace, { revision }] of thread.copies)
+      thread.copies.set(namespace, { revision, untilMs: 0 });
+    if (thread.revision > 0 || before > 0) this.#threads.set(threadId, thread);
+  }
+
+  async lease(name: string, holder: string, forMs: number): Promise<boolean> {
+    const held = this.#leases.get(name);
+    if (held !== undefined && held.holder !== holder && held.untilMs > Date.now()) return false;
+    this.#leases.set(name, { holder, untilMs: Date.now() + forMs });
     return true;
   }
 
@@ -279,6 +333,7 @@ export class MemoryTier implements Tier, AncestryReader, ThreadCopier {
     const batches = thread.writes.get(keyOf(batch)) ?? [];
     batches.push({ taskId, blobs, body, order: thread.revision });
     thread.writes.set(keyOf(batch), batches);
+    thread.copies.delete(batch.namespace);
   }
 
   #writesOf(thread: Thread, at: { namespace: string; checkpointId: string }): StoredWriteBatch[] {
@@ -296,6 +351,12 @@ function goesOn({ records, heads }: AppendRequest): boolean {
     records.every(({ parentId }) => parentId !== undefined) &&
     heads.every(({ expected }) => expected !== "any")
   );
+}
+
+/** What a namespace's answer says of being a copy. */
+function copyOf(thread: Thread, { namespace }: { namespace: string }): Pick<Peek, "copy"> {
+  const copy = thread.copies.get(namespace);
+  return copy === undefined || copy.untilMs <= Date.now() ? {} : { copy };
 }
 
 /** Whether every blob is there that a checkpoint and its pending writes need, patch bases included. */

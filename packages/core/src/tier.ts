@@ -75,6 +75,8 @@ export interface ThreadState {
   readonly revision: number;
   /** Id of the newest checkpoint of the namespace; absent where there is none. */
   readonly head?: string | undefined;
+  /** Set by a {@link CopyKeeper} where head and the head's pending writes are a copy that may still be believed. */
+  readonly copy?: { readonly revision: number; readonly untilMs: number } | undefined;
 }
 
 /** Answer of {@link Tier.peek}. */
@@ -83,6 +85,11 @@ export interface Peek extends ThreadState {
   readonly checkpointId?: string | undefined;
   /** Pending writes of that checkpoint, oldest batch first. */
   readonly writes: readonly StoredWriteBatch[];
+  /**
+   * The checkpoint's record, where it is here and telling it costs no second round trip. Spares a stack over this tier a
+   * query per read.
+   */
+  readonly record?: CheckpointRecord | undefined;
 }
 
 /** One checkpoint as stored, with all that is needed to decode it. */
@@ -279,6 +286,47 @@ export interface ThreadCopier {
   copyThread(sourceId: string, targetId: string): Promise<boolean>;
 }
 
+/** One namespace as the tier that owns its thread has it. */
+export interface NamespaceCopy extends Namespace {
+  /** The owner's revision at which it was so. */
+  readonly revision: number;
+  /** Absent where the namespace has no head. */
+  readonly head?: string | undefined;
+  /** All pending writes of the head. */
+  readonly writes: readonly StoredWriteBatch[];
+  /** The head's record; absent to leave the one that is here. */
+  readonly record?: CheckpointRecord | undefined;
+  /** Blobs to add. */
+  readonly blobs: readonly Blob[];
+  /** Until when it may be answered without asking the owner. Milliseconds since 1970. */
+  readonly untilMs: number;
+}
+
+/**
+ * A tier that can stand in for the owner of a thread for a while: what the hot tier of a stack needs under
+ * `consistency: "trusted"`. `peek` and `read` of a namespace that was adopted set `copy` in their answer, until `untilMs`,
+ * until `invalidate`, and until any other write of this tier moves the namespace's head or adds pending writes to it.
+ */
+export interface CopyKeeper {
+  /**
+   * Replaces head and pending writes of a namespace. Nothing is done where a copy of a later revision was adopted, or where
+   * `invalidate` named a later one. Tombstones don't matter.
+   */
+  adopt(copy: NamespaceCopy): Promise<void>;
+
+  /** No copy of the thread is believed from now on; those of revisions before `before` (default 0) can't be adopted later either. */
+  invalidate(threadId: string, before?: number): Promise<void>;
+}
+
+/** A tier that can see to it that one worker at a time does something, across processes. */
+export interface LeaseKeeper {
+  /**
+   * Takes or prolongs the lease called `name` for `forMs` milliseconds. False where another holder has it. `forMs` 0 gives
+   * it back.
+   */
+  lease(name: string, holder: string, forMs: number): Promise<boolean>;
+}
+
 /** Whether a tier has the {@link AncestryReader} fast path. */
 export function readsAncestry(tier: Tier): tier is Tier & AncestryReader {
   return typeof (tier as Partial<AncestryReader>).ancestry === "function";
@@ -287,4 +335,14 @@ export function readsAncestry(tier: Tier): tier is Tier & AncestryReader {
 /** Whether a tier has the {@link ThreadCopier} fast path. */
 export function copiesThreads(tier: Tier): tier is Tier & ThreadCopier {
   return typeof (tier as Partial<ThreadCopier>).copyThread === "function";
+}
+
+/** Whether a tier is a {@link CopyKeeper}. */
+export function keepsCopies(tier: Tier): tier is Tier & CopyKeeper {
+  return typeof (tier as Partial<CopyKeeper>).adopt === "function";
+}
+
+/** Whether a tier is a {@link LeaseKeeper}. */
+export function keepsLeases(tier: Tier): tier is Tier & LeaseKeeper {
+  return typeof (tier as Partial<LeaseKeeper>).lease === "function";
 }
