@@ -2,7 +2,7 @@ import type { SerializerProtocol } from "@langchain/langgraph-checkpoint";
 import { Decoder, type UnknownTypes } from "./Decoder.ts";
 import { Encoder, type UnknownClasses } from "./Encoder.ts";
 import { type LangGraphClasses, loadedLangGraphClasses, loadLangGraphClasses } from "./langgraphClasses.ts";
-import { jsonBytes, textOf } from "./jsonBytes.ts";
+import { jsonBytes, jsonText } from "./jsonBytes.ts";
 import { SerializationError } from "./SerializationError.ts";
 import { type RegisteredLangChainType, type RegisteredType, TypeRegistry } from "./TypeRegistry.ts";
 
@@ -102,7 +102,7 @@ export class StratigraphSerializer implements SerializerProtocol {
       });
     }
     return guarded("read back", () => {
-      const text = typeof data === "string" ? data : textOf(data);
+      const text = typeof data === "string" ? data : jsonText(data);
       const parsed: unknown = JSON.parse(text);
       if (!text.includes('"lc"')) return { value: parsed, missedLangGraph: false };
       const decoder = new Decoder(

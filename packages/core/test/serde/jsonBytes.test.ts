@@ -1,5 +1,5 @@
 import fc from "fast-check";
-import { jsonBytes, textOf } from "../../src/serde/jsonBytes.ts";
+import { jsonBytes, jsonText } from "../../src/serde/jsonBytes.ts";
 
 it("writes what JSON.stringify and TextEncoder write, at every length around a piece", () => {
   for (const length of [0, 1, 31, 32, 33, 63, 64, 65, 97]) {
@@ -8,19 +8,28 @@ it("writes what JSON.stringify and TextEncoder write, at every length around a p
   }
 });
 
-it("reads what TextDecoder reads, wherever characters of several bytes fall", () => {
-  const unit = fc.oneof(fc.string({ unit: "binary" }), fc.constantFrom("é", "漢", "🙂", "x".repeat(4090)));
+it("reads what JSON.parse and TextDecoder read, wherever characters of several bytes fall", () => {
+  const unit = fc.oneof(
+    fc.string({ unit: "binary" }),
+    fc.constantFrom("é", "漢", "🙂", "\\", "\ufeff", "x".repeat(4090), "y".repeat(5000)),
+  );
   fc.assert(
     fc.property(fc.array(unit, { maxLength: 8 }), fc.nat(3), (parts, shift) => {
-      const bytes = new TextEncoder().encode("a".repeat(shift) + parts.join(""));
-      expect(textOf(bytes)).toBe(new TextDecoder("utf-8", { ignoreBOM: true }).decode(bytes));
+      const bytes = new TextEncoder().encode(JSON.stringify(["a".repeat(shift), ...parts, parts.join("")]));
+      expect(JSON.parse(jsonText(bytes))).toStrictEqual(JSON.parse(new TextDecoder().decode(bytes)));
     }),
-    { numRuns: 300, seed: 13 },
+    { numRuns: 500, seed: 13 },
   );
+});
+
+it("keeps text with rare other characters at one byte per character, and leaves dense text alone", () => {
+  const bytes = (text: string): Uint8Array => new TextEncoder().encode(JSON.stringify(text));
+  expect(jsonText(bytes(`${"x".repeat(9000)}漢`))).toContain("\\u6f22");
+  expect(jsonText(bytes("漢".repeat(9000)))).toContain("漢");
 });
 
 it("reads damaged UTF-8 without stopping", () => {
   for (const byte of [0x80, 0xbf, 0xc3, 0xff]) {
-    expect(textOf(new Uint8Array(10_000).fill(byte)).length).toBeGreaterThan(0);
+    expect(jsonText(new Uint8Array(10_000).fill(byte)).length).toBeGreaterThan(0);
   }
 });
