@@ -17,9 +17,15 @@ const withSerde = (serde: SerializerProtocol): Promise<OpenedSaver> =>
     loadsTyped: (_type, data): Promise<unknown> => serde.loadsTyped(COMPRESSED_TYPE, data),
   });
 
+const options = {
+  // A run without progress puts its checkpoint again, on itself; it becomes its own parent.
+  knownFailures: ["interrupts > asking again without an answer keeps the question, durability exit"],
+};
+
 testGraphs(
   "official MemorySaver",
   Object.assign(() => open(), { withSerde }),
+  options,
 );
 
 describe("official MemorySaver forgets the type of what a serializer wrote", () => {

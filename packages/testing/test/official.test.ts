@@ -21,7 +21,7 @@ describe("which clauses the official savers fail", () => {
 
     const table = formatReports([memory, postgres]);
     expect(table).toMatch(/^capability +MemorySaver +PostgresSaver$/m);
-    expect(table).toMatch(/^put +23\/23 +21\/23$/m);
+    expect(table).toMatch(/^put +23\/24 +22\/24$/m);
     expect(table).toMatch(/^prune +0\/13 +0\/13$/m);
     expect(table).toMatch(/^ {2}put_branches_keep_their_values +pass +FAIL$/m);
     if (process.env["STRATIGRAPH_SHOW_REPORT"] !== undefined) process.stdout.write(`${table}\n`);

@@ -1,6 +1,6 @@
 import { strict as assert } from "node:assert";
 import { clauseGroup, extended } from "./clause.ts";
-import { putDeltaLine, snapshot } from "./deltaLine.ts";
+import { deltaMetadata, putDeltaLine, snapshot } from "./deltaLine.ts";
 import { reconstruct } from "./deltaReconstructionClauses.ts";
 import { at, idOf, listIds, mustGet, newThread, putOne } from "./fixtures.ts";
 
@@ -74,7 +74,8 @@ export const deltaKeepsetClauses = clauseGroup(
       const stored = await putDeltaLine(saver, thread, { steps: 3, seeds: { ch: {} }, write });
       await mustGet(saver, at(thread));
       await mustGet(saver, stored[1] ?? {});
-      const head = await putOne(saver, thread, { parent: idOf(stored[1]), versions: { ch: 3 } });
+      const metadata = deltaMetadata({ ch: {} }, 2);
+      const head = await putOne(saver, thread, { parent: idOf(stored[1]), versions: { ch: 3 }, metadata });
       await extended(saver, "prune")([thread], latest);
       const other = await reopen();
       assert.deepEqual(await listIds(other, at(thread)), [idOf(head), idOf(stored[1]), idOf(stored[0])]);

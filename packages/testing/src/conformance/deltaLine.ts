@@ -18,6 +18,20 @@ export const snapshot = (value: unknown): DeltaSnapshot => new DeltaSnapshot(val
 /** The value of a seed, whether a snapshot or a plain value of an older channel. */
 export const seedValue = (seed: unknown): unknown => (isDeltaSnapshot(seed) ? seed.value : seed);
 
+/** LangGraph's counters of updates and supersteps since each channel's last snapshot, as put's metadata. */
+export const deltaMetadata = (seeds: DeltaLine["seeds"], step: number): Record<string, unknown> => {
+  const counters = Object.entries(seeds).flatMap(([channel, values]) => {
+    const last = Math.max(
+      -1,
+      ...Object.keys(values)
+        .map(Number)
+        .filter((seed) => seed <= step),
+    );
+    return last === step ? [] : [[channel, [step - last, step - last]]];
+  });
+  return counters.length === 0 ? {} : { counters_since_delta_snapshot: Object.fromEntries(counters) };
+};
+
 /**
  * Puts a line as LangGraph.js does for DeltaChannels: every checkpoint has a version for the channel, few have
  * a value, and the writes that lead to the next checkpoint are stored under each. Each channel's writes are of
@@ -32,7 +46,11 @@ export const putDeltaLine = async (
   const stored = await putLine(saver, threadId, steps, (step) => {
     const versions: ChannelVersions = Object.fromEntries(channels.map((channel) => [channel, step + 1]));
     const held = channels.filter((channel) => seeds[channel] !== undefined && step in seeds[channel]);
-    return { values: Object.fromEntries(held.map((channel) => [channel, seeds[channel]?.[step]])), versions };
+    return {
+      metadata: deltaMetadata(seeds, step),
+      values: Object.fromEntries(held.map((channel) => [channel, seeds[channel]?.[step]])),
+      versions,
+    };
   });
   for (const [step, config] of stored.entries()) {
     const writes = channels.map((channel): [string, unknown] => [channel, write(step, channel)]);

@@ -212,15 +212,29 @@ export const putClauses = clauseGroup("put", {
     assert.deepEqual(await listIds(saver, at(thread)), [idOf(stored)]);
   },
 
-  /** Of LangGraph.js: "exit" durability puts one checkpoint id again. */
-  put_again_replaces_the_same_id: async ({ saver }) => {
+  /** Of LangGraph.js: a run that made no progress under "exit" durability puts its checkpoint again, on itself. */
+  put_again_keeps_values: async ({ saver }) => {
     const thread = newThread();
-    const checkpoint = makeCheckpoint({ channel_values: { k: "v" }, channel_versions: { k: 1 } });
-    await saver.put(at(thread), checkpoint, makeMetadata({ step: 1 }), { k: 1 });
-    await saver.put(at(thread), checkpoint, makeMetadata({ step: 2 }), {});
-    assert.deepEqual(await listIds(saver, at(thread)), [checkpoint.id]);
+    const first = await putOne(saver, thread, { values: { old: "from first" } });
+    const checkpoint = makeCheckpoint({
+      channel_values: { old: "from first", k: "v" },
+      channel_versions: { old: 1, k: 1 },
+    });
+    const stored = await saver.put(first, checkpoint, makeMetadata({ step: 1 }), { k: 1 });
+    await mustGet(saver, at(thread));
+    await saver.put(stored, checkpoint, makeMetadata({ step: 2 }), {});
+    assert.deepEqual(await listIds(saver, at(thread)), [checkpoint.id, idOf(first)]);
     const tuple = await mustGet(saver, at(thread));
-    assert.deepEqual([tuple.metadata?.step, tuple.checkpoint.channel_values], [2, { k: "v" }]);
+    assert.deepEqual(tuple.checkpoint, checkpoint);
+    assert.equal(tuple.metadata?.step, 2);
+  },
+
+  put_again_keeps_its_parent: async ({ saver }) => {
+    const thread = newThread();
+    const [first, second] = await putLine(saver, thread, 2);
+    const { checkpoint } = await mustGet(saver, second ?? {});
+    await saver.put(second ?? {}, checkpoint, makeMetadata({ step: 1 }), {});
+    assert.equal(idOf((await mustGet(saver, at(thread))).parentConfig), idOf(first));
   },
 
   /** Of LangGraph.js: versions are integers, so two branches reach the same ones. */

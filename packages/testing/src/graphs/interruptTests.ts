@@ -127,18 +127,26 @@ export const interruptTests = ({ test, saver, reopen, thread }: GraphContext): v
     expect(result).toEqual({ draft: "changed (ok)", answers: ["ok"] });
   });
 
-  test("asking again without an answer keeps the question and runs nothing else", async () => {
-    const calls = new Calls();
-    const config = thread();
-    await approval(saver(), calls).invoke({ draft: "" }, config);
-    const graph = approval(await reopen(), calls);
-    const before = await graph.getState(config);
-    await graph.invoke(null, config);
-    const after = await graph.getState(config);
-    expect(calls.take()).toEqual(["write", "ask", "ask"]);
-    expect(interruptIds(after)).toEqual(interruptIds(before));
-    expect(idOf(after.config)).toBe(idOf(before.config));
-  });
+  for (const durability of DURABILITIES) {
+    test(`asking again without an answer keeps the question, durability ${durability}`, async () => {
+      const calls = new Calls();
+      const config = { ...thread(), durability };
+      await approval(saver(), calls).invoke({ draft: "" }, config);
+      const graph = approval(await reopen(), calls);
+      const before = await graph.getState(config);
+      await graph.invoke(null, config);
+      const after = await graph.getState(config);
+      expect(calls.take()).toEqual(["write", "ask", "ask"]);
+      expect(interruptIds(after)).toEqual(interruptIds(before));
+      expect(idOf(after.config)).toBe(idOf(before.config));
+      expect(after.parentConfig).toEqual(before.parentConfig);
+      expect(await graph.invoke(new Command({ resume: "at last" }), config)).toEqual({
+        draft: "hello (at last)",
+        answers: ["at last"],
+      });
+      expectOneLine(await historyOf(graph, config));
+    });
+  }
 
   for (const durability of DURABILITIES) {
     test(`interruptBefore stops before the node, durability ${durability}`, async () => {

@@ -36,6 +36,8 @@ export const chainOf = async (graph: ReadableGraph, config: RunnableConfig): Pro
   let next: RunnableConfig | undefined = config;
   while (next !== undefined) {
     const snapshot: StateSnapshot = await graph.getState(next);
+    if (chain.some((seen) => idOf(seen.config) === idOf(snapshot.config)))
+      throw new Error("A chain in a circle");
     chain.push(snapshot);
     next = snapshot.parentConfig;
   }
