@@ -45,7 +45,6 @@ for _, record in ipairs(records) do
     meta.n = meta.n + 1
   end
 end
-local hadHeads = meta.heads > 0
 local ends = {}
 for _, move in ipairs(moves) do
   if move.moved then
@@ -53,7 +52,7 @@ for _, move in ipairs(moves) do
     ends[move.namespace] = move.to
   end
 end
-local due = save(meta, id, #moves > 0, hadHeads)
+local due = save(meta, id, #moves > 0)
 addBlobs(blobs)
 for _, record in ipairs(records) do
   redis.call("HSET", thread, "r" .. record.key, asText(record.lost) .. record.value)

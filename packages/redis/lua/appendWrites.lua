@@ -8,7 +8,7 @@ local refusal = late(meta, seen, continues, relies, { blobsOfBatch(batch.value, 
 if refusal then return refusal end
 
 bump(meta)
-local due = save(meta, id, false, true)
+local due = save(meta, id, false)
 addBlobs(blobs)
 addBatch(meta, batch)
 expire(meta, ttl)

@@ -31,11 +31,11 @@ local function late(meta, seen, continues, relies, names, blobs)
   return nil
 end
 
--- Writes the thread's own fields. Returns the moment to put into the index of all threads, or 0 where that is not due: the
--- index lives in another slot, and to the second is enough.
-local function save(meta, id, begins, hadHeads)
-  local moment, due = now(), 0
-  if moment - meta.at >= 1000 or not meta.exists or (begins and not hadHeads) then
+-- Writes the thread's own fields. Returns the moment to put into the index of all threads, or 0 where it stands there
+-- already: the index lives in another slot and costs a command, so a moment is a whole second.
+local function save(meta, id, begins)
+  local moment, due = math.floor(now() / 1000) * 1000, 0
+  if moment ~= meta.at or (begins and meta.headsBefore == 0) then
     meta.at = moment
     due = moment
   end

@@ -89,6 +89,7 @@ local function open(id)
     at = tonumber(m[6] or 0),
     n = tonumber(m[7] or 0),
     heads = tonumber(m[8] or 0),
+    headsBefore = tonumber(m[8] or 0),
     pinned = m[9] == "1",
     evicted = m[10] == "1",
   }

@@ -3,9 +3,8 @@
 local id, ttl, revision = arg(), number(), number()
 local meta = open(id)
 meta.rev = math.max(meta.rev, revision)
-local hadHeads = meta.heads > 0
 bump(meta)
-local due = save(meta, id, true, hadHeads)
+local due = save(meta, id, true)
 for _ = 1, number() do
   local field, value = arg(), arg()
   local added = redis.call("HSET", thread, field, value)

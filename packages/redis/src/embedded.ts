@@ -82,7 +82,6 @@ for _, record in ipairs(records) do
     meta.n = meta.n + 1
   end
 end
-local hadHeads = meta.heads > 0
 local ends = {}
 for _, move in ipairs(moves) do
   if move.moved then
@@ -90,7 +89,7 @@ for _, move in ipairs(moves) do
     ends[move.namespace] = move.to
   end
 end
-local due = save(meta, id, #moves > 0, hadHeads)
+local due = save(meta, id, #moves > 0)
 addBlobs(blobs)
 for _, record in ipairs(records) do
   redis.call("HSET", thread, "r" .. record.key, asText(record.lost) .. record.value)
@@ -115,7 +114,7 @@ local refusal = late(meta, seen, continues, relies, { blobsOfBatch(batch.value, 
 if refusal then return refusal end
 
 bump(meta)
-local due = save(meta, id, false, true)
+local due = save(meta, id, false)
 addBlobs(blobs)
 addBatch(meta, batch)
 expire(meta, ttl)
@@ -166,11 +165,11 @@ local function late(meta, seen, continues, relies, names, blobs)
   return nil
 end
 
--- Writes the thread's own fields. Returns the moment to put into the index of all threads, or 0 where that is not due: the
--- index lives in another slot, and to the second is enough.
-local function save(meta, id, begins, hadHeads)
-  local moment, due = now(), 0
-  if moment - meta.at >= 1000 or not meta.exists or (begins and not hadHeads) then
+-- Writes the thread's own fields. Returns the moment to put into the index of all threads, or 0 where it stands there
+-- already: the index lives in another slot and costs a command, so a moment is a whole second.
+local function save(meta, id, begins)
+  local moment, due = math.floor(now() / 1000) * 1000, 0
+  if moment ~= meta.at or (begins and meta.headsBefore == 0) then
     meta.at = moment
     due = moment
   end
@@ -265,6 +264,7 @@ local function open(id)
     at = tonumber(m[6] or 0),
     n = tonumber(m[7] or 0),
     heads = tonumber(m[8] or 0),
+    headsBefore = tonumber(m[8] or 0),
     pinned = m[9] == "1",
     evicted = m[10] == "1",
   }
@@ -425,9 +425,8 @@ return { more and 1 or 0, last, items, blobs.found }`,
   "paste": `local id, ttl, revision = arg(), number(), number()
 local meta = open(id)
 meta.rev = math.max(meta.rev, revision)
-local hadHeads = meta.heads > 0
 bump(meta)
-local due = save(meta, id, true, hadHeads)
+local due = save(meta, id, true)
 for _ = 1, number() do
   local field, value = arg(), arg()
   local added = redis.call("HSET", thread, field, value)
