@@ -11,5 +11,7 @@ export const base: UserConfig = {
   clean: true,
   // dist/index.js, not .mjs: the packages say "type": "module".
   fixedExtension: false,
+  // A library that package.json does not declare fails the build; it would be copied into dist, classes and all.
+  deps: { onlyBundle: [] },
   logLevel: "warn",
 };

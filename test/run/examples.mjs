@@ -5,7 +5,9 @@ import { bootstrap, root, runTypeScript } from "./bootstrap.mjs";
 // Every examples/*/main.ts asserts what it shows and exits 0. `pnpm examples crash` runs those whose name has "crash".
 bootstrap();
 const [wanted = ""] = process.argv.slice(2);
-const names = readdirSync(join(root, "examples"), { withFileTypes: true })
+const folder = join(root, "examples");
+const entries = existsSync(folder) ? readdirSync(folder, { withFileTypes: true }) : [];
+const names = entries
   .filter((entry) => entry.isDirectory() && entry.name.includes(wanted))
   .map((entry) => entry.name);
 const failed = [];
