@@ -1,3 +1,20 @@
+/*
+ * Stored values are LangGraph's JSON. Its own records:
+ *   {"lc":1,"type":"constructor","id":[…],"kwargs":{…}}         LangChain objects; user data with an "lc" key inside
+ *                                                               kwargs is {"__lc_escaped__":{…}}
+ *   {"lc":2,"type":"undefined"}
+ *   {"lc":2,"type":"delta_snapshot","value":…}
+ *   {"lc":2,"type":"constructor","id":[name],"method":null,"args":[…],"kwargs":{}}   Map, Set, RegExp, Error;
+ *     the kwargs of an Error are ours: class, name, stack, cause, errors, properties (LangGraph ignores them)
+ * Ours, which official readers keep as plain data:
+ *   sg:number {value: "NaN" | "Infinity" | "-Infinity" | "-0"}   sg:bigint {value}   sg:Date {value: ISO | null}
+ *   sg:URL {value}   sg:bytes {class, value: base64}              sg:null-prototype {value: {…}}
+ *   sg:plain {value: {…}}                                         user data that looks like a record
+ *   sg:type {name, value}                                         a registered type
+ *   sg:Document {pageContent, metadata, id?}                      sg:Send {node, args, timeout?}
+ *   sg:Command {lg_name, graph?, update?, resume?, goto?}         sg:Overwrite {__overwrite__}
+ */
+
 /** An object as JSON has it. */
 export type JsonRecord = Record<string, unknown>;
 
