@@ -45,6 +45,8 @@ local function save(meta, id, begins)
   end
   redis.call("HSET", thread, "id", id, "rev", meta.rev, "at", meta.at, "n", meta.n, "nh", meta.heads,
     "dead", meta.dead and 1 or 0, "evi", meta.evicted and 1 or 0)
+  -- Where the hash was evicted alone, the sorted set would still name what is gone.
+  if not meta.exists then redis.call("DEL", index) end
   return due
 end
 

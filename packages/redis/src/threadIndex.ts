@@ -33,9 +33,11 @@ export class ThreadIndex {
 
   /** After a thread was written. Failing is no failure of the write, which is done; the next write of the thread makes up for it. */
   async written(threadId: string, writtenAtMs: number): Promise<void> {
-    const commands = [this.#connection.command("ZADD", this.#keys.threads, writtenAtMs, encodeId(threadId))];
-    if (this.#ttlMs > 0) commands.push(this.#sweep());
-    await Promise.allSettled(commands);
+    await Promise.allSettled([
+      this.#connection.command("ZADD", this.#keys.threads, writtenAtMs, encodeId(threadId)),
+    ]);
+    // Nobody waits for it, and what it misses the next one finds.
+    if (this.#ttlMs > 0) this.#sweep().catch(() => undefined);
   }
 
   /** Before a run writes to a thread: a name too many does no harm, a missing one would hide what the run wrote. */

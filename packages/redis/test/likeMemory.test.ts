@@ -235,7 +235,7 @@ test("a random history reads the same on Redis and on the reference tier", async
           expect(await real.all()).toEqual(await memory.all());
         }
       }),
-      { seed: 11, numRuns: 150 },
+      { seed: 11, numRuns: 60 },
     );
   } finally {
     client.disconnect();
