@@ -47,7 +47,7 @@ export interface EncodedCheckpoint {
   readonly blobs: readonly Blob[];
   readonly values: readonly EncodedValue[];
   readonly manifest: Manifest;
-  /** It names blobs that it doesn't carry. */
+  /** It names blobs that it doesn't carry, or carries patches on such. */
   readonly relies: boolean;
 }
 
@@ -141,7 +141,7 @@ export class CheckpointCoder {
       blobs: values.flatMap(({ blob }) => (blob === undefined ? [] : [blob])),
       values,
       manifest: new Map(entries.map((entry) => [entry.channel, entry])),
-      relies: relies || values.some(({ blob }) => blob === undefined),
+      relies: relies || values.some(({ blob }) => blob === undefined || blob.base !== undefined),
     };
   }
 

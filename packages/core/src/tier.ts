@@ -170,7 +170,7 @@ export interface AppendRequest {
   readonly records: readonly CheckpointRecord[];
   /** New blobs; one that is stored already is left as it is. */
   readonly blobs: readonly Blob[];
-  /** Blobs that the records name but this request doesn't carry, believed stored at `seen`. */
+  /** The request needs blobs that it doesn't carry (named, or bases of its patches), believed stored at `seen`. */
   readonly relies?: boolean | undefined;
   readonly writes?: readonly (Address & WriteBatch)[] | undefined;
   readonly heads: readonly HeadMove[];
