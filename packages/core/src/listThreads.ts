@@ -20,11 +20,22 @@ export interface ThreadPage {
   readonly cursor?: string;
 }
 
+function isThreadInfo(value: unknown): value is ThreadInfo {
+  const { threadId, revision, writtenAtMs, evicted } = (value ?? {}) as Partial<
+    Record<keyof ThreadInfo, unknown>
+  >;
+  return (
+    typeof threadId === "string" &&
+    Number.isSafeInteger(revision) &&
+    Number.isFinite(writtenAtMs) &&
+    typeof evicted === "boolean"
+  );
+}
+
 function decodeCursor(cursor: string): ThreadInfo {
   try {
     const after: unknown = JSON.parse(Buffer.from(cursor, "base64url").toString("utf8"));
-    if (typeof after === "object" && after !== null && "threadId" in after && "writtenAtMs" in after)
-      return after as ThreadInfo;
+    if (isThreadInfo(after)) return after;
   } catch {
     // Fall through: it isn't ours.
   }
