@@ -35,6 +35,7 @@ export class Observations {
   readonly #byRun = new WeakMap<object, Map<string, string>>();
   readonly #outside = new LRUCache<string, string>({ max: remembered });
   readonly #revisions = new LRUCache<string, number>({ max: remembered });
+  readonly #runRevisions = new WeakMap<object, Map<string, number>>();
 
   /** The saver handed out `checkpointId` (absent: "there is none") while `head` was the head. */
   handedOut(
@@ -76,12 +77,37 @@ export class Observations {
     return head === undefined || head === none ? [parentId] : [parentId, head];
   }
 
-  /** The thread stood at `revision` when this saver last read or wrote it. */
-  sawRevision(threadId: string, revision: number): void {
+  /**
+   * The thread stood at `revision` when it was read. A run keeps what it read first: where the thread was deleted since,
+   * what others read through the same saver must not make the run's late writes look timely.
+   */
+  read(config: RunnableConfig, threadId: string, revision: number): void {
+    this.#sawRevision(threadId, revision);
+    const run = runOf(config);
+    if (run !== undefined && this.#runRevisions.get(run)?.has(threadId) !== true)
+      this.#setRevision(run, threadId, revision);
+  }
+
+  /** The thread stood at `revision` when a run began, after a write that wasn't late, or when its pruning was noticed. */
+  caughtUp(config: RunnableConfig, threadId: string, revision: number): void {
+    this.#sawRevision(threadId, revision);
+    const run = runOf(config);
+    if (run !== undefined) this.#setRevision(run, threadId, revision);
+  }
+
+  /** Revision that a write of this run, or outside runs of this saver, is based on. */
+  revision(config: RunnableConfig, threadId: string): number | undefined {
+    const run = runOf(config);
+    const own = run === undefined ? undefined : this.#runRevisions.get(run)?.get(threadId);
+    return own ?? this.#revisions.get(threadId);
+  }
+
+  #sawRevision(threadId: string, revision: number): void {
     if (revision > (this.#revisions.get(threadId) ?? -1)) this.#revisions.set(threadId, revision);
   }
 
-  revision(threadId: string): number | undefined {
-    return this.#revisions.get(threadId);
+  #setRevision(run: object, threadId: string, revision: number): void {
+    const revisions = this.#runRevisions.get(run) ?? new Map<string, number>();
+    this.#runRevisions.set(run, revisions.set(threadId, revision));
   }
 }

@@ -85,11 +85,19 @@ export class TierSaver extends BaseCheckpointSaver {
     if (config.configurable?.["thread_id"] === undefined) return undefined;
     const at = addressOf(config);
     const { checkpoint, head, revision } = await this.tier.read(at);
-    this.#observations.sawRevision(at.threadId, revision);
+    // A run reads the root namespace where it begins; objects that stand for a run may be shared by several.
+    if (at.namespace === "") this.#observations.caughtUp(config, at.threadId, revision);
+    else this.#observations.read(config, at.threadId, revision);
     if (checkpoint !== undefined) return await this.#tuple(config, checkpoint, head, true);
-    if (at.checkpointId === undefined && head !== undefined)
-      throw new EvictedError(this.tier.name, { ...at, checkpointId: head });
-    if (at.checkpointId === undefined) this.#observations.handedOut(config, at, undefined, undefined);
+    const checkpointId = at.checkpointId ?? head;
+    if (checkpointId === undefined) {
+      this.#observations.handedOut(config, at, undefined, undefined);
+      return undefined;
+    }
+    // A listing tells a checkpoint that lacks bytes from one that isn't there: decoding it names what is missing.
+    for await (const stored of this.tier.list({ ...at, checkpointId, limit: 1 }))
+      return await this.#tuple(config, stored, stored.head, true);
+    if (at.checkpointId === undefined) throw new EvictedError(this.tier.name, { ...at, checkpointId });
     return undefined;
   }
 
@@ -113,7 +121,8 @@ export class TierSaver extends BaseCheckpointSaver {
       checkpointId: checkpointIdOf(config),
       before: options.before === undefined ? undefined : checkpointIdOf(options.before),
       tags: filter === undefined ? undefined : metadataTags(filter),
-      limit,
+      // Tags find more than the filter asks for (they are hashes of some of its leaves): the limit counts what is left.
+      limit: filter === undefined ? limit : undefined,
     };
     let found = 0;
     for await (const stored of this.tier.list(query)) {
@@ -173,7 +182,7 @@ export class TierSaver extends BaseCheckpointSaver {
     validId("taskId", taskId);
     if (writes.length === 0) return;
     try {
-      await this.#again(at.threadId, async () => {
+      await this.#again(config, at.threadId, async () => {
         const { batch, values, relies } = await this.coder.encodeWrites(at, taskId, writes);
         const newBlobs = values.flatMap(({ blob }) => (blob === undefined ? [] : [blob]));
         await this.tier.appendWrites({
@@ -181,7 +190,7 @@ export class TierSaver extends BaseCheckpointSaver {
           ...batch,
           newBlobs,
           relies,
-          seen: this.#observations.revision(at.threadId),
+          seen: this.#observations.revision(config, at.threadId),
         });
         for (const value of values) this.coder.values.remember(at.threadId, value);
       });
@@ -269,11 +278,12 @@ export class TierSaver extends BaseCheckpointSaver {
     parentId: string | undefined,
     put: Omit<CheckpointPut, "again">,
   ): Promise<Appended> {
-    return await this.#again(at.threadId, async () => {
+    return await this.#again(config, at.threadId, async () => {
       // Durability "exit" puts the last checkpoint again, naming itself as the parent: the parent it had stays.
-      const itself = parentId === at.checkpointId ? await this.#line(at) : this.#lines.get(keyOf(at));
+      const itself = parentId === at.checkpointId ? await this.#line(config, at) : this.#lines.get(keyOf(at));
       const parent = parentId === at.checkpointId ? itself?.parentId : parentId;
-      const line = parent === undefined ? undefined : await this.#line({ ...at, checkpointId: parent });
+      const line =
+        parent === undefined ? undefined : await this.#line(config, { ...at, checkpointId: parent });
       const encoded = await this.coder.encode(at, parent, line?.manifest, {
         ...put,
         again: itself?.manifest,
@@ -293,22 +303,23 @@ export class TierSaver extends BaseCheckpointSaver {
           },
         ],
         onConflict: this.#refuses(config) ? "refuse" : "branch",
-        seen: begins && !encoded.relies ? undefined : this.#observations.revision(at.threadId),
+        seen: begins && !encoded.relies ? undefined : this.#observations.revision(config, at.threadId),
       });
-      this.#remember(at, encoded, appended.revision);
+      this.#observations.caughtUp(config, at.threadId, appended.revision);
+      this.#remember(at, encoded);
       return appended;
     });
   }
 
   /** Runs `work`, and once more from scratch if the thread was pruned since it was read. */
-  async #again<T>(threadId: string, work: () => Promise<T>): Promise<T> {
+  async #again<T>(config: RunnableConfig, threadId: string, work: () => Promise<T>): Promise<T> {
     try {
       return await work();
     } catch (error) {
       if (!StratigraphError.is(error, "STALE_READ")) throw error;
       this.#forget(threadId);
       const { revision } = await this.tier.peek({ threadId, namespace: "" });
-      this.#observations.sawRevision(threadId, revision);
+      this.#observations.caughtUp(config, threadId, revision);
       return await work();
     }
   }
@@ -338,11 +349,11 @@ export class TierSaver extends BaseCheckpointSaver {
   }
 
   /** Parent and manifest of a checkpoint: remembered, or read (with its payloads, so that a put can patch them). */
-  async #line(at: Address): Promise<Line | undefined> {
+  async #line(config: RunnableConfig, at: Address): Promise<Line | undefined> {
     const remembered = this.#lines.get(keyOf(at));
     if (remembered !== undefined) return remembered;
     const { checkpoint, revision } = await this.tier.read(at);
-    this.#observations.sawRevision(at.threadId, revision);
+    this.#observations.read(config, at.threadId, revision);
     if (checkpoint === undefined) return undefined;
     const { manifest } = await this.coder.decodeBody(checkpoint.record);
     for (const { value } of manifest.values()) {
@@ -354,8 +365,7 @@ export class TierSaver extends BaseCheckpointSaver {
     return line;
   }
 
-  #remember(at: Address, encoded: EncodedCheckpoint, revision: number): void {
-    this.#observations.sawRevision(at.threadId, revision);
+  #remember(at: Address, encoded: EncodedCheckpoint): void {
     this.#lines.set(keyOf(at), { manifest: encoded.manifest, parentId: encoded.record.parentId });
     for (const value of encoded.values) this.coder.values.remember(at.threadId, value);
   }
