@@ -12,26 +12,40 @@ const encoder = new TextEncoder();
 
 /**
  * `JSON.stringify` in UTF-8. A long array is written in pieces: one character beyond Latin-1 makes V8 use two bytes
- * per character for the whole text, which costs a third more time (437 kB of messages: 2.0 ms against 1.5).
+ * per character for the whole text, which costs a third more time (437 kB of messages: 2.0 ms against 1.3).
  */
 export function jsonBytes(value: unknown): Uint8Array {
   if (!Array.isArray(value) || value.length <= ITEMS_PER_PIECE) return encoder.encode(JSON.stringify(value));
-  const pieces: Uint8Array[] = [];
-  let length = 1;
+  const pieces: string[] = [];
+  let characters = 0;
   for (let start = 0; start < value.length; start += ITEMS_PER_PIECE) {
-    const piece = encoder.encode(JSON.stringify(value.slice(start, start + ITEMS_PER_PIECE)));
+    const piece = JSON.stringify(value.slice(start, start + ITEMS_PER_PIECE));
     pieces.push(piece);
-    // The opening bracket of a piece lands on the closing one before it and becomes a comma.
-    length += piece.length - 1;
+    characters += piece.length;
   }
-  const bytes = new Uint8Array(length);
+  // Room for some characters of several bytes; where they are many, it grows.
+  let bytes = new Uint8Array(characters + (characters >> 6) + 64);
   let at = 0;
   for (const piece of pieces) {
-    bytes.set(piece, at);
-    if (at > 0) bytes[at] = COMMA;
-    at += piece.length - 1;
+    const start = at;
+    let rest = piece;
+    while (rest !== "") {
+      const { read, written } = encoder.encodeInto(rest, bytes.subarray(at));
+      at += written;
+      rest = rest.slice(read);
+      if (rest !== "") bytes = grown(bytes);
+    }
+    // The opening bracket of a piece lands on the closing one before it and becomes a comma.
+    if (start > 0) bytes[start] = COMMA;
+    at--;
   }
-  return bytes;
+  return bytes.slice(0, at + 1);
+}
+
+function grown(bytes: Uint8Array<ArrayBuffer>): Uint8Array<ArrayBuffer> {
+  const larger = new Uint8Array(bytes.length * 2);
+  larger.set(bytes);
+  return larger;
 }
 
 /**

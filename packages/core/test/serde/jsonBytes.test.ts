@@ -8,6 +8,11 @@ it("writes what JSON.stringify and TextEncoder write, at every length around a p
   }
 });
 
+it("writes arrays whose text takes three bytes per character", () => {
+  const value = Array.from({ length: 200 }, (_, index) => "漢".repeat(index) + "🙂".repeat(index % 7));
+  expect(Buffer.from(jsonBytes(value)).toString()).toBe(JSON.stringify(value));
+});
+
 it("reads what JSON.parse and TextDecoder read, wherever characters of several bytes fall", () => {
   const unit = fc.oneof(
     fc.string({ unit: "binary" }),
