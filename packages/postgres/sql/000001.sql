@@ -81,6 +81,8 @@ create table :schema.long_ids (
   primary key (thread, key)
 );
 
+create index long_ids_by_key on :schema.long_ids (key);
+
 -- What is stored here is compressed already: compressing it again costs time and gains nothing.
 alter table :schema.checkpoints alter column body set storage external;
 alter table :schema.blobs alter column bytes set storage external;

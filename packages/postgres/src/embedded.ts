@@ -76,6 +76,8 @@ create table :schema.long_ids (
   primary key (thread, key)
 );
 
+create index long_ids_by_key on :schema.long_ids (key);
+
 -- What is stored here is compressed already: compressing it again costs time and gains nothing.
 alter table :schema.checkpoints alter column body set storage external;
 alter table :schema.blobs alter column bytes set storage external;
@@ -260,6 +262,11 @@ create function :schema.open_1(p_key bytea, p_long_id bytea) returns :schema.thr
   returning *
 $$;
 
+-- Takes back what open_1 did: a refused write changes nothing. The row is locked, so nobody saw it.
+create function :schema.shut_1(p_thread :schema.threads) returns bigint language sql as $$
+  update :schema.threads t set revision = t.revision - 1 where t.thread = p_thread.thread returning t.revision
+$$;
+
 -- Why a write can't be taken, or null. p_seen: the revision its writer read.
 create function :schema.refusal_1(p_thread :schema.threads, p_seen bigint, p_relies boolean, p_goes_on boolean)
 returns text language sql immutable as $$
@@ -289,6 +296,8 @@ declare
   v_ns bytea[] := '{}';
   v_heads bytea[] := '{}';
   v_moved boolean[] := '{}';
+  v_keeps boolean[] := '{}';
+  v_overtaken boolean;
   v_current bytea;
   v_may boolean;
   v_place integer;
@@ -296,7 +305,7 @@ begin
   v_thread := :schema.open_1(p_key, p_long_id);
   v_refusal := :schema.refusal_1(v_thread, p_seen, p_relies, p_goes_on);
   if v_refusal is not null then
-    return query select v_refusal, v_thread.revision, null::bytea, null::boolean;
+    return query select v_refusal, :schema.shut_1(v_thread), null::bytea, null::boolean;
     return;
   end if;
 
@@ -308,7 +317,9 @@ begin
     if not v_may and not p_branch and not exists (
       select from :schema.checkpoints c where c.thread = v_thread.thread and c.id = x[o + 2] and c.ns = x[o + 1]
     ) then
-      return query select 'conflict', v_thread.revision, v_current, false;
+      -- One row per head looked at: the last one is where the conflict is.
+      return query select 'conflict', v_thread.revision - 1, v_heads[g], true from generate_series(1, i - 1) as g;
+      return query select 'conflict', :schema.shut_1(v_thread), v_current, false;
       return;
     end if;
     v_ns := v_ns || x[o + 1];
@@ -331,7 +342,7 @@ begin
     v_place := array_position(v_ns, x[o + 2]);
     insert into :schema.checkpoints as c (thread, id, ns, parent, lost_to, run, tags, blobs, body)
     values (v_thread.thread, x[o + 1], x[o + 2], x[o + 3],
-            case when v_place is null or v_moved[v_place] then x[o + 4] else v_heads[v_place] end,
+            case when v_place is null or v_keeps[v_place] then x[o + 4] else v_heads[v_place] end,
             x[o + 5], p_tags[i]::integer[], x[o + 6], x[o + 7])
     on conflict (thread, id, ns) do update
       set parent = excluded.parent, run = excluded.run, tags = excluded.tags, blobs = excluded.blobs, body = excluded.body,
@@ -372,7 +383,10 @@ declare
 begin
   v_thread := :schema.open_1(p_key, p_long_id);
   v_refusal := :schema.refusal_1(v_thread, p_seen, p_relies, p_seen is null);
-  if v_refusal is not null then return v_refusal; end if;
+  if v_refusal is not null then
+    perform :schema.shut_1(v_thread);
+    return v_refusal;
+  end if;
   insert into :schema.writes (thread, id, ns, seq, part, task, blobs, body)
   values (v_thread.thread, x[1], x[2], v_thread.revision, 0, x[3], x[4], x[5]);
   if p_blobs > 0 then

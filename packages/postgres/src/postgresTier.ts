@@ -186,7 +186,8 @@ export class PostgresTier implements Tier, AncestryReader, ThreadCopier {
     const keys = await this.#keysOf(rows.flatMap(({ head }) => (head === null ? [] : [head as Uint8Array])));
     const first = rows[0]!;
     this.#refused(request.threadId, first["status"]);
-    if (first["status"] === "conflict") throw conflict(request, keys.id(first["head"] as Uint8Array));
+    if (first["status"] === "conflict")
+      throw conflict(request, rows.length - 1, keys.id(rows.at(-1)!["head"] as Uint8Array));
     const revision = Number(first["revision"]);
     const heads = request.heads.map(({ namespace }, i) => ({
       namespace,
@@ -346,9 +347,8 @@ function goesOn({ records, heads }: AppendRequest): boolean {
   );
 }
 
-function conflict(request: AppendRequest, head: string): CheckpointConflictError {
-  const move =
-    request.heads.find(({ expected }) => expected !== "any" && !expected.includes(head)) ?? request.heads[0]!;
+function conflict(request: AppendRequest, place: number, head: string): CheckpointConflictError {
+  const move = request.heads[place]!;
   const record = request.records.find(
     ({ checkpointId, namespace }) => checkpointId === move.to && namespace === move.namespace,
   );

@@ -1,5 +1,5 @@
 import type { Blob, BlobHash, CheckpointRecord, ListedCheckpoint, StoredWriteBatch } from "@stratigraph/core";
-import { KeyReader } from "./keys.ts";
+import type { KeyReader } from "./keys.ts";
 
 /** A row of read_1, list_1 or ancestry_1; what its columns mean is said in sql/000002.sql. */
 export interface ReadRow {

@@ -20,7 +20,10 @@ const onPostgres = async (serde?: SerializerProtocol) => {
   };
 };
 
-testGraphs("PostgresSaver on PostgreSQL", Object.assign(() => onPostgres(), { withSerde: onPostgres }));
+testGraphs(
+  "PostgresSaver on PostgreSQL",
+  Object.assign(() => onPostgres(), { withSerde: onPostgres }),
+);
 // Newest first is by checkpoint id: LangGraph.js compares ids in `before`, also across namespaces.
 testSaver("PostgresSaver on PostgreSQL", () => onPostgres(), {
   knownFailures: ["list_uses_checkpoint_timestamp_not_id"],
@@ -32,7 +35,10 @@ const onPgLite = async (serde?: SerializerProtocol) => {
   return { saver, second: async () => new PostgresSaver(saver.tier, serde), close: () => saver.end() };
 };
 
-testGraphs("PostgresSaver on PGlite", Object.assign(() => onPgLite(), { withSerde: onPgLite }));
+testGraphs(
+  "PostgresSaver on PGlite",
+  Object.assign(() => onPgLite(), { withSerde: onPgLite }),
+);
 testSaver("PostgresSaver on PGlite", () => onPgLite(), {
   knownFailures: ["list_uses_checkpoint_timestamp_not_id"],
 });
