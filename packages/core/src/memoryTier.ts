@@ -155,21 +155,18 @@ export class MemoryTier implements Tier, AncestryReader, ThreadCopier, CopyKeepe
   async append(request: AppendRequest): Promise<Appended> {
     const thread = this.#open(request, goesOn(request));
     const moves = request.heads.map((move) => ({ move, moved: mayMove(thread, move) }));
-    const lost = moves.find(
-      ({ move, moved }) => !moved && !thread.records.has(keyOf({ ...move, checkpointId: move.to })),
-    );
+    const lost = moves.find(({ move, moved }) => !moved && !isKnown(thread, move));
     if (lost !== undefined && request.onConflict === "refuse") throw conflict(request, thread, lost.move);
     thread.revision += 1;
     for (const blob of request.blobs) if (!thread.blobs.has(blob.hash)) thread.blobs.set(blob.hash, blob);
     for (const record of request.records) {
       const stored = thread.records.get(keyOf(record));
-      const move = moves.find(({ move: { namespace } }) => namespace === record.namespace);
-      const lostTo =
-        move === undefined || move.moved
-          ? record.lostTo
-          : stored === undefined
-            ? thread.heads.get(record.namespace)
-            : stored.lostTo;
+      const at = moves.find(({ move: { namespace } }) => namespace === record.namespace);
+      const loses = at !== undefined && !at.moved;
+      let { lostTo } = record;
+      if (loses && stored !== undefined) lostTo = stored.lostTo;
+      else if (loses && !isKnown(thread, { ...at.move, to: record.checkpointId }))
+        lostTo = thread.heads.get(record.namespace);
       thread.records.set(keyOf(record), { ...record, lostTo });
     }
     for (const batch of request.writes ?? []) this.#addWrites(thread, batch);
@@ -379,6 +376,17 @@ function wanted(record: CheckpointRecord, query: ListQuery): boolean {
     (query.runIds === undefined || (record.runId !== undefined && query.runIds.includes(record.runId))) &&
     (query.lost !== true || record.lostTo !== undefined)
   );
+}
+
+/**
+ * Whether a checkpoint that doesn't become the head has its place all the same: it is stored already, or the head was
+ * made from it and overtook it (LangGraph's "exit" durability puts two checkpoints at once).
+ */
+function isKnown(thread: Thread, { namespace, to }: HeadMove): boolean {
+  const head = thread.heads.get(namespace);
+  const overtaking =
+    head === undefined ? undefined : thread.records.get(keyOf({ namespace, checkpointId: head }));
+  return thread.records.has(keyOf({ namespace, checkpointId: to })) || overtaking?.parentId === to;
 }
 
 /** Whether a head may move: from none, from itself (a repeat), or from a head the writer knew. */

@@ -176,7 +176,8 @@ export interface AppendRequest {
   readonly heads: readonly HeadMove[];
   /**
    * Where a head may not move: "refuse" writes nothing and throws CheckpointConflictError;
-   * "branch" stores the records with `lostTo` set and leaves the head.
+   * "branch" stores the records with `lostTo` set and leaves the head. It is no conflict where the
+   * checkpoint is stored already, or is the parent of the head, which overtook it: it is stored, the head stays.
    */
   readonly onConflict: "refuse" | "branch";
   /** Revision at which the writer last read this thread; absent where it never did. */
