@@ -39,6 +39,13 @@ export type TraceEvent =
       readonly error?: unknown;
     }
   | {
+      /** History was read from a replica, because the tier that owns it is down: it may lack the newest. */
+      readonly type: "behind";
+      readonly tier: string;
+      readonly method: "read" | "list";
+      readonly error: unknown;
+    }
+  | {
       readonly type: "maintenance";
       readonly what: string;
       readonly threadId?: string | undefined;

@@ -1,0 +1,227 @@
+import {
+  MemoryTier,
+  bytesOf,
+  msOf,
+  InvalidOptionError,
+  type AppendRequest,
+  type AppendWritesRequest,
+  type Appended,
+  type Blob,
+  type BlobInfo,
+  type CopyKeeper,
+  type Duration,
+  type ListedCheckpoint,
+  type ListQuery,
+  type MaybeAddress,
+  type NamespaceCopy,
+  type Peek,
+  type Reading,
+  type RemoveRequest,
+  type Size,
+  type ThreadInfo,
+  type ThreadQuery,
+  type Tier,
+} from "@stratigraph/core";
+
+/** Limits of an in-process hot tier. */
+export interface BoundedMemoryOptions {
+  /** Most bytes of checkpoints; the thread used longest ago goes first, as a whole. Default "256mb". */
+  readonly maxSize?: Size | undefined;
+  /** Threads not used for this long go. Default "15m". */
+  readonly maxIdle?: Duration | undefined;
+  /** The time in milliseconds since 1970, for tests. Default Date.now. */
+  readonly clock?: (() => number) | undefined;
+}
+
+/** One thread in a tier of its own, so that it can go as a whole and leave nothing behind. */
+interface Entry {
+  readonly tier: MemoryTier;
+  bytes: number;
+  usedMs: number;
+}
+
+/** What a record, a blob or a batch of writes costs beside its bytes. Measured: 300 to 600 bytes. */
+const overhead = 512;
+
+/**
+ * A hot tier in this process's memory, bounded in bytes and idle time. Threads are forgotten as a whole, so that nothing is
+ * ever here in part. Not for the warm or cold role: it forgets.
+ */
+export class BoundedMemoryTier implements Tier, CopyKeeper {
+  readonly name: string = "memory";
+  readonly #maxBytes: number;
+  readonly #maxIdleMs: number;
+  readonly #now: () => number;
+  /** Least recently used first. */
+  readonly #threads = new Map<string, Entry>();
+  #bytes = 0;
+
+  /** @throws InvalidOptionError */
+  constructor(options: BoundedMemoryOptions = {}) {
+    this.#maxBytes = bytesOf("maxSize", options.maxSize ?? "256mb");
+    this.#maxIdleMs = msOf("maxIdle", options.maxIdle ?? "15m");
+    this.#now = options.clock ?? Date.now;
+    if (this.#maxBytes < 1)
+      throw new InvalidOptionError("maxSize", options.maxSize, "Use a size above 0, or leave the tier out.");
+  }
+
+  /** What is held, in bytes, an estimate of 512 bytes per record, blob and batch included. */
+  get size(): number {
+    return this.#bytes;
+  }
+
+  async peek(at: MaybeAddress): Promise<Peek> {
+    return (await this.#used(at.threadId)?.tier.peek(at)) ?? { revision: 0, writes: [] };
+  }
+
+  async read(at: MaybeAddress): Promise<Reading> {
+    return (await this.#used(at.threadId)?.tier.read(at)) ?? { revision: 0 };
+  }
+
+  async *list(query: ListQuery): AsyncGenerator<ListedCheckpoint> {
+    this.#forgetIdle();
+    let left = query.limit ?? Number.POSITIVE_INFINITY;
+    const threads = query.threadId === undefined ? [...this.#threads.keys()] : [query.threadId];
+    for (const threadId of threads) {
+      const entry = this.#threads.get(threadId);
+      if (entry === undefined) continue;
+      for await (const listed of entry.tier.list({ ...query, threadId, limit: left })) {
+        yield listed;
+        left -= 1;
+      }
+    }
+  }
+
+  async *threads(query: ThreadQuery): AsyncGenerator<ThreadInfo> {
+    this.#forgetIdle();
+    const { limit, ...wanted } = query;
+    const infos: ThreadInfo[] = [];
+    for (const { tier } of this.#threads.values())
+      for await (const info of tier.threads(wanted)) infos.push(info);
+    const direction = query.order === "newest" ? -1 : 1;
+    infos.sort((a, b) => direction * (a.writtenAtMs - b.writtenAtMs || (a.threadId < b.threadId ? -1 : 1)));
+    yield* infos.slice(0, limit);
+  }
+
+  async blobs(threadId: string): Promise<readonly BlobInfo[]> {
+    return (await this.#used(threadId)?.tier.blobs(threadId)) ?? [];
+  }
+
+  async append(request: AppendRequest): Promise<Appended> {
+    const records = request.records.map((record) => ({ ...record, body: own(record.body) }));
+    return await this.#write(
+      request.threadId,
+      request.blobs,
+      [...records, ...(request.writes ?? [])],
+      async (tier, blobs) => await tier.append({ ...request, records, blobs }),
+    );
+  }
+
+  async appendWrites(request: AppendWritesRequest): Promise<void> {
+    await this.#write(request.threadId, request.newBlobs, [request], async (tier, newBlobs) => {
+      await tier.appendWrites({ ...request, body: own(request.body), newBlobs });
+    });
+  }
+
+  async remove(request: RemoveRequest): Promise<boolean> {
+    const entry = this.#used(request.threadId);
+    return entry !== undefined && (await entry.tier.remove(request));
+  }
+
+  async evict(threadId: string, revision: number): Promise<boolean> {
+    const entry = this.#used(threadId);
+    return entry !== undefined && (await entry.tier.evict(threadId, revision));
+  }
+
+  /** Without a tombstone: the tier that owns the thread has it. */
+  async deleteThread(threadId: string): Promise<void> {
+    this.#forget(threadId);
+  }
+
+  async adopt(copy: NamespaceCopy): Promise<void> {
+    const { threadId, blobs, record, writes } = copy;
+    await this.#write(
+      threadId,
+      blobs,
+      [...(record === undefined ? [] : [record]), ...writes],
+      async (tier, own) => await tier.adopt({ ...copy, blobs: own }),
+    );
+  }
+
+  async invalidate(threadId: string, before = 0): Promise<void> {
+    if (before === 0) await this.#threads.get(threadId)?.tier.invalidate(threadId);
+    else await this.#write(threadId, [], [], async (tier) => await tier.invalidate(threadId, before));
+  }
+
+  async #write<T>(
+    threadId: string,
+    given: readonly Blob[],
+    bodies: readonly { readonly body: Uint8Array }[],
+    write: (tier: MemoryTier, blobs: readonly Blob[]) => Promise<T>,
+  ): Promise<T> {
+    const entry = this.#used(threadId) ?? this.#begin(threadId);
+    const here = new Set((await entry.tier.blobs(threadId)).map(({ hash }) => hash));
+    const blobs = given
+      .filter(({ hash }) => !here.has(hash))
+      .map((blob) => (isOwn(blob.bytes) ? blob : { ...blob, bytes: own(blob.bytes) }));
+    const written = await write(entry.tier, blobs);
+    const sizes = [...blobs.map(({ bytes }) => bytes), ...bodies.map(({ body }) => body)];
+    const added = sizes.reduce((sum, { length }) => sum + length + overhead, 0);
+    // Forgotten meanwhile.
+    if (this.#threads.get(threadId) !== entry) return written;
+    entry.bytes += added;
+    this.#bytes += added;
+    for (const oldest of this.#threads.keys()) {
+      if (this.#bytes <= this.#maxBytes) break;
+      this.#forget(oldest);
+    }
+    return written;
+  }
+
+  #begin(threadId: string): Entry {
+    const entry = { tier: new MemoryTier(), bytes: overhead, usedMs: this.#now() };
+    this.#threads.set(threadId, entry);
+    this.#bytes += overhead;
+    return entry;
+  }
+
+  /** A thread's entry, used now. */
+  #used(threadId: string): Entry | undefined {
+    this.#forgetIdle();
+    const entry = this.#threads.get(threadId);
+    if (entry === undefined) return undefined;
+    entry.usedMs = this.#now();
+    this.#threads.delete(threadId);
+    this.#threads.set(threadId, entry);
+    return entry;
+  }
+
+  #forgetIdle(): void {
+    const before = this.#now() - this.#maxIdleMs;
+    for (const [threadId, { usedMs }] of this.#threads) {
+      if (usedMs >= before) return;
+      this.#forget(threadId);
+    }
+  }
+
+  #forget(threadId: string): void {
+    const entry = this.#threads.get(threadId);
+    if (entry === undefined) return;
+    this.#threads.delete(threadId);
+    this.#bytes -= entry.bytes;
+  }
+}
+
+/** Drivers answer slices of large buffers; keeping one would keep the whole. */
+function isOwn(bytes: Uint8Array): boolean {
+  return bytes.buffer.byteLength <= bytes.length * 2;
+}
+
+function own(bytes: Uint8Array): Uint8Array {
+  return isOwn(bytes) ? bytes : new Uint8Array(bytes);
+}
+
+/** A bounded in-process hot tier: `hot: [memory({ maxSize: "256mb" }), redis({ client })]`. @throws InvalidOptionError */
+export function memory(options: BoundedMemoryOptions = {}): BoundedMemoryTier {
+  return new BoundedMemoryTier(options);
+}

@@ -1,0 +1,118 @@
+import { StratigraphError, trace } from "@stratigraph/core";
+import { isOutage, reasonOf } from "./outage.ts";
+
+/** How a breaker decides. All times in milliseconds. */
+export interface BreakerSettings {
+  /** How long one call may take. */
+  readonly timeoutMs: number;
+  /** Failures in a row that open it. */
+  readonly failures: number;
+  /** How long it stays open the first time; twice as long after every failed attempt. */
+  readonly openForMs: number;
+  readonly longestOpenMs: number;
+}
+
+/** Closed: calls go through. Open: none do. Half-open: one goes through to find out. */
+export type BreakerState = "closed" | "open" | "half-open";
+
+/**
+ * Stops using a failing tier for a while. A dead or silent tier costs at most `failures` × `timeoutMs`, then nothing, and
+ * comes back by itself.
+ */
+export class Breaker {
+  readonly tier: string;
+  readonly #settings: BreakerSettings;
+  readonly #now: () => number;
+  #state: BreakerState = "closed";
+  #failures = 0;
+  #openForMs: number;
+  #openUntilMs = 0;
+  #lastError: unknown;
+
+  constructor(tier: string, settings: BreakerSettings, now: () => number) {
+    this.tier = tier;
+    this.#settings = settings;
+    this.#now = now;
+    this.#openForMs = settings.openForMs;
+  }
+
+  get state(): BreakerState {
+    return this.#state;
+  }
+
+  /** Whether a call made now would be refused without asking the tier. */
+  get refuses(): boolean {
+    return this.#state === "half-open" || (this.#state === "open" && this.#now() < this.#openUntilMs);
+  }
+
+  /**
+   * Makes a call, for a bounded time. An answer that comes later is ignored.
+   * @throws StratigraphError "UNAVAILABLE" while open, or when time is up; otherwise what the call throws
+   */
+  async run<T>(call: () => Promise<T>, timeoutMs: number = this.#settings.timeoutMs): Promise<T> {
+    if (this.refuses) throw this.#refusal();
+    const probes = this.#state === "open";
+    if (probes) this.#enter("half-open");
+    try {
+      const answer = await this.#inTime(call, timeoutMs);
+      this.#succeeded();
+      return answer;
+    } catch (error) {
+      if (isOutage(error)) this.#failed(error);
+      else this.#succeeded();
+      throw error;
+    }
+  }
+
+  async #inTime<T>(call: () => Promise<T>, timeoutMs: number): Promise<T> {
+    let timer: NodeJS.Timeout | undefined;
+    const late = new Promise<never>((_, reject) => {
+      timer = setTimeout(() => reject(this.#silence(timeoutMs)), timeoutMs);
+    });
+    try {
+      return await Promise.race([call(), late]);
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  #succeeded(): void {
+    this.#failures = 0;
+    if (this.#state === "closed") return;
+    this.#openForMs = this.#settings.openForMs;
+    this.#enter("closed");
+  }
+
+  /** Every failure of a tier behind a breaker comes through here. */
+  #failed(error: unknown): void {
+    this.#lastError = error;
+    this.#failures += 1;
+    if (this.#state === "open") return;
+    if (this.#state === "half-open")
+      this.#openForMs = Math.min(this.#settings.longestOpenMs, this.#openForMs * 2);
+    else if (this.#failures < this.#settings.failures) return;
+    this.#openUntilMs = this.#now() + this.#openForMs;
+    this.#enter("open", error);
+  }
+
+  #enter(state: BreakerState, error?: unknown): void {
+    this.#state = state;
+    trace({ type: "breaker", tier: this.tier, state, ...(error === undefined ? {} : { error }) });
+  }
+
+  #silence(timeoutMs: number): StratigraphError {
+    return new StratigraphError("UNAVAILABLE", `Tier ${this.tier} gave no answer within ${timeoutMs} ms.`, {
+      tier: this.tier,
+      timeoutMs,
+    });
+  }
+
+  #refusal(): StratigraphError {
+    return new StratigraphError(
+      "UNAVAILABLE",
+      `Tier ${this.tier} isn't asked for now, because it failed: ${reasonOf(this.#lastError)} It is tried again by itself.`,
+      { tier: this.tier },
+      this.#lastError,
+    );
+  }
+}

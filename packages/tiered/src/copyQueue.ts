@@ -1,0 +1,107 @@
+/** One piece of background work on a thread. */
+export interface CopyJob {
+  /** What it holds in memory while it waits. */
+  readonly bytes: number;
+  /** A job with the key of one that waits for the same thread already isn't added. */
+  readonly key?: string | undefined;
+  /** Does the work; false where it came to nothing. Never rejects. */
+  readonly run: () => Promise<boolean>;
+}
+
+/** Limits of a queue. */
+export interface QueueLimits {
+  /** Jobs that may wait. */
+  readonly maxJobs: number;
+  /** Bytes that waiting jobs may hold. */
+  readonly maxBytes: number;
+  /** Threads worked on at once. */
+  readonly parallel: number;
+}
+
+/** Work that nobody waits for: in order per thread, bounded in jobs and bytes. What doesn't fit is dropped and counted. */
+export class CopyQueue {
+  readonly #limits: QueueLimits;
+  readonly #onDrop: (count: number) => void;
+  /** Jobs by thread; threads are served in order of arrival. */
+  readonly #waiting = new Map<string, CopyJob[]>();
+  readonly #busy = new Map<string, Promise<void>>();
+  readonly #idle: (() => void)[] = [];
+  #jobs = 0;
+  #bytes = 0;
+
+  constructor(limits: QueueLimits, onDrop: (count: number) => void) {
+    this.#limits = limits;
+    this.#onDrop = onDrop;
+  }
+
+  /** Jobs that wait, those under way not counted. */
+  get size(): number {
+    return this.#jobs;
+  }
+
+  push(threadId: string, job: CopyJob): void {
+    const jobs = this.#waiting.get(threadId) ?? [];
+    if (job.key !== undefined && jobs.some(({ key }) => key === job.key)) return;
+    if (this.#jobs >= this.#limits.maxJobs || this.#bytes + job.bytes > this.#limits.maxBytes) {
+      this.#onDrop(1);
+      return;
+    }
+    jobs.push(job);
+    this.#waiting.set(threadId, jobs);
+    this.#jobs += 1;
+    this.#bytes += job.bytes;
+    this.#serve();
+  }
+
+  /** Takes a thread's waiting jobs away, uncounted. Resolves when the one under way is done. */
+  async discard(threadId: string): Promise<void> {
+    for (const job of this.#waiting.get(threadId) ?? []) this.#left(job);
+    this.#waiting.delete(threadId);
+    await this.#busy.get(threadId);
+    this.#settle();
+  }
+
+  /** Resolves when nothing waits and nothing is under way. */
+  async idle(): Promise<void> {
+    if (this.#jobs === 0 && this.#busy.size === 0) return;
+    await new Promise<void>((resolve) => {
+      this.#idle.push(resolve);
+    });
+  }
+
+  #left(job: CopyJob): void {
+    this.#jobs -= 1;
+    this.#bytes -= job.bytes;
+  }
+
+  #serve(): void {
+    for (const threadId of this.#waiting.keys()) {
+      if (this.#busy.size >= this.#limits.parallel) return;
+      if (!this.#busy.has(threadId)) this.#busy.set(threadId, this.#work(threadId));
+    }
+  }
+
+  async #work(threadId: string): Promise<void> {
+    // Not in the caller's turn: it goes on first.
+    await Promise.resolve();
+    for (let job = this.#take(threadId); job !== undefined; job = this.#take(threadId)) {
+      if (!(await job.run())) this.#onDrop(1);
+    }
+    this.#busy.delete(threadId);
+    this.#serve();
+    this.#settle();
+  }
+
+  #take(threadId: string): CopyJob | undefined {
+    const jobs = this.#waiting.get(threadId);
+    const job = jobs?.shift();
+    if (job === undefined) return undefined;
+    if (jobs!.length === 0) this.#waiting.delete(threadId);
+    this.#left(job);
+    return job;
+  }
+
+  #settle(): void {
+    if (this.#jobs === 0 && this.#busy.size === 0) for (const resolve of this.#idle.splice(0)) resolve();
+  }
+}

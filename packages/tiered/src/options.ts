@@ -1,0 +1,199 @@
+import {
+  InvalidOptionError,
+  bytesOf,
+  keepsCopies,
+  msOf,
+  type Duration,
+  type Size,
+  type Tier,
+} from "@stratigraph/core";
+import type { BreakerSettings } from "./breaker.ts";
+import type { QueueLimits } from "./copyQueue.ts";
+
+/** How long a failing tier is left alone. */
+export interface BreakerOptions {
+  /** How long one call to a hot tier may take. Default "100ms". */
+  readonly timeout?: Duration | undefined;
+  /** How long one call to the cold tier or to a replica may take. Default "10s". */
+  readonly coldTimeout?: Duration | undefined;
+  /** Failures in a row until the tier is left alone. Default 1. */
+  readonly failures?: number | undefined;
+  /** How long it is left alone the first time; twice as long after every failed attempt. Default "1s". */
+  readonly openFor?: Duration | undefined;
+  /** Longest time between two attempts. Default "30s". */
+  readonly longestOpen?: Duration | undefined;
+}
+
+/** What may wait to be copied to one hot tier. More is dropped, counted, and traced. */
+export interface QueueOptions {
+  /** Default 10,000. */
+  readonly maxCopies?: number | undefined;
+  /** Default "64mb". */
+  readonly maxSize?: Size | undefined;
+  /** Threads copied at once. Default 8. */
+  readonly parallel?: number | undefined;
+}
+
+/**
+ * Where the newest checkpoint and pending writes are read from:
+ * - "verified": always from the warm tier, in one small query in parallel with the hot read.
+ * - "trusted": from the farthest hot tier, for at most `trustFor` after they were last known to be true. Another process
+ *   that is killed in the middle of a write, or can't reach the hot tier, makes them stale for that long; writing on a stale
+ *   read is still refused as a conflict.
+ */
+export type Consistency = "verified" | "trusted";
+
+/** When an archived checkpoint goes back into the warm tier: when it is read, when it is written on, or not by itself. */
+export type RestoreOn = "read" | "write" | "never";
+
+/** Options of a stack of tiers. */
+export interface TierStackOptions {
+  /** Tiers that hold copies for reading fast, nearest first. Losing one costs time only. */
+  readonly hot?: Tier | readonly Tier[] | undefined;
+  /** The tier that owns heads and pending writes: a write is done when it is in this one. */
+  readonly warm: Tier;
+  /** Where idle threads are archived. */
+  readonly cold?: Tier | undefined;
+  /** Read-only copies of the warm tier, for instance streaming replicas. */
+  readonly replicas?: readonly Tier[] | undefined;
+  /** Default "verified". */
+  readonly consistency?: Consistency | undefined;
+  /** Default "1m". Only with `consistency: "trusted"`. */
+  readonly trustFor?: Duration | undefined;
+  /** Default "read". */
+  readonly restoreOn?: RestoreOn | undefined;
+  readonly breaker?: BreakerOptions | undefined;
+  readonly queue?: QueueOptions | undefined;
+  /** The time in milliseconds since 1970, for tests. Default Date.now. */
+  readonly clock?: (() => number) | undefined;
+}
+
+/** Options with every default filled in. */
+export interface ResolvedStack {
+  readonly hot: readonly Tier[];
+  readonly warm: Tier;
+  readonly cold: Tier | undefined;
+  readonly replicas: readonly Tier[];
+  /** Undefined under "verified". Milliseconds. */
+  readonly trustForMs: number | undefined;
+  readonly restoreOn: RestoreOn;
+  readonly hotBreaker: BreakerSettings;
+  readonly coldBreaker: BreakerSettings;
+  readonly queue: QueueLimits;
+  readonly now: () => number;
+}
+
+const methods = [
+  "peek",
+  "read",
+  "list",
+  "threads",
+  "blobs",
+  "append",
+  "appendWrites",
+  "remove",
+  "evict",
+  "deleteThread",
+] as const satisfies readonly (keyof Tier)[];
+
+/** Checks a stack's options once, when it is made. @throws InvalidOptionError */
+export function resolveStack(options: TierStackOptions): ResolvedStack {
+  const { consistency = "verified", restoreOn = "read", clock = Date.now } = options;
+  const hot = options.hot === undefined ? [] : isList(options.hot) ? [...options.hot] : [options.hot];
+  const replicas = [...(options.replicas ?? [])];
+  if (options.warm === undefined || options.warm === null) {
+    throw new InvalidOptionError(
+      "warm",
+      options.warm,
+      "A stack needs the tier that owns its threads: pass warm, for instance postgres({ pool }). A stack of one tier is fine.",
+    );
+  }
+  const roles: [string, Tier][] = [
+    ...hot.map((tier, i): [string, Tier] => [hot.length === 1 ? "hot" : `hot[${i}]`, tier]),
+    ["warm", options.warm],
+    ...(options.cold === undefined ? [] : [["cold", options.cold] as [string, Tier]]),
+    ...replicas.map((tier, i): [string, Tier] => [`replicas[${i}]`, tier]),
+  ];
+  checkRoles(roles);
+  if (consistency !== "verified" && consistency !== "trusted")
+    throw new InvalidOptionError("consistency", consistency, 'Use "verified" or "trusted".');
+  if (restoreOn !== "read" && restoreOn !== "write" && restoreOn !== "never")
+    throw new InvalidOptionError("restoreOn", restoreOn, 'Use "read", "write" or "never".');
+  if (consistency === "trusted") checkTrusted(hot);
+  if (typeof clock !== "function")
+    throw new InvalidOptionError("clock", typeof clock, "Pass a function that answers milliseconds.");
+  const breaker = options.breaker ?? {};
+  const queue = options.queue ?? {};
+  const shared = {
+    failures: whole("breaker.failures", breaker.failures ?? 1),
+    openForMs: positive("breaker.openFor", breaker.openFor ?? "1s"),
+    longestOpenMs: positive("breaker.longestOpen", breaker.longestOpen ?? "30s"),
+  };
+  return {
+    hot,
+    warm: options.warm,
+    cold: options.cold,
+    replicas,
+    trustForMs: consistency === "trusted" ? positive("trustFor", options.trustFor ?? "1m") : undefined,
+    restoreOn,
+    hotBreaker: { ...shared, timeoutMs: positive("breaker.timeout", breaker.timeout ?? "100ms") },
+    coldBreaker: { ...shared, timeoutMs: positive("breaker.coldTimeout", breaker.coldTimeout ?? "10s") },
+    queue: {
+      maxJobs: whole("queue.maxCopies", queue.maxCopies ?? 10_000),
+      maxBytes: bytesOf("queue.maxSize", queue.maxSize ?? "64mb"),
+      parallel: whole("queue.parallel", queue.parallel ?? 8),
+    },
+    now: clock,
+  };
+}
+
+function isList(hot: Tier | readonly Tier[]): hot is readonly Tier[] {
+  return Array.isArray(hot);
+}
+
+function checkRoles(roles: readonly (readonly [string, Tier])[]): void {
+  const seen = new Map<Tier, string>();
+  for (const [role, tier] of roles) {
+    const lacks = methods.find((method) => typeof (tier as Partial<Tier> | null)?.[method] !== "function");
+    if (lacks !== undefined) {
+      throw new InvalidOptionError(
+        role,
+        typeof tier,
+        `Pass a tier, for instance memory(), redis({ client }) or postgres({ pool }); this has no ${lacks}().`,
+      );
+    }
+    const other = seen.get(tier);
+    if (other !== undefined) {
+      throw new InvalidOptionError(
+        role,
+        tier.name,
+        `It is the same tier as ${other}: a thread's head would have two owners. Give every role a tier of its own.`,
+      );
+    }
+    seen.set(tier, role);
+  }
+}
+
+function checkTrusted(hot: readonly Tier[]): void {
+  const farthest = hot.at(-1);
+  if (farthest !== undefined && keepsCopies(farthest)) return;
+  throw new InvalidOptionError(
+    "consistency",
+    "trusted",
+    farthest === undefined
+      ? 'There is no hot tier to trust. Pass hot, or use "verified".'
+      : `Tier ${farthest.name} can't stand in for the warm tier (it has no adopt()). Use "verified".`,
+  );
+}
+
+function positive(field: string, value: Duration): number {
+  const ms = msOf(field, value);
+  if (ms <= 0) throw new InvalidOptionError(field, value, "Use a duration above 0.");
+  return ms;
+}
+
+function whole(field: string, value: number): number {
+  if (!Number.isInteger(value) || value < 1)
+    throw new InvalidOptionError(field, value, "Use a whole number, 1 or more.");
+  return value;
+}

@@ -1,0 +1,146 @@
+import type { MaybeAddress, NamespaceCopy, Peek, Reading, StoredCheckpoint, Tier } from "@stratigraph/core";
+import type { HotTier } from "./hotTier.ts";
+
+/** Threads whose namespaces' last known revisions are remembered. About 300 bytes each. */
+const remembered = 10_000;
+
+/** What this process knows of a namespace. */
+interface Known {
+  /** Grows when a write of this process begins, and when it ends. */
+  epoch: number;
+  /** Writes of this process under way. */
+  writing: number;
+  /** Written since the copy was last renewed. */
+  doubted: boolean;
+  /** Copies of earlier revisions are older than what this process has seen. */
+  revision: number;
+}
+
+/** A namespace of a thread. */
+interface Cell {
+  readonly threadId: string;
+  readonly namespace: string;
+}
+
+/**
+ * `consistency: "trusted"`: the farthest hot tier tells heads and pending writes, too. A copy is invalidated before the warm
+ * tier is written to, and renewed after it, by asking the warm tier. A process never believes a copy older than its own
+ * writes; what it may miss for up to `trustFor` is the write of another one that died between commit and renewal, or that
+ * couldn't reach the hot tier.
+ */
+export class Trust {
+  readonly #keeper: HotTier;
+  readonly #near: readonly HotTier[];
+  readonly #warm: Tier;
+  readonly #forMs: number;
+  readonly #now: () => number;
+  /** By thread, the one used longest ago first; then by namespace. */
+  readonly #known = new Map<string, Map<string, Known>>();
+
+  constructor(hot: readonly HotTier[], warm: Tier, forMs: number, now: () => number) {
+    this.#keeper = hot.at(-1)!;
+    this.#near = hot.slice(0, -1);
+    this.#warm = warm;
+    this.#forMs = forMs;
+    this.#now = now;
+  }
+
+  /**
+   * The head, or that there is none, where a copy may be believed. `nearby`: looks for the head's bytes in the nearer tiers,
+   * so that they don't cross the wire.
+   */
+  async read(
+    at: MaybeAddress,
+    nearby: (tiers: readonly HotTier[], peek: Peek) => Promise<StoredCheckpoint | undefined>,
+  ): Promise<Reading | undefined> {
+    if (this.#of(at)?.doubted === true) return undefined;
+    if (this.#near.length > 0) {
+      const peek = await this.#keeper.peek(at);
+      const state = this.#stateIn(at, peek);
+      if (peek === undefined || state === undefined || state.head === undefined) return state;
+      const found = peek.record === undefined ? undefined : await nearby(this.#near, peek);
+      if (found !== undefined) return { ...state, checkpoint: found };
+    }
+    const reading = await this.#keeper.find(at);
+    const state = this.#stateIn(at, reading);
+    if (reading === undefined || state === undefined || state.head === undefined) return state;
+    if (reading.checkpoint === undefined) return undefined;
+    this.#keeper.hit();
+    for (const hot of this.#near) hot.promote(reading.checkpoint, state.head);
+    return { ...state, checkpoint: reading.checkpoint };
+  }
+
+  /** Writes to the warm tier, in between invalidating the copies and having them renewed. */
+  async around<T>(threadId: string, namespaces: Iterable<string>, write: () => Promise<T>): Promise<T> {
+    const cells = [...new Set(namespaces)].map((namespace) => ({ threadId, namespace }));
+    const all = cells.map((cell) => this.#open(cell));
+    for (const known of all) {
+      known.epoch += 1;
+      known.writing += 1;
+      known.doubted = true;
+    }
+    try {
+      await this.#keeper.invalidate(threadId);
+      return await write();
+    } finally {
+      for (const known of all) {
+        known.epoch += 1;
+        known.writing -= 1;
+      }
+      for (const cell of cells) this.renew(cell);
+    }
+  }
+
+  /** As {@link around}, for a change of every namespace. Copies of what was before are void for ever. */
+  async aroundThread<T>(threadId: string, change: () => Promise<T>): Promise<T> {
+    const namespaces = this.#known.get(threadId)?.keys() ?? [];
+    return await this.around(threadId, ["", ...namespaces], async () => {
+      const changed = await change();
+      const { revision } = await this.#warm.peek({ threadId, namespace: "" });
+      await this.#keeper.invalidate(threadId, revision);
+      return changed;
+    });
+  }
+
+  /** Has the copy renewed, in the background. */
+  renew({ threadId, namespace }: Cell): void {
+    const cell = { threadId, namespace };
+    this.#keeper.adoptLater(threadId, namespace, async (adopt) => {
+      const known = this.#open(cell);
+      const { epoch } = known;
+      const untilMs = this.#now() + this.#forMs;
+      const { revision, head, writes, record } = await this.#warm.peek(cell);
+      // A write that is under way, or was meanwhile, has its own renewal.
+      if (known.writing > 0 || known.epoch !== epoch) return;
+      const copy: NamespaceCopy = { ...cell, revision, head, writes, record, blobs: [], untilMs };
+      await adopt(copy);
+      if (known.epoch !== epoch) return;
+      known.revision = Math.max(known.revision, revision);
+      known.doubted = false;
+    });
+  }
+
+  /** The owner's state as a copy tells it. Only of the head: other checkpoints' pending writes aren't copied. */
+  #stateIn(at: MaybeAddress, found: Peek | Reading | undefined): Reading | undefined {
+    const { copy, head } = found ?? {};
+    if (copy === undefined || copy.untilMs <= this.#now()) return undefined;
+    const known = this.#of(at);
+    if (known !== undefined && (known.doubted || copy.revision < known.revision)) return undefined;
+    if (at.checkpointId !== undefined && at.checkpointId !== head) return undefined;
+    return { revision: copy.revision, head };
+  }
+
+  #of({ threadId, namespace }: Cell): Known | undefined {
+    return this.#known.get(threadId)?.get(namespace);
+  }
+
+  #open({ threadId, namespace }: Cell): Known {
+    const ofThread = this.#known.get(threadId) ?? new Map<string, Known>();
+    this.#known.delete(threadId);
+    this.#known.set(threadId, ofThread);
+    if (this.#known.size > remembered) this.#known.delete(this.#known.keys().next().value!);
+    const known = ofThread.get(namespace) ?? { epoch: 0, writing: 0, doubted: false, revision: 0 };
+    ofThread.set(namespace, known);
+    return known;
+  }
+}

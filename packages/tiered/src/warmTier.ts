@@ -1,0 +1,149 @@
+import {
+  StratigraphError,
+  trace,
+  type Address,
+  type ListedCheckpoint,
+  type ListQuery,
+  type MaybeAddress,
+  type Peek,
+  type Reading,
+  type Tier,
+} from "@stratigraph/core";
+import { Breaker, type BreakerSettings } from "./breaker.ts";
+import { isOutage, reasonOf } from "./outage.ts";
+
+/** A replica with its breaker. */
+interface Replica {
+  readonly tier: Tier;
+  readonly breaker: Breaker;
+}
+
+/**
+ * The warm tier with its read replicas. Whatever can change is read from the primary. What cannot may come from a replica;
+ * one that lags is found out by what it lacks. With the primary down, history can still be read from a replica: a "behind"
+ * event says so, and asking for the head is an error.
+ */
+export class WarmTier {
+  readonly primary: Tier;
+  readonly #replicas: readonly Replica[];
+  /** Spares history reads the primary's own retries while it is down. The head is asked of the primary every time. */
+  readonly #down: Breaker;
+  #turn = 0;
+
+  constructor(primary: Tier, replicas: readonly Tier[], breaker: BreakerSettings, now: () => number) {
+    this.primary = primary;
+    this.#replicas = replicas.map((tier) => ({ tier, breaker: new Breaker(tier.name, breaker, now) }));
+    const patient = { ...breaker, timeoutMs: 2 ** 31 - 1, longestOpenMs: breaker.openForMs };
+    this.#down = new Breaker(primary.name, patient, now);
+  }
+
+  get replicas(): readonly Tier[] {
+    return this.#replicas.map(({ tier }) => tier);
+  }
+
+  get hasReplicas(): boolean {
+    return this.#replicas.length > 0;
+  }
+
+  /** @throws what the primary throws */
+  async peek(at: MaybeAddress): Promise<Peek> {
+    return await this.#ask(at.checkpointId !== undefined, () => this.primary.peek(at));
+  }
+
+  /** @throws what the primary throws */
+  async read(at: MaybeAddress): Promise<Reading> {
+    return await this.#ask(at.checkpointId !== undefined, () => this.primary.read(at));
+  }
+
+  /** A checkpoint's immutable parts from a replica, or undefined: none has them (yet). */
+  async findOnReplica(at: Address): Promise<Reading | undefined> {
+    for (const { tier, breaker } of this.#inTurn()) {
+      try {
+        const reading = await breaker.run(() => tier.read(at));
+        if (reading.checkpoint !== undefined) return reading;
+      } catch {
+        // The next one, or the primary.
+      }
+    }
+    return undefined;
+  }
+
+  /** What a replica says of a checkpoint while the primary is down. @throws `error` where none has it */
+  async readBehind(at: MaybeAddress, error: unknown): Promise<Reading> {
+    if (!this.hasReplicas || !isOutage(error)) throw error;
+    if (at.checkpointId === undefined) throw this.#headUnknown(at, error);
+    const reading = await this.findOnReplica({ ...at, checkpointId: at.checkpointId });
+    if (reading === undefined) throw error;
+    trace({ type: "behind", tier: this.primary.name, method: "read", error });
+    return reading;
+  }
+
+  /** From the primary, or, if that is down before its first page came, from a replica. */
+  async *list(query: ListQuery): AsyncGenerator<ListedCheckpoint> {
+    if (!this.hasReplicas) {
+      yield* this.primary.list(query);
+      return;
+    }
+    const pages = this.primary.list(query)[Symbol.asyncIterator]();
+    let next: IteratorResult<ListedCheckpoint>;
+    try {
+      next = await this.#ask(true, () => pages.next());
+    } catch (error) {
+      if (!isOutage(error)) throw error;
+      yield* this.#listBehind(query, error);
+      return;
+    }
+    try {
+      while (next.done !== true) {
+        yield next.value;
+        next = await pages.next();
+      }
+    } finally {
+      await pages.return?.();
+    }
+  }
+
+  async *#listBehind(query: ListQuery, error: unknown): AsyncGenerator<ListedCheckpoint> {
+    for (const { tier, breaker } of this.#inTurn()) {
+      const pages = tier.list(query)[Symbol.asyncIterator]();
+      let next: IteratorResult<ListedCheckpoint>;
+      try {
+        next = await breaker.run(() => pages.next());
+      } catch {
+        continue;
+      }
+      trace({ type: "behind", tier: this.primary.name, method: "list", error });
+      try {
+        while (next.done !== true) {
+          yield next.value;
+          next = await pages.next();
+        }
+      } finally {
+        await pages.return?.();
+      }
+      return;
+    }
+    throw error;
+  }
+
+  async #ask<T>(isHistory: boolean, call: () => Promise<T>): Promise<T> {
+    return isHistory && this.hasReplicas ? await this.#down.run(call) : await call();
+  }
+
+  /** Replicas, another one first every time. */
+  #inTurn(): Replica[] {
+    const from = this.#turn++ % Math.max(1, this.#replicas.length);
+    return [...this.#replicas.slice(from), ...this.#replicas.slice(0, from)];
+  }
+
+  #headUnknown(at: MaybeAddress, error: unknown): StratigraphError {
+    const { threadId, namespace } = at;
+    return new StratigraphError(
+      "UNAVAILABLE",
+      `Thread ${JSON.stringify(threadId)}: tier ${this.primary.name}, which owns its newest checkpoint, can't be reached: ${reasonOf(error)} ` +
+        `A replica may be behind, so it isn't asked for the newest. History (list, and reading by checkpoint_id) can be read; repeat the call later.`,
+      { tier: this.primary.name, threadId, namespace },
+      error,
+    );
+  }
+}

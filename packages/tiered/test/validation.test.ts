@@ -1,0 +1,56 @@
+import { deltaChannelHistoryTests, specTest } from "@langchain/langgraph-checkpoint-validation";
+import { MemoryTier, type Tier } from "@stratigraph/core";
+import { postgres } from "@stratigraph/postgres";
+import { redis } from "@stratigraph/redis";
+import { TieredSaver, memory, type TieredSaverOptions } from "@stratigraph/tiered";
+import { freshDatabase, sharedRedis } from "../../../test/servers/shared.ts";
+
+let database: Awaited<ReturnType<typeof freshDatabase>> | undefined;
+let count = 0;
+
+async function postgresTier(): Promise<Tier> {
+  database ??= await freshDatabase();
+  count += 1;
+  return postgres({ url: database.url, schema: `s${count}` });
+}
+
+async function redisTier(): Promise<Tier> {
+  const { url, keyPrefix } = await sharedRedis();
+  return redis({ url, keyPrefix, ttl: "5m" });
+}
+
+afterAll(async () => {
+  await database?.drop();
+});
+
+function official(name: string, options: () => Promise<TieredSaverOptions>): void {
+  const initializer = {
+    checkpointerName: name,
+    createCheckpointer: async () => {
+      const saver = new TieredSaver(await options());
+      await saver.setup();
+      return saver;
+    },
+    destroyCheckpointer: (saver: TieredSaver) => saver.end(),
+  };
+  specTest(initializer);
+  deltaChannelHistoryTests(initializer);
+}
+
+official("memory>memory", async () => ({ hot: memory(), warm: new MemoryTier() }));
+official("memory>memory>memory", async () => ({
+  hot: memory(),
+  warm: new MemoryTier(),
+  cold: new MemoryTier(),
+}));
+official("memory>postgres", async () => ({ hot: memory(), warm: await postgresTier() }));
+official("memory>postgres, trusted", async () => ({
+  hot: memory(),
+  warm: await postgresTier(),
+  consistency: "trusted",
+}));
+official("redis>postgres", async () => ({ hot: await redisTier(), warm: await postgresTier() }));
+official("memory>redis>postgres", async () => ({
+  hot: [memory(), await redisTier()],
+  warm: await postgresTier(),
+}));
