@@ -82,9 +82,12 @@ export function runChild<Message = unknown>(
       new Promise((resolve, reject) => {
         const past = messages.find(matches);
         if (past !== undefined) return resolve(past);
-        child.on("message", (message) => {
-          if (matches(message as Message)) resolve(message as Message);
-        });
+        const listen = (message: unknown) => {
+          if (!matches(message as Message)) return;
+          child.off("message", listen);
+          resolve(message as Message);
+        };
+        child.on("message", listen);
         void exit.then((end) =>
           reject(
             new Error(`the child ended (${end.signal ?? end.code}) without that message:\n${end.stderr}`),

@@ -314,7 +314,12 @@ begin
     select h.id into v_current from :schema.heads h where h.thread = v_thread.thread and h.ns = x[o + 1];
     n := p_expected[i];
     v_may := v_current is null or v_current = x[o + 2] or n < 0 or coalesce(v_current = any (x[o + 3 : o + 2 + n]), false);
-    if not v_may and not p_branch and not exists (
+    -- Overtaken: the head was made from it (LangGraph's "exit" durability puts two checkpoints at once). Stored, the head stays.
+    v_overtaken := not v_may and exists (
+      select from :schema.checkpoints c
+       where c.thread = v_thread.thread and c.id = v_current and c.ns = x[o + 1] and c.parent = x[o + 2]
+    );
+    if not v_may and not v_overtaken and not p_branch and not exists (
       select from :schema.checkpoints c where c.thread = v_thread.thread and c.id = x[o + 2] and c.ns = x[o + 1]
     ) then
       -- One row per head looked at: the last one is where the conflict is.
@@ -325,6 +330,7 @@ begin
     v_ns := v_ns || x[o + 1];
     v_heads := v_heads || case when v_may then x[o + 2] else v_current end;
     v_moved := v_moved || v_may;
+    v_keeps := v_keeps || (v_may or v_overtaken);
     o := o + 2 + greatest(n, 0);
   end loop;
 
