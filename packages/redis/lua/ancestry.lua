@@ -10,12 +10,12 @@ end
 local maxItems, maxBytes = 500, 4194304
 
 local meta = open(id)
-if not meta.exists then return { 0, {}, {} } end
+if not meta.exists then return { 0 } end
 refresh(meta, ttl)
 local items, blobs, size = {}, collector(), 0
 local value = redis.call("HGET", thread, "r" .. key)
 while value and opened > 0 and #items < limit do
-  if #items == maxItems or size + blobs.bytes > maxBytes then return { 1, items, blobs.found } end
+  if #items == maxItems or size + blobs.bytes > maxBytes then return { 1, items, blobs.found, blobs.large } end
   local _, at = text(value, 1)
   local parent = parseRecord(value, at).parent
   if parent == "" then break end
@@ -36,4 +36,4 @@ while value and opened > 0 and #items < limit do
   items[#items + 1] = { key, value, false, batches(key, blobs) }
   size = size + #value
 end
-return { 0, items, blobs.found }
+return { 0, items, blobs.found, blobs.large }

@@ -6,8 +6,10 @@ local page = redis.call("HSCAN", thread, cursor, "COUNT", 500)
 local found = {}
 for n = 1, #page[2], 2 do
   local field, value = page[2][n], page[2][n + 1]
-  if string.sub(field, 1, 1) == "b" then
-    local base, at = text(value, 1)
+  local kind = string.sub(field, 1, 1)
+  if kind == "b" or kind == "B" then
+    local base, at = redis.call("HGET", thread, "P" .. string.sub(field, 2)) or "", 1
+    if kind == "b" then base, at = text(value, 1) end
     found[#found + 1] = string.sub(field, 2)
     found[#found + 1] = base
     found[#found + 1] = #value - at + 1

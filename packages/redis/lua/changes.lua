@@ -1,8 +1,4 @@
 -- What append and appendWrites share; goes between common.lua and each of them.
-local function takeBlob()
-  return { hash = arg(), value = arg() }
-end
-
 local function takeBatch()
   return { key = arg(), value = arg() }
 end
@@ -16,8 +12,7 @@ local function late(meta, seen, continues, relies, names, blobs)
   local here, bases = {}, {}
   for _, blob in ipairs(blobs) do
     here[blob.hash] = true
-    local base = text(blob.value, 1)
-    if base ~= "" then bases[#bases + 1] = base end
+    if blob.base ~= "" then bases[#bases + 1] = blob.base end
   end
   if relies then
     if tonumber(seen ~= "" and seen or 0) < meta.rem then return { "stale" } end
@@ -25,7 +20,7 @@ local function late(meta, seen, continues, relies, names, blobs)
       for _, hash in ipairs(texts(hashes)) do bases[#bases + 1] = hash end
     end
     for _, hash in ipairs(bases) do
-      if not here[hash] and redis.call("HEXISTS", thread, "b" .. hash) == 0 then return { "stale" } end
+      if not here[hash] and not has(hash) then return { "stale" } end
     end
   end
   return nil
@@ -51,7 +46,9 @@ local function save(meta, id, begins)
 end
 
 local function addBlobs(blobs)
-  for _, blob in ipairs(blobs) do redis.call("HSETNX", thread, "b" .. blob.hash, blob.value) end
+  for _, blob in ipairs(blobs) do
+    if not has(blob.hash) then store(blob) end
+  end
 end
 
 local function addBatch(meta, batch)

@@ -7,6 +7,7 @@
 --   h<namespace>                          id of the namespace's head
 --   r<key>                                a record: lostTo, parent, run, tags, blob hashes (each a text), then the body
 --   b<hash>                               a blob: its base (a text, empty for a whole one), then the bytes
+--   B<hash>, P<hash>                      a large blob: its bytes; its base, where it has one
 --   c<key>, w<n>:<key>                    how many write batches a checkpoint has, and the n-th: order, task, blob hashes, body
 -- where <key> is the checkpoint id (escaped, so that no two zero bytes are in it), two zero bytes, and the namespace. A text
 -- is written "3:abc". One hash, because a server short of memory evicts key by key: so a thread goes as a whole, and never
@@ -16,6 +17,9 @@
 -- Every script checks first and writes afterwards. A full server refuses a script at its first write or not at all: so a
 -- script is done as a whole or not at all.
 local thread, index = KEYS[1], KEYS[2]
+-- From this size on, in bytes, a blob is a large one. Scripts name these to a reader, who gets them by a plain HMGET: a
+-- value takes 14 times as long through a script as straight (437 kB: 540 against 14 microseconds of the server's time).
+local large = 32768
 local separator = "\0\0"
 -- A deleted thread is remembered this long, in ms, so that late writes don't bring it back: 7 days.
 local tombstone = 604800000
@@ -115,9 +119,9 @@ local function refresh(meta, ttl)
   if ttl > 0 and meta.exists and not meta.dead then expire(meta, ttl) end
 end
 
--- Blobs with all their bases, each once.
+-- Blobs with all their bases, each once; of large ones only hash and base.
 local function collector()
-  return { seen = {}, found = {}, bytes = 0, missing = false }
+  return { seen = {}, found = {}, large = {}, bytes = 0, missing = false }
 end
 
 local function collect(into, hashes)
@@ -125,13 +129,18 @@ local function collect(into, hashes)
     while hash ~= "" and not into.seen[hash] do
       into.seen[hash] = true
       local value = redis.call("HGET", thread, "b" .. hash)
-      if not value then
+      local size = value and #value or redis.call("HSTRLEN", thread, "B" .. hash)
+      if size == 0 then
         into.missing = true
         break
       end
+      if not value then
+        value = asText(redis.call("HGET", thread, "P" .. hash) or "")
+        into.large[#into.large + 1] = hash
+      end
       into.found[#into.found + 1] = hash
       into.found[#into.found + 1] = value
-      into.bytes = into.bytes + #value
+      into.bytes = into.bytes + size
       hash = text(value, 1)
     end
   end
@@ -149,4 +158,26 @@ local function batches(key, into)
     end
   end
   return found
+end
+
+-- Blobs as writers send them.
+local function takeBlob()
+  return { hash = arg(), base = arg(), bytes = arg() }
+end
+
+local function has(hash)
+  return redis.call("HEXISTS", thread, "b" .. hash) == 1 or redis.call("HEXISTS", thread, "B" .. hash) == 1
+end
+
+local function store(blob)
+  if #blob.bytes < large then
+    redis.call("HSET", thread, "b" .. blob.hash, asText(blob.base) .. blob.bytes)
+  else
+    redis.call("HSET", thread, "B" .. blob.hash, blob.bytes)
+    if blob.base ~= "" then redis.call("HSET", thread, "P" .. blob.hash, blob.base) end
+  end
+end
+
+local function drop(hash)
+  redis.call("HDEL", thread, "b" .. hash, "B" .. hash, "P" .. hash)
 end

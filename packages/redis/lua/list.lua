@@ -59,4 +59,4 @@ for n, key in ipairs(keys) do
     end
   end
 end
-return { more and 1 or 0, last, items, blobs.found }
+return { more and 1 or 0, items, blobs.found, blobs.large, last }

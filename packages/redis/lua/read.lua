@@ -18,4 +18,4 @@ local _, at = text(record, 1)
 collect(blobs, parseRecord(record, at).blobs)
 local writes = batches(key, blobs)
 if blobs.missing then return { meta.rev, head, {} } end
-return { meta.rev, head, writes, key, record, blobs.found }
+return { meta.rev, head, writes, key, record, blobs.found, blobs.large }

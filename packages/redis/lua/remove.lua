@@ -1,7 +1,7 @@
 -- Tier.remove in one atomic step: only if the thread still is at the revision that the decision was based on.
 local id, revision = arg(), number()
 local keys, drops = list(arg), list(arg)
-local replaced = list(function() return { hash = arg(), value = arg() } end)
+local replaced = list(takeBlob)
 local heads = list(function() return { namespace = arg(), to = arg() } end)
 
 local meta = open(id)
@@ -16,8 +16,11 @@ for _, key in ipairs(keys) do
   end
   redis.call("HDEL", thread, "c" .. key)
 end
-for _, hash in ipairs(drops) do redis.call("HDEL", thread, "b" .. hash) end
-for _, blob in ipairs(replaced) do redis.call("HSET", thread, "b" .. blob.hash, blob.value) end
+for _, hash in ipairs(drops) do drop(hash) end
+for _, blob in ipairs(replaced) do
+  drop(blob.hash)
+  store(blob)
+end
 for _, move in ipairs(heads) do
   if move.to == "" then
     meta.heads = meta.heads - redis.call("HDEL", thread, "h" .. move.namespace)

@@ -4,7 +4,7 @@
  */
 export interface RedisClient {
   /** Sends a command. Strings in replies come back as Buffers. */
-  callBuffer(command: string, ...args: (string | Buffer | number)[]): Promise<unknown>;
+  callBuffer(command: string, args: (string | Buffer | number)[]): Promise<unknown>;
 }
 
 /** A client that this package opened, and so closes. */

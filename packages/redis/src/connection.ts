@@ -57,18 +57,18 @@ export class Connection {
     const { sha, text } = scripts[name];
     return await this.#bounded(async (client) => {
       try {
-        return await client.callBuffer("EVALSHA", sha, keys.length, ...keys, ...args);
+        return await client.callBuffer("EVALSHA", [sha, keys.length, ...keys, ...args]);
       } catch (error) {
         // A server that was restarted, or a node that took over, doesn't know the script yet. EVAL teaches it.
         if (!(error instanceof Error) || !error.message.startsWith("NOSCRIPT")) throw error;
-        return await client.callBuffer("EVAL", text, keys.length, ...keys, ...args);
+        return await client.callBuffer("EVAL", [text, keys.length, ...keys, ...args]);
       }
     });
   }
 
   /** @throws StratigraphError "UNAVAILABLE" */
   async command(name: string, ...args: readonly (Bytes | number)[]): Promise<unknown> {
-    return await this.#bounded(async (client) => await client.callBuffer(name, ...args));
+    return await this.#bounded(async (client) => await client.callBuffer(name, [...args]));
   }
 
   /** Closes the client if it was opened here. */

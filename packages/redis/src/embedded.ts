@@ -11,12 +11,12 @@ end
 local maxItems, maxBytes = 500, 4194304
 
 local meta = open(id)
-if not meta.exists then return { 0, {}, {} } end
+if not meta.exists then return { 0 } end
 refresh(meta, ttl)
 local items, blobs, size = {}, collector(), 0
 local value = redis.call("HGET", thread, "r" .. key)
 while value and opened > 0 and #items < limit do
-  if #items == maxItems or size + blobs.bytes > maxBytes then return { 1, items, blobs.found } end
+  if #items == maxItems or size + blobs.bytes > maxBytes then return { 1, items, blobs.found, blobs.large } end
   local _, at = text(value, 1)
   local parent = parseRecord(value, at).parent
   if parent == "" then break end
@@ -37,7 +37,7 @@ while value and opened > 0 and #items < limit do
   items[#items + 1] = { key, value, false, batches(key, blobs) }
   size = size + #value
 end
-return { 0, items, blobs.found }`,
+return { 0, items, blobs.found, blobs.large }`,
   "append": `local id, ttl, seen, continues, relies, refuses = arg(), number(), arg(), arg() == "1", arg() == "1", arg() == "1"
 local blobs = list(takeBlob)
 local moves = list(function()
@@ -125,19 +125,17 @@ local page = redis.call("HSCAN", thread, cursor, "COUNT", 500)
 local found = {}
 for n = 1, #page[2], 2 do
   local field, value = page[2][n], page[2][n + 1]
-  if string.sub(field, 1, 1) == "b" then
-    local base, at = text(value, 1)
+  local kind = string.sub(field, 1, 1)
+  if kind == "b" or kind == "B" then
+    local base, at = redis.call("HGET", thread, "P" .. string.sub(field, 2)) or "", 1
+    if kind == "b" then base, at = text(value, 1) end
     found[#found + 1] = string.sub(field, 2)
     found[#found + 1] = base
     found[#found + 1] = #value - at + 1
   end
 end
 return { page[1], found }`,
-  "changes": `local function takeBlob()
-  return { hash = arg(), value = arg() }
-end
-
-local function takeBatch()
+  "changes": `local function takeBatch()
   return { key = arg(), value = arg() }
 end
 
@@ -150,8 +148,7 @@ local function late(meta, seen, continues, relies, names, blobs)
   local here, bases = {}, {}
   for _, blob in ipairs(blobs) do
     here[blob.hash] = true
-    local base = text(blob.value, 1)
-    if base ~= "" then bases[#bases + 1] = base end
+    if blob.base ~= "" then bases[#bases + 1] = blob.base end
   end
   if relies then
     if tonumber(seen ~= "" and seen or 0) < meta.rem then return { "stale" } end
@@ -159,7 +156,7 @@ local function late(meta, seen, continues, relies, names, blobs)
       for _, hash in ipairs(texts(hashes)) do bases[#bases + 1] = hash end
     end
     for _, hash in ipairs(bases) do
-      if not here[hash] and redis.call("HEXISTS", thread, "b" .. hash) == 0 then return { "stale" } end
+      if not here[hash] and not has(hash) then return { "stale" } end
     end
   end
   return nil
@@ -185,7 +182,9 @@ local function save(meta, id, begins)
 end
 
 local function addBlobs(blobs)
-  for _, blob in ipairs(blobs) do redis.call("HSETNX", thread, "b" .. blob.hash, blob.value) end
+  for _, blob in ipairs(blobs) do
+    if not has(blob.hash) then store(blob) end
+  end
 end
 
 local function addBatch(meta, batch)
@@ -193,6 +192,9 @@ local function addBatch(meta, batch)
   redis.call("HSET", thread, "w" .. n .. ":" .. batch.key, asText(string.format("%.0f", meta.rev)) .. batch.value)
 end`,
   "common": `local thread, index = KEYS[1], KEYS[2]
+-- From this size on, in bytes, a blob is a large one. Scripts name these to a reader, who gets them by a plain HMGET: a
+-- value takes 14 times as long through a script as straight (437 kB: 540 against 14 microseconds of the server's time).
+local large = 32768
 local separator = "\\0\\0"
 -- A deleted thread is remembered this long, in ms, so that late writes don't bring it back: 7 days.
 local tombstone = 604800000
@@ -292,9 +294,9 @@ local function refresh(meta, ttl)
   if ttl > 0 and meta.exists and not meta.dead then expire(meta, ttl) end
 end
 
--- Blobs with all their bases, each once.
+-- Blobs with all their bases, each once; of large ones only hash and base.
 local function collector()
-  return { seen = {}, found = {}, bytes = 0, missing = false }
+  return { seen = {}, found = {}, large = {}, bytes = 0, missing = false }
 end
 
 local function collect(into, hashes)
@@ -302,13 +304,18 @@ local function collect(into, hashes)
     while hash ~= "" and not into.seen[hash] do
       into.seen[hash] = true
       local value = redis.call("HGET", thread, "b" .. hash)
-      if not value then
+      local size = value and #value or redis.call("HSTRLEN", thread, "B" .. hash)
+      if size == 0 then
         into.missing = true
         break
       end
+      if not value then
+        value = asText(redis.call("HGET", thread, "P" .. hash) or "")
+        into.large[#into.large + 1] = hash
+      end
       into.found[#into.found + 1] = hash
       into.found[#into.found + 1] = value
-      into.bytes = into.bytes + #value
+      into.bytes = into.bytes + size
       hash = text(value, 1)
     end
   end
@@ -326,6 +333,28 @@ local function batches(key, into)
     end
   end
   return found
+end
+
+-- Blobs as writers send them.
+local function takeBlob()
+  return { hash = arg(), base = arg(), bytes = arg() }
+end
+
+local function has(hash)
+  return redis.call("HEXISTS", thread, "b" .. hash) == 1 or redis.call("HEXISTS", thread, "B" .. hash) == 1
+end
+
+local function store(blob)
+  if #blob.bytes < large then
+    redis.call("HSET", thread, "b" .. blob.hash, asText(blob.base) .. blob.bytes)
+  else
+    redis.call("HSET", thread, "B" .. blob.hash, blob.bytes)
+    if blob.base ~= "" then redis.call("HSET", thread, "P" .. blob.hash, blob.base) end
+  end
+end
+
+local function drop(hash)
+  redis.call("HDEL", thread, "b" .. hash, "B" .. hash, "P" .. hash)
 end`,
   "deleteThread": `local id = arg()
 local meta = open(id)
@@ -423,7 +452,7 @@ for n, key in ipairs(keys) do
     end
   end
 end
-return { more and 1 or 0, last, items, blobs.found }`,
+return { more and 1 or 0, items, blobs.found, blobs.large, last }`,
   "paste": `local id, ttl, revision = arg(), number(), number()
 local meta = open(id)
 meta.rev = math.max(meta.rev, revision)
@@ -467,10 +496,10 @@ local _, at = text(record, 1)
 collect(blobs, parseRecord(record, at).blobs)
 local writes = batches(key, blobs)
 if blobs.missing then return { meta.rev, head, {} } end
-return { meta.rev, head, writes, key, record, blobs.found }`,
+return { meta.rev, head, writes, key, record, blobs.found, blobs.large }`,
   "remove": `local id, revision = arg(), number()
 local keys, drops = list(arg), list(arg)
-local replaced = list(function() return { hash = arg(), value = arg() } end)
+local replaced = list(takeBlob)
 local heads = list(function() return { namespace = arg(), to = arg() } end)
 
 local meta = open(id)
@@ -485,8 +514,11 @@ for _, key in ipairs(keys) do
   end
   redis.call("HDEL", thread, "c" .. key)
 end
-for _, hash in ipairs(drops) do redis.call("HDEL", thread, "b" .. hash) end
-for _, blob in ipairs(replaced) do redis.call("HSET", thread, "b" .. blob.hash, blob.value) end
+for _, hash in ipairs(drops) do drop(hash) end
+for _, blob in ipairs(replaced) do
+  drop(blob.hash)
+  store(blob)
+end
 for _, move in ipairs(heads) do
   if move.to == "" then
     meta.heads = meta.heads - redis.call("HDEL", thread, "h" .. move.namespace)

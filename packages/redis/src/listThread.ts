@@ -1,13 +1,17 @@
 import type { ListedCheckpoint, ListQuery } from "@stratigraph/core";
 import { keyBounds, type Bytes } from "./ids.ts";
+import type { WithLarge } from "./largeBlobs.ts";
 import { storedFrom, type ListedReply } from "./storedFrom.ts";
 
 /** Most checkpoints in a page; list.lua bounds it by bytes too. */
 const largestPage = 100;
 
+/** What list.lua answers: whether there is more, checkpoints, blobs, names of large ones, the last key looked at. */
+export type ListReply = [number, ListedReply[]?, Buffer[]?, Buffer[]?, (Buffer | null)?];
+
 /** Checkpoints of one thread, newest first, page by page. `run` calls list.lua. */
 export async function* listThread(
-  run: (args: (Bytes | number)[]) => Promise<unknown>,
+  run: (args: (Bytes | number)[]) => Promise<WithLarge<ListReply>>,
   threadId: string,
   query: ListQuery,
   refreshMs: number,
@@ -24,13 +28,9 @@ export async function* listThread(
   for (let found = 0; found < limit;) {
     const size = Math.min(largestPage, limit - found);
     const args = [threadId, refreshMs, below, min, size, recordsOnly === true ? 1 : 0, lost === true ? 1 : 0];
-    const [more, last, items = [], blobs = []] = (await run([...args, ...filters])) as [
-      number,
-      (Buffer | null)?,
-      ListedReply[]?,
-      Buffer[]?,
-    ];
-    for (const listed of storedFrom(threadId, items, blobs)) {
+    const { reply, large } = await run([...args, ...filters]);
+    const [more, items = [], blobs = [], , last] = reply;
+    for (const listed of storedFrom(threadId, items, blobs, large)) {
       yield listed;
       found += 1;
     }

@@ -24,7 +24,8 @@ import {
 import { Connection } from "./connection.ts";
 import { decodeId, encodeId, encodeKey, type Bytes } from "./ids.ts";
 import type { Keys } from "./keys.ts";
-import { listThread } from "./listThread.ts";
+import { withLarge } from "./largeBlobs.ts";
+import { listThread, type ListReply } from "./listThread.ts";
 import {
   resolveRedisOptions,
   type RedisOptions,
@@ -32,7 +33,7 @@ import {
   type ResolvedRedisOptions,
 } from "./options.ts";
 import { appendArgs, appendWritesArgs } from "./requests.ts";
-import { decodeBatch, decodeBlobs, decodeRecord, encodeBlob } from "./storedForms.ts";
+import { blobArgs, decodeBatch, decodeBlobs, decodeRecord } from "./storedForms.ts";
 import { storedFrom, type ListedReply } from "./storedFrom.ts";
 import { ThreadIndex } from "./threadIndex.ts";
 
@@ -71,17 +72,30 @@ export class RedisTier implements Tier, AncestryReader, ThreadCopier {
   }
 
   async peek(at: MaybeAddress): Promise<Peek> {
-    const { revision, head, writes } = await this.#read(at, false);
+    const [revision, head, writes = []] = await this.#read(at, false);
     if (revision === 0) return { revision, writes: [] };
-    return { revision, head, checkpointId: at.checkpointId ?? head, writes: writes.map(decodeBatch) };
+    const headId = head ? decodeId(head) : undefined;
+    return {
+      revision,
+      head: headId,
+      checkpointId: at.checkpointId ?? headId,
+      writes: writes.map(decodeBatch),
+    };
   }
 
   async read(at: MaybeAddress): Promise<Reading> {
-    const { revision, head, writes, key, record, blobs } = await this.#read(at, true);
-    if (key === undefined || record === undefined) return { revision, head };
+    const { reply, large, missing } = await withLarge(
+      this.#connection,
+      this.#keys.thread(at.threadId)[0],
+      async () => await this.#read(at, true),
+      (reply) => reply[6],
+    );
+    const [revision, headBytes, writes = [], key, record, blobs = []] = reply;
+    const head = headBytes ? decodeId(headBytes) : undefined;
+    if (key === undefined || record === undefined || missing) return { revision, head };
     const checkpoint = {
       record: decodeRecord(at.threadId, key, record),
-      blobs: decodeBlobs(blobs),
+      blobs: decodeBlobs(blobs, large),
       writes: writes.map(decodeBatch),
     };
     return { revision, head, checkpoint };
@@ -167,7 +181,7 @@ export class RedisTier implements Tier, AncestryReader, ThreadCopier {
       ...[threadId, revision],
       ...[checkpoints.length, ...checkpoints.map((at) => encodeKey(at.namespace, at.checkpointId))],
       ...[dropBlobs.length, ...dropBlobs],
-      ...[replaceBlobs.length, ...replaceBlobs.flatMap((blob) => [blob.hash, encodeBlob(blob)])],
+      ...blobArgs(replaceBlobs),
       ...[
         heads.length,
         ...heads.flatMap(({ namespace, to }) => [namespace, to === undefined ? "" : encodeId(to)]),
@@ -194,12 +208,14 @@ export class RedisTier implements Tier, AncestryReader, ThreadCopier {
         ...[at.threadId, this.#options.refreshMs, encodeKey(at.namespace, from), at.namespace],
         ...[limit - found.length, seedTags.length, ...seedTags],
       ];
-      const [more, items, blobs] = (await this.#run("ancestry", at.threadId, args)) as [
-        number,
-        ListedReply[],
-        Buffer[],
-      ];
-      for (const stored of storedFrom(at.threadId, items, blobs)) {
+      const { reply, large } = await withLarge(
+        this.#connection,
+        this.#keys.thread(at.threadId)[0],
+        async () => (await this.#run("ancestry", at.threadId, args)) as AncestryReply,
+        (reply) => reply[3],
+      );
+      const [more, items = [], blobs = []] = reply;
+      for (const stored of storedFrom(at.threadId, items, blobs, large)) {
         found.push(stored);
         for (const tag of stored.record.tags) open.delete(tag);
       }
@@ -239,12 +255,7 @@ export class RedisTier implements Tier, AncestryReader, ThreadCopier {
   async #read(at: MaybeAddress, whole: boolean): Promise<ReadReply> {
     const wanted = at.checkpointId === undefined ? "" : encodeId(at.checkpointId);
     const args = [at.threadId, this.#options.refreshMs, whole ? 1 : 0, at.namespace, wanted];
-    const [revision, head, writes = [], key, record, blobs = []] = (await this.#run(
-      "read",
-      at.threadId,
-      args,
-    )) as [number, (Buffer | null)?, Buffer[]?, Buffer?, Buffer?, Buffer[]?];
-    return { revision, head: head ? decodeId(head) : undefined, writes, key, record, blobs };
+    return (await this.#run("read", at.threadId, args)) as ReadReply;
   }
 
   async #write(
@@ -272,8 +283,14 @@ export class RedisTier implements Tier, AncestryReader, ThreadCopier {
   }
 
   #listThread(threadId: string, query: ListQuery): AsyncGenerator<ListedCheckpoint> {
-    const { refreshMs } = this.#options;
-    return listThread(async (args) => await this.#run("list", threadId, args), threadId, query, refreshMs);
+    const run = async (args: (Bytes | number)[]) =>
+      await withLarge(
+        this.#connection,
+        this.#keys.thread(threadId)[0],
+        async () => (await this.#run("list", threadId, args)) as ListReply,
+        (reply) => reply[3],
+      );
+    return listThread(run, threadId, query, this.#options.refreshMs);
   }
 
   async *#threadIds({ runIds }: ListQuery): AsyncGenerator<string> {
@@ -311,14 +328,11 @@ export class RedisTier implements Tier, AncestryReader, ThreadCopier {
 /** How many runs an instance remembers to have indexed; forgetting one costs a command. */
 const rememberedRuns = 4096;
 
-interface ReadReply {
-  readonly revision: number;
-  readonly head: string | undefined;
-  readonly writes: readonly Buffer[];
-  readonly key: Buffer | undefined;
-  readonly record: Buffer | undefined;
-  readonly blobs: readonly Buffer[];
-}
+/** What ancestry.lua answers: whether there is more, checkpoints, blobs, names of large ones. */
+type AncestryReply = [number, ListedReply[]?, Buffer[]?, Buffer[]?];
+
+/** What read.lua answers: revision, head, write batches, and for a read key, record, blobs and names of large ones. */
+type ReadReply = [number, (Buffer | null)?, Buffer[]?, Buffer?, Buffer?, Buffer[]?, Buffer[]?];
 
 function conflict(request: AppendRequest, lost: number, head: Buffer): CheckpointConflictError {
   const { namespace, to, expected } = request.heads[lost]!;

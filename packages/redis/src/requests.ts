@@ -1,6 +1,6 @@
 import type { Address, AppendRequest, AppendWritesRequest, Blob, WriteBatch } from "@stratigraph/core";
 import { encodeId, encodeKey, type Bytes } from "./ids.ts";
-import { encodeBatch, encodeBlob, encodeLostTo, encodeRecord } from "./storedForms.ts";
+import { blobArgs, encodeBatch, encodeLostTo, encodeRecord } from "./storedForms.ts";
 
 type Args = (Bytes | number)[];
 
@@ -14,7 +14,10 @@ export function appendArgs(request: AppendRequest, ttlMs: number): Args {
     goesOn(request) ? 1 : 0,
     reliesOnStored(relies, blobs) ? 1 : 0,
   ];
-  args.push(onConflict === "refuse" ? 1 : 0, ...blobArgs(blobs), heads.length);
+  args.push(onConflict === "refuse" ? 1 : 0);
+  // One by one: an import has more arguments than a call may have.
+  for (const arg of blobArgs(blobs)) args.push(arg);
+  args.push(heads.length);
   for (const { namespace, to, expected } of heads) {
     const known = expected === "any" ? [] : expected;
     args.push(namespace, encodeId(to), expected === "any" ? 1 : 0, known.length, ...known.map(encodeId));
@@ -24,8 +27,7 @@ export function appendArgs(request: AppendRequest, ttlMs: number): Args {
     const key = encodeKey(record.namespace, record.checkpointId);
     args.push(key, record.namespace, encodeLostTo(record), encodeRecord(record));
   }
-  args.push(writes.length, ...writes.flatMap(batchArgs));
-  return args;
+  return [...args, writes.length, ...writes.flatMap(batchArgs)];
 }
 
 /** Arguments of appendWrites.lua. */
@@ -37,10 +39,6 @@ export function appendWritesArgs(request: AppendWritesRequest, ttlMs: number): A
     ...blobArgs(newBlobs),
     ...batchArgs(request),
   ];
-}
-
-function blobArgs(blobs: readonly Blob[]): Args {
-  return [blobs.length, ...blobs.flatMap((blob) => [blob.hash, encodeBlob(blob)])];
 }
 
 function batchArgs(batch: Address & WriteBatch): Args {

@@ -64,18 +64,26 @@ export function decodeBatch(value: Buffer): StoredWriteBatch {
   return { order, taskId, blobs, body: reader.rest() };
 }
 
-export function encodeBlob({ base, bytes }: Blob): Buffer {
-  return Buffer.concat([packTexts([base ?? ""]), bytes]);
+/** Arguments that bring blobs to a script. */
+export function blobArgs(blobs: readonly Blob[]): (Bytes | number)[] {
+  return [blobs.length, ...blobs.flatMap(({ hash, base, bytes }) => [hash, base ?? "", asBuffer(bytes)])];
 }
 
-/** Blobs from a flat list of hashes and stored forms. */
-export function decodeBlobs(flat: readonly Buffer[]): Map<BlobHash, Blob> {
+function asBuffer(bytes: Uint8Array): Buffer {
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
+}
+
+/** Blobs from a flat list of hashes and stored forms; `large` has the bytes of those that the script only named. */
+export function decodeBlobs(
+  flat: readonly Buffer[],
+  large: ReadonlyMap<BlobHash, Buffer>,
+): Map<BlobHash, Blob> {
   const blobs = new Map<BlobHash, Blob>();
   for (let i = 0; i < flat.length; i += 2) {
     const hash = flat[i]!.toString();
     const reader = new TextReader(flat[i + 1]!);
     const base = reader.next().toString();
-    blobs.set(hash, { hash, base: base === "" ? undefined : base, bytes: reader.rest() });
+    blobs.set(hash, { hash, base: base === "" ? undefined : base, bytes: large.get(hash) ?? reader.rest() });
   }
   return blobs;
 }

@@ -1,4 +1,4 @@
-import type { ListedCheckpoint } from "@stratigraph/core";
+import type { BlobHash, ListedCheckpoint } from "@stratigraph/core";
 import { decodeId } from "./ids.ts";
 import { decodeBatch, decodeBlobs, decodeRecord } from "./storedForms.ts";
 
@@ -10,8 +10,9 @@ export function storedFrom(
   threadId: string,
   items: readonly ListedReply[],
   flatBlobs: readonly Buffer[],
+  large: ReadonlyMap<BlobHash, Buffer>,
 ): ListedCheckpoint[] {
-  const blobs = decodeBlobs(flatBlobs);
+  const blobs = decodeBlobs(flatBlobs, large);
   return items.map(([key, record, head, batches]) => ({
     record: decodeRecord(threadId, key, record),
     blobs,

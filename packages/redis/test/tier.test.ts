@@ -217,9 +217,9 @@ describe("calls", () => {
   test("peek, read, append, appendWrites: one round trip each, but for the first write in a second", async () => {
     const sent: string[] = [];
     const counting: RedisClient = {
-      callBuffer: async (command, ...args) => {
+      callBuffer: async (command, args) => {
         sent.push(command);
-        return await client.callBuffer(command, ...args);
+        return await client.callBuffer(command, args);
       },
     };
     const tier = open();
@@ -242,6 +242,50 @@ describe("calls", () => {
       appends.push(await cost(counted.append(put("calls", `c${n + 1}`, `c${n}`))));
     expect(appends.filter((commands) => commands === "EVALSHA").length).toBeGreaterThan(10);
     expect(appends.filter((commands) => !/^EVALSHA( ZADD)?$/.test(commands))).toEqual([]);
+  });
+
+  test("large blobs come straight, not through the script", async () => {
+    const tier = open();
+    const [whole, small] = [blob("large", 100_000), blob("small", 100)];
+    const patch = { ...blob("patch", 40_000), base: whole.hash };
+    await tier.append(put("large", "c1", undefined, [whole]));
+    const { revision } = await tier.append(put("large", "c2", "c1", [patch, small]));
+    const expected = new Map([patch, small, whole].map((one) => [one.hash, { base: undefined, ...one }]));
+    const plain = (stored: { blobs: ReadonlyMap<string, unknown> } | undefined) => new Map(stored?.blobs);
+    expect(plain((await tier.read(root("large"))).checkpoint)).toEqual(expected);
+    for await (const listed of tier.list({ threadId: "large" })) expect(plain(listed)).toEqual(expected);
+    expect((await tier.blobs("large")).sort((a, b) => a.size - b.size)).toEqual(
+      [small, patch, whole].map(({ hash, bytes, ...rest }) => ({
+        base: undefined,
+        ...rest,
+        hash,
+        size: bytes.length,
+      })),
+    );
+    expect(await client.hkeys(thread("large"))).toContain(`B${whole.hash}`);
+    const rewritten = { ...blob("patch", 300), hash: patch.hash };
+    const done = await tier.remove({
+      threadId: "large",
+      revision,
+      checkpoints: [at("large", "c1")],
+      dropBlobs: [whole.hash],
+      replaceBlobs: [rewritten],
+      heads: [],
+    });
+    expect(done).toBe(true);
+    expect(plain((await tier.read(root("large"))).checkpoint).get(patch.hash)).toEqual({
+      base: undefined,
+      ...rewritten,
+    });
+  });
+
+  test("an import of more blobs than a call has arguments", async () => {
+    const tier = open();
+    const blobs = Array.from({ length: 60_000 }, (_, n) => blob(`many ${n}`, 10));
+    await tier.append(put("many", "c1", undefined, blobs));
+    expect((await tier.read(root("many"))).checkpoint?.blobs.size).toBe(60_000);
+    expect(await tier.copyThread("many", "many too")).toBe(true);
+    expect(await tier.blobs("many too")).toHaveLength(60_000);
   });
 
   test("a server that forgot its scripts is taught them again", async () => {
