@@ -88,7 +88,7 @@ async function removeWhere(
     const kept = keep(thread);
     if (kept.size === thread.nodes.length) return;
     const goes = thread.nodes.filter((node) => !kept.has(node)).map(({ record }): Address => record);
-    const { dropBlobs, replaceBlobs } = await blobsAfter(tier, coder, threadId, kept);
+    const { dropBlobs, replaceBlobs } = await blobsAfter(tier, coder, thread, threadId, kept);
     const heads = headsAfter(thread, kept);
     if (
       await tier.remove({
@@ -225,23 +225,38 @@ function headsAfter(thread: Thread, kept: ReadonlySet<Node>): { namespace: strin
   return moves;
 }
 
-/** What happens to the thread's blobs: which go, and which are rewritten whole because their base goes. */
+/**
+ * What happens to the thread's blobs: which go, and which are rewritten whole because their base goes. Blobs that no
+ * checkpoint names stay, as pending writes may have come before their checkpoint; those are never patches.
+ */
 async function blobsAfter(
   tier: Tier,
   coder: CheckpointCoder,
+  thread: Thread,
   threadId: string,
   kept: ReadonlySet<Node>,
 ): Promise<{ dropBlobs: BlobHash[]; replaceBlobs: Blob[] }> {
   const infos = new Map<BlobHash, BlobInfo>((await tier.blobs(threadId)).map((info) => [info.hash, info]));
   const needed = new Map<BlobHash, Address>();
-  for (const { record, writeBlobs } of kept)
-    for (const hash of [...record.blobs, ...writeBlobs]) needed.set(hash, record);
+  for (const node of kept) for (const hash of namedBy(node)) needed.set(hash, node.record);
   const replaceBlobs: Blob[] = [];
   for (const [hash, at] of needed) {
     const base = infos.get(hash)?.base;
     if (base === undefined || needed.has(base)) continue;
     const { checkpoint } = await tier.read(at);
-    if (checkpoint !== undefined) replaceBlobs.push(await coder.values.wholeBlob(hash, checkpoint.blobs));
+    if (checkpoint === undefined) needed.set(base, at);
+    else replaceBlobs.push(await coder.values.wholeBlob(hash, checkpoint.blobs));
   }
-  return { dropBlobs: [...infos.keys()].filter((hash) => !needed.has(hash)), replaceBlobs };
+  const named = new Set(thread.nodes.flatMap(namedBy));
+  for (const hash of named) {
+    const base = infos.get(hash)?.base;
+    if (base !== undefined) named.add(base);
+  }
+  const goes = ({ hash, base }: BlobInfo): boolean =>
+    !needed.has(hash) && (named.has(hash) || base !== undefined);
+  return { dropBlobs: [...infos.values()].filter(goes).map(({ hash }) => hash), replaceBlobs };
+}
+
+function namedBy({ record, writeBlobs }: Node): BlobHash[] {
+  return [...record.blobs, ...writeBlobs];
 }
