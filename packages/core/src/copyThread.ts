@@ -57,5 +57,9 @@ export async function copyThread(tier: Tier, sourceId: string, targetId: string)
   }
   const contents = await readThread(tier, sourceId, targetId);
   if (contents.records.length === 0) return;
-  await tier.append({ threadId: targetId, ...contents, onConflict: "refuse" });
+  // Only an import may bring a deleted thread back with records that name parents, as those of a pruned thread do.
+  const { revision } = await tier.peek({ threadId: targetId, namespace: "" });
+  const heads =
+    revision === 0 ? contents.heads : contents.heads.map((move): HeadMove => ({ ...move, expected: "any" }));
+  await tier.append({ threadId: targetId, ...contents, heads, onConflict: "refuse" });
 }
