@@ -1,5 +1,10 @@
 import { emptyCheckpoint, type Checkpoint, type CheckpointMetadata } from "@langchain/langgraph-checkpoint";
-import { CheckpointConflictError, StratigraphError, TierSaver, type ConflictPolicy } from "@stratigraph/core";
+import {
+  CheckpointConflictError,
+  StratigraphError,
+  type ConflictPolicy,
+  type TierSaver,
+} from "@stratigraph/core";
 import { describe, expect, test } from "vitest";
 import { Storage, acknowledged, contents, gate, stepsBy, traced, twoSteps, unhandled } from "./support.ts";
 

@@ -1,0 +1,320 @@
+import { emptyCheckpoint, type CheckpointMetadata } from "@langchain/langgraph-checkpoint";
+import { StratigraphError, TierSaver } from "@stratigraph/core";
+import { describe, expect, test } from "vitest";
+import { Storage, contents, stepsBy, text, twoSteps, withoutFastPaths } from "./support.ts";
+
+const thread = { configurable: { thread_id: "t" } };
+const metadata: CheckpointMetadata = { source: "input", step: 0, parents: {} };
+
+async function historyOf(saver: TierSaver, threadId = "t") {
+  const states = [];
+  for await (const state of twoSteps(saver).getStateHistory({ configurable: { thread_id: threadId } }))
+    states.push(state);
+  return states;
+}
+
+/** Turns whose log grows by enough to be patched. */
+async function turns(saver: TierSaver, names: readonly string[], more: object = {}): Promise<void> {
+  for (const who of names) await twoSteps(saver).invoke({ who, log: [text(who, 2)] }, { ...thread, ...more });
+}
+
+/** What the log is after {@link turns}. */
+function logOf(...names: readonly string[]): string[] {
+  return names.flatMap((who) => [text(who, 2), ...stepsBy(who)]);
+}
+
+describe("prune", () => {
+  test("keeps the newest, rebuilt so that nothing of the rest is needed", async () => {
+    for (const keepLast of [1, 3]) {
+      const storage = new Storage();
+      const { saver } = storage.open();
+      await turns(saver, ["a", "b", "c"]);
+      const before = await historyOf(saver);
+      expect((await storage.tier.blobs("t")).some(({ base }) => base !== undefined)).toBe(true);
+      await saver.prune(["t"], { strategy: "keep_latest", keepLast });
+      const other = storage.open().saver;
+      expect(await historyOf(other)).toEqual(before.slice(0, keepLast));
+      await turns(saver, ["d"]);
+      expect((await twoSteps(other).getState(thread)).values.log).toEqual(logOf("a", "b", "c", "d"));
+    }
+  });
+
+  test("keepLast defaults to 1; strategy delete takes the thread", async () => {
+    const { saver } = new Storage().open();
+    await turns(saver, ["a"]);
+    await saver.prune(["t"]);
+    expect(await historyOf(saver)).toHaveLength(1);
+    await saver.prune(["t"], { strategy: "delete" });
+    expect(await historyOf(saver)).toEqual([]);
+  });
+
+  test("nothing to do is no error; options are checked", async () => {
+    const storage = new Storage();
+    const { saver } = storage.open();
+    await turns(saver, ["a"]);
+    const before = await contents(storage.tier, "t");
+    await saver.prune([]);
+    await saver.prune(["unknown"]);
+    await saver.prune(["t"], { strategy: "keep_latest", keepLast: 100 });
+    expect(await contents(storage.tier, "t")).toEqual(before);
+    for (const options of [{ strategy: "newest" }, { strategy: "keep_latest", keepLast: 0 }]) {
+      const pruning = saver.prune(["t"], options as Parameters<TierSaver["prune"]>[1]);
+      await expect(pruning).rejects.toMatchObject({ code: "INVALID_OPTION" });
+    }
+    await expect(saver.prune([""])).rejects.toMatchObject({ code: "INVALID_ADDRESS" });
+  });
+
+  test("a writer that had read before it reads again, once, and goes on", async () => {
+    const storage = new Storage();
+    const { saver: a, door } = storage.open();
+    await turns(a, ["a", "b"]);
+    const { saver: b } = storage.open();
+    const graph = twoSteps(a);
+    const { config } = await graph.getState(thread);
+    const hold = door.hold("append");
+    const update = graph.updateState(config, { who: "updated" });
+    await hold.reached;
+    await b.prune(["t"]);
+    hold.release();
+    await update;
+    const appends = door.calls.filter(({ method }) => method === "append");
+    expect(appends.slice(-2).map(({ outcome }) => outcome)).toEqual(["failed", "returned"]);
+    const state = await twoSteps(storage.open().saver).getState(thread);
+    expect(state.values).toEqual({ who: "updated", log: logOf("a", "b") });
+  });
+
+  test("a side branch whose patch base was pruned meanwhile is stored whole", async () => {
+    const storage = new Storage();
+    const { saver: a, door } = storage.open();
+    const { saver: b } = storage.open();
+    await turns(a, ["a"]);
+    const hold = door.hold("append");
+    const run = turns(a, ["loser"], { durability: "async" });
+    await hold.reached;
+    await turns(b, ["winner"]);
+    await b.prune(["t"]);
+    hold.release();
+    await run;
+    const { saver: c } = storage.open();
+    const [conflict] = await c.conflicts("t");
+    const side = await twoSteps(c).getState({
+      configurable: { thread_id: "t", checkpoint_id: conflict!.checkpointId },
+    });
+    expect(side.values).toEqual({ who: "loser", log: logOf("a", "loser") });
+    const logs = (await historyOf(c)).map(({ values }) => values.log);
+    for (const log of logs) expect(log.slice(0, 3)).toEqual(logOf("a"));
+    expect(logs).toContainEqual(logOf("a", "winner"));
+  });
+
+  test("a thread that is written to all the time: the tier is asked again, then it is an error", async () => {
+    const storage = new Storage();
+    const { saver, door } = storage.open();
+    const { saver: other } = storage.open();
+    await turns(saver, ["a", "b"]);
+    let writes = 0;
+    const removal = door.remove.bind(door);
+    const busy = Object.assign(door, {
+      remove: async (request: Parameters<typeof removal>[0]) => {
+        writes += 1;
+        if (writes <= limit) await twoSteps(other).updateState(thread, { who: `write ${writes}` }, "two");
+        return await removal(request);
+      },
+    });
+    let limit = 2;
+    await new TierSaver(busy).prune(["t"]);
+    expect((await twoSteps(other).getState(thread)).values.who).toBe("write 2");
+    expect(await historyOf(other)).toHaveLength(1);
+    limit = Number.POSITIVE_INFINITY;
+    await turns(other, ["c"]);
+    await expect(new TierSaver(busy).prune(["t"])).rejects.toMatchObject({ code: "OVERLOADED" });
+  });
+});
+
+describe("copyThread", () => {
+  for (const fast of [true, false]) {
+    test(`the copy has the same ids, values and writes (${fast ? "inside the tier" : "without fast path"})`, async () => {
+      const storage = new Storage();
+      const tier = fast ? storage.tier : withoutFastPaths(storage.tier);
+      const saver = new TierSaver(tier);
+      await turns(saver, ["a", "b"]);
+      await saver.copyThread("t", "copy");
+      const as = (value: unknown) => JSON.parse(JSON.stringify(value).replaceAll('"copy"', '"t"')) as unknown;
+      expect(as(await contents(tier, "copy"))).toEqual(as(await contents(tier, "t")));
+      const [original, copied] = [await historyOf(saver), await historyOf(new TierSaver(tier), "copy")];
+      expect(copied.map(({ values }) => values)).toEqual(original.map(({ values }) => values));
+      expect(copied).toHaveLength(8);
+      await twoSteps(saver).invoke({ who: "c" }, { configurable: { thread_id: "copy" } });
+      expect(await historyOf(saver)).toEqual(original);
+      await expect(saver.copyThread("t", "copy")).rejects.toMatchObject({ code: "THREAD_EXISTS" });
+      await saver.copyThread("unknown", "elsewhere");
+      expect(await historyOf(saver, "elsewhere")).toEqual([]);
+    });
+
+    test(`a pruned thread, onto a deleted one (${fast ? "inside the tier" : "without fast path"})`, async () => {
+      const storage = new Storage();
+      const tier = fast ? storage.tier : withoutFastPaths(storage.tier);
+      const saver = new TierSaver(tier);
+      await turns(saver, ["a"]);
+      await saver.prune(["t"]);
+      await twoSteps(saver).invoke({ who: "x" }, { configurable: { thread_id: "copy" } });
+      await saver.deleteThread("copy");
+      await saver.copyThread("t", "copy");
+      const [state] = await historyOf(saver, "copy");
+      expect(state!.values).toEqual((await twoSteps(saver).getState(thread)).values);
+    });
+  }
+});
+
+describe("deleteForRuns", () => {
+  test("takes a run's checkpoints; the head goes back to what came before", async () => {
+    const storage = new Storage();
+    const { saver } = storage.open();
+    await turns(saver, ["a"], { metadata: { run_id: "run a" } });
+    const before = await historyOf(saver);
+    await turns(saver, ["b"], { metadata: { run_id: "run b" } });
+    await saver.deleteForRuns([]);
+    await saver.deleteForRuns(["unknown"]);
+    expect(await historyOf(saver)).toHaveLength(8);
+    await saver.deleteForRuns(["run b"]);
+    expect(await historyOf(saver)).toEqual(before);
+    await turns(saver, ["c"]);
+    expect((await twoSteps(saver).getState(thread)).values.log).toEqual(logOf("a", "c"));
+    await saver.deleteForRuns(["run a"]);
+    const left = await historyOf(storage.open().saver);
+    expect(left).toHaveLength(4);
+    expect(left[0]!.values.log).toEqual(logOf("a", "c"));
+  });
+});
+
+describe("metadata", () => {
+  test("run_id isn't returned, so a second turn under the same one runs", async () => {
+    const { saver } = new Storage().open();
+    const config = { ...thread, metadata: { run_id: "same" } };
+    await twoSteps(saver).invoke({ who: "a" }, config);
+    await twoSteps(saver).invoke({ who: "b" }, config);
+    const history = await historyOf(saver);
+    expect(history[0]!.values.log).toEqual([...stepsBy("a"), ...stepsBy("b")]);
+    for (const state of history) expect(state.metadata).not.toHaveProperty("run_id");
+  });
+
+  test("a filter's limit counts matches, also where the index finds too much", async () => {
+    const { saver } = new Storage().open();
+    const wanted = { outer: "c0" };
+    const metas = [
+      { parents: wanted, pairs: [{ a: 1, b: 2 }] },
+      { parents: { outer: "c9" }, pairs: [{ a: 1 }, { b: 2 }] },
+      { parents: wanted, pairs: [{ a: 1, b: 2 }] },
+      { parents: { outer: "c8" }, pairs: [{ b: 2 }, { a: 1 }] },
+    ];
+    for (const [n, more] of metas.entries())
+      await saver.put(thread, { ...emptyCheckpoint(), id: `c${n}` }, { ...metadata, ...more }, {});
+    const found = async (filter: Record<string, unknown>, limit: number): Promise<string[]> => {
+      const ids: string[] = [];
+      for await (const tuple of saver.list(thread, { filter, limit })) ids.push(tuple.checkpoint.id);
+      return ids;
+    };
+    expect(await found({ parents: wanted }, 1)).toEqual(["c2"]);
+    expect(await found({ parents: wanted }, 5)).toEqual(["c2", "c0"]);
+    expect(await found({ pairs: [{ a: 1, b: 2 }] }, 2)).toEqual(["c2", "c0"]);
+  });
+});
+
+describe("listThreads", () => {
+  const some = async () => {
+    const storage = new Storage();
+    const { saver } = storage.open();
+    for (let n = 0; n < 7; n += 1) {
+      const config = { configurable: { thread_id: `t${n}` } };
+      const checkpoint = { ...emptyCheckpoint(), id: `c${n}` };
+      const tagged: CheckpointMetadata<{ team: string }> = {
+        ...metadata,
+        team: n % 2 === 0 ? "even" : "odd",
+      };
+      await saver.put(config, checkpoint, tagged, {});
+    }
+    return saver;
+  };
+
+  test("pages by cursor: every thread once, in one order", async () => {
+    const saver = await some();
+    const { threads, cursor: none } = await saver.listThreads();
+    expect(none).toBeUndefined();
+    expect(threads.map(({ threadId }) => threadId).sort()).toEqual(
+      Array.from({ length: 7 }, (_, n) => `t${n}`),
+    );
+    const paged: string[] = [];
+    const sizes: number[] = [];
+    for (let cursor: string | undefined; ;) {
+      const page = await saver.listThreads({ limit: 3, cursor });
+      paged.push(...page.threads.map(({ threadId }) => threadId));
+      sizes.push(page.threads.length);
+      cursor = page.cursor;
+      if (cursor === undefined) break;
+    }
+    expect(paged).toEqual(threads.map(({ threadId }) => threadId));
+    expect(sizes).toEqual([3, 3, 1]);
+    expect((await saver.listThreads({ limit: 7 })).cursor).toBeUndefined();
+  });
+
+  test("filters by the newest checkpoint's metadata, page by page", async () => {
+    const saver = await some();
+    const first = await saver.listThreads({ filter: { team: "even" }, limit: 3 });
+    const second = await saver.listThreads({ filter: { team: "even" }, limit: 3, cursor: first.cursor });
+    const ids = [...first.threads, ...second.threads].map(({ threadId }) => threadId);
+    expect(ids.sort()).toEqual(["t0", "t2", "t4", "t6"]);
+    expect([first.threads.length, second.cursor]).toEqual([3, undefined]);
+    expect((await saver.listThreads({ filter: { team: "none" } })).threads).toEqual([]);
+  });
+
+  test("bad options are refused", async () => {
+    const saver = await some();
+    const foreign = [{}, { threadId: 1, writtenAtMs: "x" }, null, []].map((cursor) =>
+      Buffer.from(JSON.stringify(cursor)).toString("base64url"),
+    );
+    for (const cursor of ["", "nonsense", ...foreign]) {
+      const listing = saver.listThreads({ cursor });
+      await expect(listing, cursor).rejects.toMatchObject({
+        code: "INVALID_OPTION",
+        data: { field: "cursor" },
+      });
+    }
+    for (const limit of [0, -1, 1.5, Number.NaN])
+      await expect(saver.listThreads({ limit })).rejects.toMatchObject({ data: { field: "limit" } });
+  });
+});
+
+describe("ids", () => {
+  const { saver } = new Storage().open();
+  const bad: readonly (readonly [field: string, call: () => Promise<unknown>])[] = [
+    ["thread_id", () => saver.getTuple({ configurable: { thread_id: 5 } })],
+    ["thread_id", () => saver.getTuple({ configurable: { thread_id: "" } })],
+    ["thread_id", () => saver.put({ configurable: {} }, emptyCheckpoint(), metadata, {})],
+    ["thread_id", () => saver.getTuple({ configurable: { thread_id: "\ud800" } })],
+    ["thread_id", () => saver.getTuple({ configurable: { thread_id: "x".repeat(70_000) } })],
+    ["checkpoint_ns", () => saver.getTuple({ configurable: { thread_id: "t", checkpoint_ns: 1 } })],
+    ["checkpoint_id", () => saver.getTuple({ configurable: { thread_id: "t", checkpoint_id: {} } })],
+    ["checkpoint_id", () => saver.putWrites(thread, [["a", 1]], "task")],
+    ["checkpoint.id", () => saver.put(thread, { ...emptyCheckpoint(), id: "" }, metadata, {})],
+    [
+      "taskId",
+      () => saver.putWrites({ configurable: { thread_id: "t", checkpoint_id: "c" } }, [["a", 1]], ""),
+    ],
+    ["thread_id", () => saver.deleteThread("")],
+    ["sourceThreadId", () => saver.copyThread("", "t")],
+    ["targetThreadId", () => saver.copyThread("t", "")],
+    ["thread_id", () => saver.conflicts("")],
+  ];
+  for (const [n, [field, call]] of bad.entries()) {
+    test(`${n + 1}: an error that names ${field}`, async () => {
+      const error: unknown = await call().catch((reason: unknown) => reason);
+      if (!StratigraphError.is(error, "INVALID_ADDRESS")) throw error ?? new Error("it succeeded");
+      expect(error.data["field"]).toBe(field);
+      expect(error.message).toContain(field);
+    });
+  }
+
+  test("list names them too", async () => {
+    const listing = saver.list({ configurable: { thread_id: 5 } });
+    await expect(listing.next()).rejects.toMatchObject({ data: { field: "thread_id" } });
+  });
+});
