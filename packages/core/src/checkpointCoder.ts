@@ -20,6 +20,8 @@ import {
   type TaskWrite,
 } from "./pendingWrites.ts";
 import { decodeBody, encodeBody, type DecodedBody, type ManifestEntry, type ValueRef } from "./record.ts";
+import { SimilarReader } from "./serde/SimilarReader.ts";
+import { StratigraphSerializer } from "./serde/index.ts";
 import { metadataTags, snapshotTag } from "./tags.ts";
 import type {
   Address,
@@ -59,6 +61,15 @@ export interface CheckpointPut {
   readonly runId: string | undefined;
   /** Manifest that was stored under the same checkpoint id before: durability "exit" puts the last one again. */
   readonly again: Manifest | undefined;
+}
+
+/** What a listing remembers per channel, to save work on the next checkpoint: neighbours are much alike. */
+export type Series = Map<string, { hash: BlobHash; payload: Uint8Array; reader: SimilarReader }>;
+
+/** How values are read: kept for later puts to patch, or as one of a series. */
+export interface ValueReading {
+  readonly remember?: boolean;
+  readonly series?: Series | undefined;
 }
 
 /** A pending write with the value revived. */
@@ -161,16 +172,16 @@ export class CheckpointCoder {
     return (await this.#load(record, "metadata", ...body.metadata)) as CheckpointMetadata;
   }
 
-  /** A checkpoint with all its values. `remember`: later puts may patch against them. */
+  /** A checkpoint with all its values. */
   async checkpoint(
     { record, blobs }: StoredCheckpoint,
     body: DecodedBody,
-    remember: boolean,
+    reading: ValueReading,
   ): Promise<Checkpoint> {
     const found: [string, unknown][] = [];
     for (const { channel, value } of body.manifest.values()) {
       if (value !== undefined)
-        found.push([channel, await this.value(record, channel, value, blobs, remember)]);
+        found.push([channel, await this.value(record, channel, value, blobs, reading)]);
     }
     const { channel_versions, versions_seen, v, id, ts, ...rest } = body.header;
     return { ...rest, v, id, ts, channel_values: Object.fromEntries(found), channel_versions, versions_seen };
@@ -182,12 +193,18 @@ export class CheckpointCoder {
     channel: string,
     ref: ValueRef,
     blobs: ReadonlyMap<BlobHash, Blob>,
-    remember = false,
+    { remember = false, series }: ValueReading = {},
   ): Promise<unknown> {
     if (!("hash" in ref)) return await this.#load(at, channel, ref.type, ref.bytes);
     let typed: [string, Uint8Array];
     try {
-      typed = splitPayload(await this.values.payload(ref.hash, blobs, remember ? at.threadId : undefined));
+      const last = series?.get(channel);
+      const payload =
+        last?.hash === ref.hash
+          ? last.payload
+          : await this.values.payload(ref.hash, blobs, remember ? at.threadId : undefined);
+      series?.set(channel, { hash: ref.hash, payload, reader: last?.reader ?? new SimilarReader() });
+      typed = splitPayload(payload);
     } catch (cause) {
       throw corrupt(
         at,
@@ -196,7 +213,7 @@ export class CheckpointCoder {
         cause,
       );
     }
-    return await this.#load(at, channel, ...typed);
+    return await this.#load(at, channel, ...typed, series?.get(channel)?.reader);
   }
 
   /** Encodes the writes of one putWrites call. */
@@ -284,8 +301,17 @@ export class CheckpointCoder {
     }
   }
 
-  async #load(at: Address, channel: string, type: string, bytes: Uint8Array): Promise<unknown> {
+  async #load(
+    at: Address,
+    channel: string,
+    type: string,
+    bytes: Uint8Array,
+    reader?: SimilarReader,
+  ): Promise<unknown> {
     try {
+      if (reader !== undefined && this.serde instanceof StratigraphSerializer) {
+        return await this.serde.loadsSimilar(type, bytes, reader);
+      }
       return (await this.serde.loadsTyped(type, bytes)) as unknown;
     } catch (cause) {
       throw corrupt(

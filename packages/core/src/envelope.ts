@@ -14,9 +14,9 @@ export class Envelope {
     this.#maxBytes = maxBytes;
   }
 
-  /** `address` is bound to the bytes where encryption is on. */
-  async wrap(raw: Uint8Array, address: string): Promise<Uint8Array> {
-    const packed = await pack(raw);
+  /** `address` is bound to the bytes where encryption is on. `level`: zstd's; default the codec's. */
+  async wrap(raw: Uint8Array, address: string, level?: number): Promise<Uint8Array> {
+    const packed = await pack(raw, level === undefined ? {} : { level });
     return this.#cipher === undefined ? packed : await this.#cipher.seal(packed, utf8(address));
   }
 

@@ -18,6 +18,8 @@ import {
   type CheckpointPut,
   type EncodedCheckpoint,
   type Manifest,
+  type Series,
+  type ValueReading,
 } from "./checkpointCoder.ts";
 import { listConflicts, type Conflict } from "./conflicts.ts";
 import { copyThread } from "./copyThread.ts";
@@ -88,7 +90,7 @@ export class TierSaver extends BaseCheckpointSaver {
     // A run reads the root namespace where it begins; objects that stand for a run may be shared by several.
     if (at.namespace === "") this.#observations.caughtUp(config, at.threadId, revision);
     else this.#observations.read(config, at.threadId, revision);
-    if (checkpoint !== undefined) return await this.#tuple(config, checkpoint, head, true);
+    if (checkpoint !== undefined) return await this.#tuple(config, checkpoint, head, { remember: true });
     const checkpointId = at.checkpointId ?? head;
     if (checkpointId === undefined) {
       this.#observations.handedOut(config, at, undefined, undefined);
@@ -96,7 +98,7 @@ export class TierSaver extends BaseCheckpointSaver {
     }
     // A listing tells a checkpoint that lacks bytes from one that isn't there: decoding it names what is missing.
     for await (const stored of this.tier.list({ ...at, checkpointId, limit: 1 }))
-      return await this.#tuple(config, stored, stored.head, true);
+      return await this.#tuple(config, stored, stored.head, { remember: true });
     if (at.checkpointId === undefined) throw new EvictedError(this.tier.name, { ...at, checkpointId });
     return undefined;
   }
@@ -125,8 +127,9 @@ export class TierSaver extends BaseCheckpointSaver {
       limit: filter === undefined ? limit : undefined,
     };
     let found = 0;
+    const series: Series = new Map();
     for await (const stored of this.tier.list(query)) {
-      const tuple = await this.#listed(config, stored, filter);
+      const tuple = await this.#listed(config, stored, filter, series);
       if (tuple === undefined) continue;
       yield tuple;
       found += 1;
@@ -383,26 +386,28 @@ export class TierSaver extends BaseCheckpointSaver {
     config: RunnableConfig,
     stored: ListedCheckpoint,
     filter: Record<string, unknown> | undefined,
+    series: Series,
   ): Promise<CheckpointTuple | undefined> {
     if (filter !== undefined) {
       const metadata = await this.coder.metadata(stored.record, await this.coder.decodeBody(stored.record));
       if (!matches(metadata as Record<string, unknown>, filter)) return undefined;
     }
-    return await this.#tuple(config, stored, stored.head, false);
+    return await this.#tuple(config, stored, stored.head, { series });
   }
 
   async #tuple(
     config: RunnableConfig,
     stored: StoredCheckpoint,
     head: string | undefined,
-    remember: boolean,
+    reading: ValueReading,
   ): Promise<CheckpointTuple> {
     const { record } = stored;
     this.#observations.handedOut(config, record, record.checkpointId, head);
     this.#observations.handedOutParent(record, record.parentId, head);
     const body = await this.coder.decodeBody(record);
-    if (remember) this.#lines.set(keyOf(record), { manifest: body.manifest, parentId: record.parentId });
-    const checkpoint = await this.coder.checkpoint(stored, body, remember);
+    if (reading.remember)
+      this.#lines.set(keyOf(record), { manifest: body.manifest, parentId: record.parentId });
+    const checkpoint = await this.coder.checkpoint(stored, body, reading);
     if (checkpoint.v < 4 && record.parentId !== undefined)
       await this.#migrateSends(checkpoint, { ...record, checkpointId: record.parentId });
     const writes = await this.coder.decodeWrites(record, stored.writes, stored.blobs);

@@ -54,6 +54,9 @@ const soonCut = 32;
 /** Longest chain that is followed when reading: far above what is ever written, far below a loop. */
 const longestChain = 4096;
 
+/** zstd level of a patch that begins a chain. */
+const beginningLevel = 9;
+
 const noChain: Chain = { depth: 0, bytes: 0 };
 
 function longer(chain: Chain, bytes: number): Chain {
@@ -124,6 +127,9 @@ export class Values {
    * @throws RangeError, CodecError or PatchError where a blob is missing or damaged
    */
   async payload(hash: BlobHash, blobs: ReadonlyMap<BlobHash, Blob>, threadId?: string): Promise<Uint8Array> {
+    // Content addresses content: bytes that were verified under this name before need no second look.
+    const known = threadId === undefined ? undefined : this.#known.get(threadId + hash);
+    if (known !== undefined) return known.payload;
     const patches: Patch[] = [];
     let beginning: BlobHash | undefined;
     let upper = noChain;
@@ -214,7 +220,9 @@ export class Values {
   ): Promise<Blob | undefined> {
     if (chain.depth >= MAX_CHAIN_DEPTH) return undefined;
     const { ops, literals } = encodePatch(diff(known.payload, payload));
-    const bytes = await this.#envelope.wrap(patchFrame(ops, literals, begins), hash);
+    // What begins a chain holds all that was added since the one before, and is written once in a hundred puts.
+    const level = begins ? beginningLevel : undefined;
+    const bytes = await this.#envelope.wrap(patchFrame(ops, literals, begins), hash, level);
     // What the value would take whole is taken to grow with its length: to know, it would have to be compressed.
     const wholeBytes = Math.ceil(known.whole.stored * (payload.length / Math.max(1, known.whole.length)));
     const cut = cutsChain({

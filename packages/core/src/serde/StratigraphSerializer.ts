@@ -4,6 +4,7 @@ import { Encoder, type UnknownClasses } from "./Encoder.ts";
 import { type LangGraphClasses, loadedLangGraphClasses, loadLangGraphClasses } from "./langgraphClasses.ts";
 import { jsonBytes, jsonText } from "./jsonBytes.ts";
 import { SerializationError } from "./SerializationError.ts";
+import type { SimilarReader } from "./SimilarReader.ts";
 import { type RegisteredLangChainType, type RegisteredType, TypeRegistry } from "./TypeRegistry.ts";
 
 export interface StratigraphSerializerOptions {
@@ -85,7 +86,20 @@ export class StratigraphSerializer implements SerializerProtocol {
     return this.#decode(type, data).value;
   }
 
-  #decode(type: string, data: Uint8Array | string): { value: unknown; missedLangGraph: boolean } {
+  /**
+   * Like {@link loadsTyped}, for values that are much alike one after another, such as one channel's in a history: `reader`
+   * keeps what it parsed last, so give each series one of its own.
+   */
+  async loadsSimilar(type: string, data: Uint8Array, reader: SimilarReader): Promise<unknown> {
+    const first = this.#decode(type, data, reader);
+    return first.missedLangGraph ? await this.loadsTyped(type, data) : first.value;
+  }
+
+  #decode(
+    type: string,
+    data: Uint8Array | string,
+    reader?: SimilarReader,
+  ): { value: unknown; missedLangGraph: boolean } {
     if (type === "bytes") {
       return {
         value: typeof data === "string" ? new TextEncoder().encode(data) : new Uint8Array(data),
@@ -102,9 +116,14 @@ export class StratigraphSerializer implements SerializerProtocol {
       });
     }
     return guarded("read back", () => {
-      const text = typeof data === "string" ? data : jsonText(data);
-      const parsed: unknown = JSON.parse(text);
-      if (!text.includes('"lc"')) return { value: parsed, missedLangGraph: false };
+      let parsed: unknown;
+      if (reader !== undefined && typeof data !== "string") {
+        parsed = reader.parse(data, jsonText);
+      } else {
+        const text = typeof data === "string" ? data : jsonText(data);
+        parsed = JSON.parse(text);
+        if (!text.includes('"lc"')) return { value: parsed, missedLangGraph: false };
+      }
       const decoder = new Decoder(
         this.#registry,
         this.#unknownTypes,
