@@ -1,10 +1,12 @@
-import { copiesThreads, readsAncestry } from "@stratigraph/core";
+import { copiesThreads, keepsCopies, keepsLeases, readsAncestry } from "@stratigraph/core";
 import type {
   AncestryReader,
   Appended,
   AppendRequest,
   AppendWritesRequest,
   BlobInfo,
+  CopyKeeper,
+  LeaseKeeper,
   ListedCheckpoint,
   ListQuery,
   MaybeAddress,
@@ -22,8 +24,8 @@ import type { TierCall, TierMethod } from "./TierCall.ts";
 
 /**
  * A tier with faults on order, around any other tier. Deterministic: a fault hits exactly the calls it was planned for,
- * and without plans every call passes through. It has `ancestry`, `copyThread`, `setup` and `end` only if the tier
- * behind has them.
+ * and without plans every call passes through. It has the optional parts of a tier (`setup`, `end`, `ancestry`,
+ * `copyThread`, `adopt`, `invalidate`, `lease`) only if the tier behind has them.
  *
  * @example
  * const tier = new FaultyTier(new MemoryTier());
@@ -39,6 +41,9 @@ export class FaultyTier implements Tier {
   readonly end?: () => Promise<void>;
   readonly ancestry?: AncestryReader["ancestry"];
   readonly copyThread?: ThreadCopier["copyThread"];
+  readonly adopt?: CopyKeeper["adopt"];
+  readonly invalidate?: CopyKeeper["invalidate"];
+  readonly lease?: LeaseKeeper["lease"];
   readonly #faults = new Faults();
 
   constructor(inner: Tier, name: string = inner.name) {
@@ -51,6 +56,13 @@ export class FaultyTier implements Tier {
     }
     if (copiesThreads(inner)) {
       this.copyThread = (...args) => this.#run("copyThread", args, () => inner.copyThread(...args));
+    }
+    if (keepsCopies(inner)) {
+      this.adopt = (...args) => this.#run("adopt", args, () => inner.adopt(...args));
+      this.invalidate = (...args) => this.#run("invalidate", args, () => inner.invalidate(...args));
+    }
+    if (keepsLeases(inner)) {
+      this.lease = (...args) => this.#run("lease", args, () => inner.lease(...args));
     }
   }
 

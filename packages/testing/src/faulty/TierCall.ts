@@ -13,7 +13,10 @@ export type TierMethod =
   | "setup"
   | "end"
   | "ancestry"
-  | "copyThread";
+  | "copyThread"
+  | "adopt"
+  | "invalidate"
+  | "lease";
 
 /** One call that reached a FaultyTier. */
 export interface TierCall {

@@ -144,6 +144,21 @@ export function appendTests(context: TierContext): void {
       expect(await listedIds(tier, { threadId })).toEqual(["c4", "c3", "c2", "c1"]);
     });
 
+    test("overtaken by its own child: stored in its place, the head stays, nobody lost", async () => {
+      const { tier } = context;
+      for (const onConflict of ["refuse", "branch"] as const) {
+        const threadId = context.thread();
+        await tier.append(put(threadId, "c1"));
+        await tier.append(put(threadId, "c3", { parentId: "c2", expected: ["c1"], onConflict }));
+        const late = await tier.append(put(threadId, "c2", { parentId: "c1", onConflict }));
+        expect(late.heads).toEqual([{ namespace: "", head: "c3", moved: false }]);
+        expect(await listedIds(tier, { threadId })).toEqual(["c3", "c2", "c1"]);
+        expect(await listedIds(tier, { threadId, lost: true })).toEqual([]);
+        await thrown(tier.append(put(threadId, "c2x", { parentId: "c1" })), "CHECKPOINT_CONFLICT");
+        await thrown(tier.append(put(threadId, "c0", { expected: [] })), "CHECKPOINT_CONFLICT");
+      }
+    });
+
     test("the same id with another body replaces it", async () => {
       const { tier } = context;
       const threadId = context.thread();

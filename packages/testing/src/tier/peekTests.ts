@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { TierContext } from "./context.ts";
-import { at, batch, plainWrites, put } from "./fixtures.ts";
+import { at, batch, blob, plainRecord, plainWrites, put } from "./fixtures.ts";
 
 /** Tier.peek. */
 export function peekTests(context: TierContext): void {
@@ -46,6 +46,21 @@ export function peekTests(context: TierContext): void {
       expect(peek.head).toBeUndefined();
       expect(plainWrites(peek.writes)).toEqual(["early: writes of early"]);
       expect(peek.revision).toBeGreaterThan(0);
+    });
+
+    test("where it tells the record, it is the record of the checkpoint meant", async () => {
+      const { tier } = context;
+      const threadId = context.thread();
+      await tier.append(put(threadId, "c1", { runId: "run", tags: [1], names: [blob("value")] }));
+      await tier.append(put(threadId, "c2", { parentId: "c1" }));
+      for (const checkpointId of ["c1", "c2", undefined]) {
+        const { record } = await tier.peek({ threadId, namespace: "", checkpointId });
+        const { checkpoint } = await tier.read({ threadId, namespace: "", checkpointId });
+        if (record !== undefined) expect(plainRecord(record)).toEqual(plainRecord(checkpoint!.record));
+      }
+      expect((await tier.peek(at(threadId, "c9"))).record).toBeUndefined();
+      await tier.evict(threadId, (await tier.peek({ threadId, namespace: "" })).revision);
+      expect((await tier.peek({ threadId, namespace: "" })).record).toBeUndefined();
     });
 
     test("namespaces have heads of their own, and share the revision", async () => {

@@ -15,7 +15,7 @@ export interface TierSuiteOptions {
   /** Longest id that the tier takes, in UTF-8 bytes; it refuses longer ones. Default: 10,000 and more are taken. */
   readonly maxIdBytes?: number;
   /**
-   * Tests of optional parts (`setup`, `reopen`, `ancestry`, `copyThread`) fail where the tier doesn't have them, instead
+   * Tests of optional parts (`setup`, `reopen`, `ancestry`, `copyThread`, `adopt`, `lease`) fail where the tier doesn't have them, instead
    * of being skipped. Default false.
    */
   readonly skipNothing?: boolean;

@@ -5,10 +5,12 @@ import { appendTests } from "./appendTests.ts";
 import { appendWritesTests } from "./appendWritesTests.ts";
 import { blobsTests } from "./blobsTests.ts";
 import type { TierContext } from "./context.ts";
+import { copyKeeperTests } from "./copyKeeperTests.ts";
 import { copyThreadTests } from "./copyThreadTests.ts";
 import { deleteThreadTests } from "./deleteThreadTests.ts";
 import { evictTests } from "./evictTests.ts";
 import { idTests } from "./idTests.ts";
+import { leaseTests } from "./leaseTests.ts";
 import { listTests } from "./listTests.ts";
 import { openTests } from "./openTests.ts";
 import { peekTests } from "./peekTests.ts";
@@ -79,5 +81,7 @@ export function testTier(
     idTests(context);
     ancestryTests(context);
     copyThreadTests(context);
+    copyKeeperTests(context);
+    leaseTests(context);
   });
 }

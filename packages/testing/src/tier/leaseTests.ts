@@ -1,0 +1,56 @@
+import { randomUUID } from "node:crypto";
+import { keepsLeases, type LeaseKeeper, type Tier } from "@stratigraph/core";
+import { describe, expect, test, type TestContext } from "vitest";
+import type { TierContext } from "./context.ts";
+
+const hour = 3_600_000;
+
+/** The optional part that lets one worker at a time do something. */
+export function leaseTests(context: TierContext): void {
+  const keeper = (test: TestContext): Tier & LeaseKeeper => {
+    const { tier } = context;
+    if (!keepsLeases(tier)) {
+      context.need(test, false, "lease");
+      throw new Error("unreachable: need ends the test");
+    }
+    return tier;
+  };
+
+  describe("leases (optional)", () => {
+    test("one holder at a time, who may prolong it and give it back", async (test) => {
+      const tier = keeper(test);
+      const name = randomUUID();
+      expect(await tier.lease(name, "one", hour)).toBe(true);
+      expect(await tier.lease(name, "two", hour)).toBe(false);
+      expect(await tier.lease(name, "one", hour)).toBe(true);
+      expect(await tier.lease(name, "two", 0)).toBe(false);
+      expect(await tier.lease(name, "two", hour), "giving back what another holds does nothing").toBe(false);
+      await tier.lease(name, "one", 0);
+      expect(await tier.lease(name, "two", hour)).toBe(true);
+      expect(await tier.lease(name, "one", hour)).toBe(false);
+    });
+
+    test("names are apart, of any text", async (test) => {
+      const tier = keeper(test);
+      const name = randomUUID();
+      for (const like of [name, `${name} `, `${name}\0`, `${name}*`, `${name}'"{}%`, `${name}😀`])
+        expect(await tier.lease(like, like, hour)).toBe(true);
+    });
+
+    test("one of many that ask at once gets it", async (test) => {
+      const tier = keeper(test);
+      const name = randomUUID();
+      const answers = await Promise.all(Array.from({ length: 8 }, (_, n) => tier.lease(name, `h${n}`, hour)));
+      expect(answers.filter((got) => got)).toHaveLength(1);
+    });
+
+    test("another opener sees who holds it", async (test) => {
+      const tier = keeper(test);
+      context.need(test, context.opened.reopen !== undefined, "reopen");
+      const other = await context.opened.reopen!();
+      const name = randomUUID();
+      expect(await tier.lease(name, "one", hour)).toBe(true);
+      expect(keepsLeases(other) && (await other.lease(name, "two", hour))).toBe(false);
+    });
+  });
+}
