@@ -4,6 +4,7 @@ import {
   keepsLeases,
   readThread,
   readsAncestry,
+  trace,
   type Address,
   type AncestryReader,
   type Appended,
@@ -29,6 +30,7 @@ import {
 import { Archive } from "./archive.ts";
 import { chainsOf, namedBlobs } from "./chains.ts";
 import { HotTier, type HotCounters } from "./hotTier.ts";
+import { isOutage } from "./outage.ts";
 import { resolveStack, type RestoreOn, type TierStackOptions } from "./options.ts";
 import { Trust } from "./trust.ts";
 import { WarmTier } from "./warmTier.ts";
@@ -138,7 +140,7 @@ export class TierStack implements Tier {
     return await this.#changing(threadId, async () => {
       if (this.#archive !== undefined && !(await this.#archive.remove(request))) return false;
       const done = await this.#warm.primary.remove(request);
-      if (done) await this.#dropCopies(threadId);
+      if (done) await this.dropCopies(threadId);
       return done;
     });
   }
@@ -147,7 +149,7 @@ export class TierStack implements Tier {
   async evict(threadId: string, revision: number): Promise<boolean> {
     return await this.#changing(threadId, async () => {
       const done = await this.#warm.primary.evict(threadId, revision);
-      if (done) await this.#dropCopies(threadId);
+      if (done) await this.dropCopies(threadId);
       return done;
     });
   }
@@ -155,14 +157,32 @@ export class TierStack implements Tier {
   async deleteThread(threadId: string): Promise<void> {
     await this.#changing(threadId, async () => {
       await this.#warm.primary.deleteThread(threadId);
-      await Promise.all([this.#dropCopies(threadId), this.#archive?.deleteThread(threadId)]);
+      await Promise.all([this.dropCopies(threadId), this.#archive?.deleteThread(threadId)]);
     });
   }
 
+  /** Takes the hot tiers' copies of a thread away. */
+  async dropCopies(threadId: string): Promise<void> {
+    await Promise.all(this.#hot.map((hot) => hot.dropThread(threadId)));
+  }
+
+  /** A hot or cold tier that is down when a process starts is no reason not to start; it is traced. */
   async setup(): Promise<void> {
-    // A hot tier that is down when a process starts is no reason not to start.
-    await Promise.all(this.#hot.map(({ tier }) => tier.setup?.().catch(() => undefined)));
-    await Promise.all([this.#warm.primary.setup?.(), this.#archive?.tier.setup?.()]);
+    const optional = [
+      ...this.#hot.map(({ tier }) => tier),
+      ...(this.#archive === undefined ? [] : [this.#archive.tier]),
+    ];
+    await Promise.all([
+      this.#warm.primary.setup?.(),
+      ...optional.map(async (tier) => {
+        try {
+          await tier.setup?.();
+        } catch (error) {
+          if (!isOutage(error)) throw error;
+          trace({ type: "maintenance", what: "setup failed", data: { tier: tier.name, error } });
+        }
+      }),
+    ]);
   }
 
   /** Copies what waits to be copied, for as long as the hot tiers answer, and closes every tier. */
@@ -259,10 +279,6 @@ export class TierStack implements Tier {
 
   async #changing<T>(threadId: string, change: () => Promise<T>): Promise<T> {
     return this.#trust === undefined ? await change() : await this.#trust.aroundThread(threadId, change);
-  }
-
-  async #dropCopies(threadId: string): Promise<void> {
-    await Promise.all(this.#hot.map((hot) => hot.dropThread(threadId)));
   }
 
   async #ancestry(

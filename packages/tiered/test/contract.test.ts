@@ -13,8 +13,14 @@ function suite(name: string, open: () => TierStack, again?: (warm: TierStack) =>
 
 suite("one tier", () => new TierStack({ warm: new MemoryTier() }));
 suite("memory>memory", () => new TierStack({ hot: memory(), warm: new MemoryTier() }));
-suite("memory>memory, trusted", () => new TierStack({ hot: memory(), warm: new MemoryTier(), consistency: "trusted" }));
-suite("memory>memory>memory", () => new TierStack({ hot: memory(), warm: new MemoryTier(), cold: new MemoryTier() }));
+suite(
+  "memory>memory, trusted",
+  () => new TierStack({ hot: memory(), warm: new MemoryTier(), consistency: "trusted" }),
+);
+suite(
+  "memory>memory>memory",
+  () => new TierStack({ hot: memory(), warm: new MemoryTier(), cold: new MemoryTier() }),
+);
 suite(
   "a stack over a stack, two processes",
   () => new TierStack({ hot: memory(), warm: new TierStack({ hot: memory(), warm: new MemoryTier() }) }),

@@ -1,0 +1,117 @@
+import {
+  readThread,
+  type Address,
+  type Blob,
+  type BlobHash,
+  type CheckpointRecord,
+  type ListedCheckpoint,
+  type ThreadContents,
+  type Tier,
+} from "@stratigraph/core";
+import { chainsOf, namedBlobs } from "./chains.ts";
+
+/** Decodes a blob and compares it with the hash that names it. Throws where they differ. */
+export type BlobCheck = (hash: BlobHash, blobs: ReadonlyMap<BlobHash, Blob>) => Promise<unknown>;
+
+/** A thread that was copied to the archive, at the revision it was copied at. */
+export interface ArchivedCopy {
+  readonly revision: number;
+  readonly checkpoints: number;
+  /** Of records, blobs and pending writes, as they are in the warm tier. */
+  readonly bytes: number;
+}
+
+/**
+ * Copies a thread from the warm tier to the cold one, and reads it back. Nothing is taken away. Repeating it changes
+ * nothing, so dying anywhere in it only means that it is done again.
+ * @returns undefined where the warm tier has no checkpoints of the thread
+ * @throws Error where the copy isn't what was copied
+ */
+export async function archiveThread(
+  warm: Tier,
+  cold: Tier,
+  threadId: string,
+  check: BlobCheck,
+): Promise<ArchivedCopy | undefined> {
+  const { revision } = await warm.peek({ threadId, namespace: "" });
+  const contents = await readThread(warm, threadId);
+  if (contents.records.length === 0) return undefined;
+  const archived = new Set<string>();
+  if ((await cold.peek({ threadId, namespace: "" })).revision > 0) {
+    for await (const { record, writes } of cold.list({ threadId, recordsOnly: true }))
+      for (const batch of writes) archived.add(batchKey(record, batch));
+  }
+  // What came back from the archive, and goes there again, would else have its pending writes twice.
+  const writes = contents.writes.filter((batch) => !archived.has(batchKey(batch, batch)));
+  const heads = contents.heads.map((head) => ({ ...head, expected: "any" as const }));
+  await cold.append({ threadId, ...contents, writes, heads, onConflict: "refuse" });
+  await verify(cold, threadId, contents, check);
+  return { revision, checkpoints: contents.records.length, bytes: sizeOf(contents) };
+}
+
+/** Bytes of a thread's records, blobs and pending writes. */
+export function sizeOf({ records, blobs, writes }: ThreadContents): number {
+  const bodies = [...records, ...writes].reduce((sum, { body }) => sum + body.length, 0);
+  return blobs.reduce((sum, { bytes }) => sum + bytes.length, bodies);
+}
+
+async function verify(
+  cold: Tier,
+  threadId: string,
+  contents: ThreadContents,
+  check: BlobCheck,
+): Promise<void> {
+  const found = new Map<string, ListedCheckpoint>();
+  const heads = new Map<string, string | undefined>();
+  const batches = new Set<string>();
+  for await (const listed of cold.list({ threadId })) {
+    found.set(addressKey(listed.record), listed);
+    heads.set(listed.record.namespace, listed.head);
+    for (const batch of listed.writes) batches.add(batchKey(listed.record, batch));
+  }
+  const checked = new Set<BlobHash>();
+  for (const record of contents.records) {
+    const copy = found.get(addressKey(record));
+    if (copy === undefined || !isSame(record, copy.record)) throw notArchived(record, "its record differs");
+    const names = namedBlobs(record, copy.writes);
+    if (chainsOf(names, copy.blobs) === undefined) throw notArchived(record, "a value is missing");
+    for (const hash of names) {
+      if (checked.has(hash)) continue;
+      await check(hash, copy.blobs);
+      checked.add(hash);
+    }
+  }
+  for (const batch of contents.writes) {
+    // Early pending writes have no checkpoint to be listed with; they go nowhere before it exists.
+    if (found.has(addressKey(batch)) && !batches.has(batchKey(batch, batch)))
+      throw notArchived(batch, "pending writes are missing");
+  }
+  for (const { namespace, to } of contents.heads) {
+    if (heads.get(namespace) !== to)
+      throw notArchived({ threadId, namespace, checkpointId: to }, "it isn't the head");
+  }
+}
+
+function isSame(a: CheckpointRecord, b: CheckpointRecord): boolean {
+  return (
+    a.parentId === b.parentId &&
+    a.runId === b.runId &&
+    a.lostTo === b.lostTo &&
+    a.blobs.join() === b.blobs.join() &&
+    a.tags.join() === b.tags.join() &&
+    Buffer.compare(a.body, b.body) === 0
+  );
+}
+
+function addressKey({ namespace, checkpointId }: Address): string {
+  return JSON.stringify([namespace, checkpointId]);
+}
+
+function batchKey({ namespace, checkpointId }: Address, batch: { taskId: string; body: Uint8Array }): string {
+  return JSON.stringify([namespace, checkpointId, batch.taskId, Buffer.from(batch.body).toString("base64")]);
+}
+
+function notArchived({ threadId, namespace, checkpointId }: Address, what: string): Error {
+  const where = `Thread ${JSON.stringify(threadId)}, namespace ${JSON.stringify(namespace)}, checkpoint ${checkpointId}`;
+  return new Error(`${where}: read back from the archive, ${what}. The thread stays in the warm tier.`);
+}

@@ -1,0 +1,260 @@
+import { randomUUID } from "node:crypto";
+import { setTimeout as sleep } from "node:timers/promises";
+import {
+  TierSaver,
+  keepsLeases,
+  readThread,
+  trace,
+  type CheckpointCoder,
+  type SaverOptions,
+  type ThreadInfo,
+  type Tier,
+} from "@stratigraph/core";
+import { archiveThread, sizeOf, type ArchivedCopy } from "./archiveThread.ts";
+import type { ResolvedMaintenance } from "./maintenanceOptions.ts";
+import { reasonOf } from "./outage.ts";
+
+/** What maintenance works on. */
+export interface MaintenanceParts {
+  readonly warm: Tier;
+  readonly cold: Tier;
+  readonly coder: CheckpointCoder;
+  /** For pruning the warm tier as the saver would. */
+  readonly saverOptions: SaverOptions;
+  /** As the stack's: takes the hot tiers' copies away, too. */
+  readonly evict: Tier["evict"];
+  /** Deletes a thread from every tier. */
+  readonly deleteThread: (threadId: string) => Promise<void>;
+  /** Takes the hot tiers' copies of a thread away. */
+  readonly dropCopies: (threadId: string) => Promise<void>;
+  readonly now: () => number;
+}
+
+/** What was done, or would be, with one thread. */
+export interface MaintenanceStep {
+  readonly what: "archive" | "trim" | "delete" | "finish-deletion";
+  readonly threadId: string;
+  /** Checkpoints copied to the cold tier. */
+  readonly checkpoints?: number | undefined;
+  /** Bytes copied to the cold tier, as they are in the warm one. */
+  readonly bytes?: number | undefined;
+  /** False where the thread was written to meanwhile, and stays. */
+  readonly done: boolean;
+  /** Why it failed; the next maintenance tries again. */
+  readonly error?: unknown;
+}
+
+/** Answer of `maintain`. */
+export interface MaintenanceReport {
+  /** False where another process was at it. */
+  readonly ran: boolean;
+  readonly steps: readonly MaintenanceStep[];
+  /** Sum of the steps' bytes. */
+  readonly bytes: number;
+}
+
+const leaseName = "maintenance";
+/** How long one thread may take before another process may take over. Milliseconds. */
+const leaseMs = 120_000;
+
+/**
+ * Moves what is idle from the warm tier to the cold one: copies, reads back, and only then lets the warm tier drop it, if the
+ * thread hasn't changed since. May die at any point: nothing is lost or doubled, and the next one goes on.
+ */
+export class Maintenance {
+  readonly #parts: MaintenanceParts;
+  readonly #options: ResolvedMaintenance;
+  readonly #holder = randomUUID();
+  /** Threads written before this were looked at for trimming. */
+  #trimmedBeforeMs = 0;
+
+  constructor(parts: MaintenanceParts, options: ResolvedMaintenance) {
+    this.#parts = parts;
+    this.#options = options;
+  }
+
+  /** One batch. `dryRun` only tells what it would do. `signal` ends it after the thread under way. */
+  async run({
+    dryRun = false,
+    signal,
+  }: { dryRun?: boolean; signal?: AbortSignal } = {}): Promise<MaintenanceReport> {
+    if (!dryRun && !(await this.#lease(leaseMs))) return { ran: false, steps: [], bytes: 0 };
+    const steps: MaintenanceStep[] = [];
+    try {
+      for await (const step of this.#steps(dryRun)) {
+        steps.push(step);
+        const { what, threadId, ...data } = step;
+        if (!dryRun) trace({ type: "maintenance", what, threadId, data });
+        if (signal?.aborted === true) break;
+        if (dryRun) continue;
+        await sleep(this.#options.pauseMs);
+        if (!(await this.#lease(leaseMs))) break;
+      }
+    } finally {
+      if (!dryRun) await this.#lease(0);
+    }
+    return { ran: true, steps, bytes: steps.reduce((sum, { bytes = 0 }) => sum + bytes, 0) };
+  }
+
+  async *#steps(dryRun: boolean): AsyncGenerator<MaintenanceStep> {
+    yield* this.#sweep(dryRun);
+    let left = this.#options.batch;
+    for await (const step of this.#archive(dryRun, left)) {
+      left -= 1;
+      yield step;
+    }
+    if (left > 0) yield* this.#trim(dryRun, left);
+  }
+
+  /** Finishes deletions that died half-way, and deletes what was kept long enough. */
+  async *#sweep(dryRun: boolean): AsyncGenerator<MaintenanceStep> {
+    const { warm, cold, now, deleteThread } = this.#parts;
+    const { retainMs } = this.#options;
+    const before = retainMs === undefined ? undefined : now() - retainMs;
+    for await (const { threadId, head, writtenAtMs } of cold.threads({})) {
+      const owner = await warm.peek({ threadId, namespace: "" });
+      // Revision 0: the warm tier never heard of the thread. That may be a lost or new database; its archive stays.
+      const wasDeleted = owner.revision > 0 && owner.head === undefined && head !== undefined;
+      if (wasDeleted) {
+        yield await this.#step("finish-deletion", threadId, dryRun, async () => {
+          await cold.deleteThread(threadId);
+          return {};
+        });
+      } else if (before !== undefined && writtenAtMs < before) {
+        yield await this.#step("delete", threadId, dryRun, async () => {
+          const { checkpoint } = await warm.read({ threadId, namespace: "" });
+          if (checkpoint === undefined && owner.revision > 0) await deleteThread(threadId);
+          else await cold.deleteThread(threadId);
+          return {};
+        });
+      }
+    }
+  }
+
+  async *#archive(dryRun: boolean, limit: number): AsyncGenerator<MaintenanceStep> {
+    const { archiveAfterMs } = this.#options;
+    if (archiveAfterMs === undefined) return;
+    const { warm, now, evict } = this.#parts;
+    const query = { writtenBeforeMs: now() - archiveAfterMs, includeEvicted: false, limit };
+    for (const { threadId } of await collected(warm.threads(query))) {
+      yield await this.#step("archive", threadId, dryRun, async () => {
+        if (dryRun) return await this.#planned(threadId);
+        const copy = await this.#copy(threadId);
+        const done = copy !== undefined && (await evict(threadId, copy.revision));
+        return { ...copy, done };
+      });
+    }
+  }
+
+  async *#trim(dryRun: boolean, limit: number): AsyncGenerator<MaintenanceStep> {
+    const { keepLast, trimAfterMs } = this.#options;
+    if (keepLast === undefined && trimAfterMs === undefined) return;
+    const { warm, now } = this.#parts;
+    const begin = now();
+    let left = limit;
+    for (const { threadId, writtenAtMs } of await collected(
+      warm.threads({ order: "newest", includeEvicted: false }),
+    )) {
+      // To the minute is how exactly tiers know when a thread was written.
+      if (trimAfterMs === undefined && writtenAtMs < this.#trimmedBeforeMs - 60_000) break;
+      const keep = await this.#kept(threadId);
+      if (keep === undefined) continue;
+      if (left === 0) return;
+      left -= 1;
+      yield await this.#step("trim", threadId, dryRun, async () => {
+        if (dryRun) return await this.#planned(threadId);
+        const copy = await this.#copy(threadId);
+        return copy === undefined
+          ? { done: false }
+          : { ...copy, done: await this.#prune(threadId, copy, keep) };
+      });
+    }
+    if (!dryRun) this.#trimmedBeforeMs = begin;
+  }
+
+  /** How many checkpoints of a thread stay; undefined where all do. */
+  async #kept(threadId: string): Promise<number | undefined> {
+    const { warm, coder, now } = this.#parts;
+    const { keepLast = 1, trimAfterMs } = this.#options;
+    let records = 0;
+    let young = 0;
+    for await (const { record } of warm.list({ threadId, namespace: "", recordsOnly: true })) {
+      records += 1;
+      if (trimAfterMs === undefined) continue;
+      const { header } = await coder.decodeBody(record);
+      if (Date.parse(header.ts) >= now() - trimAfterMs) young += 1;
+    }
+    const keep = Math.max(keepLast, young);
+    return records > keep ? keep : undefined;
+  }
+
+  /** Prunes the warm tier, if it still is what was copied. */
+  async #prune(threadId: string, copy: ArchivedCopy, keepLast: number): Promise<boolean> {
+    const { warm, saverOptions, dropCopies } = this.#parts;
+    const before = await warm.peek({ threadId, namespace: "" });
+    if (before.revision !== copy.revision) return false;
+    const changed = new Error("the thread was written to meanwhile");
+    const asCopied = new Proxy(warm, {
+      get: (tier, name) => {
+        if (name === "remove") {
+          return async (request: Parameters<Tier["remove"]>[0]): Promise<boolean> => {
+            if (request.revision === copy.revision && (await tier.remove(request))) return true;
+            throw changed;
+          };
+        }
+        const value: unknown = Reflect.get(tier, name, tier);
+        return typeof value === "function" ? value.bind(tier) : value;
+      },
+    });
+    try {
+      await new TierSaver(asCopied, saverOptions).prune([threadId], { strategy: "keep_latest", keepLast });
+    } catch (error) {
+      if (error === changed) return false;
+      throw error;
+    }
+    await dropCopies(threadId);
+    return true;
+  }
+
+  async #copy(threadId: string): Promise<ArchivedCopy | undefined> {
+    const { warm, cold, coder } = this.#parts;
+    return await archiveThread(warm, cold, threadId, (hash, blobs) => coder.values.payload(hash, blobs));
+  }
+
+  async #planned(threadId: string): Promise<Partial<MaintenanceStep>> {
+    const contents = await readThread(this.#parts.warm, threadId);
+    return { checkpoints: contents.records.length, bytes: sizeOf(contents) };
+  }
+
+  /** One thread's failure doesn't end the batch. */
+  async #step(
+    what: MaintenanceStep["what"],
+    threadId: string,
+    dryRun: boolean,
+    work: () => Promise<{ checkpoints?: number | undefined; bytes?: number | undefined; done?: boolean }>,
+  ): Promise<MaintenanceStep> {
+    if (dryRun && (what === "delete" || what === "finish-deletion")) return { what, threadId, done: false };
+    try {
+      const { checkpoints, bytes, done = !dryRun } = await work();
+      return { what, threadId, checkpoints, bytes, done };
+    } catch (error) {
+      return {
+        what,
+        threadId,
+        done: false,
+        error: error instanceof Error ? error : new Error(reasonOf(error)),
+      };
+    }
+  }
+
+  async #lease(forMs: number): Promise<boolean> {
+    const { warm } = this.#parts;
+    return !keepsLeases(warm) || (await warm.lease(leaseName, this.#holder, forMs));
+  }
+}
+
+async function collected(threads: AsyncIterable<ThreadInfo>): Promise<ThreadInfo[]> {
+  const all: ThreadInfo[] = [];
+  for await (const thread of threads) all.push(thread);
+  return all;
+}
