@@ -20,13 +20,27 @@ for _, batch in ipairs(writes) do names[#names + 1] = blobsOfBatch(batch.value, 
 local refusal = late(meta, seen, continues, relies, names, blobs)
 if refusal then return refusal end
 
+-- Whether a checkpoint that doesn't become the head has its place all the same: it is stored, or the head was made from it
+-- and overtook it.
 local byNamespace = {}
+local function isKnown(move, key)
+  if redis.call("HEXISTS", thread, "r" .. key) == 1 then return true end
+  if move.overtaken == nil then
+    move.overtaken = false
+    local record = redis.call("HGET", thread, "r" .. move.head .. separator .. move.namespace)
+    if record then
+      local parent = parseRecord(record, select(2, text(record, 1))).parent
+      move.overtaken = parent ~= "" and string.sub(parent, 2) .. separator .. move.namespace
+    end
+  end
+  return move.overtaken == key
+end
+
 for n, move in ipairs(moves) do
   move.head = redis.call("HGET", thread, "h" .. move.namespace)
   move.moved = not move.head or move.head == move.to or move.any or move.expected[move.head] == true
   byNamespace[move.namespace] = byNamespace[move.namespace] or move
-  if refuses and not move.moved
-    and redis.call("HEXISTS", thread, "r" .. move.to .. separator .. move.namespace) == 0 then
+  if refuses and not move.moved and not isKnown(move, move.to .. separator .. move.namespace) then
     return { "conflict", n, move.head }
   end
 end
@@ -38,7 +52,11 @@ for _, record in ipairs(records) do
   local stored = redis.call("HGET", thread, "r" .. record.key)
   local move = byNamespace[record.namespace]
   if move and not move.moved then
-    record.lost = stored and (text(stored, 1)) or ("+" .. move.head)
+    if stored then
+      record.lost = text(stored, 1)
+    elseif not isKnown(move, record.key) then
+      record.lost = "+" .. move.head
+    end
   end
   if not stored and not fresh[record.key] then
     fresh[record.key] = true
@@ -59,7 +77,10 @@ for _, record in ipairs(records) do
   redis.call("ZADD", index, 0, record.key)
 end
 for _, batch in ipairs(writes) do addBatch(meta, batch) end
-for namespace, to in pairs(ends) do redis.call("HSET", thread, "h" .. namespace, to) end
+for namespace, to in pairs(ends) do
+  redis.call("HSET", thread, "h" .. namespace, to)
+  disown(namespace)
+end
 expire(meta, ttl)
 
 local answer = { "ok", meta.rev, due }

@@ -52,6 +52,7 @@ local function addBlobs(blobs)
 end
 
 local function addBatch(meta, batch)
+  disown(string.sub(batch.key, select(2, string.find(batch.key, separator, 1, true)) + 1))
   local n = redis.call("HINCRBY", thread, "c" .. batch.key, 1)
   redis.call("HSET", thread, "w" .. n .. ":" .. batch.key, asText(string.format("%.0f", meta.rev)) .. batch.value)
 end

@@ -2,9 +2,11 @@
 --
 -- A thread is ONE hash (KEYS[1]) with one sorted set beside it (KEYS[2]), both in one slot:
 --   id rev del dead rem evi at n nh pin   the thread's own fields: id, revision, revision of the last deletion, "deleted",
---                                         revision of the last removal, "evicted", last write in ms, number of records,
---                                         number of heads, "pinned"
+--   flo era                               revision of the last removal, "evicted", last write in ms, number of records,
+--                                         number of heads, "pinned"; and of copies of another tier's thread: the first
+--                                         revision that may be adopted, how often all copies were invalidated
 --   h<namespace>                          id of the namespace's head
+--   k<namespace>                          revision, end and era of the copy that head and its writes are
 --   r<key>                                a record: lostTo, parent, run, tags, blob hashes (each a text), then the body
 --   b<hash>                               a blob: its base (a text, empty for a whole one), then the bytes
 --   B<hash>, P<hash>                      a large blob: its bytes; its base, where it has one
@@ -82,7 +84,8 @@ end
 -- The thread's own fields; `exists` false where there is none. A key is made from a hash of a long id: should two ids ever
 -- meet, this is an error and not somebody else's data.
 local function open(id)
-  local m = redis.call("HMGET", thread, "id", "rev", "del", "dead", "rem", "at", "n", "nh", "pin", "evi")
+  local m = redis.call("HMGET", thread, "id", "rev", "del", "dead", "rem", "at", "n", "nh", "pin", "evi",
+    "flo", "era")
   if m[1] and m[1] ~= id then error("STRATIGRAPHKEY another thread has this key") end
   return {
     exists = m[1] ~= false,
@@ -96,6 +99,8 @@ local function open(id)
     headsBefore = tonumber(m[8] or 0),
     pinned = m[9] == "1",
     evicted = m[10] == "1",
+    floor = tonumber(m[11] or 0),
+    era = tonumber(m[12] or 0),
   }
 end
 
@@ -180,4 +185,18 @@ end
 
 local function drop(hash)
   redis.call("HDEL", thread, "b" .. hash, "B" .. hash, "P" .. hash)
+end
+
+-- Head and writes of a namespace are this tier's own from now on, no copy.
+local function disown(namespace)
+  redis.call("HDEL", thread, "k" .. namespace)
+end
+
+-- Revision and end of the copy that a namespace is, as "revision:end"; false if it is none that may be believed. Whether
+-- the end has come is for the reader's clock to say.
+local function copyOf(meta, namespace)
+  local copy = redis.call("HGET", thread, "k" .. namespace)
+  local revision, untilMs, era = string.match(copy or "", "^(%d+):(%d+):(%d+)$")
+  if not revision or tonumber(era) ~= meta.era then return false end
+  return revision .. ":" .. untilMs
 end

@@ -4,6 +4,6 @@ local id = arg()
 local meta = open(id)
 bump(meta)
 redis.call("UNLINK", thread, index)
-redis.call("HSET", thread, "id", id, "rev", meta.rev, "del", meta.rev, "rem", meta.rev, "dead", 1)
+redis.call("HSET", thread, "id", id, "rev", meta.rev, "del", meta.rev, "rem", meta.rev, "dead", 1, "flo", meta.floor)
 redis.call("PEXPIRE", thread, tombstone)
 return meta.rev

@@ -6,7 +6,7 @@ if not meta.exists or meta.rev ~= revision then return 0 end
 bump(meta)
 local left = redis.call("PTTL", thread)
 local kept = { "id", id, "rev", meta.rev, "del", meta.del, "dead", meta.dead and 1 or 0, "rem", meta.rev, "at", meta.at,
-  "nh", meta.heads, "pin", meta.pinned and 1 or 0, "evi", 1 }
+  "nh", meta.heads, "pin", meta.pinned and 1 or 0, "evi", 1, "flo", meta.floor, "era", meta.era }
 local heads = {}
 for _, field in ipairs(redis.call("HKEYS", thread)) do
   if string.sub(field, 1, 1) == "h" then

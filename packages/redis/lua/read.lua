@@ -1,21 +1,23 @@
 -- Tier.peek and Tier.read in one round trip: which record to read is known only once the head is, and which blobs only once
--- the record and each patch's base are. Answers revision, head and write batches, and for a read also record and blobs; the
--- record is left out where any blob is missing, so that a reader sees all of a checkpoint or none.
+-- the record and each patch's base are. Answers revision, head, what the namespace is a copy of, write batches, key and
+-- record; for a read also blobs. A read leaves the record out where any blob is missing, so that a reader sees all of a
+-- checkpoint or none.
 local id, ttl, whole, namespace, wanted = arg(), number(), arg() == "1", arg(), arg()
 local meta = open(id)
 if not meta.exists then return { 0 } end
 refresh(meta, ttl)
 local head = redis.call("HGET", thread, "h" .. namespace)
 local checkpoint = wanted ~= "" and wanted or head
-if not checkpoint then return { meta.rev, head, {} } end
+local copy = copyOf(meta, namespace)
+if not checkpoint then return { meta.rev, head, copy } end
 local key = checkpoint .. separator .. namespace
-if not whole then return { meta.rev, head, batches(key) } end
-
 local record = redis.call("HGET", thread, "r" .. key)
-if not record then return { meta.rev, head, {} } end
+if not whole then return { meta.rev, head, copy, batches(key), key, record } end
+
+if not record then return { meta.rev, head, copy } end
 local blobs = collector()
 local _, at = text(record, 1)
 collect(blobs, parseRecord(record, at).blobs)
 local writes = batches(key, blobs)
-if blobs.missing then return { meta.rev, head, {} } end
-return { meta.rev, head, writes, key, record, blobs.found, blobs.large }
+if blobs.missing then return { meta.rev, head, copy } end
+return { meta.rev, head, copy, writes, key, record, blobs.found, blobs.large }

@@ -30,6 +30,9 @@ const scripts = {
   dump: script(lua.common, lua.dump),
   paste: script(lua.common, lua.changes, lua.paste),
   pin: script(lua.common, lua.pin),
+  adopt: script(lua.common, lua.changes, lua.adopt),
+  invalidate: script(lua.common, lua.invalidate),
+  lease: script(lua.lease),
   threadPage: script(lua.threadPage),
   unindex: script(lua.unindex),
 } as const;

@@ -2,6 +2,36 @@
 
 /** By file name. */
 export const lua = {
+  "adopt": `local id, ttl, namespace, revision, untilMs = arg(), number(), arg(), number(), number()
+local head, record = list(arg)[1], list(function() return { key = arg(), lost = arg(), value = arg() } end)[1]
+local blobs, writes = list(takeBlob), list(arg)
+
+local meta = open(id)
+local known = redis.call("HGET", thread, "k" .. namespace) or ""
+if revision < math.max(meta.floor, tonumber(string.match(known, "^%d+") or 0)) then return 0 end
+bump(meta)
+local key = head and head .. separator .. namespace
+local stored = record and redis.call("HEXISTS", thread, "r" .. record.key)
+if stored == 0 then meta.n = meta.n + 1 end
+local headed = redis.call("HEXISTS", thread, "h" .. namespace)
+meta.heads = meta.heads + (head and 1 or 0) - headed
+local due = save(meta, id, head ~= nil)
+addBlobs(blobs)
+if record then
+  redis.call("HSET", thread, "r" .. record.key, asText(record.lost) .. record.value)
+  redis.call("ZADD", index, 0, record.key)
+end
+if head then
+  redis.call("HSET", thread, "h" .. namespace, head)
+  for n = 1, tonumber(redis.call("HGET", thread, "c" .. key) or 0) do redis.call("HDEL", thread, "w" .. n .. ":" .. key) end
+  redis.call("HSET", thread, "c" .. key, #writes)
+  for n, value in ipairs(writes) do redis.call("HSET", thread, "w" .. n .. ":" .. key, value) end
+else
+  redis.call("HDEL", thread, "h" .. namespace)
+end
+redis.call("HSET", thread, "k" .. namespace, string.format("%.0f:%.0f:%.0f", revision, untilMs, meta.era))
+expire(meta, ttl)
+return due`,
   "ancestry": `local id, ttl, key, namespace, limit = arg(), number(), arg(), arg(), number()
 local open_, opened = {}, 0
 for _, tag in ipairs(list(arg)) do
@@ -57,13 +87,27 @@ for _, batch in ipairs(writes) do names[#names + 1] = blobsOfBatch(batch.value, 
 local refusal = late(meta, seen, continues, relies, names, blobs)
 if refusal then return refusal end
 
+-- Whether a checkpoint that doesn't become the head has its place all the same: it is stored, or the head was made from it
+-- and overtook it.
 local byNamespace = {}
+local function isKnown(move, key)
+  if redis.call("HEXISTS", thread, "r" .. key) == 1 then return true end
+  if move.overtaken == nil then
+    move.overtaken = false
+    local record = redis.call("HGET", thread, "r" .. move.head .. separator .. move.namespace)
+    if record then
+      local parent = parseRecord(record, select(2, text(record, 1))).parent
+      move.overtaken = parent ~= "" and string.sub(parent, 2) .. separator .. move.namespace
+    end
+  end
+  return move.overtaken == key
+end
+
 for n, move in ipairs(moves) do
   move.head = redis.call("HGET", thread, "h" .. move.namespace)
   move.moved = not move.head or move.head == move.to or move.any or move.expected[move.head] == true
   byNamespace[move.namespace] = byNamespace[move.namespace] or move
-  if refuses and not move.moved
-    and redis.call("HEXISTS", thread, "r" .. move.to .. separator .. move.namespace) == 0 then
+  if refuses and not move.moved and not isKnown(move, move.to .. separator .. move.namespace) then
     return { "conflict", n, move.head }
   end
 end
@@ -75,7 +119,11 @@ for _, record in ipairs(records) do
   local stored = redis.call("HGET", thread, "r" .. record.key)
   local move = byNamespace[record.namespace]
   if move and not move.moved then
-    record.lost = stored and (text(stored, 1)) or ("+" .. move.head)
+    if stored then
+      record.lost = text(stored, 1)
+    elseif not isKnown(move, record.key) then
+      record.lost = "+" .. move.head
+    end
   end
   if not stored and not fresh[record.key] then
     fresh[record.key] = true
@@ -96,7 +144,10 @@ for _, record in ipairs(records) do
   redis.call("ZADD", index, 0, record.key)
 end
 for _, batch in ipairs(writes) do addBatch(meta, batch) end
-for namespace, to in pairs(ends) do redis.call("HSET", thread, "h" .. namespace, to) end
+for namespace, to in pairs(ends) do
+  redis.call("HSET", thread, "h" .. namespace, to)
+  disown(namespace)
+end
 expire(meta, ttl)
 
 local answer = { "ok", meta.rev, due }
@@ -188,6 +239,7 @@ local function addBlobs(blobs)
 end
 
 local function addBatch(meta, batch)
+  disown(string.sub(batch.key, select(2, string.find(batch.key, separator, 1, true)) + 1))
   local n = redis.call("HINCRBY", thread, "c" .. batch.key, 1)
   redis.call("HSET", thread, "w" .. n .. ":" .. batch.key, asText(string.format("%.0f", meta.rev)) .. batch.value)
 end`,
@@ -257,7 +309,8 @@ end
 -- The thread's own fields; \`exists\` false where there is none. A key is made from a hash of a long id: should two ids ever
 -- meet, this is an error and not somebody else's data.
 local function open(id)
-  local m = redis.call("HMGET", thread, "id", "rev", "del", "dead", "rem", "at", "n", "nh", "pin", "evi")
+  local m = redis.call("HMGET", thread, "id", "rev", "del", "dead", "rem", "at", "n", "nh", "pin", "evi",
+    "flo", "era")
   if m[1] and m[1] ~= id then error("STRATIGRAPHKEY another thread has this key") end
   return {
     exists = m[1] ~= false,
@@ -271,6 +324,8 @@ local function open(id)
     headsBefore = tonumber(m[8] or 0),
     pinned = m[9] == "1",
     evicted = m[10] == "1",
+    floor = tonumber(m[11] or 0),
+    era = tonumber(m[12] or 0),
   }
 end
 
@@ -355,21 +410,35 @@ end
 
 local function drop(hash)
   redis.call("HDEL", thread, "b" .. hash, "B" .. hash, "P" .. hash)
+end
+
+-- Head and writes of a namespace are this tier's own from now on, no copy.
+local function disown(namespace)
+  redis.call("HDEL", thread, "k" .. namespace)
+end
+
+-- Revision and end of the copy that a namespace is, as "revision:end"; false if it is none that may be believed. Whether
+-- the end has come is for the reader's clock to say.
+local function copyOf(meta, namespace)
+  local copy = redis.call("HGET", thread, "k" .. namespace)
+  local revision, untilMs, era = string.match(copy or "", "^(%d+):(%d+):(%d+)$")
+  if not revision or tonumber(era) ~= meta.era then return false end
+  return revision .. ":" .. untilMs
 end`,
   "deleteThread": `local id = arg()
 local meta = open(id)
 bump(meta)
 redis.call("UNLINK", thread, index)
-redis.call("HSET", thread, "id", id, "rev", meta.rev, "del", meta.rev, "rem", meta.rev, "dead", 1)
+redis.call("HSET", thread, "id", id, "rev", meta.rev, "del", meta.rev, "rem", meta.rev, "dead", 1, "flo", meta.floor)
 redis.call("PEXPIRE", thread, tombstone)
 return meta.rev`,
   "dump": `local id = arg()
 local meta = open(id)
 if not meta.exists or meta.heads == 0 then return { 0 } end
-local own = { id = 1, rev = 1, del = 1, dead = 1, rem = 1, evi = 1, at = 1, n = 1, nh = 1, pin = 1 }
+local own = { id = 1, rev = 1, del = 1, dead = 1, rem = 1, evi = 1, at = 1, n = 1, nh = 1, pin = 1, flo = 1, era = 1 }
 local all, found = redis.call("HGETALL", thread), {}
 for n = 1, #all, 2 do
-  if not own[all[n]] then
+  if not own[all[n]] and string.sub(all[n], 1, 1) ~= "k" then
     found[#found + 1] = all[n]
     found[#found + 1] = all[n + 1]
   end
@@ -381,7 +450,7 @@ if not meta.exists or meta.rev ~= revision then return 0 end
 bump(meta)
 local left = redis.call("PTTL", thread)
 local kept = { "id", id, "rev", meta.rev, "del", meta.del, "dead", meta.dead and 1 or 0, "rem", meta.rev, "at", meta.at,
-  "nh", meta.heads, "pin", meta.pinned and 1 or 0, "evi", 1 }
+  "nh", meta.heads, "pin", meta.pinned and 1 or 0, "evi", 1, "flo", meta.floor, "era", meta.era }
 local heads = {}
 for _, field in ipairs(redis.call("HKEYS", thread)) do
   if string.sub(field, 1, 1) == "h" then
@@ -393,6 +462,17 @@ redis.call("UNLINK", thread, index)
 redis.call("HSET", thread, unpack(kept))
 for n = 1, #heads, 2 do redis.call("HSET", thread, heads[n], heads[n + 1]) end
 if left > 0 then redis.call("PEXPIRE", thread, left) end
+return 1`,
+  "invalidate": `local id, ttl, before = arg(), number(), number()
+local meta = open(id)
+if not meta.exists and before == 0 then return 0 end
+redis.call("HSET", thread, "id", id, "flo", math.max(meta.floor, before), "era", meta.era + 1)
+expire(meta, ttl)
+return 1`,
+  "lease": `local holder, forMs = ARGV[1], tonumber(ARGV[2])
+local held = redis.call("GET", KEYS[1])
+if held and held ~= holder then return 0 end
+if forMs > 0 then redis.call("SET", KEYS[1], holder, "PX", forMs) else redis.call("DEL", KEYS[1]) end
 return 1`,
   "list": `local id, ttl, max, min, limit, bare, lost = arg(), number(), arg(), arg(), number(), arg() == "1", arg() == "1"
 local namespace = list(arg)[1]
@@ -485,18 +565,19 @@ if not meta.exists then return { 0 } end
 refresh(meta, ttl)
 local head = redis.call("HGET", thread, "h" .. namespace)
 local checkpoint = wanted ~= "" and wanted or head
-if not checkpoint then return { meta.rev, head, {} } end
+local copy = copyOf(meta, namespace)
+if not checkpoint then return { meta.rev, head, copy } end
 local key = checkpoint .. separator .. namespace
-if not whole then return { meta.rev, head, batches(key) } end
-
 local record = redis.call("HGET", thread, "r" .. key)
-if not record then return { meta.rev, head, {} } end
+if not whole then return { meta.rev, head, copy, batches(key), key, record } end
+
+if not record then return { meta.rev, head, copy } end
 local blobs = collector()
 local _, at = text(record, 1)
 collect(blobs, parseRecord(record, at).blobs)
 local writes = batches(key, blobs)
-if blobs.missing then return { meta.rev, head, {} } end
-return { meta.rev, head, writes, key, record, blobs.found, blobs.large }`,
+if blobs.missing then return { meta.rev, head, copy } end
+return { meta.rev, head, copy, writes, key, record, blobs.found, blobs.large }`,
   "remove": `local id, revision = arg(), number()
 local keys, drops = list(arg), list(arg)
 local replaced = list(takeBlob)
@@ -526,7 +607,7 @@ for _, move in ipairs(heads) do
     meta.heads = meta.heads + redis.call("HSET", thread, "h" .. move.namespace, move.to)
   end
 end
-redis.call("HSET", thread, "rev", meta.rev, "rem", meta.rev, "n", meta.n, "nh", meta.heads)
+redis.call("HSET", thread, "rev", meta.rev, "rem", meta.rev, "n", meta.n, "nh", meta.heads, "era", meta.era + 1)
 return 1`,
   "threadPage": `local newest, max, size, after, score = ARGV[1] == "1", ARGV[2], tonumber(ARGV[3]), ARGV[4], ARGV[5]
 local all = KEYS[1]

@@ -36,6 +36,10 @@ export class Keys {
     return `${this.#prefix}threads`;
   }
 
+  lease(name: string): string {
+    return `${this.#prefix}lease:${tagOf(name)}`;
+  }
+
   /** The threads that a run wrote to: a set. Shared by runs whose hashes meet, as whoever reads it checks the record's run. */
   run(runId: string): string {
     return `${this.#prefix}run:${tagOf(runId)}`;

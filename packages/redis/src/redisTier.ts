@@ -9,6 +9,10 @@ import {
   type AppendWritesRequest,
   type BlobHash,
   type BlobInfo,
+  type CopyKeeper,
+  type LeaseKeeper,
+  type NamespaceCopy,
+  type ThreadState,
   type ListedCheckpoint,
   type ListQuery,
   type MaybeAddress,
@@ -32,7 +36,7 @@ import {
   type RedisSource,
   type ResolvedRedisOptions,
 } from "./options.ts";
-import { appendArgs, appendWritesArgs } from "./requests.ts";
+import { adoptArgs, appendArgs, appendWritesArgs } from "./requests.ts";
 import { blobArgs, decodeBatch, decodeBlobs, decodeRecord } from "./storedForms.ts";
 import { storedFrom, type ListedReply } from "./storedFrom.ts";
 import { ThreadIndex } from "./threadIndex.ts";
@@ -45,7 +49,7 @@ type WriteReply = [Buffer, ...(Buffer | number)[]];
  * slot, so that every change is one atomic script, every read one round trip, and a thread expires or is evicted as a
  * whole. As durable as the server is.
  */
-export class RedisTier implements Tier, AncestryReader, ThreadCopier {
+export class RedisTier implements Tier, AncestryReader, ThreadCopier, CopyKeeper, LeaseKeeper {
   readonly name: string = "redis";
   readonly #connection: Connection;
   readonly #options: ResolvedRedisOptions;
@@ -72,14 +76,15 @@ export class RedisTier implements Tier, AncestryReader, ThreadCopier {
   }
 
   async peek(at: MaybeAddress): Promise<Peek> {
-    const [revision, head, writes = []] = await this.#read(at, false);
-    if (revision === 0) return { revision, writes: [] };
-    const headId = head ? decodeId(head) : undefined;
+    const reply = await this.#read(at, false);
+    const [, , , writes = [], key, record] = reply;
+    const state = stateOf(reply);
+    if (state.revision === 0) return { revision: 0, writes: [] };
     return {
-      revision,
-      head: headId,
-      checkpointId: at.checkpointId ?? headId,
+      ...state,
+      checkpointId: at.checkpointId ?? state.head,
       writes: writes.map(decodeBatch),
+      ...(key && record ? { record: decodeRecord(at.threadId, key, record) } : {}),
     };
   }
 
@@ -88,17 +93,16 @@ export class RedisTier implements Tier, AncestryReader, ThreadCopier {
       this.#connection,
       this.#keys.thread(at.threadId)[0],
       async () => await this.#read(at, true),
-      (reply) => reply[6],
+      (reply) => reply[7],
     );
-    const [revision, headBytes, writes = [], key, record, blobs = []] = reply;
-    const head = headBytes ? decodeId(headBytes) : undefined;
-    if (key === undefined || record === undefined || missing) return { revision, head };
+    const [, , , writes = [], key, record, blobs = []] = reply;
+    if (!key || !record || missing) return stateOf(reply);
     const checkpoint = {
       record: decodeRecord(at.threadId, key, record),
       blobs: decodeBlobs(blobs, large),
       writes: writes.map(decodeBatch),
     };
-    return { revision, head, checkpoint };
+    return { ...stateOf(reply), checkpoint };
   }
 
   async *list(query: ListQuery): AsyncGenerator<ListedCheckpoint> {
@@ -234,6 +238,19 @@ export class RedisTier implements Tier, AncestryReader, ThreadCopier {
     return true;
   }
 
+  async adopt(copy: NamespaceCopy): Promise<void> {
+    const due = Number(await this.#run("adopt", copy.threadId, adoptArgs(copy, this.#options.ttlMs)));
+    if (due !== 0) await this.#index.written(copy.threadId, due);
+  }
+
+  async invalidate(threadId: string, before = 0): Promise<void> {
+    await this.#run("invalidate", threadId, [threadId, this.#options.ttlMs, before]);
+  }
+
+  async lease(name: string, holder: string, forMs: number): Promise<boolean> {
+    return (await this.#connection.run("lease", [this.#keys.lease(name)], [holder, Math.round(forMs)])) === 1;
+  }
+
   /** Keeps a thread from expiring, until {@link unpin}. False where the thread isn't here. */
   async pin(threadId: string): Promise<boolean> {
     return (await this.#run("pin", threadId, [threadId, this.#options.ttlMs, 1])) === 1;
@@ -331,8 +348,28 @@ const rememberedRuns = 4096;
 /** What ancestry.lua answers: whether there is more, checkpoints, blobs, names of large ones. */
 type AncestryReply = [number, ListedReply[]?, Buffer[]?, Buffer[]?];
 
-/** What read.lua answers: revision, head, write batches, and for a read key, record, blobs and names of large ones. */
-type ReadReply = [number, (Buffer | null)?, Buffer[]?, Buffer?, Buffer?, Buffer[]?, Buffer[]?];
+/**
+ * What read.lua answers: revision, head, copy, write batches, key and record; for a read blobs and names of large ones.
+ */
+type ReadReply = [
+  number,
+  (Buffer | null)?,
+  (Buffer | null)?,
+  Buffer[]?,
+  Buffer?,
+  (Buffer | null)?,
+  Buffer[]?,
+  Buffer[]?,
+];
+
+function stateOf([revision, head, copied]: ReadReply): ThreadState {
+  const [copyRevision = 0, untilMs = 0] = copied ? String(copied).split(":").map(Number) : [];
+  return {
+    revision,
+    head: head ? decodeId(head) : undefined,
+    ...(untilMs > Date.now() ? { copy: { revision: copyRevision, untilMs } } : {}),
+  };
+}
 
 function conflict(request: AppendRequest, lost: number, head: Buffer): CheckpointConflictError {
   const { namespace, to, expected } = request.heads[lost]!;

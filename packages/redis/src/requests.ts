@@ -1,19 +1,19 @@
-import type { Address, AppendRequest, AppendWritesRequest, Blob, WriteBatch } from "@stratigraph/core";
+import type {
+  Address,
+  AppendRequest,
+  AppendWritesRequest,
+  NamespaceCopy,
+  WriteBatch,
+} from "@stratigraph/core";
 import { encodeId, encodeKey, type Bytes } from "./ids.ts";
-import { blobArgs, encodeBatch, encodeLostTo, encodeRecord } from "./storedForms.ts";
+import { blobArgs, encodeBatch, encodeLostTo, encodeRecord, encodeStoredBatch } from "./storedForms.ts";
 
 type Args = (Bytes | number)[];
 
 /** Arguments of append.lua. */
 export function appendArgs(request: AppendRequest, ttlMs: number): Args {
   const { threadId, seen, relies, onConflict, blobs, heads, records, writes = [] } = request;
-  const args: Args = [
-    threadId,
-    ttlMs,
-    seen ?? "",
-    goesOn(request) ? 1 : 0,
-    reliesOnStored(relies, blobs) ? 1 : 0,
-  ];
+  const args: Args = [threadId, ttlMs, seen ?? "", goesOn(request) ? 1 : 0, relies === true ? 1 : 0];
   args.push(onConflict === "refuse" ? 1 : 0);
   // One by one: an import has more arguments than a call may have.
   for (const arg of blobArgs(blobs)) args.push(arg);
@@ -35,7 +35,7 @@ export function appendWritesArgs(request: AppendWritesRequest, ttlMs: number): A
   const { threadId, seen, relies, newBlobs } = request;
   const continues = seen === undefined;
   return [
-    ...[threadId, ttlMs, seen ?? "", continues ? 1 : 0, reliesOnStored(relies, newBlobs) ? 1 : 0],
+    ...[threadId, ttlMs, seen ?? "", continues ? 1 : 0, relies === true ? 1 : 0],
     ...blobArgs(newBlobs),
     ...batchArgs(request),
   ];
@@ -53,9 +53,18 @@ function goesOn({ records, heads }: AppendRequest): boolean {
   );
 }
 
-/** A patch relies on its base as much as a record on a blob that it doesn't bring. */
-function reliesOnStored(relies: boolean | undefined, blobs: readonly Blob[]): boolean {
-  if (relies === true) return true;
-  const here = new Set(blobs.map(({ hash }) => hash));
-  return blobs.some(({ base }) => base !== undefined && !here.has(base));
+/** Arguments of adopt.lua. */
+export function adoptArgs(copy: NamespaceCopy, ttlMs: number): Args {
+  const { threadId, namespace, revision, untilMs, head, record, blobs, writes } = copy;
+  const stored =
+    record === undefined
+      ? []
+      : [encodeKey(record.namespace, record.checkpointId), encodeLostTo(record), encodeRecord(record)];
+  return [
+    ...[threadId, ttlMs, namespace, revision, Math.floor(untilMs)],
+    ...(head === undefined ? [0] : [1, encodeId(head)]),
+    ...[stored.length === 0 ? 0 : 1, ...stored],
+    ...blobArgs(blobs),
+    ...[writes.length, ...writes.map(encodeStoredBatch)],
+  ];
 }

@@ -56,6 +56,11 @@ export function encodeBatch({ taskId, blobs, body }: WriteBatch): Buffer {
   return Buffer.concat([packTexts([taskId, packTexts(blobs)]), body]);
 }
 
+/** A batch with its order. */
+export function encodeStoredBatch(batch: StoredWriteBatch): Buffer {
+  return Buffer.concat([packTexts([String(batch.order)]), encodeBatch(batch)]);
+}
+
 export function decodeBatch(value: Buffer): StoredWriteBatch {
   const reader = new TextReader(value);
   const order = Number(reader.next().toString());

@@ -182,7 +182,8 @@ describe("a thread of which a part is gone", () => {
     const patch = { ...blob("patch"), base: blob("v").hash };
     await pause(120);
     expect(await codeOf(tier.append(next))).toBe("STALE_READ");
-    expect(await codeOf(tier.append({ ...put("relies", "c2", "c1", [patch]), seen }))).toBe("STALE_READ");
+    const patched = { ...put("relies", "c2", "c1", [patch]), relies: true, seen };
+    expect(await codeOf(tier.append(patched))).toBe("STALE_READ");
     const batch = { ...at("relies", "c1"), taskId: "t", blobs: [blob("v").hash], body: Buffer.from("") };
     expect(await codeOf(tier.appendWrites({ ...batch, newBlobs: [], relies: true, seen }))).toBe(
       "STALE_READ",
