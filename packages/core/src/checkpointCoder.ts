@@ -8,9 +8,7 @@ import type {
   PendingWrite,
   SerializerProtocol,
 } from "@langchain/langgraph-checkpoint";
-import { splitPayload } from "./blobFrame.ts";
 import type { Envelope } from "./envelope.ts";
-import { CorruptionError, StratigraphError } from "./errors.ts";
 import {
   decodeWrites,
   encodeWrites,
@@ -20,8 +18,6 @@ import {
   type TaskWrite,
 } from "./pendingWrites.ts";
 import { decodeBody, encodeBody, type DecodedBody, type ManifestEntry, type ValueRef } from "./record.ts";
-import { SimilarReader } from "./serde/SimilarReader.ts";
-import { StratigraphSerializer } from "./serde/index.ts";
 import { metadataTags, snapshotTag } from "./tags.ts";
 import type {
   Address,
@@ -32,6 +28,8 @@ import type {
   StoredWriteBatch,
   WriteBatch,
 } from "./tier.ts";
+import { ValueCoder, type ValueReading } from "./valueCoder.ts";
+import { corrupt } from "./valueErrors.ts";
 import type { EncodedValue, Values } from "./values.ts";
 
 /** Longest value, in bytes, that lives in the manifest itself: a blob of its own would cost more in keys than it holds. */
@@ -63,15 +61,6 @@ export interface CheckpointPut {
   readonly again: Manifest | undefined;
 }
 
-/** What a listing remembers per channel, to save work on the next checkpoint: neighbours are much alike. */
-export type Series = Map<string, { hash: BlobHash; payload: Uint8Array; reader: SimilarReader }>;
-
-/** How values are read: kept for later puts to patch, or as one of a series. */
-export interface ValueReading {
-  readonly remember?: boolean;
-  readonly series?: Series | undefined;
-}
-
 /** A pending write with the value revived. */
 export interface DecodedWrite {
   readonly taskId: string;
@@ -89,14 +78,14 @@ function bodyAddress(owner: readonly string[]): string {
   return JSON.stringify(owner);
 }
 
-/** Between LangGraph's checkpoints and a tier's records: the only place where values are serialised and revived. */
+/** Between LangGraph's checkpoints and a tier's records. */
 export class CheckpointCoder {
-  readonly serde: SerializerProtocol;
   readonly values: Values;
+  readonly #coder: ValueCoder;
   readonly #envelope: Envelope;
 
   constructor(serde: SerializerProtocol, envelope: Envelope, values: Values) {
-    this.serde = serde;
+    this.#coder = new ValueCoder(serde, values);
     this.#envelope = envelope;
     this.values = values;
   }
@@ -130,14 +119,18 @@ export class CheckpointCoder {
         value = before.value;
         relies ||= "hash" in value;
       } else if (isGiven && (isNew || parentId !== undefined || put.metadata.source === "fork")) {
-        value = await this.#encodeValue(at, channel, given[channel], before?.value, inlineValue, values);
+        value = await this.#coder.encode(at, channel, given[channel], {
+          base: before?.value,
+          inline: inlineValue,
+          into: values,
+        });
         if (isDeltaSnapshot(given[channel])) snapshots.push(snapshotTag(channel));
       }
       if (version !== undefined || value !== undefined) entries.push({ channel, version, value });
     }
     const { run_id: _runId, ...metadata } = put.metadata as CheckpointMetadata<{ run_id?: unknown }>;
     const owner = ownerOf(at, parentId ?? "");
-    const dumped = await this.#dump(at, "metadata", metadata);
+    const dumped = await this.#coder.dump(at, "metadata", metadata);
     const { content, blobs } = encodeBody(owner, header, dumped, entries);
     const record: CheckpointRecord = {
       ...at,
@@ -169,7 +162,7 @@ export class CheckpointCoder {
 
   /** A record's metadata, revived. */
   async metadata(record: CheckpointRecord, body: DecodedBody): Promise<CheckpointMetadata> {
-    return (await this.#load(record, "metadata", ...body.metadata)) as CheckpointMetadata;
+    return (await this.#coder.load(record, "metadata", ...body.metadata)) as CheckpointMetadata;
   }
 
   /** A checkpoint with all its values. */
@@ -193,27 +186,9 @@ export class CheckpointCoder {
     channel: string,
     ref: ValueRef,
     blobs: ReadonlyMap<BlobHash, Blob>,
-    { remember = false, series }: ValueReading = {},
+    reading: ValueReading = {},
   ): Promise<unknown> {
-    if (!("hash" in ref)) return await this.#load(at, channel, ref.type, ref.bytes);
-    let typed: [string, Uint8Array];
-    try {
-      const last = series?.get(channel);
-      const payload =
-        last?.hash === ref.hash
-          ? last.payload
-          : await this.values.payload(ref.hash, blobs, remember ? at.threadId : undefined);
-      series?.set(channel, { hash: ref.hash, payload, reader: last?.reader ?? new SimilarReader() });
-      typed = splitPayload(payload);
-    } catch (cause) {
-      throw corrupt(
-        at,
-        channel,
-        cause instanceof Error ? cause.message : "its value can't be decoded",
-        cause,
-      );
-    }
-    return await this.#load(at, channel, ...typed, series?.get(channel)?.reader);
+    return await this.#coder.decode(at, channel, ref, blobs, reading);
   }
 
   /** Encodes the writes of one putWrites call. */
@@ -225,7 +200,7 @@ export class CheckpointCoder {
     const values: EncodedValue[] = [];
     const encoded: EncodedWrite[] = [];
     for (const [position, [channel, value]] of writes.entries()) {
-      const ref = await this.#encodeValue(at, channel, value, undefined, inlineWrite, values);
+      const ref = await this.#coder.encode(at, channel, value, { inline: inlineWrite, into: values });
       encoded.push({ index: writeIndex(channel, position), channel, value: ref });
     }
     const owner = ownerOf(at, taskId);
@@ -272,76 +247,6 @@ export class CheckpointCoder {
     }
     return mergeWrites(opened);
   }
-
-  async #encodeValue(
-    at: Address,
-    channel: string,
-    value: unknown,
-    base: ValueRef | undefined,
-    inline: number,
-    into: EncodedValue[],
-  ): Promise<ValueRef> {
-    const [type, bytes] = await this.#dump(at, channel, value);
-    if (bytes.length <= inline) return { type, bytes };
-    const encoded = await this.values.encode(
-      at.threadId,
-      type,
-      bytes,
-      base !== undefined && "hash" in base ? base.hash : undefined,
-    );
-    into.push(encoded);
-    return { hash: encoded.hash };
-  }
-
-  async #dump(at: Address, channel: string, value: unknown): Promise<[string, Uint8Array]> {
-    try {
-      return await this.serde.dumpsTyped(value);
-    } catch (cause) {
-      throw notStored(at, channel, cause);
-    }
-  }
-
-  async #load(
-    at: Address,
-    channel: string,
-    type: string,
-    bytes: Uint8Array,
-    reader?: SimilarReader,
-  ): Promise<unknown> {
-    try {
-      if (reader !== undefined && this.serde instanceof StratigraphSerializer) {
-        return await this.serde.loadsSimilar(type, bytes, reader);
-      }
-      return (await this.serde.loadsTyped(type, bytes)) as unknown;
-    } catch (cause) {
-      throw corrupt(
-        at,
-        channel,
-        `its value can't be revived (${cause instanceof Error ? cause.message : String(cause)})`,
-        cause,
-      );
-    }
-  }
-}
-
-function corrupt(at: Address, channel: string | undefined, what: string, cause: unknown): Error {
-  if (cause instanceof CorruptionError) return cause;
-  const { threadId, namespace, checkpointId } = at;
-  return new CorruptionError({ threadId, namespace, checkpointId, channel }, what, cause);
-}
-
-function notStored(at: Address, channel: string, cause: unknown): Error {
-  const { threadId, namespace, checkpointId } = at;
-  const why = cause instanceof Error ? cause.message : String(cause);
-  const where = `Thread ${JSON.stringify(threadId)}, checkpoint ${checkpointId}, channel ${JSON.stringify(channel)}`;
-  const data = {
-    ...(StratigraphError.is(cause) ? cause.data : {}),
-    threadId,
-    namespace,
-    checkpointId,
-    channel,
-  };
-  return new StratigraphError("SERIALIZATION", `${where}: the value can't be stored. ${why}`, data, cause);
 }
 
 /** LangGraph's tuple form of a pending write. */

@@ -1,3 +1,4 @@
+// long file: all that LangGraph and users call, in the one class that subclasses its base; each method is short
 import type { RunnableConfig } from "@langchain/core/runnables";
 import { BaseCheckpointSaver, TASKS, maxChannelVersion } from "@langchain/langgraph-checkpoint";
 import type {
@@ -9,23 +10,14 @@ import type {
   DeltaChannelHistory,
   PendingWrite,
 } from "@langchain/langgraph-checkpoint";
-import { LRUCache } from "lru-cache";
 import { addressOf, checkpointIdOf, configOf, namespaceOf, validId } from "./address.ts";
-import {
-  CheckpointCoder,
-  asPendingWrite,
-  runIdOf,
-  type CheckpointPut,
-  type EncodedCheckpoint,
-  type Manifest,
-  type Series,
-  type ValueReading,
-} from "./checkpointCoder.ts";
+import { CheckpointCoder, asPendingWrite, runIdOf, type CheckpointPut } from "./checkpointCoder.ts";
 import { listConflicts, type Conflict } from "./conflicts.ts";
 import { copyThread } from "./copyThread.ts";
 import { deltaChannelHistory } from "./deltaChannelHistory.ts";
 import { Envelope } from "./envelope.ts";
 import { EvictedError, InvalidAddressError, NotFoundError, StratigraphError } from "./errors.ts";
+import { Lines } from "./lines.ts";
 import { listThreads, type ThreadListOptions, type ThreadPage } from "./listThreads.ts";
 import { Observations, runOf } from "./observations.ts";
 import { resolveOptions, type ConflictPolicy, type SaverOptions } from "./options.ts";
@@ -34,16 +26,8 @@ import { prune, removeRuns, type PruneOptions } from "./prune.ts";
 import { matches, metadataTags } from "./tags.ts";
 import type { Address, Appended, ListedCheckpoint, MaybeAddress, StoredCheckpoint, Tier } from "./tier.ts";
 import { trace } from "./trace.ts";
+import type { Series, ValueReading } from "./valueCoder.ts";
 import { Values } from "./values.ts";
-
-/** How many checkpoints' lines a saver remembers, to carry values over without reading the parent. About 1 kB each. */
-const rememberedLines = 4096;
-
-/** What a put needs of a checkpoint that came before it. */
-interface Line {
-  readonly manifest: Manifest;
-  readonly parentId: string | undefined;
-}
 
 /**
  * A LangGraph checkpointer over any tier: the one class that speaks LangGraph's language.
@@ -57,7 +41,7 @@ export class TierSaver extends BaseCheckpointSaver {
   readonly coder: CheckpointCoder;
   readonly #conflict: ConflictPolicy;
   readonly #observations = new Observations();
-  readonly #lines = new LRUCache<string, Line>({ max: rememberedLines });
+  readonly #lines: Lines;
 
   /** @throws InvalidOptionError */
   constructor(tier: Tier, options: SaverOptions = {}) {
@@ -67,6 +51,7 @@ export class TierSaver extends BaseCheckpointSaver {
     this.#conflict = resolved.conflict;
     const envelope = new Envelope(resolved.cipher, resolved.maxValueBytes);
     this.coder = new CheckpointCoder(resolved.serde, envelope, new Values(envelope, resolved));
+    this.#lines = new Lines(tier, this.coder);
   }
 
   /** Makes the storage ready. Safe to repeat, and from many processes at once. */
@@ -205,7 +190,7 @@ export class TierSaver extends BaseCheckpointSaver {
   /** Deletes a thread in all namespaces. A tombstone keeps late writes from bringing it back. Unknown threads are no error. */
   override async deleteThread(threadId: string): Promise<void> {
     await this.tier.deleteThread(validId("thread_id", threadId));
-    this.#forget(threadId);
+    this.#lines.forgetThread(threadId);
   }
 
   /** What each channel was written since its last stored value: one round trip where the tier can. LangGraph's DeltaChannel. */
@@ -234,7 +219,8 @@ export class TierSaver extends BaseCheckpointSaver {
    * goes is replaced by its nearest remaining ancestor. Unknown runs and an empty list are no-ops.
    */
   async deleteForRuns(runIds: readonly string[]): Promise<void> {
-    for (const threadId of await removeRuns(this.tier, this.coder, runIds)) this.#forget(threadId);
+    for (const threadId of await removeRuns(this.tier, this.coder, runIds))
+      this.#lines.forgetThread(threadId);
   }
 
   /**
@@ -247,7 +233,7 @@ export class TierSaver extends BaseCheckpointSaver {
   ): Promise<void> {
     for (const threadId of threadIds) {
       await prune(this.tier, this.coder, validId("thread_id", threadId), options);
-      this.#forget(threadId);
+      this.#lines.forgetThread(threadId);
     }
   }
 
@@ -281,12 +267,13 @@ export class TierSaver extends BaseCheckpointSaver {
     parentId: string | undefined,
     put: Omit<CheckpointPut, "again">,
   ): Promise<Appended> {
+    const seen = (revision: number): void => this.#observations.read(config, at.threadId, revision);
     return await this.#again(config, at.threadId, async () => {
       // Durability "exit" puts the last checkpoint again, naming itself as the parent: the parent it had stays.
-      const itself = parentId === at.checkpointId ? await this.#line(config, at) : this.#lines.get(keyOf(at));
+      const itself = parentId === at.checkpointId ? await this.#lines.find(at, seen) : this.#lines.get(at);
       const parent = parentId === at.checkpointId ? itself?.parentId : parentId;
       const line =
-        parent === undefined ? undefined : await this.#line(config, { ...at, checkpointId: parent });
+        parent === undefined ? undefined : await this.#lines.find({ ...at, checkpointId: parent }, seen);
       const encoded = await this.coder.encode(at, parent, line?.manifest, {
         ...put,
         again: itself?.manifest,
@@ -309,7 +296,7 @@ export class TierSaver extends BaseCheckpointSaver {
         seen: begins && !encoded.relies ? undefined : this.#observations.revision(config, at.threadId),
       });
       this.#observations.caughtUp(config, at.threadId, appended.revision);
-      this.#remember(at, encoded);
+      this.#lines.stored(encoded);
       return appended;
     });
   }
@@ -320,7 +307,7 @@ export class TierSaver extends BaseCheckpointSaver {
       return await work();
     } catch (error) {
       if (!StratigraphError.is(error, "STALE_READ")) throw error;
-      this.#forget(threadId);
+      this.#lines.forgetThread(threadId);
       const { revision } = await this.tier.peek({ threadId, namespace: "" });
       this.#observations.caughtUp(config, threadId, revision);
       return await work();
@@ -351,37 +338,6 @@ export class TierSaver extends BaseCheckpointSaver {
     throw error;
   }
 
-  /** Parent and manifest of a checkpoint: remembered, or read (with its payloads, so that a put can patch them). */
-  async #line(config: RunnableConfig, at: Address): Promise<Line | undefined> {
-    const remembered = this.#lines.get(keyOf(at));
-    if (remembered !== undefined) return remembered;
-    const { checkpoint, revision } = await this.tier.read(at);
-    this.#observations.read(config, at.threadId, revision);
-    if (checkpoint === undefined) return undefined;
-    const { manifest } = await this.coder.decodeBody(checkpoint.record);
-    for (const { value } of manifest.values()) {
-      if (value === undefined || !("hash" in value)) continue;
-      await this.coder.values.payload(value.hash, checkpoint.blobs, at.threadId);
-    }
-    const line = { manifest, parentId: checkpoint.record.parentId };
-    this.#lines.set(keyOf(at), line);
-    return line;
-  }
-
-  #remember(at: Address, encoded: EncodedCheckpoint): void {
-    this.#lines.set(keyOf(at), { manifest: encoded.manifest, parentId: encoded.record.parentId });
-    for (const value of encoded.values) this.coder.values.remember(at.threadId, value);
-  }
-
-  #forget(threadId: string): void {
-    this.coder.values.forgetThread(threadId);
-    const prefix = keyOf({ threadId, namespace: "", checkpointId: "" }).slice(
-      0,
-      JSON.stringify([threadId]).length,
-    );
-    for (const key of this.#lines.keys()) if (key.startsWith(prefix)) this.#lines.delete(key);
-  }
-
   async #listed(
     config: RunnableConfig,
     stored: ListedCheckpoint,
@@ -405,8 +361,7 @@ export class TierSaver extends BaseCheckpointSaver {
     this.#observations.handedOut(config, record, record.checkpointId, head);
     this.#observations.handedOutParent(record, record.parentId, head);
     const body = await this.coder.decodeBody(record);
-    if (reading.remember)
-      this.#lines.set(keyOf(record), { manifest: body.manifest, parentId: record.parentId });
+    if (reading.remember) this.#lines.set(record, body.manifest);
     const checkpoint = await this.coder.checkpoint(stored, body, reading);
     if (checkpoint.v < 4 && record.parentId !== undefined)
       await this.#migrateSends(checkpoint, { ...record, checkpointId: record.parentId });
@@ -432,8 +387,4 @@ export class TierSaver extends BaseCheckpointSaver {
     checkpoint.channel_versions[TASKS] =
       versions.length > 0 ? maxChannelVersion(...versions) : this.getNextVersion(undefined);
   }
-}
-
-function keyOf(at: Address): string {
-  return JSON.stringify([at.threadId, at.namespace, at.checkpointId]);
 }

@@ -1,3 +1,4 @@
+// long file: the contract, which is mostly comments, is read as one piece
 /**
  * The contract between the saver and a storage technology.
  *

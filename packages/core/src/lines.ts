@@ -1,0 +1,66 @@
+import { LRUCache } from "lru-cache";
+import type { CheckpointCoder, EncodedCheckpoint, Manifest } from "./checkpointCoder.ts";
+import type { Address, CheckpointRecord, Tier } from "./tier.ts";
+
+/** How many checkpoints' lines a saver remembers. About 1 kB each. */
+const remembered = 4096;
+
+/** What a put needs of a checkpoint that came before it. */
+export interface Line {
+  readonly manifest: Manifest;
+  readonly parentId: string | undefined;
+}
+
+function keyOf(at: Address): string {
+  return JSON.stringify([at.threadId, at.namespace, at.checkpointId]);
+}
+
+/** The lines of recently read and written checkpoints, so that a put carries values over without reading its parent. */
+export class Lines {
+  readonly #tier: Tier;
+  readonly #coder: CheckpointCoder;
+  readonly #lines = new LRUCache<string, Line>({ max: remembered });
+
+  constructor(tier: Tier, coder: CheckpointCoder) {
+    this.#tier = tier;
+    this.#coder = coder;
+  }
+
+  get(at: Address): Line | undefined {
+    return this.#lines.get(keyOf(at));
+  }
+
+  /** Remembered, or read with its payloads, so that a put can patch them. `seen` is told the revision that was read. */
+  async find(at: Address, seen: (revision: number) => void): Promise<Line | undefined> {
+    const known = this.get(at);
+    if (known !== undefined) return known;
+    const { checkpoint, revision } = await this.#tier.read(at);
+    seen(revision);
+    if (checkpoint === undefined) return undefined;
+    const { manifest } = await this.#coder.decodeBody(checkpoint.record);
+    for (const { value } of manifest.values()) {
+      if (value === undefined || !("hash" in value)) continue;
+      await this.#coder.values.payload(value.hash, checkpoint.blobs, at.threadId);
+    }
+    return this.set(checkpoint.record, manifest);
+  }
+
+  set(record: CheckpointRecord, manifest: Manifest): Line {
+    const line = { manifest, parentId: record.parentId };
+    this.#lines.set(keyOf(record), line);
+    return line;
+  }
+
+  /** A put was acknowledged: its values can be patched and carried over. */
+  stored({ record, manifest, values }: EncodedCheckpoint): void {
+    this.set(record, manifest);
+    for (const value of values) this.#coder.values.remember(record.threadId, value);
+  }
+
+  /** Nothing of the thread is taken for stored any more. */
+  forgetThread(threadId: string): void {
+    this.#coder.values.forgetThread(threadId);
+    const prefix = `${JSON.stringify([threadId]).slice(0, -1)},`;
+    for (const key of this.#lines.keys()) if (key.startsWith(prefix)) this.#lines.delete(key);
+  }
+}

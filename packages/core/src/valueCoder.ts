@@ -1,0 +1,96 @@
+import type { SerializerProtocol } from "@langchain/langgraph-checkpoint";
+import { splitPayload } from "./blobFrame.ts";
+import type { ValueRef } from "./record.ts";
+import { StratigraphSerializer } from "./serde/index.ts";
+import { SimilarReader } from "./serde/SimilarReader.ts";
+import type { Address, Blob, BlobHash } from "./tier.ts";
+import { corrupt, notStored } from "./valueErrors.ts";
+import type { EncodedValue, Values } from "./values.ts";
+
+/** What a listing remembers per channel, to save work on the next checkpoint: neighbours are much alike. */
+export type Series = Map<string, { hash: BlobHash; payload: Uint8Array; reader: SimilarReader }>;
+
+/** How values are read: kept for later puts to patch, or as one of a series. */
+export interface ValueReading {
+  readonly remember?: boolean;
+  readonly series?: Series | undefined;
+}
+
+/** Values to references and back: the only place where a serde is called. */
+export class ValueCoder {
+  readonly serde: SerializerProtocol;
+  readonly values: Values;
+
+  constructor(serde: SerializerProtocol, values: Values) {
+    this.serde = serde;
+    this.values = values;
+  }
+
+  /** A reference to a value: inline up to `inline` bytes, else a blob, which goes to `into`. */
+  async encode(
+    at: Address,
+    channel: string,
+    value: unknown,
+    how: { base?: ValueRef | undefined; inline: number; into: EncodedValue[] },
+  ): Promise<ValueRef> {
+    const [type, bytes] = await this.dump(at, channel, value);
+    if (bytes.length <= how.inline) return { type, bytes };
+    const base = how.base !== undefined && "hash" in how.base ? how.base.hash : undefined;
+    const encoded = await this.values.encode(at.threadId, type, bytes, base);
+    how.into.push(encoded);
+    return { hash: encoded.hash };
+  }
+
+  /** The value that a reference stands for, revived. @throws CorruptionError */
+  async decode(
+    at: Address,
+    channel: string,
+    ref: ValueRef,
+    blobs: ReadonlyMap<BlobHash, Blob>,
+    { remember = false, series }: ValueReading = {},
+  ): Promise<unknown> {
+    if (!("hash" in ref)) return await this.load(at, channel, ref.type, ref.bytes);
+    let typed: [string, Uint8Array];
+    try {
+      const last = series?.get(channel);
+      const payload =
+        last?.hash === ref.hash
+          ? last.payload
+          : await this.values.payload(ref.hash, blobs, remember ? at.threadId : undefined);
+      series?.set(channel, { hash: ref.hash, payload, reader: last?.reader ?? new SimilarReader() });
+      typed = splitPayload(payload);
+    } catch (cause) {
+      const what = cause instanceof Error ? cause.message : "its value can't be decoded";
+      throw corrupt(at, channel, what, cause);
+    }
+    return await this.load(at, channel, ...typed, series?.get(channel)?.reader);
+  }
+
+  /** @throws StratigraphError "SERIALIZATION" */
+  async dump(at: Address, channel: string, value: unknown): Promise<[string, Uint8Array]> {
+    try {
+      return await this.serde.dumpsTyped(value);
+    } catch (cause) {
+      throw notStored(at, channel, cause);
+    }
+  }
+
+  /** @throws CorruptionError */
+  async load(
+    at: Address,
+    channel: string,
+    type: string,
+    bytes: Uint8Array,
+    reader?: SimilarReader,
+  ): Promise<unknown> {
+    try {
+      if (reader !== undefined && this.serde instanceof StratigraphSerializer) {
+        return await this.serde.loadsSimilar(type, bytes, reader);
+      }
+      return (await this.serde.loadsTyped(type, bytes)) as unknown;
+    } catch (cause) {
+      const why = cause instanceof Error ? cause.message : String(cause);
+      throw corrupt(at, channel, `its value can't be revived (${why})`, cause);
+    }
+  }
+}
