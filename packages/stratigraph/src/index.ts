@@ -1,1 +1,57 @@
-export {};
+export {
+  CheckpointConflictError,
+  CorruptionError,
+  EvictedError,
+  InvalidAddressError,
+  InvalidOptionError,
+  MemorySaver,
+  MemoryTier,
+  NotFoundError,
+  SerializationError,
+  StratigraphError,
+  StratigraphSerializer,
+  ThreadDeletedError,
+  TierSaver,
+} from "@stratigraph/core";
+export type {
+  Conflict,
+  ConflictPolicy,
+  Duration,
+  EncryptionOptions,
+  ErrorCode,
+  PruneOptions,
+  RegisteredType,
+  SaverOptions,
+  Size,
+  StratigraphSerializerOptions,
+  ThreadInfo,
+  ThreadListOptions,
+  ThreadPage,
+  Tier,
+  TraceEvent,
+} from "@stratigraph/core";
+export { PostgresSaver, PostgresTier, pglite, postgres } from "@stratigraph/postgres";
+export type { PgPool, PostgresOptions, PostgresSaverOptions, SetupOptions } from "@stratigraph/postgres";
+export { RedisSaver, RedisTier, redis } from "@stratigraph/redis";
+export type { RedisClient, RedisOptions, RedisSaverOptions } from "@stratigraph/redis";
+export { BoundedMemoryTier, TierStack, TieredSaver, memory } from "@stratigraph/tiered";
+export type {
+  BoundedMemoryOptions,
+  BreakerOptions,
+  Consistency,
+  QueueOptions,
+  RestoreOn,
+  TierStackOptions,
+  TieredSaverOptions,
+} from "@stratigraph/tiered";
+export type {
+  CheckpointerConfig,
+  CommonConfig,
+  FolderConfig,
+  MemoryConfig,
+  PostgresConfig,
+  RedisConfig,
+  StackConfig,
+  TierSource,
+} from "./config.ts";
+export { createCheckpointer } from "./createCheckpointer.ts";

@@ -1,0 +1,41 @@
+import { InvalidOptionError, MemoryTier, type Tier } from "@stratigraph/core";
+import { pglite, postgres } from "@stratigraph/postgres";
+import { redis } from "@stratigraph/redis";
+import { memory } from "@stratigraph/tiered";
+import type { TierSource } from "./config.ts";
+
+/** What a tier is for: a hot one in memory is bounded and forgets, which an owner must not. */
+export type Role = "hot" | "warm" | "cold" | "replica";
+
+const examples = "memory:, pglite:./folder, postgresql://host/database, redis://host:6379";
+
+/** A tier as it is, or the one that a URL names. @throws InvalidOptionError */
+export function openTier(field: string, source: TierSource, role: Role): Tier {
+  if (typeof source !== "string") return source;
+  const scheme = /^([a-z0-9+]+):/i.exec(source)?.[1]?.toLowerCase();
+  switch (scheme) {
+    case "memory":
+      return role === "hot" ? memory() : new MemoryTier();
+    case "pglite":
+      return pglite({ folder: folderIn(field, source) });
+    case "postgres":
+    case "postgresql":
+      return postgres({ url: source });
+    case "redis":
+    case "rediss":
+      return redis({ url: source });
+    default:
+      // A password may be in it: the message shows the scheme alone.
+      throw new InvalidOptionError(
+        field,
+        scheme === undefined ? "text without a scheme" : `${scheme}:…`,
+        `Pass a tier, or a URL such as ${examples}.`,
+      );
+  }
+}
+
+function folderIn(field: string, url: string): string {
+  const folder = url.slice("pglite:".length);
+  if (folder !== "") return folder;
+  throw new InvalidOptionError(field, url, 'Name the folder, for example "pglite:./.stratigraph".');
+}

@@ -1,0 +1,168 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { MessagesAnnotation, START, StateGraph } from "@langchain/langgraph";
+import pg from "pg";
+import {
+  createCheckpointer,
+  MemorySaver,
+  MemoryTier,
+  memory,
+  postgres,
+  PostgresSaver,
+  RedisSaver,
+  StratigraphError,
+  TieredSaver,
+  type CheckpointerConfig,
+  type TierSaver,
+} from "stratigraph";
+import { expect, onTestFinished, test } from "vitest";
+import { available } from "../../../test/servers/available.ts";
+import { freshDatabase, sharedRedis } from "../../../test/servers/shared.ts";
+
+/** One turn of a chat on a saver: how many messages the thread has afterwards. */
+async function chat(checkpointer: TierSaver): Promise<number> {
+  const graph = new StateGraph(MessagesAnnotation)
+    .addNode("agent", ({ messages }) => ({
+      messages: [{ role: "assistant", content: `${messages.length}` }],
+    }))
+    .addEdge(START, "agent")
+    .compile({ checkpointer });
+  const config = { configurable: { thread_id: "chat" }, durability: "sync" as const };
+  const { messages } = await graph.invoke({ messages: [{ role: "user", content: "Hello!" }] }, config);
+  return messages.length;
+}
+
+/** Two openings of one config: the second goes on where the first was. */
+async function goesOn(config: CheckpointerConfig): Promise<void> {
+  for (const messages of [2, 4]) {
+    const checkpointer = await createCheckpointer(config);
+    try {
+      expect(await chat(checkpointer)).toBe(messages);
+    } finally {
+      await checkpointer.end();
+    }
+  }
+}
+
+function temporaryFolder(): string {
+  const folder = mkdtempSync(join(tmpdir(), "stratigraph-"));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  return folder;
+}
+
+async function database(): Promise<string> {
+  const { url, drop } = await freshDatabase();
+  onTestFinished(drop);
+  return url;
+}
+
+test("memory: true", async () => {
+  const checkpointer = await createCheckpointer({ memory: true });
+  expect(checkpointer).toBeInstanceOf(MemorySaver);
+  expect([await chat(checkpointer), await chat(checkpointer)]).toEqual([2, 4]);
+});
+
+test("a folder", async () => {
+  const folder = temporaryFolder();
+  await goesOn({ folder });
+  const checkpointer = await createCheckpointer({ folder });
+  expect(checkpointer).toBeInstanceOf(PostgresSaver);
+  await expect(createCheckpointer({ folder })).rejects.toSatisfy((error) =>
+    StratigraphError.is(error, "LOCKED"),
+  );
+  await checkpointer.end();
+});
+
+test("a stack whose warm tier is an embedded database, by URLs", async () => {
+  await goesOn({ hot: "memory:", warm: `pglite:${temporaryFolder()}` });
+});
+
+describe.skipIf(!available.postgres && process.env["STRATIGRAPH_TEST_POSTGRES_URL"] === undefined)(
+  "PostgreSQL",
+  () => {
+    test("a connection string, with options of the driver and the saver", async () => {
+      const url = await database();
+      await goesOn({ postgres: url, schema: "mine", conflict: "throw", patchMemory: "1mb" });
+      const client = new pg.Client({ connectionString: url });
+      await client.connect();
+      const { rows } = await client.query("select count(*)::integer as n from mine.checkpoints");
+      await client.end();
+      expect(rows).toEqual([{ n: 6 }]);
+    });
+
+    test("a pool, which stays open", async () => {
+      const pool = new pg.Pool({ connectionString: await database() });
+      await goesOn({ postgres: pool });
+      expect((await pool.query("select 1 as one")).rows).toEqual([{ one: 1 }]);
+      await pool.end();
+    });
+
+    test("setup: false leaves the database alone", async () => {
+      const checkpointer = await createCheckpointer({ postgres: await database(), setup: false });
+      await expect(chat(checkpointer)).rejects.toSatisfy((error) => StratigraphError.is(error, "NOT_SET_UP"));
+      await checkpointer.end();
+    });
+
+    test("a stack: memory over PostgreSQL, by URLs and by tiers", async () => {
+      const url = await database();
+      await goesOn({ hot: "memory:", warm: url });
+      const checkpointer = await createCheckpointer({
+        hot: [memory({ maxSize: "1mb" })],
+        warm: postgres({ url }),
+        consistency: "trusted",
+        trustFor: "5s",
+      });
+      expect(checkpointer).toBeInstanceOf(TieredSaver);
+      expect(checkpointer.tier.name).toBe("memory>postgres");
+      expect(await chat(checkpointer)).toBe(6);
+      await checkpointer.end();
+    });
+  },
+);
+
+test.skipIf(!available.redis && process.env["STRATIGRAPH_TEST_REDIS_URL"] === undefined)(
+  "Redis by URL",
+  async () => {
+    const { url, keyPrefix } = await sharedRedis();
+    await goesOn({ redis: url, keyPrefix, ttl: "1m" });
+    expect(new RedisSaver({ url, keyPrefix })).toBeInstanceOf(RedisSaver);
+  },
+);
+
+test("a server that isn't there: the error of its tier, and nothing stays open", async () => {
+  const opened = createCheckpointer({ postgres: "postgresql://127.0.0.1:1/none", retryFor: "50ms" });
+  await expect(opened).rejects.toSatisfy((error) => StratigraphError.is(error, "UNAVAILABLE"));
+});
+
+const warm = new MemoryTier();
+test.each<[string, unknown, string, string]>([
+  ["nothing", undefined, "config", "Pass an object"],
+  ["an empty object", {}, "config", "one of memory, folder, postgres, redis, warm"],
+  ["options without a place", { conflict: "throw" }, "config", 'found "conflict"'],
+  ["a hot tier alone", { hot: "memory:" }, "config", "add warm"],
+  ["two owners", { memory: true, postgres: "postgresql://h/d" }, "postgres", "one owner"],
+  ["an owner beside a stack", { postgres: "postgresql://h/d", warm, hot: "memory:" }, "warm", "one owner"],
+  ["a misspelt option", { memory: true, conflcit: "throw" }, "conflcit", "no such option beside memory"],
+  ["an option of another kind", { folder: "x", ttl: "1m" }, "ttl", "no such option beside folder"],
+  ["memory that isn't true", { memory: "yes" }, "memory", "Pass true"],
+  ["an empty folder", { folder: "" }, "folder", "path of a folder"],
+  ["a folder for a connection string", { postgres: "./data" }, "postgres", "postgresql://"],
+  ["a number for a pool", { postgres: 5432 }, "pool", "pg.Pool"],
+  ["no Redis URL", { redis: "localhost:6379" }, "redis", "redis://"],
+  ["no Redis client", { redis: {} }, "redis", "ioredis"],
+  ["an unknown scheme", { warm: "mysql://root:secret@h/d" }, "warm", "postgresql://host"],
+  ["a folder without a name", { warm: "pglite:" }, "warm", "pglite:./"],
+  ["a hot tier that is none", { hot: [memory(), {}], warm }, "hot[1]", "Pass a tier"],
+  ["a tier in two roles", { hot: warm, warm }, "warm", "same tier as hot"],
+  ["a duration without a unit", { redis: "redis://h", ttl: "5" }, "ttl", "units"],
+  ["setup that is no boolean", { memory: true, setup: "yes" }, "setup", "true or false"],
+  ["an unknown policy", { memory: true, conflict: "merge" }, "conflict", '"branch"'],
+])("refuses %s", async (_name, config, field, says) => {
+  const error: unknown = await createCheckpointer(config as CheckpointerConfig).catch((e: unknown) => e);
+  expect(StratigraphError.is(error, "INVALID_OPTION")).toBe(true);
+  const { data, message } = error as StratigraphError;
+  expect(data["field"]).toBe(field);
+  expect(message).toContain(says);
+  expect(message).not.toContain("secret");
+});
