@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { linkSync, mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { StratigraphError } from "@stratigraph/core";
 
@@ -12,6 +12,9 @@ interface Holder {
 
 /** How long breaking a stale lock may take before another may break the breaker's, in milliseconds. */
 const breakingMs = 10_000;
+
+/** What file systems without links say. */
+const unlinkable: ReadonlySet<string> = new Set(["EPERM", "ENOTSUP", "EOPNOTSUPP", "ENOSYS", "EXDEV"]);
 
 /** When a process started, as the kernel counts; "" where that can't be read. */
 function startOf(pid: number): string {
@@ -41,7 +44,25 @@ function holderOf(file: string): Holder | undefined {
   }
 }
 
+/** Makes a file with its content at once: nobody sees it empty. False where it exists. */
 function create(file: string, content: string): boolean {
+  const draft = `${file}.${randomUUID()}`;
+  writeFileSync(draft, content);
+  try {
+    linkSync(draft, file);
+    return true;
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === "EEXIST") return false;
+    if (code !== undefined && unlinkable.has(code)) return createBare(file, content);
+    throw error;
+  } finally {
+    rmSync(draft, { force: true });
+  }
+}
+
+/** For file systems without links: another process may see the file before its content, and counts it as held for a while. */
+function createBare(file: string, content: string): boolean {
   try {
     writeFileSync(file, content, { flag: "wx" });
     return true;
@@ -61,7 +82,10 @@ function breakStale(file: string): void {
   }
   try {
     const holder = holderOf(file);
-    if (holder === undefined || !isAlive(holder)) rmSync(file, { force: true });
+    const written = statSync(file, { throwIfNoEntry: false })?.mtimeMs ?? 0;
+    // Without a holder it may be in the making.
+    if (holder === undefined ? Date.now() - written > breakingMs : !isAlive(holder))
+      rmSync(file, { force: true });
   } finally {
     rmSync(breaker, { force: true });
   }
@@ -78,7 +102,6 @@ export function lockFolder(folder: string): () => void {
   const file = join(folder, "stratigraph.lock");
   const mine: Holder = { pid: process.pid, startedAt: startOf(process.pid), token: randomUUID() };
   for (let attempt = 0; attempt < 5; attempt += 1) {
-    // Written beside and renamed would replace another's lock; created whole is small enough to be seen whole.
     if (create(file, JSON.stringify(mine))) return () => release(file, mine);
     const holder = holderOf(file);
     if (holder !== undefined && isAlive(holder)) break;

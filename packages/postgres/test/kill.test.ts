@@ -1,0 +1,131 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { PostgresSaver } from "@stratigraph/postgres";
+import { expect, test } from "vitest";
+import { available } from "../../../test/servers/available.ts";
+import { runChild } from "../../../test/servers/children.ts";
+import { startPostgres } from "../../../test/servers/postgres.ts";
+import { at } from "./support/checkpoints.ts";
+import type { KillMessage } from "./support/killChild.ts";
+import { random } from "./support/random.ts";
+import { linesOf, stepsGraph } from "./support/stepsGraph.ts";
+
+const script = join(import.meta.dirname, "support/killChild.ts");
+const steps = 40;
+/** A run of so many steps takes about this long here. */
+const runMs = 400;
+
+/** Starts a run in a child, and kills it `afterMs` after its first acknowledged put. What it was told was stored. */
+async function killedRun(where: readonly [string, string], threadId: string, afterMs: number, n: number) {
+  const durability = n % 2 === 0 ? "sync" : "async";
+  const child = runChild<KillMessage>(script, [...where, threadId, String(steps), durability]);
+  await child.message(({ type }) => type === "put");
+  await new Promise((resolve) => setTimeout(resolve, afterMs));
+  const { stderr } = await child.kill();
+  expect(stderr).toBe("");
+  return child.messages;
+}
+
+/** Every acknowledged checkpoint and write is there; then the run is resumed to its end. */
+async function expectAllThere(saver: PostgresSaver, threadId: string, messages: readonly KillMessage[]) {
+  for (const message of messages) {
+    if (message.type === "end") continue;
+    const tuple = await saver.getTuple(at(threadId, message.id));
+    if (message.type === "put") {
+      expect(tuple?.checkpoint.channel_values["log"]).toEqual(message.log);
+    } else if (tuple !== undefined) {
+      const found = tuple.pendingWrites!.filter(([taskId]) => taskId === message.taskId);
+      expect(found.map(([, channel]) => channel)).toEqual(expect.arrayContaining(message.channels));
+    }
+  }
+  const acked = messages.filter(({ type }) => type === "put");
+  const head = (await saver.getTuple(at(threadId)))!;
+  expect(head.checkpoint.id >= (acked.at(-1) as { id: string }).id).toBe(true);
+
+  const ran: number[] = [];
+  const graph = stepsGraph(saver, steps, {
+    inStep: async (step) => {
+      ran.push(step);
+    },
+  });
+  const config = { configurable: { thread_id: threadId }, recursionLimit: 1000 };
+  const resumed = await graph.invoke(null, config);
+  expect(resumed).toEqual({ log: linesOf(steps), step: steps });
+  expect((await graph.getState(config)).values).toEqual(resumed);
+  // Nothing that was acknowledged was done again.
+  const done = (head.checkpoint.channel_values["step"] as number | undefined) ?? 0;
+  expect(ran.every((step) => step >= done)).toBe(true);
+  expect(await saver.conflicts(threadId)).toEqual([]);
+  return { ended: done === steps, done };
+}
+
+test.skipIf(!available.postgres)(
+  "a process killed at 50 random moments loses nothing it was told was stored, and its run resumes",
+  async () => {
+    const server = await startPostgres({ fsync: true });
+    const saver = PostgresSaver.fromConnString(server.url);
+    const next = random(20251120);
+    try {
+      await saver.setup();
+      const delays = Array.from({ length: 50 }, () => next() * runMs);
+      const midRun: number[] = [];
+      const worker = async () => {
+        for (let n = 50 - delays.length; delays.length > 0; n = 50 - delays.length) {
+          const afterMs = delays.shift()!;
+          const threadId = `run ${n}`;
+          const messages = await killedRun(["url", server.url], threadId, afterMs, n);
+          const { ended, done } = await expectAllThere(saver, threadId, messages);
+          if (!ended) midRun.push(done);
+        }
+      };
+      await Promise.all([worker(), worker(), worker()]);
+      // Kills that hit nothing prove nothing.
+      expect(midRun.length).toBeGreaterThan(25);
+      expect(new Set(midRun).size).toBeGreaterThan(8);
+    } finally {
+      await saver.end();
+      await server.stop();
+    }
+  },
+  300_000,
+);
+
+test("the same embedded in a folder: the lock of a killed process is taken over, a living one's is respected", async () => {
+  const folder = mkdtempSync(join(tmpdir(), "stratigraph-kill-"));
+  const next = random(7);
+  let midRun = 0;
+  try {
+    const first = PostgresSaver.embedded(folder);
+    await first.setup();
+    await first.end();
+    for (let n = 0; n < 4; n += 1) {
+      const threadId = `run ${n}`;
+      const messages = await killedRun(["folder", folder], threadId, next() * runMs, n);
+      const saver = PostgresSaver.embedded(folder);
+      const { ended } = await expectAllThere(saver, threadId, messages);
+      if (!ended) midRun += 1;
+      if (n === 0) {
+        const other = PostgresSaver.embedded(folder);
+        const error: unknown = await other.getTuple(at("t")).catch((caught: unknown) => caught);
+        expect(error).toMatchObject({ code: "LOCKED", data: { folder, pid: process.pid } });
+        expect(String(error)).toContain(`in use by process ${process.pid}`);
+        await other.end();
+      }
+      await saver.end();
+    }
+    expect(midRun).toBeGreaterThan(0);
+
+    const child = runChild<KillMessage>(script, ["folder", folder, "live", "100000", "sync"]);
+    await child.message(({ type }) => type === "put");
+    const second = PostgresSaver.embedded(folder);
+    const refused = { code: "LOCKED", data: { folder, pid: child.pid } };
+    await expect(second.setup()).rejects.toMatchObject(refused);
+    await expect(second.getTuple(at("live"))).rejects.toMatchObject(refused);
+    await child.kill();
+    expect(await second.getTuple(at("live"))).toBeDefined();
+    await second.end();
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}, 240_000);

@@ -1,0 +1,49 @@
+import { readFileSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { StratigraphError } from "@stratigraph/core";
+import { lockFolder } from "../../src/folderLock.ts";
+
+// Takes and lets go of a folder's lock again and again. Two at once would meet at the marker file.
+const [folder, forMs] = process.argv.slice(2) as [string, string];
+const marker = join(folder, "marker");
+
+export type LockMessage =
+  | { type: "held" }
+  | { type: "violation"; by: number }
+  | { type: "end"; held: number };
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+const until = Date.now() + Number(forMs);
+let held = 0;
+while (Date.now() < until) {
+  let release: () => void;
+  try {
+    release = lockFolder(folder);
+  } catch (error) {
+    if (!StratigraphError.is(error, "LOCKED")) throw error;
+    await new Promise((resolve) => setTimeout(resolve, 1));
+    continue;
+  }
+  held += 1;
+  try {
+    writeFileSync(marker, String(process.pid), { flag: "wx" });
+  } catch {
+    const by = Number(readFileSync(marker, "utf8"));
+    if (by !== process.pid && isAlive(by)) process.send?.({ type: "violation", by } satisfies LockMessage);
+    writeFileSync(marker, String(process.pid));
+  }
+  process.send?.({ type: "held" } satisfies LockMessage);
+  await new Promise((resolve) => setTimeout(resolve, 1));
+  rmSync(marker, { force: true });
+  release();
+}
+process.send?.({ type: "end", held } satisfies LockMessage);
+process.disconnect();
