@@ -5,8 +5,8 @@ local head, record = list(arg)[1], list(function() return { key = arg(), lost = 
 local blobs, writes = list(takeBlob), list(arg)
 
 local meta = open(id)
-local known = redis.call("HGET", thread, "k" .. namespace) or ""
-if revision < math.max(meta.floor, tonumber(string.match(known, "^%d+") or 0)) then return 0 end
+local known = adopted(meta, namespace)
+if revision < math.max(meta.floor, known and tonumber(known.revision) or 0) then return 0 end
 bump(meta)
 local key = head and head .. separator .. namespace
 local stored = record and redis.call("HEXISTS", thread, "r" .. record.key)
@@ -27,6 +27,6 @@ if head then
 else
   redis.call("HDEL", thread, "h" .. namespace)
 end
-redis.call("HSET", thread, "k" .. namespace, string.format("%.0f:%.0f:%.0f", revision, untilMs, meta.era))
+redis.call("HSET", thread, "k" .. namespace, string.format("%.0f:%.0f:%.0f:%.0f", revision, untilMs, meta.era, meta.rem))
 expire(meta, ttl)
 return due

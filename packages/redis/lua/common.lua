@@ -6,7 +6,8 @@
 --                                         number of heads, "pinned"; and of copies of another tier's thread: the first
 --                                         revision that may be adopted, how often all copies were invalidated
 --   h<namespace>                          id of the namespace's head
---   k<namespace>                          revision, end and era of the copy that head and its writes are
+--   k<namespace>                          of the copy that head and its writes are: the owner's revision, end, and era and
+--                                         last removal when it was adopted
 --   r<key>                                a record: lostTo, parent, run, tags, blob hashes (each a text), then the body
 --   b<hash>                               a blob: its base (a text, empty for a whole one), then the bytes
 --   B<hash>, P<hash>                      a large blob: its bytes; its base, where it has one
@@ -192,11 +193,18 @@ local function disown(namespace)
   redis.call("HDEL", thread, "k" .. namespace)
 end
 
+-- What a namespace is a copy of; nil if nothing, or if anything was removed since.
+local function adopted(meta, namespace)
+  local copy = redis.call("HGET", thread, "k" .. namespace)
+  local revision, untilMs, era, rem = string.match(copy or "", "^(%d+):(%d+):(%d+):(%d+)$")
+  if not revision or tonumber(rem) ~= meta.rem then return nil end
+  return { revision = revision, untilMs = untilMs, era = tonumber(era) }
+end
+
 -- Revision and end of the copy that a namespace is, as "revision:end"; false if it is none that may be believed. Whether
 -- the end has come is for the reader's clock to say.
 local function copyOf(meta, namespace)
-  local copy = redis.call("HGET", thread, "k" .. namespace)
-  local revision, untilMs, era = string.match(copy or "", "^(%d+):(%d+):(%d+)$")
-  if not revision or tonumber(era) ~= meta.era then return false end
-  return revision .. ":" .. untilMs
+  local copy = adopted(meta, namespace)
+  if not copy or copy.era ~= meta.era then return false end
+  return copy.revision .. ":" .. copy.untilMs
 end

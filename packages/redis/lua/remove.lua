@@ -28,5 +28,5 @@ for _, move in ipairs(heads) do
     meta.heads = meta.heads + redis.call("HSET", thread, "h" .. move.namespace, move.to)
   end
 end
-redis.call("HSET", thread, "rev", meta.rev, "rem", meta.rev, "n", meta.n, "nh", meta.heads, "era", meta.era + 1)
+redis.call("HSET", thread, "rev", meta.rev, "rem", meta.rev, "n", meta.n, "nh", meta.heads)
 return 1

@@ -7,8 +7,8 @@ local head, record = list(arg)[1], list(function() return { key = arg(), lost = 
 local blobs, writes = list(takeBlob), list(arg)
 
 local meta = open(id)
-local known = redis.call("HGET", thread, "k" .. namespace) or ""
-if revision < math.max(meta.floor, tonumber(string.match(known, "^%d+") or 0)) then return 0 end
+local known = adopted(meta, namespace)
+if revision < math.max(meta.floor, known and tonumber(known.revision) or 0) then return 0 end
 bump(meta)
 local key = head and head .. separator .. namespace
 local stored = record and redis.call("HEXISTS", thread, "r" .. record.key)
@@ -29,7 +29,7 @@ if head then
 else
   redis.call("HDEL", thread, "h" .. namespace)
 end
-redis.call("HSET", thread, "k" .. namespace, string.format("%.0f:%.0f:%.0f", revision, untilMs, meta.era))
+redis.call("HSET", thread, "k" .. namespace, string.format("%.0f:%.0f:%.0f:%.0f", revision, untilMs, meta.era, meta.rem))
 expire(meta, ttl)
 return due`,
   "ancestry": `local id, ttl, key, namespace, limit = arg(), number(), arg(), arg(), number()
@@ -417,13 +417,20 @@ local function disown(namespace)
   redis.call("HDEL", thread, "k" .. namespace)
 end
 
+-- What a namespace is a copy of; nil if nothing, or if anything was removed since.
+local function adopted(meta, namespace)
+  local copy = redis.call("HGET", thread, "k" .. namespace)
+  local revision, untilMs, era, rem = string.match(copy or "", "^(%d+):(%d+):(%d+):(%d+)$")
+  if not revision or tonumber(rem) ~= meta.rem then return nil end
+  return { revision = revision, untilMs = untilMs, era = tonumber(era) }
+end
+
 -- Revision and end of the copy that a namespace is, as "revision:end"; false if it is none that may be believed. Whether
 -- the end has come is for the reader's clock to say.
 local function copyOf(meta, namespace)
-  local copy = redis.call("HGET", thread, "k" .. namespace)
-  local revision, untilMs, era = string.match(copy or "", "^(%d+):(%d+):(%d+)$")
-  if not revision or tonumber(era) ~= meta.era then return false end
-  return revision .. ":" .. untilMs
+  local copy = adopted(meta, namespace)
+  if not copy or copy.era ~= meta.era then return false end
+  return copy.revision .. ":" .. copy.untilMs
 end`,
   "deleteThread": `local id = arg()
 local meta = open(id)
@@ -607,7 +614,7 @@ for _, move in ipairs(heads) do
     meta.heads = meta.heads + redis.call("HSET", thread, "h" .. move.namespace, move.to)
   end
 end
-redis.call("HSET", thread, "rev", meta.rev, "rem", meta.rev, "n", meta.n, "nh", meta.heads, "era", meta.era + 1)
+redis.call("HSET", thread, "rev", meta.rev, "rem", meta.rev, "n", meta.n, "nh", meta.heads)
 return 1`,
   "threadPage": `local newest, max, size, after, score = ARGV[1] == "1", ARGV[2], tonumber(ARGV[3]), ARGV[4], ARGV[5]
 local all = KEYS[1]

@@ -1,5 +1,4 @@
 import {
-  CheckpointConflictError,
   StaleReadError,
   ThreadDeletedError,
   type Address,
@@ -12,7 +11,6 @@ import {
   type CopyKeeper,
   type LeaseKeeper,
   type NamespaceCopy,
-  type ThreadState,
   type ListedCheckpoint,
   type ListQuery,
   type MaybeAddress,
@@ -26,6 +24,7 @@ import {
   type Tier,
 } from "@stratigraph/core";
 import { Connection } from "./connection.ts";
+import { conflict } from "./conflict.ts";
 import { decodeId, encodeId, encodeKey, type Bytes } from "./ids.ts";
 import type { Keys } from "./keys.ts";
 import { withLarge } from "./largeBlobs.ts";
@@ -36,8 +35,9 @@ import {
   type RedisSource,
   type ResolvedRedisOptions,
 } from "./options.ts";
+import { peekFrom, readingFrom, type ReadReply } from "./reading.ts";
 import { adoptArgs, appendArgs, appendWritesArgs } from "./requests.ts";
-import { blobArgs, decodeBatch, decodeBlobs, decodeRecord } from "./storedForms.ts";
+import { blobArgs } from "./storedForms.ts";
 import { storedFrom, type ListedReply } from "./storedFrom.ts";
 import { ThreadIndex } from "./threadIndex.ts";
 
@@ -76,16 +76,7 @@ export class RedisTier implements Tier, AncestryReader, ThreadCopier, CopyKeeper
   }
 
   async peek(at: MaybeAddress): Promise<Peek> {
-    const reply = await this.#read(at, false);
-    const [, , , writes = [], key, record] = reply;
-    const state = stateOf(reply);
-    if (state.revision === 0) return { revision: 0, writes: [] };
-    return {
-      ...state,
-      checkpointId: at.checkpointId ?? state.head,
-      writes: writes.map(decodeBatch),
-      ...(key && record ? { record: decodeRecord(at.threadId, key, record) } : {}),
-    };
+    return peekFrom(at, await this.#read(at, false));
   }
 
   async read(at: MaybeAddress): Promise<Reading> {
@@ -95,14 +86,7 @@ export class RedisTier implements Tier, AncestryReader, ThreadCopier, CopyKeeper
       async () => await this.#read(at, true),
       (reply) => reply[7],
     );
-    const [, , , writes = [], key, record, blobs = []] = reply;
-    if (!key || !record || missing) return stateOf(reply);
-    const checkpoint = {
-      record: decodeRecord(at.threadId, key, record),
-      blobs: decodeBlobs(blobs, large),
-      writes: writes.map(decodeBatch),
-    };
-    return { ...stateOf(reply), checkpoint };
+    return readingFrom(at, reply, missing ? undefined : large);
   }
 
   async *list(query: ListQuery): AsyncGenerator<ListedCheckpoint> {
@@ -121,24 +105,8 @@ export class RedisTier implements Tier, AncestryReader, ThreadCopier, CopyKeeper
     }
   }
 
-  async *threads(query: ThreadQuery): AsyncGenerator<ThreadInfo> {
-    let found = 0;
-    if (query.limit === 0) return;
-    for await (const page of this.#index.pages(query)) {
-      const infos = await Promise.all(
-        page.map(async (thread): Promise<ThreadInfo | undefined> => {
-          const info = await this.#info(thread.threadId);
-          if (info === "gone") await this.#index.gone(thread);
-          return typeof info === "object" ? { ...thread, ...info } : undefined;
-        }),
-      );
-      for (const info of infos) {
-        if (info === undefined || (query.includeEvicted === false && info.evicted)) continue;
-        yield info;
-        found += 1;
-        if (found === query.limit) return;
-      }
-    }
+  threads(query: ThreadQuery): AsyncGenerator<ThreadInfo> {
+    return this.#index.threads(query);
   }
 
   async blobs(threadId: string): Promise<BlobInfo[]> {
@@ -322,24 +290,6 @@ export class RedisTier implements Tier, AncestryReader, ThreadCopier, CopyKeeper
       for (const { threadId } of page) seen.add(threadId);
     }
   }
-
-  async #info(threadId: string): Promise<Omit<ThreadInfo, "threadId" | "writtenAtMs"> | "gone" | "headless"> {
-    const fields = ["id", "rev", "h", "evi", "nh", "dead"];
-    const [id, revision, head, evicted, heads, dead] = (
-      (await this.#connection.command(
-        "HMGET",
-        this.#keys.thread(threadId)[0],
-        ...fields,
-      )) as (Buffer | null)[]
-    ).map((value) => (value === null ? undefined : value));
-    if (id?.toString() !== threadId || dead?.toString() === "1") return "gone";
-    if (heads === undefined || heads.toString() === "0") return "headless";
-    return {
-      revision: Number(revision),
-      head: head === undefined ? undefined : decodeId(head),
-      evicted: evicted?.toString() === "1",
-    };
-  }
 }
 
 /** How many runs an instance remembers to have indexed; forgetting one costs a command. */
@@ -347,41 +297,3 @@ const rememberedRuns = 4096;
 
 /** What ancestry.lua answers: whether there is more, checkpoints, blobs, names of large ones. */
 type AncestryReply = [number, ListedReply[]?, Buffer[]?, Buffer[]?];
-
-/**
- * What read.lua answers: revision, head, copy, write batches, key and record; for a read blobs and names of large ones.
- */
-type ReadReply = [
-  number,
-  (Buffer | null)?,
-  (Buffer | null)?,
-  Buffer[]?,
-  Buffer?,
-  (Buffer | null)?,
-  Buffer[]?,
-  Buffer[]?,
-];
-
-function stateOf([revision, head, copied]: ReadReply): ThreadState {
-  const [copyRevision = 0, untilMs = 0] = copied ? String(copied).split(":").map(Number) : [];
-  return {
-    revision,
-    head: head ? decodeId(head) : undefined,
-    ...(untilMs > Date.now() ? { copy: { revision: copyRevision, untilMs } } : {}),
-  };
-}
-
-function conflict(request: AppendRequest, lost: number, head: Buffer): CheckpointConflictError {
-  const { namespace, to, expected } = request.heads[lost]!;
-  const parentId = request.records.find(
-    (record) => record.checkpointId === to && record.namespace === namespace,
-  )?.parentId;
-  return new CheckpointConflictError({
-    threadId: request.threadId,
-    namespace,
-    checkpointId: to,
-    parentId,
-    head: decodeId(head),
-    expected: expected === "any" ? [] : expected,
-  });
-}

@@ -1,4 +1,4 @@
-import type { ThreadQuery } from "@stratigraph/core";
+import type { ThreadInfo, ThreadQuery } from "@stratigraph/core";
 import type { Connection } from "./connection.ts";
 import { decodeId, encodeId } from "./ids.ts";
 import type { Keys } from "./keys.ts";
@@ -55,11 +55,6 @@ export class ThreadIndex {
     await Promise.allSettled([this.#connection.command("ZREM", this.#keys.threads, encodeId(threadId))]);
   }
 
-  /** A thread that the index names is gone: unless it was written meanwhile, its name goes too. */
-  async gone({ threadId, writtenAtMs }: IndexedThread): Promise<void> {
-    await this.#connection.run("unindex", [this.#keys.threads], [encodeId(threadId), writtenAtMs]);
-  }
-
   /** Threads that runs wrote to. */
   async ofRuns(runIds: readonly string[]): Promise<string[]> {
     const found = new Set<string>();
@@ -68,6 +63,27 @@ export class ThreadIndex {
       for (const member of members) found.add(decodeId(member));
     }
     return [...found];
+  }
+
+  /** Threads that have checkpoints, as they are now. */
+  async *threads(query: ThreadQuery): AsyncGenerator<ThreadInfo> {
+    let found = 0;
+    if (query.limit === 0) return;
+    for await (const page of this.pages(query)) {
+      const infos = await Promise.all(
+        page.map(async (thread): Promise<ThreadInfo | undefined> => {
+          const info = await this.#info(thread.threadId);
+          if (info === "gone") await this.#gone(thread);
+          return typeof info === "object" ? { ...thread, ...info } : undefined;
+        }),
+      );
+      for (const info of infos) {
+        if (info === undefined || (query.includeEvicted === false && info.evicted)) continue;
+        yield info;
+        found += 1;
+        if (found === query.limit) return;
+      }
+    }
   }
 
   /** All threads in order, a page at a time. */
@@ -87,6 +103,29 @@ export class ThreadIndex {
       yield page.filter((thread) => isAfter(thread) && inTime(thread));
       if (after === undefined || page.length < pageSize || (!newest && !inTime(after))) return;
     }
+  }
+
+  async #info(threadId: string): Promise<Omit<ThreadInfo, "threadId" | "writtenAtMs"> | "gone" | "headless"> {
+    const fields = ["id", "rev", "h", "evi", "nh", "dead"];
+    const [id, revision, head, evicted, heads, dead] = (
+      (await this.#connection.command(
+        "HMGET",
+        this.#keys.thread(threadId)[0],
+        ...fields,
+      )) as (Buffer | null)[]
+    ).map((value) => (value === null ? undefined : value));
+    if (id?.toString() !== threadId || dead?.toString() === "1") return "gone";
+    if (heads === undefined || heads.toString() === "0") return "headless";
+    return {
+      revision: Number(revision),
+      head: head === undefined ? undefined : decodeId(head),
+      evicted: evicted?.toString() === "1",
+    };
+  }
+
+  /** A thread that the index names is gone: unless it was written meanwhile, its name goes too. */
+  async #gone({ threadId, writtenAtMs }: IndexedThread): Promise<void> {
+    await this.#connection.run("unindex", [this.#keys.threads], [encodeId(threadId), writtenAtMs]);
   }
 
   async #page(newest: boolean, max: number | "", after: IndexedThread | undefined): Promise<IndexedThread[]> {
@@ -111,7 +150,7 @@ export class ThreadIndex {
       const threadId = decodeId(member);
       const score = await this.#connection.command("ZSCORE", key, member);
       const here = await this.#connection.command("EXISTS", this.#keys.thread(threadId)[0]);
-      if (here === 0 && score !== null) await this.gone({ threadId, writtenAtMs: Number(String(score)) });
+      if (here === 0 && score !== null) await this.#gone({ threadId, writtenAtMs: Number(String(score)) });
     }
   }
 }

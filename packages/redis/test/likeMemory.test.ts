@@ -1,4 +1,4 @@
-import { MemoryTier, StratigraphError, type Blob, type Tier } from "@stratigraph/core";
+import { MemoryTier, StratigraphError, type Blob, type CopyKeeper, type Tier } from "@stratigraph/core";
 import fc from "fast-check";
 import { Redis } from "ioredis";
 import { sharedRedis } from "../../../test/servers/shared.ts";
@@ -69,6 +69,20 @@ const step = fc.oneof(
   },
   { weight: 1, arbitrary: fc.record({ do: fc.constant("evict" as const), ago: fc.nat(1) }) },
   { weight: 1, arbitrary: fc.record({ do: fc.constant("delete" as const) }) },
+  {
+    weight: 2,
+    arbitrary: fc.record({
+      do: fc.constant("adopt" as const),
+      namespace,
+      revision: fc.nat(9),
+      head: fc.option(id, { nil: undefined }),
+      writes: fc.nat(2),
+      isRecord: fc.boolean(),
+      blobs: fc.uniqueArray(hash, { maxLength: 2 }),
+      isPast: fc.boolean(),
+    }),
+  },
+  { weight: 1, arbitrary: fc.record({ do: fc.constant("invalidate" as const), before: fc.nat(9) }) },
 );
 type Step = typeof step extends fc.Arbitrary<infer T> ? T : never;
 
@@ -81,13 +95,15 @@ const blob = (name: string, bytes: string): Blob => ({
   bytes: Buffer.alloc(sizes[name] ?? bytes.length, bytes),
 });
 
+const farAway = Date.now() + 3_600_000;
+
 /** One tier with the revisions it told, newest last. */
 class Told {
   readonly revisions = [0];
-  readonly tier: Tier;
+  readonly tier: Tier & CopyKeeper;
   readonly threadId: string;
 
-  constructor(tier: Tier, threadId: string) {
+  constructor(tier: Tier & CopyKeeper, threadId: string) {
     this.tier = tier;
     this.threadId = threadId;
   }
@@ -125,6 +141,27 @@ class Told {
         replaceBlobs: what.replaceBlobs.map((name) => ({ hash: name, bytes: Buffer.from(`new ${n}`) })),
       });
     }
+    if (what.do === "adopt") {
+      const { head: checkpointId, writes, isRecord, isPast, ...copy } = what;
+      const body = Buffer.from(`adopted ${n}`);
+      const record =
+        checkpointId === undefined || !isRecord
+          ? undefined
+          : { threadId, namespace: what.namespace, checkpointId, tags: [1], blobs: what.blobs, body };
+      const batches = Array.from({ length: writes }, (_, m) => m + 1).map((order) => {
+        return { order, taskId: `t${order}`, blobs: [], body };
+      });
+      return await tier.adopt({
+        ...copy,
+        threadId,
+        head: checkpointId,
+        record,
+        blobs: withBases(what.blobs).map((name) => blob(name, `bytes ${name}`)),
+        writes: batches,
+        untilMs: isPast ? 1 : farAway,
+      });
+    }
+    if (what.do === "invalidate") return await tier.invalidate(threadId, what.before);
     if (what.do === "evict") return await tier.evict(threadId, this.ago(what.ago));
     // Redis leaves a tombstone for threads that it doesn't know: they may have expired.
     if (this.ago(0) > 0) await tier.deleteThread(threadId);
@@ -141,8 +178,10 @@ class Told {
     for (const namespace of ["", "sub"]) {
       for (const checkpointId of [undefined, ...ids]) {
         const peek = await tier.peek({ threadId, namespace, checkpointId });
-        const { checkpoint, head: readHead } = await tier.read({ threadId, namespace, checkpointId });
-        states.push([peek.head, peek.checkpointId, peek.writes.map(plainBatch), readHead]);
+        const { checkpoint, head, copy } = await tier.read({ threadId, namespace, checkpointId });
+        states.push([peek.head, peek.checkpointId, peek.writes.map(plainBatch), head, peek.copy, copy]);
+        const { record, writes } = peek;
+        states.push(record === undefined ? "none" : plainRecord({ record, writes }));
         states.push(checkpoint === undefined ? "none" : [plainRecord(checkpoint), needed(checkpoint)]);
       }
     }
@@ -179,7 +218,7 @@ function withBases(names: readonly string[]): string[] {
 
 type Stored = Awaited<ReturnType<Tier["read"]>>["checkpoint"] & object;
 
-function plainRecord({ record, writes }: Stored) {
+function plainRecord({ record, writes }: Pick<Stored, "record" | "writes">) {
   const { checkpointId, namespace, parentId, runId, tags, blobs, lostTo } = record;
   const body = Buffer.from(record.body).toString();
   return {

@@ -281,7 +281,7 @@ describe("calls", () => {
   });
 
   test("an import of more blobs than a call has arguments", async () => {
-    const tier = open();
+    const tier = open({ commandTimeout: "30s" });
     const blobs = Array.from({ length: 60_000 }, (_, n) => blob(`many ${n}`, 10));
     await tier.append(put("many", "c1", undefined, blobs));
     expect((await tier.read(root("many"))).checkpoint?.blobs.size).toBe(60_000);

@@ -1,0 +1,55 @@
+import type { BlobHash, MaybeAddress, Peek, Reading, ThreadState } from "@stratigraph/core";
+import { decodeId } from "./ids.ts";
+import { decodeBatch, decodeBlobs, decodeRecord } from "./storedForms.ts";
+
+/**
+ * What read.lua answers: revision, head, copy, write batches, key and record; for a read blobs and names of large ones.
+ */
+export type ReadReply = [
+  number,
+  (Buffer | null)?,
+  (Buffer | null)?,
+  Buffer[]?,
+  Buffer?,
+  (Buffer | null)?,
+  Buffer[]?,
+  Buffer[]?,
+];
+
+function stateOf([revision, head, copied]: ReadReply): ThreadState {
+  const [copyRevision = 0, untilMs = 0] = copied ? String(copied).split(":").map(Number) : [];
+  return {
+    revision,
+    head: head ? decodeId(head) : undefined,
+    ...(untilMs > Date.now() ? { copy: { revision: copyRevision, untilMs } } : {}),
+  };
+}
+
+/** What Tier.peek answers. */
+export function peekFrom(at: MaybeAddress, reply: ReadReply): Peek {
+  const [revision, , , writes = [], key, record] = reply;
+  if (reply.length === 1) return { revision, writes: [] };
+  const state = stateOf(reply);
+  return {
+    ...state,
+    checkpointId: at.checkpointId ?? state.head,
+    writes: writes.map(decodeBatch),
+    ...(key && record ? { record: decodeRecord(at.threadId, key, record) } : {}),
+  };
+}
+
+/** What Tier.read answers; `large` undefined where large blobs are missing. */
+export function readingFrom(
+  at: MaybeAddress,
+  reply: ReadReply,
+  large: ReadonlyMap<BlobHash, Buffer> | undefined,
+): Reading {
+  const [, , , writes = [], key, record, blobs = []] = reply;
+  if (!key || !record || large === undefined) return stateOf(reply);
+  const checkpoint = {
+    record: decodeRecord(at.threadId, key, record),
+    blobs: decodeBlobs(blobs, large),
+    writes: writes.map(decodeBatch),
+  };
+  return { ...stateOf(reply), checkpoint };
+}
