@@ -10,6 +10,9 @@ import type { EncodedValue, Values } from "./values.ts";
 /** What a listing remembers per channel, to save work on the next checkpoint: neighbours are much alike. */
 export type Series = Map<string, { hash: BlobHash; payload: Uint8Array; reader: SimilarReader }>;
 
+/** Shortest value, in bytes, that a reference to its blob is shorter than. */
+const worthReferring = 65;
+
 /** How values are read: kept for later puts to patch, or as one of a series. */
 export interface ValueReading {
   readonly remember?: boolean;
@@ -34,7 +37,12 @@ export class ValueCoder {
     how: { base?: ValueRef | undefined; inline: number; into: EncodedValue[] },
   ): Promise<ValueRef> {
     const [type, bytes] = await this.dump(at, channel, value);
-    if (bytes.length <= how.inline) return { type, bytes };
+    if (bytes.length <= how.inline) {
+      const stored = bytes.length < worthReferring ? undefined : this.values.find(at.threadId, type, bytes);
+      if (stored === undefined) return { type, bytes };
+      how.into.push(stored);
+      return { hash: stored.hash };
+    }
     const base = how.base !== undefined && "hash" in how.base ? how.base.hash : undefined;
     const encoded = await this.values.encode(at.threadId, type, bytes, base);
     how.into.push(encoded);

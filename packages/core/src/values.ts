@@ -111,6 +111,13 @@ export class Values {
     return { hash, blob: { hash, bytes: whole }, known };
   }
 
+  /** The value, if the thread is known to hold its bytes already. */
+  find(threadId: string, type: string, bytes: Uint8Array): EncodedValue | undefined {
+    const hash = contentHash(payloadOf(type, bytes), this.#hashKey);
+    const known = this.#known.get(threadId + hash);
+    return known === undefined ? undefined : { hash, blob: undefined, known };
+  }
+
   /** The value is stored in the thread now. */
   remember(threadId: string, value: EncodedValue): void {
     this.#known.set(threadId + value.hash, value.known);
