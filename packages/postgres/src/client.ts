@@ -16,6 +16,7 @@ export interface PgResult {
 export interface PgPool {
   query(query: { text: string; values?: unknown[] }): Promise<{ rows: unknown[] }>;
   end?(): Promise<void>;
+  on?(event: "error", listener: (error: Error) => void): unknown;
 }
 
 /** Runs one statement. What the tier needs of a database. */

@@ -3,6 +3,9 @@ import type { Executor, PgPool, PgQuery, PgResult } from "./client.ts";
 import { explained } from "./explained.ts";
 import { retried } from "./retry.ts";
 
+/** Pools that are listened to already: several savers may share one. */
+const heard = new WeakSet<PgPool>();
+
 /** Runs statements on a pool: each on any connection, retried over passing failures, with a bounded queue. */
 export class PoolExecutor implements Executor {
   readonly #pool: PgPool;
@@ -11,6 +14,9 @@ export class PoolExecutor implements Executor {
 
   constructor(pool: PgPool, options: { retryForMs: number; maxQueue: number; owned: boolean }) {
     this.#pool = pool;
+    // An idle connection that breaks is replaced at its next use; unheard, its error would end the process.
+    if (!heard.has(pool)) pool.on?.("error", () => undefined);
+    heard.add(pool);
     this.#options = options;
   }
 

@@ -60,8 +60,6 @@ export function postgres(
     max: connections,
     connectionTimeoutMillis: connectTimeoutMs,
   });
-  // An idle connection that breaks is replaced at its next use; unheard, its error would end the process.
-  pool.on("error", () => undefined);
   return new PostgresTier(new PoolExecutor(pool, settings), schema);
 }
 
