@@ -1,6 +1,6 @@
 import { deltaChannelHistoryTests, specTest } from "@langchain/langgraph-checkpoint-validation";
 import { StratigraphError } from "@stratigraph/core";
-import { testTier } from "@stratigraph/testing";
+import { testGraphs, testTier } from "@stratigraph/testing";
 import { Cluster } from "ioredis";
 import { waitUntil } from "../../../test/servers/process.ts";
 import { startRedisCluster } from "../../../test/servers/redis.ts";
@@ -37,6 +37,15 @@ deltaChannelHistoryTests(initializer);
 testTier("redis cluster", async () => {
   const shared = options();
   return { tier: redis(shared), reopen: async () => redis(shared), close: async () => undefined };
+});
+
+testGraphs("RedisSaver on a cluster", async () => {
+  const shared = options();
+  return {
+    saver: new RedisSaver(shared),
+    second: async () => new RedisSaver(shared),
+    close: async () => undefined,
+  };
 });
 
 // Last: it takes a master away.
