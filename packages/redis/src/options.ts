@@ -29,7 +29,10 @@ export interface ResolvedRedisOptions {
 }
 
 /** @throws InvalidOptionError */
-export function resolveRedisOptions(options: RedisOptions): ResolvedRedisOptions {
+export function resolveRedisOptions(options: RedisSource & RedisOptions): ResolvedRedisOptions {
+  if (options.url === undefined && typeof options.client?.callBuffer !== "function") {
+    throw new InvalidOptionError("client", typeof options.client, "Pass an ioredis client, or a url.");
+  }
   const { ttl, refreshOnRead = true, keyPrefix = "stratigraph:", commandTimeout = "2s" } = options;
   const ttlMs = ttl === undefined ? 0 : positive("ttl", ttl);
   return {

@@ -46,8 +46,8 @@ type WriteReply = [Buffer, ...(Buffer | number)[]];
 
 /**
  * Checkpoints in Redis, on plain commands and Lua scripts: a thread is one hash with one sorted set beside it, both in one
- * slot, so that every change is one atomic script, every read one round trip, and a thread expires or is evicted as a
- * whole. As durable as the server is.
+ * slot, so that every change is one atomic script, a thread expires or is evicted as a whole, and reading is one round trip
+ * (two where values of 32 kB and more are fetched). As durable as the server is.
  */
 export class RedisTier implements Tier, AncestryReader, ThreadCopier, CopyKeeper, LeaseKeeper {
   readonly name: string = "redis";

@@ -71,6 +71,7 @@ describe("keys", () => {
   test("options that can't be used are refused at once", () => {
     for (const options of [{ keyPrefix: "a{b}" }, { ttl: "0s" }, { ttl: "15" }, { commandTimeout: "0ms" }])
       expect(() => open(options as RedisOptions)).toThrow(/Invalid option (keyPrefix|ttl|commandTimeout)/);
+    expect(() => redis({} as { url: string })).toThrow(/Invalid option client/);
   });
 });
 
