@@ -1,1 +1,15 @@
-export {};
+export { applyMerge } from "./applyMerge.ts";
+export { branches, type Branch } from "./branches.ts";
+export { fork, forkMany, type Fork, type ForkOptions } from "./fork.ts";
+export type { MergeableGraph } from "./graphLike.ts";
+export { lineage } from "./lineage.ts";
+export { log, type Log, type LogEntry } from "./log.ts";
+export { merge, type MergeOptions, type MergeResult } from "./merge.ts";
+export { mergeBase, type MergeBase } from "./mergeBase.ts";
+export type { Outcome } from "./mergeChannels.ts";
+export type { Answer, Answers, CheckpointRef, MergePlan, PlannedConflict } from "./plan.ts";
+export type { Point } from "./point.ts";
+export { promote, type Promoted } from "./promote.ts";
+export type { Move, Origin } from "./reflog.ts";
+export type { ChannelConflict, Strategies, Strategy } from "./strategy.ts";
+export { undo } from "./undo.ts";

@@ -1,0 +1,35 @@
+import { StratigraphError } from "@stratigraph/core";
+import type { MergeableGraph } from "./graphLike.ts";
+import { mergeWith, type MergeOptions, type MergeResult } from "./merge.ts";
+import type { Answers, MergePlan } from "./plan.ts";
+
+/**
+ * Merges as a plan and its answers say. The strategies that settled the other channels are passed again (functions
+ * can't be part of a plan).
+ * @throws StratigraphError "MERGE_CONFLICT" where a channel of the plan has no answer; CheckpointConflictError where the
+ * target's head moved since the plan was made (merge again for a new plan); otherwise as {@link merge}
+ */
+export async function applyMerge(
+  graph: MergeableGraph,
+  plan: MergePlan,
+  answers: Answers,
+  options: MergeOptions = {},
+): Promise<MergeResult> {
+  const open = plan.channels.filter(({ name }) => !Object.hasOwn(answers, name));
+  if (open.length > 0) throw unanswered(plan, open.map(({ name }) => name));
+  const { target, sources } = plan;
+  const result = await mergeWith(graph, target.threadId, sources, options, {
+    answers,
+    expected: target.checkpointId,
+  });
+  if (result.status === "conflict") throw unanswered(result.plan, result.plan.channels.map(({ name }) => name));
+  return result;
+}
+
+function unanswered(plan: MergePlan, names: readonly string[]): StratigraphError {
+  return new StratigraphError(
+    "MERGE_CONFLICT",
+    `Channels without an answer: ${names.join(", ")}. Nothing was written. Answer each with "base", "ours", "theirs" or { value }.`,
+    { channels: plan.channels.filter(({ name }) => names.includes(name)) },
+  );
+}

@@ -1,0 +1,63 @@
+import { metadataTags, validId, type TierSaver } from "@stratigraph/core";
+import { readReflog, reflogNamespace } from "./reflog.ts";
+
+/** A line of work that leaves a thread's main line, in the thread or in a fork of it. */
+export interface Branch {
+  readonly kind: "main" | "side" | "fork";
+  readonly threadId: string;
+  readonly namespace: string;
+  /** Newest checkpoint of the branch. */
+  readonly checkpointId: string;
+  /** Where it leaves the line it belongs to; absent for one that starts anew. */
+  readonly from: string | undefined;
+  /** Set where it lost a race: the head that won. */
+  readonly lostTo?: string | undefined;
+}
+
+/**
+ * All branches of a thread's root namespace: the main line first, then side branches (time travel, `updateState` on an
+ * old checkpoint, lost races), newest first, then threads forked from it. Forks whose bytes are archived may be missing.
+ */
+export async function branches(saver: TierSaver, threadId: string): Promise<Branch[]> {
+  const head = (await saver.tier.read({ threadId: validId("threadId", threadId), namespace: "" })).head;
+  const records = new Map<string, { parentId: string | undefined; lostTo: string | undefined }>();
+  for await (const { record } of saver.tier.list({ threadId, namespace: "", recordsOnly: true }))
+    records.set(record.checkpointId, { parentId: record.parentId, lostTo: record.lostTo });
+  const taken = new Set<string>();
+  const parents = new Set([...records.values()].map(({ parentId }) => parentId));
+  const tips = [...records.keys()].filter((id) => id !== head && !parents.has(id));
+  const found: Branch[] = [];
+  for (const tip of head === undefined ? tips : [head, ...tips]) {
+    let at: string | undefined = tip;
+    for (; at !== undefined && records.has(at) && !taken.has(at); at = records.get(at)?.parentId) taken.add(at);
+    const lostTo = records.get(tip)?.lostTo;
+    found.push({
+      kind: tip === head ? "main" : "side",
+      threadId,
+      namespace: "",
+      checkpointId: tip,
+      from: at,
+      ...(lostTo === undefined ? {} : { lostTo }),
+    });
+  }
+  return [...found, ...(await forksOf(saver, threadId))];
+}
+
+async function forksOf(saver: TierSaver, threadId: string): Promise<Branch[]> {
+  const forks = new Map<string, Branch>();
+  const tags = metadataTags({ forked_from: threadId });
+  for await (const { record } of saver.tier.list({ namespace: reflogNamespace, tags, recordsOnly: true })) {
+    if (forks.has(record.threadId)) continue;
+    const [origin] = (await readReflog(saver, record.threadId)).lineage;
+    const { head } = await saver.tier.peek({ threadId: record.threadId, namespace: "" });
+    if (origin?.threadId !== threadId || head === undefined) continue;
+    forks.set(record.threadId, {
+      kind: "fork",
+      threadId: record.threadId,
+      namespace: "",
+      checkpointId: head,
+      from: origin.checkpointId,
+    });
+  }
+  return [...forks.values()];
+}

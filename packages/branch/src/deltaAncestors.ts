@@ -1,0 +1,41 @@
+import type { Address, CheckpointRecord, DecodedBody, ListedCheckpoint, TierSaver } from "@stratigraph/core";
+
+/** Channels of LangGraph's own: never DeltaChannels. */
+const ownChannel = /^(__|branch:|join:)/;
+
+/** Channels of a checkpoint that may be DeltaChannels without a value of their own: present, but stored nowhere. */
+export function valueless({ manifest }: DecodedBody): string[] {
+  return [...manifest.values()]
+    .filter(({ channel, version, value }) => version !== undefined && value === undefined && !ownChannel.test(channel))
+    .map(({ channel }) => channel);
+}
+
+/**
+ * The ancestors that a checkpoint's DeltaChannels are rebuilt from, nearest first: down to the nearest stored value of
+ * each, or to the beginning. A channel without any value that nothing ever wrote to isn't one (it is untracked).
+ */
+export async function deltaAncestors(
+  saver: TierSaver,
+  nodes: ReadonlyMap<string, ListedCheckpoint>,
+  at: Address,
+): Promise<CheckpointRecord[]> {
+  const start = nodes.get(at.checkpointId)!.record;
+  const open = new Set(valueless(await saver.coder.decodeBody(start)));
+  const written = new Set<string>();
+  const found: CheckpointRecord[] = [];
+  let needed = 0;
+  for (let { parentId } = start; open.size > 0 && parentId !== undefined;) {
+    const node = nodes.get(parentId);
+    if (node === undefined) break;
+    found.push(node.record);
+    const { manifest } = await saver.coder.decodeBody(node.record);
+    for (const channel of await saver.coder.writtenChannels(node.record, node.writes)) written.add(channel);
+    for (const channel of open) {
+      if (manifest.get(channel)?.value === undefined) continue;
+      open.delete(channel);
+      needed = found.length;
+    }
+    ({ parentId } = node.record);
+  }
+  return [...open].some((channel) => written.has(channel)) ? found : found.slice(0, needed);
+}

@@ -1,0 +1,62 @@
+import type { RunnableConfig } from "@langchain/core/runnables";
+import { InvalidOptionError, TierSaver } from "@stratigraph/core";
+import { isChannel, type ChannelSpec } from "./langgraph.ts";
+
+/** One task of a state snapshot, as far as merging looks at it. */
+export interface TaskLike {
+  readonly name: string;
+  readonly interrupts: readonly unknown[];
+  readonly state?: unknown;
+}
+
+/** A compiled graph, as far as merging needs it: any graph compiled with one of Stratigraph's savers. */
+export interface MergeableGraph {
+  readonly checkpointer?: unknown;
+  readonly channels: object;
+  getState(config: RunnableConfig): Promise<{ readonly next: readonly string[]; readonly tasks: readonly TaskLike[] }>;
+}
+
+/** How a channel takes part in a merge. */
+export type ChannelKind = "state" | "delta" | "control" | "untracked";
+
+/** Channels that say what runs next; they go with the side whose work is unfinished. */
+const controlTypes: ReadonlySet<string> = new Set([
+  "EphemeralValue",
+  "NamedBarrierValue",
+  "NamedBarrierValueAfterFinish",
+  "DynamicBarrierValue",
+  "DynamicBarrierValueAfterFinish",
+  "LastValueAfterFinish",
+]);
+
+const ownChannel = /^(__start__$|__pregel_|branch:|join:)/;
+
+/** The saver a graph was compiled with. @throws InvalidOptionError where it is none of Stratigraph's */
+export function saverOf(graph: MergeableGraph): TierSaver {
+  const saver = graph.checkpointer;
+  if (saver instanceof TierSaver) return saver;
+  const like = saver as Partial<TierSaver> | undefined | null;
+  if (typeof like === "object" && like !== null && like.tier !== undefined && like.coder !== undefined)
+    return like as TierSaver;
+  throw new InvalidOptionError(
+    "graph.checkpointer",
+    typeof saver,
+    "Compile the graph with a Stratigraph saver: builder.compile({ checkpointer: saver }).",
+  );
+}
+
+/** The channels of a graph, without managed values. */
+export function channelsOf(graph: MergeableGraph): Map<string, ChannelSpec> {
+  const found = new Map<string, ChannelSpec>();
+  for (const [name, channel] of Object.entries(graph.channels)) if (isChannel(channel)) found.set(name, channel);
+  return found;
+}
+
+/** How a channel takes part; one that the graph doesn't know is state, unless its name is one of LangGraph's. */
+export function kindOf(name: string, spec: ChannelSpec | undefined): ChannelKind {
+  if (ownChannel.test(name)) return "control";
+  if (spec === undefined) return "state";
+  if (spec.lc_graph_name === "DeltaChannel") return "delta";
+  if (spec.lc_graph_name === "UntrackedValue") return "untracked";
+  return controlTypes.has(spec.lc_graph_name) ? "control" : "state";
+}

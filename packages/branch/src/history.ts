@@ -1,0 +1,117 @@
+import { metadataTags, type CheckpointRecord, type TierSaver } from "@stratigraph/core";
+import { readReflog, type Reflog } from "./reflog.ts";
+
+/** Marks the metadata of a merge; its tag finds merges without opening every record. */
+export const mergeMark = { merge: { recorded: true } };
+
+const [mergeTag] = metadataTags(mergeMark);
+
+/** What a merge's metadata says of it. */
+export interface MergeMetadata {
+  readonly recorded: true;
+  /** The source checkpoints; the first parent is the record's own. */
+  readonly sources: readonly { readonly thread_id: string; readonly checkpoint_id: string }[];
+}
+
+/** A checkpoint of the root namespace, in one thread or (a fork and what it was forked from) several. */
+export interface HistoryNode {
+  readonly checkpointId: string;
+  /** First the one it was made from, then what was merged into it. */
+  readonly parents: readonly string[];
+  /** Threads that have it. */
+  readonly threadIds: readonly string[];
+  readonly record: CheckpointRecord;
+}
+
+/**
+ * The root checkpoints of several threads as one graph. A fork keeps the ids of what it copies, so the same id in two
+ * threads is the same checkpoint.
+ */
+export class History {
+  readonly nodes = new Map<string, HistoryNode>();
+  readonly heads = new Map<string, string>();
+  readonly reflogs = new Map<string, Reflog>();
+  /** Parents of checkpoints that are no longer stored, told by reflogs. */
+  readonly #told = new Map<string, Set<string>>();
+
+  /** Adds a thread, unless it is there. False where it has no checkpoints. */
+  async add(saver: TierSaver, threadId: string): Promise<boolean> {
+    if (this.reflogs.has(threadId)) return this.heads.has(threadId);
+    // Reading the head first brings an archived thread back, which a listing wouldn't show.
+    const { head } = await saver.tier.read({ threadId, namespace: "" });
+    const reflog = await readReflog(saver, threadId);
+    this.reflogs.set(threadId, reflog);
+    if (head === undefined) return false;
+    this.heads.set(threadId, head);
+    const own: string[] = [];
+    for await (const { record } of saver.tier.list({ threadId, namespace: "", recordsOnly: true })) {
+      own.push(record.checkpointId);
+      await this.#addRecord(saver, record);
+    }
+    for (const move of reflog.moves) {
+      if (move.kind !== "merge" || move.namespace !== "") continue;
+      this.#tell(move.to, [move.from, ...(move.sources ?? []).map(({ checkpointId }) => checkpointId)]);
+    }
+    this.#bridge(threadId, own);
+    return true;
+  }
+
+  /** A checkpoint's parents, also where only a reflog still knows them. */
+  parents(checkpointId: string): readonly string[] {
+    return [...(this.nodes.get(checkpointId)?.parents ?? []), ...(this.#told.get(checkpointId) ?? [])];
+  }
+
+  /** A checkpoint and all it descends from. */
+  ancestors(checkpointId: string): Set<string> {
+    const found = new Set([checkpointId]);
+    for (const id of found) for (const parent of this.parents(id)) found.add(parent);
+    return found;
+  }
+
+  async #addRecord(saver: TierSaver, record: CheckpointRecord): Promise<void> {
+    const { checkpointId, parentId, threadId } = record;
+    const known = this.nodes.get(checkpointId);
+    if (known !== undefined) {
+      this.nodes.set(checkpointId, { ...known, threadIds: [...known.threadIds, threadId] });
+      return;
+    }
+    const parents = parentId === undefined ? [] : [parentId];
+    if (record.tags.includes(mergeTag!)) {
+      const metadata = await saver.coder.metadata(record, await saver.coder.decodeBody(record));
+      const { sources = [] } = (metadata as { merge?: Partial<MergeMetadata> }).merge ?? {};
+      parents.push(...sources.map(({ checkpoint_id }) => checkpoint_id));
+    }
+    this.nodes.set(checkpointId, { checkpointId, parents, threadIds: [threadId], record });
+  }
+
+  /**
+   * Where pruning cut a thread's line, what went is taken to have led to the thread's origin, to its recorded merges, and
+   * to what was forked from its head.
+   */
+  #bridge(threadId: string, own: readonly string[]): void {
+    const stored = new Set(own);
+    const { lineage, moves } = this.reflogs.get(threadId)!;
+    const cut = own
+      .map((id) => this.nodes.get(id)!.record)
+      .filter(({ parentId }) => parentId !== undefined && !stored.has(parentId));
+    const oldest = own.at(-1);
+    for (const { checkpointId, parentId } of cut) {
+      const origin = lineage[0]?.checkpointId;
+      if (origin !== undefined && origin !== checkpointId && !stored.has(origin)) this.#tell(parentId!, [origin]);
+      for (const { kind, to } of moves)
+        if (kind === "merge" && !stored.has(to) && to < checkpointId) this.#tell(parentId!, [to]);
+    }
+    for (const reflog of this.reflogs.values()) {
+      for (const { threadId: of, checkpointId, wasHead } of reflog.lineage) {
+        if (of !== threadId || !wasHead || stored.has(checkpointId) || oldest === undefined) continue;
+        for (const { parentId } of cut) this.#tell(parentId!, [checkpointId]);
+      }
+    }
+  }
+
+  #tell(child: string, parents: readonly (string | undefined)[]): void {
+    const told = this.#told.get(child) ?? new Set<string>();
+    for (const parent of parents) if (parent !== undefined && parent !== child) told.add(parent);
+    this.#told.set(child, told);
+  }
+}

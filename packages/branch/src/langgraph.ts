@@ -1,0 +1,26 @@
+/** Names that LangGraph uses in checkpoints and pending writes; not in the types of its checkpoint package. */
+
+/** Channel of interrupts among pending writes; also the node under which interruptBefore keeps what it has seen. */
+export const INTERRUPT = "__interrupt__";
+/** Channel of answers to interrupts among pending writes. */
+export const RESUME = "__resume__";
+/** Channel of errors among pending writes. */
+export const ERROR = "__error__";
+/** Task id of pending writes that no task made. */
+export const NULL_TASK = "00000000-0000-0000-0000-000000000000";
+
+/** A channel of a compiled graph, as far as merging needs it. */
+export interface ChannelSpec {
+  readonly lc_graph_name: string;
+  fromCheckpoint(value?: unknown): ChannelSpec;
+  update(values: unknown[]): boolean;
+  get(): unknown;
+  checkpoint(): unknown;
+  isAvailable(): boolean;
+  replayWrites?(writes: readonly unknown[]): void;
+}
+
+/** Whether something in a graph's `channels` is a channel (managed values are there too). */
+export function isChannel(value: unknown): value is ChannelSpec {
+  return typeof value === "object" && value !== null && (value as { lg_is_channel?: unknown }).lg_is_channel === true;
+}

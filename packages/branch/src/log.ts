@@ -1,0 +1,126 @@
+import { validId, type TierSaver } from "@stratigraph/core";
+import { branches } from "./branches.ts";
+import { History } from "./history.ts";
+
+/** One checkpoint in a log. */
+export interface LogEntry {
+  readonly checkpointId: string;
+  /** First the one it was made from, then what was merged into it. */
+  readonly parents: readonly string[];
+  readonly step: number | undefined;
+  readonly source: string | undefined;
+  /** ISO 8601. */
+  readonly ts: string;
+  readonly head: boolean;
+  /** It lost a race to this head. */
+  readonly lostTo?: string | undefined;
+  /** Threads forked from here. */
+  readonly forks: readonly string[];
+}
+
+/** A thread's root checkpoints, children before parents. */
+export interface Log {
+  readonly threadId: string;
+  readonly entries: readonly LogEntry[];
+  /** The tree as text, one line per checkpoint. */
+  readonly text: string;
+}
+
+/** A thread's history as a tree: side branches, merges and where forks leave it. */
+export async function log(saver: TierSaver, threadId: string): Promise<Log> {
+  const history = new History();
+  await history.add(saver, validId("threadId", threadId));
+  const forks = new Map<string, string[]>();
+  for (const { kind, threadId: fork, from } of await branches(saver, threadId))
+    if (kind === "fork" && from !== undefined) forks.set(from, [...(forks.get(from) ?? []), fork]);
+  const head = history.heads.get(threadId);
+  const entries: LogEntry[] = [];
+  for (const checkpointId of childrenFirst(history)) {
+    const { record, parents } = history.nodes.get(checkpointId)!;
+    const body = await saver.coder.decodeBody(record);
+    const { step, source } = await saver.coder.metadata(record, body);
+    entries.push({
+      checkpointId,
+      parents,
+      step,
+      source,
+      ts: body.header.ts,
+      head: checkpointId === head,
+      ...(record.lostTo === undefined ? {} : { lostTo: record.lostTo }),
+      forks: forks.get(checkpointId) ?? [],
+    });
+  }
+  return { threadId, entries, text: draw(entries) };
+}
+
+/** Newest first, but never a parent before its child, whatever the clock did. */
+function childrenFirst({ nodes }: History): string[] {
+  const waitsFor = new Map<string, number>();
+  for (const { parents } of nodes.values())
+    for (const parent of parents) waitsFor.set(parent, (waitsFor.get(parent) ?? 0) + 1);
+  const ready = [...nodes.keys()].filter((id) => !waitsFor.has(id));
+  const ordered: string[] = [];
+  while (ready.length > 0) {
+    ready.sort();
+    const id = ready.pop()!;
+    ordered.push(id);
+    for (const parent of nodes.get(id)!.parents) {
+      const left = waitsFor.get(parent)! - 1;
+      waitsFor.set(parent, left);
+      if (left === 0 && nodes.has(parent)) ready.push(parent);
+    }
+  }
+  return ordered;
+}
+
+/** Columns are lines of work still to be followed; a checkpoint stands in the first that waits for it. */
+function draw(entries: readonly LogEntry[]): string {
+  const columns: (string | undefined)[] = [];
+  const lines: string[] = [];
+  for (const entry of entries) {
+    let own = columns.indexOf(entry.checkpointId);
+    if (own === -1) own = free(columns);
+    const joined = columns.flatMap((id, index) => (id === entry.checkpointId && index !== own ? [index] : []));
+    if (joined.length > 0) lines.push(row(columns, (index) => (joined.includes(index) ? "╯" : undefined), own));
+    for (const index of joined) columns[index] = undefined;
+    columns[own] = entry.checkpointId;
+    lines.push(`${row(columns, (index) => (index === own ? "●" : undefined))}  ${label(entry)}`);
+    const [parent, ...merged] = entry.parents;
+    columns[own] = parent;
+    for (const other of merged) {
+      const index = columns.indexOf(other) === -1 ? free(columns) : columns.indexOf(other);
+      columns[index] = other;
+    }
+    while (columns.length > 0 && columns.at(-1) === undefined) columns.pop();
+  }
+  return lines.join("\n");
+}
+
+function free(columns: (string | undefined)[]): number {
+  const gap = columns.indexOf(undefined);
+  return gap === -1 ? columns.length : gap;
+}
+
+function row(
+  columns: readonly (string | undefined)[],
+  mark: (index: number) => string | undefined,
+  joinsAt?: number,
+): string {
+  const cells = columns.map((id, index) => mark(index) ?? (id === undefined ? " " : "│"));
+  if (joinsAt !== undefined) cells[joinsAt] = "├";
+  return cells.join(" ");
+}
+
+function label({ checkpointId, step, source, head, lostTo, forks, parents }: LogEntry): string {
+  const notes = [
+    head ? "head" : undefined,
+    lostTo === undefined ? undefined : "lost a race",
+    parents.length > 1 ? `merges ${parents.slice(1).map(short).join(", ")}` : undefined,
+    ...forks.map((thread) => `fork ${thread}`),
+  ].filter((note) => note !== undefined);
+  return `${short(checkpointId)}  step ${step ?? "?"} ${source ?? ""}${notes.length === 0 ? "" : `  (${notes.join("; ")})`}`;
+}
+
+function short(id: string): string {
+  return id.length > 13 ? id.slice(0, 13) : id;
+}

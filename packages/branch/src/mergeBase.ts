@@ -1,0 +1,67 @@
+import { NotFoundError, type TierSaver } from "@stratigraph/core";
+import { History } from "./history.ts";
+import { readPoint, type Point } from "./point.ts";
+
+/** Where two lines of work parted. */
+export interface MergeBase {
+  readonly checkpointId: string;
+  /** A thread that still has it; absent where none of those looked at does. */
+  readonly threadId: string | undefined;
+  /** More than one where the lines were merged into each other crosswise; newest first. */
+  readonly all: readonly string[];
+}
+
+/**
+ * The nearest checkpoint that two points both descend from, across forks of forks, merges and side branches of one
+ * thread; undefined where they have none.
+ * @throws NotFoundError where a point isn't there
+ */
+export async function mergeBase(saver: TierSaver, a: Point, b: Point): Promise<MergeBase | undefined> {
+  const history = new History();
+  const [one, other] = [await rootOf(saver, a), await rootOf(saver, b)];
+  return await findMergeBase(saver, history, one, other);
+}
+
+async function rootOf(saver: TierSaver, point: Point): Promise<{ threadId: string; checkpointId: string }> {
+  const { at, metadata } = await readPoint(saver, point);
+  const checkpointId = at.namespace === "" ? at.checkpointId : metadata.parents?.[""];
+  if (checkpointId === undefined)
+    throw new NotFoundError(`Checkpoint ${at.checkpointId} names no root checkpoint.`, { ...at });
+  return { threadId: at.threadId, checkpointId };
+}
+
+/** As {@link mergeBase}, in a history that may know some of the threads already. */
+export async function findMergeBase(
+  saver: TierSaver,
+  history: History,
+  a: { threadId: string; checkpointId: string },
+  b: { threadId: string; checkpointId: string },
+): Promise<MergeBase | undefined> {
+  const threads = [a.threadId, b.threadId];
+  for (const threadId of threads) await history.add(saver, threadId);
+  for (const threadId of [...threads]) {
+    for (const origin of history.reflogs.get(threadId)?.lineage ?? []) threads.push(origin.threadId);
+  }
+  // Threads that were forked from are opened only as far as they are needed: they may be long, or gone.
+  for (const threadId of threads) {
+    await history.add(saver, threadId);
+    const found = nearest(history, a.checkpointId, b.checkpointId);
+    if (found !== undefined) return found;
+  }
+  return undefined;
+}
+
+/** Common ancestors that no other common ancestor descends from. */
+function nearest(history: History, a: string, b: string): MergeBase | undefined {
+  const ofB = history.ancestors(b);
+  const common = [...history.ancestors(a)].filter((id) => ofB.has(id));
+  const beyond = new Set<string>();
+  for (const id of common) {
+    if (beyond.has(id)) continue;
+    for (const ancestor of history.ancestors(id)) if (ancestor !== id) beyond.add(ancestor);
+  }
+  const all = common.filter((id) => !beyond.has(id)).sort((x, y) => (x < y ? 1 : -1));
+  const checkpointId = all[0];
+  if (checkpointId === undefined) return undefined;
+  return { checkpointId, threadId: history.nodes.get(checkpointId)?.threadIds[0], all };
+}

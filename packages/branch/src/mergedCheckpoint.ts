@@ -1,0 +1,110 @@
+import {
+  DeltaSnapshot,
+  maxChannelVersion,
+  uuid6,
+  type ChannelVersions,
+  type Checkpoint,
+  type CheckpointMetadata,
+} from "@langchain/langgraph-checkpoint";
+import type { TierSaver } from "@stratigraph/core";
+import { channelsOf, kindOf, type MergeableGraph } from "./graphLike.ts";
+import { mergeMark } from "./history.ts";
+import { INTERRUPT } from "./langgraph.ts";
+import type { MergeInput } from "./mergeChannels.ts";
+import { sameValue } from "./plainValue.ts";
+import type { Side } from "./side.ts";
+
+/** A checkpoint ready to be put on the target. */
+export interface Merged {
+  readonly checkpoint: Checkpoint;
+  readonly metadata: CheckpointMetadata;
+  readonly newVersions: ChannelVersions;
+}
+
+type Version = ChannelVersions[string];
+
+/**
+ * The checkpoint that a merge makes: the leading side's, which knows what runs next, with the merged state. Channels
+ * whose value isn't the leading side's get a version above all; nodes that had seen their channels go on having seen
+ * them, so that merging alone starts nothing.
+ */
+export function mergedCheckpoint(
+  graph: MergeableGraph,
+  saver: TierSaver,
+  merge: { target: Side; leading: Side; inputs: readonly MergeInput[]; values: ReadonlyMap<string, unknown> },
+): Merged {
+  const { target, leading, inputs, values } = merge;
+  const specs = channelsOf(graph);
+  const sides = [target, ...inputs.map(({ side }) => side)];
+  const versions = sides.flatMap(({ checkpoint }) => Object.values(checkpoint.channel_versions));
+  const next: Version = saver.getNextVersion(
+    versions.length === 0 ? undefined : (maxChannelVersion(...versions) as number),
+  );
+  const channel_values = { ...leading.checkpoint.channel_values };
+  const channel_versions = { ...leading.checkpoint.channel_versions };
+  const changed = new Set<string>();
+  for (const name of new Set([...values.keys(), ...leading.values.keys()])) {
+    const value = values.get(name);
+    const delta = kindOf(name, specs.get(name)) === "delta";
+    // A DeltaChannel is always stored whole here: its writes are spread over both parents.
+    if (!delta && sameValue(value, leading.values.get(name))) continue;
+    changed.add(name);
+    channel_versions[name] = next;
+    if (value === undefined) delete channel_values[name];
+    else channel_values[name] = delta ? new DeltaSnapshot(value) : value;
+  }
+  const step = Math.max(...sides.map(({ metadata }) => metadata.step)) + 1;
+  const checkpoint: Checkpoint = {
+    ...leading.checkpoint,
+    id: uuid6(step),
+    ts: new Date().toISOString(),
+    channel_values,
+    channel_versions,
+    versions_seen: seenBy(sides, leading, changed, next),
+  };
+  const isParents = leading === target;
+  const newVersions = Object.fromEntries(
+    Object.entries(channel_versions).filter(([name]) => !isParents || changed.has(name)),
+  );
+  return { checkpoint, newVersions, metadata: metadataOf(merge, step) };
+}
+
+function seenBy(
+  sides: readonly Side[],
+  leading: Side,
+  changed: ReadonlySet<string>,
+  next: Version,
+): Checkpoint["versions_seen"] {
+  const { versions_seen, channel_versions } = leading.checkpoint;
+  const seen = Object.fromEntries(Object.entries(versions_seen).map(([node, of]) => [node, { ...of }]));
+  for (const { checkpoint } of sides) {
+    for (const [node, of] of Object.entries(checkpoint.versions_seen)) {
+      if (node === INTERRUPT) continue;
+      for (const channel of Object.keys(of)) {
+        if (!changed.has(channel)) continue;
+        const last = versions_seen[node]?.[channel];
+        const version = channel_versions[channel];
+        const pending = version !== undefined && (last === undefined || version > last);
+        if (!pending) (seen[node] ??= {})[channel] = next;
+      }
+    }
+  }
+  return seen;
+}
+
+function metadataOf(
+  { target, inputs }: { target: Side; inputs: readonly MergeInput[] },
+  step: number,
+): CheckpointMetadata {
+  const ref = ({ at }: Side): { thread_id: string; checkpoint_id: string } => ({
+    thread_id: at.threadId,
+    checkpoint_id: at.checkpointId,
+  });
+  const merge = {
+    ...mergeMark.merge,
+    target: ref(target),
+    sources: inputs.map(({ side }) => ref(side)),
+    bases: inputs.map(({ base }) => base.at.checkpointId),
+  };
+  return { source: "update", step, parents: {}, merge } as CheckpointMetadata;
+}

@@ -1,0 +1,60 @@
+import type { CheckpointMetadata } from "@langchain/langgraph-checkpoint";
+import {
+  EvictedError,
+  NotFoundError,
+  validId,
+  type Address,
+  type DecodedBody,
+  type StoredCheckpoint,
+  type TierSaver,
+} from "@stratigraph/core";
+
+/** Where a branch is looked at: a checkpoint of a thread. */
+export interface Point {
+  readonly threadId: string;
+  /** Default `""`, the root namespace. */
+  readonly namespace?: string | undefined;
+  /** Default: the head. */
+  readonly checkpointId?: string | undefined;
+}
+
+/** A checkpoint as it is stored, opened as far as its header. */
+export interface ReadPoint {
+  readonly at: Address;
+  readonly stored: StoredCheckpoint;
+  readonly body: DecodedBody;
+  readonly metadata: CheckpointMetadata;
+  /** Head of the namespace when it was read. */
+  readonly head: string | undefined;
+  /** Of the thread, when it was read. */
+  readonly revision: number;
+}
+
+/**
+ * Reads a checkpoint past the saver's bookkeeping of who was handed what: looking at a thread from here must not turn
+ * another writer's lost race into a permitted fork.
+ * @throws NotFoundError, EvictedError, InvalidAddressError, CorruptionError
+ */
+export async function readPoint(saver: TierSaver, point: Point): Promise<ReadPoint> {
+  const threadId = validId("threadId", point.threadId);
+  const namespace = validId("namespace", point.namespace ?? "", { empty: true });
+  const wanted =
+    point.checkpointId === undefined ? undefined : validId("checkpointId", point.checkpointId);
+  const { checkpoint, head, revision } = await saver.tier.read({ threadId, namespace, checkpointId: wanted });
+  if (checkpoint === undefined) {
+    const where = `Thread ${JSON.stringify(threadId)}${namespace === "" ? "" : `, namespace ${JSON.stringify(namespace)}`}`;
+    const checkpointId = wanted ?? head;
+    if (wanted === undefined && checkpointId !== undefined)
+      throw new EvictedError(saver.tier.name, { threadId, namespace, checkpointId });
+    const what = wanted === undefined ? "has no checkpoints" : `has no checkpoint ${wanted}`;
+    throw new NotFoundError(`${where} ${what}. Look it up with listThreads() or log().`, {
+      threadId,
+      namespace,
+      checkpointId,
+    });
+  }
+  const body = await saver.coder.decodeBody(checkpoint.record);
+  const metadata = await saver.coder.metadata(checkpoint.record, body);
+  const { checkpointId } = checkpoint.record;
+  return { at: { threadId, namespace, checkpointId }, stored: checkpoint, body, metadata, head, revision };
+}

@@ -1,0 +1,111 @@
+import { uuid6, type Checkpoint, type CheckpointMetadata } from "@langchain/langgraph-checkpoint";
+import type { Address, Blob, CheckpointRecord, HeadMove, TierSaver } from "@stratigraph/core";
+
+/**
+ * Where a thread's origin and the recorded moves of its head are: one small checkpoint in a namespace of its own, so that
+ * pruning keeps it (the newest of every namespace stays), archiving and copying take it along, and LangGraph, which never
+ * asks for this namespace, doesn't see it. See docs/decisions/0001-fork-origin.md.
+ */
+export const reflogNamespace = "__stratigraph_reflog__";
+
+/** How many moves a thread remembers; older ones are forgotten. */
+const rememberedMoves = 128;
+
+const channel = "reflog";
+
+/** Where a fork left another thread. */
+export interface Origin {
+  readonly threadId: string;
+  readonly namespace: string;
+  readonly checkpointId: string;
+  /** It was the head of its thread at that moment: what came later there descends from it. */
+  readonly wasHead: boolean;
+  /** When. ISO 8601. */
+  readonly ts: string;
+}
+
+/** A recorded move of a head, other than by a run. */
+export interface Move {
+  readonly kind: "promote" | "merge" | "fast-forward" | "undo";
+  readonly namespace: string;
+  /** Head before; absent where there was none. */
+  readonly from?: string | undefined;
+  readonly to: string;
+  /** When. ISO 8601. */
+  readonly ts: string;
+  /** What was merged. */
+  readonly sources?: readonly { readonly threadId: string; readonly checkpointId: string }[] | undefined;
+}
+
+/** What a thread remembers of where it comes from. */
+export interface Reflog {
+  /** Origins, nearest first: that of this thread, that of the thread it was forked from, and so on. */
+  readonly lineage: readonly Origin[];
+  /** Oldest first. */
+  readonly moves: readonly Move[];
+}
+
+/** A reflog as read, with the id that a change of it has to replace. */
+export interface ReadReflog extends Reflog {
+  readonly checkpointId: string | undefined;
+}
+
+/** The parts of an append that store a reflog. */
+export interface ReflogAppend {
+  readonly record: CheckpointRecord;
+  readonly blobs: readonly Blob[];
+  readonly head: HeadMove;
+}
+
+/** A thread's reflog; empty where it has none. */
+export async function readReflog(saver: TierSaver, threadId: string): Promise<ReadReflog> {
+  const { checkpoint, head } = await saver.tier.read({ threadId, namespace: reflogNamespace });
+  if (checkpoint === undefined) return { lineage: [], moves: [], checkpointId: head };
+  const body = await saver.coder.decodeBody(checkpoint.record);
+  const { channel_values } = await saver.coder.checkpoint(checkpoint, body, {});
+  const { lineage, moves } = channel_values[channel] as Reflog;
+  return { lineage, moves, checkpointId: checkpoint.record.checkpointId };
+}
+
+/** Encodes the reflog that follows `before`. */
+export async function nextReflog(
+  saver: TierSaver,
+  threadId: string,
+  before: ReadReflog,
+  reflog: Reflog,
+): Promise<ReflogAppend> {
+  const checkpointId = uuid6(-1);
+  const at: Address = { threadId, namespace: reflogNamespace, checkpointId };
+  const checkpoint: Checkpoint = {
+    v: 4,
+    id: checkpointId,
+    ts: new Date().toISOString(),
+    channel_values: { [channel]: { lineage: reflog.lineage, moves: reflog.moves.slice(-rememberedMoves) } },
+    channel_versions: { [channel]: 1 },
+    versions_seen: {},
+  };
+  const origin = reflog.lineage[0];
+  const metadata = {
+    source: "fork",
+    step: -1,
+    parents: {},
+    ...(origin === undefined ? {} : { forked_from: origin.threadId }),
+  } as CheckpointMetadata;
+  const { record, blobs } = await saver.coder.encode(at, undefined, undefined, {
+    checkpoint,
+    metadata,
+    newVersions: checkpoint.channel_versions,
+    runId: undefined,
+    again: undefined,
+  });
+  const expected = before.checkpointId === undefined ? [] : [before.checkpointId];
+  return { record, blobs, head: { namespace: reflogNamespace, to: checkpointId, expected } };
+}
+
+/** Adds a move to a thread's reflog. @throws CheckpointConflictError where another move was recorded meanwhile */
+export async function recordMove(saver: TierSaver, threadId: string, move: Move): Promise<void> {
+  const before = await readReflog(saver, threadId);
+  const next = { lineage: before.lineage, moves: [...before.moves, move] };
+  const { record, blobs, head } = await nextReflog(saver, threadId, before, next);
+  await saver.tier.append({ threadId, records: [record], blobs, heads: [head], onConflict: "refuse" });
+}

@@ -1,0 +1,42 @@
+import type { Checkpoint } from "@langchain/langgraph-checkpoint";
+import { configOf, type TierSaver } from "@stratigraph/core";
+import { channelsOf, kindOf, type MergeableGraph } from "./graphLike.ts";
+import type { ChannelSpec } from "./langgraph.ts";
+import { readPoint, type Point, type ReadPoint } from "./point.ts";
+
+/** A checkpoint with the values of its state channels, DeltaChannels rebuilt. */
+export interface Side extends ReadPoint {
+  readonly checkpoint: Checkpoint;
+  /** Per state channel, what a checkpoint stores of it; of a DeltaChannel, its value. */
+  readonly values: ReadonlyMap<string, unknown>;
+}
+
+/** Reads one side of a merge. `remember`: the merged checkpoint will be patched against it. */
+export async function readSide(
+  graph: MergeableGraph,
+  saver: TierSaver,
+  point: Point,
+  remember = false,
+): Promise<Side> {
+  const read = await readPoint(saver, point);
+  const checkpoint = await saver.coder.checkpoint(read.stored, read.body, { remember });
+  const specs = channelsOf(graph);
+  const values = new Map<string, unknown>();
+  const deltas: [string, ChannelSpec][] = [];
+  for (const name of new Set([...Object.keys(checkpoint.channel_values), ...Object.keys(checkpoint.channel_versions)])) {
+    const spec = specs.get(name);
+    const kind = kindOf(name, spec);
+    if (kind === "delta") deltas.push([name, spec!]);
+    else if (kind === "state" && checkpoint.channel_values[name] !== undefined)
+      values.set(name, checkpoint.channel_values[name]);
+  }
+  const unstored = deltas.filter(([name]) => checkpoint.channel_values[name] === undefined).map(([name]) => name);
+  const histories = await saver.getDeltaChannelHistory({ config: configOf(read.at), channels: unstored });
+  for (const [name, spec] of deltas) {
+    const history = histories[name];
+    const channel = spec.fromCheckpoint(checkpoint.channel_values[name] ?? history?.seed);
+    if (history !== undefined) channel.replayWrites!(history.writes);
+    values.set(name, channel.get());
+  }
+  return { ...read, checkpoint, values };
+}

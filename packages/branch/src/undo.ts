@@ -1,0 +1,31 @@
+import { NotFoundError, StratigraphError, validId, type TierSaver } from "@stratigraph/core";
+import { moveHead, type Promoted } from "./promote.ts";
+import { readReflog } from "./reflog.ts";
+
+/**
+ * Takes back the last recorded move of a thread's head (a merge, a promotion, an undo): the head goes back to where it
+ * was. Done twice, it does it again. What the move made stays readable as a side branch.
+ * @throws NotFoundError where no move is recorded; StratigraphError "MERGE_REFUSED" where the thread went on since, so
+ * that taking the move back would take newer work with it (promote an old checkpoint to do that on purpose);
+ * CheckpointConflictError if the head moves meanwhile
+ */
+export async function undo(saver: TierSaver, threadId: string): Promise<Promoted> {
+  const { moves } = await readReflog(saver, validId("threadId", threadId));
+  const last = moves.at(-1);
+  if (last?.from === undefined) {
+    throw new NotFoundError(
+      `Thread ${JSON.stringify(threadId)} has no recorded move to undo. promote() makes any earlier checkpoint the head.`,
+      { threadId },
+    );
+  }
+  const { head } = await saver.tier.peek({ threadId, namespace: last.namespace });
+  if (head !== last.to) {
+    throw new StratigraphError(
+      "MERGE_REFUSED",
+      `Thread ${JSON.stringify(threadId)} went on to ${head} since its last ${last.kind} (${last.to}); undoing it would take the newer work along. ` +
+        `promote() the checkpoint ${last.from} to do that on purpose.`,
+      { threadId, head, move: last },
+    );
+  }
+  return await moveHead(saver, { threadId, namespace: last.namespace, checkpointId: last.from }, "undo");
+}

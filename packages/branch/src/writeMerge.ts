@@ -1,0 +1,52 @@
+import type { Address, Blob, CheckpointRecord, HeadMove, TierSaver, WriteBatch } from "@stratigraph/core";
+import type { MergeInput } from "./mergeChannels.ts";
+import type { Merged } from "./mergedCheckpoint.ts";
+import { nextReflog, readReflog } from "./reflog.ts";
+import type { Side } from "./side.ts";
+import { subgraphMoves } from "./subgraphMoves.ts";
+
+/**
+ * Writes a merge in one append: the checkpoint, what the sources did in subgraphs that persist, and the record of the
+ * move. It goes by the tier and not by the saver's put, because that would, under `conflict: "branch"`, store a merge that
+ * came too late as a side branch.
+ * @throws CheckpointConflictError where the target moved meanwhile: nothing was written
+ */
+export async function writeMerge(
+  saver: TierSaver,
+  target: Side,
+  inputs: readonly MergeInput[],
+  merged: Merged,
+): Promise<Address> {
+  const { threadId, checkpointId: from } = target.at;
+  const at: Address = { threadId, namespace: "", checkpointId: merged.checkpoint.id };
+  const encoded = await saver.coder.encode(at, from, target.body.manifest, {
+    ...merged,
+    runId: undefined,
+    again: undefined,
+  });
+  const moved = await subgraphMoves(saver, target, inputs);
+  const before = await readReflog(saver, threadId);
+  const ts = new Date().toISOString();
+  const sources = inputs.map(({ side }) => ({ threadId: side.at.threadId, checkpointId: side.at.checkpointId }));
+  const move = { kind: "merge" as const, namespace: "", from, to: at.checkpointId, ts, sources };
+  const reflog = await nextReflog(saver, threadId, before, {
+    lineage: before.lineage,
+    moves: [...before.moves, move],
+  });
+  const head: HeadMove = { namespace: "", to: at.checkpointId, expected: [from] };
+  const records: CheckpointRecord[] = [...moved.records, encoded.record, reflog.record];
+  const blobs: Blob[] = [...moved.blobs, ...encoded.blobs, ...reflog.blobs];
+  const writes: (Address & WriteBatch)[] = [...moved.writes];
+  await saver.tier.append({
+    threadId,
+    records,
+    blobs,
+    writes,
+    relies: encoded.relies,
+    heads: [head, ...moved.heads, reflog.head],
+    onConflict: "refuse",
+    seen: target.revision,
+  });
+  for (const value of encoded.values) saver.coder.values.remember(threadId, value);
+  return at;
+}
