@@ -4,6 +4,7 @@ import {
   trace,
   type Address,
   type BlobInfo,
+  type CheckpointRecord,
   type ListedCheckpoint,
   type ListQuery,
   type MaybeAddress,
@@ -12,6 +13,7 @@ import {
   type StoredCheckpoint,
   type Tier,
 } from "@stratigraph/core";
+import { archivedMark } from "./archivedMark.ts";
 import type { BreakerSettings } from "./breaker.ts";
 import { chainsOf, namedBlobs } from "./chains.ts";
 import { ColdTier } from "./coldTier.ts";
@@ -19,13 +21,14 @@ import { mergeListed } from "./mergeListed.ts";
 import type { RestoreOn } from "./options.ts";
 import type { WarmTier } from "./warmTier.ts";
 
-/** Threads remembered as read from the archive and not restored; and as not needing it. */
+/** Threads remembered as read from the archive and not restored. */
 const remembered = 10_000;
+/** A restore is based on a revision and repeated if the thread moved on; this often. */
+const attempts = 8;
 
 /**
- * The cold tier as a stack reads it. A thread's archived part is looked for only where the warm tier lacks something: its
- * head's bytes, or the parent of a checkpoint that it has. So threads that were never archived cost no request, and don't
- * notice an archive that is down.
+ * The cold tier as a stack reads it. It is asked only for threads that the archiver marked in the warm tier. So threads that
+ * were never archived cost no request, and don't notice an archive that is down.
  */
 export class Archive {
   readonly tier: Tier;
@@ -33,8 +36,6 @@ export class Archive {
   readonly #warm: WarmTier;
   /** Checkpoints handed out from the archive that the warm tier doesn't have, by thread. */
   readonly #served = new Map<string, Map<string, Address>>();
-  /** Revision at which a thread was seen to lack nothing in the warm tier. */
-  readonly #complete = new Map<string, number>();
   /** Deleted threads whose archive couldn't be deleted yet. */
   readonly #owed = new Set<string>();
 
@@ -61,9 +62,7 @@ export class Archive {
       if (restored.checkpoint !== undefined) return restored;
     }
     this.#serve(address);
-    const { writes } = await this.#warm.peek(address);
-    const later = writes.filter(({ blobs }) => chainsOf(blobs, checkpoint.blobs) !== undefined);
-    return { ...state, checkpoint: { ...checkpoint, writes: [...checkpoint.writes, ...later] } };
+    return { ...state, checkpoint: await this.#withLaterWrites(checkpoint) };
   }
 
   /** Whether checkpoints of the thread were handed out that the warm tier doesn't have. */
@@ -74,10 +73,9 @@ export class Archive {
   /** Brings what was handed out of a thread into the warm tier. @throws StratigraphError "ARCHIVE_UNAVAILABLE" */
   async restoreServed(threadId: string): Promise<void> {
     for (const address of this.#served.get(threadId)?.values() ?? []) {
-      const state = await this.#warm.read(address);
-      if (state.checkpoint !== undefined || state.head === undefined) continue;
+      if ((await this.#warm.read(address)).checkpoint !== undefined) continue;
       const { checkpoint } = await this.#cold.run(threadId, (cold) => cold.read(address));
-      if (checkpoint !== undefined) await this.#restore(checkpoint, state);
+      if (checkpoint !== undefined) await this.#restoreWhole(checkpoint);
     }
     this.#served.delete(threadId);
   }
@@ -124,6 +122,7 @@ export class Archive {
    */
   async remove(request: RemoveRequest): Promise<boolean> {
     const { threadId } = request;
+    if (!(await this.holdsMore(threadId))) return true;
     const { revision } = await this.#warm.peek({ threadId, namespace: "" });
     if (revision !== request.revision) return false;
     return await this.#cold.run(threadId, async (cold) => {
@@ -136,7 +135,6 @@ export class Archive {
   /** Deletes a thread's archive; where that fails now, maintenance does it: the warm tier's tombstone tells. */
   async deleteThread(threadId: string): Promise<void> {
     this.#served.delete(threadId);
-    this.#complete.delete(threadId);
     this.#owed.add(threadId);
     try {
       await this.#cold.run(threadId, (cold) => cold.deleteThread(threadId));
@@ -156,34 +154,20 @@ export class Archive {
   ): Promise<readonly StoredCheckpoint[]> {
     const open = new Set(seedTags);
     for (const { record } of found) for (const tag of record.tags) open.delete(tag);
-    const last = found.at(-1)?.record;
-    const ended = last !== undefined && last.parentId === undefined;
-    if (ended || open.size === 0 || found.length >= limit || !(await this.holdsMore(at.threadId)))
-      return found;
-    const from = last ?? at;
+    if (open.size === 0 || found.length >= limit || !(await this.holdsMore(at.threadId))) return found;
+    const last = found.at(-1)?.record ?? (await this.#warmRecord(at));
+    if (last !== undefined && last.parentId === undefined) return found;
     const rest = await this.#cold.run(at.threadId, async (cold) =>
-      readsAncestry(cold)
-        ? await cold.ancestry(from, [...open], limit - found.length)
-        : await walk(cold, from, open, limit - found.length),
+      last === undefined
+        ? await ancestorsOf(cold, at, open, limit)
+        : await lineOf(cold, { ...pick(last), checkpointId: last.parentId! }, open, limit - found.length),
     );
-    return [...found, ...rest];
+    return [...found, ...(await Promise.all(rest.map((stored) => this.#withLaterWrites(stored))))];
   }
 
-  /** Whether the warm tier lacks something of a thread that is there: then the archive may have it. */
+  /** Whether the archive has, or had, checkpoints of a thread that wasn't deleted since. One small query of the warm tier. */
   async holdsMore(threadId: string): Promise<boolean> {
-    const { revision, head } = await this.#warm.peek({ threadId, namespace: "" });
-    if (revision === 0 || this.#complete.get(threadId) === revision) return false;
-    const here = new Set<string>();
-    const wanted = new Set<string>();
-    if (head !== undefined) wanted.add(keyOf({ threadId, namespace: "", checkpointId: head }));
-    for await (const { record, head: headOf } of this.#warm.list({ threadId, recordsOnly: true })) {
-      here.add(keyOf(record));
-      if (record.parentId !== undefined) wanted.add(keyOf({ ...record, checkpointId: record.parentId }));
-      if (headOf !== undefined) wanted.add(keyOf({ ...record, checkpointId: headOf }));
-    }
-    if ([...wanted].some((key) => !here.has(key))) return true;
-    bounded(this.#complete).set(threadId, revision);
-    return false;
+    return (await this.#warm.peek({ threadId, namespace: archivedMark })).head !== undefined;
   }
 
   /** Archived checkpoints of threads that still have a head, as the warm tier knows it. */
@@ -197,8 +181,56 @@ export class Archive {
       }
       const head = heads.get(JSON.stringify([threadId, namespace]));
       if (head === undefined && heads.get(JSON.stringify([threadId, ""])) === undefined) continue;
-      yield { ...listed, head };
+      yield { ...(await this.#withLaterWrites(listed)), head };
     }
+  }
+
+  /** An archived checkpoint with what was written on it since, which is in the warm tier. */
+  async #withLaterWrites<T extends StoredCheckpoint>(stored: T): Promise<T> {
+    const { writes } = await this.#warm.peek(stored.record);
+    if (writes.length === 0) return stored;
+    if (chainsOf(namedBlobs(undefined, writes), stored.blobs) !== undefined)
+      return { ...stored, writes: [...stored.writes, ...writes] };
+    // Blobs that only the warm tier has come with their checkpoint only: it must go there first.
+    const restored = await this.#restoreWhole(stored);
+    return { ...stored, ...restored };
+  }
+
+  /**
+   * Brings archived checkpoints back into the warm tier that were written on since: the archiver takes what the warm tier
+   * lists, and pending writes are listed with their checkpoint.
+   */
+  async restoreWritten(threadId: string): Promise<void> {
+    if (!(await this.holdsMore(threadId))) return;
+    for await (const { record } of this.#cold.iterate(threadId, (cold) =>
+      cold.list({ threadId, recordsOnly: true }),
+    )) {
+      const { writes } = await this.#warm.peek(record);
+      if (writes.length === 0 || (await this.#warmRecord(record)) !== undefined) continue;
+      const { checkpoint } = await this.#cold.run(threadId, (cold) => cold.read(record));
+      if (checkpoint !== undefined) await this.#restoreWhole(checkpoint);
+    }
+  }
+
+  async #warmRecord(at: Address): Promise<CheckpointRecord | undefined> {
+    for await (const { record } of this.#warm.list({ ...pick(at), recordsOnly: true, limit: 1 }))
+      return record;
+    return undefined;
+  }
+
+  /** Restores a checkpoint, also while the thread is written to. @throws StratigraphError "OVERLOADED" */
+  async #restoreWhole(stored: StoredCheckpoint): Promise<StoredCheckpoint> {
+    const at = pick(stored.record);
+    for (let attempt = 0; attempt < attempts; attempt += 1) {
+      const state = await this.#warm.read(at);
+      if (state.checkpoint !== undefined) return state.checkpoint;
+      await this.#restore(stored, state);
+    }
+    throw new StratigraphError(
+      "OVERLOADED",
+      `Thread ${JSON.stringify(at.threadId)} changed during each of ${attempts} attempts to restore it from the archive. Repeat the call.`,
+      { ...at },
+    );
   }
 
   /** Puts an archived checkpoint back into the warm tier, if nobody changed the thread meanwhile. */
@@ -210,12 +242,14 @@ export class Archive {
     // Two readers restoring at once would add the same pending writes twice, the second time perhaps after newer ones.
     const now = await this.#warm.peek({ threadId, namespace, checkpointId });
     if (now.revision !== state.revision) return false;
+    // What was written on the archived checkpoint since: again, so that it comes after what it may replace.
+    const inOrder = [...writes, ...now.writes];
     try {
       await this.#warm.primary.append({
         threadId,
         records: [record],
         blobs: [...blobs.values()],
-        writes: writes.map((batch) => ({ threadId, namespace, checkpointId, ...batch })),
+        writes: inOrder.map((batch) => ({ threadId, namespace, checkpointId, ...batch })),
         heads: [{ namespace, to: state.head, expected: [state.head] }],
         onConflict: "refuse",
         seen: state.revision,
@@ -236,6 +270,10 @@ export class Archive {
   }
 }
 
+function pick({ threadId, namespace, checkpointId }: Address): Address {
+  return { threadId, namespace, checkpointId };
+}
+
 function keyOf({ threadId, namespace, checkpointId }: Address): string {
   return JSON.stringify([threadId, namespace, checkpointId]);
 }
@@ -246,20 +284,37 @@ function bounded<V>(map: Map<string, V>): Map<string, V> {
   return map;
 }
 
-async function walk(
+/** A checkpoint with its ancestors, nearest first, until every tag in `open` was met. */
+async function lineOf(
   cold: Tier,
-  from: Address,
-  open: Set<number>,
+  at: Address,
+  open: ReadonlySet<number>,
   limit: number,
 ): Promise<StoredCheckpoint[]> {
+  const { checkpoint } = await cold.read(at);
+  if (checkpoint === undefined) return [];
+  const left = new Set([...open].filter((tag) => !checkpoint.record.tags.includes(tag)));
+  if (left.size === 0 || limit <= 1) return [checkpoint];
+  return [checkpoint, ...(await ancestorsOf(cold, at, left, limit - 1))];
+}
+
+/** As {@link lineOf}, without the checkpoint itself. */
+async function ancestorsOf(
+  cold: Tier,
+  at: Address,
+  open: ReadonlySet<number>,
+  limit: number,
+): Promise<readonly StoredCheckpoint[]> {
+  if (readsAncestry(cold)) return await cold.ancestry(at, [...open], limit);
   const found: StoredCheckpoint[] = [];
-  let at = (await cold.read(from)).checkpoint?.record;
-  while (at?.parentId !== undefined && open.size > 0 && found.length < limit) {
-    const { checkpoint } = await cold.read({ ...at, checkpointId: at.parentId });
+  const left = new Set(open);
+  let record = (await cold.read(at)).checkpoint?.record;
+  while (record?.parentId !== undefined && left.size > 0 && found.length < limit) {
+    const { checkpoint } = await cold.read({ ...pick(record), checkpointId: record.parentId });
     if (checkpoint === undefined) break;
     found.push(checkpoint);
-    for (const tag of checkpoint.record.tags) open.delete(tag);
-    at = checkpoint.record;
+    for (const tag of checkpoint.record.tags) left.delete(tag);
+    ({ record } = checkpoint);
   }
   return found;
 }

@@ -11,6 +11,7 @@ import {
   type Tier,
 } from "@stratigraph/core";
 import { archiveThread, sizeOf, type ArchivedCopy } from "./archiveThread.ts";
+import { markArchived } from "./archivedMark.ts";
 import type { ResolvedMaintenance } from "./maintenanceOptions.ts";
 import { reasonOf } from "./outage.ts";
 
@@ -25,6 +26,8 @@ export interface MaintenanceParts {
   readonly evict: Tier["evict"];
   /** Deletes a thread from every tier. */
   readonly deleteThread: (threadId: string) => Promise<void>;
+  /** Brings archived checkpoints that were written on since back into the warm tier. */
+  readonly restoreWritten: (threadId: string) => Promise<void>;
   /** Takes the hot tiers' copies of a thread away. */
   readonly dropCopies: (threadId: string) => Promise<void>;
   readonly now: () => number;
@@ -140,7 +143,8 @@ export class Maintenance {
       yield await this.#step("archive", threadId, dryRun, async () => {
         if (dryRun) return await this.#planned(threadId);
         const copy = await this.#copy(threadId);
-        const done = copy !== undefined && (await evict(threadId, copy.revision));
+        const revision = copy === undefined ? undefined : await markArchived(warm, threadId, copy.revision);
+        const done = revision !== undefined && (await evict(threadId, revision));
         return { ...copy, done };
       });
     }
@@ -191,14 +195,14 @@ export class Maintenance {
   /** Prunes the warm tier, if it still is what was copied. */
   async #prune(threadId: string, copy: ArchivedCopy, keepLast: number): Promise<boolean> {
     const { warm, saverOptions, dropCopies } = this.#parts;
-    const before = await warm.peek({ threadId, namespace: "" });
-    if (before.revision !== copy.revision) return false;
+    const revision = await markArchived(warm, threadId, copy.revision);
+    if (revision === undefined) return false;
     const changed = new Error("the thread was written to meanwhile");
     const asCopied = new Proxy(warm, {
       get: (tier, name) => {
         if (name === "remove") {
           return async (request: Parameters<Tier["remove"]>[0]): Promise<boolean> => {
-            if (request.revision === copy.revision && (await tier.remove(request))) return true;
+            if (request.revision === revision && (await tier.remove(request))) return true;
             throw changed;
           };
         }
@@ -217,7 +221,8 @@ export class Maintenance {
   }
 
   async #copy(threadId: string): Promise<ArchivedCopy | undefined> {
-    const { warm, cold, coder } = this.#parts;
+    const { warm, cold, coder, restoreWritten } = this.#parts;
+    await restoreWritten(threadId);
     return await archiveThread(warm, cold, threadId, (hash, blobs) => coder.values.payload(hash, blobs));
   }
 

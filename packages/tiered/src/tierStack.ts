@@ -28,6 +28,7 @@ import {
   type Tier,
 } from "@stratigraph/core";
 import { Archive } from "./archive.ts";
+import { archivedMark } from "./archivedMark.ts";
 import { chainsOf, namedBlobs } from "./chains.ts";
 import { HotTier, type HotCounters } from "./hotTier.ts";
 import { isOutage } from "./outage.ts";
@@ -90,12 +91,16 @@ export class TierStack implements Tier {
     if (believed !== undefined) return believed;
     try {
       const found = await this.#found(at);
-      if (found !== undefined) return found;
+      if (found !== undefined) {
+        if (at.checkpointId === undefined) this.#trust?.renew(at);
+        return found;
+      }
     } catch (error) {
       return await this.#warm.readBehind(at, error);
     }
     const reading = await this.#warm.read(at);
     for (const hot of this.#hot) hot.miss();
+    if (at.checkpointId === undefined) this.#trust?.renew(at);
     if (reading.checkpoint !== undefined) {
       this.#promote(this.#hot, reading.checkpoint, reading);
       return reading;
@@ -139,7 +144,7 @@ export class TierStack implements Tier {
     const { threadId } = request;
     return await this.#changing(threadId, async () => {
       if (this.#archive !== undefined && !(await this.#archive.remove(request))) return false;
-      const done = await this.#warm.primary.remove(request);
+      const done = await this.#warm.primary.remove(withoutMark(request));
       if (done) await this.dropCopies(threadId);
       return done;
     });
@@ -161,7 +166,12 @@ export class TierStack implements Tier {
     });
   }
 
-  /** Takes the hot tiers' copies of a thread away. */
+  /** Brings archived checkpoints that were written on since back into the warm tier. For the archiver. */
+  async restoreWritten(threadId: string): Promise<void> {
+    await this.#archive?.restoreWritten(threadId);
+  }
+
+  /** Takes the hot tiers' copies of a thread away. For the archiver. */
   async dropCopies(threadId: string): Promise<void> {
     await Promise.all(this.#hot.map((hot) => hot.dropThread(threadId)));
   }
@@ -252,8 +262,6 @@ export class TierStack implements Tier {
 
   #promote(tiers: readonly HotTier[], stored: StoredCheckpoint, state: Peek | Reading): void {
     for (const hot of tiers) hot.promote(stored, state.head);
-    const { record } = stored;
-    if (record.checkpointId === state.head) this.#trust?.renew(record);
   }
 
   /** A write that relies on blobs may mean ones that this process read from the archive. */
@@ -301,6 +309,12 @@ export class TierStack implements Tier {
       return true;
     });
   }
+}
+
+/** The mark of an archived part goes with the thread's last root checkpoint. */
+function withoutMark(request: RemoveRequest): RemoveRequest {
+  const ends = request.heads.some(({ namespace, to }) => namespace === "" && to === undefined);
+  return ends ? { ...request, heads: [...request.heads, { namespace: archivedMark }] } : request;
 }
 
 /** A checkpoint of the owner's record and pending writes with blobs found elsewhere; undefined where one is missing. */

@@ -41,6 +41,7 @@ export class TieredSaver extends TierSaver {
         saverOptions: options,
         evict: (threadId, revision) => stack.evict(threadId, revision),
         deleteThread: (threadId) => stack.deleteThread(threadId),
+        restoreWritten: (threadId) => stack.restoreWritten(threadId),
         dropCopies: (threadId) => stack.dropCopies(threadId),
         now: clock,
       },

@@ -1,0 +1,30 @@
+import type { Tier } from "@stratigraph/core";
+
+/**
+ * A namespace whose head says that the thread has an archived part. A head, because that is what stays when the bytes of a
+ * thread are evicted, and goes when the thread is deleted. It has no checkpoints, so no listing shows it.
+ */
+export const archivedMark = "\u0001stratigraph.archived";
+
+/**
+ * Marks a thread, right before it loses checkpoints to the archive.
+ * @returns its revision then; undefined where it was written to after `revision`
+ */
+export async function markArchived(
+  warm: Tier,
+  threadId: string,
+  revision: number,
+): Promise<number | undefined> {
+  const { head, revision: now } = await warm.peek({ threadId, namespace: archivedMark });
+  if (now !== revision) return undefined;
+  if (head !== undefined) return revision;
+  const appended = await warm.append({
+    threadId,
+    records: [],
+    blobs: [],
+    heads: [{ namespace: archivedMark, to: "archived", expected: "any" }],
+    onConflict: "refuse",
+    seen: revision,
+  });
+  return appended.revision === revision + 1 ? appended.revision : undefined;
+}

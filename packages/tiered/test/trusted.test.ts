@@ -1,0 +1,141 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { MemoryTier } from "@stratigraph/core";
+import { FaultyTier } from "@stratigraph/testing";
+import { TieredSaver, memory, type TieredSaverOptions } from "@stratigraph/tiered";
+import { configOf, idOf, put, text, valueOf } from "./support.ts";
+
+/** Two processes' savers over one hot and one warm tier; each its own view, so that faults hit one of them. */
+function pair(options: Partial<TieredSaverOptions> = {}) {
+  const shared = { hot: new MemoryTier(), warm: new MemoryTier() };
+  return [0, 1].map(() => {
+    const hot = new FaultyTier(shared.hot, "hot");
+    const warm = new FaultyTier(shared.warm, "warm");
+    const saver = new TieredSaver({ hot, warm, consistency: "trusted", ...options });
+    return { hot, warm, saver };
+  }) as [Opened, Opened];
+}
+
+interface Opened {
+  readonly hot: FaultyTier;
+  readonly warm: FaultyTier;
+  readonly saver: TieredSaver;
+}
+
+test("a hot thread is read without asking the warm tier", async () => {
+  const [a, b] = pair();
+  await put(a.saver, "t", 1, text("one"));
+  await a.saver.putWrites(configOf("t", 1), [["value", text("pending")]], "task");
+  await a.saver.tier.idle();
+  for (const { saver, warm, hot } of [a, b]) {
+    warm.calls.length = 0;
+    hot.calls.length = 0;
+    const tuple = await saver.getTuple(configOf("t"));
+    expect(tuple?.checkpoint.channel_values).toEqual({ value: text("one") });
+    expect(tuple?.pendingWrites).toEqual([["task", "value", text("pending")]]);
+    expect(warm.calls).toEqual([]);
+    expect(hot.calls.map(({ method }) => method)).toEqual(["read"]);
+  }
+});
+
+test("a nearer tier has the bytes: the trusted one only tells the head", async () => {
+  const [a, b] = pair();
+  await put(a.saver, "t", 1, text("one"));
+  await a.saver.tier.idle();
+  const near = new TieredSaver({ hot: [memory(), b.hot], warm: b.warm, consistency: "trusted" });
+  await valueOf(near, "t");
+  await near.tier.idle();
+  b.warm.calls.length = 0;
+  b.hot.calls.length = 0;
+  expect(await valueOf(near, "t")).toBe(text("one"));
+  expect([b.hot.calls.map(({ method }) => method), b.warm.calls]).toEqual([["peek"], []]);
+});
+
+test("a process reads its own writes at once, also while the hot tier is slow", async () => {
+  const [{ saver, hot }] = pair({ breaker: { timeout: "5s" } });
+  hot.delay("append", 5);
+  hot.delay("adopt", 5);
+  for (let n = 1; n <= 40; n += 1) {
+    await put(saver, "t", n, text(`value ${n}`));
+    expect(await valueOf(saver, "t")).toBe(text(`value ${n}`));
+    if (n % 10 === 0) await sleep(30);
+  }
+});
+
+test("two processes in turns: each sees the other's writes once they are renewed", async () => {
+  const [a, b] = pair();
+  await put(a.saver, "t", 1, text("value 1"));
+  for (let n = 2; n <= 40; n += 1) {
+    const [writer, reader] = n % 2 === 0 ? [b, a] : [a, b];
+    await valueOf(writer.saver, "t");
+    await put(writer.saver, "t", n, text(`value ${n}`));
+    await writer.saver.tier.idle();
+    expect(await valueOf(reader.saver, "t")).toBe(text(`value ${n}`));
+  }
+});
+
+test("killed between commit and renewal: the copy was invalidated before, so nobody reads it", async () => {
+  const [a, b] = pair();
+  await put(a.saver, "t", 1, text("one"));
+  await a.saver.tier.idle();
+  expect(await valueOf(b.saver, "t")).toBe(text("one"));
+  // From the acknowledgement of the commit on, nothing of A reaches the hot tier any more.
+  a.hot.failWhen(({ method }) => method === "adopt" || method === "append");
+  await put(a.saver, "t", 2, text("two"));
+  expect(await valueOf(b.saver, "t")).toBe(text("two"));
+});
+
+test("cut off from the hot tier: others read what was before for at most trustFor, and can't write on it", async () => {
+  const clock = { now: Date.now() };
+  const [a, b] = pair({ trustFor: "30s", clock: () => clock.now, conflict: "throw" });
+  await put(a.saver, "t", 1, text("one"));
+  await a.saver.tier.idle();
+  a.hot.failWhen(() => true);
+  await put(a.saver, "t", 2, text("two"));
+  expect(await valueOf(a.saver, "t")).toBe(text("two"));
+  expect(await valueOf(b.saver, "t")).toBe(text("one"));
+  await expect(put(b.saver, "t", 3, text("three"), 1)).rejects.toMatchObject({ code: "CHECKPOINT_CONFLICT" });
+  clock.now += 30_000;
+  expect(await valueOf(b.saver, "t")).toBe(text("two"));
+});
+
+test("a copy loaded before a commit doesn't replace the one after it", async () => {
+  const [a, b] = pair();
+  await put(a.saver, "t", 1, text("one"));
+  await a.saver.tier.idle();
+  // B is about to renew with what it read before A commits.
+  const hold = b.hot.hold("adopt");
+  await b.saver.putWrites(configOf("t", 1), [["value", 1]], "task");
+  await hold.reached;
+  await put(a.saver, "t", 2, text("two"));
+  await a.saver.tier.idle();
+  hold.release();
+  await b.saver.tier.idle();
+  for (const { saver } of [a, b]) expect(await valueOf(saver, "t")).toBe(text("two"));
+});
+
+test("a deleted thread isn't adopted again by one who read it before", async () => {
+  const [a, b] = pair();
+  await put(a.saver, "t", 1, text("one"));
+  await a.saver.tier.idle();
+  const hold = b.hot.hold("adopt");
+  await b.saver.putWrites(configOf("t", 1), [["value", 1]], "task");
+  await hold.reached;
+  await a.saver.deleteThread("t");
+  hold.release();
+  await b.saver.tier.idle();
+  for (const { saver } of [a, b]) {
+    expect(await valueOf(saver, "t")).toBeUndefined();
+    expect(await saver.getTuple(configOf("t", 1))).toBeUndefined();
+  }
+});
+
+test("with the hot tier down it is as verified", async () => {
+  const [a, b] = pair();
+  for (const { hot } of [a, b]) hot.failWhen(() => true);
+  for (let n = 1; n <= 10; n += 1) {
+    const [writer, reader] = n % 2 === 0 ? [b, a] : [a, b];
+    await valueOf(writer.saver, "t");
+    await put(writer.saver, "t", n, text(`value ${n}`));
+    expect((await reader.saver.getTuple(configOf("t")))?.checkpoint.id).toBe(idOf(n));
+  }
+});
