@@ -129,8 +129,8 @@ for (const [how, options] of [
         ["whole", blobs.get(writes[0]!.blobs[0]!)!],
       ];
       for (const [channel, blob] of cases) {
-        const step = Math.max(1, Math.floor(blob.bytes.length / 97));
-        for (let at = 0; at < blob.bytes.length; at += at < 64 ? 1 : step) {
+        const step = Math.max(1, Math.floor(blob.bytes.length / 37));
+        for (let at = 0; at < blob.bytes.length; at += at < 32 ? 1 : step) {
           const changed = new Map([...blobs, [blob.hash, { ...blob, bytes: flipped(blob.bytes, at) }]]);
           await expectCorrupt(
             tampered(tier, (one) => ({ ...one, blobs: changed }), options),

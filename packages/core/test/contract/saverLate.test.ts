@@ -1,3 +1,4 @@
+import { RunControl } from "@langchain/langgraph";
 import { emptyCheckpoint, type CheckpointMetadata } from "@langchain/langgraph-checkpoint";
 import { ThreadDeletedError, type TierSaver } from "@stratigraph/core";
 import { describe, expect, test } from "vitest";
@@ -125,13 +126,13 @@ describe("a deleted thread begins anew", () => {
       await revived(storage.open().saver, durability);
     });
 
-    test(`by a run that shares its signal with the one before (${durability})`, async () => {
+    test(`by a run that shares what stands for the run with the one before (${durability})`, async () => {
       const storage = new Storage();
       const { saver } = storage.open();
-      const { signal } = new AbortController();
-      await twoSteps(saver).invoke({ who: "old" }, { ...thread, durability, signal });
+      const shared = { control: new RunControl(), signal: new AbortController().signal };
+      await twoSteps(saver).invoke({ who: "old" }, { ...thread, durability, ...shared });
       await saver.deleteThread("t");
-      await revived(saver, durability, { signal });
+      await revived(saver, durability, shared);
     });
   }
 

@@ -106,6 +106,36 @@ describe("prune", () => {
     expect(logs).toContainEqual(logOf("a", "winner"));
   });
 
+  test("a put whose only value is a patch on what was pruned meanwhile is stored whole", async () => {
+    const storage = new Storage();
+    const { saver: a } = storage.open({ conflict: "branch" });
+    const { saver: b } = storage.open();
+    const config = (id?: string) => ({ configurable: { ...thread.configurable, checkpoint_id: id } });
+    const put = (saver: TierSaver, n: number, log: string[], parent?: number) => {
+      const checkpoint = {
+        ...emptyCheckpoint(),
+        id: `c${n}`,
+        channel_values: { log },
+        channel_versions: { log: n },
+      };
+      return saver.put(config(parent === undefined ? undefined : `c${parent}`), checkpoint, metadata, {
+        log: n,
+      });
+    };
+    const log = [text("log", 2)];
+    await put(a, 1, log);
+    await put(a, 2, [...log, "two"], 1);
+    await b.getTuple(thread);
+    await put(b, 3, [text("another", 2)], 2);
+    await b.prune(["t"]);
+    await put(a, 4, [...log, "two", "four"], 2);
+    const { saver: c } = storage.open();
+    expect((await c.getTuple(config("c4")))?.checkpoint.channel_values).toEqual({
+      log: [...log, "two", "four"],
+    });
+    expect(await c.conflicts("t")).toMatchObject([{ checkpointId: "c4", lostTo: "c3" }]);
+  });
+
   test("a thread that is written to all the time: the tier is asked again, then it is an error", async () => {
     const storage = new Storage();
     const { saver, door } = storage.open();

@@ -26,6 +26,7 @@ export function evictTests(context: TierContext): void {
       expect(reading.revision).toBeGreaterThan(revision);
       const peek = await tier.peek({ threadId, namespace: "" });
       expect([peek.head, peek.checkpointId, peek.revision]).toEqual(["c2", "c2", reading.revision]);
+      expect(peek.writes).toEqual([]);
       expect((await tier.peek({ threadId, namespace: "sub" })).head).toBe("s1");
       expect(await tier.blobs(threadId)).toEqual([]);
       expect(await listedIds(tier, { threadId })).toEqual([]);

@@ -197,6 +197,18 @@ export function listTests(context: TierContext): void {
       expect(byId.sort()).toEqual([...own].sort());
     });
 
+    test("the limit counts over all threads", async () => {
+      const { tier } = context;
+      const own = [context.thread(), context.thread(), context.thread()];
+      const runIds = [`run of ${own[0]}`];
+      for (const threadId of own) {
+        await tier.append(put(threadId, "c1", { runId: runIds[0]! }));
+        await tier.append(put(threadId, "c2", { parentId: "c1", runId: runIds[0]! }));
+      }
+      for (const limit of [1, 2, 3, 5, 6, 7])
+        expect(await listedIds(tier, { runIds, limit })).toHaveLength(Math.min(limit, 6));
+    });
+
     test("a consumer may stop at any item, however often", async () => {
       const { tier } = context;
       const threadId = context.thread();
