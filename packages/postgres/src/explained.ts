@@ -13,7 +13,7 @@ const advice: Readonly<Record<string, readonly [code: "NOT_SET_UP" | "UNAVAILABL
   "3D000": ["UNAVAILABLE", "The database doesn't exist. Create it, or check the connection string."],
   "42501": [
     "UNAVAILABLE",
-    "The user may not do this. Grant usage on the schema, its tables and its functions.",
+    "The user may not do this. Grant usage on the schema, its tables and its functions; for setup(), the right to create.",
   ],
   "53100": [
     "UNAVAILABLE",

@@ -266,10 +266,12 @@ export class PostgresTier implements Tier, AncestryReader, ThreadCopier {
    * breaking migration was applied
    */
   async setup(options: SetupOptions = {}): Promise<void> {
-    if (options.verifyOnly !== true)
+    let rows = await this.#installed();
+    // Looking first lets a user without rights to create anything call setup() where all is there.
+    if (options.verifyOnly !== true && !has(rows, newestMigration)) {
       await this.#executor.run({ text: setupSql(this.schema, setupOptions(options)) });
-    const { rows } = await this.#executor.run({ text: this.#sql.installed });
-    const installed = new Set(rows.map(({ id }) => Number(id)));
+      rows = await this.#installed();
+    }
     const fence = rows.find(({ id, breaking }) => Number(id) > newestMigration && breaking === true);
     if (fence !== undefined) {
       throw new StratigraphError(
@@ -278,7 +280,7 @@ export class PostgresTier implements Tier, AncestryReader, ThreadCopier {
         { schema: this.schema, newest: newestMigration },
       );
     }
-    if (!installed.has(newestMigration)) {
+    if (!has(rows, newestMigration)) {
       throw new StratigraphError(
         "NOT_SET_UP",
         `Schema ${this.schema} lacks migration ${newestMigration}. Call setup() with a user who may create tables, or run what setupSql() prints.`,
@@ -289,6 +291,16 @@ export class PostgresTier implements Tier, AncestryReader, ThreadCopier {
 
   async end(): Promise<void> {
     await this.#executor.end();
+  }
+
+  /** The schema's migrations; none where it was never set up. */
+  async #installed(): Promise<readonly Record<string, unknown>[]> {
+    try {
+      return (await this.#executor.run({ text: this.#sql.installed })).rows;
+    } catch (error) {
+      if (StratigraphError.is(error, "NOT_SET_UP")) return [];
+      throw error;
+    }
   }
 
   async #read(
@@ -333,6 +345,10 @@ export class PostgresTier implements Tier, AncestryReader, ThreadCopier {
     if (status === "deleted") throw new ThreadDeletedError(threadId);
     if (status === "stale") throw new StaleReadError(threadId);
   }
+}
+
+function has(rows: readonly Record<string, unknown>[], migration: number): boolean {
+  return rows.some(({ id }) => Number(id) === migration);
 }
 
 function setupOptions({ createSchema }: SetupOptions): { createSchema?: boolean } {

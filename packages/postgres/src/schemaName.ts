@@ -17,5 +17,8 @@ export function quotedSchema(schema: string): string {
       `Use a name of 1 to ${longest} bytes, for example "stratigraph".`,
     );
   }
-  return `"${schema.replaceAll('"', '""')}"`;
+  const quoted = schema.replaceAll('"', '""');
+  // A dollar sign would end the dollar quotes that function bodies stand in.
+  if (quoted.includes("$")) return `U&"${quoted.replaceAll("\\", "\\\\").replaceAll("$", "\\0024")}"`;
+  return `"${quoted}"`;
 }
