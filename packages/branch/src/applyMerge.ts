@@ -16,13 +16,21 @@ export async function applyMerge(
   options: MergeOptions = {},
 ): Promise<MergeResult> {
   const open = plan.channels.filter(({ name }) => !Object.hasOwn(answers, name));
-  if (open.length > 0) throw unanswered(plan, open.map(({ name }) => name));
+  if (open.length > 0)
+    throw unanswered(
+      plan,
+      open.map(({ name }) => name),
+    );
   const { target, sources } = plan;
   const result = await mergeWith(graph, target.threadId, sources, options, {
     answers,
     expected: target.checkpointId,
   });
-  if (result.status === "conflict") throw unanswered(result.plan, result.plan.channels.map(({ name }) => name));
+  if (result.status === "conflict")
+    throw unanswered(
+      result.plan,
+      result.plan.channels.map(({ name }) => name),
+    );
   return result;
 }
 

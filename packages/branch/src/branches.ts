@@ -29,7 +29,8 @@ export async function branches(saver: TierSaver, threadId: string): Promise<Bran
   const found: Branch[] = [];
   for (const tip of head === undefined ? tips : [head, ...tips]) {
     let at: string | undefined = tip;
-    for (; at !== undefined && records.has(at) && !taken.has(at); at = records.get(at)?.parentId) taken.add(at);
+    for (; at !== undefined && records.has(at) && !taken.has(at); at = records.get(at)?.parentId)
+      taken.add(at);
     const lostTo = records.get(tip)?.lostTo;
     found.push({
       kind: tip === head ? "main" : "side",

@@ -6,7 +6,10 @@ const ownChannel = /^(__|branch:|join:)/;
 /** Channels of a checkpoint that may be DeltaChannels without a value of their own: present, but stored nowhere. */
 export function valueless({ manifest }: DecodedBody): string[] {
   return [...manifest.values()]
-    .filter(({ channel, version, value }) => version !== undefined && value === undefined && !ownChannel.test(channel))
+    .filter(
+      ({ channel, version, value }) =>
+        version !== undefined && value === undefined && !ownChannel.test(channel),
+    )
     .map(({ channel }) => channel);
 }
 

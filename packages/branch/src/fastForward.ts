@@ -20,20 +20,32 @@ export async function fastForward(saver: TierSaver, target: Side, source: Side):
   // What was written under the head since is part of the line too: DeltaChannels are rebuilt from it.
   const isNew = (at: Address): boolean => !known.has(keyOf(at));
   const contents = await gather(saver, source, "full");
-  const records = contents.records.filter(isNew).map(({ lostTo: _lostTo, ...record }) => ({ ...record, threadId }));
+  const records = contents.records
+    .filter(isNew)
+    .map(({ lostTo: _lostTo, ...record }) => ({ ...record, threadId }));
   const writes = contents.writes
     .filter((batch) => isNew(batch) || (batch.namespace === "" && batch.checkpointId === from))
     .map((batch) => ({ ...batch, threadId }));
   const before = await readReflog(saver, threadId);
   const { checkpointId: to } = source.at;
   const sources = [{ threadId: source.at.threadId, checkpointId: to }];
-  const move = { kind: "fast-forward" as const, namespace: "", from, to, ts: new Date().toISOString(), sources };
+  const move = {
+    kind: "fast-forward" as const,
+    namespace: "",
+    from,
+    to,
+    ts: new Date().toISOString(),
+    sources,
+  };
   const reflog = await nextReflog(saver, threadId, before, {
     lineage: before.lineage,
     moves: [...before.moves, move],
   });
   const heads = contents.heads
-    .filter((head) => head.namespace === "" || isNew({ threadId, namespace: head.namespace, checkpointId: head.to }))
+    .filter(
+      (head) =>
+        head.namespace === "" || isNew({ threadId, namespace: head.namespace, checkpointId: head.to }),
+    )
     .map((head) => ({ ...head, expected: head.namespace === "" ? [from] : ("any" as const) }));
   await saver.tier.append({
     threadId,

@@ -91,7 +91,10 @@ async function write(
     heads: [...contents.heads.map((head) => ({ ...head, expected: [] })), reflog.head],
     onConflict: "refuse",
   });
-  const bytes = [...blobs.map((blob) => blob.bytes), ...[...contents.records, ...contents.writes].map(({ body }) => body)];
+  const bytes = [
+    ...blobs.map((blob) => blob.bytes),
+    ...[...contents.records, ...contents.writes].map(({ body }) => body),
+  ];
   return {
     threadId,
     config: { configurable: { thread_id: threadId } },

@@ -13,7 +13,9 @@ export interface TaskLike {
 export interface MergeableGraph {
   readonly checkpointer?: unknown;
   readonly channels: object;
-  getState(config: RunnableConfig): Promise<{ readonly next: readonly string[]; readonly tasks: readonly TaskLike[] }>;
+  getState(
+    config: RunnableConfig,
+  ): Promise<{ readonly next: readonly string[]; readonly tasks: readonly TaskLike[] }>;
 }
 
 /** How a channel takes part in a merge. */
@@ -48,7 +50,8 @@ export function saverOf(graph: MergeableGraph): TierSaver {
 /** The channels of a graph, without managed values. */
 export function channelsOf(graph: MergeableGraph): Map<string, ChannelSpec> {
   const found = new Map<string, ChannelSpec>();
-  for (const [name, channel] of Object.entries(graph.channels)) if (isChannel(channel)) found.set(name, channel);
+  for (const [name, channel] of Object.entries(graph.channels))
+    if (isChannel(channel)) found.set(name, channel);
   return found;
 }
 

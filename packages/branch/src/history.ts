@@ -97,7 +97,8 @@ export class History {
     const oldest = own.at(-1);
     for (const { checkpointId, parentId } of cut) {
       const origin = lineage[0]?.checkpointId;
-      if (origin !== undefined && origin !== checkpointId && !stored.has(origin)) this.#tell(parentId!, [origin]);
+      if (origin !== undefined && origin !== checkpointId && !stored.has(origin))
+        this.#tell(parentId!, [origin]);
       for (const { kind, to } of moves)
         if (kind === "merge" && !stored.has(to) && to < checkpointId) this.#tell(parentId!, [to]);
     }

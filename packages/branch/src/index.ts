@@ -1,6 +1,11 @@
 export { applyMerge } from "./applyMerge.ts";
 export { branches, type Branch } from "./branches.ts";
+export { compare, type Comparison, type ThreadSummary, type Tokens } from "./compare.ts";
+export { diff, type ChannelDiff, type Diff } from "./diff.ts";
+export type { Change } from "./diffValues.ts";
 export { fork, forkMany, type Fork, type ForkOptions } from "./fork.ts";
+export { formatComparison } from "./formatComparison.ts";
+export { formatDiff } from "./formatDiff.ts";
 export type { MergeableGraph } from "./graphLike.ts";
 export { lineage } from "./lineage.ts";
 export { log, type Log, type LogEntry } from "./log.ts";

@@ -22,5 +22,9 @@ export interface ChannelSpec {
 
 /** Whether something in a graph's `channels` is a channel (managed values are there too). */
 export function isChannel(value: unknown): value is ChannelSpec {
-  return typeof value === "object" && value !== null && (value as { lg_is_channel?: unknown }).lg_is_channel === true;
+  return (
+    typeof value === "object" &&
+    value !== null &&
+    (value as { lg_is_channel?: unknown }).lg_is_channel === true
+  );
 }

@@ -80,8 +80,11 @@ function draw(entries: readonly LogEntry[]): string {
   for (const entry of entries) {
     let own = columns.indexOf(entry.checkpointId);
     if (own === -1) own = free(columns);
-    const joined = columns.flatMap((id, index) => (id === entry.checkpointId && index !== own ? [index] : []));
-    if (joined.length > 0) lines.push(row(columns, (index) => (joined.includes(index) ? "╯" : undefined), own));
+    const joined = columns.flatMap((id, index) =>
+      id === entry.checkpointId && index !== own ? [index] : [],
+    );
+    if (joined.length > 0)
+      lines.push(row(columns, (index) => (joined.includes(index) ? "╯" : undefined), own));
     for (const index of joined) columns[index] = undefined;
     columns[own] = entry.checkpointId;
     lines.push(`${row(columns, (index) => (index === own ? "●" : undefined))}  ${label(entry)}`);

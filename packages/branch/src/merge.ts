@@ -125,11 +125,19 @@ async function unmerged(
     const threads = `threads ${JSON.stringify(target.at.threadId)} and ${JSON.stringify(side.at.threadId)}`;
     if (base === undefined) throw refused(`${threads} have no checkpoint in common`);
     const { checkpointId } = side.at;
-    if (base.checkpointId === checkpointId || inputs.some((input) => input.side.at.checkpointId === checkpointId))
+    if (
+      base.checkpointId === checkpointId ||
+      inputs.some((input) => input.side.at.checkpointId === checkpointId)
+    )
       continue;
-    if (base.threadId === undefined) throw refused(`the merge base ${base.checkpointId} of ${threads} was pruned`);
+    if (base.threadId === undefined)
+      throw refused(`the merge base ${base.checkpointId} of ${threads} was pruned`);
     const at = { threadId: base.threadId, checkpointId: base.checkpointId };
-    inputs.push({ base: await readSide(graph, saver, at), side, line: lineFrom(history, base.checkpointId, side) });
+    inputs.push({
+      base: await readSide(graph, saver, at),
+      side,
+      line: lineFrom(history, base.checkpointId, side),
+    });
     lines.push(lineFrom(history, base.checkpointId, target));
   }
   return { inputs, lines };

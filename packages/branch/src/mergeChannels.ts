@@ -77,14 +77,19 @@ async function mergeOne(
 ): Promise<Settled> {
   const { base, ours, theirs } = sides;
   if (sameValue(theirs, base)) return { value: ours, outcome: sameValue(ours, base) ? "unchanged" : "ours" };
-  if (sameValue(ours, theirs)) return { value: ours, outcome: "same" };
   if (sameValue(ours, base)) return { value: theirs, outcome: "theirs" };
+  const strategy = with_.settle.strategy(name) ?? (haveIds(ours, theirs) ? "union" : "manual");
+  // Two sides that each added one have the same sum, and added two: a reducer is asked all the same.
+  const same = sameValue(ours, theirs);
+  if (same && typeof strategy !== "function" && strategy !== "reducer")
+    return { value: ours, outcome: "same" };
   const answer = Object.hasOwn(with_.settle.answers, name) ? with_.settle.answers[name] : undefined;
   if (answer !== undefined)
     return { value: typeof answer === "object" ? answer.value : sides[answer], outcome: "answer" };
-  const strategy = with_.settle.strategy(name) ?? (haveIds(ours, theirs) ? "union" : "manual");
-  if (typeof strategy === "function") return { value: await strategy({ name, ...sides }), outcome: "function" };
-  const as = (outcome: Outcome, settled: Union): Settled => ("value" in settled ? { ...settled, outcome } : settled);
+  if (typeof strategy === "function")
+    return { value: await strategy({ name, ...sides }), outcome: "function" };
+  const as = (outcome: Outcome, settled: Union): Settled =>
+    "value" in settled ? { ...settled, outcome } : settled;
   switch (strategy) {
     case "ours":
       return { value: ours, outcome: "ours" };

@@ -45,6 +45,7 @@ export function jsonValue(value: unknown): unknown {
   if (typeof plain === "bigint") return String(plain);
   if (Array.isArray(plain)) return plain.map(jsonValue);
   if (typeof plain !== "object" || plain === null) return plain;
-  if (typeof (plain as { toJSON?: unknown }).toJSON === "function") return JSON.parse(JSON.stringify(plain)) as unknown;
+  if (typeof (plain as { toJSON?: unknown }).toJSON === "function")
+    return JSON.parse(JSON.stringify(plain)) as unknown;
   return Object.fromEntries(Object.entries(plain).map(([key, item]) => [key, jsonValue(item)]));
 }

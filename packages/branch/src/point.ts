@@ -38,8 +38,7 @@ export interface ReadPoint {
 export async function readPoint(saver: TierSaver, point: Point): Promise<ReadPoint> {
   const threadId = validId("threadId", point.threadId);
   const namespace = validId("namespace", point.namespace ?? "", { empty: true });
-  const wanted =
-    point.checkpointId === undefined ? undefined : validId("checkpointId", point.checkpointId);
+  const wanted = point.checkpointId === undefined ? undefined : validId("checkpointId", point.checkpointId);
   const { checkpoint, head, revision } = await saver.tier.read({ threadId, namespace, checkpointId: wanted });
   if (checkpoint === undefined) {
     const where = `Thread ${JSON.stringify(threadId)}${namespace === "" ? "" : `, namespace ${JSON.stringify(namespace)}`}`;

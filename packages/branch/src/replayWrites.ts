@@ -24,7 +24,10 @@ export async function stepsOf(
   for await (const { record, writes, blobs } of saver.tier.list({ threadId, namespace: "" })) {
     if (!wanted.has(record.checkpointId)) continue;
     const decoded = await saver.coder.decodeWrites(record, writes, blobs);
-    found.set(record.checkpointId, decoded.filter(({ channel }) => !notApplied.has(channel)));
+    found.set(
+      record.checkpointId,
+      decoded.filter(({ channel }) => !notApplied.has(channel)),
+    );
     if (found.size === wanted.size) break;
   }
   if (found.size < wanted.size) return undefined;
@@ -73,6 +76,7 @@ export function reduced(
 /** Copies the arrays and objects a reducer might change in place; messages and other instances stay. */
 function structured(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(structured);
-  if (typeof value !== "object" || value === null || Object.getPrototypeOf(value) !== Object.prototype) return value;
+  if (typeof value !== "object" || value === null || Object.getPrototypeOf(value) !== Object.prototype)
+    return value;
   return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, structured(item)]));
 }

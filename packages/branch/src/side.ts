@@ -23,14 +23,19 @@ export async function readSide(
   const specs = channelsOf(graph);
   const values = new Map<string, unknown>();
   const deltas: [string, ChannelSpec][] = [];
-  for (const name of new Set([...Object.keys(checkpoint.channel_values), ...Object.keys(checkpoint.channel_versions)])) {
+  for (const name of new Set([
+    ...Object.keys(checkpoint.channel_values),
+    ...Object.keys(checkpoint.channel_versions),
+  ])) {
     const spec = specs.get(name);
     const kind = kindOf(name, spec);
     if (kind === "delta") deltas.push([name, spec!]);
     else if (kind === "state" && checkpoint.channel_values[name] !== undefined)
       values.set(name, checkpoint.channel_values[name]);
   }
-  const unstored = deltas.filter(([name]) => checkpoint.channel_values[name] === undefined).map(([name]) => name);
+  const unstored = deltas
+    .filter(([name]) => checkpoint.channel_values[name] === undefined)
+    .map(([name]) => name);
   const histories = await saver.getDeltaChannelHistory({ config: configOf(read.at), channels: unstored });
   for (const [name, spec] of deltas) {
     const history = histories[name];

@@ -1,4 +1,12 @@
-import { readThread, type Address, type Blob, type CheckpointRecord, type HeadMove, type TierSaver, type WriteBatch } from "@stratigraph/core";
+import {
+  readThread,
+  type Address,
+  type Blob,
+  type CheckpointRecord,
+  type HeadMove,
+  type TierSaver,
+  type WriteBatch,
+} from "@stratigraph/core";
 import { inOrder } from "./gather.ts";
 import type { MergeInput } from "./mergeChannels.ts";
 import { reflogNamespace } from "./reflog.ts";
@@ -23,7 +31,12 @@ export async function subgraphMoves(
   target: Side,
   inputs: readonly MergeInput[],
 ): Promise<Moved> {
-  const moved = { records: [] as CheckpointRecord[], blobs: [] as Blob[], writes: [] as (Address & WriteBatch)[], heads: [] as HeadMove[] };
+  const moved = {
+    records: [] as CheckpointRecord[],
+    blobs: [] as Blob[],
+    writes: [] as (Address & WriteBatch)[],
+    heads: [] as HeadMove[],
+  };
   const { threadId } = target.at;
   let own: Map<string, string[]> | undefined;
   for (const { side } of inputs) {
@@ -37,7 +50,9 @@ export async function subgraphMoves(
       if (added.length === 0) continue;
       // The fork took the newest one along, so a target that did nothing since has a head that the source knows.
       if (ours[0] !== undefined && !ids.includes(ours[0]))
-        throw refused(`both sides went on in the subgraph ${JSON.stringify(namespace)}, which keeps its own state`);
+        throw refused(
+          `both sides went on in the subgraph ${JSON.stringify(namespace)}, which keeps its own state`,
+        );
       const contents = await readThread(saver.tier, side.at.threadId, threadId);
       const wanted = new Set(added);
       const isWanted = (at: Address): boolean => at.namespace === namespace && wanted.has(at.checkpointId);
@@ -46,7 +61,8 @@ export async function subgraphMoves(
       moved.blobs.push(...contents.blobs);
       const to = contents.heads.find((head) => head.namespace === namespace)?.to;
       const [before] = ours;
-      if (to !== undefined) moved.heads.push({ namespace, to, expected: before === undefined ? [] : [before] });
+      if (to !== undefined)
+        moved.heads.push({ namespace, to, expected: before === undefined ? [] : [before] });
       own.set(namespace, [...added, ...ours]);
     }
   }

@@ -51,7 +51,8 @@ async function refuseLoss(saver: TierSaver, unfinished: Unfinished): Promise<voi
   const { record, writes, blobs } = side.stored;
   for (const { taskId, channel } of await saver.coder.decodeWrites(record, writes, blobs)) {
     if (taskId === NULL_TASK || channel === INTERRUPT || channel === ERROR) continue;
-    const what = channel === RESUME ? "was given an answer and hasn't ended" : "has ended, and its step hasn't";
+    const what =
+      channel === RESUME ? "was given an answer and hasn't ended" : "has ended, and its step hasn't";
     throw refused(`a task of one side ${what}: it would run again`, [unfinished]);
   }
   if (tasks.some(({ interrupts, state }) => interrupts.length > 0 && state !== undefined))
@@ -61,7 +62,9 @@ async function refuseLoss(saver: TierSaver, unfinished: Unfinished): Promise<voi
 /** What can't be merged safely. */
 export function refused(reason: string, sides: readonly Unfinished[] = []): StratigraphError {
   const named = sides.map(({ side, next }) => ({ ...side.at, next }));
-  const where = named.map(({ threadId, next }) => `${JSON.stringify(threadId)} (next: ${next.join(", ") || "nothing"})`);
+  const where = named.map(
+    ({ threadId, next }) => `${JSON.stringify(threadId)} (next: ${next.join(", ") || "nothing"})`,
+  );
   return new StratigraphError(
     "MERGE_REFUSED",
     `The merge was refused: ${reason}${where.length === 0 ? "" : `; ${where.join(" and ")}`}. Nothing was written. ` +

@@ -37,9 +37,17 @@ export function unionValues({ base, ours, theirs }: ThreeWay, order: UnionOrder,
   }
   if (ours instanceof Set && theirs instanceof Set) return unionSets(base, ours, theirs);
   if (ours instanceof Map && theirs instanceof Map)
-    return unionEntries(base instanceof Map ? base : new Map(), ours, theirs, order, path, (entries) => entries);
+    return unionEntries(
+      base instanceof Map ? base : new Map(),
+      ours,
+      theirs,
+      order,
+      path,
+      (entries) => entries,
+    );
   if (isPlain(ours) && isPlain(theirs)) {
-    const entries = (value: unknown): Map<unknown, unknown> => new Map(isPlain(value) ? Object.entries(value) : []);
+    const entries = (value: unknown): Map<unknown, unknown> =>
+      new Map(isPlain(value) ? Object.entries(value) : []);
     return unionEntries(entries(base), entries(ours), entries(theirs), order, path, (merged) =>
       Object.fromEntries(merged as Map<string, unknown>),
     );
@@ -131,7 +139,9 @@ function unionAppended(
 function unionSets(base: unknown, ours: ReadonlySet<unknown>, theirs: ReadonlySet<unknown>): Union {
   const before: ReadonlySet<unknown> = base instanceof Set ? base : new Set();
   const members = [...new Set([...before, ...ours, ...theirs])];
-  return { value: new Set(members.filter((one) => (before.has(one) ? ours.has(one) && theirs.has(one) : true))) };
+  return {
+    value: new Set(members.filter((one) => (before.has(one) ? ours.has(one) && theirs.has(one) : true))),
+  };
 }
 
 function unionEntries(

@@ -27,7 +27,10 @@ export async function writeMerge(
   const moved = await subgraphMoves(saver, target, inputs);
   const before = await readReflog(saver, threadId);
   const ts = new Date().toISOString();
-  const sources = inputs.map(({ side }) => ({ threadId: side.at.threadId, checkpointId: side.at.checkpointId }));
+  const sources = inputs.map(({ side }) => ({
+    threadId: side.at.threadId,
+    checkpointId: side.at.checkpointId,
+  }));
   const move = { kind: "merge" as const, namespace: "", from, to: at.checkpointId, ts, sources };
   const reflog = await nextReflog(saver, threadId, before, {
     lineage: before.lineage,

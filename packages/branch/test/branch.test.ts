@@ -20,7 +20,12 @@ describe.each(savers)("forks on %s", (_name, open) => {
     expect(copy.values).toEqual(before.values);
     expect(copy.next).toEqual([]);
     await graph.invoke({ messages: [human("two")] }, on(made.threadId));
-    expect(textOf((await graph.getState(made.config)).values.messages)).toEqual(["one", "re: one", "two", "re: two"]);
+    expect(textOf((await graph.getState(made.config)).values.messages)).toEqual([
+      "one",
+      "re: one",
+      "two",
+      "re: two",
+    ]);
     expect((await graph.getState(on("f1"))).values).toEqual(before.values);
     expect(await lineage(saver, made.threadId)).toEqual([made.origin]);
   });
@@ -40,9 +45,15 @@ describe.each(savers)("forks on %s", (_name, open) => {
     for (const made of [needed, full]) {
       expect((await graph.getState(made.config)).values).toEqual(old.values);
       await graph.invoke({ messages: [human("other")] }, made.config);
-      expect(textOf((await graph.getState(made.config)).values.messages).slice(3)).toEqual(["re: two", "other", "re: other"]);
+      expect(textOf((await graph.getState(made.config)).values.messages).slice(3)).toEqual([
+        "re: two",
+        "other",
+        "re: other",
+      ]);
     }
-    await expect(fork(saver, { threadId: "f2" }, { to: "f2-full" })).rejects.toMatchObject({ code: "THREAD_EXISTS" });
+    await expect(fork(saver, { threadId: "f2" }, { to: "f2-full" })).rejects.toMatchObject({
+      code: "THREAD_EXISTS",
+    });
     await expect(fork(saver, { threadId: "nobody" })).rejects.toMatchObject({ code: "NOT_FOUND" });
   });
 
@@ -51,7 +62,10 @@ describe.each(savers)("forks on %s", (_name, open) => {
     await graph.invoke({ messages: [human("one")] }, on("f3"));
     const states = await collect(graph.getStateHistory(on("f3")));
     const old = states.find(({ next }) => next[0] === "answer")!;
-    const made = await fork(saver, { threadId: "f3", checkpointId: old.config.configurable!["checkpoint_id"] as string });
+    const made = await fork(saver, {
+      threadId: "f3",
+      checkpointId: old.config.configurable!["checkpoint_id"] as string,
+    });
     const state = await graph.getState(made.config);
     expect(state.next).toEqual(["answer"]);
     await graph.invoke(null, made.config);
@@ -69,11 +83,18 @@ describe.each(savers)("forks on %s", (_name, open) => {
     const logs = await Promise.all(
       [a!.threadId, b!.threadId, "i1"].map(async (id) => (await graph.getState(on(id))).values.log),
     );
-    expect(logs).toEqual([["answer A", "end"], ["answer B", "end"], ["answer main", "end"]]);
+    expect(logs).toEqual([
+      ["answer A", "end"],
+      ["answer B", "end"],
+      ["answer main", "end"],
+    ]);
     // The step was answered since: a fork from there waits for an answer again.
     const history = await collect(graph.getStateHistory(on("i1")));
     const asked = history.find(({ next }) => next[0] === "ask")!;
-    const late = await fork(saver, { threadId: "i1", checkpointId: asked.config.configurable!["checkpoint_id"] as string });
+    const late = await fork(saver, {
+      threadId: "i1",
+      checkpointId: asked.config.configurable!["checkpoint_id"] as string,
+    });
     const state = await graph.getState(late.config);
     expect(state.tasks[0]!.interrupts).toMatchObject([{ value: "which?" }]);
     await graph.invoke(new Command({ resume: "late" }), late.config);
@@ -84,18 +105,24 @@ describe.each(savers)("forks on %s", (_name, open) => {
     const graph = nested(saver);
     await graph.invoke({ log: ["start"] }, on("s1"));
     const made = await fork(saver, { threadId: "s1" });
-    for (const [id, answer] of [[made.threadId, "fork"], ["s1", "main"]] as const) {
+    for (const [id, answer] of [
+      [made.threadId, "fork"],
+      ["s1", "main"],
+    ] as const) {
       await graph.invoke(new Command({ resume: answer }), on(id));
       const { log } = (await graph.getState(on(id))).values;
       expect(log.at(-1)).toBe(`answer ${answer}`);
-      expect(log.filter((line) => line === "before")).toHaveLength(log.filter((line) => line === "start").length);
+      expect(log.filter((line: string) => line === "before")).toHaveLength(1);
     }
     // The counter goes on from where it was forked.
     await graph.invoke({ log: ["again"] }, on(made.threadId));
     expect((await graph.getState(made.config)).values.log).toContain("visit 2");
     const history = await collect(graph.getStateHistory(on("s1")));
     const waiting = history.find(({ next }) => next[0] === "asks")!;
-    const late = await fork(saver, { threadId: "s1", checkpointId: waiting.config.configurable!["checkpoint_id"] as string });
+    const late = await fork(saver, {
+      threadId: "s1",
+      checkpointId: waiting.config.configurable!["checkpoint_id"] as string,
+    });
     expect((await graph.getState(late.config)).tasks[0]!.interrupts).toHaveLength(1);
     await graph.invoke(new Command({ resume: "late" }), late.config);
     expect((await graph.getState(late.config)).values.log.at(-1)).toBe("answer late");
@@ -124,11 +151,16 @@ describe.each(savers)("forks on %s", (_name, open) => {
     await graph.invoke({ messages: [human("two")] }, one.config);
     const two = await fork(saver, { threadId: "l1" }, { to: "l2" });
     await graph.invoke({ messages: [human("three")] }, two.config);
-    expect((await branches(saver, "l0")).map(({ kind, threadId }) => [kind, threadId])).toEqual([["main", "l0"], ["fork", "l1"]]);
+    expect((await branches(saver, "l0")).map(({ kind, threadId }) => [kind, threadId])).toEqual([
+      ["main", "l0"],
+      ["fork", "l1"],
+    ]);
     const before = await mergeBase(saver, { threadId: "l2" }, { threadId: "l0" });
     expect(before?.checkpointId).toBe(one.origin.checkpointId);
     await saver.prune(["l2", "l1"]);
-    expect((await mergeBase(saver, { threadId: "l2" }, { threadId: "l0" }))?.checkpointId).toBe(one.origin.checkpointId);
+    expect((await mergeBase(saver, { threadId: "l2" }, { threadId: "l0" }))?.checkpointId).toBe(
+      one.origin.checkpointId,
+    );
     await saver.deleteThread("l1");
     expect((await lineage(saver, "l2")).map(({ threadId }) => threadId)).toEqual(["l1", "l0"]);
     await saver.copyThread("l2", "l2-copy");
@@ -142,7 +174,10 @@ describe.each(savers)("forks on %s", (_name, open) => {
     const old = history.find(({ values, next }) => values.messages?.length === 2 && next.length === 0)!;
     const checkpointId = old.config.configurable!["checkpoint_id"] as string;
     const head = history[0]!.config.configurable!["checkpoint_id"] as string;
-    expect(await promote(saver, { threadId: "p1", checkpointId })).toMatchObject({ from: head, checkpointId });
+    expect(await promote(saver, { threadId: "p1", checkpointId })).toMatchObject({
+      from: head,
+      checkpointId,
+    });
     expect((await graph.getState(on("p1"))).values.messages).toHaveLength(2);
     expect(await undo(saver, "p1")).toMatchObject({ from: checkpointId, checkpointId: head });
     expect((await graph.getState(on("p1"))).values.messages).toHaveLength(4);

@@ -1,4 +1,4 @@
-import { AIMessage, HumanMessage, type BaseMessage } from "@langchain/core/messages";
+import { AIMessage, HumanMessage, type BaseMessage, type BaseMessageLike } from "@langchain/core/messages";
 import {
   Annotation,
   DeltaChannel,
@@ -26,7 +26,12 @@ export const Chat = Annotation.Root({
 export function chat(checkpointer: TierSaver) {
   return new StateGraph(Chat)
     .addNode("answer", ({ messages }) => ({
-      messages: [new AIMessage({ content: `re: ${String(messages.at(-1)!.content)}`, id: `re-${messages.at(-1)!.id}` })],
+      messages: [
+        new AIMessage({
+          content: `re: ${String(messages.at(-1)!.content)}`,
+          id: `re-${messages.at(-1)!.id}`,
+        }),
+      ],
       sum: 1,
     }))
     .addEdge(START, "answer")
@@ -35,7 +40,8 @@ export function chat(checkpointer: TierSaver) {
 }
 
 let count = 0;
-export const human = (content: string, id = `m${(count += 1)}`): HumanMessage => new HumanMessage({ content, id });
+export const human = (content: string, id = `m${(count += 1)}`): HumanMessage =>
+  new HumanMessage({ content, id });
 export const on = (thread_id: string, checkpoint_id?: string) => ({
   configurable: { thread_id, ...(checkpoint_id === undefined ? {} : { checkpoint_id }) },
   durability: "sync" as const,
@@ -44,7 +50,9 @@ export const textOf = (messages: BaseMessage[]): string[] => messages.map(({ con
 
 /** Asks a person before it ends. */
 export function asking(checkpointer: TierSaver) {
-  const State = Annotation.Root({ log: Annotation<string[]>({ reducer: (a, b) => [...a, ...b], default: () => [] }) });
+  const State = Annotation.Root({
+    log: Annotation<string[]>({ reducer: (a, b) => [...a, ...b], default: () => [] }),
+  });
   return new StateGraph(State)
     .addNode("ask", () => ({ log: [`answer ${String(interrupt("which?"))}`] }))
     .addNode("end", () => ({ log: ["end"] }))
@@ -57,13 +65,17 @@ export function asking(checkpointer: TierSaver) {
 /** A chat whose messages are a DeltaChannel: stored as writes, with a snapshot now and then. */
 export function deltaChat(checkpointer: TierSaver, snapshotFrequency = 5) {
   const State = Annotation.Root({
-    messages: Annotation<BaseMessage[]>(
-      () => new DeltaChannel(messagesDeltaReducer as never, { snapshotFrequency }) as never,
-    ),
+    messages: () =>
+      new DeltaChannel<BaseMessage[], BaseMessageLike[]>(messagesDeltaReducer, { snapshotFrequency }),
   });
   return new StateGraph(State)
     .addNode("answer", ({ messages }) => ({
-      messages: [new AIMessage({ content: `re: ${String(messages.at(-1)!.content)}`, id: `re-${messages.at(-1)!.id}` })],
+      messages: [
+        new AIMessage({
+          content: `re: ${String(messages.at(-1)!.content)}`,
+          id: `re-${messages.at(-1)!.id}`,
+        }),
+      ],
     }))
     .addEdge(START, "answer")
     .addEdge("answer", END)
@@ -72,7 +84,9 @@ export function deltaChat(checkpointer: TierSaver, snapshotFrequency = 5) {
 
 /** An outer graph around a subgraph that interrupts, and one that keeps state of its own. */
 export function nested(checkpointer: TierSaver) {
-  const State = Annotation.Root({ log: Annotation<string[]>({ reducer: (a, b) => [...a, ...b], default: () => [] }) });
+  const State = Annotation.Root({
+    log: Annotation<string[]>({ reducer: (a, b) => [...a, ...b], default: () => [] }),
+  });
   const Inner = Annotation.Root({
     log: Annotation<string[]>({ reducer: (a, b) => [...a, ...b], default: () => [] }),
     visits: Annotation<number>({ reducer: (a, b) => a + b, default: () => 0 }),

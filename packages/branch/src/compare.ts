@@ -1,0 +1,153 @@
+import type { TierSaver } from "@stratigraph/core";
+import { line } from "./gather.ts";
+import { ERROR, INTERRUPT, RESUME } from "./langgraph.ts";
+import { isMessage, jsonValue } from "./plainValue.ts";
+import { readPoint, type Point, type ReadPoint } from "./point.ts";
+import { readValues } from "./readValues.ts";
+import { readReflog } from "./reflog.ts";
+
+/** Tokens as models report them (`usage_metadata`). */
+export interface Tokens {
+  readonly input: number;
+  readonly output: number;
+  readonly total: number;
+}
+
+/** What a thread did since it was forked, or since it began. Plain JSON. */
+export interface ThreadSummary {
+  readonly threadId: string;
+  readonly checkpointId: string;
+  /** Where counting starts: the checkpoint it was forked from. */
+  readonly since: string | undefined;
+  /** "unfinished": a step is due, and nothing is known to have stopped it. */
+  readonly outcome: "finished" | "interrupted" | "failed" | "unfinished";
+  /** Steps that a run took (`metadata.source` "loop"). */
+  readonly steps: number;
+  /** How often each tool was called. */
+  readonly toolCalls: Readonly<Record<string, number>>;
+  readonly tokens: Tokens;
+  /** From the first checkpoint counted to the last. Milliseconds. */
+  readonly durationMs: number;
+  /** What the last message says, or the error. */
+  readonly last: string | undefined;
+}
+
+/** Threads side by side. */
+export interface Comparison {
+  readonly threads: readonly ThreadSummary[];
+}
+
+/**
+ * Puts threads side by side: forks of one checkpoint that tried different prompts or strategies. A fork is counted from
+ * where it left the other thread.
+ * @throws NotFoundError, EvictedError, CorruptionError
+ */
+export async function compare(saver: TierSaver, points: readonly (string | Point)[]): Promise<Comparison> {
+  const threads: ThreadSummary[] = [];
+  for (const point of points)
+    threads.push(await summary(saver, typeof point === "string" ? { threadId: point } : point));
+  return { threads };
+}
+
+async function summary(saver: TierSaver, point: Point): Promise<ThreadSummary> {
+  const read = await readPoint(saver, point);
+  const { threadId, namespace, checkpointId } = read.at;
+  const [origin] = (await readReflog(saver, threadId)).lineage;
+  const { steps, firstMs, lastMs, since } = await pathOf(saver, read, origin?.checkpointId);
+  const before = new Set<string>();
+  if (since !== undefined) {
+    const start = await readPoint(saver, { threadId, namespace, checkpointId: since });
+    for (const message of messagesOf(await readValues(saver, start))) before.add(message.id ?? "");
+  }
+  const messages = messagesOf(await readValues(saver, read)).filter(
+    ({ id }) => id === undefined || !before.has(id),
+  );
+  const { outcome, error } = await outcomeOf(saver, read);
+  return {
+    threadId,
+    checkpointId,
+    since,
+    outcome,
+    steps,
+    toolCalls: countCalls(messages),
+    tokens: countTokens(messages),
+    durationMs: lastMs - firstMs,
+    last: error ?? lastText(messages),
+  };
+}
+
+async function pathOf(
+  saver: TierSaver,
+  { at, body }: ReadPoint,
+  origin: string | undefined,
+): Promise<{ steps: number; firstMs: number; lastMs: number; since: string | undefined }> {
+  const records = new Map<string, { record: ReadPoint["stored"]["record"] }>();
+  for await (const { record } of saver.tier.list({ ...at, checkpointId: undefined, recordsOnly: true }))
+    records.set(record.checkpointId, { record });
+  const lastMs = Date.parse(body.header.ts);
+  let steps = 0;
+  let firstMs = lastMs;
+  for (const record of line(records, at.checkpointId)) {
+    if (record.checkpointId === origin) return { steps, firstMs, lastMs, since: origin };
+    const opened = await saver.coder.decodeBody(record);
+    firstMs = Date.parse(opened.header.ts);
+    if ((await saver.coder.metadata(record, opened)).source === "loop") steps += 1;
+  }
+  return { steps, firstMs, lastMs, since: undefined };
+}
+
+interface CountedMessage {
+  readonly id?: string | undefined;
+  readonly content: unknown;
+  readonly tool_calls?: readonly { readonly name: string }[] | undefined;
+  readonly usage_metadata?: Readonly<Record<string, unknown>> | undefined;
+}
+
+function messagesOf(values: ReadonlyMap<string, unknown>): CountedMessage[] {
+  const lists = [...values.values()].filter((value) => Array.isArray(value));
+  return lists.flat().filter(isMessage) as unknown as CountedMessage[];
+}
+
+function countCalls(messages: readonly CountedMessage[]): Record<string, number> {
+  const calls: Record<string, number> = {};
+  for (const { tool_calls = [] } of messages)
+    for (const { name } of tool_calls) calls[name] = (Object.hasOwn(calls, name) ? calls[name]! : 0) + 1;
+  return calls;
+}
+
+function countTokens(messages: readonly CountedMessage[]): Tokens {
+  const sum = (field: string): number =>
+    messages.reduce((total, { usage_metadata }) => total + (Number(usage_metadata?.[field]) || 0), 0);
+  return { input: sum("input_tokens"), output: sum("output_tokens"), total: sum("total_tokens") };
+}
+
+function lastText(messages: readonly CountedMessage[]): string | undefined {
+  const content = messages.at(-1)?.content;
+  return content === undefined || typeof content === "string" ? content : JSON.stringify(jsonValue(content));
+}
+
+async function outcomeOf(
+  saver: TierSaver,
+  { stored, body }: ReadPoint,
+): Promise<{ outcome: ThreadSummary["outcome"]; error?: string }> {
+  const writes = await saver.coder.decodeWrites(stored.record, stored.writes, stored.blobs);
+  const failed = writes.find(({ channel }) => channel === ERROR);
+  const answered = new Set(writes.filter(({ channel }) => channel === RESUME).map(({ taskId }) => taskId));
+  const asks = writes.some(({ channel, taskId }) => channel === INTERRUPT && !answered.has(taskId));
+  if (asks) return { outcome: "interrupted" };
+  if (failed !== undefined) return { outcome: "failed", error: errorText(failed.value) };
+  const { channel_values } = await saver.coder.checkpoint(stored, body, {});
+  const due = Object.entries(channel_values).some(([name, value]) => isTrigger(name, value));
+  return { outcome: due ? "unfinished" : "finished" };
+}
+
+/** Whether a stored channel makes a node run: LangGraph clears those that were used. */
+function isTrigger(name: string, value: unknown): boolean {
+  if (name === "__pregel_tasks") return Array.isArray(value) && value.flat().length > 0;
+  return name === "__start__" || name.startsWith("branch:to:");
+}
+
+function errorText(value: unknown): string {
+  const message: unknown = (value as { message?: unknown } | null)?.message;
+  return typeof message === "string" ? message : JSON.stringify(jsonValue(value));
+}

@@ -1,0 +1,36 @@
+import type { Address, TierSaver } from "@stratigraph/core";
+import { diffValues, type Change } from "./diffValues.ts";
+import { readPoint, type Point } from "./point.ts";
+import { readValues } from "./readValues.ts";
+
+/** What differs in one channel. */
+export interface ChannelDiff {
+  readonly name: string;
+  readonly kind: "added" | "removed" | "changed";
+  readonly changes: readonly Change[];
+}
+
+/** What differs between two checkpoints. Plain JSON. */
+export interface Diff {
+  readonly a: Address;
+  readonly b: Address;
+  /** Channels that differ, by name. */
+  readonly channels: readonly ChannelDiff[];
+}
+
+/**
+ * Compares the state at two checkpoints of any threads, channel by channel.
+ * @throws NotFoundError, EvictedError, CorruptionError
+ */
+export async function diff(saver: TierSaver, a: Point, b: Point): Promise<Diff> {
+  const [one, other] = [await readPoint(saver, a), await readPoint(saver, b)];
+  const [before, after] = [await readValues(saver, one), await readValues(saver, other)];
+  const channels: ChannelDiff[] = [];
+  for (const name of [...new Set([...before.keys(), ...after.keys()])].sort()) {
+    const changes = diffValues(before.get(name), after.get(name));
+    if (changes.length === 0) continue;
+    const kind = before.has(name) ? (after.has(name) ? "changed" : "removed") : "added";
+    channels.push({ name, kind, changes });
+  }
+  return { a: one.at, b: other.at, channels };
+}

@@ -1,0 +1,39 @@
+import type { Diff } from "./diff.ts";
+
+const signs = { added: "+", removed: "-", changed: "~" } as const;
+
+/** A diff as text: a line per change, under the name of its channel. `width`: longest value shown, in characters. */
+export function formatDiff({ channels }: Diff, { width = 72 }: { width?: number } = {}): string {
+  if (channels.length === 0) return "no difference";
+  const lines: string[] = [];
+  for (const { name, kind, changes } of channels) {
+    lines.push(`${signs[kind]} ${name}`);
+    for (const { kind, path, before, after } of changes) {
+      const values =
+        kind === "changed"
+          ? `${shown(before, width)} → ${shown(after, width)}`
+          : shown(kind === "added" ? after : before, width);
+      lines.push(`    ${signs[kind]} ${path === "" ? "" : `${path}  `}${values}`);
+    }
+  }
+  return lines.join("\n");
+}
+
+/** A value on one line; of a message, who said what. */
+function shown(value: unknown, width: number): string {
+  const text = messageText(value) ?? JSON.stringify(value) ?? "nothing";
+  const line = text.replaceAll(/\s+/g, " ");
+  return line.length > width ? `${line.slice(0, width - 1)}…` : line;
+}
+
+function messageText(value: unknown): string | undefined {
+  if (typeof value !== "object" || value === null || !("data" in value) || !("type" in value))
+    return undefined;
+  const { type, data } = value as { type: unknown; data: { content?: unknown; tool_calls?: unknown } };
+  if (typeof type !== "string" || typeof data !== "object" || data === null) return undefined;
+  const calls = Array.isArray(data.tool_calls)
+    ? (data.tool_calls as { name?: unknown }[]).map(({ name }) => ` [calls ${String(name)}]`).join("")
+    : "";
+  const content = typeof data.content === "string" ? data.content : JSON.stringify(data.content);
+  return `${type}: ${content}${calls}`;
+}

@@ -1,0 +1,36 @@
+import { isDeltaSnapshot } from "@langchain/langgraph-checkpoint";
+import { configOf, type TierSaver } from "@stratigraph/core";
+import { valueless } from "./deltaAncestors.ts";
+import type { ReadPoint } from "./point.ts";
+
+/** LangGraph's own channels: they say what runs next, and hold nothing that a graph's author put there. */
+const ownChannel = /^(__|branch:|join:)/;
+
+/**
+ * The values of a checkpoint's channels without a graph. A DeltaChannel's reducer is unknown here: its value is its
+ * last stored one with everything written since added to it, a later item of the same id in the place of an earlier one.
+ */
+export async function readValues(saver: TierSaver, point: ReadPoint): Promise<Map<string, unknown>> {
+  const { channel_values } = await saver.coder.checkpoint(point.stored, point.body, {});
+  const values = new Map<string, unknown>();
+  for (const [name, value] of Object.entries(channel_values))
+    if (!ownChannel.test(name)) values.set(name, isDeltaSnapshot(value) ? value.value : value);
+  const channels = valueless(point.body);
+  const histories = await saver.getDeltaChannelHistory({ config: configOf(point.at), channels });
+  for (const channel of channels) {
+    const { seed, writes } = histories[channel]!;
+    if (writes.length === 0 && seed === undefined) continue;
+    const items = [isDeltaSnapshot(seed) ? seed.value : seed, ...writes.map(([, , value]) => value)];
+    values.set(channel, added(items.flat().filter((item) => item !== undefined)));
+  }
+  return values;
+}
+
+function added(items: readonly unknown[]): unknown[] {
+  const found = new Map<unknown, unknown>();
+  for (const item of items) {
+    const id = (item as { id?: unknown } | null)?.id;
+    found.set(typeof id === "string" ? id : Symbol("item"), item);
+  }
+  return [...found.values()];
+}

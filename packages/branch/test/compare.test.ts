@@ -1,0 +1,90 @@
+import { AIMessage, ToolMessage, type ToolCall } from "@langchain/core/messages";
+import { compare, diff, fork, forkMany, formatComparison, formatDiff } from "@stratigraph/branch";
+import type { TierSaver } from "@stratigraph/core";
+import { asking, chat, deltaChat, human, on } from "./support/graphs.ts";
+import { savers } from "./support/savers.ts";
+
+describe.each(savers)("diff and compare on %s", (_name, open) => {
+  let saver: TierSaver;
+  let close: () => Promise<void>;
+  beforeAll(async () => ({ saver, close } = await open()));
+  afterAll(() => close());
+
+  test("diff tells messages by id and values by path", async () => {
+    const graph = chat(saver);
+    await graph.invoke({ messages: [human("one", "m1")], facts: { a: { b: [1, 2] }, c: "x" } }, on("x"));
+    const { threadId } = await fork(saver, { threadId: "x" });
+    expect(formatDiff(await diff(saver, { threadId: "x" }, { threadId }))).toBe("no difference");
+    await graph.updateState(on(threadId), {
+      messages: [human("uno", "m1"), human("two", "m2")],
+      facts: { a: { b: [1, 3] }, d: 1 },
+      title: "new",
+    });
+    const found = await diff(saver, { threadId: "x" }, { threadId });
+    expect(JSON.parse(JSON.stringify(found))).toEqual(found);
+    expect(found.channels.map(({ name, kind }) => [name, kind])).toEqual([
+      ["facts", "changed"],
+      ["messages", "changed"],
+      ["title", "added"],
+    ]);
+    expect(found.channels[0]!.changes).toEqual([
+      { kind: "changed", path: "/a/b/1", before: 2, after: 3 },
+      { kind: "added", path: "/d", after: 1 },
+    ]);
+    expect(found.channels[1]!.changes.map(({ kind, path }) => [kind, path])).toEqual([
+      ["changed", "#m1"],
+      ["added", "#m2"],
+    ]);
+    expect(formatDiff(found)).toContain("~ #m1  human: one → human: uno");
+    expect(formatDiff(await diff(saver, { threadId }, { threadId: "x" }))).toContain("- #m2  human: two");
+  });
+
+  test("DeltaChannels are diffed by what was written", async () => {
+    const graph = deltaChat(saver, 3);
+    for (const text of ["one", "two", "three"]) await graph.invoke({ messages: [human(text)] }, on("delta"));
+    const { threadId } = await fork(saver, { threadId: "delta" });
+    await graph.invoke({ messages: [human("four", "m-four")] }, on(threadId));
+    const { channels } = await diff(saver, { threadId: "delta" }, { threadId });
+    expect(
+      channels.map(({ name, changes }) => [name, changes.map(({ kind, path }) => `${kind} ${path}`)]),
+    ).toEqual([["messages", ["added #m-four", "added #re-m-four"]]]);
+  });
+
+  test("compare counts from where the forks began", async () => {
+    const graph = chat(saver);
+    await graph.invoke({ messages: [human("base")] }, on("c"));
+    const [a, b] = (await forkMany(saver, { threadId: "c" }, ["c-a", "c-b"])).map(
+      ({ threadId }) => threadId,
+    ) as [string, string];
+    const call: ToolCall = { name: "search", args: {}, id: "call" };
+    const usage_metadata = { input_tokens: 10, output_tokens: 5, total_tokens: 15 };
+    await graph.invoke(
+      {
+        messages: [
+          human("go"),
+          new AIMessage({ id: "ai", content: "", tool_calls: [call, { ...call, id: "2" }], usage_metadata }),
+          new ToolMessage({ id: "tool", content: "found", tool_call_id: "call" }),
+        ],
+      },
+      on(a),
+    );
+    await asking(saver).invoke({ log: ["x"] }, on("asks"));
+    const compared = await compare(saver, [a, b, "c", "asks"]);
+    expect(compared.threads).toMatchObject([
+      {
+        outcome: "finished",
+        steps: 2,
+        toolCalls: { search: 2 },
+        tokens: { input: 10, output: 5, total: 15 },
+        last: "re: found",
+      },
+      { outcome: "finished", steps: 0, toolCalls: {}, tokens: { total: 0 }, durationMs: 0, last: undefined },
+      { outcome: "finished", steps: 2, since: undefined, last: "re: base" },
+      { outcome: "interrupted", steps: 1 },
+    ]);
+    expect(compared.threads[0]!.durationMs).toBeGreaterThan(0);
+    const table = formatComparison(compared).split("\n");
+    expect(table).toHaveLength(5);
+    expect(table[1]).toMatch(/^c-a\s+finished\s+2\s+search ×2\s+15\s/);
+  });
+});
