@@ -1,0 +1,164 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { Annotation, END, START, StateGraph } from "@langchain/langgraph";
+import { postgres } from "@stratigraph/postgres";
+import { redis } from "@stratigraph/redis";
+import { TieredSaver, memory, type TieredSaverOptions } from "@stratigraph/tiered";
+import { available } from "../../../test/servers/available.ts";
+import { startPostgres } from "../../../test/servers/postgres.ts";
+import { startRedis, type RedisOptions, type RedisServer } from "../../../test/servers/redis.ts";
+import { freshDatabase, type FreshDatabase } from "../../../test/servers/shared.ts";
+
+const lines = Annotation.Root({
+  lines: Annotation<string[]>({ reducer: (a, b) => [...a, ...b], default: () => [] }),
+});
+
+/** Three nodes; each adds a line of 200 characters. */
+function graphOn(checkpointer: TieredSaver) {
+  const node = (name: string) => (state: typeof lines.State) => ({
+    lines: [`${state.lines.length} ${name} ${"x".repeat(200)}`],
+  });
+  return new StateGraph(lines)
+    .addNode("a", node("a"))
+    .addNode("b", node("b"))
+    .addNode("c", node("c"))
+    .addEdge(START, "a")
+    .addEdge("a", "b")
+    .addEdge("b", "c")
+    .addEdge("c", END)
+    .compile({ checkpointer });
+}
+
+/** Runs turns on some threads until `done`; every turn must find all that earlier ones left. Returns turns and the longest, in ms. */
+async function runsUntil(
+  savers: readonly TieredSaver[],
+  done: Promise<unknown>,
+): Promise<{ turns: number; longestMs: number }> {
+  const until = { over: false };
+  let turns = 0;
+  let longestMs = 0;
+  void done.finally(() => (until.over = true));
+  const conversation = async (thread: number): Promise<void> => {
+    const config = {
+      configurable: { thread_id: `t${thread} ${Math.random()}` },
+      durability: "sync" as const,
+    };
+    for (let turn = 0; !until.over || turn < 2; turn += 1) {
+      const begin = performance.now();
+      const graph = graphOn(savers[turn % savers.length]!);
+      const { lines: said } = await graph.invoke({ lines: [`${turn * 4} in`] }, config);
+      longestMs = Math.max(longestMs, performance.now() - begin);
+      expect(said.map((line) => Number(line.split(" ")[0]))).toEqual(said.map((_, i) => i));
+      expect(said).toHaveLength((turn + 1) * 4);
+      turns += 1;
+    }
+  };
+  await Promise.all([0, 1, 2].map(conversation));
+  return { turns, longestMs };
+}
+
+describe.skipIf(!available.redis || !available.postgres)("a Redis of one's own in front of Postgres", () => {
+  let database: FreshDatabase;
+  beforeAll(async () => {
+    database = await freshDatabase();
+  });
+  afterAll(() => database.drop());
+
+  /** Two processes' savers (two stacks, two connections each) on a new Redis, while `fault` happens. */
+  async function survives(
+    options: RedisOptions,
+    stack: Partial<TieredSaverOptions>,
+    fault: (server: RedisServer) => Promise<void>,
+    url: (server: RedisServer) => string = (server) => server.url,
+  ) {
+    const server = await startRedis(options);
+    const savers = [0, 1].map(
+      () =>
+        new TieredSaver({
+          hot: redis({ url: url(server), ttl: "5m" }),
+          warm: postgres({ url: database.url }),
+          breaker: { openFor: "200ms", longestOpen: "500ms" },
+          ...stack,
+        }),
+    );
+    try {
+      for (const saver of savers) await saver.setup();
+      const { turns, longestMs } = await runsUntil(savers, fault(server));
+      return { turns, longestMs, counters: savers.map(({ tier }) => tier.counters[0]!) };
+    } finally {
+      server.resume();
+      await Promise.all(savers.map((saver) => saver.end()));
+      await server.stop();
+    }
+  }
+
+  describe.each(["verified", "trusted"] as const)("%s", (consistency) => {
+    test("killed and restarted empty: no failed run, no wrong value, and it is used again", async () => {
+      const { turns, counters } = await survives({}, { consistency }, async (server) => {
+        for (let n = 0; n < 2; n += 1) {
+          await sleep(500);
+          await server.kill();
+          await sleep(500);
+          await server.start();
+        }
+        await sleep(1500);
+      });
+      expect(turns).toBeGreaterThan(6);
+      for (const { hits, dropped } of counters) {
+        expect(hits).toBeGreaterThan(0);
+        expect(dropped).toBeGreaterThan(0);
+      }
+    });
+
+    test("paused: costs its timeout once in a while, and no run", async () => {
+      const { turns, longestMs, counters } = await survives({}, { consistency }, async (server) => {
+        await sleep(500);
+        server.pause();
+        await sleep(4000);
+        server.resume();
+        await sleep(1500);
+      });
+      expect(turns).toBeGreaterThan(6);
+      expect(longestMs).toBeLessThan(3000);
+      for (const { hits } of counters) expect(hits).toBeGreaterThan(0);
+    });
+
+    test("full, with eviction: what was evicted is a miss", async () => {
+      const { turns } = await survives({ maxmemory: "2mb" }, { consistency }, () => sleep(2500));
+      expect(turns).toBeGreaterThan(6);
+    });
+
+    test("full, refusing writes", async () => {
+      const full: RedisOptions = { maxmemory: "1mb", maxmemoryPolicy: "noeviction" };
+      const { turns, counters } = await survives(full, { consistency }, () => sleep(2000));
+      expect(turns).toBeGreaterThan(6);
+      for (const { dropped } of counters) expect(dropped).toBeGreaterThan(0);
+    });
+  });
+
+  test("a wrong password", async () => {
+    const wrong = (server: RedisServer): string => server.url.replace(/:[^:@]*@/, ":wrong@");
+    const { turns, counters } = await survives({ password: "right" }, {}, () => sleep(1500), wrong);
+    expect(turns).toBeGreaterThan(6);
+    for (const { hits } of counters) expect(hits).toBe(0);
+  });
+});
+
+test.skipIf(!available.postgres)("Postgres restarts in the middle of runs: they go on", async () => {
+  // With fsync: a crash of the server that forgets acknowledged commits is none to survive.
+  const server = await startPostgres({ fsync: true });
+  const saver = new TieredSaver({ hot: memory(), warm: postgres({ url: server.url }) });
+  try {
+    await saver.setup();
+    const restarts = async (): Promise<void> => {
+      for (const mode of ["fast", "immediate"] as const) {
+        await sleep(500);
+        await server.restart({ mode });
+      }
+      await sleep(500);
+    };
+    expect((await runsUntil([saver], restarts())).turns).toBeGreaterThan(6);
+  } finally {
+    await saver.end();
+    await server.stop();
+  }
+});

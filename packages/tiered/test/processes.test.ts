@@ -1,0 +1,85 @@
+import { join } from "node:path";
+import { postgres } from "@stratigraph/postgres";
+import { redis } from "@stratigraph/redis";
+import { TieredSaver, type Consistency } from "@stratigraph/tiered";
+import { runChild } from "../../../test/servers/children.ts";
+import {
+  freshDatabase,
+  sharedRedis,
+  type FreshDatabase,
+  type SharedRedis,
+} from "../../../test/servers/shared.ts";
+import { configOf, idOf, put, stepsOf, text, valueOf } from "./support.ts";
+
+const writer = join(import.meta.dirname, "fixtures/writer.ts");
+
+let database: FreshDatabase;
+beforeAll(async () => {
+  database = await freshDatabase();
+});
+afterAll(() => database.drop());
+
+/** A stack over the shared Redis and the database, as another process would open it. */
+function open(shared: SharedRedis, consistency: Consistency): TieredSaver {
+  return new TieredSaver({
+    hot: redis({ url: shared.url, keyPrefix: shared.keyPrefix, ttl: "5m" }),
+    warm: postgres({ url: database.url, schema: "stratigraph" }),
+    consistency,
+    conflict: "throw",
+  });
+}
+
+describe.each(["verified", "trusted"] as const)("%s, on Redis and Postgres", (consistency) => {
+  test("a process killed between the commit and the copy: everybody reads what was committed", async () => {
+    const shared = await sharedRedis();
+    const saver = open(shared, consistency);
+    await saver.setup();
+    await saver.deleteThread("t");
+    await put(saver, "t", 1, text("one"));
+    await saver.tier.idle();
+    expect(await valueOf(saver, "t")).toBe(text("one"));
+    const child = runChild<{ committed: boolean }>(writer, [
+      database.url,
+      shared.url,
+      shared.keyPrefix,
+      consistency,
+    ]);
+    await child.message(({ committed }) => committed);
+    expect((await child.kill()).signal).toBe("SIGKILL");
+    const others = [saver, open(shared, consistency)];
+    for (const other of others) {
+      expect(await valueOf(other, "t")).toBe(text("two"));
+      expect(await stepsOf(other, "t")).toEqual([2, 1]);
+    }
+    await put(saver, "t", 3, text("three"));
+    expect(await valueOf(saver, "t")).toBe(text("three"));
+    await Promise.all(others.map((other) => other.end()));
+  });
+
+  test("two stacks racing, 200 rounds: one winner each, nothing mixed", async () => {
+    const shared = await sharedRedis();
+    const racers = [open(shared, consistency), open(shared, consistency)];
+    await racers[0]!.setup();
+    const thread = `race ${consistency}`;
+    await put(racers[0]!, thread, 1, text("begin"));
+    let head = 1;
+    for (let round = 1; round <= 200; round += 1) {
+      // Both read first: putting on what was the head before the other one's put would be a fork on purpose.
+      await Promise.all(racers.map((saver) => valueOf(saver, thread)));
+      const tried = await Promise.allSettled(
+        racers.map(async (saver, i) => {
+          await put(saver, thread, round * 10 + i, text(`${round} by ${i}`), head);
+          return i;
+        }),
+      );
+      const won = tried.flatMap((outcome) => (outcome.status === "fulfilled" ? [outcome.value] : []));
+      expect(won).toHaveLength(1);
+      head = round * 10 + won[0]!;
+      const winner = await racers[won[0]!]!.getTuple(configOf(thread));
+      expect(winner?.checkpoint.id).toBe(idOf(head));
+      expect(winner?.checkpoint.channel_values).toEqual({ value: text(`${round} by ${won[0]}`) });
+    }
+    expect(await stepsOf(racers[0]!, thread)).toHaveLength(201);
+    await Promise.all(racers.map((saver) => saver.end()));
+  });
+});

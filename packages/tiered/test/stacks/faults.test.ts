@@ -1,0 +1,178 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { postgres } from "@stratigraph/postgres";
+import { redis, type RedisClient } from "@stratigraph/redis";
+import { TieredSaver, type TieredSaverOptions } from "@stratigraph/tiered";
+import { Cluster } from "ioredis";
+import { available } from "../../../../test/servers/available.ts";
+import { startPostgres } from "../../../../test/servers/postgres.ts";
+import { startRedis, startRedisCluster, type RedisOptions } from "../../../../test/servers/redis.ts";
+import { freshDatabase, type FreshDatabase } from "../../../../test/servers/shared.ts";
+import { runsDuring, type Runs } from "./support/runsDuring.ts";
+
+// Faults in the middle of runs of an agent (fan-out, interrupts, updates; sync, async and exit) that two processes' savers
+// take turns at, on Redis over Postgres: no run fails, and every state and history is what MemorySaver has.
+
+const breaker = { openFor: "200ms", longestOpen: "500ms" } as const;
+
+/** How many turns end while `work` goes on. */
+async function turnsWhile(runs: Runs, work: Promise<unknown>): Promise<number> {
+  const before = runs.turns;
+  await work;
+  return runs.turns - before;
+}
+
+/** What the savers' hot tiers have counted. */
+function counted(savers: readonly TieredSaver[]): { hits: number; dropped: number } {
+  const all = savers.map(({ tier }) => tier.counters[0]!);
+  return {
+    hits: all.reduce((sum, { hits }) => sum + hits, 0),
+    dropped: all.reduce((sum, { dropped }) => sum + dropped, 0),
+  };
+}
+
+/** Two stacks with connections of their own. */
+async function withSavers<T>(
+  hot: () => Parameters<typeof redis>[0],
+  url: string,
+  options: Partial<TieredSaverOptions>,
+  work: (savers: readonly TieredSaver[]) => Promise<T>,
+): Promise<T> {
+  const savers = [0, 1].map(
+    () => new TieredSaver({ hot: redis(hot()), warm: postgres({ url }), breaker, ...options }),
+  );
+  try {
+    for (const saver of savers) await saver.setup();
+    return await work(savers);
+  } finally {
+    await Promise.all(savers.map((saver) => saver.end()));
+  }
+}
+
+describe.skipIf(!available.redis || !available.postgres)("redis>postgres", () => {
+  let database: FreshDatabase;
+  beforeEach(async () => {
+    database = await freshDatabase();
+  });
+  afterEach(() => database.drop());
+
+  /** Runs on a Redis of one's own. */
+  async function onRedis(
+    redisOptions: RedisOptions,
+    work: (server: Awaited<ReturnType<typeof startRedis>>, savers: readonly TieredSaver[]) => Promise<void>,
+    login: (url: string) => string = (url) => url,
+  ): Promise<void> {
+    const server = await startRedis(redisOptions);
+    try {
+      const hot = () => ({ url: login(server.url), ttl: "5m" }) as const;
+      await withSavers(hot, database.url, {}, (savers) => work(server, savers));
+    } finally {
+      server.resume();
+      await server.stop();
+    }
+  }
+
+  test("Redis killed, and restarted empty", async () => {
+    await onRedis({}, async (server, savers) => {
+      await runsDuring(savers, async (runs) => {
+        for (let n = 0; n < 2; n += 1) {
+          expect(await turnsWhile(runs, sleep(1000))).toBeGreaterThan(0);
+          await server.kill();
+          expect(await turnsWhile(runs, sleep(1500))).toBeGreaterThan(0);
+          const { hits, dropped } = counted(savers);
+          expect(dropped).toBeGreaterThan(0);
+          await server.start();
+          await sleep(1500);
+          expect(counted(savers).hits).toBeGreaterThan(hits);
+        }
+      });
+    });
+  });
+
+  test.each([3, 10])("Redis paused for %i s", async (seconds) => {
+    await onRedis({}, async (server, savers) => {
+      const { longestMs } = await runsDuring(savers, async (runs) => {
+        await sleep(1000);
+        server.pause();
+        expect(await turnsWhile(runs, sleep(seconds * 1000))).toBeGreaterThan(seconds);
+        const { hits } = counted(savers);
+        server.resume();
+        await sleep(1500);
+        expect(counted(savers).hits).toBeGreaterThan(hits);
+      });
+      // A turn makes tens of calls; each would take the whole pause if it waited for Redis.
+      expect(longestMs).toBeLessThan(2900);
+    });
+  });
+
+  test("Redis full, and evicting", async () => {
+    await onRedis({ maxmemory: "2mb" }, async (server, savers) => {
+      const { turns } = await runsDuring(savers, () => sleep(6000));
+      expect(turns).toBeGreaterThan(10);
+      expect(String(await server.command("info", "stats"))).toMatch(/evicted_keys:[1-9]/);
+      expect(counted(savers).hits).toBeGreaterThan(0);
+    });
+  });
+
+  test("a wrong password", async () => {
+    const wrong = (url: string): string => url.replace(/:[^:@]*@/, ":wrong@");
+    await onRedis(
+      { password: "right" },
+      async (_, savers) => {
+        const { turns } = await runsDuring(savers, () => sleep(2000));
+        expect(turns).toBeGreaterThan(3);
+        expect(counted(savers).hits).toBe(0);
+        expect(counted(savers).dropped).toBeGreaterThan(0);
+      },
+      wrong,
+    );
+  });
+
+  test("a master of a Redis Cluster killed", async () => {
+    const cluster = await startRedisCluster();
+    const clients: Cluster[] = [];
+    const hot = (): { client: RedisClient; ttl: "5m" } => {
+      const nodes = cluster.nodes.map(({ port }) => ({ host: "127.0.0.1", port }));
+      const client = new Cluster(nodes, { clusterRetryStrategy: () => 50, retryDelayOnFailover: 50 });
+      client.on("error", () => undefined);
+      clients.push(client);
+      return { client, ttl: "5m" };
+    };
+    try {
+      await withSavers(hot, database.url, {}, async (savers) => {
+        await runsDuring(savers, async (runs) => {
+          await sleep(1500);
+          await cluster.killMaster(0);
+          expect(await turnsWhile(runs, sleep(4000))).toBeGreaterThan(0);
+          const { hits } = counted(savers);
+          await sleep(1500);
+          expect(counted(savers).hits).toBeGreaterThan(hits);
+        });
+      });
+    } finally {
+      for (const client of clients) client.disconnect();
+      await cluster.stop();
+    }
+  });
+});
+
+test.skipIf(!available.redis || !available.postgres)("Postgres restarted, and crashed", async () => {
+  const [warm, hot] = await Promise.all([startPostgres({ fsync: true }), startRedis()]);
+  try {
+    await withSavers(
+      () => ({ url: hot.url, ttl: "5m" }),
+      warm.url,
+      {},
+      async (savers) => {
+        await runsDuring(savers, async (runs) => {
+          for (const mode of ["fast", "immediate"] as const) {
+            expect(await turnsWhile(runs, sleep(1000))).toBeGreaterThan(0);
+            await warm.restart({ mode });
+          }
+          expect(await turnsWhile(runs, sleep(2000))).toBeGreaterThan(0);
+        });
+      },
+    );
+  } finally {
+    await Promise.all([warm.stop(), hot.stop()]);
+  }
+});
