@@ -10,11 +10,10 @@ import { createCheckpointer } from "stratigraph";
 // An embedded database in a folder. { postgres: "postgresql://…" } when it gets serious.
 const checkpointer = await createCheckpointer({ folder: ".stratigraph" });
 
-const agent = ({ messages }: typeof MessagesAnnotation.State) => {
-  return { messages: [{ role: "assistant", content: `That makes ${messages.length} messages.` }] };
-};
 const graph = new StateGraph(MessagesAnnotation)
-  .addNode("agent", agent)
+  .addNode("agent", ({ messages }) => ({
+    messages: [{ role: "assistant", content: `Message ${messages.length} was read.` }],
+  }))
   .addEdge(START, "agent")
   .compile({ checkpointer });
 
@@ -25,16 +24,13 @@ console.log(messages.at(-1)?.content); // Run it again: the thread goes on where
 await checkpointer.end();
 // #endregion
 
-assert.equal(messages.at(-1)?.content, "That makes 1 messages.");
+assert.equal(messages.at(-1)?.content, "Message 1 was read.");
 assert.ok(existsSync(join(folder, ".stratigraph")), "the thread is in the folder");
 
 // As a second run of the program would.
 const again = await createCheckpointer({ folder: ".stratigraph" });
-const later = await new StateGraph(MessagesAnnotation)
-  .addNode("agent", agent)
-  .addEdge(START, "agent")
-  .compile({ checkpointer: again })
-  .invoke({ messages: [{ role: "user", content: "And again!" }] }, config);
+graph.checkpointer = again;
+const later = await graph.invoke({ messages: [{ role: "user", content: "And again!" }] }, config);
 assert.equal(later.messages.length, 4);
-assert.equal(later.messages.at(-1)?.content, "That makes 3 messages.");
+assert.equal(later.messages.at(-1)?.content, "Message 3 was read.");
 await again.end();
