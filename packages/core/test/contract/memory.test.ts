@@ -1,14 +1,23 @@
-import { MemoryTier } from "@stratigraph/core";
-import { FaultyTier, testTier } from "@stratigraph/testing";
+import { MemoryTier, type Tier } from "@stratigraph/core";
+import { FaultyTier, testTier, type TierPart } from "@stratigraph/testing";
+import { expect, test } from "vitest";
+import { withoutFastPaths } from "./support.ts";
 
-const close = async (): Promise<void> => {};
+const opened = async (tier: Tier) => ({ tier, reopen: async () => tier, close: async () => {} });
+const requires: readonly TierPart[] = ["reopen", "ancestry", "copyThread", "copies", "leases"];
 
-testTier("memory", async () => {
-  const tier = new MemoryTier();
-  return { tier, reopen: async () => tier, close };
+testTier("memory", () => opened(new MemoryTier()), { requires });
+
+testTier("memory behind a FaultyTier without faults", () => opened(new FaultyTier(new MemoryTier())), {
+  requires,
 });
 
-testTier("memory behind a FaultyTier without faults", async () => {
-  const tier = new FaultyTier(new MemoryTier());
-  return { tier, reopen: async () => tier, close };
+test("a FaultyTier has the optional parts of the tier behind it, and no others", () => {
+  const parts = ["setup", "end", "ancestry", "copyThread", "adopt", "invalidate", "lease"];
+  const had = (tier: Tier) => parts.filter((part) => part in tier && Reflect.get(tier, part) !== undefined);
+  const memory = new MemoryTier();
+  expect(had(new FaultyTier(memory))).toEqual(had(memory));
+  const narrow = withoutFastPaths(memory);
+  expect(had(new FaultyTier(narrow))).toEqual(["adopt", "invalidate", "lease"]);
+  expect(had(new FaultyTier(new FaultyTier(narrow)))).toEqual(["adopt", "invalidate", "lease"]);
 });

@@ -22,6 +22,8 @@ export type Fault =
 export class Faults {
   readonly #planned = new Map<TierMethod, Fault[]>();
   readonly #holds = new Map<TierMethod, Hold[]>();
+  /** Holds that calls may be waiting in. */
+  readonly #open = new Set<Hold>();
   readonly #delays = new Map<TierMethod, number>();
   readonly #predicates = new Set<FaultPredicate>();
 
@@ -47,12 +49,14 @@ export class Faults {
 
   hold(method: TierMethod): Hold {
     const hold = new Hold();
+    this.#open.add(hold);
     this.#holds.set(method, [...(this.#holds.get(method) ?? []), hold]);
     return hold;
   }
 
   reset(): void {
-    for (const hold of [...this.#holds.values()].flat()) hold.release();
+    for (const hold of this.#open) hold.release();
+    this.#open.clear();
     this.#holds.clear();
     this.#planned.clear();
     this.#delays.clear();

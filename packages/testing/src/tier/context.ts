@@ -1,6 +1,6 @@
 import { StratigraphError, type ErrorCode, type Tier } from "@stratigraph/core";
 import { expect, type TestContext } from "vitest";
-import type { OpenedTier, TierSuiteOptions } from "./setup.ts";
+import type { OpenedTier, TierPart, TierSuiteOptions } from "./setup.ts";
 
 /** What the groups of the suite share. The tier is open only while tests run. */
 export interface TierContext {
@@ -9,8 +9,8 @@ export interface TierContext {
   readonly opened: OpenedTier;
   /** A thread id that nothing was written under, also in earlier runs. */
   thread(): string;
-  /** Skips a test, or fails it under `skipNothing`, where the tier lacks an optional part. */
-  need(test: TestContext, has: boolean, part: string): void;
+  /** Skips a test where the tier lacks an optional part, or fails it where the options ask for the part. */
+  need(test: TestContext, has: boolean, part: TierPart): void;
 }
 
 /** The error that a call throws: one of ours, with this code. Anything else fails the test. */

@@ -11,7 +11,7 @@ export function copyKeeperTests(context: TierContext): void {
   const keeper = (test: TestContext): Tier & CopyKeeper => {
     const { tier } = context;
     if (!keepsCopies(tier)) {
-      context.need(test, false, "adopt");
+      context.need(test, false, "copies");
       throw new Error("unreachable: need ends the test");
     }
     return tier;

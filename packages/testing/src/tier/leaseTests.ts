@@ -10,7 +10,7 @@ export function leaseTests(context: TierContext): void {
   const keeper = (test: TestContext): Tier & LeaseKeeper => {
     const { tier } = context;
     if (!keepsLeases(tier)) {
-      context.need(test, false, "lease");
+      context.need(test, false, "leases");
       throw new Error("unreachable: need ends the test");
     }
     return tier;
