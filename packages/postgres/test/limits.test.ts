@@ -1,0 +1,258 @@
+import { execFileSync } from "node:child_process";
+import { randomBytes } from "node:crypto";
+import { appendFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { PostgresSaver } from "@stratigraph/postgres";
+import pg from "pg";
+import { expect, test } from "vitest";
+import { available } from "../../../test/servers/available.ts";
+import { query, startPostgres } from "../../../test/servers/postgres.ts";
+import { run, serverAccount } from "../../../test/servers/process.ts";
+import { freshDatabase } from "../../../test/servers/shared.ts";
+import { at, checkpointOf } from "./support/checkpoints.ts";
+
+const metadata = { source: "loop", step: 0, parents: {} } as const;
+
+let database: Awaited<ReturnType<typeof freshDatabase>>;
+beforeAll(async () => {
+  database = await freshDatabase();
+});
+afterAll(() => database.drop());
+
+/** The error of some work, which must fail. */
+async function failure(work: Promise<unknown>): Promise<Error> {
+  return await work.then(
+    () => expect.unreachable("it should have failed"),
+    (error: Error) => error,
+  );
+}
+
+test("a slow server: so many calls wait, the next ones are refused, and the waiting ones are done", async () => {
+  const pool = new pg.Pool({ connectionString: database.url, max: 2 });
+  const saver = new PostgresSaver({ pool, maxQueue: 5 });
+  await saver.setup();
+  const locker = await pool.connect();
+  await locker.query("begin; lock table stratigraph.threads in access exclusive mode");
+  const first = checkpointOf({ n: 1 });
+  const calls = Array.from({ length: 12 }, (_, n) =>
+    saver.put(at(`t${n}`), first, metadata, first.channel_versions),
+  );
+  const settled = Promise.allSettled(calls);
+  await new Promise((resolve) => setTimeout(resolve, 200));
+  await locker.query("commit");
+  locker.release();
+  const results = await settled;
+  expect(results.map(({ status }) => status)).toEqual([
+    ...Array.from({ length: 5 }, () => "fulfilled"),
+    ...Array.from({ length: 7 }, () => "rejected"),
+  ]);
+  const refused = results.at(-1) as PromiseRejectedResult;
+  expect(refused.reason).toMatchObject({ code: "OVERLOADED", data: { maxQueue: 5 } });
+  expect(String(refused.reason)).toContain("Slow the writers down");
+  for (let n = 0; n < 12; n += 1) expect((await saver.getTuple(at(`t${n}`))) !== undefined).toBe(n < 5);
+  await pool.end();
+});
+
+test("what is missing or refused is said with what to do", async () => {
+  const open = (change: (url: URL) => void): PostgresSaver => {
+    const url = new URL(database.url);
+    change(url);
+    return PostgresSaver.fromConnString(url.href, { retryFor: "200ms" });
+  };
+  const cases = [
+    [open((url) => (url.pathname = "/nowhere")), "UNAVAILABLE", "database doesn't exist"],
+    [open((url) => (url.username = "nobody")), "UNAVAILABLE", "PostgreSQL refused the user"],
+    [open((url) => (url.port = "1")), "UNAVAILABLE", "Check that the server runs"],
+    [open((url) => (url.hostname = "nowhere.invalid")), "UNAVAILABLE", "Check that the server runs"],
+    [PostgresSaver.fromConnString(database.url, { schema: "missing" }), "NOT_SET_UP", "Call setup()"],
+  ] as const;
+  const first = checkpointOf({ n: 1 });
+  for (const [saver, code, advice] of cases) {
+    for (const work of [
+      () => saver.getTuple(at("t")),
+      () => saver.put(at("t"), first, metadata, first.channel_versions),
+      () => saver.putWrites(at("t", "1"), [["n", 1]], "task"),
+    ]) {
+      const error = await failure(work());
+      expect(error).toMatchObject({ code });
+      expect(error.message).toContain(advice);
+      expect(error.cause).toBeDefined();
+    }
+    await saver.end();
+  }
+});
+
+test("a read-only server is said to be one", async () => {
+  const owner = PostgresSaver.fromConnString(database.url);
+  await owner.setup();
+  await owner.end();
+  const saver = PostgresSaver.fromConnString(
+    `${database.url}?options=-c%20default_transaction_read_only%3Don`,
+  );
+  expect(await saver.getTuple(at("nothing"))).toBeUndefined();
+  const first = checkpointOf({ n: 1 });
+  const error = await failure(saver.put(at("t"), first, metadata, first.channel_versions));
+  expect(error).toMatchObject({ code: "UNAVAILABLE", data: { sqlState: "25006" } });
+  expect(error.message).toContain("Connect to the primary");
+  await saver.end();
+});
+
+/** A small file system in memory, where the machine lets us make one. */
+function smallDisk(megabytes: number): string | undefined {
+  const folder = mkdtempSync(join(tmpdir(), "stratigraph-disk-"));
+  try {
+    execFileSync("mount", ["-t", "tmpfs", "-o", `size=${megabytes}m,mode=0777`, "tmpfs", folder], {
+      stdio: "ignore",
+    });
+    return folder;
+  } catch {
+    rmSync(folder, { recursive: true });
+    return undefined;
+  }
+}
+
+describe.skipIf(!available.postgres)("a server of its own", () => {
+  let server: Awaited<ReturnType<typeof startPostgres>>;
+  beforeAll(async () => {
+    server = await startPostgres();
+  });
+  afterAll(() => server.stop());
+
+  test("a wrong password is said to be one", async () => {
+    const hba = join(server.dataDir, "pg_hba.conf");
+    writeFileSync(hba, `host all guarded 127.0.0.1/32 scram-sha-256\n${readFileSync(hba, "utf8")}`);
+    await query(server.url, "create role guarded login password 'right'");
+    await query(server.url, "select pg_reload_conf()");
+    const url = (password: string) => server.url.replace("postgres@", `guarded:${password}@`);
+    const wrong = PostgresSaver.fromConnString(url("wrong"));
+    const error = await failure(wrong.getTuple(at("t")));
+    expect(error).toMatchObject({ code: "UNAVAILABLE", data: { sqlState: "28P01" } });
+    expect(error.message).toContain("refused the password");
+    expect(error.message).not.toContain("wrong");
+    await wrong.end();
+    const right = PostgresSaver.fromConnString(url("right"));
+    expect(await failure(right.getTuple(at("t")))).toMatchObject({ code: "NOT_SET_UP" });
+    await right.end();
+  });
+
+  test("a full disk: the error says so, nothing half-written is read, and with space again it goes on", async (context) => {
+    const disk = smallDisk(40);
+    if (disk === undefined) return context.skip("no small file system can be mounted here");
+    try {
+      const account = serverAccount();
+      await run("mkdir", [join(disk, "space")], { account });
+      appendFileSync(join(disk, "ballast"), randomBytes(12_000_000));
+      await query(server.url, `create tablespace small location '${join(disk, "space")}'`);
+      await query(server.url, "create database full_disk tablespace small");
+      const saver = PostgresSaver.fromConnString(server.url.replace(/postgres$/, "full_disk"));
+      await saver.setup();
+      const stored: string[] = [];
+      const put = async () => {
+        const id = stored.length;
+        const checkpoint = checkpointOf(
+          { data: randomBytes(600_000).toString("base64"), id },
+          { version: id + 1 },
+        );
+        await saver.put(at("t", stored.at(-1)), checkpoint, metadata, checkpoint.channel_versions);
+        stored.push(checkpoint.id);
+      };
+      const fill = async () => {
+        while (stored.length < 100) await put();
+      };
+      const error = await failure(fill());
+      expect(error).toMatchObject({ code: "UNAVAILABLE", data: { sqlState: "53100" } });
+      expect(error.message).toContain("disk is full");
+      expect(stored.length).toBeGreaterThan(3);
+      const listed = async (): Promise<unknown[]> => {
+        const found: unknown[] = [];
+        for await (const { checkpoint } of saver.list(at("t"))) found.unshift(checkpoint.id);
+        return found;
+      };
+      expect(await listed()).toEqual(stored);
+      rmSync(join(disk, "ballast"));
+      await put();
+      expect(await listed()).toEqual(stored);
+      await saver.end();
+      await query(server.url, "drop database full_disk with (force)");
+      await query(server.url, "drop tablespace small");
+    } finally {
+      execFileSync("umount", ["-l", disk]);
+      rmSync(disk, { recursive: true });
+    }
+  }, 120_000);
+});
+
+test("a state of 50 MB is stored and read in bounded time and memory", async () => {
+  const saver = PostgresSaver.fromConnString(database.url);
+  await saver.setup();
+  // Half of it can't be compressed.
+  const documents = Array.from({ length: 50 }, () =>
+    randomBytes(375_000).toString("base64").padEnd(1_000_000, "text "),
+  );
+  const first = checkpointOf({ documents });
+  const before = process.memoryUsage().rss;
+  const started = performance.now();
+  await saver.put(at("large"), first, metadata, first.channel_versions);
+  const other = PostgresSaver.fromConnString(database.url);
+  const tuple = await other.getTuple(at("large"));
+  expect(performance.now() - started).toBeLessThan(30_000);
+  expect(tuple?.checkpoint.channel_values["documents"]).toEqual(documents);
+  expect(process.memoryUsage().rss - before).toBeLessThan(1_500_000_000);
+  await saver.end();
+  await other.end();
+}, 120_000);
+
+test("a thread of 10,000 checkpoints: calls cost what they cost on a short one, and pruning is quick", async () => {
+  const saver = PostgresSaver.fromConnString(database.url, { schema: "thousands" });
+  await saver.setup();
+  const ids: string[] = [];
+  const put = async (step: number) => {
+    const log = `${"history ".repeat(100)}${step}`;
+    const checkpoint = checkpointOf({ log, step }, { version: step + 1 });
+    await saver.put(at("t", ids.at(-1)), checkpoint, { ...metadata, step }, checkpoint.channel_versions);
+    ids.push(checkpoint.id);
+  };
+  /** Median of seven, in milliseconds. */
+  const timed = async (work: () => Promise<unknown>): Promise<number> => {
+    const times: number[] = [];
+    for (let n = 0; n < 7; n += 1) {
+      const started = performance.now();
+      await work();
+      times.push(performance.now() - started);
+    }
+    return times.toSorted((a, b) => a - b)[3]!;
+  };
+  const listed = async (limit: number): Promise<string[]> => {
+    const found: string[] = [];
+    for await (const { checkpoint } of saver.list(at("t"), { limit })) found.push(checkpoint.id);
+    return found;
+  };
+  const calls = {
+    put: () => put(ids.length),
+    getTuple: () => saver.getTuple(at("t")),
+    list: () => listed(10),
+  };
+  const measure = async () => ({
+    put: await timed(calls.put),
+    getTuple: await timed(calls.getTuple),
+    list: await timed(calls.list),
+  });
+  for (let step = 0; step < 100; step += 1) await put(step);
+  const short = await measure();
+  while (ids.length < 10_000) await put(ids.length);
+  const long = await measure();
+  for (const call of ["put", "getTuple", "list"] as const)
+    expect(long[call]).toBeLessThan(short[call] * 4 + 20);
+  expect(await listed(10)).toEqual(ids.slice(-10).toReversed());
+
+  const started = performance.now();
+  await saver.prune(["t"], { strategy: "keep_latest", keepLast: 20 });
+  expect(performance.now() - started).toBeLessThan(30_000);
+  expect(await listed(100)).toEqual(ids.slice(-20).toReversed());
+  const [row] = await query(database.url, "select count(*)::int as n from thousands.blobs");
+  expect(row!["n"]).toBeLessThanOrEqual(40);
+  await put(ids.length);
+  expect((await saver.getTuple(at("t")))?.checkpoint.id).toBe(ids.at(-1));
+  await saver.end();
+}, 240_000);
