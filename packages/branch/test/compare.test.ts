@@ -58,11 +58,14 @@ describe.each(savers)("diff and compare on %s", (_name, open) => {
     ) as [string, string];
     const call: ToolCall = { name: "search", args: {}, id: "call" };
     const usage_metadata = { input_tokens: 10, output_tokens: 5, total_tokens: 15 };
+    // The types of AIMessage don't let a literal name its usage.
+    const fields = { id: "ai", content: "", tool_calls: [call, { ...call, id: "2" }], usage_metadata };
+    const said = new AIMessage(fields as never);
     await graph.invoke(
       {
         messages: [
           human("go"),
-          new AIMessage({ id: "ai", content: "", tool_calls: [call, { ...call, id: "2" }], usage_metadata }),
+          said,
           new ToolMessage({ id: "tool", content: "found", tool_call_id: "call" }),
         ],
       },
