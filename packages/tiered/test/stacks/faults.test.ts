@@ -4,6 +4,7 @@ import { redis, type RedisClient } from "@stratigraph/redis";
 import { TieredSaver, type TieredSaverOptions } from "@stratigraph/tiered";
 import { Cluster } from "ioredis";
 import { available } from "../../../../test/servers/available.ts";
+import { waitUntil } from "../../../../test/servers/process.ts";
 import { startPostgres } from "../../../../test/servers/postgres.ts";
 import { startRedis, startRedisCluster, type RedisOptions } from "../../../../test/servers/redis.ts";
 import { freshDatabase, type FreshDatabase } from "../../../../test/servers/shared.ts";
@@ -14,11 +15,17 @@ import { runsDuring, type Runs } from "./support/runsDuring.ts";
 
 const breaker = { openFor: "200ms", longestOpen: "500ms" } as const;
 
-/** How many turns end while `work` goes on. */
-async function turnsWhile(runs: Runs, work: Promise<unknown>): Promise<number> {
-  const before = runs.turns;
-  await work;
-  return runs.turns - before;
+/** Resolves when so many more turns have ended, and nothing less than `ms` later. */
+async function moreTurns(runs: Runs, turns: number, ms = 0): Promise<void> {
+  const until = runs.turns + turns;
+  await sleep(ms);
+  await waitUntil(`${turns} more turns`, () => runs.turns >= until, { timeoutMs: 20_000 });
+}
+
+/** Resolves when a hot tier has answered again. */
+async function moreHits(savers: readonly TieredSaver[]): Promise<void> {
+  const before = counted(savers).hits;
+  await waitUntil("Redis to be used again", () => counted(savers).hits > before, { timeoutMs: 20_000 });
 }
 
 /** What the savers' hot tiers have counted. */
@@ -75,14 +82,13 @@ describe.skipIf(!available.redis || !available.postgres)("redis>postgres", () =>
     await onRedis({}, async (server, savers) => {
       await runsDuring(savers, async (runs) => {
         for (let n = 0; n < 2; n += 1) {
-          expect(await turnsWhile(runs, sleep(1000))).toBeGreaterThan(0);
+          await moreTurns(runs, 3);
+          const { dropped } = counted(savers);
           await server.kill();
-          expect(await turnsWhile(runs, sleep(1500))).toBeGreaterThan(0);
-          const { hits, dropped } = counted(savers);
-          expect(dropped).toBeGreaterThan(0);
+          await moreTurns(runs, 6, 1000);
+          expect(counted(savers).dropped).toBeGreaterThan(dropped);
           await server.start();
-          await sleep(1500);
-          expect(counted(savers).hits).toBeGreaterThan(hits);
+          await moreHits(savers);
         }
       });
     });
@@ -91,13 +97,13 @@ describe.skipIf(!available.redis || !available.postgres)("redis>postgres", () =>
   test.each([3, 10])("Redis paused for %i s", async (seconds) => {
     await onRedis({}, async (server, savers) => {
       const { longestMs } = await runsDuring(savers, async (runs) => {
-        await sleep(1000);
+        await moreTurns(runs, 3);
         server.pause();
-        expect(await turnsWhile(runs, sleep(seconds * 1000))).toBeGreaterThan(seconds);
-        const { hits } = counted(savers);
+        const before = runs.turns;
+        await sleep(seconds * 1000);
+        expect(runs.turns - before).toBeGreaterThan(seconds);
         server.resume();
-        await sleep(1500);
-        expect(counted(savers).hits).toBeGreaterThan(hits);
+        await moreHits(savers);
       });
       // A turn makes tens of calls; each would take the whole pause if it waited for Redis.
       expect(longestMs).toBeLessThan(2900);
@@ -105,11 +111,16 @@ describe.skipIf(!available.redis || !available.postgres)("redis>postgres", () =>
   });
 
   test("Redis full, and evicting", async () => {
-    await onRedis({ maxmemory: "2mb" }, async (server, savers) => {
-      const { turns } = await runsDuring(savers, () => sleep(6000));
-      expect(turns).toBeGreaterThan(10);
-      expect(String(await server.command("info", "stats"))).toMatch(/evicted_keys:[1-9]/);
-      expect(counted(savers).hits).toBeGreaterThan(0);
+    await onRedis({ maxmemory: "64mb" }, async (server, savers) => {
+      const figure = async (name: string): Promise<number> =>
+        Number(new RegExp(`${name}:(\\d+)`).exec(String(await server.command("info")))?.[1]);
+      await runsDuring(savers, async (runs) => {
+        await moreTurns(runs, 3);
+        await server.command("config", "set", "maxmemory", (await figure("used_memory")) + 100_000);
+        await waitUntil("evictions", async () => (await figure("evicted_keys")) > 20, { timeoutMs: 30_000 });
+        await moreTurns(runs, 6);
+        await moreHits(savers);
+      });
     });
   });
 
@@ -118,8 +129,7 @@ describe.skipIf(!available.redis || !available.postgres)("redis>postgres", () =>
     await onRedis(
       { password: "right" },
       async (_, savers) => {
-        const { turns } = await runsDuring(savers, () => sleep(2000));
-        expect(turns).toBeGreaterThan(3);
+        await runsDuring(savers, (runs) => moreTurns(runs, 6));
         expect(counted(savers).hits).toBe(0);
         expect(counted(savers).dropped).toBeGreaterThan(0);
       },
@@ -140,12 +150,10 @@ describe.skipIf(!available.redis || !available.postgres)("redis>postgres", () =>
     try {
       await withSavers(hot, database.url, {}, async (savers) => {
         await runsDuring(savers, async (runs) => {
-          await sleep(1500);
+          await moreTurns(runs, 3);
           await cluster.killMaster(0);
-          expect(await turnsWhile(runs, sleep(4000))).toBeGreaterThan(0);
-          const { hits } = counted(savers);
-          await sleep(1500);
-          expect(counted(savers).hits).toBeGreaterThan(hits);
+          await moreTurns(runs, 6, 4000);
+          await moreHits(savers);
         });
       });
     } finally {
@@ -165,10 +173,10 @@ test.skipIf(!available.redis || !available.postgres)("Postgres restarted, and cr
       async (savers) => {
         await runsDuring(savers, async (runs) => {
           for (const mode of ["fast", "immediate"] as const) {
-            expect(await turnsWhile(runs, sleep(1000))).toBeGreaterThan(0);
+            await moreTurns(runs, 3);
             await warm.restart({ mode });
           }
-          expect(await turnsWhile(runs, sleep(2000))).toBeGreaterThan(0);
+          await moreTurns(runs, 6);
         });
       },
     );

@@ -20,7 +20,7 @@ export async function runsDuring(
   fault: (runs: Runs) => Promise<void>,
 ): Promise<Runs> {
   const runs = { turns: 0, longestMs: 0 };
-  let over = false;
+  const ending = new AbortController();
   let calls = 0;
   let conversations = 0;
   const open = () => savers[(calls += 1) % savers.length]!;
@@ -31,7 +31,7 @@ export async function runsDuring(
       durability: conversations % 3 === 0 ? "sync" : conversations % 3 === 1 ? "async" : "exit",
     };
     const reference = new MemorySaver();
-    for (let n = 1; n <= 9 && (!over || n <= 2); n += 1) {
+    for (let n = 1; n <= 9 && (!ending.signal.aborted || n <= 2); n += 1) {
       const begin = performance.now();
       await askTurn(open, config, n);
       const state = await answerTurn(open, config, n);
@@ -44,9 +44,9 @@ export async function runsDuring(
   };
   const loop = async (): Promise<void> => {
     do await conversation();
-    while (!over);
+    while (!ending.signal.aborted);
   };
-  const faulty = fault(runs).finally(() => (over = true));
+  const faulty = fault(runs).finally(() => ending.abort());
   await Promise.all([faulty, ...[0, 1, 2].map(loop)]);
   return runs;
 }
