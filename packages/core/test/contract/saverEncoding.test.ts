@@ -3,23 +3,13 @@ import { deserialize, serialize } from "node:v8";
 import { deflateRawSync, inflateRawSync } from "node:zlib";
 import { CorruptionError, TierSaver, type EncryptionOptions, type MemoryTier } from "@stratigraph/core";
 import { describe, expect, test } from "vitest";
-import { Storage, stepsBy, text, twoSteps } from "./support.ts";
+import { Storage, historyOf, logOf, stepsBy, text, twoSteps } from "./support.ts";
 
 const thread = { configurable: { thread_id: "t" } };
 const [key1, key2, hashKey] = [randomBytes(32), randomBytes(32), randomBytes(32)];
 
 async function turn(saver: TierSaver, who: string): Promise<void> {
   await twoSteps(saver).invoke({ who, log: [text(who, 2)], note: `secret of ${who}` }, thread);
-}
-
-function logOf(...names: readonly string[]): string[] {
-  return names.flatMap((who) => [text(who, 2), ...stepsBy(who)]);
-}
-
-async function historyOf(saver: TierSaver) {
-  const states = [];
-  for await (const state of twoSteps(saver).getStateHistory(thread)) states.push(state);
-  return states;
 }
 
 /** Everything a tier holds of the thread, as one text of single bytes. */

@@ -124,3 +124,22 @@ export async function contents(tier: Tier, threadId: string) {
 function hex(bytes: Uint8Array): string {
   return Buffer.from(bytes).toString("hex");
 }
+
+/** A thread's history, newest first. */
+export async function historyOf(saver: TierSaver, threadId = "t") {
+  const states = [];
+  for await (const state of twoSteps(saver).getStateHistory({ configurable: { thread_id: threadId } }))
+    states.push(state);
+  return states;
+}
+
+/** Turns of thread "t" whose log grows by enough to be patched. */
+export async function turns(saver: TierSaver, names: readonly string[], more: object = {}): Promise<void> {
+  const thread = { configurable: { thread_id: "t" } };
+  for (const who of names) await twoSteps(saver).invoke({ who, log: [text(who, 2)] }, { ...thread, ...more });
+}
+
+/** What the log is after {@link turns}. */
+export function logOf(...names: readonly string[]): string[] {
+  return names.flatMap((who) => [text(who, 2), ...stepsBy(who)]);
+}
