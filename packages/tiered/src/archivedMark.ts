@@ -1,4 +1,4 @@
-import type { Tier } from "@stratigraph/core";
+import type { RemoveRequest, Tier } from "@stratigraph/core";
 
 /**
  * A namespace whose head says that the thread has an archived part. A head, because that is what stays when the bytes of a
@@ -27,4 +27,10 @@ export async function markArchived(
     seen: revision,
   });
   return appended.revision === revision + 1 ? appended.revision : undefined;
+}
+
+/** The mark of an archived part goes with the thread's last root checkpoint. */
+export function withoutMark(request: RemoveRequest): RemoveRequest {
+  const ends = request.heads.some(({ namespace, to }) => namespace === "" && to === undefined);
+  return ends ? { ...request, heads: [...request.heads, { namespace: archivedMark }] } : request;
 }

@@ -1,4 +1,11 @@
-import type { Blob, BlobHash, CheckpointRecord, StoredWriteBatch } from "@stratigraph/core";
+import type {
+  Blob,
+  BlobHash,
+  CheckpointRecord,
+  Peek,
+  StoredCheckpoint,
+  StoredWriteBatch,
+} from "@stratigraph/core";
 
 /** The blobs that a record and its pending writes name, patch bases not included. */
 export function namedBlobs(
@@ -28,4 +35,15 @@ export function chainsOf(
     for (const hash of path) needed.set(hash, blobs.get(hash)!);
   }
   return needed;
+}
+
+/** A checkpoint of the owner's record and pending writes with blobs found elsewhere; undefined where one is missing. */
+export function madeOf(
+  record: CheckpointRecord | undefined,
+  { writes }: Peek,
+  found: ReadonlyMap<BlobHash, Blob>,
+): StoredCheckpoint | undefined {
+  if (record === undefined) return undefined;
+  const blobs = chainsOf(namedBlobs(record, writes), found);
+  return blobs === undefined ? undefined : { record, blobs, writes };
 }

@@ -1,5 +1,4 @@
 import {
-  EvictedError,
   copiesThreads,
   keepsLeases,
   readThread,
@@ -10,8 +9,6 @@ import {
   type Appended,
   type AppendRequest,
   type AppendWritesRequest,
-  type Blob,
-  type BlobHash,
   type BlobInfo,
   type CheckpointRecord,
   type LeaseKeeper,
@@ -28,9 +25,10 @@ import {
   type Tier,
 } from "@stratigraph/core";
 import { Archive } from "./archive.ts";
-import { archivedMark } from "./archivedMark.ts";
-import { chainsOf, namedBlobs } from "./chains.ts";
+import { withoutMark } from "./archivedMark.ts";
+import { madeOf } from "./chains.ts";
 import { HotTier, type HotCounters } from "./hotTier.ts";
+import { notRestored } from "./notRestored.ts";
 import { isOutage } from "./outage.ts";
 import { resolveStack, type RestoreOn, type TierStackOptions } from "./options.ts";
 import { Trust } from "./trust.ts";
@@ -267,18 +265,8 @@ export class TierStack implements Tier {
   /** A write that relies on blobs may mean ones that this process read from the archive. */
   async #restoreFor(request: AppendRequest | AppendWritesRequest): Promise<void> {
     if (request.relies !== true || this.#archive?.servedUnrestored(request.threadId) !== true) return;
-    if (this.#restoreOn === "never") throw this.#notRestored(request);
+    if (this.#restoreOn === "never") throw notRestored(this.#warm.primary.name, request);
     await this.#archive.restoreServed(request.threadId);
-  }
-
-  #notRestored(request: AppendRequest | AppendWritesRequest): EvictedError {
-    const { threadId } = request;
-    const [first] = "heads" in request ? request.heads : [];
-    const { namespace, checkpointId } =
-      "heads" in request
-        ? { namespace: first?.namespace ?? "", checkpointId: first?.to ?? "" }
-        : { namespace: request.namespace, checkpointId: request.checkpointId };
-    return new EvictedError(this.#warm.primary.name, { threadId, namespace, checkpointId });
   }
 
   async #writing<T>(threadId: string, namespaces: readonly string[], write: () => Promise<T>): Promise<T> {
@@ -309,21 +297,4 @@ export class TierStack implements Tier {
       return true;
     });
   }
-}
-
-/** The mark of an archived part goes with the thread's last root checkpoint. */
-function withoutMark(request: RemoveRequest): RemoveRequest {
-  const ends = request.heads.some(({ namespace, to }) => namespace === "" && to === undefined);
-  return ends ? { ...request, heads: [...request.heads, { namespace: archivedMark }] } : request;
-}
-
-/** A checkpoint of the owner's record and pending writes with blobs found elsewhere; undefined where one is missing. */
-function madeOf(
-  record: CheckpointRecord | undefined,
-  { writes }: Peek,
-  found: ReadonlyMap<BlobHash, Blob>,
-): StoredCheckpoint | undefined {
-  if (record === undefined) return undefined;
-  const blobs = chainsOf(namedBlobs(record, writes), found);
-  return blobs === undefined ? undefined : { record, blobs, writes };
 }

@@ -1,3 +1,4 @@
+// long file: one set of tiers with a clock ahead, and every way to meet a thread that was archived
 import { MemoryTier, type Tier } from "@stratigraph/core";
 import { FaultyTier } from "@stratigraph/testing";
 import { TieredSaver, memory, type TieredSaverOptions } from "@stratigraph/tiered";

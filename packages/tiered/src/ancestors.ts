@@ -1,0 +1,36 @@
+import { readsAncestry, type Address, type StoredCheckpoint, type Tier } from "@stratigraph/core";
+
+/** A checkpoint with its ancestors, nearest first, until every tag in `open` was met. */
+export async function lineOf(
+  cold: Tier,
+  at: Address,
+  open: ReadonlySet<number>,
+  limit: number,
+): Promise<StoredCheckpoint[]> {
+  const { checkpoint } = await cold.read(at);
+  if (checkpoint === undefined) return [];
+  const left = new Set([...open].filter((tag) => !checkpoint.record.tags.includes(tag)));
+  if (left.size === 0 || limit <= 1) return [checkpoint];
+  return [checkpoint, ...(await ancestorsOf(cold, at, left, limit - 1))];
+}
+
+/** As {@link lineOf}, without the checkpoint itself. */
+export async function ancestorsOf(
+  cold: Tier,
+  at: Address,
+  open: ReadonlySet<number>,
+  limit: number,
+): Promise<readonly StoredCheckpoint[]> {
+  if (readsAncestry(cold)) return await cold.ancestry(at, [...open], limit);
+  const found: StoredCheckpoint[] = [];
+  const left = new Set(open);
+  let record = (await cold.read(at)).checkpoint?.record;
+  while (record?.parentId !== undefined && left.size > 0 && found.length < limit) {
+    const { checkpoint } = await cold.read({ ...at, checkpointId: record.parentId });
+    if (checkpoint === undefined) break;
+    found.push(checkpoint);
+    for (const tag of checkpoint.record.tags) left.delete(tag);
+    ({ record } = checkpoint);
+  }
+  return found;
+}

@@ -1,0 +1,16 @@
+import { EvictedError, type AppendRequest, type AppendWritesRequest } from "@stratigraph/core";
+
+/** Refusal of a write on an archived thread under `restoreOn: "never"`. */
+export function notRestored(tier: string, request: AppendRequest | AppendWritesRequest): EvictedError {
+  const { threadId } = request;
+  if (!("heads" in request)) {
+    const { namespace, checkpointId } = request;
+    return new EvictedError(tier, { threadId, namespace, checkpointId });
+  }
+  const [move] = request.heads;
+  return new EvictedError(tier, {
+    threadId,
+    namespace: move?.namespace ?? "",
+    checkpointId: move?.to ?? "(none)",
+  });
+}

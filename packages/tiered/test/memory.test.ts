@@ -1,0 +1,71 @@
+import { InvalidOptionError } from "@stratigraph/core";
+import { TieredSaver, memory, type BoundedMemoryOptions } from "@stratigraph/tiered";
+import { put, stepsOf, text, valueOf } from "./support.ts";
+
+/** A saver on the bounded tier alone, which is only for looking at what it holds. */
+function opened(options: BoundedMemoryOptions) {
+  const tier = memory(options);
+  return { tier, saver: new TieredSaver({ warm: tier }) };
+}
+
+test("what is used longest ago goes first, as a whole, and the size is kept", async () => {
+  const { tier, saver } = opened({ maxSize: "40kb" });
+  for (let thread = 0; thread < 30; thread += 1) {
+    for (let n = 1; n <= 3; n += 1)
+      await put(saver, `t${thread}`, n, text(`${thread} ${n} ${Math.random()}`));
+    expect(tier.size).toBeLessThanOrEqual(40 * 1024);
+    if (thread > 0) expect(await valueOf(saver, "t0")).toMatch(/^0 3 /);
+  }
+  const held: string[] = [];
+  for await (const { threadId } of tier.threads({})) held.push(threadId);
+  expect(held.length).toBeGreaterThan(3);
+  expect(held).toContain("t0");
+  expect(held).toContain("t29");
+  expect(held).not.toContain("t1");
+  for (const threadId of held) expect(await stepsOf(saver, threadId)).toEqual([3, 2, 1]);
+  for (const threadId of held) await tier.deleteThread(threadId);
+  expect(tier.size).toBe(0);
+});
+
+test("a thread larger than the limit isn't kept at all", async () => {
+  const { tier, saver } = opened({ maxSize: "2kb" });
+  for (let n = 1; n <= 5; n += 1)
+    await put(
+      saver,
+      "t",
+      n,
+      Array.from({ length: 300 }, () => Math.random()),
+    );
+  expect(await valueOf(saver, "t")).toBeUndefined();
+  expect(tier.size).toBe(0);
+});
+
+test("threads not used for maxIdle go", async () => {
+  const clock = { now: 0 };
+  const { tier, saver } = opened({ maxIdle: "1m", clock: () => clock.now });
+  await put(saver, "idle", 1, text("one"));
+  await put(saver, "used", 1, text("one"));
+  clock.now += 50_000;
+  await valueOf(saver, "used");
+  clock.now += 50_000;
+  expect(await valueOf(saver, "idle")).toBeUndefined();
+  expect(await valueOf(saver, "used")).toBe(text("one"));
+  expect(tier.size).toBeLessThan(3000);
+});
+
+test("a slice of a driver's large buffer doesn't keep the buffer", async () => {
+  const tier = memory();
+  const large = new Uint8Array(1_000_000);
+  const blob = { hash: "a".repeat(40), bytes: large.subarray(10, 100) };
+  const at = { threadId: "t", namespace: "", checkpointId: "c" };
+  const record = { ...at, tags: [], blobs: [blob.hash], body: large.subarray(0, 10) };
+  await tier.append({ threadId: "t", records: [record], blobs: [blob], heads: [], onConflict: "branch" });
+  const { checkpoint } = await tier.read(at);
+  expect(checkpoint!.blobs.get(blob.hash)!.bytes.buffer.byteLength).toBe(90);
+  expect(checkpoint!.record.body.buffer.byteLength).toBe(10);
+});
+
+test("options are checked", () => {
+  for (const options of [{ maxSize: 0 }, { maxSize: "lots" }, { maxIdle: "soon" }])
+    expect(() => memory(options as never)).toThrow(InvalidOptionError);
+});
