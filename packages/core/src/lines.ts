@@ -1,9 +1,13 @@
 import { LRUCache } from "lru-cache";
 import type { CheckpointCoder, EncodedCheckpoint, Manifest } from "./checkpointCoder.ts";
 import type { Address, CheckpointRecord, Tier } from "./tier.ts";
+import type { EncodedValue } from "./values.ts";
 
 /** How many checkpoints' lines a saver remembers. About 1 kB each. */
 const remembered = 4096;
+
+/** Of how many threads a saver remembers anything. About 100 bytes each. */
+const rememberedThreads = 100_000;
 
 /** What a put needs of a checkpoint that came before it. */
 export interface Line {
@@ -20,10 +24,30 @@ export class Lines {
   readonly #tier: Tier;
   readonly #coder: CheckpointCoder;
   readonly #lines = new LRUCache<string, Line>({ max: remembered });
+  /** The revision of each thread at which all that is remembered of it was stored; no more than that is known. */
+  readonly #since = new LRUCache<string, number>({
+    max: rememberedThreads,
+    dispose: (_revision, threadId, reason) => {
+      if (reason === "evict") this.#drop(threadId);
+    },
+  });
 
   constructor(tier: Tier, coder: CheckpointCoder) {
     this.#tier = tier;
     this.#coder = coder;
+  }
+
+  /** Something that is remembered of a thread was stored at `revision`. */
+  known(threadId: string, revision: number): void {
+    this.#since.set(threadId, Math.min(revision, this.#since.get(threadId) ?? revision));
+  }
+
+  /**
+   * The revision that a write is based on which relies on what is remembered, by a writer who last read at `seen`: what that
+   * read didn't look at may have been removed before it.
+   */
+  basis(threadId: string, seen: number | undefined): number {
+    return Math.min(seen ?? 0, this.#since.get(threadId) ?? 0);
   }
 
   get(at: Address): Line | undefined {
@@ -37,6 +61,7 @@ export class Lines {
     const { checkpoint, revision } = await this.#tier.read(at);
     seen(revision);
     if (checkpoint === undefined) return undefined;
+    this.known(at.threadId, revision);
     const { manifest } = await this.#coder.decodeBody(checkpoint.record);
     for (const { value } of manifest.values()) {
       if (value === undefined || !("hash" in value)) continue;
@@ -52,13 +77,25 @@ export class Lines {
   }
 
   /** A put was acknowledged: its values can be patched and carried over. */
-  stored({ record, manifest, values }: EncodedCheckpoint): void {
+  stored({ record, manifest, values }: EncodedCheckpoint, revision: number): void {
+    this.known(record.threadId, revision);
     this.set(record, manifest);
     for (const value of values) this.#coder.values.remember(record.threadId, value);
   }
 
+  /** Pending writes were acknowledged, of a writer who last read at `seen`. */
+  storedWrites(threadId: string, values: readonly EncodedValue[], seen: number | undefined): void {
+    this.known(threadId, seen ?? 0);
+    for (const value of values) this.#coder.values.remember(threadId, value);
+  }
+
   /** Nothing of the thread is taken for stored any more. */
   forgetThread(threadId: string): void {
+    this.#since.delete(threadId);
+    this.#drop(threadId);
+  }
+
+  #drop(threadId: string): void {
     this.#coder.values.forgetThread(threadId);
     const prefix = `${JSON.stringify([threadId]).slice(0, -1)},`;
     for (const key of this.#lines.keys()) if (key.startsWith(prefix)) this.#lines.delete(key);

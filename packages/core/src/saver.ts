@@ -75,6 +75,7 @@ export class TierSaver extends BaseCheckpointSaver {
     // A run reads the root namespace where it begins; objects that stand for a run may be shared by several.
     if (at.namespace === "") this.#observations.caughtUp(config, at.threadId, revision);
     else this.#observations.read(config, at.threadId, revision);
+    this.#lines.known(at.threadId, revision);
     if (checkpoint !== undefined) return await this.#tuple(config, checkpoint, head, { remember: true });
     const checkpointId = at.checkpointId ?? head;
     if (checkpointId === undefined) {
@@ -170,17 +171,12 @@ export class TierSaver extends BaseCheckpointSaver {
     validId("taskId", taskId);
     if (writes.length === 0) return;
     try {
-      await this.#again(config, at.threadId, async () => {
+      await this.#again(config, at.threadId, async (basis) => {
         const { batch, values, relies } = await this.coder.encodeWrites(at, taskId, writes);
         const newBlobs = values.flatMap(({ blob }) => (blob === undefined ? [] : [blob]));
-        await this.tier.appendWrites({
-          ...at,
-          ...batch,
-          newBlobs,
-          relies,
-          seen: this.#observations.revision(config, at.threadId),
-        });
-        for (const value of values) this.coder.values.remember(at.threadId, value);
+        const seen = basis(relies);
+        await this.tier.appendWrites({ ...at, ...batch, newBlobs, relies, seen });
+        this.#lines.storedWrites(at.threadId, values, seen);
       });
     } catch (error) {
       this.#deliver(config, at, undefined, error);
@@ -268,7 +264,7 @@ export class TierSaver extends BaseCheckpointSaver {
     put: Omit<CheckpointPut, "again">,
   ): Promise<Appended> {
     const seen = (revision: number): void => this.#observations.read(config, at.threadId, revision);
-    return await this.#again(config, at.threadId, async () => {
+    return await this.#again(config, at.threadId, async (basis) => {
       // Durability "exit" puts the last checkpoint again, naming itself as the parent: the parent it had stays.
       const itself = parentId === at.checkpointId ? await this.#lines.find(at, seen) : this.#lines.get(at);
       const parent = parentId === at.checkpointId ? itself?.parentId : parentId;
@@ -293,24 +289,47 @@ export class TierSaver extends BaseCheckpointSaver {
           },
         ],
         onConflict: this.#refuses(config) ? "refuse" : "branch",
-        seen: begins && !encoded.relies ? undefined : this.#observations.revision(config, at.threadId),
+        seen: begins && !encoded.relies ? undefined : basis(encoded.relies),
       });
       this.#observations.caughtUp(config, at.threadId, appended.revision);
-      this.#lines.stored(encoded);
+      this.#lines.stored(encoded, appended.revision);
       return appended;
     });
   }
 
-  /** Runs `work`, and once more from scratch if the thread was pruned since it was read. */
-  async #again<T>(config: RunnableConfig, threadId: string, work: () => Promise<T>): Promise<T> {
-    try {
-      return await work();
-    } catch (error) {
-      if (!StratigraphError.is(error, "STALE_READ")) throw error;
-      this.#lines.forgetThread(threadId);
-      const { revision } = await this.tier.peek({ threadId, namespace: "" });
-      this.#observations.caughtUp(config, threadId, revision);
-      return await work();
+  /**
+   * Runs `work`; once more from scratch if the thread was pruned since it was read, and once more if what is remembered of it
+   * is from before it was deleted and begun anew. `basis` tells the revision that a write is based on.
+   */
+  async #again<T>(
+    config: RunnableConfig,
+    threadId: string,
+    work: (basis: (relies: boolean) => number | undefined) => Promise<T>,
+  ): Promise<T> {
+    const tried = new Set<string>();
+    let read: number | undefined;
+    let remembers = false;
+    const basis = (relies: boolean): number | undefined => {
+      // What a repetition reads must not make a late writer look timely.
+      if (!tried.has("THREAD_DELETED")) read = this.#observations.revision(config, threadId);
+      const lowest = relies ? this.#lines.basis(threadId, read) : read;
+      remembers = lowest !== read;
+      return lowest;
+    };
+    for (;;) {
+      try {
+        return await work(basis);
+      } catch (error) {
+        const stale = StratigraphError.is(error, "STALE_READ");
+        const old = remembers && StratigraphError.is(error, "THREAD_DELETED");
+        if ((!stale && !old) || tried.has(error.code)) throw error;
+        tried.add(error.code);
+        this.#lines.forgetThread(threadId);
+        if (old) continue;
+        const { revision } = await this.tier.peek({ threadId, namespace: "" });
+        this.#observations.caughtUp(config, threadId, revision);
+        read = this.#observations.revision(config, threadId);
+      }
     }
   }
 
