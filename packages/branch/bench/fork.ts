@@ -38,7 +38,9 @@ const graph = new StateGraph(MessagesAnnotation)
 const on = (thread_id: string) => ({ configurable: { thread_id }, durability: "sync" as const });
 
 const bytesOf = async (): Promise<number> => {
-  const { rows } = await pool.query<{ bytes: string }>("select sum(length(bytes)) as bytes from branch_bench.blobs");
+  const { rows } = await pool.query<{ bytes: string }>(
+    "select sum(length(bytes)) as bytes from branch_bench.blobs",
+  );
   return Number(rows[0]!.bytes);
 };
 async function timed(work: () => Promise<unknown>): Promise<number> {
@@ -48,29 +50,38 @@ async function timed(work: () => Promise<unknown>): Promise<number> {
 }
 
 const thread = `long-${Date.now()}`;
-for (let turn = 0; turn < turns; turn += 1) await graph.invoke({ messages: [new HumanMessage(words(200))] }, on(thread));
+for (let turn = 0; turn < turns; turn += 1)
+  await graph.invoke({ messages: [new HumanMessage(words(200))] }, on(thread));
 const { values } = await graph.getState(on(thread));
 const state = Buffer.byteLength(JSON.stringify(values));
 let checkpoints = 0;
 for await (const _ of saver.tier.list({ threadId: thread, recordsOnly: true })) checkpoints += 1;
 const before = await bytesOf();
-say(`${checkpoints} checkpoints, state ${(state / 1e6).toFixed(2)} MB as JSON, all blobs ${(before / 1e6).toFixed(2)} MB`);
+say(
+  `${checkpoints} checkpoints, state ${(state / 1e6).toFixed(2)} MB as JSON, all blobs ${(before / 1e6).toFixed(2)} MB`,
+);
 
 const single: number[] = [];
 const ids: string[] = [];
 for (let n = 0; n < forks; n += 1)
   single.push(await timed(async () => ids.push((await fork(saver, { threadId: thread })).threadId)));
 const grown = (await bytesOf()) - before;
-say(`fork, one by one   p50 ${quantile(single, 0.5).toFixed(1)} ms  p99 ${quantile(single, 0.99).toFixed(1)} ms  ${(grown / forks / 1000).toFixed(0)} kB new each`);
+say(
+  `fork, one by one   p50 ${quantile(single, 0.5).toFixed(1)} ms  p99 ${quantile(single, 0.99).toFixed(1)} ms  ${(grown / forks / 1000).toFixed(0)} kB new each`,
+);
 const many = await timed(() => forkMany(saver, { threadId: thread }, forks));
 say(`forkMany of ${forks}    ${(many / forks).toFixed(1)} ms each`);
 const full = await timed(() => fork(saver, { threadId: thread }, { history: "full" }));
 say(`fork, full history ${full.toFixed(1)} ms`);
 
 await graph.invoke({ messages: [new HumanMessage("short")] }, on(`${thread}-short`));
-const [a, b] = (await forkMany(saver, { threadId: `${thread}-short` }, 2)) as [{ threadId: string }, { threadId: string }];
+const [a, b] = (await forkMany(saver, { threadId: `${thread}-short` }, 2)) as [
+  { threadId: string },
+  { threadId: string },
+];
 for (const { threadId } of [a, b])
-  for (let turn = 0; turn < 25; turn += 1) await graph.invoke({ messages: [new HumanMessage(words(50))] }, on(threadId));
+  for (let turn = 0; turn < 25; turn += 1)
+    await graph.invoke({ messages: [new HumanMessage(words(50))] }, on(threadId));
 const merged = await timed(async () => {
   const { status } = await merge(graph, a.threadId, { threadId: b.threadId });
   if (status !== "merged") throw new Error(status);
