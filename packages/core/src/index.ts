@@ -1,7 +1,7 @@
 export { addressOf, checkpointIdOf, configOf, namespaceOf, validId } from "./address.ts";
 export { CheckpointCoder } from "./checkpointCoder.ts";
 export type { DecodedWrite, EncodedCheckpoint, Manifest } from "./checkpointCoder.ts";
-export type { EncryptionOptions } from "./codec/index.ts";
+export { pack, unpack, type EncryptionOptions } from "./codec/index.ts";
 export type { Conflict } from "./conflicts.ts";
 export { readThread, type ThreadContents } from "./copyThread.ts";
 export {

@@ -1,0 +1,55 @@
+/** One object in a listing. */
+export interface ListedObject {
+  readonly key: string;
+  /** In bytes. */
+  readonly size: number;
+  /** By the storage's own clock. Milliseconds since 1970. */
+  readonly modifiedMs: number;
+  /** Changes with the object; only to be compared with what other listings say. */
+  readonly version: string;
+}
+
+/** An object, or the part of it that was asked for. */
+export interface FoundObject {
+  readonly bytes: Uint8Array;
+  /** Names this content of this object, for `ifMatch`. */
+  readonly etag: string;
+}
+
+/** Options of {@link ObjectStore.get}. */
+export interface GetOptions {
+  /** Only these bytes: first (inclusive) and end (exclusive). */
+  readonly range?: readonly [start: number, end: number] | undefined;
+  /** Answer "unchanged" where the object still has this etag. */
+  readonly unless?: string | undefined;
+}
+
+/** The condition of {@link ObjectStore.put}: no object is there, or exactly this one. */
+export type PutCondition = { readonly ifNoneMatch: "*" } | { readonly ifMatch: string };
+
+/**
+ * What a {@link PackTier} needs of object storage. Keys hold lower-case letters, digits and `-_./` only. Reads see every
+ * acknowledged write; a put is whole or not there. Failures that may pass were retried before they are thrown.
+ */
+export interface ObjectStore {
+  /** For messages and traces. */
+  readonly name: string;
+
+  /** Absent where there is no such object. */
+  get(key: string, options?: GetOptions): Promise<FoundObject | "unchanged" | undefined>;
+
+  /** Stores durably. @returns the new etag; absent where the condition doesn't hold: nothing was stored */
+  put(key: string, bytes: Uint8Array, condition?: PutCondition): Promise<string | undefined>;
+
+  /** Objects whose keys begin with `prefix`, in order of their keys. */
+  list(prefix: string): AsyncIterable<ListedObject>;
+
+  /** Deletes; objects that aren't there are no error. */
+  delete(keys: readonly string[]): Promise<void>;
+
+  /** Checks that the storage is there and keeps conditions. @throws StratigraphError "NOT_SET_UP" */
+  setup?(): Promise<void>;
+
+  /** Closes what was opened for this alone. */
+  end?(): Promise<void>;
+}

@@ -1,0 +1,116 @@
+import { randomUUID } from "node:crypto";
+import { readFileSync } from "node:fs";
+import { link, mkdir, readFile, rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { StratigraphError } from "@stratigraph/core";
+
+/** How long a lock is waited for, and the longest pause between looks, in milliseconds. */
+const waitMs = 30_000;
+const longestPauseMs = 20;
+
+/** Who holds a lock. `startedAt` tells a process from a later one with the same id, where the system says it. */
+interface Holder {
+  readonly pid: number;
+  readonly startedAt: string;
+}
+
+/** When a process started, as the kernel counts; "" where that can't be read. */
+function startOf(pid: number): string {
+  try {
+    return readFileSync(`/proc/${pid}/stat`, "utf8").split(") ").at(-1)!.split(" ")[19] ?? "";
+  } catch {
+    return "";
+  }
+}
+
+function isAlive({ pid, startedAt }: Holder): boolean {
+  try {
+    process.kill(pid, 0);
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === "EPERM";
+  }
+  const started = startOf(pid);
+  return startedAt === "" || started === "" || started === startedAt;
+}
+
+async function holderOf(file: string): Promise<Holder | undefined> {
+  try {
+    return JSON.parse(await readFile(file, "utf8")) as Holder;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Locks between the processes of one machine. A lock is a link to a file that names its holder, so it is never seen half-written. */
+export class FileLocks {
+  readonly #folder: string;
+  #mine: Promise<string> | undefined;
+
+  /** @param folder where the file that names this process is kept; on the file system of the files that are locked */
+  constructor(folder: string) {
+    this.#folder = folder;
+  }
+
+  /** Runs `work` while no other holds `file`. @throws StratigraphError "LOCKED" naming the holder */
+  async run<T>(file: string, work: () => Promise<T>): Promise<T> {
+    const deadline = Date.now() + waitMs;
+    for (let attempt = 0; !(await this.#take(file)); attempt += 1) {
+      const holder = await holderOf(file);
+      if (holder !== undefined && !isAlive(holder)) await this.#break(file);
+      else if (Date.now() > deadline) {
+        throw new StratigraphError(
+          "LOCKED",
+          `${file} has been held by process ${holder?.pid ?? "unknown"} for ${waitMs} ms. Repeat the call, or end that process.`,
+          { file, pid: holder?.pid },
+        );
+      }
+      const pauseMs = Math.min(longestPauseMs, 1 + attempt) * Math.random();
+      await new Promise((resolve) => setTimeout(resolve, pauseMs));
+    }
+    try {
+      return await work();
+    } finally {
+      await rm(file, { force: true });
+    }
+  }
+
+  async end(): Promise<void> {
+    if (this.#mine !== undefined) await rm(await this.#mine, { force: true });
+    this.#mine = undefined;
+  }
+
+  async #take(file: string): Promise<boolean> {
+    try {
+      await link(await (this.#mine ??= this.#name()), file);
+      return true;
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code === "EEXIST") return false;
+      throw error;
+    }
+  }
+
+  /** Takes a dead holder's lock away, one process at a time: a second one would take away the next holder's. */
+  async #break(file: string): Promise<void> {
+    const breaker = `${file}.breaking`;
+    if (!(await this.#take(breaker))) {
+      // Dead as well: it died in the few instructions below.
+      const holder = await holderOf(breaker);
+      if (holder !== undefined && !isAlive(holder)) await rm(breaker, { force: true });
+      return;
+    }
+    try {
+      const holder = await holderOf(file);
+      if (holder !== undefined && !isAlive(holder)) await rm(file, { force: true });
+    } finally {
+      await rm(breaker, { force: true });
+    }
+  }
+
+  async #name(): Promise<string> {
+    await mkdir(this.#folder, { recursive: true });
+    const file = join(this.#folder, `holder-${process.pid}-${randomUUID()}`);
+    const holder: Holder = { pid: process.pid, startedAt: startOf(process.pid) };
+    await writeFile(file, JSON.stringify(holder), { flag: "wx" });
+    return file;
+  }
+}

@@ -1,0 +1,66 @@
+import { createHash } from "node:crypto";
+import { squeeze, unsqueeze } from "./brotli.ts";
+import { linesFromJson, linesToJson, type Lines, type LinesJson } from "./lines.ts";
+import type { PackRef } from "./packFile.ts";
+
+/** First bytes of a head: format, then SHA-256 of the rest. */
+const magic = Buffer.from("SGHEAD1\n");
+const hashEnd = magic.length + 32;
+
+/** Brotli quality: a head is written with every change. */
+const quality = 4;
+
+/** Largest head that is read, in bytes once decompressed: far above what is ever written. */
+const largest = 256 << 20;
+
+/** The one object of a thread that changes. */
+export interface Head {
+  readonly threadId: string;
+  readonly revision: number;
+  /** Who made the last revisions, newest first: tells a writer whether a put without an answer came through. */
+  readonly writers: readonly string[];
+  readonly deletedAt: number;
+  readonly deleted: boolean;
+  readonly removedAt: number;
+  readonly evicted: boolean;
+  /** By namespace. */
+  readonly heads: ReadonlyMap<string, string>;
+  /** Oldest first; what a later one holds replaces what an earlier one does. */
+  readonly packs: readonly PackRef[];
+}
+
+interface HeadJson extends LinesJson {
+  readonly v: 1;
+  readonly head: Omit<Head, "heads"> & { readonly heads: readonly (readonly [string, string])[] };
+}
+
+/** @param tail items that are in no pack yet, with their bytes in order of `placesOf` */
+export async function encodeHead(head: Head, tail: Lines, bytes: readonly Uint8Array[]): Promise<Buffer> {
+  const forms = bytes.map((each) => ({ bytes: each, recipe: 0 }));
+  const json: HeadJson = { v: 1, head: { ...head, heads: [...head.heads] }, ...linesToJson(tail, forms) };
+  const text = Buffer.from(JSON.stringify(json));
+  const sizes = Buffer.alloc(8);
+  const content = Buffer.concat([text, ...bytes]);
+  sizes.writeUInt32LE(content.length, 0);
+  sizes.writeUInt32LE(text.length, 4);
+  const rest = Buffer.concat([sizes, await squeeze(content, quality)]);
+  return Buffer.concat([magic, createHash("sha256").update(rest).digest(), rest]);
+}
+
+/** @throws RangeError where the bytes are no head, or damaged */
+export async function decodeHead(bytes: Uint8Array): Promise<{ head: Head; tail: Lines }> {
+  const object = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
+  if (object.length < hashEnd + 8 || !object.subarray(0, magic.length).equals(magic))
+    throw new RangeError("it isn't the head of a thread, or a newer version wrote it");
+  const rest = object.subarray(hashEnd);
+  if (!createHash("sha256").update(rest).digest().equals(object.subarray(magic.length, hashEnd)))
+    throw new RangeError("it has another SHA-256");
+  const size = rest.readUInt32LE(0);
+  if (size > largest) throw new RangeError(`it claims to hold ${size} bytes`);
+  const content = await unsqueeze(rest.subarray(8), size);
+  const textEnd = rest.readUInt32LE(4);
+  const json = JSON.parse(Buffer.from(content.subarray(0, textEnd)).toString()) as HeadJson;
+  let at = textEnd;
+  const tail = linesFromJson(json, (length) => content.slice(at, (at += length)));
+  return { head: { ...json.head, heads: new Map(json.head.heads) }, tail };
+}

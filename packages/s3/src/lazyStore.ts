@@ -1,0 +1,46 @@
+import type { FoundObject, GetOptions, ListedObject, ObjectStore, PutCondition } from "./client.ts";
+
+/** A store that is opened, and its library loaded, at first use: the AWS SDK is an optional dependency. */
+export class LazyStore implements ObjectStore {
+  readonly name: string;
+  readonly #open: () => Promise<{ store: ObjectStore; end?: () => void }>;
+  #opened: Promise<{ store: ObjectStore; end?: () => void }> | undefined;
+
+  constructor(name: string, open: () => Promise<{ store: ObjectStore; end?: () => void }>) {
+    this.name = name;
+    this.#open = open;
+  }
+
+  async get(key: string, options?: GetOptions): Promise<FoundObject | "unchanged" | undefined> {
+    return await (await this.#store()).get(key, options);
+  }
+
+  async put(key: string, bytes: Uint8Array, condition?: PutCondition): Promise<string | undefined> {
+    return await (await this.#store()).put(key, bytes, condition);
+  }
+
+  async *list(prefix: string): AsyncGenerator<ListedObject> {
+    yield* (await this.#store()).list(prefix);
+  }
+
+  async delete(keys: readonly string[]): Promise<void> {
+    await (await this.#store()).delete(keys);
+  }
+
+  async setup(): Promise<void> {
+    await (await this.#store()).setup?.();
+  }
+
+  async end(): Promise<void> {
+    if (this.#opened === undefined) return;
+    const { store, end } = await this.#opened;
+    await store.end?.();
+    end?.();
+    this.#opened = undefined;
+  }
+
+  async #store(): Promise<ObjectStore> {
+    this.#opened ??= this.#open();
+    return (await this.#opened).store;
+  }
+}

@@ -1,0 +1,133 @@
+import { createHash } from "node:crypto";
+import { setImmediate as tick } from "node:timers/promises";
+import { squeeze, unsqueeze } from "./brotli.ts";
+import { linesFromJson, linesToJson, type Lines, type LinesJson, type StoredForm } from "./lines.ts";
+import { storedForm } from "./recipes.ts";
+
+/** First bytes of a pack. */
+const magic = Buffer.from("SGPACK1\n");
+
+/** Content of a section, in bytes: what is decompressed to read one value. A longer item has a section of its own. */
+const sectionBytes = 4 << 20;
+
+/** Brotli qualities: of a catalog, of a small pack that will soon be written anew, of a large one. */
+const qualities = { catalog: 9, small: 5, large: 9 } as const;
+
+/** Items made ready for a pack between two turns of the event loop. */
+const itemsPerTurn = 32;
+
+/** A pack as a head names it. */
+export interface PackRef {
+  readonly key: string;
+  /** Of the whole object, in bytes. */
+  readonly size: number;
+  /** Where the catalog lies, and what it is: bytes, bytes once decompressed, SHA-256. */
+  readonly catalog: readonly [start: number, end: number, size: number, hash: string];
+}
+
+/** Where a section lies, and what it is. */
+export type Section = readonly [start: number, end: number, size: number, hash: string];
+
+/** What a pack holds. */
+export interface Catalog {
+  readonly sections: readonly Section[];
+  readonly lines: Lines;
+}
+
+interface CatalogJson extends LinesJson {
+  readonly thread: string;
+  readonly sections: readonly (readonly [...Section, items: number])[];
+}
+
+/** SHA-256 as 64 lower-case hex digits. */
+export function sha256(bytes: Uint8Array): string {
+  return createHash("sha256").update(bytes).digest("hex");
+}
+
+/** Groups items into sections: consecutive, none of them torn. */
+function sectionsOf(forms: readonly StoredForm[]): StoredForm[][] {
+  const sections: StoredForm[][] = [];
+  let size = Number.POSITIVE_INFINITY;
+  for (const form of forms) {
+    if (size + form.bytes.length > sectionBytes) {
+      sections.push([]);
+      size = 0;
+    }
+    sections.at(-1)!.push(form);
+    size += form.bytes.length;
+  }
+  return sections;
+}
+
+/**
+ * Makes a pack of items and their bytes (in the order of `placesOf`). It is self-contained: it names its thread, and its
+ * last 16 bytes tell where its catalog lies.
+ */
+export async function encodePack(
+  threadId: string,
+  lines: Lines,
+  bytes: readonly Uint8Array[],
+  key: (hash: string) => string,
+  large: boolean,
+): Promise<{ ref: PackRef; content: Buffer; catalog: Catalog }> {
+  const forms: StoredForm[] = [];
+  for (const [position, each] of bytes.entries()) {
+    forms.push(await storedForm(each));
+    if (position % itemsPerTurn === itemsPerTurn - 1) await tick();
+  }
+  const parts: Uint8Array[] = [magic];
+  let end = magic.length;
+  const sections: CatalogJson["sections"][number][] = [];
+  for (const items of sectionsOf(forms)) {
+    const content = Buffer.concat(items.map((item) => item.bytes));
+    const squeezed = await squeeze(content, large ? qualities.large : qualities.small);
+    sections.push([end, end + squeezed.length, content.length, sha256(squeezed), items.length]);
+    parts.push(squeezed);
+    end += squeezed.length;
+  }
+  const json: CatalogJson = { thread: threadId, sections, ...linesToJson(lines, forms) };
+  const plain = Buffer.from(JSON.stringify(json));
+  const catalog = await squeeze(plain, qualities.catalog);
+  const trailer = Buffer.alloc(16);
+  trailer.writeBigUInt64LE(BigInt(end), 0);
+  trailer.writeBigUInt64LE(BigInt(plain.length), 8);
+  const content = Buffer.concat([...parts, catalog, trailer]);
+  const ref: PackRef = {
+    key: key(sha256(content)),
+    size: content.length,
+    catalog: [end, end + catalog.length, plain.length, sha256(catalog)],
+  };
+  return { content, ref, catalog: catalogOf(json, ref.key) };
+}
+
+/** @throws RangeError where the bytes aren't the catalog that `ref` names */
+export async function decodeCatalog(ref: PackRef, threadId: string, bytes: Uint8Array): Promise<Catalog> {
+  const [, , size, hash] = ref.catalog;
+  if (sha256(bytes) !== hash) throw new RangeError("its catalog has another SHA-256");
+  const json = JSON.parse(Buffer.from(await unsqueeze(bytes, size)).toString()) as CatalogJson;
+  if (json.thread !== threadId) throw new RangeError(`it belongs to thread ${JSON.stringify(json.thread)}`);
+  return catalogOf(json, ref.key);
+}
+
+function catalogOf(json: CatalogJson, pack: string): Catalog {
+  let section = -1;
+  let left = 0;
+  let start = 0;
+  const lines = linesFromJson(json, (length, recipe) => {
+    while (left === 0) {
+      section += 1;
+      left = json.sections[section]![4];
+      start = 0;
+    }
+    left -= 1;
+    start += length;
+    return { pack, section, start: start - length, length, recipe };
+  });
+  return { sections: json.sections.map(([from, to, content, sum]) => [from, to, content, sum]), lines };
+}
+
+/** @throws RangeError where the bytes aren't the section */
+export async function decodeSection([, , size, hash]: Section, bytes: Uint8Array): Promise<Uint8Array> {
+  if (sha256(bytes) !== hash) throw new RangeError("a section has another SHA-256");
+  return await unsqueeze(bytes, size);
+}

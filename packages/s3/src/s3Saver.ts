@@ -1,0 +1,126 @@
+import { InvalidOptionError, TierSaver, type Duration, type SaverOptions } from "@stratigraph/core";
+import type { ObjectStore } from "./client.ts";
+import { FolderStore } from "./folderStore.ts";
+import { LazyStore } from "./lazyStore.ts";
+import { PackTier } from "./packTier.ts";
+import type { S3Options } from "./s3Options.ts";
+
+/** Options of an S3Saver. */
+export interface S3SaverOptions extends S3Options, SaverOptions {}
+
+/** Options of a FolderSaver. */
+export interface FolderOptions {
+  /** Of the folder; it is made where it doesn't exist. */
+  readonly path: string;
+}
+
+function s3Store(options: S3Options): ObjectStore {
+  if (typeof options?.client?.send !== "function")
+    throw new InvalidOptionError("client", typeof options?.client, "Pass an S3Client of @aws-sdk/client-s3.");
+  if (typeof options.bucket !== "string" || options.bucket === "")
+    throw new InvalidOptionError("bucket", options.bucket, "Pass the name of a bucket that exists.");
+  return new LazyStore("s3", async () => {
+    const { awsObjectStore } = await import("./aws.ts");
+    return { store: awsObjectStore(options) };
+  });
+}
+
+/**
+ * A tier in an S3 bucket: the cold tier of a stack, or all there is. Needs the package @aws-sdk/client-s3.
+ *
+ * @example
+ * s3({ client: new S3Client({ region: "eu-central-1" }), bucket: "agents" })
+ * @throws InvalidOptionError
+ */
+export function s3(options: S3Options): PackTier {
+  return new PackTier(s3Store(options));
+}
+
+/** A tier in a folder, with the same objects as in S3; any number of processes of one machine. @throws InvalidOptionError */
+export function folder({ path }: FolderOptions): PackTier {
+  return new PackTier(new FolderStore(path));
+}
+
+/**
+ * Keeps checkpoints in S3 alone: no database. Two writers are told apart by conditional writes.
+ *
+ * @example
+ * const checkpointer = S3Saver.fromUrl("s3://agents/checkpoints?region=eu-central-1");
+ */
+export class S3Saver extends TierSaver {
+  declare readonly tier: PackTier;
+
+  /** @throws InvalidOptionError */
+  constructor(source: S3SaverOptions | PackTier, options: SaverOptions = {}) {
+    if (source instanceof PackTier) super(source, options);
+    else super(s3(source), { ...source, ...options });
+  }
+
+  /**
+   * Opens a client of its own, which finds its credentials as AWS's tools do; end() closes it.
+   * @param url `s3://bucket/prefix?region=…&endpoint=…&pathStyle=true&timeout=10s`. An endpoint implies path style.
+   * @throws InvalidOptionError
+   */
+  static fromUrl(
+    url: string,
+    options: SaverOptions & Omit<Partial<S3Options>, "client" | "bucket"> = {},
+  ): S3Saver {
+    const { bucket, prefix, region, endpoint, pathStyle, timeout } = parsed(url);
+    const store = new LazyStore("s3", async () => {
+      const [{ S3Client }, { awsObjectStore }] = await Promise.all([
+        import("@aws-sdk/client-s3"),
+        import("./aws.ts"),
+      ]);
+      const client = new S3Client({
+        ...(region === undefined ? {} : { region }),
+        ...(endpoint === undefined ? {} : { endpoint }),
+        forcePathStyle: pathStyle,
+        // The store retries itself.
+        maxAttempts: 1,
+      });
+      const named = { prefix, ...(timeout === undefined ? {} : { timeout }) };
+      return { store: awsObjectStore({ ...named, ...options, client, bucket }), end: () => client.destroy() };
+    });
+    return new S3Saver(new PackTier(store), options);
+  }
+}
+
+/** Keeps checkpoints in a folder: no server. */
+export class FolderSaver extends TierSaver {
+  declare readonly tier: PackTier;
+
+  /** @throws InvalidOptionError */
+  constructor(source: string | (FolderOptions & SaverOptions), options: SaverOptions = {}) {
+    const given = typeof source === "string" ? { path: source } : source;
+    super(folder(given), { ...given, ...options });
+  }
+}
+
+interface ParsedUrl {
+  readonly bucket: string;
+  readonly prefix: string;
+  readonly region: string | undefined;
+  readonly endpoint: string | undefined;
+  readonly pathStyle: boolean;
+  readonly timeout: Duration | undefined;
+}
+
+function parsed(text: string): ParsedUrl {
+  const url = typeof text === "string" && URL.canParse(text) ? new URL(text) : undefined;
+  if (url === undefined || url.protocol !== "s3:" || url.hostname === "")
+    throw new InvalidOptionError("url", text, 'Use "s3://bucket/prefix?region=eu-central-1".');
+  const known = new Set(["region", "endpoint", "pathStyle", "timeout"]);
+  for (const name of url.searchParams.keys())
+    if (!known.has(name))
+      throw new InvalidOptionError(`url, ${name}`, text, `Known are ${[...known].join(", ")}.`);
+  const endpoint = url.searchParams.get("endpoint") ?? undefined;
+  const path = decodeURIComponent(url.pathname.slice(1));
+  return {
+    bucket: url.hostname,
+    prefix: path === "" ? "stratigraph" : path,
+    region: url.searchParams.get("region") ?? undefined,
+    endpoint,
+    pathStyle: (url.searchParams.get("pathStyle") ?? String(endpoint !== undefined)) === "true",
+    timeout: (url.searchParams.get("timeout") ?? undefined) as Duration | undefined,
+  };
+}
