@@ -27,7 +27,10 @@ const paint = (code: number, text: string): string => (colour ? `\u001B[${code}m
 const say = (line = ""): void => void process.stdout.write(`${line}\n`);
 
 /** Runs the agent in a process of its own, until it ends or `dies` in the middle of a step. */
-async function run(args: string[], dies?: number): Promise<{ pid: number; told: Told[]; signal: string | null }> {
+async function run(
+  args: string[],
+  dies?: number,
+): Promise<{ pid: number; told: Told[]; signal: string | null }> {
   const script = fileURLToPath(new URL("work.ts", import.meta.url));
   const child = fork(script, [folder, ...args], {
     execArgv: ["--import", "tsx", "--conditions=@stratigraph/source"],
@@ -46,9 +49,12 @@ async function run(args: string[], dies?: number): Promise<{ pid: number; told: 
   return { pid: child.pid!, told, signal };
 }
 
-const stepsOf = (told: Told[], at: Told["at"]): number[] => told.filter((event) => event.at === at).map(({ step }) => step);
-const bar = (steps: number[], mark = "■"): string => steps.map((step) => `${paint(32, mark)} ${step}`).join("  ");
-const textOf = ({ messages }: TripState): string[] => messages.map((message) => String(message.content)).filter((text) => text !== "");
+const stepsOf = (told: Told[], at: Told["at"]): number[] =>
+  told.filter((event) => event.at === at).map(({ step }) => step);
+const bar = (steps: number[], mark = "■"): string =>
+  steps.map((step) => `${paint(32, mark)} ${step}`).join("  ");
+const textOf = ({ messages }: TripState): string[] =>
+  messages.map((message) => String(message.content)).filter((text) => text !== "");
 
 try {
   say(paint(1, "A ten-step agent, killed and resumed, then forked"));
@@ -60,11 +66,19 @@ try {
   say(`${" ".repeat(16)}${paint(31, `SIGKILL in the middle of step ${killedIn}, ${tools[killedIn - 1]}`)}`);
 
   const second = await run([]);
-  say(`process ${second.pid}   resumes with ${stepsOf(second.told, "starts")[0]} steps done:  ${bar(stepsOf(second.told, "ends"))}`);
+  say(
+    `process ${second.pid}   resumes with ${stepsOf(second.told, "starts")[0]} steps done:  ${bar(stepsOf(second.told, "ends"))}`,
+  );
   const finished = [...stepsOf(first.told, "ends"), ...stepsOf(second.told, "ends")];
-  assert.deepEqual(finished, tools.map((_, index) => index + 1), "every step finished once, in order");
+  assert.deepEqual(
+    finished,
+    tools.map((_, index) => index + 1),
+    "every step finished once, in order",
+  );
   assert.equal(stepsOf(second.told, "begins")[0], killedIn, "it went on where it was killed");
-  say(`${" ".repeat(16)}every step finished exactly once; none of the ${killedIn - 1} before the kill ran again`);
+  say(
+    `${" ".repeat(16)}every step finished exactly once; none of the ${killedIn - 1} before the kill ran again`,
+  );
   say();
 
   const third = await run([String(forkedFrom)]);
@@ -75,10 +89,19 @@ try {
   // What is on disk now, read by this process.
   const saver = PostgresSaver.embedded(folder);
   const graph = tripAgent(saver, async () => undefined);
-  const at = (checkpoint_id: string | undefined) => ({ configurable: { thread_id: "trip-1", checkpoint_id } });
-  const [mainState, forkState] = [(await graph.getState(at(main))).values, (await graph.getState(at(tip))).values];
+  const at = (checkpoint_id: string | undefined) => ({
+    configurable: { thread_id: "trip-1", checkpoint_id },
+  });
+  const [mainState, forkState] = [
+    (await graph.getState(at(main))).values,
+    (await graph.getState(at(tip))).values,
+  ];
   const [mainTexts, forkTexts] = [textOf(mainState), textOf(forkState)];
-  const plans = (texts: string[]): string => texts.slice(1).map((text) => (text.endsWith("cheap") ? "c" : "C")).join("");
+  const plans = (texts: string[]): string =>
+    texts
+      .slice(1)
+      .map((text) => (text.endsWith("cheap") ? "c" : "C"))
+      .join("");
   assert.equal(plans(mainTexts), "C".repeat(10), "the main line took the comfortable plan to its end");
   assert.equal(plans(forkTexts), "CCCCcccccc", "the fork shares four steps and has six of its own");
   let checkpoints = 0;
@@ -89,9 +112,13 @@ try {
     Array.from({ length: to - from + 1 }, (_, index) => `●${from + index}`).join("──");
   say(`  main  ${line(1, forkedFrom)}──${line(forkedFrom + 1, 10)}   ${paint(2, mainTexts.at(-1)!)}`);
   const indent = " ".repeat(8 + line(1, forkedFrom).length - 1);
-  say(`${indent}╰──${paint(36, line(forkedFrom + 1, 10))}   ${paint(2, forkTexts.at(-1)!)}   ${paint(36, "fork")}`);
+  say(
+    `${indent}╰──${paint(36, line(forkedFrom + 1, 10))}   ${paint(2, forkTexts.at(-1)!)}   ${paint(36, "fork")}`,
+  );
   say();
-  say(`Both branches read back intact, of ${checkpoints} checkpoints. ${paint(32, "All of this was checked.")}`);
+  say(
+    `Both branches read back intact, of ${checkpoints} checkpoints. ${paint(32, "All of this was checked.")}`,
+  );
 } finally {
   rmSync(folder, { recursive: true, force: true });
 }

@@ -27,10 +27,18 @@ const Trip = Annotation.Root({
 export type TripState = typeof Trip.State;
 
 /** An agent without a model: it calls its tools one after another, as its plan says. */
-export function tripAgent(checkpointer: BaseCheckpointSaver, callTool: (step: number, plan: string) => Promise<void>) {
+export function tripAgent(
+  checkpointer: BaseCheckpointSaver,
+  callTool: (step: number, plan: string) => Promise<void>,
+) {
   return new StateGraph(Trip)
     .addNode("agent", ({ step, plan }) => {
-      const call = { name: tools[step]!, args: { plan }, id: `call_${step + 1}_${plan}`, type: "tool_call" as const };
+      const call = {
+        name: tools[step]!,
+        args: { plan },
+        id: `call_${step + 1}_${plan}`,
+        type: "tool_call" as const,
+      };
       return { messages: [new AIMessage({ content: "", tool_calls: [call] })] };
     })
     .addNode("tools", async ({ messages, step, plan }) => {

@@ -27,7 +27,11 @@ if (forkFrom === undefined) {
     const fork = await graph.updateState(then, { plan: "cheap" });
     await graph.invoke(null, { ...fork, durability: "sync" as const, recursionLimit: 100 });
     const tip = (await graph.getState(config)).config;
-    process.send!({ at: "forked", main: main.configurable!["checkpoint_id"], fork: tip.configurable!["checkpoint_id"] });
+    process.send!({
+      at: "forked",
+      main: main.configurable!["checkpoint_id"],
+      fork: tip.configurable!["checkpoint_id"],
+    });
     break;
   }
 }

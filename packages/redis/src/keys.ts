@@ -47,6 +47,6 @@ export class Keys {
 }
 
 /** A thread id as a member of an index. */
-export function asMember(threadId: string): Bytes {
+function asMember(threadId: string): Bytes {
   return encodeId(threadId);
 }

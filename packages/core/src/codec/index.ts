@@ -1,7 +1,6 @@
 export { Cipher } from "./Cipher.ts";
-export { type Codec, createCodec, loadCodec, pack, type PackOptions, unpack } from "./codec.ts";
+export { type Codec, loadCodec, pack, type PackOptions, unpack } from "./codec.ts";
 export { CodecError, type CodecErrorReason } from "./codecError.ts";
 export { contentHash, deriveHashKey } from "./contentHash.ts";
 export { type EncryptionOptions, type KeySource } from "./EncryptionOptions.ts";
-export { loadZstd } from "./loadZstd.ts";
 export { type DecompressOptions, type Zstd } from "./zstd.ts";

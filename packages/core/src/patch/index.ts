@@ -5,5 +5,5 @@ export { decodePatch } from "./decodePatch.ts";
 export { diff } from "./diff.ts";
 export { encodePatch, type EncodedPatch } from "./encodePatch.ts";
 export { materialize } from "./materialize.ts";
-export { INSERT, MAX_PATCH_LENGTH, type Patch } from "./Patch.ts";
+export { INSERT, type Patch } from "./Patch.ts";
 export { PatchError } from "./PatchError.ts";

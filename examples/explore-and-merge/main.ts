@@ -1,0 +1,111 @@
+/**
+ * One agent, three strategies: forked from one checkpoint, run side by side, compared in a table, and the best merged back
+ * into the thread, where the user went on meanwhile. In an embedded database, without a server. Asserts what it shows, and
+ * exits 0 only if it holds.
+ */
+import { strict as assert } from "node:assert";
+import { HumanMessage } from "@langchain/core/messages";
+import {
+  compare,
+  diff,
+  forkMany,
+  formatComparison,
+  formatDiff,
+  lineage,
+  log,
+  merge,
+  undo,
+} from "@stratigraph/branch";
+import { PostgresSaver } from "@stratigraph/postgres";
+import { tripAgent } from "./agent.ts";
+
+const colour = process.stdout.isTTY && process.env["NO_COLOR"] === undefined;
+const bold = (text: string): string => (colour ? `\u001B[1m${text}\u001B[0m` : text);
+const say = (line = ""): void => void process.stdout.write(`${line}\n`);
+const on = (thread_id: string) => ({ configurable: { thread_id }, durability: "sync" as const });
+
+const saver = PostgresSaver.embedded();
+await saver.setup();
+const graph = tripAgent(saver);
+
+try {
+  await graph.invoke(
+    { messages: [new HumanMessage({ id: "ask", content: "A trip to Lisbon, please." })], strategy: "plan" },
+    on("trip"),
+  );
+
+  say(bold("1. Three threads are forked from where the plan stands"));
+  const names = ["cheapest", "central", "thorough"];
+  const forks = await forkMany(
+    saver,
+    { threadId: "trip" },
+    names.map((name) => `trip/${name}`),
+  );
+  await Promise.all(
+    forks.map(({ threadId }, n) => {
+      const ask = new HumanMessage({ id: `find-${names[n]!}`, content: "Find a place to stay." });
+      return graph.invoke({ messages: [ask], strategy: names[n]!, step: 0 }, on(threadId));
+    }),
+  );
+  // The user doesn't wait: the thread itself goes on.
+  await graph.updateState(
+    on("trip"),
+    { messages: [new HumanMessage({ id: "wish", content: "With a balcony." })] },
+    "agent",
+  );
+  say((await log(saver, "trip")).text);
+  say();
+
+  say(bold("2. Side by side"));
+  const compared = await compare(
+    saver,
+    forks.map(({ threadId }) => threadId),
+  );
+  say(formatComparison(compared));
+  assert.deepEqual(
+    compared.threads.map(({ outcome, steps, tokens }) => [outcome, steps, tokens.total]),
+    [
+      ["finished", 6, 309],
+      ["finished", 8, 520],
+      ["finished", 12, 1452],
+    ],
+  );
+  say();
+
+  say(bold("3. The thorough one is best; what it would change"));
+  const best = forks[2]!.threadId;
+  const changes = await diff(saver, { threadId: "trip" }, { threadId: best });
+  say(formatDiff(changes));
+  say();
+
+  say(bold("4. It is merged back, next to what the user said meanwhile"));
+  const result = await merge(graph, "trip", { threadId: best });
+  assert.equal(result.status, "merged");
+  const { values, next } = await graph.getState(on("trip"));
+  assert.equal(values.place, "Pensão Graça");
+  assert.equal(values.price, 74);
+  assert.deepEqual(next, []);
+  const ids = values.messages.map(({ id }) => id);
+  assert.ok(ids.includes("wish") && ids.includes("find-thorough"), "both sides are there");
+  assert.equal(new Set(ids).size, ids.length, "and nothing twice");
+  assert.ok(!ids.includes("find-central"), "nothing of the others");
+  for (const [n, message] of values.messages.entries())
+    if (message.getType() === "tool")
+      assert.equal(values.messages[n - 1]!.getType(), "ai", "answers follow their calls");
+  say((await log(saver, "trip")).text);
+  say();
+
+  assert.equal((await merge(graph, "trip", { threadId: best })).status, "already-merged");
+  assert.equal((await lineage(saver, best))[0]!.threadId, "trip");
+  await undo(saver, "trip");
+  assert.equal((await graph.getState(on("trip"))).values.place, undefined);
+  await undo(saver, "trip");
+  await graph.invoke(
+    { messages: [new HumanMessage({ id: "thanks", content: "Thanks!" })], strategy: "plan", step: 2 },
+    on("trip"),
+  );
+  assert.equal((await graph.getState(on("trip"))).values.messages.at(-2)!.id, "thanks");
+  say("Merged, undone, done again, and the conversation went on. All of this was checked.");
+} finally {
+  await saver.end();
+}
