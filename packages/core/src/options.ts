@@ -27,7 +27,7 @@ export interface SaverOptions {
   readonly patchMemory?: Size | undefined;
   /** Largest value that is decoded. Default "512mb". */
   readonly maxValueSize?: Size | undefined;
-  /** Encrypts everything but ids. Default: none. */
+  /** Encrypts all but ids, run ids and the 32-bit hashes of metadata leaves that filters search. Default: none. */
   readonly encryption?: EncryptionOptions | undefined;
 }
 

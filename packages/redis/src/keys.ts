@@ -45,8 +45,3 @@ export class Keys {
     return `${this.#prefix}run:${tagOf(runId)}`;
   }
 }
-
-/** A thread id as a member of an index. */
-function asMember(threadId: string): Bytes {
-  return encodeId(threadId);
-}
