@@ -191,16 +191,22 @@ export class CheckpointCoder {
     return await this.#coder.decode(at, channel, ref, blobs, reading);
   }
 
-  /** Encodes the writes of one putWrites call. */
+  /**
+   * Encodes the writes of one putWrites call.
+   *
+   * @param early their checkpoint isn't known to be stored: they share no blobs, as pruning only sees what checkpoints need
+   */
   async encodeWrites(
     at: Address,
     taskId: string,
     writes: readonly PendingWrite[],
+    early: boolean,
   ): Promise<{ batch: WriteBatch; values: readonly EncodedValue[]; relies: boolean }> {
     const values: EncodedValue[] = [];
     const encoded: EncodedWrite[] = [];
+    const inline = early ? Infinity : inlineWrite;
     for (const [position, [channel, value]] of writes.entries()) {
-      const ref = await this.#coder.encode(at, channel, value, { inline: inlineWrite, into: values });
+      const ref = await this.#coder.encode(at, channel, value, { inline, into: values });
       encoded.push({ index: writeIndex(channel, position), channel, value: ref });
     }
     const owner = ownerOf(at, taskId);

@@ -172,7 +172,8 @@ export class TierSaver extends BaseCheckpointSaver {
     if (writes.length === 0) return;
     try {
       await this.#again(config, at.threadId, async (basis) => {
-        const { batch, values, relies } = await this.coder.encodeWrites(at, taskId, writes);
+        const early = this.#lines.get(at) === undefined;
+        const { batch, values, relies } = await this.coder.encodeWrites(at, taskId, writes, early);
         const newBlobs = values.flatMap(({ blob }) => (blob === undefined ? [] : [blob]));
         const seen = basis(relies);
         await this.tier.appendWrites({ ...at, ...batch, newBlobs, relies, seen });

@@ -29,7 +29,10 @@ export class ValueCoder {
     this.values = values;
   }
 
-  /** A reference to a value: inline up to `inline` bytes, else a blob, which goes to `into`. */
+  /**
+   * A reference to a value: inline up to `inline` bytes, else a blob, which goes to `into`. Infinity: inline, also where the
+   * thread has it already.
+   */
   async encode(
     at: Address,
     channel: string,
@@ -38,7 +41,8 @@ export class ValueCoder {
   ): Promise<ValueRef> {
     const [type, bytes] = await this.dump(at, channel, value);
     if (bytes.length <= how.inline) {
-      const stored = bytes.length < worthReferring ? undefined : this.values.find(at.threadId, type, bytes);
+      const refers = how.inline < Infinity && bytes.length >= worthReferring;
+      const stored = refers ? this.values.find(at.threadId, type, bytes) : undefined;
       if (stored === undefined) return { type, bytes };
       how.into.push(stored);
       return { hash: stored.hash };
@@ -77,7 +81,8 @@ export class ValueCoder {
   /** @throws StratigraphError "SERIALIZATION" */
   async dump(at: Address, channel: string, value: unknown): Promise<[string, Uint8Array]> {
     try {
-      return await this.serde.dumpsTyped(value);
+      const [type, bytes] = await this.serde.dumpsTyped(value);
+      return [type, this.#own(bytes)];
     } catch (cause) {
       throw notStored(at, channel, cause);
     }
@@ -95,10 +100,15 @@ export class ValueCoder {
       if (reader !== undefined && this.serde instanceof StratigraphSerializer) {
         return await this.serde.loadsSimilar(type, bytes, reader);
       }
-      return (await this.serde.loadsTyped(type, bytes)) as unknown;
+      return (await this.serde.loadsTyped(type, this.#own(bytes))) as unknown;
     } catch (cause) {
       const why = cause instanceof Error ? cause.message : String(cause);
       throw corrupt(at, channel, `its value can't be revived (${why})`, cause);
     }
+  }
+
+  /** Other serdes may hand on the bytes of a value as they are: what a graph then does to it must not reach what is remembered. */
+  #own(bytes: Uint8Array): Uint8Array {
+    return this.serde instanceof StratigraphSerializer ? bytes : bytes.slice();
   }
 }

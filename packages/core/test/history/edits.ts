@@ -27,7 +27,19 @@ export class Random {
       while (digits.length < length) digits += this.below(2 ** 32).toString(16);
       return digits.slice(0, length);
     }
-    const words = ["the", "checkpoint", "of", "Müller", "→", "patch", "🙂", "holds", "no", "bytes\n", '"quoted"'];
+    const words = [
+      "the",
+      "checkpoint",
+      "of",
+      "Müller",
+      "→",
+      "patch",
+      "🙂",
+      "holds",
+      "no",
+      "bytes\n",
+      '"quoted"',
+    ];
     let prose = "";
     while (prose.length < length) prose += `${this.pick(words)} `;
     return prose;
@@ -48,7 +60,10 @@ function message(random: Random): HumanMessage | AIMessage {
   const fields = { id: `m${random.below(1e9)}`, content: random.text(20 + random.below(600)) };
   return random.below(2) === 0
     ? new HumanMessage(fields)
-    : new AIMessage({ ...fields, tool_calls: [{ name: "look", args: { n: random.below(9) }, id: fields.id }] });
+    : new AIMessage({
+        ...fields,
+        tool_calls: [{ name: "look", args: { n: random.below(9) }, id: fields.id }],
+      });
 }
 
 type Edit = (random: Random, before: unknown) => unknown;
@@ -88,7 +103,9 @@ const edits: Record<string, Edit> = {
     const old = (before ?? random.text(70_000)) as string;
     const at = random.below(old.length);
     const fresh = random.below(6) === 0 ? random.text(66_000) : random.text(100);
-    return (old.slice(0, at) + fresh + old.slice(at + random.below(2_000))).slice(-150_000).padEnd(66_000, "-");
+    return (old.slice(0, at) + fresh + old.slice(at + random.below(2_000)))
+      .slice(-150_000)
+      .padEnd(66_000, "-");
   },
   toggle: (random) => {
     const one = new Random(random.below(4));

@@ -222,7 +222,9 @@ export class World {
       const goes = [...thread.checkpoints.values()].filter((kept) => kept.runId === runId);
       if (goes.length === 0) continue;
       found = true;
-      const heads = [...thread.heads].map(([namespace, head]) => [namespace, thread.checkpoints.get(head)!] as const);
+      const heads = [...thread.heads].map(
+        ([namespace, head]) => [namespace, thread.checkpoints.get(head)!] as const,
+      );
       const before = new Map(thread.checkpoints);
       remove(thread, goes);
       for (const [namespace, head] of heads) {
@@ -240,7 +242,8 @@ export class World {
   }
 
   async #same(thread: Thread, kept: Kept | undefined, tuple: CheckpointTuple | undefined): Promise<void> {
-    if (kept === undefined || tuple === undefined) throw new Error(`${kept?.id} became ${tuple?.checkpoint.id}`);
+    if (kept === undefined || tuple === undefined)
+      throw new Error(`${kept?.id} became ${tuple?.checkpoint.id}`);
     const { checkpoint } = tuple;
     expect(checkpoint.id).toBe(kept.id);
     expect(tuple.config).toEqual(configOf(thread, kept.namespace, kept.id));
@@ -256,8 +259,10 @@ export class World {
       if (String(bytes[channel]) === String(kept.bytes[channel])) continue;
       throw new Error(`${kept.id}: channel ${channel} isn't what was put`);
     }
-    expect(Object.is(checkpoint.channel_values["small"], kept.values["small"])
-      || typeof kept.values["small"] === "object").toBe(true);
+    expect(
+      Object.is(checkpoint.channel_values["small"], kept.values["small"]) ||
+        typeof kept.values["small"] === "object",
+    ).toBe(true);
     expect(checkpoint.channel_values["typed"]).toEqual(kept.values["typed"]);
     expect(checkpoint.channel_values["messages"]).toEqual(kept.values["messages"]);
     expect(checkpoint.channel_values["bytes"]).toEqual(kept.values["bytes"]);

@@ -5,7 +5,11 @@ import { text } from "../contract/support.ts";
 
 const metadata: CheckpointMetadata = { source: "loop", step: 0, parents: {} };
 const configOf = (checkpoint_id?: string) => ({
-  configurable: { thread_id: "t", checkpoint_ns: "", ...(checkpoint_id === undefined ? {} : { checkpoint_id }) },
+  configurable: {
+    thread_id: "t",
+    checkpoint_ns: "",
+    ...(checkpoint_id === undefined ? {} : { checkpoint_id }),
+  },
 });
 
 /** Puts `id` with one channel whose version is `version`. */
@@ -90,4 +94,44 @@ describe("pending writes that came before their checkpoint", () => {
     await put(saver, "c3", "c2", [b], 3);
     expect((await new TierSaver(tier).getTuple(configOf()))?.pendingWrites).toEqual([["task", "log", a]]);
   });
+});
+
+describe("a serde that hands on bytes as they are", () => {
+  /** LangGraph's own does so with a Uint8Array. */
+  const serde = {
+    dumpsTyped: async (value: unknown): Promise<[string, Uint8Array]> =>
+      value instanceof Uint8Array
+        ? ["bytes", value]
+        : ["json", new TextEncoder().encode(JSON.stringify(value))],
+    loadsTyped: async (type: string, data: Uint8Array | string): Promise<unknown> =>
+      type === "bytes" ? data : JSON.parse(Buffer.from(data).toString()),
+  };
+
+  test.each([40, 5_000])(
+    "a value of %i bytes that a graph changes in place changes nothing stored",
+    async (length) => {
+      const tier = new MemoryTier();
+      const saver = new TierSaver(tier, { serde });
+      const given = new Uint8Array(length).fill(1);
+      await put(saver, "c1", undefined, given, 1);
+      given.fill(2);
+      const versions = { log: 1 };
+      const carried = { ...emptyCheckpoint(), id: "c2", channel_values: {}, channel_versions: versions };
+      await saver.put(configOf("c1"), carried, metadata, {});
+      const stored = new Uint8Array(length).fill(1);
+      for (const reader of [saver, new TierSaver(tier, { serde })]) {
+        const first = (await reader.getTuple(configOf("c2")))!.checkpoint.channel_values["log"] as Uint8Array;
+        expect(first).toEqual(stored);
+        first.fill(3);
+        for await (const tuple of reader.list(configOf())) {
+          expect(tuple.checkpoint.channel_values["log"]).toEqual(stored);
+          (tuple.checkpoint.channel_values["log"] as Uint8Array).fill(4);
+        }
+      }
+      const next = new Uint8Array(length + 10).fill(1);
+      await put(saver, "c3", "c2", next, 2);
+      const third = await new TierSaver(tier, { serde }).getTuple(configOf("c3"));
+      expect(third?.checkpoint.channel_values["log"]).toEqual(next);
+    },
+  );
 });
