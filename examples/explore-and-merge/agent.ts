@@ -60,7 +60,7 @@ export function tripAgent(checkpointer: BaseCheckpointSaver) {
     })
     .addEdge(START, "agent")
     .addConditionalEdges("agent", ({ messages }) =>
-      (messages.at(-1) as AIMessage).tool_calls!.length > 0 ? "tools" : END,
+      ((messages.at(-1) as AIMessage).tool_calls ?? []).length > 0 ? "tools" : END,
     )
     .addEdge("tools", "agent")
     .compile({ checkpointer });

@@ -85,7 +85,7 @@ try {
   assert.equal(values.place, "Pensão Graça");
   assert.equal(values.price, 74);
   assert.deepEqual(next, []);
-  const ids = values.messages.map(({ id }) => id);
+  const ids = values.messages.map(({ id }: { id?: string }) => id);
   assert.ok(ids.includes("wish") && ids.includes("find-thorough"), "both sides are there");
   assert.equal(new Set(ids).size, ids.length, "and nothing twice");
   assert.ok(!ids.includes("find-central"), "nothing of the others");

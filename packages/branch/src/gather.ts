@@ -101,7 +101,7 @@ export async function gather(
     const chain = history === "full" ? line(nodes, at.checkpointId) : await deltaAncestors(saver, nodes, at);
     for (const record of [nodes.get(at.checkpointId)!.record, ...chain]) wanted.set(keyOf(record), record);
   }
-  return await collect(saver, threadId, wanted, tips);
+  return await collect(saver, from.stored, wanted, tips);
 }
 
 /** Where a subgraph's namespace stood at a root checkpoint; undefined where it hadn't begun, or is spent. */
@@ -132,10 +132,11 @@ async function subgraphTip(
 /** Reads the wanted checkpoints with their payloads. */
 async function collect(
   saver: TierSaver,
-  threadId: string,
+  known: StoredCheckpoint,
   wanted: ReadonlyMap<string, CheckpointRecord>,
   tips: readonly Tip[],
 ): Promise<Gathered> {
+  const { threadId } = known.record;
   const blobs = new Map<BlobHash, Blob>();
   const writes: (Address & StoredWriteBatch)[] = [];
   const rewound = new Map(tips.map((tip) => [keyOf(tip.at), tip.rewound]));
@@ -155,7 +156,8 @@ async function collect(
   };
   if (wanted.size <= readSingly) {
     for (const record of wanted.values()) {
-      const { checkpoint } = await saver.tier.read(record);
+      const isKnown = keyOf(record) === keyOf(known.record);
+      const checkpoint = isKnown ? known : (await saver.tier.read(record)).checkpoint;
       if (checkpoint !== undefined) await take(checkpoint);
     }
   } else {

@@ -77,6 +77,8 @@ function childrenFirst({ nodes }: History): string[] {
 function draw(entries: readonly LogEntry[]): string {
   const columns: (string | undefined)[] = [];
   const lines: string[] = [];
+  // Parents in other threads, or pruned: nothing leads on to them.
+  const here = new Set(entries.map(({ checkpointId }) => checkpointId));
   for (const entry of entries) {
     let own = columns.indexOf(entry.checkpointId);
     if (own === -1) own = free(columns);
@@ -89,8 +91,8 @@ function draw(entries: readonly LogEntry[]): string {
     columns[own] = entry.checkpointId;
     lines.push(`${row(columns, (index) => (index === own ? "●" : undefined))}  ${label(entry)}`);
     const [parent, ...merged] = entry.parents;
-    columns[own] = parent;
-    for (const other of merged) {
+    columns[own] = parent !== undefined && here.has(parent) ? parent : undefined;
+    for (const other of merged.filter((id) => here.has(id))) {
       const index = columns.indexOf(other) === -1 ? free(columns) : columns.indexOf(other);
       columns[index] = other;
     }

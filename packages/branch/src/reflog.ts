@@ -4,7 +4,7 @@ import type { Address, Blob, CheckpointRecord, HeadMove, TierSaver } from "@stra
 /**
  * Where a thread's origin and the recorded moves of its head are: one small checkpoint in a namespace of its own, so that
  * pruning keeps it (the newest of every namespace stays), archiving and copying take it along, and LangGraph, which never
- * asks for this namespace, doesn't see it. See docs/decisions/0001-fork-origin.md.
+ * asks for this namespace, doesn't see it. See docs/decisions/0012-fork-origin.md.
  */
 export const reflogNamespace = "__stratigraph_reflog__";
 
