@@ -128,19 +128,18 @@ class AwsObjectStore implements ObjectStore {
   }
 
   async put(key: string, bytes: Uint8Array, condition?: PutCondition): Promise<string | undefined> {
+    if (condition === undefined || "ifNoneMatch" in condition) return await this.#put(key, bytes, condition);
+    const bare = { ifMatch: withoutQuotes(condition.ifMatch) };
+    if (this.#bareEtags) return await this.#put(key, bytes, bare);
     const etag = await this.#put(key, bytes, condition);
-    if (etag !== undefined || condition === undefined || "ifNoneMatch" in condition || this.#bareEtags)
-      return etag;
+    if (etag !== undefined) return etag;
     // Refused although the object is the one that was named: this server compares without the quotes.
-    const found = await this.#run(0, (abortSignal) =>
-      this.#client.send(new HeadObjectCommand({ ...this.#at(key), ...this.#encryption.always }), {
-        abortSignal,
-      }),
-    );
+    const command = new HeadObjectCommand({ ...this.#at(key), ...this.#encryption.always });
+    const found = await this.#run(0, (abortSignal) => this.#client.send(command, { abortSignal }));
     if (typeof found === "string" || found.value.ETag !== condition.ifMatch) return undefined;
-    const bare = await this.#put(key, bytes, { ifMatch: withoutQuotes(condition.ifMatch) });
-    this.#bareEtags ||= bare !== undefined;
-    return bare;
+    const stored = await this.#put(key, bytes, bare);
+    this.#bareEtags ||= stored !== undefined;
+    return stored;
   }
 
   async *list(prefix: string): AsyncGenerator<ListedObject> {

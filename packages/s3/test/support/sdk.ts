@@ -9,7 +9,9 @@ const loader = Module as unknown as { _resolveFilename: Resolve };
 const resolve = loader._resolveFilename;
 loader._resolveFilename = (request, ...rest) => {
   const file = resolve.call(Module, request, ...rest);
-  return /[/\\]@(aws-sdk|smithy|aws)[/\\]/.test(file) ? file.replace(/([/\\])dist-es([/\\])/, "$1dist-cjs$2") : file;
+  return /[/\\]@(aws-sdk|smithy|aws)[/\\]/.test(file)
+    ? file.replace(/([/\\])dist-es([/\\])/, "$1dist-cjs$2")
+    : file;
 };
 
 /** `@aws-sdk/client-s3`, as Node loads it. */
