@@ -32,7 +32,8 @@ export interface RedisConfig extends CommonConfig, RedisOptions {
 
 /**
  * Where a tier is: a tier that was made elsewhere, or a URL.
- * `memory:` · `pglite:<folder>` · `postgresql://…` · `redis://…` or `rediss://…`
+ * `memory:` · `pglite:<folder>` · `postgresql://…` · `redis://…` or `rediss://…` · `s3://bucket/prefix?region=…` · `file:<folder>`
+ * (the same packs as in S3)
  */
 export type TierSource = string | Tier;
 

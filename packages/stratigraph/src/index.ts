@@ -34,6 +34,8 @@ export { PostgresSaver, PostgresTier, pglite, postgres } from "@stratigraph/post
 export type { PgPool, PostgresOptions, PostgresSaverOptions, SetupOptions } from "@stratigraph/postgres";
 export { RedisSaver, RedisTier, redis } from "@stratigraph/redis";
 export type { RedisClient, RedisOptions, RedisSaverOptions } from "@stratigraph/redis";
+export { PackTier, S3Saver, folder, s3 } from "@stratigraph/s3";
+export type { FolderOptions, S3Options, S3SaverOptions } from "@stratigraph/s3";
 export { BoundedMemoryTier, TierStack, TieredSaver, memory } from "@stratigraph/tiered";
 export type {
   BoundedMemoryOptions,

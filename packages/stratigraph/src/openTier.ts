@@ -1,13 +1,15 @@
 import { InvalidOptionError, MemoryTier, type Tier } from "@stratigraph/core";
 import { pglite, postgres } from "@stratigraph/postgres";
 import { redis } from "@stratigraph/redis";
+import { folder, S3Saver } from "@stratigraph/s3";
 import { memory } from "@stratigraph/tiered";
 import type { TierSource } from "./config.ts";
 
 /** What a tier is for: a hot one in memory is bounded and forgets, which an owner must not. */
 export type Role = "hot" | "warm" | "cold" | "replica";
 
-const examples = "memory:, pglite:./folder, postgresql://host/database, redis://host:6379";
+const examples =
+  "memory:, pglite:./folder, postgresql://host/database, redis://host:6379, s3://bucket/prefix, file:./folder";
 
 /** A tier as it is, or the one that a URL names. @throws InvalidOptionError */
 export function openTier(field: string, source: TierSource, role: Role): Tier {
@@ -17,13 +19,17 @@ export function openTier(field: string, source: TierSource, role: Role): Tier {
     case "memory":
       return role === "hot" ? memory() : new MemoryTier();
     case "pglite":
-      return pglite({ folder: folderIn(field, source) });
+      return pglite({ folder: pathIn(field, source, "pglite:./.stratigraph") });
     case "postgres":
     case "postgresql":
       return postgres({ url: source });
     case "redis":
     case "rediss":
       return redis({ url: source });
+    case "s3":
+      return S3Saver.fromUrl(source).tier;
+    case "file":
+      return folder({ path: pathIn(field, source, "file:./archive") });
     default:
       // A password may be in it: the message shows the scheme alone.
       throw new InvalidOptionError(
@@ -34,8 +40,8 @@ export function openTier(field: string, source: TierSource, role: Role): Tier {
   }
 }
 
-function folderIn(field: string, url: string): string {
-  const folder = url.slice("pglite:".length);
-  if (folder !== "") return folder;
-  throw new InvalidOptionError(field, url, 'Name the folder, for example "pglite:./.stratigraph".');
+function pathIn(field: string, url: string, example: string): string {
+  const path = url.slice(url.indexOf(":") + 1).replace(/^\/\/(?=\/)/, "");
+  if (path !== "") return path;
+  throw new InvalidOptionError(field, url, `Name the folder, for example ${JSON.stringify(example)}.`);
 }

@@ -16,9 +16,12 @@ import {
   type CheckpointerConfig,
   type TierSaver,
 } from "stratigraph";
-import { expect, onTestFinished, test } from "vitest";
+import { expect, onTestFinished, test, vi } from "vitest";
 import { available } from "../../../test/servers/available.ts";
 import { freshDatabase, sharedRedis } from "../../../test/servers/shared.ts";
+
+// An embedded database takes seconds to open where the machine is busy.
+vi.setConfig({ testTimeout: 240_000 });
 
 /** One turn of a chat on a saver: how many messages the thread has afterwards. */
 async function chat(checkpointer: TierSaver): Promise<number> {
@@ -76,6 +79,11 @@ test("a folder", async () => {
 
 test("a stack whose warm tier is an embedded database, by URLs", async () => {
   await goesOn({ hot: "memory:", warm: `pglite:${temporaryFolder()}` });
+});
+
+test("a stack with an archive in a folder; a folder of packs alone", async () => {
+  await goesOn({ warm: `pglite:${temporaryFolder()}`, cold: `file:${temporaryFolder()}` });
+  await goesOn({ warm: `file:${temporaryFolder()}` });
 });
 
 describe.skipIf(!available.postgres && process.env["STRATIGRAPH_TEST_POSTGRES_URL"] === undefined)(
@@ -153,6 +161,7 @@ test.each<[string, unknown, string, string]>([
   ["no Redis client", { redis: {} }, "redis", "ioredis"],
   ["an unknown scheme", { warm: "mysql://root:secret@h/d" }, "warm", "postgresql://host"],
   ["a folder without a name", { warm: "pglite:" }, "warm", "pglite:./"],
+  ["an archive without a name", { warm, cold: "file:" }, "cold", "file:./"],
   ["a hot tier that is none", { hot: [memory(), {}], warm }, "hot[1]", "Pass a tier"],
   ["a tier in two roles", { hot: warm, warm }, "warm", "same tier as hot"],
   ["a duration without a unit", { redis: "redis://h", ttl: "5" }, "ttl", "units"],

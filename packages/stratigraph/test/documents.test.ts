@@ -37,12 +37,15 @@ const given: Readonly<Record<string, string>> = {
 
 interface Snippet {
   readonly name: string;
+  /** Beside its document, so that imports are found from there. */
+  readonly path: string;
   readonly text: string;
 }
 
 function snippetsOf(document: string, text: string): Snippet[] {
   return [...text.matchAll(/^```ts\n(?!\/\/ file:)(.*?)^```/gms)].map(([, code = ""], n) => ({
     name: `${document}, ${n + 1}`,
+    path: join(root, document, `../snippet${n}.ts`),
     text: withGiven(code),
   }));
 }
@@ -63,7 +66,7 @@ function complaints(snippets: readonly Snippet[]): string[] {
     config: { compilerOptions: object };
   };
   const { options } = ts.convertCompilerOptionsFromJson({ ...config.compilerOptions, noEmit: true }, root);
-  const files = new Map(snippets.map(({ text }, n) => [join(import.meta.dirname, `snippet${n}.ts`), text]));
+  const files = new Map(snippets.map(({ path, text }) => [path, text]));
   const host = ts.createCompilerHost({ ...options, noUnusedLocals: false });
   const { fileExists, readFile, getSourceFile } = host;
   host.fileExists = (path) => files.has(path) || fileExists(path);
@@ -90,7 +93,10 @@ const wrong =
 test("the code of the READMEs type-checks", () => {
   const snippets = documents.flatMap((path) => snippetsOf(path, readFileSync(join(root, path), "utf8")));
   expect(snippets.length).toBeGreaterThan(8);
-  const [seen, ...others] = complaints([...snippetsOf("wrong", `\`\`\`ts\n${wrong}\`\`\`\n`), ...snippets]);
+  const [seen, ...others] = complaints([
+    ...snippetsOf("packages/wrong.md", `\`\`\`ts\n${wrong}\`\`\`\n`),
+    ...snippets,
+  ]);
   expect(seen).toContain("postgers");
   expect(others).toEqual([]);
 }, 300_000);
