@@ -7,7 +7,7 @@
  */
 import { AIMessage, HumanMessage } from "@langchain/core/messages";
 import { END, MessagesAnnotation, START, StateGraph } from "@langchain/langgraph";
-import { fork, forkMany, merge } from "@stratigraph/branch";
+import { fork, forkMany, merge, type Fork } from "@stratigraph/branch";
 import { PostgresSaver } from "@stratigraph/postgres";
 import pg from "pg";
 import { startPostgres } from "../../../test/servers/postgres.ts";
@@ -62,31 +62,35 @@ say(
 );
 
 const single: number[] = [];
+const cpu = process.cpuUsage();
 const ids: string[] = [];
 for (let n = 0; n < forks; n += 1)
   single.push(await timed(async () => ids.push((await fork(saver, { threadId: thread })).threadId)));
 const grown = (await bytesOf()) - before;
+const spent = process.cpuUsage(cpu);
 say(
-  `fork, one by one   p50 ${quantile(single, 0.5).toFixed(1)} ms  p99 ${quantile(single, 0.99).toFixed(1)} ms  ${(grown / forks / 1000).toFixed(0)} kB new each`,
+  `fork, one by one   p50 ${quantile(single, 0.5).toFixed(1)} ms  p99 ${quantile(single, 0.99).toFixed(1)} ms  ${(grown / forks / 1000).toFixed(0)} kB new each, ${((spent.user + spent.system) / 1000 / forks).toFixed(1)} ms CPU here`,
 );
 const many = await timed(() => forkMany(saver, { threadId: thread }, forks));
 say(`forkMany of ${forks}    ${(many / forks).toFixed(1)} ms each`);
 const full = await timed(() => fork(saver, { threadId: thread }, { history: "full" }));
 say(`fork, full history ${full.toFixed(1)} ms`);
 
-await graph.invoke({ messages: [new HumanMessage("short")] }, on(`${thread}-short`));
-const [a, b] = (await forkMany(saver, { threadId: `${thread}-short` }, 2)) as [
-  { threadId: string },
-  { threadId: string },
-];
+const short = `${thread}-short`;
+await graph.invoke({ messages: [new HumanMessage("short")] }, on(short));
+const [a, b] = (await forkMany(saver, { threadId: short }, 2)) as [Fork, Fork];
 for (const { threadId } of [a, b])
   for (let turn = 0; turn < 25; turn += 1)
     await graph.invoke({ messages: [new HumanMessage(words(50))] }, on(threadId));
-const merged = await timed(async () => {
-  const { status } = await merge(graph, a.threadId, { threadId: b.threadId });
-  if (status !== "merged") throw new Error(status);
-});
-say(`merge of two branches of 50 messages ${merged.toFixed(1)} ms`);
+const merges: number[] = [];
+for (const { threadId } of await forkMany(saver, { threadId: a.threadId }, 10, { history: "full" })) {
+  const work = async (): Promise<void> => {
+    const { status } = await merge(graph, threadId, { threadId: b.threadId });
+    if (status !== "merged") throw new Error(status);
+  };
+  merges.push(await timed(work));
+}
+say(`merge of two branches of 50 messages, p50 ${quantile(merges, 0.5).toFixed(1)} ms`);
 for (const threadId of [thread, ...ids]) await saver.deleteThread(threadId);
 await pool.end();
 await server?.stop();

@@ -37,16 +37,18 @@ export class History {
   /** Adds a thread, unless it is there. False where it has no checkpoints. */
   async add(saver: TierSaver, threadId: string): Promise<boolean> {
     if (this.reflogs.has(threadId)) return this.heads.has(threadId);
-    // Reading the head first brings an archived thread back, which a listing wouldn't show.
-    const { head } = await saver.tier.read({ threadId, namespace: "" });
-    const reflog = await readReflog(saver, threadId);
+    const [{ head }, reflog] = await Promise.all([
+      saver.tier.peek({ threadId, namespace: "" }),
+      readReflog(saver, threadId),
+    ]);
     this.reflogs.set(threadId, reflog);
     if (head === undefined) return false;
     this.heads.set(threadId, head);
-    const own: string[] = [];
-    for await (const { record } of saver.tier.list({ threadId, namespace: "", recordsOnly: true })) {
-      own.push(record.checkpointId);
-      await this.#addRecord(saver, record);
+    let own = await this.#addRecords(saver, threadId);
+    if (own.length === 0) {
+      // An archived thread lists nothing; reading it brings it back.
+      await saver.tier.read({ threadId, namespace: "" });
+      own = await this.#addRecords(saver, threadId);
     }
     for (const move of reflog.moves) {
       if (move.kind !== "merge" || move.namespace !== "") continue;
@@ -66,6 +68,15 @@ export class History {
     const found = new Set([checkpointId]);
     for (const id of found) for (const parent of this.parents(id)) found.add(parent);
     return found;
+  }
+
+  async #addRecords(saver: TierSaver, threadId: string): Promise<string[]> {
+    const own: string[] = [];
+    for await (const { record } of saver.tier.list({ threadId, namespace: "", recordsOnly: true })) {
+      own.push(record.checkpointId);
+      await this.#addRecord(saver, record);
+    }
+    return own;
   }
 
   async #addRecord(saver: TierSaver, record: CheckpointRecord): Promise<void> {
