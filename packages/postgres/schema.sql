@@ -269,6 +269,21 @@ CREATE FUNCTION stratigraph.id_text(key bytea) RETURNS text
   end
 $$;
 
+CREATE FUNCTION stratigraph.lease_1(p_name bytea, p_holder text, p_ms double precision) RETURNS boolean
+    LANGUAGE plpgsql
+    AS $$
+begin
+  if p_ms <= 0 then
+    delete from "stratigraph".leases l where l.name = p_name and l.holder = p_holder;
+    return true;
+  end if;
+  insert into "stratigraph".leases as l (name, holder, until) values (p_name, p_holder, clock_timestamp() + p_ms * interval '1 millisecond')
+  on conflict (name) do update set holder = excluded.holder, until = excluded.until
+   where l.holder = excluded.holder or l.until < clock_timestamp();
+  return found;
+end
+$$;
+
 CREATE FUNCTION stratigraph.list_1(p_key bytea, p_ns bytea, p_id bytea, p_before bytea, p_tags integer[], p_runs bytea[], p_lost boolean, p_blobs boolean, p_after_thread bigint, p_after_id bytea, p_after_ns bytea, p_limit integer) RETURNS SETOF stratigraph.read_row_1
     LANGUAGE plpgsql STABLE
     SET plan_cache_mode TO 'force_custom_plan'
@@ -378,10 +393,10 @@ begin
     select 'w', w.thread, w.id, w.ns, w.task, null::bytea, null::bytea, w.blobs, w.seq, null::text, w.body
       from "stratigraph".writes w where w.thread = v_thread and w.id = v_id and w.ns = p_ns
      order by w.seq, w.part;
-  if not p_blobs then return; end if;
   return query
     select 'c', c.thread, c.id, c.ns, c.parent, c.lost_to, c.run, c.blobs, null::bigint, array_to_string(c.tags, ','), c.body
       from "stratigraph".checkpoints c where c.thread = v_thread and c.id = v_id and c.ns = p_ns;
+  if not p_blobs then return; end if;
   return query
     with recursive named as (
       select c.blobs as packed from "stratigraph".checkpoints c where c.thread = v_thread and c.id = v_id and c.ns = p_ns
@@ -515,6 +530,12 @@ CREATE VIEW stratigraph.history AS
      JOIN stratigraph.threads t USING (thread))
      LEFT JOIN stratigraph.heads h ON (((h.thread = c.thread) AND (h.ns = c.ns) AND (h.id = c.id))));
 
+CREATE TABLE stratigraph.leases (
+    name bytea NOT NULL,
+    holder text NOT NULL,
+    until timestamp with time zone NOT NULL
+);
+
 CREATE TABLE stratigraph.long_ids (
     thread bigint NOT NULL,
     key bytea NOT NULL,
@@ -556,6 +577,9 @@ ALTER TABLE ONLY stratigraph.checkpoints
 
 ALTER TABLE ONLY stratigraph.heads
     ADD CONSTRAINT heads_pkey PRIMARY KEY (thread, ns);
+
+ALTER TABLE ONLY stratigraph.leases
+    ADD CONSTRAINT leases_pkey PRIMARY KEY (name);
 
 ALTER TABLE ONLY stratigraph.long_ids
     ADD CONSTRAINT long_ids_pkey PRIMARY KEY (thread, key);

@@ -83,6 +83,13 @@ create table :schema.long_ids (
 
 create index long_ids_by_key on :schema.long_ids (key);
 
+-- Who does a piece of maintenance now, and until when.
+create table :schema.leases (
+  name bytea primary key,
+  holder bytea not null,
+  until timestamptz not null
+);
+
 -- What is stored here is compressed already: compressing it again costs time and gains nothing.
 alter table :schema.checkpoints alter column body set storage external;
 alter table :schema.blobs alter column bytes set storage external;

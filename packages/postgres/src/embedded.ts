@@ -78,6 +78,13 @@ create table :schema.long_ids (
 
 create index long_ids_by_key on :schema.long_ids (key);
 
+-- Who does a piece of maintenance now, and until when.
+create table :schema.leases (
+  name bytea primary key,
+  holder bytea not null,
+  until timestamptz not null
+);
+
 -- What is stored here is compressed already: compressing it again costs time and gains nothing.
 alter table :schema.checkpoints alter column body set storage external;
 alter table :schema.blobs alter column bytes set storage external;
@@ -133,10 +140,10 @@ begin
     select 'w', w.thread, w.id, w.ns, w.task, null::bytea, null::bytea, w.blobs, w.seq, null::text, w.body
       from :schema.writes w where w.thread = v_thread and w.id = v_id and w.ns = p_ns
      order by w.seq, w.part;
-  if not p_blobs then return; end if;
   return query
     select 'c', c.thread, c.id, c.ns, c.parent, c.lost_to, c.run, c.blobs, null::bigint, array_to_string(c.tags, ','), c.body
       from :schema.checkpoints c where c.thread = v_thread and c.id = v_id and c.ns = p_ns;
+  if not p_blobs then return; end if;
   return query
     with recursive named as (
       select c.blobs as packed from :schema.checkpoints c where c.thread = v_thread and c.id = v_id and c.ns = p_ns
@@ -543,6 +550,20 @@ $$;
 -- The originals of long ids.
 create function :schema.long_ids_1(p_keys bytea[]) returns table (key bytea, id bytea) language sql stable as $$
   select distinct l.key, l.id from :schema.long_ids l where l.key = any (p_keys)
+$$;
+
+-- Takes, prolongs or (p_ms 0) gives back a lease. The database's clock decides, so that workers' clocks don't matter.
+create function :schema.lease_1(p_name bytea, p_holder bytea, p_ms double precision) returns boolean language plpgsql as $$
+begin
+  if p_ms <= 0 then
+    delete from :schema.leases l where l.name = p_name and l.holder = p_holder;
+    return found;
+  end if;
+  insert into :schema.leases as l (name, holder, until) values (p_name, p_holder, clock_timestamp() + p_ms * interval '1 millisecond')
+  on conflict (name) do update set holder = excluded.holder, until = excluded.until
+   where l.holder = excluded.holder or l.until < clock_timestamp();
+  return found;
+end
 $$;`,
   "call_ancestry": `select kind, thread::text, id, ns, a, b, c, d, n::text, tags, body from :schema.ancestry_1($1::bytea, $2::bytea, $3::bytea, $4::integer[], $5::integer)`,
   "call_append": `select status, revision::text, head, moved
@@ -552,6 +573,7 @@ $$;`,
   "call_copy_thread": `select :schema.copy_thread_1($1::bytea, $2::bytea, $3::bytea) as done`,
   "call_delete_thread": `select :schema.delete_thread_1($1::bytea)`,
   "call_evict": `select :schema.evict_1($1::bytea, $2::bigint) as done`,
+  "call_lease": `select :schema.lease_1($1::bytea, $2::bytea, $3::double precision) as done`,
   "call_list": `select kind, thread::text, id, ns, a, b, c, d, n::text, tags, body
   from :schema.list_1($1::bytea, $2::bytea, $3::bytea, $4::bytea, $5::integer[], $6::bytea[], $7::boolean, $8::boolean,
                       $9::bigint, $10::bytea, $11::bytea, $12::integer)`,

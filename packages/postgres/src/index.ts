@@ -6,5 +6,6 @@ export {
   type PostgresOptions,
   type PostgresSaverOptions,
 } from "./postgresSaver.ts";
-export { PostgresTier, type SetupOptions } from "./postgresTier.ts";
+export { PostgresTier } from "./postgresTier.ts";
+export type { SetupOptions } from "./setUp.ts";
 export { setupSql } from "./statements.ts";

@@ -4,7 +4,8 @@ import pg from "pg";
 import type { PgPool } from "./client.ts";
 import { openPgLite, PgLiteExecutor } from "./pgliteExecutor.ts";
 import { PoolExecutor } from "./poolExecutor.ts";
-import { PostgresTier, type SetupOptions } from "./postgresTier.ts";
+import { PostgresTier } from "./postgresTier.ts";
+import type { SetupOptions } from "./setUp.ts";
 import { setupSql } from "./statements.ts";
 
 /** Options that every way of opening PostgreSQL takes. */

@@ -1,7 +1,7 @@
+// long file: every method of the contract, each one call of one function; read as one piece
 import {
   CheckpointConflictError,
   StaleReadError,
-  StratigraphError,
   ThreadDeletedError,
   type Address,
   type AncestryReader,
@@ -9,6 +9,7 @@ import {
   type AppendRequest,
   type AppendWritesRequest,
   type BlobInfo,
+  type LeaseKeeper,
   type ListedCheckpoint,
   type ListQuery,
   type MaybeAddress,
@@ -25,20 +26,13 @@ import type { Executor } from "./client.ts";
 import { isLongKey, keyOf, KeyReader } from "./keys.ts";
 import { Pieces } from "./pieces.ts";
 import { hexOf, pageOf, unknownKeys, type Page, type ReadRow } from "./rows.ts";
-import { newestMigration, setupSql, statementsIn } from "./statements.ts";
+import { setUp, type SetupOptions } from "./setUp.ts";
+import { statementsIn } from "./statements.ts";
 
 /** Checkpoints per page: the first is small, so that reading one costs little; later ones grow to `largestPage`. */
 const firstPage = 16;
 const largestPage = 128;
 const threadsPerPage = 500;
-
-/** Options of setup(). */
-export interface SetupOptions {
-  /** False: the schema exists and may not be created. Default true. */
-  readonly createSchema?: boolean | undefined;
-  /** Change nothing; fail where something would have to change. Default false. */
-  readonly verifyOnly?: boolean | undefined;
-}
 
 function longIdOf(key: Buffer, id: string): Buffer | null {
   return isLongKey(key) ? Buffer.from(id, "utf8") : null;
@@ -49,7 +43,7 @@ function maybeKey(id: string | undefined): Buffer | null {
 }
 
 /** A tier in PostgreSQL: every method is one call of one function of sql/000002.sql. */
-export class PostgresTier implements Tier, AncestryReader, ThreadCopier {
+export class PostgresTier implements Tier, AncestryReader, ThreadCopier, LeaseKeeper {
   readonly name: string;
   readonly schema: string;
   readonly #executor: Executor;
@@ -66,7 +60,13 @@ export class PostgresTier implements Tier, AncestryReader, ThreadCopier {
   async peek(at: MaybeAddress): Promise<Peek> {
     const { state, page } = await this.#read(at, false);
     if (state === undefined) return { revision: 0, writes: [] };
-    return { ...state, checkpointId: at.checkpointId ?? state.head, writes: page.writes };
+    const record = page.checkpoints[0]?.record;
+    return {
+      ...state,
+      checkpointId: at.checkpointId ?? state.head,
+      ...(record === undefined ? {} : { record }),
+      writes: page.writes,
+    };
   }
 
   async read(at: MaybeAddress): Promise<Reading> {
@@ -260,47 +260,25 @@ export class PostgresTier implements Tier, AncestryReader, ThreadCopier {
     return rows[0]!["done"] === true;
   }
 
+  async lease(name: string, holder: string, forMs: number): Promise<boolean> {
+    const { rows } = await this.#executor.run({
+      text: this.#sql.lease,
+      values: [keyOf(name), keyOf(holder), forMs],
+    });
+    return rows[0]!["done"] === true;
+  }
+
   /**
    * Creates or updates the schema; safe to repeat, and from many processes at once.
    * @throws StratigraphError "NOT_SET_UP" under `verifyOnly` where something is missing, or where a newer version's
    * breaking migration was applied
    */
   async setup(options: SetupOptions = {}): Promise<void> {
-    let rows = await this.#installed();
-    // Looking first lets a user without rights to create anything call setup() where all is there.
-    if (options.verifyOnly !== true && !has(rows, newestMigration)) {
-      await this.#executor.run({ text: setupSql(this.schema, setupOptions(options)) });
-      rows = await this.#installed();
-    }
-    const fence = rows.find(({ id, breaking }) => Number(id) > newestMigration && breaking === true);
-    if (fence !== undefined) {
-      throw new StratigraphError(
-        "NOT_SET_UP",
-        `Schema ${this.schema} has migration ${String(fence["id"])} of a newer version, which this one can't work with. Upgrade @stratigraph/postgres.`,
-        { schema: this.schema, newest: newestMigration },
-      );
-    }
-    if (!has(rows, newestMigration)) {
-      throw new StratigraphError(
-        "NOT_SET_UP",
-        `Schema ${this.schema} lacks migration ${newestMigration}. Call setup() with a user who may create tables, or run what setupSql() prints.`,
-        { schema: this.schema, newest: newestMigration },
-      );
-    }
+    await setUp(this.#executor, this.schema, options);
   }
 
   async end(): Promise<void> {
     await this.#executor.end();
-  }
-
-  /** The schema's migrations; none where it was never set up. */
-  async #installed(): Promise<readonly Record<string, unknown>[]> {
-    try {
-      return (await this.#executor.run({ text: this.#sql.installed })).rows;
-    } catch (error) {
-      if (StratigraphError.is(error, "NOT_SET_UP")) return [];
-      throw error;
-    }
   }
 
   async #read(
@@ -345,14 +323,6 @@ export class PostgresTier implements Tier, AncestryReader, ThreadCopier {
     if (status === "deleted") throw new ThreadDeletedError(threadId);
     if (status === "stale") throw new StaleReadError(threadId);
   }
-}
-
-function has(rows: readonly Record<string, unknown>[], migration: number): boolean {
-  return rows.some(({ id }) => Number(id) === migration);
-}
-
-function setupOptions({ createSchema }: SetupOptions): { createSchema?: boolean } {
-  return createSchema === undefined ? {} : { createSchema };
 }
 
 /** Whether an append continues what must be there already, rather than beginning a thread or importing one. */

@@ -31,6 +31,7 @@ export function statementsIn(schema: string) {
     threads: text("call_threads"),
     blobs: text("call_blobs"),
     longIds: text("call_long_ids"),
+    lease: text("call_lease"),
     installed: text("installed"),
   } as const;
 }

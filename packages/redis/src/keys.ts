@@ -1,6 +1,5 @@
 import { createHash } from "node:crypto";
 import { InvalidOptionError } from "@stratigraph/core";
-import { encodeId, type Bytes } from "./ids.ts";
 
 /** Ids that can stand in a key as they are: readable in redis-cli, and no brace or "~" to confuse with the rest. */
 const plainId = /^[\w.:-]{1,80}$/;

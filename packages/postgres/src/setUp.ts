@@ -1,0 +1,56 @@
+import { StratigraphError } from "@stratigraph/core";
+import type { Executor } from "./client.ts";
+import { newestMigration, setupSql, statementsIn } from "./statements.ts";
+
+/** Options of setup(). */
+export interface SetupOptions {
+  /** False: the schema exists and may not be created. Default true. */
+  readonly createSchema?: boolean | undefined;
+  /** Change nothing; fail where something would have to change. Default false. */
+  readonly verifyOnly?: boolean | undefined;
+}
+
+/**
+ * Creates or updates a schema; safe to repeat, and from many processes at once.
+ * @throws StratigraphError "NOT_SET_UP" under `verifyOnly` where something is missing, or where a newer version's
+ * breaking migration was applied
+ */
+export async function setUp(executor: Executor, schema: string, options: SetupOptions): Promise<void> {
+  const { createSchema = true, verifyOnly = false } = options;
+  let rows = await installed(executor, schema);
+  // Looking first lets a user without rights to create anything call setup() where all is there.
+  if (!verifyOnly && !has(rows, newestMigration)) {
+    await executor.run({ text: setupSql(schema, { createSchema }) });
+    rows = await installed(executor, schema);
+  }
+  const data = { schema, newest: newestMigration };
+  const fence = rows.find(({ id, breaking }) => Number(id) > newestMigration && breaking === true);
+  if (fence !== undefined) {
+    throw new StratigraphError(
+      "NOT_SET_UP",
+      `Schema ${schema} has migration ${String(fence["id"])} of a newer version, which this one can't work with. Upgrade @stratigraph/postgres.`,
+      data,
+    );
+  }
+  if (!has(rows, newestMigration)) {
+    throw new StratigraphError(
+      "NOT_SET_UP",
+      `Schema ${schema} lacks migration ${newestMigration}. Call setup() with a user who may create tables, or run what setupSql() prints.`,
+      data,
+    );
+  }
+}
+
+/** The schema's migrations; none where it was never set up. */
+async function installed(executor: Executor, schema: string): Promise<readonly Record<string, unknown>[]> {
+  try {
+    return (await executor.run({ text: statementsIn(schema).installed })).rows;
+  } catch (error) {
+    if (StratigraphError.is(error, "NOT_SET_UP")) return [];
+    throw error;
+  }
+}
+
+function has(rows: readonly Record<string, unknown>[], migration: number): boolean {
+  return rows.some(({ id }) => Number(id) === migration);
+}
