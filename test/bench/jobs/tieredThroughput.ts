@@ -1,0 +1,97 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { postgres } from "@stratigraph/postgres";
+import { redis } from "@stratigraph/redis";
+import { TieredSaver } from "@stratigraph/tiered";
+import {
+  type BaseCheckpointSaver,
+  type Checkpoint,
+  emptyCheckpoint,
+  uuid6,
+} from "@langchain/langgraph-checkpoint";
+import { Redis } from "ioredis";
+import { openSaver, type Place } from "../savers.ts";
+import { SCENARIOS } from "../scenarios.ts";
+
+/** Input of the job: one of several processes. */
+export interface ThroughputInput extends Place {
+  saver: "official-postgres" | "postgres" | "redis>postgres";
+  redisUrl: string;
+  /** Tells threads of different processes apart. */
+  name: string;
+  /** Threads written at the same time. */
+  threads: number;
+  /** Processes that begin together, and the Redis key at which they count themselves. */
+  processes: number;
+  startLine: string;
+  forMs: number;
+}
+
+/** Durations of every put, in milliseconds. */
+export interface ThroughputResult {
+  puts: number[];
+}
+
+/** Puts a growing conversation on every thread, one put after another per thread, until time is up. */
+export async function job(input: ThroughputInput): Promise<ThroughputResult> {
+  const { saver, close } = await open(input);
+  const states = [...SCENARIOS.growing({ startTurns: 2, puts: 19 })];
+  // Loading codecs and compiling functions isn't what is measured.
+  let parent: string | undefined;
+  const warmUp = `${input.name} warm up`;
+  for (const [step, values] of states.entries()) parent = await put(saver, warmUp, parent, values, step);
+  await begin(input);
+  const end = Date.now() + input.forMs;
+  const puts: number[] = [];
+  const thread = async (n: number): Promise<void> => {
+    for (let round = 0; ; round += 1) {
+      const thread_id = `${input.name} ${n} ${round}`;
+      let last: string | undefined;
+      for (const [step, values] of states.entries()) {
+        if (Date.now() >= end) return;
+        const start = performance.now();
+        last = await put(saver, thread_id, last, values, step);
+        puts.push(performance.now() - start);
+      }
+    }
+  };
+  await Promise.all(Array.from({ length: input.threads }, (_, n) => thread(n)));
+  await close();
+  return { puts };
+}
+
+/** Waits until every process is ready. */
+async function begin({ redisUrl, startLine, processes }: ThroughputInput): Promise<void> {
+  const client = new Redis(redisUrl);
+  await client.incr(startLine);
+  while (Number(await client.get(startLine)) < processes) await sleep(5);
+  client.disconnect();
+}
+
+async function open(input: ThroughputInput): Promise<{ saver: BaseCheckpointSaver; close(): Promise<void> }> {
+  if (input.saver !== "redis>postgres") return await openSaver(input.saver, input);
+  const saver = new TieredSaver({
+    hot: redis({ url: input.redisUrl, ttl: "15m" }),
+    warm: postgres({ url: input.url, schema: input.schema }),
+  });
+  await saver.setup();
+  return { saver, close: () => saver.end() };
+}
+
+async function put(
+  saver: BaseCheckpointSaver,
+  thread_id: string,
+  parent: string | undefined,
+  channel_values: Record<string, unknown>,
+  step: number,
+): Promise<string> {
+  const versions = { messages: step + 1 };
+  const checkpoint: Checkpoint = {
+    ...emptyCheckpoint(),
+    id: uuid6(step),
+    channel_values,
+    channel_versions: versions,
+  };
+  const at = { thread_id, checkpoint_ns: "", ...(parent === undefined ? {} : { checkpoint_id: parent }) };
+  await saver.put({ configurable: at }, checkpoint, { source: "loop", step, parents: {} }, versions);
+  return checkpoint.id;
+}
