@@ -1,3 +1,4 @@
+// long file: one table of values and what they come back as
 import { createContext, runInContext } from "node:vm";
 import { Document } from "@langchain/core/documents";
 import { FakeListChatModel } from "@langchain/core/utils/testing";
