@@ -17,12 +17,22 @@ export class CountingStore implements ObjectStore {
   }
 
   async get(key: string, options?: GetOptions): Promise<FoundObject | "unchanged" | undefined> {
-    this.requests.push(`get ${key.split("/").at(-1)!.replace(/.*\.pack$/, "pack")}`);
+    this.requests.push(
+      `get ${key
+        .split("/")
+        .at(-1)!
+        .replace(/.*\.pack$/, "pack")}`,
+    );
     return await this.#store.get(key, options);
   }
 
   async put(key: string, bytes: Uint8Array, condition?: PutCondition): Promise<string | undefined> {
-    this.requests.push(`put ${key.split("/").at(-1)!.replace(/.*\.pack$/, "pack")}`);
+    this.requests.push(
+      `put ${key
+        .split("/")
+        .at(-1)!
+        .replace(/.*\.pack$/, "pack")}`,
+    );
     return await this.#store.put(key, bytes, condition);
   }
 
