@@ -50,6 +50,5 @@ export async function writeMerge(
     onConflict: "refuse",
     seen: target.revision,
   });
-  for (const value of encoded.values) saver.coder.values.remember(threadId, value);
   return at;
 }
