@@ -269,13 +269,13 @@ CREATE FUNCTION stratigraph.id_text(key bytea) RETURNS text
   end
 $$;
 
-CREATE FUNCTION stratigraph.lease_1(p_name bytea, p_holder text, p_ms double precision) RETURNS boolean
+CREATE FUNCTION stratigraph.lease_1(p_name bytea, p_holder bytea, p_ms double precision) RETURNS boolean
     LANGUAGE plpgsql
     AS $$
 begin
   if p_ms <= 0 then
     delete from "stratigraph".leases l where l.name = p_name and l.holder = p_holder;
-    return true;
+    return found;
   end if;
   insert into "stratigraph".leases as l (name, holder, until) values (p_name, p_holder, clock_timestamp() + p_ms * interval '1 millisecond')
   on conflict (name) do update set holder = excluded.holder, until = excluded.until
@@ -532,7 +532,7 @@ CREATE VIEW stratigraph.history AS
 
 CREATE TABLE stratigraph.leases (
     name bytea NOT NULL,
-    holder text NOT NULL,
+    holder bytea NOT NULL,
     until timestamp with time zone NOT NULL
 );
 
