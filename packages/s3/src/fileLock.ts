@@ -23,12 +23,18 @@ function startOf(pid: number): string {
   }
 }
 
-function isAlive({ pid, startedAt }: Holder): boolean {
+/** Whether a process with this id runs on this machine. */
+export function processExists(pid: number): boolean {
   try {
     process.kill(pid, 0);
+    return true;
   } catch (error) {
     return (error as NodeJS.ErrnoException).code === "EPERM";
   }
+}
+
+function isAlive({ pid, startedAt }: Holder): boolean {
+  if (!processExists(pid)) return false;
   const started = startOf(pid);
   return startedAt === "" || started === "" || started === startedAt;
 }

@@ -3,7 +3,7 @@ import { link, mkdir, open, readdir, readFile, rename, rm, stat } from "node:fs/
 import { dirname, join, relative, resolve, sep } from "node:path";
 import { InvalidOptionError } from "@stratigraph/core";
 import type { FoundObject, GetOptions, ListedObject, ObjectStore, PutCondition } from "./client.ts";
-import { FileLocks } from "./fileLock.ts";
+import { FileLocks, processExists } from "./fileLock.ts";
 
 /** Files on their way, and names of lock holders: nothing that is listed. */
 const workFolder = ".work";
@@ -123,9 +123,12 @@ export class FolderStore implements ObjectStore {
     await mkdir(work, { recursive: true });
     for (const name of await readdir(work)) {
       const found = await stat(join(work, name)).catch(() => undefined);
-      const isHolder = name.startsWith("holder-");
-      if (!isHolder && found !== undefined && Date.now() - found.mtimeMs > abandonedMs)
-        await rm(join(work, name), { force: true });
+      const pid = /^holder-(\d+)-/.exec(name)?.[1];
+      const abandoned =
+        pid === undefined
+          ? found !== undefined && Date.now() - found.mtimeMs > abandonedMs
+          : !processExists(Number(pid));
+      if (abandoned) await rm(join(work, name), { force: true });
     }
   }
 

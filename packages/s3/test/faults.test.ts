@@ -177,6 +177,12 @@ test("a lock that a killed process held is taken over", async () => {
   await writeFile(join(path, "thread", "head.lock"), JSON.stringify({ pid: process.pid, startedAt: "1" }));
   await open(place).append(put("thread", "c", "b", 100));
   await expect(readFile(join(path, "thread", "head.lock"))).rejects.toMatchObject({ code: "ENOENT" });
+
+  // Above what Linux ever gives a process.
+  const left = join(path, ".work", "holder-4194305-x");
+  await writeFile(left, "{}");
+  await storeAt(place).setup?.();
+  await expect(readFile(left)).rejects.toMatchObject({ code: "ENOENT" });
 });
 
 test("S3 stopped and paused: errors that may be repeated, nothing half-written, and it goes on afterwards", async () => {
