@@ -1,4 +1,5 @@
-import { readFileSync, writeFileSync } from "node:fs";
+import { readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { PostgresSaver } from "@stratigraph/postgres";
 import { expect, test } from "vitest";
@@ -110,10 +111,11 @@ test("what setupSql prints, applied through psql, is a set-up schema", async () 
   for (const schema of ["printed", 'pri"nted two']) {
     const sql = PostgresSaver.setupSql({ schema });
     const { pathname, port } = new URL(database.url);
-    const file = join("/tmp", `stratigraph-setup-${process.pid}.sql`);
+    const file = join(tmpdir(), `stratigraph-setup-${process.pid}.sql`);
     writeFileSync(file, sql);
     const psql = ["-h", "127.0.0.1", "-p", port, "-U", "postgres", "-X", "-v", "ON_ERROR_STOP=1"];
     for (let n = 0; n < 2; n += 1) await run(program("psql"), [...psql, "-d", pathname.slice(1), "-f", file]);
+    rmSync(file);
     const saver = PostgresSaver.fromConnString(database.url, { schema });
     await saver.setup({ verifyOnly: true });
     await expectWorks(saver);
