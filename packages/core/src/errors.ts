@@ -8,8 +8,6 @@ export type ErrorCode =
   | "STALE_READ"
   | "CORRUPT"
   | "SERIALIZATION"
-  | "UNKNOWN_FORMAT"
-  | "TOO_LARGE"
   | "NOT_FOUND"
   | "EVICTED"
   | "UNAVAILABLE"
