@@ -69,10 +69,12 @@ test(`verified, sync: ${rounds} races of two processes: one wins, the other is r
   expect(runs.size).toBe(rounds);
 }, 240_000);
 
-test(`trusted, async: ${rounds} races of two processes: one moves the head, the other's work is kept whole beside it`, async () => {
+// Not under "trusted": there a process may begin a round from a head that is older by a few milliseconds, and its work is then
+// kept beside the line, as faults.test.ts and trusted.test.ts show.
+test(`verified, async: ${rounds} races of two processes: one moves the head, the other's work is kept whole beside it`, async () => {
   let before: readonly string[] = [];
   const lost = new Map<string, readonly string[]>();
-  const saver = await races("trusted", "async", async (stored, round, done, log) => {
+  const saver = await races("verified", "async", async (stored, round, done, log) => {
     const states = names.map((name) => [...before, ...logOf(`${name}${round}`)]);
     expect(done.map(({ log, error }) => ({ log, error }))).toEqual(
       states.map((state) => ({ log: state, error: undefined })),
