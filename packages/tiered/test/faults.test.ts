@@ -66,7 +66,7 @@ describe.skipIf(!available.redis || !available.postgres)("a Redis of one's own i
   /**
    * Two processes' savers (two stacks, two connections each) on a new Redis, while `fault` happens. One alone under "trusted":
    * while Redis can't be reached, a process can't tell the others that it wrote, and what they may then read for up to
-   * `trustFor` is an older head. The compare-and-set refuses their write; stacks/race.test.ts and trusted.test.ts show that.
+   * `trustFor` is an older head. The compare-and-set refuses their write; trusted.test.ts shows that.
    */
   async function survives(
     options: RedisOptions,

@@ -70,7 +70,7 @@ test(`verified, sync: ${rounds} races of two processes: one wins, the other is r
 }, 240_000);
 
 // Not under "trusted": there a process may begin a round from a head that is older by a few milliseconds, and its work is then
-// kept beside the line, as faults.test.ts and trusted.test.ts show.
+// kept beside the line, as trusted.test.ts shows.
 test(`verified, async: ${rounds} races of two processes: one moves the head, the other's work is kept whole beside it`, async () => {
   let before: readonly string[] = [];
   const lost = new Map<string, readonly string[]>();
