@@ -1,4 +1,5 @@
 export { addressOf, checkpointIdOf, configOf, namespaceOf, validId } from "./address.ts";
+export { conflictOf, goesOn } from "./appendRules.ts";
 export { CheckpointCoder } from "./checkpointCoder.ts";
 export type { DecodedWrite, EncodedCheckpoint, Manifest } from "./checkpointCoder.ts";
 export { pack, unpack, type EncryptionOptions } from "./codec/index.ts";

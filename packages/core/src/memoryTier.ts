@@ -1,5 +1,6 @@
 // long file: the reference for every method of the contract, read as one piece
-import { CheckpointConflictError, StaleReadError, ThreadDeletedError } from "./errors.ts";
+import { conflictOf, goesOn } from "./appendRules.ts";
+import { StaleReadError, ThreadDeletedError } from "./errors.ts";
 import type {
   Address,
   AncestryReader,
@@ -156,7 +157,9 @@ export class MemoryTier implements Tier, AncestryReader, ThreadCopier, CopyKeepe
     const thread = this.#open(request, goesOn(request));
     const moves = request.heads.map((move) => ({ move, moved: mayMove(thread, move) }));
     const lost = moves.find(({ move, moved }) => !moved && !isKnown(thread, move));
-    if (lost !== undefined && request.onConflict === "refuse") throw conflict(request, thread, lost.move);
+    if (lost !== undefined && request.onConflict === "refuse") {
+      throw conflictOf(request, lost.move, thread.heads.get(lost.move.namespace)!);
+    }
     thread.revision += 1;
     for (const blob of request.blobs) if (!thread.blobs.has(blob.hash)) thread.blobs.set(blob.hash, blob);
     for (const record of request.records) {
@@ -342,14 +345,6 @@ export class MemoryTier implements Tier, AncestryReader, ThreadCopier, CopyKeepe
   }
 }
 
-/** Whether an append continues what must be there already, rather than beginning a thread or importing one. */
-function goesOn({ records, heads }: AppendRequest): boolean {
-  return (
-    records.every(({ parentId }) => parentId !== undefined) &&
-    heads.every(({ expected }) => expected !== "any")
-  );
-}
-
 /** What a namespace's answer says of being a copy. */
 function copyOf(thread: Thread, { namespace }: { namespace: string }): Pick<Peek, "copy"> {
   const copy = thread.copies.get(namespace);
@@ -393,18 +388,4 @@ function isKnown(thread: Thread, { namespace, to }: HeadMove): boolean {
 function mayMove(thread: Thread, { namespace, to, expected }: HeadMove): boolean {
   const head = thread.heads.get(namespace);
   return head === undefined || head === to || expected === "any" || expected.includes(head);
-}
-
-function conflict(request: AppendRequest, thread: Thread, move: HeadMove): CheckpointConflictError {
-  const parentId = request.records.find(
-    ({ checkpointId, namespace }) => checkpointId === move.to && namespace === move.namespace,
-  )?.parentId;
-  return new CheckpointConflictError({
-    threadId: request.threadId,
-    namespace: move.namespace,
-    checkpointId: move.to,
-    parentId,
-    head: thread.heads.get(move.namespace)!,
-    expected: move.expected === "any" ? [] : move.expected,
-  });
 }

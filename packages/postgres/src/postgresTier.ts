@@ -1,6 +1,7 @@
 // long file: every method of the contract, each one call of one function; read as one piece
 import {
-  CheckpointConflictError,
+  conflictOf,
+  goesOn,
   StaleReadError,
   ThreadDeletedError,
   type Address,
@@ -187,7 +188,7 @@ export class PostgresTier implements Tier, AncestryReader, ThreadCopier, LeaseKe
     const first = rows[0]!;
     this.#refused(request.threadId, first["status"]);
     if (first["status"] === "conflict")
-      throw conflict(request, rows.length - 1, keys.id(rows.at(-1)!["head"] as Uint8Array));
+      throw conflictOf(request, request.heads[rows.length - 1]!, keys.id(rows.at(-1)!["head"] as Uint8Array));
     const revision = Number(first["revision"]);
     const heads = request.heads.map(({ namespace }, i) => ({
       namespace,
@@ -323,27 +324,4 @@ export class PostgresTier implements Tier, AncestryReader, ThreadCopier, LeaseKe
     if (status === "deleted") throw new ThreadDeletedError(threadId);
     if (status === "stale") throw new StaleReadError(threadId);
   }
-}
-
-/** Whether an append continues what must be there already, rather than beginning a thread or importing one. */
-function goesOn({ records, heads }: AppendRequest): boolean {
-  return (
-    records.every(({ parentId }) => parentId !== undefined) &&
-    heads.every(({ expected }) => expected !== "any")
-  );
-}
-
-function conflict(request: AppendRequest, place: number, head: string): CheckpointConflictError {
-  const move = request.heads[place]!;
-  const record = request.records.find(
-    ({ checkpointId, namespace }) => checkpointId === move.to && namespace === move.namespace,
-  );
-  return new CheckpointConflictError({
-    threadId: request.threadId,
-    namespace: move.namespace,
-    checkpointId: move.to,
-    parentId: record?.parentId,
-    head,
-    expected: move.expected === "any" ? [] : move.expected,
-  });
 }

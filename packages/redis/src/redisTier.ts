@@ -1,4 +1,6 @@
+// long file: every method of the contract is one call of one script, read side by side
 import {
+  conflictOf,
   StaleReadError,
   ThreadDeletedError,
   type Address,
@@ -24,7 +26,6 @@ import {
   type Tier,
 } from "@stratigraph/core";
 import { Connection } from "./connection.ts";
-import { conflict } from "./conflict.ts";
 import { decodeId, encodeId, encodeKey, type Bytes } from "./ids.ts";
 import type { Keys } from "./keys.ts";
 import { withLarge } from "./largeBlobs.ts";
@@ -131,7 +132,9 @@ export class RedisTier implements Tier, AncestryReader, ThreadCopier, CopyKeeper
     await this.#indexRuns(request);
     const args = appendArgs(request, this.#options.ttlMs);
     const reply = await this.#write("append", request.threadId, args);
-    if (reply[0].toString() === "conflict") throw conflict(request, Number(reply[1]) - 1, reply[2] as Buffer);
+    if (reply[0].toString() === "conflict") {
+      throw conflictOf(request, request.heads[Number(reply[1]) - 1]!, decodeId(reply[2] as Buffer));
+    }
     const outcomes = reply.slice(3);
     return {
       revision: Number(reply[1]),

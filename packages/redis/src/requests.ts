@@ -1,3 +1,4 @@
+import { goesOn } from "@stratigraph/core";
 import type {
   Address,
   AppendRequest,
@@ -43,14 +44,6 @@ export function appendWritesArgs(request: AppendWritesRequest, ttlMs: number): A
 
 function batchArgs(batch: Address & WriteBatch): Args {
   return [encodeKey(batch.namespace, batch.checkpointId), encodeBatch(batch)];
-}
-
-/** Whether an append continues what must be there already, rather than beginning a thread or importing one. */
-function goesOn({ records, heads }: AppendRequest): boolean {
-  return (
-    records.every(({ parentId }) => parentId !== undefined) &&
-    heads.every(({ expected }) => expected !== "any")
-  );
 }
 
 /** Arguments of adopt.lua. */

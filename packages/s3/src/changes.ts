@@ -1,5 +1,6 @@
 import {
-  CheckpointConflictError,
+  conflictOf,
+  goesOn,
   StaleReadError,
   ThreadDeletedError,
   type Address,
@@ -58,19 +59,6 @@ function isKnown({ head: { heads }, records }: ThreadView | Draft, namespace: st
   return head !== undefined && records.get(lineKey({ namespace, checkpointId: head }))?.parentId === id;
 }
 
-function conflict(request: AppendRequest, { heads }: Head, move: HeadMove): CheckpointConflictError {
-  return new CheckpointConflictError({
-    threadId: request.threadId,
-    namespace: move.namespace,
-    checkpointId: move.to,
-    parentId: request.records.find(
-      ({ checkpointId, namespace }) => checkpointId === move.to && namespace === move.namespace,
-    )?.parentId,
-    head: heads.get(move.namespace)!,
-    expected: move.expected === "any" ? [] : move.expected,
-  });
-}
-
 function addBlobs(draft: Draft, blobs: readonly Blob[]): void {
   for (const { hash, base, bytes } of blobs) {
     if (!draft.blobs.has(hash)) draft.blobs.set(hash, { hash, base, size: bytes.length, place: bytes });
@@ -89,13 +77,12 @@ function addWrites(draft: Draft, batch: Address & WriteBatch): void {
  */
 export function appended(view: ThreadView, request: AppendRequest): { next: ThreadView; result: Appended } {
   const { records, heads, onConflict } = request;
-  const continues =
-    records.every(({ parentId }) => parentId !== undefined) &&
-    heads.every(({ expected }) => expected !== "any");
-  refuseLate(view.head, request, continues);
+  refuseLate(view.head, request, goesOn(request));
   const moves = heads.map((move) => ({ move, moved: mayMove(view.head, move) }));
   const lost = moves.find(({ move, moved }) => !moved && !isKnown(view, move.namespace, move.to));
-  if (lost !== undefined && onConflict === "refuse") throw conflict(request, view.head, lost.move);
+  if (lost !== undefined && onConflict === "refuse") {
+    throw conflictOf(request, lost.move, view.head.heads.get(lost.move.namespace)!);
+  }
   const draft = draftOf(view);
   addBlobs(draft, request.blobs);
   for (const { threadId: _thread, body, ...record } of records) {
