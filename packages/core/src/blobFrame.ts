@@ -16,8 +16,13 @@ export type BlobFrame =
 
 /** A serialised value as one byte string: type name, then bytes. This is what is hashed and patched. */
 export function payloadOf(type: string, bytes: Uint8Array): Uint8Array {
+  return concat([payloadHead(type), bytes]);
+}
+
+/** What a payload has in front of the bytes. */
+export function payloadHead(type: string): Uint8Array {
   const name = utf8(type);
-  return concat([varint(name.length), name, bytes]);
+  return concat([varint(name.length), name]);
 }
 
 /** Type and bytes of a payload. @throws RangeError */

@@ -90,6 +90,11 @@ export class CheckpointCoder {
     this.values = values;
   }
 
+  /** Nothing of the thread is remembered any more. */
+  forgetThread(threadId: string): void {
+    this.#coder.forgetThread(threadId);
+  }
+
   /**
    * Encodes a checkpoint. Which values are stored follows from channel versions, not from `newVersions`
    * alone (which isn't a difference to the parent after `__copy__`): a channel in newVersions has the value

@@ -96,7 +96,7 @@ export class Lines {
   }
 
   #drop(threadId: string): void {
-    this.#coder.values.forgetThread(threadId);
+    this.#coder.forgetThread(threadId);
     const prefix = `${JSON.stringify([threadId]).slice(0, -1)},`;
     for (const key of this.#lines.keys()) if (key.startsWith(prefix)) this.#lines.delete(key);
   }

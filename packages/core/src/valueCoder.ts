@@ -1,17 +1,21 @@
 import type { SerializerProtocol } from "@langchain/langgraph-checkpoint";
-import { splitPayload } from "./blobFrame.ts";
+import { payloadOf, splitPayload } from "./blobFrame.ts";
 import type { ValueRef } from "./record.ts";
 import { StratigraphSerializer } from "./serde/index.ts";
 import { SimilarReader } from "./serde/SimilarReader.ts";
+import { SimilarValues } from "./similarValues.ts";
 import type { Address, Blob, BlobHash } from "./tier.ts";
 import { corrupt, notStored } from "./valueErrors.ts";
-import type { EncodedValue, Values } from "./values.ts";
+import type { EncodedValue, NamedPayload, Values } from "./values.ts";
 
 /** What a listing remembers per channel, to save work on the next checkpoint: neighbours are much alike. */
 export type Series = Map<string, { hash: BlobHash; payload: Uint8Array; reader: SimilarReader }>;
 
 /** Shortest value, in bytes, that a reference to its blob is shorter than. */
 const worthReferring = 65;
+
+/** Shortest payload of the value before, in bytes, for which a channel's values are written as a series. */
+const worthComparing = 4096;
 
 /** How values are read: kept for later puts to patch, or as one of a series. */
 export interface ValueReading {
@@ -23,10 +27,18 @@ export interface ValueReading {
 export class ValueCoder {
   readonly serde: SerializerProtocol;
   readonly values: Values;
+  readonly #similar: SimilarValues | undefined;
 
   constructor(serde: SerializerProtocol, values: Values) {
     this.serde = serde;
     this.values = values;
+    this.#similar = SimilarValues.for(serde, values);
+  }
+
+  /** Nothing of the thread is remembered any more. */
+  forgetThread(threadId: string): void {
+    this.values.forgetThread(threadId);
+    this.#similar?.forgetThread(threadId);
   }
 
   /**
@@ -39,16 +51,24 @@ export class ValueCoder {
     value: unknown,
     how: { base?: ValueRef | undefined; inline: number; into: EncodedValue[] },
   ): Promise<ValueRef> {
+    const base = how.base !== undefined && "hash" in how.base ? how.base.hash : undefined;
+    const similar = this.#similarTo(base, at, channel, value);
+    if (similar !== undefined) {
+      const encoded = await this.values.encode(at.threadId, similar, base);
+      how.into.push(encoded);
+      return { hash: encoded.hash };
+    }
     const [type, bytes] = await this.dump(at, channel, value);
     if (bytes.length <= how.inline) {
       const refers = how.inline < Infinity && bytes.length >= worthReferring;
-      const stored = refers ? this.values.find(at.threadId, type, bytes) : undefined;
+      const stored = refers
+        ? this.values.find(at.threadId, this.values.named(payloadOf(type, bytes)))
+        : undefined;
       if (stored === undefined) return { type, bytes };
       how.into.push(stored);
       return { hash: stored.hash };
     }
-    const base = how.base !== undefined && "hash" in how.base ? how.base.hash : undefined;
-    const encoded = await this.values.encode(at.threadId, type, bytes, base);
+    const encoded = await this.values.encode(at.threadId, this.values.named(payloadOf(type, bytes)), base);
     how.into.push(encoded);
     return { hash: encoded.hash };
   }
@@ -76,6 +96,23 @@ export class ValueCoder {
       throw corrupt(at, channel, what, cause);
     }
     return await this.load(at, channel, ...typed, series?.get(channel)?.reader);
+  }
+
+  /** The payload of a value that is an array like the one before; undefined where it is another way or too short to gain. */
+  #similarTo(
+    base: BlobHash | undefined,
+    at: Address,
+    channel: string,
+    value: unknown,
+  ): NamedPayload | undefined {
+    if (this.#similar === undefined || base === undefined) return undefined;
+    if ((this.values.lengthOf(at.threadId, base) ?? 0) < worthComparing) return undefined;
+    try {
+      const similar = this.#similar.payload(at, channel, value);
+      return similar === undefined || similar.payload.length < worthComparing ? undefined : similar;
+    } catch (cause) {
+      throw notStored(at, channel, cause);
+    }
   }
 
   /** @throws StratigraphError "SERIALIZATION" */

@@ -1,5 +1,5 @@
 import { LRUCache } from "lru-cache";
-import { parseFrame, patchFrame, payloadOf, wholeFrame } from "./blobFrame.ts";
+import { parseFrame, patchFrame, wholeFrame } from "./blobFrame.ts";
 import { contentHash } from "./codec/index.ts";
 import type { Envelope } from "./envelope.ts";
 import {
@@ -43,6 +43,12 @@ export interface EncodedValue {
   readonly known: Known;
 }
 
+/** Serialised bytes and their name. */
+export interface NamedPayload {
+  readonly payload: Uint8Array;
+  readonly hash: BlobHash;
+}
+
 type Parsed = { readonly whole: Uint8Array } | { readonly patch: Patch; readonly begins: boolean };
 
 /** Shortest payload, in bytes, for which a patch is tried: below, the frame alone eats the gain. */
@@ -73,6 +79,8 @@ export class Values {
   readonly #maxBytes: number;
   readonly #hashKey: Uint8Array | undefined;
   readonly #known: LRUCache<string, Known>;
+  /** How much of `patchMemory` is for {@link SimilarValues}, in bytes. */
+  readonly similarMemory: number;
   readonly #parsed = new WeakMap<Blob, Promise<Parsed>>();
 
   constructor(
@@ -82,21 +90,29 @@ export class Values {
     this.#envelope = envelope;
     this.#maxBytes = options.maxValueBytes;
     this.#hashKey = options.hashKey;
+    this.similarMemory = Math.floor(options.patchMemory / 4);
     this.#known = new LRUCache({
-      maxSize: Math.max(1, options.patchMemory),
+      maxSize: Math.max(1, options.patchMemory - this.similarMemory),
       sizeCalculation: ({ payload }) => payload.length + 256,
     });
+  }
+
+  /** Whether names depend on a key. */
+  get keyed(): boolean {
+    return this.#hashKey !== undefined;
+  }
+
+  /** A payload with its name. */
+  named(payload: Uint8Array): NamedPayload {
+    return { payload, hash: contentHash(payload, this.#hashKey) };
   }
 
   /** Encodes a value of a thread, as a patch where what it would stand on is remembered and it pays. */
   async encode(
     threadId: string,
-    type: string,
-    bytes: Uint8Array,
+    { payload, hash }: NamedPayload,
     base: BlobHash | undefined,
   ): Promise<EncodedValue> {
-    const payload = payloadOf(type, bytes);
-    const hash = contentHash(payload, this.#hashKey);
     const stored = this.#known.get(threadId + hash);
     if (stored !== undefined) return { hash, blob: undefined, known: stored };
     if (base !== undefined && payload.length >= shortestPatched) {
@@ -111,9 +127,13 @@ export class Values {
     return { hash, blob: { hash, bytes: whole }, known };
   }
 
+  /** Length of the payload in bytes, where it is remembered. */
+  lengthOf(threadId: string, hash: BlobHash): number | undefined {
+    return this.#known.get(threadId + hash)?.payload.length;
+  }
+
   /** The value, if the thread is known to hold its bytes already. */
-  find(threadId: string, type: string, bytes: Uint8Array): EncodedValue | undefined {
-    const hash = contentHash(payloadOf(type, bytes), this.#hashKey);
+  find(threadId: string, { hash }: NamedPayload): EncodedValue | undefined {
     const known = this.#known.get(threadId + hash);
     return known === undefined ? undefined : { hash, blob: undefined, known };
   }

@@ -1,4 +1,4 @@
-import { createHash, createHmac, hkdfSync } from "node:crypto";
+import { createHash, createHmac, type Hash, hkdfSync } from "node:crypto";
 
 /** Bytes of a content hash: 160 bits, as git has them; beyond reach of accidental and of deliberate collisions. */
 const hashBytes = 20;
@@ -16,6 +16,26 @@ export function contentHash(bytes: Uint8Array | readonly Uint8Array[], hmacKey?:
   const hash = hmacKey === undefined ? createHash("sha256") : createHmac("sha256", hmacKey);
   for (const part of bytes instanceof Uint8Array ? [bytes] : bytes) hash.update(part);
   return hash.digest().toString("hex", 0, hashBytes);
+}
+
+/** {@link contentHash}, without a key, of contents that begin alike one after another: what is the same is hashed once. */
+export class SimilarHash {
+  #state: Hash | undefined;
+  /** How many bytes the state covers. */
+  #covered = 0;
+
+  /**
+   * @param kept so many bytes at the beginning are the same as in the content before
+   * @param settled so many bytes at the beginning are likely to be the same in the next one
+   */
+  of(content: Uint8Array, kept: number, settled: number): string {
+    const from = this.#covered <= kept ? this.#covered : 0;
+    const known = from === 0 ? undefined : this.#state;
+    const running = (known?.copy() ?? createHash("sha256")).update(content.subarray(from, settled));
+    this.#state = running.copy();
+    this.#covered = settled;
+    return running.update(content.subarray(settled)).digest().toString("hex", 0, hashBytes);
+  }
 }
 
 /**

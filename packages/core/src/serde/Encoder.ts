@@ -45,6 +45,12 @@ export class Encoder {
     return this.encode(value, depth + 1, inKwargs);
   }
 
+  /** Encodes one item of the array that the whole value is. */
+  item(list: readonly unknown[], index: number): unknown {
+    this.#ancestors[0] = list;
+    return this.child(list[index], index, 0);
+  }
+
   /** Goes one level down without a value of its own, as to an entry of a Map. */
   step(segment: PathSegment, depth: number): void {
     this.path[depth] = segment;

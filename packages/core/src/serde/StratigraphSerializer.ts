@@ -5,6 +5,7 @@ import { type LangGraphClasses, loadedLangGraphClasses, loadLangGraphClasses } f
 import { jsonBytes, jsonText } from "./jsonBytes.ts";
 import { SerializationError } from "./SerializationError.ts";
 import type { SimilarReader } from "./SimilarReader.ts";
+import type { SimilarBytes, SimilarWriter } from "./SimilarWriter.ts";
 import { type RegisteredLangChainType, type RegisteredType, TypeRegistry } from "./TypeRegistry.ts";
 
 export interface StratigraphSerializerOptions {
@@ -75,6 +76,17 @@ export class StratigraphSerializer implements SerializerProtocol {
     }
     const encoder = new Encoder(this.#registry, this.#unknownClasses);
     return ["json", guarded("serialise", () => jsonBytes(encoder.encode(value, 0, false)))];
+  }
+
+  /**
+   * Like {@link dumps}, for arrays that are much alike one after another, such as one channel's in a conversation: `writer`
+   * keeps what it wrote last, so give each series one of its own. `head` is put in front of the bytes. Undefined where the
+   * value is no array.
+   */
+  dumpsSimilar(value: unknown, writer: SimilarWriter, head: Uint8Array): SimilarBytes | undefined {
+    if (!Array.isArray(value) || Object.getPrototypeOf(value) !== Array.prototype) return undefined;
+    const encoder = new Encoder(this.#registry, this.#unknownClasses);
+    return guarded("serialise", () => writer.write(value, encoder, head));
   }
 
   /**

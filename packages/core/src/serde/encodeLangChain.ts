@@ -10,7 +10,19 @@ interface LangChainObject {
 }
 
 /** Fields that can be set on an instance after it was built, which LangChain's own `toJSON` then forgets. */
-const LATE_FIELDS = ["id", "name", "usage_metadata", "artifact", "status", "metadata"] as const;
+export const LATE_FIELDS: readonly string[] = [
+  "id",
+  "name",
+  "usage_metadata",
+  "artifact",
+  "status",
+  "metadata",
+];
+
+/** Whether an instance has such a field, and not among the arguments it was built with. */
+export function isLate(instance: JsonRecord, given: object, field: string): boolean {
+  return instance[field] !== undefined && !Object.hasOwn(given, field);
+}
 
 /**
  * The record that LangChain's `toJSON` gives, key for key, without its three copies of the arguments.
@@ -36,8 +48,7 @@ export function encodeLangChain(
   }
   if (known.adjustsArguments) addAttributes(instance, known, kwargs, encoder, depth);
   for (const field of LATE_FIELDS) {
-    if (instance[field] === undefined || Object.hasOwn(given, field)) continue;
-    kwargs[field] = encoder.child(instance[field], field, depth, true);
+    if (isLate(instance, given, field)) kwargs[field] = encoder.child(instance[field], field, depth, true);
   }
   return { lc: 1, type: "constructor", id: known.id, kwargs };
 }

@@ -1,0 +1,126 @@
+import { isLate, LATE_FIELDS } from "./encodeLangChain.ts";
+import type { JsonRecord } from "./records.ts";
+import type { TypeRegistry } from "./TypeRegistry.ts";
+
+/** What a value was: a primitive itself, or the parts of an object. Shares no object with the value, only strings. */
+export type Snapshot = Primitive | Parts;
+
+type Primitive = string | number | boolean | null | undefined | bigint;
+
+interface Parts {
+  readonly kind: "list" | "fields" | "langchain";
+  readonly prototype: object;
+  /** Names of `values`, in order; of a list, none. */
+  readonly keys: readonly string[];
+  readonly values: readonly Snapshot[];
+  /** Of a LangChain object: what it has of the fields that aren't among its arguments, in the order of LATE_FIELDS. */
+  readonly late: readonly Snapshot[];
+}
+
+/** Objects of a kind that {@link snapshotOf} doesn't know. */
+export const UNKNOWN = Symbol("unknown");
+
+/**
+ * All that the serializer looks at in a value made of primitives, arrays, plain objects and LangChain objects; UNKNOWN where
+ * there is anything else in it. Not for cyclic values: serialise first.
+ */
+export function snapshotOf(value: unknown, registry: TypeRegistry): Snapshot | typeof UNKNOWN {
+  if (typeof value === "function" || typeof value === "symbol") return UNKNOWN;
+  if (typeof value !== "object" || value === null) return value as Primitive;
+  const prototype: unknown = Object.getPrototypeOf(value);
+  if (prototype === Array.prototype) {
+    const values = partsOf(value as unknown[], registry);
+    return values === undefined
+      ? UNKNOWN
+      : { kind: "list", prototype: Array.prototype, keys: [], values, late: [] };
+  }
+  if (prototype === Object.prototype) {
+    const keys = Object.keys(value);
+    const values = partsOf(
+      keys.map((key) => (value as JsonRecord)[key]),
+      registry,
+    );
+    return values === undefined
+      ? UNKNOWN
+      : { kind: "fields", prototype: Object.prototype, keys, values, late: [] };
+  }
+  return langChainSnapshot(value as JsonRecord, prototype as object, registry);
+}
+
+function langChainSnapshot(
+  value: JsonRecord,
+  prototype: object | null,
+  registry: TypeRegistry,
+): Snapshot | typeof UNKNOWN {
+  const known = prototype === null ? undefined : registry.langChainOf(prototype);
+  const given = value.lc_kwargs as JsonRecord;
+  // A class with attributes or secrets of its own is asked for them every time.
+  if (prototype === null || known === undefined || known.adjustsArguments) return UNKNOWN;
+  if (Object.getPrototypeOf(given) !== Object.prototype) return UNKNOWN;
+  const keys = Object.keys(given);
+  const values = partsOf(
+    keys.map((key) => (key in value ? value[key] : given[key])),
+    registry,
+  );
+  const late = partsOf(
+    LATE_FIELDS.map((field) => (isLate(value, given, field) ? value[field] : undefined)),
+    registry,
+  );
+  return values === undefined || late === undefined
+    ? UNKNOWN
+    : { kind: "langchain", prototype, keys, values, late };
+}
+
+function partsOf(values: readonly unknown[], registry: TypeRegistry): Snapshot[] | undefined {
+  const parts: Snapshot[] = [];
+  for (const value of values) {
+    const part = snapshotOf(value, registry);
+    if (part === UNKNOWN) return undefined;
+    parts.push(part);
+  }
+  return parts;
+}
+
+/** Whether a value is still, or again, what the snapshot was taken of: whether it would be serialised to the same bytes. */
+export function isSame(snapshot: Snapshot, value: unknown): boolean {
+  if (typeof snapshot !== "object" || snapshot === null) return Object.is(snapshot, value);
+  if (typeof value !== "object" || value === null) return false;
+  if (Object.getPrototypeOf(value) !== snapshot.prototype) return false;
+  if (snapshot.kind === "list") return isSameList(snapshot.values, value as unknown[]);
+  if (snapshot.kind === "fields") return isSameFields(snapshot, value as JsonRecord, value as JsonRecord);
+  const given = (value as JsonRecord).lc_kwargs;
+  if (typeof given !== "object" || given === null || Object.getPrototypeOf(given) !== Object.prototype)
+    return false;
+  return (
+    isSameFields(snapshot, value as JsonRecord, given as JsonRecord) &&
+    isSameLate(snapshot, value as JsonRecord, given as JsonRecord)
+  );
+}
+
+function isSameList(snapshots: readonly Snapshot[], values: readonly unknown[]): boolean {
+  if (values.length !== snapshots.length) return false;
+  for (let index = 0; index < snapshots.length; index += 1)
+    if (!isSame(snapshots[index] as Snapshot, values[index])) return false;
+  return true;
+}
+
+/** `names` has the keys, in order; `value` the fields, where it has them. */
+function isSameFields({ keys, values }: Parts, value: JsonRecord, names: JsonRecord): boolean {
+  let index = 0;
+  // for…in allocates nothing. It shows inherited keys too, so a polluted Object.prototype makes nothing the same.
+  for (const key in names) {
+    if (key !== keys[index]) return false;
+    if (!isSame(values[index] as Snapshot, key in value ? value[key] : names[key])) return false;
+    index += 1;
+  }
+  return index === keys.length;
+}
+
+function isSameLate({ late }: Parts, value: JsonRecord, given: JsonRecord): boolean {
+  for (let index = 0; index < LATE_FIELDS.length; index += 1) {
+    const field = LATE_FIELDS[index] as string;
+    const now = isLate(value, given, field) ? value[field] : undefined;
+    if (!isSame(late[index] as Snapshot, now)) return false;
+  }
+  return true;
+}
