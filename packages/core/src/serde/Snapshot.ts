@@ -87,14 +87,8 @@ export function isSame(snapshot: Snapshot, value: unknown): boolean {
   if (typeof value !== "object" || value === null) return false;
   if (Object.getPrototypeOf(value) !== snapshot.prototype) return false;
   if (snapshot.kind === "list") return isSameList(snapshot.values, value as unknown[]);
-  if (snapshot.kind === "fields") return isSameFields(snapshot, value as JsonRecord, value as JsonRecord);
-  const given = (value as JsonRecord).lc_kwargs;
-  if (typeof given !== "object" || given === null || Object.getPrototypeOf(given) !== Object.prototype)
-    return false;
-  return (
-    isSameFields(snapshot, value as JsonRecord, given as JsonRecord) &&
-    isSameLate(snapshot, value as JsonRecord, given as JsonRecord)
-  );
+  if (snapshot.kind === "fields") return isSameFields(snapshot, value as JsonRecord);
+  return isSameLangChain(snapshot, value as JsonRecord);
 }
 
 function isSameList(snapshots: readonly Snapshot[], values: readonly unknown[]): boolean {
@@ -104,23 +98,32 @@ function isSameList(snapshots: readonly Snapshot[], values: readonly unknown[]):
   return true;
 }
 
-/** `names` has the keys, in order; `value` the fields, where it has them. */
-function isSameFields({ keys, values }: Parts, value: JsonRecord, names: JsonRecord): boolean {
+function isSameFields({ keys, values }: Parts, value: JsonRecord): boolean {
   let index = 0;
   // for…in allocates nothing. It shows inherited keys too, so a polluted Object.prototype makes nothing the same.
-  for (const key in names) {
-    if (key !== keys[index]) return false;
-    if (!isSame(values[index] as Snapshot, key in value ? value[key] : names[key])) return false;
+  for (const key in value) {
+    if (key !== keys[index] || !isSame(values[index] as Snapshot, value[key])) return false;
     index += 1;
   }
   return index === keys.length;
 }
 
-function isSameLate({ late }: Parts, value: JsonRecord, given: JsonRecord): boolean {
-  for (let index = 0; index < LATE_FIELDS.length; index += 1) {
-    const field = LATE_FIELDS[index] as string;
-    const now = isLate(value, given, field) ? value[field] : undefined;
-    if (!isSame(late[index] as Snapshot, now)) return false;
+function isSameLangChain({ keys, values, late }: Parts, value: JsonRecord): boolean {
+  const given = value.lc_kwargs as JsonRecord | null | undefined;
+  if (typeof given !== "object" || given === null) return false;
+  if (Object.getPrototypeOf(given) !== Object.prototype) return false;
+  let index = 0;
+  for (const key in given) {
+    if (key !== keys[index]) return false;
+    const own = value[key];
+    if (!isSame(values[index] as Snapshot, own !== undefined || key in value ? own : given[key]))
+      return false;
+    index += 1;
+  }
+  if (index !== keys.length) return false;
+  for (let field = 0; field < LATE_FIELDS.length; field += 1) {
+    const name = LATE_FIELDS[field] as string;
+    if (!isSame(late[field] as Snapshot, isLate(value, given, name) ? value[name] : undefined)) return false;
   }
   return true;
 }
