@@ -12,7 +12,7 @@ import { replacing } from "../contract/support.ts";
 import { configOf, idOf, longChain, tuples } from "./chain.ts";
 
 /** More than a chain holds, so that the next one begins on where this one began. */
-const length = 150;
+const length = 190;
 
 type Change = (stored: StoredCheckpoint) => StoredCheckpoint;
 

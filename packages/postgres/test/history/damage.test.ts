@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { configOf, idOf, longChain, tuples } from "../../../core/test/history/chain.ts";
 import { freshDatabase, type FreshDatabase } from "../../../../test/servers/shared.ts";
 
-const length = 150;
+const length = 190;
 let database: FreshDatabase;
 let pool: pg.Pool;
 let intact: Awaited<ReturnType<typeof tuples>>;
@@ -27,7 +27,7 @@ afterAll(async () => {
 /** Reads a sample of checkpoints with a fresh saver each: an error that names what is damaged, or what was put. */
 async function errorsOf(channel: string | undefined): Promise<string[]> {
   const failed: string[] = [];
-  for (const n of [1, 2, 30, 60, 61, 129, 130, 131, 140, length]) {
+  for (const n of [1, 2, 30, 60, 61, 171, 172, 173, 180, length]) {
     try {
       expect(await new PostgresSaver({ pool }).getTuple(configOf(idOf(n)))).toEqual(intact.get(idOf(n)));
     } catch (error) {
