@@ -21,8 +21,9 @@ export interface SaverOptions {
   /** Default "auto". */
   readonly conflict?: ConflictPolicy | undefined;
   /**
-   * Memory for payloads of recent values, so that the next put is a patch without reading. A size such as "64mb"; default
-   * "128mb". "0b" stores every changed value whole.
+   * Memory for payloads of recent values, so that the next put is a patch without reading; a quarter of it for comparing
+   * arrays with what they were, so that only what changed is serialised. A size such as "64mb"; default "128mb". "0b" stores
+   * every changed value whole.
    */
   readonly patchMemory?: Size | undefined;
   /** Largest value that is decoded. Default "512mb". */
