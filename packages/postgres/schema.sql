@@ -258,6 +258,90 @@ begin
 end
 $$;
 
+CREATE FUNCTION stratigraph.fork_1(p_source bytea, p_key bytea, p_long_id bytea, p_tip_lengths integer[], p_tips bytea, p_depths integer[], p_until text[], p_writes text[], p_counts integer[], p_expected integer[], p_tags text[], p_lengths integer[], p_data bytea) RETURNS TABLE(status text, head bytea, checkpoints bigint, bytes bigint)
+    LANGUAGE plpgsql
+    AS $$
+declare
+  x bytea[] := "stratigraph".pieces_1(p_tip_lengths, p_tips);
+  v_source bigint;
+  v_target "stratigraph".threads;
+  v_head bytea;
+  v_tips bigint;
+  v_complete boolean;
+  v_checkpoints bigint;
+  v_bytes bigint;
+begin
+  select t.thread into v_source from "stratigraph".threads t where t.key = p_source;
+  if not found then
+    return query select 'missing', null::bytea, null::bigint, null::bigint;
+    return;
+  end if;
+  v_target := "stratigraph".open_1(p_key, p_long_id);
+  select h.id into v_head from "stratigraph".heads h where h.thread = v_target.thread order by h.ns limit 1;
+  if found then
+    perform "stratigraph".shut_1(v_target);
+    return query select 'exists', v_head, null::bigint, null::bigint;
+    return;
+  end if;
+
+  -- One statement, so one snapshot: what is pruned meanwhile is still there, or was not there from the start.
+  with recursive line as (
+    select c.id, c.ns, c.parent, p_depths[n] as depth, p_until[n]::integer[] as open, p_writes[n]::integer[] as places
+      from generate_series(1, cardinality(p_depths)) as n
+      join "stratigraph".checkpoints c on c.thread = v_source and c.id = x[n * 2] and c.ns = x[n * 2 - 1]
+    union all
+    select c.id, c.ns, c.parent, line.depth - 1,
+           case when line.open is not null then array(select unnest(line.open) except select unnest(c.tags)) end, null
+      from line join "stratigraph".checkpoints c on c.thread = v_source and c.id = line.parent and c.ns = line.ns
+     where line.depth > 0 and (line.open is null or cardinality(line.open) > 0)
+  ), pending as materialized (
+    select * from (
+      select w.id, w.ns, w.seq, w.part, w.task, w.blobs, w.body, line.places,
+             row_number() over (partition by w.ns, w.id order by w.seq, w.part) - 1 as place
+        from line join "stratigraph".writes w on w.thread = v_source and w.id = line.id and w.ns = line.ns
+    ) as placed
+     where places is null or place = any (places)
+  ), copied as (
+    insert into "stratigraph".checkpoints (thread, id, ns, parent, lost_to, run, tags, blobs, body)
+    select v_target.thread, c.id, c.ns, c.parent, null, c.run, c.tags, c.blobs, c.body
+      from line join "stratigraph".checkpoints c on c.thread = v_source and c.id = line.id and c.ns = line.ns
+    returning checkpoints.blobs, length(checkpoints.body) as size
+  ), wrote as (
+    insert into "stratigraph".writes (thread, id, ns, seq, part, task, blobs, body)
+    select v_target.thread, id, ns, v_target.revision, row_number() over (order by seq, part), task, blobs, body from pending
+    returning length(writes.body) as size
+  ), named as materialized (
+    select distinct substring(packed from o for 20) as hash
+      from (select copied.blobs as packed from copied union all select pending.blobs from pending) as lists,
+           generate_series(1, length(packed), 20) as o
+  ), chain as (
+    select b.hash, b.base from named join "stratigraph".blobs b on b.thread = v_source and b.hash = named.hash
+    union
+    select b.hash, b.base from chain join "stratigraph".blobs b on b.thread = v_source and b.hash = chain.base
+  ), stored as (
+    insert into "stratigraph".blobs (thread, hash, base, bytes)
+    select v_target.thread, b.hash, b.base, b.bytes from chain join "stratigraph".blobs b on b.thread = v_source and b.hash = chain.hash
+    returning length(blobs.bytes) as size
+  )
+  select (select count(*) from line where places is not null),
+         not exists (
+           select hash from named union select base from chain where base is not null
+           except select hash from chain
+         ),
+         (select count(*) from copied),
+         (select coalesce(sum(size), 0) from (select size from copied union all select size from wrote union all select size from stored) as sizes)
+    into v_tips, v_complete, v_checkpoints, v_bytes;
+  if v_tips < cardinality(p_depths) or not v_complete then raise sqlstate 'SG001'; end if;
+
+  insert into "stratigraph".long_ids (thread, key, id)
+  select v_target.thread, l.key, l.id from "stratigraph".long_ids l where l.thread = v_source on conflict do nothing;
+  perform "stratigraph".append_1(p_key, p_long_id, null, false, false, false, p_counts, p_expected, p_tags, p_lengths, p_data);
+  return query select 'ok', null::bytea, v_checkpoints, v_bytes;
+exception when sqlstate 'SG001' then
+  return query select 'missing', null::bytea, null::bigint, null::bigint;
+end
+$$;
+
 CREATE FUNCTION stratigraph.id_text(key bytea) RETURNS text
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     AS $$
@@ -364,6 +448,39 @@ CREATE FUNCTION stratigraph.open_1(p_key bytea, p_long_id bytea) RETURNS stratig
   values (p_key, p_long_id, 1, date_trunc('minute', now()))
   on conflict (key) do update set revision = t.revision + 1, written_at = date_trunc('minute', now())
   returning *
+$$;
+
+CREATE FUNCTION stratigraph.outline_1(p_key bytea, p_id bytea) RETURNS SETOF stratigraph.read_row_1
+    LANGUAGE plpgsql STABLE
+    AS $$
+declare
+  v_thread bigint;
+  v_revision bigint;
+  v_head bytea;
+  v_id bytea;
+begin
+  select t.thread, t.revision into v_thread, v_revision from "stratigraph".threads t where t.key = p_key;
+  if not found then return; end if;
+  select h.id into v_head from "stratigraph".heads h where h.thread = v_thread and h.ns = '';
+  v_id := coalesce(p_id, v_head);
+  return next ('s', v_thread, v_id, '', v_head,
+    case when exists (select from "stratigraph".checkpoints c where c.thread = v_thread and c.ns = '' and c.parent = v_id) then v_id end,
+    null, null, v_revision, null, null)::  "stratigraph".read_row_1;
+  return query
+    with tip as materialized (
+      select h.id, h.ns from "stratigraph".heads h where h.thread = v_thread
+      union
+      select v_id, '' where v_id is not null
+    )
+    (select 'w', w.thread, w.id, w.ns, w.task, null::bytea, null::bytea, w.blobs, w.seq, null::text, w.body
+       from tip join "stratigraph".writes w on w.thread = v_thread and w.id = tip.id and w.ns = tip.ns
+      order by w.seq, w.part)
+    union all
+    select 'c', c.thread, c.id, c.ns, c.parent, c.lost_to, c.run, c.blobs, null, array_to_string(c.tags, ','), c.body
+      from tip join "stratigraph".checkpoints c on c.thread = v_thread and c.id = tip.id and c.ns = tip.ns
+    union all
+    select 'h', h.thread, null, h.ns, h.id, null, null, null, null, null, null from "stratigraph".heads h where h.thread = v_thread;
+end
 $$;
 
 CREATE FUNCTION stratigraph.pieces_1(lengths integer[], data bytea) RETURNS bytea[]

@@ -12,7 +12,7 @@ import { PostgresSaver } from "@stratigraph/postgres";
 import pg from "pg";
 import { startPostgres } from "../../../test/servers/postgres.ts";
 
-const forks = 100;
+const forks = Number(process.env.FORKS ?? 100);
 const turns = 333;
 const say = (line: string): void => void process.stdout.write(`${line}\n`);
 const quantile = (values: number[], q: number): number =>

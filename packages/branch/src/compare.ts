@@ -1,6 +1,6 @@
 import type { TierSaver } from "@stratigraph/core";
-import { line } from "./gather.ts";
 import { ERROR, INTERRUPT, RESUME } from "./langgraph.ts";
+import { line } from "./line.ts";
 import { isMessage, jsonValue } from "./plainValue.ts";
 import { readPoint, type Point, type ReadPoint } from "./point.ts";
 import { readValues } from "./readValues.ts";

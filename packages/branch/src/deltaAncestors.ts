@@ -1,4 +1,5 @@
-import type { Address, CheckpointRecord, DecodedBody, ListedCheckpoint, TierSaver } from "@stratigraph/core";
+import type { Address, CheckpointRecord, DecodedBody, TierSaver } from "@stratigraph/core";
+import type { Nodes } from "./outline.ts";
 
 /** Channels of LangGraph's own: never DeltaChannels. */
 const ownChannel = /^(__|branch:|join:)/;
@@ -19,7 +20,7 @@ export function valueless({ manifest }: DecodedBody): string[] {
  */
 export async function deltaAncestors(
   saver: TierSaver,
-  nodes: ReadonlyMap<string, ListedCheckpoint>,
+  nodes: Nodes,
   at: Address,
 ): Promise<CheckpointRecord[]> {
   const start = nodes.get(at.checkpointId)!.record;

@@ -1,5 +1,7 @@
 import type { Address, TierSaver } from "@stratigraph/core";
+import { forkTips } from "./forkTips.ts";
 import { gather } from "./gather.ts";
+import { outlineOf } from "./outline.ts";
 import { moveHead } from "./promote.ts";
 import { nextReflog, readReflog } from "./reflog.ts";
 import type { Side } from "./side.ts";
@@ -19,7 +21,10 @@ export async function fastForward(saver: TierSaver, target: Side, source: Side):
   for await (const { record } of saver.tier.list({ threadId, recordsOnly: true })) known.add(keyOf(record));
   // What was written under the head since is part of the line too: DeltaChannels are rebuilt from it.
   const isNew = (at: Address): boolean => !known.has(keyOf(at));
-  const contents = await gather(saver, source, "full");
+  const outline = await outlineOf(saver, source.at.threadId, source.at.checkpointId);
+  const point = { threadId: source.at.threadId, rootId: source.at.checkpointId };
+  const tips = await forkTips(saver, point, outline, "full");
+  const contents = await gather(saver, source.at.threadId, tips, outline);
   const records = contents.records
     .filter(isNew)
     .map(({ lostTo: _lostTo, ...record }) => ({ ...record, threadId }));

@@ -1,7 +1,18 @@
-import { StratigraphError, validId, type TierSaver } from "@stratigraph/core";
+import {
+  CheckpointConflictError,
+  forksThreads,
+  NotFoundError,
+  threadExists,
+  validId,
+  type Address,
+  type ForkRequest,
+  type TierSaver,
+} from "@stratigraph/core";
+import { forkTips, type ForkPoint, type PlannedTip } from "./forkTips.ts";
 import { gather, type Gathered } from "./gather.ts";
+import { outlineOf, type Outline } from "./outline.ts";
 import { readPoint, type Point } from "./point.ts";
-import { nextReflog, readReflog, type Origin } from "./reflog.ts";
+import { nextReflog, readReflog, type Origin, type Reflog } from "./reflog.ts";
 
 /** How a thread is forked. */
 export interface ForkOptions {
@@ -17,14 +28,22 @@ export interface Fork {
   /** Names the thread, for the graph: `graph.invoke(input, fork.config)`. */
   readonly config: { configurable: { thread_id: string } };
   readonly origin: Origin;
-  /** How many checkpoints were copied, and how many bytes in all. */
+  /** How many checkpoints were copied, and how many bytes were written in all, without the storage's own. */
   readonly checkpoints: number;
   readonly bytes: number;
 }
 
+/** Where a fork begins. */
+interface Source extends ForkPoint {
+  readonly at: Address;
+  readonly wasHead: boolean;
+  readonly outline: Outline;
+  readonly reflog: Promise<Reflog>;
+}
+
 /**
  * Makes a new thread from any checkpoint. The copy keeps its checkpoint id, so that an interrupted step resumes in the
- * fork as it would have in the source, on its own. Bytes are copied as they are.
+ * fork as it would have in the source, on its own. Bytes are copied as they are; on PostgreSQL they stay in the server.
  *
  * Forked from a checkpoint whose step went on since, the step is wound back: an interrupt waits for an answer again, and
  * tasks that didn't ask run again.
@@ -49,57 +68,116 @@ export async function forkMany(
   { history = "needed" }: Pick<ForkOptions, "history"> = {},
 ): Promise<Fork[]> {
   const names = typeof to === "number" ? Array.from({ length: to }, () => crypto.randomUUID()) : to;
-  const source = await readPoint(saver, from);
-  const [contents, { lineage }] = await Promise.all([
-    gather(saver, source, history),
-    readReflog(saver, source.at.threadId),
+  for (const name of names) validId("to", name);
+  const source = await look(saver, from);
+  const [tips, { lineage }] = await Promise.all([
+    forkTips(saver, source, source.outline, history),
+    source.reflog,
   ]);
   const ts = new Date().toISOString();
-  const origin: Origin = { ...source.at, wasHead: source.at.checkpointId === source.head, ts };
+  const origin: Origin = { ...source.at, wasHead: source.wasHead, ts };
+  let gathered: Promise<Gathered> | undefined;
+  const contents = (): Promise<Gathered> =>
+    (gathered ??= gather(saver, source.threadId, tips, source.outline));
   const forks: Fork[] = [];
   for (const name of names)
-    forks.push(await write(saver, validId("to", name), contents, [origin, ...lineage]));
+    forks.push(await write(saver, name, { ...source, tips, contents }, [origin, ...lineage]));
   return forks;
 }
 
+/** A point to fork from, and its thread's outline. @throws NotFoundError, EvictedError, InvalidAddressError */
+async function look(saver: TierSaver, from: Point): Promise<Source> {
+  const threadId = validId("threadId", from.threadId);
+  const namespace = validId("namespace", from.namespace ?? "", { empty: true });
+  const reflog = readReflog(saver, threadId);
+  // Whether it is there is told below; until then nobody waits for it.
+  reflog.catch(() => undefined);
+  if (namespace === "") {
+    const wanted = from.checkpointId === undefined ? undefined : validId("checkpointId", from.checkpointId);
+    let outline = await outlineOf(saver, threadId, wanted);
+    if (outline.root === undefined) {
+      // Not there, or archived: reading it says so, or brings it back.
+      await readPoint(saver, from);
+      outline = await outlineOf(saver, threadId, wanted);
+    }
+    const rootId = outline.root?.record.checkpointId ?? wanted ?? "";
+    const at: Address = { threadId, namespace, checkpointId: rootId };
+    return { threadId, rootId, at, wasHead: rootId === outline.head, outline, reflog };
+  }
+  const { at, stored, metadata, head } = await readPoint(saver, from);
+  const rootId = metadata.parents?.[""];
+  if (rootId === undefined) {
+    throw new NotFoundError(
+      `Checkpoint ${at.checkpointId} names no root checkpoint. Fork from a checkpoint of the root namespace.`,
+      { ...at },
+    );
+  }
+  const outline = await outlineOf(saver, threadId, rootId);
+  return { threadId, rootId, at, wasHead: at.checkpointId === head, inner: stored, outline, reflog };
+}
+
+/** Writes one fork: inside the storage where that can be, or else with what was read. */
 async function write(
   saver: TierSaver,
   threadId: string,
-  contents: Gathered,
+  source: {
+    threadId: string;
+    outline: Outline;
+    tips: readonly PlannedTip[];
+    contents: () => Promise<Gathered>;
+  },
   lineage: readonly [Origin, ...Origin[]],
 ): Promise<Fork> {
-  const { head } = await saver.tier.peek({ threadId, namespace: "" });
-  if (head !== undefined) {
-    throw new StratigraphError(
-      "THREAD_EXISTS",
-      `Thread ${JSON.stringify(threadId)} has checkpoints already (${head}). Fork to a new thread id, or delete it first.`,
-      { threadId },
-    );
-  }
   const before = { lineage: [], moves: [], checkpointId: undefined };
   const reflog = await nextReflog(saver, threadId, before, { lineage, moves: [] });
-  const blobs = [...contents.blobs, ...reflog.blobs];
-  await saver.tier.append({
-    threadId,
-    // Main line in its own thread, whatever it was in the source.
-    records: [
-      ...contents.records.map(({ lostTo: _lostTo, ...record }) => ({ ...record, threadId })),
-      reflog.record,
-    ],
-    blobs,
-    writes: contents.writes.map((batch) => ({ ...batch, threadId })),
-    heads: [...contents.heads.map((head) => ({ ...head, expected: [] })), reflog.head],
-    onConflict: "refuse",
-  });
-  const bytes = [
-    ...blobs.map((blob) => blob.bytes),
-    ...[...contents.records, ...contents.writes].map(({ body }) => body),
-  ];
+  const also = { records: [reflog.record], blobs: reflog.blobs, heads: [reflog.head] };
+  const { tier } = saver;
+  const tips = source.tips.map(({ node: _node, ...tip }) => tip);
+  const seen = source.outline.revision;
+  const copied =
+    (forksThreads(tier) && seen !== undefined
+      ? await tier.forkThread({ sourceId: source.threadId, targetId: threadId, seen, tips, also })
+      : undefined) ?? (await append(saver, threadId, await source.contents(), also));
   return {
     threadId,
     config: { configurable: { thread_id: threadId } },
     origin: lineage[0],
-    checkpoints: contents.records.length,
-    bytes: bytes.reduce((sum, piece) => sum + piece.length, 0),
+    checkpoints: copied.checkpoints,
+    bytes: copied.bytes + sizeOf(reflog.blobs.map(({ bytes }) => bytes)) + reflog.record.body.length,
   };
+}
+
+/** As a tier's `forkThread`, with contents that were read. @throws StratigraphError "THREAD_EXISTS" */
+async function append(
+  saver: TierSaver,
+  threadId: string,
+  contents: Gathered,
+  also: ForkRequest["also"],
+): Promise<{ checkpoints: number; bytes: number }> {
+  const { head } = await saver.tier.peek({ threadId, namespace: "" });
+  if (head !== undefined) throw threadExists(threadId, head);
+  try {
+    await saver.tier.append({
+      threadId,
+      // Main line in its own thread, whatever it was in the source.
+      records: [
+        ...contents.records.map(({ lostTo: _lostTo, ...record }) => ({ ...record, threadId })),
+        ...also.records,
+      ],
+      blobs: [...contents.blobs, ...also.blobs],
+      writes: contents.writes.map((batch) => ({ ...batch, threadId })),
+      heads: [...contents.heads.map((move) => ({ ...move, expected: [] })), ...also.heads],
+      onConflict: "refuse",
+    });
+  } catch (error) {
+    if (error instanceof CheckpointConflictError) throw threadExists(threadId, String(error.data["head"]));
+    throw error;
+  }
+  const { records, writes, blobs } = contents;
+  const bodies = [...records, ...writes].map(({ body }) => body);
+  return { checkpoints: records.length, bytes: sizeOf([...bodies, ...blobs.map(({ bytes }) => bytes)]) };
+}
+
+function sizeOf(pieces: readonly Uint8Array[]): number {
+  return pieces.reduce((sum, piece) => sum + piece.length, 0);
 }

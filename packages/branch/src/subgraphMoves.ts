@@ -7,7 +7,7 @@ import {
   type TierSaver,
   type WriteBatch,
 } from "@stratigraph/core";
-import { inOrder } from "./gather.ts";
+import { inOrder } from "./inOrder.ts";
 import type { MergeInput } from "./mergeChannels.ts";
 import { reflogNamespace } from "./reflog.ts";
 import type { Side } from "./side.ts";

@@ -1,4 +1,3 @@
-import { StratigraphError } from "./errors.ts";
 import {
   copiesThreads,
   type Address,
@@ -8,6 +7,7 @@ import {
   type Tier,
   type WriteBatch,
 } from "./tier.ts";
+import { threadExists } from "./threadExists.ts";
 
 /** A whole thread as a tier holds it, ready to be appended elsewhere. */
 export interface ThreadContents {
@@ -45,11 +45,7 @@ export async function readThread(
 /** Copies a thread inside a tier. @throws StratigraphError "THREAD_EXISTS" */
 export async function copyThread(tier: Tier, sourceId: string, targetId: string): Promise<void> {
   for await (const { record } of tier.list({ threadId: targetId, recordsOnly: true, limit: 1 })) {
-    throw new StratigraphError(
-      "THREAD_EXISTS",
-      `Thread ${JSON.stringify(targetId)} has checkpoints already (${record.checkpointId}). Copy to a new thread id, or delete it first.`,
-      { threadId: targetId },
-    );
+    throw threadExists(targetId, record.checkpointId);
   }
   if (copiesThreads(tier)) {
     await tier.copyThread(sourceId, targetId);

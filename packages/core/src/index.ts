@@ -26,8 +26,9 @@ export type { DecodedBody, ManifestEntry, ValueRef } from "./record.ts";
 export { TierSaver } from "./saver.ts";
 export { SerializationError, StratigraphSerializer } from "./serde/index.ts";
 export type { RegisteredType, StratigraphSerializerOptions } from "./serde/index.ts";
-export { matches, metadataTags } from "./tags.ts";
-export { copiesThreads, keepsCopies, keepsLeases, readsAncestry } from "./tier.ts";
+export { matches, metadataTags, snapshotTag } from "./tags.ts";
+export { threadExists } from "./threadExists.ts";
+export { copiesThreads, forksThreads, keepsCopies, keepsLeases, readsAncestry } from "./tier.ts";
 export type {
   Address,
   AncestryReader,
@@ -39,6 +40,8 @@ export type {
   BlobInfo,
   CheckpointRecord,
   CopyKeeper,
+  ForkRequest,
+  ForkTip,
   HeadMove,
   LeaseKeeper,
   ListedCheckpoint,
@@ -52,7 +55,9 @@ export type {
   StoredCheckpoint,
   StoredWriteBatch,
   ThreadCopier,
+  ThreadForker,
   ThreadInfo,
+  ThreadOutline,
   ThreadQuery,
   ThreadState,
   Tier,

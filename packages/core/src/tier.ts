@@ -288,6 +288,57 @@ export interface ThreadCopier {
   copyThread(sourceId: string, targetId: string): Promise<boolean>;
 }
 
+/** Where a thread stands, without blobs. */
+export interface ThreadOutline {
+  readonly revision: number;
+  /** The root checkpoint that was asked for; absent where it isn't here. */
+  readonly checkpoint?: StoredCheckpoint | undefined;
+  /** Whether checkpoints were made from it. */
+  readonly continued: boolean;
+  /** The heads of all namespaces; those whose record isn't here are left out. */
+  readonly heads: readonly StoredCheckpoint[];
+}
+
+/** A namespace of a thread that is to be forked, and how much of it goes along. */
+export interface ForkTip {
+  readonly namespace: string;
+  /** Becomes the namespace's head. */
+  readonly checkpointId: string;
+  /** Which of its pending writes go along, by their place among them, oldest first; 0 is the oldest. */
+  readonly writes: readonly number[];
+  /** How many ancestors go along at most, with all their pending writes. */
+  readonly ancestors: number;
+  /** No more ancestors once each of these tags was met. */
+  readonly until?: readonly number[] | undefined;
+}
+
+/** What {@link ThreadForker.forkThread} copies. */
+export interface ForkRequest {
+  readonly sourceId: string;
+  readonly targetId: string;
+  /** Revision of the source's outline: nothing may have been removed since. */
+  readonly seen: number;
+  readonly tips: readonly ForkTip[];
+  /** Written with the copy, to other namespaces. */
+  readonly also: Pick<AppendRequest, "records" | "blobs" | "heads">;
+}
+
+/** Fast path: makes a thread out of a part of another one, inside the storage. No value leaves it. */
+export interface ThreadForker {
+  /** One round trip. Default `checkpointId`: the root head. Undefined where the thread can't be forked by {@link forkThread}. */
+  outline(threadId: string, checkpointId?: string): Promise<ThreadOutline | undefined>;
+
+  /**
+   * Copies the tips with what they name, under their ids, as main line. Atomic; one round trip.
+   * @returns how much was copied (bytes of bodies and blobs); undefined, and nothing done, where a part of it isn't
+   * here, or was removed after `seen`
+   * @throws StratigraphError "THREAD_EXISTS" where the target has a head: nothing was written
+   */
+  forkThread(
+    request: ForkRequest,
+  ): Promise<{ readonly checkpoints: number; readonly bytes: number } | undefined>;
+}
+
 /** One namespace as the tier that owns its thread has it. */
 export interface NamespaceCopy extends Namespace {
   /** The owner's revision at which it was so. */
@@ -337,6 +388,11 @@ export function readsAncestry(tier: Tier): tier is Tier & AncestryReader {
 /** Whether a tier has the {@link ThreadCopier} fast path. */
 export function copiesThreads(tier: Tier): tier is Tier & ThreadCopier {
   return typeof (tier as Partial<ThreadCopier>).copyThread === "function";
+}
+
+/** Whether a tier has the {@link ThreadForker} fast path. */
+export function forksThreads(tier: Tier): tier is Tier & ThreadForker {
+  return typeof (tier as Partial<ThreadForker>).forkThread === "function";
 }
 
 /** Whether a tier is a {@link CopyKeeper}. */

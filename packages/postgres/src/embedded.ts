@@ -565,6 +565,128 @@ begin
   return found;
 end
 $$;`,
+  "000003": `create function :schema.outline_1(p_key bytea, p_id bytea) returns setof :schema.read_row_1 language plpgsql stable as $$
+declare
+  v_thread bigint;
+  v_revision bigint;
+  v_head bytea;
+  v_id bytea;
+begin
+  select t.thread, t.revision into v_thread, v_revision from :schema.threads t where t.key = p_key;
+  if not found then return; end if;
+  select h.id into v_head from :schema.heads h where h.thread = v_thread and h.ns = '';
+  v_id := coalesce(p_id, v_head);
+  return next ('s', v_thread, v_id, '', v_head,
+    case when exists (select from :schema.checkpoints c where c.thread = v_thread and c.ns = '' and c.parent = v_id) then v_id end,
+    null, null, v_revision, null, null)::  :schema.read_row_1;
+  return query
+    with tip as materialized (
+      select h.id, h.ns from :schema.heads h where h.thread = v_thread
+      union
+      select v_id, '' where v_id is not null
+    )
+    (select 'w', w.thread, w.id, w.ns, w.task, null::bytea, null::bytea, w.blobs, w.seq, null::text, w.body
+       from tip join :schema.writes w on w.thread = v_thread and w.id = tip.id and w.ns = tip.ns
+      order by w.seq, w.part)
+    union all
+    select 'c', c.thread, c.id, c.ns, c.parent, c.lost_to, c.run, c.blobs, null, array_to_string(c.tags, ','), c.body
+      from tip join :schema.checkpoints c on c.thread = v_thread and c.id = tip.id and c.ns = tip.ns
+    union all
+    select 'h', h.thread, null, h.ns, h.id, null, null, null, null, null, null from :schema.heads h where h.thread = v_thread;
+end
+$$;
+
+-- Tips of a thread, with ancestors, pending writes and all blobs that these need, as a new thread; and an append to it.
+-- Nothing is done where the target has a head ('exists'), or where a tip or a blob isn't here or was
+-- removed after p_seen ('missing').
+-- p_tips: (ns, id) per tip, packed. p_depths, p_until, p_writes: per tip, as a ForkTip says. The rest: as append_1's; its heads are
+-- those of the tips too.
+create function :schema.fork_1(
+  p_source bytea, p_seen bigint, p_key bytea, p_long_id bytea,
+  p_tip_lengths integer[], p_tips bytea, p_depths integer[], p_until text[], p_writes text[],
+  p_counts integer[], p_expected integer[], p_tags text[], p_lengths integer[], p_data bytea
+)
+returns table (status text, head bytea, checkpoints bigint, bytes bigint) language plpgsql as $$
+declare
+  x bytea[] := :schema.pieces_1(p_tip_lengths, p_tips);
+  v_source bigint;
+  v_target :schema.threads;
+  v_head bytea;
+  v_tips bigint;
+  v_complete boolean;
+  v_checkpoints bigint;
+  v_bytes bigint;
+begin
+  select t.thread into v_source from :schema.threads t where t.key = p_source;
+  if not found then
+    return query select 'missing', null::bytea, null::bigint, null::bigint;
+    return;
+  end if;
+  v_target := :schema.open_1(p_key, p_long_id);
+  select h.id into v_head from :schema.heads h where h.thread = v_target.thread order by h.ns limit 1;
+  if found then
+    perform :schema.shut_1(v_target);
+    return query select 'exists', v_head, null::bigint, null::bigint;
+    return;
+  end if;
+
+  -- One statement, so one snapshot: what is pruned meanwhile is still there, or was not there from the start.
+  with recursive line as (
+    select c.id, c.ns, c.parent, p_depths[n] as depth, p_until[n]::integer[] as open, p_writes[n]::integer[] as places
+      from generate_series(1, cardinality(p_depths)) as n
+      join :schema.checkpoints c on c.thread = v_source and c.id = x[n * 2] and c.ns = x[n * 2 - 1]
+    union all
+    select c.id, c.ns, c.parent, line.depth - 1,
+           case when line.open is not null then array(select unnest(line.open) except select unnest(c.tags)) end, null
+      from line join :schema.checkpoints c on c.thread = v_source and c.id = line.parent and c.ns = line.ns
+     where line.depth > 0 and (line.open is null or cardinality(line.open) > 0)
+  ), pending as materialized (
+    select * from (
+      select w.id, w.ns, w.seq, w.part, w.task, w.blobs, w.body, line.places,
+             row_number() over (partition by w.ns, w.id order by w.seq, w.part) - 1 as place
+        from line join :schema.writes w on w.thread = v_source and w.id = line.id and w.ns = line.ns
+    ) as placed
+     where places is null or place = any (places)
+  ), copied as (
+    insert into :schema.checkpoints (thread, id, ns, parent, lost_to, run, tags, blobs, body)
+    select v_target.thread, c.id, c.ns, c.parent, null, c.run, c.tags, c.blobs, c.body
+      from line join :schema.checkpoints c on c.thread = v_source and c.id = line.id and c.ns = line.ns
+    returning checkpoints.blobs, length(checkpoints.body) as size
+  ), wrote as (
+    insert into :schema.writes (thread, id, ns, seq, part, task, blobs, body)
+    select v_target.thread, id, ns, v_target.revision, row_number() over (order by seq, part), task, blobs, body from pending
+    returning length(writes.body) as size
+  ), named as materialized (
+    select distinct substring(packed from o for 20) as hash
+      from (select copied.blobs as packed from copied union all select pending.blobs from pending) as lists,
+           generate_series(1, length(packed), 20) as o
+  ), chain as (
+    select b.hash, b.base from named join :schema.blobs b on b.thread = v_source and b.hash = named.hash
+    union
+    select b.hash, b.base from chain join :schema.blobs b on b.thread = v_source and b.hash = chain.base
+  ), stored as (
+    insert into :schema.blobs (thread, hash, base, bytes)
+    select v_target.thread, b.hash, b.base, b.bytes from chain join :schema.blobs b on b.thread = v_source and b.hash = chain.hash
+    returning length(blobs.bytes) as size
+  )
+  select (select count(*) from line where places is not null),
+         (select t.removed_at <= p_seen from :schema.threads t where t.thread = v_source) and not exists (
+           select hash from named union select base from chain where base is not null
+           except select hash from chain
+         ),
+         (select count(*) from copied),
+         (select coalesce(sum(size), 0) from (select size from copied union all select size from wrote union all select size from stored) as sizes)
+    into v_tips, v_complete, v_checkpoints, v_bytes;
+  if v_tips < cardinality(p_depths) or v_complete is not true then raise sqlstate 'SG001'; end if;
+
+  insert into :schema.long_ids (thread, key, id)
+  select v_target.thread, l.key, l.id from :schema.long_ids l where l.thread = v_source on conflict do nothing;
+  perform :schema.append_1(p_key, p_long_id, null, false, false, false, p_counts, p_expected, p_tags, p_lengths, p_data);
+  return query select 'ok', null::bytea, v_checkpoints, v_bytes;
+exception when sqlstate 'SG001' then
+  return query select 'missing', null::bytea, null::bigint, null::bigint;
+end
+$$;`,
   "call_ancestry": `select kind, thread::text, id, ns, a, b, c, d, n::text, tags, body from :schema.ancestry_1($1::bytea, $2::bytea, $3::bytea, $4::integer[], $5::integer)`,
   "call_append": `select status, revision::text, head, moved
   from :schema.append_1($1::bytea, $2::bytea, $3::bigint, $4::boolean, $5::boolean, $6::boolean, $7::integer[], $8::integer[], $9::text[], $10::integer[], $11::bytea)`,
@@ -573,11 +695,15 @@ $$;`,
   "call_copy_thread": `select :schema.copy_thread_1($1::bytea, $2::bytea, $3::bytea) as done`,
   "call_delete_thread": `select :schema.delete_thread_1($1::bytea)`,
   "call_evict": `select :schema.evict_1($1::bytea, $2::bigint) as done`,
+  "call_fork": `select status, head, checkpoints::text, bytes::text
+  from :schema.fork_1($1::bytea, $2::bigint, $3::bytea, $4::bytea, $5::integer[], $6::bytea, $7::integer[], $8::text[], $9::text[],
+                      $10::integer[], $11::integer[], $12::text[], $13::integer[], $14::bytea)`,
   "call_lease": `select :schema.lease_1($1::bytea, $2::bytea, $3::double precision) as done`,
   "call_list": `select kind, thread::text, id, ns, a, b, c, d, n::text, tags, body
   from :schema.list_1($1::bytea, $2::bytea, $3::bytea, $4::bytea, $5::integer[], $6::bytea[], $7::boolean, $8::boolean,
                       $9::bigint, $10::bytea, $11::bytea, $12::integer)`,
   "call_long_ids": `select key, id from :schema.long_ids_1($1::bytea[])`,
+  "call_outline": `select kind, thread::text, id, ns, a, b, c, d, n::text, tags, body from :schema.outline_1($1::bytea, $2::bytea)`,
   "call_read": `select kind, thread::text, id, ns, a, b, c, d, n::text, tags, body from :schema.read_1($1::bytea, $2::bytea, $3::bytea, $4::boolean)`,
   "call_remove": `select :schema.remove_1($1::bytea, $2::bigint, $3::integer[], $4::integer[], $5::bytea) as done`,
   "call_threads": `select key, long_id, revision::text, head, thread::text, written_ms::text, evicted

@@ -4,12 +4,14 @@ import {
   goesOn,
   StaleReadError,
   ThreadDeletedError,
+  threadExists,
   type Address,
   type AncestryReader,
   type Appended,
   type AppendRequest,
   type AppendWritesRequest,
   type BlobInfo,
+  type ForkRequest,
   type LeaseKeeper,
   type ListedCheckpoint,
   type ListQuery,
@@ -19,7 +21,9 @@ import {
   type RemoveRequest,
   type StoredCheckpoint,
   type ThreadCopier,
+  type ThreadForker,
   type ThreadInfo,
+  type ThreadOutline,
   type ThreadQuery,
   type Tier,
 } from "@stratigraph/core";
@@ -35,6 +39,11 @@ const firstPage = 16;
 const largestPage = 128;
 const threadsPerPage = 500;
 
+/** Ancestors that are followed at most: far above what there is, and an integer. */
+const mostAncestors = 1_000_000;
+
+type Parts = Pick<AppendRequest, "records" | "blobs" | "writes" | "heads">;
+
 function longIdOf(key: Buffer, id: string): Buffer | null {
   return isLongKey(key) ? Buffer.from(id, "utf8") : null;
 }
@@ -43,8 +52,35 @@ function maybeKey(id: string | undefined): Buffer | null {
   return id === undefined ? null : keyOf(id);
 }
 
-/** A tier in PostgreSQL: every method is one call of one function of sql/000002.sql. */
-export class PostgresTier implements Tier, AncestryReader, ThreadCopier, LeaseKeeper {
+/** What an append writes, as append_1 and fork_1 take it: counts, expected heads, tags, lengths, data. */
+function appended({ records, blobs, writes = [], heads }: Parts): unknown[] {
+  const pieces = new Pieces();
+  for (const { checkpointId, namespace, parentId, lostTo, runId, blobs, body } of records)
+    pieces.id(checkpointId).id(namespace).id(parentId).id(lostTo).id(runId).hashes(blobs).bytes(body);
+  for (const { hash, base, bytes } of blobs) pieces.hash(hash).hash(base).bytes(bytes);
+  for (const { checkpointId, namespace, taskId, blobs, body } of writes)
+    pieces.id(checkpointId).id(namespace).id(taskId).hashes(blobs).bytes(body);
+  for (const { namespace, to, expected } of heads) {
+    pieces.id(namespace).id(to);
+    if (expected !== "any") for (const head of expected) pieces.id(head);
+  }
+  const longIds = pieces.longIds();
+  return [
+    [records.length, blobs.length, writes.length, heads.length, longIds],
+    heads.map(({ expected }) => (expected === "any" ? -1 : expected.length)),
+    records.map(({ tags }) => arrayOf(tags)),
+    pieces.lengths,
+    pieces.data(),
+  ];
+}
+
+/** A PostgreSQL array of integers inside an array of texts. */
+function arrayOf(numbers: readonly number[]): string {
+  return `{${numbers.join(",")}}`;
+}
+
+/** A tier in PostgreSQL: every method is one call of one function of sql/00000*.sql. */
+export class PostgresTier implements Tier, AncestryReader, ThreadCopier, ThreadForker, LeaseKeeper {
   readonly name: string;
   readonly schema: string;
   readonly #executor: Executor;
@@ -153,20 +189,6 @@ export class PostgresTier implements Tier, AncestryReader, ThreadCopier, LeaseKe
   }
 
   async append(request: AppendRequest): Promise<Appended> {
-    const pieces = new Pieces();
-    for (const { checkpointId, namespace, parentId, lostTo, runId, blobs, body } of request.records) {
-      pieces.id(checkpointId).id(namespace).id(parentId).id(lostTo).id(runId).hashes(blobs).bytes(body);
-    }
-    for (const { hash, base, bytes } of request.blobs) pieces.hash(hash).hash(base).bytes(bytes);
-    const writes = request.writes ?? [];
-    for (const { checkpointId, namespace, taskId, blobs, body } of writes) {
-      pieces.id(checkpointId).id(namespace).id(taskId).hashes(blobs).bytes(body);
-    }
-    for (const { namespace, to, expected } of request.heads) {
-      pieces.id(namespace).id(to);
-      if (expected !== "any") for (const head of expected) pieces.id(head);
-    }
-    const longIds = pieces.longIds();
     const key = keyOf(request.threadId);
     const { rows } = await this.#executor.run({
       text: this.#sql.append,
@@ -177,11 +199,7 @@ export class PostgresTier implements Tier, AncestryReader, ThreadCopier, LeaseKe
         request.relies === true,
         goesOn(request),
         request.onConflict === "branch",
-        [request.records.length, request.blobs.length, writes.length, request.heads.length, longIds],
-        request.heads.map(({ expected }) => (expected === "any" ? -1 : expected.length)),
-        request.records.map(({ tags }) => `{${tags.join(",")}}`),
-        pieces.lengths,
-        pieces.data(),
+        ...appended(request),
       ],
     });
     const keys = await this.#keysOf(rows.flatMap(({ head }) => (head === null ? [] : [head as Uint8Array])));
@@ -259,6 +277,53 @@ export class PostgresTier implements Tier, AncestryReader, ThreadCopier, LeaseKe
     const values = [keyOf(sourceId), target, longIdOf(target, targetId)];
     const { rows } = await this.#executor.run({ text: this.#sql.copyThread, values });
     return rows[0]!["done"] === true;
+  }
+
+  async outline(threadId: string, checkpointId?: string): Promise<ThreadOutline> {
+    const rows = await this.#rows(this.#sql.outline, [keyOf(threadId), maybeKey(checkpointId)]);
+    const state = rows.find(({ kind }) => kind === "s");
+    const { checkpoints } = this.#pageOfThread(rows, await this.#keys(rows), threadId);
+    const wanted = checkpointId ?? checkpoints.find(({ record }) => record.namespace === "")?.head;
+    return {
+      revision: Number(state?.n ?? 0),
+      checkpoint: checkpoints.find(({ record }) => record.namespace === "" && record.checkpointId === wanted),
+      continued: state !== undefined && state.b !== null,
+      heads: checkpoints.filter(({ record, head }) => record.checkpointId === head),
+    };
+  }
+
+  async forkThread({
+    sourceId,
+    targetId,
+    seen,
+    tips,
+    also,
+  }: ForkRequest): Promise<{ checkpoints: number; bytes: number } | undefined> {
+    const pieces = new Pieces();
+    for (const { namespace, checkpointId } of tips) pieces.id(namespace).id(checkpointId);
+    const heads = tips.map(({ namespace, checkpointId }) => ({ namespace, to: checkpointId, expected: [] }));
+    const target = keyOf(targetId);
+    const { rows } = await this.#executor.run({
+      text: this.#sql.fork,
+      values: [
+        keyOf(sourceId),
+        seen,
+        target,
+        longIdOf(target, targetId),
+        pieces.lengths,
+        pieces.data(),
+        tips.map(({ ancestors }) => Math.min(ancestors, mostAncestors)),
+        tips.map(({ until }) => (until === undefined ? null : arrayOf(until))),
+        tips.map(({ writes }) => arrayOf(writes)),
+        ...appended({ ...also, heads: [...heads, ...also.heads] }),
+      ],
+    });
+    const { status, head, checkpoints, bytes } = rows[0]!;
+    if (status === "exists") {
+      const keys = await this.#keysOf([head as Uint8Array]);
+      throw threadExists(targetId, keys.id(head as Uint8Array));
+    }
+    return status === "ok" ? { checkpoints: Number(checkpoints), bytes: Number(bytes) } : undefined;
   }
 
   async lease(name: string, holder: string, forMs: number): Promise<boolean> {

@@ -28,6 +28,8 @@ export function statementsIn(schema: string) {
     evict: text("call_evict"),
     deleteThread: text("call_delete_thread"),
     copyThread: text("call_copy_thread"),
+    outline: text("call_outline"),
+    fork: text("call_fork"),
     threads: text("call_threads"),
     blobs: text("call_blobs"),
     longIds: text("call_long_ids"),

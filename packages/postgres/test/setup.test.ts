@@ -64,7 +64,7 @@ test("setup() is repeatable and touches no data", async () => {
   for (let n = 0; n < 3; n += 1) await saver.setup();
   expect((await threeNodes(saver).getState(config)).values.log).toEqual(logOf("a"));
   const rows = await query(database.url, "select id from stratigraph.migrations order by id");
-  expect(rows).toEqual([{ id: 1 }, { id: 2 }]);
+  expect(rows).toEqual([{ id: 1 }, { id: 2 }, { id: 3 }]);
   await saver.end();
 });
 

@@ -1,5 +1,6 @@
 import {
   copiesThreads,
+  forksThreads,
   keepsLeases,
   readThread,
   readsAncestry,
@@ -20,7 +21,9 @@ import {
   type RemoveRequest,
   type StoredCheckpoint,
   type ThreadCopier,
+  type ThreadForker,
   type ThreadInfo,
+  type ThreadOutline,
   type ThreadQuery,
   type Tier,
 } from "@stratigraph/core";
@@ -46,6 +49,8 @@ export class TierStack implements Tier {
   readonly name: string;
   readonly ancestry?: AncestryReader["ancestry"];
   readonly copyThread?: ThreadCopier["copyThread"];
+  readonly outline?: ThreadForker["outline"];
+  readonly forkThread?: ThreadForker["forkThread"];
   readonly lease?: LeaseKeeper["lease"];
   readonly #hot: readonly HotTier[];
   readonly #warm: WarmTier;
@@ -65,6 +70,10 @@ export class TierStack implements Tier {
     this.#restoreOn = stack.restoreOn;
     if (readsAncestry(warm)) this.ancestry = (...args) => this.#ancestry(warm, ...args);
     if (copiesThreads(warm)) this.copyThread = (...args) => this.#copyThread(warm, ...args);
+    if (forksThreads(warm)) {
+      this.outline = (...args) => this.#outline(warm, ...args);
+      this.forkThread = (request) => this.#changing(request.targetId, () => warm.forkThread(request));
+    }
     if (keepsLeases(warm)) this.lease = (...args) => warm.lease(...args);
   }
 
@@ -296,5 +305,16 @@ export class TierStack implements Tier {
       await warm.append({ threadId: targetId, ...contents, onConflict: "refuse" });
       return true;
     });
+  }
+
+  /** Of threads that are warm as a whole. One with an archived part is forked by who reads it from both tiers. */
+  async #outline(
+    warm: Tier & ThreadForker,
+    threadId: string,
+    id?: string,
+  ): Promise<ThreadOutline | undefined> {
+    const outline = await warm.outline(threadId, id);
+    // Asked afterwards: the mark comes before the loss.
+    return (await this.#archive?.holdsMore(threadId)) === true ? undefined : outline;
   }
 }

@@ -1,4 +1,4 @@
-import { copiesThreads, keepsCopies, keepsLeases, readsAncestry } from "@stratigraph/core";
+import { copiesThreads, forksThreads, keepsCopies, keepsLeases, readsAncestry } from "@stratigraph/core";
 import type {
   AncestryReader,
   Appended,
@@ -14,6 +14,7 @@ import type {
   Reading,
   RemoveRequest,
   ThreadCopier,
+  ThreadForker,
   ThreadInfo,
   ThreadQuery,
   Tier,
@@ -25,7 +26,7 @@ import type { TierCall, TierMethod } from "./TierCall.ts";
 /**
  * A tier with faults on order, around any other tier. Deterministic: a fault hits exactly the calls it was planned for,
  * and without plans every call passes through. It has the optional parts of a tier (`setup`, `end`, `ancestry`,
- * `copyThread`, `adopt`, `invalidate`, `lease`) only if the tier behind has them.
+ * `copyThread`, `outline`, `forkThread`, `adopt`, `invalidate`, `lease`) only if the tier behind has them.
  *
  * @example
  * const tier = new FaultyTier(new MemoryTier());
@@ -41,6 +42,8 @@ export class FaultyTier implements Tier {
   readonly end?: () => Promise<void>;
   readonly ancestry?: AncestryReader["ancestry"];
   readonly copyThread?: ThreadCopier["copyThread"];
+  readonly outline?: ThreadForker["outline"];
+  readonly forkThread?: ThreadForker["forkThread"];
   readonly adopt?: CopyKeeper["adopt"];
   readonly invalidate?: CopyKeeper["invalidate"];
   readonly lease?: LeaseKeeper["lease"];
@@ -56,6 +59,10 @@ export class FaultyTier implements Tier {
     }
     if (copiesThreads(inner)) {
       this.copyThread = (...args) => this.#run("copyThread", args, () => inner.copyThread(...args));
+    }
+    if (forksThreads(inner)) {
+      this.outline = (...args) => this.#run("outline", args, () => inner.outline(...args));
+      this.forkThread = (...args) => this.#run("forkThread", args, () => inner.forkThread(...args));
     }
     if (keepsCopies(inner)) {
       this.adopt = (...args) => this.#run("adopt", args, () => inner.adopt(...args));

@@ -14,6 +14,8 @@ export type TierMethod =
   | "end"
   | "ancestry"
   | "copyThread"
+  | "outline"
+  | "forkThread"
   | "adopt"
   | "invalidate"
   | "lease";

@@ -1,0 +1,84 @@
+import {
+  forksThreads,
+  type CheckpointRecord,
+  type StoredCheckpoint,
+  type StoredWriteBatch,
+  type TierSaver,
+} from "@stratigraph/core";
+import { reflogNamespace } from "./reflog.ts";
+
+/** A checkpoint without its values. */
+export interface Node {
+  readonly record: CheckpointRecord;
+  readonly writes: readonly StoredWriteBatch[];
+}
+
+/** The checkpoints of one namespace by id, newest first. */
+export type Nodes = ReadonlyMap<string, Node>;
+
+/** A thread as far as a fork looks at it: where its namespaces stand, and more of one only where that is asked for. */
+export interface Outline {
+  /** The thread's, where its tier can fork it. */
+  readonly revision: number | undefined;
+  /** The root checkpoint that the fork begins at; absent where it isn't here. */
+  readonly root: Node | undefined;
+  /** Head of the root namespace. */
+  readonly head: string | undefined;
+  /** Checkpoints were made from the root checkpoint. */
+  readonly continued: boolean;
+  /** Heads of the other namespaces. */
+  readonly heads: ReadonlyMap<string, Node>;
+  nodes(namespace: string): Promise<Nodes>;
+}
+
+/** Looks at a thread: one round trip where the tier can, otherwise a listing of it, without values in either case. */
+export async function outlineOf(saver: TierSaver, threadId: string, rootId?: string): Promise<Outline> {
+  const { tier } = saver;
+  const found = forksThreads(tier) ? await tier.outline(threadId, rootId) : undefined;
+  if (found !== undefined) {
+    const listed = new Map<string, Promise<Nodes>>();
+    const nodes = (namespace: string): Promise<Nodes> => {
+      const known = listed.get(namespace) ?? listNamespace(saver, threadId, namespace);
+      listed.set(namespace, known);
+      return known;
+    };
+    const head = found.heads.find(({ record }) => record.namespace === "")?.record.checkpointId;
+    const { revision, checkpoint: root, continued } = found;
+    return { revision, root, head, continued, heads: others(found.heads), nodes };
+  }
+  const all = new Map<string, Map<string, Node>>();
+  const heads = new Map<string, Node>();
+  for await (const listed of tier.list({ threadId, recordsOnly: true })) {
+    const { namespace, checkpointId } = listed.record;
+    const nodes = all.get(namespace) ?? new Map<string, Node>();
+    all.set(namespace, nodes.set(checkpointId, listed));
+    if (listed.head === checkpointId) heads.set(namespace, listed);
+  }
+  const roots = all.get("") ?? new Map<string, Node>();
+  const head = heads.get("")?.record.checkpointId;
+  const id = rootId ?? head;
+  return {
+    revision: undefined,
+    root: id === undefined ? undefined : roots.get(id),
+    head,
+    continued: [...roots.values()].some(({ record }) => record.parentId === id),
+    heads: others([...heads.values()]),
+    nodes: async (namespace) => all.get(namespace) ?? new Map<string, Node>(),
+  };
+}
+
+async function listNamespace(saver: TierSaver, threadId: string, namespace: string): Promise<Nodes> {
+  const nodes = new Map<string, Node>();
+  for await (const listed of saver.tier.list({ threadId, namespace, recordsOnly: true }))
+    nodes.set(listed.record.checkpointId, listed);
+  return nodes;
+}
+
+function others(heads: readonly (Node | StoredCheckpoint)[]): Map<string, Node> {
+  const found = new Map<string, Node>();
+  for (const node of heads) {
+    const { namespace } = node.record;
+    if (namespace !== "" && namespace !== reflogNamespace) found.set(namespace, node);
+  }
+  return found;
+}
