@@ -258,8 +258,11 @@ begin
 end
 $$;
 
-CREATE FUNCTION stratigraph.fork_1(p_source bytea, p_key bytea, p_long_id bytea, p_tip_lengths integer[], p_tips bytea, p_depths integer[], p_until text[], p_writes text[], p_counts integer[], p_expected integer[], p_tags text[], p_lengths integer[], p_data bytea) RETURNS TABLE(status text, head bytea, checkpoints bigint, bytes bigint)
+CREATE FUNCTION stratigraph.fork_1(p_source bytea, p_seen bigint, p_key bytea, p_long_id bytea, p_tip_lengths integer[], p_tips bytea, p_depths integer[], p_until text[], p_writes text[], p_counts integer[], p_expected integer[], p_tags text[], p_lengths integer[], p_data bytea) RETURNS TABLE(status text, head bytea, checkpoints bigint, bytes bigint)
     LANGUAGE plpgsql
+    SET plan_cache_mode TO 'force_generic_plan'
+    SET enable_hashjoin TO 'off'
+    SET enable_mergejoin TO 'off'
     AS $$
 declare
   x bytea[] := "stratigraph".pieces_1(p_tip_lengths, p_tips);
@@ -324,14 +327,14 @@ begin
     returning length(blobs.bytes) as size
   )
   select (select count(*) from line where places is not null),
-         not exists (
+         (select t.removed_at <= p_seen from "stratigraph".threads t where t.thread = v_source) and not exists (
            select hash from named union select base from chain where base is not null
            except select hash from chain
          ),
          (select count(*) from copied),
          (select coalesce(sum(size), 0) from (select size from copied union all select size from wrote union all select size from stored) as sizes)
     into v_tips, v_complete, v_checkpoints, v_bytes;
-  if v_tips < cardinality(p_depths) or not v_complete then raise sqlstate 'SG001'; end if;
+  if v_tips < cardinality(p_depths) or v_complete is not true then raise sqlstate 'SG001'; end if;
 
   insert into "stratigraph".long_ids (thread, key, id)
   select v_target.thread, l.key, l.id from "stratigraph".long_ids l where l.thread = v_source on conflict do nothing;

@@ -606,7 +606,11 @@ create function :schema.fork_1(
   p_tip_lengths integer[], p_tips bytea, p_depths integer[], p_until text[], p_writes text[],
   p_counts integer[], p_expected integer[], p_tags text[], p_lengths integer[], p_data bytea
 )
-returns table (status text, head bytea, checkpoints bigint, bytes bigint) language plpgsql as $$
+returns table (status text, head bytea, checkpoints bigint, bytes bigint) language plpgsql
+-- Planning costs as much as copying, so it is done once per connection; and the ways by which a few rows of a long thread are found
+-- are index look-ups, whatever the estimates say.
+set plan_cache_mode = force_generic_plan set enable_hashjoin = off set enable_mergejoin = off
+as $$
 declare
   x bytea[] := :schema.pieces_1(p_tip_lengths, p_tips);
   v_source bigint;

@@ -1,3 +1,4 @@
+// long file: every method of the contract as a stack has it, read as one piece
 import {
   copiesThreads,
   forksThreads,

@@ -9,6 +9,7 @@ import { copyKeeperTests } from "./copyKeeperTests.ts";
 import { copyThreadTests } from "./copyThreadTests.ts";
 import { deleteThreadTests } from "./deleteThreadTests.ts";
 import { evictTests } from "./evictTests.ts";
+import { forkThreadTests } from "./forkThreadTests.ts";
 import { idTests } from "./idTests.ts";
 import { leaseTests } from "./leaseTests.ts";
 import { listTests } from "./listTests.ts";
@@ -62,7 +63,7 @@ export function testTier(
       },
       need(test, has, part) {
         if (has) return;
-        const basic = part !== "copies" && part !== "leases";
+        const basic = part !== "copies" && part !== "leases" && part !== "forkThread";
         if (options.requires?.includes(part) === true || (options.skipNothing === true && basic))
           expect.fail(`the tier has no ${part}`);
         test.skip(`the tier has no ${part}`);
@@ -83,6 +84,7 @@ export function testTier(
     idTests(context);
     ancestryTests(context);
     copyThreadTests(context);
+    forkThreadTests(context);
     copyKeeperTests(context);
     leaseTests(context);
   });
