@@ -59,127 +59,180 @@ begin
 end
 $$;
 
-CREATE FUNCTION stratigraph.append_1(p_key bytea, p_long_id bytea, p_seen bigint, p_relies boolean, p_goes_on boolean, p_branch boolean, p_counts integer[], p_expected integer[], p_tags text[], p_lengths integer[], p_data bytea) RETURNS TABLE(status text, revision bigint, head bytea, moved boolean)
+CREATE FUNCTION stratigraph.append_1(p_rounds integer[], p_seen bigint[], p_flags integer[], p_records integer[], p_tags text[], p_places integer[], p_blobs integer[], p_writes integer[], p_long_ids integer[], p_heads integer[], p_head_at integer[], p_expected integer[], p_starts integer[], p_lengths integer[], p_data bytea) RETURNS TABLE(status text, revision bigint, head bytea, moved boolean)
     LANGUAGE plpgsql
+    SET plan_cache_mode TO 'force_generic_plan'
     AS $$
 declare
-  v_thread "stratigraph".threads;
-  v_refusal text;
-  x bytea[] := "stratigraph".pieces_1(p_lengths, p_data);
-  o integer;
-  i integer;
-  n integer;
-  v_ns bytea[] := '{}';
-  v_heads bytea[] := '{}';
+  x bytea[] := array(select case when l >= 0 then substring(p_data from s for l) end from unnest(p_starts, p_lengths) as u (s, l));
+  o_records integer := 2 * cardinality(p_seen);
+  o_blobs integer := o_records + 7 * cardinality(p_records);
+  o_writes integer := o_blobs + 3 * cardinality(p_blobs);
+  o_long_ids integer := o_writes + 5 * cardinality(p_writes);
+  v_size integer;
+  v_first integer;
+  v_last integer := 0;
+  v_thread bigint[] := '{}';
+  v_revision bigint[] := '{}';
+  v_status text[] := '{}';
+  v_head bytea[] := '{}';
   v_moved boolean[] := '{}';
-  v_keeps boolean[] := '{}';
-  v_overtaken boolean;
-  v_current bytea;
-  v_may boolean;
-  v_place integer;
+  v_keeps boolean[];
+  v_lost bytea[];
+  v_wakes boolean;
+  v_refuses boolean;
+  v_stays boolean;
+  v_busy bytea[] := '{}';
 begin
-  v_thread := "stratigraph".open_1(p_key, p_long_id);
-  v_refusal := "stratigraph".refusal_1(v_thread, p_seen, p_relies, p_goes_on);
-  if v_refusal is not null then
-    return query select v_refusal, "stratigraph".shut_1(v_thread), null::bytea, null::boolean;
-    return;
+  if p_rounds[1] > 1 then
+    with named as materialized (
+      select array(select x[g * 2 - 1] from generate_series(1, p_rounds[1]) as g) as keys
+    ), locked as materialized (
+      select t.thread from "stratigraph".threads t where t.key = any ((select keys from named)::bytea[]) order by t.key for update skip locked
+    )
+    select coalesce(array_agg(t.key), '{}') into v_busy
+      from "stratigraph".threads t
+     where t.key = any ((select keys from named)::bytea[]) and t.thread not in (select thread from locked);
   end if;
 
-  o := p_counts[1] * 7 + p_counts[2] * 3 + p_counts[3] * 5;
-  for i in 1 .. p_counts[4] loop
-    select h.id into v_current from "stratigraph".heads h where h.thread = v_thread.thread and h.ns = x[o + 1];
-    n := p_expected[i];
-    v_may := v_current is null or v_current = x[o + 2] or n < 0 or coalesce(v_current = any (x[o + 3 : o + 2 + n]), false);
-    -- Overtaken: the head was made from it (LangGraph's "exit" durability puts two checkpoints at once). Stored, the head stays.
-    v_overtaken := not v_may and exists (
-      select from "stratigraph".checkpoints c
-       where c.thread = v_thread.thread and c.id = v_current and c.ns = x[o + 1] and c.parent = x[o + 2]
-    );
-    if not v_may and not v_overtaken and not p_branch and not exists (
-      select from "stratigraph".checkpoints c where c.thread = v_thread.thread and c.id = x[o + 2] and c.ns = x[o + 1]
-    ) then
-      -- One row per head looked at: the last one is where the conflict is.
-      return query select 'conflict', v_thread.revision - 1, v_heads[g], true from generate_series(1, i - 1) as g;
-      return query select 'conflict', "stratigraph".shut_1(v_thread), v_current, false;
-      return;
+  foreach v_size in array p_rounds loop
+    v_first := v_last + 1;
+    v_last := v_last + v_size;
+
+    -- A new row is live from the start if it will have a head: nothing can refuse its first request.
+    with opened as (
+      insert into "stratigraph".threads as t (key, long_id, revision, live, written_at)
+      select x[g * 2 - 1], x[g * 2], 1, g = any (p_heads), date_trunc('minute', now())
+        from generate_series(v_first, v_last) as g
+       where x[g * 2 - 1] <> all (v_busy)
+       order by 1
+      on conflict (key) do update set revision = t.revision + 1, written_at = excluded.written_at
+      returning t.*
+    ), judged as (
+      select g, o.thread, o.revision, not o.live or o.evicted as sleeps,
+             case
+               when o.thread is null then 'busy'
+               when p_seen[g] < o.deleted_at then 'deleted'
+               when o.deleted_at > 0 and not o.live and (p_flags[g] & 2) > 0 then 'deleted'
+               when (p_flags[g] & 1) > 0 and coalesce(p_seen[g], 0) < o.removed_at then 'stale'
+               else 'ok'
+             end as status
+        from generate_series(v_first, v_last) as g left join opened o on o.key = x[g * 2 - 1]
+       order by g
+    )
+    select v_thread || array_agg(j.thread), v_revision || array_agg(j.revision), v_status || array_agg(j.status),
+           bool_or(j.sleeps), bool_or(j.status <> 'ok')
+      into v_thread, v_revision, v_status, v_wakes, v_refuses
+      from judged j;
+
+    select v_head || coalesce(array_agg(m.head), '{}'), v_moved || coalesce(array_agg(m.may), '{}'), coalesce(bool_or(not m.may), false)
+      into v_head, v_moved, v_stays
+      from (
+        select h.head, h.head is null or h.head = x[h.o + 2] or h.n < 0
+                 or exists (select from generate_series(h.o + 3, h.o + 2 + h.n) as e where x[e] = h.head) as may
+          from (
+            select p_head_at[m] as o, p_expected[m] as n,
+                   (select h.id from "stratigraph".heads h where h.thread = v_thread[p_heads[m]] and h.ns = x[p_head_at[m] + 1]) as head
+              from generate_series(1, cardinality(p_heads)) as m
+             where p_heads[m] between v_first and v_last
+             order by m
+            offset 0
+          ) as h
+      ) as m;
+    if v_stays then
+      -- Overtaken: the head was made from it (LangGraph's "exit" durability puts two checkpoints at once). Stored, the head stays.
+      v_keeps := array(
+        select v_moved[m] or exists (
+                 select from "stratigraph".checkpoints c
+                  where c.thread = v_thread[p_heads[m]] and c.id = v_head[m] and c.ns = x[p_head_at[m] + 1] and c.parent = x[p_head_at[m] + 2]
+               )
+          from generate_subscripts(v_moved, 1) as m order by m
+      );
+      v_moved := array(
+        select case
+                 when v_keeps[m] or (p_flags[p_heads[m]] & 4) > 0 or v_status[p_heads[m]] <> 'ok'
+                   or p_heads[m] < v_first or exists (
+                     select from "stratigraph".checkpoints c
+                      where c.thread = v_thread[p_heads[m]] and c.id = x[p_head_at[m] + 2] and c.ns = x[p_head_at[m] + 1]
+                   )
+                   then v_moved[m]
+               end
+          from generate_subscripts(v_moved, 1) as m order by m
+      );
+      v_status := array(
+        select case when exists (select from unnest(p_heads, v_moved) as m (q, moved) where m.q = g and m.moved is null)
+                    then 'conflict' else v_status[g] end
+          from generate_subscripts(v_status, 1) as g order by g
+      );
+      -- What the loser of a race is marked with, unless it is stored already.
+      v_lost := array(
+        select (select c.lost_to from "stratigraph".checkpoints c
+                 where c.thread = v_thread[r.q] and c.id = x[r.o + 1] and c.ns = x[r.o + 2]
+                union all
+                select case when v_keeps[r.place] then x[r.o + 4] else v_head[r.place] end
+                 limit 1)
+          from (select i, p_records[i] as q, p_places[i] as place, o_records + (i - 1) * 7 as o
+                  from generate_subscripts(p_records, 1) as i) as r
+         order by r.i
+      );
     end if;
-    v_ns := v_ns || x[o + 1];
-    v_heads := v_heads || case when v_may then x[o + 2] else v_current end;
-    v_moved := v_moved || v_may;
-    v_keeps := v_keeps || (v_may or v_overtaken);
-    o := o + 2 + greatest(n, 0);
-  end loop;
-
-  insert into "stratigraph".long_ids (thread, key, id)
-  select v_thread.thread, x[o + 2 * g - 1], x[o + 2 * g] from generate_series(1, p_counts[5]) as g
-  on conflict do nothing;
-
-  insert into "stratigraph".blobs (thread, hash, base, bytes)
-  select v_thread.thread, x[p + 1], x[p + 2], x[p + 3]
-    from generate_series(p_counts[1] * 7, p_counts[1] * 7 + (p_counts[2] - 1) * 3, 3) as p
-  on conflict do nothing;
-
-  for i in 1 .. p_counts[1] loop
-    o := (i - 1) * 7;
-    v_place := array_position(v_ns, x[o + 2]);
-    insert into "stratigraph".checkpoints as c (thread, id, ns, parent, lost_to, run, tags, blobs, body)
-    values (v_thread.thread, x[o + 1], x[o + 2], x[o + 3],
-            case when v_place is null or v_keeps[v_place] then x[o + 4] else v_heads[v_place] end,
-            x[o + 5], p_tags[i]::integer[], x[o + 6], x[o + 7])
-    on conflict (thread, id, ns) do update
-      set parent = excluded.parent, run = excluded.run, tags = excluded.tags, blobs = excluded.blobs, body = excluded.body,
-          lost_to = case when v_place is null or v_moved[v_place] then excluded.lost_to else c.lost_to end;
-  end loop;
-
-  insert into "stratigraph".writes (thread, id, ns, seq, part, task, blobs, body)
-  select v_thread.thread, x[p + 1], x[p + 2], v_thread.revision, p, x[p + 3], x[p + 4], x[p + 5]
-    from generate_series(p_counts[1] * 7 + p_counts[2] * 3, p_counts[1] * 7 + p_counts[2] * 3 + (p_counts[3] - 1) * 5, 5) as p;
-
-  for i in 1 .. p_counts[4] loop
-    if v_moved[i] then
-      insert into "stratigraph".heads as h (thread, ns, id) values (v_thread.thread, v_ns[i], v_heads[i])
-      on conflict (thread, ns) do update set id = excluded.id where h.id <> excluded.id;
+    if v_stays or v_refuses then
+      -- A refused request changes nothing. The row is locked, so nobody saw it.
+      update "stratigraph".threads t set revision = t.revision - 1
+       where t.thread = any (array(select v_thread[g] from generate_series(v_first, v_last) as g where v_status[g] <> 'ok'));
     end if;
-  end loop;
-  if p_counts[4] > 0 and (not v_thread.live or v_thread.evicted) then
-    update "stratigraph".threads t set live = true, evicted = false where t.thread = v_thread.thread;
-  end if;
+    if v_wakes then
+      update "stratigraph".threads t set live = true, evicted = false
+       where (not t.live or t.evicted)
+         and t.thread = any (array(
+           select v_thread[g] from generate_series(v_first, v_last) as g where v_status[g] = 'ok' and g = any (p_heads)
+         ));
+    end if;
 
-  if p_counts[4] = 0 then
-    return query select 'ok', v_thread.revision, null::bytea, null::boolean;
-  else
-    return query select 'ok', v_thread.revision, v_heads[g], v_moved[g] from generate_series(1, p_counts[4]) as g;
-  end if;
-end
-$$;
-
-CREATE FUNCTION stratigraph.append_writes_1(p_key bytea, p_long_id bytea, p_seen bigint, p_relies boolean, p_blobs integer, p_long_ids integer, p_lengths integer[], p_data bytea) RETURNS text
-    LANGUAGE plpgsql
-    AS $$
-declare
-  v_thread "stratigraph".threads;
-  v_refusal text;
-  x bytea[] := "stratigraph".pieces_1(p_lengths, p_data);
-begin
-  v_thread := "stratigraph".open_1(p_key, p_long_id);
-  v_refusal := "stratigraph".refusal_1(v_thread, p_seen, p_relies, p_seen is null);
-  if v_refusal is not null then
-    perform "stratigraph".shut_1(v_thread);
-    return v_refusal;
-  end if;
-  insert into "stratigraph".writes (thread, id, ns, seq, part, task, blobs, body)
-  values (v_thread.thread, x[1], x[2], v_thread.revision, 0, x[3], x[4], x[5]);
-  if p_blobs > 0 then
     insert into "stratigraph".blobs (thread, hash, base, bytes)
-    select v_thread.thread, x[g * 3 + 3], x[g * 3 + 4], x[g * 3 + 5] from generate_series(1, p_blobs) as g
+    select v_thread[p_blobs[i]], x[o_blobs + i * 3 - 2], x[o_blobs + i * 3 - 1], x[o_blobs + i * 3]
+      from generate_series(1, cardinality(p_blobs)) as i
+     where p_blobs[i] between v_first and v_last and v_status[p_blobs[i]] = 'ok'
     on conflict do nothing;
-  end if;
-  if p_long_ids > 0 then
-    insert into "stratigraph".long_ids (thread, key, id)
-    select v_thread.thread, x[5 + p_blobs * 3 + g * 2 - 1], x[5 + p_blobs * 3 + g * 2] from generate_series(1, p_long_ids) as g
-    on conflict do nothing;
-  end if;
-  return 'ok';
+
+    insert into "stratigraph".checkpoints as c (thread, id, ns, parent, lost_to, run, tags, blobs, body)
+    select v_thread[r.q], x[r.o + 1], x[r.o + 2], x[r.o + 3],
+           case when r.place = 0 or v_moved[r.place] then x[r.o + 4] else v_lost[r.i] end,
+           x[r.o + 5], p_tags[r.i]::integer[], x[r.o + 6], x[r.o + 7]
+      from (select i, p_records[i] as q, p_places[i] as place, o_records + (i - 1) * 7 as o
+              from generate_series(1, cardinality(p_records)) as i) as r
+     where r.q between v_first and v_last and v_status[r.q] = 'ok'
+    on conflict (thread, id, ns) do update
+      set parent = excluded.parent, lost_to = excluded.lost_to, run = excluded.run, tags = excluded.tags, blobs = excluded.blobs,
+          body = excluded.body;
+
+    if cardinality(p_writes) > 0 then
+      insert into "stratigraph".writes (thread, id, ns, seq, part, task, blobs, body)
+      select v_thread[w.q], x[w.o + 1], x[w.o + 2], v_revision[w.q], w.i, x[w.o + 3], x[w.o + 4], x[w.o + 5]
+        from (select i, p_writes[i] as q, o_writes + (i - 1) * 5 as o from generate_series(1, cardinality(p_writes)) as i) as w
+       where w.q between v_first and v_last and v_status[w.q] = 'ok';
+    end if;
+
+    if cardinality(p_long_ids) > 0 then
+      insert into "stratigraph".long_ids (thread, key, id)
+      select v_thread[p_long_ids[i]], x[o_long_ids + i * 2 - 1], x[o_long_ids + i * 2]
+        from generate_series(1, cardinality(p_long_ids)) as i
+       where p_long_ids[i] between v_first and v_last and v_status[p_long_ids[i]] = 'ok'
+      on conflict do nothing;
+    end if;
+
+    insert into "stratigraph".heads as h (thread, ns, id)
+    select distinct on (v_thread[p_heads[m]], x[p_head_at[m] + 1]) v_thread[p_heads[m]], x[p_head_at[m] + 1], x[p_head_at[m] + 2]
+      from generate_series(1, cardinality(p_heads)) as m
+     where p_heads[m] between v_first and v_last and v_moved[m] and v_status[p_heads[m]] = 'ok'
+     order by 1, 2, m desc
+    on conflict (thread, ns) do update set id = excluded.id where h.id <> excluded.id;
+  end loop;
+
+  return query
+    select v_status[g], v_revision[g], case when v_moved[m] then null else v_head[m] end, v_moved[m]
+      from generate_series(1, v_last) as g left join generate_subscripts(p_heads, 1) as m on p_heads[m] = g
+     order by g, m;
 end
 $$;
 
@@ -199,7 +252,10 @@ declare
 begin
   select t.thread, t.revision into v_source, v_revision from "stratigraph".threads t where t.key = p_source and t.live for share;
   if not found then return false; end if;
-  v_target := "stratigraph".open_1(p_target, p_long_id);
+  insert into "stratigraph".threads as t (key, long_id, revision, written_at)
+  values (p_target, p_long_id, 1, date_trunc('minute', now()))
+  on conflict (key) do update set revision = t.revision + 1, written_at = excluded.written_at
+  returning * into v_target;
   insert into "stratigraph".checkpoints select v_target.thread, c.id, c.ns, c.parent, c.lost_to, c.run, c.tags, c.blobs, c.body
     from "stratigraph".checkpoints c where c.thread = v_source on conflict do nothing;
   insert into "stratigraph".blobs select v_target.thread, b.hash, b.base, b.bytes from "stratigraph".blobs b where b.thread = v_source on conflict do nothing;
@@ -258,7 +314,7 @@ begin
 end
 $$;
 
-CREATE FUNCTION stratigraph.fork_1(p_source bytea, p_seen bigint, p_key bytea, p_long_id bytea, p_tip_lengths integer[], p_tips bytea, p_depths integer[], p_until text[], p_writes text[], p_counts integer[], p_expected integer[], p_tags text[], p_lengths integer[], p_data bytea) RETURNS TABLE(status text, head bytea, checkpoints bigint, bytes bigint)
+CREATE FUNCTION stratigraph.fork_1(p_source bytea, p_seen bigint, p_key bytea, p_long_id bytea, p_tip_lengths integer[], p_tips bytea, p_depths integer[], p_until text[], p_places_of text[], p_records integer[], p_tags text[], p_places integer[], p_blobs integer[], p_writes integer[], p_long_ids integer[], p_heads integer[], p_head_at integer[], p_expected integer[], p_starts integer[], p_lengths integer[], p_data bytea) RETURNS TABLE(status text, head bytea, checkpoints bigint, bytes bigint)
     LANGUAGE plpgsql
     SET plan_cache_mode TO 'force_generic_plan'
     SET enable_hashjoin TO 'off'
@@ -279,17 +335,20 @@ begin
     return query select 'missing', null::bytea, null::bigint, null::bigint;
     return;
   end if;
-  v_target := "stratigraph".open_1(p_key, p_long_id);
+  insert into "stratigraph".threads as t (key, long_id, revision, written_at)
+  values (p_key, p_long_id, 1, date_trunc('minute', now()))
+  on conflict (key) do update set revision = t.revision + 1, written_at = excluded.written_at
+  returning * into v_target;
   select h.id into v_head from "stratigraph".heads h where h.thread = v_target.thread order by h.ns limit 1;
   if found then
-    perform "stratigraph".shut_1(v_target);
+    update "stratigraph".threads t set revision = t.revision - 1 where t.thread = v_target.thread;
     return query select 'exists', v_head, null::bigint, null::bigint;
     return;
   end if;
 
   -- One statement, so one snapshot: what is pruned meanwhile is still there, or was not there from the start.
   with recursive line as (
-    select c.id, c.ns, c.parent, p_depths[n] as depth, p_until[n]::integer[] as open, p_writes[n]::integer[] as places
+    select c.id, c.ns, c.parent, p_depths[n] as depth, p_until[n]::integer[] as open, p_places_of[n]::integer[] as places
       from generate_series(1, cardinality(p_depths)) as n
       join "stratigraph".checkpoints c on c.thread = v_source and c.id = x[n * 2] and c.ns = x[n * 2 - 1]
     union all
@@ -338,7 +397,10 @@ begin
 
   insert into "stratigraph".long_ids (thread, key, id)
   select v_target.thread, l.key, l.id from "stratigraph".long_ids l where l.thread = v_source on conflict do nothing;
-  perform "stratigraph".append_1(p_key, p_long_id, null, false, false, false, p_counts, p_expected, p_tags, p_lengths, p_data);
+  perform "stratigraph".append_1(
+    array[1], array[null]::bigint[], array[0], p_records, p_tags, p_places, p_blobs, p_writes, p_long_ids,
+    p_heads, p_head_at, p_expected, p_starts, p_lengths, p_data
+  );
   return query select 'ok', null::bytea, v_checkpoints, v_bytes;
 exception when sqlstate 'SG001' then
   return query select 'missing', null::bytea, null::bigint, null::bigint;
@@ -431,28 +493,6 @@ CREATE FUNCTION stratigraph.long_ids_1(p_keys bytea[]) RETURNS TABLE(key bytea, 
   select distinct l.key, l.id from "stratigraph".long_ids l where l.key = any (p_keys)
 $$;
 
-CREATE TABLE stratigraph.threads (
-    thread bigint NOT NULL,
-    key bytea NOT NULL,
-    long_id bytea,
-    revision bigint NOT NULL,
-    deleted_at bigint DEFAULT 0 NOT NULL,
-    removed_at bigint DEFAULT 0 NOT NULL,
-    live boolean DEFAULT false NOT NULL,
-    evicted boolean DEFAULT false NOT NULL,
-    written_at timestamp with time zone NOT NULL
-)
-WITH (fillfactor='70');
-
-CREATE FUNCTION stratigraph.open_1(p_key bytea, p_long_id bytea) RETURNS stratigraph.threads
-    LANGUAGE sql
-    AS $$
-  insert into "stratigraph".threads as t (key, long_id, revision, written_at)
-  values (p_key, p_long_id, 1, date_trunc('minute', now()))
-  on conflict (key) do update set revision = t.revision + 1, written_at = date_trunc('minute', now())
-  returning *
-$$;
-
 CREATE FUNCTION stratigraph.outline_1(p_key bytea, p_id bytea) RETURNS SETOF stratigraph.read_row_1
     LANGUAGE plpgsql STABLE
     AS $$
@@ -487,11 +527,16 @@ end
 $$;
 
 CREATE FUNCTION stratigraph.pieces_1(lengths integer[], data bytea) RETURNS bytea[]
-    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
     AS $$
-  select coalesce(array_agg(case when l < 0 then null else substring(data from o + 1 for l) end order by n), '{}')
-    from (select l, n, (sum(greatest(l, 0)) over (order by n) - greatest(l, 0))::integer as o
-            from unnest(lengths) with ordinality as u (l, n)) as placed
+begin
+  return array(
+    select case when l < 0 then null else substring(data from o + 1 for l) end
+      from (select l, n, (sum(greatest(l, 0)) over (order by n rows unbounded preceding) - greatest(l, 0))::integer as o
+              from unnest(lengths) with ordinality as u (l, n)) as placed
+     order by n
+  );
+end
 $$;
 
 CREATE FUNCTION stratigraph.read_1(p_key bytea, p_ns bytea, p_id bytea, p_blobs boolean) RETURNS SETOF stratigraph.read_row_1
@@ -534,16 +579,6 @@ begin
 end
 $$;
 
-CREATE FUNCTION stratigraph.refusal_1(p_thread stratigraph.threads, p_seen bigint, p_relies boolean, p_goes_on boolean) RETURNS text
-    LANGUAGE sql IMMUTABLE
-    AS $$
-  select case
-    when p_seen < p_thread.deleted_at then 'deleted'
-    when p_thread.deleted_at > 0 and not p_thread.live and p_goes_on then 'deleted'
-    when p_relies and coalesce(p_seen, 0) < p_thread.removed_at then 'stale'
-  end
-$$;
-
 CREATE FUNCTION stratigraph.remove_1(p_key bytea, p_revision bigint, p_counts integer[], p_lengths integer[], p_data bytea) RETURNS boolean
     LANGUAGE plpgsql
     AS $$
@@ -574,12 +609,6 @@ begin
    where t.thread = v_thread;
   return true;
 end
-$$;
-
-CREATE FUNCTION stratigraph.shut_1(p_thread stratigraph.threads) RETURNS bigint
-    LANGUAGE sql
-    AS $$
-  update "stratigraph".threads t set revision = t.revision - 1 where t.thread = p_thread.thread returning t.revision
 $$;
 
 CREATE FUNCTION stratigraph.threads_1(p_before timestamp with time zone, p_newest boolean, p_evicted boolean, p_after timestamp with time zone, p_after_key bytea, p_limit integer) RETURNS TABLE(key bytea, long_id bytea, revision bigint, head bytea, thread bigint, written_ms bigint, evicted boolean)
@@ -633,6 +662,19 @@ CREATE TABLE stratigraph.heads (
     thread bigint NOT NULL,
     ns bytea NOT NULL,
     id bytea NOT NULL
+)
+WITH (fillfactor='70');
+
+CREATE TABLE stratigraph.threads (
+    thread bigint NOT NULL,
+    key bytea NOT NULL,
+    long_id bytea,
+    revision bigint NOT NULL,
+    deleted_at bigint DEFAULT 0 NOT NULL,
+    removed_at bigint DEFAULT 0 NOT NULL,
+    live boolean DEFAULT false NOT NULL,
+    evicted boolean DEFAULT false NOT NULL,
+    written_at timestamp with time zone NOT NULL
 )
 WITH (fillfactor='70');
 

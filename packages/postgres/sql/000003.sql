@@ -36,12 +36,13 @@ $$;
 -- Tips of a thread, with ancestors, pending writes and all blobs that these need, as a new thread; and an append to it.
 -- Nothing is done where the target has a head ('exists'), or where a tip or a blob isn't here or was
 -- removed after p_seen ('missing').
--- p_tips: (ns, id) per tip, packed. p_depths, p_until, p_writes: per tip, as a ForkTip says. The rest: as append_1's; its heads are
--- those of the tips too.
+-- p_tips: (ns, id) per tip, packed. p_depths, p_until, p_places_of: per tip, as a ForkTip says. The rest: as append_1's, of one request;
+-- its heads are those of the tips too.
 create function :schema.fork_1(
   p_source bytea, p_seen bigint, p_key bytea, p_long_id bytea,
-  p_tip_lengths integer[], p_tips bytea, p_depths integer[], p_until text[], p_writes text[],
-  p_counts integer[], p_expected integer[], p_tags text[], p_lengths integer[], p_data bytea
+  p_tip_lengths integer[], p_tips bytea, p_depths integer[], p_until text[], p_places_of text[],
+  p_records integer[], p_tags text[], p_places integer[], p_blobs integer[], p_writes integer[], p_long_ids integer[],
+  p_heads integer[], p_head_at integer[], p_expected integer[], p_starts integer[], p_lengths integer[], p_data bytea
 )
 returns table (status text, head bytea, checkpoints bigint, bytes bigint) language plpgsql
 -- Planning costs as much as copying, so it is done once per connection; and the ways by which a few rows of a long thread are found
@@ -63,17 +64,20 @@ begin
     return query select 'missing', null::bytea, null::bigint, null::bigint;
     return;
   end if;
-  v_target := :schema.open_1(p_key, p_long_id);
+  insert into :schema.threads as t (key, long_id, revision, written_at)
+  values (p_key, p_long_id, 1, date_trunc('minute', now()))
+  on conflict (key) do update set revision = t.revision + 1, written_at = excluded.written_at
+  returning * into v_target;
   select h.id into v_head from :schema.heads h where h.thread = v_target.thread order by h.ns limit 1;
   if found then
-    perform :schema.shut_1(v_target);
+    update :schema.threads t set revision = t.revision - 1 where t.thread = v_target.thread;
     return query select 'exists', v_head, null::bigint, null::bigint;
     return;
   end if;
 
   -- One statement, so one snapshot: what is pruned meanwhile is still there, or was not there from the start.
   with recursive line as (
-    select c.id, c.ns, c.parent, p_depths[n] as depth, p_until[n]::integer[] as open, p_writes[n]::integer[] as places
+    select c.id, c.ns, c.parent, p_depths[n] as depth, p_until[n]::integer[] as open, p_places_of[n]::integer[] as places
       from generate_series(1, cardinality(p_depths)) as n
       join :schema.checkpoints c on c.thread = v_source and c.id = x[n * 2] and c.ns = x[n * 2 - 1]
     union all
@@ -122,7 +126,10 @@ begin
 
   insert into :schema.long_ids (thread, key, id)
   select v_target.thread, l.key, l.id from :schema.long_ids l where l.thread = v_source on conflict do nothing;
-  perform :schema.append_1(p_key, p_long_id, null, false, false, false, p_counts, p_expected, p_tags, p_lengths, p_data);
+  perform :schema.append_1(
+    array[1], array[null]::bigint[], array[0], p_records, p_tags, p_places, p_blobs, p_writes, p_long_ids,
+    p_heads, p_head_at, p_expected, p_starts, p_lengths, p_data
+  );
   return query select 'ok', null::bytea, v_checkpoints, v_bytes;
 exception when sqlstate 'SG001' then
   return query select 'missing', null::bytea, null::bigint, null::bigint;

@@ -21,6 +21,11 @@ export interface PgPool {
 
 /** Runs one statement. What the tier needs of a database. */
 export interface Executor {
+  /** {@link enter}, {@link send}, and out again. */
   run(query: PgQuery): Promise<PgResult>;
+  /** Counts a call among those that wait, until what is returned is called. @throws StratigraphError "OVERLOADED" */
+  enter(): () => void;
+  /** As {@link run}, for calls that entered already. */
+  send(query: PgQuery): Promise<PgResult>;
   end(): Promise<void>;
 }

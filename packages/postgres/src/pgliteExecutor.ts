@@ -39,7 +39,15 @@ export class PgLiteExecutor implements Executor {
     this.#open = open;
   }
 
-  async run({ text, values }: PgQuery): Promise<PgResult> {
+  async run(query: PgQuery): Promise<PgResult> {
+    return await this.send(query);
+  }
+
+  enter(): () => void {
+    return () => undefined;
+  }
+
+  async send({ text, values }: PgQuery): Promise<PgResult> {
     this.#opened ??= this.#open().catch((error: unknown) => {
       this.#opened = undefined;
       throw error;

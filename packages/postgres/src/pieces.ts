@@ -4,11 +4,19 @@ import { isLongKey, keyOf } from "./keys.ts";
 export class Pieces {
   readonly lengths: number[] = [];
   readonly #parts: Uint8Array[] = [];
-  readonly #longIds = new Map<string, { key: Uint8Array; id: string }>();
+  #size = 0;
+  #longIds: Map<string, string> | undefined;
+
+  /** Bytes of all pieces. */
+  get size(): number {
+    return this.#size;
+  }
 
   bytes(bytes: Uint8Array | undefined): this {
     this.lengths.push(bytes === undefined ? -1 : bytes.length);
-    if (bytes !== undefined) this.#parts.push(bytes);
+    if (bytes === undefined) return this;
+    this.#parts.push(bytes);
+    this.#size += bytes.length;
     return this;
   }
 
@@ -16,7 +24,7 @@ export class Pieces {
   id(id: string | undefined): this {
     if (id === undefined) return this.bytes(undefined);
     const key = keyOf(id);
-    if (isLongKey(key)) this.#longIds.set(key.toString("hex"), { key, id });
+    if (isLongKey(key)) (this.#longIds ??= new Map()).set(key.toString("hex"), id);
     return this.bytes(key);
   }
 
@@ -29,10 +37,28 @@ export class Pieces {
     return this.bytes(hash === undefined ? undefined : Buffer.from(hash, "hex"));
   }
 
-  /** Appends the long ids met so far, as (key, id) pairs. Returns how many. */
-  longIds(): number {
-    for (const { key, id } of this.#longIds.values()) this.bytes(key).bytes(Buffer.from(id, "utf8"));
-    return this.#longIds.size;
+  /** Adds the long ids met so far to `target`, as (key, id) pairs. */
+  longIds(target: Pieces): void {
+    for (const [key, id] of this.#longIds ?? [])
+      target.bytes(Buffer.from(key, "hex")).bytes(Buffer.from(id, "utf8"));
+  }
+
+  /** Appends the pieces of another collection. */
+  all(other: Pieces): this {
+    for (const length of other.lengths) this.lengths.push(length);
+    for (const part of other.#parts) this.#parts.push(part);
+    this.#size += other.#size;
+    return this;
+  }
+
+  /** Where each piece begins in {@link data}, counted from 1. */
+  starts(): number[] {
+    let next = 1;
+    return this.lengths.map((length) => {
+      const start = next;
+      next += Math.max(0, length);
+      return start;
+    });
   }
 
   data(): Buffer {

@@ -22,7 +22,16 @@ export class PoolExecutor implements Executor {
 
   /** @throws StratigraphError "OVERLOADED", "UNAVAILABLE", "NOT_SET_UP" */
   async run(query: PgQuery): Promise<PgResult> {
-    const { maxQueue, retryForMs } = this.#options;
+    const leave = this.enter();
+    try {
+      return await this.send(query);
+    } finally {
+      leave();
+    }
+  }
+
+  enter(): () => void {
+    const { maxQueue } = this.#options;
     if (this.#waiting >= maxQueue) {
       throw new StratigraphError(
         "OVERLOADED",
@@ -31,11 +40,18 @@ export class PoolExecutor implements Executor {
       );
     }
     this.#waiting += 1;
+    return () => {
+      this.#waiting -= 1;
+    };
+  }
+
+  /** @throws StratigraphError "UNAVAILABLE", "NOT_SET_UP" */
+  async send(query: PgQuery): Promise<PgResult> {
     const started = traced() ? performance.now() : 0;
     try {
       const { rows } = await retried(
         () => this.#pool.query({ text: query.text, values: [...(query.values ?? [])] }),
-        retryForMs,
+        this.#options.retryForMs,
       );
       if (traced())
         trace({
@@ -47,8 +63,6 @@ export class PoolExecutor implements Executor {
       return { rows: rows as Record<string, unknown>[] };
     } catch (error) {
       throw explained(error);
-    } finally {
-      this.#waiting -= 1;
     }
   }
 

@@ -1,7 +1,6 @@
 // long file: every method of the contract, each one call of one function; read as one piece
 import {
   conflictOf,
-  goesOn,
   StaleReadError,
   ThreadDeletedError,
   threadExists,
@@ -27,8 +26,11 @@ import {
   type ThreadQuery,
   type Tier,
 } from "@stratigraph/core";
+import { appendValues, requestParts } from "./appendValues.ts";
 import type { Executor } from "./client.ts";
+import { GroupCommit } from "./groupCommit.ts";
 import { isLongKey, keyOf, KeyReader } from "./keys.ts";
+import { packedAppend, packedWrites } from "./packedAppend.ts";
 import { Pieces } from "./pieces.ts";
 import { hexOf, pageOf, unknownKeys, type Page, type ReadRow } from "./rows.ts";
 import { setUp, type SetupOptions } from "./setUp.ts";
@@ -42,36 +44,12 @@ const threadsPerPage = 500;
 /** Ancestors that are followed at most: far above what there is, and an integer. */
 const mostAncestors = 1_000_000;
 
-type Parts = Pick<AppendRequest, "records" | "blobs" | "writes" | "heads">;
-
 function longIdOf(key: Buffer, id: string): Buffer | null {
   return isLongKey(key) ? Buffer.from(id, "utf8") : null;
 }
 
 function maybeKey(id: string | undefined): Buffer | null {
   return id === undefined ? null : keyOf(id);
-}
-
-/** What an append writes, as append_1 and fork_1 take it: counts, expected heads, tags, lengths, data. */
-function appended({ records, blobs, writes = [], heads }: Parts): unknown[] {
-  const pieces = new Pieces();
-  for (const { checkpointId, namespace, parentId, lostTo, runId, blobs, body } of records)
-    pieces.id(checkpointId).id(namespace).id(parentId).id(lostTo).id(runId).hashes(blobs).bytes(body);
-  for (const { hash, base, bytes } of blobs) pieces.hash(hash).hash(base).bytes(bytes);
-  for (const { checkpointId, namespace, taskId, blobs, body } of writes)
-    pieces.id(checkpointId).id(namespace).id(taskId).hashes(blobs).bytes(body);
-  for (const { namespace, to, expected } of heads) {
-    pieces.id(namespace).id(to);
-    if (expected !== "any") for (const head of expected) pieces.id(head);
-  }
-  const longIds = pieces.longIds();
-  return [
-    [records.length, blobs.length, writes.length, heads.length, longIds],
-    heads.map(({ expected }) => (expected === "any" ? -1 : expected.length)),
-    records.map(({ tags }) => arrayOf(tags)),
-    pieces.lengths,
-    pieces.data(),
-  ];
 }
 
 /** A PostgreSQL array of integers inside an array of texts. */
@@ -85,6 +63,7 @@ export class PostgresTier implements Tier, AncestryReader, ThreadCopier, ThreadF
   readonly schema: string;
   readonly #executor: Executor;
   readonly #sql: ReturnType<typeof statementsIn>;
+  readonly #appends: GroupCommit;
 
   /** @throws InvalidOptionError */
   constructor(executor: Executor, schema: string, name = "postgres") {
@@ -92,6 +71,7 @@ export class PostgresTier implements Tier, AncestryReader, ThreadCopier, ThreadF
     this.schema = schema;
     this.#executor = executor;
     this.#sql = statementsIn(schema);
+    this.#appends = new GroupCommit(executor, this.#sql.append);
   }
 
   async peek(at: MaybeAddress): Promise<Peek> {
@@ -189,53 +169,24 @@ export class PostgresTier implements Tier, AncestryReader, ThreadCopier, ThreadF
   }
 
   async append(request: AppendRequest): Promise<Appended> {
-    const key = keyOf(request.threadId);
-    const { rows } = await this.#executor.run({
-      text: this.#sql.append,
-      values: [
-        key,
-        longIdOf(key, request.threadId),
-        request.seen ?? null,
-        request.relies === true,
-        goesOn(request),
-        request.onConflict === "branch",
-        ...appended(request),
-      ],
-    });
-    const keys = await this.#keysOf(rows.flatMap(({ head }) => (head === null ? [] : [head as Uint8Array])));
+    const rows = await this.#appends.append(packedAppend(request));
     const first = rows[0]!;
     this.#refused(request.threadId, first["status"]);
-    if (first["status"] === "conflict")
-      throw conflictOf(request, request.heads[rows.length - 1]!, keys.id(rows.at(-1)!["head"] as Uint8Array));
-    const revision = Number(first["revision"]);
-    const heads = request.heads.map(({ namespace }, i) => ({
-      namespace,
-      head: keys.id(rows[i]!["head"] as Uint8Array),
-      moved: rows[i]!["moved"] === true,
-    }));
-    return { revision, heads };
+    const keys = await this.#keysOf(rows.flatMap(({ head }) => (head === null ? [] : [head as Uint8Array])));
+    if (first["status"] === "conflict") {
+      const at = rows.findIndex(({ moved }) => moved === null);
+      throw conflictOf(request, request.heads[at]!, keys.id(rows[at]!["head"] as Uint8Array));
+    }
+    const heads = request.heads.map(({ namespace, to }, i) => {
+      const { head, moved } = rows[i]!;
+      return { namespace, head: head === null ? to : keys.id(head as Uint8Array), moved: moved === true };
+    });
+    return { revision: Number(first["revision"]), heads };
   }
 
   async appendWrites(request: AppendWritesRequest): Promise<void> {
-    const { threadId, checkpointId, namespace, taskId, blobs, body, newBlobs } = request;
-    const pieces = new Pieces().id(checkpointId).id(namespace).id(taskId).hashes(blobs).bytes(body);
-    for (const blob of newBlobs) pieces.hash(blob.hash).hash(blob.base).bytes(blob.bytes);
-    const longIds = pieces.longIds();
-    const key = keyOf(threadId);
-    const { rows } = await this.#executor.run({
-      text: this.#sql.appendWrites,
-      values: [
-        key,
-        longIdOf(key, threadId),
-        request.seen ?? null,
-        request.relies === true,
-        newBlobs.length,
-        longIds,
-        pieces.lengths,
-        pieces.data(),
-      ],
-    });
-    this.#refused(threadId, rows[0]!["status"]);
+    const rows = await this.#appends.append(packedWrites(request));
+    this.#refused(request.threadId, rows[0]!["status"]);
   }
 
   async remove(request: RemoveRequest): Promise<boolean> {
@@ -315,7 +266,16 @@ export class PostgresTier implements Tier, AncestryReader, ThreadCopier, ThreadF
         tips.map(({ ancestors }) => Math.min(ancestors, mostAncestors)),
         tips.map(({ until }) => (until === undefined ? null : arrayOf(until))),
         tips.map(({ writes }) => arrayOf(writes)),
-        ...appended({ ...also, heads: [...heads, ...also.heads] }),
+        ...appendValues([
+          [
+            packedAppend({
+              threadId: targetId,
+              ...also,
+              heads: [...heads, ...also.heads],
+              onConflict: "refuse",
+            }),
+          ],
+        ]).slice(requestParts),
       ],
     });
     const { status, head, checkpoints, bytes } = rows[0]!;

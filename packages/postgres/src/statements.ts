@@ -23,7 +23,6 @@ export function statementsIn(schema: string) {
     list: text("call_list"),
     ancestry: text("call_ancestry"),
     append: text("call_append"),
-    appendWrites: text("call_append_writes"),
     remove: text("call_remove"),
     evict: text("call_evict"),
     deleteThread: text("call_delete_thread"),
