@@ -1,5 +1,5 @@
 import { metadataTags, type CheckpointRecord, type TierSaver } from "@stratigraph/core";
-import { readReflog, type Reflog } from "./reflog.ts";
+import { readReflog, type ReadReflog } from "./reflog.ts";
 
 /** Marks the metadata of a merge; its tag finds merges without opening every record. */
 export const mergeMark = { merge: { recorded: true } };
@@ -30,32 +30,33 @@ export interface HistoryNode {
 export class History {
   readonly nodes = new Map<string, HistoryNode>();
   readonly heads = new Map<string, string>();
-  readonly reflogs = new Map<string, Reflog>();
+  readonly reflogs = new Map<string, ReadReflog>();
+  /** Checkpoints of each thread, newest first. */
+  readonly #own = new Map<string, readonly string[]>();
   /** Parents of checkpoints that are no longer stored, told by reflogs. */
   readonly #told = new Map<string, Set<string>>();
 
-  /** Adds a thread, unless it is there. False where it has no checkpoints. */
-  async add(saver: TierSaver, threadId: string): Promise<boolean> {
-    if (this.reflogs.has(threadId)) return this.heads.has(threadId);
-    const [{ head }, reflog] = await Promise.all([
-      saver.tier.peek({ threadId, namespace: "" }),
-      readReflog(saver, threadId),
-    ]);
-    this.reflogs.set(threadId, reflog);
-    if (head === undefined) return false;
-    this.heads.set(threadId, head);
-    let own = await this.#addRecords(saver, threadId);
-    if (own.length === 0) {
-      // An archived thread lists nothing; reading it brings it back.
-      await saver.tier.read({ threadId, namespace: "" });
-      own = await this.#addRecords(saver, threadId);
+  /** Adds threads that aren't there yet, all at once. Those without checkpoints add nothing. */
+  async add(saver: TierSaver, ...threadIds: readonly string[]): Promise<void> {
+    const added = [...new Set(threadIds)].filter((threadId) => !this.reflogs.has(threadId));
+    if (added.length === 0) return;
+    const loaded = await Promise.all(added.map((threadId) => load(saver, threadId)));
+    for (const { threadId, head, reflog, records } of loaded) {
+      this.reflogs.set(threadId, reflog);
+      if (head === undefined) continue;
+      this.heads.set(threadId, head);
+      for (const record of records) await this.#addRecord(saver, record);
+      this.#own.set(
+        threadId,
+        records.map(({ checkpointId }) => checkpointId),
+      );
+      for (const move of reflog.moves) {
+        if (move.kind !== "merge" || move.namespace !== "") continue;
+        this.#tell(move.to, [move.from, ...(move.sources ?? []).map(({ checkpointId }) => checkpointId)]);
+      }
     }
-    for (const move of reflog.moves) {
-      if (move.kind !== "merge" || move.namespace !== "") continue;
-      this.#tell(move.to, [move.from, ...(move.sources ?? []).map(({ checkpointId }) => checkpointId)]);
-    }
-    this.#bridge(threadId, own);
-    return true;
+    // What is told of a thread may be told by another one, whichever came first.
+    for (const [threadId, own] of this.#own) this.#bridge(threadId, own);
   }
 
   /** A checkpoint's parents, also where only a reflog still knows them. */
@@ -70,13 +71,22 @@ export class History {
     return found;
   }
 
-  async #addRecords(saver: TierSaver, threadId: string): Promise<string[]> {
-    const own: string[] = [];
-    for await (const { record } of saver.tier.list({ threadId, namespace: "", recordsOnly: true })) {
-      own.push(record.checkpointId);
-      await this.#addRecord(saver, record);
+  /** What led to `tip` and not to `other`, parents before children; what isn't stored any more is left out. */
+  since(tip: string, other: string): HistoryNode[] {
+    const known = this.ancestors(other);
+    const found: HistoryNode[] = [];
+    const visited = new Set<string>();
+    const waiting: { readonly id: string; readonly opened: boolean }[] = [{ id: tip, opened: false }];
+    for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
+      const { id, opened } = next;
+      const node = this.nodes.get(id);
+      if (opened && node !== undefined) found.push(node);
+      if (opened || known.has(id) || visited.has(id)) continue;
+      visited.add(id);
+      waiting.push({ id, opened: true });
+      for (const parent of this.parents(id).toReversed()) waiting.push({ id: parent, opened: false });
     }
-    return own;
+    return found;
   }
 
   async #addRecord(saver: TierSaver, record: CheckpointRecord): Promise<void> {
@@ -126,4 +136,32 @@ export class History {
     for (const parent of parents) if (parent !== undefined && parent !== child) told.add(parent);
     this.#told.set(child, told);
   }
+}
+
+/** What a history takes of a thread. */
+async function load(
+  saver: TierSaver,
+  threadId: string,
+): Promise<{
+  threadId: string;
+  head: string | undefined;
+  reflog: ReadReflog;
+  records: readonly CheckpointRecord[];
+}> {
+  const [{ head }, reflog, records] = await Promise.all([
+    saver.tier.peek({ threadId, namespace: "" }),
+    readReflog(saver, threadId),
+    rootRecords(saver, threadId),
+  ]);
+  if (records.length > 0 || head === undefined) return { threadId, head, reflog, records };
+  // An archived thread may list nothing; reading it brings it back.
+  await saver.tier.read({ threadId, namespace: "" });
+  return { threadId, head, reflog, records: await rootRecords(saver, threadId) };
+}
+
+async function rootRecords(saver: TierSaver, threadId: string): Promise<CheckpointRecord[]> {
+  const records: CheckpointRecord[] = [];
+  for await (const { record } of saver.tier.list({ threadId, namespace: "", recordsOnly: true }))
+    records.push(record);
+  return records;
 }

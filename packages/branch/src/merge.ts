@@ -1,8 +1,9 @@
-import { CheckpointConflictError, configOf, type CheckpointRecord, type TierSaver } from "@stratigraph/core";
+import { CheckpointConflictError, configOf, validId, type TierSaver } from "@stratigraph/core";
+import { baseSide } from "./baseSide.ts";
 import { fastForward } from "./fastForward.ts";
 import { saverOf, type MergeableGraph } from "./graphLike.ts";
 import { History } from "./history.ts";
-import { findMergeBase } from "./mergeBase.ts";
+import { findMergeBase, type MergeBase } from "./mergeBase.ts";
 import { mergeChannels, type MergeInput, type Outcome } from "./mergeChannels.ts";
 import { mergedCheckpoint } from "./mergedCheckpoint.ts";
 import type { Answers, CheckpointRef, MergePlan } from "./plan.ts";
@@ -76,21 +77,47 @@ export async function mergeWith(
   const strategy = strategyOf(options.strategy);
   // Patches are to stand on what is read now, not on what another process may have pruned since it was remembered.
   saver.coder.values.forgetThread(threadId);
-  const target = await readSide(graph, saver, { threadId }, true);
+  const threads = [threadId, ...points.map((point) => point.threadId)];
+  for (const id of threads) validId("threadId", id);
+  const read = async (): Promise<History> => {
+    const history = new History();
+    await history.add(saver, ...threads);
+    return history;
+  };
+  const [target, sides, early] = await Promise.all([
+    readSide(graph, saver, { threadId }, true),
+    Promise.all(points.map((point) => readSide(graph, saver, point))),
+    read(),
+  ]);
+  // A thread that went on between the two readings: once more.
+  const isThere = ({ at }: Side): boolean => early.nodes.has(at.checkpointId);
+  const history = [target, ...sides].every(isThere) ? early : await read();
   if (expected !== undefined && target.at.checkpointId !== expected) {
     const head = target.at.checkpointId;
     throw new CheckpointConflictError({ ...target.at, parentId: expected, head, expected: [expected] });
   }
-  const { inputs, lines } = await unmerged(graph, saver, target, points);
+  const unmerged = await withBases(saver, history, target, sides);
   const config = configOf(target.at);
-  const [only] = inputs;
+  const [only] = unmerged;
   if (only === undefined) return { status: "already-merged", config };
-  const ahead = only.base.at.checkpointId === target.at.checkpointId;
-  if (inputs.length === 1 && ahead && options.fastForward !== false)
+  const ahead = only.base.checkpointId === target.at.checkpointId;
+  if (unmerged.length === 1 && ahead && options.fastForward !== false)
     return { status: "fast-forward", config: configOf(await fastForward(saver, target, only.side)) };
-  const sides: [Side, ...Side[]] = [target, ...inputs.map(({ side }) => side)];
-  const leading = await leadingSide(graph, saver, sides);
-  const merged = await mergeChannels(graph, saver, { side: target, lines }, inputs, { strategy, answers });
+  const [leading, inputs] = await Promise.all([
+    leadingSide(graph, saver, [target, ...unmerged.map(({ side }) => side)]),
+    Promise.all(
+      unmerged.map(async ({ base, side }): Promise<MergeInput> => {
+        const [one, other] = [target.at.checkpointId, side.at.checkpointId];
+        return {
+          base: await baseSide(graph, saver, history, base, strategy),
+          side,
+          line: history.since(other, one),
+          targetLine: history.since(one, other),
+        };
+      }),
+    ),
+  ]);
+  const merged = await mergeChannels(graph, saver, target, history.nodes, inputs, { strategy, answers });
   if (merged.conflicts.length > 0) {
     const ref = ({ at }: Side): CheckpointRef => ({ threadId: at.threadId, checkpointId: at.checkpointId });
     const plan: MergePlan = {
@@ -103,53 +130,29 @@ export async function mergeWith(
     return { status: "conflict", plan };
   }
   const made = mergedCheckpoint(graph, saver, { target, leading, inputs, values: merged.values });
-  const at = await writeMerge(saver, target, inputs, made);
+  const at = await writeMerge(saver, history, target, inputs, made);
   return { status: "merged", config: configOf(at), channels: Object.fromEntries(merged.outcomes) };
 }
 
-/** The sources that the target doesn't have yet, each with its merge base and both lines since. */
-async function unmerged(
-  graph: MergeableGraph,
+/** The sources that the target doesn't have yet, each with its merge base. @throws StratigraphError "MERGE_REFUSED" */
+async function withBases(
   saver: TierSaver,
+  history: History,
   target: Side,
-  points: readonly Point[],
-): Promise<{ inputs: MergeInput[]; lines: CheckpointRecord[][] }> {
-  const history = new History();
-  const inputs: MergeInput[] = [];
-  const lines: CheckpointRecord[][] = [];
-  for (const point of points) {
-    const side = await readSide(graph, saver, point);
+  sides: readonly Side[],
+): Promise<{ base: MergeBase; side: Side }[]> {
+  const found: { base: MergeBase; side: Side }[] = [];
+  for (const side of sides) {
     if (side.at.namespace !== "")
       throw refused("only root checkpoints are merged; their subgraphs go with them");
-    const base = await findMergeBase(saver, history, target.at, side.at);
-    const threads = `threads ${JSON.stringify(target.at.threadId)} and ${JSON.stringify(side.at.threadId)}`;
-    if (base === undefined) throw refused(`${threads} have no checkpoint in common`);
     const { checkpointId } = side.at;
-    if (
-      base.checkpointId === checkpointId ||
-      inputs.some((input) => input.side.at.checkpointId === checkpointId)
-    )
-      continue;
-    if (base.threadId === undefined)
-      throw refused(`the merge base ${base.checkpointId} of ${threads} was pruned`);
-    const at = { threadId: base.threadId, checkpointId: base.checkpointId };
-    inputs.push({
-      base: await readSide(graph, saver, at),
-      side,
-      line: lineFrom(history, base.checkpointId, side),
-    });
-    lines.push(lineFrom(history, base.checkpointId, target));
+    const base = await findMergeBase(saver, history, target.at, side.at);
+    if (base === undefined) {
+      const threads = `threads ${JSON.stringify(target.at.threadId)} and ${JSON.stringify(side.at.threadId)}`;
+      throw refused(`${threads} have no checkpoint in common`);
+    }
+    const taken = found.some((other) => other.side.at.checkpointId === checkpointId);
+    if (base.checkpointId !== checkpointId && !taken) found.push({ base, side });
   }
-  return { inputs, lines };
-}
-
-/** The checkpoints that led from a base to a side by first parents, oldest first, without the base. */
-function lineFrom({ nodes }: History, base: string, { at }: Side): CheckpointRecord[] {
-  const line: CheckpointRecord[] = [];
-  for (let next = nodes.get(at.checkpointId); next !== undefined && next.checkpointId !== base;) {
-    line.unshift(next.record);
-    const [parent] = next.parents;
-    next = parent === undefined ? undefined : nodes.get(parent);
-  }
-  return line;
+  return found;
 }

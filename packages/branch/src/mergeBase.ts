@@ -7,7 +7,10 @@ export interface MergeBase {
   readonly checkpointId: string;
   /** A thread that still has it; absent where none of those looked at does. */
   readonly threadId: string | undefined;
-  /** More than one where the lines were merged into each other crosswise; newest first. */
+  /**
+   * All nearest ones, newest first: more than one where the lines were merged into each other crosswise. A merge then works
+   * on what these come to, merged with each other.
+   */
   readonly all: readonly string[];
 }
 
@@ -18,7 +21,7 @@ export interface MergeBase {
  */
 export async function mergeBase(saver: TierSaver, a: Point, b: Point): Promise<MergeBase | undefined> {
   const history = new History();
-  const [one, other] = [await rootOf(saver, a), await rootOf(saver, b)];
+  const [one, other] = await Promise.all([rootOf(saver, a), rootOf(saver, b)]);
   return await findMergeBase(saver, history, one, other);
 }
 
@@ -38,21 +41,21 @@ export async function findMergeBase(
   b: { threadId: string; checkpointId: string },
 ): Promise<MergeBase | undefined> {
   const threads = [a.threadId, b.threadId];
-  for (const threadId of threads) await history.add(saver, threadId);
+  await history.add(saver, ...threads);
   for (const threadId of [...threads]) {
     for (const origin of history.reflogs.get(threadId)?.lineage ?? []) threads.push(origin.threadId);
   }
   // Threads that were forked from are opened only as far as they are needed: they may be long, or gone.
   for (const threadId of threads) {
     await history.add(saver, threadId);
-    const found = nearest(history, a.checkpointId, b.checkpointId);
+    const found = nearestCommon(history, a.checkpointId, b.checkpointId);
     if (found !== undefined) return found;
   }
   return undefined;
 }
 
 /** Common ancestors that no other common ancestor descends from. */
-function nearest(history: History, a: string, b: string): MergeBase | undefined {
+export function nearestCommon(history: History, a: string, b: string): MergeBase | undefined {
   const ofB = history.ancestors(b);
   const common = [...history.ancestors(a)].filter((id) => ofB.has(id));
   const beyond = new Set<string>();

@@ -1,5 +1,6 @@
-import type { CheckpointRecord, TierSaver } from "@stratigraph/core";
+import type { TierSaver } from "@stratigraph/core";
 import { channelsOf, kindOf, type MergeableGraph } from "./graphLike.ts";
+import type { HistoryNode } from "./history.ts";
 import type { Answers, PlannedConflict } from "./plan.ts";
 import { jsonValue, sameValue } from "./plainValue.ts";
 import { reduced, stepsOf, type Steps } from "./replayWrites.ts";
@@ -10,11 +11,13 @@ import { idOf, unionValues, type Union, type UnionOrder } from "./unionValues.ts
 /** How a channel came by its merged value. */
 export type Outcome = "unchanged" | "same" | "ours" | "theirs" | "union" | "reducer" | "function" | "answer";
 
-/** One source with its merge base. `line`: the checkpoints from the base to the source, oldest first, without the base. */
+/** One source with its merge base. */
 export interface MergeInput {
   readonly base: Side;
   readonly side: Side;
-  readonly line: readonly CheckpointRecord[];
+  /** What led to the source and not to the target, and the other way round; parents before children. */
+  readonly line: readonly HistoryNode[];
+  readonly targetLine: readonly HistoryNode[];
 }
 
 /** State values after merging all sources into the target's. */
@@ -28,22 +31,23 @@ export interface MergedChannels {
 export async function mergeChannels(
   graph: MergeableGraph,
   saver: TierSaver,
-  target: { side: Side; lines: readonly (readonly CheckpointRecord[])[] },
+  target: Side,
+  nodes: ReadonlyMap<string, HistoryNode>,
   inputs: readonly MergeInput[],
   settle: { strategy: (channel: string) => Strategy | undefined; answers: Answers },
 ): Promise<MergedChannels> {
   const specs = channelsOf(graph);
-  const values = new Map(target.side.values);
+  const values = new Map(target.values);
   const outcomes = new Map<string, Outcome>();
   const conflicts: PlannedConflict[] = [];
   const taken = new Map<string, Map<string, string>>();
-  for (const [index, { base, side, line }] of inputs.entries()) {
-    const steps = once(() => stepsOf(saver, side.at.threadId, base.at.checkpointId, line));
+  for (const [index, { base, side, line, targetLine }] of inputs.entries()) {
+    const steps = once(() => stepsOf(saver, nodes, line));
     for (const name of new Set([...base.values.keys(), ...values.keys(), ...side.values.keys()])) {
       const sides = { base: base.values.get(name), ours: values.get(name), theirs: side.values.get(name) };
       const kind = kindOf(name, specs.get(name));
       const order: UnionOrder = {
-        ours: beganAt(target.lines[index]!, target.side),
+        ours: beganAt(targetLine, target),
         theirs: beganAt(line, side),
         taken: taken.get(name) ?? new Map<string, string>(),
       };

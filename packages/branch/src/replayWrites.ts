@@ -1,4 +1,5 @@
-import type { CheckpointRecord, DecodedWrite, TierSaver } from "@stratigraph/core";
+import type { DecodedWrite, TierSaver } from "@stratigraph/core";
+import type { HistoryNode } from "./history.ts";
 import { ERROR, INTERRUPT, RESUME, type ChannelSpec } from "./langgraph.ts";
 import { sameValue } from "./plainValue.ts";
 
@@ -9,29 +10,46 @@ const notApplied: ReadonlySet<string> = new Set([ERROR, INTERRUPT, RESUME]);
 export type Steps = readonly (readonly DecodedWrite[])[];
 
 /**
- * The writes of the steps that led from the base to a side: those stored with the base and with every checkpoint of
- * `line` but the last. Undefined where a step's checkpoint is gone.
+ * The writes of the steps that made the checkpoints of `line`: those stored with each one's parent. What a merge made it
+ * made of the others. Undefined where a step's writes are gone.
  */
 export async function stepsOf(
   saver: TierSaver,
-  threadId: string,
-  base: string,
-  line: readonly CheckpointRecord[],
+  nodes: ReadonlyMap<string, HistoryNode>,
+  line: readonly HistoryNode[],
 ): Promise<Steps | undefined> {
-  const ids = [base, ...line.slice(0, -1).map(({ checkpointId }) => checkpointId)];
-  const found = new Map<string, readonly DecodedWrite[]>();
-  const wanted = new Set(ids);
-  for await (const { record, writes, blobs } of saver.tier.list({ threadId, namespace: "" })) {
-    if (!wanted.has(record.checkpointId)) continue;
-    const decoded = await saver.coder.decodeWrites(record, writes, blobs);
-    found.set(
-      record.checkpointId,
-      decoded.filter(({ channel }) => !notApplied.has(channel)),
-    );
-    if (found.size === wanted.size) break;
+  const wanted = new Map<string, Set<string>>();
+  const steps: { readonly threadId: string; readonly parent: string }[] = [];
+  for (const { parents, threadIds } of line) {
+    const [parent, ...merged] = parents;
+    if (merged.length > 0) continue;
+    // A run's first checkpoint has no writes before it.
+    if (parent === undefined) continue;
+    const threadId = threadIds.find((id) => nodes.get(parent)?.threadIds.includes(id));
+    if (threadId === undefined) return undefined;
+    wanted.set(threadId, (wanted.get(threadId) ?? new Set()).add(parent));
+    steps.push({ threadId, parent });
   }
-  if (found.size < wanted.size) return undefined;
-  return ids.map((id) => found.get(id)!);
+  const found = new Map<string, readonly DecodedWrite[]>();
+  for (const [threadId, ids] of wanted) {
+    let left = ids.size;
+    for await (const { record, writes, blobs } of saver.tier.list({ threadId, namespace: "" })) {
+      if (!ids.has(record.checkpointId)) continue;
+      const decoded = await saver.coder.decodeWrites(record, writes, blobs);
+      found.set(
+        keyOf(threadId, record.checkpointId),
+        decoded.filter(({ channel }) => !notApplied.has(channel)),
+      );
+      left -= 1;
+      if (left === 0) break;
+    }
+    if (left > 0) return undefined;
+  }
+  return steps.map(({ threadId, parent }) => found.get(keyOf(threadId, parent))!);
+}
+
+function keyOf(...parts: readonly string[]): string {
+  return JSON.stringify(parts);
 }
 
 /** Feeds the writes of each step to a channel, as LangGraph's loop does. */

@@ -9,7 +9,7 @@ import {
 } from "@stratigraph/core";
 import { inOrder } from "./inOrder.ts";
 import type { MergeInput } from "./mergeChannels.ts";
-import { reflogNamespace } from "./reflog.ts";
+import { outlineOf, type Outline } from "./outline.ts";
 import type { Side } from "./side.ts";
 import { refused } from "./unfinished.ts";
 
@@ -38,18 +38,21 @@ export async function subgraphMoves(
     heads: [] as HeadMove[],
   };
   const { threadId } = target.at;
-  let own: Map<string, string[]> | undefined;
+  const own = new Map<string, readonly string[]>();
+  let ours: Promise<Outline> | undefined;
   for (const { side } of inputs) {
     if (side.at.threadId === threadId) continue;
-    const theirs = await persistent(saver, side.at.threadId);
-    if (theirs.size === 0) continue;
-    own ??= await persistent(saver, threadId);
-    for (const [namespace, ids] of theirs) {
-      const ours = own.get(namespace) ?? [];
-      const added = ids.filter((id) => !ours.includes(id));
+    const theirs = await outlineOf(saver, side.at.threadId);
+    for (const namespace of theirs.heads.keys()) {
+      // It names a task, and is that task's alone.
+      if (namespace.includes(":")) continue;
+      ours ??= outlineOf(saver, threadId);
+      const had = own.get(namespace) ?? [...(await (await ours).nodes(namespace)).keys()];
+      const ids = [...(await theirs.nodes(namespace)).keys()];
+      const added = ids.filter((id) => !had.includes(id));
       if (added.length === 0) continue;
       // The fork took the newest one along, so a target that did nothing since has a head that the source knows.
-      if (ours[0] !== undefined && !ids.includes(ours[0]))
+      if (had[0] !== undefined && !ids.includes(had[0]))
         throw refused(
           `both sides went on in the subgraph ${JSON.stringify(namespace)}, which keeps its own state`,
         );
@@ -60,22 +63,11 @@ export async function subgraphMoves(
       moved.writes.push(...contents.writes.filter(isWanted));
       moved.blobs.push(...contents.blobs);
       const to = contents.heads.find((head) => head.namespace === namespace)?.to;
-      const [before] = ours;
+      const [before] = had;
       if (to !== undefined)
         moved.heads.push({ namespace, to, expected: before === undefined ? [] : [before] });
-      own.set(namespace, [...added, ...ours]);
+      own.set(namespace, [...added, ...had]);
     }
   }
   return moved;
-}
-
-/** Checkpoint ids of namespaces that persist, newest first. */
-async function persistent(saver: TierSaver, threadId: string): Promise<Map<string, string[]>> {
-  const found = new Map<string, string[]>();
-  for await (const { record } of saver.tier.list({ threadId, recordsOnly: true })) {
-    const { namespace, checkpointId } = record;
-    if (namespace === "" || namespace === reflogNamespace || namespace.includes(":")) continue;
-    found.set(namespace, [...(found.get(namespace) ?? []), checkpointId]);
-  }
-  return found;
 }

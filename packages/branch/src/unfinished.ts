@@ -20,11 +20,10 @@ export async function leadingSide(
   saver: TierSaver,
   sides: readonly [Side, ...Side[]],
 ): Promise<Side> {
-  const unfinished: Unfinished[] = [];
-  for (const side of sides) {
-    const { next, tasks } = await graph.getState(configOf(side.at));
-    if (next.length > 0 || tasks.length > 0) unfinished.push({ side, next, tasks });
-  }
+  const states = await Promise.all(
+    sides.map(async (side): Promise<Unfinished> => ({ side, ...(await graph.getState(configOf(side.at))) })),
+  );
+  const unfinished = states.filter(({ next, tasks }) => next.length > 0 || tasks.length > 0);
   const [first, ...others] = unfinished;
   if (first === undefined) return sides[0];
   const interrupted = unfinished.filter(({ tasks }) => tasks.some(({ interrupts }) => interrupts.length > 0));

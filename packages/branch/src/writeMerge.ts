@@ -1,7 +1,8 @@
 import type { Address, Blob, CheckpointRecord, HeadMove, TierSaver, WriteBatch } from "@stratigraph/core";
+import type { History } from "./history.ts";
 import type { MergeInput } from "./mergeChannels.ts";
 import type { Merged } from "./mergedCheckpoint.ts";
-import { nextReflog, readReflog } from "./reflog.ts";
+import { nextReflog } from "./reflog.ts";
 import type { Side } from "./side.ts";
 import { subgraphMoves } from "./subgraphMoves.ts";
 
@@ -13,19 +14,19 @@ import { subgraphMoves } from "./subgraphMoves.ts";
  */
 export async function writeMerge(
   saver: TierSaver,
+  history: History,
   target: Side,
   inputs: readonly MergeInput[],
   merged: Merged,
 ): Promise<Address> {
   const { threadId, checkpointId: from } = target.at;
   const at: Address = { threadId, namespace: "", checkpointId: merged.checkpoint.id };
-  const encoded = await saver.coder.encode(at, from, target.body.manifest, {
-    ...merged,
-    runId: undefined,
-    again: undefined,
-  });
-  const moved = await subgraphMoves(saver, target, inputs);
-  const before = await readReflog(saver, threadId);
+  const put = { ...merged, runId: undefined, again: undefined };
+  const [encoded, moved] = await Promise.all([
+    saver.coder.encode(at, from, target.body.manifest, put),
+    subgraphMoves(saver, target, inputs),
+  ]);
+  const before = history.reflogs.get(threadId)!;
   const ts = new Date().toISOString();
   const sources = inputs.map(({ side }) => ({
     threadId: side.at.threadId,

@@ -1,0 +1,65 @@
+import type { TierSaver } from "@stratigraph/core";
+import type { MergeableGraph } from "./graphLike.ts";
+import type { History } from "./history.ts";
+import { nearestCommon, type MergeBase } from "./mergeBase.ts";
+import { mergeChannels } from "./mergeChannels.ts";
+import { readSide, type Side } from "./side.ts";
+import type { Strategy } from "./strategy.ts";
+import { refused } from "./unfinished.ts";
+
+/** What is settled without taking a side. */
+const evenHanded: readonly unknown[] = ["union", "reducer"];
+
+/**
+ * The state that two lines had in common. Where they were merged into each other crosswise there are several nearest
+ * common ancestors, and none alone will do: what one line took over from the other and then took back would look as if
+ * it had never been touched. So these are merged with each other first, as git does. A channel that can't be settled
+ * there has the value from before, so that it counts as changed on both sides.
+ * @throws StratigraphError "MERGE_REFUSED" where an ancestor was pruned
+ */
+export async function baseSide(
+  graph: MergeableGraph,
+  saver: TierSaver,
+  history: History,
+  { all }: MergeBase,
+  strategy: (channel: string) => Strategy | undefined,
+): Promise<Side> {
+  const [first, ...others] = await Promise.all(all.map((id) => sideAt(graph, saver, history, id)));
+  let base = first!;
+  for (const side of others) {
+    const [one, other] = [first!.at.checkpointId, side.at.checkpointId];
+    const common = nearestCommon(history, one, other);
+    if (common === undefined) continue;
+    const before = await baseSide(graph, saver, history, common, strategy);
+    const input = {
+      base: before,
+      side,
+      line: history.since(other, one),
+      targetLine: history.since(one, other),
+    };
+    const even = (channel: string): Strategy | undefined => {
+      const wanted = strategy(channel);
+      return evenHanded.includes(wanted) ? wanted : undefined;
+    };
+    const settle = { strategy: even, answers: {} };
+    const merged = await mergeChannels(graph, saver, base, history.nodes, [input], settle);
+    const values = new Map(merged.values);
+    for (const { name } of merged.conflicts) {
+      if (before.values.has(name)) values.set(name, before.values.get(name));
+      else values.delete(name);
+    }
+    base = { ...base, values };
+  }
+  return base;
+}
+
+async function sideAt(
+  graph: MergeableGraph,
+  saver: TierSaver,
+  history: History,
+  checkpointId: string,
+): Promise<Side> {
+  const threadId = history.nodes.get(checkpointId)?.threadIds[0];
+  if (threadId === undefined) throw refused(`the merge base ${checkpointId} was pruned`);
+  return await readSide(graph, saver, { threadId, checkpointId });
+}
