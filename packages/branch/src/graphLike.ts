@@ -13,6 +13,7 @@ export interface TaskLike {
 export interface MergeableGraph {
   readonly checkpointer?: unknown;
   readonly channels: object;
+  readonly nodes?: Readonly<Record<string, { readonly triggers: readonly string[] }>>;
   getState(
     config: RunnableConfig,
   ): Promise<{ readonly next: readonly string[]; readonly tasks: readonly TaskLike[] }>;

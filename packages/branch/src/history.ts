@@ -148,20 +148,23 @@ async function load(
   reflog: ReadReflog;
   records: readonly CheckpointRecord[];
 }> {
-  const [{ head }, reflog, records] = await Promise.all([
-    saver.tier.peek({ threadId, namespace: "" }),
-    readReflog(saver, threadId),
-    rootRecords(saver, threadId),
-  ]);
-  if (records.length > 0 || head === undefined) return { threadId, head, reflog, records };
-  // An archived thread may list nothing; reading it brings it back.
-  await saver.tier.read({ threadId, namespace: "" });
-  return { threadId, head, reflog, records: await rootRecords(saver, threadId) };
+  const [reflog, listed] = await Promise.all([readReflog(saver, threadId), rootRecords(saver, threadId)]);
+  if (listed.head !== undefined) return { threadId, reflog, ...listed };
+  // There is none, or an archived thread lists nothing: reading it brings it back.
+  const { head } = await saver.tier.read({ threadId, namespace: "" });
+  const records = head === undefined ? listed.records : (await rootRecords(saver, threadId)).records;
+  return { threadId, head, reflog, records };
 }
 
-async function rootRecords(saver: TierSaver, threadId: string): Promise<CheckpointRecord[]> {
+async function rootRecords(
+  saver: TierSaver,
+  threadId: string,
+): Promise<{ head: string | undefined; records: CheckpointRecord[] }> {
   const records: CheckpointRecord[] = [];
-  for await (const { record } of saver.tier.list({ threadId, namespace: "", recordsOnly: true }))
+  let newest: string | undefined;
+  for await (const { record, head } of saver.tier.list({ threadId, namespace: "", recordsOnly: true })) {
     records.push(record);
-  return records;
+    newest ??= head;
+  }
+  return { head: newest, records };
 }

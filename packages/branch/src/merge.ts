@@ -85,7 +85,7 @@ export async function mergeWith(
     return history;
   };
   const [target, sides, early] = await Promise.all([
-    readSide(graph, saver, { threadId }, true),
+    readSide(graph, saver, { threadId }),
     Promise.all(points.map((point) => readSide(graph, saver, point))),
     read(),
   ]);

@@ -11,15 +11,10 @@ export interface Side extends ReadPoint {
   readonly values: ReadonlyMap<string, unknown>;
 }
 
-/** Reads one side of a merge. `remember`: the merged checkpoint will be patched against it. */
-export async function readSide(
-  graph: MergeableGraph,
-  saver: TierSaver,
-  point: Point,
-  remember = false,
-): Promise<Side> {
+/** Reads one side of a merge. Its values are kept at hand: to patch the merged ones against, and for `getState`. */
+export async function readSide(graph: MergeableGraph, saver: TierSaver, point: Point): Promise<Side> {
   const read = await readPoint(saver, point);
-  const checkpoint = await saver.coder.checkpoint(read.stored, read.body, { remember });
+  const checkpoint = await saver.coder.checkpoint(read.stored, read.body, { remember: true });
   const specs = channelsOf(graph);
   const values = new Map<string, unknown>();
   const deltas: [string, ChannelSpec][] = [];

@@ -1,5 +1,6 @@
 import { configOf, StratigraphError, type TierSaver } from "@stratigraph/core";
 import type { MergeableGraph, TaskLike } from "./graphLike.ts";
+import { isIdle } from "./isIdle.ts";
 import { ERROR, INTERRUPT, NULL_TASK, RESUME } from "./langgraph.ts";
 import type { Side } from "./side.ts";
 
@@ -21,7 +22,11 @@ export async function leadingSide(
   sides: readonly [Side, ...Side[]],
 ): Promise<Side> {
   const states = await Promise.all(
-    sides.map(async (side): Promise<Unfinished> => ({ side, ...(await graph.getState(configOf(side.at))) })),
+    sides.map(async (side): Promise<Unfinished> => {
+      if (isIdle(graph, side)) return { side, next: [], tasks: [] };
+      const { next, tasks } = await graph.getState(configOf(side.at));
+      return { side, next, tasks };
+    }),
   );
   const unfinished = states.filter(({ next, tasks }) => next.length > 0 || tasks.length > 0);
   const [first, ...others] = unfinished;
