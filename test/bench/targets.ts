@@ -85,6 +85,27 @@ const TARGETS: Target[] = [
     share: 2.5,
     print: bytes,
   },
+  {
+    what: "fork of 1,000 checkpoints and 1 MB, p50, against 20 ms",
+    ours: "branch.forkP50",
+    theirs: "20",
+    share: 1,
+    print: ms,
+  },
+  {
+    what: "the same: new bytes in all tables and indexes, against its state stored whole",
+    ours: "branch.forkStored",
+    theirs: "branch.packed",
+    share: 1.5,
+    print: bytes,
+  },
+  {
+    what: "merge of two branches of 50 messages, p50, against 50 ms",
+    ours: "branch.mergeP50",
+    theirs: "50",
+    share: 1,
+    print: ms,
+  },
 ];
 
 /** What was promised against what was measured; figures that this run has not measured say so. */
