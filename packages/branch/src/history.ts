@@ -11,6 +11,8 @@ export interface MergeMetadata {
   readonly recorded: true;
   /** The source checkpoints; the first parent is the record's own. */
   readonly sources: readonly { readonly thread_id: string; readonly checkpoint_id: string }[];
+  /** What had been merged into the sources before: known to be here also when their threads are deleted. */
+  readonly also?: readonly string[] | undefined;
 }
 
 /** A checkpoint of the root namespace, in one thread or (a fork and what it was forked from) several. */
@@ -33,6 +35,8 @@ export class History {
   readonly reflogs = new Map<string, ReadReflog>();
   /** Checkpoints of each thread, newest first. */
   readonly #own = new Map<string, readonly string[]>();
+  /** The thread that a checkpoint was merged from. */
+  readonly #mergedFrom = new Map<string, string>();
   /** Parents of checkpoints that are no longer stored, told by reflogs. */
   readonly #told = new Map<string, Set<string>>();
 
@@ -71,6 +75,19 @@ export class History {
     return found;
   }
 
+  /** Adds the threads that were merged into what led to these checkpoints: the way to what two have in common may lead there. */
+  async addMerged(saver: TierSaver, ...tips: readonly string[]): Promise<void> {
+    for (;;) {
+      const missing = new Set<string>();
+      for (const id of tips.flatMap((tip) => [...this.ancestors(tip)])) {
+        const threadId = this.nodes.has(id) ? undefined : this.#mergedFrom.get(id);
+        if (threadId !== undefined && !this.reflogs.has(threadId)) missing.add(threadId);
+      }
+      if (missing.size === 0) return;
+      await this.add(saver, ...missing);
+    }
+  }
+
   /** What led to `tip` and not to `other`, parents before children; what isn't stored any more is left out. */
   since(tip: string, other: string): HistoryNode[] {
     const known = this.ancestors(other);
@@ -99,8 +116,12 @@ export class History {
     const parents = parentId === undefined ? [] : [parentId];
     if (record.tags.includes(mergeTag!)) {
       const metadata = await saver.coder.metadata(record, await saver.coder.decodeBody(record));
-      const { sources = [] } = (metadata as { merge?: Partial<MergeMetadata> }).merge ?? {};
-      parents.push(...sources.map(({ checkpoint_id }) => checkpoint_id));
+      const { sources = [], also = [] } = (metadata as { merge?: Partial<MergeMetadata> }).merge ?? {};
+      this.#tell(checkpointId, also);
+      for (const { thread_id, checkpoint_id } of sources) {
+        parents.push(checkpoint_id);
+        this.#mergedFrom.set(checkpoint_id, thread_id);
+      }
     }
     this.nodes.set(checkpointId, { checkpointId, parents, threadIds: [threadId], record });
   }

@@ -48,6 +48,7 @@ export async function findMergeBase(
   // Threads that were forked from are opened only as far as they are needed: they may be long, or gone.
   for (const threadId of threads) {
     await history.add(saver, threadId);
+    await history.addMerged(saver, a.checkpointId, b.checkpointId);
     const found = nearestCommon(history, a.checkpointId, b.checkpointId);
     if (found !== undefined) return found;
   }

@@ -6,6 +6,7 @@ import { jsonValue, sameValue } from "./plainValue.ts";
 import { reduced, stepsOf, type Steps } from "./replayWrites.ts";
 import type { Side } from "./side.ts";
 import { beganAt, type Strategy } from "./strategy.ts";
+import { isUniqueTopic, unionTopic } from "./unionTopic.ts";
 import { idOf, unionValues, type Union, type UnionOrder } from "./unionValues.ts";
 
 /** How a channel came by its merged value. */
@@ -100,7 +101,12 @@ async function mergeOne(
     case "theirs":
       return { value: theirs, outcome: "theirs" };
     case "union":
-      return as("union", unionValues(sides, with_.order));
+      return as(
+        "union",
+        isUniqueTopic(with_.specs.get(name))
+          ? unionTopic(sides, with_.order)
+          : unionValues(sides, with_.order),
+      );
     case "reducer": {
       const spec = with_.specs.get(name);
       if (spec === undefined) return { unsettled: "the graph has no such channel, so no reducer" };

@@ -100,11 +100,13 @@ function metadataOf(
     thread_id: at.threadId,
     checkpoint_id: at.checkpointId,
   });
+  const also = new Set(inputs.flatMap(({ line }) => line.flatMap(({ parents }) => parents.slice(1))));
   const merge = {
     ...mergeMark.merge,
     target: ref(target),
     sources: inputs.map(({ side }) => ref(side)),
     bases: inputs.map(({ base }) => base.at.checkpointId),
+    ...(also.size === 0 ? {} : { also: [...also] }),
   };
   return { source: "update", step, parents: {}, merge } as CheckpointMetadata;
 }

@@ -17,7 +17,8 @@ export interface ChannelConflict {
  * - a function: its result, `undefined` for no value
  * - "manual": always a conflict for a person to settle
  *
- * Default: "union" for lists of items with ids (messages), "manual" for everything else.
+ * Default: "union" for lists of items with ids (messages), "manual" for everything else. What both sides changed to the same
+ * value has that value, unless the strategy is "reducer" or a function: two sides that each added one added two.
  */
 export type Strategy =
   | "ours"

@@ -1,0 +1,26 @@
+import type { ThreeWay, Union, UnionOrder } from "./unionValues.ts";
+
+/** Whether a channel is a Topic that takes every value once: it stores what it has seen beside what it holds. */
+export function isUniqueTopic(spec: unknown): boolean {
+  const { lc_graph_name, unique } = (spec ?? {}) as { lc_graph_name?: unknown; unique?: unknown };
+  return lc_graph_name === "Topic" && unique === true;
+}
+
+/** Merges what such a Topic stores: both parts as sets, the side that began first coming first. */
+export function unionTopic({ base, ours, theirs }: ThreeWay, order: UnionOrder): Union {
+  const [first, second] = order.ours <= order.theirs ? [ours, theirs] : [theirs, ours];
+  const [before, one, other] = [partsOf(base), partsOf(first), partsOf(second)];
+  return { value: [0, 1].map((part) => members(before[part]!, one[part]!, other[part]!)) };
+}
+
+/** Seen and held values; older checkpoints have one list for both. */
+function partsOf(stored: unknown): readonly (readonly unknown[])[] {
+  if (!Array.isArray(stored)) return [[], []];
+  const isPair = stored.length === 2 && stored.every((part) => Array.isArray(part));
+  return isPair ? (stored as unknown[][]) : [stored, stored];
+}
+
+function members(base: readonly unknown[], one: readonly unknown[], other: readonly unknown[]): unknown[] {
+  const all = new Set([...base, ...one, ...other]);
+  return [...all].filter((item) => !base.includes(item) || (one.includes(item) && other.includes(item)));
+}
