@@ -25,7 +25,7 @@ export async function baseSide(
   strategy: (channel: string) => Strategy | undefined,
 ): Promise<Side> {
   const [first, ...others] = await Promise.all(all.map((id) => sideAt(graph, saver, history, id)));
-  let base = first!;
+  let values = first!.values;
   for (const side of others) {
     const [one, other] = [first!.at.checkpointId, side.at.checkpointId];
     const common = nearestCommon(history, one, other);
@@ -42,15 +42,15 @@ export async function baseSide(
       return evenHanded.includes(wanted) ? wanted : undefined;
     };
     const settle = { strategy: even, answers: {} };
-    const merged = await mergeChannels(graph, saver, base, history.nodes, [input], settle);
-    const values = new Map(merged.values);
+    const merged = await mergeChannels(graph, saver, { ...first!, values }, history.nodes, [input], settle);
+    const settled = new Map(merged.values);
     for (const { name } of merged.conflicts) {
-      if (before.values.has(name)) values.set(name, before.values.get(name));
-      else values.delete(name);
+      if (before.values.has(name)) settled.set(name, before.values.get(name));
+      else settled.delete(name);
     }
-    base = { ...base, values };
+    values = settled;
   }
-  return base;
+  return { ...first!, values };
 }
 
 async function sideAt(
