@@ -28,13 +28,14 @@ export { SerializationError, StratigraphSerializer } from "./serde/index.ts";
 export type { RegisteredType, StratigraphSerializerOptions } from "./serde/index.ts";
 export { matches, metadataTags, snapshotTag } from "./tags.ts";
 export { threadExists } from "./threadExists.ts";
-export { copiesThreads, forksThreads, keepsCopies, keepsLeases, readsAncestry } from "./tier.ts";
+export { copiesThreads, forksThreads, isArchiveSource, keepsCopies, keepsLeases, readsAncestry } from "./tier.ts";
 export type {
   Address,
   AncestryReader,
   Appended,
   AppendRequest,
   AppendWritesRequest,
+  ArchiveSource,
   Blob,
   BlobHash,
   BlobInfo,
@@ -61,6 +62,8 @@ export type {
   ThreadQuery,
   ThreadState,
   Tier,
+  Tombstone,
+  TombstoneQuery,
   WriteBatch,
 } from "./tier.ts";
 export { trace, traced, type TraceEvent } from "./trace.ts";

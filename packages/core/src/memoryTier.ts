@@ -7,6 +7,7 @@ import type {
   Appended,
   AppendRequest,
   AppendWritesRequest,
+  ArchiveSource,
   Blob,
   BlobHash,
   BlobInfo,
@@ -27,6 +28,8 @@ import type {
   ThreadInfo,
   ThreadQuery,
   Tier,
+  Tombstone,
+  TombstoneQuery,
 } from "./tier.ts";
 
 /** All that is kept of one thread. */
@@ -71,6 +74,10 @@ function keyOf(at: { namespace: string; checkpointId: string }): string {
   return JSON.stringify([at.namespace, at.checkpointId]);
 }
 
+function byDeletion(a: Tombstone, b: Tombstone): number {
+  return a.deletedAtMs - b.deletedAtMs || descending(b.threadId, a.threadId);
+}
+
 function descending(a: string, b: string): number {
   if (a === b) return 0;
   return a < b ? 1 : -1;
@@ -80,7 +87,8 @@ function descending(a: string, b: string): number {
  * The contract in plain data structures: the reference that every other tier is compared with, and what MemorySaver
  * stands on. JavaScript runs each method's changes without interruption, so they are atomic as they are.
  */
-export class MemoryTier implements Tier, AncestryReader, ThreadCopier, CopyKeeper, LeaseKeeper {
+export class MemoryTier implements Tier, AncestryReader, ThreadCopier, CopyKeeper, LeaseKeeper, ArchiveSource
+{
   readonly name: string = "memory";
   readonly #threads = new Map<string, Thread>();
   readonly #leases = new Map<string, { holder: string; untilMs: number }>();
@@ -301,6 +309,23 @@ export class MemoryTier implements Tier, AncestryReader, ThreadCopier, CopyKeepe
     if (held !== undefined && held.holder !== holder && held.untilMs > Date.now()) return false;
     this.#leases.set(name, { holder, untilMs: Date.now() + forMs });
     return true;
+  }
+
+  async *tombstones({ deletedFromMs = 0, after }: TombstoneQuery): AsyncGenerator<Tombstone> {
+    const all = [...this.#threads]
+      .filter(([, { deleted, writtenAtMs }]) => deleted && writtenAtMs >= deletedFromMs)
+      .map(([threadId, { writtenAtMs }]): Tombstone => ({ threadId, deletedAtMs: writtenAtMs }))
+      .sort(byDeletion);
+    yield* after === undefined ? all : all.filter((each) => byDeletion(each, after) > 0);
+  }
+
+  async strays(threadId: string): Promise<Address[]> {
+    const { writes, records } = this.#threads.get(threadId) ?? emptyThread();
+    return [...writes].flatMap(([key, batches]) => {
+      if (batches.length === 0 || records.has(key)) return [];
+      const [namespace, checkpointId] = JSON.parse(key) as [string, string];
+      return [{ threadId, namespace, checkpointId }];
+    });
   }
 
   /** The thread, once the writer isn't late. `continues`: the write goes on from something the writer never read. */

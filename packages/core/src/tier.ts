@@ -380,6 +380,30 @@ export interface LeaseKeeper {
   lease(name: string, holder: string, forMs: number): Promise<boolean>;
 }
 
+/** A deleted thread, as a tier remembers it. */
+export interface Tombstone {
+  readonly threadId: string;
+  /** To the minute or better. Milliseconds since 1970. */
+  readonly deletedAtMs: number;
+}
+
+/** Which tombstones {@link ArchiveSource.tombstones} yields. */
+export interface TombstoneQuery {
+  /** Only threads deleted at this instant or later. Milliseconds since 1970. */
+  readonly deletedFromMs?: number | undefined;
+  /** Go on after this one (exclusive), as yielded by an earlier call. */
+  readonly after?: Tombstone | undefined;
+}
+
+/** Fast path for who archives threads of a tier: spares it a question per archived thread, or per archived checkpoint. */
+export interface ArchiveSource {
+  /** Deleted threads that nobody wrote again, least recently deleted first, for a week or longer. */
+  tombstones(query: TombstoneQuery): AsyncIterable<Tombstone>;
+
+  /** Checkpoints of a thread that have pending writes here, and no record. */
+  strays(threadId: string): Promise<readonly Address[]>;
+}
+
 /** Whether a tier has the {@link AncestryReader} fast path. */
 export function readsAncestry(tier: Tier): tier is Tier & AncestryReader {
   return typeof (tier as Partial<AncestryReader>).ancestry === "function";
@@ -403,4 +427,9 @@ export function keepsCopies(tier: Tier): tier is Tier & CopyKeeper {
 /** Whether a tier is a {@link LeaseKeeper}. */
 export function keepsLeases(tier: Tier): tier is Tier & LeaseKeeper {
   return typeof (tier as Partial<LeaseKeeper>).lease === "function";
+}
+
+/** Whether a tier has the {@link ArchiveSource} fast path. */
+export function isArchiveSource(tier: Tier): tier is Tier & ArchiveSource {
+  return typeof (tier as Partial<ArchiveSource>).strays === "function";
 }

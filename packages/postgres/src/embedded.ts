@@ -787,4 +787,14 @@ $stratigraph$;`,
     applied_at timestamptz not null default now()
   );`,
   "setup_schema": `create schema if not exists :schema;`,
+  "strays": `select distinct w.id, w.ns
+  from :schema.writes w join :schema.threads t using (thread)
+ where t.key = $1::bytea
+   and not exists (select from :schema.checkpoints c where c.thread = w.thread and c.id = w.id and c.ns = w.ns)`,
+  "tombstones": `select t.key, t.long_id, (extract(epoch from t.written_at) * 1000)::bigint::text as deleted_ms
+  from :schema.threads t
+ where not t.live and t.deleted_at > 0 and t.written_at >= to_timestamp($1::double precision / 1000)
+   and ($2::double precision is null
+        or (t.written_at, t.key) > (to_timestamp($2::double precision / 1000), coalesce($3::bytea, '')))
+ order by t.written_at, t.key limit $4::integer`,
 } as const;

@@ -9,6 +9,7 @@ import {
   type Appended,
   type AppendRequest,
   type AppendWritesRequest,
+  type ArchiveSource,
   type BlobInfo,
   type ForkRequest,
   type LeaseKeeper,
@@ -25,6 +26,8 @@ import {
   type ThreadOutline,
   type ThreadQuery,
   type Tier,
+  type Tombstone,
+  type TombstoneQuery,
 } from "@stratigraph/core";
 import { appendValues, requestParts } from "./appendValues.ts";
 import type { Executor } from "./client.ts";
@@ -57,8 +60,16 @@ function arrayOf(numbers: readonly number[]): string {
   return `{${numbers.join(",")}}`;
 }
 
-/** A tier in PostgreSQL: every method is one call of one function of sql/00000*.sql. */
-export class PostgresTier implements Tier, AncestryReader, ThreadCopier, ThreadForker, LeaseKeeper {
+/** The id of a thread's row. */
+function threadIdOf(row: Readonly<Record<string, unknown>>, keys: KeyReader): string {
+  const longId = row["long_id"] as Uint8Array | null;
+  return longId === null ? keys.id(row["key"] as Uint8Array) : Buffer.from(longId).toString("utf8");
+}
+
+/** A tier in PostgreSQL: every method is one statement of sql/, nearly always a call of one function. */
+export class PostgresTier
+  implements Tier, AncestryReader, ThreadCopier, ThreadForker, LeaseKeeper, ArchiveSource
+{
   readonly name: string;
   readonly schema: string;
   readonly #executor: Executor;
@@ -143,10 +154,8 @@ export class PostgresTier implements Tier, AncestryReader, ThreadCopier, ThreadF
         rows.flatMap(({ head }) => (head === null ? [] : [head as Uint8Array])),
       );
       for (const row of rows) {
-        const longId = row["long_id"] as Uint8Array | null;
         after = {
-          threadId:
-            longId === null ? keys.id(row["key"] as Uint8Array) : Buffer.from(longId).toString("utf8"),
+          threadId: threadIdOf(row, keys),
           revision: Number(row["revision"]),
           head: row["head"] === null ? undefined : keys.id(row["head"] as Uint8Array),
           writtenAtMs: Number(row["written_ms"]),
@@ -292,6 +301,32 @@ export class PostgresTier implements Tier, AncestryReader, ThreadCopier, ThreadF
       values: [keyOf(name), keyOf(holder), forMs],
     });
     return rows[0]!["done"] === true;
+  }
+
+  async *tombstones({ deletedFromMs = 0, after }: TombstoneQuery): AsyncGenerator<Tombstone> {
+    let last = after;
+    for (;;) {
+      const { rows } = await this.#executor.run({
+        text: this.#sql.tombstones,
+        values: [deletedFromMs, last?.deletedAtMs ?? null, maybeKey(last?.threadId), threadsPerPage],
+      });
+      const keys = new KeyReader();
+      for (const row of rows) {
+        last = { threadId: threadIdOf(row, keys), deletedAtMs: Number(row["deleted_ms"]) };
+        yield last;
+      }
+      if (rows.length < threadsPerPage) return;
+    }
+  }
+
+  async strays(threadId: string): Promise<Address[]> {
+    const { rows } = await this.#executor.run({ text: this.#sql.strays, values: [keyOf(threadId)] });
+    const keys = await this.#keysOf(rows.flatMap(({ id, ns }) => [id as Uint8Array, ns as Uint8Array]));
+    return rows.map(({ id, ns }) => ({
+      threadId,
+      namespace: keys.id(ns as Uint8Array),
+      checkpointId: keys.id(id as Uint8Array),
+    }));
   }
 
   /**

@@ -33,6 +33,8 @@ export function statementsIn(schema: string) {
     blobs: text("call_blobs"),
     longIds: text("call_long_ids"),
     lease: text("call_lease"),
+    tombstones: text("tombstones"),
+    strays: text("strays"),
     installed: text("installed"),
   } as const;
 }

@@ -70,7 +70,9 @@ interface Change<T> {
   readonly next?: ThreadView;
   readonly result: T;
   /** Which packs are written anew: "all" where bytes have to go, "open" to leave one. Default: as merging.ts says. */
-  readonly rewrite?: "all" | "open";
+  readonly rewrite?: "all" | "open" | undefined;
+  /** Nothing of it is remembered, so that who reads it next reads what the storage has. */
+  readonly forget?: boolean | undefined;
 }
 
 function sizeOf({ head, blobs, records, writes }: ThreadView): number {
@@ -165,11 +167,12 @@ export class PackTier implements Tier {
   }
 
   async append(request: AppendRequest): Promise<Appended> {
-    // An import, as archiving makes it, ends with one pack at most: that is one request less to whoever resumes.
+    // An import, as archiving makes it, ends with one pack at most: that is one request less to whoever resumes. And it is
+    // read back to verify it, which would show nothing if it came from memory.
     const imports = request.heads.some(({ expected }) => expected === "any");
     return await this.#change(request.threadId, (view) => ({
       ...appended(view, request),
-      ...(imports ? { rewrite: "open" as const } : {}),
+      ...(imports ? { rewrite: "open" as const, forget: true } : {}),
     }));
   }
 
@@ -197,13 +200,18 @@ export class PackTier implements Tier {
 
   /** The tombstone first, then the objects: one that died between is finished by the next call, or by {@link sweep}. */
   async deleteThread(threadId: string): Promise<void> {
-    const known = await this.#change(
+    const isKnown = await this.#change(
       threadId,
-      (view) =>
-        view.head.revision === 0 ? { result: false } : { next: emptied(view, "deleted"), result: true },
+      ({ head, ...view }) => {
+        if (head.revision === 0) return { result: false };
+        const { writes, blobs } = view;
+        const isDone = head.deleted && head.packs.length + head.heads.size + writes.size + blobs.size === 0;
+        return isDone ? { result: true } : { next: emptied({ ...view, head }, "deleted"), result: true };
+      },
       { headOnly: true },
     );
-    if (known) await this.sweep(threadId);
+    if (isKnown) await this.sweep(threadId);
+    else await this.#discardAll(threadId);
   }
 
   /**
@@ -403,11 +411,11 @@ export class PackTier implements Tier {
     view: ThreadView,
     decide: (view: ThreadView) => Change<T>,
   ): Promise<{ changed: boolean; result: T } | undefined> {
-    const { next, result, rewrite } = decide(view);
+    const { next, result, rewrite, forget = false } = decide(view);
     if (next === undefined) return { changed: false, result };
     const writer = randomBytes(6).toString("hex");
     const { threadId } = view.head;
-    const { shaped, uploaded } = await this.#shape(next, writer, rewrite);
+    const { shaped, uploaded } = await this.#shape(next, writer, { rewrite, forget });
     const head: Head = {
       ...shaped.head,
       writers: [writer, ...shaped.head.writers].slice(0, rememberedWriters),
@@ -416,7 +424,8 @@ export class PackTier implements Tier {
     const bytes = await encodeHead(head, tail, placesOf(tail) as Uint8Array[]);
     const condition = view.etag === undefined ? { ifNoneMatch: "*" as const } : { ifMatch: view.etag };
     const etag = await this.#store.put(headKey(threadId), bytes, condition);
-    if (etag !== undefined) this.#views.set(threadId, { ...shaped, head, etag });
+    if (etag !== undefined && !forget) this.#views.set(threadId, { ...shaped, head, etag });
+    else if (etag !== undefined) this.#views.delete(threadId);
     else {
       this.#views.delete(threadId);
       const now = await this.#head(threadId);
@@ -435,7 +444,7 @@ export class PackTier implements Tier {
   async #shape(
     view: ThreadView,
     writer: string,
-    rewrite: Change<unknown>["rewrite"],
+    { rewrite, forget }: Pick<Change<unknown>, "rewrite" | "forget">,
   ): Promise<{ shaped: ThreadView; uploaded: PackRef | undefined }> {
     const tailBytes = bytesIn(linesWhere(view, (place) => place instanceof Uint8Array));
     const merged = packsToMerge(view.head.packs, tailBytes, rewrite);
@@ -456,7 +465,7 @@ export class PackTier implements Tier {
     const large = kept.length === 0 || rewrite !== undefined;
     const { ref, content, catalog } = await encodePack(threadId, lines, bytes, keyOf, large);
     await this.#store.put(ref.key, content);
-    this.#reader.remember(ref, catalog, content);
+    if (forget !== true) this.#reader.remember(ref, catalog, content);
     const head = { ...view.head, packs: [...kept, ref] };
     return { shaped: { ...moved(view, lines, catalog.lines), head }, uploaded: ref };
   }
@@ -464,6 +473,14 @@ export class PackTier implements Tier {
   /** Deletes packs that nothing names. What stays behind is found by {@link sweep}. */
   async #discard(packs: readonly PackRef[]): Promise<void> {
     await this.#store.delete(packs.map(({ key }) => key)).catch(() => undefined);
+  }
+
+  /** Packs of a thread that never had a head: an import that died between pack and head. */
+  async #discardAll(threadId: string): Promise<void> {
+    const keys: string[] = [];
+    for await (const { key } of this.#store.list(`${threadKey(threadId)}/`))
+      if (key.endsWith(".pack")) keys.push(key);
+    await this.#store.delete(keys);
   }
 
   async #heads(): Promise<ListedObject[]> {

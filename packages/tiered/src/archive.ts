@@ -1,5 +1,6 @@
 import {
   StratigraphError,
+  isArchiveSource,
   trace,
   type Address,
   type BlobInfo,
@@ -202,14 +203,24 @@ export class Archive {
    */
   async restoreWritten(threadId: string): Promise<void> {
     if (!(await this.holdsMore(threadId))) return;
+    for (const at of await this.#strays(threadId)) {
+      const { checkpoint } = await this.#cold.run(threadId, (cold) => cold.read(at));
+      if (checkpoint !== undefined) await this.#restoreWhole(checkpoint);
+    }
+  }
+
+  /** Archived checkpoints that the warm tier has pending writes of, and no record. */
+  async #strays(threadId: string): Promise<readonly Address[]> {
+    const { primary } = this.#warm;
+    if (isArchiveSource(primary)) return await primary.strays(threadId);
+    const strays: Address[] = [];
     for await (const { record } of this.#cold.iterate(threadId, (cold) =>
       cold.list({ threadId, recordsOnly: true }),
     )) {
       const { writes } = await this.#warm.peek(record);
-      if (writes.length === 0 || (await this.#warmRecord(record)) !== undefined) continue;
-      const { checkpoint } = await this.#cold.run(threadId, (cold) => cold.read(record));
-      if (checkpoint !== undefined) await this.#restoreWhole(checkpoint);
+      if (writes.length > 0 && (await this.#warmRecord(record)) === undefined) strays.push(pick(record));
     }
+    return strays;
   }
 
   async #warmRecord(at: Address): Promise<CheckpointRecord | undefined> {

@@ -4,11 +4,10 @@ import {
   type Blob,
   type BlobHash,
   type CheckpointRecord,
-  type ListedCheckpoint,
   type ThreadContents,
   type Tier,
 } from "@stratigraph/core";
-import { chainsOf, namedBlobs } from "./chains.ts";
+import { namedBlobs } from "./chains.ts";
 
 /** Decodes a blob and compares it with the hash that names it. Throws where they differ. */
 export type BlobCheck = (hash: BlobHash, blobs: ReadonlyMap<BlobHash, Blob>) => Promise<unknown>;
@@ -55,40 +54,78 @@ export function sizeOf({ records, blobs, writes }: ThreadContents): number {
   return blobs.reduce((sum, { bytes }) => sum + bytes.length, bodies);
 }
 
+/** Reads back what was copied: the same records, heads and pending writes, and the same bytes of every value. */
 async function verify(
   cold: Tier,
   threadId: string,
   contents: ThreadContents,
   check: BlobCheck,
 ): Promise<void> {
-  const found = new Map<string, ListedCheckpoint>();
+  const records = new Map(contents.records.map((record) => [addressKey(record), record]));
+  const copied = new Set(records.keys());
+  const values = new CopiedValues(contents.blobs, check);
   const heads = new Map<string, string | undefined>();
   const batches = new Set<string>();
-  for await (const listed of cold.list({ threadId })) {
-    found.set(addressKey(listed.record), listed);
-    heads.set(listed.record.namespace, listed.head);
-    for (const batch of listed.writes) batches.add(batchKey(listed.record, batch));
+  for await (const { record: copy, writes, blobs, head } of cold.list({ threadId })) {
+    const key = addressKey(copy);
+    heads.set(copy.namespace, head);
+    for (const batch of writes) batches.add(batchKey(copy, batch));
+    const record = records.get(key);
+    if (record === undefined) continue;
+    if (!isSame(record, copy)) throw notArchived(record, "its record differs");
+    for (const hash of namedBlobs(record, writes))
+      if (!(await values.areThere(hash, blobs))) throw notArchived(record, "a value is missing");
+    records.delete(key);
   }
-  const checked = new Set<BlobHash>();
-  for (const record of contents.records) {
-    const copy = found.get(addressKey(record));
-    if (copy === undefined || !isSame(record, copy.record)) throw notArchived(record, "its record differs");
-    const names = namedBlobs(record, copy.writes);
-    if (chainsOf(names, copy.blobs) === undefined) throw notArchived(record, "a value is missing");
-    for (const hash of names) {
-      if (checked.has(hash)) continue;
-      await check(hash, copy.blobs);
-      checked.add(hash);
-    }
-  }
+  for (const record of records.values()) throw notArchived(record, "its record is missing");
   for (const batch of contents.writes) {
     // Early pending writes have no checkpoint to be listed with; they go nowhere before it exists.
-    if (found.has(addressKey(batch)) && !batches.has(batchKey(batch, batch)))
+    if (copied.has(addressKey(batch)) && !batches.has(batchKey(batch, batch)))
       throw notArchived(batch, "pending writes are missing");
   }
   for (const { namespace, to } of contents.heads) {
     if (heads.get(namespace) !== to)
       throw notArchived({ threadId, namespace, checkpointId: to }, "it isn't the head");
+  }
+}
+
+/** Compares values with those that were copied. What is the same byte for byte needs no decoding. */
+class CopiedValues {
+  readonly #copied: ReadonlyMap<BlobHash, Blob>;
+  readonly #check: BlobCheck;
+  /** Blobs that are there with all their bases; whether all of them are as they were copied. */
+  readonly #known = new Map<BlobHash, boolean>();
+
+  constructor(copied: readonly Blob[], check: BlobCheck) {
+    this.#copied = new Map(copied.map((blob) => [blob.hash, blob]));
+    this.#check = check;
+  }
+
+  /** False where a part is missing. @throws what the check throws: the archive had other bytes under this name */
+  async areThere(hash: BlobHash, found: ReadonlyMap<BlobHash, Blob>): Promise<boolean> {
+    if (this.#known.has(hash)) return true;
+    const chain: Blob[] = [];
+    const path = new Set<BlobHash>();
+    let next: BlobHash | undefined = hash;
+    for (; next !== undefined && !this.#known.has(next); next = chain.at(-1)!.base) {
+      const blob = found.get(next);
+      if (blob === undefined || path.has(next)) return false;
+      path.add(next);
+      chain.push(blob);
+    }
+    let same = next === undefined || this.#known.get(next)!;
+    for (const blob of chain.toReversed()) {
+      same &&= this.#isCopied(blob);
+      // Archived before, then rewritten by a pruning: other bytes may stand for the same value.
+      if (!same) await this.#check(blob.hash, found);
+      this.#known.set(blob.hash, same);
+    }
+    return true;
+  }
+
+  #isCopied({ hash, base, bytes }: Blob): boolean {
+    const blob = this.#copied.get(hash);
+    return blob !== undefined && blob.base === base && Buffer.compare(blob.bytes, bytes) === 0;
   }
 }
 

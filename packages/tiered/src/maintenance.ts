@@ -1,19 +1,20 @@
-import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import {
   TierSaver,
-  keepsLeases,
   readThread,
   trace,
   type CheckpointCoder,
+  type CheckpointRecord,
   type SaverOptions,
   type ThreadInfo,
   type Tier,
 } from "@stratigraph/core";
 import { archiveThread, sizeOf, type ArchivedCopy } from "./archiveThread.ts";
 import { markArchived } from "./archivedMark.ts";
+import { Lease } from "./lease.ts";
 import type { ResolvedMaintenance } from "./maintenanceOptions.ts";
 import { reasonOf } from "./outage.ts";
+import { Sweep } from "./sweep.ts";
 
 /** What maintenance works on. */
 export interface MaintenanceParts {
@@ -57,8 +58,8 @@ export interface MaintenanceReport {
 }
 
 const leaseName = "maintenance";
-/** How long one thread may take before another process may take over. Milliseconds. */
-const leaseMs = 120_000;
+/** How long after a process died another one may take over. Milliseconds. */
+const leaseMs = 60_000;
 
 /**
  * Moves what is idle from the warm tier to the cold one: copies, reads back, and only then lets the warm tier drop it, if the
@@ -67,13 +68,14 @@ const leaseMs = 120_000;
 export class Maintenance {
   readonly #parts: MaintenanceParts;
   readonly #options: ResolvedMaintenance;
-  readonly #holder = randomUUID();
+  readonly #sweep: Sweep;
   /** Threads written before this were looked at for trimming. */
   #trimmedBeforeMs = 0;
 
   constructor(parts: MaintenanceParts, options: ResolvedMaintenance) {
     this.#parts = parts;
     this.#options = options;
+    this.#sweep = new Sweep(parts.warm, parts.cold, options.retainMs, parts.now);
   }
 
   /** One batch. `dryRun` only tells what it would do. `signal` ends it after the thread under way. */
@@ -81,7 +83,8 @@ export class Maintenance {
     dryRun = false,
     signal,
   }: { dryRun?: boolean; signal?: AbortSignal } = {}): Promise<MaintenanceReport> {
-    if (!dryRun && !(await this.#lease(leaseMs))) return { ran: false, steps: [], bytes: 0 };
+    const lease = new Lease(this.#parts.warm, leaseName, leaseMs);
+    if (!dryRun && !(await lease.take())) return { ran: false, steps: [], bytes: 0 };
     const steps: MaintenanceStep[] = [];
     try {
       for await (const step of this.#steps(dryRun)) {
@@ -91,16 +94,16 @@ export class Maintenance {
         if (signal?.aborted === true) break;
         if (dryRun) continue;
         await sleep(this.#options.pauseMs);
-        if (!(await this.#lease(leaseMs))) break;
+        if (!lease.held) break;
       }
     } finally {
-      if (!dryRun) await this.#lease(0);
+      if (!dryRun) await lease.giveBack();
     }
     return { ran: true, steps, bytes: steps.reduce((sum, { bytes = 0 }) => sum + bytes, 0) };
   }
 
   async *#steps(dryRun: boolean): AsyncGenerator<MaintenanceStep> {
-    yield* this.#sweep(dryRun);
+    yield* this.#swept(dryRun);
     let left = this.#options.batch;
     for await (const step of this.#archive(dryRun, left)) {
       left -= 1;
@@ -110,23 +113,19 @@ export class Maintenance {
   }
 
   /** Finishes deletions that died half-way, and deletes what was kept long enough. */
-  async *#sweep(dryRun: boolean): AsyncGenerator<MaintenanceStep> {
-    const { warm, cold, now, deleteThread } = this.#parts;
-    const { retainMs } = this.#options;
-    const before = retainMs === undefined ? undefined : now() - retainMs;
-    for await (const { threadId, head, writtenAtMs } of cold.threads({})) {
-      const owner = await warm.peek({ threadId, namespace: "" });
-      // Revision 0: the warm tier never heard of the thread. That may be a lost or new database; its archive stays.
-      const wasDeleted = owner.revision > 0 && owner.head === undefined && head !== undefined;
-      if (wasDeleted) {
+  async *#swept(dryRun: boolean): AsyncGenerator<MaintenanceStep> {
+    const { warm, cold, deleteThread } = this.#parts;
+    for await (const { why, threadId } of this.#sweep.threads()) {
+      if (why === "deleted") {
         yield await this.#step("finish-deletion", threadId, dryRun, async () => {
           await cold.deleteThread(threadId);
           return {};
         });
-      } else if (before !== undefined && writtenAtMs < before) {
+      } else {
         yield await this.#step("delete", threadId, dryRun, async () => {
+          const { revision } = await warm.peek({ threadId, namespace: "" });
           const { checkpoint } = await warm.read({ threadId, namespace: "" });
-          if (checkpoint === undefined && owner.revision > 0) await deleteThread(threadId);
+          if (checkpoint === undefined && revision > 0) await deleteThread(threadId);
           else await cold.deleteThread(threadId);
           return {};
         });
@@ -178,18 +177,21 @@ export class Maintenance {
 
   /** How many checkpoints of a thread stay; undefined where all do. */
   async #kept(threadId: string): Promise<number | undefined> {
-    const { warm, coder, now } = this.#parts;
+    const { warm } = this.#parts;
     const { keepLast = 1, trimAfterMs } = this.#options;
-    let records = 0;
-    let young = 0;
+    let keep = 0;
+    // Newest first: what is neither among the last nor young enough ends it.
     for await (const { record } of warm.list({ threadId, namespace: "", recordsOnly: true })) {
-      records += 1;
-      if (trimAfterMs === undefined) continue;
-      const { header } = await coder.decodeBody(record);
-      if (Date.parse(header.ts) >= now() - trimAfterMs) young += 1;
+      const stays = keep < keepLast || (trimAfterMs !== undefined && (await this.#isYoung(record, trimAfterMs)));
+      if (!stays) return keep;
+      keep += 1;
     }
-    const keep = Math.max(keepLast, young);
-    return records > keep ? keep : undefined;
+    return undefined;
+  }
+
+  async #isYoung(record: CheckpointRecord, trimAfterMs: number): Promise<boolean> {
+    const { header } = await this.#parts.coder.decodeBody(record);
+    return Date.parse(header.ts) >= this.#parts.now() - trimAfterMs;
   }
 
   /** Prunes the warm tier, if it still is what was copied. */
@@ -250,11 +252,6 @@ export class Maintenance {
         error: error instanceof Error ? error : new Error(reasonOf(error)),
       };
     }
-  }
-
-  async #lease(forMs: number): Promise<boolean> {
-    const { warm } = this.#parts;
-    return !keepsLeases(warm) || (await warm.lease(leaseName, this.#holder, forMs));
   }
 }
 

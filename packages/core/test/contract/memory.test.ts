@@ -4,7 +4,14 @@ import { expect, test } from "vitest";
 import { withoutFastPaths } from "./support.ts";
 
 const opened = async (tier: Tier) => ({ tier, reopen: async () => tier, close: async () => {} });
-const requires: readonly TierPart[] = ["reopen", "ancestry", "copyThread", "copies", "leases"];
+const requires: readonly TierPart[] = [
+  "reopen",
+  "ancestry",
+  "copyThread",
+  "copies",
+  "leases",
+  "archiveSource",
+];
 
 testTier("memory", () => opened(new MemoryTier()), { requires });
 
@@ -13,11 +20,11 @@ testTier("memory behind a FaultyTier without faults", () => opened(new FaultyTie
 });
 
 test("a FaultyTier has the optional parts of the tier behind it, and no others", () => {
-  const parts = ["setup", "end", "ancestry", "copyThread", "adopt", "invalidate", "lease"];
+  const parts = ["setup", "end", "ancestry", "copyThread", "adopt", "invalidate", "lease", "tombstones", "strays"];
   const had = (tier: Tier) => parts.filter((part) => part in tier && Reflect.get(tier, part) !== undefined);
   const memory = new MemoryTier();
   expect(had(new FaultyTier(memory))).toEqual(had(memory));
   const narrow = withoutFastPaths(memory);
-  expect(had(new FaultyTier(narrow))).toEqual(["adopt", "invalidate", "lease"]);
-  expect(had(new FaultyTier(new FaultyTier(narrow)))).toEqual(["adopt", "invalidate", "lease"]);
+  expect(had(new FaultyTier(narrow))).toEqual(["adopt", "invalidate", "lease", "tombstones", "strays"]);
+  expect(had(new FaultyTier(new FaultyTier(narrow)))).toEqual(["adopt", "invalidate", "lease", "tombstones", "strays"]);
 });

@@ -1,9 +1,17 @@
-import { copiesThreads, forksThreads, keepsCopies, keepsLeases, readsAncestry } from "@stratigraph/core";
+import {
+  copiesThreads,
+  forksThreads,
+  isArchiveSource,
+  keepsCopies,
+  keepsLeases,
+  readsAncestry,
+} from "@stratigraph/core";
 import type {
   AncestryReader,
   Appended,
   AppendRequest,
   AppendWritesRequest,
+  ArchiveSource,
   BlobInfo,
   CopyKeeper,
   LeaseKeeper,
@@ -26,7 +34,8 @@ import type { TierCall, TierMethod } from "./TierCall.ts";
 /**
  * A tier with faults on order, around any other tier. Deterministic: a fault hits exactly the calls it was planned for,
  * and without plans every call passes through. It has the optional parts of a tier (`setup`, `end`, `ancestry`,
- * `copyThread`, `outline`, `forkThread`, `adopt`, `invalidate`, `lease`) only if the tier behind has them.
+ * `copyThread`, `outline`, `forkThread`, `adopt`, `invalidate`, `lease`, `tombstones`, `strays`) only if the tier behind has
+ * them.
  *
  * @example
  * const tier = new FaultyTier(new MemoryTier());
@@ -47,6 +56,8 @@ export class FaultyTier implements Tier {
   readonly adopt?: CopyKeeper["adopt"];
   readonly invalidate?: CopyKeeper["invalidate"];
   readonly lease?: LeaseKeeper["lease"];
+  readonly tombstones?: ArchiveSource["tombstones"];
+  readonly strays?: ArchiveSource["strays"];
   readonly #faults = new Faults();
 
   constructor(inner: Tier, name: string = inner.name) {
@@ -70,6 +81,10 @@ export class FaultyTier implements Tier {
     }
     if (keepsLeases(inner)) {
       this.lease = (...args) => this.#run("lease", args, () => inner.lease(...args));
+    }
+    if (isArchiveSource(inner)) {
+      this.tombstones = (...args) => this.#iterate("tombstones", args, () => inner.tombstones(...args));
+      this.strays = (...args) => this.#run("strays", args, () => inner.strays(...args));
     }
   }
 

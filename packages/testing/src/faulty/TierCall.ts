@@ -18,7 +18,9 @@ export type TierMethod =
   | "forkThread"
   | "adopt"
   | "invalidate"
-  | "lease";
+  | "lease"
+  | "tombstones"
+  | "strays";
 
 /** One call that reached a FaultyTier. */
 export interface TierCall {

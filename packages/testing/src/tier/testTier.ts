@@ -11,6 +11,7 @@ import { deleteThreadTests } from "./deleteThreadTests.ts";
 import { evictTests } from "./evictTests.ts";
 import { forkThreadTests } from "./forkThreadTests.ts";
 import { idTests } from "./idTests.ts";
+import { archiveSourceTests } from "./archiveSourceTests.ts";
 import { leaseTests } from "./leaseTests.ts";
 import { listTests } from "./listTests.ts";
 import { openTests } from "./openTests.ts";
@@ -63,7 +64,7 @@ export function testTier(
       },
       need(test, has, part) {
         if (has) return;
-        const basic = part !== "copies" && part !== "leases" && part !== "forkThread";
+        const basic = part !== "copies" && part !== "leases" && part !== "forkThread" && part !== "archiveSource";
         if (options.requires?.includes(part) === true || (options.skipNothing === true && basic))
           expect.fail(`the tier has no ${part}`);
         test.skip(`the tier has no ${part}`);
@@ -87,5 +88,6 @@ export function testTier(
     forkThreadTests(context);
     copyKeeperTests(context);
     leaseTests(context);
+    archiveSourceTests(context);
   });
 }

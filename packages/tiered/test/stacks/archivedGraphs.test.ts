@@ -1,0 +1,71 @@
+import { postgres } from "@stratigraph/postgres";
+import { redis } from "@stratigraph/redis";
+import { s3 } from "@stratigraph/s3";
+import { testGraphs } from "@stratigraph/testing";
+import { TieredSaver, type RestoreOn } from "@stratigraph/tiered";
+import { openBucket } from "../../../s3/test/support/bucket.ts";
+import { freshDatabase, sharedRedis } from "../../../../test/servers/shared.ts";
+
+// LangGraph's graphs on redis>postgres>s3, on real servers, with every thread archived between any two of its turns: each
+// turn, each state and each history begins with a thread of which the warm tier has its heads only.
+
+/** Archives all that is stored before anything is read. */
+class ArchivingSaver extends TieredSaver {
+  /** Threads that were archived and evicted. */
+  archived = 0;
+
+  override async getTuple(
+    config: Parameters<TieredSaver["getTuple"]>[0],
+  ): ReturnType<TieredSaver["getTuple"]> {
+    await this.#archiveAll();
+    return await super.getTuple(config);
+  }
+
+  override async *list(...args: Parameters<TieredSaver["list"]>): ReturnType<TieredSaver["list"]> {
+    await this.#archiveAll();
+    yield* super.list(...args);
+  }
+
+  async #archiveAll(): Promise<void> {
+    const { steps } = await this.maintain();
+    for (const { what, done, error } of steps) {
+      if (error !== undefined) throw error;
+      if (what === "archive" && done) this.archived += 1;
+    }
+  }
+}
+
+function archivedGraphs(restoreOn: RestoreOn): void {
+  testGraphs(`redis>postgres>s3, archived between all turns, restored on ${restoreOn}`, async () => {
+    const [database, shared, bucket] = await Promise.all([freshDatabase(), sharedRedis(), openBucket()]);
+    const savers: ArchivingSaver[] = [];
+    const second = async (): Promise<ArchivingSaver> => {
+      const saver = new ArchivingSaver({
+        hot: redis({ ...shared, ttl: "5m" }),
+        warm: postgres({ url: database.url }),
+        cold: s3(bucket),
+        restoreOn,
+        archiveAfter: "0s",
+        pause: "0ms",
+        // Tiers know to the minute when a thread was written.
+        clock: () => Date.now() + 120_000,
+      });
+      savers.push(saver);
+      return saver;
+    };
+    const saver = await second();
+    await saver.setup();
+    return {
+      saver,
+      second,
+      close: async () => {
+        for (const each of savers) await each.end();
+        expect(savers.reduce((sum, { archived }) => sum + archived, 0)).toBeGreaterThan(200);
+        await Promise.all([database.drop(), bucket.close()]);
+      },
+    };
+  });
+}
+
+archivedGraphs("read");
+archivedGraphs("write");
