@@ -87,7 +87,8 @@ function descending(a: string, b: string): number {
  * The contract in plain data structures: the reference that every other tier is compared with, and what MemorySaver
  * stands on. JavaScript runs each method's changes without interruption, so they are atomic as they are.
  */
-export class MemoryTier implements Tier, AncestryReader, ThreadCopier, CopyKeeper, LeaseKeeper, ArchiveSource
+export class MemoryTier
+  implements Tier, AncestryReader, ThreadCopier, CopyKeeper, LeaseKeeper, ArchiveSource
 {
   readonly name: string = "memory";
   readonly #threads = new Map<string, Thread>();

@@ -344,8 +344,12 @@ export class PackTier implements Tier {
     const key = headKey(threadId);
     const found = await this.#store.get(key, { unless: remembered?.etag });
     if (found === "unchanged" && remembered !== undefined) return { ...remembered, whole: true };
-    if (found === undefined || found === "unchanged")
-      return { ...viewOf(emptyHead(threadId), undefined, []), whole: true };
+    if (found === undefined || found === "unchanged") {
+      const empty = viewOf(emptyHead(threadId), undefined, []);
+      // Who looks whether a thread is there, and then writes it, needn't ask again: the write says "if none".
+      this.#views.set(threadId, empty);
+      return { ...empty, whole: true };
+    }
     try {
       const { head, tail } = await decodeHead(found.bytes);
       if (head.threadId !== threadId)

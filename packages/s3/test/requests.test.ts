@@ -55,6 +55,11 @@ test("an archived thread is resumed with two requests; what was put since doesn'
   });
   expect(writer.store.take()).toEqual(["get head", "put pack", "put head"]);
 
+  // An archiver verifies what it copied: by reading it from S3, not from what it remembers.
+  for await (const { record } of writer.tier.list({ threadId, limit: 1 }))
+    expect(record.checkpointId).toBe("0199");
+  expect(writer.store.take()).toEqual(["get head", "get pack", "get head"]);
+
   const reader = fresh("archived");
   const reading = await reader.tier.read({ threadId, namespace: "" });
   expect(reader.store.take()).toEqual(["get head", "get pack"]);

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import {
+  StratigraphError,
   TierSaver,
   readThread,
   trace,
@@ -91,7 +92,7 @@ export class Maintenance {
         steps.push(step);
         const { what, threadId, ...data } = step;
         if (!dryRun) trace({ type: "maintenance", what, threadId, data });
-        if (signal?.aborted === true) break;
+        if (signal?.aborted === true || isDown(step.error)) break;
         if (dryRun) continue;
         await sleep(this.#options.pauseMs);
         if (!lease.held) break;
@@ -134,18 +135,23 @@ export class Maintenance {
   }
 
   async *#archive(dryRun: boolean, limit: number): AsyncGenerator<MaintenanceStep> {
-    const { archiveAfterMs } = this.#options;
+    const { archiveAfterMs, parallel } = this.#options;
     if (archiveAfterMs === undefined) return;
     const { warm, now, evict } = this.#parts;
     const query = { writtenBeforeMs: now() - archiveAfterMs, includeEvicted: false, limit };
-    for (const { threadId } of await collected(warm.threads(query))) {
-      yield await this.#step("archive", threadId, dryRun, async () => {
-        if (dryRun) return await this.#planned(threadId);
-        const copy = await this.#copy(threadId);
-        const revision = copy === undefined ? undefined : await markArchived(warm, threadId, copy.revision);
-        const done = revision !== undefined && (await evict(threadId, revision));
-        return { ...copy, done };
-      });
+    const idle = await collected(warm.threads(query));
+    for (let at = 0; at < idle.length; at += parallel) {
+      yield* await Promise.all(
+        idle.slice(at, at + parallel).map(({ threadId }) =>
+          this.#step("archive", threadId, dryRun, async () => {
+            if (dryRun) return await this.#planned(threadId);
+            const copy = await this.#copy(threadId);
+            const revision = copy && (await markArchived(warm, threadId, copy.revision));
+            const done = revision !== undefined && (await evict(threadId, revision));
+            return { ...copy, done };
+          }),
+        ),
+      );
     }
   }
 
@@ -182,7 +188,8 @@ export class Maintenance {
     let keep = 0;
     // Newest first: what is neither among the last nor young enough ends it.
     for await (const { record } of warm.list({ threadId, namespace: "", recordsOnly: true })) {
-      const stays = keep < keepLast || (trimAfterMs !== undefined && (await this.#isYoung(record, trimAfterMs)));
+      const stays =
+        keep < keepLast || (trimAfterMs !== undefined && (await this.#isYoung(record, trimAfterMs)));
       if (!stays) return keep;
       keep += 1;
     }
@@ -253,6 +260,11 @@ export class Maintenance {
       };
     }
   }
+}
+
+/** The archive, or the warm tier, can't be reached: the other threads of the batch wait as well. */
+function isDown(error: unknown): boolean {
+  return StratigraphError.is(error, "ARCHIVE_UNAVAILABLE") || StratigraphError.is(error, "UNAVAILABLE");
 }
 
 async function collected(threads: AsyncIterable<ThreadInfo>): Promise<ThreadInfo[]> {

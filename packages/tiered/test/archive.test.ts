@@ -295,9 +295,12 @@ describe("deleting", () => {
   });
 
   test("retain deletes what was archived long enough ago", async () => {
-    const { saver, warm, cold } = opened({ retain: "20d" });
+    let clock = (): number => Date.now() + 10 * day;
+    const { saver, warm, cold } = opened({ retain: "20d", clock: () => clock() });
     await fill(saver, "t", 3);
     await saver.maintain();
+    expect((await saver.maintain()).steps).toEqual([]);
+    clock = () => Date.now() + 30 * day;
     const { steps } = await saver.maintain();
     expect(steps).toMatchObject([{ what: "delete", threadId: "t", done: true }]);
     expect([await warm.blobs("t"), await cold.blobs("t"), await valueOf(saver, "t")]).toEqual([

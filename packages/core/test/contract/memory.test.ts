@@ -20,11 +20,27 @@ testTier("memory behind a FaultyTier without faults", () => opened(new FaultyTie
 });
 
 test("a FaultyTier has the optional parts of the tier behind it, and no others", () => {
-  const parts = ["setup", "end", "ancestry", "copyThread", "adopt", "invalidate", "lease", "tombstones", "strays"];
+  const parts = [
+    "setup",
+    "end",
+    "ancestry",
+    "copyThread",
+    "adopt",
+    "invalidate",
+    "lease",
+    "tombstones",
+    "strays",
+  ];
   const had = (tier: Tier) => parts.filter((part) => part in tier && Reflect.get(tier, part) !== undefined);
   const memory = new MemoryTier();
   expect(had(new FaultyTier(memory))).toEqual(had(memory));
   const narrow = withoutFastPaths(memory);
   expect(had(new FaultyTier(narrow))).toEqual(["adopt", "invalidate", "lease", "tombstones", "strays"]);
-  expect(had(new FaultyTier(new FaultyTier(narrow)))).toEqual(["adopt", "invalidate", "lease", "tombstones", "strays"]);
+  expect(had(new FaultyTier(new FaultyTier(narrow)))).toEqual([
+    "adopt",
+    "invalidate",
+    "lease",
+    "tombstones",
+    "strays",
+  ]);
 });

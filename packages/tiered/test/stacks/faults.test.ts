@@ -8,19 +8,13 @@ import { waitUntil } from "../../../../test/servers/process.ts";
 import { startPostgres } from "../../../../test/servers/postgres.ts";
 import { startRedis, startRedisCluster, type RedisOptions } from "../../../../test/servers/redis.ts";
 import { freshDatabase, type FreshDatabase } from "../../../../test/servers/shared.ts";
-import { runsDuring, type Runs } from "./support/runsDuring.ts";
+import { moreTurns } from "./support/moreTurns.ts";
+import { runsDuring } from "./support/runsDuring.ts";
 
 // Faults in the middle of runs of an agent (fan-out, interrupts, updates; sync, async and exit) that two processes' savers
 // take turns at, on Redis over Postgres: no run fails, and every state and history is what MemorySaver has.
 
 const breaker = { openFor: "200ms", longestOpen: "500ms" } as const;
-
-/** Resolves when so many more turns have ended, and nothing less than `ms` later. */
-async function moreTurns(runs: Runs, turns: number, ms = 0): Promise<void> {
-  const until = runs.turns + turns;
-  await sleep(ms);
-  await waitUntil(`${turns} more turns`, () => runs.turns >= until, { timeoutMs: 20_000 });
-}
 
 /** Resolves when a hot tier has answered again. */
 async function moreHits(savers: readonly TieredSaver[]): Promise<void> {

@@ -1,0 +1,192 @@
+import { spawn } from "node:child_process";
+import { postgres } from "@stratigraph/postgres";
+import { TieredSaver, type TieredSaverOptions } from "@stratigraph/tiered";
+import { readThread, unpack, type Tier } from "@stratigraph/core";
+import { countedS3, requestsOf, since, type S3Counts, type S3Place } from "../countedS3.ts";
+import { readRecording } from "../recording.ts";
+import { replay } from "../replay.ts";
+import type { Place } from "../savers.ts";
+import { s3Request } from "../../servers/s3Request.ts";
+import { storedBytes } from "../storedBytes.ts";
+
+/** Input of the job. */
+export interface ArchiveInput extends Place {
+  s3: S3Place;
+  conversationsFile: string;
+  /** Conversations of the long thread, and threads of one conversation each. */
+  conversations: number;
+  threads: number;
+}
+
+/** Times in milliseconds, sizes in bytes. */
+export interface ArchiveResult {
+  long: ThreadFigures;
+  many: ThreadFigures & { threads: number };
+  /** First token of work after resuming the archived long thread, and the same where it is warm. */
+  resume: { requests: number; ms: number; warmMs: number };
+  /** `zstd -19 --long` of all distinct bytes of the long thread. */
+  floor: number;
+  /** Those bytes. */
+  distinct: number;
+}
+
+/** What was archived, and what that took. */
+export interface ThreadFigures {
+  checkpoints: number;
+  /** All tables and indexes, after VACUUM; and contents of their bytea columns. */
+  warmBytes: number;
+  warmPayload: number;
+  coldBytes: number;
+  coldObjects: number;
+  ms: number;
+  cpuMs: number;
+  gets: number;
+  puts: number;
+  lists: number;
+}
+
+/** Archives one long thread, then many short ones, and resumes the long one. */
+export async function job(input: ArchiveInput): Promise<ArchiveResult> {
+  const cold = countedS3(input.s3);
+  const open = (options: Partial<TieredSaverOptions> = {}): TieredSaver =>
+    new TieredSaver({
+      warm: postgres({ url: input.url, schema: input.schema }),
+      cold: cold.tier,
+      archiveAfter: "0s",
+      pause: "0ms",
+      clock: () => Date.now() + 120_000,
+      ...options,
+    });
+  const saver = open();
+  await saver.setup();
+
+  const recording = readRecording(input.conversationsFile, input.conversations);
+  const thread = replay(recording, saver);
+  while (await thread.turn()) continue;
+  const warm = postgres({ url: input.url, schema: input.schema });
+  const distinct = await distinctBytes(warm, saver, "recorded");
+  const long = await archived(input, saver, cold.counts, thread.checkpoints());
+  const floor = await zstdSize(distinct);
+  const resume = await resumed(input, open);
+
+  for (let n = 0; n < input.threads; n += 1) {
+    const one = replay(recording.slice(0, (1 + recording.length / input.conversations) | 0), saver);
+    one.config.configurable.thread_id = `conversation ${n}`;
+    while (await one.turn()) continue;
+  }
+  await saver.deleteThread("recorded");
+  let checkpoints = 0;
+  for await (const _ of warm.list({ recordsOnly: true })) checkpoints += 1;
+  const many = await archived(input, saver, cold.counts, checkpoints);
+  await warm.end();
+  await saver.end();
+  cold.close();
+  return { long, many: { ...many, threads: input.threads }, resume, floor, distinct: distinct.length };
+}
+
+/** Archives all there is. */
+async function archived(
+  { url, schema, s3 }: ArchiveInput,
+  saver: TieredSaver,
+  counts: S3Counts,
+  checkpoints: number,
+): Promise<ThreadFigures> {
+  const stored = await storedBytes(url, schema);
+  const before = { ...counts };
+  const objectsBefore = await objectsIn(s3);
+  const cpu = process.cpuUsage();
+  const start = performance.now();
+  for (;;) {
+    const { steps } = await saver.maintain();
+    for (const { error, done } of steps)
+      if (error !== undefined || !done) throw error ?? new Error("not archived");
+    if (steps.length === 0) break;
+  }
+  const ms = performance.now() - start;
+  const used = process.cpuUsage(cpu);
+  const asked = since(before, counts);
+  const objects = await objectsIn(s3);
+  return {
+    checkpoints,
+    warmBytes: stored.total,
+    warmPayload: stored.payload,
+    coldBytes: objects.bytes - objectsBefore.bytes,
+    coldObjects: objects.count - objectsBefore.count,
+    ms,
+    cpuMs: (used.user + used.system) / 1000,
+    gets: asked.get,
+    puts: asked.put,
+    lists: asked.list,
+  };
+}
+
+async function objectsIn(place: S3Place): Promise<{ bytes: number; count: number }> {
+  let bytes = 0;
+  let count = 0;
+  for (let after = ""; ;) {
+    const query = `list-type=2&start-after=${encodeURIComponent(after)}`;
+    const page = await (await s3Request(place, "GET", `/${place.bucket}?${query}`)).text();
+    const keys = [...page.matchAll(/<Key>(.*?)<\/Key>/gs)].map(([, key]) => key ?? "");
+    for (const [, size] of page.matchAll(/<Size>(\d+)<\/Size>/g)) bytes += Number(size);
+    count += keys.length;
+    if (keys.length === 0 || !page.includes("<IsTruncated>true")) return { bytes, count };
+    after = keys.at(-1)!;
+  }
+}
+
+/** Time and requests until the first node of a new turn runs, in a saver that has just been opened. */
+async function resumed(
+  input: ArchiveInput,
+  open: (options: Partial<TieredSaverOptions>) => TieredSaver,
+): Promise<ArchiveResult["resume"]> {
+  const times: number[] = [];
+  let requests = 0;
+  for (const isArchived of [true, false]) {
+    const cold = countedS3(input.s3);
+    const saver = open({ cold: cold.tier });
+    // Connections and codecs are there in a process that serves.
+    await saver.getTuple({ configurable: { thread_id: "another" } });
+    let start = 0;
+    let first = 0;
+    const one = replay(readRecording(input.conversationsFile, 1), saver);
+    const { nodes } = one.graph;
+    for (const node of ["agent", "tools"] as const) {
+      const { bound } = nodes[node]!;
+      const invoke = bound.invoke.bind(bound);
+      bound.invoke = (...args: Parameters<typeof invoke>) => {
+        first ||= performance.now();
+        return invoke(...args);
+      };
+    }
+    start = performance.now();
+    await one.turn();
+    times.push(first - start);
+    if (isArchived) requests = requestsOf(cold.counts);
+    await saver.end();
+    cold.close();
+  }
+  return { requests, ms: times[0]!, warmMs: times[1]! };
+}
+
+/** Every distinct byte string of a thread, uncompressed: records, pending writes, and values that are no patch on another. */
+async function distinctBytes(warm: Tier, saver: TieredSaver, threadId: string): Promise<Buffer> {
+  const { records, blobs, writes } = await readThread(warm, threadId);
+  const found = new Map(blobs.map((blob) => [blob.hash, blob]));
+  const parts: Uint8Array[] = [];
+  for (const { body } of [...records, ...writes]) parts.push(await unpack(body, 1 << 30));
+  for (const { hash } of blobs) parts.push((await saver.coder.values.payload(hash, found)) as Uint8Array);
+  return Buffer.concat(parts);
+}
+
+/** Bytes that `zstd -19 --long=27` makes of a text. */
+async function zstdSize(text: Buffer): Promise<number> {
+  const child = spawn("zstd", ["-19", "--long=27", "-T0", "-c"], { stdio: ["pipe", "pipe", "inherit"] });
+  let size = 0;
+  child.stdout.on("data", (chunk: Buffer) => (size += chunk.length));
+  child.stdin.end(text);
+  await new Promise<void>((resolve, reject) => {
+    child.once("error", reject);
+    child.once("close", (code) => (code === 0 ? resolve() : reject(new Error(`zstd ended with ${code}`))));
+  });
+  return size;
+}
