@@ -22,6 +22,12 @@ export function readRecording(file: string, conversations: number): BaseMessage[
   return messages.map((message, index) => toLangChain(message, `m${index}`));
 }
 
+/** One recording of `file`, by its position, as {@link readRecording} has it. */
+export function readConversation(file: string, position: number): BaseMessage[] {
+  const all = JSON.parse(readFileSync(file, "utf8")) as { traj: RecordedMessage[] }[];
+  return (all[position]?.traj ?? []).map((message, index) => toLangChain(message, `m${index}`));
+}
+
 function toLangChain(message: RecordedMessage, id: string): BaseMessage {
   const content = message.content ?? "";
   switch (message.role) {

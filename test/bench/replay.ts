@@ -14,8 +14,15 @@ export interface Replay {
   checkpoints(): number;
 }
 
-/** A compiled graph whose "agent" and "tools" nodes return the recorded messages one by one. */
-export function replay(recording: readonly BaseMessage[], checkpointer: BaseCheckpointSaver): Replay {
+/**
+ * A compiled graph whose "agent" and "tools" nodes return the recorded messages one by one.
+ * @param onNode told whenever a node begins
+ */
+export function replay(
+  recording: readonly BaseMessage[],
+  checkpointer: BaseCheckpointSaver,
+  onNode: () => void = () => undefined,
+): Replay {
   let position = 0;
   let checkpoints = 0;
   const config = {
@@ -27,6 +34,7 @@ export function replay(recording: readonly BaseMessage[], checkpointer: BaseChec
   const graph = compile(
     checkpointer,
     () => {
+      onNode();
       checkpoints++;
       return { messages: next() };
     },

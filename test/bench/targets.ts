@@ -106,6 +106,27 @@ const TARGETS: Target[] = [
     share: 1,
     print: ms,
   },
+  {
+    what: "archived thread of 812 checkpoints, against zstd -19 --long of its distinct bytes",
+    ours: "archive.long.coldBytes",
+    theirs: "archive.floor",
+    share: 2,
+    print: bytes,
+  },
+  {
+    what: "resuming an archived thread: requests to S3, against 3",
+    ours: "archive.resume.requests",
+    theirs: "3",
+    share: 1,
+    print: count,
+  },
+  {
+    what: "put p99 with maintenance running, against without",
+    ours: "archive.foreground.during",
+    theirs: "archive.foreground.without",
+    share: 1.2,
+    print: ms,
+  },
 ];
 
 /** What was promised against what was measured; figures that this run has not measured say so. */

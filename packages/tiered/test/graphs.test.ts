@@ -59,15 +59,18 @@ suites("memory>redis>postgres, trusted", async () => ({
   warm: await postgresTier(),
   consistency: "trusted",
 }));
-suites(
-  "memory>memory>memory, archived before every read",
-  async () => ({
-    hot: memory(),
-    warm: new MemoryTier(),
-    cold: new MemoryTier(),
-    archiveAfter: "0s",
-    pause: "0ms",
-    clock: () => Date.now() + 1000,
-  }),
-  (options) => new ArchivingSaver(options),
-);
+for (const restoreOn of ["read", "write"] as const) {
+  suites(
+    `memory>memory>memory, archived before every read, restored on ${restoreOn}`,
+    async () => ({
+      hot: memory(),
+      warm: new MemoryTier(),
+      cold: new MemoryTier(),
+      archiveAfter: "0s",
+      pause: "0ms",
+      restoreOn,
+      clock: () => Date.now() + 1000,
+    }),
+    (options) => new ArchivingSaver(options),
+  );
+}

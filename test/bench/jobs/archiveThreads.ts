@@ -3,7 +3,9 @@ import { postgres } from "@stratigraph/postgres";
 import { TieredSaver, type TieredSaverOptions } from "@stratigraph/tiered";
 import { readThread, unpack, type Tier } from "@stratigraph/core";
 import { countedS3, requestsOf, since, type S3Counts, type S3Place } from "../countedS3.ts";
-import { readRecording } from "../recording.ts";
+import { redis } from "@stratigraph/redis";
+import { Redis } from "ioredis";
+import { readConversation, readRecording } from "../recording.ts";
 import { replay } from "../replay.ts";
 import type { Place } from "../savers.ts";
 import { s3Request } from "../../servers/s3Request.ts";
@@ -12,6 +14,7 @@ import { storedBytes } from "../storedBytes.ts";
 /** Input of the job. */
 export interface ArchiveInput extends Place {
   s3: S3Place;
+  redisUrl: string;
   conversationsFile: string;
   /** Conversations of the long thread, and threads of one conversation each. */
   conversations: number;
@@ -21,7 +24,9 @@ export interface ArchiveInput extends Place {
 /** Times in milliseconds, sizes in bytes. */
 export interface ArchiveResult {
   long: ThreadFigures;
-  many: ThreadFigures & { threads: number };
+  many: ThreadFigures;
+  /** What Redis takes for the many threads while they are in use. */
+  redisBytes: number;
   /** First token of work after resuming the archived long thread, and the same where it is warm. */
   resume: { requests: number; ms: number; warmMs: number };
   /** `zstd -19 --long` of all distinct bytes of the long thread. */
@@ -32,6 +37,7 @@ export interface ArchiveResult {
 
 /** What was archived, and what that took. */
 export interface ThreadFigures {
+  threads: number;
   checkpoints: number;
   /** All tables and indexes, after VACUUM; and contents of their bytea columns. */
   warmBytes: number;
@@ -69,19 +75,37 @@ export async function job(input: ArchiveInput): Promise<ArchiveResult> {
   const floor = await zstdSize(distinct);
   const resume = await resumed(input, open);
 
-  for (let n = 0; n < input.threads; n += 1) {
-    const one = replay(recording.slice(0, (1 + recording.length / input.conversations) | 0), saver);
-    one.config.configurable.thread_id = `conversation ${n}`;
-    while (await one.turn()) continue;
-  }
   await saver.deleteThread("recorded");
+  const redisBytes = await talk(input, open);
   let checkpoints = 0;
   for await (const _ of warm.list({ recordsOnly: true })) checkpoints += 1;
   const many = await archived(input, saver, cold.counts, checkpoints);
   await warm.end();
   await saver.end();
   cold.close();
-  return { long, many: { ...many, threads: input.threads }, resume, floor, distinct: distinct.length };
+  return { long, many, resume, floor, redisBytes, distinct: distinct.length };
+}
+
+/** Many threads of one conversation each. @returns what Redis then takes for them */
+async function talk(
+  { conversationsFile, conversations, threads, redisUrl }: ArchiveInput,
+  open: (options: Partial<TieredSaverOptions>) => TieredSaver,
+): Promise<number> {
+  const client = new Redis(redisUrl);
+  const used = async (): Promise<number> =>
+    Number(/used_memory:(\d+)/.exec(await client.info("memory"))?.[1]);
+  const before = await used();
+  const saver = open({ hot: redis({ client, ttl: "1h" }) });
+  for (let n = 0; n < threads; n += 1) {
+    const one = replay(readConversation(conversationsFile, n % conversations), saver);
+    one.config.configurable.thread_id = `conversation ${n}`;
+    while (await one.turn()) continue;
+  }
+  await saver.tier.idle();
+  const after = await used();
+  await saver.end();
+  client.disconnect();
+  return after - before;
 }
 
 /** Archives all there is. */
@@ -96,10 +120,12 @@ async function archived(
   const objectsBefore = await objectsIn(s3);
   const cpu = process.cpuUsage();
   const start = performance.now();
+  let done = 0;
   for (;;) {
     const { steps } = await saver.maintain();
-    for (const { error, done } of steps)
-      if (error !== undefined || !done) throw error ?? new Error("not archived");
+    const archives = steps.filter(({ what }) => what === "archive");
+    for (const step of archives) if (!step.done) throw step.error ?? new Error("not archived");
+    done += archives.length;
     if (steps.length === 0) break;
   }
   const ms = performance.now() - start;
@@ -107,6 +133,7 @@ async function archived(
   const asked = since(before, counts);
   const objects = await objectsIn(s3);
   return {
+    threads: done,
     checkpoints,
     warmBytes: stored.total,
     warmPayload: stored.payload,
@@ -146,19 +173,11 @@ async function resumed(
     const saver = open({ cold: cold.tier });
     // Connections and codecs are there in a process that serves.
     await saver.getTuple({ configurable: { thread_id: "another" } });
-    let start = 0;
-    let first = 0;
-    const one = replay(readRecording(input.conversationsFile, 1), saver);
-    const { nodes } = one.graph;
-    for (const node of ["agent", "tools"] as const) {
-      const { bound } = nodes[node]!;
-      const invoke = bound.invoke.bind(bound);
-      bound.invoke = (...args: Parameters<typeof invoke>) => {
-        first ||= performance.now();
-        return invoke(...args);
-      };
-    }
-    start = performance.now();
+    let first = Number.NaN;
+    const one = replay(readRecording(input.conversationsFile, 1), saver, () => {
+      first = Number.isNaN(first) ? performance.now() : first;
+    });
+    const start = performance.now();
     await one.turn();
     times.push(first - start);
     if (isArchived) requests = requestsOf(cold.counts);
@@ -168,12 +187,14 @@ async function resumed(
   return { requests, ms: times[0]!, warmMs: times[1]! };
 }
 
-/** Every distinct byte string of a thread, uncompressed: records, pending writes, and values that are no patch on another. */
+/** Every distinct byte string of a thread, uncompressed: records, pending writes, ids and values. */
 async function distinctBytes(warm: Tier, saver: TieredSaver, threadId: string): Promise<Buffer> {
   const { records, blobs, writes } = await readThread(warm, threadId);
   const found = new Map(blobs.map((blob) => [blob.hash, blob]));
   const parts: Uint8Array[] = [];
   for (const { body } of [...records, ...writes]) parts.push(await unpack(body, 1 << 30));
+  for (const { checkpointId } of records) parts.push(Buffer.from(checkpointId));
+  for (const { taskId } of writes) parts.push(Buffer.from(taskId));
   for (const { hash } of blobs) parts.push((await saver.coder.values.payload(hash, found)) as Uint8Array);
   return Buffer.concat(parts);
 }

@@ -2,7 +2,7 @@ import { postgres } from "@stratigraph/postgres";
 import { redis } from "@stratigraph/redis";
 import { s3 } from "@stratigraph/s3";
 import { testGraphs } from "@stratigraph/testing";
-import { TieredSaver, type RestoreOn } from "@stratigraph/tiered";
+import { TieredSaver } from "@stratigraph/tiered";
 import { openBucket } from "../../../s3/test/support/bucket.ts";
 import { freshDatabase, sharedRedis } from "../../../../test/servers/shared.ts";
 
@@ -35,37 +35,31 @@ class ArchivingSaver extends TieredSaver {
   }
 }
 
-function archivedGraphs(restoreOn: RestoreOn): void {
-  testGraphs(`redis>postgres>s3, archived between all turns, restored on ${restoreOn}`, async () => {
-    const [database, shared, bucket] = await Promise.all([freshDatabase(), sharedRedis(), openBucket()]);
-    const savers: ArchivingSaver[] = [];
-    const second = async (): Promise<ArchivingSaver> => {
-      const saver = new ArchivingSaver({
-        hot: redis({ ...shared, ttl: "5m" }),
-        warm: postgres({ url: database.url }),
-        cold: s3(bucket),
-        restoreOn,
-        archiveAfter: "0s",
-        pause: "0ms",
-        // Tiers know to the minute when a thread was written.
-        clock: () => Date.now() + 120_000,
-      });
-      savers.push(saver);
-      return saver;
-    };
-    const saver = await second();
-    await saver.setup();
-    return {
-      saver,
-      second,
-      close: async () => {
-        for (const each of savers) await each.end();
-        expect(savers.reduce((sum, { archived }) => sum + archived, 0)).toBeGreaterThan(200);
-        await Promise.all([database.drop(), bucket.close()]);
-      },
-    };
-  });
-}
-
-archivedGraphs("read");
-archivedGraphs("write");
+testGraphs("redis>postgres>s3, archived between all turns", async () => {
+  const [database, shared, bucket] = await Promise.all([freshDatabase(), sharedRedis(), openBucket()]);
+  const savers: ArchivingSaver[] = [];
+  const second = async (): Promise<ArchivingSaver> => {
+    const saver = new ArchivingSaver({
+      hot: redis({ ...shared, ttl: "5m" }),
+      warm: postgres({ url: database.url }),
+      cold: s3(bucket),
+      archiveAfter: "0s",
+      pause: "0ms",
+      // Tiers know to the minute when a thread was written.
+      clock: () => Date.now() + 120_000,
+    });
+    savers.push(saver);
+    return saver;
+  };
+  const saver = await second();
+  await saver.setup();
+  return {
+    saver,
+    second,
+    close: async () => {
+      for (const each of savers) await each.end();
+      expect(savers.reduce((sum, { archived }) => sum + archived, 0)).toBeGreaterThan(200);
+      await Promise.all([database.drop(), bucket.close()]);
+    },
+  };
+});
