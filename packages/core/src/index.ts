@@ -28,7 +28,14 @@ export { SerializationError, StratigraphSerializer } from "./serde/index.ts";
 export type { RegisteredType, StratigraphSerializerOptions } from "./serde/index.ts";
 export { matches, metadataTags, snapshotTag } from "./tags.ts";
 export { threadExists } from "./threadExists.ts";
-export { copiesThreads, forksThreads, isArchiveSource, keepsCopies, keepsLeases, readsAncestry } from "./tier.ts";
+export {
+  copiesThreads,
+  forksThreads,
+  isArchiveSource,
+  keepsCopies,
+  keepsLeases,
+  readsAncestry,
+} from "./tier.ts";
 export type {
   Address,
   AncestryReader,

@@ -50,9 +50,14 @@ export async function run(context: BenchContext): Promise<Table> {
   }
 }
 
-function setFigures({ figures }: BenchContext, { long, many, ...r }: ArchiveResult, f: ForegroundResult): void {
+function setFigures(
+  { figures }: BenchContext,
+  { long, many, ...r }: ArchiveResult,
+  f: ForegroundResult,
+): void {
   for (const [kind, of] of Object.entries({ long, many })) {
-    for (const [figure, value] of Object.entries(of)) figures.set(`archive.${kind}.${figure}`, value as number);
+    for (const [figure, value] of Object.entries(of))
+      figures.set(`archive.${kind}.${figure}`, value as number);
   }
   figures.set("archive.floor", r.floor);
   figures.set("archive.resume.requests", r.resume.requests);
@@ -61,7 +66,10 @@ function setFigures({ figures }: BenchContext, { long, many, ...r }: ArchiveResu
   figures.set("archive.foreground.during", f.during.p99);
 }
 
-function table({ long, many, resume, floor, distinct, redisBytes }: ArchiveResult, f: ForegroundResult): Table {
+function table(
+  { long, many, resume, floor, distinct, redisBytes }: ArchiveResult,
+  f: ForegroundResult,
+): Table {
   const row = (what: string, of: (figures: ThreadFigures) => string): string[] => [what, of(long), of(many)];
   const perSecond = (amount: number, { ms: took }: ThreadFigures): number => amount / (took / 1000);
   return {

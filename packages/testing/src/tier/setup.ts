@@ -24,4 +24,12 @@ export interface TierSuiteOptions {
 }
 
 /** A part that a tier may have or not. */
-export type TierPart = "setup" | "reopen" | "ancestry" | "copyThread" | "forkThread" | "copies" | "leases" | "archiveSource";
+export type TierPart =
+  | "setup"
+  | "reopen"
+  | "ancestry"
+  | "copyThread"
+  | "forkThread"
+  | "copies"
+  | "leases"
+  | "archiveSource";

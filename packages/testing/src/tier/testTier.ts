@@ -64,7 +64,8 @@ export function testTier(
       },
       need(test, has, part) {
         if (has) return;
-        const basic = part !== "copies" && part !== "leases" && part !== "forkThread" && part !== "archiveSource";
+        const basic =
+          part !== "copies" && part !== "leases" && part !== "forkThread" && part !== "archiveSource";
         if (options.requires?.includes(part) === true || (options.skipNothing === true && basic))
           expect.fail(`the tier has no ${part}`);
         test.skip(`the tier has no ${part}`);

@@ -78,9 +78,9 @@ test("1,000 threads archived and restored by three archivers while writers go on
       done = (await Promise.all(archivers.slice(0, 2).map(round))).reduce((sum, steps) => sum + steps, 0);
     expect(tallies.archived.size).toBe(count);
     tallies.archived.clear();
-    let writing = true;
+    const writing = new AbortController();
     const archiving = async (archiver: TieredSaver): Promise<void> => {
-      while (writing)
+      while (!writing.signal.aborted)
         if ((await round(archiver)) === 0) await new Promise((resolve) => setTimeout(resolve, 50));
     };
     const events = await tracedWhile(async () => {
@@ -94,7 +94,7 @@ test("1,000 threads archived and restored by three archivers while writers go on
         const again = names[(n * 7) % count]!;
         expect(await valueOf(writers[(n + 1) % 2]!, again, 1)).toBe(text(`${again} 1`));
       });
-      writing = false;
+      writing.abort();
       await Promise.all(behind);
       for (let done = 1; done > 0;) done = await round(archivers[0]!);
       expect(await round(archivers[1]!)).toBe(0);
