@@ -1,5 +1,6 @@
 import { MemorySaver } from "@stratigraph/core";
 import { fork, merge, mergeBase } from "@stratigraph/branch";
+import { RemoveMessage, type BaseMessage } from "@langchain/core/messages";
 import { Annotation, MessagesAnnotation, START, StateGraph } from "@langchain/langgraph";
 import fc from "fast-check";
 import { diffValues } from "../src/diffValues.ts";
@@ -63,7 +64,7 @@ test("a union doesn't depend on which side is ours, and loses nothing", () => {
         expect(places).toEqual(places.toSorted((a, b) => a - b));
       }
     }),
-    { seed: 6, numRuns: 600 },
+    { seed: 6, numRuns: 60 },
   );
 });
 
@@ -74,7 +75,7 @@ test("a union with itself, with the base, or with no change is a no-op", () => {
       expect(unionValues({ base, ours, theirs: base }, order())).toEqual({ value: ours });
       expect(unionValues({ base, ours: base, theirs: ours }, order())).toEqual({ value: ours });
     }),
-    { seed: 6, numRuns: 300 },
+    { seed: 6, numRuns: 60 },
   );
 });
 
@@ -96,83 +97,176 @@ test("a diff is empty exactly where values are the same", () => {
       expect(diffValues(a, a)).toEqual([]);
       expect(diffValues(a, b).length === 0).toBe(sameValue(a, b));
     }),
-    { seed: 6, numRuns: 300 },
+    { seed: 6, numRuns: 60 },
   );
 });
 
-/** What threads hold, as sets: the reference that real histories are compared with. */
-interface Model {
-  tip: number;
-  messages: Set<string>;
+/** One checkpoint of the reference: what it holds, and what it was made from. */
+interface Commit {
+  readonly messages: ReadonlySet<string>;
+  readonly title: string;
+  readonly parents: readonly number[];
+  readonly at: { readonly threadId: string; readonly checkpointId: string };
+}
+
+/** Merging as it is meant to be, on sets: three-way from the nearest common ancestors, these merged with each other first. */
+class Reference {
+  readonly commits: Commit[] = [];
+
+  ancestors(id: number): Set<number> {
+    const found = new Set([id]);
+    for (const one of found) for (const parent of this.commits[one]!.parents) found.add(parent);
+    return found;
+  }
+
+  base(a: number, b: number): Pick<Commit, "messages" | "title"> {
+    const ofB = this.ancestors(b);
+    const common = [...this.ancestors(a)].filter((id) => ofB.has(id));
+    const all = common
+      .filter((id) => !common.some((other) => other !== id && this.ancestors(other).has(id)))
+      .sort((x, y) => y - x);
+    let base: Pick<Commit, "messages" | "title"> = this.commits[all[0]!]!;
+    for (const id of all.slice(1)) {
+      const before = this.base(all[0]!, id);
+      base = this.three(before, base, this.commits[id]!, before.title);
+    }
+    return base;
+  }
+
+  three(
+    base: Pick<Commit, "messages" | "title">,
+    ours: Pick<Commit, "messages" | "title">,
+    theirs: Pick<Commit, "messages" | "title">,
+    otherwise: string,
+  ): Pick<Commit, "messages" | "title"> {
+    const kept = [...base.messages, ...ours.messages, ...theirs.messages].filter((id) =>
+      base.messages.has(id) ? ours.messages.has(id) && theirs.messages.has(id) : true,
+    );
+    const title =
+      theirs.title === base.title || ours.title === theirs.title
+        ? ours.title
+        : ours.title === base.title
+          ? theirs.title
+          : otherwise;
+    return { messages: new Set(kept), title };
+  }
 }
 
 test(
-  "random histories of forks, messages and merges agree with a model of sets",
-  { timeout: 60_000 },
+  "random histories of forks, changes, removals and merges, crosswise too, agree with a reference",
+  { timeout: 120_000 },
   async () => {
-    const State = Annotation.Root({
-      ...MessagesAnnotation.spec,
-      left: Annotation<string>(),
-      right: Annotation<string>(),
-    });
+    const State = Annotation.Root({ ...MessagesAnnotation.spec, title: Annotation<string>() });
     const operation = fc.record({
-      kind: fc.constantFrom("say", "say", "fork", "merge", "merge"),
+      kind: fc.constantFrom(
+        "say",
+        "remove",
+        "remove",
+        "title",
+        "fork",
+        "merge",
+        "merge old",
+        "cross",
+        "cross",
+      ),
       a: fc.nat({ max: 3 }),
       b: fc.nat({ max: 3 }),
+      n: fc.nat({ max: 3 }),
     });
+    const seen = new Map<string, number>();
     await fc.assert(
-      fc.asyncProperty(fc.array(operation, { minLength: 4, maxLength: 14 }), async (operations) => {
+      fc.asyncProperty(fc.array(operation, { minLength: 8, maxLength: 20 }), async (operations) => {
         const saver = new MemorySaver();
         const graph = new StateGraph(State)
           .addNode("noop", () => ({}))
           .addEdge(START, "noop")
           .compile({ checkpointer: saver });
-        const parents = new Map<number, number[]>([[0, []]]);
-        const commit = (...from: number[]): number => {
-          parents.set(parents.size, from);
-          return parents.size - 1;
+        const headOf = async (threadId: string) => ({
+          threadId,
+          checkpointId: (await saver.tier.peek({ threadId, namespace: "" })).head!,
+        });
+        const model = new Reference();
+        const tips: number[] = [0, 0];
+        await graph.invoke({ messages: [human("0", "m0")], title: "t0" }, on("t0"));
+        model.commits.push({ messages: new Set(["m0"]), title: "t0", parents: [], at: await headOf("t0") });
+        await fork(saver, { threadId: "t0" }, { to: "t1" });
+        const commit = async (i: number, parents: number[], parts: Pick<Commit, "messages" | "title">) => {
+          model.commits.push({ ...parts, parents, at: await headOf(`t${i}`) });
+          tips[i] = model.commits.length - 1;
         };
-        const ancestors = (id: number): Set<number> => {
-          const found = new Set([id]);
-          for (const one of found) for (const parent of parents.get(one)!) found.add(parent);
-          return found;
+        const change = async (
+          i: number,
+          messages: ReadonlySet<string>,
+          message: BaseMessage,
+        ): Promise<void> => {
+          await graph.updateState(on(`t${i}`), { messages: [message] });
+          await commit(i, [tips[i]!], { messages, title: model.commits[tips[i]!]!.title });
         };
-        const threads: Model[] = [{ tip: 0, messages: new Set(["m0"]) }];
-        await graph.invoke({ messages: [human("0", "m0")] }, on("t0"));
-        let said = 0;
-        for (const { kind, a, b } of operations) {
-          const [i, j] = [a % threads.length, b % threads.length];
-          const [one, other] = [threads[i]!, threads[j]!];
-          if (kind === "say") {
-            const id = `m${(said += 1)}`;
-            await graph.updateState(on(`t${i}`), { messages: [human(id, id)] });
-            threads[i] = { tip: commit(one.tip), messages: new Set([...one.messages, id]) };
-          } else if (kind === "fork" && threads.length < 4) {
-            await fork(saver, { threadId: `t${i}` }, { to: `t${threads.length}` });
-            threads.push({ ...one });
-          } else if (kind === "merge") {
-            const expected = ancestors(one.tip).has(other.tip)
-              ? "already-merged"
-              : ancestors(other.tip).has(one.tip)
-                ? "fast-forward"
-                : "merged";
-            const { status } = await merge(graph, `t${i}`, { threadId: `t${j}` });
-            expect(status).toBe(expected);
-            const messages = new Set([...one.messages, ...other.messages]);
-            if (status === "merged") threads[i] = { tip: commit(one.tip, other.tip), messages };
-            if (status === "fast-forward") threads[i] = { tip: other.tip, messages };
+        const join = async (i: number, source: number): Promise<void> => {
+          const tip = tips[i]!;
+          const [mine, theirs] = [model.commits[tip]!, model.commits[source]!];
+          const expected = model.ancestors(tip).has(source)
+            ? "already-merged"
+            : model.ancestors(source).has(tip)
+              ? "fast-forward"
+              : "merged";
+          const { status } = await merge(graph, `t${i}`, theirs.at, { strategy: { title: "ours" } });
+          expect(status).toBe(expected);
+          if (status === "fast-forward") tips[i] = source;
+          if (status === "merged")
+            await commit(i, [tip, source], model.three(model.base(tip, source), mine, theirs, mine.title));
+          seen.set(status, (seen.get(status) ?? 0) + 1);
+        };
+        for (const [step, { kind, a, b, n }] of operations.entries()) {
+          const [i, j] = [a % tips.length, b % tips.length];
+          const mine = model.commits[tips[i]!]!;
+          if (kind === "fork") {
+            if (tips.length > 3) continue;
+            await fork(saver, { threadId: `t${i}` }, { to: `t${tips.length}` });
+            tips.push(tips[i]!);
+          } else if (kind === "say") {
+            await change(i, new Set([...mine.messages, `s${step}`]), human(`${step}`, `s${step}`));
+          } else if (kind === "remove") {
+            const id = [...mine.messages].at(-1 - n);
+            const left = new Set([...mine.messages].filter((one) => one !== id));
+            if (id !== undefined) await change(i, left, new RemoveMessage({ id }));
+          } else if (kind === "title") {
+            await graph.updateState(on(`t${i}`), { title: `t${n % 3}` });
+            await commit(i, [tips[i]!], { messages: mine.messages, title: `t${n % 3}` });
+          } else {
+            // Each side has something of its own before they take over from each other.
+            if (kind === "cross")
+              for (const k of new Set([i, j])) {
+                const id = `s${step}-${k}`;
+                await change(k, new Set([...model.commits[tips[k]!]!.messages, id]), human(id, id));
+              }
+            const [x, y] = [tips[i]!, tips[j]!];
+            await join(i, kind === "merge old" ? (model.commits[y]!.parents[0] ?? y) : y);
+            if (kind === "cross") await join(j, x);
           }
         }
-        for (const [n, { messages }] of threads.entries()) {
+        for (const [n, tip] of tips.entries()) {
+          const { messages, title } = model.commits[tip]!;
           const { values, next } = await graph.getState(on(`t${n}`));
-          expect(new Set(values.messages.map(({ id }: { id?: string }) => id))).toEqual(messages);
-          expect(values.messages).toHaveLength(messages.size);
+          expect(values.messages.map(({ id }: { id?: string }) => id).toSorted()).toEqual(
+            [...messages].toSorted(),
+          );
+          expect(values.title).toBe(title);
           expect(next).toEqual([]);
           expect(await mergeBase(saver, { threadId: "t0" }, { threadId: `t${n}` })).toBeDefined();
+          // With itself, and with a fork that did nothing: no change.
+          const head = await headOf(`t${n}`);
+          const same = await fork(saver, { threadId: `t${n}` });
+          for (const source of [`t${n}`, same.threadId])
+            expect((await merge(graph, `t${n}`, { threadId: source })).status).toBe("already-merged");
+          expect((await merge(graph, same.threadId, { threadId: `t${n}` })).status).toBe("already-merged");
+          expect(await headOf(`t${n}`)).toEqual(head);
         }
       }),
-      { seed: 6, numRuns: 15 },
+      { seed: 6, numRuns: 60 },
     );
+    for (const status of ["already-merged", "fast-forward", "merged"])
+      expect(seen.get(status)).toBeGreaterThan(3);
   },
 );
 
