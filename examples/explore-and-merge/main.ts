@@ -17,7 +17,7 @@ import {
   undo,
 } from "@stratigraph/branch";
 import { PostgresSaver } from "@stratigraph/postgres";
-import { tripAgent } from "./agent.ts";
+import { strategies, tripAgent } from "./agent.ts";
 
 const colour = process.stdout.isTTY && process.env["NO_COLOR"] === undefined;
 const bold = (text: string): string => (colour ? `\u001B[1m${text}\u001B[0m` : text);
@@ -36,11 +36,13 @@ try {
 
   say(bold("1. Three threads are forked from where the plan stands"));
   const names = ["cheapest", "central", "thorough"];
+  // #region fork
   const forks = await forkMany(
     saver,
     { threadId: "trip" },
     names.map((name) => `trip/${name}`),
   );
+  // #endregion
   await Promise.all(
     forks.map(({ threadId }, n) => {
       const ask = new HumanMessage({ id: `find-${names[n]!}`, content: "Find a place to stay." });
@@ -57,11 +59,20 @@ try {
   say();
 
   say(bold("2. Side by side"));
+  // #region compare
   const compared = await compare(
     saver,
     forks.map(({ threadId }) => threadId),
   );
-  say(formatComparison(compared));
+  const table = formatComparison(compared);
+  // #endregion
+  say(table);
+  const tools = Object.values(strategies).map((strategy) => strategy.tools[0]!);
+  for (const [n, row] of table.split("\n").slice(1).entries()) {
+    assert.match(row, new RegExp(`^trip/${names[n]!} +finished +\\d+ +${tools[n + 1]!}, .* [0-9.]+ m?s `));
+    assert.ok(row.endsWith("a night"), "what it found stands in its row");
+  }
+  assert.equal(table.split("\n").length, 1 + names.length);
   assert.deepEqual(
     compared.threads.map(({ outcome, steps, tokens }) => [outcome, steps, tokens.total]),
     [
@@ -79,7 +90,9 @@ try {
   say();
 
   say(bold("4. It is merged back, next to what the user said meanwhile"));
+  // #region merge
   const result = await merge(graph, "trip", { threadId: best });
+  // #endregion
   assert.equal(result.status, "merged");
   const { values, next } = await graph.getState(on("trip"));
   assert.equal(values.place, "Pensão Graça");

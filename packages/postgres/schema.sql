@@ -397,10 +397,12 @@ begin
 
   insert into "stratigraph".long_ids (thread, key, id)
   select v_target.thread, l.key, l.id from "stratigraph".long_ids l where l.thread = v_source on conflict do nothing;
-  perform "stratigraph".append_1(
-    array[1], array[null]::bigint[], array[0], p_records, p_tags, p_places, p_blobs, p_writes, p_long_ids,
-    p_heads, p_head_at, p_expected, p_starts, p_lengths, p_data
-  );
+  if exists (
+    select from "stratigraph".append_1(
+      array[1], array[null]::bigint[], array[0], p_records, p_tags, p_places, p_blobs, p_writes, p_long_ids,
+      p_heads, p_head_at, p_expected, p_starts, p_lengths, p_data
+    ) as a where a.status <> 'ok'
+  ) then raise sqlstate 'SG001'; end if;
   return query select 'ok', null::bytea, v_checkpoints, v_bytes;
 exception when sqlstate 'SG001' then
   return query select 'missing', null::bytea, null::bigint, null::bigint;

@@ -183,7 +183,10 @@ describe.each(savers)("forks on %s", (_name, open) => {
     expect((await graph.getState(on("p1"))).values.messages).toHaveLength(4);
     await undo(saver, "p1");
     await graph.invoke({ messages: [human("other")] }, on("p1"));
-    await expect(undo(saver, "p1")).rejects.toMatchObject({ code: "MERGE_REFUSED" });
+    await expect(undo(saver, "p1")).rejects.toMatchObject({
+      code: "MERGE_REFUSED",
+      data: { threadId: "p1", head: expect.any(String) as unknown, move: { kind: "undo", to: checkpointId } },
+    });
     await fork(saver, { threadId: "p1", checkpointId }, { to: "p1-fork" });
     const found = await branches(saver, "p1");
     expect(found.map(({ kind, from }) => [kind, from])).toEqual([

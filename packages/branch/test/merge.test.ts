@@ -80,7 +80,12 @@ describe.each(savers)("merges on %s", (_name, open) => {
     expect(plan.channels).toMatchObject([{ name: "title", base: "t", ours: "a", theirs: "b" }]);
     expect(await values(a)).toEqual(before);
     const stored = JSON.parse(JSON.stringify(plan)) as MergePlan;
-    await expect(applyMerge(graph, stored, {})).rejects.toMatchObject({ code: "MERGE_CONFLICT" });
+    const reason = "both sides changed it";
+    const open = { name: "title", kind: "state", source: 0, base: "t", ours: "a", theirs: "b", reason };
+    await expect(applyMerge(graph, stored, {})).rejects.toMatchObject({
+      code: "MERGE_CONFLICT",
+      data: { channels: [open] },
+    });
     await applyMerge(graph, stored, { title: { value: "both" } }, { strategy: { sum: "ours" } });
     expect(await values(a)).toMatchObject({ title: "both", sum: 2 });
     await expect(applyMerge(graph, stored, { title: "ours" })).rejects.toMatchObject({
@@ -158,6 +163,13 @@ describe.each(savers)("merges on %s", (_name, open) => {
     await expect(merge(graph, b, { threadId: c }, { strategy: "reducer" })).rejects.toMatchObject({
       code: "MERGE_REFUSED",
       message: expect.stringContaining("both sides wait for an answer") as unknown,
+      data: {
+        reason: "both sides wait for an answer to an interrupt",
+        sides: [
+          { threadId: b, namespace: "", checkpointId: expect.any(String) as unknown, next: ["ask"] },
+          { threadId: c, next: ["ask"] },
+        ],
+      },
     });
     const inner = nested(saver);
     await inner.invoke({ log: ["start"] }, on("u1"));
