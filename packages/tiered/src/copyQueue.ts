@@ -82,8 +82,11 @@ export class CopyQueue {
   }
 
   async #work(threadId: string): Promise<void> {
-    // Not in the caller's turn: it goes on first.
-    await Promise.resolve();
+    // The caller goes on first, with all that its answer sets off; but before anything else that the event loop has to do, so that
+    // whoever reads next finds the copy.
+    await new Promise<void>((resolve) => {
+      process.nextTick(resolve);
+    });
     for (let job = this.#take(threadId); job !== undefined; job = this.#take(threadId)) {
       if (!(await job.run())) this.#onDrop(1);
     }

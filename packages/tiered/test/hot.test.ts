@@ -148,7 +148,9 @@ describe("a hot tier that fails", () => {
     const saver = open({ hot, warm, queue: { maxCopies: 3 }, breaker: { timeout: "10s" } });
     const hold = hot.hold("append");
     const events = await tracedWhile(async () => {
-      for (let n = 1; n <= 10; n += 1) await put(saver, "t", n, text(`value ${n}`));
+      await put(saver, "t", 1, text("value 1"));
+      await vi.waitFor(() => expect(hot.count("append")).toBe(1));
+      for (let n = 2; n <= 10; n += 1) await put(saver, "t", n, text(`value ${n}`));
     });
     expect(saver.tier.counters[0]).toMatchObject({ waiting: 3, dropped: 6 });
     expect(events.filter(({ type }) => type === "dropped")).toHaveLength(6);
