@@ -114,6 +114,7 @@ describe("a hot tier that fails", () => {
       expect(await valueOf(saver, "t", Math.ceil(n / 2))).toBe(text(`value ${Math.ceil(n / 2)}`));
     }
     expect(await stepsOf(saver, "t")).toHaveLength(30);
+    await saver.tier.idle();
   });
 
   test("answers never: costs one timeout, then nothing, and comes back by itself", async () => {
