@@ -12,6 +12,7 @@ import {
 import { configOf, idOf, put, stepsOf, text, valueOf } from "./support.ts";
 
 const writer = join(import.meta.dirname, "fixtures/writer.ts");
+const cutOff = join(import.meta.dirname, "fixtures/cutOff.ts");
 
 let database: FreshDatabase;
 beforeAll(async () => {
@@ -82,4 +83,48 @@ describe.each(["verified", "trusted"] as const)("%s, on Redis and Postgres", (co
     expect(await stepsOf(racers[0]!, thread)).toHaveLength(201);
     await Promise.all(racers.map((saver) => saver.end()));
   });
+});
+
+test("trusted: a process that can't reach Redis writes: others read what was before for at most trustFor, and can't write on it", async () => {
+  const trustForMs = 4000;
+  const shared = await sharedRedis();
+  const saver = new TieredSaver({
+    hot: redis({ url: shared.url, keyPrefix: shared.keyPrefix, ttl: "5m" }),
+    warm: postgres({ url: database.url }),
+    consistency: "trusted",
+    trustFor: `${trustForMs}ms`,
+    conflict: "throw",
+  });
+  try {
+    await saver.setup();
+    const child = runChild<{ committed: unknown }>(cutOff, [database.url]);
+    await child.message(() => true);
+    await put(saver, "cut off", 1, text("one"));
+    await saver.tier.idle();
+    child.send("go");
+    const { committed } = await child.message((message) => message.committed !== undefined);
+    const since = Date.now();
+    expect(committed).toBe(text("two"));
+    const read: unknown[] = [];
+    let conflicted = false;
+    while (read.at(-1) !== text("two") && Date.now() - since < 3 * trustForMs) {
+      read.push(await valueOf(saver, "cut off"));
+      if (!conflicted && read.at(-1) === text("one")) {
+        await expect(put(saver, "cut off", 3, text("three"), 1)).rejects.toMatchObject({
+          code: "CHECKPOINT_CONFLICT",
+        });
+        conflicted = true;
+      }
+      await new Promise((resolve) => setTimeout(resolve, 20));
+    }
+    const tookMs = Date.now() - since;
+    expect(read.at(-1)).toBe(text("two"));
+    expect(new Set(read.slice(0, -1))).toEqual(new Set([text("one")]));
+    expect(conflicted).toBe(true);
+    // A read of its own that was under way, and a slow machine.
+    expect(tookMs).toBeLessThan(trustForMs + 1500);
+    expect(await child.exit).toMatchObject({ code: 0, stderr: "" });
+  } finally {
+    await saver.end();
+  }
 });

@@ -12,6 +12,7 @@ export const order = 40;
 export const needs: Section["needs"] = ["our PostgresSaver"];
 
 const CONCURRENT = 64;
+const PROCESSES = 8;
 
 /** What one saver did with 64 threads. */
 interface Throughput {
@@ -21,8 +22,6 @@ interface Throughput {
 
 /** Stacks of Redis over PostgreSQL: reads, puts, throughput, memory, cold starts. */
 export async function run(context: BenchContext): Promise<Table> {
-  // Eight processes on two cores would measure the scheduler.
-  const processes = Math.min(8, Math.max(2, availableParallelism() * 2));
   const redis = await startRedis();
   try {
     const { quick } = context.options;
@@ -38,7 +37,7 @@ export async function run(context: BenchContext): Promise<Table> {
         threads: quick ? 5 : 50,
       } satisfies TieredReadsInput,
     );
-    const puts = await rounds(context, redis.url, processes);
+    const puts = await rounds(context, redis.url);
     const throughput = (saver: ThroughputInput["saver"]): Throughput => {
       const measured = puts.get(saver)!;
       context.figures.set(`tiered.${saver}.putsPerSecond`, measured.perSecond);
@@ -50,23 +49,19 @@ export async function run(context: BenchContext): Promise<Table> {
     const stack = throughput("redis>postgres");
     for (const [figure, value] of Object.entries(reads))
       context.figures.set(`tiered.${figure}`, value as number);
-    return table(reads, { official, alone, stack }, processes);
+    return table(reads, { official, alone, stack });
   } finally {
     await redis.stop();
   }
 }
 
 /** Every saver twice, in turns: a machine that is busy for a while then slows them all. */
-async function rounds(
-  context: BenchContext,
-  redisUrl: string,
-  processes: number,
-): Promise<Map<string, Throughput>> {
+async function rounds(context: BenchContext, redisUrl: string): Promise<Map<string, Throughput>> {
   const forMs = context.options.quick ? 2_000 : 5_000;
   const all = new Map<string, number[]>();
   for (const round of [1, 2])
     for (const saver of ["official-postgres", "postgres", "redis>postgres"] as const) {
-      const puts = await putsOf(context, saver, redisUrl, { round, processes, forMs });
+      const puts = await putsOf(context, saver, redisUrl, { round, forMs });
       all.set(saver, [...(all.get(saver) ?? []), ...puts]);
     }
   return new Map(
@@ -81,7 +76,7 @@ async function putsOf(
   context: BenchContext,
   saver: ThroughputInput["saver"],
   redisUrl: string,
-  { round, processes, forMs }: { round: number; processes: number; forMs: number },
+  { round, forMs }: { round: number; forMs: number },
 ): Promise<number[]> {
   const schema = `throughput_${saver.replaceAll(/\W/g, "_")}`;
   const file = new URL("../jobs/tieredThroughput.ts", import.meta.url);
@@ -100,9 +95,9 @@ async function putsOf(
   // Creates the schema.
   if (round === 1) await job("first", 1, 1, 0);
   await query(context.postgresUrl, "checkpoint");
-  const share = CONCURRENT / processes;
+  const share = CONCURRENT / PROCESSES;
   const results = await Promise.all(
-    Array.from({ length: processes }, (_, n) => job(n, share, processes, forMs)),
+    Array.from({ length: PROCESSES }, (_, n) => job(n, share, PROCESSES, forMs)),
   );
   return results.flatMap((result) => result.puts);
 }
@@ -110,7 +105,6 @@ async function putsOf(
 function table(
   r: TieredReadsResult,
   { official, alone, stack }: Record<"official" | "alone" | "stack", Throughput>,
-  processes: number,
 ): Table {
   const atMost = (what: string, ours: number, label: string, other: number, limit: number): string[] => [
     what,
@@ -177,7 +171,7 @@ function table(
         ratio(r.redisPerThread, r.encoded),
       ),
       [
-        `puts per second, ${CONCURRENT} threads, ${processes} processes: PostgresSaver`,
+        `puts per second, ${CONCURRENT} threads, ${PROCESSES} processes: PostgresSaver`,
         perSecond(alone.perSecond),
         `${perSecond(official.perSecond)} (official)`,
         `${times.toFixed(2)} ×`,
@@ -206,7 +200,7 @@ function table(
     notes: [
       `One thread whose state has grown to ${bytes(r.state)}; a read needs ${bytes(r.encoded)} of encoded bytes. Medians, measured in turns in one process. ` +
         "Decoding is ours on both sides: the reads by hand fetch as many bytes and then give the saver the same record.",
-      `Throughput: every thread puts a conversation that grows from 2 to 21 turns of 4.9 kB, then begins another; ${processes} processes on ${availableParallelism()} cores, fsync on.`,
+      `Throughput: every thread puts a conversation that grows from 2 to 21 turns of 4.9 kB, then begins another; ${PROCESSES} processes on ${availableParallelism()} cores, fsync on.`,
     ],
   };
 }
