@@ -8,12 +8,12 @@ import { formatTable } from "./format.ts";
 import { SAVERS } from "./savers.ts";
 import { targets } from "./targets.ts";
 import type { BenchContext, BenchOptions, SaverId, Section, Table } from "./types.ts";
-import { writeReport } from "./writeReport.ts";
+import { writeCosts, writeReport } from "./writeReport.ts";
 
 const USAGE = `pnpm bench [--quick] [--full] [--write] [--only section]… [--saver id]…
   --quick   5 conversations and small states: shows that the bench works
   --full    also what takes minutes: the official PostgresSaver on all 60 conversations
-  --write   writes docs/benchmarks.md
+  --write   writes docs/benchmarks.md and docs/costs.md
   --only    a section of test/bench/sections; may be repeated
   --saver   one of ${Object.keys(SAVERS).join(", ")}; may be repeated
 `;
@@ -73,7 +73,7 @@ async function bench(options: BenchOptions, postgresUrl: string, load: number): 
       command: ["pnpm bench", ...process.argv.slice(2)].join(" "),
       load,
     });
-    say(`Wrote ${file}.`);
+    say(`Wrote ${[file, writeCosts(context.figures)].filter((name) => name !== undefined).join(" and ")}.`);
   }
 }
 

@@ -1,5 +1,6 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { cpus, totalmem } from "node:os";
+import { costFiguresOf, costsDocument } from "./costs.ts";
 import { formatTable } from "./format.ts";
 import type { Table } from "./types.ts";
 
@@ -44,6 +45,14 @@ export function writeReport(tables: readonly Table[], run: Circumstances): strin
   mkdirSync(new URL(".", FILE), { recursive: true });
   writeFileSync(FILE, text + notesByHand());
   return "docs/benchmarks.md";
+}
+
+/** Writes docs/costs.md; returns that name, or undefined where the figures weren't measured. */
+export function writeCosts(figures: ReadonlyMap<string, number>): string | undefined {
+  const measured = costFiguresOf(figures);
+  if (measured === undefined) return undefined;
+  writeFileSync(new URL("../../docs/costs.md", import.meta.url), costsDocument(measured));
+  return "docs/costs.md";
 }
 
 function notesByHand(): string {

@@ -99,11 +99,12 @@ class AwsObjectStore implements ObjectStore {
     this.#attempts = attempts;
     this.#encryption = encryptionOf(options.serverSideEncryption);
     this.#storageClass = options.storageClass as StorageClass | undefined;
-    const tagging = tags === undefined ? undefined : new URLSearchParams(tags).toString();
+    // Spaces as %20: a plus would be part of the tag.
+    const tagging = Object.entries(tags ?? {}).map((tag) => tag.map(encodeURIComponent).join("="));
     this.#written = {
       ...this.#encryption.written,
       ...this.#encryption.always,
-      ...(tagging === undefined ? {} : { Tagging: tagging }),
+      ...(tagging.length === 0 ? {} : { Tagging: tagging.join("&") }),
     };
   }
 

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { setImmediate as tick } from "node:timers/promises";
+import { Breather } from "./breather.ts";
 import { squeeze, unsqueeze } from "./brotli.ts";
 import { linesFromJson, linesToJson, type Lines, type LinesJson, type StoredForm } from "./lines.ts";
 import { storedForm } from "./recipes.ts";
@@ -12,9 +12,6 @@ const sectionBytes = 4 << 20;
 
 /** Brotli qualities: of a catalog, of a small pack that will soon be written anew, of a large one. */
 const qualities = { catalog: 9, small: 5, large: 9 } as const;
-
-/** Items made ready for a pack between two turns of the event loop. */
-const itemsPerTurn = 32;
 
 /** A pack as a head names it. */
 export interface PackRef {
@@ -71,9 +68,10 @@ export async function encodePack(
   large: boolean,
 ): Promise<{ ref: PackRef; content: Buffer; catalog: Catalog }> {
   const forms: StoredForm[] = [];
-  for (const [position, each] of bytes.entries()) {
+  const breather = new Breather();
+  for (const each of bytes) {
     forms.push(await storedForm(each));
-    if (position % itemsPerTurn === itemsPerTurn - 1) await tick();
+    await breather.breathe();
   }
   const parts: Uint8Array[] = [magic];
   let end = magic.length;

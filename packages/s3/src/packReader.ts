@@ -1,4 +1,5 @@
 import { LRUCache } from "lru-cache";
+import { Breather } from "./breather.ts";
 import type { ObjectStore } from "./client.ts";
 import { DamagedObject, MissingObject } from "./damage.ts";
 import type { PackedPlace, Place } from "./lines.ts";
@@ -77,11 +78,14 @@ export class PackReader {
         );
       }),
     );
-    return await Promise.all(
-      places.map(async (place) =>
-        place instanceof Uint8Array ? place : await this.#item(place, contents.get(nameOf(place))),
-      ),
-    );
+    const items: Uint8Array[] = [];
+    const breather = new Breather();
+    for (const place of places) {
+      const isHere = place instanceof Uint8Array;
+      items.push(isHere ? place : await this.#item(place, contents.get(nameOf(place))));
+      if (!isHere) await breather.breathe();
+    }
+    return items;
   }
 
   async #item(place: PackedPlace, section: Uint8Array | undefined): Promise<Uint8Array> {

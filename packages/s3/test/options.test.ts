@@ -1,6 +1,8 @@
 import { randomBytes } from "node:crypto";
 import { FolderSaver, s3, S3Saver } from "../src/index.ts";
 import { threadKey } from "../src/threadKey.ts";
+import { s3Request } from "../../../test/servers/s3Request.ts";
+import type { S3ClientLike } from "../src/s3Options.ts";
 import { openBucket } from "./support/bucket.ts";
 import { put } from "./support/puts.ts";
 
@@ -24,6 +26,77 @@ test("a key sent with every request encrypts everything, and nothing is read wit
     code: "NOT_SET_UP",
   });
 });
+
+/** The real client, told before each request what is sent; what is thrown then is the answer. */
+function watched(
+  client: S3ClientLike,
+  before: (name: string, input: Record<string, unknown>) => void,
+): S3ClientLike {
+  return {
+    send: async (command: never, options) => {
+      const { constructor, input } = command as {
+        constructor: { name: string };
+        input: Record<string, unknown>;
+      };
+      before(constructor.name, input);
+      return await client.send(command, options);
+    },
+  };
+}
+
+test("503 SlowDown is repeated; one that goes on is an error that may be repeated later", async () => {
+  let slow = 2;
+  const client = watched(open.client, () => {
+    slow -= 1;
+    if (slow >= 0)
+      throw Object.assign(new Error("Please reduce your request rate."), {
+        name: "SlowDown",
+        $metadata: { httpStatusCode: 503 },
+      });
+  });
+  const options = { client, bucket: open.bucket, prefix: "slow" };
+  await s3(options).append(put("thread", "a", undefined, 100));
+  expect(slow).toBeLessThan(0);
+  expect((await s3(options).peek({ threadId: "thread", namespace: "" })).head).toBe("a");
+  slow = 3;
+  await expect(s3({ ...options, attempts: 3 }).append(put("thread", "b", "a", 100))).rejects.toMatchObject({
+    code: "ARCHIVE_UNAVAILABLE",
+    data: { attempts: 3 },
+  });
+});
+
+test.each([
+  ["AES256", { ServerSideEncryption: "AES256" }],
+  [
+    { kmsKeyId: "key", bucketKey: true },
+    { ServerSideEncryption: "aws:kms", SSEKMSKeyId: "key", BucketKeyEnabled: true },
+  ],
+] as const)(
+  "encryption %j is asked for with every object; classes are the packs' own",
+  async (encryption, sent) => {
+    const puts: Record<string, unknown>[] = [];
+    const client = watched(open.client, (name, input) => {
+      if (name !== "PutObjectCommand") return;
+      puts.push({ ...input });
+      // Ceph 16 has no keys of its own.
+      for (const field of Object.keys(sent)) delete input[field];
+      delete input["StorageClass"];
+    });
+    const prefix = `sent ${typeof encryption}`;
+    const options = { client, bucket: open.bucket, prefix, serverSideEncryption: encryption };
+    const tier = s3({ ...options, storageClass: "STANDARD_IA", tags: { app: "agents & co" } });
+    await tier.append(put("thread", "a", undefined, 90_000));
+    expect(puts).toHaveLength(2);
+    for (const input of puts) expect(input).toMatchObject({ ...sent, Tagging: "app=agents%20%26%20co" });
+    expect(puts.map(({ Key, StorageClass }) => [String(Key).endsWith(".pack"), StorageClass])).toEqual([
+      [true, "STANDARD_IA"],
+      [false, undefined],
+    ]);
+    const key = String(puts[1]!["Key"]).replaceAll(" ", "%20");
+    const tags = await s3Request(open.login, "GET", `/${open.bucket}/${key}?tagging=`);
+    expect(await tags.text()).toContain("<Key>app</Key><Value>agents &amp; co</Value>");
+  },
+);
 
 test("fromUrl opens a client of its own, which end() closes", async () => {
   const { accessKey, secretKey, endpoint, region } = open.login;

@@ -61,6 +61,9 @@ export interface MaintenanceReport {
 const leaseName = "maintenance";
 /** How long after a process died another one may take over. Milliseconds. */
 const leaseMs = 60_000;
+/** Rest after a thread, as a multiple of the time it took, and at most: a large one mustn't stop the others for minutes. */
+const restPerWork = 9;
+const longestRestMs = 10_000;
 
 /**
  * Moves what is idle from the warm tier to the cold one: copies, reads back, and only then lets the warm tier drop it, if the
@@ -87,20 +90,31 @@ export class Maintenance {
     const lease = new Lease(this.#parts.warm, leaseName, leaseMs);
     if (!dryRun && !(await lease.take())) return { ran: false, steps: [], bytes: 0 };
     const steps: MaintenanceStep[] = [];
+    const stopped = (): boolean => signal?.aborted === true;
+    let beganMs = performance.now();
     try {
       for await (const step of this.#steps(dryRun)) {
+        const tookMs = performance.now() - beganMs;
         steps.push(step);
         const { what, threadId, ...data } = step;
         if (!dryRun) trace({ type: "maintenance", what, threadId, data });
-        if (signal?.aborted === true || isDown(step.error)) break;
+        if (stopped() || isDown(step.error)) break;
         if (dryRun) continue;
-        await sleep(this.#options.pauseMs);
-        if (!lease.held) break;
+        await this.#rest(tookMs, signal);
+        beganMs = performance.now();
+        if (!lease.held || stopped()) break;
       }
     } finally {
       if (!dryRun) await lease.giveBack();
     }
     return { ran: true, steps, bytes: steps.reduce((sum, { bytes = 0 }) => sum + bytes, 0) };
+  }
+
+  /** So that maintenance works a tenth of the time, whatever the machine does besides. */
+  async #rest(tookMs: number, signal: AbortSignal | undefined): Promise<void> {
+    const { pauseMs } = this.#options;
+    const restMs = pauseMs === 0 ? 0 : Math.max(pauseMs, Math.min(longestRestMs, tookMs * restPerWork));
+    await sleep(restMs, undefined, signal === undefined ? {} : { signal }).catch(() => undefined);
   }
 
   async *#steps(dryRun: boolean): AsyncGenerator<MaintenanceStep> {

@@ -166,6 +166,8 @@ async function resumed(
   input: ArchiveInput,
   open: (options: Partial<TieredSaverOptions>) => TieredSaver,
 ): Promise<ArchiveResult["resume"]> {
+  const recording = readRecording(input.conversationsFile, 1);
+  const answered = recording.slice(recording.findIndex((_, n) => recording[n + 1]?.getType() === "ai"));
   const times: number[] = [];
   let requests = 0;
   for (const isArchived of [true, false]) {
@@ -174,7 +176,7 @@ async function resumed(
     // Connections and codecs are there in a process that serves.
     await saver.getTuple({ configurable: { thread_id: "another" } });
     let first = Number.NaN;
-    const one = replay(readRecording(input.conversationsFile, 1), saver, () => {
+    const one = replay(answered, saver, () => {
       first = Number.isNaN(first) ? performance.now() : first;
     });
     const start = performance.now();
