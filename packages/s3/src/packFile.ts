@@ -10,8 +10,11 @@ const magic = Buffer.from("SGPACK1\n");
 /** Content of a section, in bytes: what is decompressed to read one value. A longer item has a section of its own. */
 const sectionBytes = 4 << 20;
 
-/** Brotli qualities: of a catalog, of a small pack that will soon be written anew, of a large one. */
-const qualities = { catalog: 9, small: 5, large: 9 } as const;
+/**
+ * Brotli qualities: of a catalog, of a small pack that will soon be written anew, of a large one; and of an item with a section
+ * of its own, which core compressed already: trying hard would take seconds and gain nothing.
+ */
+const qualities = { catalog: 9, small: 5, large: 9, alone: 1 } as const;
 
 /** A pack as a head names it. */
 export interface PackRef {
@@ -78,7 +81,8 @@ export async function encodePack(
   const sections: CatalogJson["sections"][number][] = [];
   for (const items of sectionsOf(forms)) {
     const content = Buffer.concat(items.map((item) => item.bytes));
-    const squeezed = await squeeze(content, large ? qualities.large : qualities.small);
+    const quality = large ? qualities.large : qualities.small;
+    const squeezed = await squeeze(content, content.length > sectionBytes ? qualities.alone : quality);
     sections.push([end, end + squeezed.length, content.length, sha256(squeezed), items.length]);
     parts.push(squeezed);
     end += squeezed.length;
