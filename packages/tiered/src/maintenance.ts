@@ -129,23 +129,23 @@ export class Maintenance {
 
   /** Finishes deletions that died half-way, and deletes what was kept long enough. */
   async *#swept(dryRun: boolean): AsyncGenerator<MaintenanceStep> {
-    const { warm, cold, deleteThread } = this.#parts;
     for await (const { why, threadId } of this.#sweep.threads()) {
-      if (why === "deleted") {
-        yield await this.#step("finish-deletion", threadId, dryRun, async () => {
-          await cold.deleteThread(threadId);
-          return {};
-        });
-      } else {
-        yield await this.#step("delete", threadId, dryRun, async () => {
-          const { revision } = await warm.peek({ threadId, namespace: "" });
-          const { checkpoint } = await warm.read({ threadId, namespace: "" });
-          if (checkpoint === undefined && revision > 0) await deleteThread(threadId);
-          else await cold.deleteThread(threadId);
-          return {};
-        });
-      }
+      const what = why === "deleted" ? "finish-deletion" : "delete";
+      const step = await this.#step(what, threadId, dryRun, async () => {
+        await (why === "deleted" ? this.#parts.cold.deleteThread(threadId) : this.#expire(threadId));
+        return {};
+      });
+      if (!step.done) this.#sweep.owe();
+      yield step;
     }
+  }
+
+  /** A thread in use keeps what the warm tier has of it. */
+  async #expire(threadId: string): Promise<void> {
+    const { warm, cold, deleteThread } = this.#parts;
+    const { revision, checkpoint } = await warm.read({ threadId, namespace: "" });
+    if (checkpoint === undefined && revision > 0) await deleteThread(threadId);
+    else await cold.deleteThread(threadId);
   }
 
   async *#archive(dryRun: boolean, limit: number): AsyncGenerator<MaintenanceStep> {

@@ -18,6 +18,7 @@ export class Sweep {
   /** Tombstones older than this were looked at. By the warm tier's clock. */
   #deletedFromMs = 0;
   #expiryLookedAtMs = Number.NEGATIVE_INFINITY;
+  #isOwing = false;
 
   constructor(warm: Tier, cold: Tier, retainMs: number | undefined, now: () => number) {
     this.#warm = warm;
@@ -26,7 +27,13 @@ export class Sweep {
     this.#now = now;
   }
 
+  /** A thread that was found is still there: the next sweep has to find it again. */
+  owe(): void {
+    this.#isOwing = true;
+  }
+
   async *threads(): AsyncGenerator<SweptThread> {
+    this.#isOwing = false;
     yield* isArchiveSource(this.#warm) ? this.#byTombstones(this.#warm) : this.#byArchive();
     yield* this.#expired();
   }
@@ -41,7 +48,7 @@ export class Sweep {
       yield { why: "deleted", threadId };
     }
     // Again from a little before: transactions end in another order than they begin.
-    this.#deletedFromMs = Math.max(this.#deletedFromMs, newestMs - overlapMs);
+    if (!this.#isOwing) this.#deletedFromMs = Math.max(this.#deletedFromMs, newestMs - overlapMs);
   }
 
   /** Where the warm tier can't tell: one question per archived thread. */
@@ -61,6 +68,6 @@ export class Sweep {
     if (now - this.#expiryLookedAtMs < this.#retainMs / 100) return;
     for await (const { threadId } of this.#cold.threads({ writtenBeforeMs: now - this.#retainMs }))
       yield { why: "expired", threadId };
-    this.#expiryLookedAtMs = now;
+    if (!this.#isOwing) this.#expiryLookedAtMs = now;
   }
 }

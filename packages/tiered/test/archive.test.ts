@@ -258,7 +258,35 @@ describe("deleting", () => {
     const report = await next.maintain();
     expect(report.steps).toMatchObject([{ what: "finish-deletion", threadId: "t", done: true }]);
     expect(await cold.blobs("t")).toEqual([]);
+    expect((await next.maintain()).steps).toEqual([]);
     expect(await valueOf(next, "other")).toBe(text("other 3"));
+  });
+
+  test("is finished however long it takes: neither a plan nor a failure makes maintenance forget it", async () => {
+    vi.useFakeTimers({ toFake: ["Date"] });
+    try {
+      const { saver, warm, cold } = opened();
+      for (const thread of ["first", "later"]) await fill(saver, thread, 3);
+      await saver.maintain();
+      for (const thread of ["first", "later"]) {
+        await warm.deleteThread(thread);
+        // Far more than maintenance looks back.
+        vi.setSystemTime(Date.now() + 3_600_000);
+      }
+      const [first, later] = ["first", "later"].map((threadId) => ({ what: "finish-deletion", threadId }));
+      expect((await saver.maintain({ dryRun: true })).steps).toMatchObject([first, later]);
+      cold.failNext("deleteThread");
+      const failed = [
+        { ...first, done: false },
+        { ...later, done: true },
+      ];
+      expect((await saver.maintain()).steps).toMatchObject(failed);
+      expect((await saver.maintain()).steps).toMatchObject([{ ...first, done: true }]);
+      expect((await saver.maintain()).steps).toEqual([]);
+      expect(await cold.blobs("first")).toEqual([]);
+    } finally {
+      vi.useRealTimers();
+    }
   });
 
   test("finishes also where the process dies after the warm tier", async () => {
