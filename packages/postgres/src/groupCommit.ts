@@ -10,14 +10,17 @@ export type AppendRow = PgResult["rows"][number];
 const mostRequests = 64;
 const mostBytes = 256 * 1024;
 
-/** Statements under way at once, and how long one counts as such, in milliseconds: one that is held up holds up others no longer. */
-const lanes = 1;
+/** After so long, in milliseconds, a statement doesn't keep the next one from beginning: it is held up itself. */
 const heldUpMs = 250;
-const mostLanes = 8;
+/** Most groups under way, and most requests that go alone. Both together leave a pool of ten connections some for reads. */
+const mostGroups = 4;
+const mostAlone = 4;
 
 interface Waiting {
   readonly request: PackedAppend;
   readonly sinceMs: number;
+  /** Goes in a statement of its own: it is large, or another writer had locked its thread. */
+  readonly alone: boolean;
   readonly resolve: (rows: readonly AppendRow[]) => void;
   readonly reject: (error: unknown) => void;
 }
@@ -31,8 +34,8 @@ export class GroupCommit {
   readonly #executor: Executor;
   readonly #text: string;
   #waiting: Waiting[] = [];
-  /** When each statement under way began, and threads in it. */
-  readonly #underWay = new Set<{ readonly sinceMs: number; readonly apart: boolean }>();
+  readonly #underWay = new Set<{ readonly sinceMs: number; readonly alone: boolean }>();
+  /** Threads of statements under way. */
   readonly #busy = new Set<string>();
   #soon = false;
   #timer: NodeJS.Timeout | undefined;
@@ -47,7 +50,8 @@ export class GroupCommit {
     const leave = this.#executor.enter();
     try {
       return await new Promise((resolve, reject) => {
-        this.#waiting.push({ request, sinceMs: performance.now(), resolve, reject });
+        const alone = request.bytes > mostBytes;
+        this.#waiting.push({ request, sinceMs: performance.now(), alone, resolve, reject });
         this.#serveSoon();
       });
     } finally {
@@ -66,43 +70,32 @@ export class GroupCommit {
   }
 
   #serve(): void {
-    while (this.#waiting.length > 0) {
-      const group = this.#take(this.#free());
-      if (group.length === 0) break;
-      void this.#send(group, group[0]!.request.bytes > mostBytes);
-    }
+    for (let group = this.#take(); group.length > 0; group = this.#take()) void this.#send(group);
     this.#wakeLater();
   }
 
-  /** Whether one more statement may be sent now. */
-  #free(): boolean {
-    const now = performance.now();
-    let counted = 0;
-    for (const { sinceMs, apart } of this.#underWay) if (!apart && now - sinceMs < heldUpMs) counted += 1;
-    return counted < lanes && this.#underWay.size < mostLanes;
-  }
-
-  /** Requests for the next statement: a large one alone, or small ones together. */
-  #take(free: boolean): Waiting[] {
+  /** Requests for the next statement: one that goes alone, or others together; none where they have to wait. */
+  #take(): Waiting[] {
+    const underWay = [...this.#underWay];
+    const groups = underWay.filter(({ alone }) => !alone);
+    const oldest = performance.now() - heldUpMs;
+    const takesGroup = groups.length < mostGroups && groups.every(({ sinceMs }) => sinceMs <= oldest);
+    const takesOne = underWay.length - groups.length < mostAlone;
     const group: Waiting[] = [];
     const left: Waiting[] = [];
     const passed = new Set<string>();
     let bytes = 0;
     for (const [i, each] of this.#waiting.entries()) {
-      const { request } = each;
-      const large = request.bytes > mostBytes;
-      const held = this.#busy.has(request.thread) || passed.has(request.thread);
-      const fits = large
-        ? group.length === 0 && this.#underWay.size < mostLanes
-        : free && bytes + request.bytes <= mostBytes;
-      if (held || !fits) {
+      const { request, alone } = each;
+      const fits = alone ? takesOne && group.length === 0 : takesGroup && bytes + request.bytes <= mostBytes;
+      if (!fits || this.#busy.has(request.thread) || passed.has(request.thread)) {
         passed.add(request.thread);
         left.push(each);
         continue;
       }
       group.push(each);
       bytes += request.bytes;
-      if (large || group.length === mostRequests) {
+      if (alone || group.length === mostRequests) {
         for (const rest of this.#waiting.slice(i + 1)) left.push(rest);
         break;
       }
@@ -111,21 +104,20 @@ export class GroupCommit {
     return group;
   }
 
-  /** @param apart holds up no others: it has a large request, or waits for a lock */
-  async #send(group: readonly Waiting[], apart: boolean): Promise<void> {
-    const statement = { sinceMs: performance.now(), apart };
+  async #send(group: readonly Waiting[]): Promise<void> {
+    const statement = { sinceMs: performance.now(), alone: group[0]!.alone };
     this.#underWay.add(statement);
     for (const { request } of group) this.#busy.add(request.thread);
-    const busy = await this.#settle(group, statement.sinceMs);
+    const again = await this.#settle(group, statement.sinceMs);
     this.#underWay.delete(statement);
     for (const { request } of group) this.#busy.delete(request.thread);
-    for (const ofThread of busy) void this.#send(ofThread, true);
+    this.#waiting = [...again.map((each) => ({ ...each, alone: true })), ...this.#waiting];
     this.#serveSoon();
   }
 
-  /** Answers the requests of a group, except for those of threads that others have locked: these are returned. Never rejects. */
-  async #settle(group: readonly Waiting[], sinceMs: number): Promise<Iterable<Waiting[]>> {
-    const busy = new Map<string, Waiting[]>();
+  /** Answers the requests of a group; returned are those to try alone: others had locked their threads, or the statement failed. Never rejects. */
+  async #settle(group: readonly Waiting[], sinceMs: number): Promise<readonly Waiting[]> {
+    const locked: Waiting[] = [];
     try {
       const rounds = roundsOf(group);
       const { rows } = await this.#executor.send({
@@ -134,23 +126,19 @@ export class GroupCommit {
       });
       let at = 0;
       for (const each of rounds.flat()) {
-        const { thread, expected } = each.request;
-        const count = Math.max(1, expected.length);
-        if (rows[at]!["status"] === "busy") busy.set(thread, [...(busy.get(thread) ?? []), each]);
+        const count = Math.max(1, each.request.expected.length);
+        if (rows[at]!["status"] === "busy") locked.push(each);
         else each.resolve(rows.slice(at, at + count));
         at += count;
       }
     } catch (error) {
       const away = StratigraphError.is(error, "UNAVAILABLE") && error.data["forMs"] !== undefined;
-      if (group.length > 1 && !away && !StratigraphError.is(error, "NOT_SET_UP")) {
-        for (const each of group) await this.#settle([each], sinceMs);
-        return [];
-      }
+      if (group.length > 1 && !away && !StratigraphError.is(error, "NOT_SET_UP")) return group;
       for (const { reject } of group) reject(error);
       // Those who came before have waited for as long as a server that is away is given.
       if (away) this.#giveUp(sinceMs, error);
     }
-    return busy.values();
+    return locked;
   }
 
   #giveUp(sinceMs: number, error: unknown): void {
@@ -159,14 +147,14 @@ export class GroupCommit {
     for (const { reject } of lost) reject(error);
   }
 
-  /** Looks again when the oldest statement is held up for so long that it doesn't count any more. */
+  /** Looks again when the groups under way are held up for so long that they keep no other from beginning. */
   #wakeLater(): void {
     clearTimeout(this.#timer);
     this.#timer = undefined;
-    if (this.#waiting.length === 0) return;
-    const now = performance.now();
-    const left = [...this.#underWay].map(({ sinceMs }) => sinceMs + heldUpMs - now).filter((ms) => ms > 0);
-    if (left.length > 0) this.#timer = setTimeout(() => this.#serve(), Math.min(...left) + 1);
+    const begun = [...this.#underWay].filter(({ alone }) => !alone).map(({ sinceMs }) => sinceMs);
+    if (this.#waiting.length === 0 || begun.length === 0) return;
+    const ms = Math.max(...begun) + heldUpMs - performance.now();
+    if (ms > 0) this.#timer = setTimeout(() => this.#serve(), ms + 1);
   }
 }
 

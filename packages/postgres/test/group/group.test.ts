@@ -191,6 +191,27 @@ test("a thread whose row is locked holds up others for a moment, and its own req
   expect(await headOf("locked")).toBe("3");
 });
 
+test("many threads whose rows are locked hold up no others either", async () => {
+  const locked = Array.from({ length: 20 }, (_, n) => `held ${n}`);
+  await Promise.all(locked.map((threadId) => tier.append(appendOf(threadId, "1"))));
+  const locker = await counted.pool.connect();
+  await locker.query(
+    "begin; select from stratigraph.threads where key like $$\\x02$$::bytea || 'held%' for update",
+  );
+  let done = 0;
+  const waiting = locked.map(async (threadId) => {
+    await tier.append(appendOf(threadId, "2", "1"));
+    done += 1;
+  });
+  for (let n = 1; n <= 10; n += 1)
+    await tier.append(appendOf("beside", `${n}`, n === 1 ? undefined : `${n - 1}`));
+  expect(done).toBe(0);
+  await locker.query("commit");
+  locker.release();
+  await Promise.all(waiting);
+  for (const threadId of locked) expect(await headOf(threadId)).toBe("2");
+});
+
 test("with the server away, all that waited get the error after the time given, not one group after the other", async () => {
   const away = postgres({ url: "postgresql://postgres@127.0.0.1:1/none", retryFor: "400ms" });
   const started = Date.now();
