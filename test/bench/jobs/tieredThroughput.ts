@@ -32,7 +32,7 @@ export interface ThroughputResult {
 }
 
 /** Conversations put before it begins, by every saver. */
-const WARM_UP = 10;
+const WARM_UP = 20;
 
 /** Puts a growing conversation on every thread, one put after another per thread, until time is up. */
 export async function job(input: ThroughputInput): Promise<ThroughputResult> {
