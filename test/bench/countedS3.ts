@@ -1,4 +1,4 @@
-import { createRequire } from "node:module";
+import { S3Client } from "@aws-sdk/client-s3";
 import { s3 } from "@stratigraph/s3";
 import type { S3Login } from "../servers/s3Request.ts";
 
@@ -24,18 +24,8 @@ const kinds: Readonly<Record<string, "get" | "put" | "list" | "delete">> = {
   DeleteObjectCommand: "delete",
 };
 
-/** What is used of `@aws-sdk/client-s3`, which is the s3 package's own dependency. */
-interface Sdk {
-  S3Client: new (options: object) => {
-    send(command: unknown, options?: object): Promise<{ ContentLength?: number }>;
-    destroy(): void;
-  };
-}
-
 /** An S3 tier with a client of its own, and what it asked of S3 so far. */
 export function countedS3(place: S3Place) {
-  const require = createRequire(new URL("../../packages/s3/package.json", import.meta.url));
-  const { S3Client } = require("@aws-sdk/client-s3") as Sdk;
   const client = new S3Client({
     endpoint: place.endpoint,
     region: place.region,
@@ -50,7 +40,7 @@ export function countedS3(place: S3Place) {
       if (kind === undefined) throw new Error(`a request that isn't counted: ${command.constructor.name}`);
       counts[kind] += 1;
       counts.bytesOut += command.input.Body?.length ?? 0;
-      const answer = await client.send(command, options);
+      const answer = (await client.send(command as never, options)) as { ContentLength?: number };
       if (kind === "get") counts.bytesIn += answer.ContentLength ?? 0;
       return answer;
     },
