@@ -9,7 +9,7 @@ import { freshDatabase } from "../../../../test/servers/shared.ts";
 import { put, stepsOf, text, valueOf } from "../support.ts";
 import { AppendLog } from "./support/appendLog.ts";
 
-const child = join(import.meta.dirname, "support/mortalArchiver.ts");
+const child = join(import.meta.dirname, "support/mortalArchiverChild.ts");
 
 // One process after the other, each killed one point later than the one before; about half a minute each.
 test.each([
