@@ -66,8 +66,8 @@ function growing(): void {
     `${mean((one) => one.patch.ops.length / 2).toFixed(0)} operations; diff ${diffMs.toFixed(3)} ms,`,
     `with encoding and zstd ${encodeMs.toFixed(3)} ms`,
   );
-  for (const depth of [32, 64, 128, 256]) storage(states, stored, depth, floor);
-  for (const depth of [1, 8, 32, 64, 128, 256]) decoding(states, stored, depth);
+  for (const depth of [32, 64, 128, 170, 256]) storage(states, stored, depth, floor);
+  for (const depth of [1, 8, 32, 64, 128, 170, 256]) decoding(states, stored, depth);
   dictionaries(states);
 }
 

@@ -12,6 +12,7 @@ import {
 } from "@langchain/core/messages";
 import { MemorySaver } from "@langchain/langgraph-checkpoint";
 import { StratigraphSerializer } from "../src/serde/index.ts";
+import { SimilarWriter } from "../src/serde/SimilarWriter.ts";
 
 interface RecordedMessage {
   readonly role: string;
@@ -87,6 +88,19 @@ async function compare(name: string, value: unknown, runs: number): Promise<void
   }
 }
 
+/** A list that grows by its last item: what serialising it takes that remembers the list before. */
+async function growing(messages: readonly unknown[], runs: number): Promise<void> {
+  const serde = new StratigraphSerializer();
+  const writer = new SimilarWriter();
+  const head = new Uint8Array(0);
+  const shorter = messages.slice(0, -1);
+  const [, ms = Number.NaN] = await medians(
+    [() => serde.dumpsSimilar(shorter, writer, head), () => serde.dumpsSimilar(messages, writer, head)],
+    runs,
+  );
+  console.log(`${messages.length} messages, the last one new: ${ms.toFixed(4)} ms`);
+}
+
 if (existsSync(DATA)) {
   const recorded = JSON.parse(readFileSync(DATA, "utf8")) as { traj: RecordedMessage[] }[];
   const messages = recorded
@@ -94,6 +108,7 @@ if (existsSync(DATA)) {
     .flatMap((conversation) => conversation.traj)
     .map(toMessage);
   await compare(`${messages.length} messages`, messages, 100);
+  await growing(messages, 100);
   await compare("1 message", messages[3], 5000);
   await compare("plain state", { messages: messages.map((message) => message.toDict()), step: 3 }, 100);
 } else {

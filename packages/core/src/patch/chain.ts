@@ -12,10 +12,11 @@ export interface ChainState {
 
 /**
  * A link costs its reader a row, and 20 to 35 µs: 11 to 19 µs to decompress 0.7 to 3 kB of literals with zstd-codec,
- * 6 to 15 µs to decode and to trace. 170 of them are 3 ms (437 kB) to 6 ms (2.4 MB), about what the JSON.parse that
- * follows takes; at 256 tracing alone grows to 5 ms. If every cut stores the value whole, the 500-turn state takes 7.0 kB
- * per turn at 64, 4.1 kB at 128, 2.7 kB at 256. If a cut stores a patch on the blob where the chain began, as long as this
- * predicate allows that too: 3.3, 3.0, 2.7 kB, 2.9 kB at 170, and no growth with the length of the history.
+ * 6 to 15 µs to decode and to trace. 128 of them are 2.3 ms (437 kB) to 4 ms (2.4 MB), less than the JSON.parse that
+ * follows; 170 are 1.3 times that, 256 twice, and tracing grows to 5 ms. Bytes per turn of the 500-turn state if every cut
+ * stores the value whole: 7.1 kB at 64, 4.1 kB at 128, 3.4 kB at 170, 2.7 kB at 256. If a cut stores a patch on the blob where
+ * the chain began, as long as this predicate allows that too: 3.3, 3.0, 2.9, 2.7 kB, and no growth with the length of the
+ * history (bench/patch.ts).
  */
 export const MAX_CHAIN_DEPTH = 170;
 

@@ -18,8 +18,8 @@ const CLOSE = 0x5d;
 /**
  * Writes arrays that are much alike one after another, as a growing list of messages is: the first items that are what they
  * were are not serialised again. It doesn't take an object's identity for that: graphs may change messages in place. Each
- * item is compared with what it was, part by part; strings that are the same object cost nothing (610 messages of 437 kB:
- * 0.2 ms, against 2.5 ms for serialising them).
+ * item is compared with what it was, part by part; strings that are the same object cost nothing (610 messages, one of them
+ * new: 0.3 ms, against 2.3 ms for serialising all; bench/serde.ts).
  */
 export class SimilarWriter {
   #bytes: Uint8Array = new Uint8Array(0);
