@@ -2,56 +2,13 @@
  * Official serializer against ours, in one process: `npx tsx packages/core/bench/serde.ts`.
  * Needs the recorded conversations in ../shared/data and says so where they are missing.
  */
-import { existsSync, readFileSync } from "node:fs";
-import {
-  AIMessage,
-  type BaseMessage,
-  HumanMessage,
-  SystemMessage,
-  ToolMessage,
-} from "@langchain/core/messages";
 import { MemorySaver } from "@langchain/langgraph-checkpoint";
 import { StratigraphSerializer } from "../src/serde/index.ts";
 import { SimilarWriter } from "../src/serde/SimilarWriter.ts";
+import { recordedMessages } from "./recorded.ts";
 
-interface RecordedMessage {
-  readonly role: string;
-  readonly content: string | null;
-  readonly name?: string;
-  readonly tool_call_id?: string;
-  readonly tool_calls?: readonly { id: string; function: { name: string; arguments: string } }[];
-}
-
-const DATA = new URL("../../../../shared/data/agent-conversations.json", import.meta.url);
 const CONVERSATIONS = 20;
 const WARM_UP_RUNS = 50;
-
-function toMessage(recorded: RecordedMessage, index: number): BaseMessage {
-  const id = `00000000-0000-4000-8000-${String(index).padStart(12, "0")}`;
-  const content = recorded.content ?? "";
-  switch (recorded.role) {
-    case "system":
-      return new SystemMessage({ id, content });
-    case "user":
-      return new HumanMessage({ id, content });
-    case "tool":
-      return new ToolMessage({
-        id,
-        content,
-        name: recorded.name ?? "",
-        tool_call_id: recorded.tool_call_id ?? "",
-      });
-    default: {
-      const calls = (recorded.tool_calls ?? []).map((call) => ({
-        id: call.id,
-        name: call.function.name,
-        args: JSON.parse(call.function.arguments) as Record<string, unknown>,
-        type: "tool_call" as const,
-      }));
-      return new AIMessage({ id, content, tool_calls: calls });
-    }
-  }
-}
 
 const median = (times: number[]): number => times.sort((a, b) => a - b)[times.length >> 1] ?? Number.NaN;
 
@@ -101,16 +58,10 @@ async function growing(messages: readonly unknown[], runs: number): Promise<void
   console.log(`${messages.length} messages, the last one new: ${ms.toFixed(4)} ms`);
 }
 
-if (existsSync(DATA)) {
-  const recorded = JSON.parse(readFileSync(DATA, "utf8")) as { traj: RecordedMessage[] }[];
-  const messages = recorded
-    .slice(0, CONVERSATIONS)
-    .flatMap((conversation) => conversation.traj)
-    .map(toMessage);
+const messages = recordedMessages()?.slice(0, CONVERSATIONS).flat();
+if (messages !== undefined) {
   await compare(`${messages.length} messages`, messages, 100);
   await growing(messages, 100);
   await compare("1 message", messages[3], 5000);
   await compare("plain state", { messages: messages.map((message) => message.toDict()), step: 3 }, 100);
-} else {
-  console.log(`Skipped: no recorded conversations at ${DATA.pathname}`);
 }

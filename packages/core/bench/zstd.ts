@@ -50,6 +50,17 @@ export function decompress(frames: readonly Uint8Array[], dictionary?: Dictionar
   return parts.length === 1 ? parts[0]! : Buffer.concat(parts);
 }
 
+/** Compresses single frames with a dictionary prepared for a level, until it is closed. */
+export function openCompression(
+  dictionary: Uint8Array,
+  level: number,
+): { (bytes: Uint8Array): Uint8Array; close(): void } {
+  const open = new api.Dict.Compression(dictionary, level);
+  return Object.assign((bytes: Uint8Array) => checked(simple.compressUsingDict(bytes, open)), {
+    close: () => open.close(),
+  });
+}
+
 /** The caller closes it: zstd-codec aborts when about 20 are open. */
 export function openDictionary(bytes: Uint8Array): Dictionary {
   return new api.Dict.Decompression(bytes);

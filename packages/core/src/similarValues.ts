@@ -43,10 +43,12 @@ export class SimilarValues {
     const last = this.#last.get(key) ?? { writer: new SimilarWriter(), hash: new SimilarHash() };
     const written = this.#serde.dumpsSimilar(value, last.writer, head);
     if (written === undefined) return undefined;
-    const { bytes, kept, settled } = written;
-    this.#last.set(key, last, { size: bytes.length + 256 });
-    const { keyed } = this.#values;
-    return keyed ? this.#values.named(bytes) : { payload: bytes, hash: last.hash.of(bytes, kept, settled) };
+    const { payload, kept } = written;
+    // Another object each time: an LRUCache that is given the same one again keeps the size it counted first.
+    this.#last.set(key, { ...last }, { size: payload.length + 256 });
+    if (this.#values.keyed) return this.#values.named(payload);
+    const { memory, begins, end } = payload;
+    return { payload, hash: last.hash.of(memory.first(begins), end, kept) };
   }
 
   /** Nothing of the thread is remembered any more. */

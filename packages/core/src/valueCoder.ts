@@ -1,5 +1,6 @@
 import type { SerializerProtocol } from "@langchain/langgraph-checkpoint";
 import { payloadOf, splitPayload } from "./blobFrame.ts";
+import { Payload } from "./payload.ts";
 import type { ValueRef } from "./record.ts";
 import { StratigraphSerializer } from "./serde/index.ts";
 import { SimilarReader } from "./serde/SimilarReader.ts";
@@ -62,13 +63,17 @@ export class ValueCoder {
     if (bytes.length <= how.inline) {
       const refers = how.inline < Infinity && bytes.length >= worthReferring;
       const stored = refers
-        ? this.values.find(at.threadId, this.values.named(payloadOf(type, bytes)))
+        ? this.values.find(at.threadId, this.values.named(Payload.of(payloadOf(type, bytes))))
         : undefined;
       if (stored === undefined) return { type, bytes };
       how.into.push(stored);
       return { hash: stored.hash };
     }
-    const encoded = await this.values.encode(at.threadId, this.values.named(payloadOf(type, bytes)), base);
+    const encoded = await this.values.encode(
+      at.threadId,
+      this.values.named(Payload.of(payloadOf(type, bytes))),
+      base,
+    );
     how.into.push(encoded);
     return { hash: encoded.hash };
   }

@@ -1,39 +1,19 @@
-import { LRUCache } from "lru-cache";
 import { parseFrame, patchFrame, wholeFrame } from "./blobFrame.ts";
 import { contentHash } from "./codec/index.ts";
 import type { Envelope } from "./envelope.ts";
+import { type Chain, type Known, KnownValues } from "./knownValues.ts";
 import {
   cutsChain,
   decodePatch,
   diff,
+  diffAdded,
   encodePatch,
   materialize,
   MAX_CHAIN_DEPTH,
   type Patch,
 } from "./patch/index.ts";
+import { Payload } from "./payload.ts";
 import type { Blob, BlobHash } from "./tier.ts";
-
-/** A run of patches, each on the one before. `bytes` as stored. */
-interface Chain {
-  readonly depth: number;
-  readonly bytes: number;
-}
-
-/**
- * What is remembered of a stored value. Chains have two levels: patches on the parent's value, and, where such a chain
- * is cut, a patch on the value where it began. So a cut costs a patch too, and a history grows with what happened in
- * it, not with what it holds.
- */
-interface Known {
-  readonly payload: Uint8Array;
-  /** The whole blob at the bottom: stored size, and length of the payload in it. In bytes. */
-  readonly whole: { readonly stored: number; readonly length: number };
-  /** The value where the present chain began; undefined: this one. */
-  readonly beginning: BlobHash | undefined;
-  /** Patches since then, and of that value down to the whole one. */
-  readonly upper: Chain;
-  readonly lower: Chain;
-}
 
 /** A value as it goes into a manifest. */
 export interface EncodedValue {
@@ -45,7 +25,7 @@ export interface EncodedValue {
 
 /** Serialised bytes and their name. */
 export interface NamedPayload {
-  readonly payload: Uint8Array;
+  readonly payload: Payload;
   readonly hash: BlobHash;
 }
 
@@ -78,7 +58,7 @@ export class Values {
   readonly #envelope: Envelope;
   readonly #maxBytes: number;
   readonly #hashKey: Uint8Array | undefined;
-  readonly #known: LRUCache<string, Known>;
+  readonly #known: KnownValues;
   /** How much of `patchMemory` is for {@link SimilarValues}, in bytes. */
   readonly similarMemory: number;
   readonly #parsed = new WeakMap<Blob, Promise<Parsed>>();
@@ -91,10 +71,7 @@ export class Values {
     this.#maxBytes = options.maxValueBytes;
     this.#hashKey = options.hashKey;
     this.similarMemory = Math.floor(options.patchMemory / 4);
-    this.#known = new LRUCache({
-      maxSize: Math.max(1, options.patchMemory - this.similarMemory),
-      sizeCalculation: ({ payload }) => payload.length + 256,
-    });
+    this.#known = new KnownValues(options.patchMemory - this.similarMemory);
   }
 
   /** Whether names depend on a key. */
@@ -103,8 +80,8 @@ export class Values {
   }
 
   /** A payload with its name. */
-  named(payload: Uint8Array): NamedPayload {
-    return { payload, hash: contentHash(payload, this.#hashKey) };
+  named(payload: Payload): NamedPayload {
+    return { payload, hash: contentHash(payload.view(), this.#hashKey) };
   }
 
   /** Encodes a value of a thread, as a patch where what it would stand on is remembered and it pays. */
@@ -113,7 +90,7 @@ export class Values {
     { payload, hash }: NamedPayload,
     base: BlobHash | undefined,
   ): Promise<EncodedValue> {
-    const stored = this.#known.get(threadId + hash);
+    const stored = this.#known.get(threadId, hash);
     if (stored !== undefined) return { hash, blob: undefined, known: stored };
     if (base !== undefined && payload.length >= shortestPatched) {
       const patched =
@@ -121,7 +98,7 @@ export class Values {
         (await this.#onBeginning(threadId, hash, payload, base));
       if (patched !== undefined) return patched;
     }
-    const whole = await this.#envelope.wrap(wholeFrame(payload), hash);
+    const whole = await this.#envelope.wrap(wholeFrame(payload.view()), hash);
     const size = { stored: whole.length, length: payload.length };
     const known = { payload, whole: size, beginning: undefined, upper: noChain, lower: noChain };
     return { hash, blob: { hash, bytes: whole }, known };
@@ -129,23 +106,23 @@ export class Values {
 
   /** Length of the payload in bytes, where it is remembered. */
   lengthOf(threadId: string, hash: BlobHash): number | undefined {
-    return this.#known.get(threadId + hash)?.payload.length;
+    return this.#known.get(threadId, hash)?.payload.length;
   }
 
   /** The value, if the thread is known to hold its bytes already. */
   find(threadId: string, { hash }: NamedPayload): EncodedValue | undefined {
-    const known = this.#known.get(threadId + hash);
+    const known = this.#known.get(threadId, hash);
     return known === undefined ? undefined : { hash, blob: undefined, known };
   }
 
   /** The value is stored in the thread now. */
   remember(threadId: string, value: EncodedValue): void {
-    this.#known.set(threadId + value.hash, value.known);
+    this.#known.set(threadId, value.hash, value.known);
   }
 
   /** Nothing of the thread is taken for stored any more. */
   forgetThread(threadId: string): void {
-    for (const key of this.#known.keys()) if (key.startsWith(threadId)) this.#known.delete(key);
+    this.#known.forgetThread(threadId);
   }
 
   /**
@@ -155,8 +132,8 @@ export class Values {
    */
   async payload(hash: BlobHash, blobs: ReadonlyMap<BlobHash, Blob>, threadId?: string): Promise<Uint8Array> {
     // Content addresses content: bytes that were verified under this name before need no second look.
-    const known = threadId === undefined ? undefined : this.#known.get(threadId + hash);
-    if (known !== undefined) return known.payload;
+    const known = threadId === undefined ? undefined : this.#known.get(threadId, hash);
+    if (known !== undefined) return known.payload.bytes();
     const patches: Patch[] = [];
     let beginning: BlobHash | undefined;
     let upper = noChain;
@@ -172,9 +149,9 @@ export class Values {
           throw new RangeError(`the bytes of blob ${hash} have another hash`);
         if (threadId === undefined) return payload;
         const whole = { stored: blob.bytes.length, length: parsed.whole.length };
-        this.#known.set(threadId + hash, { payload, whole, beginning, upper, lower });
+        this.#known.set(threadId, hash, { payload: Payload.of(payload), whole, beginning, upper, lower });
         const cutIsNear = beginning !== undefined && upper.depth > MAX_CHAIN_DEPTH - soonCut;
-        if (cutIsNear && !this.#known.has(threadId + beginning))
+        if (cutIsNear && !this.#known.has(threadId, beginning!))
           await this.payload(beginning!, blobs, threadId);
         return payload;
       }
@@ -204,13 +181,13 @@ export class Values {
   async #onParent(
     threadId: string,
     hash: BlobHash,
-    payload: Uint8Array,
+    payload: Payload,
     base: BlobHash,
   ): Promise<EncodedValue | undefined> {
-    const known = this.#known.get(threadId + base);
+    const known = this.#known.get(threadId, base);
     if (known === undefined) return undefined;
     // A chain in use keeps the value where it began within reach.
-    if (known.beginning !== undefined) this.#known.get(threadId + known.beginning);
+    if (known.beginning !== undefined) this.#known.get(threadId, known.beginning);
     const blob = await this.#patch(hash, payload, base, known, known.upper, false);
     if (blob === undefined) return undefined;
     const upper = longer(known.upper, blob.bytes.length);
@@ -221,11 +198,11 @@ export class Values {
   async #onBeginning(
     threadId: string,
     hash: BlobHash,
-    payload: Uint8Array,
+    payload: Payload,
     parent: BlobHash,
   ): Promise<EncodedValue | undefined> {
-    const base = this.#known.get(threadId + parent)?.beginning;
-    const known = base === undefined ? undefined : this.#known.get(threadId + base);
+    const base = this.#known.get(threadId, parent)?.beginning;
+    const known = base === undefined ? undefined : this.#known.get(threadId, base);
     if (base === undefined || known === undefined) return undefined;
     const blob = await this.#patch(hash, payload, base, known, known.lower, true);
     if (blob === undefined) return undefined;
@@ -239,14 +216,14 @@ export class Values {
 
   async #patch(
     hash: BlobHash,
-    payload: Uint8Array,
+    payload: Payload,
     base: BlobHash,
     known: Known,
     chain: Chain,
     begins: boolean,
   ): Promise<Blob | undefined> {
     if (chain.depth >= MAX_CHAIN_DEPTH) return undefined;
-    const { ops, literals } = encodePatch(diff(known.payload, payload));
+    const { ops, literals } = encodePatch(patchOf(known.payload, payload));
     // What begins a chain holds all that was added since the one before, and is written once in a hundred puts.
     const level = begins ? beginningLevel : undefined;
     const bytes = await this.#envelope.wrap(patchFrame(ops, literals, begins), hash, level);
@@ -273,4 +250,10 @@ export class Values {
     this.#parsed.set(blob, parsing);
     return parsing;
   }
+}
+
+function patchOf(base: Payload, next: Payload): Patch {
+  return next.goesOnFrom(base)
+    ? diffAdded(next.memory.first(next.begins), base.begins, next.end.length)
+    : diff(base.view(), next.view());
 }

@@ -8,7 +8,7 @@ const tags = { stored: 0, zstd: 1, zstdWithDictionary: 2 } as const;
 
 /** Shorter content never gains 10 %: a frame costs 8 bytes or more. */
 const MIN_COMPRESSED = 24;
-/** Longer content fills its own window: a dictionary gains less than 3 % there, and level 6 gets slow. */
+/** Longer content fills its own window: a dictionary gains less than 3 % there, and gets slow. */
 const MAX_WITH_DICTIONARY = 32 * 1024;
 /** Packed bytes may be at most this part of the content, else it is stored as it is. */
 const WORTHWHILE = 0.9;
@@ -16,7 +16,7 @@ const WORTHWHILE = 0.9;
 export interface PackOptions {
   /** Use the shipped dictionary for content up to 32 kB. Default true. */
   readonly dictionary?: boolean;
-  /** zstd level, 1 to 9. Default 6 with the dictionary, 3 without. */
+  /** zstd level, 1 to 9. Default 5 with the dictionary, 3 without. */
   readonly level?: number;
 }
 

@@ -1,4 +1,4 @@
-import { createHash, createHmac, type Hash, hkdfSync } from "node:crypto";
+import { createHash, createHmac, hkdfSync } from "node:crypto";
 
 /** Bytes of a content hash: 160 bits, as git has them; beyond reach of accidental and of deliberate collisions. */
 const hashBytes = 20;
@@ -20,21 +20,23 @@ export function contentHash(bytes: Uint8Array | readonly Uint8Array[], hmacKey?:
 
 /** {@link contentHash}, without a key, of contents that begin alike one after another: what is the same is hashed once. */
 export class SimilarHash {
-  #state: Hash | undefined;
+  #state = createHash("sha256");
   /** How many bytes the state covers. */
   #covered = 0;
 
   /**
+   * @param content all but the end
+   * @param end what is likely to stand elsewhere in the next one
    * @param kept so many bytes at the beginning are the same as in the content before
-   * @param settled so many bytes at the beginning are likely to be the same in the next one
    */
-  of(content: Uint8Array, kept: number, settled: number): string {
-    const from = this.#covered <= kept ? this.#covered : 0;
-    const known = from === 0 ? undefined : this.#state;
-    const running = (known?.copy() ?? createHash("sha256")).update(content.subarray(from, settled));
-    this.#state = running.copy();
-    this.#covered = settled;
-    return running.update(content.subarray(settled)).digest().toString("hex", 0, hashBytes);
+  of(content: Uint8Array, end: Uint8Array, kept: number): string {
+    if (this.#covered > kept) {
+      this.#state = createHash("sha256");
+      this.#covered = 0;
+    }
+    this.#state.update(content.subarray(this.#covered));
+    this.#covered = content.length;
+    return this.#state.copy().update(end).digest().toString("hex", 0, hashBytes);
   }
 }
 

@@ -8,10 +8,11 @@ import { PatchError } from "./PatchError.ts";
 const LARGE = 1 << 15;
 /**
  * How many bytes before the middle a smaller one may copy from: messages repeat what the last ones said, and a
- * compressor of the literals does not see those. At most so many bytes, and so many for each byte of the middle.
+ * compressor of the literals does not see those. At most so many bytes, and so many for each byte of the middle: looking
+ * twice as far takes twice as long and made neither the recorded nor the growing conversations smaller (bench/patch.ts).
  */
-const LOOK_BACK = 1 << 16;
-const LOOK_BACK_PER_BYTE = 64;
+const LOOK_BACK = 1 << 15;
+const LOOK_BACK_PER_BYTE = 32;
 
 /**
  * The patch that makes `next` out of `base`: their common beginning and end are copied; what lies between is
@@ -24,28 +25,56 @@ const LOOK_BACK_PER_BYTE = 64;
  * @throws PatchError if an input is longer
  */
 export function diff(base: Uint8Array, next: Uint8Array): Patch {
-  if (base.length > MAX_PATCH_LENGTH || next.length > MAX_PATCH_LENGTH) {
-    throw new PatchError(
-      `a patch can describe at most ${MAX_PATCH_LENGTH} bytes; got ${base.length} and ${next.length}`,
-    );
-  }
+  checkLength(Math.max(base.length, next.length));
   const from = bufferOver(base);
   const to = bufferOver(next);
   const shorter = Math.min(from.length, to.length);
   const prefix = commonPrefixLength(from, 0, to, 0, shorter);
   const suffix = commonSuffixLength(from, from.length, to, to.length, shorter - prefix);
 
-  const ops = new OpList();
-  ops.copy(0, prefix);
-  const middle = { bytes: to, from: prefix, to: to.length - suffix };
-  matchBlocks(sourceOf(from, prefix, from.length - suffix, middle.to - middle.from), middle, ops);
-  ops.copy(from.length - suffix, suffix);
-  const pairs = ops.finish();
-  return { baseLength: base.length, length: next.length, ops: pairs, literals: gather(to, pairs) };
+  return between(
+    { bytes: from, from: prefix, to: from.length - suffix },
+    { bytes: to, from: prefix, to: to.length - suffix },
+    suffix,
+  );
 }
 
-/** Where the middle of `next`, of `length` bytes, may be copied from; the middle of the base is `from` to `to`. */
-function sourceOf(bytes: Buffer, from: number, to: number, length: number): Range {
+/**
+ * {@link diff} where all of the base is known to be in `next` but for some bytes between its beginning and its end: nothing
+ * is compared.
+ *
+ * @param next beginning and new bytes
+ * @param from where the new bytes begin
+ * @param end so many bytes come after both
+ */
+export function diffAdded(next: Uint8Array, from: number, end: number): Patch {
+  checkLength(next.length + end);
+  const bytes = bufferOver(next);
+  return between({ bytes: bytes.subarray(0, from), from, to: from }, { bytes, from, to: bytes.length }, end);
+}
+
+/** The patch that makes the middle of one out of the middle of the other. Before them both are the same, and `suffix` bytes after. */
+function between(base: Range, next: Range, suffix: number): Patch {
+  const ops = new OpList();
+  ops.copy(0, next.from);
+  matchBlocks(sourceOf(base, next.to - next.from), next, ops);
+  ops.copy(base.to, suffix);
+  const pairs = ops.finish();
+  return {
+    baseLength: base.to + suffix,
+    length: next.to + suffix,
+    ops: pairs,
+    literals: gather(next.bytes, pairs),
+  };
+}
+
+function checkLength(length: number): void {
+  if (length > MAX_PATCH_LENGTH)
+    throw new PatchError(`a patch can describe at most ${MAX_PATCH_LENGTH} bytes; got ${length}`);
+}
+
+/** Where the other middle, of `length` bytes, may be copied from. */
+function sourceOf({ bytes, from, to }: Range, length: number): Range {
   if (length > LARGE) return { bytes, from: 0, to: bytes.length };
   return { bytes, from: Math.max(0, from - Math.min(LOOK_BACK, length * LOOK_BACK_PER_BYTE)), to };
 }

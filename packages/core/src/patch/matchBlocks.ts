@@ -80,7 +80,7 @@ function sample({ bytes, from, to }: Range): Samples {
   while (length / stride > INDEX_MASK) stride *= 2;
   const count = Math.ceil(length / stride);
   const shift = Math.clz32(Math.max(8, count * 2 - 1));
-  const slots = new Int32Array(2 ** (32 - shift));
+  const slots = emptySlots(2 ** (32 - shift));
   const view = viewOf(bytes);
   // The first of equal windows stays: in a run of one byte the longest copy starts from it, and a chain that copies
   // what was copied before is traced back in fewer hops.
@@ -90,6 +90,13 @@ function sample({ bytes, from, to }: Range): Samples {
     if (slots[slot] === 0) slots[slot] = tagged(hash) | number;
   }
   return { slots, shift, stride };
+}
+
+/** Used again and again: a table per call would be most of what an append allocates. */
+const scratch = new Int32Array(1 << 16);
+
+function emptySlots(count: number): Int32Array {
+  return count > scratch.length ? new Int32Array(count) : scratch.subarray(0, count).fill(0);
 }
 
 /** Bits of the hash that a slot keeps, never 0: nearly all strangers are told apart without reading the base. */

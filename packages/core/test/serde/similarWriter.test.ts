@@ -2,6 +2,8 @@ import { AIMessage, type BaseMessage, HumanMessage, ToolMessage } from "@langcha
 import fc from "fast-check";
 import { payloadHead, payloadOf } from "../../src/blobFrame.ts";
 import { contentHash, SimilarHash } from "../../src/codec/index.ts";
+import { apply, diffAdded } from "../../src/patch/index.ts";
+import type { Payload } from "../../src/payload.ts";
 import { StratigraphSerializer } from "../../src/serde/index.ts";
 import { SimilarWriter } from "../../src/serde/SimilarWriter.ts";
 import { OFFICIAL_CORPUS } from "./corpus.ts";
@@ -13,13 +15,24 @@ const head = payloadHead("json");
 function series(): (value: unknown[]) => { kept: number; length: number } {
   const writer = new SimilarWriter();
   const hash = new SimilarHash();
+  const all: [Payload, string][] = [];
   let before: Uint8Array = new Uint8Array(0);
   return (value) => {
-    const { bytes, kept, settled } = serde.dumpsSimilar(value, writer, head)!;
-    const payload = payloadOf(...serde.dumps(value));
-    expect(Buffer.from(bytes).equals(payload)).toBe(true);
+    const { payload, kept } = serde.dumpsSimilar(value, writer, head)!;
+    const whole = payloadOf(...serde.dumps(value));
+    const bytes = payload.bytes();
+    expect(Buffer.from(bytes).equals(whole)).toBe(true);
+    expect(Buffer.from(payload.view()).equals(whole)).toBe(true);
     expect(Buffer.from(before.subarray(0, kept)).equals(bytes.subarray(0, kept))).toBe(true);
-    expect(hash.of(bytes, kept, settled)).toBe(contentHash(payload));
+    expect(hash.of(payload.memory.first(payload.begins), payload.end, kept)).toBe(contentHash(whole));
+    // What was written before is as it was, whatever came behind it.
+    for (const [earlier, name] of all) {
+      expect(contentHash(earlier.view())).toBe(name);
+      if (!payload.goesOnFrom(earlier)) continue;
+      const patch = diffAdded(payload.memory.first(payload.begins), earlier.begins, payload.end.length);
+      expect(Buffer.from(apply(earlier.bytes(), patch)).equals(whole)).toBe(true);
+    }
+    all.push([payload, contentHash(whole)]);
     before = bytes;
     return { kept, length: bytes.length };
   };
@@ -120,7 +133,7 @@ test("a value that is refused leaves what was written before as it was", () => {
   const writer = new SimilarWriter();
   const good = serde.dumpsSimilar(["a", "b"], writer, head)!;
   expect(() => serde.dumpsSimilar(["a", "b", { f: () => 1 }], writer, head)).toThrow(/\[2\]\.f/);
-  expect(serde.dumpsSimilar(["a", "b", "c"], writer, head)!.kept).toBe(good.bytes.length - 1);
+  expect(serde.dumpsSimilar(["a", "b", "c"], writer, head)!.kept).toBe(good.payload.length - 1);
   const cyclic: unknown[] = ["a"];
   cyclic.push({ cyclic });
   expect(() => serde.dumpsSimilar(cyclic, writer, head)).toThrow(/cycle/);
