@@ -317,8 +317,7 @@ $$;
 CREATE FUNCTION stratigraph.fork_1(p_source bytea, p_seen bigint, p_key bytea, p_long_id bytea, p_tip_lengths integer[], p_tips bytea, p_depths integer[], p_until text[], p_places_of text[], p_records integer[], p_tags text[], p_places integer[], p_blobs integer[], p_writes integer[], p_long_ids integer[], p_heads integer[], p_head_at integer[], p_expected integer[], p_starts integer[], p_lengths integer[], p_data bytea) RETURNS TABLE(status text, head bytea, checkpoints bigint, bytes bigint)
     LANGUAGE plpgsql
     SET plan_cache_mode TO 'force_generic_plan'
-    SET enable_hashjoin TO 'off'
-    SET enable_mergejoin TO 'off'
+    SET jit TO 'off'
     AS $$
 declare
   x bytea[] := "stratigraph".pieces_1(p_tip_lengths, p_tips);
@@ -348,41 +347,52 @@ begin
 
   -- One statement, so one snapshot: what is pruned meanwhile is still there, or was not there from the start.
   with recursive line as (
-    select c.id, c.ns, c.parent, p_depths[n] as depth, p_until[n]::integer[] as open, p_places_of[n]::integer[] as places
-      from generate_series(1, cardinality(p_depths)) as n
-      join "stratigraph".checkpoints c on c.thread = v_source and c.id = x[n * 2] and c.ns = x[n * 2 - 1]
+    select c.*, t.depth, t.until::integer[] as open, t.places::integer[] as places
+      from unnest(p_depths, p_until, p_places_of) with ordinality as t (depth, until, places, n),
+           lateral (
+             select c.id, c.ns, c.parent, c.run, c.tags, c.blobs, c.body from "stratigraph".checkpoints c
+              where c.thread = v_source and c.id = x[t.n * 2] and c.ns = x[t.n * 2 - 1] offset 0
+           ) as c
     union all
-    select c.id, c.ns, c.parent, line.depth - 1,
-           case when line.open is not null then array(select unnest(line.open) except select unnest(c.tags)) end, null
-      from line join "stratigraph".checkpoints c on c.thread = v_source and c.id = line.parent and c.ns = line.ns
+    select c.*, line.depth - 1, case when line.open is not null then array(select unnest(line.open) except select unnest(c.tags)) end, null
+      from line,
+           lateral (
+             select c.id, c.ns, c.parent, c.run, c.tags, c.blobs, c.body from "stratigraph".checkpoints c
+              where c.thread = v_source and c.id = line.parent and c.ns = line.ns offset 0
+           ) as c
      where line.depth > 0 and (line.open is null or cardinality(line.open) > 0)
   ), pending as materialized (
     select * from (
-      select w.id, w.ns, w.seq, w.part, w.task, w.blobs, w.body, line.places,
-             row_number() over (partition by w.ns, w.id order by w.seq, w.part) - 1 as place
-        from line join "stratigraph".writes w on w.thread = v_source and w.id = line.id and w.ns = line.ns
+      select w.*, line.places, row_number() over (partition by w.ns, w.id order by w.seq, w.part) - 1 as place
+        from line,
+             lateral (
+               select w.id, w.ns, w.seq, w.part, w.task, w.blobs, w.body from "stratigraph".writes w
+                where w.thread = v_source and w.id = line.id and w.ns = line.ns offset 0
+             ) as w
     ) as placed
      where places is null or place = any (places)
   ), copied as (
     insert into "stratigraph".checkpoints (thread, id, ns, parent, lost_to, run, tags, blobs, body)
-    select v_target.thread, c.id, c.ns, c.parent, null, c.run, c.tags, c.blobs, c.body
-      from line join "stratigraph".checkpoints c on c.thread = v_source and c.id = line.id and c.ns = line.ns
+    select v_target.thread, id, ns, parent, null, run, tags, blobs, body from line
     returning checkpoints.blobs, length(checkpoints.body) as size
   ), wrote as (
     insert into "stratigraph".writes (thread, id, ns, seq, part, task, blobs, body)
     select v_target.thread, id, ns, v_target.revision, row_number() over (order by seq, part), task, blobs, body from pending
     returning length(writes.body) as size
   ), named as materialized (
-    select distinct substring(packed from o for 20) as hash
-      from (select copied.blobs as packed from copied union all select pending.blobs from pending) as lists,
-           generate_series(1, length(packed), 20) as o
+    select unnest(array(
+             select substring(packed from o for 20)
+               from (select copied.blobs as packed from copied union all select pending.blobs from pending) as lists,
+                    generate_series(1, length(packed), 20) as o
+           )) as hash
   ), chain as (
-    select b.hash, b.base from named join "stratigraph".blobs b on b.thread = v_source and b.hash = named.hash
+    select b.* from named, lateral (select b.hash, b.base from "stratigraph".blobs b where b.thread = v_source and b.hash = named.hash offset 0) as b
     union
-    select b.hash, b.base from chain join "stratigraph".blobs b on b.thread = v_source and b.hash = chain.base
+    select b.* from chain, lateral (select b.hash, b.base from "stratigraph".blobs b where b.thread = v_source and b.hash = chain.base offset 0) as b
   ), stored as (
     insert into "stratigraph".blobs (thread, hash, base, bytes)
-    select v_target.thread, b.hash, b.base, b.bytes from chain join "stratigraph".blobs b on b.thread = v_source and b.hash = chain.hash
+    select v_target.thread, b.*
+      from chain, lateral (select b.hash, b.base, b.bytes from "stratigraph".blobs b where b.thread = v_source and b.hash = chain.hash offset 0) as b
     returning length(blobs.bytes) as size
   )
   select (select count(*) from line where places is not null),
@@ -518,11 +528,13 @@ begin
       select v_id, '' where v_id is not null
     )
     (select 'w', w.thread, w.id, w.ns, w.task, null::bytea, null::bytea, w.blobs, w.seq, null::text, w.body
-       from tip join "stratigraph".writes w on w.thread = v_thread and w.id = tip.id and w.ns = tip.ns
+       from tip,
+            lateral (select * from "stratigraph".writes w where w.thread = v_thread and w.id = tip.id and w.ns = tip.ns offset 0) as w
       order by w.seq, w.part)
     union all
     select 'c', c.thread, c.id, c.ns, c.parent, c.lost_to, c.run, c.blobs, null, array_to_string(c.tags, ','), c.body
-      from tip join "stratigraph".checkpoints c on c.thread = v_thread and c.id = tip.id and c.ns = tip.ns
+      from tip,
+           lateral (select * from "stratigraph".checkpoints c where c.thread = v_thread and c.id = tip.id and c.ns = tip.ns offset 0) as c
     union all
     select 'h', h.thread, null, h.ns, h.id, null, null, null, null, null, null from "stratigraph".heads h where h.thread = v_thread;
 end
