@@ -18,6 +18,7 @@ CREATE TYPE stratigraph.read_row_1 AS (
 
 CREATE FUNCTION stratigraph.ancestry_1(p_key bytea, p_ns bytea, p_id bytea, p_tags integer[], p_limit integer) RETURNS SETOF stratigraph.read_row_1
     LANGUAGE plpgsql STABLE
+    SET jit TO 'off'
     AS $$
 declare
   v_thread bigint;
@@ -30,13 +31,13 @@ begin
         from "stratigraph".checkpoints c where c.thread = v_thread and c.id = p_id and c.ns = p_ns
       union all
       select c.id, c.parent, array(select unnest(walk.open) except select unnest(c.tags)), walk.depth + 1
-        from walk join "stratigraph".checkpoints c on c.thread = v_thread and c.id = walk.parent and c.ns = p_ns
+        from walk, lateral (select * from "stratigraph".checkpoints x where x.thread = v_thread and x.id = walk.parent and x.ns = p_ns offset 0) c
        where walk.depth < p_limit and cardinality(walk.open) > 0
     ), page as materialized (
-      select c.*, walk.depth from walk join "stratigraph".checkpoints c on c.thread = v_thread and c.id = walk.id and c.ns = p_ns
+      select c.*, walk.depth from walk, lateral (select * from "stratigraph".checkpoints x where x.thread = v_thread and x.id = walk.id and x.ns = p_ns offset 0) c
        where walk.depth > 0
     ), pending as materialized (
-      select w.* from page p join "stratigraph".writes w on w.thread = v_thread and w.id = p.id and w.ns = p_ns
+      select w.* from page p, lateral (select * from "stratigraph".writes x where x.thread = v_thread and x.id = p.id and x.ns = p_ns offset 0) w
     ), named as (
       select blobs from page where page.tags && p_tags
       union all
@@ -44,10 +45,10 @@ begin
     ), chain as (
       select b.hash, b.base
         from named, generate_series(1, length(named.blobs), 20) as o,
-             lateral (select * from "stratigraph".blobs x where x.thread = v_thread and x.hash = substring(named.blobs from o for 20)) b
+             lateral (select * from "stratigraph".blobs x where x.thread = v_thread and x.hash = substring(named.blobs from o for 20) offset 0) b
       union
       select b.hash, b.base
-        from chain, lateral (select * from "stratigraph".blobs x where x.thread = v_thread and x.hash = chain.base) b
+        from chain, lateral (select * from "stratigraph".blobs x where x.thread = v_thread and x.hash = chain.base offset 0) b
     )
     (select 'c', c.thread, c.id, c.ns, c.parent, c.lost_to, c.run, c.blobs, null::bigint, array_to_string(c.tags, ','), c.body
        from page c order by c.depth)
@@ -55,7 +56,7 @@ begin
     (select 'w', w.thread, w.id, w.ns, w.task, null, null, w.blobs, w.seq, null, w.body from pending w order by w.seq, w.part)
     union all
     select 'b', v_thread, null, null, b.hash, b.base, null, null, null, null, b.bytes
-      from chain join "stratigraph".blobs b on b.thread = v_thread and b.hash = chain.hash;
+      from chain, lateral (select * from "stratigraph".blobs x where x.thread = v_thread and x.hash = chain.hash offset 0) b;
 end
 $$;
 
@@ -448,6 +449,7 @@ $$;
 CREATE FUNCTION stratigraph.list_1(p_key bytea, p_ns bytea, p_id bytea, p_before bytea, p_tags integer[], p_runs bytea[], p_lost boolean, p_blobs boolean, p_after_thread bigint, p_after_id bytea, p_after_ns bytea, p_limit integer) RETURNS SETOF stratigraph.read_row_1
     LANGUAGE plpgsql STABLE
     SET plan_cache_mode TO 'force_custom_plan'
+    SET jit TO 'off'
     AS $$
 declare
   v_thread bigint;
@@ -470,7 +472,7 @@ begin
        order by c.thread desc, c.id desc, c.ns desc
        limit p_limit
     ), pending as materialized (
-      select w.* from page p join "stratigraph".writes w on w.thread = p.thread and w.id = p.id and w.ns = p.ns
+      select w.* from page p, lateral (select * from "stratigraph".writes x where x.thread = p.thread and x.id = p.id and x.ns = p.ns offset 0) w
     ), named as (
       select thread, blobs from page where p_blobs
       union all
@@ -478,10 +480,10 @@ begin
     ), chain as (
       select b.thread, b.hash, b.base
         from named, generate_series(1, length(named.blobs), 20) as o,
-             lateral (select * from "stratigraph".blobs x where x.thread = named.thread and x.hash = substring(named.blobs from o for 20)) b
+             lateral (select * from "stratigraph".blobs x where x.thread = named.thread and x.hash = substring(named.blobs from o for 20) offset 0) b
       union
       select b.thread, b.hash, b.base
-        from chain, lateral (select * from "stratigraph".blobs x where x.thread = chain.thread and x.hash = chain.base) b
+        from chain, lateral (select * from "stratigraph".blobs x where x.thread = chain.thread and x.hash = chain.base offset 0) b
     )
     (select 'c', c.thread, c.id, c.ns, c.parent, c.lost_to, c.run, c.blobs, null::bigint, array_to_string(c.tags, ','), c.body
        from page c order by c.thread desc, c.id desc, c.ns desc)
@@ -489,7 +491,7 @@ begin
     (select 'w', w.thread, w.id, w.ns, w.task, null, null, w.blobs, w.seq, null, w.body from pending w order by w.seq, w.part)
     union all
     select 'b', b.thread, null, null, b.hash, b.base, null, null, null, null, b.bytes
-      from chain join "stratigraph".blobs b on b.thread = chain.thread and b.hash = chain.hash
+      from chain, lateral (select * from "stratigraph".blobs x where x.thread = chain.thread and x.hash = chain.hash offset 0) b
     union all
     select 'h', h.thread, null, h.ns, h.id, null, null, null, null, null, null
       from (select distinct thread, ns from page) p join "stratigraph".heads h on h.thread = p.thread and h.ns = p.ns
@@ -555,6 +557,7 @@ $$;
 
 CREATE FUNCTION stratigraph.read_1(p_key bytea, p_ns bytea, p_id bytea, p_blobs boolean) RETURNS SETOF stratigraph.read_row_1
     LANGUAGE plpgsql STABLE
+    SET jit TO 'off'
     AS $$
 declare
   v_thread bigint;
@@ -584,10 +587,10 @@ begin
     ), chain as (
       select b.hash, b.base, b.bytes
         from named, generate_series(1, length(packed), 20) as o,
-             lateral (select * from "stratigraph".blobs x where x.thread = v_thread and x.hash = substring(packed from o for 20)) b
+             lateral (select * from "stratigraph".blobs x where x.thread = v_thread and x.hash = substring(packed from o for 20) offset 0) b
       union all
       select b.hash, b.base, b.bytes
-        from chain, lateral (select * from "stratigraph".blobs x where x.thread = v_thread and x.hash = chain.base) b
+        from chain, lateral (select * from "stratigraph".blobs x where x.thread = v_thread and x.hash = chain.base offset 0) b
     )
     select 'b', v_thread, null::bytea, null::bytea, hash, base, null::bytea, null::bytea, null::bigint, null::text, bytes from chain;
 end

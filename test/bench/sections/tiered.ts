@@ -57,7 +57,7 @@ export async function run(context: BenchContext): Promise<Table> {
 
 /** Every saver twice, in turns: a machine that is busy for a while then slows them all. */
 async function rounds(context: BenchContext, redisUrl: string): Promise<Map<string, Throughput>> {
-  const forMs = context.options.quick ? 2_000 : 5_000;
+  const forMs = context.options.quick ? 2_000 : 15_000;
   const all = new Map<string, number[]>();
   for (const round of [1, 2])
     for (const saver of ["official-postgres", "postgres", "redis>postgres"] as const) {
@@ -200,7 +200,7 @@ function table(
     notes: [
       `One thread whose state has grown to ${bytes(r.state)}; a read needs ${bytes(r.encoded)} of encoded bytes. Medians, measured in turns in one process. ` +
         "Decoding is ours on both sides: the reads by hand fetch as many bytes and then give the saver the same record.",
-      `Throughput: every thread puts a conversation that grows from 2 to 21 turns of 4.9 kB, then begins another; ${PROCESSES} processes on ${availableParallelism()} cores, fsync on.`,
+      `Throughput: every thread puts a conversation that grows from 2 to 21 turns of 4.9 kB, then begins another; ${PROCESSES} processes on ${availableParallelism()} cores, fsync on; after a warm-up.`,
     ],
   };
 }
