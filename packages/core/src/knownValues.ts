@@ -95,6 +95,12 @@ export class KnownValues {
     if (!this.#memories.has(memory)) for (const each of entries) this.#drop(each);
   }
 
+  /** Counts a memory again that was written into: what was written need not come to be stored, and takes its place all the same. */
+  recount(memory: GrowingMemory): void {
+    const shared = this.#memories.peek(memory);
+    if (shared !== undefined) this.#memories.set(memory, { ...shared });
+  }
+
   forgetThread(threadId: string): void {
     for (const entry of this.#threads.get(threadId)?.values() ?? []) this.#forget(entry);
   }

@@ -85,7 +85,16 @@ export class Values {
   }
 
   /** Encodes a value of a thread, as a patch where what it would stand on is remembered and it pays. */
-  async encode(
+  async encode(threadId: string, named: NamedPayload, base: BlobHash | undefined): Promise<EncodedValue> {
+    try {
+      return await this.#encoded(threadId, named, base);
+    } finally {
+      // Now, not once it is stored, which may fail; not sooner, as what this stands on may have to go.
+      this.#known.recount(named.payload.memory);
+    }
+  }
+
+  async #encoded(
     threadId: string,
     { payload, hash }: NamedPayload,
     base: BlobHash | undefined,

@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import { Envelope } from "../../src/envelope.ts";
+import type { GrowingMemory } from "../../src/payload.ts";
 import { StratigraphSerializer } from "../../src/serde/index.ts";
 import { SimilarValues } from "../../src/similarValues.ts";
 import { Values } from "../../src/values.ts";
@@ -38,4 +39,26 @@ test("many threads share what may be remembered, the one used last first", () =>
   expect(first("a")).not.toBe(memories[0]);
   similar.forgetThread("c");
   expect(first("c")).not.toBe(memories[2]);
+});
+
+test("what values grew by counts, whether or not it comes to be stored", async () => {
+  const values = new Values(new Envelope(undefined, limit), { patchMemory: 80_000, maxValueBytes: limit });
+  const similar = SimilarValues.for(new StratigraphSerializer(), values)!;
+  const threads = ["a", "b", "c", "d", "e", "f"];
+  const memories = new Map<string, GrowingMemory>();
+  for (const thread of threads) {
+    const list = ["x".repeat(5000)];
+    const stored = similar.payload(at(thread), "messages", list)!;
+    values.remember(thread, await values.encode(thread, stored, undefined));
+    memories.set(thread, stored.payload.memory);
+    list.push("y".repeat(12_000));
+    const refused = similar.payload(at(thread), "messages", list)!;
+    expect(refused.payload.memory).toBe(stored.payload.memory);
+    const { blob } = await values.encode(thread, refused, stored.hash);
+    expect(blob?.base).toBe(stored.hash);
+    const known = threads.filter((id) => values.lengthOf(id, stored.hash) !== undefined);
+    const bytes = known.reduce((sum, id) => sum + memories.get(id)!.capacity, 0);
+    expect(bytes).toBeLessThanOrEqual(60_000);
+    expect(known).toContain(thread);
+  }
 });
