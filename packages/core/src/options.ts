@@ -26,7 +26,7 @@ export interface SaverOptions {
    * every changed value whole.
    */
   readonly patchMemory?: Size | undefined;
-  /** Largest value that is decoded. Default "512mb". */
+  /** Largest value that is stored, and decoded. Default "512mb". */
   readonly maxValueSize?: Size | undefined;
   /** Encrypts all but ids, run ids and the 32-bit hashes of metadata leaves that filters search. Default: none. */
   readonly encryption?: EncryptionOptions | undefined;

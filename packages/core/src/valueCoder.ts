@@ -18,6 +18,9 @@ const worthReferring = 65;
 /** Shortest payload of the value before, in bytes, for which a channel's values are written as a series. */
 const worthComparing = 4096;
 
+/** What a blob may hold besides the serialised bytes: its kind, and the name of the type. */
+const framing = 256;
+
 /** How values are read: kept for later puts to patch, or as one of a series. */
 export interface ValueReading {
   readonly remember?: boolean;
@@ -55,11 +58,13 @@ export class ValueCoder {
     const base = how.base !== undefined && "hash" in how.base ? how.base.hash : undefined;
     const similar = this.#similarTo(base, at, channel, value);
     if (similar !== undefined) {
+      this.#checkLength(at, channel, similar.payload.length);
       const encoded = await this.values.encode(at.threadId, similar, base);
       how.into.push(encoded);
       return { hash: encoded.hash };
     }
     const [type, bytes] = await this.dump(at, channel, value);
+    this.#checkLength(at, channel, bytes.length);
     if (bytes.length <= how.inline) {
       const refers = how.inline < Infinity && bytes.length >= worthReferring;
       const stored = refers
@@ -118,6 +123,14 @@ export class ValueCoder {
     } catch (cause) {
       throw notStored(at, channel, cause);
     }
+  }
+
+  /** What wouldn't be read back isn't written. @throws StratigraphError "SERIALIZATION" */
+  #checkLength(at: Address, channel: string, length: number): void {
+    const { maxBytes } = this.values;
+    if (length + framing <= maxBytes) return;
+    const most = `It has ${length} bytes serialised; at most ${maxBytes} are read back. Raise maxValueSize, or keep it elsewhere.`;
+    throw notStored(at, channel, new RangeError(most));
   }
 
   /** @throws StratigraphError "SERIALIZATION" */

@@ -56,7 +56,8 @@ function longer(chain: Chain, bytes: number): Chain {
  */
 export class Values {
   readonly #envelope: Envelope;
-  readonly #maxBytes: number;
+  /** Longest payload that is read back, in bytes. */
+  readonly maxBytes: number;
   readonly #hashKey: Uint8Array | undefined;
   readonly #known: KnownValues;
   /** How much of `patchMemory` is for {@link SimilarValues}, in bytes. */
@@ -68,7 +69,7 @@ export class Values {
     options: { patchMemory: number; maxValueBytes: number; hashKey?: Uint8Array | undefined },
   ) {
     this.#envelope = envelope;
-    this.#maxBytes = options.maxValueBytes;
+    this.maxBytes = options.maxValueBytes;
     this.#hashKey = options.hashKey;
     this.similarMemory = Math.floor(options.patchMemory / 4);
     this.#known = new KnownValues(options.patchMemory - this.similarMemory);
@@ -254,7 +255,7 @@ export class Values {
     const parsing = this.#envelope.unwrap(blob.bytes, blob.hash).then((bytes): Parsed => {
       const frame = parseFrame(bytes);
       if (frame.kind === "whole") return { whole: frame.payload };
-      return { patch: decodePatch(frame.ops, frame.literals, this.#maxBytes), begins: frame.begins };
+      return { patch: decodePatch(frame.ops, frame.literals, this.maxBytes), begins: frame.begins };
     });
     this.#parsed.set(blob, parsing);
     return parsing;

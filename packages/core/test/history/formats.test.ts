@@ -99,6 +99,27 @@ describe("what a newer version may have written is a clear error", () => {
 });
 
 describe("maxValueSize", () => {
+  test("a value that wouldn't be read back isn't stored, and what was there goes on", async () => {
+    const tier = new MemoryTier();
+    const saver = new TierSaver(tier, { maxValueSize: "20kb" });
+    const list = Array.from({ length: 12 }, (_, n) => `${n}`.repeat(500));
+    await put(saver, 1, { list, log: "short" });
+    const refused = { code: "SERIALIZATION", data: { threadId: "t", checkpointId: idOf(2), channel: "log" } };
+    await expect(put(saver, 2, { list, log: "long".repeat(6000) })).rejects.toMatchObject(refused);
+    await expect(put(saver, 2, { list, log: "long".repeat(6000) })).rejects.toThrow(
+      /24002 bytes serialised; at most 20480 are read back\. Raise maxValueSize/,
+    );
+    const grown = [...list, "more".repeat(4000)];
+    await expect(put(saver, 2, { list: grown, log: "short" })).rejects.toThrow(/"list": the value can't be/);
+    await expect(saver.putWrites(configOf(idOf(1)), [["log", "long".repeat(6000)]], "task")).rejects.toThrow(
+      /maxValueSize/,
+    );
+    await put(saver, 2, { list: [...list, "more"], log: "short" });
+    const tuple = await new TierSaver(tier).getTuple(configOf());
+    expect(tuple?.checkpoint.channel_values).toEqual({ list: [...list, "more"], log: "short" });
+    expect(tuple?.pendingWrites).toEqual([]);
+  });
+
   test("a value that claims more is refused before it is made, and named", async () => {
     const tier = new MemoryTier();
     await put(new TierSaver(tier), 1, { log: "a".repeat(3_000_000), other: 1 });
