@@ -67,18 +67,12 @@ export class ValueCoder {
     this.#checkLength(at, channel, bytes.length);
     if (bytes.length <= how.inline) {
       const refers = how.inline < Infinity && bytes.length >= worthReferring;
-      const stored = refers
-        ? this.values.find(at.threadId, this.values.named(Payload.of(payloadOf(type, bytes))))
-        : undefined;
+      const stored = refers ? this.values.find(at.threadId, this.#named(type, bytes)) : undefined;
       if (stored === undefined) return { type, bytes };
       how.into.push(stored);
       return { hash: stored.hash };
     }
-    const encoded = await this.values.encode(
-      at.threadId,
-      this.values.named(Payload.of(payloadOf(type, bytes))),
-      base,
-    );
+    const encoded = await this.values.encode(at.threadId, this.#named(type, bytes), base);
     how.into.push(encoded);
     return { hash: encoded.hash };
   }
@@ -123,6 +117,10 @@ export class ValueCoder {
     } catch (cause) {
       throw notStored(at, channel, cause);
     }
+  }
+
+  #named(type: string, bytes: Uint8Array): NamedPayload {
+    return this.values.named(Payload.of(payloadOf(type, bytes)));
   }
 
   /** What wouldn't be read back isn't written. @throws StratigraphError "SERIALIZATION" */

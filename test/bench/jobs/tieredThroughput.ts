@@ -31,7 +31,7 @@ export interface ThroughputResult {
   puts: number[];
 }
 
-/** Conversations put before it begins, by every saver: with 20, compiling still took a third of the CPU of five seconds. */
+/** Conversations put before it begins, by every saver: after fewer, much of what is measured is compiling. */
 const WARM_UP = 50;
 
 /** Puts a growing conversation on every thread, one put after another per thread, until time is up. */

@@ -34,25 +34,23 @@ export class SimilarWriter {
     const kept = this.#memory.used === 0 ? 0 : start;
     const texts: string[] = [];
     const added: (Snapshot | typeof UNKNOWN)[] = [];
-    const ends: number[] = [];
-    let end = start;
+    let length = start + CLOSE.length;
     for (let index = same; index < list.length; index += 1) {
       const text = JSON.stringify(encoder.item(list, index));
-      end += (index === 0 ? 0 : 1) + Buffer.byteLength(text);
+      length += COMMA.length + Buffer.byteLength(text);
       texts.push(text);
-      ends.push(end);
       added.push(snapshotOf(list[index], encoder.registry));
     }
-    this.#goBackTo(start, end + CLOSE.length, head);
+    this.#goBackTo(start, length, head);
     this.#items.length = same;
     this.#ends.length = same;
     for (const [index, text] of texts.entries()) {
       if (same + index > 0) this.#memory.add(COMMA);
       this.#memory.addText(text);
       this.#items.push(added[index]!);
-      this.#ends.push(ends[index]!);
+      this.#ends.push(this.#memory.used);
     }
-    return { payload: new Payload(this.#memory, end, CLOSE), kept };
+    return { payload: new Payload(this.#memory, this.#memory.used, CLOSE), kept };
   }
 
   /** Has the memory hold the first `start` bytes and nothing else, with room for `length`. What others may share isn't touched. */
