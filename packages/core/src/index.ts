@@ -1,5 +1,6 @@
 export { addressOf, checkpointIdOf, configOf, namespaceOf, validId } from "./address.ts";
 export { conflictOf, goesOn } from "./appendRules.ts";
+export { checkOptions, didYouMean, type OptionAdvice, type OptionNames } from "./checkOptions.ts";
 export { CheckpointCoder } from "./checkpointCoder.ts";
 export type { DecodedWrite, EncodedCheckpoint, Manifest } from "./checkpointCoder.ts";
 export { pack, unpack, type EncryptionOptions } from "./codec/index.ts";

@@ -1,0 +1,82 @@
+import { InvalidOptionError } from "./errors.ts";
+
+/** The names of all options of `T`; one that is forgotten does not compile. */
+export type OptionNames<T> = { readonly [Name in keyof Required<T>]: true };
+
+/** Names that other libraries use, and what to write here instead. */
+export type OptionAdvice = Readonly<Record<string, string>>;
+
+/** How a found value is shown in an error: text and numbers as they are, other things by their kind. Never a whole object. */
+export function shown(value: unknown): string {
+  if (value === null) return "null";
+  if (Array.isArray(value)) return "an array";
+  if (typeof value === "object") return "an object";
+  if (typeof value === "function") return "a function";
+  return typeof value === "string" ? value : String(value);
+}
+
+/**
+ * Refuses options that are no object, and names that nothing listens to: an option that is misspelt would be ignored, and
+ * with `prune` that deletes for good. Absent options are fine, and so are names whose value is `undefined`.
+ *
+ * @param what what takes the options, such as "prune"
+ * @param advice what to write instead of names that other savers have
+ * @throws InvalidOptionError that names the option, says what was found and which name was probably meant
+ */
+export function checkOptions<T>(
+  what: string,
+  given: T | undefined,
+  names: OptionNames<T>,
+  advice: OptionAdvice = {},
+): void {
+  if (given === undefined) return;
+  const known = Object.keys(names);
+  if (typeof given !== "object" || given === null || Array.isArray(given)) {
+    const example = known.length === 0 ? "nothing" : `an object of ${known.join(", ")}`;
+    throw new InvalidOptionError("options", shown(given), `${what} takes ${example}.`);
+  }
+  for (const [name, value] of Object.entries(given)) {
+    if (value === undefined || Object.hasOwn(names, name)) continue;
+    const meant = Object.hasOwn(advice, name) ? advice[name] : didYouMean(name, known);
+    const has = known.length === 0 ? "none" : known.join(", ");
+    throw new InvalidOptionError(
+      name,
+      shown(value),
+      `${what} has no such option.${meant === undefined ? "" : ` ${meant}`} Its options: ${has}.`,
+    );
+  }
+}
+
+/** A sentence that names the known name which is spelt most like `name`; undefined where none is. */
+export function didYouMean(name: string, known: readonly string[]): string | undefined {
+  const plain = plainOf(name);
+  const ranked = known
+    .map((candidate) => ({ candidate, distance: distanceOf(plain, plainOf(candidate)) }))
+    .sort((a, b) => a.distance - b.distance)[0];
+  const near = ranked !== undefined && ranked.distance <= Math.max(1, Math.floor(plain.length / 3));
+  return near ? `Did you mean ${ranked.candidate}?` : undefined;
+}
+
+/** Other spellings of the same words (`keep_last`, `keepLast`, `KeepLast`) are one. */
+function plainOf(name: string): string {
+  return name.toLowerCase().replaceAll(/[^a-z0-9]/g, "");
+}
+
+/** Edit distance with neighbours swapped counted as one edit (optimal string alignment). Names are short. */
+function distanceOf(a: string, b: string): number {
+  let before: number[] = [];
+  let last = Array.from({ length: b.length + 1 }, (_, column) => column);
+  for (let row = 1; row <= a.length; row += 1) {
+    const next = [row];
+    for (let column = 1; column <= b.length; column += 1) {
+      const same = a[row - 1] === b[column - 1];
+      let cost = Math.min(last[column]! + 1, next[column - 1]! + 1, last[column - 1]! + (same ? 0 : 1));
+      const swapped = a[row - 1] === b[column - 2] && a[row - 2] === b[column - 1];
+      if (row > 1 && column > 1 && swapped) cost = Math.min(cost, before[column - 2]! + 1);
+      next.push(cost);
+    }
+    before = last;
+    last = next;
+  }
+  return last[b.length]!;
+}
