@@ -366,7 +366,7 @@ export class TierSaver extends BaseCheckpointSaver {
     }
   }
 
-  /** Whether a conflict is thrown: "auto" throws where LangGraph can deliver the error, which it can't under "async". */
+  /** Whether a conflict is thrown. "auto" keeps the work under "async", where steps went on before their checkpoints were put. */
   #refuses(config: RunnableConfig): boolean {
     if (this.#conflict !== "auto") return this.#conflict === "throw";
     const { durability } = config as { durability?: unknown };
