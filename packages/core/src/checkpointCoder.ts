@@ -228,13 +228,15 @@ export class CheckpointCoder {
     const owner = ownerOf(at, parentId ?? "");
     const metadata = await typedOf(captured.metadata);
     const { content, blobs } = encodeBody(owner, header, metadata, entries, consumed);
+    const body = await this.#envelope.wrap(content, bodyAddress(owner));
+    this.#coder.checkStored(at, "metadata", body.length);
     const record: CheckpointRecord = {
       ...at,
       parentId,
       runId: captured.runId,
       tags: [...captured.tags, ...snapshots],
       blobs,
-      body: await this.#envelope.wrap(content, bodyAddress(owner)),
+      body,
     };
     return {
       record,
@@ -323,6 +325,7 @@ export class CheckpointCoder {
     const owner = ownerOf(at, taskId);
     const { content, blobs } = encodeWrites(owner, origin, encoded);
     const body = await this.#envelope.wrap(content, bodyAddress(owner));
+    this.#coder.checkStored(at, writes.map(({ channel }) => channel).join(", "), body.length);
     return { batch: { taskId, blobs, body }, values, relies: values.some(({ blob }) => blob === undefined) };
   }
 

@@ -27,6 +27,7 @@ export type { DecodedBody, ManifestEntry, ValueRef } from "./record.ts";
 export { TierSaver } from "./saver.ts";
 export { SerializationError, StratigraphSerializer } from "./serde/index.ts";
 export type { RegisteredType, StratigraphSerializerOptions } from "./serde/index.ts";
+export { checkStoredSize } from "./storedSize.ts";
 export { matches, metadataTags, snapshotTag } from "./tags.ts";
 export { threadExists } from "./threadExists.ts";
 export {

@@ -58,7 +58,8 @@ export class TierSaver extends BaseCheckpointSaver {
     this.tier = tier;
     this.#conflict = resolved.conflict;
     const envelope = new Envelope(resolved.cipher, resolved.maxValueBytes);
-    this.coder = new CheckpointCoder(resolved.serde, envelope, new Values(envelope, resolved));
+    const stored = { tier: tier.name, maxBytes: tier.maxBytes ?? Infinity };
+    this.coder = new CheckpointCoder(resolved.serde, envelope, new Values(envelope, resolved, stored));
     this.#lines = new Lines(tier, this.coder);
   }
 
