@@ -311,7 +311,7 @@ export class TierSaver extends BaseCheckpointSaver {
           {
             namespace: at.namespace,
             to: at.checkpointId,
-            expected: this.#observations.expected(config, at, parentId),
+            expected: await this.#expected(config, at, parentId),
           },
         ],
         onConflict: this.#refuses(config) ? "refuse" : "branch",
@@ -321,6 +321,22 @@ export class TierSaver extends BaseCheckpointSaver {
       this.#lines.stored(encoded, appended.revision);
       return appended;
     });
+  }
+
+  /**
+   * The heads from which a put may move on. An import, a put without a parent by someone who never asked, may begin a thread
+   * or bring what is newer than the head; run again on a thread that went on since, it must not wind it back.
+   */
+  async #expected(
+    config: RunnableConfig,
+    at: Address,
+    parentId: string | undefined,
+  ): Promise<readonly string[]> {
+    const expected = this.#observations.expected(config, at, parentId);
+    if (expected !== "any") return expected;
+    const { threadId, namespace } = at;
+    const { head } = await this.tier.peek({ threadId, namespace });
+    return head !== undefined && at.checkpointId > head ? [head] : [];
   }
 
   /** What is remembered of a checkpoint's parent, and of itself; what isn't is asked for later. */
