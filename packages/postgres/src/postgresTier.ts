@@ -1,6 +1,7 @@
 // long file: every method of the contract, each one call of one function; read as one piece
 import {
   conflictOf,
+  InvalidOptionError,
   StaleReadError,
   ThreadDeletedError,
   threadExists,
@@ -78,6 +79,8 @@ export class PostgresTier
 
   /** @throws InvalidOptionError */
   constructor(executor: Executor, schema: string, name = "postgres") {
+    if (typeof executor?.send !== "function")
+      throw new InvalidOptionError("executor", typeof executor, "A tier over a pool is postgres({ pool }).");
     this.name = name;
     this.schema = schema;
     this.#executor = executor;

@@ -82,7 +82,9 @@ async function errorOf(work: () => unknown): Promise<StratigraphError> {
 
 const checkpoint = emptyCheckpoint();
 const serde = new StratigraphSerializer();
-class Money {}
+class Money {
+  readonly amount = 0;
+}
 const key = randomBytes(32);
 const encryption = { keys: { k: key }, activeKey: "k", hashKey: key };
 const money = { name: "money", class: Money, toData: () => 0, fromData: () => new Money() };
@@ -160,7 +162,7 @@ const methods: readonly Row[] = [
   ],
   [
     "prune: a hole in the list",
-    () => call("prune", ["ada", , "a"], { strategy: "delete" }),
+    () => call("prune", Object.assign(["ada"], { 2: "a" }), { strategy: "delete" }),
     "threadIds[1]",
     "found undefined",
   ], // oxlint-disable-line no-sparse-arrays
