@@ -52,7 +52,12 @@ const rows: readonly (readonly [name: string, work: () => unknown, field: string
     "options",
     "takes an object of schema",
   ],
-  ["fromConnString: ssl", () => call(PostgresSaver.fromConnString, url, { ssl: true }), "ssl", "belongs to the pool"],
+  [
+    "fromConnString: ssl",
+    () => call(PostgresSaver.fromConnString, url, { ssl: true }),
+    "ssl",
+    "belongs to the pool",
+  ],
   [
     "fromConnString: ttl",
     () => call(PostgresSaver.fromConnString, url, { ttl: "1d" }),
