@@ -2,8 +2,6 @@ export { BoundedMemoryTier, memory, type BoundedMemoryOptions } from "./boundedM
 export type { HotCounters } from "./hotTier.ts";
 export type { MaintenanceReport, MaintenanceStep } from "./maintenance.ts";
 export type { MaintainOptions, MaintenanceOptions, StartMaintenanceOptions } from "./maintenanceOptions.ts";
-export { maintenanceNames } from "./maintenanceOptions.ts";
-export { stackNames } from "./options.ts";
 export type { BreakerOptions, Consistency, QueueOptions, RestoreOn, TierStackOptions } from "./options.ts";
 export { TieredSaver, type TieredSaverOptions } from "./tieredSaver.ts";
 export { TierStack } from "./tierStack.ts";
