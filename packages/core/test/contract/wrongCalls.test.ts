@@ -1,3 +1,4 @@
+// long file: one table of calls, each with the words of its error, grouped by what is called
 import { randomBytes } from "node:crypto";
 import {
   emptyCheckpoint,
