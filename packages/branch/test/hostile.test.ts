@@ -81,7 +81,7 @@ describe.each(savers)("awkward ids, wrong input and races on %s", (_name, open) 
     const work = async (): Promise<void> => {
       for (let turn = 1; turn <= 12; turn += 1) {
         await chat(saver).invoke({ messages: [human(`${turn}`)] }, on("w"));
-        if (turn % 4 === 0) await saver.prune(["w"]);
+        if (turn % 4 === 0) await saver.prune(["w"], { strategy: "keep_latest" });
       }
       running = false;
       await saver.deleteThread("w");

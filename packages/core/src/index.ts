@@ -1,6 +1,13 @@
 export { addressOf, checkpointIdOf, configOf, namespaceOf, validId } from "./address.ts";
 export { conflictOf, goesOn } from "./appendRules.ts";
-export { checkOptions, didYouMean, type OptionAdvice, type OptionNames } from "./checkOptions.ts";
+export {
+  checkOptions,
+  didYouMean,
+  pickOptions,
+  type OptionAdvice,
+  type OptionNames,
+} from "./checkOptions.ts";
+export { checkTier } from "./checkTier.ts";
 export { CheckpointCoder } from "./checkpointCoder.ts";
 export type { DecodedWrite, EncodedCheckpoint, Manifest } from "./checkpointCoder.ts";
 export { pack, unpack, type EncryptionOptions } from "./codec/index.ts";
@@ -21,6 +28,7 @@ export type { ErrorCode } from "./errors.ts";
 export type { ThreadListOptions, ThreadPage } from "./listThreads.ts";
 export { MemorySaver, memory } from "./memorySaver.ts";
 export { MemoryTier } from "./memoryTier.ts";
+export { saverOptionAdvice, saverOptionNames } from "./options.ts";
 export type { ConflictPolicy, SaverOptions } from "./options.ts";
 export type { PruneOptions } from "./prune.ts";
 export type { DecodedBody, ManifestEntry, ValueRef } from "./record.ts";

@@ -2,6 +2,7 @@
 import {
   checkStoredSize,
   conflictOf,
+  InvalidOptionError,
   StaleReadError,
   StratigraphError,
   ThreadDeletedError,
@@ -90,6 +91,8 @@ export class PostgresTier
 
   /** @throws InvalidOptionError */
   constructor(executor: Executor, schema: string, name = "postgres") {
+    if (typeof executor?.send !== "function")
+      throw new InvalidOptionError("executor", typeof executor, "A tier over a pool is postgres({ pool }).");
     this.name = name;
     this.schema = schema;
     this.#executor = executor;

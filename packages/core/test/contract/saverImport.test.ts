@@ -1,5 +1,5 @@
 import type { CheckpointTuple } from "@langchain/langgraph-checkpoint";
-import { CheckpointConflictError, TierSaver } from "@stratigraph/core";
+import { CheckpointConflictError, type TierSaver } from "@stratigraph/core";
 import { expect, test } from "vitest";
 import { Storage, stepsBy, twoSteps } from "./support.ts";
 
