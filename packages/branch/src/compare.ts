@@ -1,6 +1,5 @@
-import type { TierSaver } from "@stratigraph/core";
+import { line, type TierSaver } from "@stratigraph/core";
 import { ERROR, INTERRUPT, RESUME } from "./langgraph.ts";
-import { line } from "./line.ts";
 import { isMessage, jsonValue } from "./plainValue.ts";
 import { readPoint, type Point, type ReadPoint } from "./point.ts";
 import { readValues } from "./readValues.ts";

@@ -2,15 +2,16 @@ import {
   CheckpointConflictError,
   forksThreads,
   NotFoundError,
+  outlineOf,
   threadExists,
   validId,
   type Address,
   type ForkRequest,
+  type Outline,
   type TierSaver,
 } from "@stratigraph/core";
 import { forkTips, type ForkPoint, type PlannedTip } from "./forkTips.ts";
 import { gather, type Gathered } from "./gather.ts";
-import { outlineOf, type Outline } from "./outline.ts";
 import { readPoint, type Point } from "./point.ts";
 import { nextReflog, readReflog, type Origin, type Reflog } from "./reflog.ts";
 
@@ -94,11 +95,11 @@ async function look(saver: TierSaver, from: Point): Promise<Source> {
   reflog.catch(() => undefined);
   if (namespace === "") {
     const wanted = from.checkpointId === undefined ? undefined : validId("checkpointId", from.checkpointId);
-    let outline = await outlineOf(saver, threadId, wanted);
+    let outline = await outlineOf(saver.tier, threadId, wanted);
     if (outline.root === undefined) {
       // Not there, or archived: reading it says so, or brings it back.
       await readPoint(saver, from);
-      outline = await outlineOf(saver, threadId, wanted);
+      outline = await outlineOf(saver.tier, threadId, wanted);
     }
     const rootId = outline.root?.record.checkpointId ?? wanted ?? "";
     const at: Address = { threadId, namespace, checkpointId: rootId };
@@ -112,7 +113,7 @@ async function look(saver: TierSaver, from: Point): Promise<Source> {
       { ...at },
     );
   }
-  const outline = await outlineOf(saver, threadId, rootId);
+  const outline = await outlineOf(saver.tier, threadId, rootId);
   return { threadId, rootId, at, wasHead: at.checkpointId === head, inner: stored, outline, reflog };
 }
 

@@ -1,4 +1,4 @@
-import type { DecodedWrite, TierSaver } from "@stratigraph/core";
+import { currentWrites, type DecodedWrite, type TierSaver } from "@stratigraph/core";
 import type { HistoryNode } from "./history.ts";
 import { ERROR, INTERRUPT, RESUME, type ChannelSpec } from "./langgraph.ts";
 import { sameValue } from "./plainValue.ts";
@@ -19,8 +19,8 @@ export async function stepsOf(
   line: readonly HistoryNode[],
 ): Promise<Steps | undefined> {
   const wanted = new Map<string, Set<string>>();
-  const steps: { readonly threadId: string; readonly parent: string }[] = [];
-  for (const { parents, threadIds } of line) {
+  const steps: { readonly threadId: string; readonly parent: string; readonly child: string }[] = [];
+  for (const { checkpointId, parents, threadIds } of line) {
     const [parent, ...merged] = parents;
     if (merged.length > 0) continue;
     // A run's first checkpoint has no writes before it.
@@ -28,24 +28,28 @@ export async function stepsOf(
     const threadId = threadIds.find((id) => nodes.get(parent)?.threadIds.includes(id));
     if (threadId === undefined) return undefined;
     wanted.set(threadId, (wanted.get(threadId) ?? new Set()).add(parent));
-    steps.push({ threadId, parent });
+    steps.push({ threadId, parent, child: checkpointId });
   }
   const found = new Map<string, readonly DecodedWrite[]>();
   for (const [threadId, ids] of wanted) {
     let left = ids.size;
     for await (const { record, writes, blobs } of saver.tier.list({ threadId, namespace: "" })) {
       if (!ids.has(record.checkpointId)) continue;
-      const decoded = await saver.coder.decodeWrites(record, writes, blobs);
-      found.set(
-        keyOf(threadId, record.checkpointId),
-        decoded.filter(({ channel }) => !notApplied.has(channel)),
-      );
+      for (const { child } of steps.filter(
+        (step) => step.threadId === threadId && step.parent === record.checkpointId,
+      )) {
+        const decoded = await saver.coder.decodeWrites(record, currentWrites(writes, child), blobs);
+        found.set(
+          keyOf(threadId, child),
+          decoded.filter(({ channel }) => !notApplied.has(channel)),
+        );
+      }
       left -= 1;
       if (left === 0) break;
     }
     if (left > 0) return undefined;
   }
-  return steps.map(({ threadId, parent }) => found.get(keyOf(threadId, parent))!);
+  return steps.map(({ threadId, child }) => found.get(keyOf(threadId, child))!);
 }
 
 function keyOf(...parts: readonly string[]): string {

@@ -8,6 +8,7 @@ import type {
   PendingWrite,
   SerializerProtocol,
 } from "@langchain/langgraph-checkpoint";
+import { currentWrites } from "./currentWrites.ts";
 import type { Envelope } from "./envelope.ts";
 import {
   decodeWrites,
@@ -242,7 +243,7 @@ export class CheckpointCoder {
 
   async #merged(at: Address, batches: readonly StoredWriteBatch[]): Promise<TaskWrite[]> {
     const opened: { taskId: string; writes: EncodedWrite[] }[] = [];
-    for (const { taskId, body, blobs: names } of batches) {
+    for (const { taskId, body, blobs: names } of currentWrites(batches)) {
       const owner = ownerOf(at, taskId);
       try {
         const content = await this.#envelope.unwrap(body, bodyAddress(owner));

@@ -1,5 +1,6 @@
 import type { CheckpointPendingWrite, DeltaChannelHistory } from "@langchain/langgraph-checkpoint";
 import { asPendingWrite, type CheckpointCoder, type DecodedWrite } from "./checkpointCoder.ts";
+import { currentWrites } from "./currentWrites.ts";
 import { snapshotTag } from "./tags.ts";
 import { readsAncestry, type Address, type MaybeAddress, type StoredCheckpoint, type Tier } from "./tier.ts";
 
@@ -48,6 +49,7 @@ export async function deltaChannelHistory(
   const checkpointId = from.checkpointId ?? (await tier.peek(from)).head;
   if (checkpointId !== undefined) {
     const open = new Set(channels);
+    let child = checkpointId;
     for await (const stored of ancestors(tier, { ...from, checkpointId }, channels)) {
       const { record } = stored;
       const { manifest } = await coder.decodeBody(record);
@@ -57,7 +59,8 @@ export async function deltaChannelHistory(
         ...seeded.flatMap((channel) => blobOf(manifest.get(channel)?.value)),
       ].some((hash) => !stored.blobs.has(hash));
       const whole = missing ? ((await tier.read(record)).checkpoint ?? stored) : stored;
-      const writes = await coder.decodeWrites(record, whole.writes, whole.blobs, open);
+      const writes = await coder.decodeWrites(record, currentWrites(whole.writes, child), whole.blobs, open);
+      child = record.checkpointId;
       writes.sort(inTaskOrder);
       for (const channel of open) {
         steps.get(channel)!.unshift(writes.filter((write) => write.channel === channel).map(asPendingWrite));
