@@ -6,6 +6,8 @@ export const INTERRUPT = "__interrupt__";
 export const RESUME = "__resume__";
 /** Channel of errors among pending writes. */
 export const ERROR = "__error__";
+/** Channel of the node whose error is handled, from LangGraph 1.5 on. */
+export const ERROR_SOURCE = "__error_source_node__";
 /** Task id of pending writes that no task made. */
 export const NULL_TASK = "00000000-0000-0000-0000-000000000000";
 

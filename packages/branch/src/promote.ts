@@ -1,4 +1,12 @@
-import { promote as moveTo, type Address, type AlsoMoved, type TierSaver } from "@stratigraph/core";
+import {
+  InvalidAddressError,
+  promote as moveTo,
+  type Address,
+  type AlsoMoved,
+  type TierSaver,
+} from "@stratigraph/core";
+import { checkPoint } from "./checkPoint.ts";
+import { checkSaver } from "./checkSaver.ts";
 import { headMoved } from "./headMoved.ts";
 import { readPoint, type Point } from "./point.ts";
 import { dropMove, nextReflog, readReflog, type Move, type ReadReflog } from "./reflog.ts";
@@ -21,7 +29,16 @@ export async function promote(
   saver: TierSaver,
   at: Point & { readonly checkpointId: string },
 ): Promise<Promoted> {
-  const point = await readPoint(saver, at);
+  checkSaver("promote", saver);
+  const wanted = checkPoint("at", at);
+  if (wanted.checkpointId === undefined) {
+    throw new InvalidAddressError(
+      "at.checkpointId",
+      "nothing",
+      "Name the checkpoint that is to be the head: { threadId, checkpointId }. log() shows them.",
+    );
+  }
+  const point = await readPoint(saver, wanted);
   const before = await readReflog(saver, point.at.threadId);
   return await moveHead(saver, point.at, { kind: "promote", from: point.head, before });
 }

@@ -56,6 +56,8 @@ export async function subgraphMoves(
       if (had[0] !== undefined && !ids.includes(had[0]))
         throw refused(
           `both sides went on in the subgraph ${JSON.stringify(namespace)}, which keeps its own state`,
+          [],
+          "Merge a checkpoint from before one of them did; what came after it can be taken over with graph.updateState()",
         );
       const contents = await readThread(saver.tier, side.at.threadId, threadId);
       const wanted = new Set(added);

@@ -1,4 +1,7 @@
-import { NotFoundError, StratigraphError, validId, type TierSaver } from "@stratigraph/core";
+import { NotFoundError, StratigraphError, type TierSaver } from "@stratigraph/core";
+import { checkThread } from "./checkPoint.ts";
+import { checkSaver } from "./checkSaver.ts";
+import type { ThreadRef } from "./point.ts";
 import { moveHead, type Promoted } from "./promote.ts";
 import { readReflog } from "./reflog.ts";
 
@@ -9,10 +12,12 @@ import { readReflog } from "./reflog.ts";
  * @returns the checkpoint that is the head again, and the head before
  * @throws NotFoundError where no move is recorded; StratigraphError "MERGE_REFUSED" where the thread went on since, so
  * that taking the move back would take newer work with it (promote an old checkpoint to do that on purpose);
- * CheckpointConflictError if the head moves meanwhile
+ * CheckpointConflictError if the head moves meanwhile; InvalidOptionError, InvalidAddressError
  */
-export async function undo(saver: TierSaver, threadId: string): Promise<Promoted> {
-  const before = await readReflog(saver, validId("threadId", threadId));
+export async function undo(saver: TierSaver, thread: ThreadRef): Promise<Promoted> {
+  checkSaver("undo", saver);
+  const threadId = checkThread("thread", thread);
+  const before = await readReflog(saver, threadId);
   const last = before.moves.at(-1);
   if (last?.from === undefined) {
     throw new NotFoundError(

@@ -32,7 +32,7 @@ export function currentWrites<Batch extends WriteBatch>(
   return counts;
 }
 
-/** Names a batch by what it says, wherever it is copied to. 128 bits. */
+/** Names a batch among those of its checkpoint by what it says, wherever it is copied to. 72 bits. */
 export function batchDigest({ taskId, body }: WriteBatch): string {
-  return createHash("sha256").update(`${taskId}\0`).update(body).digest("base64url").slice(0, 22);
+  return createHash("sha256").update(`${taskId}\0`).update(body).digest("base64url").slice(0, 12);
 }

@@ -1,3 +1,5 @@
+import { randomBytes } from "node:crypto";
+
 /** Begins the task id of a batch that no task wrote: a mark among the pending writes of a checkpoint. */
 const prefix = "__stratigraph_rewound__";
 
@@ -17,9 +19,9 @@ export interface RewindMark {
   readonly undoable?: boolean | undefined;
 }
 
-/** The task id that carries a mark. */
-export function rewindTask(mark: RewindMark): string {
-  return prefix + JSON.stringify(mark);
+/** A task id that carries a new mark. Short, as ids of over 512 bytes cost PostgreSQL a look-up. */
+export function rewindTask(mark: Omit<RewindMark, "id">): string {
+  return prefix + JSON.stringify({ id: randomBytes(6).toString("base64url"), ...mark });
 }
 
 /** The mark that a batch's task id carries; undefined for a task's. */

@@ -1,4 +1,3 @@
-import { randomUUID } from "node:crypto";
 import { emptyCheckpoint, uuid6, type CheckpointMetadata } from "@langchain/langgraph-checkpoint";
 import type { CheckpointCoder } from "./checkpointCoder.ts";
 import { batchDigest, currentWrites } from "./currentWrites.ts";
@@ -38,7 +37,7 @@ export async function windBackWrites(
   const kept = await countedBefore(coder, record, writes);
   const { threadId, namespace, checkpointId } = record;
   const at: Address = { threadId, namespace, checkpointId };
-  const task = rewindTask({ id: randomUUID(), made, keep: kept.map(batchDigest) });
+  const task = rewindTask({ made, keep: kept.map(batchDigest) });
   const { batch } = await coder.encodeWrites(at, task, [], true);
   return [{ ...at, ...batch }];
 }
