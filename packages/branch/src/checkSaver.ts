@@ -26,7 +26,7 @@ export function kindOfValue(given: unknown): string {
   if (given === null || given === undefined) return String(given);
   if (Array.isArray(given)) return "an array";
   if (typeof given !== "object")
-    return typeof given === "function" ? "a function" : `the ${typeof given} ${String(given)}`;
+    return typeof given === "function" ? "a function" : `the ${typeof given} ${String(given).slice(0, 60)}`;
   if (given instanceof Promise) return "a promise (await it)";
   const { name } =
     (Object.getPrototypeOf(given) as { constructor?: { name?: string } } | null)?.constructor ?? {};

@@ -113,7 +113,7 @@ export async function mergeWith(
     throw new CheckpointConflictError(
       { ...target.at, checkpointId: expected, head, expected: [expected] },
       `The merge was refused: thread ${JSON.stringify(threadId)} went on to ${head}, from ${expected}, since the plan was made. ` +
-        `Nothing was written. Merge again for a new plan; answers to the same questions still fit it.`,
+        `Nothing was written. Merge again for a new plan.`,
     );
   }
   const specs = channelsOf(graph);

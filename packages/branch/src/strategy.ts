@@ -14,8 +14,10 @@ export interface ChannelConflict {
 /**
  * What happens to a channel that both sides changed since the merge base:
  * - "ours", "theirs": that side's value
- * - "union": messages and other items by id, keys of objects, members of sets; see {@link unionValues}
- * - "reducer": the source's updates since the base are fed to the graph's own reducer, onto our value
+ * - "union": messages and other items by id, keys of objects, members of sets; see {@link unionValues}. What both sides
+ *   added at one place stands in the order in which the sides began their work, so the source's may come before the target's
+ * - "reducer": the source's updates since the base are fed to the graph's own reducer, onto our value: the target's come
+ *   first, whenever they were made
  * - a function: its result, `undefined` for no value
  * - "manual": always a conflict for a person to settle
  *
