@@ -1,4 +1,4 @@
-import { branches, fork, forkMany, lineage, merge } from "@stratigraph/branch";
+import { branches, fork, forkMany, lineage, merge, promote, undo } from "@stratigraph/branch";
 import { Command } from "@langchain/langgraph";
 import { asking, chat, deltaChat, human, nested, on, textOf } from "./support/graphs.ts";
 import { openStack } from "./support/stack.ts";
@@ -67,6 +67,31 @@ describe("forks and merges on redis>postgres>s3", { timeout: 120_000 }, () => {
       expect(log.at(-1)).toBe(`answer ${answer}`);
       expect(log.filter((line: string) => line === "before")).toHaveLength(1);
     }
+  });
+
+  test("what was wound back stays wound back in the archive, and is answered by another process", async () => {
+    const graph = asking(one.saver);
+    await graph.invoke({ log: ["start"] }, on("u"));
+    const { threadId } = await fork(one.saver, "u", { to: "u-fork" });
+    await graph.invoke(new Command({ resume: "hilton" }), on(threadId));
+    expect((await merge(graph, "u", threadId)).status).toBe("fast-forward");
+    const merged = await graph.getState(on("u"));
+    await undo(other.saver, "u");
+    await stack.archive(2);
+    const later = asking(other.saver);
+    expect((await later.getState(on("u"))).tasks[0]!.interrupts).toMatchObject([{ value: "which?" }]);
+    await later.invoke(new Command({ resume: "ritz" }), on("u"));
+    expect((await graph.getState(on("u"))).values.log).toEqual(["start", "answer ritz", "end"]);
+    await stack.archive(1);
+    expect((await later.getState(merged.config)).values).toEqual(merged.values);
+    for await (const state of graph.getStateHistory(on("u"))) {
+      if (state.next[0] !== "ask") continue;
+      const checkpointId = state.config.configurable!["checkpoint_id"] as string;
+      await promote(one.saver, { threadId: "u", checkpointId });
+    }
+    expect((await later.getState(on("u"))).tasks[0]!.interrupts).toMatchObject([{ value: "which?" }]);
+    await undo(other.saver, "u");
+    expect((await graph.getState(on("u"))).values.log).toEqual(["start", "answer ritz", "end"]);
   });
 
   test("two forks, gone on with at once by two processes, are merged by a third; some threads archived", async () => {
