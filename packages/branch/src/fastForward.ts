@@ -110,7 +110,7 @@ async function writesUnder(
   if (had.length === 0 && made.length === 0) return added;
   const kept = new Set(brought.map(batchDigest));
   const keep = [...digests].filter((digest) => kept.has(digest));
-  const mark = rewindTask({ made, keep, undoable: true });
+  const mark = rewindTask({ made, before: [...digests], keep, undoable: true });
   const { batch } = await saver.coder.encodeWrites(at, mark, [], true);
   return [{ ...at, ...batch }, ...added];
 }

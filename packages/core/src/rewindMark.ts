@@ -9,11 +9,13 @@ const prefix = "__stratigraph_rewound__";
  * counts, and what comes after. It stands in the task id, so that it is read without decoding anything.
  */
 export interface RewindMark {
-  /** Tells marks apart: the same one twice is one append that was repeated. */
+  /** Tells marks apart: an archiver takes batches of the same bytes for one. */
   readonly id: string;
-  /** Checkpoints made from what was written before the mark. */
+  /** Checkpoints that were made from what counted before the mark. */
   readonly made: readonly string[];
-  /** Digests of the batches before it that count after it too. */
+  /** Digests of the batches that counted before it. */
+  readonly before: readonly string[];
+  /** Digests of the batches from before it that count after it. */
   readonly keep: readonly string[];
   /** Winding back leads to what counted before this mark: a fast-forward brought what counts after it. */
   readonly undoable?: boolean | undefined;

@@ -37,7 +37,8 @@ export async function windBackWrites(
   const kept = await countedBefore(coder, record, writes);
   const { threadId, namespace, checkpointId } = record;
   const at: Address = { threadId, namespace, checkpointId };
-  const task = rewindTask({ made, keep: kept.map(batchDigest) });
+  const before = currentWrites(writes).map(batchDigest);
+  const task = rewindTask({ made, before, keep: kept.map(batchDigest) });
   const { batch } = await coder.encodeWrites(at, task, [], true);
   return [{ ...at, ...batch }];
 }

@@ -6,10 +6,8 @@ const batch = (taskId: string, text: string): WriteBatch => ({ taskId, blobs: []
 const said = (batches: readonly WriteBatch[]): string[] =>
   batches.map(({ body }) => Buffer.from(body).toString());
 
-/** A mark that keeps what says one of these. */
-function mark(made: string[], keep: WriteBatch[]): WriteBatch {
-  const probe = new Map(keep.map((one) => [one, digestOf(one)]));
-  return batch(rewindTask({ made, keep: [...probe.values()] }), "mark");
+function mark(made: string[], before: WriteBatch[], keep: WriteBatch[]): WriteBatch {
+  return batch(rewindTask({ made, before: before.map(digestOf), keep: keep.map(digestOf) }), "mark");
 }
 
 function digestOf({ taskId, body }: WriteBatch): string {
@@ -29,21 +27,43 @@ describe("which pending writes count", () => {
   });
 
   test("after a mark, what it keeps and what follows; for a child that it names, what stood before", () => {
-    const batches = [ask, answer, mark(["one"], [ask]), again, mark(["two"], [ask])];
+    const batches = [
+      ask,
+      answer,
+      mark(["one"], [ask, answer], [ask]),
+      again,
+      mark(["two"], [ask, again], [ask]),
+    ];
     expect(said(currentWrites(batches))).toEqual(["ask"]);
     expect(said(currentWrites(batches, "one"))).toEqual(["ask", "answer"]);
     expect(said(currentWrites(batches, "two"))).toEqual(["ask", "again"]);
     expect(said(currentWrites(batches, "three"))).toEqual(["ask"]);
+    // The same answer once more, byte for byte.
     expect(said(currentWrites([...batches, answer]))).toEqual(["ask", "answer"]);
   });
 
-  test("a mark that an append brought twice counts once", () => {
-    const first = mark(["one"], [ask]);
-    expect(said(currentWrites([ask, answer, first, again, first]))).toEqual(["ask", "again"]);
+  test("an append that was repeated changes nothing", () => {
+    const first = mark(["one"], [ask, answer], [ask]);
+    const batches = [ask, answer, first, again, first];
+    expect(said(currentWrites(batches))).toEqual(["ask", "again"]);
+    expect(said(currentWrites(batches, "one"))).toEqual(["ask", "answer"]);
+  });
+
+  test("nor does what a restored archive brings between what was written since, and that again", () => {
+    const first = mark(["one"], [ask, answer], [ask]);
+    const batches = [first, again, ask, answer, first, again];
+    expect([...new Set(said(currentWrites(batches)))].sort()).toEqual(["again", "ask"]);
+    expect(said(currentWrites(batches, "one"))).toEqual(["ask", "answer"]);
   });
 
   test("what was kept once can be kept again, from before an earlier mark too", () => {
-    const batches = [ask, answer, mark(["one"], []), again, mark(["two"], [ask, answer])];
+    const batches = [
+      ask,
+      answer,
+      mark(["one"], [ask, answer], []),
+      again,
+      mark(["two"], [again], [ask, answer]),
+    ];
     expect(said(currentWrites(batches))).toEqual(["ask", "answer"]);
   });
 });
