@@ -1,4 +1,13 @@
-import { Annotation, Command, DeltaChannel, END, START, StateGraph, interrupt } from "@langchain/langgraph";
+import {
+  Annotation,
+  Command,
+  DeltaChannel,
+  END,
+  START,
+  Send,
+  StateGraph,
+  interrupt,
+} from "@langchain/langgraph";
 import { fork, merge, promote, undo } from "@stratigraph/branch";
 import type { TierSaver } from "@stratigraph/core";
 import { asking, deltaChat, human, nested, on, textOf } from "./support/graphs.ts";
@@ -158,6 +167,41 @@ describe.each(savers)("winding back on %s", (_name, open) => {
     expect(sorted(values.delta)).toEqual(sorted(values.log));
     const old = await graph.getState(merged.config);
     expect(old.values).toEqual(merged.values);
+  });
+
+  test("tasks that ask at once, answered one after the other, wait again together", async () => {
+    const graph = new StateGraph(Annotation.Root({ log: list() }))
+      .addNode("plan", () => ({ log: ["plan"] }))
+      .addNode("ask", ({ log }) => ({ log: [`${log[0]} ${String(interrupt(log[0]))}`] }))
+      .addEdge(START, "plan")
+      .addConditionalEdges("plan", () => ["a", "b", "c"].map((name) => new Send("ask", { log: [name] })), [
+        "ask",
+      ])
+      .compile({ checkpointer: saver });
+    await graph.invoke({ log: [] }, on("many"));
+    const waiting = await graph.getState(on("many"));
+    expect(interruptsOf(waiting)).toEqual(["a", "b", "c"]);
+    const [first, ...rest] = waiting.tasks.map(({ interrupts }) => interrupts[0]!.id!);
+    const answer = async (text: string, ...ids: string[]): Promise<unknown> =>
+      await graph.invoke(
+        new Command({ resume: Object.fromEntries(ids.map((id) => [id, text])) }),
+        on("many"),
+      );
+    for (const [one, others] of [
+      ["x", "y"],
+      ["u", "v"],
+    ] as const) {
+      await answer(one, first!);
+      await answer(others, ...rest);
+      expect((await graph.getState(on("many"))).values.log).toEqual([
+        "plan",
+        `a ${one}`,
+        `b ${others}`,
+        `c ${others}`,
+      ]);
+      await promote(saver, { threadId: "many", checkpointId: idOf(waiting) });
+      expect(await graph.getState(on("many"))).toEqual(waiting);
+    }
   });
 
   test("subgraphs are wound back too: one that asked waits, one that persists stands where it stood", async () => {
