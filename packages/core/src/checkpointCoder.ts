@@ -8,6 +8,7 @@ import type {
   PendingWrite,
   SerializerProtocol,
 } from "@langchain/langgraph-checkpoint";
+import { currentWrites } from "./currentWrites.ts";
 import type { Envelope } from "./envelope.ts";
 import {
   decodeWrites,
@@ -329,6 +330,16 @@ export class CheckpointCoder {
     return { batch: { taskId, blobs, body }, values, relies: values.some(({ blob }) => blob === undefined) };
   }
 
+  /** A batch without writes: its task id is all that it says. See {@link rewindTask}. */
+  async encodeMark(at: Address, taskId: string): Promise<WriteBatch> {
+    const { batch } = await this.encodeWrites(
+      at,
+      { taskId, taskPath: "", writer: undefined, writes: [] },
+      true,
+    );
+    return batch;
+  }
+
   /**
    * The pending writes of a checkpoint, merged, in the order in which LangGraph applies them: see `compareWrites`.
    * @param only.channels leaves out all others
@@ -365,10 +376,10 @@ export class CheckpointCoder {
     return new Set(mergeWrites(await this.openWrites(at, batches)).map(({ channel }) => channel));
   }
 
-  /** Batches as they were written, values not revived. @throws CorruptionError */
+  /** Batches as they were written, values not revived; of a checkpoint that was wound back, those that count now. @throws CorruptionError */
   async openWrites(at: Address, batches: readonly StoredWriteBatch[]): Promise<OpenedBatch[]> {
     const opened: OpenedBatch[] = [];
-    for (const { taskId, body, blobs: names } of batches) {
+    for (const { taskId, body, blobs: names } of currentWrites(batches)) {
       const owner = ownerOf(at, taskId);
       try {
         const content = await this.#envelope.unwrap(body, bodyAddress(owner));

@@ -276,8 +276,9 @@ export class TierSaver extends BaseCheckpointSaver {
   }
 
   /**
-   * Makes a checkpoint the head of its namespace, for instance the tip of a side branch. Later checkpoints stay
-   * readable by their ids; promoting the old head undoes it.
+   * Makes a checkpoint the head of its namespace, for instance the tip of a side branch. Where its step went on since, it
+   * is wound back, so that an interrupt that was answered waits for an answer again. Later checkpoints stay readable by
+   * their ids; promoting the old head undoes it.
    * @returns the head before
    * @throws NotFoundError, CheckpointConflictError if the head moves meanwhile
    */
@@ -286,7 +287,7 @@ export class TierSaver extends BaseCheckpointSaver {
     if (at.checkpointId === undefined) {
       throw new NotFoundError("promote needs the checkpoint_id to make the head.", { ...at });
     }
-    return await promote(this.tier, { ...at, checkpointId: at.checkpointId });
+    return await promote(this.tier, this.coder, { ...at, checkpointId: at.checkpointId });
   }
 
   async #append(
