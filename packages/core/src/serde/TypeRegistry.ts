@@ -45,7 +45,7 @@ export class TypeRegistry implements KnownLangChain {
   readonly #choices = new Map(LANGCHAIN_CLASSES.map((known) => [known, new CopyChoice(known)]));
 
   /** Which copy of `Document` is revived. */
-  readonly documents = new CopyChoice<DocumentConstructor>(Document);
+  readonly documents = new CopyChoice(Document as DocumentConstructor);
   /** Which copy of LangGraph's classes is revived. */
   readonly langGraph: LangGraphCopies;
 
@@ -142,11 +142,11 @@ export class TypeRegistry implements KnownLangChain {
   }
 }
 
-/** What `new Document(…)` takes, as every copy of LangChain has it. */
+/** `Document`, of whichever copy of LangChain. Loosely: nothing keeps an application from setting another kind of id. */
 export type DocumentConstructor = new (fields: {
   pageContent: string;
   metadata: object;
-  id?: string;
+  id?: unknown;
 }) => object;
 
 /** @throws InvalidOptionError where something else than a class stands under the name of one */

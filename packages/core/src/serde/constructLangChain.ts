@@ -9,21 +9,26 @@ import type { JsonRecord } from "./records.ts";
 export function constructLangChain(known: LangChainClass, fields: JsonRecord): object {
   const keys = Object.keys(fields);
   const values = keys.map((key) => fields[key]);
-  const blocks = Array.isArray(fields.contentBlocks) ? fields.contentBlocks.slice() : undefined;
+  const { content, contentBlocks } = fields;
+  const lengths = [lengthOf(content), lengthOf(contentBlocks)];
   const instance = known.construct(fields) as JsonRecord;
+  // `AIMessage` adds a block for every tool call that has none, to the array that it is given.
+  cut(content, lengths[0]);
+  cut(contentBlocks, lengths[1]);
   for (let index = 0; index < keys.length; index++) {
     const key = keys[index] as string;
     const value = values[index];
     if (instance[key] !== value && Object.hasOwn(instance, key)) instance[key] = value;
   }
-  if (blocks !== undefined) restoreBlocks(instance, keys, blocks);
   return instance;
 }
 
-/** `AIMessage` adds a block for every tool call that has none, to the same array. */
-function restoreBlocks(instance: JsonRecord, keys: readonly string[], blocks: unknown[]): void {
-  if (keys.includes("content") || !Array.isArray(instance.content)) return;
-  if (instance.content.length !== blocks.length) instance.content = blocks;
+function lengthOf(value: unknown): number | undefined {
+  return Array.isArray(value) ? value.length : undefined;
+}
+
+function cut(value: unknown, length: number | undefined): void {
+  if (length !== undefined && (value as unknown[]).length > length) (value as unknown[]).length = length;
 }
 
 /** Arguments that LangChain's own constructors may pass on as something else than what they are given. */
@@ -46,7 +51,7 @@ export function constructCopy(copy: LangChainClass, fields: JsonRecord): object 
     const kwargs = instance.lc_kwargs as JsonRecord;
     const taken =
       kwargs === given ||
-      Object.keys(given).every((key) => DERIVED.has(key) || Object.is(kwargs[key], given[key]));
+      Object.keys(given).every((key) => !given[key] || DERIVED.has(key) || kwargs[key] === given[key]);
     return taken ? instance : undefined;
   } catch {
     return undefined;

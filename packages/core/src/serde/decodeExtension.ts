@@ -6,6 +6,8 @@ import type { DocumentConstructor } from "./TypeRegistry.ts";
 
 type Decode = (record: JsonRecord, decoder: Decoder, depth: number) => unknown;
 
+const OwnDocument = Document as DocumentConstructor;
+
 /** What a decoder gives back for a payload that no writer of this serializer makes. */
 const DAMAGED = Symbol("damaged");
 
@@ -93,18 +95,19 @@ function decodeType(record: JsonRecord, decoder: Decoder, depth: number): unknow
 }
 
 function decodeDocument(record: JsonRecord, decoder: Decoder, depth: number): unknown {
-  const { pageContent, id } = record;
+  const { pageContent } = record;
   const metadata = decoder.child(record.metadata ?? {}, "metadata", depth);
   if (typeof pageContent !== "string" || typeof metadata !== "object" || metadata === null) return DAMAGED;
-  if (id !== undefined && typeof id !== "string") return DAMAGED;
+  // An id is a text, but nothing keeps an application from setting another one.
+  const id = Object.hasOwn(record, "id") ? decoder.child(record.id, "id", depth) : undefined;
   const fields = id === undefined ? { pageContent, metadata } : { pageContent, metadata, id };
   const { documents } = decoder.registry;
-  if (documents.used !== Document) {
+  if (documents.used !== OwnDocument) {
     const document = documentCopy(documents.used, fields);
     if (document !== undefined) return document;
     documents.giveUp();
   }
-  const document = new Document(fields);
+  const document = new OwnDocument(fields);
   documents.madeOwn(document);
   return document;
 }
@@ -112,7 +115,7 @@ function decodeDocument(record: JsonRecord, decoder: Decoder, depth: number): un
 /** Undefined where the class is not one of LangChain's, but only has the name of one. */
 function documentCopy(
   DocumentCopy: DocumentConstructor,
-  fields: { pageContent: string; metadata: object; id?: string },
+  fields: { pageContent: string; metadata: object; id?: unknown },
 ): object | undefined {
   try {
     const document = new DocumentCopy({ ...fields }) as Partial<typeof fields>;
