@@ -7,28 +7,24 @@ import type { JsonRecord } from "./records.ts";
  * tool calls from their pieces, `RemoveMessage` empties its content.
  */
 export function constructLangChain(known: LangChainClass, fields: JsonRecord): object {
-  const keys = Object.keys(fields);
-  const values = keys.map((key) => fields[key]);
-  const { content, contentBlocks } = fields;
-  const lengths = [lengthOf(content), lengthOf(contentBlocks)];
+  const before = { ...fields };
+  const { content, contentBlocks } = before;
+  const contentLength = Array.isArray(content) ? content.length : -1;
+  const blocksLength = Array.isArray(contentBlocks) ? contentBlocks.length : -1;
   const instance = known.construct(fields) as JsonRecord;
   // `AIMessage` adds a block for every tool call that has none, to the array that it is given.
-  cut(content, lengths[0]);
-  cut(contentBlocks, lengths[1]);
-  for (let index = 0; index < keys.length; index++) {
-    const key = keys[index] as string;
-    const value = values[index];
-    if (instance[key] !== value && Object.hasOwn(instance, key)) instance[key] = value;
+  if (contentLength >= 0) cut(content as unknown[], contentLength);
+  if (blocksLength >= 0) cut(contentBlocks as unknown[], blocksLength);
+  for (const key in before) {
+    const value = before[key];
+    // The class says which type it is; Python writes others.
+    if (instance[key] !== value && key !== "type" && Object.hasOwn(instance, key)) instance[key] = value;
   }
   return instance;
 }
 
-function lengthOf(value: unknown): number | undefined {
-  return Array.isArray(value) ? value.length : undefined;
-}
-
-function cut(value: unknown, length: number | undefined): void {
-  if (length !== undefined && (value as unknown[]).length > length) (value as unknown[]).length = length;
+function cut(list: unknown[], length: number): void {
+  if (list.length > length) list.length = length;
 }
 
 /** Arguments that LangChain's own constructors may pass on as something else than what they are given. */

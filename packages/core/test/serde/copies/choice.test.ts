@@ -191,6 +191,39 @@ describe("classes that only look like one of LangChain's", () => {
     }
   });
 
+  it.each([
+    ["our own", HumanMessage],
+    ["another", first.messages.HumanMessage],
+  ])(
+    "a class built on %s copy's base under a known name is no copy of ours, where it overrides what it is called",
+    (_copy, known) => {
+      const Base = Object.getPrototypeOf(known) as typeof HumanMessage;
+      const Claiming = class HumanMessage extends Base {
+        override get lc_id(): string[] {
+          return ["langchain_core", "messages", "HumanMessage"];
+        }
+      };
+      const Written = class HumanMessage extends Base {
+        override toJSON(): never {
+          throw new Error("not asked");
+        }
+      };
+      for (const Class of [Claiming, Written]) {
+        const value = new Class("x");
+        expect(record(value)).toMatchObject({ id: ["langchain_core", "messages", "HumanMessage"] });
+        expect(isFast(value)).toBe(false);
+        expect(after(value)).toBe(HumanMessage);
+      }
+    },
+  );
+
+  it("a class built on our own base under a known name is stored as that, and comes back as our own", () => {
+    const Base = Object.getPrototypeOf(HumanMessage) as typeof HumanMessage;
+    const value = new { HumanMessage: class HumanMessage extends Base {} }.HumanMessage("x");
+    expect(record(value)).toStrictEqual(record(new HumanMessage("x")));
+    expect(after(value)).toBe(HumanMessage);
+  });
+
   it("an older class that lacks what ours can do is stored, but not used to revive", () => {
     const Older = older();
     const value = new Older({ content: "x", additional_kwargs: {}, response_metadata: {} });

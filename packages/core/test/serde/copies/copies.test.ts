@@ -66,6 +66,21 @@ describe.each(combinations)("$name of $copy", ({ make, classes }) => {
   });
 });
 
+test("Documents and messages of our own copy are compared by their content too", () => {
+  for (const name of ["a Document", "a Document with an id", "a human message", "a chat prompt"])
+    expect(snapshotOf(SAMPLES[name]!(OWN), new TypeRegistry()), name).not.toBe(UNKNOWN);
+});
+
+test("the type of a message is that of its class, whatever Python calls it", () => {
+  const id = ["langchain_core", "messages", "ai", "AIMessageChunk"];
+  const kwargs = { content: "x", type: "AIMessageChunk", tool_calls: [], id: null };
+  const json = JSON.stringify({ lc: 1, type: "constructor", id, kwargs });
+  const read = new StratigraphSerializer().loads("json", json) as InstanceType<
+    typeof OWN.messages.AIMessageChunk
+  >;
+  expect([read.type, read.getType(), read.id]).toEqual(["ai", "ai", null]);
+});
+
 /** Messages inside, by their fields: of a prompt, the messages are of the same copy as the prompt. */
 function withOwnParts(value: object): object {
   const { messages } = value as { messages?: object[] };
