@@ -1,5 +1,6 @@
 import { createRequire } from "node:module";
 import * as esm from "@langchain/langgraph";
+import type * as langchain from "@langchain/core/messages";
 import { type BaseMessage, HumanMessage as OwnHumanMessage } from "@langchain/core/messages";
 import { MemorySaver, TierSaver } from "@stratigraph/core";
 import { MemoryTier } from "../../../src/memoryTier.ts";
@@ -9,7 +10,7 @@ import { COPIES } from "./langChainCopies.ts";
 const require = createRequire(import.meta.url);
 /** The CommonJS build of LangGraph, as an application gets it that is CommonJS. */
 const cjs = require("@langchain/langgraph") as typeof esm;
-const { HumanMessage } = require("@langchain/core/messages") as typeof import("@langchain/core/messages");
+const { HumanMessage } = require("@langchain/core/messages") as typeof langchain;
 const another = new Map(COPIES).get("1.4 as CommonJS")!.messages;
 const older = new Map(COPIES).get("1.2 as CommonJS")!.messages;
 const config = { configurable: { thread_id: "t" }, durability: "sync" as const };
