@@ -89,7 +89,8 @@ export async function forkMany(
   return await forkAll(saver, point, names, history);
 }
 
-const forkAdvice = { name: "Did you mean to?", threadId: "Did you mean to?", id: "Did you mean to?" };
+const target = 'The new thread is named by the option "to".';
+const forkAdvice = { name: target, threadId: target, id: target };
 
 /** @throws InvalidOptionError */
 function checkHistory(history: unknown): void {
