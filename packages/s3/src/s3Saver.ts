@@ -1,6 +1,8 @@
 import { InvalidOptionError, TierSaver, type Duration, type SaverOptions } from "@stratigraph/core";
+import { AwsObjectStore } from "./awsObjectStore.ts";
 import type { ObjectStore } from "./client.ts";
 import { FolderStore } from "./folderStore.ts";
+import { importAwsSdk } from "./importAwsSdk.ts";
 import { LazyStore } from "./lazyStore.ts";
 import { PackTier } from "./packTier.ts";
 import type { S3Options } from "./s3Options.ts";
@@ -20,8 +22,8 @@ function s3Store(options: S3Options): ObjectStore {
   if (typeof options.bucket !== "string" || options.bucket === "")
     throw new InvalidOptionError("bucket", options.bucket, "Pass the name of a bucket that exists.");
   return new LazyStore("s3", async () => {
-    const { awsObjectStore } = await import("./aws.ts");
-    return { store: awsObjectStore(options) };
+    const sdk = await importAwsSdk();
+    return { store: new AwsObjectStore(sdk, options) };
   });
 }
 
@@ -67,11 +69,8 @@ export class S3Saver extends TierSaver {
   ): S3Saver {
     const { bucket, prefix, region, endpoint, pathStyle, timeout } = parsed(url);
     const store = new LazyStore("s3", async () => {
-      const [{ S3Client }, { awsObjectStore }] = await Promise.all([
-        import("@aws-sdk/client-s3"),
-        import("./aws.ts"),
-      ]);
-      const client = new S3Client({
+      const sdk = await importAwsSdk();
+      const client = new sdk.S3Client({
         ...(region === undefined ? {} : { region }),
         ...(endpoint === undefined ? {} : { endpoint }),
         forcePathStyle: pathStyle,
@@ -79,7 +78,8 @@ export class S3Saver extends TierSaver {
         maxAttempts: 1,
       });
       const named = { prefix, ...(timeout === undefined ? {} : { timeout }) };
-      return { store: awsObjectStore({ ...named, ...options, client, bucket }), end: () => client.destroy() };
+      const store = new AwsObjectStore(sdk, { ...named, ...options, client, bucket });
+      return { store, end: () => client.destroy() };
     });
     return new S3Saver(new PackTier(store), options);
   }
