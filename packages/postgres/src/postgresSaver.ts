@@ -1,5 +1,12 @@
 import type { SerializerProtocol } from "@langchain/langgraph-checkpoint";
-import { InvalidOptionError, msOf, TierSaver, type Duration, type SaverOptions } from "@stratigraph/core";
+import {
+  InvalidOptionError,
+  msOf,
+  TierSaver,
+  type Duration,
+  type SaverOptions,
+  type Tier,
+} from "@stratigraph/core";
 import pg from "pg";
 import type { PgPool } from "./client.ts";
 import { openPgLite, PgLiteExecutor } from "./pgliteExecutor.ts";
@@ -30,6 +37,11 @@ function isPool(value: unknown): value is PgPool {
   return (
     typeof value === "object" && value !== null && typeof (value as Partial<PgPool>).query === "function"
   );
+}
+
+/** By what it can do: a process may hold this package's CommonJS build beside its ES modules, each with a class of its own. */
+function isTier(value: unknown): value is PostgresTier {
+  return typeof value === "object" && value !== null && typeof (value as Partial<Tier>).append === "function";
 }
 
 /** A tier over a pool, or over one that it opens for a connection string. @throws InvalidOptionError */
@@ -96,7 +108,7 @@ export class PostgresSaver extends TierSaver {
     serde?: SerializerProtocol,
     options: PostgresSaverOptions = {},
   ) {
-    if (source instanceof PostgresTier) {
+    if (isTier(source)) {
       super(source, { ...options, ...(serde === undefined ? {} : { serde }) });
     } else if (isPool(source)) {
       super(postgres({ ...options, pool: source }), {

@@ -16,6 +16,11 @@ export interface FolderOptions {
   readonly path: string;
 }
 
+/** By what it can do: a process may hold this package's CommonJS build beside its ES modules, each with a class of its own. */
+function isTier(source: S3SaverOptions | PackTier): source is PackTier {
+  return typeof (source as Partial<PackTier> | undefined)?.append === "function";
+}
+
 function s3Store(options: S3Options): ObjectStore {
   if (typeof options?.client?.send !== "function")
     throw new InvalidOptionError("client", typeof options?.client, "Pass an S3Client of @aws-sdk/client-s3.");
@@ -54,7 +59,7 @@ export class S3Saver extends TierSaver {
 
   /** @throws InvalidOptionError */
   constructor(source: S3SaverOptions | PackTier, options: SaverOptions = {}) {
-    if (source instanceof PackTier) super(source, options);
+    if (isTier(source)) super(source, options);
     else super(s3(source), { ...source, ...options });
   }
 
