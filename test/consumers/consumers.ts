@@ -159,27 +159,29 @@ export const consumers: Record<string, Consumer> = {
   async esbuild(context) {
     const project = await application(context);
     const storages = context.postgres === "" ? ["memory"] : ["memory", "postgres"];
+    // What the README says: pg is CommonJS and asks for Node's own modules by require(), and PGlite has files beside it.
+    const banner =
+      '--banner:js=import { createRequire } from "node:module"; const require = createRequire(import.meta.url);';
+    await bundle(project, "app.mjs", "esm", "beside.mjs", banner, "--external:@electric-sql/pglite");
+    check(await project.run("node", ["beside.mjs", ".bundled"]), ["memory", "folder"]);
     return await withoutPgLite(project, async () => {
       const folder = emptyFolder();
-      // What the README says: pg is CommonJS and asks for Node's own modules by require().
-      const banner =
-        '--banner:js=import { createRequire } from "node:module"; const require = createRequire(import.meta.url);';
       const bundles = [
-        ["app.mjs", "esm", "modules.mjs", banner],
-        ["app.mjs", "cjs", "modules.cjs", ""],
-        ["app.cjs", "cjs", "commonjs.cjs", ""],
-        ["app.cjs", "esm", "commonjs.mjs", banner],
+        ["app.mjs", "esm", "modules.mjs", [banner]],
+        ["app.mjs", "cjs", "modules.cjs", []],
+        ["app.cjs", "cjs", "commonjs.cjs", []],
+        ["app.cjs", "esm", "commonjs.mjs", [banner]],
       ] as const;
       for (const [from, format, to, extra] of bundles) {
         const out = join(folder, to);
-        await bundle(project, from, format, out, extra);
+        await bundle(project, from, format, out, ...extra);
         check(await project.run("node", [out], { env: await withDatabase(context) }), storages);
         const refused = await project.try("node", [out, join(folder, "data")]);
         if (refused.ok || !refused.stderr.includes("npm install @electric-sql/pglite"))
           throw new Error(`${to} doesn't say that PGlite is missing:\n${refused.stderr}`);
       }
       const out = join(folder, "bare.mjs");
-      await bundle(project, "bare.mjs", "esm", out, "");
+      await bundle(project, "bare.mjs", "esm", out);
       if ((await project.run("node", [out])).trim() !== "read back") throw new Error("core alone differs");
       return `to ES modules and CommonJS, no driver but pg installed: ${storages.join(", ")}`;
     });
@@ -238,17 +240,10 @@ async function bundle(
   from: string,
   format: string,
   to: string,
-  extra: string,
+  ...extra: readonly string[]
 ): Promise<void> {
   const args = ["--bundle", "--platform=node", "--target=node20", "--log-level=warning"];
-  await project.run("npx", [
-    "esbuild",
-    from,
-    ...args,
-    `--format=${format}`,
-    `--outfile=${to}`,
-    ...(extra === "" ? [] : [extra]),
-  ]);
+  await project.run("npx", ["esbuild", from, ...args, `--format=${format}`, `--outfile=${to}`, ...extra]);
 }
 
 /** As if PGlite had never been installed: an application that keeps everything in PostgreSQL has no other driver. */
