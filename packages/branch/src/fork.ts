@@ -1,5 +1,5 @@
 import {
-  CheckpointConflictError,
+  StratigraphError,
   checkOptions,
   forksThreads,
   InvalidOptionError,
@@ -227,7 +227,8 @@ async function append(
       onConflict: "refuse",
     });
   } catch (error) {
-    if (error instanceof CheckpointConflictError) throw threadExists(threadId, String(error.data["head"]));
+    if (StratigraphError.is(error, "CHECKPOINT_CONFLICT"))
+      throw threadExists(threadId, String(error.data["head"]));
     throw error;
   }
   const { records, writes, blobs } = contents;
