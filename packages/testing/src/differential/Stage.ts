@@ -44,6 +44,9 @@ export interface StageOptions {
   ordered: boolean;
 }
 
+/** The note of every turn that ended well: whether the state that is read is the one that was live. */
+export const readAsLive = "read as it was live";
+
 const streamMode = ["values", "updates", "debug", "checkpoints", "tasks", "custom"];
 
 /**
@@ -95,7 +98,7 @@ export class Stage {
     if (outcome.error === undefined) {
       const asLive = readsAs(plain(outcome.value), plain(snapshot?.values));
       this.#asLive &&= asLive;
-      this.note("the state that is read is the one that was live", asLive);
+      this.note(readAsLive, asLive);
     }
     return outcome;
   }

@@ -60,9 +60,10 @@ interface Nested {
   items: { name: string; tags: string[] }[];
 }
 
+const Mutable = Annotation.Root({ box: Annotation<Nested>, log: State.spec.log });
+
 /** Nodes that change what they were given instead of returning something new. */
 const inPlace = (checkpointer: BaseCheckpointSaver) => {
-  const Mutable = Annotation.Root({ box: Annotation<Nested>, log: State.spec.log });
   const change = (name: string) => async (s: typeof Mutable.State) => {
     s.box.items.push({ name, tags: [] });
     for (const item of s.box.items) item.tags.push(name);
@@ -72,17 +73,24 @@ const inPlace = (checkpointer: BaseCheckpointSaver) => {
   return new StateGraph(Mutable)
     .addNode("a", change("a"))
     .addNode("b", change("b"))
+    .addNode("c", change("c"))
+    .addEdge(START, "a")
+    .addEdge("a", "b")
+    .addEdge("b", "c")
+    .compile({ checkpointer });
+};
+
+/** A node that changes what it was given and returns nothing of it, and one after it that does. */
+const silently = (checkpointer: BaseCheckpointSaver) =>
+  new StateGraph(Mutable)
     .addNode("silent", (s) => {
       s.box.items.push({ name: "nobody was told", tags: [] });
       return { log: ["silent"] };
     })
-    .addNode("c", change("c"))
-    .addEdge(START, "a")
-    .addEdge("a", "b")
-    .addEdge("b", "silent")
-    .addEdge("silent", "c")
+    .addNode("told", (s) => ({ box: s.box, log: ["told"] }))
+    .addEdge(START, "silent")
+    .addEdge("silent", "told")
     .compile({ checkpointer });
-};
 
 /** Graphs without questions, failures or subgraphs. */
 export const plainScenarios = scenarioGroup({
@@ -181,6 +189,11 @@ export const mutatingScenarios = scenarioGroup(
     "nodes that change their state in place": async (stage) => {
       await stage.turn(inPlace, { box: { items: [] }, log: ["in"] });
       await stage.turn(inPlace, { log: ["again"] });
+    },
+
+    "a node that changes its state in place and returns nothing of it": async (stage) => {
+      await stage.turn(silently, { box: { items: [] }, log: ["in"] });
+      await stage.turn(silently, { log: ["again"] });
     },
   },
   { mutates: true },
