@@ -91,13 +91,11 @@ export async function nextReflog(
     parents: {},
     ...(origin === undefined ? {} : { forked_from: origin.threadId }),
   } as CheckpointMetadata;
-  const { record, blobs } = await saver.coder.encode(at, undefined, undefined, {
-    checkpoint,
-    metadata,
-    newVersions: checkpoint.channel_versions,
-    runId: undefined,
-    again: undefined,
-  });
+  const { record, blobs } = await saver.coder.encode(
+    at,
+    { parentId: undefined, parent: undefined, again: undefined },
+    { checkpoint, metadata, newVersions: checkpoint.channel_versions, runId: undefined },
+  );
   const expected = before.checkpointId === undefined ? [] : [before.checkpointId];
   return { record, blobs, head: { namespace: reflogNamespace, to: checkpointId, expected } };
 }

@@ -57,8 +57,6 @@ function replay(spec: ChannelSpec, name: string, from: unknown, steps: Steps): C
   const channel = spec.fromCheckpoint(from);
   for (const step of steps) {
     const values = step.filter((write) => write.channel === name);
-    if (spec.lc_graph_name === "DeltaChannel")
-      values.sort((a, b) => (a.taskId < b.taskId ? -1 : Number(a.taskId > b.taskId)));
     channel.update(values.map(({ value }) => value));
   }
   return channel;

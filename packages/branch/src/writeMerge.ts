@@ -21,21 +21,22 @@ export async function writeMerge(
 ): Promise<Address> {
   const { threadId, checkpointId: from } = target.at;
   const at: Address = { threadId, namespace: "", checkpointId: merged.checkpoint.id };
-  const put = { ...merged, runId: undefined, again: undefined };
+  const put = { ...merged, runId: undefined };
+  const before = { parentId: from, parent: target.body.manifest, again: undefined };
   const [encoded, moved] = await Promise.all([
-    saver.coder.encode(at, from, target.body.manifest, put),
+    saver.coder.encode(at, before, put),
     subgraphMoves(saver, target, inputs),
   ]);
-  const before = history.reflogs.get(threadId)!;
+  const told = history.reflogs.get(threadId)!;
   const ts = new Date().toISOString();
   const sources = inputs.map(({ side }) => ({
     threadId: side.at.threadId,
     checkpointId: side.at.checkpointId,
   }));
   const move = { kind: "merge" as const, namespace: "", from, to: at.checkpointId, ts, sources };
-  const reflog = await nextReflog(saver, threadId, before, {
-    lineage: before.lineage,
-    moves: [...before.moves, move],
+  const reflog = await nextReflog(saver, threadId, told, {
+    lineage: told.lineage,
+    moves: [...told.moves, move],
   });
   const head: HeadMove = { namespace: "", to: at.checkpointId, expected: [from] };
   const records: CheckpointRecord[] = [...moved.records, encoded.record, reflog.record];

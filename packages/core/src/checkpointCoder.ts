@@ -14,10 +14,18 @@ import {
   encodeWrites,
   mergeWrites,
   writeIndex,
+  type BatchOrigin,
   type EncodedWrite,
-  type TaskWrite,
+  type OpenedBatch,
 } from "./pendingWrites.ts";
-import { decodeBody, encodeBody, type DecodedBody, type ManifestEntry, type ValueRef } from "./record.ts";
+import {
+  decodeBody,
+  encodeBody,
+  type DecodedBody,
+  type Header,
+  type ManifestEntry,
+  type ValueRef,
+} from "./record.ts";
 import { metadataTags, snapshotTag } from "./tags.ts";
 import type {
   Address,
@@ -28,9 +36,11 @@ import type {
   StoredWriteBatch,
   WriteBatch,
 } from "./tier.ts";
-import { ValueCoder, type ValueReading } from "./valueCoder.ts";
+import { ValueCoder, typedOf, type CapturedValue, type Dumped, type ValueReading } from "./valueCoder.ts";
 import { corrupt } from "./valueErrors.ts";
 import type { EncodedValue, Values } from "./values.ts";
+import type { WritePlace } from "./writeOrder.ts";
+import { consumedBatches, pendingBatches, type Consumed } from "./writers.ts";
 
 /** Longest value, in bytes, that lives in the manifest itself: a blob of its own would cost more in keys than it holds. */
 const inlineValue = 64;
@@ -47,6 +57,7 @@ export interface EncodedCheckpoint {
   readonly blobs: readonly Blob[];
   readonly values: readonly EncodedValue[];
   readonly manifest: Manifest;
+  readonly consumed: Consumed;
   /** It names blobs that it doesn't carry, or carries patches on such. */
   readonly relies: boolean;
 }
@@ -57,14 +68,52 @@ export interface CheckpointPut {
   readonly metadata: CheckpointMetadata;
   readonly newVersions: ChannelVersions;
   readonly runId: string | undefined;
+  /** From which pending writes of its parent it was made; undefined: all. */
+  readonly consumed?: Consumed;
+}
+
+/** What is known of the values that a checkpoint's channels may share. */
+export interface Before {
+  readonly parentId: string | undefined;
+  /** The parent's manifest, where there is a parent and it is known. */
+  readonly parent: Manifest | undefined;
   /** Manifest that was stored under the same checkpoint id before: durability "exit" puts the last one again. */
   readonly again: Manifest | undefined;
 }
 
-/** A pending write with the value revived. */
-export interface DecodedWrite {
+/** A checkpoint as it was when it was put. */
+export interface CapturedPut {
+  readonly header: Header;
+  readonly metadata: Dumped;
+  readonly tags: readonly number[];
+  readonly runId: string | undefined;
+  readonly consumed: Consumed;
+  /** Whether channels that aren't new may have a value of their own all the same: LangGraph's `__copy__`. */
+  readonly isFork: boolean;
+  readonly newChannels: ReadonlySet<string>;
+  readonly given: Checkpoint["channel_values"];
+  /** Values that may have to be stored. */
+  readonly values: ReadonlyMap<string, CapturedValue>;
+}
+
+/** What LangGraph puts by putWrites, as it was then. */
+export interface CapturedWrites extends BatchOrigin {
   readonly taskId: string;
-  readonly index: number;
+  readonly writes: readonly {
+    readonly index: number;
+    readonly channel: string;
+    readonly value: CapturedValue;
+  }[];
+}
+
+/** Which pending writes are decoded; see {@link CheckpointCoder.decodeWrites}. */
+export interface WritesWanted {
+  readonly channels?: ReadonlySet<string>;
+  readonly child?: { readonly consumed: Consumed };
+}
+
+/** A pending write with the value revived. */
+export interface DecodedWrite extends WritePlace {
   readonly channel: string;
   readonly value: unknown;
 }
@@ -95,19 +144,60 @@ export class CheckpointCoder {
     this.#coder.forgetThread(threadId);
   }
 
+  /** Encodes a checkpoint whose parent is known. */
+  async encode(at: Address, before: Before, put: CheckpointPut): Promise<EncodedCheckpoint> {
+    return await this.encodeCaptured(at, before, this.capture(at, before, put));
+  }
+
   /**
-   * Encodes a checkpoint. Which values are stored follows from channel versions, not from `newVersions`
-   * alone (which isn't a difference to the parent after `__copy__`): a channel in newVersions has the value
-   * given or none; another one has its parent's value if it has the parent's version, else the value given, unless
-   * the checkpoint begins a thread and is no copy.
+   * Serialises all of a checkpoint that may have to be stored, without awaiting anything: a graph may change its values in
+   * place as soon as it goes on. Nothing is written yet.
+   *
+   * @param before a parent without a manifest is one that isn't known yet: values that it may have are serialised too
+   * @throws StratigraphError "SERIALIZATION"
    */
-  async encode(
-    at: Address,
-    parentId: string | undefined,
-    parent: Manifest | undefined,
-    put: CheckpointPut,
-  ): Promise<EncodedCheckpoint> {
+  capture(at: Address, before: Before, put: CheckpointPut): CapturedPut {
     const { channel_values: given, ...header } = put.checkpoint;
+    const { run_id: _runId, ...metadata } = put.metadata as CheckpointMetadata<{ run_id?: unknown }>;
+    const newChannels = new Set(Object.keys(put.newVersions));
+    const isFork = put.metadata.source === "fork";
+    const values = new Map<string, CapturedValue>();
+    for (const channel of Object.keys(given)) {
+      if (given[channel] === undefined) continue;
+      const isNew = newChannels.has(channel);
+      const known = before.again?.get(channel) ?? before.parent?.get(channel);
+      const version = Object.hasOwn(header.channel_versions, channel)
+        ? header.channel_versions[channel]
+        : undefined;
+      if (!isNew && known?.value !== undefined && known.version === version) continue;
+      if (!isNew && before.parentId === undefined && !isFork) continue;
+      values.set(channel, this.#coder.capture(at, channel, given[channel], known?.value));
+    }
+    return {
+      header: copyOf(header),
+      metadata: this.#coder.dump(at, "metadata", metadata),
+      tags: metadataTags(metadata),
+      runId: put.runId,
+      consumed: put.consumed,
+      isFork,
+      newChannels,
+      given: { ...given },
+      values,
+    };
+  }
+
+  /**
+   * Encodes a checkpoint that was captured. Which values are stored follows from channel versions, not from `newVersions`
+   * alone (which isn't a difference to the parent after `__copy__`): a channel in newVersions has the value given or none;
+   * another one has its parent's value if it has the parent's version, else the value given, unless the checkpoint begins a
+   * thread and is no copy.
+   */
+  async encodeCaptured(
+    at: Address,
+    { parentId, parent, again }: Before,
+    captured: CapturedPut,
+  ): Promise<EncodedCheckpoint> {
+    const { header, given, consumed } = captured;
     const values: EncodedValue[] = [];
     const entries: ManifestEntry[] = [];
     const snapshots: number[] = [];
@@ -116,15 +206,17 @@ export class CheckpointCoder {
       const version = Object.hasOwn(header.channel_versions, channel)
         ? header.channel_versions[channel]
         : undefined;
-      const before = put.again?.get(channel) ?? parent?.get(channel);
-      const isNew = Object.hasOwn(put.newVersions, channel);
+      const before = again?.get(channel) ?? parent?.get(channel);
+      const isNew = captured.newChannels.has(channel);
       const isGiven = Object.hasOwn(given, channel) && given[channel] !== undefined;
       let value: ValueRef | undefined;
       if (!isNew && before?.value !== undefined && before.version === version) {
         value = before.value;
         relies ||= "hash" in value;
-      } else if (isGiven && (isNew || parentId !== undefined || put.metadata.source === "fork")) {
-        value = await this.#coder.encode(at, channel, given[channel], {
+      } else if (isGiven && (isNew || parentId !== undefined || captured.isFork)) {
+        // Not captured where the parent had it and is gone since, pruned by another process between two attempts.
+        const own = captured.values.get(channel) ?? this.#coder.capture(at, channel, given[channel]);
+        value = await this.#coder.encode(at, channel, own, {
           base: before?.value,
           inline: inlineValue,
           into: values,
@@ -133,15 +225,14 @@ export class CheckpointCoder {
       }
       if (version !== undefined || value !== undefined) entries.push({ channel, version, value });
     }
-    const { run_id: _runId, ...metadata } = put.metadata as CheckpointMetadata<{ run_id?: unknown }>;
     const owner = ownerOf(at, parentId ?? "");
-    const dumped = await this.#coder.dump(at, "metadata", metadata);
-    const { content, blobs } = encodeBody(owner, header, dumped, entries);
+    const metadata = await typedOf(captured.metadata);
+    const { content, blobs } = encodeBody(owner, header, metadata, entries, consumed);
     const record: CheckpointRecord = {
       ...at,
       parentId,
-      runId: put.runId,
-      tags: [...metadataTags(metadata), ...snapshots],
+      runId: captured.runId,
+      tags: [...captured.tags, ...snapshots],
       blobs,
       body: await this.#envelope.wrap(content, bodyAddress(owner)),
     };
@@ -150,6 +241,7 @@ export class CheckpointCoder {
       blobs: values.flatMap(({ blob }) => (blob === undefined ? [] : [blob])),
       values,
       manifest: new Map(entries.map((entry) => [entry.channel, entry])),
+      consumed,
       relies: relies || values.some(({ blob }) => blob === undefined || blob.base !== undefined),
     };
   }
@@ -196,57 +288,88 @@ export class CheckpointCoder {
     return await this.#coder.decode(at, channel, ref, blobs, reading);
   }
 
+  /** Serialises the writes of one putWrites call, without awaiting anything. @throws StratigraphError "SERIALIZATION" */
+  captureWrites(
+    at: Address,
+    taskId: string,
+    origin: BatchOrigin,
+    writes: readonly PendingWrite[],
+  ): CapturedWrites {
+    const captured = writes.map(([channel, value], position) => ({
+      index: writeIndex(channel, position),
+      channel,
+      value: this.#coder.capture(at, channel, value),
+    }));
+    return { ...origin, taskId, writes: captured };
+  }
+
   /**
-   * Encodes the writes of one putWrites call.
+   * Encodes captured writes as one batch.
    *
    * @param early their checkpoint isn't known to be stored: they share no blobs, as pruning only sees what checkpoints need
    */
   async encodeWrites(
     at: Address,
-    taskId: string,
-    writes: readonly PendingWrite[],
+    { taskId, writes, ...origin }: CapturedWrites,
     early: boolean,
   ): Promise<{ batch: WriteBatch; values: readonly EncodedValue[]; relies: boolean }> {
     const values: EncodedValue[] = [];
     const encoded: EncodedWrite[] = [];
     const inline = early ? Infinity : inlineWrite;
-    for (const [position, [channel, value]] of writes.entries()) {
+    for (const { index, channel, value } of writes) {
       const ref = await this.#coder.encode(at, channel, value, { inline, into: values });
-      encoded.push({ index: writeIndex(channel, position), channel, value: ref });
+      encoded.push({ index, channel, value: ref });
     }
     const owner = ownerOf(at, taskId);
-    const { content, blobs } = encodeWrites(owner, encoded);
+    const { content, blobs } = encodeWrites(owner, origin, encoded);
     const body = await this.#envelope.wrap(content, bodyAddress(owner));
     return { batch: { taskId, blobs, body }, values, relies: values.some(({ blob }) => blob === undefined) };
   }
 
-  /** The pending writes of a checkpoint, merged, in the order they arrived; of some channels only, if named. */
+  /**
+   * The pending writes of a checkpoint, merged, in the order in which LangGraph applies them: see `compareWrites`.
+   * @param only.channels leaves out all others
+   * @param only.child instead of what is pending: what a child of the checkpoint was made from, as its body tells
+   */
   async decodeWrites(
     at: Address,
     batches: readonly StoredWriteBatch[],
     blobs: ReadonlyMap<BlobHash, Blob>,
-    wanted?: ReadonlySet<string>,
+    only: WritesWanted = {},
+  ): Promise<DecodedWrite[]> {
+    return await this.decodeOpened(at, await this.openWrites(at, batches), blobs, only);
+  }
+
+  /** The same, of batches that were opened before. */
+  async decodeOpened(
+    at: Address,
+    batches: readonly OpenedBatch[],
+    blobs: ReadonlyMap<BlobHash, Blob>,
+    only: WritesWanted = {},
   ): Promise<DecodedWrite[]> {
     const decoded: DecodedWrite[] = [];
-    for (const { taskId, index, channel, value } of await this.#merged(at, batches)) {
-      if (wanted !== undefined && !wanted.has(channel)) continue;
-      decoded.push({ taskId, index, channel, value: await this.value(at, channel, value, blobs) });
+    const wanted =
+      only.child === undefined ? pendingBatches(batches) : consumedBatches(batches, only.child.consumed);
+    for (const write of mergeWrites(wanted)) {
+      if (only.channels?.has(write.channel) === false) continue;
+      decoded.push({ ...write, value: await this.value(at, write.channel, write.value, blobs) });
     }
     return decoded;
   }
 
   /** The channels that a checkpoint's pending writes name, without reviving values. */
   async writtenChannels(at: Address, batches: readonly StoredWriteBatch[]): Promise<Set<string>> {
-    return new Set((await this.#merged(at, batches)).map(({ channel }) => channel));
+    return new Set(mergeWrites(await this.openWrites(at, batches)).map(({ channel }) => channel));
   }
 
-  async #merged(at: Address, batches: readonly StoredWriteBatch[]): Promise<TaskWrite[]> {
-    const opened: { taskId: string; writes: EncodedWrite[] }[] = [];
+  /** Batches as they were written, values not revived. @throws CorruptionError */
+  async openWrites(at: Address, batches: readonly StoredWriteBatch[]): Promise<OpenedBatch[]> {
+    const opened: OpenedBatch[] = [];
     for (const { taskId, body, blobs: names } of batches) {
       const owner = ownerOf(at, taskId);
       try {
         const content = await this.#envelope.unwrap(body, bodyAddress(owner));
-        opened.push({ taskId, writes: decodeWrites(owner, content, names) });
+        opened.push({ taskId, ...decodeWrites(owner, content, names) });
       } catch (cause) {
         throw corrupt(
           at,
@@ -256,8 +379,22 @@ export class CheckpointCoder {
         );
       }
     }
-    return mergeWrites(opened);
+    return opened;
   }
+}
+
+/** A header that shares nothing with the one given, which LangGraph may go on changing. */
+function copyOf({ channel_versions, versions_seen, v, id, ts, ...rest }: Header): Header {
+  const seen = Object.entries(versions_seen).map(([node, versions]) => [node, { ...versions }] as const);
+  return {
+    // Fields that this version knows nothing of are stored as JSON.
+    ...(Object.keys(rest).length === 0 ? {} : (JSON.parse(JSON.stringify(rest)) as object)),
+    v,
+    id,
+    ts,
+    channel_versions: { ...channel_versions },
+    versions_seen: Object.fromEntries(seen),
+  };
 }
 
 /** LangGraph's tuple form of a pending write. */

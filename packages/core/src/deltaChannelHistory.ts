@@ -1,16 +1,11 @@
 import type { CheckpointPendingWrite, DeltaChannelHistory } from "@langchain/langgraph-checkpoint";
-import { asPendingWrite, type CheckpointCoder, type DecodedWrite } from "./checkpointCoder.ts";
+import { asPendingWrite, type CheckpointCoder } from "./checkpointCoder.ts";
 import { snapshotTag } from "./tags.ts";
 import { readsAncestry, type Address, type MaybeAddress, type StoredCheckpoint, type Tier } from "./tier.ts";
+import type { Consumed } from "./writers.ts";
 
 /** How many ancestors are asked for at once. LangGraph writes a snapshot long before, with its default settings. */
 const pageOfAncestors = 1000;
-
-/** By task, then by position: the order in which LangGraph applies the writes of one step. */
-function inTaskOrder(a: DecodedWrite, b: DecodedWrite): number {
-  if (a.taskId === b.taskId) return a.index - b.index;
-  return a.taskId < b.taskId ? -1 : 1;
-}
 
 async function* ancestors(
   tier: Tier,
@@ -35,30 +30,36 @@ async function* ancestors(
 
 /**
  * Per channel, the writes on the way from its nearest stored value (the seed) to a checkpoint, oldest first. What LangGraph
- * rebuilds a DeltaChannel from.
+ * rebuilds a DeltaChannel from. Of each ancestor's pending writes, those from which its child on the way was made.
+ *
+ * @param consumedBy tells them of the checkpoint where the way ends
  */
 export async function deltaChannelHistory(
   tier: Tier,
   coder: CheckpointCoder,
   from: MaybeAddress,
   channels: readonly string[],
+  consumedBy: (child: Address) => Promise<Consumed>,
 ): Promise<Record<string, DeltaChannelHistory>> {
   const steps = new Map<string, CheckpointPendingWrite[][]>(channels.map((channel) => [channel, []]));
   const seeds = new Map<string, unknown>();
   const checkpointId = from.checkpointId ?? (await tier.peek(from)).head;
   if (checkpointId !== undefined) {
     const open = new Set(channels);
+    let consumed = await consumedBy({ ...from, checkpointId });
     for await (const stored of ancestors(tier, { ...from, checkpointId }, channels)) {
       const { record } = stored;
-      const { manifest } = await coder.decodeBody(record);
+      const body = await coder.decodeBody(record);
+      const { manifest } = body;
       const seeded = [...open].filter((channel) => manifest.get(channel)?.value !== undefined);
       const missing = [
         ...stored.writes.flatMap(({ blobs }) => blobs),
         ...seeded.flatMap((channel) => blobOf(manifest.get(channel)?.value)),
       ].some((hash) => !stored.blobs.has(hash));
       const whole = missing ? ((await tier.read(record)).checkpoint ?? stored) : stored;
-      const writes = await coder.decodeWrites(record, whole.writes, whole.blobs, open);
-      writes.sort(inTaskOrder);
+      const only = { channels: open, child: { consumed } };
+      const writes = await coder.decodeWrites(record, whole.writes, whole.blobs, only);
+      consumed = body.consumed;
       for (const channel of open) {
         steps.get(channel)!.unshift(writes.filter((write) => write.channel === channel).map(asPendingWrite));
       }

@@ -2,6 +2,7 @@ import { LRUCache } from "lru-cache";
 import type { CheckpointCoder, EncodedCheckpoint, Manifest } from "./checkpointCoder.ts";
 import type { Address, CheckpointRecord, Tier } from "./tier.ts";
 import type { EncodedValue } from "./values.ts";
+import type { Consumed } from "./writers.ts";
 
 /** How many checkpoints' lines a saver remembers. About 1 kB each. */
 const remembered = 4096;
@@ -13,6 +14,8 @@ const rememberedThreads = 100_000;
 export interface Line {
   readonly manifest: Manifest;
   readonly parentId: string | undefined;
+  /** From which of the parent's pending writes it was made. */
+  readonly consumed: Consumed;
 }
 
 function keyOf(at: Address): string {
@@ -62,24 +65,25 @@ export class Lines {
     seen(revision);
     if (checkpoint === undefined) return undefined;
     this.known(at.threadId, revision);
-    const { manifest } = await this.#coder.decodeBody(checkpoint.record);
+    const { manifest, consumed } = await this.#coder.decodeBody(checkpoint.record);
     for (const { value } of manifest.values()) {
       if (value === undefined || !("hash" in value)) continue;
       await this.#coder.values.payload(value.hash, checkpoint.blobs, at.threadId);
     }
-    return this.set(checkpoint.record, manifest);
+    return this.set(checkpoint.record, { manifest, consumed });
   }
 
-  set(record: CheckpointRecord, manifest: Manifest): Line {
-    const line = { manifest, parentId: record.parentId };
+  set(record: CheckpointRecord, { manifest, consumed }: Omit<Line, "parentId">): Line {
+    const line = { manifest, parentId: record.parentId, consumed };
     this.#lines.set(keyOf(record), line);
     return line;
   }
 
   /** A put was acknowledged: its values can be patched and carried over. */
-  stored({ record, manifest, values }: EncodedCheckpoint, revision: number): void {
+  stored(encoded: EncodedCheckpoint, revision: number): void {
+    const { record, values } = encoded;
     this.known(record.threadId, revision);
-    this.set(record, manifest);
+    this.set(record, encoded);
     for (const value of values) this.#coder.values.remember(record.threadId, value);
   }
 

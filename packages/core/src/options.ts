@@ -9,8 +9,9 @@ import { bytesOf, type Size } from "./units.ts";
  * What a put does that lost a race:
  * - "throw": it rejects with CheckpointConflictError and stores nothing.
  * - "branch": it keeps the work as a side branch; the head stays with the winner.
- * - "auto": throws where LangGraph can deliver the error (durability "sync" and "exit", and outside runs), and
- *   branches under "async", where a throw would end the process.
+ * - "auto": throws under durability "sync" and "exit", and outside runs. Under "async" it branches: the run's steps have gone
+ *   on by the time a put is refused, and what they did stays on record. Below LangGraph 1.5 a throw would also end the
+ *   process there, as an unhandled rejection; from 1.5 on "throw" is safe under "async" too, and rejects the run at its end.
  */
 export type ConflictPolicy = "auto" | "throw" | "branch";
 

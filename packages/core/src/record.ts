@@ -2,6 +2,7 @@ import type { ChannelVersions, Checkpoint } from "@langchain/langgraph-checkpoin
 import { ByteReader, concat, text, utf8, varint } from "./bytes.ts";
 import { verified, withChecksum } from "./seal.ts";
 import type { BlobHash } from "./tier.ts";
+import type { Consumed } from "./writers.ts";
 
 /** Where a value is: in a blob of its own, or in the bytes that refer to it. */
 export type ValueRef = { readonly hash: BlobHash } | { readonly type: string; readonly bytes: Uint8Array };
@@ -24,6 +25,8 @@ export interface DecodedBody {
   readonly header: Header;
   readonly metadata: Typed;
   readonly manifest: ReadonlyMap<string, ManifestEntry>;
+  /** From which pending writes of its parent the checkpoint was made. */
+  readonly consumed: Consumed;
 }
 
 type Version = ChannelVersions[string];
@@ -43,6 +46,8 @@ interface Skeleton {
   readonly s: readonly SeenLine[];
   /** Fields of the checkpoint that this version knows nothing of. */
   readonly x?: Record<string, unknown>;
+  /** {@link Consumed}; absent for all. */
+  readonly w?: NonNullable<Consumed>;
 }
 
 /** Encodes header, metadata and manifest; `owner` is bound by a checksum. Also tells which blobs it names. */
@@ -51,6 +56,7 @@ export function encodeBody(
   header: Header,
   metadata: Typed,
   entries: readonly ManifestEntry[],
+  consumed?: Consumed,
 ): { content: Uint8Array; blobs: BlobHash[] } {
   const { v, ts, versions_seen, id: _id, channel_versions: _versions, ...rest } = header;
   const positions = new Map(entries.map((entry, position) => [entry.channel, position]));
@@ -66,7 +72,14 @@ export function encodeBody(
     node,
     Object.entries(seen).map(([channel, version]) => [positions.get(channel) ?? channel, version]),
   ]);
-  const skeleton: Skeleton = { v, ts, c, s, ...(Object.keys(rest).length > 0 ? { x: rest } : {}) };
+  const skeleton: Skeleton = {
+    v,
+    ts,
+    c,
+    s,
+    ...(Object.keys(rest).length > 0 ? { x: rest } : {}),
+    ...(consumed === undefined ? {} : { w: consumed }),
+  };
   const json = utf8(JSON.stringify(skeleton));
   const type = utf8(metadata[0]);
   const parts = [
@@ -125,5 +138,10 @@ export function decodeBody(
       ]),
     ),
   };
-  return { header, metadata, manifest: new Map(entries.map((entry) => [entry.channel, entry])) };
+  return {
+    header,
+    metadata,
+    manifest: new Map(entries.map((entry) => [entry.channel, entry])),
+    consumed: skeleton.w,
+  };
 }

@@ -11,7 +11,13 @@ import type {
   PendingWrite,
 } from "@langchain/langgraph-checkpoint";
 import { addressOf, checkpointIdOf, configOf, namespaceOf, validId } from "./address.ts";
-import { CheckpointCoder, asPendingWrite, runIdOf, type CheckpointPut } from "./checkpointCoder.ts";
+import {
+  CheckpointCoder,
+  asPendingWrite,
+  runIdOf,
+  type Before,
+  type CheckpointPut,
+} from "./checkpointCoder.ts";
 import { listConflicts, type Conflict } from "./conflicts.ts";
 import { copyThread } from "./copyThread.ts";
 import { deltaChannelHistory } from "./deltaChannelHistory.ts";
@@ -28,6 +34,7 @@ import type { Address, Appended, ListedCheckpoint, MaybeAddress, StoredCheckpoin
 import { trace } from "./trace.ts";
 import type { Series, ValueReading } from "./valueCoder.ts";
 import { Values } from "./values.ts";
+import { Writers, type Consumed } from "./writers.ts";
 
 /**
  * A LangGraph checkpointer over any tier: the one class that speaks LangGraph's language.
@@ -42,6 +49,7 @@ export class TierSaver extends BaseCheckpointSaver {
   readonly #conflict: ConflictPolicy;
   readonly #observations = new Observations();
   readonly #lines: Lines;
+  readonly #writers = new Writers();
 
   /** @throws InvalidOptionError */
   constructor(tier: Tier, options: SaverOptions = {}) {
@@ -156,9 +164,16 @@ export class TierSaver extends BaseCheckpointSaver {
 
   /**
    * Stores pending writes of a task. Their checkpoint need not exist yet.
+   * @param taskPath where the task stands in its step; LangGraph names it from 1.5 on. Pending writes come back ordered by it,
+   * then by task id and position.
    * @throws ThreadDeletedError, InvalidAddressError; StratigraphError "SERIALIZATION"
    */
-  override async putWrites(config: RunnableConfig, writes: PendingWrite[], taskId: string): Promise<void> {
+  override async putWrites(
+    config: RunnableConfig,
+    writes: PendingWrite[],
+    taskId: string,
+    taskPath = "",
+  ): Promise<void> {
     const checkpointId = checkpointIdOf(config);
     if (checkpointId === undefined) {
       throw new InvalidAddressError(
@@ -170,10 +185,13 @@ export class TierSaver extends BaseCheckpointSaver {
     const at: Address = { ...namespaceOf(config), checkpointId };
     validId("taskId", taskId);
     if (writes.length === 0) return;
+    // Before anything is awaited: a graph may change in place what it wrote.
+    const origin = { taskPath, writer: this.#writers.tag(config, at, taskId) };
+    const captured = this.coder.captureWrites(at, taskId, origin, writes);
     try {
       await this.#again(config, at.threadId, async (basis) => {
         const early = this.#lines.get(at) === undefined;
-        const { batch, values, relies } = await this.coder.encodeWrites(at, taskId, writes, early);
+        const { batch, values, relies } = await this.coder.encodeWrites(at, captured, early);
         const newBlobs = values.flatMap(({ blob }) => (blob === undefined ? [] : [blob]));
         const seen = basis(relies);
         await this.tier.appendWrites({ ...at, ...batch, newBlobs, relies, seen });
@@ -196,7 +214,10 @@ export class TierSaver extends BaseCheckpointSaver {
     channels: string[];
   }): Promise<Record<string, DeltaChannelHistory>> {
     if (options.channels.length === 0) return {};
-    return await deltaChannelHistory(this.tier, this.coder, addressOf(options.config), options.channels);
+    const at = addressOf(options.config);
+    const consumed = async (child: Address): Promise<Consumed> =>
+      (await this.#lines.find(child, () => {}))?.consumed;
+    return await deltaChannelHistory(this.tier, this.coder, at, options.channels, consumed);
   }
 
   /**
@@ -262,19 +283,22 @@ export class TierSaver extends BaseCheckpointSaver {
     config: RunnableConfig,
     at: Address,
     parentId: string | undefined,
-    put: Omit<CheckpointPut, "again">,
+    put: Omit<CheckpointPut, "consumed">,
   ): Promise<Appended> {
     const seen = (revision: number): void => this.#observations.read(config, at.threadId, revision);
+    const { source } = put.metadata;
+    // Before anything is awaited: a graph may change its values in place as soon as it goes on.
+    const before = this.#remembered(at, parentId);
+    const consumed = this.#writers.consumed(config, at, before.parentId, source);
+    const captured = this.coder.capture(at, before, { ...put, consumed });
     return await this.#again(config, at.threadId, async (basis) => {
       // Durability "exit" puts the last checkpoint again, naming itself as the parent: the parent it had stays.
       const itself = parentId === at.checkpointId ? await this.#lines.find(at, seen) : this.#lines.get(at);
       const parent = parentId === at.checkpointId ? itself?.parentId : parentId;
       const line =
         parent === undefined ? undefined : await this.#lines.find({ ...at, checkpointId: parent }, seen);
-      const encoded = await this.coder.encode(at, parent, line?.manifest, {
-        ...put,
-        again: itself?.manifest,
-      });
+      const found: Before = { parentId: parent, parent: line?.manifest, again: itself?.manifest };
+      const encoded = await this.coder.encodeCaptured(at, found, captured);
       // Outside a run a put without a parent is an import or a new beginning, also right after a deletion.
       const begins = parentId === undefined && runOf(config) === undefined;
       const appended = await this.tier.append({
@@ -296,6 +320,14 @@ export class TierSaver extends BaseCheckpointSaver {
       this.#lines.stored(encoded, appended.revision);
       return appended;
     });
+  }
+
+  /** What is remembered of a checkpoint's parent, and of itself; what isn't is asked for later. */
+  #remembered(at: Address, parentId: string | undefined): Before {
+    const itself = this.#lines.get(at);
+    const parent = parentId === at.checkpointId ? (itself?.parentId ?? parentId) : parentId;
+    const line = parent === undefined ? undefined : this.#lines.get({ ...at, checkpointId: parent });
+    return { parentId: parent, parent: line?.manifest, again: itself?.manifest };
   }
 
   /**
@@ -334,7 +366,7 @@ export class TierSaver extends BaseCheckpointSaver {
     }
   }
 
-  /** Whether a conflict is thrown: "auto" throws where LangGraph can deliver the error, which it can't under "async". */
+  /** Whether a conflict is thrown. "auto" keeps the work under "async", where steps went on before their checkpoints were put. */
   #refuses(config: RunnableConfig): boolean {
     if (this.#conflict !== "auto") return this.#conflict === "throw";
     const { durability } = config as { durability?: unknown };
@@ -381,11 +413,13 @@ export class TierSaver extends BaseCheckpointSaver {
     this.#observations.handedOut(config, record, record.checkpointId, head);
     this.#observations.handedOutParent(record, record.parentId, head);
     const body = await this.coder.decodeBody(record);
-    if (reading.remember) this.#lines.set(record, body.manifest);
+    if (reading.remember) this.#lines.set(record, body);
     const checkpoint = await this.coder.checkpoint(stored, body, reading);
     if (checkpoint.v < 4 && record.parentId !== undefined)
       await this.#migrateSends(checkpoint, { ...record, checkpointId: record.parentId });
-    const writes = await this.coder.decodeWrites(record, stored.writes, stored.blobs);
+    const batches = await this.coder.openWrites(record, stored.writes);
+    this.#writers.handedOut(config, record, batches, { id: record.parentId, consumed: body.consumed });
+    const writes = await this.coder.decodeOpened(record, batches, stored.blobs);
     const tuple: CheckpointTuple = {
       config: configOf(record),
       checkpoint,
@@ -401,7 +435,9 @@ export class TierSaver extends BaseCheckpointSaver {
   async #migrateSends(checkpoint: Checkpoint, parent: MaybeAddress & Address): Promise<void> {
     const { checkpoint: stored } = await this.tier.read(parent);
     if (stored === undefined) return;
-    const sends = await this.coder.decodeWrites(stored.record, stored.writes, stored.blobs, new Set([TASKS]));
+    const sends = await this.coder.decodeWrites(stored.record, stored.writes, stored.blobs, {
+      channels: new Set([TASKS]),
+    });
     const versions = Object.values(checkpoint.channel_versions);
     checkpoint.channel_values[TASKS] = sends.map(({ value }) => value);
     checkpoint.channel_versions[TASKS] =

@@ -1,7 +1,7 @@
 import type { SerializerProtocol } from "@langchain/langgraph-checkpoint";
 import { payloadOf, splitPayload } from "./blobFrame.ts";
 import { Payload } from "./payload.ts";
-import type { ValueRef } from "./record.ts";
+import type { Typed, ValueRef } from "./record.ts";
 import { StratigraphSerializer } from "./serde/index.ts";
 import { SimilarReader } from "./serde/SimilarReader.ts";
 import { SimilarValues } from "./similarValues.ts";
@@ -21,6 +21,15 @@ const worthComparing = 4096;
 /** What a blob may hold besides the serialised bytes: its kind, and the name of the type. */
 const framing = 256;
 
+/**
+ * A value as it was when it was captured: serialised, and no longer changed by what a graph does to it. A serde that answers
+ * with a promise has been called.
+ */
+export type CapturedValue = { readonly similar: NamedPayload } | Dumped;
+
+/** What a serde made of a value, or is about to. */
+export type Dumped = { readonly typed: Typed } | { readonly dumping: Promise<Typed> };
+
 /** How values are read: kept for later puts to patch, or as one of a series. */
 export interface ValueReading {
   readonly remember?: boolean;
@@ -32,11 +41,13 @@ export class ValueCoder {
   readonly serde: SerializerProtocol;
   readonly values: Values;
   readonly #similar: SimilarValues | undefined;
+  readonly #dumpsAtOnce: boolean;
 
   constructor(serde: SerializerProtocol, values: Values) {
     this.serde = serde;
     this.values = values;
     this.#similar = SimilarValues.for(serde, values);
+    this.#dumpsAtOnce = serde.dumpsTyped === StratigraphSerializer.prototype.dumpsTyped;
   }
 
   /** Nothing of the thread is remembered any more. */
@@ -46,24 +57,34 @@ export class ValueCoder {
   }
 
   /**
-   * A reference to a value: inline up to `inline` bytes, else a blob, which goes to `into`. Infinity: inline, also where the
-   * thread has it already.
+   * Serialises a value, before anything is awaited: what happens to it afterwards is no longer seen.
+   * @param base what the channel had before; arrays like it are serialised from where they changed
+   * @throws StratigraphError "SERIALIZATION"; where the serde answers with a promise, {@link encode} throws it
+   */
+  capture(at: Address, channel: string, value: unknown, base?: ValueRef): CapturedValue {
+    const similar = this.#similarTo(hashOf(base), at, channel, value);
+    return similar === undefined ? this.dump(at, channel, value) : { similar };
+  }
+
+  /**
+   * A reference to a captured value: inline up to `inline` bytes, else a blob, which goes to `into`. Infinity: inline, also
+   * where the thread has it already.
    */
   async encode(
     at: Address,
     channel: string,
-    value: unknown,
+    captured: CapturedValue,
     how: { base?: ValueRef | undefined; inline: number; into: EncodedValue[] },
   ): Promise<ValueRef> {
-    const base = how.base !== undefined && "hash" in how.base ? how.base.hash : undefined;
-    const similar = this.#similarTo(base, at, channel, value);
-    if (similar !== undefined) {
+    const base = hashOf(how.base);
+    if ("similar" in captured) {
+      const { similar } = captured;
       this.#checkLength(at, channel, similar.payload.length);
       const encoded = await this.values.encode(at.threadId, similar, base);
       how.into.push(encoded);
       return { hash: encoded.hash };
     }
-    const [type, bytes] = await this.dump(at, channel, value);
+    const [type, bytes] = await typedOf(captured);
     this.#checkLength(at, channel, bytes.length);
     if (bytes.length <= how.inline) {
       const refers = how.inline < Infinity && bytes.length >= worthReferring;
@@ -131,11 +152,23 @@ export class ValueCoder {
     throw notStored(at, channel, new RangeError(most));
   }
 
-  /** @throws StratigraphError "SERIALIZATION" */
-  async dump(at: Address, channel: string, value: unknown): Promise<[string, Uint8Array]> {
+  /** The serialised value. @throws StratigraphError "SERIALIZATION", at once or by the promise */
+  dump(at: Address, channel: string, value: unknown): Dumped {
     try {
-      const [type, bytes] = await this.serde.dumpsTyped(value);
-      return [type, this.#own(bytes)];
+      if (this.#dumpsAtOnce) return { typed: (this.serde as StratigraphSerializer).dumps(value) };
+      // Serdes may give the bytes of a value back as they are, and only in a promise.
+      const mine = value instanceof Uint8Array ? Uint8Array.prototype.slice.call(value) : value;
+      const dumped = this.serde.dumpsTyped(mine) as Typed | Promise<Typed>;
+      if (!(dumped instanceof Promise)) return { typed: [dumped[0], dumped[1].slice()] };
+      const dumping = dumped.then(
+        ([type, bytes]): Typed => [type, bytes.slice()],
+        (cause: unknown) => {
+          throw notStored(at, channel, cause);
+        },
+      );
+      // Another value of the same call may fail first; nobody would be waiting for this one then.
+      dumping.catch(() => {});
+      return { dumping };
     } catch (cause) {
       throw notStored(at, channel, cause);
     }
@@ -164,4 +197,13 @@ export class ValueCoder {
   #own(bytes: Uint8Array): Uint8Array {
     return this.serde instanceof StratigraphSerializer ? bytes : bytes.slice();
   }
+}
+
+function hashOf(ref: ValueRef | undefined): BlobHash | undefined {
+  return ref !== undefined && "hash" in ref ? ref.hash : undefined;
+}
+
+/** What was dumped, once it is there. Not a promise where it is there already: puts are on the hot path. */
+export function typedOf(dumped: Dumped): Typed | Promise<Typed> {
+  return "typed" in dumped ? dumped.typed : dumped.dumping;
 }

@@ -1,6 +1,6 @@
 import type { SerializerProtocol } from "@langchain/langgraph-checkpoint";
 import { PostgresSaver } from "@stratigraph/postgres";
-import { testGraphs, testSaver } from "@stratigraph/testing";
+import { testGraphs, testPromises, testSaver } from "@stratigraph/testing";
 import pg from "pg";
 import { freshDatabase } from "../../../test/servers/shared.ts";
 
@@ -24,6 +24,7 @@ testGraphs(
   "PostgresSaver on PostgreSQL",
   Object.assign(() => onPostgres(), { withSerde: onPostgres }),
 );
+testPromises("PostgresSaver on PostgreSQL", () => onPostgres());
 // Newest first is by checkpoint id: LangGraph.js compares ids in `before`, also across namespaces.
 testSaver("PostgresSaver on PostgreSQL", () => onPostgres(), {
   knownFailures: ["list_uses_checkpoint_timestamp_not_id"],
@@ -39,6 +40,7 @@ testGraphs(
   "PostgresSaver on PGlite",
   Object.assign(() => onPgLite(), { withSerde: onPgLite }),
 );
+testPromises("PostgresSaver on PGlite", () => onPgLite());
 testSaver("PostgresSaver on PGlite", () => onPgLite(), {
   knownFailures: ["list_uses_checkpoint_timestamp_not_id"],
 });

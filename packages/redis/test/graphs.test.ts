@@ -1,5 +1,5 @@
 import type { SerializerProtocol } from "@langchain/langgraph-checkpoint";
-import { testGraphs, testSaver } from "@stratigraph/testing";
+import { testGraphs, testPromises, testSaver } from "@stratigraph/testing";
 import { sharedRedis } from "../../../test/servers/shared.ts";
 import { RedisSaver } from "../src/index.ts";
 
@@ -22,5 +22,6 @@ testGraphs(
   "RedisSaver",
   Object.assign(() => open(), { withSerde: open }),
 );
+testPromises("RedisSaver", () => open());
 // Newest first is by checkpoint id: LangGraph.js compares ids in `before`, also across namespaces.
 testSaver("RedisSaver", () => open(), { knownFailures: ["list_uses_checkpoint_timestamp_not_id"] });

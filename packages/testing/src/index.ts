@@ -21,5 +21,6 @@ export { FaultyTier } from "./faulty/FaultyTier.ts";
 export type { FailOptions, FaultPredicate } from "./faulty/Faults.ts";
 export type { Hold } from "./faulty/Hold.ts";
 export type { TierCall, TierMethod } from "./faulty/TierCall.ts";
+export { testPromises } from "./promises/testPromises.ts";
 export type { OpenedTier, TierPart, TierSuiteOptions } from "./tier/setup.ts";
 export { testTier } from "./tier/testTier.ts";

@@ -1,7 +1,7 @@
 import { MemoryTier, type Tier } from "@stratigraph/core";
 import { postgres } from "@stratigraph/postgres";
 import { redis } from "@stratigraph/redis";
-import { testGraphs, testSaver } from "@stratigraph/testing";
+import { testGraphs, testPromises, testSaver } from "@stratigraph/testing";
 import { TieredSaver, memory, type TieredSaverOptions } from "@stratigraph/tiered";
 import { freshDatabase, sharedRedis } from "../../../test/servers/shared.ts";
 
@@ -49,6 +49,7 @@ function suites(
     name,
     Object.assign(() => open(), { withSerde: open }),
   );
+  testPromises(name, () => open());
   testSaver(name, () => open(), { knownFailures: ["list_uses_checkpoint_timestamp_not_id"] });
 }
 

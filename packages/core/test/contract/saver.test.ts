@@ -1,7 +1,10 @@
 import { emptyCheckpoint, type Checkpoint, type CheckpointMetadata } from "@langchain/langgraph-checkpoint";
 import { CheckpointConflictError, StratigraphError, type ConflictPolicy } from "@stratigraph/core";
 import { describe, expect, test } from "vitest";
-import { Storage, acknowledged, contents, gate, stepsBy, traced, twoSteps, unhandled } from "./support.ts";
+import { Storage, acknowledged, contents, gate, langGraphVersion, stepsBy, traced, twoSteps, unhandled } from "./support.ts";
+
+/** Whether a put that rejects under "async" rejects the run and nothing else: LangGraph from 1.5 on. */
+const deliversUnderAsync = langGraphVersion().localeCompare("1.5", "en", { numeric: true }) >= 0;
 
 const thread = { configurable: { thread_id: "t" } };
 const metadata: CheckpointMetadata = { source: "loop", step: 1, parents: {} };
@@ -84,6 +87,15 @@ describe("two savers race on one thread", () => {
     );
     await new Promise((resolve) => setImmediate(resolve));
     expect(reasons).toEqual([]);
+  });
+
+  test("async, throw: the run rejects; from LangGraph 1.5 on nothing is left unhandled", async () => {
+    const reasons = unhandled();
+    const { b, outcome } = await lostRace("async", { conflict: "throw" });
+    expect(outcome.error).toBeInstanceOf(CheckpointConflictError);
+    if (deliversUnderAsync) expect(reasons).toEqual([]);
+    const state = await twoSteps(b).getState(thread);
+    expect(state.values).toMatchObject({ log: [...stepsBy("base"), ...stepsBy("B")], who: "B" });
   });
 
   test("promote makes the lost branch the head; promoting back undoes it", async () => {

@@ -1,10 +1,18 @@
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import { createHash } from "node:crypto";
+import { readFileSync } from "node:fs";
+import { createRequire } from "node:module";
 import { setImmediate } from "node:timers/promises";
 import { Annotation, END, START, StateGraph } from "@langchain/langgraph";
 import { MemoryTier, TierSaver, type SaverOptions, type Tier, type TraceEvent } from "@stratigraph/core";
 import { FaultyTier, type TierMethod } from "@stratigraph/testing";
 import { onTestFinished } from "vitest";
+
+/** Of the @langchain/langgraph that is tested with. */
+export function langGraphVersion(): string {
+  const path = createRequire(import.meta.url).resolve("@langchain/langgraph/package.json");
+  return (JSON.parse(readFileSync(path, "utf8")) as { version: string }).version;
+}
 
 /** Text that doesn't compress away, the same in every run. */
 export function text(name: string, kilobytes = 1): string {

@@ -30,6 +30,8 @@ interface Kept {
 }
 
 interface Write {
+  readonly path: string;
+  readonly index: number;
   readonly task: string;
   readonly channel: string;
   readonly bytes: Bytes;
@@ -204,13 +206,21 @@ export class World {
     task: string,
     values: [string, unknown][],
   ): Promise<void> {
-    await saver.putWrites(configOf(thread, namespace, id), values, task);
+    // As the tasks of a step are: most have a path, and the ids sort otherwise than the paths.
+    const path = task === "early" ? "" : `~path ${9 - Number(task.slice(-1))}`;
+    await saver.putWrites(configOf(thread, namespace, id), values, task, path);
     const writes = thread.writes.get(id) ?? new Map<string, Write>();
     for (const [position, [channel, value]] of values.entries()) {
       const special = WRITES_IDX_MAP[channel];
       const key = `${special ?? position} ${task}`;
       if (special !== undefined || !writes.has(key))
-        writes.set(key, { task, channel, bytes: await this.#bytesOf(value) });
+        writes.set(key, {
+          path,
+          index: special ?? position,
+          task,
+          channel,
+          bytes: await this.#bytesOf(value),
+        });
     }
     thread.writes.set(id, writes);
   }
@@ -266,10 +276,13 @@ export class World {
     expect(checkpoint.channel_values["typed"]).toEqual(kept.values["typed"]);
     expect(checkpoint.channel_values["messages"]).toEqual(kept.values["messages"]);
     expect(checkpoint.channel_values["bytes"]).toEqual(kept.values["bytes"]);
-    const writes: Write[] = [];
+    const writes: Pick<Write, "task" | "channel" | "bytes">[] = [];
     for (const [task, channel, value] of tuple.pendingWrites ?? [])
       writes.push({ task, channel, bytes: await this.#bytesOf(value) });
-    expect(writes).toEqual([...(thread.writes.get(kept.id)?.values() ?? [])]);
+    const expected = [...(thread.writes.get(kept.id)?.values() ?? [])]
+      .sort((a, b) => (a.path === b.path ? a.index - b.index : a.path < b.path ? -1 : 1))
+      .map(({ task, channel, bytes }) => ({ task, channel, bytes }));
+    expect(writes).toEqual(expected);
   }
 
   async #bytesOf(value: unknown): Promise<Bytes> {

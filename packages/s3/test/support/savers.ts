@@ -1,6 +1,6 @@
 import type { SerializerProtocol } from "@langchain/langgraph-checkpoint";
 import { deltaChannelHistoryTests, specTest } from "@langchain/langgraph-checkpoint-validation";
-import { testGraphs, testSaver } from "@stratigraph/testing";
+import { testGraphs, testPromises, testSaver } from "@stratigraph/testing";
 import type { FolderSaver, S3Saver } from "../../src/index.ts";
 
 /** A saver on an empty place of its own. */
@@ -31,6 +31,7 @@ export function testSavers(name: string, open: OpenSaver): void {
     name,
     Object.assign(() => open(), { withSerde: open }),
   );
+  testPromises(name, () => open());
   // Newest first is by checkpoint id: LangGraph.js compares ids in `before`, also across namespaces.
   testSaver(name, () => open(), { knownFailures: ["list_uses_checkpoint_timestamp_not_id"] });
 }

@@ -34,7 +34,7 @@ export const registerGroups = (
   suite: string,
   setup: GraphSetup,
   groups: Readonly<Record<string, GraphGroup>>,
-  options: GraphSuiteOptions,
+  options: GraphSuiteOptions = {},
 ): void => {
   const known = new Set(options.knownFailures);
   describe(suite, () => {

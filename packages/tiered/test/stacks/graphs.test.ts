@@ -1,6 +1,6 @@
 import { postgres } from "@stratigraph/postgres";
 import { redis } from "@stratigraph/redis";
-import { testGraphs, testTier } from "@stratigraph/testing";
+import { testGraphs, testPromises, testTier } from "@stratigraph/testing";
 import { TieredSaver, TierStack, memory, type TierStackOptions } from "@stratigraph/tiered";
 import { freshDatabase, sharedRedis } from "../../../../test/servers/shared.ts";
 
@@ -52,7 +52,7 @@ testTier("memory>redis>postgres", async () => {
 });
 
 function graphsInTwoProcesses(name: string, options: (at: Place) => TierStackOptions): void {
-  testGraphs(`${name}, two processes`, async () => {
+  const open = async () => {
     const at = await place();
     const savers = [new TieredSaver(options(at)), new TieredSaver(options(at))] as const;
     for (const saver of savers) await saver.setup();
@@ -64,7 +64,9 @@ function graphsInTwoProcesses(name: string, options: (at: Place) => TierStackOpt
         await at.database.drop();
       },
     };
-  });
+  };
+  testGraphs(`${name}, two processes`, open);
+  testPromises(`${name}, two processes`, open);
 }
 
 graphsInTwoProcesses("redis>postgres, trusted", open.trusted);

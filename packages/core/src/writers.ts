@@ -1,0 +1,189 @@
+import type { RunnableConfig } from "@langchain/core/runnables";
+import { randomBytes } from "node:crypto";
+import { LRUCache } from "lru-cache";
+import { runOf } from "./observations.ts";
+import type { OpenedBatch } from "./pendingWrites.ts";
+import type { Address } from "./tier.ts";
+
+/**
+ * From which pending writes of its parent a checkpoint was made: tags of batches, or of writers, which stand for all that they
+ * wrote there. The first one is who put the checkpoint. Undefined: all of them, as in what was imported or stored by older
+ * versions.
+ */
+export type Consumed = readonly [string, ...string[]] | undefined;
+
+/** Tags of writers outside runs begin with this; by itself it stands for all of them. */
+const outside = "~";
+
+/** Of how many checkpoints is remembered what was handed out with them outside runs. About 200 bytes each. */
+const rememberedOutside = 10_000;
+
+/** The same for one run; more than the namespaces it has under way at once. */
+const rememberedInRun = 4096;
+
+/** LangGraph's id of what was written by no task: input, and the updates of a Command. */
+const nullTaskId = "00000000-0000-0000-0000-000000000000";
+
+/**
+ * Ids under which durability "exit" stores the DeltaChannel writes of a whole run on the checkpoint where it began: a step
+ * number or ffffffff, where task ids have random digits. They belong to the one checkpoint which that run puts at its end.
+ */
+const exitTaskId = /^(0000[0-9-]{4}|ffffffff)-/;
+
+/** Ends the tag of a batch that is part of nothing but what its own writer puts. */
+const ownOnly = "!";
+
+/** A batch that was handed out: who wrote it, and for which task. */
+interface Seen {
+  readonly tag: string;
+  readonly taskId: string;
+}
+
+interface Writer {
+  readonly tag: string;
+  batches: number;
+  /** By checkpoint, what the writer was handed with it; nothing for those it put itself. */
+  readonly seen: Map<string, readonly Seen[]>;
+}
+
+function keyOf(at: Address): string {
+  return JSON.stringify([at.threadId, at.namespace, at.checkpointId]);
+}
+
+/** Who wrote a batch: its tag without the number. */
+function writerOf(tag: string): string {
+  return tag.slice(0, tag.indexOf("."));
+}
+
+function newWriter(prefix: string): Writer {
+  return { tag: `${prefix}${randomBytes(4).toString("base64url")}`, batches: 0, seen: new Map() };
+}
+
+/**
+ * Tells which pending writes belong to whom. Two runs that start from one checkpoint both leave their writes on it, under the
+ * same task ids, before one of them wins the race for its child; and a DeltaChannel is rebuilt from these writes. So each
+ * batch says who wrote it, each child from whose batches it was made, and a history reads only those.
+ *
+ * A writer is a run (see {@link runOf}), or outside runs the config object that LangGraph's updateState uses for its writes and
+ * its checkpoint alike. A checkpoint whose parent its writer never read, as in an import, is made from all that is there.
+ */
+export class Writers {
+  readonly #byRun = new WeakMap<object, Writer>();
+  readonly #byConfig = new WeakMap<object, { readonly writer: Writer; readonly wrote: Set<string> }>();
+  readonly #seenOutside = new LRUCache<string, readonly Seen[]>({ max: rememberedOutside });
+  /** By parent, what the child was made from that was handed out last: LangGraph's `__copy__` puts beside it. */
+  readonly #copied = new LRUCache<string, NonNullable<Consumed>>({ max: rememberedOutside });
+
+  /** The saver handed out a checkpoint with these batches, which was made from what `consumed` tells of its parent's. */
+  handedOut(
+    config: RunnableConfig,
+    at: Address,
+    batches: readonly OpenedBatch[],
+    parent: { readonly id: string | undefined; readonly consumed: Consumed },
+  ): void {
+    const seen = batches.flatMap(({ taskId, writer }) =>
+      writer === undefined || writer.endsWith(ownOnly) ? [] : [{ tag: writer, taskId }],
+    );
+    const run = runOf(config);
+    if (run !== undefined) {
+      remember(this.#ofRun(run), at, seen);
+      return;
+    }
+    // Whoever names a checkpoint wants it as it was: LangGraph's updateState applies no pending writes then.
+    const isNamed = config.configurable?.["checkpoint_id"] !== undefined;
+    this.#seenOutside.set(keyOf(at), isNamed ? [] : seen);
+    if (parent.id === undefined) return;
+    const above = keyOf({ ...at, checkpointId: parent.id });
+    if (parent.consumed === undefined) this.#copied.delete(above);
+    else this.#copied.set(above, parent.consumed);
+  }
+
+  /** The tag for a batch that is about to be written. */
+  tag(config: RunnableConfig, at: Address, taskId: string): string {
+    const run = runOf(config);
+    const writer = run === undefined ? this.#ofConfig(config, at) : this.#ofRun(run);
+    writer.batches += 1;
+    const { durability } = config as { durability?: unknown };
+    const isOwn = run !== undefined && durability === "exit" && exitTaskId.test(taskId);
+    return `${writer.tag}.${writer.batches}${isOwn ? ownOnly : ""}`;
+  }
+
+  /**
+   * What a checkpoint that is about to be put is made from.
+   * @param source as its metadata has it
+   */
+  consumed(config: RunnableConfig, at: Address, parentId: string | undefined, source: unknown): Consumed {
+    const run = runOf(config);
+    const parent = parentId === undefined ? undefined : keyOf({ ...at, checkpointId: parentId });
+    if (run === undefined) return parent === undefined ? undefined : this.#outside(config, parent, source);
+    const writer = this.#ofRun(run);
+    const seen = parent === undefined ? undefined : writer.seen.get(parent);
+    // The run goes on from what it put, which nobody else has written to.
+    remember(writer, at, []);
+    return seen === undefined ? undefined : madeFrom(writer.tag, seen, source);
+  }
+
+  #outside(config: RunnableConfig, parent: string, source: unknown): Consumed {
+    if (source === "fork") return this.#copied.get(parent);
+    const seen = this.#seenOutside.get(parent);
+    if (seen === undefined) return undefined;
+    const own = this.#byConfig.get(config);
+    const updates = (source === "update" || source === "input") && own?.wrote.has(parent) === true;
+    return madeFrom(updates ? own.writer.tag : outside, seen, undefined);
+  }
+
+  #ofRun(run: object): Writer {
+    let writer = this.#byRun.get(run);
+    if (writer === undefined) this.#byRun.set(run, (writer = newWriter("")));
+    return writer;
+  }
+
+  #ofConfig(config: RunnableConfig, at: Address): Writer {
+    let known = this.#byConfig.get(config);
+    if (known === undefined) {
+      known = { writer: newWriter(outside), wrote: new Set() };
+      this.#byConfig.set(config, known);
+    }
+    known.wrote.add(keyOf(at));
+    return known.writer;
+  }
+}
+
+function remember({ seen }: Writer, at: Address, batches: readonly Seen[]): void {
+  const key = keyOf(at);
+  seen.delete(key);
+  seen.set(key, batches);
+  if (seen.size > rememberedInRun) for (const oldest of seen.keys()) return void seen.delete(oldest);
+}
+
+/** A fork begins again without what was pending; new input goes on with what no task wrote, the updates of a Command. */
+function madeFrom(own: string, seen: readonly Seen[], source: unknown): Consumed {
+  if (source === "fork") return [own];
+  const wanted = seen.filter(
+    ({ tag, taskId }) => writerOf(tag) !== own && (source !== "input" || taskId === nullTaskId),
+  );
+  return [own, ...wanted.map(({ tag }) => tag)];
+}
+
+/** The batches that are pending on a checkpoint: those that a run which goes on from it is to see. */
+export function pendingBatches(batches: readonly OpenedBatch[]): readonly OpenedBatch[] {
+  return batches.filter(({ writer }) => writer?.endsWith(ownOnly) !== true);
+}
+
+/**
+ * The batches from which a checkpoint was made, of those that its parent has. Where its writer did a task itself, what others
+ * wrote for this task isn't part of it. Batches without a tag count: older versions wrote them.
+ */
+export function consumedBatches(batches: readonly OpenedBatch[], consumed: Consumed): readonly OpenedBatch[] {
+  if (consumed === undefined) return batches;
+  const [own] = consumed;
+  const tags = new Set(consumed);
+  const isOwn = ({ writer }: OpenedBatch): boolean => writer !== undefined && writerOf(writer) === own;
+  const counted = batches.filter((batch) => {
+    const { writer } = batch;
+    if (writer === undefined || tags.has(writer) || isOwn(batch)) return true;
+    return own === outside && writer.startsWith(outside);
+  });
+  const done = new Set(counted.filter(isOwn).map(({ taskId }) => taskId));
+  return counted.filter((batch) => isOwn(batch) || !done.has(batch.taskId));
+}

@@ -1,0 +1,203 @@
+import { Annotation, Command, DeltaChannel, START, StateGraph, interrupt } from "@langchain/langgraph";
+import type { RunnableConfig } from "@langchain/core/runnables";
+import type { BaseCheckpointSaver, CheckpointTuple } from "@langchain/langgraph-checkpoint";
+import { expect } from "vitest";
+import { DURABILITIES, type GraphContext, type ThreadConfig } from "../graphs/context.ts";
+import { heldWrites } from "./heldWrites.ts";
+
+const append = (state: string[], writes: string[][]): string[] => [...state, ...writes.flat()];
+
+const State = Annotation.Root({
+  list: () => new DeltaChannel<string[], string[]>(append, { snapshotFrequency: 1000 }),
+  plain: Annotation<string[]>({ reducer: (a, b) => [...a, ...b], default: () => [] }),
+  who: Annotation<string>,
+});
+
+/** Two parallel nodes, then one; each says whose run it belongs to. `plain` is what an ordinary channel makes of the same. */
+const graphOf = (checkpointer: BaseCheckpointSaver, onB: () => void = () => {}) =>
+  new StateGraph(State)
+    .addNode("a", ({ who }) => ({ list: [`a by ${who}`], plain: [`a by ${who}`] }))
+    .addNode("b", ({ who }) => {
+      onB();
+      return { list: [`b by ${who}`], plain: [`b by ${who}`] };
+    })
+    .addNode("c", ({ who }) => ({ list: [`c by ${who}`], plain: [`c by ${who}`] }))
+    .addEdge(START, "a")
+    .addEdge(START, "b")
+    .addEdge(["a", "b"], "c")
+    .compile({ checkpointer });
+
+/** Asks once; the answer goes to both channels. */
+const askingGraph = (checkpointer: BaseCheckpointSaver) =>
+  new StateGraph(State)
+    .addNode("ask", () => {
+      const answer: string = interrupt("which?");
+      return { list: [answer], plain: [answer] };
+    })
+    .addNode("after", ({ plain }) => ({ list: [`after ${plain.at(-1)}`], plain: [`after ${plain.at(-1)}`] }))
+    .addEdge(START, "ask")
+    .addEdge("ask", "after")
+    .compile({ checkpointer });
+
+const inputOf = (who: string) => ({ list: [`input of ${who}`], plain: [`input of ${who}`], who });
+
+type Graph = ReturnType<typeof graphOf>;
+
+/** The DeltaChannel holds what the ordinary channel beside it holds, in the order of its run. */
+const expectSame = async (graph: Graph, config: RunnableConfig): Promise<string[]> => {
+  const { values } = await graph.getState(config);
+  const { list, plain } = values as { list: string[]; plain: string[] };
+  expect(list.toSorted()).toEqual(plain.toSorted());
+  return list;
+};
+
+/** The newest checkpoints of side branches: those that are nobody's parent, without the head. */
+const sideTips = async (saver: BaseCheckpointSaver, config: ThreadConfig): Promise<RunnableConfig[]> => {
+  const tuples: CheckpointTuple[] = [];
+  for await (const tuple of saver.list(config)) tuples.push(tuple);
+  const head = (await saver.getTuple(config))?.checkpoint.id;
+  const parents = new Set(
+    tuples.map(({ parentConfig }) => parentConfig?.configurable?.["checkpoint_id"] as unknown),
+  );
+  return tuples
+    .filter(({ checkpoint }) => checkpoint.id !== head && !parents.has(checkpoint.id))
+    .map(({ config: tip }) => tip);
+};
+
+/** Two writers start from one checkpoint: what the loser left there is never part of what the winner made, nor the other way. */
+export const raceTests = ({ test, saver, reopen, thread }: GraphContext): void => {
+  for (const durability of DURABILITIES) {
+    test(`a run that lost leaks nothing into the winner's DeltaChannel, durability ${durability}`, async () => {
+      const config = { ...thread(), durability };
+      await graphOf(saver()).invoke(inputOf("first"), config);
+      const loser = heldWrites(await reopen(), ["put"]);
+      const losing = graphOf(loser.saver)
+        .invoke(inputOf("loser"), config)
+        .then(
+          () => "branched",
+          (error: Error & { code?: string }) => error.code,
+        );
+      await loser.waiting;
+      await graphOf(await reopen()).invoke(inputOf("winner"), config);
+      loser.release();
+      expect(await losing).toBe(durability === "async" ? "branched" : "CHECKPOINT_CONFLICT");
+
+      const reader = await reopen();
+      const list = await expectSame(graphOf(reader), config);
+      expect(list.filter((item) => item.includes("loser"))).toEqual([]);
+      expect(list.filter((item) => item.includes("winner"))).toHaveLength(4);
+      const tips = await sideTips(reader, config);
+      if (durability === "async") expect(tips).not.toEqual([]);
+      for (const tip of tips) {
+        const side = await expectSame(graphOf(reader), tip);
+        expect(side.filter((item) => item.includes("winner"))).toEqual([]);
+      }
+      await graphOf(await reopen()).invoke(inputOf("next"), config);
+      expect(
+        (await expectSame(graphOf(await reopen()), config)).filter((item) => item.includes("loser")),
+      ).toEqual([]);
+    });
+
+    test(`of two answers to one interrupt the head holds the winner's, durability ${durability}`, async () => {
+      const config = { ...thread(), durability };
+      await askingGraph(saver()).invoke(inputOf("first"), config);
+      // The winner has read the thread before the loser's answer and all that came of it is stored.
+      const winner = heldWrites(await reopen(), ["put", "putWrites"]);
+      const winning = askingGraph(winner.saver).invoke(new Command({ resume: "winning answer" }), config);
+      await winner.waiting;
+      const loser = heldWrites(await reopen(), ["put"]);
+      const losing = askingGraph(loser.saver)
+        .invoke(new Command({ resume: "losing answer" }), config)
+        .catch(() => undefined);
+      await loser.waiting;
+      winner.release();
+      const result = await winning;
+      loser.release();
+      await losing;
+      const state = await askingGraph(await reopen()).getState(config);
+      expect(state.values).toEqual(result);
+      expect(result.list).toEqual(["input of first", "winning answer", "after winning answer"]);
+    });
+  }
+
+  // Under "exit", LangGraph before 1.5 stores the writes of such a step twice, with every saver.
+  for (const durability of ["sync", "async"] as const) {
+    test(`a step that another process began and this one ended is whole, durability ${durability}`, async () => {
+      const config = { ...thread(), durability };
+      const failing = graphOf(saver(), () => {
+        throw new Error("b fails");
+      });
+      await expect(failing.invoke(inputOf("first"), config)).rejects.toThrow("b fails");
+      const result = await graphOf(await reopen()).invoke(null, config);
+      const state = await graphOf(await reopen()).getState(config);
+      expect(state.values).toEqual(result);
+      expect(result.list.toSorted()).toEqual(["a by first", "b by first", "input of first"]);
+    });
+  }
+
+  test("an update by hand that lost leaks nothing into the winner's DeltaChannel", async () => {
+    const config = thread();
+    await graphOf(saver()).invoke(inputOf("first"), config);
+    const loser = heldWrites(await reopen(), ["put"]);
+    const update = (who: string) => ({ list: [`update by ${who}`], plain: [`update by ${who}`] });
+    const losing = graphOf(loser.saver)
+      .updateState(config, update("loser"), "c")
+      .then(
+        () => "stored",
+        (error: Error & { code?: string }) => error.code,
+      );
+    await loser.waiting;
+    await graphOf(await reopen()).updateState(config, update("winner"), "c");
+    loser.release();
+    expect(await losing).toBe("CHECKPOINT_CONFLICT");
+    const list = await expectSame(graphOf(await reopen()), config);
+    expect(list.at(-1)).toBe("update by winner");
+    expect(list).toHaveLength(5);
+  });
+
+  test("an update of an older checkpoint doesn't hold what was made from it before", async () => {
+    const config = thread();
+    await graphOf(saver()).invoke(inputOf("first"), config);
+    const graph = graphOf(await reopen());
+    for await (const { config: older, values, next } of graph.getStateHistory(config)) {
+      if (!next.includes("c")) continue;
+      const forked = await graph.updateState(older, { list: ["by hand"], plain: ["by hand"] }, "a");
+      const { list } = values as { list: string[] };
+      expect((await graphOf(await reopen()).getState(forked)).values.list).toEqual([...list, "by hand"]);
+      return;
+    }
+    expect.unreachable("no checkpoint waited for c");
+  });
+
+  test("a copy of a checkpoint holds what the checkpoint holds, also where another writer lost beside it", async () => {
+    const config = { ...thread(), durability: "sync" as const };
+    await graphOf(saver()).invoke(inputOf("first"), config);
+    const loser = heldWrites(await reopen(), ["put"]);
+    const losing = graphOf(loser.saver)
+      .invoke(inputOf("loser"), config)
+      .catch(() => undefined);
+    await loser.waiting;
+    await graphOf(await reopen()).invoke(inputOf("winner"), config);
+    loser.release();
+    await losing;
+    const graph = graphOf(await reopen());
+    const states = [];
+    for await (const state of graph.getStateHistory(config)) states.push(state);
+    for (const state of states.slice(0, 4)) {
+      const copy = await graph.updateState(state.config, null, "__copy__");
+      expect((await graphOf(await reopen()).getState(copy)).values).toEqual(state.values);
+    }
+  });
+
+  test("a replay from an older checkpoint reads back what it returned", async () => {
+    const config = thread();
+    await graphOf(saver()).invoke(inputOf("first"), config);
+    const graph = graphOf(await reopen());
+    const states = [];
+    for await (const state of graph.getStateHistory(config)) states.push(state);
+    for (const state of states.filter(({ next }) => next.length > 0 && !next.includes(START))) {
+      const replayed = await graph.invoke(null, state.config);
+      expect((await graphOf(await reopen()).getState(config)).values).toEqual(replayed);
+    }
+  });
+};
