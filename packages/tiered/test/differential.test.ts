@@ -23,7 +23,7 @@ const stacks: Record<string, (at: Place) => TieredSaverOptions> = {
     warm: postgres({ url: at.database.url }),
   }),
   // A process whose invalidation gets no answer in time lets the other one read stale, as promised; on a loaded machine that
-  // takes longer than the default of the breaker, and isn't what is tested here.
+  // takes longer than the default of the breaker, and isn't what is tested here. Nor are copies that are still on their way.
   "redis>postgres, trusted": (at) => ({
     hot: redis({ ...at.redis, ttl: "5m" }),
     warm: postgres({ url: at.database.url }),
@@ -40,7 +40,10 @@ for (const [name, options] of Object.entries(stacks)) {
     let opened = 0;
     return {
       saver: savers[0],
-      second: async () => savers[opened++ % 2 === 0 ? 0 : 1],
+      second: async () => {
+        for (const saver of savers) await saver.tier.idle();
+        return savers[opened++ % 2 === 0 ? 0 : 1];
+      },
       close: async () => {
         for (const saver of savers) await saver.end();
         await at.database.drop();

@@ -37,6 +37,14 @@ const entries: readonly Entry[] = [
       "as the official PostgresSaver, keep the one that was written.",
   },
   {
+    kind: "differs",
+    scenarios: ["Command as input: an update while a question waits"],
+    durabilities: ["exit"],
+    reason:
+      'Under "exit" LangGraph stores the update of a Command both in the checkpoint it leads to and as a pending write of that one, ' +
+      "which a state applies once more.",
+  },
+  {
     kind: "unordered",
     scenarios: [
       "four parallel writers of a DeltaChannel",

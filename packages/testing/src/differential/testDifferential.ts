@@ -13,6 +13,16 @@ const playOfficial = (scenario: Scenario, durability: Durability): Promise<Playe
   return play(scenario, durability, async () => official);
 };
 
+const played = new Map<string, Promise<Played>>();
+
+/** One play is enough for all suites of a file. */
+const officially = (scenario: Scenario, durability: Durability): Promise<Played> => {
+  const key = `${scenario.name}, ${durability}`;
+  const play = played.get(key) ?? playOfficial(scenario, durability);
+  played.set(key, play);
+  return play;
+};
+
 /** Fails at the first thing that differs, and shows that one alone. */
 const expectSame = (found: readonly Note[], wanted: readonly Note[]): void => {
   for (const [index, note] of wanted.entries())
@@ -73,7 +83,7 @@ export const testDifferential = (name: string, setup: () => Promise<OpenedSaver>
         for (const scenario of scenarios) {
           const { kind, reason = "" } = exceptions.get(`${scenario.name}, ${durability}`) ?? {};
           it(scenario.name, async () => {
-            const wanted = await playOfficial(scenario, durability);
+            const wanted = await officially(scenario, durability);
             const found = await play(scenario, durability, open);
             if (kind === "differs") expectDifferent(found, wanted, reason);
             else if (kind === "unordered")

@@ -69,9 +69,14 @@ export const stepScenarios = scenarioGroup({
     for (const last of ["left", "right", "fan"]) await stage.turn(commands, { log: [last], last });
   },
 
-  "Command as input: update, goto, and both with an answer": async (stage) => {
+  "Command as input: an update while a question waits": async (stage) => {
     await stage.turn(paused, { log: ["in"] });
     await stage.turn(paused, new Command({ update: { log: ["told"] } }));
+    await stage.turn(paused, new Command({ resume: "yes" }));
+  },
+
+  "Command as input: update, goto, and both with an answer": async (stage) => {
+    await stage.turn(paused, { log: ["in"] });
     await stage.turn(paused, new Command({ resume: "yes", update: { log: ["with the answer"] } }));
     await stage.turn(paused, new Command({ goto: "b", update: { log: ["to b"] } }));
     await stage.turn(paused, new Command({ goto: new Send("ask", { log: [], answers: ["sent"] }) }));
