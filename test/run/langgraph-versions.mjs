@@ -3,13 +3,13 @@ import { cpSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync 
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { bootstrap, pnpmArgs, root, run } from "./bootstrap.mjs";
+import { bootstrap, fail, pnpmArgs, root, run } from "./bootstrap.mjs";
 import { ensureServers } from "./servers.mjs";
 import { countLine, runVitest } from "./vitest.mjs";
 
 // The savers under every line of LangGraph that the packages promise. Each row is a copy of the repository in a temporary
 // folder with other versions in its catalog, so that nothing of the repository's own node_modules is found by mistake.
-// `node test/run/langgraph-versions.mjs 1.4.12` runs one row.
+// `node test/run/langgraph-versions.mjs 1.4.12` runs one row; `--prepare 1.4.12 FOLDER` only makes its folder.
 const ROWS = [
   { langgraph: "1.4.12", checkpoint: "1.1.5", core: "1.2.13", whole: true },
   { langgraph: "1.4.18", checkpoint: "1.2.2", core: "1.2.18" },
@@ -35,8 +35,16 @@ const ON_SERVERS = [
 ];
 
 bootstrap({ quiet: true });
-ensureServers([...ON_MEMORY, ...ON_SERVERS]);
 const asked = process.argv.slice(2);
+if (asked[0] === "--prepare") {
+  const problem = prepare(
+    ROWS.find(({ langgraph }) => langgraph === asked[1]) ?? fail("There is no such row."),
+    asked[2],
+  );
+  if (problem !== undefined) fail(problem);
+  process.exit();
+}
+ensureServers([...ON_MEMORY, ...ON_SERVERS]);
 const rows = ROWS.filter(({ langgraph }) => asked.length === 0 || asked.includes(langgraph));
 let bad = rows.length === 0 ? 1 : 0;
 for (const row of rows) {
@@ -50,9 +58,7 @@ async function runRow(row) {
   const folder = mkdtempSync(join(tmpdir(), `stratigraph-langgraph-${row.langgraph}-`));
   const counts = { passed: 0, failed: 0, skipped: 0 };
   try {
-    copyRepository(folder);
-    useVersions(folder, row);
-    const problem = install(folder) ?? otherVersions(folder, row);
+    const problem = prepare(row, folder);
     if (problem === undefined) {
       const tests = [...ON_MEMORY, ...(row.whole === true ? ON_SERVERS : [])];
       const options = { cwd: folder, reporter: "dot", timeoutMs: 20 * 60_000 };
@@ -68,6 +74,13 @@ async function runRow(row) {
   return counts;
 }
 
+/** Makes a copy of the repository with a row's versions installed; gives what went wrong, or nothing. */
+function prepare(row, folder) {
+  copyRepository(folder);
+  useVersions(folder, row);
+  return install(folder) ?? otherVersions(folder, row);
+}
+
 /** All that git knows or would add, as it is now. */
 function copyRepository(folder) {
   const files = execFileSync("git", ["ls-files", "-z", "--cached", "--others", "--exclude-standard"], {
@@ -77,7 +90,11 @@ function copyRepository(folder) {
   });
   // A file that was deleted and not yet committed is still listed.
   for (const file of new Set(files.split("\0").filter((name) => name !== "")))
-    cpSync(join(root, file), join(folder, file), { force: true, errorOnExist: false, verbatimSymlinks: true });
+    cpSync(join(root, file), join(folder, file), {
+      force: true,
+      errorOnExist: false,
+      verbatimSymlinks: true,
+    });
 }
 
 /** Writes a row's versions into the catalog. */

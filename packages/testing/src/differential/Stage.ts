@@ -5,7 +5,7 @@ import type { StateSnapshot } from "@langchain/langgraph";
 import type { BaseCheckpointSaver } from "@langchain/langgraph-checkpoint";
 import type { Durability } from "../graphs/context.ts";
 import { type ReadableGraph, historyOf } from "../graphs/snapshots.ts";
-import { Normaliser, plain } from "./normalise.ts";
+import { Normaliser, compare, plain, withoutIds } from "./normalise.ts";
 
 /** What scenarios need of a compiled graph or an entrypoint. */
 export interface PlayedGraph extends ReadableGraph {
@@ -34,6 +34,19 @@ export interface Played {
   asLive: boolean;
 }
 
+/** A part of a scenario, by its acts: turns and updates by hand. */
+export interface Part {
+  /** The thread that all parts are played on. */
+  threadId: string;
+  /** How many acts somebody else has played before. */
+  from: number;
+  /** After how many acts it ends; those of others count. Default: all there are. */
+  to?: number;
+}
+
+/** Ends a scenario in which others have the next part. */
+class PartEnds extends Error {}
+
 /** How a stage looks at what is played. */
 export interface StageOptions {
   /** Which turns are streamed; the others are invoked. */
@@ -42,6 +55,8 @@ export interface StageOptions {
   histories: boolean;
   /** Whether the order of lists is compared. */
   ordered: boolean;
+  /** Default: the whole scenario, on a thread of its own. */
+  part?: Part | undefined;
 }
 
 /** The note of every turn that ended well: whether the state that is read is the one that was live. */
@@ -61,6 +76,7 @@ export class Stage {
   readonly #options: StageOptions;
   readonly #notes: Note[] = [];
   #turns = 0;
+  #acts = 0;
   #last: BuildGraph | undefined;
   #asLive = true;
 
@@ -68,7 +84,7 @@ export class Stage {
     this.#open = open;
     this.#options = options;
     this.durability = durability;
-    this.config = { configurable: { thread_id: randomUUID() }, ...{ durability } };
+    this.config = { configurable: { thread_id: options.part?.threadId ?? randomUUID() }, ...{ durability } };
   }
 
   /** A config of one of the thread's checkpoints, with the durability. */
@@ -83,6 +99,7 @@ export class Stage {
 
   /** Runs the graph, by `stream` and `invoke` in turn, and reads the state that it left. */
   async turn(build: BuildGraph, input: unknown, config: RunnableConfig = this.config): Promise<Outcome> {
+    if (!(await this.#actBegins(build))) return {};
     const graph = await this.#graph(build);
     this.#turns += 1;
     const streamed = this.#options.streams === (this.#turns % 2 === 1 ? "odd" : "even");
@@ -100,6 +117,7 @@ export class Stage {
       this.#asLive &&= asLive;
       this.note(readAsLive, asLive);
     }
+    this.#actEnds();
     return outcome;
   }
 
@@ -124,20 +142,29 @@ export class Stage {
     asNode?: string,
     config: RunnableConfig = this.config,
   ): Promise<RunnableConfig> {
+    if (!(await this.#actBegins(build))) return this.config;
     const updated = await (await this.#graph(build)).updateState(config, values, asNode);
     this.note("updated", updated);
     await this.state(build);
+    this.#actEnds();
     return updated;
   }
 
   /** Several updates by hand at once. */
   async bulkUpdate(build: BuildGraph, supersteps: unknown): Promise<void> {
+    if (!(await this.#actBegins(build))) return;
     this.note("updated", await (await this.#graph(build)).bulkUpdateState(this.config, supersteps));
     await this.state(build);
+    this.#actEnds();
   }
 
-  /** Ends with the whole history, and gives all notes, with ids and times replaced. */
-  async end(): Promise<Played> {
+  /** Plays a scenario, ends with the whole history, and gives all notes, with ids and times replaced. */
+  async run(play: (stage: Stage) => Promise<void>): Promise<Played> {
+    try {
+      await play(this);
+    } catch (error) {
+      if (!(error instanceof PartEnds)) throw error;
+    }
     if (this.#last !== undefined && this.#options.histories) {
       const history = await this.#tryHistory(this.#last);
       // By its id a state is read on another way than in a list; a third of them show it.
@@ -147,6 +174,23 @@ export class Stage {
     const normaliser = new Normaliser(this.#options.ordered);
     const notes = this.#notes.map(([label, value]): Note => [label, normaliser.normalise(value)]);
     return { notes, asLive: this.#asLive };
+  }
+
+  /** Whether an act is ours to play. Before our first one we look at what others have left. */
+  async #actBegins(build: BuildGraph): Promise<boolean> {
+    const from = this.#options.part?.from ?? 0;
+    this.#acts += 1;
+    this.#last = build;
+    if (this.#acts <= from) return false;
+    if (from > 0 && this.#acts === from + 1) {
+      await this.#tryState(build);
+      await this.#tryHistory(build);
+    }
+    return true;
+  }
+
+  #actEnds(): void {
+    if (this.#acts === this.#options.part?.to) throw new PartEnds();
   }
 
   /** Some states can't be read: LangGraph applies what waits in them, and that may not be allowed. */
@@ -174,7 +218,7 @@ export class Stage {
   }
 
   /**
-   * Notes the chunks by namespace, the root's first: subgraphs that run beside each other may take turns in any order. Of a run
+   * Notes the chunks by namespace, the root's first, then by name: subgraphs that run beside each other may take turns in any order. Of a run
    * that throws no chunks are noted, as it depends on time which of them arrive before it ends. Gives the last values of the
    * root.
    */
@@ -188,7 +232,8 @@ export class Stage {
       chunks.get(key)?.push([mode, plain(payload)]);
       if (key === "" && mode === "values") last = payload;
     }
-    for (const [namespace, of] of chunks) this.note("streamed", { namespace, chunks: of });
+    const namespaces = [...chunks].toSorted(([a], [b]) => compare(withoutIds(a), withoutIds(b)));
+    for (const [namespace, of] of namespaces) this.note("streamed", { namespace, chunks: of });
     return last;
   }
 }

@@ -68,7 +68,7 @@ export class Normaliser {
 }
 
 /** A value as text without the ids in it, and with its keys and lists in an order of their own. */
-const withoutIds = (value: unknown): string => {
+export const withoutIds = (value: unknown): string => {
   if (Array.isArray(value)) return `[${value.map(withoutIds).toSorted().join()}]`;
   if (isRecord(value)) {
     const entries = Object.entries(value).map(([key, part]) => `${withoutIds(key)}:${withoutIds(part)}`);
@@ -78,4 +78,5 @@ const withoutIds = (value: unknown): string => {
   return timestamp.test(text) || interruptId.test(text) ? "" : text.replaceAll(uuid, "");
 };
 
-const compare = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
+/** Texts by UTF-16: an order that is the same everywhere. */
+export const compare = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
