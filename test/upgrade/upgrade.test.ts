@@ -48,11 +48,16 @@ test("the threads were begun with another LangGraph", () => {
   expect(isAtLeast("@langchain/langgraph", "1.5.0")).toBe(true);
 });
 
-const exceptions = officialExceptions();
+// What the official MemorySaver gets wrong before the upgrade, or after it, can't be compared with it: our savers go on alone then.
+const exceptions = new Map([...officialExceptions(OLD), ...officialExceptions()]);
 for (const { name, scenario, durability, part } of parts("from")) {
-  // What differs without an upgrade differs with one.
-  if (exceptions.get(`${scenario.name}, ${durability}`) !== undefined) continue;
-  test(name, async () => {
+  const exception = exceptions.get(`${scenario.name}, ${durability}`);
+  test(exception === undefined ? name : `${name}, without comparison: ${exception.reason}`, async () => {
+    if (exception !== undefined) {
+      for (const saver of Object.values(opened.savers))
+        expect((await play(scenario, durability, async () => saver, part)).asLive).toBe(true);
+      return;
+    }
     const official = Object.assign(new MemorySaver(), { storage: begun.storage, writes: begun.writes });
     const wanted = await play(scenario, durability, async () => official, part);
     for (const [kind, saver] of Object.entries(opened.savers)) {

@@ -14,6 +14,10 @@ export const installedVersion = (name: KnownPackage): string => {
   return version;
 };
 
-/** Whether the installed version of a package is `wanted` or newer. Both are plain `major.minor.patch`. */
+/** Whether a version is `wanted` or newer. Both are plain `major.minor.patch`. */
+export const isVersionFrom = (version: string, wanted: string): boolean =>
+  version.localeCompare(wanted, "en", { numeric: true }) >= 0;
+
+/** Whether the installed version of a package is `wanted` or newer. */
 export const isAtLeast = (name: KnownPackage, wanted: string): boolean =>
-  installedVersion(name).localeCompare(wanted, "en", { numeric: true }) >= 0;
+  isVersionFrom(installedVersion(name), wanted);

@@ -112,7 +112,8 @@ export class Stage {
       this.note("thrown", error);
     }
     const snapshot = await this.#tryState(build);
-    if (outcome.error === undefined) {
+    // An entrypoint that waits has no result yet.
+    if (outcome.error === undefined && (isRecord(outcome.value) || snapshot?.next.length === 0)) {
       const asLive = readsAs(plain(outcome.value), plain(snapshot?.values));
       this.#asLive &&= asLive;
       this.note(readAsLive, asLive);
@@ -184,7 +185,7 @@ export class Stage {
     if (this.#acts <= from) return false;
     if (from > 0 && this.#acts === from + 1) {
       await this.#tryState(build);
-      await this.#tryHistory(build);
+      if (this.#options.histories) await this.#tryHistory(build);
     }
     return true;
   }

@@ -1,5 +1,6 @@
 import type { Scenario } from "./scenario.ts";
-import { deltaLineScenarios, deltaScenarios } from "./scenarios/deltaScenarios.ts";
+import { deltaLineScenarios } from "./scenarios/deltaLineScenarios.ts";
+import { deltaScenarios } from "./scenarios/deltaScenarios.ts";
 import { failureScenarios } from "./scenarios/failureScenarios.ts";
 import { functionalScenarios } from "./scenarios/functionalScenarios.ts";
 import { historyScenarios } from "./scenarios/historyScenarios.ts";
