@@ -1,12 +1,14 @@
 import { StratigraphError } from "@stratigraph/core";
-import type { MergeableGraph } from "./graphLike.ts";
-import { mergeWith, type MergeOptions, type MergeResult } from "./merge.ts";
+import { checkAnswers, checkPlan } from "./checkAnswers.ts";
+import { saverOf, type MergeableGraph } from "./graphLike.ts";
+import { checkMergeOptions, mergeWith, type MergeOptions, type MergeResult } from "./merge.ts";
 import type { Answers, MergePlan } from "./plan.ts";
 
 /**
  * Merges as a plan and its answers say. The strategies that settled the other channels are passed again (functions
  * can't be part of a plan).
- * @throws StratigraphError "MERGE_CONFLICT" where a channel of the plan has no answer; CheckpointConflictError where the
+ * @throws InvalidOptionError where an answer is none ("base", "ours", "theirs" or { value }), or is for a channel that the plan
+ * doesn't have: nothing was written; StratigraphError "MERGE_CONFLICT" where a channel of the plan has no answer; CheckpointConflictError where the
  * target's head moved since the plan was made (merge again for a new plan); otherwise as {@link merge}
  */
 export async function applyMerge(
@@ -15,7 +17,13 @@ export async function applyMerge(
   answers: Answers,
   options: MergeOptions = {},
 ): Promise<MergeResult> {
-  const open = plan.channels.filter(({ name }) => !Object.hasOwn(answers, name));
+  saverOf("applyMerge", graph);
+  checkPlan(plan);
+  checkAnswers(plan, answers);
+  checkMergeOptions("applyMerge", options);
+  const open = plan.channels.filter(
+    ({ name }) => !Object.hasOwn(answers, name) || answers[name] === undefined,
+  );
   if (open.length > 0)
     throw unanswered(
       plan,

@@ -60,6 +60,11 @@ async function sideAt(
   checkpointId: string,
 ): Promise<Side> {
   const threadId = history.nodes.get(checkpointId)?.threadIds[0];
-  if (threadId === undefined) throw refused(`the merge base ${checkpointId} was pruned`);
+  if (threadId === undefined)
+    throw refused(
+      `the merge base ${checkpointId} was pruned`,
+      [],
+      "Merge before pruning, or take the values over with graph.updateState()",
+    );
   return await readSide(graph, saver, { threadId, checkpointId });
 }

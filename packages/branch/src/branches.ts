@@ -1,4 +1,7 @@
-import { metadataTags, validId, type TierSaver } from "@stratigraph/core";
+import { metadataTags, type TierSaver } from "@stratigraph/core";
+import { checkThread } from "./checkPoint.ts";
+import { checkSaver } from "./checkSaver.ts";
+import type { ThreadRef } from "./point.ts";
 import { readReflog, reflogNamespace } from "./reflog.ts";
 
 /** A line of work that leaves a thread's main line, in the thread or in a fork of it. */
@@ -17,9 +20,16 @@ export interface Branch {
 /**
  * All branches of a thread's root namespace: the main line first, then side branches (time travel, `updateState` on an
  * old checkpoint, lost races), newest first, then threads forked from it. Forks whose bytes are archived may be missing.
+ * @throws InvalidOptionError, InvalidAddressError, CorruptionError
  */
-export async function branches(saver: TierSaver, threadId: string): Promise<Branch[]> {
-  const head = (await saver.tier.read({ threadId: validId("threadId", threadId), namespace: "" })).head;
+export async function branches(saver: TierSaver, thread: ThreadRef): Promise<Branch[]> {
+  checkSaver("branches", saver);
+  return await branchesOf(saver, checkThread("thread", thread));
+}
+
+/** As {@link branches}, of a thread whose id is known to be one. */
+export async function branchesOf(saver: TierSaver, threadId: string): Promise<Branch[]> {
+  const head = (await saver.tier.read({ threadId, namespace: "" })).head;
   const records = new Map<string, { parentId: string | undefined; lostTo: string | undefined }>();
   for await (const { record } of saver.tier.list({ threadId, namespace: "", recordsOnly: true }))
     records.set(record.checkpointId, { parentId: record.parentId, lostTo: record.lostTo });

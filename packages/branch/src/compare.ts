@@ -1,10 +1,11 @@
-import type { TierSaver } from "@stratigraph/core";
-import { ERROR, INTERRUPT, RESUME } from "./langgraph.ts";
-import { line } from "./line.ts";
+import { InvalidOptionError, line, type TierSaver } from "@stratigraph/core";
+import { checkPoint } from "./checkPoint.ts";
+import { checkSaver, kindOfValue } from "./checkSaver.ts";
 import { isMessage, jsonValue } from "./plainValue.ts";
 import { readPoint, type Point, type ReadPoint } from "./point.ts";
 import { readValues } from "./readValues.ts";
 import { readReflog } from "./reflog.ts";
+import { stopsOf } from "./stopsOf.ts";
 
 /** Tokens as models report them (`usage_metadata`). */
 export interface Tokens {
@@ -40,12 +41,15 @@ export interface Comparison {
 /**
  * Puts threads side by side: forks of one checkpoint that tried different prompts or strategies. A fork is counted from
  * where it left the other thread.
- * @throws NotFoundError, EvictedError, CorruptionError
+ * @throws NotFoundError, EvictedError, CorruptionError, InvalidOptionError, InvalidAddressError
  */
 export async function compare(saver: TierSaver, points: readonly (string | Point)[]): Promise<Comparison> {
+  checkSaver("compare", saver);
+  if (!Array.isArray(points))
+    throw new InvalidOptionError("points", kindOfValue(points), "Pass a list of thread ids or points.");
+  const wanted = points.map((point, n) => checkPoint(`points[${n}]`, point));
   const threads: ThreadSummary[] = [];
-  for (const point of points)
-    threads.push(await summary(saver, typeof point === "string" ? { threadId: point } : point));
+  for (const point of wanted) threads.push(await summary(saver, point));
   return { threads };
 }
 
@@ -130,11 +134,8 @@ async function outcomeOf(
   saver: TierSaver,
   { stored, body }: ReadPoint,
 ): Promise<{ outcome: ThreadSummary["outcome"]; error?: string }> {
-  const writes = await saver.coder.decodeWrites(stored.record, stored.writes, stored.blobs);
-  const failed = writes.find(({ channel }) => channel === ERROR);
-  const answered = new Set(writes.filter(({ channel }) => channel === RESUME).map(({ taskId }) => taskId));
-  const asks = writes.some(({ channel, taskId }) => channel === INTERRUPT && !answered.has(taskId));
-  if (asks) return { outcome: "interrupted" };
+  const { waits, failed } = await stopsOf(saver, stored);
+  if (waits) return { outcome: "interrupted" };
   if (failed !== undefined) return { outcome: "failed", error: errorText(failed.value) };
   const { channel_values } = await saver.coder.checkpoint(stored, body, {});
   const due = Object.entries(channel_values).some(([name, value]) => isTrigger(name, value));

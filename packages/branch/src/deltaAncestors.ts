@@ -1,5 +1,5 @@
-import type { Address, CheckpointRecord, DecodedBody, TierSaver } from "@stratigraph/core";
-import type { Nodes } from "./outline.ts";
+import { currentWrites } from "@stratigraph/core";
+import type { Address, CheckpointRecord, DecodedBody, Nodes, TierSaver } from "@stratigraph/core";
 
 /** Channels of LangGraph's own: never DeltaChannels. */
 const ownChannel = /^(__|branch:|join:)/;
@@ -28,12 +28,15 @@ export async function deltaAncestors(
   const written = new Set<string>();
   const found: CheckpointRecord[] = [];
   let needed = 0;
+  let child = at.checkpointId;
   for (let { parentId } = start; open.size > 0 && parentId !== undefined;) {
     const node = nodes.get(parentId);
     if (node === undefined) break;
     found.push(node.record);
     const { manifest } = await saver.coder.decodeBody(node.record);
-    for (const channel of await saver.coder.writtenChannels(node.record, node.writes)) written.add(channel);
+    const writes = currentWrites(node.writes, child);
+    for (const channel of await saver.coder.writtenChannels(node.record, writes)) written.add(channel);
+    child = node.record.checkpointId;
     for (const channel of open) {
       if (manifest.get(channel)?.value === undefined) continue;
       open.delete(channel);

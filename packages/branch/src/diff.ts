@@ -1,4 +1,6 @@
 import type { Address, TierSaver } from "@stratigraph/core";
+import { checkPoint } from "./checkPoint.ts";
+import { checkSaver } from "./checkSaver.ts";
 import { diffValues, type Change } from "./diffValues.ts";
 import { readPoint, type Point } from "./point.ts";
 import { readValues } from "./readValues.ts";
@@ -19,11 +21,13 @@ export interface Diff {
 }
 
 /**
- * Compares the state at two checkpoints of any threads, channel by channel.
- * @throws NotFoundError, EvictedError, CorruptionError
+ * Compares the state at two checkpoints of any threads, channel by channel. A thread id stands for the thread's head.
+ * @throws NotFoundError, EvictedError, CorruptionError, InvalidOptionError, InvalidAddressError
  */
-export async function diff(saver: TierSaver, a: Point, b: Point): Promise<Diff> {
-  const [one, other] = [await readPoint(saver, a), await readPoint(saver, b)];
+export async function diff(saver: TierSaver, a: string | Point, b: string | Point): Promise<Diff> {
+  checkSaver("diff", saver);
+  const [from, to] = [checkPoint("a", a), checkPoint("b", b)];
+  const [one, other] = [await readPoint(saver, from), await readPoint(saver, to)];
   const [before, after] = [await readValues(saver, one), await readValues(saver, other)];
   const channels: ChannelDiff[] = [];
   for (const name of [...new Set([...before.keys(), ...after.keys()])].sort()) {

@@ -1,9 +1,21 @@
-import type { Address, TierSaver } from "@stratigraph/core";
+import {
+  batchDigest,
+  childrenOf,
+  currentWrites,
+  outlineOf,
+  rewindTask,
+  type Address,
+  type CheckpointRecord,
+  type Node,
+  type StoredWriteBatch,
+  type TierSaver,
+  type WriteBatch,
+} from "@stratigraph/core";
 import { forkTips } from "./forkTips.ts";
-import { gather } from "./gather.ts";
-import { outlineOf } from "./outline.ts";
+import { gather, type Gathered } from "./gather.ts";
+import { headMoved } from "./headMoved.ts";
 import { moveHead } from "./promote.ts";
-import { nextReflog, readReflog } from "./reflog.ts";
+import { nextReflog, readReflog, type Move } from "./reflog.ts";
 import type { Side } from "./side.ts";
 
 /**
@@ -13,57 +25,95 @@ import type { Side } from "./side.ts";
  */
 export async function fastForward(saver: TierSaver, target: Side, source: Side): Promise<Address> {
   const { threadId, checkpointId: from } = target.at;
-  if (source.at.threadId === threadId) {
-    await moveHead(saver, source.at, "fast-forward");
-    return source.at;
+  const before = await readReflog(saver, threadId);
+  const known = new Map<string, Node>();
+  const heads = new Map<string, string>();
+  for await (const listed of saver.tier.list({ threadId, recordsOnly: true })) {
+    known.set(keyOf(listed.record), listed);
+    if (listed.head !== undefined) heads.set(listed.record.namespace, listed.head);
   }
-  const known = new Set<string>();
-  for await (const { record } of saver.tier.list({ threadId, recordsOnly: true })) known.add(keyOf(record));
-  // What was written under the head since is part of the line too: DeltaChannels are rebuilt from it.
-  const isNew = (at: Address): boolean => !known.has(keyOf(at));
-  const outline = await outlineOf(saver, source.at.threadId, source.at.checkpointId);
+  const isNew = (at: Omit<Address, "threadId">): boolean => !known.has(keyOf(at));
+  const { checkpointId: to } = source.at;
+  const at: Address = { threadId, namespace: "", checkpointId: to };
+  // A side branch of the target itself, or one that is here from an earlier merge which was undone.
+  if (!isNew(at)) {
+    await moveHead(saver, at, { kind: "fast-forward", from, before });
+    return at;
+  }
+  const outline = await outlineOf(saver.tier, source.at.threadId, source.at.checkpointId);
   const point = { threadId: source.at.threadId, rootId: source.at.checkpointId };
   const tips = await forkTips(saver, point, outline, "full");
   const contents = await gather(saver, source.at.threadId, tips, outline);
   const records = contents.records
     .filter(isNew)
     .map(({ lostTo: _lostTo, ...record }) => ({ ...record, threadId }));
-  const writes = contents.writes
-    .filter((batch) => isNew(batch) || (batch.namespace === "" && batch.checkpointId === from))
-    .map((batch) => ({ ...batch, threadId }));
-  const before = await readReflog(saver, threadId);
-  const { checkpointId: to } = source.at;
-  const sources = [{ threadId: source.at.threadId, checkpointId: to }];
-  const move = {
-    kind: "fast-forward" as const,
+  const writes = contents.writes.filter(isNew).map((batch) => ({ ...batch, threadId }));
+  const under = await writesUnder(saver, target, contents, [...known.values()]);
+  const moves = contents.heads
+    .filter(({ namespace, to }) => namespace === "" || isNew({ namespace, checkpointId: to }))
+    .map((head) => ({ ...head, expected: head.namespace === "" ? [from] : ("any" as const) }));
+  const subgraphs = moves.flatMap(({ namespace, to }) => {
+    const was = heads.get(namespace);
+    return namespace === "" || was === undefined ? [] : [{ namespace, from: was, to }];
+  });
+  const move: Move = {
+    kind: "fast-forward",
     namespace: "",
     from,
     to,
     ts: new Date().toISOString(),
-    sources,
+    sources: [{ threadId: source.at.threadId, checkpointId: to }],
+    ...(subgraphs.length === 0 ? {} : { subgraphs }),
   };
-  const reflog = await nextReflog(saver, threadId, before, {
-    lineage: before.lineage,
-    moves: [...before.moves, move],
-  });
-  const heads = contents.heads
-    .filter(
-      (head) =>
-        head.namespace === "" || isNew({ threadId, namespace: head.namespace, checkpointId: head.to }),
-    )
-    .map((head) => ({ ...head, expected: head.namespace === "" ? [from] : ("any" as const) }));
-  await saver.tier.append({
-    threadId,
-    records: [...records, reflog.record],
-    blobs: [...contents.blobs, ...reflog.blobs],
-    writes,
-    heads: [...heads, reflog.head],
-    onConflict: "refuse",
-    seen: target.revision,
-  });
-  return { threadId, namespace: "", checkpointId: to };
+  const next = { lineage: before.lineage, moves: [...before.moves, move] };
+  const reflog = await nextReflog(saver, threadId, before, next);
+  try {
+    await saver.tier.append({
+      threadId,
+      records: [...records, reflog.record],
+      blobs: [...contents.blobs, ...reflog.blobs],
+      writes: [...under, ...writes],
+      heads: [...moves, reflog.head],
+      onConflict: "refuse",
+      seen: target.revision,
+    });
+  } catch (error) {
+    throw headMoved(error, "The merge", at, from);
+  }
+  return at;
 }
 
-function keyOf(at: { namespace: string; checkpointId: string }): string {
-  return JSON.stringify([at.namespace, at.checkpointId]);
+/**
+ * What was written under the target's head since the source left it: part of the line too, as DeltaChannels are rebuilt
+ * from it. A mark tells it from what the head's own step had come to, so that undoing finds that as it was.
+ */
+async function writesUnder(
+  saver: TierSaver,
+  { at, stored }: Side,
+  { records, writes }: Gathered,
+  known: readonly Node[],
+): Promise<(Address & WriteBatch)[]> {
+  const child = records.find(({ namespace, parentId }) => namespace === "" && parentId === at.checkpointId);
+  const own = writes.filter(
+    ({ namespace, checkpointId }) => namespace === "" && checkpointId === at.checkpointId,
+  );
+  const brought = currentWrites(own, child?.checkpointId);
+  const had: readonly StoredWriteBatch[] = currentWrites(stored.writes);
+  const digests = new Set(had.map(batchDigest));
+  const added = brought
+    .filter((batch) => !digests.has(batchDigest(batch)))
+    .map((batch) => ({ ...batch, threadId: at.threadId }));
+  const roots = new Map(
+    known.filter(({ record }) => record.namespace === "").map((node) => [node.record.checkpointId, node]),
+  );
+  const made = childrenOf(roots, stored);
+  if (had.length === 0 && made.length === 0) return added;
+  const kept = new Set(brought.map(batchDigest));
+  const keep = [...digests].filter((digest) => kept.has(digest));
+  const mark = rewindTask({ made, before: [...digests], keep, undoable: true });
+  return [{ ...at, ...(await saver.coder.encodeMark(at, mark)) }, ...added];
+}
+
+function keyOf({ namespace, checkpointId }: Pick<CheckpointRecord, "namespace" | "checkpointId">): string {
+  return JSON.stringify([namespace, checkpointId]);
 }

@@ -1,16 +1,22 @@
 import {
   CheckpointConflictError,
+  checkOptions,
   forksThreads,
+  InvalidOptionError,
   NotFoundError,
+  outlineOf,
   threadExists,
   validId,
   type Address,
   type ForkRequest,
+  type Outline,
   type TierSaver,
 } from "@stratigraph/core";
+import { checkChoice } from "./checkChoice.ts";
+import { checkId, checkPoint } from "./checkPoint.ts";
+import { checkSaver, kindOfValue } from "./checkSaver.ts";
 import { forkTips, type ForkPoint, type PlannedTip } from "./forkTips.ts";
 import { gather, type Gathered } from "./gather.ts";
-import { outlineOf, type Outline } from "./outline.ts";
 import { readPoint, type Point } from "./point.ts";
 import { nextReflog, readReflog, type Origin, type Reflog } from "./reflog.ts";
 
@@ -48,27 +54,77 @@ interface Source extends ForkPoint {
  * Forked from a checkpoint whose step went on since, the step is wound back: an interrupt waits for an answer again, and
  * tasks that didn't ask run again.
  *
+ * @param from a point; a thread id stands for the thread's head
  * @throws NotFoundError; StratigraphError "THREAD_EXISTS" where `to` has checkpoints; EvictedError, CorruptionError,
- * InvalidAddressError
+ * InvalidOptionError, InvalidAddressError
  */
-export async function fork(saver: TierSaver, from: Point, options: ForkOptions = {}): Promise<Fork> {
-  const [made] = await forkMany(saver, from, [options.to ?? crypto.randomUUID()], options);
+export async function fork(saver: TierSaver, from: string | Point, options: ForkOptions = {}): Promise<Fork> {
+  checkSaver("fork", saver);
+  const point = checkPoint("from", from);
+  checkOptions<ForkOptions>("fork", options, { to: true, history: true }, forkAdvice);
+  const { to = crypto.randomUUID(), history = "needed" } = options;
+  checkHistory(history);
+  const [made] = await forkAll(saver, point, [checkId("to", to)], history);
   return made!;
 }
 
 /**
  * Makes several threads from one checkpoint; the source is read once.
- * @param to ids of the new threads, or how many
+ * @param to ids of the new threads, or how many (0 to 10,000)
  * @throws as {@link fork}; forks made before the one that failed stay
  */
 export async function forkMany(
   saver: TierSaver,
-  from: Point,
+  from: string | Point,
   to: readonly string[] | number,
-  { history = "needed" }: Pick<ForkOptions, "history"> = {},
+  options: Pick<ForkOptions, "history"> = {},
 ): Promise<Fork[]> {
-  const names = typeof to === "number" ? Array.from({ length: to }, () => crypto.randomUUID()) : to;
-  for (const name of names) validId("to", name);
+  checkSaver("forkMany", saver);
+  const point = checkPoint("from", from);
+  const names = namesOf(to);
+  const advice = { ...forkAdvice, to: "Pass the ids of the new threads as the third argument." };
+  checkOptions<Pick<ForkOptions, "history">>("forkMany", options, { history: true }, advice);
+  const { history = "needed" } = options;
+  checkHistory(history);
+  return await forkAll(saver, point, names, history);
+}
+
+const forkAdvice = { name: "Did you mean to?", threadId: "Did you mean to?", id: "Did you mean to?" };
+
+/** @throws InvalidOptionError */
+function checkHistory(history: unknown): void {
+  const advice = 'Use "needed" (what the fork needs to stand alone) or "full" (all ancestors).';
+  checkChoice("history", history, ["needed", "full"], advice);
+}
+
+/** Ids of new threads. @throws InvalidOptionError, InvalidAddressError */
+function namesOf(to: unknown): readonly string[] {
+  if (Array.isArray(to)) {
+    const names = to.map((name, n) => checkId(`to[${n}]`, name));
+    const twice = names.find((name, n) => names.indexOf(name) !== n);
+    if (twice !== undefined)
+      throw new InvalidOptionError("to", twice, "It is named twice: a thread is made once.");
+    return names;
+  }
+  if (typeof to === "number" && Number.isSafeInteger(to) && to >= 0 && to <= mostForks)
+    return Array.from({ length: to }, () => crypto.randomUUID());
+  const found = typeof to === "number" ? to : kindOfValue(to);
+  throw new InvalidOptionError(
+    "to",
+    found,
+    `Pass the ids of the new threads as a list, or how many (at most ${mostForks}).`,
+  );
+}
+
+/** How many forks of unnamed threads one call makes: a slip of the keyboard isn't to fill the storage. */
+const mostForks = 10_000;
+
+async function forkAll(
+  saver: TierSaver,
+  from: Point,
+  names: readonly string[],
+  history: "needed" | "full",
+): Promise<Fork[]> {
   const source = await look(saver, from);
   const [tips, { lineage }] = await Promise.all([
     forkTips(saver, source, source.outline, history),
@@ -94,11 +150,11 @@ async function look(saver: TierSaver, from: Point): Promise<Source> {
   reflog.catch(() => undefined);
   if (namespace === "") {
     const wanted = from.checkpointId === undefined ? undefined : validId("checkpointId", from.checkpointId);
-    let outline = await outlineOf(saver, threadId, wanted);
+    let outline = await outlineOf(saver.tier, threadId, wanted);
     if (outline.root === undefined) {
       // Not there, or archived: reading it says so, or brings it back.
       await readPoint(saver, from);
-      outline = await outlineOf(saver, threadId, wanted);
+      outline = await outlineOf(saver.tier, threadId, wanted);
     }
     const rootId = outline.root?.record.checkpointId ?? wanted ?? "";
     const at: Address = { threadId, namespace, checkpointId: rootId };
@@ -112,7 +168,7 @@ async function look(saver: TierSaver, from: Point): Promise<Source> {
       { ...at },
     );
   }
-  const outline = await outlineOf(saver, threadId, rootId);
+  const outline = await outlineOf(saver.tier, threadId, rootId);
   return { threadId, rootId, at, wasHead: at.checkpointId === head, inner: stored, outline, reflog };
 }
 

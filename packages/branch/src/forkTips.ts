@@ -1,16 +1,17 @@
 import {
+  currentWrites,
+  firstAsked,
+  line,
   NotFoundError,
   snapshotTag,
-  type Address,
-  type CheckpointRecord,
+  subgraphTip,
   type ForkTip,
-  type StoredWriteBatch,
+  type Node,
+  type Outline,
   type TierSaver,
+  type Tip,
 } from "@stratigraph/core";
 import { deltaAncestors, valueless } from "./deltaAncestors.ts";
-import { INTERRUPT, RESUME } from "./langgraph.ts";
-import { line } from "./line.ts";
-import type { Node, Outline } from "./outline.ts";
 
 /** A checkpoint to fork from, as far as planning looks at it. */
 export interface ForkPoint {
@@ -18,12 +19,6 @@ export interface ForkPoint {
   readonly rootId: string;
   /** Set where the fork begins at a subgraph's checkpoint: that, too, is taken as it is. */
   readonly inner?: Node | undefined;
-}
-
-/** A namespace's head in the fork, and whether its pending writes are wound back to when it first asked. */
-interface Tip {
-  readonly node: Node;
-  readonly rewound: boolean;
 }
 
 /** A tip, and its record. */
@@ -56,13 +51,14 @@ export async function forkTips(
   if (inner !== undefined) tips.push({ node: inner, rewound: false });
   for (const [namespace, head] of outline.heads) {
     if (namespace === inner?.record.namespace) continue;
-    const tip = await subgraphTip(saver, outline, head, { rootId, ancestors, full });
+    const tip = await subgraphTip(saver.coder, outline, head, { ancestors, spent: full });
     if (tip !== undefined) tips.push(tip);
   }
   return await Promise.all(
-    tips.map(async ({ node, rewound }): Promise<PlannedTip> => {
+    tips.map(async (tip): Promise<PlannedTip> => {
+      const { node } = tip;
       const { namespace, checkpointId } = node.record;
-      const writes = rewound ? await whenFirstAsked(saver, node) : [...node.writes.keys()];
+      const writes = await placesOf(saver, tip);
       const reach = full ? { ancestors: Number.POSITIVE_INFINITY } : await deltaReach(saver, outline, node);
       return { namespace, checkpointId, writes, ...reach, node };
     }),
@@ -71,45 +67,6 @@ export async function forkTips(
 
 async function idsOf(outline: Outline, rootId: string): Promise<ReadonlySet<string>> {
   return new Set(line(await outline.nodes(""), rootId).map(({ checkpointId }) => checkpointId));
-}
-
-/** Where a subgraph's namespace stood at a root checkpoint; undefined where it hadn't begun, or is spent. */
-async function subgraphTip(
-  saver: TierSaver,
-  outline: Outline,
-  head: Node,
-  at: { rootId: string; ancestors: () => Promise<ReadonlySet<string>>; full: boolean },
-): Promise<Tip | undefined> {
-  const { continued } = outline;
-  const outer = await outerOf(saver, head.record);
-  // A namespace that names a task is that task's alone, and so its root checkpoint's; others go on from step to step.
-  const persists = !head.record.namespace.includes(":");
-  if (outer === at.rootId && !continued) return { node: head, rewound: false };
-  if (outer !== at.rootId) {
-    if (!persists && !at.full) return undefined;
-    if (outer !== undefined && (await at.ancestors()).has(outer)) return { node: head, rewound: false };
-    if (!persists) return undefined;
-  }
-  let asked: Node | undefined;
-  for (const node of (await outline.nodes(head.record.namespace)).values()) {
-    if (node.record.lostTo !== undefined) continue;
-    const outer = await outerOf(saver, node.record);
-    if (outer === at.rootId) {
-      if (!continued) return { node, rewound: false };
-      // The step went on since: the fork is to find it as it was when it first asked, or not begun.
-      if ((await saver.coder.writtenChannels(node.record, node.writes)).has(INTERRUPT)) asked = node;
-      continue;
-    }
-    if (asked !== undefined) break;
-    if (!persists && !at.full) continue;
-    if (outer !== undefined && (await at.ancestors()).has(outer)) return { node, rewound: false };
-  }
-  return asked === undefined ? undefined : { node: asked, rewound: true };
-}
-
-async function outerOf(saver: TierSaver, record: CheckpointRecord): Promise<string | undefined> {
-  const { parents = {} } = await saver.coder.metadata(record, await saver.coder.decodeBody(record));
-  return parents[""];
 }
 
 /**
@@ -131,21 +88,9 @@ async function deltaReach(
   return { ancestors: (await deltaAncestors(saver, nodes, record)).length };
 }
 
-/**
- * Places of the pending writes of a step that went on since, as they were when each of its interrupted tasks first asked:
- * an answer given later, and what came of it, stay behind. Where nothing asked, the step runs again, with no writes.
- */
-async function whenFirstAsked(saver: TierSaver, { record, writes }: Node): Promise<number[]> {
-  const at: Address = record;
-  const channels = await Promise.all(
-    writes.map((batch: StoredWriteBatch) => saver.coder.writtenChannels(at, [batch])),
-  );
-  const asked = new Map<string, number>();
-  for (const [index, { taskId }] of writes.entries())
-    if (channels[index]!.has(INTERRUPT) && !asked.has(taskId)) asked.set(taskId, index);
-  if (asked.size === 0) return [];
-  return [...writes.keys()].filter((index) => {
-    if (channels[index]!.has(RESUME)) return false;
-    return index <= (asked.get(writes[index]!.taskId) ?? index);
-  });
+/** Places, among all its pending writes, of those that go along: of what counts, all, or what did when it first asked. */
+async function placesOf(saver: TierSaver, { node, rewound }: Tip): Promise<number[]> {
+  const counts = currentWrites(node.writes);
+  const taken = new Set(rewound ? await firstAsked(saver.coder, node.record, counts) : counts);
+  return [...node.writes.keys()].filter((place) => taken.has(node.writes[place]!));
 }

@@ -1,3 +1,5 @@
+import { InvalidOptionError } from "@stratigraph/core";
+import { kindOfValue } from "./checkSaver.ts";
 import type { Comparison, ThreadSummary } from "./compare.ts";
 
 const columns: readonly [heading: string, of: (thread: ThreadSummary) => string, right: boolean][] = [
@@ -10,11 +12,17 @@ const columns: readonly [heading: string, of: (thread: ThreadSummary) => string,
   ["last", ({ last = "" }) => clipped(last.replaceAll(/\s+/g, " "), 48), false],
 ];
 
-/** A comparison as a table. */
-export function formatComparison({ threads }: Comparison): string {
+/** A comparison as a table. @throws InvalidOptionError */
+export function formatComparison(comparison: Comparison): string {
+  if (!Array.isArray((Object(comparison) as { threads?: unknown }).threads))
+    throw new InvalidOptionError(
+      "comparison",
+      kindOfValue(comparison),
+      "Pass what compare() returned: await it.",
+    );
   const rows = [
     columns.map(([heading]) => heading),
-    ...threads.map((thread) => columns.map(([, of]) => of(thread))),
+    ...comparison.threads.map((thread) => columns.map(([, of]) => of(thread))),
   ];
   const widths = columns.map((_, n) => Math.max(...rows.map((row) => row[n]!.length)));
   return rows

@@ -1,9 +1,22 @@
+import { checkOptions, InvalidOptionError } from "@stratigraph/core";
+import { kindOfValue } from "./checkSaver.ts";
 import type { Diff } from "./diff.ts";
 
 const signs = { added: "+", removed: "-", changed: "~" } as const;
 
-/** A diff as text: a line per change, under the name of its channel. `width`: longest value shown, in characters. */
-export function formatDiff({ channels }: Diff, { width = 72 }: { width?: number } = {}): string {
+/**
+ * A diff as text: a line per change, under the name of its channel.
+ * @param options `width`: longest value shown, in characters; default 72
+ * @throws InvalidOptionError
+ */
+export function formatDiff(diff: Diff, options: { width?: number } = {}): string {
+  if (!Array.isArray((Object(diff) as { channels?: unknown }).channels))
+    throw new InvalidOptionError("diff", kindOfValue(diff), "Pass what diff() returned: await it.");
+  checkOptions<{ width?: number }>("formatDiff", options, { width: true });
+  const { width = 72 } = options;
+  if (!Number.isFinite(width) || width < 1)
+    throw new InvalidOptionError("width", kindOfValue(width), "Use a number of characters, 1 or more.");
+  const { channels } = diff;
   if (channels.length === 0) return "no difference";
   const lines: string[] = [];
   for (const { name, kind, changes } of channels) {

@@ -1,9 +1,10 @@
-import { CorruptionError, NotFoundError } from "@stratigraph/core";
+import { CorruptionError, line, NotFoundError } from "@stratigraph/core";
 import type {
   Address,
   Blob,
   BlobHash,
   CheckpointRecord,
+  Outline,
   StoredCheckpoint,
   StoredWriteBatch,
   TierSaver,
@@ -11,8 +12,6 @@ import type {
 } from "@stratigraph/core";
 import type { PlannedTip } from "./forkTips.ts";
 import { inOrder } from "./inOrder.ts";
-import { line } from "./line.ts";
-import type { Outline } from "./outline.ts";
 
 /** More checkpoints of a namespace than this are read with one listing rather than one by one. */
 const readSingly = 4;

@@ -1,5 +1,6 @@
 import type { RunnableConfig } from "@langchain/core/runnables";
-import { InvalidOptionError, TierSaver } from "@stratigraph/core";
+import { InvalidOptionError, type TierSaver } from "@stratigraph/core";
+import { isSaver, kindOfValue } from "./checkSaver.ts";
 import { isChannel, type ChannelSpec } from "./langgraph.ts";
 
 /** One task of a state snapshot, as far as merging looks at it. */
@@ -34,16 +35,27 @@ const controlTypes: ReadonlySet<string> = new Set([
 
 const ownChannel = /^(__start__$|__pregel_|branch:|join:)/;
 
-/** The saver a graph was compiled with. @throws InvalidOptionError where it is none of Stratigraph's */
-export function saverOf(graph: MergeableGraph): TierSaver {
+/**
+ * The saver a graph was compiled with.
+ * @param what the function that was given the graph
+ * @throws InvalidOptionError where it is no compiled graph, or the saver none of Stratigraph's
+ */
+export function saverOf(what: string, graph: MergeableGraph): TierSaver {
+  const given: unknown = graph;
+  const { channels, getState, compile } = Object(given) as Record<string, unknown>;
+  if (typeof channels !== "object" || channels === null || typeof getState !== "function") {
+    const why = isSaver(given) ? ", not its saver" : typeof compile === "function" ? ", not its builder" : "";
+    throw new InvalidOptionError(
+      "graph",
+      kindOfValue(given),
+      `${what} takes the compiled graph${why}: its channels say how values are merged.`,
+    );
+  }
   const saver = graph.checkpointer;
-  if (saver instanceof TierSaver) return saver;
-  const like = saver as Partial<TierSaver> | undefined | null;
-  if (typeof like === "object" && like !== null && like.tier !== undefined && like.coder !== undefined)
-    return like as TierSaver;
+  if (isSaver(saver)) return saver;
   throw new InvalidOptionError(
     "graph.checkpointer",
-    typeof saver,
+    kindOfValue(saver),
     "Compile the graph with a Stratigraph saver: builder.compile({ checkpointer: saver }).",
   );
 }

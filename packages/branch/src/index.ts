@@ -13,7 +13,7 @@ export { merge, type MergeOptions, type MergeResult } from "./merge.ts";
 export { mergeBase, type MergeBase } from "./mergeBase.ts";
 export type { Outcome } from "./mergeChannels.ts";
 export type { Answer, Answers, CheckpointRef, MergePlan, PlannedConflict } from "./plan.ts";
-export type { Point } from "./point.ts";
+export type { Point, ThreadRef } from "./point.ts";
 export { promote, type Promoted } from "./promote.ts";
 export type { Move, Origin } from "./reflog.ts";
 export type { ChannelConflict, Strategies, Strategy } from "./strategy.ts";

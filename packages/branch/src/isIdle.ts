@@ -1,3 +1,4 @@
+import { currentWrites } from "@stratigraph/core";
 import { channelsOf, kindOf, type MergeableGraph } from "./graphLike.ts";
 import type { Side } from "./side.ts";
 
@@ -6,7 +7,7 @@ import type { Side } from "./side.ts";
  * all again. False may also mean that it can't be told.
  */
 export function isIdle(graph: MergeableGraph, { stored, checkpoint }: Side): boolean {
-  if (graph.nodes === undefined || stored.writes.length > 0) return false;
+  if (graph.nodes === undefined || currentWrites(stored.writes).length > 0) return false;
   const { channel_values, channel_versions, versions_seen } = checkpoint;
   const sends: unknown = channel_values["__pregel_tasks"];
   if (sends !== undefined && !(Array.isArray(sends) && sends.length === 0)) return false;

@@ -6,6 +6,15 @@ export const INTERRUPT = "__interrupt__";
 export const RESUME = "__resume__";
 /** Channel of errors among pending writes. */
 export const ERROR = "__error__";
+/** Channel of the node whose error is handled, from LangGraph 1.5 on. */
+export const ERROR_SOURCE = "__error_source_node__";
+/**
+ * Key of checkpoint metadata, from LangGraph 1.5 on: all DeltaChannel writes that led to the checkpoint have versions, so a
+ * DeltaChannel without a version was never written, and isn't looked for.
+ */
+export const DELTA_WRITES_VERSIONED = "delta_writes_versioned";
+/** Key of versions_seen, from LangGraph 1.5 on: versions that nodes didn't read, but count as having seen. No node. */
+export const SNAPSHOT_BUMPS = "__snapshot_bumps__";
 /** Task id of pending writes that no task made. */
 export const NULL_TASK = "00000000-0000-0000-0000-000000000000";
 

@@ -1,6 +1,9 @@
-import { validId, type TierSaver } from "@stratigraph/core";
-import { branches } from "./branches.ts";
+import type { TierSaver } from "@stratigraph/core";
+import { branchesOf } from "./branches.ts";
+import { checkThread } from "./checkPoint.ts";
+import { checkSaver } from "./checkSaver.ts";
 import { History } from "./history.ts";
+import type { ThreadRef } from "./point.ts";
 
 /** One checkpoint in a log. */
 export interface LogEntry {
@@ -26,12 +29,17 @@ export interface Log {
   readonly text: string;
 }
 
-/** A thread's history as a tree: side branches, merges and where forks leave it. */
-export async function log(saver: TierSaver, threadId: string): Promise<Log> {
+/**
+ * A thread's history as a tree: side branches, merges and where forks leave it.
+ * @throws InvalidOptionError, InvalidAddressError, CorruptionError
+ */
+export async function log(saver: TierSaver, thread: ThreadRef): Promise<Log> {
+  checkSaver("log", saver);
+  const threadId = checkThread("thread", thread);
   const history = new History();
-  await history.add(saver, validId("threadId", threadId));
+  await history.add(saver, threadId);
   const forks = new Map<string, string[]>();
-  for (const { kind, threadId: fork, from } of await branches(saver, threadId))
+  for (const { kind, threadId: fork, from } of await branchesOf(saver, threadId))
     if (kind === "fork" && from !== undefined) forks.set(from, [...(forks.get(from) ?? []), fork]);
   const head = history.heads.get(threadId);
   const entries: LogEntry[] = [];

@@ -1,15 +1,23 @@
-import { CheckpointConflictError, configOf, validId, type TierSaver } from "@stratigraph/core";
+import {
+  CheckpointConflictError,
+  checkOptions,
+  configOf,
+  InvalidOptionError,
+  type TierSaver,
+} from "@stratigraph/core";
 import { baseSide } from "./baseSide.ts";
 import { fastForward } from "./fastForward.ts";
-import { saverOf, type MergeableGraph } from "./graphLike.ts";
+import { checkPoint, checkThread } from "./checkPoint.ts";
+import { kindOfValue } from "./checkSaver.ts";
+import { channelsOf, kindOf, saverOf, type MergeableGraph } from "./graphLike.ts";
 import { History } from "./history.ts";
 import { findMergeBase, type MergeBase } from "./mergeBase.ts";
 import { mergeChannels, type MergeInput, type Outcome } from "./mergeChannels.ts";
 import { mergedCheckpoint } from "./mergedCheckpoint.ts";
 import type { Answers, CheckpointRef, MergePlan } from "./plan.ts";
-import type { Point } from "./point.ts";
+import type { Point, ThreadRef } from "./point.ts";
 import { readSide, type Side } from "./side.ts";
-import { strategyOf, type Strategies } from "./strategy.ts";
+import { checkChannels, strategyOf, type Strategies } from "./strategy.ts";
 import { leadingSide, refused } from "./unfinished.ts";
 import { writeMerge } from "./writeMerge.ts";
 
@@ -47,22 +55,31 @@ export type MergeResult =
  *
  * @param graph compiled with a Stratigraph saver; its channels say how values combine
  * @param target the thread to merge into, at its head
- * @param sources one or more points of other threads or of the same one
+ * @param sources one or more points of other threads or of the same one; a thread id stands for the thread's head
  * @throws StratigraphError "MERGE_REFUSED" where merging would lose or repeat work, or there is no merge base;
- * CheckpointConflictError where the target moved meanwhile (nothing was written); NotFoundError, InvalidOptionError
+ * CheckpointConflictError where the target moved meanwhile (nothing was written); NotFoundError, InvalidOptionError, InvalidAddressError
  */
 export async function merge(
   graph: MergeableGraph,
-  target: string | Point,
-  sources: Point | readonly Point[],
+  target: ThreadRef,
+  sources: string | Point | readonly (string | Point)[],
   options: MergeOptions = {},
 ): Promise<MergeResult> {
-  const { threadId } = typeof target === "string" ? { threadId: target } : target;
-  return await mergeWith(graph, threadId, listed(sources), options, { answers: {}, expected: undefined });
+  saverOf("merge", graph);
+  const threadId = checkThread("target", target);
+  const points = Array.isArray(sources)
+    ? (sources as readonly unknown[]).map((source, n) => checkPoint(`sources[${n}]`, source))
+    : [checkPoint("sources", sources)];
+  checkMergeOptions("merge", options);
+  return await mergeWith(graph, threadId, points, options, { answers: {}, expected: undefined });
 }
 
-function listed(sources: Point | readonly Point[]): readonly Point[] {
-  return "threadId" in sources ? [sources] : sources;
+/** @throws InvalidOptionError */
+export function checkMergeOptions(what: string, options: MergeOptions): void {
+  checkOptions<MergeOptions>(what, options, { strategy: true, fastForward: true });
+  const { fastForward } = options;
+  if (fastForward !== undefined && typeof fastForward !== "boolean")
+    throw new InvalidOptionError("fastForward", kindOfValue(fastForward), "Use true or false.");
 }
 
 /** A {@link merge}, with answers, and only if the target's head is the expected one. */
@@ -73,12 +90,11 @@ export async function mergeWith(
   options: MergeOptions,
   { answers, expected }: { answers: Answers; expected: string | undefined },
 ): Promise<MergeResult> {
-  const saver = saverOf(graph);
+  const saver = saverOf("merge", graph);
   const strategy = strategyOf(options.strategy);
   // Patches are to stand on what is read now, not on what another process may have pruned since it was remembered.
   saver.coder.values.forgetThread(threadId);
   const threads = [threadId, ...points.map((point) => point.threadId)];
-  for (const id of threads) validId("threadId", id);
   const read = async (): Promise<History> => {
     const history = new History();
     await history.add(saver, ...threads);
@@ -94,8 +110,18 @@ export async function mergeWith(
   const history = [target, ...sides].every(isThere) ? early : await read();
   if (expected !== undefined && target.at.checkpointId !== expected) {
     const head = target.at.checkpointId;
-    throw new CheckpointConflictError({ ...target.at, parentId: expected, head, expected: [expected] });
+    throw new CheckpointConflictError(
+      { ...target.at, checkpointId: expected, head, expected: [expected] },
+      `The merge was refused: thread ${JSON.stringify(threadId)} went on to ${head}, from ${expected}, since the plan was made. ` +
+        `Nothing was written. Merge again for a new plan.`,
+    );
   }
+  const specs = channelsOf(graph);
+  const all = [target, ...sides].flatMap(({ values }) => [...values.keys()]);
+  checkChannels(options.strategy, [
+    ...[...specs].filter(([name, spec]) => kindOf(name, spec) !== "control").map(([name]) => name),
+    ...all,
+  ]);
   const unmerged = await withBases(saver, history, target, sides);
   const config = configOf(target.at);
   const [only] = unmerged;
@@ -144,12 +170,21 @@ async function withBases(
   const found: { base: MergeBase; side: Side }[] = [];
   for (const side of sides) {
     if (side.at.namespace !== "")
-      throw refused("only root checkpoints are merged; their subgraphs go with them");
+      throw refused(
+        "only root checkpoints are merged; their subgraphs go with them",
+        [],
+        "Name the thread, or a checkpoint of its root namespace",
+      );
     const { checkpointId } = side.at;
     const base = await findMergeBase(saver, history, target.at, side.at);
     if (base === undefined) {
       const threads = `threads ${JSON.stringify(target.at.threadId)} and ${JSON.stringify(side.at.threadId)}`;
-      throw refused(`${threads} have no checkpoint in common`);
+      throw refused(
+        `${threads} have no checkpoint in common`,
+        [],
+        "Merge threads that come from one another: fork() makes such, lineage() and log() show where a thread comes from. " +
+          "To take values over from an unrelated thread, use graph.updateState()",
+      );
     }
     const taken = found.some((other) => other.side.at.checkpointId === checkpointId);
     if (base.checkpointId !== checkpointId && !taken) found.push({ base, side });

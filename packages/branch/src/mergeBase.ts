@@ -1,4 +1,6 @@
 import { NotFoundError, type TierSaver } from "@stratigraph/core";
+import { checkPoint } from "./checkPoint.ts";
+import { checkSaver } from "./checkSaver.ts";
 import { History } from "./history.ts";
 import { readPoint, type Point } from "./point.ts";
 
@@ -16,12 +18,18 @@ export interface MergeBase {
 
 /**
  * The nearest checkpoint that two points both descend from, across forks of forks, merges and side branches of one
- * thread; undefined where they have none.
- * @throws NotFoundError where a point isn't there
+ * thread; undefined where they have none. A thread id stands for the thread's head.
+ * @throws NotFoundError where a point isn't there; InvalidOptionError, InvalidAddressError
  */
-export async function mergeBase(saver: TierSaver, a: Point, b: Point): Promise<MergeBase | undefined> {
+export async function mergeBase(
+  saver: TierSaver,
+  a: string | Point,
+  b: string | Point,
+): Promise<MergeBase | undefined> {
+  checkSaver("mergeBase", saver);
+  const [from, to] = [checkPoint("a", a), checkPoint("b", b)];
   const history = new History();
-  const [one, other] = await Promise.all([rootOf(saver, a), rootOf(saver, b)]);
+  const [one, other] = await Promise.all([rootOf(saver, from), rootOf(saver, to)]);
   return await findMergeBase(saver, history, one, other);
 }
 

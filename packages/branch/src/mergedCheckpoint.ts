@@ -9,7 +9,7 @@ import {
 import type { TierSaver } from "@stratigraph/core";
 import { channelsOf, kindOf, type MergeableGraph } from "./graphLike.ts";
 import { mergeMark } from "./history.ts";
-import { INTERRUPT } from "./langgraph.ts";
+import { DELTA_WRITES_VERSIONED, INTERRUPT, SNAPSHOT_BUMPS } from "./langgraph.ts";
 import type { MergeInput } from "./mergeChannels.ts";
 import { sameValue } from "./plainValue.ts";
 import type { Side } from "./side.ts";
@@ -50,8 +50,11 @@ export function mergedCheckpoint(
     if (!delta && sameValue(value, leading.values.get(name))) continue;
     changed.add(name);
     channel_versions[name] = next;
-    if (value === undefined) delete channel_values[name];
-    else channel_values[name] = delta ? new DeltaSnapshot(value) : value;
+    // A DeltaChannel that stores nothing would be rebuilt from what came before: without a value it begins anew.
+    const spec = specs.get(name);
+    if (delta) channel_values[name] = new DeltaSnapshot(value ?? spec!.fromCheckpoint().get());
+    else if (value === undefined) delete channel_values[name];
+    else channel_values[name] = value;
   }
   const step = Math.max(...sides.map(({ metadata }) => metadata.step)) + 1;
   const checkpoint: Checkpoint = {
@@ -77,15 +80,23 @@ function seenBy(
 ): Checkpoint["versions_seen"] {
   const { versions_seen, channel_versions } = leading.checkpoint;
   const seen = Object.fromEntries(Object.entries(versions_seen).map(([node, of]) => [node, { ...of }]));
+  // What a node really read last tells LangGraph as which node an update counts. Older versions take this key for a node.
+  const bumps = sides.some(({ checkpoint }) => SNAPSHOT_BUMPS in checkpoint.versions_seen)
+    ? (seen[SNAPSHOT_BUMPS] ??= {})
+    : undefined;
   for (const { checkpoint } of sides) {
     for (const [node, of] of Object.entries(checkpoint.versions_seen)) {
-      if (node === INTERRUPT) continue;
+      if (node === INTERRUPT || node === SNAPSHOT_BUMPS) continue;
       for (const channel of Object.keys(of)) {
         if (!changed.has(channel)) continue;
         const last = versions_seen[node]?.[channel];
         const version = channel_versions[channel];
         const pending = version !== undefined && (last === undefined || version > last);
-        if (!pending) (seen[node] ??= {})[channel] = next;
+        if (pending) continue;
+        (seen[node] ??= {})[channel] = next;
+        if (bumps === undefined || bumps[`${node}|${channel}`] === next) continue;
+        if (last !== undefined && bumps[`${node}|${channel}`] !== last) bumps[`${node}:${channel}`] = last;
+        bumps[`${node}|${channel}`] = next;
       }
     }
   }
@@ -108,5 +119,15 @@ function metadataOf(
     bases: inputs.map(({ base }) => base.at.checkpointId),
     ...(also.size === 0 ? {} : { also: [...also] }),
   };
-  return { source: "update", step, parents: {}, merge } as CheckpointMetadata;
+  // Every DeltaChannel that was ever written is stored here, with a version. Of one that wasn't only all sides together know.
+  const isVersioned = ({ metadata }: Side): boolean =>
+    (metadata as { [DELTA_WRITES_VERSIONED]?: unknown })[DELTA_WRITES_VERSIONED] === true;
+  const versioned = [target, ...inputs.map(({ side }) => side)].every(isVersioned);
+  return {
+    source: "update",
+    step,
+    parents: {},
+    ...(versioned ? { [DELTA_WRITES_VERSIONED]: true } : {}),
+    merge,
+  } as CheckpointMetadata;
 }

@@ -18,6 +18,9 @@ export interface Point {
   readonly checkpointId?: string | undefined;
 }
 
+/** A thread, by its id or by something that names it: a fork, say. */
+export type ThreadRef = string | { readonly threadId: string };
+
 /** A checkpoint as it is stored, opened as far as its header. */
 export interface ReadPoint {
   readonly at: Address;

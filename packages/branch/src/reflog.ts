@@ -1,5 +1,5 @@
 import { uuid6, type Checkpoint, type CheckpointMetadata } from "@langchain/langgraph-checkpoint";
-import type { Address, Blob, CheckpointRecord, HeadMove, TierSaver } from "@stratigraph/core";
+import type { Address, AlsoMoved, Blob, CheckpointRecord, HeadMove, TierSaver } from "@stratigraph/core";
 
 /**
  * Where a thread's origin and the recorded moves of its head are: one small checkpoint in a namespace of its own, so that
@@ -35,6 +35,8 @@ export interface Move {
   readonly ts: string;
   /** What was merged. */
   readonly sources?: readonly { readonly threadId: string; readonly checkpointId: string }[] | undefined;
+  /** Heads of subgraphs that moved along. */
+  readonly subgraphs?: readonly AlsoMoved[] | undefined;
 }
 
 /** What a thread remembers of where it comes from. */
@@ -100,10 +102,15 @@ export async function nextReflog(
   return { record, blobs, head: { namespace: reflogNamespace, to: checkpointId, expected } };
 }
 
-/** Adds a move to a thread's reflog. @throws CheckpointConflictError where another move was recorded meanwhile */
-export async function recordMove(saver: TierSaver, threadId: string, move: Move): Promise<void> {
-  const before = await readReflog(saver, threadId);
-  const next = { lineage: before.lineage, moves: [...before.moves, move] };
-  const { record, blobs, head } = await nextReflog(saver, threadId, before, next);
+/** Takes a move out again that was recorded as `recorded` and didn't happen, if nothing was recorded since. */
+export async function dropMove(
+  saver: TierSaver,
+  threadId: string,
+  recorded: string,
+  before: ReadReflog,
+): Promise<void> {
+  const now = await readReflog(saver, threadId);
+  if (now.checkpointId !== recorded) return;
+  const { record, blobs, head } = await nextReflog(saver, threadId, now, before);
   await saver.tier.append({ threadId, records: [record], blobs, heads: [head], onConflict: "refuse" });
 }

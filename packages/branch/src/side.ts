@@ -1,7 +1,7 @@
 import type { Checkpoint } from "@langchain/langgraph-checkpoint";
 import { configOf, type TierSaver } from "@stratigraph/core";
 import { channelsOf, kindOf, type MergeableGraph } from "./graphLike.ts";
-import type { ChannelSpec } from "./langgraph.ts";
+import { DELTA_WRITES_VERSIONED, type ChannelSpec } from "./langgraph.ts";
 import { readPoint, type Point, type ReadPoint } from "./point.ts";
 
 /** A checkpoint with the values of its state channels, DeltaChannels rebuilt. */
@@ -28,12 +28,20 @@ export async function readSide(graph: MergeableGraph, saver: TierSaver, point: P
     else if (kind === "state" && checkpoint.channel_values[name] !== undefined)
       values.set(name, checkpoint.channel_values[name]);
   }
+  // Before LangGraph 1.5 a DeltaChannel's first write could come without a version: only looking for writes finds those.
+  const { [DELTA_WRITES_VERSIONED]: versioned } = read.metadata as { [DELTA_WRITES_VERSIONED]?: unknown };
+  const isHere = new Set(deltas.map(([name]) => name));
+  if (versioned !== true)
+    for (const [name, spec] of specs)
+      if (kindOf(name, spec) === "delta" && !isHere.has(name)) deltas.push([name, spec]);
   const unstored = deltas
     .filter(([name]) => checkpoint.channel_values[name] === undefined)
     .map(([name]) => name);
   const histories = await saver.getDeltaChannelHistory({ config: configOf(read.at), channels: unstored });
   for (const [name, spec] of deltas) {
     const history = histories[name];
+    const isWritten = history?.seed !== undefined || (history?.writes.length ?? 0) > 0;
+    if (!isHere.has(name) && !isWritten) continue;
     const channel = spec.fromCheckpoint(checkpoint.channel_values[name] ?? history?.seed);
     if (history !== undefined) channel.replayWrites!(history.writes);
     values.set(name, channel.get());

@@ -1,15 +1,16 @@
 import {
+  outlineOf,
   readThread,
   type Address,
   type Blob,
   type CheckpointRecord,
   type HeadMove,
+  type Outline,
   type TierSaver,
   type WriteBatch,
 } from "@stratigraph/core";
 import { inOrder } from "./inOrder.ts";
 import type { MergeInput } from "./mergeChannels.ts";
-import { outlineOf, type Outline } from "./outline.ts";
 import type { Side } from "./side.ts";
 import { refused } from "./unfinished.ts";
 
@@ -42,11 +43,11 @@ export async function subgraphMoves(
   let ours: Promise<Outline> | undefined;
   for (const { side } of inputs) {
     if (side.at.threadId === threadId) continue;
-    const theirs = await outlineOf(saver, side.at.threadId);
+    const theirs = await outlineOf(saver.tier, side.at.threadId);
     for (const namespace of theirs.heads.keys()) {
       // It names a task, and is that task's alone.
       if (namespace.includes(":")) continue;
-      ours ??= outlineOf(saver, threadId);
+      ours ??= outlineOf(saver.tier, threadId);
       const had = own.get(namespace) ?? [...(await (await ours).nodes(namespace)).keys()];
       const ids = [...(await theirs.nodes(namespace)).keys()];
       const added = ids.filter((id) => !had.includes(id));
@@ -55,6 +56,8 @@ export async function subgraphMoves(
       if (had[0] !== undefined && !ids.includes(had[0]))
         throw refused(
           `both sides went on in the subgraph ${JSON.stringify(namespace)}, which keeps its own state`,
+          [],
+          "Merge a checkpoint from before one of them did; what came after it can be taken over with graph.updateState()",
         );
       const contents = await readThread(saver.tier, side.at.threadId, threadId);
       const wanted = new Set(added);

@@ -1,17 +1,24 @@
-import { NotFoundError, StratigraphError, validId, type TierSaver } from "@stratigraph/core";
+import { NotFoundError, StratigraphError, type TierSaver } from "@stratigraph/core";
+import { checkThread } from "./checkPoint.ts";
+import { checkSaver } from "./checkSaver.ts";
+import type { ThreadRef } from "./point.ts";
 import { moveHead, type Promoted } from "./promote.ts";
 import { readReflog } from "./reflog.ts";
 
 /**
  * Takes back the last recorded move of a thread's head (a merge, a promotion, an undo): the head goes back to where it
- * was. Done twice, it does it again. What the move made stays readable as a side branch.
+ * was, and what it waited for is due again: an interrupt that the merged work had answered waits for an answer. Done twice,
+ * it does it again. What the move made stays readable as a side branch.
+ * @returns the checkpoint that is the head again, and the head before
  * @throws NotFoundError where no move is recorded; StratigraphError "MERGE_REFUSED" where the thread went on since, so
  * that taking the move back would take newer work with it (promote an old checkpoint to do that on purpose);
- * CheckpointConflictError if the head moves meanwhile
+ * CheckpointConflictError if the head moves meanwhile; InvalidOptionError, InvalidAddressError
  */
-export async function undo(saver: TierSaver, threadId: string): Promise<Promoted> {
-  const { moves } = await readReflog(saver, validId("threadId", threadId));
-  const last = moves.at(-1);
+export async function undo(saver: TierSaver, thread: ThreadRef): Promise<Promoted> {
+  checkSaver("undo", saver);
+  const threadId = checkThread("thread", thread);
+  const before = await readReflog(saver, threadId);
+  const last = before.moves.at(-1);
   if (last?.from === undefined) {
     throw new NotFoundError(
       `Thread ${JSON.stringify(threadId)} has no recorded move to undo. promote() makes any earlier checkpoint the head.`,
@@ -27,5 +34,6 @@ export async function undo(saver: TierSaver, threadId: string): Promise<Promoted
       { threadId, head, move: last },
     );
   }
-  return await moveHead(saver, { threadId, namespace: last.namespace, checkpointId: last.from }, "undo");
+  const at = { threadId, namespace: last.namespace, checkpointId: last.from };
+  return await moveHead(saver, at, { kind: "undo", from: last.to, before, subgraphs: last.subgraphs });
 }

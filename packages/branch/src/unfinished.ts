@@ -63,16 +63,19 @@ async function refuseLoss(saver: TierSaver, unfinished: Unfinished): Promise<voi
     throw refused("an interrupt waits inside a subgraph of one side, which would start over", [unfinished]);
 }
 
-/** What can't be merged safely. */
-export function refused(reason: string, sides: readonly Unfinished[] = []): StratigraphError {
+/** What can't be merged safely. `remedy`: what to do, without a full stop. */
+export function refused(
+  reason: string,
+  sides: readonly Unfinished[] = [],
+  remedy = "Let the work end (or answer it) on all sides but one, or merge an earlier checkpoint, and merge again",
+): StratigraphError {
   const named = sides.map(({ side, next }) => ({ ...side.at, next }));
   const where = named.map(
     ({ threadId, next }) => `${JSON.stringify(threadId)} (next: ${next.join(", ") || "nothing"})`,
   );
   return new StratigraphError(
     "MERGE_REFUSED",
-    `The merge was refused: ${reason}${where.length === 0 ? "" : `; ${where.join(" and ")}`}. Nothing was written. ` +
-      `Let the work end (or answer it) on all sides but one, or merge an earlier checkpoint, and merge again.`,
+    `The merge was refused: ${reason}${where.length === 0 ? "" : `; ${where.join(" and ")}`}. Nothing was written. ${remedy}.`,
     { reason, sides: named },
   );
 }

@@ -52,7 +52,16 @@ export function unionValues({ base, ours, theirs }: ThreeWay, order: UnionOrder,
       Object.fromEntries(merged as Map<string, unknown>),
     );
   }
-  return { unsettled: `both sides changed ${path === "" ? "it" : path}` };
+  const found = [...new Set([kindOf(ours), kindOf(theirs)])].join(" and ");
+  const reason = `${found} can't be united: lists, objects, Maps and Sets can, with their like`;
+  return { unsettled: `both sides changed ${path === "" ? "it" : path}, and ${reason}` };
+}
+
+function kindOf(value: unknown): string {
+  if (value === undefined || value === null) return value === null ? "null" : "no value";
+  if (Array.isArray(value)) return "a list";
+  if (typeof value === "string") return "text";
+  return typeof value === "object" ? "an object" : `a ${typeof value}`;
 }
 
 function isPlain(value: unknown): value is Record<string, unknown> {

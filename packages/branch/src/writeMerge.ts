@@ -1,4 +1,5 @@
 import type { Address, Blob, CheckpointRecord, HeadMove, TierSaver, WriteBatch } from "@stratigraph/core";
+import { headMoved } from "./headMoved.ts";
 import type { History } from "./history.ts";
 import type { MergeInput } from "./mergeChannels.ts";
 import type { Merged } from "./mergedCheckpoint.ts";
@@ -42,15 +43,19 @@ export async function writeMerge(
   const records: CheckpointRecord[] = [...moved.records, encoded.record, reflog.record];
   const blobs: Blob[] = [...moved.blobs, ...encoded.blobs, ...reflog.blobs];
   const writes: (Address & WriteBatch)[] = [...moved.writes];
-  await saver.tier.append({
-    threadId,
-    records,
-    blobs,
-    writes,
-    relies: encoded.relies,
-    heads: [head, ...moved.heads, reflog.head],
-    onConflict: "refuse",
-    seen: target.revision,
-  });
+  try {
+    await saver.tier.append({
+      threadId,
+      records,
+      blobs,
+      writes,
+      relies: encoded.relies,
+      heads: [head, ...moved.heads, reflog.head],
+      onConflict: "refuse",
+      seen: target.revision,
+    });
+  } catch (error) {
+    throw headMoved(error, "The merge", at, from);
+  }
   return at;
 }

@@ -157,7 +157,7 @@ describe.each(savers)("forks on %s", (_name, open) => {
     ]);
     const before = await mergeBase(saver, { threadId: "l2" }, { threadId: "l0" });
     expect(before?.checkpointId).toBe(one.origin.checkpointId);
-    await saver.prune(["l2", "l1"]);
+    await saver.prune(["l2", "l1"], { strategy: "keep_latest" });
     expect((await mergeBase(saver, { threadId: "l2" }, { threadId: "l0" }))?.checkpointId).toBe(
       one.origin.checkpointId,
     );

@@ -1,4 +1,5 @@
 import { AIMessage, ToolMessage, type ToolCall } from "@langchain/core/messages";
+import { Annotation, Command, START, StateGraph, interrupt } from "@langchain/langgraph";
 import { compare, diff, fork, forkMany, formatComparison, formatDiff } from "@stratigraph/branch";
 import type { TierSaver } from "@stratigraph/core";
 import { asking, chat, deltaChat, human, on } from "./support/graphs.ts";
@@ -89,5 +90,105 @@ describe.each(savers)("diff and compare on %s", (_name, open) => {
     const table = formatComparison(compared).split("\n");
     expect(table).toHaveLength(5);
     expect(table[1]).toMatch(/^c-a\s+finished\s+2\s+search ×2\s+15\s/);
+  });
+
+  test("a thread waits at the second question too; one that failed after an answer failed", async () => {
+    const State = Annotation.Root({
+      log: Annotation<string[]>({ reducer: (a, b) => [...a, ...b], default: () => [] }),
+    });
+    const graph = new StateGraph(State)
+      .addNode("ask", () => {
+        const [first, second] = [interrupt("one?"), interrupt("two?")];
+        if (second === "fail") throw new Error("it failed");
+        return { log: [`${String(first)} ${String(second)}`] };
+      })
+      .addNode("other", () => ({ log: ["other"] }))
+      .addEdge(START, "ask")
+      .addEdge(START, "other")
+      .compile({ checkpointer: saver });
+    const outcome = async (): Promise<unknown> => {
+      const [thread] = (await compare(saver, ["second"])).threads;
+      return [thread!.outcome, thread!.last];
+    };
+    await graph.invoke({ log: [] }, on("second"));
+    expect(await outcome()).toEqual(["interrupted", undefined]);
+    await graph.invoke(new Command({ resume: "a" }), on("second"));
+    expect(await outcome()).toEqual(["interrupted", undefined]);
+    await graph.invoke(new Command({ resume: "fail" }), on("second")).catch(() => undefined);
+    expect(await outcome()).toEqual(["failed", "it failed"]);
+  });
+
+  test.each([
+    ["one write per question", [["__interrupt__", { id: "x", value: "one?" }]]],
+    [
+      "all questions in one write, as from LangGraph 1.7 on",
+      [
+        [
+          "__interrupt__",
+          [
+            { id: "x", value: "one?" },
+            { id: "y", value: "two?" },
+          ],
+        ],
+      ],
+    ],
+  ] as const)("interrupts in pending writes: %s", async (what, asked) => {
+    const at = (id: string) => ({
+      configurable: { thread_id: `${what} ${id}`, checkpoint_ns: "", checkpoint_id: "1" },
+    });
+    const checkpoint = {
+      v: 4,
+      id: "1",
+      ts: new Date().toISOString(),
+      channel_values: {},
+      channel_versions: {},
+      versions_seen: {},
+    };
+    const writes = {
+      asks: [["A", asked]],
+      "asks again": [
+        ["A", asked],
+        ["A", [...asked, ["__resume__", ["first"]]]],
+      ],
+      "was answered and ended": [
+        ["A", asked],
+        [
+          "A",
+          [
+            ["__resume__", ["first"]],
+            ["log", "x"],
+          ],
+        ],
+      ],
+      "one ended, one asks": [
+        ["A", asked],
+        ["B", asked],
+        ["A", [["log", "x"]]],
+      ],
+      "failed, and asked when tried again": [
+        ["A", [["__error__", { message: "m" }]]],
+        ["A", asked],
+      ],
+    } as const;
+    for (const [name, batches] of Object.entries(writes)) {
+      await saver.put(
+        { configurable: { ...at(name).configurable, checkpoint_id: undefined } },
+        checkpoint,
+        { source: "loop", step: 1, parents: {} },
+        {},
+      );
+      for (const [task, batch] of batches) await saver.putWrites(at(name), batch as never, task);
+    }
+    const { threads } = await compare(
+      saver,
+      Object.keys(writes).map((name) => `${what} ${name}`),
+    );
+    expect(threads.map(({ outcome }) => outcome)).toEqual([
+      "interrupted",
+      "interrupted",
+      "finished",
+      "interrupted",
+      "interrupted",
+    ]);
   });
 });

@@ -36,8 +36,12 @@ describe.each(savers)("awkward ids, wrong input and races on %s", (_name, open) 
       [{ threadId: "nobody" }, "e1", { code: "NOT_FOUND" }],
       [{ ...there, checkpointId: "none" }, "e1", { code: "NOT_FOUND" }],
       [{ ...there, namespace: "none" }, "e1", { code: "NOT_FOUND" }],
-      [{ threadId: "" }, "e1", { code: "INVALID_ADDRESS", data: { field: "threadId" } }],
-      [{ ...there, checkpointId: "" }, "e1", { code: "INVALID_ADDRESS", data: { field: "checkpointId" } }],
+      [{ threadId: "" }, "e1", { code: "INVALID_ADDRESS", data: { field: "from.threadId" } }],
+      [
+        { ...there, checkpointId: "" },
+        "e1",
+        { code: "INVALID_ADDRESS", data: { field: "from.checkpointId" } },
+      ],
       [there, "", { code: "INVALID_ADDRESS", data: { field: "to" } }],
       [there, "\ud800", { code: "INVALID_ADDRESS", data: { field: "to" } }],
       [there, "e", { code: "THREAD_EXISTS", data: { threadId: "e" } }],
@@ -81,7 +85,7 @@ describe.each(savers)("awkward ids, wrong input and races on %s", (_name, open) 
     const work = async (): Promise<void> => {
       for (let turn = 1; turn <= 12; turn += 1) {
         await chat(saver).invoke({ messages: [human(`${turn}`)] }, on("w"));
-        if (turn % 4 === 0) await saver.prune(["w"]);
+        if (turn % 4 === 0) await saver.prune(["w"], { strategy: "keep_latest" });
       }
       running = false;
       await saver.deleteThread("w");

@@ -1,6 +1,6 @@
-import { branches, fork, forkMany, lineage, merge } from "@stratigraph/branch";
+import { branches, fork, forkMany, lineage, merge, promote, undo } from "@stratigraph/branch";
 import { Command } from "@langchain/langgraph";
-import { asking, chat, deltaChat, human, nested, on, textOf } from "./support/graphs.ts";
+import { asking, chat, deltaAsking, deltaChat, human, nested, on, textOf } from "./support/graphs.ts";
 import { openStack } from "./support/stack.ts";
 
 describe("forks and merges on redis>postgres>s3", { timeout: 120_000 }, () => {
@@ -66,6 +66,59 @@ describe("forks and merges on redis>postgres>s3", { timeout: 120_000 }, () => {
       const { log } = (await nested(other.saver).getState(on(id))).values;
       expect(log.at(-1)).toBe(`answer ${answer}`);
       expect(log.filter((line: string) => line === "before")).toHaveLength(1);
+    }
+  });
+
+  test("what was wound back stays wound back in the archive, and is answered by another process", async () => {
+    const graph = asking(one.saver);
+    await graph.invoke({ log: ["start"] }, on("u"));
+    const { threadId } = await fork(one.saver, "u", { to: "u-fork" });
+    await graph.invoke(new Command({ resume: "hilton" }), on(threadId));
+    expect((await merge(graph, "u", threadId)).status).toBe("fast-forward");
+    const merged = await graph.getState(on("u"));
+    await undo(other.saver, "u");
+    await stack.archive(2);
+    const later = asking(other.saver);
+    expect((await later.getState(on("u"))).tasks[0]!.interrupts).toMatchObject([{ value: "which?" }]);
+    await later.invoke(new Command({ resume: "ritz" }), on("u"));
+    expect((await graph.getState(on("u"))).values.log).toEqual(["start", "answer ritz", "end"]);
+    await stack.archive(1);
+    expect((await later.getState(merged.config)).values).toEqual(merged.values);
+    for await (const state of graph.getStateHistory(on("u"))) {
+      if (state.next[0] !== "ask") continue;
+      const checkpointId = state.config.configurable!["checkpoint_id"] as string;
+      await promote(one.saver, { threadId: "u", checkpointId });
+    }
+    expect((await later.getState(on("u"))).tasks[0]!.interrupts).toMatchObject([{ value: "which?" }]);
+    await undo(other.saver, "u");
+    expect((await graph.getState(on("u"))).values.log).toEqual(["start", "answer ritz", "end"]);
+  });
+
+  test("an archived subgraph is wound back, given the same answer once more, archived again, and stays right", async () => {
+    const graph = nested(one.saver);
+    const answer = async (): Promise<unknown> => await graph.invoke(new Command({ resume: "same" }), on("g"));
+    await graph.invoke({ log: ["start"] }, on("g"));
+    const waiting = await graph.getState(on("g"));
+    const checkpointId = waiting.config.configurable!["checkpoint_id"] as string;
+    await answer();
+    const { values } = await graph.getState(on("g"));
+    const deltas = deltaAsking(one.saver);
+    await deltas.invoke({ log: ["start"] }, on("h"));
+    const asked = (await deltas.getState(on("h"))).config.configurable!["checkpoint_id"] as string;
+    await deltas.invoke(new Command({ resume: "same" }), on("h"));
+    const first = await deltas.getState(on("h"));
+    await stack.archive(2);
+    for (const _round of [1, 2]) {
+      await promote(other.saver, { threadId: "g", checkpointId });
+      expect((await graph.getState(on("g"))).tasks[0]!.interrupts).toHaveLength(1);
+      await answer();
+      expect((await nested(other.saver).getState(on("g"))).values).toEqual(values);
+      await promote(one.saver, { threadId: "h", checkpointId: asked });
+      await deltaAsking(other.saver).invoke(new Command({ resume: "same" }), on("h"));
+      await stack.archive(2);
+      const again = await deltaAsking(other.saver).getState(on("h"));
+      expect(again.values).toEqual({ log: ["start", "answer same"] });
+      expect((await deltas.getState(first.config)).values).toEqual(again.values);
     }
   });
 

@@ -6,13 +6,30 @@ export type OptionNames<T> = { readonly [Name in keyof Required<T>]: true };
 /** Names that other libraries use, and what to write here instead. */
 export type OptionAdvice = Readonly<Record<string, string>>;
 
+/** Longest text that an error shows as it is, in UTF-16 units. */
+const longestShown = 64;
+
 /** How a found value is shown in an error: text and numbers as they are, other things by their kind. Never a whole object. */
 export function shown(value: unknown): string {
+  if (typeof value !== "string") return kindOf(value);
+  return value.length > longestShown ? `${value.slice(0, longestShown)}…` : value;
+}
+
+/** As {@link shown}, for what may be a secret that stands in the wrong place: of text, only that it is text. */
+export function kindOf(value: unknown): string {
   if (value === null) return "null";
+  if (typeof value === "string") return "text";
   if (Array.isArray(value)) return "an array";
   if (typeof value === "object") return "an object";
-  if (typeof value === "function") return "a function";
-  return typeof value === "string" ? value : String(value);
+  return typeof value === "function" ? "a function" : String(value);
+}
+
+/** The options of `T` out of those of something that takes more. Absent and undefined ones are left out. */
+export function pickOptions<T>(given: T, names: OptionNames<T>): T {
+  const known = Object.keys(names) as (keyof T & string)[];
+  return Object.fromEntries(
+    known.flatMap((name) => (given[name] === undefined ? [] : [[name, given[name]]])),
+  ) as T;
 }
 
 /**
@@ -21,6 +38,7 @@ export function shown(value: unknown): string {
  *
  * @param what what takes the options, such as "prune"
  * @param advice what to write instead of names that other savers have
+ * @param field under which option of something else they stand, such as "breaker"
  * @throws InvalidOptionError that names the option, says what was found and which name was probably meant
  */
 export function checkOptions<T>(
@@ -28,20 +46,21 @@ export function checkOptions<T>(
   given: T | undefined,
   names: OptionNames<T>,
   advice: OptionAdvice = {},
+  field?: string,
 ): void {
   if (given === undefined) return;
   const known = Object.keys(names);
   if (typeof given !== "object" || given === null || Array.isArray(given)) {
     const example = known.length === 0 ? "nothing" : `an object of ${known.join(", ")}`;
-    throw new InvalidOptionError("options", shown(given), `${what} takes ${example}.`);
+    throw new InvalidOptionError(field ?? "options", kindOf(given), `${what} takes ${example}.`);
   }
   for (const [name, value] of Object.entries(given)) {
     if (value === undefined || Object.hasOwn(names, name)) continue;
     const meant = Object.hasOwn(advice, name) ? advice[name] : didYouMean(name, known);
     const has = known.length === 0 ? "none" : known.join(", ");
     throw new InvalidOptionError(
-      name,
-      shown(value),
+      field === undefined ? name : `${field}.${name}`,
+      kindOf(value),
       `${what} has no such option.${meant === undefined ? "" : ` ${meant}`} Its options: ${has}.`,
     );
   }

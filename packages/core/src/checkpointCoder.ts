@@ -8,6 +8,7 @@ import type {
   PendingWrite,
   SerializerProtocol,
 } from "@langchain/langgraph-checkpoint";
+import { currentWrites } from "./currentWrites.ts";
 import type { Envelope } from "./envelope.ts";
 import {
   decodeWrites,
@@ -228,13 +229,15 @@ export class CheckpointCoder {
     const owner = ownerOf(at, parentId ?? "");
     const metadata = await typedOf(captured.metadata);
     const { content, blobs } = encodeBody(owner, header, metadata, entries, consumed);
+    const body = await this.#envelope.wrap(content, bodyAddress(owner));
+    this.#coder.checkStored(at, "metadata", body.length);
     const record: CheckpointRecord = {
       ...at,
       parentId,
       runId: captured.runId,
       tags: [...captured.tags, ...snapshots],
       blobs,
-      body: await this.#envelope.wrap(content, bodyAddress(owner)),
+      body,
     };
     return {
       record,
@@ -323,7 +326,18 @@ export class CheckpointCoder {
     const owner = ownerOf(at, taskId);
     const { content, blobs } = encodeWrites(owner, origin, encoded);
     const body = await this.#envelope.wrap(content, bodyAddress(owner));
+    this.#coder.checkStored(at, writes.map(({ channel }) => channel).join(", "), body.length);
     return { batch: { taskId, blobs, body }, values, relies: values.some(({ blob }) => blob === undefined) };
+  }
+
+  /** A batch without writes: its task id is all that it says. See {@link rewindTask}. */
+  async encodeMark(at: Address, taskId: string): Promise<WriteBatch> {
+    const { batch } = await this.encodeWrites(
+      at,
+      { taskId, taskPath: "", writer: undefined, writes: [] },
+      true,
+    );
+    return batch;
   }
 
   /**
@@ -362,10 +376,10 @@ export class CheckpointCoder {
     return new Set(mergeWrites(await this.openWrites(at, batches)).map(({ channel }) => channel));
   }
 
-  /** Batches as they were written, values not revived. @throws CorruptionError */
+  /** Batches as they were written, values not revived; of a checkpoint that was wound back, those that count now. @throws CorruptionError */
   async openWrites(at: Address, batches: readonly StoredWriteBatch[]): Promise<OpenedBatch[]> {
     const opened: OpenedBatch[] = [];
-    for (const { taskId, body, blobs: names } of batches) {
+    for (const { taskId, body, blobs: names } of currentWrites(batches)) {
       const owner = ownerOf(at, taskId);
       try {
         const content = await this.#envelope.unwrap(body, bodyAddress(owner));

@@ -1,5 +1,6 @@
 import type { CheckpointPendingWrite, DeltaChannelHistory } from "@langchain/langgraph-checkpoint";
 import { asPendingWrite, type CheckpointCoder } from "./checkpointCoder.ts";
+import { currentWrites } from "./currentWrites.ts";
 import { snapshotTag } from "./tags.ts";
 import { readsAncestry, type Address, type MaybeAddress, type StoredCheckpoint, type Tier } from "./tier.ts";
 import type { Consumed } from "./writers.ts";
@@ -46,6 +47,7 @@ export async function deltaChannelHistory(
   const checkpointId = from.checkpointId ?? (await tier.peek(from)).head;
   if (checkpointId !== undefined) {
     const open = new Set(channels);
+    let child = checkpointId;
     let consumed = await consumedBy({ ...from, checkpointId });
     for await (const stored of ancestors(tier, { ...from, checkpointId }, channels)) {
       const { record } = stored;
@@ -58,7 +60,9 @@ export async function deltaChannelHistory(
       ].some((hash) => !stored.blobs.has(hash));
       const whole = missing ? ((await tier.read(record)).checkpoint ?? stored) : stored;
       const only = { channels: open, child: { consumed } };
-      const writes = await coder.decodeWrites(record, whole.writes, whole.blobs, only);
+      const batches = currentWrites(whole.writes, child);
+      const writes = await coder.decodeWrites(record, batches, whole.blobs, only);
+      child = record.checkpointId;
       consumed = body.consumed;
       for (const channel of open) {
         steps.get(channel)!.unshift(writes.filter((write) => write.channel === channel).map(asPendingWrite));

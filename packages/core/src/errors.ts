@@ -59,19 +59,24 @@ export class InvalidOptionError extends StratigraphError {
 
 /** Another writer moved the head first. `data`: threadId, namespace, checkpointId, parentId, head, expected. */
 export class CheckpointConflictError extends StratigraphError {
-  constructor(data: {
-    threadId: string;
-    namespace: string;
-    checkpointId: string;
-    parentId?: string | undefined;
-    head: string;
-    expected: readonly string[];
-  }) {
+  /** @param message what to tell who did something else than to put a checkpoint */
+  constructor(
+    data: {
+      threadId: string;
+      namespace: string;
+      checkpointId: string;
+      parentId?: string | undefined;
+      head: string;
+      expected: readonly string[];
+    },
+    message?: string,
+  ) {
     super(
       "CHECKPOINT_CONFLICT",
-      `Thread ${JSON.stringify(data.threadId)}, namespace ${JSON.stringify(data.namespace)}: another writer moved the head to ` +
-        `${data.head} while this one worked from ${data.parentId ?? "an empty thread"}. Nothing of checkpoint ${data.checkpointId} was stored. ` +
-        `Read the thread again and repeat, or use conflict: "branch" to keep the losing work as a side branch.`,
+      message ??
+        `Thread ${JSON.stringify(data.threadId)}, namespace ${JSON.stringify(data.namespace)}: another writer moved the head to ` +
+          `${data.head} while this one worked from ${data.parentId ?? "an empty thread"}. Nothing of checkpoint ${data.checkpointId} was stored. ` +
+          `Read the thread again and repeat, or use conflict: "branch" to keep the losing work as a side branch.`,
       data,
     );
     this.name = "CheckpointConflictError";

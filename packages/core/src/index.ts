@@ -1,10 +1,18 @@
 export { addressOf, checkpointIdOf, configOf, namespaceOf, validId } from "./address.ts";
 export { conflictOf, goesOn } from "./appendRules.ts";
-export { checkOptions, didYouMean, type OptionAdvice, type OptionNames } from "./checkOptions.ts";
+export {
+  checkOptions,
+  didYouMean,
+  pickOptions,
+  type OptionAdvice,
+  type OptionNames,
+} from "./checkOptions.ts";
+export { checkTier } from "./checkTier.ts";
 export { CheckpointCoder } from "./checkpointCoder.ts";
 export type { DecodedWrite, EncodedCheckpoint, Manifest } from "./checkpointCoder.ts";
 export { pack, unpack, type EncryptionOptions } from "./codec/index.ts";
 export type { Conflict } from "./conflicts.ts";
+export { batchDigest, currentWrites } from "./currentWrites.ts";
 export { readThread, type ThreadContents } from "./copyThread.ts";
 export {
   CheckpointConflictError,
@@ -18,15 +26,24 @@ export {
   ThreadDeletedError,
 } from "./errors.ts";
 export type { ErrorCode } from "./errors.ts";
+export { firstAsked } from "./firstAsked.ts";
+export { line } from "./line.ts";
 export type { ThreadListOptions, ThreadPage } from "./listThreads.ts";
 export { MemorySaver, memory } from "./memorySaver.ts";
 export { MemoryTier } from "./memoryTier.ts";
+export { saverOptionAdvice, saverOptionNames } from "./options.ts";
 export type { ConflictPolicy, SaverOptions } from "./options.ts";
+export { childrenOf, outlineOf, type Node, type Nodes, type Outline } from "./outline.ts";
+export { promote, type PromoteOptions } from "./promote.ts";
 export type { PruneOptions } from "./prune.ts";
 export type { DecodedBody, ManifestEntry, ValueRef } from "./record.ts";
+export { isReserved } from "./isReserved.ts";
+export { rewindTask } from "./rewindMark.ts";
 export { TierSaver } from "./saver.ts";
 export { SerializationError, StratigraphSerializer } from "./serde/index.ts";
 export type { RegisteredType, StratigraphSerializerOptions } from "./serde/index.ts";
+export { checkStoredSize } from "./storedSize.ts";
+export { subgraphTip, type Tip } from "./subgraphTip.ts";
 export { matches, metadataTags, snapshotTag } from "./tags.ts";
 export { threadExists } from "./threadExists.ts";
 export {
@@ -76,3 +93,4 @@ export type {
 } from "./tier.ts";
 export { trace, traced, type TraceEvent } from "./trace.ts";
 export { bytesOf, msOf, type Duration, type Size } from "./units.ts";
+export type { AlsoMoved } from "./windBack.ts";

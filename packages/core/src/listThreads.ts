@@ -1,3 +1,5 @@
+import { checkFilter } from "./arguments.ts";
+import { checkOptions, shown, type OptionAdvice, type OptionNames } from "./checkOptions.ts";
 import type { CheckpointCoder } from "./checkpointCoder.ts";
 import { InvalidOptionError } from "./errors.ts";
 import { matches } from "./tags.ts";
@@ -12,6 +14,15 @@ export interface ThreadListOptions {
   /** Default 100. */
   readonly limit?: number | undefined;
 }
+
+const names: OptionNames<ThreadListOptions> = { filter: true, cursor: true, limit: true };
+const advice: OptionAdvice = {
+  metadata: "Write filter.",
+  where: "Write filter.",
+  prefix: "Threads aren't found by their ids: put what they have in common into metadata, and write filter.",
+  offset: "Write cursor, with that of the page before.",
+  before: "Write cursor, with that of the page before.",
+};
 
 /** A page of threads, most recently written first. */
 export interface ThreadPage {
@@ -42,15 +53,30 @@ function decodeCursor(cursor: string): ThreadInfo {
   throw new InvalidOptionError("cursor", cursor, "Pass the cursor of an earlier page as it was.");
 }
 
-/** Threads of a tier, a page at a time. */
+/** @throws InvalidOptionError */
+function checkThreadListOptions(options: ThreadListOptions): void {
+  checkOptions("listThreads", options, names, advice);
+  const { filter, cursor, limit = 1 } = options;
+  if (!Number.isInteger(limit) || limit < 1)
+    throw new InvalidOptionError("limit", shown(limit), "Use a whole number, 1 or more.");
+  if (cursor !== undefined && typeof cursor !== "string")
+    throw new InvalidOptionError("cursor", shown(cursor), "Pass the cursor of an earlier page as it was.");
+  checkFilter(filter);
+  for (const [key, value] of Object.entries(filter ?? {})) {
+    // It would ask for nothing: everybody's threads would be the answer.
+    if (value === undefined)
+      throw new InvalidOptionError(`filter.${key}`, "undefined", "Give it a value, or leave it out.");
+  }
+}
+
+/** Threads of a tier, a page at a time. @throws InvalidOptionError */
 export async function listThreads(
   tier: Tier,
   coder: CheckpointCoder,
   options: ThreadListOptions,
 ): Promise<ThreadPage> {
+  checkThreadListOptions(options);
   const { filter, cursor, limit = 100 } = options;
-  if (!Number.isInteger(limit) || limit < 1)
-    throw new InvalidOptionError("limit", limit, "Use a whole number, 1 or more.");
   const after = cursor === undefined ? undefined : decodeCursor(cursor);
   const threads: ThreadInfo[] = [];
   for await (const thread of tier.threads({

@@ -1,6 +1,7 @@
 import type { SerializerProtocol } from "@langchain/langgraph-checkpoint";
+import { checkOptions } from "./checkOptions.ts";
 import { MemoryTier } from "./memoryTier.ts";
-import type { SaverOptions } from "./options.ts";
+import { isSerde, type SaverOptions } from "./options.ts";
 import { TierSaver } from "./saver.ts";
 
 /**
@@ -11,13 +12,23 @@ import { TierSaver } from "./saver.ts";
  * const graph = builder.compile({ checkpointer: new MemorySaver() });
  */
 export class MemorySaver extends TierSaver {
-  /** @param serde or options; LangGraph's MemorySaver takes a serde */
-  constructor(options: SerializerProtocol | SaverOptions = {}) {
-    super(new MemoryTier(), "dumpsTyped" in options ? { serde: options } : options);
+  /**
+   * @param source options, or (as LangGraph's MemorySaver has it) a serializer
+   * @throws InvalidOptionError
+   */
+  constructor(source: SerializerProtocol | SaverOptions = {}) {
+    super(new MemoryTier(), isSerde(source) ? { serde: source } : source);
   }
 }
 
-/** A memory tier, for stacks and tests. */
-export function memory(): MemoryTier {
+/** A memory tier without bounds, for tests. The bounded one, for stacks, is in `@stratigraph/tiered`. @throws InvalidOptionError */
+export function memory(options?: undefined): MemoryTier {
+  const advice = "It belongs to memory() of @stratigraph/tiered, which is bounded.";
+  checkOptions<object>(
+    "memory of @stratigraph/core",
+    options,
+    {},
+    { maxSize: advice, maxIdle: advice, clock: advice },
+  );
   return new MemoryTier();
 }

@@ -1,5 +1,6 @@
 import type { SerializerProtocol } from "@langchain/langgraph-checkpoint";
 import { Cipher, type EncryptionOptions } from "./codec/index.ts";
+import { checkOptions, shown, type OptionAdvice, type OptionNames } from "./checkOptions.ts";
 import { defaultMaxValueBytes } from "./envelope.ts";
 import { InvalidOptionError } from "./errors.ts";
 import { StratigraphSerializer } from "./serde/index.ts";
@@ -33,6 +34,23 @@ export interface SaverOptions {
   readonly encryption?: EncryptionOptions | undefined;
 }
 
+/** Names of the options of every saver, for those that take more. */
+export const saverOptionNames: OptionNames<SaverOptions> = {
+  serde: true,
+  conflict: true,
+  patchMemory: true,
+  maxValueSize: true,
+  encryption: true,
+};
+
+/** What to write instead of names that other savers' options have. */
+export const saverOptionAdvice: OptionAdvice = {
+  serializer: "Write serde.",
+  serialiser: "Write serde.",
+  onConflict: "Write conflict.",
+  compression: "What is stored is compressed always; leave it out.",
+};
+
 /** Options with every default filled in. */
 export interface ResolvedOptions {
   readonly serde: SerializerProtocol;
@@ -45,15 +63,21 @@ export interface ResolvedOptions {
 
 const policies: ReadonlySet<unknown> = new Set(["auto", "throw", "branch"]);
 
+/** Whether it is a serializer as LangGraph has them. */
+export function isSerde(value: unknown): value is SerializerProtocol {
+  if (typeof value !== "object" || value === null) return false;
+  const { dumpsTyped, loadsTyped } = value as Partial<SerializerProtocol>;
+  return typeof dumpsTyped === "function" && typeof loadsTyped === "function";
+}
+
 /** Checks options once, when a saver is made. @throws InvalidOptionError naming the option, what was found and what to do */
 export function resolveOptions(options: SaverOptions): ResolvedOptions {
-  const conflict = options.conflict ?? "auto";
+  checkOptions("A saver", options, saverOptionNames, saverOptionAdvice);
+  const { conflict = "auto", serde = new StratigraphSerializer() } = options;
   if (!policies.has(conflict))
-    throw new InvalidOptionError("conflict", conflict, 'Use "auto", "throw" or "branch".');
-  const serde = options.serde ?? new StratigraphSerializer();
-  if (typeof serde.dumpsTyped !== "function" || typeof serde.loadsTyped !== "function") {
-    throw new InvalidOptionError("serde", typeof serde, "Pass an object with dumpsTyped and loadsTyped.");
-  }
+    throw new InvalidOptionError("conflict", shown(conflict), 'Use "auto", "throw" or "branch".');
+  if (!isSerde(serde))
+    throw new InvalidOptionError("serde", shown(serde), "Pass an object with dumpsTyped and loadsTyped.");
   const cipher = options.encryption === undefined ? undefined : new Cipher(options.encryption);
   return {
     serde,

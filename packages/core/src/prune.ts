@@ -1,4 +1,5 @@
 import { INTERRUPT } from "./channels.ts";
+import { checkOptions, shown, type OptionAdvice, type OptionNames } from "./checkOptions.ts";
 import type { CheckpointCoder } from "./checkpointCoder.ts";
 import { InvalidOptionError, StratigraphError } from "./errors.ts";
 import type { DecodedBody } from "./record.ts";
@@ -39,7 +40,36 @@ function keyOf(at: { namespace: string; checkpointId: string }): string {
   return JSON.stringify([at.namespace, at.checkpointId]);
 }
 
-/** Prunes one thread. Unknown threads are no-ops. @throws InvalidOptionError */
+const names: OptionNames<PruneOptions> = { strategy: true, keepLast: true };
+const advice: OptionAdvice = {
+  keep: "Write keepLast.",
+  limit: "Write keepLast.",
+  olderThan: "There is no pruning by age: write keepLast, or use trimAfter of a TieredSaver.",
+  threadIds: "They are the first argument.",
+};
+
+/** Checks how to prune: what is removed is gone for good, so nothing is guessed. @throws InvalidOptionError */
+export function checkPruneOptions(options: PruneOptions | undefined): void {
+  const ways = 'Use "keep_latest", with keepLast beside it, or "delete".';
+  if (options === undefined)
+    throw new InvalidOptionError("strategy", "nothing", `Say what stays of a thread. ${ways}`);
+  checkOptions("prune", options, names, advice);
+  const { strategy, keepLast } = options;
+  if (strategy !== "keep_latest" && strategy !== "delete")
+    throw new InvalidOptionError("strategy", shown(strategy), ways);
+  if (keepLast === undefined) return;
+  if (strategy === "delete") {
+    throw new InvalidOptionError(
+      "keepLast",
+      shown(keepLast),
+      'Under "delete" nothing stays. Leave it out, or use the strategy "keep_latest".',
+    );
+  }
+  if (!Number.isInteger(keepLast) || keepLast < 1)
+    throw new InvalidOptionError("keepLast", shown(keepLast), "Use a whole number, 1 or more.");
+}
+
+/** Prunes one thread, by options that were checked. Unknown threads are no-ops. */
 export async function prune(
   tier: Tier,
   coder: CheckpointCoder,
@@ -47,11 +77,6 @@ export async function prune(
   options: PruneOptions,
 ): Promise<void> {
   const { strategy, keepLast = 1 } = options;
-  if (strategy !== "keep_latest" && strategy !== "delete") {
-    throw new InvalidOptionError("strategy", strategy, 'Use "keep_latest" or "delete".');
-  }
-  if (!Number.isInteger(keepLast) || keepLast < 1)
-    throw new InvalidOptionError("keepLast", keepLast, "Use a whole number, 1 or more.");
   if (strategy === "delete") await tier.deleteThread(threadId);
   else
     await removeWhere(tier, coder, threadId, (thread) => withDeltaChains(thread, latest(thread, keepLast)));

@@ -10,7 +10,10 @@ import type {
   DeltaChannelHistory,
   PendingWrite,
 } from "@langchain/langgraph-checkpoint";
-import { addressOf, checkpointIdOf, configOf, namespaceOf, validId } from "./address.ts";
+import { addressOf, checkpointIdOf, configOf, maybeThreadOf, namespaceOf, validId } from "./address.ts";
+import { checkDeltaOptions, checkListOptions, checkPut, checkWrites, checkedIds } from "./arguments.ts";
+import { checkOptions } from "./checkOptions.ts";
+import { checkTier } from "./checkTier.ts";
 import {
   CheckpointCoder,
   asPendingWrite,
@@ -28,7 +31,7 @@ import { listThreads, type ThreadListOptions, type ThreadPage } from "./listThre
 import { Observations, runOf } from "./observations.ts";
 import { resolveOptions, type ConflictPolicy, type SaverOptions } from "./options.ts";
 import { promote } from "./promote.ts";
-import { prune, removeRuns, type PruneOptions } from "./prune.ts";
+import { checkPruneOptions, prune, removeRuns, type PruneOptions } from "./prune.ts";
 import { matches, metadataTags } from "./tags.ts";
 import type { Address, Appended, ListedCheckpoint, MaybeAddress, StoredCheckpoint, Tier } from "./tier.ts";
 import { trace } from "./trace.ts";
@@ -53,17 +56,20 @@ export class TierSaver extends BaseCheckpointSaver {
 
   /** @throws InvalidOptionError */
   constructor(tier: Tier, options: SaverOptions = {}) {
+    checkTier("tier", tier);
     const resolved = resolveOptions(options);
     super(resolved.serde);
     this.tier = tier;
     this.#conflict = resolved.conflict;
     const envelope = new Envelope(resolved.cipher, resolved.maxValueBytes);
-    this.coder = new CheckpointCoder(resolved.serde, envelope, new Values(envelope, resolved));
+    const stored = { tier: tier.name, maxBytes: tier.maxBytes ?? Infinity };
+    this.coder = new CheckpointCoder(resolved.serde, envelope, new Values(envelope, resolved, stored));
     this.#lines = new Lines(tier, this.coder);
   }
 
-  /** Makes the storage ready. Safe to repeat, and from many processes at once. */
-  async setup(): Promise<void> {
+  /** Makes the storage ready. Safe to repeat, and from many processes at once. It takes no options; PostgresSaver's does. */
+  async setup(options?: undefined): Promise<void> {
+    checkOptions<object>("setup of this saver", options, {});
     await this.tier.setup?.();
   }
 
@@ -77,7 +83,7 @@ export class TierSaver extends BaseCheckpointSaver {
    * @throws InvalidAddressError, CorruptionError, EvictedError
    */
   override async getTuple(config: RunnableConfig): Promise<CheckpointTuple | undefined> {
-    if (config.configurable?.["thread_id"] === undefined) return undefined;
+    if (maybeThreadOf(config)["thread_id"] === undefined) return undefined;
     const at = addressOf(config);
     const { checkpoint, head, revision } = await this.tier.read(at);
     // A run reads the root namespace where it begins; objects that stand for a run may be shared by several.
@@ -99,15 +105,16 @@ export class TierSaver extends BaseCheckpointSaver {
 
   /**
    * Checkpoints, newest first. Fetches page by page, and stops when the consumer does.
-   * @throws InvalidAddressError, CorruptionError
+   * @throws InvalidAddressError, InvalidOptionError, CorruptionError
    */
   override async *list(
     config: RunnableConfig,
     options: CheckpointListOptions = {},
   ): AsyncGenerator<CheckpointTuple> {
+    checkListOptions(options);
+    const { thread_id: threadId, checkpoint_ns: namespace } = maybeThreadOf(config);
     const { limit, filter } = options;
-    if (limit !== undefined && limit <= 0) return;
-    const { thread_id: threadId, checkpoint_ns: namespace } = config.configurable ?? {};
+    if (limit === 0) return;
     const query = {
       threadId: threadId === undefined || threadId === null ? undefined : validId("thread_id", threadId),
       namespace:
@@ -135,7 +142,7 @@ export class TierSaver extends BaseCheckpointSaver {
    * Stores a checkpoint and moves the head, by compare-and-set.
    * @returns a config with exactly thread_id, checkpoint_ns and checkpoint_id
    * @throws CheckpointConflictError if another writer was first (see {@link SaverOptions.conflict}),
-   * ThreadDeletedError, InvalidAddressError; StratigraphError "SERIALIZATION" names channel and path
+   * ThreadDeletedError, InvalidAddressError, InvalidOptionError; StratigraphError "SERIALIZATION" names channel and path
    */
   override async put(
     config: RunnableConfig,
@@ -143,6 +150,7 @@ export class TierSaver extends BaseCheckpointSaver {
     metadata: CheckpointMetadata,
     newVersions: ChannelVersions,
   ): Promise<RunnableConfig> {
+    checkPut(checkpoint, metadata, newVersions);
     const at: Address = { ...namespaceOf(config), checkpointId: validId("checkpoint.id", checkpoint.id) };
     const parentId = checkpointIdOf(config);
     try {
@@ -166,7 +174,7 @@ export class TierSaver extends BaseCheckpointSaver {
    * Stores pending writes of a task. Their checkpoint need not exist yet.
    * @param taskPath where the task stands in its step; LangGraph names it from 1.5 on. Pending writes come back ordered by it,
    * then by task id and position.
-   * @throws ThreadDeletedError, InvalidAddressError; StratigraphError "SERIALIZATION"
+   * @throws ThreadDeletedError, InvalidAddressError, InvalidOptionError; StratigraphError "SERIALIZATION"
    */
   override async putWrites(
     config: RunnableConfig,
@@ -183,7 +191,7 @@ export class TierSaver extends BaseCheckpointSaver {
       );
     }
     const at: Address = { ...namespaceOf(config), checkpointId };
-    validId("taskId", taskId);
+    checkWrites(writes, taskId, taskPath);
     if (writes.length === 0) return;
     // Before anything is awaited: a graph may change in place what it wrote.
     const origin = { taskPath, writer: this.#writers.tag(config, at, taskId) };
@@ -204,7 +212,7 @@ export class TierSaver extends BaseCheckpointSaver {
 
   /** Deletes a thread in all namespaces. A tombstone keeps late writes from bringing it back. Unknown threads are no error. */
   override async deleteThread(threadId: string): Promise<void> {
-    await this.tier.deleteThread(validId("thread_id", threadId));
+    await this.tier.deleteThread(validId("threadId", threadId));
     this.#lines.forgetThread(threadId);
   }
 
@@ -213,6 +221,7 @@ export class TierSaver extends BaseCheckpointSaver {
     config: RunnableConfig;
     channels: string[];
   }): Promise<Record<string, DeltaChannelHistory>> {
+    checkDeltaOptions(options);
     if (options.channels.length === 0) return {};
     const at = addressOf(options.config);
     const consumed = async (child: Address): Promise<Consumed> =>
@@ -235,39 +244,41 @@ export class TierSaver extends BaseCheckpointSaver {
   /**
    * Deletes the checkpoints and pending writes of runs (`metadata.run_id`), in all threads and namespaces. A head that
    * goes is replaced by its nearest remaining ancestor. Unknown runs and an empty list are no-ops.
+   * @throws InvalidOptionError, InvalidAddressError; nothing was deleted then
    */
   async deleteForRuns(runIds: readonly string[]): Promise<void> {
-    for (const threadId of await removeRuns(this.tier, this.coder, runIds))
+    for (const threadId of await removeRuns(this.tier, this.coder, checkedIds("runIds", runIds)))
       this.#lines.forgetThread(threadId);
   }
 
   /**
    * Removes old checkpoints: "keep_latest" keeps the newest `keepLast` (default 1) of every namespace, what their
-   * DeltaChannels need, and those with unresolved interrupts; "delete" removes whole threads.
+   * DeltaChannels need, and those with unresolved interrupts; "delete" removes whole threads. What is removed is gone for good,
+   * so the strategy has to be named.
+   * @throws InvalidOptionError, InvalidAddressError; no thread was touched then
    */
-  async prune(
-    threadIds: readonly string[],
-    options: PruneOptions = { strategy: "keep_latest" },
-  ): Promise<void> {
-    for (const threadId of threadIds) {
-      await prune(this.tier, this.coder, validId("thread_id", threadId), options);
+  async prune(threadIds: readonly string[], options: PruneOptions): Promise<void> {
+    checkPruneOptions(options);
+    for (const threadId of checkedIds("threadIds", threadIds)) {
+      await prune(this.tier, this.coder, threadId, options);
       this.#lines.forgetThread(threadId);
     }
   }
 
-  /** Threads, most recently written first. Filters by metadata of the newest root checkpoint. */
+  /** Threads, most recently written first. Filters by metadata of the newest root checkpoint. @throws InvalidOptionError */
   async listThreads(options: ThreadListOptions = {}): Promise<ThreadPage> {
     return await listThreads(this.tier, this.coder, options);
   }
 
   /** Side branches of a thread: work that lost a race, kept. */
   async conflicts(threadId: string): Promise<Conflict[]> {
-    return await listConflicts(this.tier, validId("thread_id", threadId));
+    return await listConflicts(this.tier, validId("threadId", threadId));
   }
 
   /**
-   * Makes a checkpoint the head of its namespace, for instance the tip of a side branch. Later checkpoints stay
-   * readable by their ids; promoting the old head undoes it.
+   * Makes a checkpoint the head of its namespace, for instance the tip of a side branch. Where its step went on since, it
+   * is wound back, so that an interrupt that was answered waits for an answer again. Later checkpoints stay readable by
+   * their ids; promoting the old head undoes it.
    * @returns the head before
    * @throws NotFoundError, CheckpointConflictError if the head moves meanwhile
    */
@@ -276,7 +287,7 @@ export class TierSaver extends BaseCheckpointSaver {
     if (at.checkpointId === undefined) {
       throw new NotFoundError("promote needs the checkpoint_id to make the head.", { ...at });
     }
-    return await promote(this.tier, { ...at, checkpointId: at.checkpointId });
+    return await promote(this.tier, this.coder, { ...at, checkpointId: at.checkpointId });
   }
 
   async #append(
@@ -310,7 +321,7 @@ export class TierSaver extends BaseCheckpointSaver {
           {
             namespace: at.namespace,
             to: at.checkpointId,
-            expected: this.#observations.expected(config, at, parentId),
+            expected: await this.#expected(config, at, parentId),
           },
         ],
         onConflict: this.#refuses(config) ? "refuse" : "branch",
@@ -320,6 +331,22 @@ export class TierSaver extends BaseCheckpointSaver {
       this.#lines.stored(encoded, appended.revision);
       return appended;
     });
+  }
+
+  /**
+   * The heads from which a put may move on. An import, a put without a parent by someone who never asked, may begin a thread
+   * or bring what is newer than the head; run again on a thread that went on since, it must not wind it back.
+   */
+  async #expected(
+    config: RunnableConfig,
+    at: Address,
+    parentId: string | undefined,
+  ): Promise<readonly string[]> {
+    const expected = this.#observations.expected(config, at, parentId);
+    if (expected !== "any") return expected;
+    const { threadId, namespace } = at;
+    const { head } = await this.tier.peek({ threadId, namespace });
+    return head !== undefined && at.checkpointId > head ? [head] : [];
   }
 
   /** What is remembered of a checkpoint's parent, and of itself; what isn't is asked for later. */

@@ -225,6 +225,9 @@ export interface Tier {
   /** For messages and traces, e.g. "postgres". */
   readonly name: string;
 
+  /** Most bytes of one blob, body or batch that can be read back. Absent: as many as a value may have. */
+  readonly maxBytes?: number | undefined;
+
   /** Head and pending writes: all that can change. One round trip, no blobs. */
   peek(at: MaybeAddress): Promise<Peek>;
 

@@ -5,6 +5,7 @@ import type { Typed, ValueRef } from "./record.ts";
 import { StratigraphSerializer } from "./serde/index.ts";
 import { SimilarReader } from "./serde/SimilarReader.ts";
 import { SimilarValues } from "./similarValues.ts";
+import { tooLong } from "./storedSize.ts";
 import type { Address, Blob, BlobHash } from "./tier.ts";
 import { corrupt, notStored } from "./valueErrors.ts";
 import type { EncodedValue, NamedPayload, Values } from "./values.ts";
@@ -80,9 +81,7 @@ export class ValueCoder {
     if ("similar" in captured) {
       const { similar } = captured;
       this.#checkLength(at, channel, similar.payload.length);
-      const encoded = await this.values.encode(at.threadId, similar, base);
-      how.into.push(encoded);
-      return { hash: encoded.hash };
+      return await this.#blob(at, channel, similar, base, how.into);
     }
     const [type, bytes] = await typedOf(captured);
     this.#checkLength(at, channel, bytes.length);
@@ -93,8 +92,19 @@ export class ValueCoder {
       how.into.push(stored);
       return { hash: stored.hash };
     }
-    const encoded = await this.values.encode(at.threadId, this.#named(type, bytes), base);
-    how.into.push(encoded);
+    return await this.#blob(at, channel, this.#named(type, bytes), base, how.into);
+  }
+
+  async #blob(
+    at: Address,
+    channel: string,
+    payload: NamedPayload,
+    base: BlobHash | undefined,
+    into: EncodedValue[],
+  ): Promise<ValueRef> {
+    const encoded = await this.values.encode(at.threadId, payload, base);
+    this.checkStored(at, channel, encoded.blob?.bytes.length ?? 0);
+    into.push(encoded);
     return { hash: encoded.hash };
   }
 
@@ -150,6 +160,12 @@ export class ValueCoder {
     if (length + framing <= maxBytes) return;
     const most = `It has ${length} bytes serialised; at most ${maxBytes} are read back. Raise maxValueSize, or keep it elsewhere.`;
     throw notStored(at, channel, new RangeError(most));
+  }
+
+  /** Refuses bytes that the tier couldn't give back. @throws StratigraphError "SERIALIZATION" */
+  checkStored(at: Address, channel: string, bytes: number): void {
+    const { tier, maxBytes } = this.values.stored;
+    if (bytes > maxBytes) throw notStored(at, channel, tooLong(tier, bytes, maxBytes));
   }
 
   /** The serialised value. @throws StratigraphError "SERIALIZATION", at once or by the promise */

@@ -58,6 +58,8 @@ export class Values {
   readonly #envelope: Envelope;
   /** Longest payload that is read back, in bytes. */
   readonly maxBytes: number;
+  /** The tier, and the most bytes of a blob or body that can be read back from it. */
+  readonly stored: { readonly tier: string; readonly maxBytes: number };
   readonly #hashKey: Uint8Array | undefined;
   readonly #known: KnownValues;
   /** How much of `patchMemory` is for {@link SimilarValues}, in bytes. */
@@ -67,7 +69,9 @@ export class Values {
   constructor(
     envelope: Envelope,
     options: { patchMemory: number; maxValueBytes: number; hashKey?: Uint8Array | undefined },
+    stored: { readonly tier: string; readonly maxBytes: number } = { tier: "memory", maxBytes: Infinity },
   ) {
+    this.stored = stored;
     this.#envelope = envelope;
     this.maxBytes = options.maxValueBytes;
     this.#hashKey = options.hashKey;

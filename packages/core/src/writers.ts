@@ -22,13 +22,13 @@ const rememberedOutside = 10_000;
 const rememberedInRun = 4096;
 
 /** LangGraph's id of what was written by no task: input, and the updates of a Command. */
-const nullTaskId = "00000000-0000-0000-0000-000000000000";
+export const nullTaskId = "00000000-0000-0000-0000-000000000000";
 
 /**
  * Ids under which durability "exit" stores the DeltaChannel writes of a whole run on the checkpoint where it began: a step
  * number or ffffffff, where task ids have random digits. They belong to the one checkpoint which that run puts at its end.
  */
-const exitTaskId = /^(0000[0-9-]{4}|ffffffff)-/;
+export const exitTaskId = /^(0000[0-9-]{4}|ffffffff)-/;
 
 /** Ends the tag of a batch that is part of nothing but what its own writer puts. */
 const ownOnly = "!";

@@ -1,45 +1,54 @@
 import type { SerializerProtocol } from "@langchain/langgraph-checkpoint";
-import { InvalidOptionError, msOf, TierSaver, type Duration, type SaverOptions } from "@stratigraph/core";
+import {
+  checkOptions,
+  InvalidOptionError,
+  pickOptions,
+  saverOptionNames,
+  TierSaver,
+  type SaverOptions,
+} from "@stratigraph/core";
 import pg from "pg";
 import type { PgPool } from "./client.ts";
+import {
+  embeddedAdvice,
+  embeddedNames,
+  isPool,
+  pgliteNames,
+  postgresAdvice,
+  postgresNames,
+  postgresSaverNames,
+  resolvePostgresOptions,
+  setupSqlNames,
+  type PostgresOptions,
+  type PgliteOptions,
+  type PostgresSaverOptions,
+  type SetupSqlOptions,
+} from "./options.ts";
 import { openPgLite, PgLiteExecutor } from "./pgliteExecutor.ts";
 import { PoolExecutor } from "./poolExecutor.ts";
 import { PostgresTier } from "./postgresTier.ts";
-import type { SetupOptions } from "./setUp.ts";
+import { checkFlag, type SetupOptions } from "./setUp.ts";
 import { setupSql } from "./statements.ts";
-
-/** Options that every way of opening PostgreSQL takes. */
-export interface PostgresOptions {
-  /** Where the tables are. Default "stratigraph". */
-  readonly schema?: string | undefined;
-  /** How long connection failures are retried before they are an error. Default "15s". */
-  readonly retryFor?: Duration | undefined;
-  /** Calls that may wait for a connection at once; one more is an error. Default 10,000. */
-  readonly maxQueue?: number | undefined;
-}
-
-/** Options of a PostgresSaver. */
-export interface PostgresSaverOptions extends PostgresOptions, SaverOptions {}
 
 /** Most connections of a pool that fromConnString opens. */
 const connections = 10;
 /** How long opening a connection may take before it counts as failed, in milliseconds. */
 const connectTimeoutMs = 10_000;
 
-function isPool(value: unknown): value is PgPool {
-  return (
-    typeof value === "object" && value !== null && typeof (value as Partial<PgPool>).query === "function"
-  );
-}
-
 /** A tier over a pool, or over one that it opens for a connection string. @throws InvalidOptionError */
 export function postgres(
   options: PostgresOptions & ({ pool: PgPool; url?: undefined } | { url: string; pool?: undefined }),
 ): PostgresTier {
-  const { maxQueue = 10_000, schema = "stratigraph", retryFor = "15s" } = options;
-  if (!Number.isInteger(maxQueue) || maxQueue < 1)
-    throw new InvalidOptionError("maxQueue", maxQueue, "Use a whole number, 1 or more.");
-  const settings = { retryForMs: msOf("retryFor", retryFor), maxQueue, owned: options.pool === undefined };
+  checkOptions("postgres", options, { ...postgresNames, pool: true, url: true }, postgresAdvice);
+  if (options === undefined)
+    throw new InvalidOptionError("options", "undefined", "Pass { url } or { pool }.");
+  if (options.pool !== undefined && options.url !== undefined)
+    throw new InvalidOptionError(
+      "url",
+      "a pool beside it",
+      "Pass the pool or the connection string, not both.",
+    );
+  const { schema, ...settings } = resolvePostgresOptions(options);
   if (options.pool !== undefined) {
     if (!isPool(options.pool))
       throw new InvalidOptionError(
@@ -47,12 +56,12 @@ export function postgres(
         typeof options.pool,
         "Pass a pg.Pool, or anything with its query().",
       );
-    return new PostgresTier(new PoolExecutor(options.pool, settings), schema);
+    return new PostgresTier(new PoolExecutor(options.pool, { ...settings, owned: false }), schema);
   }
   if (typeof options.url !== "string" || options.url === "") {
     throw new InvalidOptionError(
       "url",
-      options.url,
+      options.url === "" ? "empty text" : typeof options.url,
       'Pass a connection string, for example "postgresql://user:password@host:5432/database".',
     );
   }
@@ -61,16 +70,19 @@ export function postgres(
     max: connections,
     connectionTimeoutMillis: connectTimeoutMs,
   });
-  return new PostgresTier(new PoolExecutor(pool, settings), schema);
+  return new PostgresTier(new PoolExecutor(pool, { ...settings, owned: true }), schema);
 }
 
-/** A tier in an embedded database: in a folder, or in memory. For a first minute, tests and small tools. */
-export function pglite(
-  options: { folder?: string | undefined; schema?: string | undefined } = {},
-): PostgresTier {
+/**
+ * A tier in an embedded database: in a folder, or in memory. For a first minute, tests and small tools.
+ * @throws InvalidOptionError
+ */
+export function pglite(options: PgliteOptions = {}): PostgresTier {
+  checkOptions("pglite", options, pgliteNames, embeddedAdvice);
   const { folder, schema = "stratigraph" } = options;
   if (folder !== undefined && (typeof folder !== "string" || folder === "")) {
-    throw new InvalidOptionError("folder", folder, "Pass the path of a folder, or leave it out for memory.");
+    const found = folder === "" ? "empty text" : typeof folder;
+    throw new InvalidOptionError("folder", found, "Pass the path of a folder, or leave it out for memory.");
   }
   return new PostgresTier(new PgLiteExecutor(() => openPgLite(folder)), schema, "pglite");
 }
@@ -89,56 +101,101 @@ export class PostgresSaver extends TierSaver {
 
   /**
    * @param source options with the pool, a tier, or (as LangGraph's saver has it) the pool itself
+   * @param serde only after a pool or a tier: a serializer
+   * @param options only after a pool or a tier; after a tier, those of every saver
    * @throws InvalidOptionError
    */
   constructor(
     source: ({ pool: PgPool } & PostgresSaverOptions) | PgPool | PostgresTier,
     serde?: SerializerProtocol,
-    options: PostgresSaverOptions = {},
+    options?: PostgresSaverOptions,
   ) {
-    if (source instanceof PostgresTier) {
-      super(source, { ...options, ...(serde === undefined ? {} : { serde }) });
-    } else if (isPool(source)) {
-      super(postgres({ ...options, pool: source }), {
-        ...options,
-        ...(serde === undefined ? {} : { serde }),
-      });
-    } else {
-      if (typeof source !== "object" || source === null || !("pool" in source)) {
-        throw new InvalidOptionError(
-          "pool",
-          typeof source,
-          "Pass { pool }, or use PostgresSaver.fromConnString(url).",
-        );
-      }
-      super(postgres(source), source);
-    }
+    const { tier, saverOptions } = openedFrom(source, serde, options);
+    super(tier, saverOptions);
   }
 
   /** Opens a pool of its own; end() closes it. @throws InvalidOptionError */
   static fromConnString(url: string, options: PostgresSaverOptions = {}): PostgresSaver {
-    return new PostgresSaver(postgres({ ...options, url }), undefined, options);
+    checkOptions("PostgresSaver.fromConnString", options, postgresSaverNames, postgresAdvice);
+    const tier = postgres({ ...pickOptions<PostgresOptions>(options, postgresNames), url });
+    return new PostgresSaver(tier, undefined, pickOptions<SaverOptions>(options, saverOptionNames));
   }
 
   /**
-   * PostgreSQL inside this process (PGlite), in a folder or, without one, in memory. One process per folder.
+   * Keeps checkpoints in an embedded database in a folder, or in memory without one. One process per folder.
    * Needs the package @electric-sql/pglite.
+   * @throws InvalidOptionError
    */
   static embedded(
     folder?: string,
     options: Omit<PostgresSaverOptions, "retryFor" | "maxQueue"> = {},
   ): PostgresSaver {
-    return new PostgresSaver(pglite({ folder, schema: options.schema }), undefined, options);
+    checkOptions("PostgresSaver.embedded", options, embeddedNames, embeddedAdvice);
+    const tier = pglite({ folder, schema: options.schema });
+    return new PostgresSaver(tier, undefined, pickOptions<SaverOptions>(options, saverOptionNames));
   }
 
-  /** The SQL that setup() runs, for those who apply migrations themselves. */
-  static setupSql(options: { schema?: string; createSchema?: boolean } = {}): string {
-    const { schema = "stratigraph", ...rest } = options;
-    return setupSql(schema, rest);
+  /** The SQL that setup() runs, for those who apply migrations themselves. @throws InvalidOptionError */
+  static setupSql(options: SetupSqlOptions = {}): string {
+    checkOptions("PostgresSaver.setupSql", options, setupSqlNames);
+    const { schema = "stratigraph", createSchema } = options;
+    checkFlag("createSchema", createSchema);
+    return setupSql(schema, createSchema === undefined ? {} : { createSchema });
   }
 
   /** Creates or updates tables and functions; see {@link PostgresTier.setup}. */
   override async setup(options: SetupOptions = {}): Promise<void> {
     await this.tier.setup(options);
   }
+}
+
+/** The tier and the saver's own options out of what a PostgresSaver is made of. @throws InvalidOptionError */
+function openedFrom(
+  source: ({ pool: PgPool } & PostgresSaverOptions) | PgPool | PostgresTier,
+  serde: SerializerProtocol | undefined,
+  options: PostgresSaverOptions | undefined,
+): { tier: PostgresTier; saverOptions: SaverOptions } {
+  const saverOptions = (given: PostgresSaverOptions): SaverOptions => ({
+    ...pickOptions<SaverOptions>(given, saverOptionNames),
+    ...(serde === undefined ? {} : { serde: serdeIn(serde) }),
+  });
+  if (source instanceof PostgresTier) {
+    const advice = "The tier has its own: pass it to postgres() or pglite().";
+    const ofTier = { schema: advice, retryFor: advice, maxQueue: advice };
+    checkOptions<SaverOptions>("PostgresSaver over a tier", options, saverOptionNames, ofTier);
+    return { tier: source, saverOptions: saverOptions(options ?? {}) };
+  }
+  if (isPool(source)) {
+    checkOptions("PostgresSaver", options, postgresSaverNames, postgresAdvice);
+    const given = options ?? {};
+    const tier = postgres({ ...pickOptions<PostgresOptions>(given, postgresNames), pool: source });
+    return { tier, saverOptions: saverOptions(given) };
+  }
+  if (typeof source !== "object" || source === null || !("pool" in source)) {
+    throw new InvalidOptionError(
+      "pool",
+      source === null ? "null" : typeof source,
+      "Pass { pool }, or use PostgresSaver.fromConnString(url).",
+    );
+  }
+  if (serde !== undefined || options !== undefined) {
+    throw new InvalidOptionError(
+      serde === undefined ? "options" : "serde",
+      "an argument after { pool }",
+      "Put it beside the pool: new PostgresSaver({ pool, serde, schema }).",
+    );
+  }
+  checkOptions("PostgresSaver", source, { ...postgresSaverNames, pool: true }, postgresAdvice);
+  const tier = postgres({ ...pickOptions<PostgresOptions>(source, postgresNames), pool: source.pool });
+  return { tier, saverOptions: saverOptions(source) };
+}
+
+/** A serializer where LangGraph's constructor has it. Options in its place are a common slip. @throws InvalidOptionError */
+function serdeIn(serde: SerializerProtocol): SerializerProtocol {
+  if (typeof serde === "object" && serde !== null && "dumpsTyped" in serde) return serde;
+  throw new InvalidOptionError(
+    "serde",
+    serde === null ? "null" : typeof serde,
+    "The second argument is a serializer, options are the third: new PostgresSaver(pool, undefined, { schema }).",
+  );
 }

@@ -1,7 +1,10 @@
 // long file: every method of the contract, each one call of one function; read as one piece
 import {
+  checkStoredSize,
   conflictOf,
+  InvalidOptionError,
   StaleReadError,
+  StratigraphError,
   ThreadDeletedError,
   threadExists,
   type Address,
@@ -33,7 +36,7 @@ import { appendValues, requestParts } from "./appendValues.ts";
 import type { Executor } from "./client.ts";
 import { GroupCommit } from "./groupCommit.ts";
 import { isLongKey, keyOf, KeyReader } from "./keys.ts";
-import { packedAppend, packedWrites } from "./packedAppend.ts";
+import { packedAppend, packedWrites, type PackedAppend } from "./packedAppend.ts";
 import { Pieces } from "./pieces.ts";
 import { hexOf, pageOf, unknownKeys, type Page, type ReadRow } from "./rows.ts";
 import { setUp, type SetupOptions } from "./setUp.ts";
@@ -60,6 +63,15 @@ function arrayOf(numbers: readonly number[]): string {
   return `{${numbers.join(",")}}`;
 }
 
+/**
+ * Most bytes of one column that can be read back. Results come as hex text, two digits a byte, and V8's longest string has
+ * 2^29 - 24 characters: what is longer ends the process inside pg's parser, where nothing can catch it.
+ */
+const longestResult = 255 * 1024 * 1024;
+
+/** Most bytes of one write: PostgreSQL's largest parameter is 1 GB; some of it is for what stands around the values. */
+const longestParameter = 1000 * 1024 * 1024;
+
 /** The id of a thread's row. */
 function threadIdOf(row: Readonly<Record<string, unknown>>, keys: KeyReader): string {
   const longId = row["long_id"] as Uint8Array | null;
@@ -72,12 +84,15 @@ export class PostgresTier
 {
   readonly name: string;
   readonly schema: string;
+  readonly maxBytes = longestResult;
   readonly #executor: Executor;
   readonly #sql: ReturnType<typeof statementsIn>;
   readonly #appends: GroupCommit;
 
   /** @throws InvalidOptionError */
   constructor(executor: Executor, schema: string, name = "postgres") {
+    if (typeof executor?.send !== "function")
+      throw new InvalidOptionError("executor", typeof executor, "A tier over a pool is postgres({ pool }).");
     this.name = name;
     this.schema = schema;
     this.#executor = executor;
@@ -178,7 +193,8 @@ export class PostgresTier
   }
 
   async append(request: AppendRequest): Promise<Appended> {
-    const rows = await this.#appends.append(packedAppend(request));
+    checkStoredSize(this.name, this.maxBytes, request);
+    const rows = await this.#appends.append(this.#fitting(packedAppend(request), request.threadId));
     const first = rows[0]!;
     this.#refused(request.threadId, first["status"]);
     const keys = await this.#keysOf(rows.flatMap(({ head }) => (head === null ? [] : [head as Uint8Array])));
@@ -194,11 +210,25 @@ export class PostgresTier
   }
 
   async appendWrites(request: AppendWritesRequest): Promise<void> {
-    const rows = await this.#appends.append(packedWrites(request));
+    const { threadId, newBlobs } = request;
+    checkStoredSize(this.name, this.maxBytes, { threadId, blobs: newBlobs, writes: [request] });
+    const rows = await this.#appends.append(this.#fitting(packedWrites(request), threadId));
     this.#refused(request.threadId, rows[0]!["status"]);
   }
 
+  /** What is longer than a parameter may be is refused here: PostgreSQL would end the connection. */
+  #fitting(packed: PackedAppend, threadId: string): PackedAppend {
+    if (packed.bytes <= longestParameter) return packed;
+    throw new StratigraphError(
+      "SERIALIZATION",
+      `Thread ${JSON.stringify(threadId)}: nothing was stored. One write brings ${packed.bytes} bytes; PostgreSQL takes at most ` +
+        `${longestParameter} at once. Put large values in steps of their own, or keep them elsewhere and their keys in the state.`,
+      { threadId, tier: this.name, bytes: packed.bytes, maxBytes: longestParameter },
+    );
+  }
+
   async remove(request: RemoveRequest): Promise<boolean> {
+    checkStoredSize(this.name, this.maxBytes, { threadId: request.threadId, blobs: request.replaceBlobs });
     const pieces = new Pieces();
     for (const { checkpointId, namespace } of request.checkpoints) pieces.id(checkpointId).id(namespace);
     for (const hash of request.dropBlobs) pieces.hash(hash);

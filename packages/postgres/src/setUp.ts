@@ -1,4 +1,4 @@
-import { StratigraphError } from "@stratigraph/core";
+import { checkOptions, InvalidOptionError, StratigraphError, type OptionNames } from "@stratigraph/core";
 import type { Executor } from "./client.ts";
 import { newestMigration, setupSql, statementsIn } from "./statements.ts";
 
@@ -10,13 +10,28 @@ export interface SetupOptions {
   readonly verifyOnly?: boolean | undefined;
 }
 
+const names: OptionNames<SetupOptions> = { createSchema: true, verifyOnly: true };
+
+/** An option that is true, false or left out. @throws InvalidOptionError */
+export function checkFlag(field: string, value: unknown): void {
+  if (value === undefined || typeof value === "boolean") return;
+  throw new InvalidOptionError(
+    field,
+    typeof value === "string" ? value : typeof value,
+    "Pass true or false.",
+  );
+}
+
 /**
  * Creates or updates a schema; safe to repeat, and from many processes at once.
  * @throws StratigraphError "NOT_SET_UP" under `verifyOnly` where something is missing, or where a newer version's
- * breaking migration was applied
+ * breaking migration was applied; InvalidOptionError
  */
 export async function setUp(executor: Executor, schema: string, options: SetupOptions): Promise<void> {
+  checkOptions("setup", options, names, { schema: "It is chosen where the saver is made." });
   const { createSchema = true, verifyOnly = false } = options;
+  checkFlag("createSchema", createSchema);
+  checkFlag("verifyOnly", verifyOnly);
   let rows = await installed(executor, schema);
   // Looking first lets a user without rights to create anything call setup() where all is there.
   if (!verifyOnly && !has(rows, newestMigration)) {

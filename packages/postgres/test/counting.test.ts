@@ -77,7 +77,7 @@ test("no statement is named, sets anything, or begins a transaction", async () =
   await threeNodes(saver).invoke({ last: "a" }, { configurable: { thread_id: "unnamed" } });
   for await (const _ of saver.list(at("unnamed"))) break;
   await saver.copyThread("unnamed", "unnamed copy");
-  await saver.prune(["unnamed copy"]);
+  await saver.prune(["unnamed copy"], { strategy: "keep_latest" });
   await saver.deleteThread("unnamed copy");
   expect(counted.sent.length).toBeGreaterThan(12);
   for (const { name, text } of counted.sent) {

@@ -203,6 +203,58 @@ test("a state of 50 MB is stored and read in bounded time and memory", async () 
   await other.end();
 }, 120_000);
 
+/** Bytes that can't be compressed. */
+function noise(megabytes: number): Uint8Array {
+  const bytes = new Uint8Array(megabytes * 1024 * 1024);
+  const piece = 1024 * 1024;
+  for (let at = 0; at < bytes.length; at += piece) bytes.set(randomBytes(piece), at);
+  return bytes;
+}
+
+test("what is acknowledged can be read back: the longest value is, and one that is longer is refused", async () => {
+  const saver = PostgresSaver.fromConnString(database.url);
+  await saver.setup();
+  const largest = checkpointOf({ largest: noise(254) });
+  const stored = await saver.put(at("largest"), largest, metadata, largest.channel_versions);
+  const tuple = await saver.getTuple(at("largest"));
+  const { largest: found } = tuple!.checkpoint.channel_values as { largest: Uint8Array };
+  expect(Buffer.compare(found, largest.channel_values["largest"] as Uint8Array)).toBe(0);
+
+  const bytes = noise(256);
+  const refused = {
+    code: "SERIALIZATION",
+    data: { threadId: "largest", channel: "bytes" },
+    message: expect.stringMatching(
+      /257 MB as stored; what is longer than 255 MB can't be read back from postgres/,
+    ) as string,
+  };
+  const longer = checkpointOf({ bytes });
+  await expect(saver.put(stored, longer, metadata, longer.channel_versions)).rejects.toMatchObject(refused);
+  await expect(saver.putWrites(stored, [["bytes", bytes]], "task")).rejects.toMatchObject(refused);
+  // Its checkpoint isn't known: such writes stand in their batch, and count together.
+  const early = { configurable: { ...stored.configurable, checkpoint_id: "early" } };
+  const half = bytes.subarray(0, bytes.length / 2 + 1);
+  await expect(
+    saver.putWrites(
+      early,
+      [
+        ["one", half],
+        ["two", half],
+      ],
+      "task",
+    ),
+  ).rejects.toMatchObject({ code: "SERIALIZATION", data: { channel: "one, two" } });
+  const part = noise(201);
+  const parts = Object.fromEntries([1, 2, 3, 4, 5].map((n) => [`part ${n}`, part.slice().fill(n, 0, 1)]));
+  const together = checkpointOf(parts);
+  await expect(saver.put(stored, together, metadata, together.channel_versions)).rejects.toMatchObject({
+    code: "SERIALIZATION",
+    message: expect.stringMatching(/takes at most/) as string,
+  });
+  expect((await saver.getTuple(at("largest")))?.config).toEqual(tuple?.config);
+  await saver.end();
+}, 240_000);
+
 test("a thread of 10,000 checkpoints: calls cost what they cost on a short one, and pruning is quick", async () => {
   const saver = PostgresSaver.fromConnString(database.url, { schema: "thousands" });
   await saver.setup();

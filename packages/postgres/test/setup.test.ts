@@ -26,7 +26,7 @@ async function expectWorks(saver: PostgresSaver): Promise<void> {
   expect(log).toEqual(logOf("a"));
   expect((await threeNodes(saver).getState(config)).values.log).toEqual(log);
   await saver.copyThread("t", "copy");
-  await saver.prune(["copy"]);
+  await saver.prune(["copy"], { strategy: "keep_latest" });
   expect((await saver.listThreads()).threads.map(({ threadId }) => threadId).toSorted()).toEqual([
     "copy",
     "t",

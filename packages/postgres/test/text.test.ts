@@ -119,7 +119,7 @@ describe.each(Object.entries(kinds))("%s", (_, open) => {
     for (const text of texts) await saver.copyThread(text, `copy of ${text}`);
     for (const text of texts) {
       expect((await saver.getTuple(at(`copy of ${text}`, undefined, text)))?.checkpoint.id).toBe(`${text}+`);
-      await saver.prune([`copy of ${text}`]);
+      await saver.prune([`copy of ${text}`], { strategy: "keep_latest" });
       await saver.deleteThread(`copy of ${text}`);
       expect(await saver.getTuple(at(`copy of ${text}`, undefined, text))).toBeUndefined();
       const run = checkpointOf({ n: 1 }, { id: `${text}++` });

@@ -1,10 +1,10 @@
 import { createHash } from "node:crypto";
 import { StratigraphError } from "@stratigraph/core";
-import type { Redis } from "ioredis";
+import type { Cluster, Redis } from "ioredis";
 import type { OwnClient, RedisClient } from "./client.ts";
 import { lua } from "./embedded.ts";
 import type { Bytes } from "./ids.ts";
-import type { RedisSource } from "./options.ts";
+import type { Server } from "./options.ts";
 import { noAnswer, unavailable } from "./unavailable.ts";
 
 interface Script {
@@ -40,15 +40,15 @@ const scripts = {
 /** Sends commands and scripts, each for a bounded time, and turns their failures into errors that say what to do. */
 export class Connection {
   readonly #timeoutMs: number;
-  readonly #url: string | undefined;
+  readonly #server: Server;
   #client: RedisClient | undefined;
   #opening: Promise<OwnClient> | undefined;
   #lastError: Error | undefined;
 
-  constructor(source: RedisSource, timeoutMs: number) {
+  constructor(server: Server, timeoutMs: number) {
     this.#timeoutMs = timeoutMs;
-    this.#url = source.url;
-    this.#client = source.client;
+    this.#server = server;
+    if ("client" in server) this.#client = server.client;
   }
 
   /** @throws StratigraphError "UNAVAILABLE" */
@@ -99,19 +99,50 @@ export class Connection {
   }
 
   async #open(): Promise<RedisClient> {
-    this.#opening ??= this.#connect(this.#url!);
-    this.#client = await this.#opening;
-    return this.#client;
+    const opening = (this.#opening ??= this.#connect());
+    try {
+      this.#client = await opening;
+      return this.#client;
+    } catch (error) {
+      // The next call tries again.
+      if (this.#opening === opening) this.#opening = undefined;
+      throw error;
+    }
   }
 
-  async #connect(url: string): Promise<OwnClient> {
-    const { Redis } = await importIoredis();
-    const client = new Redis(url, { maxRetriesPerRequest: 3, connectTimeout: this.#timeoutMs });
+  async #connect(): Promise<OwnClient> {
+    const { Cluster, Redis } = await importIoredis();
+    const server = this.#server as Exclude<Server, { client: RedisClient }>;
+    const client =
+      "nodes" in server
+        ? new Cluster([...server.nodes], {
+            redisOptions: { ...loginOf(server.nodes[0]!), connectTimeout: this.#timeoutMs },
+          })
+        : new Redis(server.url, { maxRetriesPerRequest: 3, connectTimeout: this.#timeoutMs });
     // Without a listener ioredis prints. What it says last explains why a command got no answer.
-    client.on("error", (error) => (this.#lastError = error));
+    client.on("error", (error: Error) => (this.#lastError = error));
     client.on("ready", () => (this.#lastError = undefined));
+    if (!("nodes" in server) && server.database !== 0) {
+      try {
+        // ioredis goes on with database 0 where it can't have the one that the URL names.
+        await client.callBuffer("SELECT", server.database);
+      } catch (error) {
+        client.disconnect();
+        throw error;
+      }
+    }
     return client;
   }
+}
+
+/** What the nodes of a cluster are opened with that isn't in the URLs of those that are found by asking. */
+function loginOf(node: string): { username?: string; password?: string; tls?: object } {
+  const { protocol, username, password } = new URL(node);
+  return {
+    ...(username === "" ? {} : { username: decodeURIComponent(username) }),
+    ...(password === "" ? {} : { password: decodeURIComponent(password) }),
+    ...(protocol === "rediss:" ? { tls: {} } : {}),
+  };
 }
 
 /** ioredis says of a command only that it gave up; the reason came as an event. */
@@ -122,7 +153,7 @@ function retriesEnded(error: unknown): boolean {
   );
 }
 
-async function importIoredis(): Promise<{ readonly Redis: typeof Redis }> {
+async function importIoredis(): Promise<{ readonly Redis: typeof Redis; readonly Cluster: typeof Cluster }> {
   try {
     return await import("ioredis");
   } catch (cause) {

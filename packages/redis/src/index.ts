@@ -1,5 +1,5 @@
 export type { RedisClient } from "./client.ts";
-export type { RedisOptions, RedisSource } from "./options.ts";
+export type { ClusterNode, RedisOptions, RedisSaverOptions, RedisSource } from "./options.ts";
 export { redis } from "./redis.ts";
-export { RedisSaver, type RedisSaverOptions } from "./redisSaver.ts";
+export { RedisSaver } from "./redisSaver.ts";
 export { RedisTier } from "./redisTier.ts";

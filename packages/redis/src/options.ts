@@ -1,6 +1,17 @@
-import { InvalidOptionError, msOf, type Duration } from "@stratigraph/core";
+import {
+  checkOptions,
+  InvalidOptionError,
+  msOf,
+  saverOptionAdvice,
+  saverOptionNames,
+  type Duration,
+  type OptionAdvice,
+  type OptionNames,
+  type SaverOptions,
+} from "@stratigraph/core";
 import type { RedisClient } from "./client.ts";
 import { Keys } from "./keys.ts";
+import { parseRedisUrl } from "./redisUrl.ts";
 
 /** Options of a Redis tier, beside its client. */
 export interface RedisOptions {
@@ -14,10 +25,28 @@ export interface RedisOptions {
   readonly commandTimeout?: Duration | undefined;
 }
 
-/** A client that the caller opened and closes, or the URL of a server: then the tier opens a client and `end()` closes it. */
+/** Options of a RedisSaver. */
+export interface RedisSaverOptions extends SaverOptions, RedisOptions {}
+
+/**
+ * Where Redis is: a client that the caller opened and closes; or the URL of a server, or URLs of some nodes of a cluster: then
+ * the tier opens a client and `end()` closes it. The options may stand in a URL: `redis://host:6379/0?ttl=15m`.
+ */
 export type RedisSource =
-  | { readonly client: RedisClient; readonly url?: undefined }
-  | { readonly url: string; readonly client?: undefined };
+  | { readonly client: RedisClient; readonly url?: undefined; readonly cluster?: undefined }
+  | { readonly url: string; readonly client?: undefined; readonly cluster?: undefined }
+  | { readonly cluster: readonly ClusterNode[]; readonly client?: undefined; readonly url?: undefined };
+
+/** A node of a cluster, as LangGraph's RedisSaver names it. */
+export interface ClusterNode {
+  readonly url: string;
+}
+
+/** What a connection is made to. */
+export type Server =
+  | { readonly client: RedisClient }
+  | { readonly url: string; readonly database: number }
+  | { readonly nodes: readonly string[] };
 
 /** Options with every default filled in. */
 export interface ResolvedRedisOptions {
@@ -26,21 +55,135 @@ export interface ResolvedRedisOptions {
   readonly refreshMs: number;
   readonly keys: Keys;
   readonly commandTimeoutMs: number;
+  readonly server: Server;
+}
+
+export const redisNames: OptionNames<RedisOptions> = {
+  ttl: true,
+  refreshOnRead: true,
+  keyPrefix: true,
+  commandTimeout: true,
+};
+export const redisSaverNames: OptionNames<RedisSaverOptions> = { ...redisNames, ...saverOptionNames };
+export const sourceNames: OptionNames<RedisSource> = { client: true, url: true, cluster: true };
+
+/** What to write instead of names that clients and other savers have. */
+export function redisAdvice(options: unknown): OptionAdvice {
+  const { defaultTTL } = Object(options) as { readonly defaultTTL?: unknown };
+  const minutes = typeof defaultTTL === "number" && defaultTTL > 0 ? defaultTTL : 60;
+  const ofClient = "It belongs to the client: pass one of ioredis, opened with it, as client.";
+  return {
+    ...saverOptionAdvice,
+    // LangGraph's own saver counts in minutes.
+    defaultTTL: `Write ttl: "${minutes}m".`,
+    defaultTtl: `Write ttl: "${minutes}m".`,
+    prefix: "Write keyPrefix.",
+    rootNodes: "Write cluster, or use RedisSaver.fromCluster.",
+    nodes: "Write cluster, or use RedisSaver.fromCluster.",
+    timeout: "Write commandTimeout.",
+    host: "Write url.",
+    port: "Write url.",
+    socket: "Write url.",
+    password: ofClient,
+    username: ofClient,
+    tls: ofClient,
+    db: ofClient,
+  };
 }
 
 /** @throws InvalidOptionError */
 export function resolveRedisOptions(options: RedisSource & RedisOptions): ResolvedRedisOptions {
-  if (options.url === undefined && typeof options.client?.callBuffer !== "function") {
-    throw new InvalidOptionError("client", typeof options.client, "Pass an ioredis client, or a url.");
-  }
-  const { ttl, refreshOnRead = true, keyPrefix = "stratigraph:", commandTimeout = "2s" } = options;
+  checkOptions("redis", options, { ...redisNames, ...sourceNames }, redisAdvice(options));
+  const { server, options: inUrl } = serverOf(options);
+  const {
+    ttl = inUrl.ttl,
+    refreshOnRead = inUrl.refreshOnRead ?? true,
+    keyPrefix = inUrl.keyPrefix ?? "stratigraph:",
+    commandTimeout = inUrl.commandTimeout ?? "2s",
+  } = options;
+  if (typeof refreshOnRead !== "boolean")
+    throw new InvalidOptionError("refreshOnRead", typeof refreshOnRead, "Pass true or false.");
+  if (typeof keyPrefix !== "string")
+    throw new InvalidOptionError("keyPrefix", typeof keyPrefix, 'Pass a string, for example "stratigraph:".');
   const ttlMs = ttl === undefined ? 0 : positive("ttl", ttl);
   return {
     ttlMs,
     refreshMs: refreshOnRead ? ttlMs : 0,
     keys: new Keys(keyPrefix),
     commandTimeoutMs: positive("commandTimeout", commandTimeout),
+    server,
   };
+}
+
+/** Whether something is a client of ioredis, by the one method that is used. */
+export function isClient(value: unknown): value is RedisClient {
+  return (
+    typeof value === "object" &&
+    value !== null &&
+    typeof (value as Partial<RedisClient>).callBuffer === "function"
+  );
+}
+
+function serverOf(source: RedisSource | undefined): {
+  readonly server: Server;
+  readonly options: RedisOptions;
+} {
+  const { client, url, cluster } = source ?? {};
+  const given = Object.entries({ client, url, cluster }).flatMap(([name, one]) =>
+    one === undefined ? [] : [name],
+  );
+  if (given.length > 1)
+    throw new InvalidOptionError(
+      given[1]!,
+      given.join(" and "),
+      "Say once where Redis is: one of client, url and cluster.",
+    );
+  if (url !== undefined) {
+    const { server, database, options } = parseRedisUrl(url);
+    return { server: { url: server, database }, options };
+  }
+  if (cluster !== undefined) return { server: { nodes: nodesOf(cluster) }, options: {} };
+  if (!isClient(client)) throw noClient("client", client);
+  return { server: { client }, options: {} };
+}
+
+/** The error on what is no client. LangGraph's own saver takes a client of another package. */
+export function noClient(field: string, found: unknown): InvalidOptionError {
+  const isNodeRedis =
+    typeof (found as { sendCommand?: unknown } | null | undefined)?.sendCommand === "function";
+  return isNodeRedis
+    ? new InvalidOptionError(
+        field,
+        "a client of the package redis",
+        "Pass one of ioredis, or a url: it needs replies as bytes.",
+      )
+    : new InvalidOptionError(
+        field,
+        found === null ? "null" : typeof found,
+        "Pass an ioredis client, or a url.",
+      );
+}
+
+function nodesOf(cluster: unknown): readonly string[] {
+  const example = 'Pass a list of nodes: [{ url: "redis://host:6379" }].';
+  if (!Array.isArray(cluster) || cluster.length === 0)
+    throw new InvalidOptionError(
+      "cluster",
+      Array.isArray(cluster) ? "an empty list" : typeof cluster,
+      example,
+    );
+  return cluster.map((node: unknown, n) => {
+    const url = (node as Partial<ClusterNode> | null | undefined)?.url;
+    if (typeof url !== "string") throw new InvalidOptionError(`cluster[${n}]`, typeof node, example);
+    const { server, database, options } = parseRedisUrl(url);
+    if (database !== 0 || Object.values(options).some((option) => option !== undefined))
+      throw new InvalidOptionError(
+        `cluster[${n}]`,
+        "a URL with a database or options",
+        "A cluster has one database; pass options beside it.",
+      );
+    return server;
+  });
 }
 
 function positive(field: string, value: Duration): number {

@@ -1,9 +1,19 @@
-import { TierSaver, type SaverOptions } from "@stratigraph/core";
-import type { RedisOptions, RedisSource } from "./options.ts";
+import { checkOptions, pickOptions, saverOptionNames, TierSaver, type SaverOptions } from "@stratigraph/core";
+import type { RedisClient } from "./client.ts";
+import {
+  isClient,
+  noClient,
+  redisAdvice,
+  redisNames,
+  redisSaverNames,
+  sourceNames,
+  type ClusterNode,
+  type RedisOptions,
+  type RedisSaverOptions,
+  type RedisSource,
+} from "./options.ts";
 import { RedisTier } from "./redisTier.ts";
-
-/** Options of {@link RedisSaver.fromUrl}. */
-export interface RedisSaverOptions extends SaverOptions, RedisOptions {}
+import { parseRedisUrl } from "./redisUrl.ts";
 
 /**
  * Keeps checkpoints in Redis, for those whose Redis is durable (appendonly, replicas). On plain commands and Lua: Redis 6.2
@@ -16,9 +26,17 @@ export interface RedisSaverOptions extends SaverOptions, RedisOptions {}
 export class RedisSaver extends TierSaver {
   declare readonly tier: RedisTier;
 
-  /** @throws InvalidOptionError */
-  constructor(options: RedisSource & RedisSaverOptions) {
-    super(new RedisTier(options), options);
+  /**
+   * @param source options with the client or URL, or (as LangGraph's saver has it) the client itself, one of ioredis
+   * @param options only after a client
+   * @throws InvalidOptionError
+   */
+  constructor(source: (RedisSource & RedisSaverOptions) | RedisClient, options?: RedisSaverOptions) {
+    const all = together(source, options);
+    super(
+      new RedisTier(pickOptions<RedisSource & RedisOptions>(all, { ...redisNames, ...sourceNames })),
+      pickOptions<SaverOptions>(all, saverOptionNames),
+    );
   }
 
   /**
@@ -26,13 +44,44 @@ export class RedisSaver extends TierSaver {
    * @throws InvalidOptionError; StratigraphError "UNAVAILABLE" where the server can't be used
    */
   static async fromUrl(url: string, options: RedisSaverOptions = {}): Promise<RedisSaver> {
-    const saver = new RedisSaver({ ...options, url });
-    try {
-      await saver.setup();
-      return saver;
-    } catch (error) {
-      await saver.end();
-      throw error;
-    }
+    checkOptions("RedisSaver.fromUrl", options, redisSaverNames, redisAdvice(options));
+    parseRedisUrl(url);
+    return await ready(new RedisSaver({ ...options, url }));
   }
+
+  /**
+   * Opens a client of its own for a cluster, of which some nodes are named; `end()` closes it. Needs the package ioredis. User,
+   * password and TLS of the first node are those of all nodes.
+   * @throws InvalidOptionError; StratigraphError "UNAVAILABLE" where the cluster can't be used
+   */
+  static async fromCluster(
+    rootNodes: readonly ClusterNode[],
+    options: RedisSaverOptions = {},
+  ): Promise<RedisSaver> {
+    checkOptions("RedisSaver.fromCluster", options, redisSaverNames, redisAdvice(options));
+    return await ready(new RedisSaver({ ...options, cluster: rootNodes ?? [] }));
+  }
+}
+
+async function ready(saver: RedisSaver): Promise<RedisSaver> {
+  try {
+    await saver.setup();
+    return saver;
+  } catch (error) {
+    await saver.end();
+    throw error;
+  }
+}
+
+/** @throws InvalidOptionError */
+function together(
+  source: (RedisSource & RedisSaverOptions) | RedisClient,
+  options: RedisSaverOptions | undefined,
+): RedisSource & RedisSaverOptions {
+  checkOptions("RedisSaver", options, redisSaverNames, redisAdvice(options));
+  if (isClient(source)) return { ...options, client: source };
+  if (typeof source !== "object" || source === null || "sendCommand" in source)
+    throw noClient("client", source);
+  checkOptions("RedisSaver", source, { ...redisSaverNames, ...sourceNames }, redisAdvice(source));
+  return { ...options, ...source };
 }

@@ -3,6 +3,7 @@ import {
   conflictOf,
   StaleReadError,
   ThreadDeletedError,
+  validId,
   type Address,
   type AncestryReader,
   type Appended,
@@ -63,7 +64,7 @@ export class RedisTier implements Tier, AncestryReader, ThreadCopier, CopyKeeper
   constructor(options: RedisSource & RedisOptions) {
     this.#options = resolveRedisOptions(options);
     this.#keys = this.#options.keys;
-    this.#connection = new Connection(options, this.#options.commandTimeoutMs);
+    this.#connection = new Connection(this.#options.server, this.#options.commandTimeoutMs);
     this.#index = new ThreadIndex(this.#connection, this.#keys, this.#options.ttlMs);
   }
 
@@ -224,11 +225,13 @@ export class RedisTier implements Tier, AncestryReader, ThreadCopier, CopyKeeper
 
   /** Keeps a thread from expiring, until {@link unpin}. False where the thread isn't here. */
   async pin(threadId: string): Promise<boolean> {
+    validId("threadId", threadId);
     return (await this.#run("pin", threadId, [threadId, this.#options.ttlMs, 1])) === 1;
   }
 
   /** Lets a pinned thread expire again, a whole `ttl` from now. False where the thread isn't here. */
   async unpin(threadId: string): Promise<boolean> {
+    validId("threadId", threadId);
     return (await this.#run("pin", threadId, [threadId, this.#options.ttlMs, 0])) === 1;
   }
 

@@ -11,6 +11,10 @@ const advice: readonly (readonly [RegExp, string])[] = [
     "It refuses this user or password: check the URL or the client's username and password.",
   ],
   [
+    /DB index|SELECT is not allowed/i,
+    "The URL names a database that isn't there: the server's setting databases says how many there are, a cluster has one.",
+  ],
+  [
     /NOPERM/,
     "This user may not run the commands needed: allow it the keys under the prefix, and @read, @write and @scripting.",
   ],

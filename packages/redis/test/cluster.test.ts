@@ -48,6 +48,19 @@ testGraphs("RedisSaver on a cluster", async () => {
   };
 });
 
+test("fromCluster opens a client of its own, which end() closes", async () => {
+  const keyPrefix = `from ${(prefixes += 1)}:`;
+  const saver = await RedisSaver.fromCluster(
+    cluster.nodes.slice(0, 1).map(({ port }) => ({ url: `redis://127.0.0.1:${port}` })),
+    { keyPrefix, ttl: "1h" },
+  );
+  const ids = Array.from({ length: 20 }, (_, n) => `thread ${n}`);
+  for (const threadId of ids) await saver.tier.append(put(threadId, "c1"));
+  await saver.end();
+  const others = redis({ client, keyPrefix });
+  for (const threadId of ids) expect((await others.peek({ threadId, namespace: "" })).head).toBe("c1");
+});
+
 // Last: it takes a master away.
 describe("failover", () => {
   test("a killed master costs errors for a while, and no thread", async () => {

@@ -34,7 +34,7 @@ test("no KEYS, no SCAN, no command of a module, whatever the saver is asked", as
     for await (const _ of saver.list(thread("one"), { limit: 1 })) continue;
     await saver.listThreads();
     await saver.copyThread("one", "copy");
-    await saver.prune(["copy"]);
+    await saver.prune(["copy"], { strategy: "keep_latest" });
     await saver.deleteForRuns(["run"]);
     await saver.deleteThread("one");
     const stats = await client.info("commandstats");

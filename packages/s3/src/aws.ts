@@ -9,7 +9,7 @@ import {
   type S3Client,
   type StorageClass,
 } from "@aws-sdk/client-s3";
-import { InvalidOptionError, msOf, StratigraphError, trace } from "@stratigraph/core";
+import { msOf, StratigraphError, trace } from "@stratigraph/core";
 import { explained, verdictOf } from "./awsErrors.ts";
 import type { FoundObject, GetOptions, ListedObject, ObjectStore, PutCondition } from "./client.ts";
 import type { S3Options, ServerSideEncryption } from "./s3Options.ts";
@@ -36,14 +36,8 @@ function encryptionOf(option: ServerSideEncryption | undefined): {
 } {
   if (option === undefined) return { written: {}, always: {} };
   if (option === "AES256") return { written: { ServerSideEncryption: "AES256" }, always: {} };
-  if (typeof option === "object" && option !== null && "customerKey" in option) {
+  if ("customerKey" in option) {
     const key = Buffer.from(option.customerKey);
-    if (key.length !== 32)
-      throw new InvalidOptionError(
-        "serverSideEncryption.customerKey",
-        `${key.length} bytes`,
-        "Pass a key of 32 bytes.",
-      );
     return {
       written: {},
       always: {
@@ -53,12 +47,6 @@ function encryptionOf(option: ServerSideEncryption | undefined): {
       },
     };
   }
-  if (typeof option !== "object" || option === null)
-    throw new InvalidOptionError(
-      "serverSideEncryption",
-      option,
-      'Use "AES256", { kmsKeyId } or { customerKey }.',
-    );
   const { kmsKeyId, bucketKey } = option;
   return {
     written: {
@@ -84,14 +72,9 @@ class AwsObjectStore implements ObjectStore {
   /** Ceph before Reef compares `If-Match` with the ETag as it is stored, without quotes. */
   #bareEtags = false;
 
+  /** @param options checked where they came in */
   constructor(options: S3Options) {
     const { client, bucket, prefix = "stratigraph", attempts = 4, tags, timeout = "10s" } = options;
-    if (typeof client?.send !== "function")
-      throw new InvalidOptionError("client", typeof client, "Pass an S3Client of @aws-sdk/client-s3.");
-    if (typeof bucket !== "string" || bucket === "")
-      throw new InvalidOptionError("bucket", bucket, "Pass the name of a bucket that exists.");
-    if (!Number.isInteger(attempts) || attempts < 1)
-      throw new InvalidOptionError("attempts", attempts, "Use a whole number, 1 or more.");
     this.#client = client as S3Client;
     this.#bucket = bucket;
     this.#prefix = prefix === "" ? "" : `${prefix.replace(/\/+$/, "")}/`;
@@ -259,7 +242,6 @@ function namedAsSdk(condition: PutCondition): Pick<PutObjectCommandInput, "IfMat
 
 /**
  * A bucket over a client of `@aws-sdk/client-s3`. The client stays open; whoever made it closes it.
- * @throws InvalidOptionError
  */
 export function awsObjectStore(options: S3Options): ObjectStore {
   return new AwsObjectStore(options);

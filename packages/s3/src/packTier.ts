@@ -1,7 +1,9 @@
 // long file: every method of the contract over one head per thread; what can stand alone is in files of its own
 import { randomBytes } from "node:crypto";
 import {
+  checkOptions,
   CorruptionError,
+  InvalidOptionError,
   StratigraphError,
   type Appended,
   type AppendRequest,
@@ -92,7 +94,22 @@ export class PackTier implements Tier {
   readonly #infos = new LRUCache<string, { version: string; info: ThreadInfo | undefined }>({ max: 10_000 });
   readonly #mutex = new Mutex();
 
-  constructor(store: ObjectStore, { cacheBytes = 64 << 20 }: PackTierOptions = {}) {
+  /** @throws InvalidOptionError */
+  constructor(store: ObjectStore, options: PackTierOptions = {}) {
+    checkOptions("PackTier", options, { cacheBytes: true });
+    const { cacheBytes = 64 << 20 } = options;
+    if (!Number.isSafeInteger(cacheBytes) || cacheBytes < 0)
+      throw new InvalidOptionError(
+        "cacheBytes",
+        String(cacheBytes),
+        "Use a whole number of bytes, 0 or more.",
+      );
+    if (typeof store?.get !== "function" || typeof store.put !== "function")
+      throw new InvalidOptionError(
+        "store",
+        typeof store,
+        "Pass an ObjectStore; s3() and folder() make tiers over one.",
+      );
     this.name = store.name;
     this.#store = store;
     this.#reader = new PackReader(store, cacheBytes / 2);

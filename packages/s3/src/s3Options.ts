@@ -1,4 +1,11 @@
-import type { Duration } from "@stratigraph/core";
+import {
+  checkOptions,
+  InvalidOptionError,
+  msOf,
+  type Duration,
+  type OptionAdvice,
+  type OptionNames,
+} from "@stratigraph/core";
 
 /** What is used of an `S3Client` of `@aws-sdk/client-s3`. */
 export interface S3ClientLike {
@@ -28,4 +35,110 @@ export interface S3Options {
   readonly timeout?: Duration | undefined;
   /** How often a request that failed for a passing reason is made, at most. Default 4. */
   readonly attempts?: number | undefined;
+}
+
+/** Options of an S3 tier beside where it is. */
+type S3Settings = Omit<S3Options, "client" | "bucket">;
+
+export const s3SettingNames: OptionNames<S3Settings> = {
+  prefix: true,
+  serverSideEncryption: true,
+  storageClass: true,
+  tags: true,
+  timeout: true,
+  attempts: true,
+};
+export const s3Names: OptionNames<S3Options> = { client: true, bucket: true, ...s3SettingNames };
+
+const ofClient = "It belongs to the client: client: new S3Client({ … }).";
+
+/** What to write instead of the names that AWS's clients have. */
+export const s3Advice: OptionAdvice = {
+  region: ofClient,
+  endpoint: ofClient,
+  credentials: ofClient,
+  forcePathStyle: ofClient,
+  pathStyle: ofClient,
+  Bucket: "Write bucket.",
+  Prefix: "Write prefix.",
+  maxAttempts: "Write attempts.",
+  retries: "Write attempts, the first one counted.",
+  sse: "Write serverSideEncryption.",
+  ServerSideEncryption: "Write serverSideEncryption.",
+  StorageClass: "Write storageClass.",
+};
+
+/** As {@link s3Advice}, beside a URL. */
+export const s3UrlAdvice: OptionAdvice = {
+  ...s3Advice,
+  ...Object.fromEntries(
+    ["region", "endpoint", "pathStyle"].map((name) => [
+      name,
+      `Write it into the URL: s3://bucket/prefix?${name}=….`,
+    ]),
+  ),
+  bucket: "It is the first part of the URL: s3://bucket/prefix.",
+  client: "A URL opens a client of its own: use new S3Saver({ client, bucket }).",
+};
+
+/** Checks all but the client and the bucket. @throws InvalidOptionError */
+export function checkS3Settings(options: S3Settings): void {
+  const { prefix, serverSideEncryption, storageClass, tags, timeout, attempts } = options;
+  for (const [name, value] of Object.entries({ prefix, storageClass })) {
+    if (value !== undefined && typeof value !== "string")
+      throw new InvalidOptionError(name, typeof value, "Pass a string.");
+  }
+  if (attempts !== undefined && (!Number.isInteger(attempts) || attempts < 1))
+    throw new InvalidOptionError("attempts", String(attempts), "Use a whole number, 1 or more.");
+  if (timeout !== undefined && msOf("timeout", timeout) < 1)
+    throw new InvalidOptionError("timeout", timeout, "Use a duration of at least 1ms.");
+  checkTags(tags);
+  checkEncryption(serverSideEncryption);
+}
+
+function checkTags(tags: unknown): void {
+  if (tags === undefined) return;
+  if (typeof tags !== "object" || tags === null || Array.isArray(tags))
+    throw new InvalidOptionError(
+      "tags",
+      Array.isArray(tags) ? "an array" : String(tags),
+      'Pass an object such as { app: "agents" }.',
+    );
+  for (const [name, value] of Object.entries(tags)) {
+    if (typeof value !== "string")
+      throw new InvalidOptionError(`tags.${name}`, typeof value, "Pass a string.");
+  }
+}
+
+function checkEncryption(given: ServerSideEncryption | undefined): void {
+  if (given === undefined || given === "AES256") return;
+  const field = "serverSideEncryption";
+  if (typeof given !== "object" || given === null)
+    throw new InvalidOptionError(
+      field,
+      given === null ? "null" : typeof given,
+      'Use "AES256", { kmsKeyId } or { customerKey }.',
+    );
+  if ("customerKey" in given) {
+    checkOptions(
+      field,
+      given,
+      { customerKey: true },
+      { kmsKeyId: "There is one key: leave kmsKeyId or customerKey out." },
+      field,
+    );
+    const { customerKey } = given;
+    if (!(customerKey instanceof Uint8Array) || customerKey.length !== 32) {
+      const found = customerKey instanceof Uint8Array ? `${customerKey.length} bytes` : typeof customerKey;
+      throw new InvalidOptionError(`${field}.customerKey`, found, "Pass a key of 32 bytes.");
+    }
+    return;
+  }
+  checkOptions(
+    field,
+    given,
+    { kmsKeyId: true, bucketKey: true },
+    { key: "Write customerKey or kmsKeyId." },
+    field,
+  );
 }

@@ -1,9 +1,27 @@
-import { InvalidOptionError, TierSaver, type Duration, type SaverOptions } from "@stratigraph/core";
+import {
+  checkOptions,
+  didYouMean,
+  InvalidOptionError,
+  msOf,
+  pickOptions,
+  saverOptionAdvice,
+  saverOptionNames,
+  TierSaver,
+  type Duration,
+  type SaverOptions,
+} from "@stratigraph/core";
 import type { ObjectStore } from "./client.ts";
 import { FolderStore } from "./folderStore.ts";
 import { LazyStore } from "./lazyStore.ts";
 import { PackTier } from "./packTier.ts";
-import type { S3Options } from "./s3Options.ts";
+import {
+  checkS3Settings,
+  s3Advice,
+  s3Names,
+  s3SettingNames,
+  s3UrlAdvice,
+  type S3Options,
+} from "./s3Options.ts";
 
 /** Options of an S3Saver. */
 export interface S3SaverOptions extends S3Options, SaverOptions {}
@@ -14,11 +32,15 @@ export interface FolderOptions {
   readonly path: string;
 }
 
+const folderNames = { path: true } as const;
+
 function s3Store(options: S3Options): ObjectStore {
+  checkOptions("s3", options, s3Names, s3Advice);
   if (typeof options?.client?.send !== "function")
     throw new InvalidOptionError("client", typeof options?.client, "Pass an S3Client of @aws-sdk/client-s3.");
   if (typeof options.bucket !== "string" || options.bucket === "")
     throw new InvalidOptionError("bucket", options.bucket, "Pass the name of a bucket that exists.");
+  checkS3Settings(options);
   return new LazyStore("s3", async () => {
     const { awsObjectStore } = await import("./aws.ts");
     return { store: awsObjectStore(options) };
@@ -37,8 +59,9 @@ export function s3(options: S3Options): PackTier {
 }
 
 /** A tier in a folder, with the same objects as in S3; any number of processes of one machine. @throws InvalidOptionError */
-export function folder({ path }: FolderOptions): PackTier {
-  return new PackTier(new FolderStore(path));
+export function folder(options: FolderOptions): PackTier {
+  checkOptions("folder", options, folderNames, { folder: "Write path.", dir: "Write path." });
+  return new PackTier(new FolderStore(options?.path));
 }
 
 /**
@@ -52,8 +75,21 @@ export class S3Saver extends TierSaver {
 
   /** @throws InvalidOptionError */
   constructor(source: S3SaverOptions | PackTier, options: SaverOptions = {}) {
-    if (source instanceof PackTier) super(source, options);
-    else super(s3(source), { ...source, ...options });
+    checkOptions("S3Saver", options, saverOptionNames, saverOptionAdvice);
+    if (source instanceof PackTier) {
+      super(source, options);
+      return;
+    }
+    if (typeof source === "string")
+      throw new InvalidOptionError("client", "text", "To open a URL, use S3Saver.fromUrl(url).");
+    checkOptions(
+      "S3Saver",
+      source,
+      { ...s3Names, ...saverOptionNames },
+      { ...saverOptionAdvice, ...s3Advice },
+    );
+    const tier = s3(pickOptions<S3Options>(source ?? {}, s3Names));
+    super(tier, { ...pickOptions<SaverOptions>(source, saverOptionNames), ...options });
   }
 
   /**
@@ -65,7 +101,11 @@ export class S3Saver extends TierSaver {
     url: string,
     options: SaverOptions & Omit<Partial<S3Options>, "client" | "bucket"> = {},
   ): S3Saver {
+    const names = { ...s3SettingNames, ...saverOptionNames };
+    checkOptions("S3Saver.fromUrl", options, names, { ...saverOptionAdvice, ...s3UrlAdvice });
+    checkS3Settings(options);
     const { bucket, prefix, region, endpoint, pathStyle, timeout } = parsed(url);
+    const settings = pickOptions<Omit<S3Options, "client" | "bucket">>(options, s3SettingNames);
     const store = new LazyStore("s3", async () => {
       const [{ S3Client }, { awsObjectStore }] = await Promise.all([
         import("@aws-sdk/client-s3"),
@@ -79,9 +119,12 @@ export class S3Saver extends TierSaver {
         maxAttempts: 1,
       });
       const named = { prefix, ...(timeout === undefined ? {} : { timeout }) };
-      return { store: awsObjectStore({ ...named, ...options, client, bucket }), end: () => client.destroy() };
+      return {
+        store: awsObjectStore({ ...named, ...settings, client, bucket }),
+        end: () => client.destroy(),
+      };
     });
-    return new S3Saver(new PackTier(store), options);
+    return new S3Saver(new PackTier(store), pickOptions<SaverOptions>(options, saverOptionNames));
   }
 }
 
@@ -91,8 +134,12 @@ export class FolderSaver extends TierSaver {
 
   /** @throws InvalidOptionError */
   constructor(source: string | (FolderOptions & SaverOptions), options: SaverOptions = {}) {
-    const given = typeof source === "string" ? { path: source } : source;
-    super(folder(given), { ...given, ...options });
+    const names = { ...folderNames, ...saverOptionNames };
+    checkOptions("FolderSaver", options, saverOptionNames, { ...saverOptionAdvice, path: "It comes first." });
+    const given: FolderOptions & SaverOptions = typeof source === "string" ? { path: source } : source;
+    checkOptions("FolderSaver", given, names, { ...saverOptionAdvice, folder: "Write path." });
+    const tier = folder({ path: given?.path });
+    super(tier, { ...pickOptions<SaverOptions>(given, saverOptionNames), ...options });
   }
 }
 
@@ -105,22 +152,49 @@ interface ParsedUrl {
   readonly timeout: Duration | undefined;
 }
 
+/** Errors never show the URL: a password may stand in it. */
 function parsed(text: string): ParsedUrl {
   const url = typeof text === "string" && URL.canParse(text) ? new URL(text) : undefined;
-  if (url === undefined || url.protocol !== "s3:" || url.hostname === "")
-    throw new InvalidOptionError("url", text, 'Use "s3://bucket/prefix?region=eu-central-1".');
-  const known = new Set(["region", "endpoint", "pathStyle", "timeout"]);
-  for (const name of url.searchParams.keys())
-    if (!known.has(name))
-      throw new InvalidOptionError(`url, ${name}`, text, `Known are ${[...known].join(", ")}.`);
+  if (url === undefined || url.protocol !== "s3:" || url.hostname === "") {
+    const found = typeof text === "string" ? "text that is no S3 URL" : typeof text;
+    throw new InvalidOptionError("url", found, 'Use "s3://bucket/prefix?region=eu-central-1".');
+  }
+  if (url.username !== "" || url.password !== "" || url.port !== "") {
+    throw new InvalidOptionError(
+      "url",
+      "a login or a port",
+      "Credentials are found as AWS's tools do, for example in AWS_ACCESS_KEY_ID; a server of your own is named by ?endpoint=….",
+    );
+  }
+  const known = ["region", "endpoint", "pathStyle", "timeout"];
+  for (const name of url.searchParams.keys()) {
+    if (known.includes(name)) continue;
+    const meant = didYouMean(name, known);
+    throw new InvalidOptionError(
+      `url, ${name}`,
+      "a parameter that nothing listens to",
+      `${meant === undefined ? "" : `${meant} `}Known are ${known.join(", ")}.`,
+    );
+  }
   const endpoint = url.searchParams.get("endpoint") ?? undefined;
+  if (endpoint !== undefined && !URL.canParse(endpoint))
+    throw new InvalidOptionError(
+      "url, endpoint",
+      endpoint,
+      'Write a URL, for example "http://localhost:9000".',
+    );
+  const pathStyle = url.searchParams.get("pathStyle") ?? String(endpoint !== undefined);
+  if (pathStyle !== "true" && pathStyle !== "false")
+    throw new InvalidOptionError("url, pathStyle", pathStyle, "Write true or false.");
+  const timeout = (url.searchParams.get("timeout") ?? undefined) as Duration | undefined;
+  if (timeout !== undefined) msOf("url, timeout", timeout);
   const path = decodeURIComponent(url.pathname.slice(1));
   return {
     bucket: url.hostname,
     prefix: path === "" ? "stratigraph" : path,
     region: url.searchParams.get("region") ?? undefined,
     endpoint,
-    pathStyle: (url.searchParams.get("pathStyle") ?? String(endpoint !== undefined)) === "true",
-    timeout: (url.searchParams.get("timeout") ?? undefined) as Duration | undefined,
+    pathStyle: pathStyle === "true",
+    timeout,
   };
 }

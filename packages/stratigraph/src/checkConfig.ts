@@ -1,72 +1,99 @@
-import { InvalidOptionError } from "@stratigraph/core";
-import type {
-  CheckpointerConfig,
-  CommonConfig,
-  FolderConfig,
-  MemoryConfig,
-  PostgresConfig,
-  RedisConfig,
-  StackConfig,
-} from "./config.ts";
+import {
+  checkOptions,
+  didYouMean,
+  InvalidOptionError,
+  saverOptionAdvice,
+  saverOptionNames,
+  type OptionAdvice,
+  type OptionNames,
+} from "@stratigraph/core";
+import type { CheckpointerConfig, CommonConfig, ConfigsByKind } from "./config.ts";
+
+type Kind = keyof ConfigsByKind;
 
 /** A config whose kind is known. */
-export type CheckedConfig =
-  | ({ readonly kind: "memory" } & MemoryConfig)
-  | ({ readonly kind: "folder" } & FolderConfig)
-  | ({ readonly kind: "postgres" } & PostgresConfig)
-  | ({ readonly kind: "redis" } & RedisConfig)
-  | ({ readonly kind: "warm" } & StackConfig);
+export type CheckedConfig = {
+  [Name in Kind]: { readonly kind: Name; readonly config: ConfigsByKind[Name] };
+}[Kind];
 
-type Kind = CheckedConfig["kind"];
+const commonNames: OptionNames<CommonConfig> = { setup: true, ...saverOptionNames };
 
-const common: readonly (keyof CommonConfig)[] = [
-  "setup",
-  "serde",
-  "conflict",
-  "patchMemory",
-  "maxValueSize",
-  "encryption",
-];
-
-/** What each kind takes beside `common`, its own name first. */
-const options: Readonly<Record<Kind, readonly string[]>> = {
-  memory: ["memory"] satisfies (keyof MemoryConfig)[],
-  folder: ["folder", "schema"] satisfies (keyof FolderConfig)[],
-  postgres: ["postgres", "schema", "retryFor", "maxQueue"] satisfies (keyof PostgresConfig)[],
-  redis: ["redis", "ttl", "refreshOnRead", "keyPrefix", "commandTimeout"] satisfies (keyof RedisConfig)[],
-  warm: [
-    "warm",
-    "hot",
-    "cold",
-    "replicas",
-    "consistency",
-    "trustFor",
-    "restoreOn",
-    "breaker",
-    "queue",
-  ] satisfies (keyof StackConfig)[],
+/** What each kind takes beside what all take, its own name first. */
+const ownNames: { readonly [Name in Kind]: OptionNames<Omit<ConfigsByKind[Name], keyof CommonConfig>> } = {
+  memory: { memory: true },
+  folder: { folder: true, schema: true },
+  postgres: { postgres: true, schema: true, retryFor: true, maxQueue: true },
+  redis: { redis: true, ttl: true, refreshOnRead: true, keyPrefix: true, commandTimeout: true },
+  warm: {
+    warm: true,
+    hot: true,
+    cold: true,
+    replicas: true,
+    consistency: true,
+    trustFor: true,
+    restoreOn: true,
+    breaker: true,
+    queue: true,
+    archiveAfter: true,
+    keepLast: true,
+    trimAfter: true,
+    retain: true,
+    batch: true,
+    parallel: true,
+    pause: true,
+  },
 };
 
-const kinds = Object.keys(options) as Kind[];
+const kinds = Object.keys(ownNames) as Kind[];
+
+/** What to pass as each kind, for those who passed nothing. */
+const examples: Readonly<Record<Kind, string>> = {
+  memory: "Pass true.",
+  folder: 'Pass the path of a folder, for example ".stratigraph".',
+  postgres:
+    'Pass a connection string, for example "postgresql://user:password@host:5432/database", or a pg.Pool.',
+  redis: 'Pass a URL, for example "redis://host:6379", or a client of ioredis.',
+  warm: 'Pass a tier or a URL, for example "postgresql://…".',
+};
+
+/** What to write instead of names that other savers and drivers have. */
+const advice: OptionAdvice = {
+  ...saverOptionAdvice,
+  defaultTTL: 'Write ttl with its unit: ttl: "60m" for 60 minutes.',
+  prefix: "Write keyPrefix.",
+  ssl: "Pass a pg.Pool of your own as postgres.",
+  max: "Pass a pg.Pool of your own as postgres.",
+  every: 'It belongs to the checkpointer that you get: checkpointer.startMaintenance({ every: "10m" }).',
+};
+
+/** What to say of options that this kind doesn't have and another one has. */
+function adviceOf(kind: Kind): OptionAdvice {
+  const others = kinds
+    .filter((other) => other !== kind)
+    .flatMap((other) => Object.keys(ownNames[other]).map((name) => [name, other] as const))
+    .filter(([name]) => !Object.hasOwn(ownNames[kind], name))
+    .map(([name, other]): [string, string] => [
+      name,
+      kind === "warm" && other !== "folder"
+        ? `It belongs to one tier: make it with postgres({ … }) or redis({ … }); a Redis URL may have it, "redis://host?ttl=15m".`
+        : `It is an option of { ${other} }.`,
+    ]);
+  return { ...Object.fromEntries(others), ...advice };
+}
 
 /** Tells which kind of config it is. @throws InvalidOptionError on none, several, and options that the kind doesn't have */
 export function checkConfig(config: CheckpointerConfig): CheckedConfig {
-  if (typeof config !== "object" || config === null) {
+  if (typeof config !== "object" || config === null || Array.isArray(config)) {
     throw new InvalidOptionError(
       "config",
-      config,
+      // A connection string in its place may hold a password.
+      config === null ? "null" : Array.isArray(config) ? "an array" : typeof config,
       'Pass an object, for example { folder: ".stratigraph" } or { postgres: "postgresql://…" }.',
     );
   }
   const given = Object.entries(config).flatMap(([key, value]) => (value === undefined ? [] : [key]));
   const [kind, another] = kinds.filter((name) => given.includes(name));
-  if (kind === undefined) {
-    const found = given.length === 0 ? "nothing" : given.join(", ");
-    const advice = given.some((key) => options.warm.includes(key))
-      ? 'A stack needs the tier that owns its threads: add warm, for example warm: "postgresql://…".'
-      : `Say where checkpoints are kept: one of ${kinds.join(", ")}.`;
-    throw new InvalidOptionError("config", found, advice);
-  }
+  if (kind === undefined) throw noKind(config, given);
   if (another !== undefined) {
     throw new InvalidOptionError(
       another,
@@ -74,16 +101,28 @@ export function checkConfig(config: CheckpointerConfig): CheckedConfig {
       'Checkpoints have one owner. Choose one, or make a stack of { hot, warm, cold }, for example { hot: "redis://…", warm: "postgresql://…" }.',
     );
   }
-  const unknown = given.find((key) => ![...common, ...options[kind]].includes(key));
-  if (unknown !== undefined) {
-    const known = [...options[kind], ...common].join(", ");
-    throw new InvalidOptionError(
-      unknown,
-      typeof Reflect.get(config, unknown),
-      `There is no such option beside ${kind}; there are ${known}.`,
-    );
-  }
+  const names = { ...ownNames[kind], ...commonNames } as OptionNames<CheckpointerConfig>;
+  checkOptions(`createCheckpointer({ ${kind} })`, config, names, adviceOf(kind));
   if (config.setup !== undefined && typeof config.setup !== "boolean")
-    throw new InvalidOptionError("setup", config.setup, "Pass true or false.");
-  return { kind, ...config } as CheckedConfig;
+    throw new InvalidOptionError("setup", typeof config.setup, "Pass true or false.");
+  return { kind, config } as CheckedConfig;
+}
+
+function noKind(config: object, given: readonly string[]): InvalidOptionError {
+  const unset = kinds.find((name) => name in config);
+  if (unset !== undefined) {
+    const advice = `${examples[unset]} If it comes from an environment variable, that one isn't set.`;
+    return new InvalidOptionError(unset, "undefined", advice);
+  }
+  if (given.some((key) => Object.hasOwn(ownNames.warm, key))) {
+    const advice =
+      'A stack needs the tier that owns its threads: add warm, for example warm: "postgresql://…".';
+    return new InvalidOptionError("config", given.join(", "), advice);
+  }
+  const meant = given.flatMap((key) => didYouMean(key, kinds) ?? [])[0];
+  return new InvalidOptionError(
+    "config",
+    given.length === 0 ? "nothing" : given.join(", "),
+    `${meant === undefined ? "" : `${meant} `}Say where checkpoints are kept: one of ${kinds.join(", ")}.`,
+  );
 }

@@ -1,7 +1,7 @@
 import type { SaverOptions, Tier } from "@stratigraph/core";
 import type { PgPool, PostgresOptions } from "@stratigraph/postgres";
 import type { RedisClient, RedisOptions } from "@stratigraph/redis";
-import type { TierStackOptions } from "@stratigraph/tiered";
+import type { MaintenanceOptions, TierStackOptions } from "@stratigraph/tiered";
 
 /** What every config takes beside the place where checkpoints are kept. */
 export interface CommonConfig extends SaverOptions {
@@ -32,19 +32,41 @@ export interface RedisConfig extends CommonConfig, RedisOptions {
 
 /**
  * Where a tier is: a tier that was made elsewhere, or a URL.
- * `memory:` · `pglite:<folder>` · `postgresql://…` · `redis://…` or `rediss://…` · `s3://bucket/prefix?region=…` · `file:<folder>`
- * (the same packs as in S3)
+ * `memory:` · `pglite:<folder>` · `postgresql://…` · `redis://…?ttl=15m` or `rediss://…` · `s3://bucket/prefix?region=…` ·
+ * `file:<folder>` (the same packs as in S3)
  */
 export type TierSource = string | Tier;
 
 /** In several tiers: hot ones to read from, the warm one that owns, a cold one for what is idle. */
 export interface StackConfig
-  extends CommonConfig, Omit<TierStackOptions, "hot" | "warm" | "cold" | "replicas" | "clock"> {
+  extends
+    CommonConfig,
+    Omit<TierStackOptions, "hot" | "warm" | "cold" | "replicas" | "clock">,
+    MaintenanceOptions {
   readonly warm: TierSource;
   readonly hot?: TierSource | readonly TierSource[] | undefined;
+  /** Where maintenance moves what is idle. It moves what `archiveAfter`, `keepLast` or `trimAfter` say: without them, nothing. */
   readonly cold?: TierSource | undefined;
   readonly replicas?: readonly TierSource[] | undefined;
 }
 
+/** Every config by the name that its kind has. */
+export interface ConfigsByKind {
+  readonly memory: MemoryConfig;
+  readonly folder: FolderConfig;
+  readonly postgres: PostgresConfig;
+  readonly redis: RedisConfig;
+  readonly warm: StackConfig;
+}
+
+type Names<Config> = Config extends unknown ? keyof Config : never;
+
+/** A config without the options of the other kinds, so that `{ memory, postgres }` and `{ postgres, ttl }` don't compile. */
+export type Only<Config> = Config & {
+  readonly [Name in Exclude<Names<ConfigsByKind[keyof ConfigsByKind]>, keyof Config>]?: undefined;
+};
+
 /** Where checkpoints are kept: exactly one of `memory`, `folder`, `postgres`, `redis` and `warm`, and its options. */
-export type CheckpointerConfig = MemoryConfig | FolderConfig | PostgresConfig | RedisConfig | StackConfig;
+export type CheckpointerConfig = {
+  [Kind in keyof ConfigsByKind]: Only<ConfigsByKind[Kind]>;
+}[keyof ConfigsByKind];

@@ -1,5 +1,13 @@
-import { InvalidOptionError, MemorySaver, type Tier, type TierSaver } from "@stratigraph/core";
-import { PostgresSaver, postgres } from "@stratigraph/postgres";
+import {
+  InvalidOptionError,
+  MemorySaver,
+  pickOptions,
+  saverOptionNames,
+  type SaverOptions,
+  type Tier,
+  type TierSaver,
+} from "@stratigraph/core";
+import { PostgresSaver } from "@stratigraph/postgres";
 import { RedisSaver } from "@stratigraph/redis";
 import { TieredSaver } from "@stratigraph/tiered";
 import { checkConfig, type CheckedConfig } from "./checkConfig.ts";
@@ -7,6 +15,7 @@ import type {
   CheckpointerConfig,
   FolderConfig,
   MemoryConfig,
+  Only,
   PostgresConfig,
   RedisConfig,
   StackConfig,
@@ -23,15 +32,17 @@ import { openTier, type Role } from "./openTier.ts";
  * const graph = builder.compile({ checkpointer });
  * @throws InvalidOptionError; StratigraphError "UNAVAILABLE", "LOCKED" or "NOT_SET_UP" where the storage can't be made ready
  */
-export async function createCheckpointer(config: MemoryConfig): Promise<MemorySaver>;
-export async function createCheckpointer(config: FolderConfig | PostgresConfig): Promise<PostgresSaver>;
-export async function createCheckpointer(config: RedisConfig): Promise<RedisSaver>;
-export async function createCheckpointer(config: StackConfig): Promise<TieredSaver>;
+export async function createCheckpointer(config: Only<MemoryConfig>): Promise<MemorySaver>;
+export async function createCheckpointer(
+  config: Only<FolderConfig> | Only<PostgresConfig>,
+): Promise<PostgresSaver>;
+export async function createCheckpointer(config: Only<RedisConfig>): Promise<RedisSaver>;
+export async function createCheckpointer(config: Only<StackConfig>): Promise<TieredSaver>;
 export async function createCheckpointer(config: CheckpointerConfig): Promise<TierSaver>;
 export async function createCheckpointer(config: CheckpointerConfig): Promise<TierSaver> {
   const checked = checkConfig(config);
   const saver = open(checked);
-  if (checked.setup === false) return saver;
+  if (checked.config.setup === false) return saver;
   try {
     await saver.setup();
     return saver;
@@ -41,13 +52,13 @@ export async function createCheckpointer(config: CheckpointerConfig): Promise<Ti
   }
 }
 
-function open(config: CheckedConfig): TierSaver {
-  switch (config.kind) {
+function open({ kind, config }: CheckedConfig): TierSaver {
+  switch (kind) {
     case "memory":
-      if (config.memory !== true) throw new InvalidOptionError("memory", config.memory, "Pass true.");
-      return new MemorySaver(config);
+      if (config.memory !== true) throw new InvalidOptionError("memory", typeof config.memory, "Pass true.");
+      return new MemorySaver(saverOptionsOf(config));
     case "folder":
-      return PostgresSaver.embedded(config.folder, config);
+      return PostgresSaver.embedded(config.folder, { schema: config.schema, ...saverOptionsOf(config) });
     case "postgres":
       return openPostgres(config);
     case "redis":
@@ -57,40 +68,45 @@ function open(config: CheckedConfig): TierSaver {
   }
 }
 
-function openPostgres(config: PostgresConfig): PostgresSaver {
-  const { postgres: source, ...options } = config;
-  if (typeof source !== "string")
-    return new PostgresSaver(postgres({ ...options, pool: source }), undefined, options);
-  if (!/^postgres(ql)?:\/\//.test(source)) {
-    throw new InvalidOptionError(
-      "postgres",
-      "text that is no connection string",
-      'Pass one that begins with postgresql://, or a pg.Pool. An embedded database is { folder: "…" }.',
-    );
-  }
-  return PostgresSaver.fromConnString(source, options);
+function saverOptionsOf(config: SaverOptions): SaverOptions {
+  return pickOptions<SaverOptions>(config, saverOptionNames);
 }
 
-function openRedis(config: RedisConfig): RedisSaver {
-  const { redis: source, ...options } = config;
-  if (typeof source !== "string") {
-    if (typeof source?.callBuffer !== "function")
-      throw new InvalidOptionError("redis", typeof source, "Pass a URL, or a client of ioredis.");
+function openPostgres({ postgres: source, setup: _setup, ...options }: PostgresConfig): PostgresSaver {
+  if (typeof source === "string" && /^postgres(ql)?:\/\//.test(source))
+    return PostgresSaver.fromConnString(source, options);
+  if (typeof source === "object" && typeof source?.query === "function")
+    return new PostgresSaver({ ...options, pool: source });
+  throw new InvalidOptionError(
+    "postgres",
+    foundIn(source, "text that is no connection string"),
+    'Pass a connection string that begins with postgresql://, or a pg.Pool. An embedded database is { folder: "…" }.',
+  );
+}
+
+function openRedis({ redis: source, setup: _setup, ...options }: RedisConfig): RedisSaver {
+  if (typeof source === "string" && /^rediss?:\/\//.test(source))
+    return new RedisSaver({ ...options, url: source });
+  if (typeof source === "object" && typeof source?.callBuffer === "function")
     return new RedisSaver({ ...options, client: source });
-  }
-  if (!/^rediss?:\/\//.test(source)) {
-    throw new InvalidOptionError(
-      "redis",
-      "text that is no Redis URL",
-      "Pass one that begins with redis:// or rediss://, or a client of ioredis.",
-    );
-  }
-  return new RedisSaver({ ...options, url: source });
+  throw new InvalidOptionError(
+    "redis",
+    foundIn(source, "text that is no Redis URL"),
+    "Pass a URL that begins with redis:// or rediss://, or a client of ioredis.",
+  );
 }
 
-function openStack({ hot, warm, cold, replicas, ...options }: StackConfig): TieredSaver {
+/** What was found, without showing text: a password may stand in it. */
+function foundIn(source: unknown, text: string): string {
+  if (typeof source === "string") return source === "" ? "empty text" : text;
+  return source === null ? "null" : typeof source;
+}
+
+function openStack({ hot, warm, cold, replicas, setup: _setup, ...options }: StackConfig): TieredSaver {
   const tier = (field: string, source: TierSource, role: Role): Tier => openTier(field, source, role);
   const hots: readonly TierSource[] = hot === undefined ? [] : isList(hot) ? hot : [hot];
+  if (replicas !== undefined && !Array.isArray(replicas))
+    throw new InvalidOptionError("replicas", typeof replicas, "Pass a list of tiers or URLs, also of one.");
   return new TieredSaver({
     ...options,
     hot: hots.map((source, n) => tier(hots.length === 1 ? "hot" : `hot[${n}]`, source, "hot")),

@@ -41,8 +41,13 @@ export type {
   BoundedMemoryOptions,
   BreakerOptions,
   Consistency,
+  MaintainOptions,
+  MaintenanceOptions,
+  MaintenanceReport,
+  MaintenanceStep,
   QueueOptions,
   RestoreOn,
+  StartMaintenanceOptions,
   TierStackOptions,
   TieredSaverOptions,
 } from "@stratigraph/tiered";

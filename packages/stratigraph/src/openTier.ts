@@ -17,6 +17,13 @@ export function openTier(field: string, source: TierSource, role: Role): Tier {
   const scheme = /^([a-z0-9+]+):/i.exec(source)?.[1]?.toLowerCase();
   switch (scheme) {
     case "memory":
+      if (!/^memory:(\/\/)?$/i.test(source)) {
+        throw new InvalidOptionError(
+          field,
+          "memory: with more behind it",
+          'Write "memory:" alone; one with options is memory({ maxSize: "256mb" }).',
+        );
+      }
       return role === "hot" ? memory() : new MemoryTier();
     case "pglite":
       return pglite({ folder: pathIn(field, source, "pglite:./.stratigraph") });
@@ -42,6 +49,14 @@ export function openTier(field: string, source: TierSource, role: Role): Tier {
 
 function pathIn(field: string, url: string, example: string): string {
   const path = url.slice(url.indexOf(":") + 1).replace(/^\/\/(?=\/)/, "");
-  if (path !== "") return path;
-  throw new InvalidOptionError(field, url, `Name the folder, for example ${JSON.stringify(example)}.`);
+  if (path === "")
+    throw new InvalidOptionError(field, url, `Name the folder, for example ${JSON.stringify(example)}.`);
+  if (path.includes("?")) {
+    throw new InvalidOptionError(
+      field,
+      "a folder's URL with a question mark",
+      "It has no parameters: pass a tier, made with pglite({ folder, schema }) or folder({ path }).",
+    );
+  }
+  return path;
 }

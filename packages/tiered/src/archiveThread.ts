@@ -35,13 +35,22 @@ export async function archiveThread(
   const { revision } = await warm.peek({ threadId, namespace: "" });
   const contents = await readThread(warm, threadId);
   if (contents.records.length === 0) return undefined;
-  const archived = new Set<string>();
+  const archived = new Map<string, number>();
   if ((await cold.peek({ threadId, namespace: "" })).revision > 0) {
     for await (const { record, writes } of cold.list({ threadId, recordsOnly: true }))
-      for (const batch of writes) archived.add(batchKey(record, batch));
+      for (const batch of writes) {
+        const key = batchKey(record, batch);
+        archived.set(key, (archived.get(key) ?? 0) + 1);
+      }
   }
-  // What came back from the archive, and goes there again, would else have its pending writes twice.
-  const writes = contents.writes.filter((batch) => !archived.has(batchKey(batch, batch)));
+  // What came back from the archive, and goes there again, would else have its pending writes twice. They are counted: a step
+  // that was wound back may be given the same answer once more.
+  const writes = contents.writes.filter((batch) => {
+    const key = batchKey(batch, batch);
+    const times = archived.get(key) ?? 0;
+    archived.set(key, times - 1);
+    return times <= 0;
+  });
   const heads = contents.heads.map((head) => ({ ...head, expected: "any" as const }));
   await cold.append({ threadId, ...contents, writes, heads, onConflict: "refuse" });
   await verify(cold, threadId, contents, check);

@@ -1,6 +1,7 @@
 import {
   MemoryTier,
   bytesOf,
+  checkOptions,
   msOf,
   InvalidOptionError,
   type AppendRequest,
@@ -14,6 +15,8 @@ import {
   type ListQuery,
   type MaybeAddress,
   type NamespaceCopy,
+  type OptionAdvice,
+  type OptionNames,
   type Peek,
   type Reading,
   type RemoveRequest,
@@ -32,6 +35,13 @@ export interface BoundedMemoryOptions {
   /** The time in milliseconds since 1970, for tests. Default Date.now. */
   readonly clock?: (() => number) | undefined;
 }
+
+const names: OptionNames<BoundedMemoryOptions> = { maxSize: true, maxIdle: true, clock: true };
+const advice: OptionAdvice = {
+  ttl: "Write maxIdle.",
+  max: "Write maxSize, in bytes.",
+  size: "Write maxSize.",
+};
 
 /** One thread in a tier of its own, so that it can go as a whole and leave nothing behind. */
 interface Entry {
@@ -58,9 +68,12 @@ export class BoundedMemoryTier implements Tier, CopyKeeper {
 
   /** @throws InvalidOptionError */
   constructor(options: BoundedMemoryOptions = {}) {
+    checkOptions("memory", options, names, advice);
     this.#maxBytes = bytesOf("maxSize", options.maxSize ?? "256mb");
     this.#maxIdleMs = msOf("maxIdle", options.maxIdle ?? "15m");
     this.#now = options.clock ?? Date.now;
+    if (typeof this.#now !== "function")
+      throw new InvalidOptionError("clock", typeof this.#now, "Pass a function that answers milliseconds.");
     if (this.#maxBytes < 1)
       throw new InvalidOptionError("maxSize", options.maxSize, "Use a size above 0, or leave the tier out.");
   }

@@ -13,7 +13,7 @@ import {
 import { archiveThread, sizeOf, type ArchivedCopy } from "./archiveThread.ts";
 import { markArchived } from "./archivedMark.ts";
 import { Lease } from "./lease.ts";
-import type { ResolvedMaintenance } from "./maintenanceOptions.ts";
+import type { MaintainOptions, ResolvedMaintenance } from "./maintenanceOptions.ts";
 import { reasonOf } from "./outage.ts";
 import { Sweep } from "./sweep.ts";
 
@@ -83,10 +83,7 @@ export class Maintenance {
   }
 
   /** One batch. `dryRun` only tells what it would do. `signal` ends it after the thread under way. */
-  async run({
-    dryRun = false,
-    signal,
-  }: { dryRun?: boolean; signal?: AbortSignal } = {}): Promise<MaintenanceReport> {
+  async run({ dryRun = false, signal }: MaintainOptions = {}): Promise<MaintenanceReport> {
     const lease = new Lease(this.#parts.warm, leaseName, leaseMs);
     if (!dryRun && !(await lease.take())) return { ran: false, steps: [], bytes: 0 };
     const steps: MaintenanceStep[] = [];

@@ -1,4 +1,4 @@
-import { InvalidOptionError, msOf, type Duration } from "@stratigraph/core";
+import { checkOptions, InvalidOptionError, msOf, type Duration, type OptionNames } from "@stratigraph/core";
 
 /** What maintenance does. Without any of these it only finishes deletions. */
 export interface MaintenanceOptions {
@@ -19,6 +19,53 @@ export interface MaintenanceOptions {
    * so that maintenance works a tenth of the time; "0ms" is without pauses: for a backlog.
    */
   readonly pause?: Duration | undefined;
+}
+
+/** Options of `maintain`. */
+export interface MaintainOptions {
+  /** Only tell what would be done, with its bytes. Default false. */
+  readonly dryRun?: boolean | undefined;
+  /** Ends it after the thread under way. */
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** Options of `startMaintenance`. */
+export interface StartMaintenanceOptions {
+  /** Time from the end of one maintenance to the next. */
+  readonly every: Duration;
+}
+
+export const maintenanceNames: OptionNames<MaintenanceOptions> = {
+  archiveAfter: true,
+  keepLast: true,
+  trimAfter: true,
+  retain: true,
+  batch: true,
+  parallel: true,
+  pause: true,
+};
+
+/** @throws InvalidOptionError: a misspelt `dryRun` would archive */
+export function checkMaintainOptions(options: MaintainOptions): void {
+  checkOptions(
+    "maintain",
+    options,
+    { dryRun: true, signal: true },
+    { dry: "Write dryRun.", every: "Use startMaintenance." },
+  );
+  const { dryRun, signal } = options;
+  if (dryRun !== undefined && typeof dryRun !== "boolean")
+    throw new InvalidOptionError("dryRun", typeof dryRun, "Pass true or false.");
+  if (signal !== undefined && typeof signal?.addEventListener !== "function")
+    throw new InvalidOptionError("signal", typeof signal, "Pass the signal of an AbortController.");
+}
+
+/** Milliseconds between two maintenances. @throws InvalidOptionError */
+export function everyMsOf(options: StartMaintenanceOptions): number {
+  checkOptions("startMaintenance", options, { every: true }, { interval: "Write every." });
+  const ms = msOf("every", options?.every);
+  if (ms < 1) throw new InvalidOptionError("every", options.every, "Use a duration of at least 1ms.");
+  return ms;
 }
 
 /** Options with every default filled in; absent: not done. */

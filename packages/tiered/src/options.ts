@@ -1,9 +1,13 @@
 import {
   InvalidOptionError,
   bytesOf,
+  checkOptions,
+  checkTier,
   keepsCopies,
   msOf,
   type Duration,
+  type OptionAdvice,
+  type OptionNames,
   type Size,
   type Tier,
 } from "@stratigraph/core";
@@ -83,28 +87,62 @@ export interface ResolvedStack {
   readonly now: () => number;
 }
 
-const methods = [
-  "peek",
-  "read",
-  "list",
-  "threads",
-  "blobs",
-  "append",
-  "appendWrites",
-  "remove",
-  "evict",
-  "deleteThread",
-] as const satisfies readonly (keyof Tier)[];
+export const stackNames: OptionNames<TierStackOptions> = {
+  hot: true,
+  warm: true,
+  cold: true,
+  replicas: true,
+  consistency: true,
+  trustFor: true,
+  restoreOn: true,
+  breaker: true,
+  queue: true,
+  clock: true,
+};
+const breakerNames: OptionNames<BreakerOptions> = {
+  timeout: true,
+  coldTimeout: true,
+  failures: true,
+  openFor: true,
+  longestOpen: true,
+};
+const queueNames: OptionNames<QueueOptions> = { maxCopies: true, maxSize: true, parallel: true };
+
+const ofMaintenance = "Maintenance is a TieredSaver's: pass it there.";
+
+/** What to write instead of other names. */
+export const stackAdvice: OptionAdvice = {
+  cache: "Write hot.",
+  archive: "Write cold.",
+  primary: "Write warm.",
+  replica: "Write replicas, a list.",
+  ttl: "It belongs to a tier: hot: redis({ client, ttl }).",
+  timeout: "Write breaker: { timeout }.",
+};
+const tierStackAdvice: OptionAdvice = {
+  ...stackAdvice,
+  archiveAfter: ofMaintenance,
+  keepLast: ofMaintenance,
+  trimAfter: ofMaintenance,
+  retain: ofMaintenance,
+  batch: ofMaintenance,
+  pause: ofMaintenance,
+};
 
 /** Checks a stack's options once, when it is made. @throws InvalidOptionError */
 export function resolveStack(options: TierStackOptions): ResolvedStack {
+  checkOptions("TierStack", options, stackNames, tierStackAdvice);
+  if (options === undefined)
+    throw new InvalidOptionError("options", "nothing", "Pass { warm } and what else the stack has.");
   const { consistency = "verified", restoreOn = "read", clock = Date.now } = options;
   const hot = options.hot === undefined ? [] : isList(options.hot) ? [...options.hot] : [options.hot];
+  if (options.replicas !== undefined && !Array.isArray(options.replicas))
+    throw new InvalidOptionError("replicas", typeof options.replicas, "Pass a list of tiers, also of one.");
   const replicas = [...(options.replicas ?? [])];
   if (options.warm === undefined || options.warm === null) {
     throw new InvalidOptionError(
       "warm",
-      options.warm,
+      String(options.warm),
       "A stack needs the tier that owns its threads: pass warm, for instance postgres({ pool }). A stack of one tier is fine.",
     );
   }
@@ -122,8 +160,21 @@ export function resolveStack(options: TierStackOptions): ResolvedStack {
   if (consistency === "trusted") checkTrusted(hot);
   if (typeof clock !== "function")
     throw new InvalidOptionError("clock", typeof clock, "Pass a function that answers milliseconds.");
-  const breaker = options.breaker ?? {};
-  const queue = options.queue ?? {};
+  const { breaker = {}, queue = {} } = options;
+  checkOptions(
+    "breaker",
+    breaker,
+    breakerNames,
+    { resetTimeout: "Write openFor.", threshold: "Write failures." },
+    "breaker",
+  );
+  checkOptions(
+    "queue",
+    queue,
+    queueNames,
+    { max: "Write maxCopies.", concurrency: "Write parallel." },
+    "queue",
+  );
   const shared = {
     failures: whole("breaker.failures", breaker.failures ?? 1),
     openForMs: positive("breaker.openFor", breaker.openFor ?? "1s"),
@@ -154,14 +205,7 @@ function isList(hot: Tier | readonly Tier[]): hot is readonly Tier[] {
 function checkRoles(roles: readonly (readonly [string, Tier])[]): void {
   const seen = new Map<Tier, string>();
   for (const [role, tier] of roles) {
-    const lacks = methods.find((method) => typeof (tier as Partial<Tier> | null)?.[method] !== "function");
-    if (lacks !== undefined) {
-      throw new InvalidOptionError(
-        role,
-        typeof tier,
-        `Pass a tier, for instance memory(), redis({ client }) or postgres({ pool }); this has no ${lacks}().`,
-      );
-    }
+    checkTier(role, tier);
     const other = seen.get(tier);
     if (other !== undefined) {
       throw new InvalidOptionError(

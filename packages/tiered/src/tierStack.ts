@@ -48,6 +48,7 @@ import { WarmTier } from "./warmTier.ts";
  */
 export class TierStack implements Tier {
   readonly name: string;
+  readonly maxBytes: number | undefined;
   readonly ancestry?: AncestryReader["ancestry"];
   readonly copyThread?: ThreadCopier["copyThread"];
   readonly outline?: ThreadForker["outline"];
@@ -63,6 +64,7 @@ export class TierStack implements Tier {
     const stack = resolveStack(options);
     const { warm, cold, now } = stack;
     this.name = [...stack.hot, warm, ...(cold === undefined ? [] : [cold])].map(({ name }) => name).join(">");
+    this.maxBytes = warm.maxBytes;
     this.#hot = stack.hot.map((tier) => new HotTier(tier, stack.hotBreaker, stack.queue, now));
     this.#warm = new WarmTier(warm, stack.replicas, stack.coldBreaker, now);
     this.#archive = cold === undefined ? undefined : new Archive(cold, this.#warm, stack.coldBreaker, now);

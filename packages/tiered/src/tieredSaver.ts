@@ -1,11 +1,31 @@
-import { TierSaver, msOf, trace, type Duration, type SaverOptions } from "@stratigraph/core";
+import {
+  InvalidOptionError,
+  TierSaver,
+  checkOptions,
+  pickOptions,
+  saverOptionAdvice,
+  saverOptionNames,
+  trace,
+  type OptionNames,
+  type SaverOptions,
+} from "@stratigraph/core";
 import { Maintenance, type MaintenanceReport } from "./maintenance.ts";
-import { resolveMaintenance, type MaintenanceOptions } from "./maintenanceOptions.ts";
-import type { TierStackOptions } from "./options.ts";
+import {
+  checkMaintainOptions,
+  everyMsOf,
+  maintenanceNames,
+  resolveMaintenance,
+  type MaintainOptions,
+  type MaintenanceOptions,
+  type StartMaintenanceOptions,
+} from "./maintenanceOptions.ts";
+import { stackAdvice, stackNames, type TierStackOptions } from "./options.ts";
 import { TierStack } from "./tierStack.ts";
 
 /** Options of a TieredSaver. */
 export interface TieredSaverOptions extends TierStackOptions, SaverOptions, MaintenanceOptions {}
+
+const names: OptionNames<TieredSaverOptions> = { ...stackNames, ...saverOptionNames, ...maintenanceNames };
 
 /**
  * A checkpointer over several tiers: hot ones to read from, a warm one that owns, a cold one for what is idle.
@@ -28,8 +48,12 @@ export class TieredSaver extends TierSaver {
 
   /** @throws InvalidOptionError */
   constructor(options: TieredSaverOptions) {
-    const stack = new TierStack(options);
-    super(stack, options);
+    checkOptions("TieredSaver", options, names, { ...saverOptionAdvice, ...stackAdvice });
+    if (options === undefined)
+      throw new InvalidOptionError("options", "nothing", "Pass { warm } and what else there is.");
+    const stack = new TierStack(pickOptions<TierStackOptions>(options, stackNames));
+    const saverOptions = pickOptions<SaverOptions>(options, saverOptionNames);
+    super(stack, saverOptions);
     const { warm, cold, clock = Date.now } = options;
     const maintenance = resolveMaintenance(options, cold !== undefined);
     if (cold === undefined) return;
@@ -38,7 +62,7 @@ export class TieredSaver extends TierSaver {
         warm,
         cold,
         coder: this.coder,
-        saverOptions: options,
+        saverOptions,
         evict: (threadId, revision) => stack.evict(threadId, revision),
         deleteThread: (threadId) => stack.deleteThread(threadId),
         restoreWritten: (threadId) => stack.restoreWritten(threadId),
@@ -53,8 +77,10 @@ export class TieredSaver extends TierSaver {
    * One batch of maintenance: finishes deletions, archives, trims, deletes what was kept long enough. Where the warm tier
    * keeps leases, one process at a time does it. Safe to end at any moment. For cron, or a worker of one's own.
    * @param options `dryRun` answers what would be done, with its bytes; `signal` ends it after the thread under way
+   * @throws InvalidOptionError
    */
-  async maintain(options: { dryRun?: boolean; signal?: AbortSignal } = {}): Promise<MaintenanceReport> {
+  async maintain(options: MaintainOptions = {}): Promise<MaintenanceReport> {
+    checkMaintainOptions(options);
     return (await this.#maintenance?.run(options)) ?? { ran: true, steps: [], bytes: 0 };
   }
 
@@ -63,8 +89,8 @@ export class TieredSaver extends TierSaver {
    * finish: `process.once("SIGTERM", () => maintenance.stop())`. The timer doesn't keep the process alive.
    * @throws InvalidOptionError
    */
-  startMaintenance({ every }: { every: Duration }): { stop(): Promise<void> } {
-    const everyMs = msOf("every", every);
+  startMaintenance(options: StartMaintenanceOptions): { stop(): Promise<void> } {
+    const everyMs = everyMsOf(options);
     const ending = new AbortController();
     let timer: NodeJS.Timeout;
     let work: Promise<void> = Promise.resolve();

@@ -82,6 +82,18 @@ export function deltaChat(checkpointer: TierSaver, snapshotFrequency = 5) {
     .compile({ checkpointer });
 }
 
+/** Asks a person; what it logs is a DeltaChannel. */
+export function deltaAsking(checkpointer: TierSaver) {
+  const State = Annotation.Root({
+    log: () => new DeltaChannel<string[], string[]>((before, writes) => [...before, ...writes.flat()]),
+  });
+  return new StateGraph(State)
+    .addNode("ask", () => ({ log: [`answer ${String(interrupt("which?"))}`] }))
+    .addEdge(START, "ask")
+    .addEdge("ask", END)
+    .compile({ checkpointer });
+}
+
 /** An outer graph around a subgraph that interrupts, and one that keeps state of its own. */
 export function nested(checkpointer: TierSaver) {
   const State = Annotation.Root({

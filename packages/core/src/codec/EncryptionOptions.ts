@@ -1,3 +1,4 @@
+import { checkOptions, type OptionAdvice, type OptionNames } from "../checkOptions.ts";
 import { InvalidOptionError } from "../errors.ts";
 
 /** Fetches a key of 32 bytes, e.g. from a KMS. */
@@ -29,11 +30,23 @@ export interface EncryptionOptions {
   readonly refusePlaintext?: boolean;
 }
 
+const names: OptionNames<EncryptionOptions> = {
+  keys: true,
+  activeKey: true,
+  hashKey: true,
+  refusePlaintext: true,
+};
+const advice: OptionAdvice = {
+  key: 'Write keys and activeKey: { keys: { "1": key }, activeKey: "1", hashKey }.',
+  password: "Keys are 32 random bytes: write keys, activeKey and hashKey.",
+};
+
 export const keyBytes = 32;
 const maxIdBytes = 255;
 
 /** @throws InvalidOptionError naming the field, what was found and what to do; never a key's bytes */
 export function checkEncryptionOptions(options: EncryptionOptions): void {
+  checkOptions("encryption", options, names, advice, "encryption");
   const { keys, activeKey, hashKey, refusePlaintext } = options;
   if (typeof keys !== "object" || keys === null || Object.keys(keys).length === 0) {
     throw new InvalidOptionError(

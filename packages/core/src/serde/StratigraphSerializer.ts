@@ -1,4 +1,6 @@
 import type { SerializerProtocol } from "@langchain/langgraph-checkpoint";
+import { checkRegistration } from "./checkRegistration.ts";
+import { checkSerializerOptions } from "./checkSerializerOptions.ts";
 import { Decoder, type UnknownTypes } from "./Decoder.ts";
 import { Encoder, type UnknownClasses } from "./Encoder.ts";
 import { type LangGraphClasses, loadedLangGraphClasses, loadLangGraphClasses } from "./langgraphClasses.ts";
@@ -42,15 +44,21 @@ export class StratigraphSerializer implements SerializerProtocol {
   readonly #unknownTypes: UnknownTypes;
   readonly #langGraph: LangGraphClasses | undefined;
 
+  /** @throws InvalidOptionError; TypeError as {@link register} */
   constructor(options: StratigraphSerializerOptions = {}) {
+    checkSerializerOptions(options);
     this.#unknownClasses = options.unknownClasses ?? "error";
     this.#unknownTypes = options.unknownTypes ?? "error";
     this.#langGraph = options.langGraph;
-    for (const type of options.types ?? []) this.#registry.register(type);
+    for (const type of options.types ?? []) this.register(type);
   }
 
-  /** Makes instances of exactly this class storable. Throws `TypeError` where the name or class is taken. */
+  /**
+   * Makes instances of exactly this class storable.
+   * @throws InvalidOptionError; `TypeError` where the name or class is taken
+   */
   register<T extends object>(type: RegisteredType<T> | RegisteredLangChainType): void {
+    checkRegistration(type as RegisteredType | RegisteredLangChainType);
     this.#registry.register(type as RegisteredType | RegisteredLangChainType);
   }
 

@@ -46,7 +46,6 @@ export class TypeRegistry {
       this.#addLangChain(langChainClass(type.id, type.class));
       return;
     }
-    if (type.name === "") throw new TypeError("A registered type needs a name.");
     if (this.#typesByName.has(type.name)) {
       throw new TypeError(`A type named ${JSON.stringify(type.name)} is already registered.`);
     }

@@ -1,7 +1,17 @@
 import { emptyCheckpoint, type Checkpoint, type CheckpointMetadata } from "@langchain/langgraph-checkpoint";
 import { CheckpointConflictError, StratigraphError, type ConflictPolicy } from "@stratigraph/core";
 import { describe, expect, test } from "vitest";
-import { Storage, acknowledged, contents, gate, langGraphVersion, stepsBy, traced, twoSteps, unhandled } from "./support.ts";
+import {
+  Storage,
+  acknowledged,
+  contents,
+  gate,
+  langGraphVersion,
+  stepsBy,
+  traced,
+  twoSteps,
+  unhandled,
+} from "./support.ts";
 
 /** Whether a put that rejects under "async" rejects the run and nothing else: LangGraph from 1.5 on. */
 const deliversUnderAsync = langGraphVersion().localeCompare("1.5", "en", { numeric: true }) >= 0;

@@ -90,7 +90,7 @@ describe("encryption", () => {
     await turn(saver, "a");
     await turn(saver, "b");
     await saver.copyThread("t", "copy");
-    await saver.prune(["t"]);
+    await saver.prune(["t"], { strategy: "keep_latest" });
     const { saver: reader } = storage.open({ encryption: rotated });
     for (const thread_id of ["t", "copy"]) {
       const state = await twoSteps(reader).getState({ configurable: { thread_id } });

@@ -40,7 +40,7 @@ describe("copyThread", () => {
       const tier = fast ? storage.tier : withoutFastPaths(storage.tier);
       const saver = new TierSaver(tier);
       await turns(saver, ["a"]);
-      await saver.prune(["t"]);
+      await saver.prune(["t"], { strategy: "keep_latest" });
       await twoSteps(saver).invoke({ who: "x" }, { configurable: { thread_id: "copy" } });
       await saver.deleteThread("copy");
       await saver.copyThread("t", "copy");
@@ -184,10 +184,10 @@ describe("ids", () => {
       "taskId",
       () => saver.putWrites({ configurable: { thread_id: "t", checkpoint_id: "c" } }, [["a", 1]], ""),
     ],
-    ["thread_id", () => saver.deleteThread("")],
+    ["threadId", () => saver.deleteThread("")],
     ["sourceThreadId", () => saver.copyThread("", "t")],
     ["targetThreadId", () => saver.copyThread("t", "")],
-    ["thread_id", () => saver.conflicts("")],
+    ["threadId", () => saver.conflicts("")],
   ];
   for (const [n, [field, call]] of bad.entries()) {
     test(`${n + 1}: an error that names ${field}`, async () => {

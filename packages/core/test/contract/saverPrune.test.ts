@@ -25,7 +25,7 @@ describe("prune", () => {
   test("keepLast defaults to 1; strategy delete takes the thread", async () => {
     const { saver } = new Storage().open();
     await turns(saver, ["a"]);
-    await saver.prune(["t"]);
+    await saver.prune(["t"], { strategy: "keep_latest" });
     expect(await historyOf(saver)).toHaveLength(1);
     await saver.prune(["t"], { strategy: "delete" });
     expect(await historyOf(saver)).toEqual([]);
@@ -36,15 +36,17 @@ describe("prune", () => {
     const { saver } = storage.open();
     await turns(saver, ["a"]);
     const before = await contents(storage.tier, "t");
-    await saver.prune([]);
-    await saver.prune(["unknown"]);
+    await saver.prune([], { strategy: "keep_latest" });
+    await saver.prune(["unknown"], { strategy: "keep_latest" });
     await saver.prune(["t"], { strategy: "keep_latest", keepLast: 100 });
     expect(await contents(storage.tier, "t")).toEqual(before);
     for (const options of [{ strategy: "newest" }, { strategy: "keep_latest", keepLast: 0 }]) {
       const pruning = saver.prune(["t"], options as Parameters<TierSaver["prune"]>[1]);
       await expect(pruning).rejects.toMatchObject({ code: "INVALID_OPTION" });
     }
-    await expect(saver.prune([""])).rejects.toMatchObject({ code: "INVALID_ADDRESS" });
+    await expect(saver.prune([""], { strategy: "keep_latest" })).rejects.toMatchObject({
+      code: "INVALID_ADDRESS",
+    });
   });
 
   test("a writer that had read before it reads again, once, and goes on", async () => {
@@ -57,7 +59,7 @@ describe("prune", () => {
     const hold = door.hold("append");
     const update = graph.updateState(config, { who: "updated" });
     await hold.reached;
-    await b.prune(["t"]);
+    await b.prune(["t"], { strategy: "keep_latest" });
     hold.release();
     await update;
     const appends = door.calls.filter(({ method }) => method === "append");
@@ -75,7 +77,7 @@ describe("prune", () => {
     const run = turns(a, ["loser"], { durability: "async" });
     await hold.reached;
     await turns(b, ["winner"]);
-    await b.prune(["t"]);
+    await b.prune(["t"], { strategy: "keep_latest" });
     hold.release();
     await run;
     const { saver: c } = storage.open();
@@ -110,7 +112,7 @@ describe("prune", () => {
     await put(a, 2, [...log, "two"], 1);
     await b.getTuple(thread);
     await put(b, 3, [text("another", 2)], 2);
-    await b.prune(["t"]);
+    await b.prune(["t"], { strategy: "keep_latest" });
     await put(a, 4, [...log, "two", "four"], 2);
     const { saver: c } = storage.open();
     expect((await c.getTuple(config("c4")))?.checkpoint.channel_values).toEqual({
@@ -134,11 +136,13 @@ describe("prune", () => {
       },
     });
     let limit = 2;
-    await new TierSaver(busy).prune(["t"]);
+    await new TierSaver(busy).prune(["t"], { strategy: "keep_latest" });
     expect((await twoSteps(other).getState(thread)).values.who).toBe("write 2");
     expect(await historyOf(other)).toHaveLength(1);
     limit = Number.POSITIVE_INFINITY;
     await turns(other, ["c"]);
-    await expect(new TierSaver(busy).prune(["t"])).rejects.toMatchObject({ code: "OVERLOADED" });
+    await expect(new TierSaver(busy).prune(["t"], { strategy: "keep_latest" })).rejects.toMatchObject({
+      code: "OVERLOADED",
+    });
   });
 });

@@ -37,7 +37,7 @@ describe("what a saver remembers of a thread, another one removed", () => {
     const [saver, other] = [new TierSaver(tier), new TierSaver(tier)];
     await put(saver, "c1", undefined, a, 1);
     await put(saver, "c2", "c1", b, 2);
-    await other.prune(["t"]);
+    await other.prune(["t"], { strategy: "keep_latest" });
     // It reads the thread as it is now, and still knows what it put before.
     await saver.getTuple(configOf());
     await put(saver, "c3", "c2", a, 3);
@@ -64,7 +64,7 @@ describe("what a saver remembers of a thread, another one removed", () => {
     const [saver, other] = [new TierSaver(tier), new TierSaver(tier)];
     await put(saver, "c1", undefined, a, 1);
     await put(saver, "c2", "c1", b, 2);
-    await other.prune(["t"]);
+    await other.prune(["t"], { strategy: "keep_latest" });
     await saver.getTuple(configOf());
     await saver.putWrites(configOf("c2"), [["log", a]], "task");
     expect((await new TierSaver(tier).getTuple(configOf()))?.pendingWrites).toEqual([["task", "log", a]]);
@@ -89,7 +89,7 @@ describe("pending writes that came before their checkpoint", () => {
     await put(saver, "c1", undefined, a, 1);
     await put(saver, "c2", "c1", b, 2);
     await saver.putWrites(configOf("c3"), [["log", a]], "task");
-    await other.prune(["t"]);
+    await other.prune(["t"], { strategy: "keep_latest" });
     await saver.getTuple(configOf());
     await put(saver, "c3", "c2", [b], 3);
     expect((await new TierSaver(tier).getTuple(configOf()))?.pendingWrites).toEqual([["task", "log", a]]);

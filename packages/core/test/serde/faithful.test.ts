@@ -297,7 +297,7 @@ describe("registered types", () => {
     expect(() => registered.register(money)).toThrow(TypeError);
     expect(() => registered.register({ ...money, class: class Other extends Money {} })).toThrow('"money"');
     expect(() => registered.register({ ...money, name: "", class: class Other extends Money {} })).toThrow(
-      TypeError,
+      "Invalid option name: found",
     );
     expect(() => registered.register({ ...money, name: "date", class: Date as never })).toThrow(TypeError);
     expect(() => registered.register({ ...money, name: "ai", class: AIMessage as never })).toThrow(TypeError);

@@ -43,6 +43,7 @@ import type { TierCall, TierMethod } from "./TierCall.ts";
  */
 export class FaultyTier implements Tier {
   readonly name: string;
+  readonly maxBytes: number | undefined;
   /** The tier behind. */
   readonly inner: Tier;
   /** Every call so far, in order of arrival. */
@@ -63,6 +64,7 @@ export class FaultyTier implements Tier {
   constructor(inner: Tier, name: string = inner.name) {
     this.inner = inner;
     this.name = name;
+    this.maxBytes = inner.maxBytes;
     if (inner.setup !== undefined) this.setup = () => this.#run("setup", [], async () => inner.setup?.());
     if (inner.end !== undefined) this.end = () => this.#run("end", [], async () => inner.end?.());
     if (readsAncestry(inner)) {

@@ -1,4 +1,4 @@
-import type { CheckpointRecord } from "@stratigraph/core";
+import type { CheckpointRecord } from "./tier.ts";
 
 type Records = ReadonlyMap<string, { readonly record: CheckpointRecord }>;
 

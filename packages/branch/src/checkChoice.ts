@@ -1,0 +1,14 @@
+import { didYouMean, InvalidOptionError } from "@stratigraph/core";
+import { kindOfValue } from "./checkSaver.ts";
+
+/**
+ * Refuses a value that is none of those to choose from.
+ * @param advice what to use
+ * @throws InvalidOptionError
+ */
+export function checkChoice(field: string, given: unknown, known: readonly string[], advice: string): void {
+  if (typeof given === "string" && known.includes(given)) return;
+  const meant = typeof given === "string" ? didYouMean(given, known) : undefined;
+  const found = typeof given === "string" ? given : kindOfValue(given);
+  throw new InvalidOptionError(field, found, meant === undefined ? advice : `${meant} ${advice}`);
+}

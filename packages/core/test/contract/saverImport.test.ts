@@ -1,0 +1,63 @@
+import type { CheckpointTuple } from "@langchain/langgraph-checkpoint";
+import { CheckpointConflictError, type TierSaver } from "@stratigraph/core";
+import { expect, test } from "vitest";
+import { Storage, stepsBy, twoSteps } from "./support.ts";
+
+const thread = { configurable: { thread_id: "imported" } };
+
+/** A thread as another saver has it, oldest first. */
+async function source(): Promise<CheckpointTuple[]> {
+  const { saver } = new Storage().open();
+  await twoSteps(saver).invoke({ who: "source" }, thread);
+  const tuples: CheckpointTuple[] = [];
+  for await (const tuple of saver.list(thread)) tuples.push(tuple);
+  return tuples.reverse();
+}
+
+/** Puts tuples as a script does that knows nothing of the thread. */
+async function bring(saver: TierSaver, tuples: readonly CheckpointTuple[]): Promise<void> {
+  for (const { checkpoint, metadata, parentConfig, config, pendingWrites = [] } of tuples) {
+    await saver.put(parentConfig ?? thread, checkpoint, metadata!, checkpoint.channel_versions);
+    for (const [task, channel, value] of pendingWrites)
+      await saver.putWrites(config, [[channel, value]], task);
+  }
+}
+
+test("an import that is run again leaves the thread that went on since where it is", async () => {
+  const storage = new Storage();
+  const tuples = await source();
+  await bring(storage.open().saver, tuples);
+  expect((await twoSteps(storage.open().saver).getState(thread)).values).toMatchObject({
+    log: stepsBy("source"),
+  });
+  await twoSteps(storage.open().saver).invoke({ who: "live" }, thread);
+  const live = await twoSteps(storage.open().saver).getState(thread);
+
+  await bring(storage.open().saver, tuples);
+  const { saver } = storage.open();
+  expect(await twoSteps(saver).getState(thread)).toEqual(live);
+  expect(live.values).toMatchObject({ log: [...stepsBy("source"), ...stepsBy("live")] });
+  expect(await saver.conflicts("imported")).toEqual([]);
+});
+
+test("an import of what was pruned since is a conflict, and stores nothing", async () => {
+  const storage = new Storage();
+  const tuples = await source();
+  await bring(storage.open().saver, tuples);
+  await twoSteps(storage.open().saver).invoke({ who: "live" }, thread);
+  const { saver } = storage.open();
+  await saver.prune(["imported"], { strategy: "keep_latest" });
+  const live = await saver.getTuple(thread);
+  await expect(bring(storage.open().saver, tuples)).rejects.toBeInstanceOf(CheckpointConflictError);
+  expect(await storage.open().saver.getTuple(thread)).toEqual(live);
+});
+
+test("an import of a thread's newer checkpoints goes on", async () => {
+  const storage = new Storage();
+  const tuples = await source();
+  await bring(storage.open().saver, tuples.slice(0, 2));
+  await bring(storage.open().saver, tuples);
+  expect((await twoSteps(storage.open().saver).getState(thread)).values).toMatchObject({
+    log: stepsBy("source"),
+  });
+});

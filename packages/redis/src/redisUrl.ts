@@ -1,0 +1,77 @@
+import { didYouMean, InvalidOptionError, type Duration, type OptionNames } from "@stratigraph/core";
+import type { RedisOptions } from "./options.ts";
+
+/** What a URL says. */
+export interface RedisUrl {
+  /** The URL without the options that are ours. */
+  readonly server: string;
+  /** The number of the database; 0 where none is named. */
+  readonly database: number;
+  /** Our options, as in `redis://host:6379?ttl=15m`. Not checked yet, as are those that are given beside a URL. */
+  readonly options: RedisOptions;
+}
+
+const ours: OptionNames<RedisOptions> = {
+  ttl: true,
+  refreshOnRead: true,
+  keyPrefix: true,
+  commandTimeout: true,
+};
+
+/** Parameters that ioredis understands: which protocol of the internet, and which database. */
+const drivers: ReadonlySet<string> = new Set(["family", "db"]);
+
+const advice = 'Pass one such as "redis://user:password@host:6379/0?ttl=15m", or "rediss://…" for TLS.';
+
+/** Reads a URL. Errors never show it: a password may stand in it. @throws InvalidOptionError */
+export function parseRedisUrl(text: unknown): RedisUrl {
+  if (typeof text !== "string")
+    throw new InvalidOptionError("url", text === null ? "null" : typeof text, advice);
+  // The path of a Unix socket; ioredis takes it as it is.
+  if (text.startsWith("/")) return { server: text, database: 0, options: {} };
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  if (url === undefined || (url.protocol !== "redis:" && url.protocol !== "rediss:"))
+    throw new InvalidOptionError("url", text === "" ? "empty text" : "text that is no Redis URL", advice);
+  const params = url.searchParams;
+  for (const name of params.keys()) {
+    if (Object.hasOwn(ours, name) || drivers.has(name)) continue;
+    const known = [...Object.keys(ours), ...drivers];
+    const meant = didYouMean(name, known);
+    throw new InvalidOptionError(
+      `url, ${name}`,
+      "a parameter that nothing listens to",
+      `${meant === undefined ? "" : `${meant} `}A Redis URL may have ${known.join(", ")}; for more, pass a client of ioredis.`,
+    );
+  }
+  const path = url.pathname.replace(/^\//, "");
+  const database = path === "" ? (params.get("db") ?? "0") : path;
+  if (!/^\d+$/.test(database))
+    throw new InvalidOptionError(
+      "url",
+      `the database ${JSON.stringify(database)}`,
+      "Redis numbers its databases: redis://host:6379/0.",
+    );
+  const kept = new URLSearchParams([...params].filter(([name]) => !Object.hasOwn(ours, name)));
+  const [server] = text.split("?", 1) as [string];
+  return {
+    server: kept.size === 0 ? server : `${server}?${kept}`,
+    database: Number(database),
+    options: {
+      ttl: valueOf(params, "ttl") as Duration | undefined,
+      refreshOnRead: flag(params, "refreshOnRead"),
+      keyPrefix: valueOf(params, "keyPrefix"),
+      commandTimeout: valueOf(params, "commandTimeout") as Duration | undefined,
+    },
+  };
+}
+
+function valueOf(params: URLSearchParams, name: keyof RedisOptions): string | undefined {
+  return params.get(name) ?? undefined;
+}
+
+function flag(params: URLSearchParams, name: keyof RedisOptions): boolean | undefined {
+  const found = params.get(name);
+  if (found === null) return undefined;
+  if (found === "true" || found === "false") return found === "true";
+  throw new InvalidOptionError(`url, ${name}`, found, "Write true or false.");
+}

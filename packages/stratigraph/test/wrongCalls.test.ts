@@ -1,0 +1,172 @@
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { tmpdir } from "node:os";
+import {
+  createCheckpointer,
+  memory,
+  MemoryTier,
+  StratigraphError,
+  type CheckpointerConfig,
+  type FolderConfig,
+} from "stratigraph";
+import { describe, expect, test } from "vitest";
+
+// Configs that are wrong: each is refused with an error that names the field, says what was found and what to do, before anything is
+// opened. Some are refused by the compiler too.
+
+const warm = new MemoryTier();
+const client = { callBuffer: async () => null };
+const folder = join(tmpdir(), `stratigraph-never-made-${process.pid}`);
+const unset = process.env["STRATIGRAPH_TEST_UNSET"];
+
+test.each<[string, unknown, string, string]>([
+  ["nothing", undefined, "config", "Pass an object"],
+  ["a connection string", "postgresql://u:secret@h/d", "config", 'found "string". Pass an object'],
+  ["a list", [{ memory: true }], "config", "Pass an object"],
+  ["an empty object", {}, "config", "one of memory, folder, postgres, redis, warm"],
+  ["a misspelt kind", { memroy: true }, "config", "Did you mean memory?"],
+  ["options without a place", { conflict: "throw" }, "config", 'found "conflict"'],
+  ["a URL without a kind", { url: "redis://u:secret@h" }, "config", "Say where checkpoints are kept"],
+  ["a hot tier alone", { hot: "memory:" }, "config", "add warm"],
+  [
+    "an environment variable that isn't set",
+    { postgres: unset },
+    "postgres",
+    'found "undefined". Pass a connection string',
+  ],
+  ["another one, with options", { redis: unset, ttl: "7d" }, "redis", "isn't set"],
+  ["a stack's, too", { hot: "memory:", warm: unset }, "warm", "isn't set"],
+  ["a folder's, too", { folder: unset }, "folder", "the path of a folder"],
+  ["one that is empty", { postgres: "" }, "postgres", "empty text"],
+  ["null", { postgres: null }, "postgres", 'found "null"'],
+  ["two owners", { memory: true, postgres: "postgresql://h/d" }, "postgres", "one owner"],
+  ["an owner beside a stack", { postgres: "postgresql://h/d", warm, hot: "memory:" }, "warm", "one owner"],
+  ["a misspelt option", { memory: true, conflcit: "throw" }, "conflcit", "Did you mean conflict?"],
+  ["an option of another kind", { folder, ttl: "1m" }, "ttl", "It is an option of { redis }"],
+  ["an option of a tier beside a stack", { warm, hot: "memory:", ttl: "1m" }, "ttl", "belongs to one tier"],
+  ["a schema beside a stack", { warm, schema: "mine" }, "schema", "belongs to one tier"],
+  ["LangGraph's defaultTTL", { redis: "redis://h", defaultTTL: 60 }, "defaultTTL", 'ttl: "60m"'],
+  ["schmea", { postgres: "postgresql://h/d", schmea: "mine" }, "schmea", "Did you mean schema?"],
+  [
+    "a secret where none belongs",
+    { postgres: "postgresql://h/d", password: "secret" },
+    "password",
+    "no such option",
+  ],
+  ["retryFor beside a folder", { folder, retryFor: "1s" }, "retryFor", "It is an option of { postgres }"],
+  ["memory that isn't true", { memory: "yes" }, "memory", "Pass true"],
+  ["an empty folder", { folder: "" }, "folder", "path of a folder"],
+  ["a folder that is no text", { folder: true }, "folder", "path of a folder"],
+  ["a folder for a connection string", { postgres: "./data" }, "postgres", "postgresql://"],
+  ["a number for a pool", { postgres: 5432 }, "postgres", "pg.Pool"],
+  ["no Redis URL", { redis: "localhost:6379" }, "redis", "redis://"],
+  ["no Redis client", { redis: {} }, "redis", "ioredis"],
+  [
+    "a Redis URL with a parameter of no one",
+    { redis: "redis://:secret@h?tll=1m" },
+    "url, tll",
+    "Did you mean ttl?",
+  ],
+  ["an unknown scheme", { warm: "mysql://root:secret@h/d" }, "warm", "postgresql://host"],
+  ["a folder without a name", { warm: "pglite:" }, "warm", "pglite:./"],
+  [
+    "a folder with parameters",
+    { warm: `pglite:${folder}?schema=mine` },
+    "warm",
+    "pglite({ folder, schema })",
+  ],
+  ["an archive without a name", { warm, cold: "file:" }, "cold", "file:./"],
+  ["an archive with parameters", { warm, cold: `file:${folder}?cache=1` }, "cold", "folder({ path })"],
+  ["memory with a size in its URL", { hot: "memory:256mb", warm }, "hot", "memory({ maxSize"],
+  [
+    "a bucket with a parameter of no one",
+    { warm, cold: "s3://bucket?regoin=eu" },
+    "url, regoin",
+    "Did you mean region?",
+  ],
+  [
+    "a hot Redis with a parameter of no one",
+    { hot: "redis://h?expire=1m", warm },
+    "url, expire",
+    "nothing listens to",
+  ],
+  ["a hot tier that is none", { hot: [memory(), {}], warm }, "hot[1]", "Pass a tier"],
+  ["one replica", { warm, replicas: "postgresql://u:secret@h/d" }, "replicas", "Pass a list"],
+  ["a tier in two roles", { hot: warm, warm }, "warm", "same tier as hot"],
+  ["a duration without a unit", { redis: "redis://h", ttl: "5" }, "ttl", "units"],
+  ["setup that is no boolean", { memory: true, setup: "yes" }, "setup", "true or false"],
+  ["an unknown policy", { memory: true, conflict: "merge" }, "conflict", '"branch"'],
+  [
+    "archiveAfer",
+    { warm, cold: `file:${folder}`, archiveAfer: "7d" },
+    "archiveAfer",
+    "Did you mean archiveAfter?",
+  ],
+  ["archiveAfter without an archive", { warm, archiveAfter: "7d" }, "archiveAfter", "needs a cold tier"],
+  [
+    "how often, where what is asked",
+    { warm, cold: `file:${folder}`, every: "10m" },
+    "every",
+    "startMaintenance",
+  ],
+  [
+    "a misspelt option of a breaker",
+    { warm, breaker: { timeOut: "1s" } },
+    "breaker.timeOut",
+    "Did you mean timeout?",
+  ],
+  ["a misspelt option of a queue", { warm, queue: { max: 5 } }, "queue.max", "Write maxCopies"],
+  [
+    "a key of the encryption alone",
+    { memory: true, encryption: { key: "secret" } },
+    "encryption.key",
+    "Write keys",
+  ],
+])("refuses %s", async (_name, config, field, says) => {
+  const error: unknown = await createCheckpointer(config as CheckpointerConfig).then(
+    () => new Error("It was accepted."),
+    (reason: unknown) => reason,
+  );
+  if (!StratigraphError.is(error, "INVALID_OPTION")) throw error;
+  const { data, message } = error;
+  expect(data["field"]).toBe(field);
+  expect(message).toContain(`Invalid option ${field}: found `);
+  expect(message).toContain(says);
+  expect(message).not.toContain("secret");
+  expect(JSON.stringify(data)).not.toContain("secret");
+  expect(existsSync(folder)).toBe(false);
+});
+
+test("undefined is as good as absent", async () => {
+  const none = { postgres: undefined, redis: undefined, warm: undefined, ttl: undefined };
+  await createCheckpointer({ memory: true, ...none, setup: undefined, conflict: undefined });
+  const config = { warm, hot: undefined, cold: undefined, replicas: undefined, archiveAfter: undefined };
+  await createCheckpointer({ ...config, breaker: undefined, colour: undefined } as CheckpointerConfig);
+});
+
+describe("the compiler", () => {
+  // Never called: that this file compiles is the test.
+  const _never = async (): Promise<void> => {
+    // @ts-expect-error two owners
+    await createCheckpointer({ memory: true, postgres: "postgresql://h/d" });
+    // @ts-expect-error an option of another kind
+    await createCheckpointer({ postgres: "postgresql://h/d", ttl: "7d" });
+    // @ts-expect-error an owner beside a stack
+    await createCheckpointer({ redis: client, warm });
+    // @ts-expect-error maintenance without a stack
+    await createCheckpointer({ folder, archiveAfter: "7d" });
+    // @ts-expect-error a misspelt option
+    await createCheckpointer({ folder, schmea: "mine" });
+    const config: FolderConfig = { folder };
+    await createCheckpointer(config);
+    const any: CheckpointerConfig = { redis: client, ttl: "7d" };
+    await createCheckpointer(any);
+    (await createCheckpointer({ warm, cold: "file:x", archiveAfter: "7d" })).startMaintenance({
+      every: "1h",
+    });
+  };
+
+  test("refuses what can't be meant, and takes the rest", () => {
+    expect(_never).toBeTypeOf("function");
+  });
+});
