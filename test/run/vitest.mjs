@@ -5,17 +5,18 @@ import { run } from "./bootstrap.mjs";
 
 /**
  * Runs vitest and counts from its JSON report. A test file that could not be loaded counts as one failure, and so
- * does an error outside every test. `silent` names files of which no test ran. `node`: another Node binary; `reporter`: what is shown meanwhile.
+ * does an error outside every test. `silent` names files of which no test ran. `node`: another Node binary; `reporter`: what is
+ * shown meanwhile; `cwd`: another copy of the repository.
  */
 export async function runVitest(
   args,
-  { node = process.execPath, reporter = "default", stdio, timeoutMs, env } = {},
+  { node = process.execPath, reporter = "default", stdio, timeoutMs, env, cwd } = {},
 ) {
   const folder = mkdtempSync(join(tmpdir(), "stratigraph-vitest-"));
   const report = join(folder, "report.json");
   const program = ["node_modules/vitest/vitest.mjs", "run", ...args];
   const reporters = [`--reporter=${reporter}`, "--reporter=json", `--outputFile.json=${report}`];
-  const code = await run(node, [...program, ...reporters], { stdio, timeoutMs, env });
+  const code = await run(node, [...program, ...reporters], { stdio, timeoutMs, env, cwd });
   const counts = { passed: 0, failed: 0, skipped: 0, silent: [] };
   if (existsSync(report)) count(JSON.parse(readFileSync(report, "utf8")), counts);
   rmSync(folder, { recursive: true });

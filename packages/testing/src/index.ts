@@ -14,6 +14,7 @@ export {
 } from "./conformance/report.ts";
 export { runConformance } from "./conformance/runConformance.ts";
 export { type SaverSuiteOptions, testSaver } from "./conformance/testSaver.ts";
+export { testDifferential } from "./differential/testDifferential.ts";
 export { testGraphs } from "./graphs/testGraphs.ts";
 export type { GraphSetup, GraphSuiteOptions, OpenedSaver } from "./graphs/setup.ts";
 export { FaultyTier } from "./faulty/FaultyTier.ts";

@@ -1,4 +1,5 @@
 import { testGraphs } from "../src/graphs/testGraphs.ts";
+import { isAtLeast } from "../src/installedVersion.ts";
 import { openOfficialPostgres } from "./officialPostgres.ts";
 
 /**
@@ -20,6 +21,17 @@ const knownFailures = [
   "DeltaChannel > two forks keep their own values, a snapshot every 2 updates",
 ];
 
+/** It orders pending writes by task id, as LangGraph before 1.5 applied them; since then they apply by task path. */
+const orderFailures = isAtLeast("@langchain/langgraph", "1.5.0")
+  ? [
+      ...["sync", "async"].map((durability) => [3, durability] as const),
+      ...["sync", "async", "exit"].map((durability) => [1000, durability] as const),
+    ].map(
+      ([every, durability]) =>
+        `DeltaChannel > writers in parallel, a snapshot every ${every} updates, durability ${durability}`,
+    )
+  : [];
+
 /** It parses the serializer's bytes of the metadata as JSON. */
 const serdeFailures = ["sync", "async", "exit"].map(
   (durability) => `compressing serializer > states, interrupts and metadata, durability ${durability}`,
@@ -28,5 +40,5 @@ const serdeFailures = ["sync", "async", "exit"].map(
 testGraphs(
   "official PostgresSaver",
   Object.assign(() => openOfficialPostgres(), { withSerde: openOfficialPostgres }),
-  { knownFailures: [...knownFailures, ...serdeFailures] },
+  { knownFailures: [...knownFailures, ...orderFailures, ...serdeFailures] },
 );

@@ -11,11 +11,13 @@ import { pruneClauses } from "./pruneClauses.ts";
 import { putClauses } from "./putClauses.ts";
 import { putWritesClauses } from "./putWritesClauses.ts";
 import { writeOwnershipClauses } from "./writeOwnershipClauses.ts";
+import { writesOrderClauses } from "./writesOrderClauses.ts";
 
-/** Every clause, in the order of Python's suite. */
+/** Every clause, in the order of Python's suite; the order of writes, which it checks elsewhere, follows putWrites. */
 export const clauses: readonly Clause[] = [
   ...putClauses,
   ...putWritesClauses,
+  ...writesOrderClauses,
   ...getTupleClauses,
   ...listClauses,
   ...deleteThreadClauses,

@@ -98,7 +98,7 @@ export const deltaHistoryClauses = clauseGroup("delta_channel_history", {
     assert.deepEqual(history, { hasSeed: true, seed: [10, 20], values: ["at-seed", "after-seed"] });
   },
 
-  /** JavaScript's putWrites has no task path (Python orders by it): tasks replay in the order of their ids. */
+  /** Writes without a task path, of LangGraph before 1.5, replay in the order of task ids, as it applied them. */
   history_orders_parallel_writes_by_task_id: async ({ saver }) => {
     const thread = newThread();
     const first = await putOne(saver, thread);

@@ -99,6 +99,23 @@ export const putLine = async (
   return stored;
 };
 
+/** `putWrites` with the path of the task, which LangGraph passes from 1.5 on and the types of older ones don't have. */
+export const putWritesAt = async (
+  saver: ConformingSaver,
+  stored: RunnableConfig,
+  writes: [string, unknown][],
+  taskId: string,
+  taskPath: string | undefined,
+): Promise<void> => {
+  const put: (...args: [RunnableConfig, [string, unknown][], string, string?]) => Promise<void> =
+    saver.putWrites.bind(saver);
+  await (taskPath === undefined ? put(stored, writes, taskId) : put(stored, writes, taskId, taskPath));
+};
+
+/** The config of a checkpoint's thread and namespace, without its id. */
+export const threadOf = ({ configurable }: RunnableConfig): RunnableConfig =>
+  at(String(configurable?.["thread_id"]), { ns: String(configurable?.["checkpoint_ns"] ?? "") });
+
 /** A saver's tuple that must be there. */
 export const mustGet = async (saver: ConformingSaver, config: RunnableConfig): Promise<CheckpointTuple> => {
   const tuple = await saver.getTuple(config);

@@ -40,18 +40,6 @@ export const putWritesClauses = clauseGroup("put_writes", {
     );
   },
 
-  /** Of LangGraph.js: answers to several interrupts are matched by the order in which writes came. */
-  put_writes_come_back_in_order: async ({ saver, reopen }) => {
-    const stored = await putOne(saver, newThread());
-    const tasks = ["f-task", "0-task", "c-task", "a-task"];
-    for (const task of tasks) await saver.putWrites(stored, [["ch", task]], task);
-    const writes = (await mustGet(await reopen(), stored)).pendingWrites ?? [];
-    assert.deepEqual(
-      writes.map(([task]) => task),
-      tasks,
-    );
-  },
-
   put_writes_preserves_task_id: async ({ saver }) => {
     const stored = await putOne(saver, newThread());
     const task = randomUUID();

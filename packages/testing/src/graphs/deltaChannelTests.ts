@@ -9,6 +9,7 @@ import {
 } from "@langchain/langgraph";
 import type { BaseCheckpointSaver } from "@langchain/langgraph-checkpoint";
 import { expect } from "vitest";
+import { isAtLeast } from "../installedVersion.ts";
 import { DURABILITIES, type GraphContext } from "./context.ts";
 import { chainOf, expectOneLine, historyOf, idOf } from "./snapshots.ts";
 
@@ -20,7 +21,7 @@ const stateOf = (snapshotFrequency: number) =>
     turn: Annotation<number>({ reducer: (a, b) => a + b, default: () => 0 }),
   });
 
-/** Two parallel writers and one after them, each turn. */
+/** Two writers, one after the other, each turn. */
 const graphOf = (checkpointer: BaseCheckpointSaver, snapshotFrequency: number, mark = "") =>
   new StateGraph(stateOf(snapshotFrequency))
     .addNode("a", (s) => ({ list: [`a${s.turn}${mark}`], turn: 1 }))
@@ -28,6 +29,32 @@ const graphOf = (checkpointer: BaseCheckpointSaver, snapshotFrequency: number, m
     .addEdge(START, "a")
     .addEdge("a", "b")
     .compile({ checkpointer });
+
+const writers = ["mike", "zulu", "alpha", "kilo"];
+
+/** Writers side by side in one superstep, of which the last one finishes first, and one after them. */
+const parallelOf = (checkpointer: BaseCheckpointSaver, snapshotFrequency: number) => {
+  const graph = new StateGraph(stateOf(snapshotFrequency)).addNode("join", () => ({ list: ["join"] }));
+  for (const [index, name] of writers.entries()) {
+    graph.addNode(name, async () => {
+      await new Promise((resolve) => setTimeout(resolve, (writers.length - index) * 5));
+      return { list: [`${name} 1`, `${name} 2`] };
+    });
+    graph.addEdge(START, name as typeof START).addEdge(name as typeof START, "join");
+  }
+  return graph.compile({ checkpointer });
+};
+
+/** By their paths, which end with their names. */
+const expectedParallel = (turns: number): string[] =>
+  Array.from({ length: turns }, (_, turn) => [
+    `in${turn}`,
+    ...writers.toSorted().flatMap((name) => [`${name} 1`, `${name} 2`]),
+    "join",
+  ]).flat();
+
+/** Before 1.5, LangGraph applies parallel writes in the order of task ids, which are random; under "exit" of other ones when read. */
+const keepsOrder = isAtLeast("@langchain/langgraph", "1.5.0");
 
 /** The list after some turns, each with its input. */
 const expectedList = (turns: number, marks: readonly string[] = []): string[] => {
@@ -93,6 +120,30 @@ export const deltaChannelTests = ({ test, saver, reopen, thread }: GraphContext)
       }
       expect((await reader.getState(main.config)).values).toEqual({ list: expectedList(3), turn: 3 });
     });
+  }
+
+  for (const durability of DURABILITIES) {
+    for (const frequency of [3, 1000]) {
+      test(`writers in parallel, a snapshot every ${frequency} updates, durability ${durability}`, async () => {
+        const config = { ...thread(), durability };
+        let live: string[] = [];
+        for (let turn = 0; turn < 3; turn++) {
+          const result = await parallelOf(await reopen(), frequency).invoke({ list: [`in${turn}`] }, config);
+          expect(result.list.slice(0, live.length + 1)).toEqual([...live, `in${turn}`]);
+          live = result.list;
+          const read = (await parallelOf(await reopen(), frequency).getState(config)).values.list;
+          if (keepsOrder || durability !== "exit") expect(read).toEqual(live);
+          if (keepsOrder) expect(read).toEqual(expectedParallel(turn + 1));
+          // The next turn goes on from what was read.
+          live = read;
+          expect(read.toSorted()).toEqual(expectedParallel(turn + 1).toSorted());
+        }
+        for (const { values } of await historyOf(parallelOf(await reopen(), frequency), config)) {
+          const { list } = values as { list: string[] };
+          if (keepsOrder || durability !== "exit") expect(list).toEqual(live.slice(0, list.length));
+        }
+      });
+    }
   }
 
   test("an interrupted step's writes and an update by hand are replayed", async () => {

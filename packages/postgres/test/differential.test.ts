@@ -1,0 +1,31 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { PostgresSaver } from "@stratigraph/postgres";
+import { testDifferential } from "@stratigraph/testing";
+import pg from "pg";
+import { freshDatabase } from "../../../test/servers/shared.ts";
+
+testDifferential("PostgresSaver on PostgreSQL", async () => {
+  const database = await freshDatabase();
+  const pool = new pg.Pool({ connectionString: database.url, max: 4 });
+  const second = async () => new PostgresSaver({ pool });
+  const saver = await second();
+  await saver.setup();
+  const close = async () => {
+    await pool.end();
+    await database.drop();
+  };
+  return { saver, second, close };
+});
+
+testDifferential("PostgresSaver on a PGlite folder", async () => {
+  const folder = await mkdtemp(join(tmpdir(), "stratigraph-differential-"));
+  const saver = PostgresSaver.embedded(folder);
+  await saver.setup();
+  const close = async () => {
+    await saver.end();
+    await rm(folder, { recursive: true });
+  };
+  return { saver, second: async () => new PostgresSaver(saver.tier), close };
+});

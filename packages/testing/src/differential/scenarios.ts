@@ -1,0 +1,24 @@
+import type { Scenario } from "./scenario.ts";
+import { deltaLineScenarios } from "./scenarios/deltaLineScenarios.ts";
+import { deltaScenarios } from "./scenarios/deltaScenarios.ts";
+import { failureScenarios } from "./scenarios/failureScenarios.ts";
+import { functionalScenarios } from "./scenarios/functionalScenarios.ts";
+import { historyScenarios } from "./scenarios/historyScenarios.ts";
+import { interruptScenarios } from "./scenarios/interruptScenarios.ts";
+import { mutatingScenarios, plainScenarios } from "./scenarios/plainScenarios.ts";
+import { stepScenarios } from "./scenarios/stepScenarios.ts";
+import { subgraphScenarios } from "./scenarios/subgraphScenarios.ts";
+
+/** Everything that is played on both savers. */
+export const scenarios: readonly Scenario[] = [
+  ...plainScenarios,
+  ...mutatingScenarios,
+  ...deltaScenarios,
+  ...deltaLineScenarios,
+  ...stepScenarios,
+  ...interruptScenarios,
+  ...subgraphScenarios,
+  ...failureScenarios,
+  ...historyScenarios,
+  ...functionalScenarios,
+];

@@ -1,0 +1,46 @@
+import { Command, entrypoint, getPreviousState, interrupt, task } from "@langchain/langgraph";
+import type { BaseCheckpointSaver } from "@langchain/langgraph-checkpoint";
+import { scenarioGroup } from "../scenario.ts";
+import { finishInTurn } from "./finishInTurn.ts";
+
+const sum = (checkpointer: BaseCheckpointSaver) =>
+  entrypoint({ name: "sum", checkpointer }, async (input: number) => {
+    const before = getPreviousState<number>() ?? 0;
+    return entrypoint.final({ value: { before, now: before + input }, save: before + input });
+  });
+
+const essay = () => {
+  const finish = finishInTurn(3);
+  let broken = 1;
+  const write = task("write", async (topic: string, place: number) => {
+    await finish(place);
+    return `about ${topic}`;
+  });
+  const check = task({ name: "check" }, async (text: string) => {
+    if (broken-- > 0) throw new Error("check is broken");
+    return text.length;
+  });
+  return (checkpointer: BaseCheckpointSaver) =>
+    entrypoint({ name: "essay", checkpointer }, async (topic: string) => {
+      const texts = await Promise.all([write(topic, 2), write(`${topic} too`, 0), write("more", 1)]);
+      const answer: string = interrupt({ texts });
+      const length = await check(texts.join(" "));
+      return { texts, answer, length };
+    });
+};
+
+/** entrypoint and task. */
+export const functionalScenarios = scenarioGroup({
+  "an entrypoint that remembers": async (stage) => {
+    for (const input of [1, 10, 100]) await stage.turn(sum, input);
+  },
+
+  "tasks, a question, a failure": async (stage) => {
+    const build = essay();
+    await stage.turn(build, "cats");
+    await stage.turn(build, new Command({ resume: "fine" }));
+    await stage.turn(build, null);
+    await stage.turn(build, "dogs");
+    await stage.turn(build, new Command({ resume: "also fine" }));
+  },
+});

@@ -1,0 +1,138 @@
+import { Annotation, Command, START, StateGraph, interrupt } from "@langchain/langgraph";
+import type { BaseCheckpointSaver } from "@langchain/langgraph-checkpoint";
+import type { BuildGraph, Stage } from "../Stage.ts";
+import { scenarioGroup } from "../scenario.ts";
+import { after } from "./after.ts";
+import { State } from "./states.ts";
+
+const ask = (question: string): string => interrupt<string, string>(question);
+
+const one = (checkpointer: BaseCheckpointSaver) =>
+  new StateGraph(State)
+    .addNode("a", () => ({ log: ["a"] }))
+    .addNode("ask", () => ({ log: [ask("which?")] }))
+    .addNode("b", (s) => ({ log: [`b after ${s.log.at(-1)}`] }))
+    .addEdge(START, "a")
+    .addEdge("a", "ask")
+    .addEdge("ask", "b")
+    .compile({ checkpointer });
+
+const twoInOne = (checkpointer: BaseCheckpointSaver) =>
+  new StateGraph(State)
+    .addNode("ask", () => ({ log: [ask("first?"), ask("second?")] }))
+    .addNode("b", () => ({ log: ["b"] }))
+    .addEdge(START, "ask")
+    .addEdge("ask", "b")
+    .compile({ checkpointer });
+
+/** Three side by side: two ask, at different times, one does not. */
+const parallel = (checkpointer: BaseCheckpointSaver) =>
+  new StateGraph(State)
+    .addNode("slow", async () => {
+      await after(40);
+      return { log: [`slow ${ask("slow?")}`] };
+    })
+    .addNode("quiet", async () => {
+      await after(20);
+      return { log: ["quiet"] };
+    })
+    .addNode("fast", () => ({ log: [`fast ${ask("fast?")}`] }))
+    .addNode("join", (s) => ({ log: [`joined ${s.log.length}`] }))
+    .addEdge(START, "slow")
+    .addEdge(START, "quiet")
+    .addEdge(START, "fast")
+    .addEdge(["slow", "quiet", "fast"], "join")
+    .compile({ checkpointer });
+
+const inSubgraph = (checkpointer: BaseCheckpointSaver) => {
+  const inner = new StateGraph(State)
+    .addNode("prepare", () => ({ log: ["prepared"] }))
+    .addNode("ask", () => ({ log: [`inner ${ask("inner?")}`] }))
+    .addEdge(START, "prepare")
+    .addEdge("prepare", "ask")
+    .compile();
+  return new StateGraph(State)
+    .addNode("inner", inner)
+    .addNode("after", () => ({ log: ["after"] }))
+    .addEdge(START, "inner")
+    .addEdge("inner", "after")
+    .compile({ checkpointer });
+};
+
+const stops = (checkpointer: BaseCheckpointSaver) =>
+  new StateGraph(Annotation.Root({ log: State.spec.log }))
+    .addNode("a", () => ({ log: ["a"] }))
+    .addNode("b", () => ({ log: ["b"] }))
+    .addNode("c", () => ({ log: ["c"] }))
+    .addEdge(START, "a")
+    .addEdge("a", "b")
+    .addEdge("b", "c")
+    .compile({ checkpointer, interruptBefore: ["b"], interruptAfter: ["b"] });
+
+/** Answers by the ids of the interrupts, those whose question `matches`. */
+const answersById = async (
+  stage: Stage,
+  build: BuildGraph,
+  matches: (question: unknown) => boolean = () => true,
+): Promise<Command> => {
+  const { tasks } = await stage.state(build);
+  const all = tasks.flatMap(({ interrupts }) => interrupts).filter(({ value }) => matches(value));
+  return new Command({
+    resume: Object.fromEntries(all.map(({ id = "", value }) => [id, `answer to ${value}`])),
+  });
+};
+
+/** Questions, and answers to them. */
+export const interruptScenarios = scenarioGroup({
+  "one question, asked again without an answer": async (stage) => {
+    for (const turn of ["one", "two"]) {
+      await stage.turn(one, { log: [turn] });
+      await stage.turn(one, null);
+      await stage.turn(one, new Command({ resume: `answer ${turn}` }));
+    }
+  },
+
+  "new input instead of an answer": async (stage) => {
+    await stage.turn(one, { log: ["in"] });
+    await stage.turn(one, { log: ["something else"] });
+    await stage.turn(one, new Command({ resume: "late answer" }));
+  },
+
+  "two questions of one node": async (stage) => {
+    for (const turn of ["one", "two"]) {
+      await stage.turn(twoInOne, { log: [turn] });
+      await stage.turn(twoInOne, new Command({ resume: "first answer" }));
+      await stage.turn(twoInOne, new Command({ resume: "second answer" }));
+    }
+  },
+
+  "parallel questions, all answered at once by id": async (stage) => {
+    await stage.turn(parallel, { log: ["in"] });
+    await stage.turn(parallel, await answersById(stage, parallel));
+    await stage.turn(parallel, { log: ["again"] });
+  },
+
+  "parallel questions, answered one after another by id": async (stage) => {
+    await stage.turn(parallel, { log: ["in"] });
+    await stage.turn(parallel, await answersById(stage, parallel, (question) => question === "fast?"));
+    await stage.turn(parallel, await answersById(stage, parallel, (question) => question === "slow?"));
+  },
+
+  "a question in a subgraph": async (stage) => {
+    for (const turn of ["one", "two"]) {
+      await stage.turn(inSubgraph, { log: [turn] });
+      await stage.turn(inSubgraph, new Command({ resume: turn }));
+    }
+  },
+
+  "a question in a subgraph, answered by id": async (stage) => {
+    await stage.turn(inSubgraph, { log: ["in"] });
+    await stage.turn(inSubgraph, await answersById(stage, inSubgraph));
+  },
+
+  "stops before and after a node": async (stage) => {
+    await stage.turn(stops, { log: ["in"] });
+    for (let turn = 0; turn < 2; turn++) await stage.turn(stops, null);
+    await stage.turn(stops, { log: ["again"] });
+  },
+});

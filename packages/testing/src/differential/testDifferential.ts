@@ -1,0 +1,97 @@
+import { MemorySaver } from "@langchain/langgraph-checkpoint";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { DURABILITIES, type Durability } from "../graphs/context.ts";
+import type { OpenedSaver } from "../graphs/setup.ts";
+import { officialExceptions } from "./officialExceptions.ts";
+import { play } from "./play.ts";
+import type { Scenario } from "./scenario.ts";
+import { scenarios } from "./scenarios.ts";
+import { type Note, type Played, readAsLive } from "./Stage.ts";
+
+const playOfficial = (scenario: Scenario, durability: Durability): Promise<Played> => {
+  const official = new MemorySaver();
+  return play(scenario, durability, async () => official);
+};
+
+const played = new Map<string, Promise<Played>>();
+
+/** One play is enough for all suites of a file. */
+const officially = (scenario: Scenario, durability: Durability): Promise<Played> => {
+  const key = `${scenario.name}, ${durability}`;
+  const play = played.get(key) ?? playOfficial(scenario, durability);
+  played.set(key, play);
+  return play;
+};
+
+/** Fails at the first thing that differs, and shows that one alone. */
+const expectSame = (found: readonly Note[], wanted: readonly Note[]): void => {
+  for (const [index, note] of wanted.entries())
+    expect(found[index], `note ${index}: ${note[0]}`).toEqual(note);
+  expect(found).toHaveLength(wanted.length);
+};
+
+const expectDifferent = (found: Played, wanted: Played, reason: string): void => {
+  expect(found.notes, `No difference any more; the one there was: ${reason}`).not.toEqual(wanted.notes);
+};
+
+/** As often as an order of three may be right by chance before it isn't. */
+const attempts = 12;
+
+/** All is the same but the order that LangGraph loses; and it does lose it. */
+const expectUnordered = async (
+  scenario: Scenario,
+  durability: Durability,
+  [found, wanted]: readonly [Played, Played],
+  reason: string,
+): Promise<void> => {
+  const without = (notes: readonly Note[]) => notes.filter(([label]) => label !== readAsLive);
+  expectSame(without(found.notes), without(wanted.notes));
+  let lost = !wanted.asLive;
+  for (let attempt = 0; !lost && attempt < attempts; attempt++)
+    lost = !(await playOfficial(scenario, durability)).asLive;
+  expect(lost, `The order is kept now; it was not: ${reason}`).toBe(true);
+};
+
+/**
+ * Registers a vitest suite that plays the same scenarios on the official MemorySaver of the installed LangGraph and on a saver
+ * under test, with every durability, and compares all that can be seen: results, chunks of streams, errors, states and
+ * histories, each read by a saver newly opened over the same storage. Only ids and times may differ.
+ *
+ * Where the official MemorySaver of the installed version is known to be wrong, the savers must differ, and the saver under test
+ * must read every state as it was live.
+ *
+ * @param name - name of the suite, usually the saver's
+ * @param setup - opens the saver under test; called once, in `beforeAll`
+ */
+export const testDifferential = (name: string, setup: () => Promise<OpenedSaver>): void => {
+  const exceptions = officialExceptions();
+  describe(`${name} as the official MemorySaver`, () => {
+    let opened: OpenedSaver | undefined;
+    beforeAll(async () => {
+      opened = await setup();
+    });
+    afterAll(async () => {
+      await opened?.close();
+    });
+    const open = async () => {
+      if (opened === undefined) throw new Error("The saver is open only while tests run");
+      return opened.second === undefined ? opened.saver : await opened.second();
+    };
+    for (const durability of DURABILITIES) {
+      describe(`durability ${durability}`, () => {
+        for (const scenario of scenarios) {
+          const { kind, reason = "" } = exceptions.get(`${scenario.name}, ${durability}`) ?? {};
+          it(scenario.name, async () => {
+            const wanted = await officially(scenario, durability);
+            const found = await play(scenario, durability, open);
+            if (kind === "differs") expect(found.asLive).toBe(true);
+            if (kind === "differs" || kind === "differs, unordered") expectDifferent(found, wanted, reason);
+            else if (kind === "unordered")
+              await expectUnordered(scenario, durability, [found, wanted], reason);
+            else expectSame(found.notes, wanted.notes);
+          });
+        }
+      });
+    }
+  });
+};

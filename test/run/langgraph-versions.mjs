@@ -1,0 +1,156 @@
+import { execFileSync, spawnSync } from "node:child_process";
+import { cpSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { bootstrap, fail, pnpmArgs, root, run } from "./bootstrap.mjs";
+import { ensureServers } from "./servers.mjs";
+import { countLine, runVitest } from "./vitest.mjs";
+
+// The savers under every line of LangGraph that the packages promise. Each row is a copy of the repository in a temporary
+// folder with other versions in its catalog, so that nothing of the repository's own node_modules is found by mistake.
+// `node test/run/langgraph-versions.mjs 1.4.12` runs one row; `--prepare 1.4.12 FOLDER` only makes its folder.
+const ROWS = [
+  { langgraph: "1.4.12", checkpoint: "1.1.5", core: "1.2.13", whole: true },
+  { langgraph: "1.4.18", checkpoint: "1.2.2", core: "1.2.18" },
+  { langgraph: "1.5.3", checkpoint: "1.2.1", core: "1.3.5" },
+  { langgraph: "1.7.3", checkpoint: "1.2.2", core: "1.4.0", whole: true },
+];
+
+// On memory, in every row; @stratigraph/testing's own tests say what the official savers of that version fail.
+const ON_MEMORY = [
+  "packages/core/test/graphs.test.ts",
+  "packages/core/test/differential.test.ts",
+  "packages/core/test/validation.test.ts",
+  "packages/testing/test",
+];
+// On servers, in the oldest row and the newest.
+const ON_SERVERS = [
+  ...["graphs", "differential", "validation"].flatMap((name) => [
+    `packages/postgres/test/${name}.test.ts`,
+    `packages/redis/test/${name}.test.ts`,
+  ]),
+  "packages/tiered/test/differential.test.ts",
+  "packages/tiered/test/stacks/graphs.test.ts",
+];
+
+bootstrap({ quiet: true });
+const asked = process.argv.slice(2);
+if (asked[0] === "--prepare") {
+  const problem = prepare(
+    ROWS.find(({ langgraph }) => langgraph === asked[1]) ?? fail("There is no such row."),
+    asked[2],
+  );
+  if (problem !== undefined) fail(problem);
+  process.exit();
+}
+ensureServers([...ON_MEMORY, ...ON_SERVERS]);
+const rows = ROWS.filter(({ langgraph }) => asked.length === 0 || asked.includes(langgraph));
+let bad = rows.length === 0 ? 1 : 0;
+for (const row of rows) {
+  const counts = await runRow(row);
+  if (counts.failed > 0 || counts.passed === 0) bad++;
+  console.log(`LangGraph ${row.langgraph}: ${countLine(counts)}`);
+}
+process.exitCode = bad > 0 ? 1 : 0;
+
+async function runRow(row) {
+  const folder = mkdtempSync(join(tmpdir(), `stratigraph-langgraph-${row.langgraph}-`));
+  const counts = { passed: 0, failed: 0, skipped: 0 };
+  try {
+    const problem = prepare(row, folder);
+    if (problem === undefined) {
+      const tests = [...ON_MEMORY, ...(row.whole === true ? ON_SERVERS : [])];
+      const options = { cwd: folder, reporter: "dot", timeoutMs: 20 * 60_000 };
+      Object.assign(counts, await runVitest(tests, options));
+      if (row.whole === true && !(await typesHold(folder))) counts.failed++;
+    } else {
+      console.error(`LangGraph ${row.langgraph}: ${problem}`);
+      counts.failed++;
+    }
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+  return counts;
+}
+
+/** Makes a copy of the repository with a row's versions installed; gives what went wrong, or nothing. */
+function prepare(row, folder) {
+  copyRepository(folder);
+  useVersions(folder, row);
+  return install(folder) ?? otherVersions(folder, row);
+}
+
+/** All that git knows or would add, as it is now. */
+function copyRepository(folder) {
+  const files = execFileSync("git", ["ls-files", "-z", "--cached", "--others", "--exclude-standard"], {
+    cwd: root,
+    encoding: "utf8",
+    maxBuffer: 64 * 1024 * 1024,
+  });
+  // A file that was deleted and not yet committed is still listed.
+  for (const file of new Set(files.split("\0").filter((name) => name !== "")))
+    cpSync(join(root, file), join(folder, file), {
+      force: true,
+      errorOnExist: false,
+      verbatimSymlinks: true,
+    });
+}
+
+/** Writes a row's versions into the catalog. */
+function useVersions(folder, { langgraph, checkpoint, core }) {
+  const path = join(folder, "pnpm-workspace.yaml");
+  let text = readFileSync(path, "utf8");
+  const versions = {
+    "@langchain/core": core,
+    "@langchain/langgraph": langgraph,
+    "@langchain/langgraph-checkpoint": checkpoint,
+  };
+  for (const [name, version] of Object.entries(versions)) {
+    const line = new RegExp(`^  "${name}": .*$`, "m");
+    if (!line.test(text)) throw new Error(`The catalog of pnpm-workspace.yaml has no ${name}`);
+    text = text.replace(line, `  "${name}": ${version}`);
+  }
+  // LangGraph asks for a range of the checkpoint package, and there must be one copy of it.
+  text += `\noverrides:\n${Object.entries(versions)
+    .map(([name, version]) => `  "${name}": ${version}\n`)
+    .join("")}`;
+  writeFileSync(path, text);
+}
+
+/** Gives what went wrong, or nothing. */
+function install(folder) {
+  const result = spawnSync("npx", pnpmArgs(["install", "--no-frozen-lockfile", "--prefer-offline"]), {
+    cwd: folder,
+    encoding: "utf8",
+    env: { ...process.env, CI: "true" },
+    shell: process.platform === "win32",
+  });
+  return result.status === 0 ? undefined : `can't be installed:\n${result.stdout}${result.stderr}`;
+}
+
+/** What the packages, and LangGraph itself, would load; gives what isn't as the row says. */
+function otherVersions(folder, { langgraph, checkpoint, core }) {
+  const found = (from, name) => {
+    const entry = createRequire(from).resolve(name);
+    const top = entry.slice(0, entry.lastIndexOf(`node_modules/${name}/`) + `node_modules/${name}/`.length);
+    return { path: top, version: JSON.parse(readFileSync(join(top, "package.json"), "utf8")).version };
+  };
+  const testing = join(realpathSync(folder), "packages/testing/package.json");
+  const loaded = found(testing, "@langchain/langgraph");
+  const inside = join(loaded.path, "package.json");
+  const is = [
+    loaded.version,
+    found(testing, "@langchain/langgraph-checkpoint").version,
+    found(inside, "@langchain/langgraph-checkpoint").version,
+    found(testing, "@langchain/core").version,
+    found(inside, "@langchain/core").version,
+  ];
+  const wanted = [langgraph, checkpoint, checkpoint, core, core];
+  return is.join() === wanted.join() ? undefined : `installed were ${is.join(", ")}`;
+}
+
+async function typesHold(folder) {
+  const tsc = ["node_modules/typescript/bin/tsc", "-p", "tsconfig.json", "--noEmit"];
+  return (await run(process.execPath, tsc, { cwd: folder, timeoutMs: 10 * 60_000 })) === 0;
+}

@@ -1,0 +1,33 @@
+import type { Scenario } from "../../packages/testing/src/differential/scenario.ts";
+import type { Part } from "../../packages/testing/src/differential/Stage.ts";
+import { scenarios } from "../../packages/testing/src/differential/scenarios.ts";
+import type { Durability } from "../../packages/testing/src/graphs/context.ts";
+
+/** How many acts of each scenario are played with the older LangGraph, under which durability. */
+const begun: readonly (readonly [acts: number, durability: Durability])[] = [
+  [1, "async"],
+  [2, "sync"],
+  [3, "exit"],
+];
+
+/** One side of an upgrade in the middle of a scenario. */
+export interface UpgradedScenario {
+  readonly name: string;
+  readonly scenario: Scenario;
+  readonly durability: Durability;
+  readonly part: Part;
+}
+
+/** Every scenario in two parts: `"to"` the upgrade, and `"from"` it on. */
+export const parts = (side: "to" | "from"): UpgradedScenario[] =>
+  scenarios.flatMap((scenario) =>
+    begun.map(([acts, durability]) => {
+      const name = `${scenario.name}, ${durability}, upgraded after ${acts}`;
+      const part: Part = {
+        threadId: name,
+        from: side === "from" ? acts : 0,
+        ...(side === "to" ? { to: acts } : {}),
+      };
+      return { name, scenario, durability, part };
+    }),
+  );
