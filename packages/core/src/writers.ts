@@ -1,6 +1,7 @@
 import type { RunnableConfig } from "@langchain/core/runnables";
 import { randomBytes } from "node:crypto";
 import { LRUCache } from "lru-cache";
+import { checkpointIdOf } from "./address.ts";
 import { runOf } from "./observations.ts";
 import type { OpenedBatch } from "./pendingWrites.ts";
 import type { Address } from "./tier.ts";
@@ -90,7 +91,7 @@ export class Writers {
       return;
     }
     // Whoever names a checkpoint wants it as it was: LangGraph's updateState applies no pending writes then.
-    const isNamed = config.configurable?.["checkpoint_id"] !== undefined;
+    const isNamed = checkpointIdOf(config) !== undefined;
     this.#seenOutside.set(keyOf(at), isNamed ? [] : seen);
     if (parent.id === undefined) return;
     const above = keyOf({ ...at, checkpointId: parent.id });

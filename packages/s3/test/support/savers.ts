@@ -1,6 +1,6 @@
 import type { SerializerProtocol } from "@langchain/langgraph-checkpoint";
 import { deltaChannelHistoryTests, specTest } from "@langchain/langgraph-checkpoint-validation";
-import { testGraphs, testPromises, testSaver } from "@stratigraph/testing";
+import { testDifferential, testGraphs, testPromises, testSaver } from "@stratigraph/testing";
 import type { FolderSaver, S3Saver } from "../../src/index.ts";
 
 /** A saver on an empty place of its own. */
@@ -32,6 +32,7 @@ export function testSavers(name: string, open: OpenSaver): void {
     Object.assign(() => open(), { withSerde: open }),
   );
   testPromises(name, () => open());
+  testDifferential(name, () => open());
   // Newest first is by checkpoint id: LangGraph.js compares ids in `before`, also across namespaces.
   testSaver(name, () => open(), { knownFailures: ["list_uses_checkpoint_timestamp_not_id"] });
 }
