@@ -27,7 +27,15 @@ import { resolveOptions, type ConflictPolicy, type SaverOptions } from "./option
 import { promote } from "./promote.ts";
 import { checkPruneOptions, prune, removeRuns, type PruneOptions } from "./prune.ts";
 import { matches, metadataTags } from "./tags.ts";
-import type { Address, Appended, ListedCheckpoint, MaybeAddress, StoredCheckpoint, Tier } from "./tier.ts";
+import type {
+  Address,
+  Appended,
+  AppendRequest,
+  ListedCheckpoint,
+  MaybeAddress,
+  StoredCheckpoint,
+  Tier,
+} from "./tier.ts";
 import { trace } from "./trace.ts";
 import type { Series, ValueReading } from "./valueCoder.ts";
 import { Values } from "./values.ts";
@@ -155,7 +163,7 @@ export class TierSaver extends BaseCheckpointSaver {
         newVersions,
         runId: runIdOf(config, metadata),
       });
-      const outcome = appended.heads.find(({ namespace }) => namespace === at.namespace);
+      const outcome = appended?.heads.find(({ namespace }) => namespace === at.namespace);
       if (outcome !== undefined && !outcome.moved && outcome.head !== at.checkpointId) {
         trace({ type: "conflict", ...at, parentId, head: outcome.head, outcome: "branched" });
       }
@@ -290,7 +298,7 @@ export class TierSaver extends BaseCheckpointSaver {
     at: Address,
     parentId: string | undefined,
     put: Omit<CheckpointPut, "consumed">,
-  ): Promise<Appended> {
+  ): Promise<Appended | undefined> {
     const seen = (revision: number): void => this.#observations.read(config, at.threadId, revision);
     const { source } = put.metadata;
     // Before anything is awaited: a graph may change its values in place as soon as it goes on.
@@ -307,21 +315,20 @@ export class TierSaver extends BaseCheckpointSaver {
       const encoded = await this.coder.encodeCaptured(at, found, captured);
       // Outside a run a put without a parent is an import or a new beginning, also right after a deletion.
       const begins = parentId === undefined && runOf(config) === undefined;
-      const appended = await this.tier.append({
+      const expected = this.#observations.expected(config, at, parentId);
+      const request: AppendRequest = {
         threadId: at.threadId,
         records: [encoded.record],
         blobs: encoded.blobs,
         relies: encoded.relies,
         heads: [
-          {
-            namespace: at.namespace,
-            to: at.checkpointId,
-            expected: await this.#expected(config, at, parentId),
-          },
+          { namespace: at.namespace, to: at.checkpointId, expected: expected === "any" ? [] : expected },
         ],
         onConflict: this.#refuses(config) ? "refuse" : "branch",
         seen: begins && !encoded.relies ? undefined : basis(encoded.relies),
-      });
+      };
+      const appended = await this.#storedOnce(request, at, expected === "any");
+      if (appended === undefined) return undefined;
       this.#observations.caughtUp(config, at.threadId, appended.revision);
       this.#lines.stored(encoded, appended.revision);
       return appended;
@@ -329,19 +336,26 @@ export class TierSaver extends BaseCheckpointSaver {
   }
 
   /**
-   * The heads from which a put may move on. An import, a put without a parent by someone who never asked, may begin a thread
-   * or bring what is newer than the head; run again on a thread that went on since, it must not wind it back.
+   * Appends a checkpoint, unless it is there already, perhaps in an archive, where a tier doesn't look: that is no conflict.
+   *
+   * @param isImport put without a parent by someone who never asked. It may begin a thread, or bring what is newer than the
+   * head; run again on a thread that went on since, it must not wind it back.
+   * @returns undefined where it is there already
    */
-  async #expected(
-    config: RunnableConfig,
-    at: Address,
-    parentId: string | undefined,
-  ): Promise<readonly string[]> {
-    const expected = this.#observations.expected(config, at, parentId);
-    if (expected !== "any") return expected;
-    const { threadId, namespace } = at;
-    const { head } = await this.tier.peek({ threadId, namespace });
-    return head !== undefined && at.checkpointId > head ? [head] : [];
+  async #storedOnce(request: AppendRequest, at: Address, isImport: boolean): Promise<Appended | undefined> {
+    try {
+      return await this.tier.append(isImport ? { ...request, onConflict: "refuse" } : request);
+    } catch (error) {
+      if (!StratigraphError.is(error, "CHECKPOINT_CONFLICT")) throw error;
+      const head = String(error.data["head"]);
+      if (isImport && at.checkpointId > head) {
+        const heads = request.heads.map((move) => ({ ...move, expected: [head] }));
+        return await this.tier.append({ ...request, heads });
+      }
+      for await (const _ of this.tier.list({ ...at, recordsOnly: true, limit: 1 })) return undefined;
+      if (request.onConflict === "refuse") throw error;
+      return await this.tier.append(request);
+    }
   }
 
   /** What is remembered of a checkpoint's parent, and of itself; what isn't is asked for later. */
