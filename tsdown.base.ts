@@ -1,17 +1,37 @@
-import type { UserConfig } from "tsdown";
+import type { Rolldown, UserConfig } from "tsdown";
 
-/** Build shared by every package: ESM and declarations, Node 20.19. */
+/** Build shared by every package: ES modules, CommonJS and the declarations of both, Node 20.19. */
 export const base: UserConfig = {
   entry: ["src/index.ts"],
-  format: "esm",
+  format: ["esm", "cjs"],
   platform: "node",
   target: "node20.19",
   dts: true,
   sourcemap: true,
   clean: true,
-  // dist/index.js, not .mjs: the packages say "type": "module".
+  // dist/index.js and dist/index.cjs: the packages say "type": "module".
   fixedExtension: false,
+  // In the CommonJS build import() would load LangGraph's ES modules, whose classes aren't a CommonJS application's.
+  outputOptions: { dynamicImportInCjs: false },
+  plugins: [optionalRequires()],
   // A library that package.json does not declare fails the build; it would be copied into dist, classes and all.
   deps: { onlyBundle: [] },
-  logLevel: "warn",
+  logLevel: "error",
 };
+
+/**
+ * Puts a try around every require() that was an import(). Bundlers leave a driver that isn't installed to run time only
+ * where its require() stands in a try of the same function, and rolldown puts it into a function of its own.
+ */
+export function optionalRequires(): Rolldown.Plugin {
+  const required =
+    /Promise\.resolve\(\)\.then\(\(\) => ((?:\/\* @__PURE__ \*\/ )?__toESM\(require\("[^".][^"]*"\), 1\))\)/g;
+  return {
+    name: "optional-requires",
+    renderChunk(code, _chunk, { format }) {
+      if (format !== "cjs") return null;
+      const wrapped = "Promise.resolve().then(() => { try { return $1; } catch (error) { throw error; } })";
+      return { code: code.replaceAll(required, wrapped), map: null };
+    },
+  };
+}

@@ -58,22 +58,36 @@ test("core's build imports only the Node built-ins on the list", () => {
   expect([...new Set(used)].filter((name) => !CORE_BUILTINS.includes(name))).toEqual([]);
 });
 
+test("the CommonJS builds export the same as the ES modules", async () => {
+  const { testing: _, ...listed } = JSON.parse(readFileSync(snapshotFile, "utf8")) as Record<string, Exports>;
+  for (const [name, { values }] of Object.entries(listed)) {
+    const built = join(root, "packages", name, "dist/index.cjs");
+    expect([name, (await keysOf(`require(${JSON.stringify(built)})`, "commonjs")).toSorted()]).toEqual([
+      name,
+      values,
+    ]);
+  }
+});
+
 async function exportsOf(name: string): Promise<Exports> {
   const dist = join(root, "packages", name, "dist");
   const declared = declaredNames(readFileSync(join(dist, "index.d.ts"), "utf8"));
-  // As a user's plain Node would load it: without the source condition that our test processes have.
-  const script = `console.log(JSON.stringify(Object.keys(await import(${JSON.stringify(join(dist, "index.js"))}))))`;
-  const plain = { ...process.env, NODE_OPTIONS: "" };
   // @stratigraph/testing registers suites: it can only be loaded inside vitest, so its declarations must do.
   const values =
     name === "testing"
       ? declared.filter(({ type }) => !type).map((it) => it.name)
-      : (JSON.parse(
-          (await execute(process.execPath, ["--input-type=module", "-e", script], { cwd: root, env: plain }))
-            .stdout,
-        ) as string[]);
+      : await keysOf(`await import(${JSON.stringify(join(dist, "index.js"))})`, "module");
   const types = declared.map((it) => it.name).filter((it) => !values.includes(it));
   return { values: values.toSorted(), types: types.toSorted() };
+}
+
+/** The keys of what an expression gives in a user's plain Node: without the source condition that our test processes have. */
+async function keysOf(expression: string, kind: "module" | "commonjs"): Promise<string[]> {
+  const script = `console.log(JSON.stringify(Object.keys(${expression})))`;
+  const plain = { ...process.env, NODE_OPTIONS: "" };
+  const arguments_ = [`--input-type=${kind}`, "-e", script];
+  const { stdout } = await execute(process.execPath, arguments_, { cwd: root, env: plain });
+  return JSON.parse(stdout) as string[];
 }
 
 /** The names of the `export { a, type B }` that a bundled declaration file ends with. */
@@ -90,13 +104,16 @@ function declaredNames(text: string): { name: string; type: boolean }[] {
 function isStale(name: string): boolean {
   const folder = join(root, "packages", name);
   const built = join(folder, "dist/index.js");
-  if (!existsSync(built) || !existsSync(join(folder, "dist/index.d.ts"))) return true;
+  if (["js", "d.ts", "cjs", "d.cts"].some((kind) => !existsSync(join(folder, "dist", `index.${kind}`))))
+    return true;
   const inputs = [
     ...readdirSync(join(folder, "src"), { recursive: true, encoding: "utf8" }).map((file) =>
       join(folder, "src", file),
     ),
     join(folder, "package.json"),
-    join(folder, "tsdown.config.ts"),
+    ...readdirSync(folder)
+      .filter((file) => /^tsdown\.config\.ts$|\.build\.ts$/.test(file))
+      .map((file) => join(folder, file)),
     join(root, "tsdown.base.ts"),
   ];
   const since = statSync(built).mtimeMs;

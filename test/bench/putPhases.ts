@@ -3,6 +3,7 @@
  * `pnpm bench` on PostgreSQL with fsync; milliseconds of the calls that a put is made of, each within the one before.
  */
 import { CheckpointCoder } from "../../packages/core/src/checkpointCoder.ts";
+import { WriteCoder } from "../../packages/core/src/writeCoder.ts";
 import { PoolExecutor } from "../../packages/postgres/src/poolExecutor.ts";
 import { PostgresSaver, PostgresTier } from "@stratigraph/postgres";
 import { startPostgres } from "../servers/postgres.ts";
@@ -12,27 +13,29 @@ import { percentile } from "./stats.ts";
 
 const times: { readonly name: string; samples: number[] }[] = [];
 
-/** Times an asynchronous method of a class. */
+/** Times a method of a class; where it answers with a promise, until that is settled. */
 function timed<T extends object>(prototype: T, method: keyof T & string, name: string): void {
   const time = { name, samples: [] as number[] };
   times.push(time);
-  const original = prototype[method] as (...args: unknown[]) => Promise<unknown>;
-  prototype[method] = async function (this: T, ...args: unknown[]): Promise<unknown> {
+  const original = prototype[method] as (...args: unknown[]) => unknown;
+  prototype[method] = function (this: T, ...args: unknown[]): unknown {
     const start = performance.now();
-    try {
-      return await original.apply(this, args);
-    } finally {
-      time.samples.push(performance.now() - start);
-    }
+    const taken = (): void => void time.samples.push(performance.now() - start);
+    const result = original.apply(this, args);
+    if (result instanceof Promise) return result.finally(taken);
+    taken();
+    return result;
   } as T[typeof method];
 }
 
 timed(PostgresSaver.prototype, "put", "put");
-timed(CheckpointCoder.prototype, "encode", "  encoding");
+timed(CheckpointCoder.prototype, "capture", "  capturing");
+timed(CheckpointCoder.prototype, "encodeCaptured", "  encoding");
 timed(PostgresTier.prototype, "append", "  tier.append");
 timed(PoolExecutor.prototype, "send", "    a statement, of any kind");
 timed(PostgresSaver.prototype, "putWrites", "putWrites");
-timed(CheckpointCoder.prototype, "encodeWrites", "  encoding of writes");
+timed(WriteCoder.prototype, "capture", "  capturing of writes");
+timed(WriteCoder.prototype, "encode", "  encoding of writes");
 timed(PostgresTier.prototype, "appendWrites", "  tier.appendWrites");
 
 const file = new URL("../../../shared/data/agent-conversations.json", import.meta.url).pathname;

@@ -1,11 +1,6 @@
 import { readFileSync } from "node:fs";
-import {
-  AIMessage,
-  type BaseMessage,
-  HumanMessage,
-  SystemMessage,
-  ToolMessage,
-} from "@langchain/core/messages";
+import * as langchain from "@langchain/core/messages";
+import type { BaseMessage } from "@langchain/core/messages";
 
 interface RecordedMessage {
   role: "system" | "user" | "assistant" | "tool";
@@ -15,20 +10,37 @@ interface RecordedMessage {
   name?: string;
 }
 
-/** The first `conversations` recordings of `file`, joined into one, as LangChain messages with ids. */
-export function readRecording(file: string, conversations: number): BaseMessage[] {
+/** The classes that are used of LangChain, of whichever build. */
+export type LangChain = Pick<
+  typeof langchain,
+  "AIMessage" | "HumanMessage" | "SystemMessage" | "ToolMessage"
+>;
+
+/**
+ * The first `conversations` recordings of `file`, joined into one, as LangChain messages with ids.
+ * @param build LangChain's messages, where not those of the ESM build are meant
+ */
+export function readRecording(
+  file: string,
+  conversations: number,
+  build: LangChain = langchain,
+): BaseMessage[] {
   const all = JSON.parse(readFileSync(file, "utf8")) as { traj: RecordedMessage[] }[];
   const messages = all.slice(0, conversations).flatMap((conversation) => conversation.traj);
-  return messages.map((message, index) => toLangChain(message, `m${index}`));
+  return messages.map((message, index) => toLangChain(message, `m${index}`, build));
 }
 
 /** One recording of `file`, by its position, as {@link readRecording} has it. */
 export function readConversation(file: string, position: number): BaseMessage[] {
   const all = JSON.parse(readFileSync(file, "utf8")) as { traj: RecordedMessage[] }[];
-  return (all[position]?.traj ?? []).map((message, index) => toLangChain(message, `m${index}`));
+  return (all[position]?.traj ?? []).map((message, index) => toLangChain(message, `m${index}`, langchain));
 }
 
-function toLangChain(message: RecordedMessage, id: string): BaseMessage {
+function toLangChain(
+  message: RecordedMessage,
+  id: string,
+  { AIMessage, HumanMessage, SystemMessage, ToolMessage }: LangChain,
+): BaseMessage {
   const content = message.content ?? "";
   switch (message.role) {
     case "system":

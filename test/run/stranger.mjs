@@ -1,73 +1,51 @@
 import { execFileSync } from "node:child_process";
-import { existsSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { bootstrap, fail, pnpmArgs, root, run } from "./bootstrap.mjs";
+import { bootstrap, fail, root, run } from "./bootstrap.mjs";
+import { pack } from "./pack.mjs";
 
-// What a stranger does, who has only the README: an empty folder, the packages as they would be published, and the README's
-// first code copied as it stands. It is run twice (the thread must go on), and type-checked. The packages must be built.
+// What a stranger does, who has only the README: the commands of its first shell block in an empty folder, with the packages as
+// they would be published and whatever LangGraph is the newest, and its first code saved under the name that the block runs. It
+// is run twice (the thread must go on), and type-checked. The packages must be built.
 bootstrap({ quiet: true });
-const manifest = (name) => JSON.parse(readFileSync(join(root, "packages", name, "package.json"), "utf8"));
 const folder = mkdtempSync(join(tmpdir(), "stratigraph-stranger-"));
 process.once("exit", () => rmSync(folder, { recursive: true, force: true }));
 
-const tarballs = await pack();
 const readme = readFileSync(join(root, "README.md"), "utf8");
 const code = /^```ts\n(.*?)^```/ms.exec(readme)?.[1] ?? fail("README.md has no code.");
-const installed =
-  /npm install (stratigraph .*)/.exec(readme)?.[1] ?? fail("README.md doesn't say what to install.");
-const others = installed.split(" ").filter((name) => name !== "stratigraph");
-// Not in the README: what a stranger's editor brings.
-const types = ["typescript@5.9.3", "@types/node@20"];
+const commands = (/^```sh\n(.*?)^```/ms.exec(readme)?.[1] ?? fail("README.md has no commands."))
+  .trim()
+  .split("\n");
+const [init, install, start] = commands;
+const main = /^node (\S+)/.exec(start ?? "")?.[1];
+if (init !== "npm init -y" || !install?.startsWith("npm install stratigraph ") || main === undefined)
+  fail(`The README's first commands are others than are followed here:\n${commands.join("\n")}`);
+if (!readme.includes(`\`${main}\``)) fail(`The README doesn't say to save its code as ${main}.`);
 
-writeFileSync(join(folder, "package.json"), '{ "private": true, "type": "module" }\n');
+const tarballs = await pack(folder, ["stratigraph"]);
+await step("npm", ["init", "-y"], 1);
 // Our packages find each other among the tarballs, as they would in the registry.
-await step(
-  "npm",
-  ["install", "--no-audit", "--no-fund", "--loglevel=error", ...tarballs, ...others, ...types],
-  5,
+const others = install.split(" ").filter((word) => !["npm", "install", "stratigraph"].includes(word));
+const quiet = ["--no-audit", "--no-fund", "--loglevel=error"];
+await step("npm", ["install", ...quiet, ...tarballs, ...others], 5);
+const { version } = JSON.parse(
+  readFileSync(join(folder, "node_modules/@langchain/langgraph/package.json"), "utf8"),
 );
 
-writeFileSync(join(folder, "main.js"), code);
+writeFileSync(join(folder, main), code);
 const printed = [output(), output()];
 if (printed.join("\n") !== "Message 1 was read.\nMessage 3 was read.")
   fail(`The README's code printed ${JSON.stringify(printed)} in two runs.`);
 if (!existsSync(join(folder, ".stratigraph")))
   fail("There is no folder .stratigraph after the README's code.");
 
-writeFileSync(join(folder, "main.ts"), code);
-const tsc = [
-  "tsc",
-  "--noEmit",
-  "--strict",
-  "--module",
-  "nodenext",
-  "--target",
-  "es2023",
-  "--skipLibCheck",
-  "main.ts",
-];
+// Not in the README: what a stranger's editor brings.
+await step("npm", ["install", ...quiet, "typescript@5.9.3", "@types/node@20"], 5);
+writeFileSync(join(folder, "main.mts"), code);
+const tsc = ["tsc", "--noEmit", "--strict", "--module", "nodenext", "--target", "es2023", "main.mts"];
 await step("npx", tsc, 3);
-console.log("the README's code, copied: installs, runs twice, and type-checks");
-
-/** The umbrella and all of ours that it needs, packed as they would be published. */
-async function pack() {
-  const names = ["stratigraph"];
-  for (const name of names) {
-    for (const dependency of Object.keys(manifest(name).dependencies ?? {})) {
-      const ours = /^@stratigraph\/(.+)$/.exec(dependency)?.[1];
-      if (ours !== undefined && !names.includes(ours)) names.push(ours);
-    }
-  }
-  for (const name of names) {
-    const cwd = join(root, "packages", name);
-    if (!existsSync(join(cwd, "dist/index.js"))) fail(`packages/${name} isn't built: run pnpm build first.`);
-    await step("npx", pnpmArgs(["pack", "--pack-destination", folder]), 2, cwd);
-  }
-  return readdirSync(folder)
-    .filter((file) => file.endsWith(".tgz"))
-    .map((file) => `./${file}`);
-}
+console.log(`the README's commands and code, copied: run twice and type-check, with LangGraph ${version}`);
 
 /** Runs a program in the stranger's folder; shows what it said only if it fails. */
 async function step(command, args, minutes, cwd = folder) {
@@ -81,7 +59,7 @@ async function step(command, args, minutes, cwd = folder) {
 
 /** What the README's program prints. */
 function output() {
-  return execFileSync(process.execPath, ["main.js"], {
+  return execFileSync(process.execPath, [main], {
     cwd: folder,
     encoding: "utf8",
     timeout: 120_000,

@@ -5,8 +5,8 @@ import { run } from "./bootstrap.mjs";
 
 /**
  * Runs vitest and counts from its JSON report. A test file that could not be loaded counts as one failure, and so
- * does an error outside every test. `node`: another Node binary; `reporter`: what is shown meanwhile; `cwd`: another copy
- * of the repository.
+ * does an error outside every test. `silent` names files of which no test ran. `node`: another Node binary; `reporter`: what is
+ * shown meanwhile; `cwd`: another copy of the repository.
  */
 export async function runVitest(
   args,
@@ -17,7 +17,7 @@ export async function runVitest(
   const program = ["node_modules/vitest/vitest.mjs", "run", ...args];
   const reporters = [`--reporter=${reporter}`, "--reporter=json", `--outputFile.json=${report}`];
   const code = await run(node, [...program, ...reporters], { stdio, timeoutMs, env, cwd });
-  const counts = { passed: 0, failed: 0, skipped: 0 };
+  const counts = { passed: 0, failed: 0, skipped: 0, silent: [] };
   if (existsSync(report)) count(JSON.parse(readFileSync(report, "utf8")), counts);
   rmSync(folder, { recursive: true });
   if (code !== 0 && counts.failed === 0) {
@@ -32,6 +32,8 @@ function count(report, counts) {
     if (file.status === "failed" && !file.assertionResults.some((test) => test.status === "failed"))
       counts.failed++;
     for (const { status } of file.assertionResults) counts[KIND[status] ?? "skipped"]++;
+    if (file.assertionResults.every(({ status }) => KIND[status] === undefined))
+      counts.silent.push(file.name);
   }
 }
 

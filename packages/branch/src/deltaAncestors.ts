@@ -35,7 +35,7 @@ export async function deltaAncestors(
     found.push(node.record);
     const { manifest } = await saver.coder.decodeBody(node.record);
     const writes = currentWrites(node.writes, child);
-    for (const channel of await saver.coder.writtenChannels(node.record, writes)) written.add(channel);
+    for (const channel of await saver.coder.writes.channels(node.record, writes)) written.add(channel);
     child = node.record.checkpointId;
     for (const channel of open) {
       if (manifest.get(channel)?.value === undefined) continue;

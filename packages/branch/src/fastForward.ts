@@ -111,7 +111,7 @@ async function writesUnder(
   const kept = new Set(brought.map(batchDigest));
   const keep = [...digests].filter((digest) => kept.has(digest));
   const mark = rewindTask({ made, before: [...digests], keep, undoable: true });
-  return [{ ...at, ...(await saver.coder.encodeMark(at, mark)) }, ...added];
+  return [{ ...at, ...(await saver.coder.writes.encodeMark(at, mark)) }, ...added];
 }
 
 function keyOf({ namespace, checkpointId }: Pick<CheckpointRecord, "namespace" | "checkpointId">): string {

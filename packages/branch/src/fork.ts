@@ -1,5 +1,5 @@
 import {
-  CheckpointConflictError,
+  StratigraphError,
   checkOptions,
   forksThreads,
   InvalidOptionError,
@@ -89,7 +89,8 @@ export async function forkMany(
   return await forkAll(saver, point, names, history);
 }
 
-const forkAdvice = { name: "Did you mean to?", threadId: "Did you mean to?", id: "Did you mean to?" };
+const target = 'The new thread is named by the option "to".';
+const forkAdvice = { name: target, threadId: target, id: target };
 
 /** @throws InvalidOptionError */
 function checkHistory(history: unknown): void {
@@ -226,7 +227,8 @@ async function append(
       onConflict: "refuse",
     });
   } catch (error) {
-    if (error instanceof CheckpointConflictError) throw threadExists(threadId, String(error.data["head"]));
+    if (StratigraphError.is(error, "CHECKPOINT_CONFLICT"))
+      throw threadExists(threadId, String(error.data["head"]));
     throw error;
   }
   const { records, writes, blobs } = contents;

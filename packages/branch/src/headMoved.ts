@@ -1,4 +1,4 @@
-import { CheckpointConflictError, isReserved, type Address } from "@stratigraph/core";
+import { CheckpointConflictError, isReserved, StratigraphError, type Address } from "@stratigraph/core";
 
 /**
  * The error of a move that came too late, told as what it is: the tier's own speaks of a checkpoint that was put. Other errors
@@ -8,7 +8,7 @@ import { CheckpointConflictError, isReserved, type Address } from "@stratigraph/
  * @param at what was to become the head
  */
 export function headMoved(error: unknown, what: string, at: Address, from: string | undefined): unknown {
-  if (!(error instanceof CheckpointConflictError)) return error;
+  if (!StratigraphError.is(error, "CHECKPOINT_CONFLICT")) return error;
   const { namespace, head } = error.data as { namespace: string; head: string };
   const thread = `thread ${JSON.stringify(at.threadId)}`;
   // The record of moves has a head of its own, which another move of this thread won.

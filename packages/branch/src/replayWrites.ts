@@ -45,7 +45,7 @@ export async function stepsOf(
         (step) => step.threadId === threadId && step.parent === record.checkpointId,
       )) {
         const made = { child: { consumed: consumed.get(keyOf(threadId, child)) } };
-        const decoded = await saver.coder.decodeWrites(record, currentWrites(writes, child), blobs, made);
+        const decoded = await saver.coder.writes.decode(record, currentWrites(writes, child), blobs, made);
         found.set(
           keyOf(threadId, child),
           decoded.filter(({ channel }) => !notApplied.has(channel)),

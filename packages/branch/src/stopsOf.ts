@@ -24,10 +24,10 @@ export async function stopsOf(saver: TierSaver, stored: StoredCheckpoint): Promi
   for (const batch of currentWrites(stored.writes)) {
     const { taskId } = batch;
     if (taskId === NULL_TASK) continue;
-    const channels = [...(await saver.coder.writtenChannels(record, [batch]))];
+    const channels = [...(await saver.coder.writes.channels(record, [batch]))];
     if (channels.includes(ERROR)) {
       left.set(taskId, "failed");
-      [failed] = await saver.coder.decodeWrites(record, [batch], blobs, { channels: new Set([ERROR]) });
+      [failed] = await saver.coder.writes.decode(record, [batch], blobs, { channels: new Set([ERROR]) });
     } else if (channels.some((channel) => !notOutput.has(channel))) left.set(taskId, "ended");
     else if (channels.includes(INTERRUPT)) left.set(taskId, "asked");
   }

@@ -53,7 +53,7 @@ function sends(unfinished: readonly Unfinished[]): boolean {
 async function refuseLoss(saver: TierSaver, unfinished: Unfinished): Promise<void> {
   const { side, tasks } = unfinished;
   const { record, writes, blobs } = side.stored;
-  for (const { taskId, channel } of await saver.coder.decodeWrites(record, writes, blobs)) {
+  for (const { taskId, channel } of await saver.coder.writes.decode(record, writes, blobs)) {
     if (taskId === NULL_TASK || channel === INTERRUPT || channel === ERROR) continue;
     const what =
       channel === RESUME ? "was given an answer and hasn't ended" : "has ended, and its step hasn't";

@@ -215,7 +215,7 @@ describe("kinds of arguments", () => {
     [
       "fork, name",
       () => fork(saver, "t", any({ name: "x" })),
-      /name: found "text"\. fork has no such option\. Did you mean to\?/,
+      /name: found "text"\. fork has no such option\. The new thread is named by the option "to"/,
     ],
     ["fork, text", () => fork(saver, "t", any("x")), /fork takes an object of to, history/],
     [

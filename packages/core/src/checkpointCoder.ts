@@ -4,21 +4,10 @@ import type {
   ChannelVersions,
   Checkpoint,
   CheckpointMetadata,
-  CheckpointPendingWrite,
-  PendingWrite,
   SerializerProtocol,
 } from "@langchain/langgraph-checkpoint";
-import { currentWrites } from "./currentWrites.ts";
+import { bodyAddress, ownerOf } from "./bodyOwner.ts";
 import type { Envelope } from "./envelope.ts";
-import {
-  decodeWrites,
-  encodeWrites,
-  mergeWrites,
-  writeIndex,
-  type BatchOrigin,
-  type EncodedWrite,
-  type OpenedBatch,
-} from "./pendingWrites.ts";
 import {
   decodeBody,
   encodeBody,
@@ -28,26 +17,15 @@ import {
   type ValueRef,
 } from "./record.ts";
 import { metadataTags, snapshotTag } from "./tags.ts";
-import type {
-  Address,
-  Blob,
-  BlobHash,
-  CheckpointRecord,
-  StoredCheckpoint,
-  StoredWriteBatch,
-  WriteBatch,
-} from "./tier.ts";
+import type { Address, Blob, BlobHash, CheckpointRecord, StoredCheckpoint } from "./tier.ts";
 import { ValueCoder, typedOf, type CapturedValue, type Dumped, type ValueReading } from "./valueCoder.ts";
 import { corrupt } from "./valueErrors.ts";
 import type { EncodedValue, Values } from "./values.ts";
-import type { WritePlace } from "./writeOrder.ts";
-import { consumedBatches, pendingBatches, type Consumed } from "./writers.ts";
+import { WriteCoder } from "./writeCoder.ts";
+import type { Consumed } from "./writers.ts";
 
 /** Longest value, in bytes, that lives in the manifest itself: a blob of its own would cost more in keys than it holds. */
 const inlineValue = 64;
-
-/** Longest pending write, in bytes, kept in its batch. Longer ones become blobs, which a channel of equal bytes then shares. */
-const inlineWrite = 2048;
 
 /** A channel → entry map, as in a decoded body. */
 export type Manifest = ReadonlyMap<string, ManifestEntry>;
@@ -97,40 +75,11 @@ export interface CapturedPut {
   readonly values: ReadonlyMap<string, CapturedValue>;
 }
 
-/** What LangGraph puts by putWrites, as it was then. */
-export interface CapturedWrites extends BatchOrigin {
-  readonly taskId: string;
-  readonly writes: readonly {
-    readonly index: number;
-    readonly channel: string;
-    readonly value: CapturedValue;
-  }[];
-}
-
-/** Which pending writes are decoded; see {@link CheckpointCoder.decodeWrites}. */
-export interface WritesWanted {
-  readonly channels?: ReadonlySet<string>;
-  readonly child?: { readonly consumed: Consumed };
-}
-
-/** A pending write with the value revived. */
-export interface DecodedWrite extends WritePlace {
-  readonly channel: string;
-  readonly value: unknown;
-}
-
-function ownerOf(at: Address, more: string): string[] {
-  return [at.namespace, at.checkpointId, more];
-}
-
-/** What encryption binds a body to; not the thread, so that a thread can be copied as bytes. */
-function bodyAddress(owner: readonly string[]): string {
-  return JSON.stringify(owner);
-}
-
 /** Between LangGraph's checkpoints and a tier's records. */
 export class CheckpointCoder {
   readonly values: Values;
+  /** Pending writes. */
+  readonly writes: WriteCoder;
   readonly #coder: ValueCoder;
   readonly #envelope: Envelope;
 
@@ -138,6 +87,7 @@ export class CheckpointCoder {
     this.#coder = new ValueCoder(serde, values);
     this.#envelope = envelope;
     this.values = values;
+    this.writes = new WriteCoder(this.#coder, envelope);
   }
 
   /** Nothing of the thread is remembered any more. */
@@ -290,111 +240,6 @@ export class CheckpointCoder {
   ): Promise<unknown> {
     return await this.#coder.decode(at, channel, ref, blobs, reading);
   }
-
-  /** Serialises the writes of one putWrites call, without awaiting anything. @throws StratigraphError "SERIALIZATION" */
-  captureWrites(
-    at: Address,
-    taskId: string,
-    origin: BatchOrigin,
-    writes: readonly PendingWrite[],
-  ): CapturedWrites {
-    const captured = writes.map(([channel, value], position) => ({
-      index: writeIndex(channel, position),
-      channel,
-      value: this.#coder.capture(at, channel, value),
-    }));
-    return { ...origin, taskId, writes: captured };
-  }
-
-  /**
-   * Encodes captured writes as one batch.
-   *
-   * @param early their checkpoint isn't known to be stored: they share no blobs, as pruning only sees what checkpoints need
-   */
-  async encodeWrites(
-    at: Address,
-    { taskId, writes, ...origin }: CapturedWrites,
-    early: boolean,
-  ): Promise<{ batch: WriteBatch; values: readonly EncodedValue[]; relies: boolean }> {
-    const values: EncodedValue[] = [];
-    const encoded: EncodedWrite[] = [];
-    const inline = early ? Infinity : inlineWrite;
-    for (const { index, channel, value } of writes) {
-      const ref = await this.#coder.encode(at, channel, value, { inline, into: values });
-      encoded.push({ index, channel, value: ref });
-    }
-    const owner = ownerOf(at, taskId);
-    const { content, blobs } = encodeWrites(owner, origin, encoded);
-    const body = await this.#envelope.wrap(content, bodyAddress(owner));
-    this.#coder.checkStored(at, writes.map(({ channel }) => channel).join(", "), body.length);
-    return { batch: { taskId, blobs, body }, values, relies: values.some(({ blob }) => blob === undefined) };
-  }
-
-  /** A batch without writes: its task id is all that it says. See {@link rewindTask}. */
-  async encodeMark(at: Address, taskId: string): Promise<WriteBatch> {
-    const { batch } = await this.encodeWrites(
-      at,
-      { taskId, taskPath: "", writer: undefined, writes: [] },
-      true,
-    );
-    return batch;
-  }
-
-  /**
-   * The pending writes of a checkpoint, merged, in the order in which LangGraph applies them: see `compareWrites`.
-   * @param only.channels leaves out all others
-   * @param only.child instead of what is pending: what a child of the checkpoint was made from, as its body tells
-   */
-  async decodeWrites(
-    at: Address,
-    batches: readonly StoredWriteBatch[],
-    blobs: ReadonlyMap<BlobHash, Blob>,
-    only: WritesWanted = {},
-  ): Promise<DecodedWrite[]> {
-    return await this.decodeOpened(at, await this.openWrites(at, batches), blobs, only);
-  }
-
-  /** The same, of batches that were opened before. */
-  async decodeOpened(
-    at: Address,
-    batches: readonly OpenedBatch[],
-    blobs: ReadonlyMap<BlobHash, Blob>,
-    only: WritesWanted = {},
-  ): Promise<DecodedWrite[]> {
-    const decoded: DecodedWrite[] = [];
-    const wanted =
-      only.child === undefined ? pendingBatches(batches) : consumedBatches(batches, only.child.consumed);
-    for (const write of mergeWrites(wanted)) {
-      if (only.channels?.has(write.channel) === false) continue;
-      decoded.push({ ...write, value: await this.value(at, write.channel, write.value, blobs) });
-    }
-    return decoded;
-  }
-
-  /** The channels that a checkpoint's pending writes name, without reviving values. */
-  async writtenChannels(at: Address, batches: readonly StoredWriteBatch[]): Promise<Set<string>> {
-    return new Set(mergeWrites(await this.openWrites(at, batches)).map(({ channel }) => channel));
-  }
-
-  /** Batches as they were written, values not revived; of a checkpoint that was wound back, those that count now. @throws CorruptionError */
-  async openWrites(at: Address, batches: readonly StoredWriteBatch[]): Promise<OpenedBatch[]> {
-    const opened: OpenedBatch[] = [];
-    for (const { taskId, body, blobs: names } of currentWrites(batches)) {
-      const owner = ownerOf(at, taskId);
-      try {
-        const content = await this.#envelope.unwrap(body, bodyAddress(owner));
-        opened.push({ taskId, ...decodeWrites(owner, content, names) });
-      } catch (cause) {
-        throw corrupt(
-          at,
-          undefined,
-          `pending writes of task ${JSON.stringify(taskId)} can't be decoded`,
-          cause,
-        );
-      }
-    }
-    return opened;
-  }
 }
 
 /** A header that shares nothing with the one given, which LangGraph may go on changing. */
@@ -409,11 +254,6 @@ function copyOf({ channel_versions, versions_seen, v, id, ts, ...rest }: Header)
     channel_versions: { ...channel_versions },
     versions_seen: Object.fromEntries(seen),
   };
-}
-
-/** LangGraph's tuple form of a pending write. */
-export function asPendingWrite({ taskId, channel, value }: DecodedWrite): CheckpointPendingWrite {
-  return [taskId, channel, value];
 }
 
 /** The run that a put belongs to, where the caller named one. */

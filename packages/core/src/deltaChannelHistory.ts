@@ -1,8 +1,9 @@
 import type { CheckpointPendingWrite, DeltaChannelHistory } from "@langchain/langgraph-checkpoint";
-import { asPendingWrite, type CheckpointCoder } from "./checkpointCoder.ts";
+import type { CheckpointCoder } from "./checkpointCoder.ts";
 import { currentWrites } from "./currentWrites.ts";
 import { snapshotTag } from "./tags.ts";
 import { readsAncestry, type Address, type MaybeAddress, type StoredCheckpoint, type Tier } from "./tier.ts";
+import { asPendingWrite } from "./writeCoder.ts";
 import type { Consumed } from "./writers.ts";
 
 /** How many ancestors are asked for at once. LangGraph writes a snapshot long before, with its default settings. */
@@ -61,7 +62,7 @@ export async function deltaChannelHistory(
       const whole = missing ? ((await tier.read(record)).checkpoint ?? stored) : stored;
       const only = { channels: open, child: { consumed } };
       const batches = currentWrites(whole.writes, child);
-      const writes = await coder.decodeWrites(record, batches, whole.blobs, only);
+      const writes = await coder.writes.decode(record, batches, whole.blobs, only);
       child = record.checkpointId;
       consumed = body.consumed;
       for (const channel of open) {

@@ -20,7 +20,7 @@ export async function firstAsked(
   record: CheckpointRecord,
   batches: readonly StoredWriteBatch[],
 ): Promise<readonly StoredWriteBatch[]> {
-  const channels = await Promise.all(batches.map((batch) => coder.writtenChannels(record, [batch])));
+  const channels = await Promise.all(batches.map((batch) => coder.writes.channels(record, [batch])));
   const asked = new Map<string, number>();
   for (const [index, { taskId }] of batches.entries())
     if (channels[index]!.has(INTERRUPT) && !asked.has(taskId)) asked.set(taskId, index);

@@ -9,7 +9,7 @@ export {
 } from "./checkOptions.ts";
 export { checkTier } from "./checkTier.ts";
 export { CheckpointCoder } from "./checkpointCoder.ts";
-export type { DecodedWrite, EncodedCheckpoint, Manifest } from "./checkpointCoder.ts";
+export type { EncodedCheckpoint, Manifest } from "./checkpointCoder.ts";
 export { pack, unpack, type EncryptionOptions } from "./codec/index.ts";
 export type { Conflict } from "./conflicts.ts";
 export { batchDigest, currentWrites } from "./currentWrites.ts";
@@ -91,6 +91,7 @@ export type {
   TombstoneQuery,
   WriteBatch,
 } from "./tier.ts";
+export type { DecodedWrite } from "./writeCoder.ts";
 export { trace, traced, type TraceEvent } from "./trace.ts";
 export { bytesOf, msOf, type Duration, type Size } from "./units.ts";
 export type { AlsoMoved } from "./windBack.ts";

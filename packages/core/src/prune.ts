@@ -148,7 +148,7 @@ async function load(tier: Tier, coder: CheckpointCoder, threadId: string): Promi
 async function toNode(coder: CheckpointCoder, { record, writes }: ListedCheckpoint): Promise<Node> {
   const body = await coder.decodeBody(record);
   const metadata = await coder.metadata(record, body);
-  const channels = await coder.writtenChannels(record, writes);
+  const channels = await coder.writes.channels(record, writes);
   const snapshots = [...body.manifest.keys()].filter((channel) => record.tags.includes(snapshotTag(channel)));
   return {
     record,

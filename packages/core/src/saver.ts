@@ -14,13 +14,7 @@ import { addressOf, checkpointIdOf, configOf, maybeThreadOf, namespaceOf, validI
 import { checkDeltaOptions, checkListOptions, checkPut, checkWrites, checkedIds } from "./arguments.ts";
 import { checkOptions } from "./checkOptions.ts";
 import { checkTier } from "./checkTier.ts";
-import {
-  CheckpointCoder,
-  asPendingWrite,
-  runIdOf,
-  type Before,
-  type CheckpointPut,
-} from "./checkpointCoder.ts";
+import { CheckpointCoder, runIdOf, type Before, type CheckpointPut } from "./checkpointCoder.ts";
 import { listConflicts, type Conflict } from "./conflicts.ts";
 import { copyThread } from "./copyThread.ts";
 import { deltaChannelHistory } from "./deltaChannelHistory.ts";
@@ -37,6 +31,7 @@ import type { Address, Appended, ListedCheckpoint, MaybeAddress, StoredCheckpoin
 import { trace } from "./trace.ts";
 import type { Series, ValueReading } from "./valueCoder.ts";
 import { Values } from "./values.ts";
+import { asPendingWrite } from "./writeCoder.ts";
 import { Writers, type Consumed } from "./writers.ts";
 
 /**
@@ -195,11 +190,11 @@ export class TierSaver extends BaseCheckpointSaver {
     if (writes.length === 0) return;
     // Before anything is awaited: a graph may change in place what it wrote.
     const origin = { taskPath, writer: this.#writers.tag(config, at, taskId) };
-    const captured = this.coder.captureWrites(at, taskId, origin, writes);
+    const captured = this.coder.writes.capture(at, taskId, origin, writes);
     try {
       await this.#again(config, at.threadId, async (basis) => {
         const early = this.#lines.get(at) === undefined;
-        const { batch, values, relies } = await this.coder.encodeWrites(at, captured, early);
+        const { batch, values, relies } = await this.coder.writes.encode(at, captured, early);
         const newBlobs = values.flatMap(({ blob }) => (blob === undefined ? [] : [blob]));
         const seen = basis(relies);
         await this.tier.appendWrites({ ...at, ...batch, newBlobs, relies, seen });
@@ -444,9 +439,9 @@ export class TierSaver extends BaseCheckpointSaver {
     const checkpoint = await this.coder.checkpoint(stored, body, reading);
     if (checkpoint.v < 4 && record.parentId !== undefined)
       await this.#migrateSends(checkpoint, { ...record, checkpointId: record.parentId });
-    const batches = await this.coder.openWrites(record, stored.writes);
+    const batches = await this.coder.writes.open(record, stored.writes);
     this.#writers.handedOut(config, record, batches, { id: record.parentId, consumed: body.consumed });
-    const writes = await this.coder.decodeOpened(record, batches, stored.blobs);
+    const writes = await this.coder.writes.decodeOpened(record, batches, stored.blobs);
     const tuple: CheckpointTuple = {
       config: configOf(record),
       checkpoint,
@@ -462,7 +457,7 @@ export class TierSaver extends BaseCheckpointSaver {
   async #migrateSends(checkpoint: Checkpoint, parent: MaybeAddress & Address): Promise<void> {
     const { checkpoint: stored } = await this.tier.read(parent);
     if (stored === undefined) return;
-    const sends = await this.coder.decodeWrites(stored.record, stored.writes, stored.blobs, {
+    const sends = await this.coder.writes.decode(stored.record, stored.writes, stored.blobs, {
       channels: new Set([TASKS]),
     });
     const versions = Object.values(checkpoint.channel_versions);

@@ -40,7 +40,7 @@ export async function subgraphTip(
     if (made === rootId) {
       if (!continued) return { node, rewound: false };
       // The step went on since: it is to be found as it was when it first asked, or not begun.
-      const written = await coder.writtenChannels(node.record, currentWrites(node.writes));
+      const written = await coder.writes.channels(node.record, currentWrites(node.writes));
       if (written.has("__interrupt__")) asked = node;
       continue;
     }

@@ -39,7 +39,7 @@ export async function windBackWrites(
   const at: Address = { threadId, namespace, checkpointId };
   const before = currentWrites(writes).map(batchDigest);
   const task = rewindTask({ made, before, keep: kept.map(batchDigest) });
-  return [{ ...at, ...(await coder.encodeMark(at, task)) }];
+  return [{ ...at, ...(await coder.writes.encodeMark(at, task)) }];
 }
 
 /** The pending writes that winding back leads to. */
@@ -113,7 +113,7 @@ async function endedTasks(
   const keep = new Set(marked === undefined ? [] : rewindMark(marked)!.keep);
   const ended = new Set<string>();
   for (const batch of writes.filter((one) => keep.has(batchDigest(one)))) {
-    const channels = await coder.writtenChannels(record, [batch]);
+    const channels = await coder.writes.channels(record, [batch]);
     if (!channels.has("__interrupt__")) ended.add(batch.taskId);
   }
   return ended;

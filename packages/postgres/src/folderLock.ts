@@ -72,20 +72,23 @@ function createBare(file: string, content: string): boolean {
   }
 }
 
+/** How old a file is, in milliseconds. One that just went counts as new: in its place there may be another's by now. */
+function ageOf(file: string): number {
+  const written = statSync(file, { throwIfNoEntry: false })?.mtimeMs;
+  return written === undefined ? 0 : Date.now() - written;
+}
+
 /** Takes a dead holder's lock away, one process at a time. */
 function breakStale(file: string): void {
   const breaker = `${file}.breaking`;
   if (!create(breaker, String(process.pid))) {
-    if (Date.now() - (statSync(breaker, { throwIfNoEntry: false })?.mtimeMs ?? 0) > breakingMs)
-      rmSync(breaker, { force: true });
+    if (ageOf(breaker) > breakingMs) rmSync(breaker, { force: true });
     return;
   }
   try {
     const holder = holderOf(file);
-    const written = statSync(file, { throwIfNoEntry: false })?.mtimeMs ?? 0;
     // Without a holder it may be in the making.
-    if (holder === undefined ? Date.now() - written > breakingMs : !isAlive(holder))
-      rmSync(file, { force: true });
+    if (holder === undefined ? ageOf(file) > breakingMs : !isAlive(holder)) rmSync(file, { force: true });
   } finally {
     rmSync(breaker, { force: true });
   }

@@ -1,3 +1,4 @@
+import type * as PgLiteModule from "@electric-sql/pglite";
 import { StratigraphError } from "@stratigraph/core";
 import type { Executor, PgQuery, PgResult } from "./client.ts";
 import { explained } from "./explained.ts";
@@ -81,14 +82,7 @@ export class PgLiteExecutor implements Executor {
 export async function openPgLite(
   folder: string | undefined,
 ): Promise<{ database: PgLite; release: () => void }> {
-  const { PGlite } = await import("@electric-sql/pglite").catch((cause: unknown) => {
-    throw new StratigraphError(
-      "UNAVAILABLE",
-      "The embedded database needs the package @electric-sql/pglite. Install it: npm install @electric-sql/pglite",
-      {},
-      cause,
-    );
-  });
+  const { PGlite } = await importPgLite();
   const release = folder === undefined ? () => undefined : lockFolder(folder);
   try {
     const database = folder === undefined ? await PGlite.create() : await PGlite.create(`${folder}/data`);
@@ -96,5 +90,19 @@ export async function openPgLite(
   } catch (error) {
     release();
     throw error;
+  }
+}
+
+async function importPgLite(): Promise<typeof PgLiteModule> {
+  // In a try of the same function: bundlers then leave a package that isn't installed to run time.
+  try {
+    return await import("@electric-sql/pglite");
+  } catch (cause) {
+    throw new StratigraphError(
+      "UNAVAILABLE",
+      "The embedded database needs the package @electric-sql/pglite. Install it: npm install @electric-sql/pglite",
+      {},
+      cause,
+    );
   }
 }

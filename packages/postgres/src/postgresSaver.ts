@@ -6,6 +6,7 @@ import {
   saverOptionNames,
   TierSaver,
   type SaverOptions,
+  type Tier,
 } from "@stratigraph/core";
 import pg from "pg";
 import type { PgPool } from "./client.ts";
@@ -34,6 +35,11 @@ import { setupSql } from "./statements.ts";
 const connections = 10;
 /** How long opening a connection may take before it counts as failed, in milliseconds. */
 const connectTimeoutMs = 10_000;
+
+/** By what it can do: a process may hold this package's CommonJS build beside its ES modules, each with a class of its own. */
+function isTier(value: unknown): value is PostgresTier {
+  return typeof value === "object" && value !== null && typeof (value as Partial<Tier>).append === "function";
+}
 
 /** A tier over a pool, or over one that it opens for a connection string. @throws InvalidOptionError */
 export function postgres(
@@ -159,7 +165,7 @@ function openedFrom(
     ...pickOptions<SaverOptions>(given, saverOptionNames),
     ...(serde === undefined ? {} : { serde: serdeIn(serde) }),
   });
-  if (source instanceof PostgresTier) {
+  if (isTier(source)) {
     const advice = "The tier has its own: pass it to postgres() or pglite().";
     const ofTier = { schema: advice, retryFor: advice, maxQueue: advice };
     checkOptions<SaverOptions>("PostgresSaver over a tier", options, saverOptionNames, ofTier);

@@ -1,3 +1,4 @@
+// long file: the limits of one storage, each test on the same server
 import { execFileSync } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { appendFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";

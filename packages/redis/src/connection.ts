@@ -154,6 +154,7 @@ function retriesEnded(error: unknown): boolean {
 }
 
 async function importIoredis(): Promise<{ readonly Redis: typeof Redis; readonly Cluster: typeof Cluster }> {
+  // In a try of the same function: bundlers then leave a package that isn't installed to run time.
   try {
     return await import("ioredis");
   } catch (cause) {

@@ -1,248 +1,25 @@
-import { createHash, randomUUID } from "node:crypto";
 import {
   DeleteObjectCommand,
   GetObjectCommand,
   HeadObjectCommand,
   ListObjectsV2Command,
   PutObjectCommand,
-  type PutObjectCommandInput,
-  type S3Client,
-  type StorageClass,
 } from "@aws-sdk/client-s3";
-import { msOf, StratigraphError, trace } from "@stratigraph/core";
-import { explained, verdictOf } from "./awsErrors.ts";
-import type { FoundObject, GetOptions, ListedObject, ObjectStore, PutCondition } from "./client.ts";
-import type { S3Options, ServerSideEncryption } from "./s3Options.ts";
+import { AwsObjectStore, type AwsSdk } from "./awsObjectStore.ts";
+import type { ObjectStore } from "./client.ts";
+import type { S3Options } from "./s3Options.ts";
 
-/** First pause after a failure, in milliseconds; doubled each time. */
-const firstPauseMs = 50;
-/** Longest pause. */
-const longestPauseMs = 2000;
-/** Requests that delete, at once. */
-const deletesAtOnce = 8;
-/** Objects larger than this, in bytes, get more time: a slow line still moves so much in a second. */
-const bytesPerSecond = 1 << 20;
-
-type Answer<T> = { readonly value: T } | "absent" | "unchanged" | "refused";
-type CustomerKey = Pick<
-  PutObjectCommandInput,
-  "SSECustomerAlgorithm" | "SSECustomerKey" | "SSECustomerKeyMD5"
->;
-
-/** Settings of encryption: for requests that write, and for all requests. */
-function encryptionOf(option: ServerSideEncryption | undefined): {
-  written: Pick<PutObjectCommandInput, "ServerSideEncryption" | "SSEKMSKeyId" | "BucketKeyEnabled">;
-  always: CustomerKey;
-} {
-  if (option === undefined) return { written: {}, always: {} };
-  if (option === "AES256") return { written: { ServerSideEncryption: "AES256" }, always: {} };
-  if ("customerKey" in option) {
-    const key = Buffer.from(option.customerKey);
-    return {
-      written: {},
-      always: {
-        SSECustomerAlgorithm: "AES256",
-        SSECustomerKey: key.toString("base64"),
-        SSECustomerKeyMD5: createHash("md5").update(key).digest("base64"),
-      },
-    };
-  }
-  const { kmsKeyId, bucketKey } = option;
-  return {
-    written: {
-      ServerSideEncryption: "aws:kms",
-      ...(kmsKeyId === undefined ? {} : { SSEKMSKeyId: kmsKeyId }),
-      ...(bucketKey === undefined ? {} : { BucketKeyEnabled: bucketKey }),
-    },
-    always: {},
-  };
-}
-
-/** An S3 bucket as an {@link ObjectStore}; for AWS and for servers that keep conditional writes as it does. */
-class AwsObjectStore implements ObjectStore {
-  readonly name = "s3";
-  readonly #client: S3Client;
-  readonly #bucket: string;
-  readonly #prefix: string;
-  readonly #timeoutMs: number;
-  readonly #attempts: number;
-  readonly #encryption: ReturnType<typeof encryptionOf>;
-  readonly #written: Partial<PutObjectCommandInput>;
-  readonly #storageClass: StorageClass | undefined;
-  /** Ceph before Reef compares `If-Match` with the ETag as it is stored, without quotes. */
-  #bareEtags = false;
-
-  /** @param options checked where they came in */
-  constructor(options: S3Options) {
-    const { client, bucket, prefix = "stratigraph", attempts = 4, tags, timeout = "10s" } = options;
-    this.#client = client as S3Client;
-    this.#bucket = bucket;
-    this.#prefix = prefix === "" ? "" : `${prefix.replace(/\/+$/, "")}/`;
-    this.#timeoutMs = msOf("timeout", timeout);
-    this.#attempts = attempts;
-    this.#encryption = encryptionOf(options.serverSideEncryption);
-    this.#storageClass = options.storageClass as StorageClass | undefined;
-    // Spaces as %20: a plus would be part of the tag.
-    const tagging = Object.entries(tags ?? {}).map((tag) => tag.map(encodeURIComponent).join("="));
-    this.#written = {
-      ...this.#encryption.written,
-      ...this.#encryption.always,
-      ...(tagging.length === 0 ? {} : { Tagging: tagging.join("&") }),
-    };
-  }
-
-  async get(key: string, { range, unless }: GetOptions = {}): Promise<FoundObject | "unchanged" | undefined> {
-    const command = new GetObjectCommand({
-      ...this.#at(key),
-      ...this.#encryption.always,
-      ...(range === undefined ? {} : { Range: `bytes=${range[0]}-${range[1] - 1}` }),
-      ...(unless === undefined ? {} : { IfNoneMatch: unless }),
-    });
-    const size = range === undefined ? 0 : range[1] - range[0];
-    const answer = await this.#run(size, async (abortSignal): Promise<FoundObject> => {
-      const { Body, ETag = "" } = await this.#client.send(command, { abortSignal });
-      if (Body === undefined) throw new TypeError("S3 answered without a body");
-      return { bytes: await Body.transformToByteArray(), etag: ETag };
-    });
-    if (answer === "absent") return undefined;
-    if (answer === "unchanged") return answer;
-    if (answer === "refused")
-      throw new TypeError("S3 refused to read under a condition that was not asked for");
-    return answer.value;
-  }
-
-  async put(key: string, bytes: Uint8Array, condition?: PutCondition): Promise<string | undefined> {
-    if (condition === undefined || "ifNoneMatch" in condition) return await this.#put(key, bytes, condition);
-    const bare = { ifMatch: withoutQuotes(condition.ifMatch) };
-    if (this.#bareEtags) return await this.#put(key, bytes, bare);
-    const etag = await this.#put(key, bytes, condition);
-    if (etag !== undefined) return etag;
-    // Refused although the object is the one that was named: this server compares without the quotes.
-    const command = new HeadObjectCommand({ ...this.#at(key), ...this.#encryption.always });
-    const found = await this.#run(0, (abortSignal) => this.#client.send(command, { abortSignal }));
-    if (typeof found === "string" || found.value.ETag !== condition.ifMatch) return undefined;
-    const stored = await this.#put(key, bytes, bare);
-    this.#bareEtags ||= stored !== undefined;
-    return stored;
-  }
-
-  async *list(prefix: string): AsyncGenerator<ListedObject> {
-    for (let token: string | undefined; ;) {
-      const page = await this.#run(0, (abortSignal) =>
-        this.#client.send(
-          new ListObjectsV2Command({
-            Bucket: this.#bucket,
-            Prefix: this.#prefix + prefix,
-            ...(token === undefined ? {} : { ContinuationToken: token }),
-          }),
-          { abortSignal },
-        ),
-      );
-      if (typeof page === "string") throw this.#notABucket();
-      for (const { Key = "", Size = 0, LastModified, ETag = "" } of page.value.Contents ?? []) {
-        const modifiedMs = LastModified?.getTime() ?? 0;
-        const key = Key.slice(this.#prefix.length);
-        yield { key, size: Size, modifiedMs, version: ETag + modifiedMs };
-      }
-      token = page.value.IsTruncated === true ? page.value.NextContinuationToken : undefined;
-      if (token === undefined) return;
-    }
-  }
-
-  async delete(keys: readonly string[]): Promise<void> {
-    // One by one: batches need checksums that not every server takes, and there are seldom more than three.
-    const left = [...keys];
-    const worker = async (): Promise<void> => {
-      for (let key = left.pop(); key !== undefined; key = left.pop()) {
-        const command = new DeleteObjectCommand(this.#at(key));
-        await this.#run(0, (abortSignal) => this.#client.send(command, { abortSignal }));
-      }
-    };
-    await Promise.all(Array.from({ length: Math.min(deletesAtOnce, keys.length) }, worker));
-  }
-
-  /**
-   * Tries whether the server keeps conditions: one that ignores them would lose writes without a word.
-   * @throws StratigraphError "NOT_SET_UP", "ARCHIVE_UNAVAILABLE"
-   */
-  async setup(): Promise<void> {
-    const key = `.conditions/${randomUUID()}`;
-    const bytes = Buffer.from("Stratigraph tries whether this server keeps conditions.\n");
-    try {
-      const first = await this.put(key, bytes, { ifNoneMatch: "*" });
-      const again = await this.put(key, bytes, { ifNoneMatch: "*" });
-      const other = await this.#put(key, bytes, { ifMatch: '"00000000000000000000000000000000"' });
-      const same = first === undefined ? undefined : await this.put(key, bytes, { ifMatch: first });
-      if (first !== undefined && again === undefined && other === undefined && same !== undefined) return;
-    } finally {
-      await this.delete([key]);
-    }
-    throw new StratigraphError(
-      "NOT_SET_UP",
-      `The server of S3 bucket ${this.#bucket} doesn't keep the conditions If-None-Match and If-Match when it stores objects, so ` +
-        `two writers would overwrite each other. Use AWS S3, MinIO, Ceph, Cloudflare R2 or another server that does.`,
-      { bucket: this.#bucket },
-    );
-  }
-
-  async #put(key: string, bytes: Uint8Array, condition?: PutCondition): Promise<string | undefined> {
-    const isPack = key.endsWith(".pack");
-    const command = new PutObjectCommand({
-      ...this.#at(key),
-      ...this.#written,
-      ...(isPack && this.#storageClass !== undefined ? { StorageClass: this.#storageClass } : {}),
-      ...(condition === undefined ? {} : namedAsSdk(condition)),
-      // A Buffer: streams are sent with trailing checksums, which Ceph 16 refuses.
-      Body: Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length),
-      ContentType: "application/octet-stream",
-    });
-    const answer = await this.#run(bytes.length, (abortSignal) =>
-      this.#client.send(command, { abortSignal }),
-    );
-    // If-Match on an object that isn't there is a 404.
-    if (typeof answer !== "string") return answer.value.ETag ?? "";
-    if (condition === undefined) throw this.#notABucket();
-    return undefined;
-  }
-
-  #at(key: string): { Bucket: string; Key: string } {
-    return { Bucket: this.#bucket, Key: this.#prefix + key };
-  }
-
-  #notABucket(): StratigraphError {
-    const message = `S3 bucket ${this.#bucket} isn't there, or its endpoint is no S3 server. Check bucket, region and endpoint.`;
-    return new StratigraphError("NOT_SET_UP", message, { bucket: this.#bucket });
-  }
-
-  /** Runs a request; again, with growing and jittered pauses, while its failures are passing ones. */
-  async #run<T>(size: number, request: (signal: AbortSignal) => Promise<T>): Promise<Answer<T>> {
-    const timeoutMs = this.#timeoutMs + (size / bytesPerSecond) * 1000;
-    for (let attempt = 1; ; attempt += 1) {
-      try {
-        return { value: await request(AbortSignal.timeout(Math.ceil(timeoutMs))) };
-      } catch (error) {
-        const verdict = verdictOf(error);
-        if (verdict !== "passing" && verdict !== "final") return verdict;
-        if (verdict === "final" || attempt >= this.#attempts) throw explained(error, this.#bucket, attempt);
-        trace({ type: "retry", tier: "s3", attempt, error });
-        const pauseMs = Math.min(longestPauseMs, firstPauseMs * 2 ** (attempt - 1)) * (0.5 + Math.random());
-        await new Promise((resolve) => setTimeout(resolve, pauseMs));
-      }
-    }
-  }
-}
-
-function withoutQuotes(etag: string): string {
-  return etag.replaceAll('"', "");
-}
-
-function namedAsSdk(condition: PutCondition): Pick<PutObjectCommandInput, "IfMatch" | "IfNoneMatch"> {
-  return "ifMatch" in condition ? { IfMatch: condition.ifMatch } : { IfNoneMatch: condition.ifNoneMatch };
-}
+const sdk: AwsSdk = {
+  DeleteObjectCommand,
+  GetObjectCommand,
+  HeadObjectCommand,
+  ListObjectsV2Command,
+  PutObjectCommand,
+};
 
 /**
  * A bucket over a client of `@aws-sdk/client-s3`. The client stays open; whoever made it closes it.
  */
 export function awsObjectStore(options: S3Options): ObjectStore {
-  return new AwsObjectStore(options);
+  return new AwsObjectStore(sdk, options);
 }

@@ -10,8 +10,10 @@ import {
   type Duration,
   type SaverOptions,
 } from "@stratigraph/core";
+import { AwsObjectStore } from "./awsObjectStore.ts";
 import type { ObjectStore } from "./client.ts";
 import { FolderStore } from "./folderStore.ts";
+import { importAwsSdk } from "./importAwsSdk.ts";
 import { LazyStore } from "./lazyStore.ts";
 import { PackTier } from "./packTier.ts";
 import {
@@ -34,6 +36,11 @@ export interface FolderOptions {
 
 const folderNames = { path: true } as const;
 
+/** By what it can do: a process may hold this package's CommonJS build beside its ES modules, each with a class of its own. */
+function isTier(source: S3SaverOptions | PackTier): source is PackTier {
+  return typeof (source as Partial<PackTier> | undefined)?.append === "function";
+}
+
 function s3Store(options: S3Options): ObjectStore {
   checkOptions("s3", options, s3Names, s3Advice);
   if (typeof options?.client?.send !== "function")
@@ -42,8 +49,8 @@ function s3Store(options: S3Options): ObjectStore {
     throw new InvalidOptionError("bucket", options.bucket, "Pass the name of a bucket that exists.");
   checkS3Settings(options);
   return new LazyStore("s3", async () => {
-    const { awsObjectStore } = await import("./aws.ts");
-    return { store: awsObjectStore(options) };
+    const sdk = await importAwsSdk();
+    return { store: new AwsObjectStore(sdk, options) };
   });
 }
 
@@ -76,7 +83,7 @@ export class S3Saver extends TierSaver {
   /** @throws InvalidOptionError */
   constructor(source: S3SaverOptions | PackTier, options: SaverOptions = {}) {
     checkOptions("S3Saver", options, saverOptionNames, saverOptionAdvice);
-    if (source instanceof PackTier) {
+    if (isTier(source)) {
       super(source, options);
       return;
     }
@@ -107,11 +114,8 @@ export class S3Saver extends TierSaver {
     const { bucket, prefix, region, endpoint, pathStyle, timeout } = parsed(url);
     const settings = pickOptions<Omit<S3Options, "client" | "bucket">>(options, s3SettingNames);
     const store = new LazyStore("s3", async () => {
-      const [{ S3Client }, { awsObjectStore }] = await Promise.all([
-        import("@aws-sdk/client-s3"),
-        import("./aws.ts"),
-      ]);
-      const client = new S3Client({
+      const sdk = await importAwsSdk();
+      const client = new sdk.S3Client({
         ...(region === undefined ? {} : { region }),
         ...(endpoint === undefined ? {} : { endpoint }),
         forcePathStyle: pathStyle,
@@ -119,10 +123,8 @@ export class S3Saver extends TierSaver {
         maxAttempts: 1,
       });
       const named = { prefix, ...(timeout === undefined ? {} : { timeout }) };
-      return {
-        store: awsObjectStore({ ...named, ...settings, client, bucket }),
-        end: () => client.destroy(),
-      };
+      const store = new AwsObjectStore(sdk, { ...named, ...settings, client, bucket });
+      return { store, end: () => client.destroy() };
     });
     return new S3Saver(new PackTier(store), pickOptions<SaverOptions>(options, saverOptionNames));
   }

@@ -1,9 +1,11 @@
+import { constructCopy, constructLangChain } from "./constructLangChain.ts";
 import { decodeConstructor } from "./decodeConstructor.ts";
 import { decodeExtension } from "./decodeExtension.ts";
 import { DeltaSnapshot } from "@langchain/langgraph-checkpoint";
 import { formatPath, type PathSegment } from "./formatPath.ts";
 import type { KeyNames } from "./keyCase.ts";
-import type { LangGraphClasses } from "./langgraphClasses.ts";
+import type { LangChainClass } from "./langchainClasses.ts";
+import type { LangGraphConstructor, LangGraphName } from "./LangGraphCopies.ts";
 import { EXTENSION_PREFIX, isLcEscaped, type JsonRecord, LC_ESCAPED, setOwn } from "./records.ts";
 import { SerializationError } from "./SerializationError.ts";
 import type { TypeRegistry } from "./TypeRegistry.ts";
@@ -21,15 +23,13 @@ const MAX_JSON_DEPTH = 6000;
 export class Decoder {
   readonly registry: TypeRegistry;
   readonly unknownTypes: UnknownTypes;
-  readonly langGraph: LangGraphClasses | undefined;
   /** Set where a LangGraph class was named but is not loaded. */
   missedLangGraph = false;
   readonly #path: PathSegment[] = [];
 
-  constructor(registry: TypeRegistry, unknownTypes: UnknownTypes, langGraph: LangGraphClasses | undefined) {
+  constructor(registry: TypeRegistry, unknownTypes: UnknownTypes) {
     this.registry = registry;
     this.unknownTypes = unknownTypes;
-    this.langGraph = langGraph;
   }
 
   /** `inKwargs`: inside the arguments of a LangChain object, where LangChain's escaping rules hold. */
@@ -56,6 +56,21 @@ export class Decoder {
       if (after !== before) record[key] = after;
     }
     return record;
+  }
+
+  /**
+   * Makes an instance of one of LangGraph's classes, which has these parts; undefined where it isn't known. Then the value is the plain data that an
+   * official saver gives LangGraph.
+   */
+  langGraph<Name extends LangGraphName>(
+    name: Name,
+    parts: JsonRecord,
+    make: (copy: LangGraphConstructor<Name>) => object,
+  ): object | undefined {
+    const { langGraph } = this.registry;
+    const made = langGraph.make(name, parts, make);
+    if (made === undefined && langGraph.mayBeLoaded(name)) this.missedLangGraph = true;
+    return made;
   }
 
   /** Throws a {@link SerializationError} about the data at `depth`. */
@@ -131,12 +146,27 @@ export class Decoder {
     if (typeof kwargs !== "object" || kwargs === null || Array.isArray(kwargs)) {
       this.fail(depth, `a ${known.id.at(-1)} whose kwargs are no object`, "The stored bytes are damaged.");
     }
-    const fields = renamed(this.fields(kwargs as JsonRecord, depth, true), known.keys);
+    const decoded = this.fields(kwargs as JsonRecord, depth, true);
     try {
-      return known.construct(fields);
+      return this.#construct(known, decoded);
     } catch (cause) {
       return this.fail(depth, `arguments that ${known.id.at(-1)} refuses`, "See the cause.", cause);
     }
+  }
+
+  #construct(known: LangChainClass, kwargs: JsonRecord): object {
+    const choice = this.registry.choiceOf(known);
+    // A class that was registered makes of its arguments what it likes.
+    if (choice === undefined) return known.construct(renamed(kwargs, known.keys));
+    const copy = choice.used;
+    if (copy !== known) {
+      const instance = constructCopy(copy, renamed(kwargs, copy.keys));
+      if (instance !== undefined) return instance;
+      choice.giveUp();
+    }
+    const instance = constructLangChain(known, renamed(kwargs, known.keys));
+    choice.madeOwn(instance);
+    return instance;
   }
 }
 

@@ -157,13 +157,21 @@ export class Encoder {
 
   #instance(value: object, prototype: object, depth: number, inKwargs: boolean): unknown {
     const langChain = this.registry.langChainOf(prototype);
-    if (langChain !== undefined) return encodeLangChain(value, langChain, this, depth);
+    if (langChain !== undefined) {
+      this.registry.choiceOf(langChain)?.storedOwn(value);
+      return encodeLangChain(value, langChain, this, depth);
+    }
     const builtIn = builtInEncoder(prototype);
     if (builtIn !== undefined) return builtIn(value as never, this, depth);
     const registered = this.registry.typeOf(prototype);
     if (registered !== undefined) {
       const data = this.#toData(() => registered.toData(value), depth);
       return extension("type", { name: registered.name, value: this.child(data, "data", depth) });
+    }
+    const langChainCopy = this.registry.langChainCopyOf(value, prototype);
+    if (langChainCopy !== undefined) {
+      this.registry.storedCopy(langChainCopy);
+      return encodeLangChain(value, langChainCopy.copy, this, depth);
     }
     const className = classNameOf(value);
     if (isForeignPlain(prototype)) return this.plain(value as JsonRecord, depth, inKwargs);

@@ -1,3 +1,4 @@
+import { isDocument } from "./encodeStructural.ts";
 import { isLate, LATE_FIELDS } from "./encodeLangChain.ts";
 import type { JsonRecord } from "./records.ts";
 import type { TypeRegistry } from "./TypeRegistry.ts";
@@ -21,8 +22,8 @@ interface Parts {
 export const UNKNOWN = Symbol("unknown");
 
 /**
- * All that the serializer looks at in a value made of primitives, arrays, plain objects and LangChain objects; UNKNOWN where
- * there is anything else in it. Not for cyclic values: serialise first.
+ * All that the serializer looks at in a value made of primitives, arrays, plain objects, Documents and LangChain objects, of
+ * whichever copy of their package; UNKNOWN where there is anything else in it. Not for cyclic values: serialise first.
  */
 export function snapshotOf(value: unknown, registry: TypeRegistry): Snapshot | typeof UNKNOWN {
   if (typeof value === "function" || typeof value === "symbol") return UNKNOWN;
@@ -34,28 +35,38 @@ export function snapshotOf(value: unknown, registry: TypeRegistry): Snapshot | t
       ? UNKNOWN
       : { kind: "list", prototype: Array.prototype, keys: [], values, late: [] };
   }
-  if (prototype === Object.prototype) {
-    const keys = Object.keys(value);
-    const values = partsOf(
-      keys.map((key) => (value as JsonRecord)[key]),
-      registry,
-    );
-    return values === undefined
-      ? UNKNOWN
-      : { kind: "fields", prototype: Object.prototype, keys, values, late: [] };
-  }
-  return langChainSnapshot(value as JsonRecord, prototype as object, registry);
+  if (prototype === Object.prototype) return fieldsSnapshot(value as JsonRecord, prototype, registry);
+  if (prototype === null) return UNKNOWN;
+  const snapshot = langChainSnapshot(value as JsonRecord, prototype as object, registry);
+  if (snapshot !== UNKNOWN || registry.typeOf(prototype as object) !== undefined) return snapshot;
+  // Of a Document nothing else than its own fields is looked at.
+  return !("lg_name" in value) && isDocument(value as JsonRecord)
+    ? fieldsSnapshot(value as JsonRecord, prototype as object, registry)
+    : UNKNOWN;
+}
+
+function fieldsSnapshot(
+  value: JsonRecord,
+  prototype: object,
+  registry: TypeRegistry,
+): Snapshot | typeof UNKNOWN {
+  const keys = Object.keys(value);
+  const values = partsOf(
+    keys.map((key) => value[key]),
+    registry,
+  );
+  return values === undefined ? UNKNOWN : { kind: "fields", prototype, keys, values, late: [] };
 }
 
 function langChainSnapshot(
   value: JsonRecord,
-  prototype: object | null,
+  prototype: object,
   registry: TypeRegistry,
 ): Snapshot | typeof UNKNOWN {
-  const known = prototype === null ? undefined : registry.langChainOf(prototype);
+  const known = registry.langChainOf(prototype) ?? registry.langChainCopyOf(value, prototype)?.copy;
   const given = value.lc_kwargs as JsonRecord;
   // A class with attributes or secrets of its own is asked for them every time.
-  if (prototype === null || known === undefined || known.adjustsArguments) return UNKNOWN;
+  if (known === undefined || known.adjustsArguments) return UNKNOWN;
   if (Object.getPrototypeOf(given) !== Object.prototype) return UNKNOWN;
   const keys = Object.keys(given);
   const values = partsOf(

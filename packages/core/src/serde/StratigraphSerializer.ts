@@ -3,7 +3,8 @@ import { checkRegistration } from "./checkRegistration.ts";
 import { checkSerializerOptions } from "./checkSerializerOptions.ts";
 import { Decoder, type UnknownTypes } from "./Decoder.ts";
 import { Encoder, type UnknownClasses } from "./Encoder.ts";
-import { type LangGraphClasses, loadedLangGraphClasses, loadLangGraphClasses } from "./langgraphClasses.ts";
+import type { LangChainClasses } from "./langchainClasses.ts";
+import { type LangGraphClasses, loadLangGraphClasses } from "./langgraphClasses.ts";
 import { jsonBytes, jsonText } from "./jsonBytes.ts";
 import { SerializationError } from "./SerializationError.ts";
 import type { SimilarReader } from "./SimilarReader.ts";
@@ -23,8 +24,19 @@ export interface StratigraphSerializerOptions {
   readonly unknownTypes?: UnknownTypes;
   /** Types to register, as with {@link StratigraphSerializer.register}. */
   readonly types?: readonly (RegisteredType | RegisteredLangChainType)[];
-  /** LangGraph's `Send`, `Command` and `Overwrite`. Default: those of the installed `@langchain/langgraph`. */
+  /**
+   * LangGraph's `Send`, `Command` and `Overwrite`, to revive them as. Default: the classes of those that were stored through
+   * this serializer; before there were any, those of the `@langchain/langgraph` that is installed beside this package.
+   */
   readonly langGraph?: LangGraphClasses;
+  /**
+   * LangChain's classes to revive messages, prompt values and Documents as, such as `{ ...messages, ...promptValues,
+   * ...documents }` of the application's `@langchain/core`. Needed only where there are two copies of it, as when an application is
+   * CommonJS and this package isn't, and the first thing a process does is read. Default, for each class: that of the
+   * `@langchain/core` beside this package, unless only instances of another copy's were stored through this serializer. A class
+   * that refuses what was stored is not used again. Throws {@link InvalidOptionError} where a value is no class.
+   */
+  readonly langChain?: LangChainClasses;
 }
 
 /**
@@ -39,17 +51,16 @@ export interface StratigraphSerializerOptions {
  * Everything else is a {@link SerializationError} that names the path.
  */
 export class StratigraphSerializer implements SerializerProtocol {
-  readonly #registry = new TypeRegistry();
+  readonly #registry: TypeRegistry;
   readonly #unknownClasses: UnknownClasses;
   readonly #unknownTypes: UnknownTypes;
-  readonly #langGraph: LangGraphClasses | undefined;
 
   /** @throws InvalidOptionError; TypeError as {@link register} */
   constructor(options: StratigraphSerializerOptions = {}) {
     checkSerializerOptions(options);
     this.#unknownClasses = options.unknownClasses ?? "error";
     this.#unknownTypes = options.unknownTypes ?? "error";
-    this.#langGraph = options.langGraph;
+    this.#registry = new TypeRegistry(options.langChain, options.langGraph);
     for (const type of options.types ?? []) this.register(type);
   }
 
@@ -100,7 +111,7 @@ export class StratigraphSerializer implements SerializerProtocol {
   /**
    * The value, new at every call. Throws {@link SerializationError} where the data is damaged or names an
    * unknown type. Send, Command and Overwrite come back as plain data that LangGraph understands, until its
-   * classes are loaded (by {@link loadsTyped} or the `langGraph` option).
+   * classes are known (by {@link loadsTyped}, the `langGraph` option, or as one was stored).
    */
   loads(type: string, data: Uint8Array | string): unknown {
     return this.#decode(type, data).value;
@@ -144,11 +155,7 @@ export class StratigraphSerializer implements SerializerProtocol {
         parsed = JSON.parse(text);
         if (!text.includes('"lc"')) return { value: parsed, missedLangGraph: false };
       }
-      const decoder = new Decoder(
-        this.#registry,
-        this.#unknownTypes,
-        this.#langGraph ?? loadedLangGraphClasses(),
-      );
+      const decoder = new Decoder(this.#registry, this.#unknownTypes);
       const value = decoder.decode(parsed, 0, false);
       return { value, missedLangGraph: decoder.missedLangGraph };
     });

@@ -1,10 +1,12 @@
 import { Document } from "@langchain/core/documents";
 import { bytesFromBase64 } from "./bytes.ts";
 import type { Decoder } from "./Decoder.ts";
-import type { LangGraphClasses } from "./langgraphClasses.ts";
 import { EXTENSION_PREFIX, type JsonRecord, OVERWRITE } from "./records.ts";
+import type { DocumentConstructor } from "./TypeRegistry.ts";
 
 type Decode = (record: JsonRecord, decoder: Decoder, depth: number) => unknown;
+
+const OwnDocument = Document as DocumentConstructor;
 
 /** What a decoder gives back for a payload that no writer of this serializer makes. */
 const DAMAGED = Symbol("damaged");
@@ -93,11 +95,36 @@ function decodeType(record: JsonRecord, decoder: Decoder, depth: number): unknow
 }
 
 function decodeDocument(record: JsonRecord, decoder: Decoder, depth: number): unknown {
-  const { pageContent, id } = record;
+  const { pageContent } = record;
   const metadata = decoder.child(record.metadata ?? {}, "metadata", depth);
   if (typeof pageContent !== "string" || typeof metadata !== "object" || metadata === null) return DAMAGED;
-  if (id === undefined) return new Document({ pageContent, metadata });
-  return typeof id === "string" ? new Document({ pageContent, metadata, id }) : DAMAGED;
+  // An id is a text, but nothing keeps an application from setting another one.
+  const id = Object.hasOwn(record, "id") ? decoder.child(record.id, "id", depth) : undefined;
+  const fields = id === undefined ? { pageContent, metadata } : { pageContent, metadata, id };
+  const { documents } = decoder.registry;
+  if (documents.used !== OwnDocument) {
+    const document = documentCopy(documents.used, fields);
+    if (document !== undefined) return document;
+    documents.giveUp();
+  }
+  const document = new OwnDocument(fields);
+  documents.madeOwn(document);
+  return document;
+}
+
+/** Undefined where the class is not one of LangChain's, but only has the name of one. */
+function documentCopy(
+  DocumentCopy: DocumentConstructor,
+  fields: { pageContent: string; metadata: object; id?: unknown },
+): object | undefined {
+  try {
+    const document = new DocumentCopy({ ...fields }) as Partial<typeof fields>;
+    const { pageContent, metadata, id } = document;
+    const same = pageContent === fields.pageContent && metadata === fields.metadata && id === fields.id;
+    return same ? document : undefined;
+  } catch {
+    return undefined;
+  }
 }
 
 function decodeSend(record: JsonRecord, decoder: Decoder, depth: number): unknown {
@@ -106,10 +133,11 @@ function decodeSend(record: JsonRecord, decoder: Decoder, depth: number): unknow
   const args = decoder.child(record.args, "args", depth);
   const timeout = decoder.child(record.timeout, "timeout", depth);
   const rest = timeout === undefined ? { args } : { args, timeout };
-  const SendClass = langGraphClass("Send", decoder);
-  if (SendClass === undefined) return { node, ...rest };
-  // Assigned afterwards: the constructor would copy args and reinterpret parts of them.
-  return Object.assign(new SendClass(node, undefined), rest);
+  const send = decoder.langGraph("Send", { node, ...rest }, (Send) =>
+    // Assigned afterwards: the constructor would copy args and reinterpret parts of them.
+    Object.assign(new Send(node, undefined), rest),
+  );
+  return send ?? { node, ...rest };
 }
 
 function decodeCommand(record: JsonRecord, decoder: Decoder, depth: number): unknown {
@@ -118,24 +146,16 @@ function decodeCommand(record: JsonRecord, decoder: Decoder, depth: number): unk
     if (Object.hasOwn(record, key)) fields[key] = decoder.child(record[key], key, depth);
   }
   if (Array.isArray(fields.goto) && fields.goto.length === 0) delete fields.goto;
-  const CommandClass = langGraphClass("Command", decoder);
-  return CommandClass === undefined ? { lg_name: "Command", ...fields } : new CommandClass(fields);
+  const { goto: _, ...parts } = fields;
+  const command = decoder.langGraph("Command", parts, (Command) => new Command(fields));
+  return command ?? { lg_name: "Command", ...fields };
 }
 
 function decodeOverwrite(record: JsonRecord, decoder: Decoder, depth: number): unknown {
   if (!Object.hasOwn(record, OVERWRITE)) return DAMAGED;
   const value = decoder.child(record[OVERWRITE], "value", depth);
-  const OverwriteClass = langGraphClass("Overwrite", decoder);
-  return OverwriteClass === undefined ? { [OVERWRITE]: value } : new OverwriteClass(value);
-}
-
-/** One of LangGraph's classes. Without it, its values are the plain data that an official saver gives LangGraph. */
-function langGraphClass<Name extends keyof LangGraphClasses>(
-  name: Name,
-  decoder: Decoder,
-): LangGraphClasses[Name] | undefined {
-  if (decoder.langGraph === undefined) decoder.missedLangGraph = true;
-  return decoder.langGraph?.[name];
+  const parts = { [OVERWRITE]: value };
+  return decoder.langGraph("Overwrite", parts, (Overwrite) => new Overwrite(value)) ?? parts;
 }
 
 function isPlain(value: unknown): value is JsonRecord {

@@ -17,6 +17,9 @@ export const LATE_FIELDS: readonly string[] = [
   "artifact",
   "status",
   "metadata",
+  "tool_call_id",
+  "role",
+  "content",
 ];
 
 /** Whether an instance has such a field, and not among the arguments it was built with. */
@@ -48,9 +51,23 @@ export function encodeLangChain(
   }
   if (known.adjustsArguments) addAttributes(instance, known, kwargs, encoder, depth);
   for (const field of LATE_FIELDS) {
-    if (isLate(instance, given, field)) kwargs[field] = encoder.child(instance[field], field, depth, true);
+    if (!isLate(instance, given, field) || (field === "content" && isSaidByBlocks(instance))) continue;
+    kwargs[field] = encoder.child(instance[field], field, depth, true);
   }
   return { lc: 1, type: "constructor", id: known.id, kwargs };
+}
+
+/**
+ * Whether the content of a message that was built from content blocks is what reading its blocks gives: not where it was
+ * replaced, nor where LangChain shows blocks of another kind than it was given.
+ */
+function isSaidByBlocks({ content, contentBlocks }: JsonRecord): boolean {
+  if (!Array.isArray(content)) return false;
+  try {
+    return content === contentBlocks || JSON.stringify(content) === JSON.stringify(contentBlocks);
+  } catch {
+    return false;
+  }
 }
 
 /** What `toJSON` adds to the arguments. Secrets are refused: they must not be stored, and no loader has them. */

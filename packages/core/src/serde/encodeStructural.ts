@@ -1,5 +1,8 @@
+import { Document } from "@langchain/core/documents";
 import type { Encoder } from "./Encoder.ts";
+import { classOf, prototypesOf } from "./prototypesOf.ts";
 import { extension, type JsonRecord, OVERWRITE } from "./records.ts";
+import type { DocumentConstructor, TypeRegistry } from "./TypeRegistry.ts";
 
 /**
  * Classes known by their shape, because their package may be installed twice (ESM and CommonJS) or not at all.
@@ -8,24 +11,40 @@ import { extension, type JsonRecord, OVERWRITE } from "./records.ts";
  */
 export function encodeStructural(value: object, encoder: Encoder, depth: number): JsonRecord | undefined {
   const instance = value as JsonRecord;
+  const { langGraph } = encoder.registry;
   switch (instance.lg_name) {
     case "Send":
+      langGraph.stored("Send", value);
       return extension("Send", encodeDefined(instance, ["node", "args", "timeout"], encoder, depth));
     case "Command":
+      langGraph.stored("Command", value);
       return extension("Command", {
         lg_name: "Command",
         ...encodeDefined(instance, ["graph", "update", "resume", "goto"], encoder, depth),
       });
     case "Overwrite":
+      langGraph.stored("Overwrite", value);
       return extension("Overwrite", {
         [OVERWRITE]: encoder.child(instance[OVERWRITE], "value", depth),
       });
     case "DeltaSnapshot":
       return { lc: 2, type: "delta_snapshot", value: encoder.child(instance.value, "value", depth) };
     default:
-      return isDocument(instance)
-        ? extension("Document", encodeDefined(instance, ["pageContent", "metadata", "id"], encoder, depth))
-        : undefined;
+      if (!isDocument(instance)) return undefined;
+      storedDocument(value, encoder.registry);
+      return extension(
+        "Document",
+        encodeDefined(instance, ["pageContent", "metadata", "id"], encoder, depth),
+      );
+  }
+}
+
+function storedDocument(value: object, { documents }: TypeRegistry): void {
+  const prototype: object = Object.getPrototypeOf(value);
+  if (prototype === Document.prototype) documents.storedOwn(value);
+  else if (prototypesOf(prototype).length === 1) {
+    const copy = classOf(prototype);
+    if (copy !== undefined) documents.storedOther(copy as unknown as DocumentConstructor);
   }
 }
 
@@ -42,7 +61,8 @@ function encodeDefined(
   return payload;
 }
 
-function isDocument(value: JsonRecord): boolean {
+/** Whether a value is one of LangChain's Documents, of whichever copy of the package. */
+export function isDocument(value: JsonRecord): boolean {
   return (
     value.constructor?.name === "Document" &&
     typeof value.pageContent === "string" &&

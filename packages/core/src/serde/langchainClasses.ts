@@ -24,6 +24,7 @@ export interface LangChainClass {
   readonly keys: KeyNames;
   /** Whether instances add arguments of their own (`lc_attributes`) or hide some (`lc_secrets`). */
   readonly adjustsArguments: boolean;
+  /** Runs the constructor, which may change `fields`. Throws what the constructor throws. */
   construct(fields: Record<string, unknown>): object;
 }
 
@@ -33,16 +34,20 @@ export interface LangChainConstructor {
   new (fields: never): object;
 }
 
-/** Describes a class for reading and writing. `id` is what stored data calls it. */
+/** Describes a class, of whichever copy of its package, for reading and writing. `id` is what stored data calls it. */
 export function langChainClass(id: readonly string[], constructor: LangChainConstructor): LangChainClass {
+  const takesText = TAKES_TEXT === id.join("/");
   return {
     id,
     prototype: constructor.prototype,
     keys: keyNames(aliasesOf(constructor)),
     adjustsArguments: adjustsArguments(constructor.prototype),
-    construct: (fields) => new constructor(fields as never),
+    construct: (fields) => new constructor((takesText ? String(fields.value) : fields) as never),
   };
 }
+
+/** Its constructor takes the text, not an object of arguments; LangChain's own loader puts the object there. */
+const TAKES_TEXT = "langchain_core/prompt_values/StringPromptValue";
 
 function adjustsArguments(prototype: object): boolean {
   try {
@@ -53,9 +58,12 @@ function adjustsArguments(prototype: object): boolean {
   }
 }
 
-/** Argument names that LangChain does not convert, from the class up to its oldest ancestor. */
+/**
+ * Argument names that LangChain does not convert, from the class up to its oldest ancestor. `ToolMessageChunk` has a field
+ * `tool_call_id`, but forgets to say so: LangChain's own loader looks for `toolCallId` and loses it.
+ */
 function aliasesOf(constructor: LangChainConstructor): Map<string, string> {
-  const aliases = new Map<string, string>();
+  const aliases = new Map<string, string>([["tool_call_id", "tool_call_id"]]);
   for (
     let prototype: unknown = constructor.prototype;
     prototype !== null && prototype !== Object.prototype;
@@ -83,13 +91,16 @@ const MESSAGES = {
   ToolMessageChunk,
 };
 
-const PROMPT_VALUES = { ChatPromptValue, ImagePromptValue };
+/** Names of the classes that {@link LangChainClasses} may hold. */
+export type LangChainName = keyof typeof MESSAGES | keyof typeof PROMPT_VALUES | "Document";
 
-/** Its constructor takes the text, not an object of arguments; LangChain's own loader puts the object there. */
-const stringPromptValue: LangChainClass = {
-  ...langChainClass(["langchain_core", "prompt_values", "StringPromptValue"], StringPromptValue),
-  construct: ({ value }) => new StringPromptValue(String(value)),
-};
+/**
+ * Classes of one copy of `@langchain/core`, under their own names, as its `messages`, `prompt_values` and `documents` export them:
+ * `{ ...messages, ...promptValues, ...documents }`. Other exports among them are ignored.
+ */
+export type LangChainClasses = { readonly [Name in LangChainName]?: LangChainConstructor | undefined };
+
+const PROMPT_VALUES = { ChatPromptValue, ImagePromptValue, StringPromptValue };
 
 /** Every LangChain class that stored data may name without being registered. Closed: nothing is looked up. */
 export const LANGCHAIN_CLASSES: readonly LangChainClass[] = [
@@ -99,5 +110,4 @@ export const LANGCHAIN_CLASSES: readonly LangChainClass[] = [
   ...Object.entries(PROMPT_VALUES).map(([name, promptClass]) =>
     langChainClass(["langchain_core", "prompt_values", name], promptClass),
   ),
-  stringPromptValue,
 ];

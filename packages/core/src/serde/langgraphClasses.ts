@@ -16,12 +16,21 @@ export function loadedLangGraphClasses(): LangGraphClasses | undefined {
   return loaded;
 }
 
-/** Imports the installed `@langchain/langgraph` once per process; `undefined` if there is none. */
+/**
+ * Loads the installed `@langchain/langgraph` once per process; `undefined` if there is none. Its CommonJS build in ours: each
+ * has classes of its own, and an application's are those of the kind it loaded us in.
+ */
 export async function loadLangGraphClasses(): Promise<LangGraphClasses | undefined> {
-  loading ??= import("@langchain/langgraph").then(
-    (module: unknown) => module as LangGraphClasses,
-    () => undefined,
-  );
+  loading ??= importLangGraph();
   loaded = await loading;
   return loaded;
+}
+
+async function importLangGraph(): Promise<LangGraphClasses | undefined> {
+  // In a try of the same function: bundlers then leave a package that isn't installed to run time.
+  try {
+    return (await import("@langchain/langgraph")) as LangGraphClasses;
+  } catch {
+    return undefined;
+  }
 }

@@ -1,8 +1,3 @@
-import type * as langgraphModule from "@langchain/langgraph";
-import type * as documentsModule from "@langchain/core/documents";
-import type * as messagesModule from "@langchain/core/messages";
-import { createRequire } from "node:module";
-import { Document } from "@langchain/core/documents";
 import { AIMessage, type BaseMessage, HumanMessage } from "@langchain/core/messages";
 import { MemorySaver } from "@langchain/langgraph-checkpoint";
 import {
@@ -87,27 +82,6 @@ describe("LangGraph's classes", () => {
       { __overwrite__: 1 },
       { lg_name: "Command", goto: ["x"] },
     ]);
-  });
-});
-
-describe("classes of a second copy of their package", () => {
-  it("come back as those of the first", async () => {
-    const require = createRequire(import.meta.url);
-    const messages = require("@langchain/core/messages") as typeof messagesModule;
-    const documents = require("@langchain/core/documents") as typeof documentsModule;
-    const langgraph = require("@langchain/langgraph") as typeof langgraphModule;
-    expect(langgraph.Send).not.toBe(Send);
-    const message = new messages.AIMessage({
-      content: "hi",
-      tool_calls: [{ id: "1", name: "n", args: { a: 1n } }],
-    });
-    const document = new documents.Document({ pageContent: "p", metadata: { a: 1 } });
-    const send = new langgraph.Send("n", { message });
-    const loaded = await roundTrip({ message, document, send });
-    expect(Object.getPrototypeOf(loaded.message)).toBe(AIMessage.prototype);
-    expect(loaded.message.tool_calls).toEqual(message.tool_calls);
-    expect(loaded.document).toStrictEqual(new Document({ pageContent: "p", metadata: { a: 1 } }));
-    expect(Object.getPrototypeOf(loaded.send)).toBe(Send.prototype);
   });
 });
 

@@ -24,7 +24,10 @@ function visible(value: unknown): unknown {
   return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, visible(item)]));
 }
 
-describe.each(Object.entries(OFFICIAL_CORPUS))("%s", (_name, value) => {
+/** What LangChain's own loader loses: it takes the field for one called `toolCallId`. */
+const LOST = "a tool chunk";
+
+describe.each(Object.entries(OFFICIAL_CORPUS))("%s", (name, value) => {
   it("is written as the official serializer writes it", async () => {
     const [type, data] = await official.dumpsTyped(value);
     const [ourType, ourData] = ours.dumps(value);
@@ -34,7 +37,7 @@ describe.each(Object.entries(OFFICIAL_CORPUS))("%s", (_name, value) => {
 
   it("is read as the official serializer reads it", async () => {
     const [type, data] = await official.dumpsTyped(value);
-    const theirs: unknown = await official.loadsTyped(type, data);
+    const theirs: unknown = name === LOST ? value : await official.loadsTyped(type, data);
     expect(visible(ours.loads(type, data))).toStrictEqual(visible(theirs));
     expect(visible(await ours.loadsTyped(type, text(data)))).toStrictEqual(visible(theirs));
   });

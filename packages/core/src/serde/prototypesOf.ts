@@ -1,0 +1,18 @@
+/** The prototypes that an instance inherits from, nearest first, without the last one: the `Object.prototype` of some realm. */
+export function prototypesOf(prototype: object): object[] {
+  const chain: object[] = [];
+  for (let level = prototype; ;) {
+    const parent: object | null = Object.getPrototypeOf(level);
+    if (parent === null) return chain;
+    chain.push(level);
+    level = parent;
+  }
+}
+
+/** The class that a prototype belongs to, unless somebody rearranged them. */
+export function classOf(prototype: object): (new (...args: never[]) => object) | undefined {
+  const found: unknown = Object.getOwnPropertyDescriptor(prototype, "constructor")?.value;
+  return typeof found === "function" && found.prototype === prototype
+    ? (found as new (...args: never[]) => object)
+    : undefined;
+}
