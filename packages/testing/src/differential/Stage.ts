@@ -244,8 +244,9 @@ const isRecord = (value: unknown): value is Record<string, unknown> =>
 
 /** Whether everything of a result is in the state, unless it only tells of an interrupt. */
 const readsAs = (result: unknown, values: unknown): boolean => {
-  if (!isRecord(result) || !isRecord(values)) return isDeepStrictEqual(result, values);
+  if (!isRecord(result)) return isDeepStrictEqual(result, values);
+  const read = isRecord(values) ? values : {};
   return Object.entries(result).every(
-    ([key, value]) => key === "__interrupt__" || isDeepStrictEqual(value, values[key]),
+    ([key, value]) => key === "__interrupt__" || isDeepStrictEqual(value, read[key]),
   );
 };

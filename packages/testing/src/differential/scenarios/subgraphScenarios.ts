@@ -57,8 +57,8 @@ const remembering = (checkpointer: BaseCheckpointSaver) => {
 };
 
 const sideBySide = () => {
-  // Long enough for the first to store its last checkpoint, under "sync", before the second ends.
-  const finish = finishInTurn(2, 30);
+  // Long enough for the first to store its last checkpoint, also in a busy stack, before the second ends.
+  const finish = finishInTurn(2, 150);
   const inner = (name: string, place: number) =>
     new StateGraph(Inner)
       .addNode("one", () => ({ log: [`${name} one`], visits: 1 }))
