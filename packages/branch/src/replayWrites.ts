@@ -1,4 +1,4 @@
-import { currentWrites, type DecodedBody, type DecodedWrite, type TierSaver } from "@stratigraph/core";
+import type { DecodedBody, DecodedWrite, TierSaver } from "@stratigraph/core";
 import type { HistoryNode } from "./history.ts";
 import { ERROR, INTERRUPT, RESUME, type ChannelSpec } from "./langgraph.ts";
 import { isMessage, sameValue } from "./plainValue.ts";
@@ -44,8 +44,8 @@ export async function stepsOf(
       for (const { child } of steps.filter(
         (step) => step.threadId === threadId && step.parent === record.checkpointId,
       )) {
-        const made = { child: { consumed: consumed.get(keyOf(threadId, child)) } };
-        const decoded = await saver.coder.writes.decode(record, currentWrites(writes, child), blobs, made);
+        const made = { child: { checkpointId: child, consumed: consumed.get(keyOf(threadId, child)) } };
+        const decoded = await saver.coder.writes.decode(record, writes, blobs, made);
         found.set(
           keyOf(threadId, child),
           decoded.filter(({ channel }) => !notApplied.has(channel)),

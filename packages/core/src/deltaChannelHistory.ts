@@ -1,6 +1,5 @@
 import type { CheckpointPendingWrite, DeltaChannelHistory } from "@langchain/langgraph-checkpoint";
 import type { CheckpointCoder } from "./checkpointCoder.ts";
-import { currentWrites } from "./currentWrites.ts";
 import { snapshotTag } from "./tags.ts";
 import { readsAncestry, type Address, type MaybeAddress, type StoredCheckpoint, type Tier } from "./tier.ts";
 import { asPendingWrite } from "./writeCoder.ts";
@@ -60,9 +59,8 @@ export async function deltaChannelHistory(
         ...seeded.flatMap((channel) => blobOf(manifest.get(channel)?.value)),
       ].some((hash) => !stored.blobs.has(hash));
       const whole = missing ? ((await tier.read(record)).checkpoint ?? stored) : stored;
-      const only = { channels: open, child: { consumed } };
-      const batches = currentWrites(whole.writes, child);
-      const writes = await coder.writes.decode(record, batches, whole.blobs, only);
+      const only = { channels: open, child: { checkpointId: child, consumed } };
+      const writes = await coder.writes.decode(record, whole.writes, whole.blobs, only);
       child = record.checkpointId;
       consumed = body.consumed;
       for (const channel of open) {

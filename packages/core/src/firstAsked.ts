@@ -1,7 +1,7 @@
-import { uuid5 } from "@langchain/langgraph-checkpoint";
 import type { CheckpointCoder } from "./checkpointCoder.ts";
 import type { CheckpointRecord, StoredWriteBatch } from "./tier.ts";
-import { exitTaskId, nullTaskId } from "./writers.ts";
+import { outsiders } from "./outsiders.ts";
+import { isExitTask, nullTaskId } from "./writers.ts";
 
 const ERROR = "__error__";
 const INTERRUPT = "__interrupt__";
@@ -30,23 +30,6 @@ export async function firstAsked(
   const others = outsiders(record.checkpointId, batches.length);
   return before.filter(({ taskId }, index) => {
     if (index > (asked.get(taskId) ?? index) || channels[index]!.has(ERROR)) return false;
-    return !others.has(taskId) && !exitTaskId.test(taskId);
+    return taskId !== nullTaskId && !others.has(taskId) && !isExitTask(taskId);
   });
-}
-
-/** Ids under which LangGraph writes to a checkpoint what none of its tasks wrote. */
-function outsiders(checkpointId: string, updates: number): Set<string> {
-  const named = ["__input__", "__interrupt__"];
-  // Updates made at once are numbered.
-  for (let n = 1; n < updates; n += 1) named.push(`__interrupt__:${n}`);
-  return new Set([nullTaskId, ...named.map((name) => uuidOf(name, checkpointId))]);
-}
-
-/** As LangGraph makes it; a checkpoint id that is no UUID was made by none of its graphs, and nor were such tasks. */
-function uuidOf(name: string, checkpointId: string): string {
-  try {
-    return uuid5(name, checkpointId);
-  } catch {
-    return "";
-  }
 }

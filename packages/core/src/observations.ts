@@ -34,6 +34,8 @@ export function runOf(config: RunnableConfig): object | undefined {
 export class Observations {
   readonly #byRun = new WeakMap<object, Map<string, string>>();
   readonly #outside = new LRUCache<string, string>({ max: remembered });
+  /** Answers that named a checkpoint as a parent only: enough for a copy beside its child, not for going on from it. */
+  readonly #parents = new LRUCache<string, string>({ max: remembered });
   readonly #revisions = new LRUCache<string, number>({ max: remembered });
   readonly #runRevisions = new WeakMap<object, Map<string, number>>();
 
@@ -57,24 +59,32 @@ export class Observations {
 
   /**
    * As {@link handedOut}, for the parent named by a tuple: LangGraph's `__copy__` puts beside the copied checkpoint, and
-   * does so outside runs. Beside the first checkpoint there is no parent to name, as in an import.
+   * does so outside runs. Beside the first checkpoint there is no parent to name, as in an import. Kept apart: a page that
+   * polls the head mustn't make a permitted fork of an update that lost the race for it.
    */
   handedOutParent(at: Namespace, parentId: string | undefined, head: string | undefined): void {
     if (parentId === undefined) this.#outside.delete(keyOf(at, none));
-    else this.#outside.set(keyOf(at, parentId), head ?? none);
+    else this.#parents.set(keyOf(at, parentId), head ?? none);
   }
 
   /**
    * Heads from which a put may move on, besides "none yet" and its own id. "any" for a put without a
    * parent by someone who never asked: an import.
+   * @param source as the checkpoint's metadata has it
    */
-  expected(config: RunnableConfig, at: Namespace, parentId: string | undefined): readonly string[] | "any" {
+  expected(
+    config: RunnableConfig,
+    at: Namespace,
+    parentId: string | undefined,
+    source: unknown,
+  ): readonly string[] | "any" {
     const key = keyOf(at, parentId ?? none);
     const run = runOf(config);
     const answers = run === undefined ? undefined : this.#byRun.get(run);
     const head = answers?.get(key) ?? (answers === undefined ? this.#outside.get(key) : undefined);
     if (parentId === undefined) return head === undefined ? "any" : [head].filter((id) => id !== none);
-    return head === undefined || head === none ? [parentId] : [parentId, head];
+    const beside = run === undefined && source === "fork" ? this.#parents.get(key) : undefined;
+    return [parentId, head, beside].filter((id) => id !== undefined && id !== none) as string[];
   }
 
   /**

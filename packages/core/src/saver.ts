@@ -303,7 +303,7 @@ export class TierSaver extends BaseCheckpointSaver {
     const { source } = put.metadata;
     // Before anything is awaited: a graph may change its values in place as soon as it goes on.
     const before = this.#remembered(at, parentId);
-    const consumed = this.#writers.consumed(config, at, before.parentId, source);
+    const consumed = this.#writers.consumed(config, at, before.parentId, put);
     const captured = this.coder.capture(at, before, { ...put, consumed });
     return await this.#again(config, at.threadId, async (basis) => {
       // Durability "exit" puts the last checkpoint again, naming itself as the parent: the parent it had stays.
@@ -312,10 +312,13 @@ export class TierSaver extends BaseCheckpointSaver {
       const line =
         parent === undefined ? undefined : await this.#lines.find({ ...at, checkpointId: parent }, seen);
       const found: Before = { parentId: parent, parent: line?.manifest, again: itself?.manifest };
-      const encoded = await this.coder.encodeCaptured(at, found, captured);
+      // What is put again was made from what it was made from the first time.
+      const again = parentId === at.checkpointId && itself !== undefined;
+      const made = again ? { ...captured, consumed: itself.consumed } : captured;
+      const encoded = await this.coder.encodeCaptured(at, found, made);
       // Outside a run a put without a parent is an import or a new beginning, also right after a deletion.
       const begins = parentId === undefined && runOf(config) === undefined;
-      const expected = this.#observations.expected(config, at, parentId);
+      const expected = this.#observations.expected(config, at, parentId, source);
       const request: AppendRequest = {
         threadId: at.threadId,
         records: [encoded.record],
@@ -454,8 +457,12 @@ export class TierSaver extends BaseCheckpointSaver {
     if (checkpoint.v < 4 && record.parentId !== undefined)
       await this.#migrateSends(checkpoint, { ...record, checkpointId: record.parentId });
     const batches = await this.coder.writes.open(record, stored.writes);
-    this.#writers.handedOut(config, record, batches, { id: record.parentId, consumed: body.consumed });
-    const writes = await this.coder.writes.decodeOpened(record, batches, stored.blobs);
+    this.#writers.handedOut(config, record, batches, {
+      parentId: record.parentId,
+      consumed: body.consumed,
+      values: checkpoint.channel_values,
+    });
+    const writes = await this.coder.writes.pending(record, batches, stored.blobs);
     const tuple: CheckpointTuple = {
       config: configOf(record),
       checkpoint,

@@ -11,6 +11,7 @@ import {
   type EncodedWrite,
   type OpenedBatch,
 } from "./pendingWrites.ts";
+import { rewindMark } from "./rewindMark.ts";
 import type { Address, Blob, BlobHash, StoredWriteBatch, WriteBatch } from "./tier.ts";
 import type { CapturedValue, ValueCoder } from "./valueCoder.ts";
 import { corrupt } from "./valueErrors.ts";
@@ -34,7 +35,7 @@ export interface CapturedWrites extends BatchOrigin {
 /** Which pending writes are decoded; see {@link WriteCoder.decode}. */
 export interface WritesWanted {
   readonly channels?: ReadonlySet<string>;
-  readonly child?: { readonly consumed: Consumed };
+  readonly child?: { readonly checkpointId: string; readonly consumed: Consumed };
 }
 
 /** A pending write with the value revived. */
@@ -104,21 +105,38 @@ export class WriteCoder {
     blobs: ReadonlyMap<BlobHash, Blob>,
     only: WritesWanted = {},
   ): Promise<DecodedWrite[]> {
-    return await this.decodeOpened(at, await this.open(at, batches), blobs, only);
+    const { child, channels } = only;
+    if (child === undefined) return await this.pending(at, await this.open(at, batches), blobs, channels);
+    const counted = new Set(currentWrites(batches, child.checkpointId));
+    // A child that says what it was made from knows best: a copy of one from before the checkpoint was wound back is in no mark.
+    const made = batches.filter(
+      (batch) =>
+        counted.has(batch) || (child.consumed !== undefined && rewindMark(batch.taskId) === undefined),
+    );
+    const opened = await this.#opened(at, made);
+    const known = opened.filter(({ writer }, place) => writer !== undefined || counted.has(made[place]!));
+    return await this.#revived(at, consumedBatches(known, child.consumed), blobs, channels);
   }
 
-  /** The same, of batches that were opened before. */
-  async decodeOpened(
+  /** What is pending, of batches that were opened before. */
+  async pending(
     at: Address,
     batches: readonly OpenedBatch[],
     blobs: ReadonlyMap<BlobHash, Blob>,
-    only: WritesWanted = {},
+    channels?: ReadonlySet<string>,
+  ): Promise<DecodedWrite[]> {
+    return await this.#revived(at, pendingBatches(batches), blobs, channels);
+  }
+
+  async #revived(
+    at: Address,
+    batches: readonly OpenedBatch[],
+    blobs: ReadonlyMap<BlobHash, Blob>,
+    channels: ReadonlySet<string> | undefined,
   ): Promise<DecodedWrite[]> {
     const decoded: DecodedWrite[] = [];
-    const wanted =
-      only.child === undefined ? pendingBatches(batches) : consumedBatches(batches, only.child.consumed);
-    for (const write of mergeWrites(wanted)) {
-      if (only.channels?.has(write.channel) === false) continue;
+    for (const write of mergeWrites(batches)) {
+      if (channels?.has(write.channel) === false) continue;
       decoded.push({ ...write, value: await this.#coder.decode(at, write.channel, write.value, blobs) });
     }
     return decoded;
@@ -131,8 +149,12 @@ export class WriteCoder {
 
   /** Batches as they were written, values not revived; of a checkpoint that was wound back, those that count now. @throws CorruptionError */
   async open(at: Address, batches: readonly StoredWriteBatch[]): Promise<OpenedBatch[]> {
+    return await this.#opened(at, currentWrites(batches));
+  }
+
+  async #opened(at: Address, batches: readonly StoredWriteBatch[]): Promise<OpenedBatch[]> {
     const opened: OpenedBatch[] = [];
-    for (const { taskId, body, blobs: names } of currentWrites(batches)) {
+    for (const { taskId, body, blobs: names } of batches) {
       const owner = ownerOf(at, taskId);
       try {
         const content = await this.#envelope.unwrap(body, bodyAddress(owner));

@@ -1,8 +1,10 @@
 import type { RunnableConfig } from "@langchain/core/runnables";
 import { randomBytes } from "node:crypto";
 import { LRUCache } from "lru-cache";
+import type { Checkpoint } from "@langchain/langgraph-checkpoint";
 import { checkpointIdOf } from "./address.ts";
 import { runOf } from "./observations.ts";
+import { outsiders } from "./outsiders.ts";
 import type { OpenedBatch } from "./pendingWrites.ts";
 import type { Address } from "./tier.ts";
 
@@ -13,7 +15,7 @@ import type { Address } from "./tier.ts";
  */
 export type Consumed = readonly [string, ...string[]] | undefined;
 
-/** Tags of writers outside runs begin with this; by itself it stands for all of them. */
+/** Tags of writers outside runs begin with this. */
 const outside = "~";
 
 /** Of how many checkpoints is remembered what was handed out with them outside runs. About 200 bytes each. */
@@ -29,10 +31,34 @@ export const nullTaskId = "00000000-0000-0000-0000-000000000000";
  * Ids under which durability "exit" stores the DeltaChannel writes of a whole run on the checkpoint where it began: a step
  * number or ffffffff, where task ids have random digits. They belong to the one checkpoint which that run puts at its end.
  */
-export const exitTaskId = /^(0000[0-9-]{4}|ffffffff)-/;
+const exitTaskId = /^(0000[0-9-]{4}|ffffffff)-/;
 
 /** Ends the tag of a batch that is part of nothing but what its own writer puts. */
 const ownOnly = "!";
+
+/** Whether a task id is one that durability "exit" makes up. LangGraph writes Commands' updates under {@link nullTaskId}, also then. */
+export function isExitTask(taskId: string): boolean {
+  return taskId !== nullTaskId && exitTaskId.test(taskId);
+}
+
+/** What {@link Writers} have to know of a checkpoint that is put. */
+interface Put {
+  readonly checkpoint: Pick<Checkpoint, "channel_values">;
+  readonly metadata: { readonly source?: unknown };
+}
+
+/** What {@link Writers} have to know of a checkpoint that is handed out. */
+interface HandedOut {
+  readonly parentId: string | undefined;
+  readonly consumed: Consumed;
+  readonly values: Readonly<Record<string, unknown>>;
+}
+
+/** A checkpoint that may be copied: its parent, and what it was made from. */
+interface Copied {
+  readonly parent: string;
+  readonly consumed: Consumed;
+}
 
 /** A batch that was handed out: who wrote it, and for which task. */
 interface Seen {
@@ -72,16 +98,15 @@ export class Writers {
   readonly #byRun = new WeakMap<object, Writer>();
   readonly #byConfig = new WeakMap<object, { readonly writer: Writer; readonly wrote: Set<string> }>();
   readonly #seenOutside = new LRUCache<string, readonly Seen[]>({ max: rememberedOutside });
-  /** By parent, what the child was made from that was handed out last: LangGraph's `__copy__` puts beside it. */
-  readonly #copied = new LRUCache<string, NonNullable<Consumed>>({ max: rememberedOutside });
+  /** By checkpoint, the tags of what was written to it outside runs. */
+  readonly #wroteOutside = new LRUCache<string, string[]>({ max: rememberedOutside });
+  /** By parent, the child that was handed out last: LangGraph's `__copy__` puts beside it. */
+  readonly #copied = new LRUCache<string, Copied>({ max: rememberedOutside });
+  /** By value, the checkpoint that it was handed out with: a copy brings the very same values. */
+  readonly #copiedByValue = new WeakMap<object, Copied>();
 
-  /** The saver handed out a checkpoint with these batches, which was made from what `consumed` tells of its parent's. */
-  handedOut(
-    config: RunnableConfig,
-    at: Address,
-    batches: readonly OpenedBatch[],
-    parent: { readonly id: string | undefined; readonly consumed: Consumed },
-  ): void {
+  /** The saver handed out a checkpoint with these batches. */
+  handedOut(config: RunnableConfig, at: Address, batches: readonly OpenedBatch[], handed: HandedOut): void {
     const seen = batches.flatMap(({ taskId, writer }) =>
       writer === undefined || writer.endsWith(ownOnly) ? [] : [{ tag: writer, taskId }],
     );
@@ -93,10 +118,12 @@ export class Writers {
     // Whoever names a checkpoint wants it as it was: LangGraph's updateState applies no pending writes then.
     const isNamed = checkpointIdOf(config) !== undefined;
     this.#seenOutside.set(keyOf(at), isNamed ? [] : seen);
-    if (parent.id === undefined) return;
-    const above = keyOf({ ...at, checkpointId: parent.id });
-    if (parent.consumed === undefined) this.#copied.delete(above);
-    else this.#copied.set(above, parent.consumed);
+    if (handed.parentId === undefined) return;
+    const parent = keyOf({ ...at, checkpointId: handed.parentId });
+    const copied: Copied = { parent, consumed: handed.consumed };
+    this.#copied.set(parent, copied);
+    for (const value of Object.values(handed.values))
+      if (typeof value === "object" && value !== null) this.#copiedByValue.set(value, copied);
   }
 
   /** The tag for a batch that is about to be written. */
@@ -105,32 +132,54 @@ export class Writers {
     const writer = run === undefined ? this.#ofConfig(config, at) : this.#ofRun(run);
     writer.batches += 1;
     const { durability } = config as { durability?: unknown };
-    const isOwn = run !== undefined && durability === "exit" && exitTaskId.test(taskId);
-    return `${writer.tag}.${writer.batches}${isOwn ? ownOnly : ""}`;
+    const isOwn = run !== undefined && durability === "exit" && isExitTask(taskId);
+    const tag = `${writer.tag}.${writer.batches}${isOwn ? ownOnly : ""}`;
+    if (run === undefined) {
+      const wrote = this.#wroteOutside.get(keyOf(at)) ?? [];
+      this.#wroteOutside.set(keyOf(at), [...wrote, tag]);
+    }
+    return tag;
   }
 
   /**
    * What a checkpoint that is about to be put is made from.
-   * @param source as its metadata has it
+   * @param parentId of the checkpoint that it comes after
    */
-  consumed(config: RunnableConfig, at: Address, parentId: string | undefined, source: unknown): Consumed {
+  consumed(config: RunnableConfig, at: Address, parentId: string | undefined, put: Put): Consumed {
     const run = runOf(config);
-    const parent = parentId === undefined ? undefined : keyOf({ ...at, checkpointId: parentId });
-    if (run === undefined) return parent === undefined ? undefined : this.#outside(config, parent, source);
+    const parent = parentId === undefined ? undefined : { ...at, checkpointId: parentId };
+    if (run === undefined) return parent === undefined ? undefined : this.#outside(config, parent, put);
     const writer = this.#ofRun(run);
-    const seen = parent === undefined ? undefined : writer.seen.get(parent);
+    const seen = parent === undefined ? undefined : writer.seen.get(keyOf(parent));
     // The run goes on from what it put, which nobody else has written to.
     remember(writer, at, []);
-    return seen === undefined ? undefined : madeFrom(writer.tag, seen, source);
+    if (parent === undefined || seen === undefined) return undefined;
+    return madeFrom(writer.tag, byTasks(seen, parent), put.metadata.source);
   }
 
-  #outside(config: RunnableConfig, parent: string, source: unknown): Consumed {
-    if (source === "fork") return this.#copied.get(parent);
-    const seen = this.#seenOutside.get(parent);
+  #outside(config: RunnableConfig, parent: Address, { metadata, checkpoint }: Put): Consumed {
+    const { source } = metadata;
+    const key = keyOf(parent);
+    if (source === "fork") return this.#copiedFrom(key, checkpoint.channel_values)?.consumed;
+    const seen = this.#seenOutside.get(key);
     if (seen === undefined) return undefined;
     const own = this.#byConfig.get(config);
-    const updates = (source === "update" || source === "input") && own?.wrote.has(parent) === true;
-    return madeFrom(updates ? own.writer.tag : outside, seen, undefined);
+    if ((source === "update" || source === "input") && own?.wrote.has(key) === true)
+      return madeFrom(own.writer.tag, byTasks(seen, parent), undefined);
+    // What was there when the parent was read. An import may have brought more since; an update that writes nothing has not,
+    // and what came from others is none of its own.
+    const brought = source === "update" ? [] : (this.#wroteOutside.get(key) ?? []);
+    const more = brought.filter((tag) => !seen.some((one) => one.tag === tag));
+    return [newWriter(outside).tag, ...seen.map(({ tag }) => tag), ...more];
+  }
+
+  /** What a copy beside a child of `parent` is a copy of. */
+  #copiedFrom(parent: string, values: Readonly<Record<string, unknown>>): Copied | undefined {
+    for (const value of Object.values(values)) {
+      const copied = typeof value === "object" && value !== null ? this.#copiedByValue.get(value) : undefined;
+      if (copied?.parent === parent) return copied;
+    }
+    return this.#copied.get(parent);
   }
 
   #ofRun(run: object): Writer {
@@ -157,6 +206,13 @@ function remember({ seen }: Writer, at: Address, batches: readonly Seen[]): void
   if (seen.size > rememberedInRun) for (const oldest of seen.keys()) return void seen.delete(oldest);
 }
 
+/** Without what LangGraph's updateState and input wrote to a checkpoint: a run, or an update, takes up tasks' writes alone. */
+function byTasks(seen: readonly Seen[], { checkpointId }: Address): readonly Seen[] {
+  if (seen.length === 0) return seen;
+  const others = outsiders(checkpointId, seen.length);
+  return seen.filter(({ taskId }) => !others.has(taskId));
+}
+
 /** A fork begins again without what was pending; new input goes on with what no task wrote, the updates of a Command. */
 function madeFrom(own: string, seen: readonly Seen[], source: unknown): Consumed {
   if (source === "fork") return [own];
@@ -180,11 +236,9 @@ export function consumedBatches(batches: readonly OpenedBatch[], consumed: Consu
   const [own] = consumed;
   const tags = new Set(consumed);
   const isOwn = ({ writer }: OpenedBatch): boolean => writer !== undefined && writerOf(writer) === own;
-  const counted = batches.filter((batch) => {
-    const { writer } = batch;
-    if (writer === undefined || tags.has(writer) || isOwn(batch)) return true;
-    return own === outside && writer.startsWith(outside);
-  });
+  const counted = batches.filter(
+    (batch) => batch.writer === undefined || tags.has(batch.writer) || isOwn(batch),
+  );
   const done = new Set(counted.filter(isOwn).map(({ taskId }) => taskId));
   return counted.filter((batch) => isOwn(batch) || !done.has(batch.taskId));
 }

@@ -39,14 +39,6 @@ const entries: readonly Entry[] = [
   },
   {
     kind: "differs",
-    scenarios: ["Command as input: an update while a question waits"],
-    durabilities: ["exit"],
-    reason:
-      'Under "exit" LangGraph stores the update of a Command both in the checkpoint it leads to and as a pending write of that one, ' +
-      "which a state applies once more.",
-  },
-  {
-    kind: "differs",
     scenarios: ["a DeltaChannel forked in the middle", "a fork of parallel writers of a DeltaChannel"],
     durabilities: ["sync", "async"],
     until: "1.5.0",

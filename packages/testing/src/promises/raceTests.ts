@@ -64,6 +64,15 @@ const sideTips = async (saver: BaseCheckpointSaver, config: ThreadConfig): Promi
     .map(({ config: tip }) => tip);
 };
 
+/** A saver that isn't `one`, where there are several. */
+const other = async (
+  reopen: () => Promise<BaseCheckpointSaver>,
+  one: BaseCheckpointSaver,
+): Promise<BaseCheckpointSaver> => {
+  const opened = await reopen();
+  return opened === one ? await reopen() : opened;
+};
+
 /** Two writers start from one checkpoint: what the loser left there is never part of what the winner made, nor the other way. */
 export const raceTests = ({ test, saver, reopen, thread }: GraphContext): void => {
   for (const durability of DURABILITIES) {
@@ -153,6 +162,87 @@ export const raceTests = ({ test, saver, reopen, thread }: GraphContext): void =
     const list = await expectSame(graphOf(await reopen()), config);
     expect(list.at(-1)).toBe("update by winner");
     expect(list).toHaveLength(5);
+  });
+
+  for (const [what, values, asNode] of [
+    ["nothing", null, undefined],
+    ["the end", null, "__end__"],
+    ["no channel", {}, "c"],
+  ] as const) {
+    test(`an update by hand that lost leaks nothing into a winner that writes ${what}`, async () => {
+      const config = thread();
+      await graphOf(saver()).invoke(inputOf("first"), config);
+      // Both have read the thread before either writes; the winner writes to the checkpoint alone.
+      const winner = heldWrites(await reopen(), ["put", "putWrites"]);
+      const winning = graphOf(winner.saver).updateState(config, values, asNode as "c");
+      await winner.waiting;
+      const loser = heldWrites(await other(reopen, saver()), ["put"]);
+      const losing = graphOf(loser.saver)
+        .updateState(config, { list: ["loser"], plain: ["loser"] }, "c")
+        .catch(() => undefined);
+      await loser.waiting;
+      winner.release();
+      await winning;
+      loser.release();
+      await losing;
+      expect(await expectSame(graphOf(await reopen()), config)).toHaveLength(4);
+    });
+  }
+
+  test("an update by hand that lost is refused, also where its saver read the winner's work meanwhile", async () => {
+    const config = thread();
+    await graphOf(saver()).invoke(inputOf("first"), config);
+    const update = (who: string) => ({ list: [`update by ${who}`], plain: [`update by ${who}`] });
+    const loser = heldWrites(saver(), ["put"]);
+    const losing = graphOf(loser.saver)
+      .updateState(config, update("loser"), "c")
+      .then(
+        () => "stored",
+        (error: Error & { code?: string }) => error.code,
+      );
+    await loser.waiting;
+    await graphOf(await reopen()).updateState(config, update("winner"), "c");
+    await graphOf(saver()).getState(config);
+    loser.release();
+    expect(await losing).toBe("CHECKPOINT_CONFLICT");
+    expect((await expectSame(graphOf(await reopen()), config)).at(-1)).toBe("update by winner");
+  });
+
+  test("a copy holds what was copied, though a sibling of it was read meanwhile", async () => {
+    const config = thread();
+    await graphOf(saver()).invoke(inputOf("first"), config);
+    const before = await graphOf(saver()).getState(config);
+    const history = [];
+    for await (const state of graphOf(saver()).getStateHistory(config)) history.push(state);
+    const sibling = await graphOf(saver()).updateState(
+      history[1]!.config,
+      { list: ["forked"], plain: ["forked"] },
+      "c",
+    );
+    const copying = heldWrites(saver(), ["put"]);
+    const copied = graphOf(copying.saver).updateState(before.config, null, "__copy__");
+    await copying.waiting;
+    await graphOf(saver()).getState(sibling);
+    copying.release();
+    expect((await graphOf(await reopen()).getState(await copied)).values).toEqual(before.values);
+  });
+
+  test("under exit, the update that comes with an answer stays where the step stops again", async () => {
+    const config = { ...thread(), durability: "exit" as const };
+    const twice = (checkpointer: BaseCheckpointSaver) =>
+      new StateGraph(State)
+        .addNode("ask", () => {
+          const answers = [interrupt("first?"), interrupt("second?")] as string[];
+          return { list: answers, plain: answers };
+        })
+        .addEdge(START, "ask")
+        .compile({ checkpointer });
+    await twice(saver()).invoke(inputOf("first"), config);
+    const update = { list: ["told"], plain: ["told"] };
+    await twice(await reopen()).invoke(new Command({ resume: "one", update }), config);
+    await twice(await reopen()).invoke(new Command({ resume: "two" }), config);
+    const { values } = await twice(await reopen()).getState(config);
+    expect((values as { list: string[] }).list).toEqual(["input of first", "told", "one", "two"]);
   });
 
   test("an update of an older checkpoint doesn't hold what was made from it before", async () => {
