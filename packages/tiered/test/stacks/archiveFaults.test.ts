@@ -131,7 +131,11 @@ describe.skipIf(!available.s3 || !available.postgres || !available.redis)("an S3
 test("SIGTERM: the thread under way is finished, the others stay, and another process may begin at once", async () => {
   const bucket = await openBucket();
   try {
-    const saver = open({ cold: s3(bucket), archiveAfter: "0s", clock: ahead });
+    const saver = open({
+      cold: s3({ client: bucket.client, bucket: bucket.bucket }),
+      archiveAfter: "0s",
+      clock: ahead,
+    });
     await saver.setup();
     const names = Array.from({ length: 60 }, (_, n) => `t${n}`);
     for (const name of names) await fill(saver, name);

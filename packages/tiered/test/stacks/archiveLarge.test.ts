@@ -37,11 +37,19 @@ test.each([
       await warm.append(line(count, size));
       const refuse = async () =>
         Promise.reject(new Error("the bytes are the same: nothing has to be decoded"));
-      const copy = await archiveThread(warm, s3(bucket), threadId, refuse);
+      const copy = await archiveThread(
+        warm,
+        s3({ client: bucket.client, bucket: bucket.bucket }),
+        threadId,
+        refuse,
+      );
       expect(copy).toMatchObject({ checkpoints: count });
-      const cold = s3(bucket);
+      const cold = s3({ client: bucket.client, bucket: bucket.bucket });
       expect(await log.unlike(cold, threadId)).toEqual([]);
-      const { checkpoint } = await s3(bucket).read({ threadId, namespace: "" });
+      const { checkpoint } = await s3({ client: bucket.client, bucket: bucket.bucket }).read({
+        threadId,
+        namespace: "",
+      });
       expect(checkpoint?.record.checkpointId).toBe(String(count - 1).padStart(6, "0"));
     } finally {
       await bucket.close();

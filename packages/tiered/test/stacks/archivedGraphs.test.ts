@@ -42,7 +42,7 @@ testGraphs("redis>postgres>s3, archived between all turns", async () => {
     const saver = new ArchivingSaver({
       hot: redis({ ...shared, ttl: "5m" }),
       warm: postgres({ url: database.url }),
-      cold: s3(bucket),
+      cold: s3({ client: bucket.client, bucket: bucket.bucket }),
       archiveAfter: "0s",
       pause: "0ms",
       // Tiers know to the minute when a thread was written.

@@ -25,7 +25,7 @@ test.each([
     const open = (): TieredSaver =>
       new TieredSaver({
         warm: log.of(warm),
-        cold: s3(bucket),
+        cold: s3({ client: bucket.client, bucket: bucket.bucket }),
         restoreOn: "never",
         pause: "0ms",
         clock: () => Date.now() + 120_000,

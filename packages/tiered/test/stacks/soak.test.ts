@@ -43,7 +43,7 @@ test("1,000 threads archived and restored by three archivers while writers go on
     const saver = new TieredSaver({
       hot: redis({ ...shared, ttl: "5m" }),
       warm: log.of(postgres({ url: database.url })),
-      cold: s3(bucket),
+      cold: s3({ client: bucket.client, bucket: bucket.bucket }),
       archiveAfter: "0s",
       batch: 40,
       parallel: 4,
@@ -108,7 +108,7 @@ test("1,000 threads archived and restored by three archivers while writers go on
     expect(tallies.refused).toBeGreaterThan(0);
     expect(log.differences).toEqual([]);
 
-    const cold = s3(bucket);
+    const cold = s3({ client: bucket.client, bucket: bucket.bucket });
     const reader = open({ restoreOn: "never" });
     await each(names, 8, async (name) => {
       expect(await log.unlike(cold, name)).toEqual([]);
