@@ -15,8 +15,9 @@ async function source(): Promise<CheckpointTuple[]> {
 }
 
 /** Puts tuples as a script does that knows nothing of the thread. */
-async function bring(saver: TierSaver, tuples: readonly CheckpointTuple[]): Promise<void> {
+async function bring(saver: TierSaver, tuples: readonly CheckpointTuple[], reads = false): Promise<void> {
   for (const { checkpoint, metadata, parentConfig, config, pendingWrites = [] } of tuples) {
+    if (reads && parentConfig !== undefined) await saver.getTuple(parentConfig);
     await saver.put(parentConfig ?? thread, checkpoint, metadata!, checkpoint.channel_versions);
     for (const [task, channel, value] of pendingWrites)
       await saver.putWrites(config, [[channel, value]], task);
@@ -60,4 +61,22 @@ test("an import of a thread's newer checkpoints goes on", async () => {
   expect((await twoSteps(storage.open().saver).getState(thread)).values).toMatchObject({
     log: stepsBy("source"),
   });
+});
+
+test("an import of a thread that was forked reads each parent first, and has all lines and the head", async () => {
+  const { saver } = new Storage().open();
+  await twoSteps(saver).invoke({ who: "source" }, thread);
+  const before: CheckpointTuple[] = [];
+  for await (const tuple of saver.list(thread)) before.push(tuple);
+  await twoSteps(saver).updateState(before[1]!.config, { log: ["by hand"] }, "one");
+  const tuples: CheckpointTuple[] = [];
+  for await (const tuple of saver.list(thread)) tuples.push(tuple);
+  const storage = new Storage();
+  await bring(storage.open().saver, tuples.toReversed(), true);
+  const { saver: reader } = storage.open();
+  for (const { config } of tuples)
+    expect((await twoSteps(reader).getState(config)).values).toEqual(
+      (await twoSteps(saver).getState(config)).values,
+    );
+  expect(await twoSteps(reader).getState(thread)).toEqual(await twoSteps(saver).getState(thread));
 });
