@@ -6,7 +6,7 @@ import { countLine, runVitest } from "./vitest.mjs";
 const args = process.argv.slice(2);
 bootstrap();
 ensureServers(args.filter((arg) => !arg.startsWith("-")));
-const counts = await runVitest(args, { timeoutMs: 40 * 60_000 });
+const counts = await runVitest(args, { timeoutMs: 60 * 60_000 });
 if (counts.passed + counts.failed === 0) console.error("\nNo test ran.");
 process.exitCode = counts.failed > 0 || counts.passed === 0 ? 1 : 0;
 console.log(`\n${countLine(counts)}`);
