@@ -3,10 +3,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { CheckpointTuple } from "@langchain/langgraph-checkpoint";
 import { PostgresSaver } from "@stratigraph/postgres";
-import pg from "pg";
 import { expect, test } from "vitest";
 import { available } from "../../../test/servers/available.ts";
 import { runChild } from "../../../test/servers/children.ts";
+import { gone, named } from "../../../test/servers/namedConnections.ts";
 import { startPostgres } from "../../../test/servers/postgres.ts";
 import { at } from "./support/checkpoints.ts";
 import type { KillMessage } from "./support/killChild.ts";
@@ -27,22 +27,6 @@ async function killedRun(where: readonly [string, string], threadId: string, aft
   const { stderr } = await child.kill();
   expect(stderr).toBe("");
   return child.messages;
-}
-
-/**
- * Resolves once the server has ended what a killed process had sent. Until then its last statement may still be committed:
- * a run that is resumed before that loses a race against it, as against any other writer.
- */
-async function gone(url: string, name: string): Promise<void> {
-  const client = new pg.Client({ connectionString: url });
-  await client.connect();
-  for (let left = 1; left > 0; await new Promise((resolve) => setTimeout(resolve, 20))) {
-    const { rowCount } = await client.query("select from pg_stat_activity where application_name = $1", [
-      name,
-    ]);
-    left = rowCount ?? 0;
-  }
-  await client.end();
 }
 
 /** Every acknowledged checkpoint and write is there; then the run is resumed to its end. */
@@ -95,8 +79,7 @@ test.skipIf(!available.postgres)(
           const afterMs = delays.shift()!;
           const threadId = `run ${n}`;
           const name = `killed-${n}`;
-          const url = `${server.url}${server.url.includes("?") ? "&" : "?"}application_name=${name}`;
-          const messages = await killedRun(["url", url], threadId, afterMs, n);
+          const messages = await killedRun(["url", named(server.url, name)], threadId, afterMs, n);
           await gone(server.url, name);
           const { ended, done } = await expectAllThere(saver, threadId, messages);
           if (!ended) midRun.push(done);

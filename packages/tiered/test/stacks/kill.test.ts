@@ -5,6 +5,7 @@ import { postgres } from "@stratigraph/postgres";
 import { redis } from "@stratigraph/redis";
 import { TieredSaver, type Consistency } from "@stratigraph/tiered";
 import { runChild } from "../../../../test/servers/children.ts";
+import { gone, named } from "../../../../test/servers/namedConnections.ts";
 import { freshDatabase, sharedRedis } from "../../../../test/servers/shared.ts";
 import type { KillMessage } from "./support/killChild.ts";
 import { stepsGraph } from "./support/stepsGraph.ts";
@@ -46,7 +47,7 @@ function configOf(threadId: string, checkpointId?: string) {
 
 function start(threadId: string, consistency: Consistency, cutAt: string) {
   const { url, keyPrefix } = shared;
-  const args = [threadId, consistency, String(steps), cutAt, database.url, url, keyPrefix];
+  const args = [threadId, consistency, String(steps), cutAt, named(database.url, threadId), url, keyPrefix];
   return runChild<KillMessage>(script, args);
 }
 
@@ -81,6 +82,7 @@ test("killed at 12 moments: nothing acknowledged is lost, and the run resumes", 
     await saver.getTuple(configOf(threadId));
     await sleep(n * 20);
     expect((await child.kill()).stderr).toBe("");
+    await gone(database.url, threadId);
     stopped.push(await expectResumes(saver, threadId, child.messages));
   };
   for (let n = 0; n < 12; n += 3) await Promise.all([kill(n), kill(n + 1), kill(n + 2)]);
