@@ -135,8 +135,9 @@ export class Writers {
     const isOwn = run !== undefined && durability === "exit" && isExitTask(taskId);
     const tag = `${writer.tag}.${writer.batches}${isOwn ? ownOnly : ""}`;
     if (run === undefined) {
-      const wrote = this.#wroteOutside.get(keyOf(at)) ?? [];
-      this.#wroteOutside.set(keyOf(at), [...wrote, tag]);
+      const wrote = this.#wroteOutside.get(keyOf(at));
+      if (wrote === undefined) this.#wroteOutside.set(keyOf(at), [tag]);
+      else wrote.push(tag);
     }
     return tag;
   }
