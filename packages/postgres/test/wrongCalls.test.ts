@@ -1,8 +1,9 @@
 import { MemorySaver as OfficialMemorySaver } from "@langchain/langgraph-checkpoint";
-import { StratigraphError, TierSaver } from "@stratigraph/core";
+import { TierSaver } from "@stratigraph/core";
 import { pglite, postgres, PostgresSaver, PostgresTier } from "@stratigraph/postgres";
 import pg from "pg";
 import { afterAll, describe, expect, test } from "vitest";
+import { expectRefused } from "../../../test/expectRefused.ts";
 
 // Constructors and setup, called wrongly: refused with an error that names the field, says what was found and what to do, before
 // the database is asked anything.
@@ -198,15 +199,7 @@ const rows: readonly (readonly [name: string, work: () => unknown, field: string
 test.each(rows.map(([name, ...row]) => ({ name, row })))(
   "refuses $name",
   async ({ row: [work, field, says] }) => {
-    const error: unknown = await (async () => await work())().then(
-      () => new Error("It was accepted."),
-      (reason: unknown) => reason,
-    );
-    if (!StratigraphError.is(error, "INVALID_OPTION")) throw error;
-    expect(error.data["field"]).toBe(field);
-    expect(error.message).toContain(`Invalid option ${field}: found `);
-    expect(error.message).toContain(says);
-    expect(error.message).not.toContain("hunter2");
+    await expectRefused(work, field, says);
     expect(asked).toBe(0);
   },
 );

@@ -1,10 +1,10 @@
 import { MemorySaver as OfficialMemorySaver } from "@langchain/langgraph-checkpoint";
-import { StratigraphError } from "@stratigraph/core";
 import { redis, RedisSaver, RedisTier } from "@stratigraph/redis";
 import { Redis } from "ioredis";
 import { afterAll, describe, expect, test } from "vitest";
 import { sharedRedis } from "../../../test/servers/shared.ts";
 import { put } from "./fixtures.ts";
+import { expectRefused } from "../../../test/expectRefused.ts";
 
 // Constructors and factories, called wrongly: refused with an error that names the field, says what was found and what to do, before
 // a connection is opened or a command sent. And right calls, LangGraph's own among them.
@@ -124,15 +124,7 @@ const rows: readonly (readonly [name: string, work: () => unknown, field: string
 test.each(rows.map(([name, ...row]) => ({ name, row })))(
   "refuses $name",
   async ({ row: [work, field, says] }) => {
-    const error: unknown = await (async () => await work())().then(
-      () => new Error("It was accepted."),
-      (reason: unknown) => reason,
-    );
-    if (!StratigraphError.is(error, "INVALID_OPTION")) throw error;
-    expect(error.data["field"]).toBe(field);
-    expect(error.message).toContain(`Invalid option ${field}: found `);
-    expect(error.message).toContain(says);
-    expect(error.message).not.toContain("hunter2");
+    await expectRefused(work, field, says);
     expect(sent).toBe(0);
   },
 );

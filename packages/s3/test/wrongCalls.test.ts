@@ -2,9 +2,9 @@ import { existsSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { MemorySaver as OfficialMemorySaver } from "@langchain/langgraph-checkpoint";
-import { StratigraphError } from "@stratigraph/core";
 import { folder, FolderSaver, PackTier, s3, S3Saver } from "@stratigraph/s3";
 import { afterAll, describe, expect, test } from "vitest";
+import { expectRefused } from "../../../test/expectRefused.ts";
 
 // Constructors and factories, called wrongly: refused with an error that names the field, says what was found and what to do, before
 // a request is made or a folder is touched.
@@ -151,15 +151,7 @@ const rows: readonly (readonly [name: string, work: () => unknown, field: string
 test.each(rows.map(([name, ...row]) => ({ name, row })))(
   "refuses $name",
   async ({ row: [work, field, says] }) => {
-    const error: unknown = await (async () => await work())().then(
-      () => new Error("It was accepted."),
-      (reason: unknown) => reason,
-    );
-    if (!StratigraphError.is(error, "INVALID_OPTION")) throw error;
-    expect(error.data["field"]).toBe(field);
-    expect(error.message).toContain(`Invalid option ${field}: found `);
-    expect(error.message).toContain(says);
-    expect(error.message).not.toContain("hunter2");
+    await expectRefused(work, field, says);
     expect(sent).toBe(0);
     expect(readdirSync(path)).toEqual([]);
   },
