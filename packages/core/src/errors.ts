@@ -7,16 +7,35 @@ export type ErrorCode =
   | "THREAD_EXISTS"
   | "STALE_READ"
   | "CORRUPT"
+  | "KEY_MISSING"
+  | "KEY_UNAVAILABLE"
+  | "PLAINTEXT_REFUSED"
+  | "UNREGISTERED_TYPE"
+  | "NEWER_FORMAT"
   | "SERIALIZATION"
   | "NOT_FOUND"
   | "EVICTED"
   | "UNAVAILABLE"
   | "NOT_SET_UP"
+  | "ACCESS_DENIED"
+  | "MISCONFIGURED"
+  | "DRIVER_MISSING"
+  | "STORAGE_FULL"
+  | "CLOSED"
   | "LOCKED"
   | "OVERLOADED"
   | "ARCHIVE_UNAVAILABLE"
   | "MERGE_CONFLICT"
   | "MERGE_REFUSED";
+
+/** Codes of what passes by itself: nobody has to change anything for the same call to succeed later. */
+const retryableCodes: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
+  "STALE_READ",
+  "KEY_UNAVAILABLE",
+  "UNAVAILABLE",
+  "OVERLOADED",
+  "ARCHIVE_UNAVAILABLE",
+]);
 
 /**
  * Base of every error thrown on purpose. `code` says what happened, `data` holds what a program
@@ -25,12 +44,15 @@ export type ErrorCode =
 export class StratigraphError extends Error {
   readonly code: ErrorCode;
   readonly data: Readonly<Record<string, unknown>>;
+  /** Whether the same call may succeed later without anybody changing anything. By the code alone. */
+  readonly retryable: boolean;
 
   constructor(code: ErrorCode, message: string, data: Record<string, unknown> = {}, cause?: unknown) {
     super(message, cause === undefined ? undefined : { cause });
     this.name = "StratigraphError";
     this.code = code;
     this.data = data;
+    this.retryable = retryableCodes.has(code);
   }
 
   /** Whether `error` is one of ours; works across copies of this package. */

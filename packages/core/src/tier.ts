@@ -272,7 +272,10 @@ export interface Tier {
   /** Makes the storage ready (tables, folders). Safe to repeat and to race. */
   setup?(): Promise<void>;
 
-  /** Closes what this tier opened itself. */
+  /** One cheap round trip that tells whether calls would be served now. @throws what a call would throw */
+  ping?(): Promise<void>;
+
+  /** Closes what this tier opened itself. May be called again. Calls made afterwards are refused with code "CLOSED". */
   end?(): Promise<void>;
 }
 
