@@ -410,6 +410,17 @@ export interface ArchiveSource {
   strays(threadId: string): Promise<readonly Address[]>;
 }
 
+/** A tier that processes which died, or deletions, leave something in that no thread needs. */
+export interface Sweeper {
+  /**
+   * Takes away what nothing needs any more: what writers that died left half-made, pending writes whose checkpoint never
+   * came, tombstones past their time. Safe beside everything else, and to repeat; bounded per call.
+   * @param olderThanMs leaves alone what is younger than this many milliseconds: its writer may still be at it
+   * @returns how many things went; fewer than all where there was more than one call takes
+   */
+  sweep(olderThanMs: number): Promise<number>;
+}
+
 /** Whether a tier has the {@link AncestryReader} fast path. */
 export function readsAncestry(tier: Tier): tier is Tier & AncestryReader {
   return typeof (tier as Partial<AncestryReader>).ancestry === "function";
@@ -438,4 +449,9 @@ export function keepsLeases(tier: Tier): tier is Tier & LeaseKeeper {
 /** Whether a tier has the {@link ArchiveSource} fast path. */
 export function isArchiveSource(tier: Tier): tier is Tier & ArchiveSource {
   return typeof (tier as Partial<ArchiveSource>).strays === "function";
+}
+
+/** Whether a tier is a {@link Sweeper}. */
+export function sweeps(tier: Tier): tier is Tier & Sweeper {
+  return typeof (tier as Partial<Sweeper>).sweep === "function";
 }
