@@ -16,6 +16,7 @@ import {
 import { ancestorsOf, lineOf } from "./ancestors.ts";
 import { archivedMark } from "./archivedMark.ts";
 import type { BreakerSettings, BreakerState } from "./breaker.ts";
+import { byThread } from "./byThread.ts";
 import { chainsOf, namedBlobs } from "./chains.ts";
 import { ColdTier } from "./coldTier.ts";
 import { mergeListed } from "./mergeListed.ts";
@@ -78,33 +79,36 @@ export class Archive {
     this.#served.delete(threadId);
   }
 
-  /** Warm and cold checkpoints, newest first, without gaps or doubles. Across threads: all warm ones, then the archived. */
+  /** Warm and cold checkpoints without gaps: newest first, thread by thread. */
   async *list(query: ListQuery): AsyncGenerator<ListedCheckpoint> {
-    const { threadId, limit = Number.POSITIVE_INFINITY } = query;
-    let left = limit;
-    if (threadId !== undefined) {
+    let left = query.limit ?? Number.POSITIVE_INFINITY;
+    const { threadId } = query;
+    const listing = threadId === undefined ? this.#listAll(query) : this.#listThread({ ...query, threadId });
+    for await (const listed of listing) {
+      yield listed;
+      left -= 1;
+      if (left <= 0) return;
+    }
+  }
+
+  async *#listThread(query: ListQuery & { readonly threadId: string }): AsyncGenerator<ListedCheckpoint> {
+    const more = await this.holdsMore(query.threadId);
+    const warm = this.#warm.list(query);
+    yield* more ? mergeListed(warm, this.#listCold(query)) : warm;
+  }
+
+  /**
+   * First the threads that the warm tier has something of, then those that are in the archive alone. What is remembered is an
+   * id per thread that is in both. A thread that is archived meanwhile may come twice; none is left out.
+   */
+  async *#listAll(query: ListQuery): AsyncGenerator<ListedCheckpoint> {
+    const inBoth = new Set<string>();
+    for await (const { threadId, listing } of byThread(this.#warm.list(query))) {
       const more = await this.holdsMore(threadId);
-      const warm = this.#warm.list(query);
-      for await (const listed of more ? mergeListed(warm, this.#listCold(query)) : warm) {
-        yield listed;
-        left -= 1;
-        if (left <= 0) return;
-      }
-      return;
+      if (more) inBoth.add(threadId);
+      yield* more ? mergeListed(listing, this.#listCold({ ...query, threadId })) : listing;
     }
-    const seen = new Set<string>();
-    for await (const listed of this.#warm.list(query)) {
-      seen.add(keyOf(listed.record));
-      yield listed;
-      left -= 1;
-      if (left <= 0) return;
-    }
-    for await (const listed of this.#listCold(query)) {
-      if (seen.has(keyOf(listed.record))) continue;
-      yield listed;
-      left -= 1;
-      if (left <= 0) return;
-    }
+    for await (const listed of this.#listCold(query)) if (!inBoth.has(listed.record.threadId)) yield listed;
   }
 
   /** Blobs of a thread in either tier. */
@@ -168,16 +172,19 @@ export class Archive {
 
   /** Archived checkpoints of threads that still have a head, as the warm tier knows it. */
   async *#listCold(query: ListQuery): AsyncGenerator<ListedCheckpoint> {
-    const heads = new Map<string, string | undefined>();
-    for await (const listed of this.#cold.iterate(query.threadId, (cold) => cold.list(query))) {
-      const { threadId, namespace } = listed.record;
-      for (const ns of new Set([namespace, ""])) {
-        const key = JSON.stringify([threadId, ns]);
-        if (!heads.has(key)) heads.set(key, (await this.#warm.peek({ threadId, namespace: ns })).head);
+    const listing = this.#cold.iterate(query.threadId, (cold) => cold.list(query));
+    for await (const { threadId, listing: ofThread } of byThread(listing)) {
+      const heads = new Map<string, string | undefined>();
+      const headOf = async (namespace: string): Promise<string | undefined> => {
+        if (!heads.has(namespace))
+          heads.set(namespace, (await this.#warm.peek({ threadId, namespace })).head);
+        return heads.get(namespace);
+      };
+      for await (const listed of ofThread) {
+        const head = await headOf(listed.record.namespace);
+        if (head === undefined && (await headOf("")) === undefined) continue;
+        yield { ...(await this.#withLaterWrites(listed)), head };
       }
-      const head = heads.get(JSON.stringify([threadId, namespace]));
-      if (head === undefined && heads.get(JSON.stringify([threadId, ""])) === undefined) continue;
-      yield { ...(await this.#withLaterWrites(listed)), head };
     }
   }
 

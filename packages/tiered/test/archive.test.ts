@@ -420,3 +420,62 @@ test("a thread that goes on from a restored first checkpoint still shows the arc
   expect(await valueOf(next, "t", 3)).toBe(text("t 3"));
   expect(await valueOf(next, "t")).toBe(text("another way"));
 });
+
+/** Ids and steps of everything, in order. */
+async function listedAll(saver: TieredSaver, limit?: number): Promise<string[]> {
+  const found: string[] = [];
+  for await (const { config, metadata } of saver.list(
+    { configurable: {} },
+    limit === undefined ? {} : { limit },
+  ))
+    found.push(`${String(config.configurable!["thread_id"])} ${metadata!.step}`);
+  return found;
+}
+
+test("a listing of all threads has each checkpoint once, thread by thread, wherever it is", async () => {
+  const { saver, warm, cold } = opened({ archiveAfter: "20d" });
+  for (const id of ["archived", "trimmed", "warm"]) await fill(saver, id, 4);
+  const trimming = reopened({ warm, cold }, { archiveAfter: undefined, keepLast: 2 });
+  await trimming.maintain();
+  await fill(saver, "live", 3);
+  await reopened({ warm, cold }, { archiveAfter: "7d" }).maintain();
+  for (const id of ["trimmed", "warm"]) await put(saver, id, 5, text(`${id} 5`));
+  const all = await listedAll(saver);
+  const steps = (id: string): string[] => all.filter((line) => line.startsWith(`${id} `));
+  expect(all).toHaveLength(4 + 5 + 5 + 3);
+  for (const [id, last] of Object.entries({ archived: 4, trimmed: 5, warm: 5, live: 3 }))
+    expect(steps(id)).toEqual(Array.from({ length: last }, (_, n) => `${id} ${last - n}`));
+  const threads = all.map((line) => line.split(" ")[0]!);
+  expect(threads.filter((id, at) => id !== threads[at - 1])).toHaveLength(4);
+  for (const limit of [1, 6, 16]) expect(await listedAll(saver, limit)).toEqual(all.slice(0, limit));
+});
+
+test("a listing of all threads remembers none of the checkpoints that it has told", async () => {
+  const { saver } = opened();
+  for (let thread = 0; thread < 10; thread += 1) await fill(saver, `t${thread}`, 20);
+  const remembered = vi.spyOn(Set.prototype, "add");
+  const listing = saver.tier.list({ recordsOnly: true });
+  try {
+    let told = 0;
+    for await (const _ of listing) told += 1;
+    expect(told).toBe(200);
+    expect(remembered.mock.calls.length).toBeLessThan(20);
+  } finally {
+    remembered.mockRestore();
+  }
+});
+
+test("a thread that was never archived is deleted without a request to the archive; one that was, with one", async () => {
+  const { saver, cold } = opened();
+  await fill(saver, "idle", 3);
+  await saver.maintain();
+  await fill(saver, "warm", 3);
+  cold.calls.length = 0;
+  cold.hold("deleteThread");
+  await saver.deleteThread("warm");
+  expect(cold.calls).toEqual([]);
+  cold.reset();
+  await saver.deleteThread("idle");
+  expect(cold.calls.map(({ method }) => method)).toEqual(["deleteThread"]);
+  expect(await cold.inner.blobs("idle")).toEqual([]);
+});

@@ -1,4 +1,4 @@
-import { InvalidOptionError } from "@stratigraph/core";
+import { InvalidOptionError, MemoryTier } from "@stratigraph/core";
 import { TieredSaver, memory, type BoundedMemoryOptions } from "@stratigraph/tiered";
 import { put, stepsOf, text, valueOf } from "./support.ts";
 
@@ -63,6 +63,38 @@ test("a slice of a driver's large buffer doesn't keep the buffer", async () => {
   const { checkpoint } = await tier.read(at);
   expect(checkpoint!.blobs.get(blob.hash)!.bytes.buffer.byteLength).toBe(90);
   expect(checkpoint!.record.body.buffer.byteLength).toBe(10);
+});
+
+test("a write looks at what it brings, however long its thread is", async () => {
+  const { saver } = opened({});
+  const listed = vi.spyOn(MemoryTier.prototype, "blobs");
+  const asked = vi.spyOn(MemoryTier.prototype, "hasBlob");
+  try {
+    const looks: number[] = [];
+    for (let n = 1; n <= 100; n += 1) {
+      listed.mockClear();
+      asked.mockClear();
+      await put(saver, "t", n, text(`value ${n}`));
+      const blobs = await Promise.all(listed.mock.results.map(({ value }) => value as Promise<unknown[]>));
+      looks.push(asked.mock.calls.length + blobs.flat().length);
+    }
+    expect(new Set(looks)).toEqual(new Set([1]));
+  } finally {
+    listed.mockRestore();
+    asked.mockRestore();
+  }
+});
+
+test("what was ended refuses calls, and holds nothing", async () => {
+  const { tier, saver } = opened({});
+  await put(saver, "t", 1, text("one"));
+  await tier.end();
+  await tier.end();
+  expect(tier.size).toBe(0);
+  const closed = { code: "CLOSED", data: { tier: "memory" } };
+  await expect(tier.ping()).rejects.toMatchObject(closed);
+  await expect(tier.peek({ threadId: "t", namespace: "" })).rejects.toMatchObject(closed);
+  await expect(put(saver, "t", 2, text("two"))).rejects.toMatchObject(closed);
 });
 
 test("options are checked", () => {

@@ -139,3 +139,59 @@ test("with the hot tier down it is as verified", async () => {
     expect((await reader.saver.getTuple(configOf("t")))?.checkpoint.id).toBe(idOf(n));
   }
 });
+
+test("a prune of a thread in which 500 subgraphs ran asks the warm tier for its root, and not for all of them", async () => {
+  const [{ saver, warm }] = pair();
+  await put(saver, "t", 1, text("one"));
+  for (let run = 0; run < 500; run += 1)
+    await saver.putWrites(
+      { configurable: { thread_id: "t", checkpoint_ns: `child:${run}`, checkpoint_id: idOf(1) } },
+      [["value", run]],
+      "task",
+    );
+  await put(saver, "t", 2, text("two"));
+  await saver.tier.idle();
+  warm.calls.length = 0;
+  await saver.prune(["t"], { strategy: "keep_latest" });
+  await saver.tier.idle();
+  expect(warm.count("peek")).toBeLessThan(10);
+  expect(await valueOf(saver, "t")).toBe(text("two"));
+});
+
+test("what is forgotten of a namespace written while the hot tier couldn't be told isn't believed for trustFor", async () => {
+  const clock = { now: Date.now() };
+  const [a, b] = pair({ clock: () => clock.now });
+  for (const thread of ["t", "other", "third"]) {
+    await put(b.saver, thread, 1, text("one"));
+    expect(await valueOf(b.saver, thread)).toBe(text("one"));
+  }
+  await b.saver.tier.idle();
+  a.hot.failWhen(
+    ({ method }) => method === "invalidate" || method === "adopt" || method.startsWith("append"),
+  );
+  await valueOf(a.saver, "t");
+  await put(a.saver, "t", 2, text("two"));
+  for (let n = 0; n < 10_500; n += 1)
+    await a.saver.tier.appendWrites({
+      threadId: `child ${n}`,
+      namespace: "",
+      checkpointId: "c",
+      taskId: "task",
+      blobs: [],
+      body: new Uint8Array(),
+      newBlobs: [],
+    });
+  expect(await valueOf(a.saver, "t")).toBe(text("two"));
+  await a.saver.tier.idle();
+  a.warm.calls.length = 0;
+  await valueOf(a.saver, "other");
+  await a.saver.tier.idle();
+  expect(a.warm.count("peek")).toBe(1);
+  // Copies of before have ended; who reads now may believe what others renewed meanwhile.
+  clock.now += 60_001;
+  await valueOf(b.saver, "third");
+  await b.saver.tier.idle();
+  a.warm.calls.length = 0;
+  expect(await valueOf(a.saver, "third")).toBe(text("one"));
+  expect(a.warm.calls).toEqual([]);
+});

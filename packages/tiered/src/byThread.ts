@@ -1,0 +1,29 @@
+import type { ListedCheckpoint } from "@stratigraph/core";
+
+/** The part of a listing that is about one thread. */
+interface ThreadListing {
+  readonly threadId: string;
+  readonly listing: AsyncIterable<ListedCheckpoint>;
+}
+
+/** A listing that goes thread by thread, cut where a thread ends. What isn't consumed of a part is passed over. */
+export async function* byThread(all: AsyncIterable<ListedCheckpoint>): AsyncGenerator<ThreadListing> {
+  const items = all[Symbol.asyncIterator]();
+  try {
+    let next = await items.next();
+    while (next.done !== true) {
+      const { threadId } = next.value.record;
+      const part = async function* (): AsyncGenerator<ListedCheckpoint> {
+        while (next.done !== true && next.value.record.threadId === threadId) {
+          yield next.value;
+          next = await items.next();
+        }
+      };
+      const listing = part();
+      yield { threadId, listing };
+      for await (const _ of listing) continue;
+    }
+  } finally {
+    await items.return?.();
+  }
+}
