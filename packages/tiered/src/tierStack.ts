@@ -287,11 +287,10 @@ export class TierStack implements Tier, HealthReporter {
     }
     const reading = await this.#warm.read(at);
     for (const hot of this.#hot) hot.miss();
+    if (reading.checkpoint !== undefined) this.#promote(this.#hot, reading.checkpoint, reading);
+    // After that: what is promoted is written, and a write ends what was believed of a namespace.
     if (at.checkpointId === undefined) this.#trust?.renew(at);
-    if (reading.checkpoint !== undefined) {
-      this.#promote(this.#hot, reading.checkpoint, reading);
-      return reading;
-    }
+    if (reading.checkpoint !== undefined) return reading;
     if (this.#archive === undefined || reading.head === undefined) return reading;
     return await this.#archive.read(at, reading, this.#restoreOn);
   }
