@@ -121,9 +121,13 @@ export class TieredSaver extends TierSaver {
     return { stop };
   }
 
-  /** Lets maintenance and copying finish, and closes what the tiers opened themselves. */
+  /**
+   * Lets the thread that maintenance is at finish. Then calls are refused ("CLOSED"), those under way and the copies that wait are
+   * waited for, for at most `drainFor`, and every tier is ended, also those that were passed in. May be called again. Drain the
+   * server in front first: runs under way are rejected at their next step.
+   */
   override async end(): Promise<void> {
-    await this.#running?.stop();
+    if (this.#running !== undefined) await this.#running.stop();
     await super.end();
   }
 }
