@@ -270,7 +270,7 @@ async function blobsAfter(
     if (base === undefined || needed.has(base)) continue;
     const { checkpoint } = await tier.read(at);
     if (checkpoint === undefined) needed.set(base, at);
-    else replaceBlobs.push(await coder.values.wholeBlob(hash, checkpoint.blobs));
+    else replaceBlobs.push(await coder.wholeBlob(at, hash, checkpoint.blobs));
   }
   const named = new Set(thread.nodes.flatMap(namedBy));
   for (const hash of named) {
