@@ -32,7 +32,7 @@ export type { ThreadListOptions, ThreadPage } from "./listThreads.ts";
 export { MemorySaver, memory } from "./memorySaver.ts";
 export { MemoryTier } from "./memoryTier.ts";
 export { saverOptionAdvice, saverOptionNames } from "./options.ts";
-export type { ConflictPolicy, SaverOptions } from "./options.ts";
+export type { ConflictPolicy, LostRace, SaverOptions } from "./options.ts";
 export { childrenOf, outlineOf, type Node, type Nodes, type Outline } from "./outline.ts";
 export { promote, type PromoteOptions } from "./promote.ts";
 export type { PruneOptions } from "./prune.ts";

@@ -22,6 +22,7 @@ import { Envelope } from "./envelope.ts";
 import { EvictedError, InvalidAddressError, NotFoundError, StratigraphError } from "./errors.ts";
 import { Lines } from "./lines.ts";
 import { listThreads, type ThreadListOptions, type ThreadPage } from "./listThreads.ts";
+import { tellOfLostRace } from "./lostRace.ts";
 import { Observations, runOf } from "./observations.ts";
 import { resolveOptions, type ConflictPolicy, type SaverOptions } from "./options.ts";
 import { promote } from "./promote.ts";
@@ -53,6 +54,7 @@ export class TierSaver extends BaseCheckpointSaver {
   /** Encodes and decodes; for the packages built on this one. */
   readonly coder: CheckpointCoder;
   readonly #conflict: ConflictPolicy;
+  readonly #onConflict: SaverOptions["onConflict"];
   readonly #observations = new Observations();
   readonly #lines: Lines;
   readonly #writers = new Writers();
@@ -64,6 +66,7 @@ export class TierSaver extends BaseCheckpointSaver {
     super(resolved.serde);
     this.tier = tier;
     this.#conflict = resolved.conflict;
+    this.#onConflict = resolved.onConflict;
     const envelope = new Envelope(resolved.cipher, resolved.maxValueBytes);
     const stored = { tier: tier.name, maxBytes: tier.maxBytes ?? Infinity };
     this.coder = new CheckpointCoder(resolved.serde, envelope, new Values(envelope, resolved, stored));
@@ -165,7 +168,7 @@ export class TierSaver extends BaseCheckpointSaver {
       });
       const outcome = appended?.heads.find(({ namespace }) => namespace === at.namespace);
       if (outcome !== undefined && !outcome.moved && outcome.head !== at.checkpointId) {
-        trace({ type: "conflict", ...at, parentId, head: outcome.head, outcome: "branched" });
+        tellOfLostRace(this.#onConflict, { ...at, parentId, head: outcome.head, outcome: "branched" });
       }
     } catch (error) {
       this.#deliver(config, at, parentId, error);
@@ -424,7 +427,8 @@ export class TierSaver extends BaseCheckpointSaver {
       return;
     }
     if (StratigraphError.is(error, "CHECKPOINT_CONFLICT")) {
-      trace({ type: "conflict", ...at, parentId, head: String(error.data["head"]), outcome: "thrown" });
+      const head = String(error.data["head"]);
+      tellOfLostRace(this.#onConflict, { ...at, parentId, head, outcome: "thrown" });
     }
     throw error;
   }

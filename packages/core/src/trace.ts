@@ -19,6 +19,13 @@ export type TraceEvent =
       readonly outcome: "branched" | "thrown";
     }
   | {
+      /** A function of the application that the saver calls threw, or rejected; nothing else came of it. */
+      readonly type: "hook";
+      readonly hook: "onConflict";
+      readonly threadId: string;
+      readonly error: unknown;
+    }
+  | {
       readonly type: "late-write-dropped";
       readonly threadId: string;
       readonly namespace: string;

@@ -19,6 +19,7 @@ export type {
   Duration,
   EncryptionOptions,
   ErrorCode,
+  LostRace,
   PruneOptions,
   RegisteredType,
   SaverOptions,
