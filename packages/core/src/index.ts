@@ -1,4 +1,5 @@
 export { addressOf, checkpointIdOf, configOf, namespaceOf, validId } from "./address.ts";
+export { answerWithin } from "./answerWithin.ts";
 export { conflictOf, goesOn } from "./appendRules.ts";
 export {
   checkOptions,
@@ -24,9 +25,12 @@ export {
   StaleReadError,
   StratigraphError,
   ThreadDeletedError,
+  closedError,
 } from "./errors.ts";
 export type { ErrorCode } from "./errors.ts";
 export { firstAsked } from "./firstAsked.ts";
+export { pingTier, tierHealth } from "./health.ts";
+export type { Health, HealthOptions, HealthReporter, TierHealth, TierRole } from "./health.ts";
 export { line } from "./line.ts";
 export type { ThreadListOptions, ThreadPage } from "./listThreads.ts";
 export { MemorySaver, memory } from "./memorySaver.ts";

@@ -1,6 +1,6 @@
 // long file: the reference for every method of the contract, read as one piece
 import { conflictOf, goesOn } from "./appendRules.ts";
-import { StaleReadError, ThreadDeletedError } from "./errors.ts";
+import { StaleReadError, ThreadDeletedError, closedError } from "./errors.ts";
 import type {
   Address,
   AncestryReader,
@@ -91,8 +91,15 @@ export class MemoryTier
   implements Tier, AncestryReader, ThreadCopier, CopyKeeper, LeaseKeeper, ArchiveSource
 {
   readonly name: string = "memory";
-  readonly #threads = new Map<string, Thread>();
+  readonly #kept = new Map<string, Thread>();
   readonly #leases = new Map<string, { holder: string; untilMs: number }>();
+  #ended = false;
+
+  /** Every method goes through here, so that none works after {@link end}. */
+  get #threads(): Map<string, Thread> {
+    if (this.#ended) throw closedError(this.name);
+    return this.#kept;
+  }
 
   async peek(at: MaybeAddress): Promise<Peek> {
     const thread = this.#threads.get(at.threadId);
@@ -160,6 +167,11 @@ export class MemoryTier
   async blobs(threadId: string): Promise<BlobInfo[]> {
     const { blobs } = this.#threads.get(threadId) ?? emptyThread();
     return [...blobs.values()].map(({ hash, base, bytes }) => ({ hash, base, size: bytes.length }));
+  }
+
+  /** Whether a blob of a thread is here. */
+  hasBlob(threadId: string, hash: BlobHash): boolean {
+    return this.#threads.get(threadId)?.blobs.has(hash) === true;
   }
 
   async append(request: AppendRequest): Promise<Appended> {
@@ -306,6 +318,7 @@ export class MemoryTier
   }
 
   async lease(name: string, holder: string, forMs: number): Promise<boolean> {
+    if (this.#ended) throw closedError(this.name);
     const held = this.#leases.get(name);
     if (held !== undefined && held.holder !== holder && held.untilMs > Date.now()) return false;
     this.#leases.set(name, { holder, untilMs: Date.now() + forMs });
@@ -327,6 +340,16 @@ export class MemoryTier
       const [namespace, checkpointId] = JSON.parse(key) as [string, string];
       return [{ threadId, namespace, checkpointId }];
     });
+  }
+
+  /** @throws StratigraphError "CLOSED" */
+  async ping(): Promise<void> {
+    if (this.#ended) throw closedError(this.name);
+  }
+
+  /** Calls made afterwards are refused with code "CLOSED". */
+  async end(): Promise<void> {
+    this.#ended = true;
   }
 
   /** The thread, once the writer isn't late. `continues`: the write goes on from something the writer never read. */

@@ -20,6 +20,7 @@ import { copyThread } from "./copyThread.ts";
 import { deltaChannelHistory } from "./deltaChannelHistory.ts";
 import { Envelope } from "./envelope.ts";
 import { EvictedError, InvalidAddressError, NotFoundError, StratigraphError } from "./errors.ts";
+import { healthOf, type Health, type HealthOptions } from "./health.ts";
 import { Lines } from "./lines.ts";
 import { listThreads, type ThreadListOptions, type ThreadPage } from "./listThreads.ts";
 import { tellOfLostRace } from "./lostRace.ts";
@@ -58,6 +59,7 @@ export class TierSaver extends BaseCheckpointSaver {
   readonly #observations = new Observations();
   readonly #lines: Lines;
   readonly #writers = new Writers();
+  #ended: Promise<void> | undefined;
 
   /** @throws InvalidOptionError */
   constructor(tier: Tier, options: SaverOptions = {}) {
@@ -79,9 +81,20 @@ export class TierSaver extends BaseCheckpointSaver {
     await this.tier.setup?.();
   }
 
-  /** Closes what this saver opened itself; clients that were passed in stay open. */
+  /**
+   * How every tier is, for a readiness probe: one cheap request each. Rejects for no outage: that is what it tells.
+   * @throws InvalidOptionError
+   */
+  async health(options: HealthOptions = {}): Promise<Health> {
+    return await healthOf(this.tier, options);
+  }
+
+  /**
+   * Closes what this saver opened itself; clients that were passed in stay open. May be called again. Let runs finish first:
+   * calls made afterwards are refused with code "CLOSED".
+   */
   async end(): Promise<void> {
-    await this.tier.end?.();
+    await (this.#ended ??= this.tier.end?.() ?? Promise.resolve());
   }
 
   /**

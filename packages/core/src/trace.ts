@@ -39,9 +39,18 @@ export type TraceEvent =
       readonly error?: unknown;
     }
   | {
+      /** A tier of a stack that can be done without was away when the stack was opened. It is tried again by itself. */
+      readonly type: "unreachable";
+      readonly tier: string;
+      readonly role: "hot" | "cold" | "replica";
+      readonly error: unknown;
+    }
+  | {
+      /** Work that was given up, which costs time later and nothing else. At most one event a second per tier and kind. */
       readonly type: "dropped";
       readonly tier: string;
       readonly what: string;
+      /** How many since the last event. */
       readonly count: number;
       readonly error?: unknown;
     }

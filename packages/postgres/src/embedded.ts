@@ -788,6 +788,7 @@ $$;`,
   "call_threads": `select key, long_id, revision::text, head, thread::text, written_ms::text, evicted
   from :schema.threads_1(to_timestamp($1::double precision / 1000), $2::boolean, $3::boolean, to_timestamp($4::double precision / 1000), $5::bytea, $6::integer)`,
   "installed": `select id, breaking from :schema.migrations order by id`,
+  "ping": `select 1 from :schema.migrations limit 1`,
   "setup_begin": `do $stratigraph$
 begin
   perform pg_advisory_xact_lock(hashtextextended('stratigraph setup', 0));`,

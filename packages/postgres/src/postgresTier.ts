@@ -368,6 +368,11 @@ export class PostgresTier
     await setUp(this.#executor, this.schema, options);
   }
 
+  /** @throws StratigraphError, as any other call would */
+  async ping(): Promise<void> {
+    await this.#executor.run({ text: this.#sql.ping });
+  }
+
   async end(): Promise<void> {
     await this.#executor.end();
   }

@@ -36,6 +36,7 @@ export function statementsIn(schema: string) {
     tombstones: text("tombstones"),
     strays: text("strays"),
     installed: text("installed"),
+    ping: text("ping"),
   } as const;
 }
 

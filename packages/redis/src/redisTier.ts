@@ -73,6 +73,11 @@ export class RedisTier implements Tier, AncestryReader, ThreadCopier, CopyKeeper
     await this.#connection.command("EXISTS", this.#keys.threads);
   }
 
+  /** @throws StratigraphError, as any other call would */
+  async ping(): Promise<void> {
+    await this.#connection.command("PING");
+  }
+
   async end(): Promise<void> {
     await this.#connection.end();
   }

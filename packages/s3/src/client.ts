@@ -47,6 +47,9 @@ export interface ObjectStore {
   /** Deletes; objects that aren't there are no error. */
   delete(keys: readonly string[]): Promise<void>;
 
+  /** Tells whether requests would be served, where a listing doesn't tell. @throws what they would throw */
+  ping?(): Promise<void>;
+
   /** Checks that the storage is there and keeps conditions. @throws StratigraphError "NOT_SET_UP" */
   setup?(): Promise<void>;
 

@@ -1,5 +1,5 @@
 import { createHash, randomUUID } from "node:crypto";
-import { link, mkdir, open, readdir, readFile, rename, rm, stat } from "node:fs/promises";
+import { access, constants, link, mkdir, open, readdir, readFile, rename, rm, stat } from "node:fs/promises";
 import { dirname, join, relative, resolve, sep } from "node:path";
 import { InvalidOptionError } from "@stratigraph/core";
 import type { FoundObject, GetOptions, ListedObject, ObjectStore, PutCondition } from "./client.ts";
@@ -115,6 +115,11 @@ export class FolderStore implements ObjectStore {
       await syncFolder(folder).catch((error: unknown) => {
         if (codeOf(error) !== "ENOENT") throw error;
       });
+  }
+
+  /** Fails where the folder isn't there, or nothing may be written to it. */
+  async ping(): Promise<void> {
+    await access(this.#root, constants.R_OK | constants.W_OK);
   }
 
   /** Makes the folder, and takes away what processes that died left behind. */

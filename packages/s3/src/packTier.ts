@@ -58,6 +58,8 @@ const rereads = 8;
 const pageSize = 100;
 /** Heads that are read ahead where all threads are listed. */
 const headsAhead = 8;
+/** Where no thread is: thread keys have no dots. */
+const pingPrefix = ".ping/";
 /** Half of the cache is for packs, half for views; a view's line takes so many bytes, roughly. */
 const lineBytes = 300;
 
@@ -261,6 +263,13 @@ export class PackTier implements Tier {
 
   async setup(): Promise<void> {
     await this.#store.setup?.();
+  }
+
+  /** @throws StratigraphError, as any other call would */
+  async ping(): Promise<void> {
+    if (this.#store.ping !== undefined) await this.#store.ping();
+    // One request, for what isn't there: it needs the bucket and the right to use it.
+    else for await (const _ of this.#store.list(pingPrefix)) return;
   }
 
   async end(): Promise<void> {

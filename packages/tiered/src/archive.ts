@@ -15,7 +15,7 @@ import {
 } from "@stratigraph/core";
 import { ancestorsOf, lineOf } from "./ancestors.ts";
 import { archivedMark } from "./archivedMark.ts";
-import type { BreakerSettings } from "./breaker.ts";
+import type { BreakerSettings, BreakerState } from "./breaker.ts";
 import { chainsOf, namedBlobs } from "./chains.ts";
 import { ColdTier } from "./coldTier.ts";
 import { mergeListed } from "./mergeListed.ts";
@@ -37,8 +37,6 @@ export class Archive {
   readonly #warm: WarmTier;
   /** Checkpoints handed out from the archive that the warm tier doesn't have, by thread. */
   readonly #served = new Map<string, Map<string, Address>>();
-  /** Deleted threads whose archive couldn't be deleted yet. */
-  readonly #owed = new Set<string>();
 
   constructor(cold: Tier, warm: WarmTier, breaker: BreakerSettings, now: () => number) {
     this.tier = cold;
@@ -46,9 +44,8 @@ export class Archive {
     this.#warm = warm;
   }
 
-  /** Deleted threads known to this process whose archive is still there. */
-  get owed(): ReadonlySet<string> {
-    return this.#owed;
+  get breaker(): BreakerState {
+    return this.#cold.breaker;
   }
 
   /** A checkpoint that the warm tier, at `state`, hasn't got. One request. @throws StratigraphError "ARCHIVE_UNAVAILABLE" */
@@ -136,10 +133,8 @@ export class Archive {
   /** Deletes a thread's archive; where that fails now, maintenance does it: the warm tier's tombstone tells. */
   async deleteThread(threadId: string): Promise<void> {
     this.#served.delete(threadId);
-    this.#owed.add(threadId);
     try {
       await this.#cold.run(threadId, (cold) => cold.deleteThread(threadId));
-      this.#owed.delete(threadId);
     } catch (error) {
       if (!StratigraphError.is(error, "ARCHIVE_UNAVAILABLE")) throw error;
       trace({ type: "maintenance", what: "deletion owed", threadId, data: { error } });

@@ -2,6 +2,7 @@ import {
   MemoryTier,
   bytesOf,
   checkOptions,
+  closedError,
   msOf,
   InvalidOptionError,
   type AppendRequest,
@@ -63,8 +64,9 @@ export class BoundedMemoryTier implements Tier, CopyKeeper {
   readonly #maxIdleMs: number;
   readonly #now: () => number;
   /** Least recently used first. */
-  readonly #threads = new Map<string, Entry>();
+  readonly #kept = new Map<string, Entry>();
   #bytes = 0;
+  #ended = false;
 
   /** @throws InvalidOptionError */
   constructor(options: BoundedMemoryOptions = {}) {
@@ -81,6 +83,12 @@ export class BoundedMemoryTier implements Tier, CopyKeeper {
   /** What is held, in bytes, an estimate of 512 bytes per record, blob and batch included. */
   get size(): number {
     return this.#bytes;
+  }
+
+  /** Every method goes through here, so that none works after {@link end}. */
+  get #threads(): Map<string, Entry> {
+    if (this.#ended) throw closedError(this.name);
+    return this.#kept;
   }
 
   async peek(at: MaybeAddress): Promise<Peek> {
@@ -166,6 +174,18 @@ export class BoundedMemoryTier implements Tier, CopyKeeper {
     else await this.#write(threadId, [], [], async (tier) => await tier.invalidate(threadId, before));
   }
 
+  /** @throws StratigraphError "CLOSED" */
+  async ping(): Promise<void> {
+    if (this.#ended) throw closedError(this.name);
+  }
+
+  /** Forgets everything. Calls made afterwards are refused with code "CLOSED". */
+  async end(): Promise<void> {
+    this.#kept.clear();
+    this.#bytes = 0;
+    this.#ended = true;
+  }
+
   async #write<T>(
     threadId: string,
     given: readonly Blob[],
@@ -173,15 +193,14 @@ export class BoundedMemoryTier implements Tier, CopyKeeper {
     write: (tier: MemoryTier, blobs: readonly Blob[]) => Promise<T>,
   ): Promise<T> {
     const entry = this.#used(threadId) ?? this.#begin(threadId);
-    const here = new Set((await entry.tier.blobs(threadId)).map(({ hash }) => hash));
     const blobs = given
-      .filter(({ hash }) => !here.has(hash))
+      .filter(({ hash }) => !entry.tier.hasBlob(threadId, hash))
       .map((blob) => (isOwn(blob.bytes) ? blob : { ...blob, bytes: own(blob.bytes) }));
     const written = await write(entry.tier, blobs);
     const sizes = [...blobs.map(({ bytes }) => bytes), ...bodies.map(({ body }) => body)];
     const added = sizes.reduce((sum, { length }) => sum + length + overhead, 0);
     // Forgotten meanwhile.
-    if (this.#threads.get(threadId) !== entry) return written;
+    if (this.#kept.get(threadId) !== entry) return written;
     entry.bytes += added;
     this.#bytes += added;
     for (const oldest of this.#threads.keys()) {

@@ -1,11 +1,11 @@
-import { StratigraphError, trace } from "@stratigraph/core";
+import { StratigraphError, answerWithin, trace } from "@stratigraph/core";
 import { isOutage, reasonOf } from "./outage.ts";
 
 /** How a breaker decides. All times in milliseconds. */
 export interface BreakerSettings {
-  /** How long one call may take. */
+  /** How long one call may take, this process's own work not counted. */
   readonly timeoutMs: number;
-  /** Failures in a row that open it. */
+  /** Failures in a row that open it, each of a call made after the one before. */
   readonly failures: number;
   /** How long it stays open the first time; twice as long after every failed attempt. */
   readonly openForMs: number;
@@ -25,6 +25,8 @@ export class Breaker {
   readonly #now: () => number;
   #state: BreakerState = "closed";
   #failures = 0;
+  /** Grows with every failure that counts. What was under way then tells nothing new: one silence fails all of it. */
+  #era = 0;
   #openForMs: number;
   #openUntilMs = 0;
   #lastError: unknown;
@@ -49,34 +51,23 @@ export class Breaker {
    * Makes a call, for a bounded time. An answer that comes later is ignored.
    * @throws StratigraphError "UNAVAILABLE" while open, or when time is up; otherwise what the call throws
    */
-  async run<T>(call: () => Promise<T>, timeoutMs: number = this.#settings.timeoutMs): Promise<T> {
+  async run<T>(call: () => Promise<T>): Promise<T> {
     if (this.refuses) throw this.#refusal();
-    const probes = this.#state === "open";
-    if (probes) this.#enter("half-open");
+    if (this.#state === "open") this.#enter("half-open");
+    const era = this.#era;
     try {
-      const answer = await this.#inTime(call, timeoutMs);
-      this.#succeeded();
+      const answer = await answerWithin(this.#settings.timeoutMs, call, () => this.#silence());
+      this.#succeeded(era);
       return answer;
     } catch (error) {
-      if (isOutage(error)) this.#failed(error);
-      else this.#succeeded();
+      if (isOutage(error)) this.#failed(era, error);
+      else this.#succeeded(era);
       throw error;
     }
   }
 
-  async #inTime<T>(call: () => Promise<T>, timeoutMs: number): Promise<T> {
-    let timer: NodeJS.Timeout | undefined;
-    const late = new Promise<never>((_, reject) => {
-      timer = setTimeout(() => reject(this.#silence(timeoutMs)), timeoutMs);
-    });
-    try {
-      return await Promise.race([call(), late]);
-    } finally {
-      clearTimeout(timer);
-    }
-  }
-
-  #succeeded(): void {
+  #succeeded(era: number): void {
+    if (era !== this.#era) return;
     this.#failures = 0;
     if (this.#state === "closed") return;
     this.#openForMs = this.#settings.openForMs;
@@ -84,10 +75,11 @@ export class Breaker {
   }
 
   /** Every failure of a tier behind a breaker comes through here. */
-  #failed(error: unknown): void {
+  #failed(era: number, error: unknown): void {
+    if (era !== this.#era) return;
+    this.#era += 1;
     this.#lastError = error;
     this.#failures += 1;
-    if (this.#state === "open") return;
     if (this.#state === "half-open")
       this.#openForMs = Math.min(this.#settings.longestOpenMs, this.#openForMs * 2);
     else if (this.#failures < this.#settings.failures) return;
@@ -100,7 +92,8 @@ export class Breaker {
     trace({ type: "breaker", tier: this.tier, state, ...(error === undefined ? {} : { error }) });
   }
 
-  #silence(timeoutMs: number): StratigraphError {
+  #silence(): StratigraphError {
+    const { timeoutMs } = this.#settings;
     return new StratigraphError("UNAVAILABLE", `Tier ${this.tier} gave no answer within ${timeoutMs} ms.`, {
       tier: this.tier,
       timeoutMs,

@@ -1,5 +1,5 @@
 import { StratigraphError, type Tier } from "@stratigraph/core";
-import { Breaker, type BreakerSettings } from "./breaker.ts";
+import { Breaker, type BreakerSettings, type BreakerState } from "./breaker.ts";
 import { isOutage, reasonOf } from "./outage.ts";
 
 /** A cold tier behind a breaker: what fails says that the archive can't be reached, and may be repeated. */
@@ -10,6 +10,10 @@ export class ColdTier {
   constructor(tier: Tier, breaker: BreakerSettings, now: () => number) {
     this.tier = tier;
     this.#breaker = new Breaker(tier.name, breaker, now);
+  }
+
+  get breaker(): BreakerState {
+    return this.#breaker.state;
   }
 
   /** @throws StratigraphError "ARCHIVE_UNAVAILABLE", and what a healthy tier throws */

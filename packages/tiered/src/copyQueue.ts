@@ -28,6 +28,7 @@ export class CopyQueue {
   readonly #idle: (() => void)[] = [];
   #jobs = 0;
   #bytes = 0;
+  #closed = false;
 
   constructor(limits: QueueLimits, onDrop: (count: number) => void) {
     this.#limits = limits;
@@ -42,7 +43,11 @@ export class CopyQueue {
   push(threadId: string, job: CopyJob): void {
     const jobs = this.#waiting.get(threadId) ?? [];
     if (job.key !== undefined && jobs.some(({ key }) => key === job.key)) return;
-    if (this.#jobs >= this.#limits.maxJobs || this.#bytes + job.bytes > this.#limits.maxBytes) {
+    if (
+      this.#closed ||
+      this.#jobs >= this.#limits.maxJobs ||
+      this.#bytes + job.bytes > this.#limits.maxBytes
+    ) {
       this.#onDrop(1);
       return;
     }
@@ -67,6 +72,16 @@ export class CopyQueue {
     await new Promise<void>((resolve) => {
       this.#idle.push(resolve);
     });
+  }
+
+  /** Drops what waits, and what comes from now on. Those under way go on. */
+  close(): void {
+    this.#closed = true;
+    this.#onDrop(this.#jobs);
+    this.#waiting.clear();
+    this.#jobs = 0;
+    this.#bytes = 0;
+    this.#settle();
   }
 
   #left(job: CopyJob): void {

@@ -1,6 +1,5 @@
 import {
   keepsCopies,
-  trace,
   type AppendRequest,
   type AppendWritesRequest,
   type Appended,
@@ -12,9 +11,10 @@ import {
   type StoredCheckpoint,
   type Tier,
 } from "@stratigraph/core";
-import { Breaker, type BreakerSettings } from "./breaker.ts";
+import { Breaker, type BreakerSettings, type BreakerState } from "./breaker.ts";
 import { chainsOf, namedBlobs } from "./chains.ts";
 import { CopyQueue, type QueueLimits } from "./copyQueue.ts";
+import { Drops } from "./drops.ts";
 import { isOutage } from "./outage.ts";
 
 /** What a hot tier did so far. */
@@ -43,21 +43,29 @@ export class HotTier {
   readonly #reading: Breaker;
   readonly #writing: Breaker;
   readonly #queue: CopyQueue;
+  readonly #drops: Drops;
   /** Threads whose copies must go first. */
   readonly #owed = new Set<string>();
   #hits = 0;
   #misses = 0;
-  #dropped = 0;
 
   constructor(tier: Tier, breaker: BreakerSettings, limits: QueueLimits, now: () => number) {
     this.tier = tier;
     this.#reading = new Breaker(tier.name, breaker, now);
     this.#writing = new Breaker(tier.name, breaker, now);
-    this.#queue = new CopyQueue(limits, (count) => this.#drop(count, "copies"));
+    const drops = new Drops(tier.name);
+    this.#drops = drops;
+    this.#queue = new CopyQueue(limits, (count) => drops.add(count, "copies"));
   }
 
   get counters(): HotCounters {
-    return { hits: this.#hits, misses: this.#misses, dropped: this.#dropped, waiting: this.#queue.size };
+    return { hits: this.#hits, misses: this.#misses, dropped: this.#drops.total, waiting: this.#queue.size };
+  }
+
+  /** The worse state of the two breakers. */
+  get breaker(): BreakerState {
+    const states = [this.#reading.state, this.#writing.state];
+    return (["open", "half-open"] as const).find((state) => states.includes(state)) ?? "closed";
   }
 
   hit(): void {
@@ -140,7 +148,7 @@ export class HotTier {
   ): void {
     const keeper = this.#keeper();
     if (this.#writing.refuses) {
-      this.#drop(1, "copies");
+      this.#drops.add(1, "copies");
       return;
     }
     const adopt = async (copy: NamespaceCopy): Promise<void> => {
@@ -157,12 +165,18 @@ export class HotTier {
     const done = await this.#attempt(async () => {
       await this.#writing.run(() => keeper.invalidate(threadId, before));
     });
-    if (!done) this.#drop(1, "invalidation");
+    if (!done) this.#drops.add(1, "invalidation");
   }
 
   /** Resolves when no copies wait. */
   async idle(): Promise<void> {
     await this.#queue.idle();
+  }
+
+  /** Gives up the copies that wait, and takes none from now on. */
+  close(): void {
+    this.#queue.close();
+    this.#drops.flush();
   }
 
   #keeper(): Tier & CopyKeeper {
@@ -190,7 +204,7 @@ export class HotTier {
 
   #push(threadId: string, bytes: number, call: () => Promise<void>): void {
     if (this.#writing.refuses) {
-      this.#drop(1, "copies");
+      this.#drops.add(1, "copies");
       return;
     }
     const run = async (): Promise<boolean> =>
@@ -220,13 +234,8 @@ export class HotTier {
     if (!this.#owed.has(threadId)) return true;
     const done = await this.#attempt(() => this.#writing.run(() => this.tier.deleteThread(threadId)));
     if (done) this.#owed.delete(threadId);
-    else this.#drop(1, "deletion");
+    else this.#drops.add(1, "deletion");
     return done;
-  }
-
-  #drop(count: number, what: string): void {
-    this.#dropped += count;
-    trace({ type: "dropped", tier: this.tier.name, what, count });
   }
 }
 

@@ -16,11 +16,14 @@ import type { QueueLimits } from "./copyQueue.ts";
 
 /** How long a failing tier is left alone. */
 export interface BreakerOptions {
-  /** How long one call to a hot tier may take. Default "100ms". */
+  /**
+   * How long one call to a hot tier may take. Only time counts in which this process could have read an answer: a callback that
+   * blocks its event loop doesn't make a tier look dead. Default "250ms".
+   */
   readonly timeout?: Duration | undefined;
   /** How long one call to the cold tier or to a replica may take. Default "10s". */
   readonly coldTimeout?: Duration | undefined;
-  /** Failures in a row until the tier is left alone. Default 1. */
+  /** Failures in a row until the tier is left alone; calls that one silence fails together count once. Default 2. */
   readonly failures?: number | undefined;
   /** How long it is left alone the first time; twice as long after every failed attempt. Default "1s". */
   readonly openFor?: Duration | undefined;
@@ -68,6 +71,11 @@ export interface TierStackOptions {
   readonly restoreOn?: RestoreOn | undefined;
   readonly breaker?: BreakerOptions | undefined;
   readonly queue?: QueueOptions | undefined;
+  /**
+   * How long `end()` waits for calls under way, and for what waits to be copied to the hot tiers. Copies that aren't made by then
+   * are dropped, with a trace. Default "5s".
+   */
+  readonly drainFor?: Duration | undefined;
   /** The time in milliseconds since 1970, for tests. Default Date.now. */
   readonly clock?: (() => number) | undefined;
 }
@@ -84,6 +92,7 @@ export interface ResolvedStack {
   readonly hotBreaker: BreakerSettings;
   readonly coldBreaker: BreakerSettings;
   readonly queue: QueueLimits;
+  readonly drainForMs: number;
   readonly now: () => number;
 }
 
@@ -97,6 +106,7 @@ export const stackNames: OptionNames<TierStackOptions> = {
   restoreOn: true,
   breaker: true,
   queue: true,
+  drainFor: true,
   clock: true,
 };
 const breakerNames: OptionNames<BreakerOptions> = {
@@ -176,7 +186,7 @@ export function resolveStack(options: TierStackOptions): ResolvedStack {
     "queue",
   );
   const shared = {
-    failures: whole("breaker.failures", breaker.failures ?? 1),
+    failures: whole("breaker.failures", breaker.failures ?? 2),
     openForMs: positive("breaker.openFor", breaker.openFor ?? "1s"),
     longestOpenMs: positive("breaker.longestOpen", breaker.longestOpen ?? "30s"),
   };
@@ -187,13 +197,14 @@ export function resolveStack(options: TierStackOptions): ResolvedStack {
     replicas,
     trustForMs: consistency === "trusted" ? positive("trustFor", options.trustFor ?? "1m") : undefined,
     restoreOn,
-    hotBreaker: { ...shared, timeoutMs: positive("breaker.timeout", breaker.timeout ?? "100ms") },
+    hotBreaker: { ...shared, timeoutMs: positive("breaker.timeout", breaker.timeout ?? "250ms") },
     coldBreaker: { ...shared, timeoutMs: positive("breaker.coldTimeout", breaker.coldTimeout ?? "10s") },
     queue: {
       maxJobs: whole("queue.maxCopies", queue.maxCopies ?? 10_000),
       maxBytes: bytesOf("queue.maxSize", queue.maxSize ?? "64mb"),
       parallel: whole("queue.parallel", queue.parallel ?? 8),
     },
+    drainForMs: msOf("drainFor", options.drainFor ?? "5s"),
     now: clock,
   };
 }

@@ -1,11 +1,16 @@
 import { StratigraphError, type ErrorCode } from "@stratigraph/core";
 
-/** Codes that say that a tier couldn't do its work, rather than what it found. */
+/** Codes that say that a tier couldn't do its work, for whatever reason, rather than what it found. */
 const outages: ReadonlySet<ErrorCode> = new Set([
   "UNAVAILABLE",
   "OVERLOADED",
   "ARCHIVE_UNAVAILABLE",
   "NOT_SET_UP",
+  "ACCESS_DENIED",
+  "MISCONFIGURED",
+  "DRIVER_MISSING",
+  "STORAGE_FULL",
+  "CLOSED",
   "LOCKED",
 ]);
 

@@ -3,9 +3,10 @@ import {
   copiesThreads,
   forksThreads,
   keepsLeases,
+  pingTier,
   readThread,
   readsAncestry,
-  trace,
+  tierHealth,
   type Address,
   type AncestryReader,
   type Appended,
@@ -13,6 +14,7 @@ import {
   type AppendWritesRequest,
   type BlobInfo,
   type CheckpointRecord,
+  type HealthReporter,
   type LeaseKeeper,
   type ListedCheckpoint,
   type ListQuery,
@@ -27,13 +29,17 @@ import {
   type ThreadOutline,
   type ThreadQuery,
   type Tier,
+  type TierHealth,
+  type TierRole,
 } from "@stratigraph/core";
 import { Archive } from "./archive.ts";
 import { withoutMark } from "./archivedMark.ts";
+import type { BreakerState } from "./breaker.ts";
+import { CallGate } from "./callGate.ts";
 import { madeOf } from "./chains.ts";
 import { HotTier, type HotCounters } from "./hotTier.ts";
 import { notRestored } from "./notRestored.ts";
-import { isOutage } from "./outage.ts";
+import { openOptional } from "./opening.ts";
 import { resolveStack, type RestoreOn, type TierStackOptions } from "./options.ts";
 import { Trust } from "./trust.ts";
 import { WarmTier } from "./warmTier.ts";
@@ -46,7 +52,7 @@ import { WarmTier } from "./warmTier.ts";
  * the warm tier, in a small query that runs while the hot tier is asked. So a hot tier may be lost, late, cut off or emptied
  * at any moment, and nothing but time is lost.
  */
-export class TierStack implements Tier {
+export class TierStack implements Tier, HealthReporter {
   readonly name: string;
   readonly maxBytes: number | undefined;
   readonly ancestry?: AncestryReader["ancestry"];
@@ -59,6 +65,11 @@ export class TierStack implements Tier {
   readonly #archive: Archive | undefined;
   readonly #trust: Trust | undefined;
   readonly #restoreOn: RestoreOn;
+  readonly #openForMs: number;
+  readonly #drainForMs: number;
+  readonly #gate: CallGate;
+  #ended: Promise<void> | undefined;
+
   /** @throws InvalidOptionError */
   constructor(options: TierStackOptions) {
     const stack = resolveStack(options);
@@ -71,13 +82,18 @@ export class TierStack implements Tier {
     this.#trust =
       stack.trustForMs === undefined ? undefined : new Trust(this.#hot, warm, stack.trustForMs, now);
     this.#restoreOn = stack.restoreOn;
-    if (readsAncestry(warm)) this.ancestry = (...args) => this.#ancestry(warm, ...args);
-    if (copiesThreads(warm)) this.copyThread = (...args) => this.#copyThread(warm, ...args);
+    this.#openForMs = stack.coldBreaker.timeoutMs;
+    this.#drainForMs = stack.drainForMs;
+    const gate = new CallGate(this.name);
+    this.#gate = gate;
+    if (readsAncestry(warm)) this.ancestry = (...args) => gate.run(() => this.#ancestry(warm, ...args));
+    if (copiesThreads(warm)) this.copyThread = (...args) => gate.run(() => this.#copyThread(warm, ...args));
     if (forksThreads(warm)) {
-      this.outline = (...args) => this.#outline(warm, ...args);
-      this.forkThread = (request) => this.#changing(request.targetId, () => warm.forkThread(request));
+      this.outline = (...args) => gate.run(() => this.#outline(warm, ...args));
+      this.forkThread = (request) =>
+        gate.run(() => this.#changing(request.targetId, () => warm.forkThread(request)));
     }
-    if (keepsLeases(warm)) this.lease = (...args) => warm.lease(...args);
+    if (keepsLeases(warm)) this.lease = (...args) => gate.run(() => warm.lease(...args));
   }
 
   /** What the hot tiers did so far, nearest first. */
@@ -91,10 +107,171 @@ export class TierStack implements Tier {
   }
 
   async peek(at: MaybeAddress): Promise<Peek> {
-    return await this.#warm.peek(at);
+    return await this.#gate.run(() => this.#warm.peek(at));
   }
 
   async read(at: MaybeAddress): Promise<Reading> {
+    return await this.#gate.run(() => this.#read(at));
+  }
+
+  list(query: ListQuery): AsyncIterable<ListedCheckpoint> {
+    return this.#gate.iterate(() => (this.#archive ?? this.#warm).list(query));
+  }
+
+  threads(query: ThreadQuery): AsyncIterable<ThreadInfo> {
+    return this.#gate.iterate(() => this.#warm.primary.threads(query));
+  }
+
+  async blobs(threadId: string): Promise<readonly BlobInfo[]> {
+    return await this.#gate.run(async () => {
+      const warm = await this.#warm.primary.blobs(threadId);
+      return this.#archive === undefined ? warm : await this.#archive.blobs(threadId, warm);
+    });
+  }
+
+  async append(request: AppendRequest): Promise<Appended> {
+    const written = [...request.heads, ...(request.writes ?? [])].map(({ namespace }) => namespace);
+    return await this.#gate.run(async () => {
+      await this.#restoreFor(request);
+      return await this.#writing(request.threadId, written, async () => {
+        const appended = await this.#warm.primary.append(request);
+        for (const hot of this.#hot) hot.append(request, appended);
+        return appended;
+      });
+    });
+  }
+
+  async appendWrites(request: AppendWritesRequest): Promise<void> {
+    await this.#gate.run(async () => {
+      await this.#restoreFor(request);
+      await this.#writing(request.threadId, [request.namespace], async () => {
+        await this.#warm.primary.appendWrites(request);
+        for (const hot of this.#hot) hot.appendWrites(request);
+      });
+    });
+  }
+
+  async remove(request: RemoveRequest): Promise<boolean> {
+    const { threadId } = request;
+    return await this.#gate.run(() =>
+      this.#changing(threadId, async () => {
+        if (this.#archive !== undefined && !(await this.#archive.remove(request))) return false;
+        const done = await this.#warm.primary.remove(withoutMark(request));
+        if (done) await this.dropCopies(threadId);
+        return done;
+      }),
+    );
+  }
+
+  /** Drops bytes of the warm tier without archiving them. */
+  async evict(threadId: string, revision: number): Promise<boolean> {
+    return await this.#gate.run(() =>
+      this.#changing(threadId, async () => {
+        const done = await this.#warm.primary.evict(threadId, revision);
+        if (done) await this.dropCopies(threadId);
+        return done;
+      }),
+    );
+  }
+
+  async deleteThread(threadId: string): Promise<void> {
+    await this.#gate.run(() =>
+      this.#changing(threadId, async () => {
+        // Asked before: the mark goes with the thread. What an archiver copies meanwhile is found by its sweep.
+        const archived = (await this.#archive?.holdsMore(threadId)) === true;
+        await this.#warm.primary.deleteThread(threadId);
+        await Promise.all([
+          this.dropCopies(threadId),
+          archived ? this.#archive?.deleteThread(threadId) : undefined,
+        ]);
+      }),
+    );
+  }
+
+  /** Brings archived checkpoints that were written on since back into the warm tier. For the archiver. */
+  async restoreWritten(threadId: string): Promise<void> {
+    await this.#archive?.restoreWritten(threadId);
+  }
+
+  /** Takes the hot tiers' copies of a thread away. For the archiver. */
+  async dropCopies(threadId: string): Promise<void> {
+    await Promise.all(this.#hot.map((hot) => hot.dropThread(threadId)));
+  }
+
+  /**
+   * Makes every tier ready. A hot or cold tier, or a replica, that is away when a process starts is no reason not to start: it is
+   * traced ("unreachable"). One that can't work until somebody changes something is an error.
+   * @throws StratigraphError, which names the role if it isn't the warm tier's
+   */
+  async setup(): Promise<void> {
+    await this.#gate.run(async () => {
+      const optional = this.#parts().flatMap(({ role, tier }) => (role === "warm" ? [] : [{ role, tier }]));
+      const opened = await Promise.allSettled([
+        this.#warm.primary.setup?.(),
+        ...optional.map((each) => openOptional(each, this.#openForMs)),
+      ]);
+      for (const outcome of opened) if (outcome.status === "rejected") throw outcome.reason;
+    });
+  }
+
+  /** @throws what a call to the warm tier would throw */
+  async ping(): Promise<void> {
+    await this.#gate.run(() => pingTier(this.#warm.primary));
+  }
+
+  /** How every tier is, nearest first. They are asked past their breakers. Never rejects. @param timeoutMs for each, in milliseconds */
+  async health(timeoutMs: number): Promise<readonly TierHealth[]> {
+    return await Promise.all(
+      this.#parts().map(async ({ role, tier, breaker }) => {
+        // The owner through this stack's own ping, so that one that is being closed isn't ready.
+        const ping = role === "warm" ? () => this.ping() : () => pingTier(tier);
+        const found = await tierHealth({ name: tier.name, role, ping }, timeoutMs);
+        return breaker === undefined || breaker === "closed" ? found : { ...found, breaker };
+      }),
+    );
+  }
+
+  /**
+   * Refuses calls from now on ("CLOSED"), waits for those under way and for the copies that wait, for at most `drainFor`, and
+   * ends every tier, also where one of them fails. May be called again: it answers the same.
+   * @throws what the first tier threw that failed
+   */
+  async end(): Promise<void> {
+    await (this.#ended ??= this.#end());
+  }
+
+  async #end(): Promise<void> {
+    await this.#drained();
+    for (const hot of this.#hot) hot.close();
+    const ended = await Promise.allSettled(this.#parts().map(async ({ tier }) => await tier.end?.()));
+    for (const outcome of ended) if (outcome.status === "rejected") throw outcome.reason;
+  }
+
+  /** Resolves when no call is under way and no copy waits, or when time is up. */
+  async #drained(): Promise<void> {
+    let timer: NodeJS.Timeout | undefined;
+    const timeIsUp = new Promise<void>((resolve) => {
+      timer = setTimeout(resolve, this.#drainForMs);
+    });
+    const done = this.#gate.close().then(() => this.idle());
+    await Promise.race([done, timeIsUp]);
+    clearTimeout(timer);
+  }
+
+  /** Every tier with its role, nearest first. */
+  #parts(): { role: TierRole; tier: Tier; breaker?: BreakerState }[] {
+    const archive = this.#archive;
+    return [
+      ...this.#hot.map(({ tier, breaker }) => ({ role: "hot" as const, tier, breaker })),
+      { role: "warm", tier: this.#warm.primary },
+      ...this.#warm.replicas.map(({ tier, breaker }) => ({ role: "replica" as const, tier, breaker })),
+      ...(archive === undefined
+        ? []
+        : [{ role: "cold" as const, tier: archive.tier, breaker: archive.breaker }]),
+    ];
+  }
+
+  async #read(at: MaybeAddress): Promise<Reading> {
     const believed = await this.#trust?.read(at, (tiers, peek) =>
       this.#inHot(tiers, { ...at, checkpointId: peek.checkpointId! }, async () => peek.record, peek),
     );
@@ -117,105 +294,6 @@ export class TierStack implements Tier {
     }
     if (this.#archive === undefined || reading.head === undefined) return reading;
     return await this.#archive.read(at, reading, this.#restoreOn);
-  }
-
-  list(query: ListQuery): AsyncIterable<ListedCheckpoint> {
-    return this.#archive === undefined ? this.#warm.list(query) : this.#archive.list(query);
-  }
-
-  threads(query: ThreadQuery): AsyncIterable<ThreadInfo> {
-    return this.#warm.primary.threads(query);
-  }
-
-  async blobs(threadId: string): Promise<readonly BlobInfo[]> {
-    const warm = await this.#warm.primary.blobs(threadId);
-    return this.#archive === undefined ? warm : await this.#archive.blobs(threadId, warm);
-  }
-
-  async append(request: AppendRequest): Promise<Appended> {
-    await this.#restoreFor(request);
-    const written = [...request.heads, ...(request.writes ?? [])].map(({ namespace }) => namespace);
-    return await this.#writing(request.threadId, written, async () => {
-      const appended = await this.#warm.primary.append(request);
-      for (const hot of this.#hot) hot.append(request, appended);
-      return appended;
-    });
-  }
-
-  async appendWrites(request: AppendWritesRequest): Promise<void> {
-    await this.#restoreFor(request);
-    await this.#writing(request.threadId, [request.namespace], async () => {
-      await this.#warm.primary.appendWrites(request);
-      for (const hot of this.#hot) hot.appendWrites(request);
-    });
-  }
-
-  async remove(request: RemoveRequest): Promise<boolean> {
-    const { threadId } = request;
-    return await this.#changing(threadId, async () => {
-      if (this.#archive !== undefined && !(await this.#archive.remove(request))) return false;
-      const done = await this.#warm.primary.remove(withoutMark(request));
-      if (done) await this.dropCopies(threadId);
-      return done;
-    });
-  }
-
-  /** Drops bytes of the warm tier without archiving them. */
-  async evict(threadId: string, revision: number): Promise<boolean> {
-    return await this.#changing(threadId, async () => {
-      const done = await this.#warm.primary.evict(threadId, revision);
-      if (done) await this.dropCopies(threadId);
-      return done;
-    });
-  }
-
-  async deleteThread(threadId: string): Promise<void> {
-    await this.#changing(threadId, async () => {
-      await this.#warm.primary.deleteThread(threadId);
-      await Promise.all([this.dropCopies(threadId), this.#archive?.deleteThread(threadId)]);
-    });
-  }
-
-  /** Brings archived checkpoints that were written on since back into the warm tier. For the archiver. */
-  async restoreWritten(threadId: string): Promise<void> {
-    await this.#archive?.restoreWritten(threadId);
-  }
-
-  /** Takes the hot tiers' copies of a thread away. For the archiver. */
-  async dropCopies(threadId: string): Promise<void> {
-    await Promise.all(this.#hot.map((hot) => hot.dropThread(threadId)));
-  }
-
-  /** A hot or cold tier that is down when a process starts is no reason not to start; it is traced. */
-  async setup(): Promise<void> {
-    const optional = [
-      ...this.#hot.map(({ tier }) => tier),
-      ...(this.#archive === undefined ? [] : [this.#archive.tier]),
-    ];
-    await Promise.all([
-      this.#warm.primary.setup?.(),
-      ...optional.map(async (tier) => {
-        try {
-          await tier.setup?.();
-        } catch (error) {
-          if (!isOutage(error)) throw error;
-          trace({ type: "maintenance", what: "setup failed", data: { tier: tier.name, error } });
-        }
-      }),
-    ]);
-  }
-
-  /** Copies what waits to be copied, for as long as the hot tiers answer, and closes every tier. */
-  async end(): Promise<void> {
-    await this.idle();
-    const tiers = [
-      ...this.#hot.map(({ tier }) => tier),
-      this.#warm.primary,
-      ...this.#warm.replicas,
-      ...(this.#archive === undefined ? [] : [this.#archive.tier]),
-    ];
-    const ended = await Promise.allSettled(tiers.map((tier) => tier.end?.()));
-    for (const outcome of ended) if (outcome.status === "rejected") throw outcome.reason;
   }
 
   /** A checkpoint as the warm tier says it is, made of bytes that are nearer. Undefined: read it from the warm tier. */

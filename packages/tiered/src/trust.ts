@@ -1,7 +1,7 @@
 import type { MaybeAddress, NamespaceCopy, Peek, Reading, StoredCheckpoint, Tier } from "@stratigraph/core";
 import type { HotTier } from "./hotTier.ts";
 
-/** Threads whose namespaces' last known revisions are remembered. About 300 bytes each. */
+/** Namespaces, of all threads, of which is remembered what this process knows. About 300 bytes each. */
 const remembered = 10_000;
 
 /** What this process knows of a namespace. */
@@ -34,8 +34,12 @@ export class Trust {
   readonly #warm: Tier;
   readonly #forMs: number;
   readonly #now: () => number;
-  /** By thread, the one used longest ago first; then by namespace. */
+  /** By thread, then by namespace; what was used longest ago first. */
   readonly #known = new Map<string, Map<string, Known>>();
+  /** Namespaces in {@link #known}. */
+  #size = 0;
+  /** Until then no copy is believed of a namespace that isn't remembered: a doubted one was forgotten. Milliseconds since 1970. */
+  #strangersFromMs = 0;
 
   constructor(hot: readonly HotTier[], warm: Tier, forMs: number, now: () => number) {
     this.#keeper = hot.at(-1)!;
@@ -53,7 +57,7 @@ export class Trust {
     at: MaybeAddress,
     nearby: (tiers: readonly HotTier[], peek: Peek) => Promise<StoredCheckpoint | undefined>,
   ): Promise<Reading | undefined> {
-    if (this.#of(at)?.doubted === true) return undefined;
+    if (this.#doubts(at)) return undefined;
     if (this.#near.length > 0) {
       const peek = await this.#keeper.peek(at);
       const state = this.#stateIn(at, peek);
@@ -91,10 +95,16 @@ export class Trust {
     }
   }
 
-  /** As {@link around}, for a change of every namespace. Copies of what was before are void for ever. */
+  /**
+   * As {@link around}, for a change of every namespace. Copies of what was before are void for ever. The root's is renewed; the
+   * others', of which there may be one for every subgraph that ever ran, when somebody reads them.
+   */
   async aroundThread<T>(threadId: string, change: () => Promise<T>): Promise<T> {
-    const namespaces = this.#known.get(threadId)?.keys() ?? [];
-    return await this.around(threadId, ["", ...namespaces], async () => {
+    for (const known of this.#known.get(threadId)?.values() ?? []) {
+      known.epoch += 1;
+      known.doubted = true;
+    }
+    return await this.around(threadId, [""], async () => {
       const changed = await change();
       const { revision } = await this.#warm.peek({ threadId, namespace: "" });
       await this.#keeper.invalidate(threadId, revision);
@@ -124,23 +134,49 @@ export class Trust {
   #stateIn(at: MaybeAddress, found: Peek | Reading | undefined): Reading | undefined {
     const { copy, head } = found ?? {};
     if (copy === undefined || copy.untilMs <= this.#now()) return undefined;
-    const known = this.#of(at);
-    if (known !== undefined && (known.doubted || copy.revision < known.revision)) return undefined;
+    if (this.#doubts(at) || copy.revision < (this.#of(at)?.revision ?? 0)) return undefined;
     if (at.checkpointId !== undefined && at.checkpointId !== head) return undefined;
     return { revision: copy.revision, head };
+  }
+
+  /** Whether a copy may be older than what this process wrote. */
+  #doubts(cell: Cell): boolean {
+    return this.#of(cell)?.doubted ?? this.#now() < this.#strangersFromMs;
   }
 
   #of({ threadId, namespace }: Cell): Known | undefined {
     return this.#known.get(threadId)?.get(namespace);
   }
 
-  #open({ threadId, namespace }: Cell): Known {
+  #open(cell: Cell): Known {
+    const { threadId, namespace } = cell;
+    const known = this.#of(cell) ?? { epoch: 0, writing: 0, doubted: this.#doubts(cell), revision: 0 };
+    this.#forget(cell);
     const ofThread = this.#known.get(threadId) ?? new Map<string, Known>();
+    ofThread.set(namespace, known);
     this.#known.delete(threadId);
     this.#known.set(threadId, ofThread);
-    if (this.#known.size > remembered) this.#known.delete(this.#known.keys().next().value!);
-    const known = ofThread.get(namespace) ?? { epoch: 0, writing: 0, doubted: false, revision: 0 };
-    ofThread.set(namespace, known);
+    this.#size += 1;
+    if (this.#size > remembered) this.#forgetOldest();
     return known;
+  }
+
+  #forget({ threadId, namespace }: Cell): void {
+    const ofThread = this.#known.get(threadId);
+    if (ofThread?.delete(namespace) !== true) return;
+    this.#size -= 1;
+    if (ofThread.size === 0) this.#known.delete(threadId);
+  }
+
+  /** Makes room, but not of what is being written. Copies made before a write go out within `trustFor` after it. */
+  #forgetOldest(): void {
+    for (const [threadId, ofThread] of this.#known) {
+      for (const [namespace, { writing, doubted }] of ofThread) {
+        if (writing > 0) continue;
+        this.#forget({ threadId, namespace });
+        if (doubted) this.#strangersFromMs = this.#now() + this.#forMs;
+        return;
+      }
+    }
   }
 }

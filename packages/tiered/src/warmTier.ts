@@ -9,7 +9,7 @@ import {
   type Reading,
   type Tier,
 } from "@stratigraph/core";
-import { Breaker, type BreakerSettings } from "./breaker.ts";
+import { Breaker, type BreakerSettings, type BreakerState } from "./breaker.ts";
 import { isOutage, reasonOf } from "./outage.ts";
 
 /** A replica with its breaker. */
@@ -37,8 +37,8 @@ export class WarmTier {
     this.#down = new Breaker(primary.name, patient, now);
   }
 
-  get replicas(): readonly Tier[] {
-    return this.#replicas.map(({ tier }) => tier);
+  get replicas(): readonly { readonly tier: Tier; readonly breaker: BreakerState }[] {
+    return this.#replicas.map(({ tier, breaker }) => ({ tier, breaker: breaker.state }));
   }
 
   get hasReplicas(): boolean {

@@ -68,3 +68,24 @@ test("silence is a failure; what a healthy tier answers is none", async () => {
   for (let n = 0; n < 2; n += 1) await other.run(() => Promise.reject(unavailable)).catch(() => undefined);
   expect(other.state).toBe("open");
 });
+
+test("calls that fail together are one failure; what was under way says nothing of now", async () => {
+  const { breaker, clock, fail, work } = opened();
+  const finish: ((error?: Error) => void)[] = [];
+  const underWay = (): Promise<void> =>
+    new Promise((resolve, reject) =>
+      finish.push((error) => (error === undefined ? resolve() : reject(error))),
+    );
+  const together = Array.from({ length: 30 }, () => breaker.run(underWay).catch(() => undefined));
+  for (const end of finish.slice(0, 20)) end(new Error("down"));
+  await Promise.all(together.slice(0, 20));
+  expect(breaker.state).toBe("closed");
+  await fail();
+  expect(breaker.state).toBe("open");
+  for (const end of finish.slice(20)) end();
+  await Promise.all(together);
+  expect(breaker.state).toBe("open");
+  clock.now += 1000;
+  expect(await work()).toBe("done");
+  expect(breaker.state).toBe("closed");
+});

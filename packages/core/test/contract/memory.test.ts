@@ -21,6 +21,7 @@ testTier("memory behind a FaultyTier without faults", () => opened(new FaultyTie
 
 test("a FaultyTier has the optional parts of the tier behind it, and no others", () => {
   const parts = [
+    "ping",
     "setup",
     "end",
     "ancestry",
@@ -35,8 +36,18 @@ test("a FaultyTier has the optional parts of the tier behind it, and no others",
   const memory = new MemoryTier();
   expect(had(new FaultyTier(memory))).toEqual(had(memory));
   const narrow = withoutFastPaths(memory);
-  expect(had(new FaultyTier(narrow))).toEqual(["adopt", "invalidate", "lease", "tombstones", "strays"]);
+  expect(had(new FaultyTier(narrow))).toEqual([
+    "ping",
+    "end",
+    "adopt",
+    "invalidate",
+    "lease",
+    "tombstones",
+    "strays",
+  ]);
   expect(had(new FaultyTier(new FaultyTier(narrow)))).toEqual([
+    "ping",
+    "end",
     "adopt",
     "invalidate",
     "lease",

@@ -33,7 +33,7 @@ import type { TierCall, TierMethod } from "./TierCall.ts";
 
 /**
  * A tier with faults on order, around any other tier. Deterministic: a fault hits exactly the calls it was planned for,
- * and without plans every call passes through. It has the optional parts of a tier (`setup`, `end`, `ancestry`,
+ * and without plans every call passes through. It has the optional parts of a tier (`setup`, `ping`, `end`, `ancestry`,
  * `copyThread`, `outline`, `forkThread`, `adopt`, `invalidate`, `lease`, `tombstones`, `strays`) only if the tier behind has
  * them.
  *
@@ -49,6 +49,7 @@ export class FaultyTier implements Tier {
   /** Every call so far, in order of arrival. */
   readonly calls: TierCall[] = [];
   readonly setup?: () => Promise<void>;
+  readonly ping?: () => Promise<void>;
   readonly end?: () => Promise<void>;
   readonly ancestry?: AncestryReader["ancestry"];
   readonly copyThread?: ThreadCopier["copyThread"];
@@ -66,6 +67,7 @@ export class FaultyTier implements Tier {
     this.name = name;
     this.maxBytes = inner.maxBytes;
     if (inner.setup !== undefined) this.setup = () => this.#run("setup", [], async () => inner.setup?.());
+    if (inner.ping !== undefined) this.ping = () => this.#run("ping", [], async () => inner.ping?.());
     if (inner.end !== undefined) this.end = () => this.#run("end", [], async () => inner.end?.());
     if (readsAncestry(inner)) {
       this.ancestry = (...args) => this.#run("ancestry", args, () => inner.ancestry(...args));

@@ -11,6 +11,7 @@ export type TierMethod =
   | "evict"
   | "deleteThread"
   | "setup"
+  | "ping"
   | "end"
   | "ancestry"
   | "copyThread"

@@ -15,7 +15,7 @@ export interface TierSuiteOptions {
   /** Longest id that the tier takes, in UTF-8 bytes; it refuses longer ones. Default: 10,000 and more are taken. */
   readonly maxIdBytes?: number;
   /**
-   * Tests of `setup`, `reopen`, `ancestry` and `copyThread` fail where the tier doesn't have them, instead of being skipped.
+   * Tests of `setup`, `ping`, `reopen`, `ancestry` and `copyThread` fail where the tier doesn't have them, instead of being skipped.
    * Default false.
    */
   readonly skipNothing?: boolean;
@@ -26,6 +26,7 @@ export interface TierSuiteOptions {
 /** A part that a tier may have or not. */
 export type TierPart =
   | "setup"
+  | "ping"
   | "reopen"
   | "ancestry"
   | "copyThread"

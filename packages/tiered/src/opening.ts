@@ -1,0 +1,51 @@
+import { StratigraphError, answerWithin, pingTier, trace, type Tier, type TierRole } from "@stratigraph/core";
+import { reasonOf } from "./outage.ts";
+
+/** A tier that a stack can do without for a while. */
+export interface OptionalTier {
+  readonly role: Exclude<TierRole, "warm">;
+  readonly tier: Tier;
+}
+
+/**
+ * Makes a tier ready that a stack can do without. One that is away is traced: it is tried again with the calls that come. One
+ * that can't work until somebody changes something is an error now, or nobody would notice.
+ *
+ * @param timeoutMs how long it may take, in milliseconds; more counts as being away
+ * @throws StratigraphError that names the role
+ */
+export async function openOptional({ role, tier }: OptionalTier, timeoutMs: number): Promise<void> {
+  try {
+    await answerWithin(
+      timeoutMs,
+      async () => await ready(role, tier),
+      () => new StratigraphError("UNAVAILABLE", `It wasn't ready within ${timeoutMs} ms.`, { timeoutMs }),
+    );
+  } catch (error) {
+    if (!isAway(role, error)) throw unusable(role, tier, error);
+    trace({ type: "unreachable", tier: tier.name, role, error });
+  }
+}
+
+function isAway(role: TierRole, error: unknown): boolean {
+  // A replica of a primary that was set up right now has to follow first.
+  return (
+    StratigraphError.is(error) && (error.retryable || (role === "replica" && error.code === "NOT_SET_UP"))
+  );
+}
+
+async function ready(role: TierRole, tier: Tier): Promise<void> {
+  // A replica is read-only: what is in it comes from the primary.
+  if (role !== "replica") await tier.setup?.();
+  else await pingTier(tier);
+}
+
+function unusable(role: TierRole, tier: Tier, error: unknown): StratigraphError {
+  const [code, data] = StratigraphError.is(error) ? [error.code, error.data] : ["MISCONFIGURED" as const, {}];
+  return new StratigraphError(
+    code,
+    `The ${role} tier (${tier.name}) can't be used: ${reasonOf(error)} Until this is put right, open the stack without it.`,
+    { ...data, role, tier: tier.name },
+    error,
+  );
+}
