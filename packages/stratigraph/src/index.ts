@@ -19,10 +19,15 @@ export type {
   Duration,
   EncryptionOptions,
   ErrorCode,
+  MaintainOptions,
+  MaintenanceReport,
+  MaintenanceStep,
   PruneOptions,
   RegisteredType,
+  RetentionOptions,
   SaverOptions,
   Size,
+  StartMaintenanceOptions,
   StratigraphSerializerOptions,
   ThreadInfo,
   ThreadListOptions,
@@ -38,16 +43,12 @@ export { PackTier, S3Saver, folder, s3 } from "@stratigraph/s3";
 export type { FolderOptions, S3Options, S3SaverOptions } from "@stratigraph/s3";
 export { BoundedMemoryTier, TierStack, TieredSaver, memory } from "@stratigraph/tiered";
 export type {
+  ArchivingOptions,
   BoundedMemoryOptions,
   BreakerOptions,
   Consistency,
-  MaintainOptions,
-  MaintenanceOptions,
-  MaintenanceReport,
-  MaintenanceStep,
   QueueOptions,
   RestoreOn,
-  StartMaintenanceOptions,
   TierStackOptions,
   TieredSaverOptions,
 } from "@stratigraph/tiered";

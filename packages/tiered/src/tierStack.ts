@@ -1,6 +1,7 @@
 // long file: every method of the contract as a stack has it, read as one piece
 import {
   copiesThreads,
+  deletesUnchanged,
   forksThreads,
   keepsLeases,
   readThread,
@@ -27,6 +28,7 @@ import {
   type ThreadOutline,
   type ThreadQuery,
   type Tier,
+  type UnchangedDeleter,
 } from "@stratigraph/core";
 import { Archive } from "./archive.ts";
 import { withoutMark } from "./archivedMark.ts";
@@ -54,6 +56,7 @@ export class TierStack implements Tier {
   readonly outline?: ThreadForker["outline"];
   readonly forkThread?: ThreadForker["forkThread"];
   readonly lease?: LeaseKeeper["lease"];
+  readonly deleteUnchanged?: UnchangedDeleter["deleteUnchanged"];
   readonly #hot: readonly HotTier[];
   readonly #warm: WarmTier;
   readonly #archive: Archive | undefined;
@@ -78,6 +81,7 @@ export class TierStack implements Tier {
       this.forkThread = (request) => this.#changing(request.targetId, () => warm.forkThread(request));
     }
     if (keepsLeases(warm)) this.lease = (...args) => warm.lease(...args);
+    if (deletesUnchanged(warm)) this.deleteUnchanged = (...args) => this.#deleteUnchanged(warm, ...args);
   }
 
   /** What the hot tiers did so far, nearest first. */
@@ -172,7 +176,7 @@ export class TierStack implements Tier {
   async deleteThread(threadId: string): Promise<void> {
     await this.#changing(threadId, async () => {
       await this.#warm.primary.deleteThread(threadId);
-      await Promise.all([this.dropCopies(threadId), this.#archive?.deleteThread(threadId)]);
+      await this.#deleted(threadId);
     });
   }
 
@@ -289,6 +293,11 @@ export class TierStack implements Tier {
     return this.#trust === undefined ? await change() : await this.#trust.aroundThread(threadId, change);
   }
 
+  /** The other tiers, once the warm one has deleted a thread. */
+  async #deleted(threadId: string): Promise<void> {
+    await Promise.all([this.dropCopies(threadId), this.#archive?.deleteThread(threadId)]);
+  }
+
   async #ancestry(
     warm: Tier & AncestryReader,
     at: Address,
@@ -297,6 +306,18 @@ export class TierStack implements Tier {
   ): Promise<readonly StoredCheckpoint[]> {
     const found = await warm.ancestry(at, seedTags, limit);
     return this.#archive === undefined ? found : await this.#archive.ancestry(at, found, seedTags, limit);
+  }
+
+  async #deleteUnchanged(
+    warm: Tier & UnchangedDeleter,
+    threadId: string,
+    revision: number,
+  ): Promise<boolean> {
+    return await this.#changing(threadId, async () => {
+      const done = await warm.deleteUnchanged(threadId, revision);
+      if (done) await this.#deleted(threadId);
+      return done;
+    });
   }
 
   async #copyThread(warm: Tier & ThreadCopier, sourceId: string, targetId: string): Promise<boolean> {

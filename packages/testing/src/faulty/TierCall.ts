@@ -19,6 +19,8 @@ export type TierMethod =
   | "adopt"
   | "invalidate"
   | "lease"
+  | "deleteUnchanged"
+  | "sweep"
   | "tombstones"
   | "strays";
 
