@@ -3,6 +3,12 @@ import { Cipher, type EncryptionOptions } from "./codec/index.ts";
 import { checkOptions, shown, type OptionAdvice, type OptionNames } from "./checkOptions.ts";
 import { defaultMaxValueBytes } from "./envelope.ts";
 import { InvalidOptionError } from "./errors.ts";
+import {
+  resolveRetention,
+  retentionNames,
+  type ResolvedRetention,
+  type RetentionOptions,
+} from "./maintenance/retentionOptions.ts";
 import { StratigraphSerializer } from "./serde/index.ts";
 import type { Address } from "./tier.ts";
 import { bytesOf, type Size } from "./units.ts";
@@ -28,7 +34,7 @@ export interface LostRace extends Address {
 }
 
 /** Options of every saver. */
-export interface SaverOptions {
+export interface SaverOptions extends RetentionOptions {
   /** Default: Stratigraph's own, which reads and writes LangGraph's format. */
   readonly serde?: SerializerProtocol | undefined;
   /** Default "auto". */
@@ -58,6 +64,7 @@ export const saverOptionNames: OptionNames<SaverOptions> = {
   patchMemory: true,
   maxValueSize: true,
   encryption: true,
+  ...retentionNames,
 };
 
 /** What to write instead of names that other savers' options have. */
@@ -65,6 +72,9 @@ export const saverOptionAdvice: OptionAdvice = {
   serializer: "Write serde.",
   serialiser: "Write serde.",
   compression: "What is stored is compressed always; leave it out.",
+  expireAfter: "Write deleteAfter.",
+  maxAge: "Write deleteAfter, for threads, or trimAfter, for checkpoints.",
+  every: 'It belongs to the checkpointer that you get: checkpointer.startMaintenance({ every: "10m" }).',
 };
 
 /** Options with every default filled in. */
@@ -76,6 +86,7 @@ export interface ResolvedOptions {
   readonly maxValueBytes: number;
   readonly cipher: Cipher | undefined;
   readonly hashKey: Uint8Array | undefined;
+  readonly retention: ResolvedRetention;
 }
 
 const policies: ReadonlySet<unknown> = new Set(["auto", "throw", "branch"]);
@@ -112,5 +123,6 @@ export function resolveOptions(options: SaverOptions): ResolvedOptions {
         : bytesOf("maxValueSize", options.maxValueSize),
     cipher,
     hashKey: cipher?.hashKey,
+    retention: resolveRetention(options),
   };
 }

@@ -20,10 +20,15 @@ export type {
   EncryptionOptions,
   ErrorCode,
   LostRace,
+  MaintainOptions,
+  MaintenanceReport,
+  MaintenanceStep,
   PruneOptions,
   RegisteredType,
+  RetentionOptions,
   SaverOptions,
   Size,
+  StartMaintenanceOptions,
   StratigraphSerializerOptions,
   ThreadInfo,
   ThreadListOptions,
@@ -39,16 +44,12 @@ export { PackTier, S3Saver, folder, s3 } from "@stratigraph/s3";
 export type { FolderOptions, S3Options, S3SaverOptions } from "@stratigraph/s3";
 export { BoundedMemoryTier, TierStack, TieredSaver, memory } from "@stratigraph/tiered";
 export type {
+  ArchivingOptions,
   BoundedMemoryOptions,
   BreakerOptions,
   Consistency,
-  MaintainOptions,
-  MaintenanceOptions,
-  MaintenanceReport,
-  MaintenanceStep,
   QueueOptions,
   RestoreOn,
-  StartMaintenanceOptions,
   TierStackOptions,
   TieredSaverOptions,
 } from "@stratigraph/tiered";
