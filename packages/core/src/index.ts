@@ -1,5 +1,6 @@
 export { addressOf, checkpointIdOf, configOf, namespaceOf, validId } from "./address.ts";
 export { conflictOf, goesOn } from "./appendRules.ts";
+export { Calls } from "./calls.ts";
 export {
   checkOptions,
   didYouMean,
@@ -24,6 +25,7 @@ export {
   StaleReadError,
   StratigraphError,
   ThreadDeletedError,
+  closedError,
 } from "./errors.ts";
 export type { ErrorCode } from "./errors.ts";
 export { firstAsked } from "./firstAsked.ts";
