@@ -6,6 +6,7 @@ export type TraceEvent =
       readonly type: "call";
       readonly tier: string;
       readonly method: string;
+      readonly threadId?: string | undefined;
       readonly ms: number;
       readonly error?: unknown;
     }
