@@ -1,3 +1,4 @@
+import { CodecError } from "./codec/index.ts";
 import { ByteReader, concat, text, utf8, varint } from "./bytes.ts";
 
 /** First byte of a blob once unpacked; docs/format.md. */
@@ -42,13 +43,13 @@ export function patchFrame(ops: Uint8Array, literals: Uint8Array, begins: boolea
   return concat([Uint8Array.of(begins ? kinds.beginning : kinds.patch), varint(ops.length), ops, literals]);
 }
 
-/** @throws RangeError on a frame of an unknown kind, or one that ends early */
+/** @throws CodecError `unknown-tag`; RangeError on a frame that ends early */
 export function parseFrame(bytes: Uint8Array): BlobFrame {
   const reader = new ByteReader(bytes);
   const kind = reader.take(1)[0];
   if (kind === kinds.whole) return { kind: "whole", payload: reader.rest() };
   if (kind !== kinds.patch && kind !== kinds.beginning)
-    throw new RangeError(`unknown blob kind ${kind}; a newer version may have written it`);
+    throw new CodecError("unknown-tag", `Blob kind ${kind} is not known; a newer version wrote it.`);
   const ops = reader.take(reader.varint());
   return { kind: "patch", begins: kind === kinds.beginning, ops, literals: reader.rest() };
 }

@@ -1,4 +1,6 @@
+import type { Envelope } from "./envelope.ts";
 import type { Address } from "./tier.ts";
+import { notEncoded } from "./valueErrors.ts";
 
 /** Whose bytes a body or batch is: its checksum covers this, so that a row that ended up elsewhere is noticed. */
 export function ownerOf(at: Address, more: string): string[] {
@@ -8,4 +10,18 @@ export function ownerOf(at: Address, more: string): string[] {
 /** What encryption binds a body to; not the thread, so that a thread can be copied as bytes. */
 export function bodyAddress(owner: readonly string[]): string {
   return JSON.stringify(owner);
+}
+
+/** A body as it is stored. @throws StratigraphError "KEY_UNAVAILABLE", "UNAVAILABLE" */
+export async function wrapBody(
+  envelope: Envelope,
+  at: Address,
+  owner: readonly string[],
+  content: Uint8Array,
+): Promise<Uint8Array> {
+  try {
+    return await envelope.wrap(content, bodyAddress(owner));
+  } catch (cause) {
+    throw notEncoded(at, undefined, cause);
+  }
 }

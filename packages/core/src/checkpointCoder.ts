@@ -6,7 +6,7 @@ import type {
   CheckpointMetadata,
   SerializerProtocol,
 } from "@langchain/langgraph-checkpoint";
-import { bodyAddress, ownerOf } from "./bodyOwner.ts";
+import { bodyAddress, ownerOf, wrapBody } from "./bodyOwner.ts";
 import type { Envelope } from "./envelope.ts";
 import {
   decodeBody,
@@ -19,7 +19,7 @@ import {
 import { metadataTags, snapshotTag } from "./tags.ts";
 import type { Address, Blob, BlobHash, CheckpointRecord, StoredCheckpoint } from "./tier.ts";
 import { ValueCoder, typedOf, type CapturedValue, type Dumped, type ValueReading } from "./valueCoder.ts";
-import { corrupt } from "./valueErrors.ts";
+import { undecodable } from "./valueErrors.ts";
 import type { EncodedValue, Values } from "./values.ts";
 import { WriteCoder } from "./writeCoder.ts";
 import type { Consumed } from "./writers.ts";
@@ -179,7 +179,7 @@ export class CheckpointCoder {
     const owner = ownerOf(at, parentId ?? "");
     const metadata = await typedOf(captured.metadata);
     const { content, blobs } = encodeBody(owner, header, metadata, entries, consumed);
-    const body = await this.#envelope.wrap(content, bodyAddress(owner));
+    const body = await wrapBody(this.#envelope, at, owner, content);
     this.#coder.checkStored(at, "metadata", body.length);
     const record: CheckpointRecord = {
       ...at,
@@ -199,14 +199,37 @@ export class CheckpointCoder {
     };
   }
 
-  /** Header, metadata bytes and manifest of a record. @throws CorruptionError */
+  /**
+   * Header, metadata bytes and manifest of a record.
+   * @throws CorruptionError; StratigraphError "KEY_MISSING", "KEY_UNAVAILABLE", "PLAINTEXT_REFUSED", "NEWER_FORMAT"
+   */
   async decodeBody(record: CheckpointRecord): Promise<DecodedBody> {
     const owner = ownerOf(record, record.parentId ?? "");
     try {
       const content = await this.#envelope.unwrap(record.body, bodyAddress(owner));
       return decodeBody(owner, record.checkpointId, content, record.blobs);
     } catch (cause) {
-      throw corrupt(record, undefined, "its record can't be decoded", cause);
+      throw undecodable(record, undefined, "its record can't be decoded", cause);
+    }
+  }
+
+  /** Reads the payloads that a manifest names into memory, so that a put can patch them. @throws as {@link value} */
+  async remember(
+    record: CheckpointRecord,
+    manifest: Manifest,
+    blobs: ReadonlyMap<BlobHash, Blob>,
+  ): Promise<void> {
+    for (const { channel, value } of manifest.values())
+      if (value !== undefined && "hash" in value)
+        await this.#coder.payload(record, channel, value.hash, blobs, { remember: true });
+  }
+
+  /** The payload that a blob of a checkpoint stands for as a blob of its own, standing on no other. @throws as {@link value} */
+  async wholeBlob(at: Address, hash: BlobHash, blobs: ReadonlyMap<BlobHash, Blob>): Promise<Blob> {
+    try {
+      return await this.values.wholeBlob(hash, blobs);
+    } catch (cause) {
+      throw undecodable(at, undefined, `its blob ${hash} can't be rewritten`, cause);
     }
   }
 
@@ -230,7 +253,11 @@ export class CheckpointCoder {
     return { ...rest, v, id, ts, channel_values: Object.fromEntries(found), channel_versions, versions_seen };
   }
 
-  /** One value that a manifest or a pending write refers to, revived. @throws CorruptionError */
+  /**
+   * One value that a manifest or a pending write refers to, revived.
+   * @throws CorruptionError; StratigraphError "KEY_MISSING", "KEY_UNAVAILABLE", "PLAINTEXT_REFUSED", "UNREGISTERED_TYPE",
+   * "NEWER_FORMAT", "SERIALIZATION"
+   */
   async value(
     at: Address,
     channel: string,

@@ -1,5 +1,5 @@
 import { utf8 } from "./bytes.ts";
-import { pack, unpack, type Cipher } from "./codec/index.ts";
+import { CodecError, keyIdOf, pack, unpack, type Cipher } from "./codec/index.ts";
 
 /** Largest value that is decoded, in bytes, unless a saver says otherwise. A hostile size is refused before allocating. */
 export const defaultMaxValueBytes = 512 * 1024 * 1024;
@@ -22,7 +22,17 @@ export class Envelope {
 
   /** @throws CodecError on bytes that can't be decrypted or decompressed, or that claim to be too large */
   async unwrap(bytes: Uint8Array, address: string): Promise<Uint8Array> {
-    const packed = this.#cipher === undefined ? bytes : await this.#cipher.open(bytes, utf8(address));
+    const packed =
+      this.#cipher === undefined ? unsealed(bytes) : await this.#cipher.open(bytes, utf8(address));
     return await unpack(packed, this.#maxBytes);
   }
+}
+
+/** Bytes that need no key. @throws CodecError `unknown-key` where they are sealed */
+function unsealed(bytes: Uint8Array): Uint8Array {
+  const keyId = keyIdOf(bytes);
+  if (keyId === undefined) return bytes;
+  const shown = JSON.stringify(keyId.slice(0, 64));
+  const message = `They are encrypted with key ${shown}, and this saver has no option encryption; give it that key.`;
+  throw new CodecError("unknown-key", message, { keyId });
 }

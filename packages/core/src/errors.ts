@@ -132,18 +132,19 @@ export class StaleReadError extends StratigraphError {
   }
 }
 
-/** Bytes that don't decode to what was put. `data`: threadId, namespace, checkpointId, channel. */
+/** Bytes that aren't what was put. `data`: threadId, namespace, checkpointId, channel. */
 export class CorruptionError extends StratigraphError {
   constructor(
     where: { threadId: string; namespace: string; checkpointId: string; channel?: string | undefined },
     what: string,
     cause?: unknown,
+    advice = "",
   ) {
     const channel = where.channel === undefined ? "" : `, channel ${JSON.stringify(where.channel)}`;
     super(
       "CORRUPT",
       `Thread ${JSON.stringify(where.threadId)}, namespace ${JSON.stringify(where.namespace)}, checkpoint ${where.checkpointId}${channel}: ` +
-        `${what}. The stored bytes were damaged or tampered with; restore them from a backup or continue from an older checkpoint.`,
+        `${what}. The stored bytes were damaged or tampered with; restore them from a backup or continue from an older checkpoint.${advice}`,
       where,
       cause,
     );

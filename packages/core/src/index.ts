@@ -1,6 +1,7 @@
 export { addressOf, checkpointIdOf, configOf, namespaceOf, validId } from "./address.ts";
 export { answerWithin } from "./answerWithin.ts";
 export { conflictOf, goesOn } from "./appendRules.ts";
+export { Calls } from "./calls.ts";
 export {
   checkOptions,
   didYouMean,
@@ -33,13 +34,34 @@ export { pingTier, tierHealth } from "./health.ts";
 export type { Health, HealthOptions, HealthReporter, TierHealth, TierRole } from "./health.ts";
 export { line } from "./line.ts";
 export type { ThreadListOptions, ThreadPage } from "./listThreads.ts";
+export { Batch } from "./maintenance/batch.ts";
+export { inTurns, type Turns } from "./maintenance/inTurns.ts";
+export type { MaintainOptions, StartMaintenanceOptions } from "./maintenance/maintainOptions.ts";
+export { PruneWalk } from "./maintenance/pruneWalk.ts";
+export { deletesIdle, type RetentionParts } from "./maintenance/retention.ts";
+export { countOf, type ResolvedRetention, type RetentionOptions } from "./maintenance/retentionOptions.ts";
+export {
+  stepOf,
+  type MaintenanceReport,
+  type MaintenanceStep,
+  type MaintenanceTask,
+  type StepOutcome,
+} from "./maintenance/steps.ts";
+export { sweepsTiers } from "./maintenance/sweepsTiers.ts";
+export { ThreadWalk } from "./maintenance/threadWalk.ts";
 export { MemorySaver, memory } from "./memorySaver.ts";
 export { MemoryTier } from "./memoryTier.ts";
 export { saverOptionAdvice, saverOptionNames } from "./options.ts";
-export type { ConflictPolicy, SaverOptions } from "./options.ts";
+export type { ConflictPolicy, LostRace, SaverOptions } from "./options.ts";
 export { childrenOf, outlineOf, type Node, type Nodes, type Outline } from "./outline.ts";
 export { promote, type PromoteOptions } from "./promote.ts";
-export type { PruneOptions } from "./prune.ts";
+export {
+  pruneThread,
+  type KeepRule,
+  type Pruned,
+  type PruneOptions,
+  type PruneThreadOptions,
+} from "./prune.ts";
 export type { DecodedBody, ManifestEntry, ValueRef } from "./record.ts";
 export { isReserved } from "./isReserved.ts";
 export { rewindTask } from "./rewindMark.ts";
@@ -52,6 +74,7 @@ export { matches, metadataTags, snapshotTag } from "./tags.ts";
 export { threadExists } from "./threadExists.ts";
 export {
   copiesThreads,
+  deletesUnchanged,
   forksThreads,
   isArchiveSource,
   sweeps,
@@ -95,6 +118,7 @@ export type {
   Tier,
   Tombstone,
   TombstoneQuery,
+  UnchangedDeleter,
   WriteBatch,
 } from "./tier.ts";
 export type { DecodedWrite } from "./writeCoder.ts";

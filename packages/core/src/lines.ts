@@ -66,10 +66,7 @@ export class Lines {
     if (checkpoint === undefined) return undefined;
     this.known(at.threadId, revision);
     const { manifest, consumed } = await this.#coder.decodeBody(checkpoint.record);
-    for (const { value } of manifest.values()) {
-      if (value === undefined || !("hash" in value)) continue;
-      await this.#coder.values.payload(value.hash, checkpoint.blobs, at.threadId);
-    }
+    await this.#coder.remember(checkpoint.record, manifest, checkpoint.blobs);
     return this.set(checkpoint.record, { manifest, consumed });
   }
 

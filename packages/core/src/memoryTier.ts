@@ -30,6 +30,7 @@ import type {
   Tier,
   Tombstone,
   TombstoneQuery,
+  UnchangedDeleter,
 } from "./tier.ts";
 
 /** All that is kept of one thread. */
@@ -88,7 +89,7 @@ function descending(a: string, b: string): number {
  * stands on. JavaScript runs each method's changes without interruption, so they are atomic as they are.
  */
 export class MemoryTier
-  implements Tier, AncestryReader, ThreadCopier, CopyKeeper, LeaseKeeper, ArchiveSource
+  implements Tier, AncestryReader, ThreadCopier, CopyKeeper, LeaseKeeper, UnchangedDeleter, ArchiveSource
 {
   readonly name: string = "memory";
   readonly #kept = new Map<string, Thread>();
@@ -264,6 +265,12 @@ export class MemoryTier
       deleted: true,
       copyFloor: thread.copyFloor,
     });
+  }
+
+  async deleteUnchanged(threadId: string, revision: number): Promise<boolean> {
+    if (this.#threads.get(threadId)?.revision !== revision) return false;
+    await this.deleteThread(threadId);
+    return true;
   }
 
   async ancestry(at: Address, seedTags: readonly number[], limit: number): Promise<StoredCheckpoint[]> {

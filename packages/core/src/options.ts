@@ -3,7 +3,14 @@ import { Cipher, type EncryptionOptions } from "./codec/index.ts";
 import { checkOptions, shown, type OptionAdvice, type OptionNames } from "./checkOptions.ts";
 import { defaultMaxValueBytes } from "./envelope.ts";
 import { InvalidOptionError } from "./errors.ts";
+import {
+  resolveRetention,
+  retentionNames,
+  type ResolvedRetention,
+  type RetentionOptions,
+} from "./maintenance/retentionOptions.ts";
 import { StratigraphSerializer } from "./serde/index.ts";
+import type { Address } from "./tier.ts";
 import { bytesOf, type Size } from "./units.ts";
 
 /**
@@ -16,12 +23,27 @@ import { bytesOf, type Size } from "./units.ts";
  */
 export type ConflictPolicy = "auto" | "throw" | "branch";
 
+/** A put that lost a race, as {@link SaverOptions.onConflict} is told. */
+export interface LostRace extends Address {
+  /** What the checkpoint was made from; absent where the thread was empty. */
+  readonly parentId?: string | undefined;
+  /** The checkpoint that won. */
+  readonly head: string;
+  /** "branched": kept as a side branch, see `conflicts()`. "thrown": refused, nothing was stored. */
+  readonly outcome: "branched" | "thrown";
+}
+
 /** Options of every saver. */
-export interface SaverOptions {
+export interface SaverOptions extends RetentionOptions {
   /** Default: Stratigraph's own, which reads and writes LangGraph's format. */
   readonly serde?: SerializerProtocol | undefined;
   /** Default "auto". */
   readonly conflict?: ConflictPolicy | undefined;
+  /**
+   * Called when a put lost a race, whether it branched or threw: under "auto" and "async" the run itself doesn't notice. It isn't
+   * waited for; what it throws, or rejects with, is traced (`type: "hook"`) and changes nothing else.
+   */
+  readonly onConflict?: ((lost: LostRace) => void | Promise<void>) | undefined;
   /**
    * Memory for payloads of recent values, so that the next put is a patch without reading; a quarter of it for comparing
    * arrays with what they were, so that only what changed is serialised. A size such as "64mb"; default "128mb". "0b" stores
@@ -38,27 +60,33 @@ export interface SaverOptions {
 export const saverOptionNames: OptionNames<SaverOptions> = {
   serde: true,
   conflict: true,
+  onConflict: true,
   patchMemory: true,
   maxValueSize: true,
   encryption: true,
+  ...retentionNames,
 };
 
 /** What to write instead of names that other savers' options have. */
 export const saverOptionAdvice: OptionAdvice = {
   serializer: "Write serde.",
   serialiser: "Write serde.",
-  onConflict: "Write conflict.",
   compression: "What is stored is compressed always; leave it out.",
+  expireAfter: "Write deleteAfter.",
+  maxAge: "Write deleteAfter, for threads, or trimAfter, for checkpoints.",
+  every: 'It belongs to the checkpointer that you get: checkpointer.startMaintenance({ every: "10m" }).',
 };
 
 /** Options with every default filled in. */
 export interface ResolvedOptions {
   readonly serde: SerializerProtocol;
   readonly conflict: ConflictPolicy;
+  readonly onConflict: SaverOptions["onConflict"];
   readonly patchMemory: number;
   readonly maxValueBytes: number;
   readonly cipher: Cipher | undefined;
   readonly hashKey: Uint8Array | undefined;
+  readonly retention: ResolvedRetention;
 }
 
 const policies: ReadonlySet<unknown> = new Set(["auto", "throw", "branch"]);
@@ -73,15 +101,21 @@ export function isSerde(value: unknown): value is SerializerProtocol {
 /** Checks options once, when a saver is made. @throws InvalidOptionError naming the option, what was found and what to do */
 export function resolveOptions(options: SaverOptions): ResolvedOptions {
   checkOptions("A saver", options, saverOptionNames, saverOptionAdvice);
-  const { conflict = "auto", serde = new StratigraphSerializer() } = options;
+  const { conflict = "auto", onConflict, serde = new StratigraphSerializer() } = options;
   if (!policies.has(conflict))
     throw new InvalidOptionError("conflict", shown(conflict), 'Use "auto", "throw" or "branch".');
+  if (onConflict !== undefined && typeof onConflict !== "function") {
+    const advice =
+      "Pass a function that is told of a lost race; what a put does then is the option conflict.";
+    throw new InvalidOptionError("onConflict", shown(onConflict), advice);
+  }
   if (!isSerde(serde))
     throw new InvalidOptionError("serde", shown(serde), "Pass an object with dumpsTyped and loadsTyped.");
   const cipher = options.encryption === undefined ? undefined : new Cipher(options.encryption);
   return {
     serde,
     conflict,
+    onConflict,
     patchMemory: bytesOf("patchMemory", options.patchMemory ?? "128mb"),
     maxValueBytes:
       options.maxValueSize === undefined
@@ -89,5 +123,6 @@ export function resolveOptions(options: SaverOptions): ResolvedOptions {
         : bytesOf("maxValueSize", options.maxValueSize),
     cipher,
     hashKey: cipher?.hashKey,
+    retention: resolveRetention(options),
   };
 }

@@ -44,7 +44,7 @@ const names: OptionNames<PruneOptions> = { strategy: true, keepLast: true };
 const advice: OptionAdvice = {
   keep: "Write keepLast.",
   limit: "Write keepLast.",
-  olderThan: "There is no pruning by age: write keepLast, or use trimAfter of a TieredSaver.",
+  olderThan: "Pruning by age is trimAfter, an option of the saver, and maintain().",
   threadIds: "They are the first argument.",
 };
 
@@ -69,6 +69,30 @@ export function checkPruneOptions(options: PruneOptions | undefined): void {
     throw new InvalidOptionError("keepLast", shown(keepLast), "Use a whole number, 1 or more.");
 }
 
+/** What stays of every namespace, besides what is kept always: what either of these keeps. */
+export interface KeepRule {
+  /** How many, from its head back. At least 1. */
+  readonly keepLast: number;
+  /** All that were made at this instant or later. Milliseconds since 1970. */
+  readonly fromMs?: number | undefined;
+}
+
+/** How {@link pruneThread} goes about it. */
+export interface PruneThreadOptions {
+  /** Only if the thread is still at this revision. Absent: on the newest state, whatever that is. */
+  readonly revision?: number | undefined;
+  /** Only count. Default false. */
+  readonly dryRun?: boolean | undefined;
+}
+
+/** What {@link pruneThread} did. */
+export interface Pruned {
+  /** False where the thread is at another revision than the one named: nothing was done. */
+  readonly done: boolean;
+  /** Checkpoints that went, or would go. */
+  readonly checkpoints: number;
+}
+
 /** Prunes one thread, by options that were checked. Unknown threads are no-ops. */
 export async function prune(
   tier: Tier,
@@ -78,8 +102,45 @@ export async function prune(
 ): Promise<void> {
   const { strategy, keepLast = 1 } = options;
   if (strategy === "delete") await tier.deleteThread(threadId);
-  else
-    await removeWhere(tier, coder, threadId, (thread) => withDeltaChains(thread, latest(thread, keepLast)));
+  else await pruneThread(tier, coder, threadId, { keepLast });
+}
+
+/**
+ * Takes away what `rule` leaves over, except what kept checkpoints need for their DeltaChannels, and those with unresolved
+ * interrupts. For maintenance.
+ */
+export async function pruneThread(
+  tier: Tier,
+  coder: CheckpointCoder,
+  threadId: string,
+  rule: KeepRule,
+  options: PruneThreadOptions = {},
+): Promise<Pruned> {
+  const keep = (thread: Thread): Set<Node> => withDeltaChains(thread, latest(thread, rule));
+  return await removeWhere(tier, coder, threadId, keep, options);
+}
+
+/**
+ * From when on a thread's main line has checkpoints that a rule of so many, and so old ones, would leave over. It reads
+ * records alone, so it is a cheap question before {@link pruneThread}, which may still keep all of them.
+ * @param rule `trimAfterMs` absent: however young they are
+ * @returns milliseconds since 1970; Infinity where nothing will be left over before the thread is written again
+ */
+export async function pruneDueMs(
+  tier: Tier,
+  coder: CheckpointCoder,
+  threadId: string,
+  { keepLast, trimAfterMs }: { readonly keepLast: number; readonly trimAfterMs?: number | undefined },
+): Promise<number> {
+  const limit = trimAfterMs === undefined ? keepLast + 1 : undefined;
+  let [count, dueMs] = [0, Number.POSITIVE_INFINITY];
+  for await (const { record } of tier.list({ threadId, namespace: "", recordsOnly: true, limit })) {
+    count += 1;
+    if (count <= keepLast) continue;
+    if (trimAfterMs === undefined) return 0;
+    dueMs = Math.min(dueMs, madeAtMs(await coder.decodeBody(record)) + trimAfterMs);
+  }
+  return dueMs;
 }
 
 /** Removes the checkpoints of runs. Returns the threads touched. */
@@ -101,17 +162,23 @@ export async function removeRuns(
   return [...threads];
 }
 
-/** Removes what `keep` leaves out, atomically, again on the newest state if the thread moved on meanwhile. */
+/**
+ * Removes what `keep` leaves out, atomically; again on the newest state if the thread moved on meanwhile, unless a revision is
+ * named.
+ */
 async function removeWhere(
   tier: Tier,
   coder: CheckpointCoder,
   threadId: string,
   keep: (thread: Thread) => ReadonlySet<Node>,
-): Promise<void> {
+  { revision, dryRun = false }: PruneThreadOptions = {},
+): Promise<Pruned> {
   for (let attempt = 0; attempt < attempts; attempt += 1) {
     const thread = await load(tier, coder, threadId);
+    if (revision !== undefined && thread.revision !== revision) return { done: false, checkpoints: 0 };
     const kept = keep(thread);
-    if (kept.size === thread.nodes.length) return;
+    const checkpoints = thread.nodes.length - kept.size;
+    if (checkpoints === 0 || dryRun) return { done: true, checkpoints };
     const goes = thread.nodes.filter((node) => !kept.has(node)).map(({ record }): Address => record);
     const { dropBlobs, replaceBlobs } = await blobsAfter(tier, coder, thread, threadId, kept);
     const heads = headsAfter(thread, kept);
@@ -125,7 +192,7 @@ async function removeWhere(
         heads,
       })
     )
-      return;
+      return { done: true, checkpoints };
   }
   throw new StratigraphError(
     "OVERLOADED",
@@ -161,13 +228,16 @@ async function toNode(coder: CheckpointCoder, { record, writes }: ListedCheckpoi
   };
 }
 
-/** The newest of every namespace by the parent chain from its head, and every leaf that waits for an answer. */
-function latest(thread: Thread, keepLast: number): Set<Node> {
+/** The newest of every namespace by the parent chain from its head, what is young enough, and every leaf that waits for an answer. */
+function latest(thread: Thread, { keepLast, fromMs = Number.POSITIVE_INFINITY }: KeepRule): Set<Node> {
   const kept = new Set<Node>();
   const continued = new Set(
     thread.nodes.map(({ record }) => keyOf({ ...record, checkpointId: record.parentId ?? "" })),
   );
-  for (const node of thread.nodes) if (node.interrupted && !continued.has(keyOf(node.record))) kept.add(node);
+  for (const node of thread.nodes) {
+    const waits = node.interrupted && !continued.has(keyOf(node.record));
+    if (waits || madeAtMs(node.body) >= fromMs) kept.add(node);
+  }
   for (const [namespace, head] of thread.heads) {
     let checkpointId: string | undefined = head;
     for (let n = 0; n < keepLast && checkpointId !== undefined; n += 1) {
@@ -228,6 +298,12 @@ function withDeltaChains(thread: Thread, kept: Set<Node>): Set<Node> {
   return kept;
 }
 
+/** When a checkpoint was made, as it says itself; one that doesn't is as old as can be. Milliseconds since 1970. */
+function madeAtMs({ header }: DecodedBody): number {
+  const ms = Date.parse(header.ts);
+  return Number.isNaN(ms) ? 0 : ms;
+}
+
 /** New heads where the head goes: its nearest ancestor that stays, or else the newest main-line checkpoint that does. */
 function headsAfter(thread: Thread, kept: ReadonlySet<Node>): { namespace: string; to?: string }[] {
   const moves: { namespace: string; to?: string }[] = [];
@@ -270,7 +346,7 @@ async function blobsAfter(
     if (base === undefined || needed.has(base)) continue;
     const { checkpoint } = await tier.read(at);
     if (checkpoint === undefined) needed.set(base, at);
-    else replaceBlobs.push(await coder.values.wholeBlob(hash, checkpoint.blobs));
+    else replaceBlobs.push(await coder.wholeBlob(at, hash, checkpoint.blobs));
   }
   const named = new Set(thread.nodes.flatMap(namedBy));
   for (const hash of named) {

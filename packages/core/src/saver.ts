@@ -23,8 +23,21 @@ import { EvictedError, InvalidAddressError, NotFoundError, StratigraphError } fr
 import { healthOf, type Health, type HealthOptions } from "./health.ts";
 import { Lines } from "./lines.ts";
 import { listThreads, type ThreadListOptions, type ThreadPage } from "./listThreads.ts";
+import { tellOfLostRace } from "./lostRace.ts";
 import { Observations, runOf } from "./observations.ts";
 import { resolveOptions, type ConflictPolicy, type SaverOptions } from "./options.ts";
+import {
+  checkMaintainOptions,
+  everyMsOf,
+  type MaintainOptions,
+  type StartMaintenanceOptions,
+} from "./maintenance/maintainOptions.ts";
+import { Maintenance } from "./maintenance/maintenance.ts";
+import { repeated, stopAll, type Repeated } from "./maintenance/repeated.ts";
+import { deletesIdle, prunesInUse, type RetentionParts } from "./maintenance/retention.ts";
+import { checkRetention, type ResolvedRetention } from "./maintenance/retentionOptions.ts";
+import type { MaintenanceReport, MaintenanceTask } from "./maintenance/steps.ts";
+import { sweepsTiers } from "./maintenance/sweepsTiers.ts";
 import { promote } from "./promote.ts";
 import { checkPruneOptions, prune, removeRuns, type PruneOptions } from "./prune.ts";
 import { matches, metadataTags } from "./tags.ts";
@@ -43,6 +56,9 @@ import { Values } from "./values.ts";
 import { asPendingWrite } from "./writeCoder.ts";
 import { Writers, type Consumed } from "./writers.ts";
 
+/** How long `end()` waits for the maintenance of a tier that doesn't answer. Milliseconds. */
+const longestStopMs = 10_000;
+
 /**
  * A LangGraph checkpointer over any tier: the one class that speaks LangGraph's language.
  *
@@ -54,10 +70,14 @@ export class TierSaver extends BaseCheckpointSaver {
   /** Encodes and decodes; for the packages built on this one. */
   readonly coder: CheckpointCoder;
   readonly #conflict: ConflictPolicy;
+  readonly #onConflict: SaverOptions["onConflict"];
   readonly #observations = new Observations();
   readonly #lines: Lines;
   readonly #writers = new Writers();
   #ended: Promise<void> | undefined;
+  readonly #retention: ResolvedRetention;
+  #maintenance: Maintenance | undefined;
+  readonly #running = new Set<Repeated>();
 
   /** @throws InvalidOptionError */
   constructor(tier: Tier, options: SaverOptions = {}) {
@@ -66,10 +86,13 @@ export class TierSaver extends BaseCheckpointSaver {
     super(resolved.serde);
     this.tier = tier;
     this.#conflict = resolved.conflict;
+    this.#onConflict = resolved.onConflict;
     const envelope = new Envelope(resolved.cipher, resolved.maxValueBytes);
     const stored = { tier: tier.name, maxBytes: tier.maxBytes ?? Infinity };
     this.coder = new CheckpointCoder(resolved.serde, envelope, new Values(envelope, resolved, stored));
     this.#lines = new Lines(tier, this.coder);
+    checkRetention(tier, options);
+    this.#retention = resolved.retention;
   }
 
   /** Makes the storage ready. Safe to repeat, and from many processes at once. It takes no options; PostgresSaver's does. */
@@ -87,11 +110,46 @@ export class TierSaver extends BaseCheckpointSaver {
   }
 
   /**
-   * Closes what this saver opened itself; clients that were passed in stay open. May be called again. Let runs finish first:
-   * calls made afterwards are refused with code "CLOSED".
+   * One batch of maintenance: deletes and prunes what {@link RetentionOptions} say, and takes away what crashes left. Where the
+   * storage keeps leases, one process at a time does it. Safe to end at any moment. For cron, or a worker of one's own.
+   * @param options `dryRun` answers what would be done; `signal` ends it after the thread under way
+   * @throws InvalidOptionError; StratigraphError "UNAVAILABLE" where the storage can't be reached
+   */
+  async maintain(options: MaintainOptions = {}): Promise<MaintenanceReport> {
+    checkMaintainOptions(options);
+    return await this.#maintaining().run(options);
+  }
+
+  /**
+   * Maintains again and again in this process, the first time after `every`. `stop()` (and `end()`) let the thread under way
+   * finish: `process.once("SIGTERM", () => maintenance.stop())`. Doesn't keep the process alive. Failures are traced.
+   * @throws InvalidOptionError
+   */
+  startMaintenance(options: StartMaintenanceOptions): { stop(): Promise<void> } {
+    const maintenance = repeated(
+      (signal) => this.#maintaining().run({ signal }, { keepsAlive: false }),
+      everyMsOf(options),
+    );
+    this.#running.add(maintenance);
+    return {
+      stop: async () => {
+        await maintenance.stop();
+        this.#running.delete(maintenance);
+      },
+    };
+  }
+
+  /** What maintenance does, in order. Savers over several tiers have more to do. */
+  protected maintenanceTasks(parts: RetentionParts): readonly MaintenanceTask[] {
+    return [deletesIdle(parts), prunesInUse(parts), sweepsTiers([parts.tier], parts.now)];
+  }
+
+  /**
+   * Closes what this saver opened itself; clients that were passed in stay open. Lets maintenance finish, for 10 seconds. May be
+   * called again. Let runs finish first: calls made afterwards are refused with code "CLOSED".
    */
   async end(): Promise<void> {
-    await (this.#ended ??= this.tier.end?.() ?? Promise.resolve());
+    await (this.#ended ??= this.#end());
   }
 
   /**
@@ -178,7 +236,7 @@ export class TierSaver extends BaseCheckpointSaver {
       });
       const outcome = appended?.heads.find(({ namespace }) => namespace === at.namespace);
       if (outcome !== undefined && !outcome.moved && outcome.head !== at.checkpointId) {
-        trace({ type: "conflict", ...at, parentId, head: outcome.head, outcome: "branched" });
+        tellOfLostRace(this.#onConflict, { ...at, parentId, head: outcome.head, outcome: "branched" });
       }
     } catch (error) {
       this.#deliver(config, at, parentId, error);
@@ -304,6 +362,24 @@ export class TierSaver extends BaseCheckpointSaver {
       throw new NotFoundError("promote needs the checkpoint_id to make the head.", { ...at });
     }
     return await promote(this.tier, this.coder, { ...at, checkpointId: at.checkpointId });
+  }
+
+  async #end(): Promise<void> {
+    // Without maintenance the tier refuses calls from this moment on, and not from the next one.
+    if (this.#running.size > 0) await stopAll(this.#running, longestStopMs);
+    await this.tier.end?.();
+  }
+
+  #maintaining(): Maintenance {
+    const parts: RetentionParts = {
+      tier: this.tier,
+      coder: this.coder,
+      retention: this.#retention,
+      forget: (threadId) => this.#lines.forgetThread(threadId),
+      now: Date.now,
+    };
+    this.#maintenance ??= new Maintenance(this.tier, this.maintenanceTasks(parts), this.#retention);
+    return this.#maintenance;
   }
 
   async #append(
@@ -437,7 +513,8 @@ export class TierSaver extends BaseCheckpointSaver {
       return;
     }
     if (StratigraphError.is(error, "CHECKPOINT_CONFLICT")) {
-      trace({ type: "conflict", ...at, parentId, head: String(error.data["head"]), outcome: "thrown" });
+      const head = String(error.data["head"]);
+      tellOfLostRace(this.#onConflict, { ...at, parentId, head, outcome: "thrown" });
     }
     throw error;
   }

@@ -134,6 +134,7 @@ export interface ListQuery {
 /** A thread in {@link Tier.threads}. */
 export interface ThreadInfo {
   readonly threadId: string;
+  /** Not of before it was written at `writtenAtMs`, nor of after it was written again. */
   readonly revision: number;
   /** Head of the root namespace. */
   readonly head?: string | undefined;
@@ -386,6 +387,12 @@ export interface LeaseKeeper {
   lease(name: string, holder: string, forMs: number): Promise<boolean>;
 }
 
+/** A tier that can delete a thread unless somebody wrote to it. Deleting by age needs it: nobody is asked then. */
+export interface UnchangedDeleter {
+  /** As {@link Tier.deleteThread}, if the thread is still at `revision`; else false, and nothing is done. Atomic. */
+  deleteUnchanged(threadId: string, revision: number): Promise<boolean>;
+}
+
 /** A deleted thread, as a tier remembers it. */
 export interface Tombstone {
   readonly threadId: string;
@@ -444,6 +451,11 @@ export function keepsCopies(tier: Tier): tier is Tier & CopyKeeper {
 /** Whether a tier is a {@link LeaseKeeper}. */
 export function keepsLeases(tier: Tier): tier is Tier & LeaseKeeper {
   return typeof (tier as Partial<LeaseKeeper>).lease === "function";
+}
+
+/** Whether a tier is an {@link UnchangedDeleter}. */
+export function deletesUnchanged(tier: Tier): tier is Tier & UnchangedDeleter {
+  return typeof (tier as Partial<UnchangedDeleter>).deleteUnchanged === "function";
 }
 
 /** Whether a tier has the {@link ArchiveSource} fast path. */

@@ -6,6 +6,7 @@ export type TraceEvent =
       readonly type: "call";
       readonly tier: string;
       readonly method: string;
+      readonly threadId?: string | undefined;
       readonly ms: number;
       readonly error?: unknown;
     }
@@ -17,6 +18,13 @@ export type TraceEvent =
       readonly parentId?: string | undefined;
       readonly head: string;
       readonly outcome: "branched" | "thrown";
+    }
+  | {
+      /** A function of the application that the saver calls threw, or rejected; nothing else came of it. */
+      readonly type: "hook";
+      readonly hook: "onConflict";
+      readonly threadId: string;
+      readonly error: unknown;
     }
   | {
       readonly type: "late-write-dropped";

@@ -7,7 +7,7 @@ import { SimilarReader } from "./serde/SimilarReader.ts";
 import { SimilarValues } from "./similarValues.ts";
 import { tooLong } from "./storedSize.ts";
 import type { Address, Blob, BlobHash } from "./tier.ts";
-import { corrupt, notStored } from "./valueErrors.ts";
+import { notEncoded, notStored, undecodable, unrevivable } from "./valueErrors.ts";
 import type { EncodedValue, NamedPayload, Values } from "./values.ts";
 
 /** What a listing remembers per channel, to save work on the next checkpoint: neighbours are much alike. */
@@ -102,13 +102,30 @@ export class ValueCoder {
     base: BlobHash | undefined,
     into: EncodedValue[],
   ): Promise<ValueRef> {
-    const encoded = await this.values.encode(at.threadId, payload, base);
+    const encoded = await this.#encoded(at, channel, payload, base);
     this.checkStored(at, channel, encoded.blob?.bytes.length ?? 0);
     into.push(encoded);
     return { hash: encoded.hash };
   }
 
-  /** The value that a reference stands for, revived. @throws CorruptionError */
+  async #encoded(
+    at: Address,
+    channel: string,
+    payload: NamedPayload,
+    base: BlobHash | undefined,
+  ): Promise<EncodedValue> {
+    try {
+      return await this.values.encode(at.threadId, payload, base);
+    } catch (cause) {
+      throw notEncoded(at, channel, cause);
+    }
+  }
+
+  /**
+   * The value that a reference stands for, revived.
+   * @throws CorruptionError; StratigraphError "KEY_MISSING", "KEY_UNAVAILABLE", "PLAINTEXT_REFUSED", "UNREGISTERED_TYPE",
+   * "NEWER_FORMAT", "SERIALIZATION"
+   */
   async decode(
     at: Address,
     channel: string,
@@ -117,20 +134,26 @@ export class ValueCoder {
     { remember = false, series }: ValueReading = {},
   ): Promise<unknown> {
     if (!("hash" in ref)) return await this.load(at, channel, ref.type, ref.bytes);
-    let typed: [string, Uint8Array];
+    const last = series?.get(channel);
+    const payload =
+      last?.hash === ref.hash ? last.payload : await this.payload(at, channel, ref.hash, blobs, { remember });
+    series?.set(channel, { hash: ref.hash, payload, reader: last?.reader ?? new SimilarReader() });
+    return await this.load(at, channel, ...splitPayload(payload), series?.get(channel)?.reader);
+  }
+
+  /** The verified payload that a hash names. @throws as {@link decode} */
+  async payload(
+    at: Address,
+    channel: string,
+    hash: BlobHash,
+    blobs: ReadonlyMap<BlobHash, Blob>,
+    { remember }: { readonly remember: boolean },
+  ): Promise<Uint8Array> {
     try {
-      const last = series?.get(channel);
-      const payload =
-        last?.hash === ref.hash
-          ? last.payload
-          : await this.values.payload(ref.hash, blobs, remember ? at.threadId : undefined);
-      series?.set(channel, { hash: ref.hash, payload, reader: last?.reader ?? new SimilarReader() });
-      typed = splitPayload(payload);
+      return await this.values.payload(hash, blobs, remember ? at.threadId : undefined);
     } catch (cause) {
-      const what = cause instanceof Error ? cause.message : "its value can't be decoded";
-      throw corrupt(at, channel, what, cause);
+      throw undecodable(at, channel, "its value can't be decoded", cause);
     }
-    return await this.load(at, channel, ...typed, series?.get(channel)?.reader);
   }
 
   /** The payload of a value that is an array like the one before; undefined where it is another way or too short to gain. */
@@ -190,7 +213,7 @@ export class ValueCoder {
     }
   }
 
-  /** @throws CorruptionError */
+  /** @throws StratigraphError "UNREGISTERED_TYPE", "NEWER_FORMAT", "SERIALIZATION" */
   async load(
     at: Address,
     channel: string,
@@ -204,8 +227,7 @@ export class ValueCoder {
       }
       return (await this.serde.loadsTyped(type, this.#own(bytes))) as unknown;
     } catch (cause) {
-      const why = cause instanceof Error ? cause.message : String(cause);
-      throw corrupt(at, channel, `its value can't be revived (${why})`, cause);
+      throw unrevivable(at, channel, cause);
     }
   }
 

@@ -262,6 +262,8 @@ export class Values {
       return { patch: decodePatch(frame.ops, frame.literals, this.maxBytes), begins: frame.begins };
     });
     this.#parsed.set(blob, parsing);
+    // A failure may pass: a key that couldn't be fetched, a codec that starts anew. Tiers keep blob objects for as long as they live.
+    parsing.catch(() => this.#parsed.delete(blob));
     return parsing;
   }
 }

@@ -1,5 +1,5 @@
 import type { CheckpointPendingWrite, PendingWrite } from "@langchain/langgraph-checkpoint";
-import { bodyAddress, ownerOf } from "./bodyOwner.ts";
+import { bodyAddress, ownerOf, wrapBody } from "./bodyOwner.ts";
 import { currentWrites } from "./currentWrites.ts";
 import type { Envelope } from "./envelope.ts";
 import {
@@ -14,7 +14,7 @@ import {
 import { rewindMark } from "./rewindMark.ts";
 import type { Address, Blob, BlobHash, StoredWriteBatch, WriteBatch } from "./tier.ts";
 import type { CapturedValue, ValueCoder } from "./valueCoder.ts";
-import { corrupt } from "./valueErrors.ts";
+import { undecodable } from "./valueErrors.ts";
 import type { EncodedValue } from "./values.ts";
 import type { WritePlace } from "./writeOrder.ts";
 import { consumedBatches, pendingBatches, type Consumed } from "./writers.ts";
@@ -83,7 +83,7 @@ export class WriteCoder {
     }
     const owner = ownerOf(at, taskId);
     const { content, blobs } = encodeWrites(owner, origin, encoded);
-    const body = await this.#envelope.wrap(content, bodyAddress(owner));
+    const body = await wrapBody(this.#envelope, at, owner, content);
     this.#coder.checkStored(at, writes.map(({ channel }) => channel).join(", "), body.length);
     return { batch: { taskId, blobs, body }, values, relies: values.some(({ blob }) => blob === undefined) };
   }
@@ -160,7 +160,7 @@ export class WriteCoder {
         const content = await this.#envelope.unwrap(body, bodyAddress(owner));
         opened.push({ taskId, ...decodeWrites(owner, content, names) });
       } catch (cause) {
-        throw corrupt(
+        throw undecodable(
           at,
           undefined,
           `pending writes of task ${JSON.stringify(taskId)} can't be decoded`,

@@ -1,8 +1,9 @@
 -- A page of Tier.blobs: hash, base and size of blobs, without their bytes. A script, because a base is in front of the bytes
--- and these needn't leave the server. HSCAN walks one thread's hash, never the keyspace; pruning is its only user.
+-- and these needn't leave the server. HSCAN walks one thread's hash, never the keyspace; pruning is its only user. So few
+-- fields at once, because their values come along into the script.
 local id, cursor = arg(), arg()
 if not open(id).exists then return { "0", {} } end
-local page = redis.call("HSCAN", thread, cursor, "COUNT", 500)
+local page = redis.call("HSCAN", thread, cursor, "COUNT", 64)
 local found = {}
 for n = 1, #page[2], 2 do
   local field, value = page[2][n], page[2][n + 1]

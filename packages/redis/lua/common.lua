@@ -125,7 +125,7 @@ local function refresh(meta, ttl)
   if ttl > 0 and meta.exists and not meta.dead then expire(meta, ttl) end
 end
 
--- Blobs with all their bases, each once; of large ones only hash and base.
+-- Blobs with all their bases, each once; of large ones only hash and base, and in `large` hash and size.
 local function collector()
   return { seen = {}, found = {}, large = {}, bytes = 0, missing = false }
 end
@@ -143,6 +143,7 @@ local function collect(into, hashes)
       if not value then
         value = asText(redis.call("HGET", thread, "P" .. hash) or "")
         into.large[#into.large + 1] = hash
+        into.large[#into.large + 1] = size
       end
       into.found[#into.found + 1] = hash
       into.found[#into.found + 1] = value

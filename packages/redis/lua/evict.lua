@@ -7,13 +7,13 @@ bump(meta)
 local left = redis.call("PTTL", thread)
 local kept = { "id", id, "rev", meta.rev, "del", meta.del, "dead", meta.dead and 1 or 0, "rem", meta.rev, "at", meta.at,
   "nh", meta.heads, "pin", meta.pinned and 1 or 0, "evi", 1, "flo", meta.floor, "era", meta.era }
-local heads = {}
-for _, field in ipairs(redis.call("HKEYS", thread)) do
-  if string.sub(field, 1, 1) == "h" then
-    heads[#heads + 1] = field
-    heads[#heads + 1] = redis.call("HGET", thread, field)
-  end
-end
+-- By HSCAN and not by HKEYS: only the names of heads become values of the script, and a thread has few of them.
+local heads, cursor = {}, "0"
+repeat
+  local page = redis.call("HSCAN", thread, cursor, "MATCH", "h*", "COUNT", 1000)
+  cursor = page[1]
+  for _, part in ipairs(page[2]) do heads[#heads + 1] = part end
+until cursor == "0"
 redis.call("UNLINK", thread, index)
 redis.call("HSET", thread, unpack(kept))
 for n = 1, #heads, 2 do redis.call("HSET", thread, heads[n], heads[n + 1]) end

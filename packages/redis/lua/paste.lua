@@ -1,21 +1,30 @@
--- The other half of ThreadCopier: puts what dump.lua took into another thread, in one atomic step. The revision goes past
--- the source's, as the orders of its write batches count by it.
-local id, ttl, revision = arg(), number(), number()
+-- The end of ThreadCopier.copyThread in one atomic step: what stage.lua gathered (KEYS[3], KEYS[4]) becomes the thread, by
+-- renaming it, however long it is. What is moved field by field are pending writes that came before any checkpoint. The
+-- revision goes past the source's, as the orders of its write batches count by it.
+local id, ttl, revision, fields, records, heads = arg(), number(), number(), number(), number(), number()
+local staged, stagedIndex = KEYS[3], KEYS[4]
+local own = { id = 1, rev = 1, del = 1, dead = 1, rem = 1, evi = 1, at = 1, n = 1, nh = 1, pin = 1, flo = 1, era = 1 }
 local meta = open(id)
-meta.rev = math.max(meta.rev, revision)
-bump(meta)
-local due = save(meta, id, true)
-for _ = 1, number() do
-  local field, value = arg(), arg()
-  local added = redis.call("HSET", thread, field, value)
-  local kind = string.sub(field, 1, 1)
-  if kind == "r" then
-    meta.n = meta.n + added
-    redis.call("ZADD", index, 0, string.sub(field, 2))
-  elseif kind == "h" then
-    meta.heads = meta.heads + added
+if meta.heads > 0 then return { "exists", redis.call("HGET", thread, "h") } end
+-- A server short of memory may have evicted it since, or a part of it.
+if redis.call("HLEN", staged) ~= fields then return { "lost" } end
+for _, field in ipairs(redis.call("HKEYS", thread)) do
+  if not own[field] and string.sub(field, 1, 1) ~= "k" then
+    local added = redis.call("HSETNX", staged, field, redis.call("HGET", thread, field))
+    if string.sub(field, 1, 1) == "r" then
+      records = records + added
+      redis.call("ZADD", stagedIndex, 0, string.sub(field, 2))
+    end
   end
 end
-redis.call("HSET", thread, "n", meta.n, "nh", meta.heads)
+redis.call("RENAME", staged, thread)
+redis.call("DEL", index)
+if redis.call("EXISTS", stagedIndex) == 1 then redis.call("RENAME", stagedIndex, index) end
+meta.rev = math.max(meta.rev, revision)
+bump(meta)
+meta.exists, meta.n, meta.heads = true, records, heads
+local due = save(meta, id, true)
+redis.call("HSET", thread, "del", meta.del, "rem", meta.rem, "pin", meta.pinned and 1 or 0, "flo", meta.floor,
+  "era", meta.era)
 expire(meta, ttl)
-return due
+return { "ok", due }

@@ -1,64 +1,33 @@
-import { createHash } from "node:crypto";
-import { StratigraphError } from "@stratigraph/core";
-import type { Cluster, Redis } from "ioredis";
-import type { OwnClient, RedisClient } from "./client.ts";
-import { lua } from "./embedded.ts";
+import { closedError } from "@stratigraph/core";
+import type { RedisClient } from "./client.ts";
+import { explained, noAnswer } from "./explained.ts";
 import type { Bytes } from "./ids.ts";
+import { linkOver, OwnLink, type Link } from "./link.ts";
 import type { Server } from "./options.ts";
-import { noAnswer, unavailable } from "./unavailable.ts";
+import { scripts, type ScriptName } from "./scripts.ts";
 
-interface Script {
-  readonly text: string;
-  readonly sha: string;
-}
-
-function script(...parts: readonly string[]): Script {
-  const text = parts.join("\n");
-  return { text, sha: createHash("sha1").update(text).digest("hex") };
-}
-
-const scripts = {
-  read: script(lua.common, lua.read),
-  append: script(lua.common, lua.changes, lua.append),
-  appendWrites: script(lua.common, lua.changes, lua.appendWrites),
-  list: script(lua.common, lua.list),
-  ancestry: script(lua.common, lua.ancestry),
-  blobs: script(lua.common, lua.blobs),
-  remove: script(lua.common, lua.remove),
-  evict: script(lua.common, lua.evict),
-  deleteThread: script(lua.common, lua.deleteThread),
-  dump: script(lua.common, lua.dump),
-  paste: script(lua.common, lua.changes, lua.paste),
-  pin: script(lua.common, lua.pin),
-  adopt: script(lua.common, lua.changes, lua.adopt),
-  invalidate: script(lua.common, lua.invalidate),
-  lease: script(lua.lease),
-  threadPage: script(lua.threadPage),
-  unindex: script(lua.unindex),
-} as const;
+/** A command of many bytes gets more time: a slow line still moves so many of them in a second. */
+const bytesPerSecond = 8 << 20;
 
 /** Sends commands and scripts, each for a bounded time, and turns their failures into errors that say what to do. */
 export class Connection {
   readonly #timeoutMs: number;
-  readonly #server: Server;
-  #client: RedisClient | undefined;
-  #opening: Promise<OwnClient> | undefined;
-  #lastError: Error | undefined;
+  readonly #open: () => Link;
+  #link: Link | undefined;
+  #closed = false;
 
   constructor(server: Server, timeoutMs: number) {
     this.#timeoutMs = timeoutMs;
-    this.#server = server;
-    if ("client" in server) this.#client = server.client;
+    if ("client" in server) {
+      const link = linkOver(server.client);
+      this.#open = () => link;
+    } else this.#open = () => new OwnLink(server, timeoutMs);
   }
 
-  /** @throws StratigraphError "UNAVAILABLE" */
-  async run(
-    name: keyof typeof scripts,
-    keys: readonly string[],
-    args: readonly (Bytes | number)[],
-  ): Promise<unknown> {
+  /** @throws StratigraphError */
+  async run(name: ScriptName, keys: readonly string[], args: readonly (Bytes | number)[]): Promise<unknown> {
     const { sha, text } = scripts[name];
-    return await this.#bounded(async (client) => {
+    return await this.#bounded(sizeOf(args), async (client) => {
       try {
         return await client.callBuffer("EVALSHA", [sha, keys.length, ...keys, ...args]);
       } catch (error) {
@@ -69,100 +38,76 @@ export class Connection {
     });
   }
 
-  /** @throws StratigraphError "UNAVAILABLE" */
+  /** @throws StratigraphError */
   async command(name: string, ...args: readonly (Bytes | number)[]): Promise<unknown> {
-    return await this.#bounded(async (client) => await client.callBuffer(name, [...args]));
+    return await this.#bounded(sizeOf(args), async (client) => await client.callBuffer(name, [...args]));
   }
 
-  /** Closes the client if it was opened here. */
-  async end(): Promise<void> {
-    const opening = this.#opening;
-    this.#opening = undefined;
-    if (opening === undefined) return;
-    this.#client = undefined;
-    const client = await opening.catch(() => undefined);
-    client?.disconnect();
+  /** Fields of a hash whose values are known to be so many bytes together. @throws StratigraphError */
+  async fields(key: string, names: readonly string[], bytes: number): Promise<(Buffer | null)[]> {
+    const found = await this.#bounded(bytes, (client) => client.callBuffer("HMGET", [key, ...names]));
+    return found as (Buffer | null)[];
   }
 
-  async #bounded<T>(work: (client: RedisClient) => Promise<T>): Promise<T> {
+  /** Refuses commands from now on, and closes the client if it was opened here. May be called again. */
+  end(): void {
+    this.#closed = true;
+    this.#link?.close();
+    this.#link = undefined;
+  }
+
+  async #bounded<T>(bytes: number, work: (client: RedisClient) => Promise<T>): Promise<T> {
+    if (this.#closed) throw closedError("redis");
+    const limitMs = Math.round(this.#timeoutMs + (bytes / bytesPerSecond) * 1000);
+    const link = (this.#link ??= this.#open());
+    link.calls += 1;
     let timer: NodeJS.Timeout | undefined;
     const late = new Promise<never>((_, reject) => {
-      timer = setTimeout(() => reject(noAnswer(this.#timeoutMs, this.#lastError)), this.#timeoutMs);
+      timer = setTimeout(() => {
+        this.#retire(link);
+        reject(noAnswer(limitMs, bytes, link.lastError));
+      }, limitMs);
     });
     try {
-      return await Promise.race([work(this.#client ?? (await this.#open())), late]);
+      return await Promise.race([this.#onceOpen(link).then(work), late]);
     } catch (error) {
-      throw unavailable(retriesEnded(error) ? (this.#lastError ?? error) : error);
+      if (this.#closed && isGone(error)) throw closedError("redis");
+      throw explained(isGone(error) ? (link.lastError ?? error) : error);
     } finally {
       clearTimeout(timer);
+      link.calls -= 1;
+      if (link !== this.#link && link.calls === 0) link.close();
     }
   }
 
-  async #open(): Promise<RedisClient> {
-    const opening = (this.#opening ??= this.#connect());
+  async #onceOpen(link: Link): Promise<RedisClient> {
     try {
-      this.#client = await opening;
-      return this.#client;
+      return await link.client;
     } catch (error) {
-      // The next call tries again.
-      if (this.#opening === opening) this.#opening = undefined;
+      this.#retire(link);
       throw error;
     }
   }
 
-  async #connect(): Promise<OwnClient> {
-    const { Cluster, Redis } = await importIoredis();
-    const server = this.#server as Exclude<Server, { client: RedisClient }>;
-    const client =
-      "nodes" in server
-        ? new Cluster([...server.nodes], {
-            redisOptions: { ...loginOf(server.nodes[0]!), connectTimeout: this.#timeoutMs },
-          })
-        : new Redis(server.url, { maxRetriesPerRequest: 3, connectTimeout: this.#timeoutMs });
-    // Without a listener ioredis prints. What it says last explains why a command got no answer.
-    client.on("error", (error: Error) => (this.#lastError = error));
-    client.on("ready", () => (this.#lastError = undefined));
-    if (!("nodes" in server) && server.database !== 0) {
-      try {
-        // ioredis goes on with database 0 where it can't have the one that the URL names.
-        await client.callBuffer("SELECT", server.database);
-      } catch (error) {
-        client.disconnect();
-        throw error;
-      }
-    }
-    return client;
+  /**
+   * The next call opens another client. A wire that was cut without a word is found out by its silence alone, and may never
+   * speak again, while a new one would. What is under way on the old one may still be answered: it is closed when nothing is.
+   */
+  #retire(link: Link): void {
+    if (this.#link === link) this.#link = undefined;
   }
 }
 
-/** What the nodes of a cluster are opened with that isn't in the URLs of those that are found by asking. */
-function loginOf(node: string): { username?: string; password?: string; tls?: object } {
-  const { protocol, username, password } = new URL(node);
-  return {
-    ...(username === "" ? {} : { username: decodeURIComponent(username) }),
-    ...(password === "" ? {} : { password: decodeURIComponent(password) }),
-    ...(protocol === "rediss:" ? { tls: {} } : {}),
-  };
-}
-
 /** ioredis says of a command only that it gave up; the reason came as an event. */
-function retriesEnded(error: unknown): boolean {
+function isGone(error: unknown): boolean {
   return (
     error instanceof Error &&
     /MaxRetriesPerRequest|Connection is closed/.test(`${error.name} ${error.message}`)
   );
 }
 
-async function importIoredis(): Promise<{ readonly Redis: typeof Redis; readonly Cluster: typeof Cluster }> {
-  // In a try of the same function: bundlers then leave a package that isn't installed to run time.
-  try {
-    return await import("ioredis");
-  } catch (cause) {
-    throw new StratigraphError(
-      "UNAVAILABLE",
-      "To open a Redis URL the package ioredis is needed: install it (npm install ioredis), or pass a client.",
-      { tier: "redis" },
-      cause,
-    );
-  }
+function sizeOf(args: readonly (Bytes | number)[]): number {
+  let bytes = 0;
+  for (const arg of args) if (typeof arg !== "number") bytes += arg.length;
+  return bytes;
 }

@@ -172,7 +172,7 @@ expire(meta, ttl)
 return { "ok", meta.rev, due }`,
   "blobs": `local id, cursor = arg(), arg()
 if not open(id).exists then return { "0", {} } end
-local page = redis.call("HSCAN", thread, cursor, "COUNT", 500)
+local page = redis.call("HSCAN", thread, cursor, "COUNT", 64)
 local found = {}
 for n = 1, #page[2], 2 do
   local field, value = page[2][n], page[2][n + 1]
@@ -349,7 +349,7 @@ local function refresh(meta, ttl)
   if ttl > 0 and meta.exists and not meta.dead then expire(meta, ttl) end
 end
 
--- Blobs with all their bases, each once; of large ones only hash and base.
+-- Blobs with all their bases, each once; of large ones only hash and base, and in \`large\` hash and size.
 local function collector()
   return { seen = {}, found = {}, large = {}, bytes = 0, missing = false }
 end
@@ -367,6 +367,7 @@ local function collect(into, hashes)
       if not value then
         value = asText(redis.call("HGET", thread, "P" .. hash) or "")
         into.large[#into.large + 1] = hash
+        into.large[#into.large + 1] = size
       end
       into.found[#into.found + 1] = hash
       into.found[#into.found + 1] = value
@@ -439,18 +440,6 @@ redis.call("UNLINK", thread, index)
 redis.call("HSET", thread, "id", id, "rev", meta.rev, "del", meta.rev, "rem", meta.rev, "dead", 1, "flo", meta.floor)
 redis.call("PEXPIRE", thread, tombstone)
 return meta.rev`,
-  "dump": `local id = arg()
-local meta = open(id)
-if not meta.exists or meta.heads == 0 then return { 0 } end
-local own = { id = 1, rev = 1, del = 1, dead = 1, rem = 1, evi = 1, at = 1, n = 1, nh = 1, pin = 1, flo = 1, era = 1 }
-local all, found = redis.call("HGETALL", thread), {}
-for n = 1, #all, 2 do
-  if not own[all[n]] and string.sub(all[n], 1, 1) ~= "k" then
-    found[#found + 1] = all[n]
-    found[#found + 1] = all[n + 1]
-  end
-end
-return { meta.rev, found }`,
   "evict": `local id, revision = arg(), number()
 local meta = open(id)
 if not meta.exists or meta.rev ~= revision then return 0 end
@@ -458,13 +447,13 @@ bump(meta)
 local left = redis.call("PTTL", thread)
 local kept = { "id", id, "rev", meta.rev, "del", meta.del, "dead", meta.dead and 1 or 0, "rem", meta.rev, "at", meta.at,
   "nh", meta.heads, "pin", meta.pinned and 1 or 0, "evi", 1, "flo", meta.floor, "era", meta.era }
-local heads = {}
-for _, field in ipairs(redis.call("HKEYS", thread)) do
-  if string.sub(field, 1, 1) == "h" then
-    heads[#heads + 1] = field
-    heads[#heads + 1] = redis.call("HGET", thread, field)
-  end
-end
+-- By HSCAN and not by HKEYS: only the names of heads become values of the script, and a thread has few of them.
+local heads, cursor = {}, "0"
+repeat
+  local page = redis.call("HSCAN", thread, cursor, "MATCH", "h*", "COUNT", 1000)
+  cursor = page[1]
+  for _, part in ipairs(page[2]) do heads[#heads + 1] = part end
+until cursor == "0"
 redis.call("UNLINK", thread, index)
 redis.call("HSET", thread, unpack(kept))
 for n = 1, #heads, 2 do redis.call("HSET", thread, heads[n], heads[n + 1]) end
@@ -540,25 +529,33 @@ for n, key in ipairs(keys) do
   end
 end
 return { more and 1 or 0, items, blobs.found, blobs.large, last }`,
-  "paste": `local id, ttl, revision = arg(), number(), number()
+  "paste": `local id, ttl, revision, fields, records, heads = arg(), number(), number(), number(), number(), number()
+local staged, stagedIndex = KEYS[3], KEYS[4]
+local own = { id = 1, rev = 1, del = 1, dead = 1, rem = 1, evi = 1, at = 1, n = 1, nh = 1, pin = 1, flo = 1, era = 1 }
 local meta = open(id)
-meta.rev = math.max(meta.rev, revision)
-bump(meta)
-local due = save(meta, id, true)
-for _ = 1, number() do
-  local field, value = arg(), arg()
-  local added = redis.call("HSET", thread, field, value)
-  local kind = string.sub(field, 1, 1)
-  if kind == "r" then
-    meta.n = meta.n + added
-    redis.call("ZADD", index, 0, string.sub(field, 2))
-  elseif kind == "h" then
-    meta.heads = meta.heads + added
+if meta.heads > 0 then return { "exists", redis.call("HGET", thread, "h") } end
+-- A server short of memory may have evicted it since, or a part of it.
+if redis.call("HLEN", staged) ~= fields then return { "lost" } end
+for _, field in ipairs(redis.call("HKEYS", thread)) do
+  if not own[field] and string.sub(field, 1, 1) ~= "k" then
+    local added = redis.call("HSETNX", staged, field, redis.call("HGET", thread, field))
+    if string.sub(field, 1, 1) == "r" then
+      records = records + added
+      redis.call("ZADD", stagedIndex, 0, string.sub(field, 2))
+    end
   end
 end
-redis.call("HSET", thread, "n", meta.n, "nh", meta.heads)
+redis.call("RENAME", staged, thread)
+redis.call("DEL", index)
+if redis.call("EXISTS", stagedIndex) == 1 then redis.call("RENAME", stagedIndex, index) end
+meta.rev = math.max(meta.rev, revision)
+bump(meta)
+meta.exists, meta.n, meta.heads = true, records, heads
+local due = save(meta, id, true)
+redis.call("HSET", thread, "del", meta.del, "rem", meta.rem, "pin", meta.pinned and 1 or 0, "flo", meta.floor,
+  "era", meta.era)
 expire(meta, ttl)
-return due`,
+return { "ok", due }`,
   "pin": `local id, ttl, pinned = arg(), number(), arg() == "1"
 local meta = open(id)
 if not meta.exists or meta.dead then return 0 end
@@ -566,6 +563,8 @@ meta.pinned = pinned
 redis.call("HSET", thread, "pin", pinned and 1 or 0)
 expire(meta, ttl)
 return 1`,
+  "probe": `redis.call("ZRANDMEMBER", KEYS[1])
+return redis.call("UNLINK", KEYS[1])`,
   "read": `local id, ttl, whole, namespace, wanted = arg(), number(), arg() == "1", arg(), arg()
 local meta = open(id)
 if not meta.exists then return { 0 } end
@@ -616,6 +615,23 @@ for _, move in ipairs(heads) do
 end
 redis.call("HSET", thread, "rev", meta.rev, "rem", meta.rev, "n", meta.n, "nh", meta.heads)
 return 1`,
+  "stage": `local livesMs = number()
+local fields, records, heads = 0, 0, 0
+for _ = 1, number() do
+  local field, value = arg(), arg()
+  local added = redis.call("HSET", thread, field, value)
+  local kind = string.sub(field, 1, 1)
+  fields = fields + added
+  if kind == "r" then
+    records = records + added
+    redis.call("ZADD", index, 0, string.sub(field, 2))
+  elseif kind == "h" then
+    heads = heads + added
+  end
+end
+redis.call("PEXPIRE", thread, livesMs)
+redis.call("PEXPIRE", index, livesMs)
+return { fields, records, heads }`,
   "threadPage": `local newest, max, size, after, score = ARGV[1] == "1", ARGV[2], tonumber(ARGV[3]), ARGV[4], ARGV[5]
 local all = KEYS[1]
 local first = 0

@@ -1,4 +1,4 @@
-import { createHash } from "node:crypto";
+import { createHash, randomUUID } from "node:crypto";
 import { InvalidOptionError } from "@stratigraph/core";
 
 /** Ids that can stand in a key as they are: readable in redis-cli, and no brace or "~" to confuse with the rest. */
@@ -30,6 +30,12 @@ export class Keys {
     return [`${this.#prefix}t:{${tag}}`, `${this.#prefix}i:{${tag}}`];
   }
 
+  /** Where a copy of a thread is gathered before it becomes the thread: in its slot, for nobody else to see. */
+  copyOf(threadId: string): [string, string] {
+    const tag = `{${tagOf(threadId)}}:${randomUUID()}`;
+    return [`${this.#prefix}ct:${tag}`, `${this.#prefix}ci:${tag}`];
+  }
+
   /** The index of all threads: a sorted set, scored by when they were last written. */
   get threads(): string {
     return `${this.#prefix}threads`;
@@ -37,6 +43,11 @@ export class Keys {
 
   lease(name: string): string {
     return `${this.#prefix}lease:${tagOf(name)}`;
+  }
+
+  /** The index of all runs that have a set: a sorted set, scored by when the run last came to another thread. */
+  get runs(): string {
+    return `${this.#prefix}runs`;
   }
 
   /** The threads that a run wrote to: a set. Shared by runs whose hashes meet, as whoever reads it checks the record's run. */

@@ -4,6 +4,12 @@ import type { Connection } from "./connection.ts";
 /** How often a script is run again because blobs went between its answer and fetching them. */
 const attempts = 3;
 
+/** Bytes that are asked for with one command; a blob that is longer is asked for alone. */
+const fetchedBytes = 4 << 20;
+
+/** Large blobs as scripts name them: of each the hash, then its size in bytes. */
+export type NamedBlobs = readonly (Buffer | number)[];
+
 /** A script's answer, with the bytes of the large blobs that it named. */
 export interface WithLarge<Reply> {
   readonly reply: Reply;
@@ -20,17 +26,46 @@ export async function withLarge<Reply>(
   connection: Connection,
   thread: string,
   run: () => Promise<Reply>,
-  named: (reply: Reply) => readonly Buffer[] | undefined,
+  named: (reply: Reply) => NamedBlobs | undefined,
 ): Promise<WithLarge<Reply>> {
   for (let attempt = 1; ; attempt += 1) {
     const reply = await run();
-    const hashes = (named(reply) ?? []).map(String);
-    if (hashes.length === 0) return { reply, large: new Map(), missing: false };
-    const fields = hashes.map((hash) => `B${hash}`);
-    const found = (await connection.command("HMGET", thread, ...fields)) as (Buffer | null)[];
+    const sizes = sizesOf(named(reply) ?? []);
     const large = new Map<BlobHash, Buffer>();
-    for (const [i, bytes] of found.entries()) if (bytes !== null) large.set(hashes[i]!, bytes);
-    const missing = large.size < hashes.length;
+    for await (const found of largeBlobs(connection, thread, sizes))
+      for (const [hash, bytes] of found) large.set(hash, bytes);
+    const missing = large.size < sizes.size;
     if (!missing || attempt === attempts) return { reply, large, missing };
   }
+}
+
+/** The bytes of large blobs, a few at a time; those that are gone are left out. */
+export async function* largeBlobs(
+  connection: Connection,
+  thread: string,
+  sizes: ReadonlyMap<BlobHash, number>,
+): AsyncGenerator<[BlobHash, Buffer][]> {
+  let hashes: BlobHash[] = [];
+  let bytes = 0;
+  const fetched = async (): Promise<[BlobHash, Buffer][]> => {
+    const names = hashes.map((hash) => `B${hash}`);
+    const found = await connection.fields(thread, names, bytes);
+    return found.flatMap((value, n) => (value === null ? [] : [[hashes[n]!, value]]));
+  };
+  for (const [hash, size] of sizes) {
+    if (hashes.length > 0 && bytes + size > fetchedBytes) {
+      yield await fetched();
+      hashes = [];
+      bytes = 0;
+    }
+    hashes.push(hash);
+    bytes += size;
+  }
+  if (hashes.length > 0) yield await fetched();
+}
+
+function sizesOf(named: NamedBlobs): Map<BlobHash, number> {
+  const sizes = new Map<BlobHash, number>();
+  for (let n = 0; n < named.length; n += 2) sizes.set(String(named[n]), Number(named[n + 1]));
+  return sizes;
 }

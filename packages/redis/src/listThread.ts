@@ -1,13 +1,13 @@
 import type { ListedCheckpoint, ListQuery } from "@stratigraph/core";
 import { keyBounds, type Bytes } from "./ids.ts";
-import type { WithLarge } from "./largeBlobs.ts";
+import type { NamedBlobs, WithLarge } from "./largeBlobs.ts";
 import { storedFrom, type ListedReply } from "./storedFrom.ts";
 
 /** Most checkpoints in a page; list.lua bounds it by bytes too. */
 const largestPage = 100;
 
 /** What list.lua answers: whether there is more, checkpoints, blobs, names of large ones, the last key looked at. */
-export type ListReply = [number, ListedReply[]?, Buffer[]?, Buffer[]?, (Buffer | null)?];
+export type ListReply = [number, ListedReply[]?, Buffer[]?, NamedBlobs?, (Buffer | null)?];
 
 /** Checkpoints of one thread, newest first, page by page. `run` calls list.lua. */
 export async function* listThread(

@@ -1,5 +1,6 @@
 import type { BlobHash, MaybeAddress, Peek, Reading, ThreadState } from "@stratigraph/core";
 import { decodeId } from "./ids.ts";
+import type { NamedBlobs } from "./largeBlobs.ts";
 import { decodeBatch, decodeBlobs, decodeRecord } from "./storedForms.ts";
 
 /**
@@ -13,7 +14,7 @@ export type ReadReply = [
   Buffer?,
   (Buffer | null)?,
   Buffer[]?,
-  Buffer[]?,
+  NamedBlobs?,
 ];
 
 function stateOf([revision, head, copied]: ReadReply): ThreadState {

@@ -1,5 +1,6 @@
 // long file: every method of the contract is one call of one script, read side by side
 import {
+  Calls,
   conflictOf,
   StaleReadError,
   ThreadDeletedError,
@@ -21,15 +22,17 @@ import {
   type Reading,
   type RemoveRequest,
   type StoredCheckpoint,
+  type Sweeper,
   type ThreadCopier,
   type ThreadInfo,
   type ThreadQuery,
   type Tier,
 } from "@stratigraph/core";
 import { Connection } from "./connection.ts";
+import { copyThread } from "./copyThread.ts";
 import { decodeId, encodeId, encodeKey, type Bytes } from "./ids.ts";
 import type { Keys } from "./keys.ts";
-import { withLarge } from "./largeBlobs.ts";
+import { withLarge, type NamedBlobs, type WithLarge } from "./largeBlobs.ts";
 import { listThread, type ListReply } from "./listThread.ts";
 import {
   resolveRedisOptions,
@@ -38,8 +41,7 @@ import {
   type ResolvedRedisOptions,
 } from "./options.ts";
 import { peekFrom, readingFrom, type ReadReply } from "./reading.ts";
-import { adoptArgs, appendArgs, appendWritesArgs } from "./requests.ts";
-import { blobArgs } from "./storedForms.ts";
+import { adoptArgs, appendArgs, appendWritesArgs, removeArgs } from "./requests.ts";
 import { storedFrom, type ListedReply } from "./storedFrom.ts";
 import { ThreadIndex } from "./threadIndex.ts";
 
@@ -51,12 +53,13 @@ type WriteReply = [Buffer, ...(Buffer | number)[]];
  * slot, so that every change is one atomic script, a thread expires or is evicted as a whole, and reading is one round trip
  * (two where values of 32 kB and more are fetched). As durable as the server is.
  */
-export class RedisTier implements Tier, AncestryReader, ThreadCopier, CopyKeeper, LeaseKeeper {
+export class RedisTier implements Tier, AncestryReader, ThreadCopier, CopyKeeper, LeaseKeeper, Sweeper {
   readonly name: string = "redis";
   readonly #connection: Connection;
   readonly #options: ResolvedRedisOptions;
   readonly #keys: Keys;
   readonly #index: ThreadIndex;
+  readonly #calls = new Calls("redis");
   /** Runs that this instance has put into the index, newest last. */
   readonly #runs = new Set<string>();
 
@@ -68,35 +71,163 @@ export class RedisTier implements Tier, AncestryReader, ThreadCopier, CopyKeeper
     this.#index = new ThreadIndex(this.#connection, this.#keys, this.#options.ttlMs);
   }
 
-  /** Finds out whether the server answers. @throws StratigraphError "UNAVAILABLE" */
+  /**
+   * Finds out whether the server answers, knows what is needed, and lets this user write.
+   * @throws StratigraphError "ACCESS_DENIED", "MISCONFIGURED", "DRIVER_MISSING"; "UNAVAILABLE", which may heal
+   */
   async setup(): Promise<void> {
-    await this.#connection.command("EXISTS", this.#keys.threads);
+    await this.#calls.run("setup", undefined, async () => {
+      await this.#connection.command("EXISTS", this.#keys.threads);
+      await this.#connection.run("probe", [this.#keys.lease("setup")], []);
+    });
   }
 
   /** @throws StratigraphError, as any other call would */
   async ping(): Promise<void> {
-    await this.#connection.command("PING");
+    await this.#calls.run("ping", undefined, async () => {
+      await this.#connection.command("PING");
+    });
   }
 
+  /** Lets calls under way end, for ten seconds at most, refuses later ones, and closes the client if it was opened here. */
   async end(): Promise<void> {
-    await this.#connection.end();
+    await this.#calls.close();
+    this.#connection.end();
   }
 
   async peek(at: MaybeAddress): Promise<Peek> {
-    return peekFrom(at, await this.#read(at, false));
+    return await this.#calls.run("peek", at.threadId, async () => peekFrom(at, await this.#reply(at, false)));
   }
 
   async read(at: MaybeAddress): Promise<Reading> {
-    const { reply, large, missing } = await withLarge(
-      this.#connection,
-      this.#keys.thread(at.threadId)[0],
-      async () => await this.#read(at, true),
-      (reply) => reply[7],
-    );
-    return readingFrom(at, reply, missing ? undefined : large);
+    return await this.#calls.run("read", at.threadId, async () => {
+      const { reply, large, missing } = await this.#withLarge(
+        at.threadId,
+        async () => await this.#reply(at, true),
+        (reply) => reply[7],
+      );
+      return readingFrom(at, reply, missing ? undefined : large);
+    });
   }
 
-  async *list(query: ListQuery): AsyncGenerator<ListedCheckpoint> {
+  list(query: ListQuery): AsyncGenerator<ListedCheckpoint> {
+    return this.#calls.iterate("list", query.threadId, this.#list(query));
+  }
+
+  threads(query: ThreadQuery): AsyncGenerator<ThreadInfo> {
+    return this.#calls.iterate("threads", undefined, this.#index.threads(query));
+  }
+
+  async blobs(threadId: string): Promise<BlobInfo[]> {
+    return await this.#calls.run("blobs", threadId, () => this.#blobs(threadId));
+  }
+
+  async append(request: AppendRequest): Promise<Appended> {
+    return await this.#calls.run("append", request.threadId, async () => {
+      await this.#indexRuns(request);
+      const reply = await this.#write("append", request.threadId, appendArgs(request, this.#options.ttlMs));
+      return appendedFrom(request, reply);
+    });
+  }
+
+  async appendWrites(request: AppendWritesRequest): Promise<void> {
+    await this.#calls.run("appendWrites", request.threadId, () =>
+      this.#write("appendWrites", request.threadId, appendWritesArgs(request, this.#options.ttlMs)),
+    );
+  }
+
+  async remove(request: RemoveRequest): Promise<boolean> {
+    const { threadId } = request;
+    return await this.#calls.run(
+      "remove",
+      threadId,
+      async () => (await this.#run("remove", threadId, removeArgs(request))) === 1,
+    );
+  }
+
+  async evict(threadId: string, revision: number): Promise<boolean> {
+    return await this.#calls.run(
+      "evict",
+      threadId,
+      async () => (await this.#run("evict", threadId, [threadId, revision])) === 1,
+    );
+  }
+
+  async deleteThread(threadId: string): Promise<void> {
+    await this.#calls.run("deleteThread", threadId, async () => {
+      await this.#run("deleteThread", threadId, [threadId]);
+      await this.#index.deleted(threadId);
+    });
+  }
+
+  async ancestry(at: Address, seedTags: readonly number[], limit: number): Promise<StoredCheckpoint[]> {
+    return await this.#calls.run("ancestry", at.threadId, () => this.#ancestry(at, seedTags, limit));
+  }
+
+  /**
+   * In small pieces, between which the server serves others. Readers see all of the copy or nothing; what a process that
+   * dies leaves expires within ten minutes.
+   * @throws StratigraphError "THREAD_EXISTS" where the target has a head; "OVERLOADED" where the source is written to all the time
+   */
+  async copyThread(sourceId: string, targetId: string): Promise<boolean> {
+    return await this.#calls.run("copyThread", targetId, async () => {
+      const context = { connection: this.#connection, keys: this.#keys, ttlMs: this.#options.ttlMs };
+      const due = await copyThread(context, sourceId, targetId);
+      if (due === undefined) return false;
+      await this.#index.written(targetId, due);
+      return true;
+    });
+  }
+
+  async adopt(copy: NamespaceCopy): Promise<void> {
+    await this.#calls.run("adopt", copy.threadId, async () => {
+      const due = Number(await this.#run("adopt", copy.threadId, adoptArgs(copy, this.#options.ttlMs)));
+      if (due !== 0) await this.#index.written(copy.threadId, due);
+    });
+  }
+
+  async invalidate(threadId: string, before = 0): Promise<void> {
+    await this.#calls.run("invalidate", threadId, () =>
+      this.#run("invalidate", threadId, [threadId, this.#options.ttlMs, before]),
+    );
+  }
+
+  async lease(name: string, holder: string, forMs: number): Promise<boolean> {
+    return await this.#calls.run("lease", undefined, async () => {
+      const keys = [this.#keys.lease(name)];
+      return (await this.#connection.run("lease", keys, [holder, Math.round(forMs)])) === 1;
+    });
+  }
+
+  /**
+   * Takes names of threads that are gone out of the indexes: expired ones, and deleted ones that runs wrote to. Half-made
+   * copies and tombstones expire by themselves. A call looks at 200 threads and 200 runs, and goes on where the last one ended.
+   */
+  async sweep(olderThanMs: number): Promise<number> {
+    return await this.#calls.run("sweep", undefined, () => this.#index.sweep(Date.now() - olderThanMs));
+  }
+
+  /** Keeps a thread from expiring, until {@link unpin}. False where the thread isn't here. */
+  async pin(threadId: string): Promise<boolean> {
+    return await this.#setPin("pin", threadId);
+  }
+
+  /** Lets a pinned thread expire again, a whole `ttl` from now. False where the thread isn't here. */
+  async unpin(threadId: string): Promise<boolean> {
+    return await this.#setPin("unpin", threadId);
+  }
+
+  async #setPin(method: "pin" | "unpin", threadId: string): Promise<boolean> {
+    validId("threadId", threadId);
+    const args = [threadId, this.#options.ttlMs, method === "pin" ? 1 : 0];
+    return await this.#calls.run(
+      method,
+      threadId,
+      async () => (await this.#run("pin", threadId, args)) === 1,
+    );
+  }
+
+  async *#list(query: ListQuery): AsyncGenerator<ListedCheckpoint> {
     if (query.threadId !== undefined) {
       yield* this.#listThread(query.threadId, query);
       return;
@@ -112,11 +243,7 @@ export class RedisTier implements Tier, AncestryReader, ThreadCopier, CopyKeeper
     }
   }
 
-  threads(query: ThreadQuery): AsyncGenerator<ThreadInfo> {
-    return this.#index.threads(query);
-  }
-
-  async blobs(threadId: string): Promise<BlobInfo[]> {
+  async #blobs(threadId: string): Promise<BlobInfo[]> {
     const infos = new Map<BlobHash, BlobInfo>();
     let cursor = "0";
     do {
@@ -134,53 +261,7 @@ export class RedisTier implements Tier, AncestryReader, ThreadCopier, CopyKeeper
     return [...infos.values()];
   }
 
-  async append(request: AppendRequest): Promise<Appended> {
-    await this.#indexRuns(request);
-    const args = appendArgs(request, this.#options.ttlMs);
-    const reply = await this.#write("append", request.threadId, args);
-    if (reply[0].toString() === "conflict") {
-      throw conflictOf(request, request.heads[Number(reply[1]) - 1]!, decodeId(reply[2] as Buffer));
-    }
-    const outcomes = reply.slice(3);
-    return {
-      revision: Number(reply[1]),
-      heads: request.heads.map(({ namespace }, i) => ({
-        namespace,
-        head: decodeId(outcomes[2 * i] as Buffer),
-        moved: outcomes[2 * i + 1] === 1,
-      })),
-    };
-  }
-
-  async appendWrites(request: AppendWritesRequest): Promise<void> {
-    await this.#write("appendWrites", request.threadId, appendWritesArgs(request, this.#options.ttlMs));
-  }
-
-  async remove(request: RemoveRequest): Promise<boolean> {
-    const { threadId, revision, checkpoints, dropBlobs, replaceBlobs, heads } = request;
-    const args = [
-      ...[threadId, revision],
-      ...[checkpoints.length, ...checkpoints.map((at) => encodeKey(at.namespace, at.checkpointId))],
-      ...[dropBlobs.length, ...dropBlobs],
-      ...blobArgs(replaceBlobs),
-      ...[
-        heads.length,
-        ...heads.flatMap(({ namespace, to }) => [namespace, to === undefined ? "" : encodeId(to)]),
-      ],
-    ];
-    return (await this.#run("remove", threadId, args)) === 1;
-  }
-
-  async evict(threadId: string, revision: number): Promise<boolean> {
-    return (await this.#run("evict", threadId, [threadId, revision])) === 1;
-  }
-
-  async deleteThread(threadId: string): Promise<void> {
-    await this.#run("deleteThread", threadId, [threadId]);
-    await this.#index.deleted(threadId);
-  }
-
-  async ancestry(at: Address, seedTags: readonly number[], limit: number): Promise<StoredCheckpoint[]> {
+  async #ancestry(at: Address, seedTags: readonly number[], limit: number): Promise<StoredCheckpoint[]> {
     const found: StoredCheckpoint[] = [];
     const open = new Set(seedTags);
     let from: string = at.checkpointId;
@@ -189,9 +270,8 @@ export class RedisTier implements Tier, AncestryReader, ThreadCopier, CopyKeeper
         ...[at.threadId, this.#options.refreshMs, encodeKey(at.namespace, from), at.namespace],
         ...[limit - found.length, seedTags.length, ...seedTags],
       ];
-      const { reply, large } = await withLarge(
-        this.#connection,
-        this.#keys.thread(at.threadId)[0],
+      const { reply, large } = await this.#withLarge(
+        at.threadId,
         async () => (await this.#run("ancestry", at.threadId, args)) as AncestryReply,
         (reply) => reply[3],
       );
@@ -206,40 +286,6 @@ export class RedisTier implements Tier, AncestryReader, ThreadCopier, CopyKeeper
     }
   }
 
-  async copyThread(sourceId: string, targetId: string): Promise<boolean> {
-    const [revision, fields] = (await this.#run("dump", sourceId, [sourceId])) as [number, Buffer[]?];
-    if (fields === undefined) return false;
-    const args = [targetId, this.#options.ttlMs, revision, fields.length / 2, ...fields];
-    const due = Number(await this.#run("paste", targetId, args));
-    await this.#index.written(targetId, due);
-    return true;
-  }
-
-  async adopt(copy: NamespaceCopy): Promise<void> {
-    const due = Number(await this.#run("adopt", copy.threadId, adoptArgs(copy, this.#options.ttlMs)));
-    if (due !== 0) await this.#index.written(copy.threadId, due);
-  }
-
-  async invalidate(threadId: string, before = 0): Promise<void> {
-    await this.#run("invalidate", threadId, [threadId, this.#options.ttlMs, before]);
-  }
-
-  async lease(name: string, holder: string, forMs: number): Promise<boolean> {
-    return (await this.#connection.run("lease", [this.#keys.lease(name)], [holder, Math.round(forMs)])) === 1;
-  }
-
-  /** Keeps a thread from expiring, until {@link unpin}. False where the thread isn't here. */
-  async pin(threadId: string): Promise<boolean> {
-    validId("threadId", threadId);
-    return (await this.#run("pin", threadId, [threadId, this.#options.ttlMs, 1])) === 1;
-  }
-
-  /** Lets a pinned thread expire again, a whole `ttl` from now. False where the thread isn't here. */
-  async unpin(threadId: string): Promise<boolean> {
-    validId("threadId", threadId);
-    return (await this.#run("pin", threadId, [threadId, this.#options.ttlMs, 0])) === 1;
-  }
-
   async #run(
     name: Parameters<Connection["run"]>[0],
     threadId: string,
@@ -248,7 +294,7 @@ export class RedisTier implements Tier, AncestryReader, ThreadCopier, CopyKeeper
     return await this.#connection.run(name, this.#keys.thread(threadId), args);
   }
 
-  async #read(at: MaybeAddress, whole: boolean): Promise<ReadReply> {
+  async #reply(at: MaybeAddress, whole: boolean): Promise<ReadReply> {
     const wanted = at.checkpointId === undefined ? "" : encodeId(at.checkpointId);
     const args = [at.threadId, this.#options.refreshMs, whole ? 1 : 0, at.namespace, wanted];
     return (await this.#run("read", at.threadId, args)) as ReadReply;
@@ -278,11 +324,18 @@ export class RedisTier implements Tier, AncestryReader, ThreadCopier, CopyKeeper
     }
   }
 
+  async #withLarge<Reply>(
+    threadId: string,
+    run: () => Promise<Reply>,
+    named: (reply: Reply) => NamedBlobs | undefined,
+  ): Promise<WithLarge<Reply>> {
+    return await withLarge(this.#connection, this.#keys.thread(threadId)[0], run, named);
+  }
+
   #listThread(threadId: string, query: ListQuery): AsyncGenerator<ListedCheckpoint> {
     const run = async (args: (Bytes | number)[]) =>
-      await withLarge(
-        this.#connection,
-        this.#keys.thread(threadId)[0],
+      await this.#withLarge(
+        threadId,
         async () => (await this.#run("list", threadId, args)) as ListReply,
         (reply) => reply[3],
       );
@@ -307,4 +360,19 @@ export class RedisTier implements Tier, AncestryReader, ThreadCopier, CopyKeeper
 const rememberedRuns = 4096;
 
 /** What ancestry.lua answers: whether there is more, checkpoints, blobs, names of large ones. */
-type AncestryReply = [number, ListedReply[]?, Buffer[]?, Buffer[]?];
+type AncestryReply = [number, ListedReply[]?, Buffer[]?, NamedBlobs?];
+
+/** What Tier.append answers. @throws CheckpointConflictError */
+function appendedFrom(request: AppendRequest, reply: WriteReply): Appended {
+  if (reply[0].toString() === "conflict")
+    throw conflictOf(request, request.heads[Number(reply[1]) - 1]!, decodeId(reply[2] as Buffer));
+  const outcomes = reply.slice(3);
+  return {
+    revision: Number(reply[1]),
+    heads: request.heads.map(({ namespace }, i) => ({
+      namespace,
+      head: decodeId(outcomes[2 * i] as Buffer),
+      moved: outcomes[2 * i + 1] === 1,
+    })),
+  };
+}

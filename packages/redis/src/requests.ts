@@ -4,6 +4,7 @@ import type {
   AppendRequest,
   AppendWritesRequest,
   NamespaceCopy,
+  RemoveRequest,
   WriteBatch,
 } from "@stratigraph/core";
 import { encodeId, encodeKey, type Bytes } from "./ids.ts";
@@ -44,6 +45,27 @@ export function appendWritesArgs(request: AppendWritesRequest, ttlMs: number): A
 
 function batchArgs(batch: Address & WriteBatch): Args {
   return [encodeKey(batch.namespace, batch.checkpointId), encodeBatch(batch)];
+}
+
+/** Arguments of remove.lua. */
+export function removeArgs({
+  threadId,
+  revision,
+  checkpoints,
+  dropBlobs,
+  replaceBlobs,
+  heads,
+}: RemoveRequest): Args {
+  return [
+    ...[threadId, revision],
+    ...[checkpoints.length, ...checkpoints.map((at) => encodeKey(at.namespace, at.checkpointId))],
+    ...[dropBlobs.length, ...dropBlobs],
+    ...blobArgs(replaceBlobs),
+    ...[
+      heads.length,
+      ...heads.flatMap(({ namespace, to }) => [namespace, to === undefined ? "" : encodeId(to)]),
+    ],
+  ];
 }
 
 /** Arguments of adopt.lua. */

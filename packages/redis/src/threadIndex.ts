@@ -24,6 +24,9 @@ export class ThreadIndex {
   readonly #connection: Connection;
   readonly #keys: Keys;
   readonly #ttlMs: number;
+  /** Where the next sweep goes on: after this thread, and behind so many runs. */
+  #sweptThread: IndexedThread | undefined;
+  #sweptRuns = 0;
 
   constructor(connection: Connection, keys: Keys, ttlMs: number) {
     this.#connection = connection;
@@ -37,13 +40,17 @@ export class ThreadIndex {
       this.#connection.command("ZADD", this.#keys.threads, writtenAtMs, encodeId(threadId)),
     ]);
     // Nobody waits for it, and what it misses the next one finds.
-    if (this.#ttlMs > 0) this.#sweep().catch(() => undefined);
+    if (this.#ttlMs > 0) this.#sample().catch(() => undefined);
   }
 
   /** Before a run writes to a thread: a name too many does no harm, a missing one would hide what the run wrote. */
   async wroteTo(runId: string, threadId: string): Promise<void> {
     const key = this.#keys.run(runId);
-    const commands = [this.#connection.command("SADD", key, encodeId(threadId))];
+    // In this order: a sweep that finds the name of a thread that isn't there yet finds the run's new score, too.
+    const commands = [
+      this.#connection.command("ZADD", this.#keys.runs, Date.now(), encodeId(runId)),
+      this.#connection.command("SADD", key, encodeId(threadId)),
+    ];
     if (this.#ttlMs > 0) {
       commands.push(this.#connection.command("PEXPIRE", key, Math.max(runsLiveMs, 2 * this.#ttlMs)));
     }
@@ -53,6 +60,56 @@ export class ThreadIndex {
   /** After a thread was deleted. */
   async deleted(threadId: string): Promise<void> {
     await Promise.allSettled([this.#connection.command("ZREM", this.#keys.threads, encodeId(threadId))]);
+  }
+
+  /**
+   * Takes away names of threads that are gone: of those that expired, as nobody tells the index, and those that runs wrote
+   * to. Each call looks at a page of threads and a page of runs, and goes on where the last one ended.
+   * @param beforeMs only what was written before this instant
+   * @returns how many names went
+   */
+  async sweep(beforeMs: number): Promise<number> {
+    return (await this.#sweepThreads(beforeMs)) + (await this.#sweepRuns(beforeMs));
+  }
+
+  async #sweepThreads(beforeMs: number): Promise<number> {
+    const page = await this.#page(false, beforeMs, this.#sweptThread);
+    this.#sweptThread = page.length < pageSize ? undefined : page.at(-1);
+    let swept = 0;
+    for (const thread of page) {
+      if (thread.writtenAtMs >= beforeMs || (await this.#info(thread.threadId)) !== "gone") continue;
+      swept += await this.#gone(thread);
+    }
+    return swept;
+  }
+
+  async #sweepRuns(beforeMs: number): Promise<number> {
+    const key = this.#keys.runs;
+    const from = this.#sweptRuns;
+    const page = (await this.#connection.command(
+      ...(["ZRANGEBYSCORE", key, "-inf", `(${beforeMs}`, "LIMIT", from, pageSize] as const),
+    )) as Buffer[];
+    let swept = 0;
+    let left = 0;
+    for (const runId of page) {
+      const set = this.#keys.run(decodeId(runId));
+      const [members, gone] = await this.#goneOf(set);
+      const score = await this.#connection.command("ZSCORE", key, runId);
+      if (score !== null && Number(String(score)) >= beforeMs) continue;
+      for (const member of gone) swept += Number(await this.#connection.command("SREM", set, member));
+      if (gone.length === members) await this.#connection.command("ZREM", key, runId);
+      else left += 1;
+    }
+    this.#sweptRuns = page.length < pageSize ? 0 : from + left;
+    return swept;
+  }
+
+  /** How many threads a run's set names, and those of them that aren't there. */
+  async #goneOf(set: string): Promise<[number, Buffer[]]> {
+    const members = [...((await this.#connection.command("SMEMBERS", set)) as Iterable<Buffer>)];
+    const gone: Buffer[] = [];
+    for (const member of members) if ((await this.#info(decodeId(member))) === "gone") gone.push(member);
+    return [members.length, gone];
   }
 
   /** Threads that runs wrote to. */
@@ -124,8 +181,9 @@ export class ThreadIndex {
   }
 
   /** A thread that the index names is gone: unless it was written meanwhile, its name goes too. */
-  async #gone({ threadId, writtenAtMs }: IndexedThread): Promise<void> {
-    await this.#connection.run("unindex", [this.#keys.threads], [encodeId(threadId), writtenAtMs]);
+  async #gone({ threadId, writtenAtMs }: IndexedThread): Promise<number> {
+    const args = [encodeId(threadId), writtenAtMs];
+    return Number(await this.#connection.run("unindex", [this.#keys.threads], args));
   }
 
   async #page(newest: boolean, max: number | "", after: IndexedThread | undefined): Promise<IndexedThread[]> {
@@ -143,7 +201,7 @@ export class ThreadIndex {
    * Where threads expire, nobody tells the index. So each write of it looks at two of its names at random and drops those
    * that are gone: as each write adds one name at most, no more than about half of the names are ever of threads gone.
    */
-  async #sweep(): Promise<void> {
+  async #sample(): Promise<void> {
     const key = this.#keys.threads;
     const picked = (await this.#connection.command("ZRANDMEMBER", key, 2)) as Buffer[];
     for (const member of picked) {

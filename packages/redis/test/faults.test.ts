@@ -1,4 +1,4 @@
-import { StratigraphError } from "@stratigraph/core";
+import { StratigraphError, type ErrorCode } from "@stratigraph/core";
 import { Redis } from "ioredis";
 import { startRedis, type RedisServer } from "../../../test/servers/redis.ts";
 import { RedisSaver, redis } from "../src/index.ts";
@@ -15,26 +15,32 @@ afterEach(async () => {
   server = undefined;
 });
 
-async function failure(work: Promise<unknown>): Promise<{ error: StratigraphError; ms: number }> {
+async function failure(
+  work: Promise<unknown>,
+  code: ErrorCode = "UNAVAILABLE",
+): Promise<{ error: StratigraphError; ms: number }> {
   const start = performance.now();
   const error: unknown = await work.then(
     () => expect.fail("it went well"),
     (reason: unknown) => reason,
   );
-  if (!StratigraphError.is(error, "UNAVAILABLE")) throw error;
+  if (!StratigraphError.is(error, code)) throw error;
   return { error, ms: performance.now() - start };
 }
 
 test("a wrong password is told as such, by fromUrl and by a lazily opened tier", async () => {
   server = await startRedis({ password: "s3cret" });
-  const { error } = await failure(RedisSaver.fromUrl(`redis://:wrong@127.0.0.1:${server.port}`));
+  const { error } = await failure(
+    RedisSaver.fromUrl(`redis://:wrong@127.0.0.1:${server.port}`),
+    "ACCESS_DENIED",
+  );
   expect(error.message).toContain("refuses this user or password");
   expect(error.cause).toBeInstanceOf(Error);
   const tier = redis({ url: `redis://127.0.0.1:${server.port}` });
   opened.push(tier);
-  expect((await failure(tier.peek({ threadId: "t", namespace: "" }))).error.message).toContain(
-    "refuses this user or password",
-  );
+  expect(
+    (await failure(tier.peek({ threadId: "t", namespace: "" }), "ACCESS_DENIED")).error.message,
+  ).toContain("refuses this user or password");
   const right = await RedisSaver.fromUrl(server.url);
   opened.push(right);
   expect(await right.getTuple({ configurable: { thread_id: "t" } })).toBeUndefined();
@@ -117,7 +123,7 @@ test("a full server that evicts nothing refuses whole writes, still reads, and l
     }
     return undefined;
   })();
-  expect(error?.code).toBe("UNAVAILABLE");
+  expect(error?.code).toBe("STORAGE_FULL");
   expect(error?.message).toContain("raise maxmemory");
   expect(stored).toBeGreaterThan(3);
   const { checkpoint, head } = await tier.read({ threadId: "t", namespace: "" });
@@ -167,6 +173,7 @@ test("a client without rights is told what it needs", async () => {
   await server.command("acl", "setuser", "reader", "on", ">pw", "~*", "+@read");
   const { error } = await failure(
     redis({ url: `redis://reader:pw@127.0.0.1:${server.port}` }).append(put("t", "c1")),
+    "ACCESS_DENIED",
   );
   expect(error.message).toContain("@scripting");
 });

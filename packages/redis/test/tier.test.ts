@@ -56,7 +56,7 @@ describe("keys", () => {
       tier.append(put("met", "c2", "c1")),
       tier.deleteThread("met"),
     ])
-      expect(await codeOf(work)).toBe("UNAVAILABLE");
+      expect(await codeOf(work)).toBe("MISCONFIGURED");
   });
 
   test("a key of somebody else's is refused, not changed", async () => {

@@ -163,12 +163,12 @@ describe("right calls", () => {
   test("a database that the server doesn't have is an error, and nothing goes into another one", async () => {
     const keyPrefix = `${server.keyPrefix}nowhere:`;
     await expect(RedisSaver.fromUrl(`${server.url}/99`, { keyPrefix })).rejects.toMatchObject({
-      code: "UNAVAILABLE",
+      code: "MISCONFIGURED",
       message: expect.stringContaining("names a database that isn't there") as string,
     });
     const tier = redis({ url: `${server.url}/99`, keyPrefix });
     for (let attempt = 0; attempt < 2; attempt += 1)
-      await expect(tier.append(put("t", "c1"))).rejects.toMatchObject({ code: "UNAVAILABLE" });
+      await expect(tier.append(put("t", "c1"))).rejects.toMatchObject({ code: "MISCONFIGURED" });
     await tier.end();
     expect(await direct.keys(`${keyPrefix}*`)).toEqual([]);
   });

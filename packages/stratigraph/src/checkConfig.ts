@@ -36,12 +36,8 @@ const ownNames: { readonly [Name in Kind]: OptionNames<Omit<ConfigsByKind[Name],
     queue: true,
     drainFor: true,
     archiveAfter: true,
-    keepLast: true,
-    trimAfter: true,
     retain: true,
-    batch: true,
     parallel: true,
-    pause: true,
   },
 };
 
@@ -64,7 +60,6 @@ const advice: OptionAdvice = {
   prefix: "Write keyPrefix.",
   ssl: "Pass a pg.Pool of your own as postgres.",
   max: "Pass a pg.Pool of your own as postgres.",
-  every: 'It belongs to the checkpointer that you get: checkpointer.startMaintenance({ every: "10m" }).',
 };
 
 /** What to say of options that this kind doesn't have and another one has. */

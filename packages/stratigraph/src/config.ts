@@ -1,7 +1,7 @@
 import type { SaverOptions, Tier } from "@stratigraph/core";
 import type { PgPool, PostgresOptions } from "@stratigraph/postgres";
 import type { RedisClient, RedisOptions } from "@stratigraph/redis";
-import type { MaintenanceOptions, TierStackOptions } from "@stratigraph/tiered";
+import type { ArchivingOptions, TierStackOptions } from "@stratigraph/tiered";
 
 /** What every config takes beside the place where checkpoints are kept. */
 export interface CommonConfig extends SaverOptions {
@@ -42,7 +42,7 @@ export interface StackConfig
   extends
     CommonConfig,
     Omit<TierStackOptions, "hot" | "warm" | "cold" | "replicas" | "clock">,
-    MaintenanceOptions {
+    ArchivingOptions {
   readonly warm: TierSource;
   readonly hot?: TierSource | readonly TierSource[] | undefined;
   /** Where maintenance moves what is idle. It moves what `archiveAfter`, `keepLast` or `trimAfter` say: without them, nothing. */

@@ -132,10 +132,12 @@ export const stackAdvice: OptionAdvice = {
 const tierStackAdvice: OptionAdvice = {
   ...stackAdvice,
   archiveAfter: ofMaintenance,
+  deleteAfter: ofMaintenance,
   keepLast: ofMaintenance,
   trimAfter: ofMaintenance,
   retain: ofMaintenance,
   batch: ofMaintenance,
+  parallel: ofMaintenance,
   pause: ofMaintenance,
 };
 

@@ -1,6 +1,7 @@
 // long file: every method of the contract as a stack has it, read as one piece
 import {
   copiesThreads,
+  deletesUnchanged,
   forksThreads,
   keepsLeases,
   pingTier,
@@ -31,6 +32,7 @@ import {
   type Tier,
   type TierHealth,
   type TierRole,
+  type UnchangedDeleter,
 } from "@stratigraph/core";
 import { Archive } from "./archive.ts";
 import { withoutMark } from "./archivedMark.ts";
@@ -60,6 +62,7 @@ export class TierStack implements Tier, HealthReporter {
   readonly outline?: ThreadForker["outline"];
   readonly forkThread?: ThreadForker["forkThread"];
   readonly lease?: LeaseKeeper["lease"];
+  readonly deleteUnchanged?: UnchangedDeleter["deleteUnchanged"];
   readonly #hot: readonly HotTier[];
   readonly #warm: WarmTier;
   readonly #archive: Archive | undefined;
@@ -94,6 +97,9 @@ export class TierStack implements Tier, HealthReporter {
         gate.run(() => this.#changing(request.targetId, () => warm.forkThread(request)));
     }
     if (keepsLeases(warm)) this.lease = (...args) => gate.run(() => warm.lease(...args));
+    if (deletesUnchanged(warm))
+      this.deleteUnchanged = (...args) =>
+        gate.run(() => this.#deleting(args[0], () => warm.deleteUnchanged(...args)));
   }
 
   /** What the hot tiers did so far, nearest first. */
@@ -176,14 +182,9 @@ export class TierStack implements Tier, HealthReporter {
 
   async deleteThread(threadId: string): Promise<void> {
     await this.#gate.run(() =>
-      this.#changing(threadId, async () => {
-        // Asked before: the mark goes with the thread. What an archiver copies meanwhile is found by its sweep.
-        const archived = (await this.#archive?.holdsMore(threadId)) === true;
+      this.#deleting(threadId, async () => {
         await this.#warm.primary.deleteThread(threadId);
-        await Promise.all([
-          this.dropCopies(threadId),
-          archived ? this.#archive?.deleteThread(threadId) : undefined,
-        ]);
+        return true;
       }),
     );
   }
@@ -364,6 +365,21 @@ export class TierStack implements Tier, HealthReporter {
 
   async #changing<T>(threadId: string, change: () => Promise<T>): Promise<T> {
     return this.#trust === undefined ? await change() : await this.#trust.aroundThread(threadId, change);
+  }
+
+  /** The other tiers, once the warm one has deleted a thread. */
+  async #deleting(threadId: string, work: () => Promise<boolean>): Promise<boolean> {
+    return await this.#changing(threadId, async () => {
+      // Asked before: the mark goes with the thread. What an archiver copies meanwhile is found by its sweep.
+      const archived = (await this.#archive?.holdsMore(threadId)) === true;
+      const done = await work();
+      if (done)
+        await Promise.all([
+          this.dropCopies(threadId),
+          archived ? this.#archive?.deleteThread(threadId) : undefined,
+        ]);
+      return done;
+    });
   }
 
   async #ancestry(

@@ -7,6 +7,7 @@ import {
   describe,
   isKey,
   keyBytes,
+  keyTimeoutMs,
   type EncryptionOptions,
   type KeyFunction,
 } from "./EncryptionOptions.ts";
@@ -14,6 +15,25 @@ import {
 /** First byte of sealed bytes; 0x40 to 0x4f are the cipher's, lower ones the codec's. */
 const sealedTag = 0x41;
 const isCipherTag = (tag: number | undefined): boolean => tag !== undefined && tag >> 4 === 4;
+
+/**
+ * The id of the key that sealed these bytes; undefined for bytes that aren't sealed.
+ * @throws CodecError `unknown-tag`, `corrupt`
+ */
+export function keyIdOf(bytes: Uint8Array): string | undefined {
+  if (!isCipherTag(bytes[0])) return undefined;
+  if (bytes[0] !== sealedTag) {
+    throw new CodecError(
+      "unknown-tag",
+      `Cipher tag ${bytes[0]} is not known; a newer version sealed these bytes.`,
+    );
+  }
+  const body = 2 + (bytes[1] ?? 0);
+  if (bytes.length < body + nonceLength + authTagLength) {
+    throw new CodecError("corrupt", "The sealed bytes end before they are complete.");
+  }
+  return Buffer.from(bytes.buffer, bytes.byteOffset + 2, body - 2).toString("utf8");
+}
 
 const algorithm = "aes-256-gcm";
 const nonceLength = 12;
@@ -26,7 +46,9 @@ const authTagLength = 16;
  * (16). Authenticated besides the ciphertext: tag, length and key id, then the caller's associated data.
  */
 export class Cipher {
-  readonly #activeKey: string;
+  /** Id of the key that seals. */
+  readonly activeKey: string;
+  readonly #keyTimeoutMs: number;
   readonly #refusePlaintext: boolean;
   readonly #functions = new Map<string, KeyFunction>();
   readonly #keys = new Map<string, KeyObject>();
@@ -37,7 +59,8 @@ export class Cipher {
   /** @throws InvalidOptionError */
   constructor(options: EncryptionOptions) {
     checkEncryptionOptions(options);
-    this.#activeKey = options.activeKey;
+    this.activeKey = options.activeKey;
+    this.#keyTimeoutMs = keyTimeoutMs(options);
     this.#refusePlaintext = options.refusePlaintext ?? false;
     this.hashKey = deriveHashKey(options.hashKey);
     for (const [id, source] of Object.entries(options.keys)) {
@@ -52,7 +75,7 @@ export class Cipher {
    * @param keyId default the active key
    * @throws CodecError `unknown-key`, `key-failed`
    */
-  async ready(keyId: string = this.#activeKey): Promise<void> {
+  async ready(keyId: string = this.activeKey): Promise<void> {
     await this.#key(keyId);
   }
 
@@ -63,8 +86,8 @@ export class Cipher {
    * @throws CodecError `key-failed`
    */
   async seal(bytes: Uint8Array, aad: Uint8Array): Promise<Uint8Array> {
-    const key = this.#keys.get(this.#activeKey) ?? (await this.#key(this.#activeKey));
-    const id = Buffer.from(this.#activeKey, "utf8");
+    const key = this.#keys.get(this.activeKey) ?? (await this.#key(this.activeKey));
+    const id = Buffer.from(this.activeKey, "utf8");
     const header = concat([Uint8Array.of(sealedTag, id.length), id]);
     const nonce = randomBytes(nonceLength);
     const cipher = createCipheriv(algorithm, key, nonce, { authTagLength });
@@ -80,23 +103,14 @@ export class Cipher {
    * @throws CodecError `tampered`, `corrupt`, `unknown-key`, `key-failed`, `plaintext-refused`, `unknown-tag`
    */
   async open(bytes: Uint8Array, aad: Uint8Array): Promise<Uint8Array> {
-    if (!isCipherTag(bytes[0])) {
+    const id = keyIdOf(bytes);
+    if (id === undefined) {
       if (!this.#refusePlaintext) return bytes;
       const message =
         "The bytes are not sealed, and refusePlaintext is on. Rewrite them with encryption, or turn it off.";
       throw new CodecError("plaintext-refused", message);
     }
-    if (bytes[0] !== sealedTag) {
-      throw new CodecError(
-        "unknown-tag",
-        `Cipher tag ${bytes[0]} is not known; a newer version sealed these bytes.`,
-      );
-    }
-    const body = 2 + (bytes[1] ?? 0);
-    if (bytes.length < body + nonceLength + authTagLength) {
-      throw new CodecError("corrupt", "The sealed bytes end before they are complete.");
-    }
-    const id = Buffer.from(bytes.buffer, bytes.byteOffset + 2, body - 2).toString("utf8");
+    const body = 2 + bytes[1]!;
     const key = this.#keys.get(id) ?? (await this.#key(id));
     const content = body + nonceLength;
     const authTag = bytes.length - authTagLength;
@@ -121,7 +135,7 @@ export class Cipher {
     if (source === undefined) {
       const shown = JSON.stringify(id.slice(0, 64));
       const message = `Key ${shown} is not in encryption.keys; put it back to read what it sealed.`;
-      throw new CodecError("unknown-key", message);
+      throw new CodecError("unknown-key", message, { keyId: id });
     }
     const loading = this.#loading.get(id) ?? this.#fetch(id, source).finally(() => this.#loading.delete(id));
     this.#loading.set(id, loading);
@@ -130,17 +144,36 @@ export class Cipher {
 
   async #fetch(id: string, source: KeyFunction): Promise<KeyObject> {
     try {
-      const bytes = await source();
-      if (!isKey(bytes))
-        throw new TypeError(`it returned ${describe(bytes)} instead of a Uint8Array of ${keyBytes} bytes`);
-      const key = createSecretKey(bytes);
-      this.#keys.set(id, key);
-      return key;
+      return await within(this.#keyTimeoutMs, this.#ask(id, source));
     } catch (cause) {
       const why = cause instanceof Error ? cause.message : String(cause);
-      throw new CodecError("key-failed", `The function of key ${JSON.stringify(id)} failed: ${why}`, {
-        cause,
-      });
+      const message = `The function of key ${JSON.stringify(id)} failed: ${why}. It is asked again with the next call.`;
+      throw new CodecError("key-failed", message, { cause, keyId: id });
     }
+  }
+
+  /** Keeps the key, also where it comes too late for who asked. */
+  async #ask(id: string, source: KeyFunction): Promise<KeyObject> {
+    const bytes = await source();
+    if (!isKey(bytes))
+      throw new TypeError(`it returned ${describe(bytes)} instead of a Uint8Array of ${keyBytes} bytes`);
+    const key = createSecretKey(bytes);
+    this.#keys.set(id, key);
+    return key;
+  }
+}
+
+/** What `answer` resolves to. @throws Error where that takes longer than `ms` milliseconds */
+async function within<T>(ms: number, answer: Promise<T>): Promise<T> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new Error(`it gave no answer within ${ms} ms`)), ms);
+  });
+  try {
+    return await Promise.race([answer, late]);
+  } finally {
+    clearTimeout(timer);
+    // What comes after the end of the time is heard by nobody else.
+    answer.catch(() => {});
   }
 }

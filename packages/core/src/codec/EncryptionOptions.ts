@@ -1,5 +1,6 @@
 import { checkOptions, type OptionAdvice, type OptionNames } from "../checkOptions.ts";
 import { InvalidOptionError } from "../errors.ts";
+import { msOf, type Duration } from "../units.ts";
 
 /** Fetches a key of 32 bytes, e.g. from a KMS. */
 export type KeyFunction = () => Promise<Uint8Array> | Uint8Array;
@@ -12,7 +13,7 @@ export interface EncryptionOptions {
   /**
    * AES-256 keys by id. Ids are stored with the bytes: 1 to 255 bytes of UTF-8. To rotate, add a key, make it
    * the active one, and keep the old one for as long as bytes sealed with it exist. A function is called once,
-   * when its key is first needed; its result is kept, a failure is not.
+   * when its key is first needed, also by many calls at a time; its result is kept, a failure is not.
    */
   readonly keys: Readonly<Record<string, KeySource>>;
   /** Id of the key that seals. Rotate it well before 2^32 seals, where random nonces may repeat. */
@@ -28,6 +29,11 @@ export interface EncryptionOptions {
    * data; turn it on afterwards, else who can write to the database can place unsealed bytes.
    */
   readonly refusePlaintext?: boolean;
+  /**
+   * How long a function of `keys` may take. A call that needs the key fails then with "KEY_UNAVAILABLE", and the next one asks
+   * again. A duration such as "10s", which is the default.
+   */
+  readonly keyTimeout?: Duration;
 }
 
 const names: OptionNames<EncryptionOptions> = {
@@ -35,9 +41,11 @@ const names: OptionNames<EncryptionOptions> = {
   activeKey: true,
   hashKey: true,
   refusePlaintext: true,
+  keyTimeout: true,
 };
 const advice: OptionAdvice = {
   key: 'Write keys and activeKey: { keys: { "1": key }, activeKey: "1", hashKey }.',
+  timeout: "Write keyTimeout.",
   password: "Keys are 32 random bytes: write keys, activeKey and hashKey.",
 };
 
@@ -82,6 +90,14 @@ export function checkEncryptionOptions(options: EncryptionOptions): void {
       "Pass true or false.",
     );
   }
+  if (keyTimeoutMs(options) < 1) {
+    throw new InvalidOptionError("encryption.keyTimeout", options.keyTimeout, 'Use at least "1ms".');
+  }
+}
+
+/** How long a key function may take, in milliseconds. @throws InvalidOptionError */
+export function keyTimeoutMs({ keyTimeout = "10s" }: EncryptionOptions): number {
+  return msOf("encryption.keyTimeout", keyTimeout);
 }
 
 export function isKey(value: unknown): value is Uint8Array {

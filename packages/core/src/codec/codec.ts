@@ -88,7 +88,7 @@ function unpackWith(zstd: Zstd, packed: Uint8Array, maxSize: number): Uint8Array
     default:
       throw new CodecError(
         "unknown-tag",
-        `Codec tag ${tag} is not known; a newer version wrote it, or it is sealed.`,
+        `Codec tag ${tag} is not known; a newer version wrote it, or it was damaged.`,
       );
   }
 }

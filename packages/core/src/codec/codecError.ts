@@ -9,7 +9,7 @@
  * - `bad-argument`: the caller passed something outside the documented limits
  * - `unavailable`: the codec is restarting after a failure of its heap; the same call works a moment later
  * - `unknown-key`: the bytes are sealed with a key id that is not in `keys`
- * - `key-failed`: a key function threw, or returned something that is not a 32-byte key
+ * - `key-failed`: a key function threw, gave no answer in time, or returned something that is not a 32-byte key
  * - `tampered`: sealed bytes, their address or their key do not belong together
  * - `plaintext-refused`: unsealed bytes while `refusePlaintext` is on
  */
@@ -30,10 +30,17 @@ export type CodecErrorReason =
 export class CodecError extends Error {
   override readonly name = "CodecError";
   readonly reason: CodecErrorReason;
+  /** The key concerned, where one is. */
+  readonly keyId: string | undefined;
 
-  constructor(reason: CodecErrorReason, message: string, options?: { cause?: unknown }) {
-    super(message, options);
+  constructor(
+    reason: CodecErrorReason,
+    message: string,
+    options: { cause?: unknown; keyId?: string | undefined } = {},
+  ) {
+    super(message, "cause" in options ? { cause: options.cause } : undefined);
     this.reason = reason;
+    this.keyId = options.keyId;
   }
 
   /** True for a CodecError of any copy of this package. */

@@ -6,8 +6,9 @@ import { formatPath, type PathSegment } from "./formatPath.ts";
 import type { KeyNames } from "./keyCase.ts";
 import type { LangChainClass } from "./langchainClasses.ts";
 import type { LangGraphConstructor, LangGraphName } from "./LangGraphCopies.ts";
+import { messageOf } from "./messageOf.ts";
 import { EXTENSION_PREFIX, isLcEscaped, type JsonRecord, LC_ESCAPED, setOwn } from "./records.ts";
-import { SerializationError } from "./SerializationError.ts";
+import { SerializationError, type SerializationFailure } from "./SerializationError.ts";
 import type { TypeRegistry } from "./TypeRegistry.ts";
 
 /** What happens to stored data that names a class this serializer doesn't know. */
@@ -74,10 +75,15 @@ export class Decoder {
   }
 
   /** Throws a {@link SerializationError} about the data at `depth`. */
-  fail(depth: number, found: string, hint: string, cause?: unknown): never {
+  fail(
+    depth: number,
+    found: string,
+    hint: string,
+    { cause, ...kind }: Pick<SerializationFailure, "reason" | "type"> & { readonly cause?: unknown } = {},
+  ): never {
     const path = formatPath(this.#path.slice(0, depth));
     throw new SerializationError(
-      { action: "read back", path, found, hint },
+      { action: "read back", path, found, hint, ...kind },
       cause === undefined ? undefined : { cause },
     );
   }
@@ -139,7 +145,10 @@ export class Decoder {
       const name = id.join("/").slice(0, 200);
       if (this.unknownTypes === "error") {
         const hint = 'Register it with serde.register({ id, class }), or set unknownTypes to "inert".';
-        this.fail(depth, `the LangChain object ${name}, which is not a known type`, hint);
+        this.fail(depth, `the LangChain object ${name}, which is not a known type`, hint, {
+          reason: "unregistered-type",
+          type: name,
+        });
       }
       return this.fields(record, depth, false);
     }
@@ -150,7 +159,9 @@ export class Decoder {
     try {
       return this.#construct(known, decoded);
     } catch (cause) {
-      return this.fail(depth, `arguments that ${known.id.at(-1)} refuses`, "See the cause.", cause);
+      return this.fail(depth, `arguments that ${known.id.at(-1)} refuses`, `It says: ${messageOf(cause)}`, {
+        cause,
+      });
     }
   }
 

@@ -1,3 +1,11 @@
+/**
+ * What kind of thing went wrong:
+ * - `value`: the value, or the data, is not what this serializer can keep or read
+ * - `unregistered-type`: stored data names a class that isn't registered
+ * - `newer-format`: stored data has a record that this version doesn't know
+ */
+export type SerializationReason = "value" | "unregistered-type" | "newer-format";
+
 /** What went wrong, in a form that code can act on. */
 export interface SerializationFailure {
   /** Where in the value, such as `messages[3].additional_kwargs.cb`; `""` is the value itself. */
@@ -8,6 +16,10 @@ export interface SerializationFailure {
   readonly hint: string;
   /** Whether the value was being written or read. */
   readonly action: "serialise" | "read back";
+  /** Default "value". */
+  readonly reason?: SerializationReason;
+  /** Name of the class concerned, where one is. */
+  readonly type?: string | undefined;
 }
 
 /** A value that can't be kept faithfully, or bytes that are not what this serializer writes. */
@@ -18,11 +30,21 @@ export class SerializationError extends Error {
   readonly path: string;
   /** What was found there. */
   readonly found: string;
+  readonly reason: SerializationReason;
+  /** Name of the class that isn't registered. */
+  readonly type: string | undefined;
 
   constructor(failure: SerializationFailure, options?: ErrorOptions) {
     const where = failure.path === "" ? "the value" : failure.path;
     super(`Cannot ${failure.action} ${where}: found ${failure.found}. ${failure.hint}`, options);
     this.path = failure.path;
     this.found = failure.found;
+    this.reason = failure.reason ?? "value";
+    this.type = failure.type;
+  }
+
+  /** Whether `error` is one of these; works across copies of this package. */
+  static is(error: unknown): error is SerializationError {
+    return error instanceof Error && error.name === "SerializationError" && "reason" in error;
   }
 }

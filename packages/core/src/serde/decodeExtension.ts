@@ -1,6 +1,7 @@
 import { Document } from "@langchain/core/documents";
 import { bytesFromBase64 } from "./bytes.ts";
 import type { Decoder } from "./Decoder.ts";
+import { messageOf } from "./messageOf.ts";
 import { EXTENSION_PREFIX, type JsonRecord, OVERWRITE } from "./records.ts";
 import type { DocumentConstructor } from "./TypeRegistry.ts";
 
@@ -50,7 +51,8 @@ export function decodeExtension(name: string, record: JsonRecord, decoder: Decod
     return decoder.fail(
       depth,
       `a record of type ${shown}`,
-      "A newer version of Stratigraph may have written it.",
+      "A newer version of Stratigraph wrote it: upgrade this process.",
+      { reason: "newer-format" },
     );
   }
   const value = decode(record, decoder, depth);
@@ -80,7 +82,11 @@ function decodeType(record: JsonRecord, decoder: Decoder, depth: number): unknow
   if (type === undefined) {
     if (decoder.unknownTypes === "inert") return { ...record, value: data };
     const shown = JSON.stringify(record.name.slice(0, 100));
-    return decoder.fail(depth, `a value of the type ${shown}`, "Register that type with serde.register().");
+    const hint = "Register that class under this name, with serde.register() or the option types.";
+    return decoder.fail(depth, `a value of the type ${shown}`, hint, {
+      reason: "unregistered-type",
+      type: record.name,
+    });
   }
   try {
     return type.fromData(data);
@@ -88,8 +94,8 @@ function decodeType(record: JsonRecord, decoder: Decoder, depth: number): unknow
     return decoder.fail(
       depth,
       `data that the type ${JSON.stringify(type.name)} refuses`,
-      "See the cause.",
-      cause,
+      `It says: ${messageOf(cause)}`,
+      { cause },
     );
   }
 }

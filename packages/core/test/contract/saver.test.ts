@@ -1,5 +1,10 @@
 import { emptyCheckpoint, type Checkpoint, type CheckpointMetadata } from "@langchain/langgraph-checkpoint";
-import { CheckpointConflictError, StratigraphError, type ConflictPolicy } from "@stratigraph/core";
+import {
+  CheckpointConflictError,
+  StratigraphError,
+  type LostRace,
+  type SaverOptions,
+} from "@stratigraph/core";
 import { describe, expect, test } from "vitest";
 import {
   Storage,
@@ -28,11 +33,12 @@ function idOf(config: { configurable?: Record<string, unknown> }): string {
 }
 
 /** A loses: it read the thread, then B ran a whole turn, then A goes on. */
-async function lostRace(durability: "sync" | "async" | "exit", options: { conflict?: ConflictPolicy } = {}) {
+async function lostRace(
+  durability: "sync" | "async" | "exit",
+  options: Pick<SaverOptions, "conflict" | "onConflict"> = {},
+) {
   const storage = new Storage();
-  const { saver: a, door } = storage.open(
-    options.conflict === undefined ? {} : { conflict: options.conflict },
-  );
+  const { saver: a, door } = storage.open(options);
   const { saver: b } = storage.open();
   await twoSteps(b).invoke({ who: "base" }, thread);
   const hold = door.hold("append");
@@ -207,6 +213,67 @@ describe("two savers race on one thread", () => {
     }
     expect([winner.who, ...losers].sort()).toEqual(names);
     expect(reasons).toEqual([]);
+  });
+});
+
+describe("onConflict", () => {
+  for (const [durability, outcome, times] of [
+    ["async", "branched", 4],
+    ["sync", "thrown", 1],
+  ] as const) {
+    test(`${durability}: is told of each put that lost`, async () => {
+      const lost: LostRace[] = [];
+      const { b } = await lostRace(durability, { onConflict: (race) => void lost.push(race) });
+      const head = idOf((await twoSteps(b).getState(thread)).config);
+      expect(lost).toHaveLength(times);
+      for (const race of lost) {
+        expect(race).toMatchObject({ threadId: "t", namespace: "", outcome });
+        expect(race.head <= head && race.parentId !== undefined && race.checkpointId !== head).toBe(true);
+      }
+      const [conflict] = await b.conflicts("t");
+      if (outcome === "branched") {
+        expect(lost.at(-1)!.checkpointId).toBe(conflict!.checkpointId);
+        expect(lost[0]).toMatchObject({ parentId: conflict!.parentId, head: conflict!.lostTo });
+      }
+    });
+  }
+
+  for (const [how, onConflict] of [
+    [
+      "throws",
+      (): void => {
+        throw new Error("pager is down");
+      },
+    ],
+    ["rejects", async (): Promise<void> => await Promise.reject(new Error("pager is down"))],
+    ["never answers", async (): Promise<void> => await new Promise<never>(() => {})],
+  ] as const) {
+    test(`one that ${how} changes nothing, and is traced`, async () => {
+      const events = traced();
+      const reasons = unhandled();
+      const { outcome } = await lostRace("async", { onConflict });
+      expect(outcome.value).toMatchObject({ who: "A" });
+      await new Promise((resolve) => setImmediate(resolve));
+      expect(reasons).toEqual([]);
+      expect(events.filter(({ type }) => type === "hook")).toMatchObject(
+        how === "never answers"
+          ? []
+          : Array.from({ length: 4 }, () => ({
+              hook: "onConflict",
+              threadId: "t",
+              error: { message: "pager is down" },
+            })),
+      );
+    });
+  }
+
+  test("puts that lose no race aren't told", async () => {
+    const lost: LostRace[] = [];
+    const { saver } = new Storage().open({ onConflict: (race) => void lost.push(race) });
+    const graph = twoSteps(saver);
+    for (const who of ["a", "b"]) await graph.invoke({ who }, thread);
+    await graph.updateState(thread, { note: "n" });
+    expect(lost).toEqual([]);
   });
 });
 

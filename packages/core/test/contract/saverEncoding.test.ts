@@ -54,13 +54,18 @@ describe("encryption", () => {
     expect(history[0]!.values.log).toEqual(logOf("a", "b"));
     expect(history.slice(-before.length)).toEqual(before);
     const withoutNew = storage.open({ encryption: first }).saver;
-    await expect(withoutNew.getTuple(thread)).rejects.toThrow(CorruptionError);
     await expect(withoutNew.getTuple(thread)).rejects.toMatchObject({
-      cause: { message: expect.stringContaining('"two"') },
+      code: "KEY_MISSING",
+      data: { threadId: "t", keyId: "two" },
+      message: expect.stringContaining('Key "two" is not in encryption.keys'),
     });
     const other = { ...rotated, keys: { one: key1, two: randomBytes(32) } };
     await expect(storage.open({ encryption: other }).saver.getTuple(thread)).rejects.toThrow(CorruptionError);
-    await expect(storage.open().saver.getTuple(thread)).rejects.toThrow(CorruptionError);
+    await expect(storage.open().saver.getTuple(thread)).rejects.toMatchObject({
+      code: "KEY_MISSING",
+      data: { threadId: "t", keyId: "two" },
+      message: expect.stringContaining("no option encryption"),
+    });
   });
 
   test("it is switched on over a plaintext thread, and plaintext refused afterwards", async () => {
@@ -76,8 +81,8 @@ describe("encryption", () => {
     const strict = storage.open({ encryption: { ...first, refusePlaintext: true } }).saver;
     const old = before[0]!.config;
     await expect(strict.getTuple(old)).rejects.toMatchObject({
-      code: "CORRUPT",
-      cause: { message: expect.stringContaining("refusePlaintext") },
+      code: "PLAINTEXT_REFUSED",
+      message: expect.stringContaining("refusePlaintext is on"),
     });
     const fresh = { configurable: { thread_id: "fresh" } };
     await twoSteps(strict).invoke({ who: "c" }, fresh);

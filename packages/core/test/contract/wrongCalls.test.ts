@@ -438,6 +438,24 @@ const constructors: readonly Row[] = [
   ["MemorySaver: no serde", () => make(MemorySaver, { serde: null }), "serde", 'found "null"'],
   ["MemorySaver: an unknown policy", () => make(MemorySaver, { conflict: "merge" }), "conflict", '"branch"'],
   [
+    "MemorySaver: a policy as onConflict",
+    () => make(MemorySaver, { onConflict: "branch" }),
+    "onConflict",
+    "is the option conflict",
+  ],
+  [
+    "encryption: a timeout that is a number",
+    () => make(MemorySaver, { encryption: { ...encryption, keyTimeout: 10 } }),
+    "encryption.keyTimeout",
+    "units",
+  ],
+  [
+    "encryption: no time",
+    () => make(MemorySaver, { encryption: { ...encryption, keyTimeout: "0s" } }),
+    "encryption.keyTimeout",
+    "at least",
+  ],
+  [
     "MemorySaver: a size without a unit",
     () => make(MemorySaver, { patchMemory: "64" }),
     "patchMemory",

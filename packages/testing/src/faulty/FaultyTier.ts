@@ -1,10 +1,12 @@
 import {
   copiesThreads,
+  deletesUnchanged,
   forksThreads,
   isArchiveSource,
   keepsCopies,
   keepsLeases,
   readsAncestry,
+  sweeps,
 } from "@stratigraph/core";
 import type {
   AncestryReader,
@@ -21,11 +23,13 @@ import type {
   Peek,
   Reading,
   RemoveRequest,
+  Sweeper,
   ThreadCopier,
   ThreadForker,
   ThreadInfo,
   ThreadQuery,
   Tier,
+  UnchangedDeleter,
 } from "@stratigraph/core";
 import { Faults, type FailOptions, type FaultPredicate } from "./Faults.ts";
 import type { Hold } from "./Hold.ts";
@@ -34,8 +38,8 @@ import type { TierCall, TierMethod } from "./TierCall.ts";
 /**
  * A tier with faults on order, around any other tier. Deterministic: a fault hits exactly the calls it was planned for,
  * and without plans every call passes through. It has the optional parts of a tier (`setup`, `ping`, `end`, `ancestry`,
- * `copyThread`, `outline`, `forkThread`, `adopt`, `invalidate`, `lease`, `tombstones`, `strays`) only if the tier behind has
- * them.
+ * `copyThread`, `outline`, `forkThread`, `adopt`, `invalidate`, `lease`, `deleteUnchanged`, `sweep`, `tombstones`, `strays`)
+ * only if the tier behind has them.
  *
  * @example
  * const tier = new FaultyTier(new MemoryTier());
@@ -58,6 +62,8 @@ export class FaultyTier implements Tier {
   readonly adopt?: CopyKeeper["adopt"];
   readonly invalidate?: CopyKeeper["invalidate"];
   readonly lease?: LeaseKeeper["lease"];
+  readonly deleteUnchanged?: UnchangedDeleter["deleteUnchanged"];
+  readonly sweep?: Sweeper["sweep"];
   readonly tombstones?: ArchiveSource["tombstones"];
   readonly strays?: ArchiveSource["strays"];
   readonly #faults = new Faults();
@@ -86,6 +92,11 @@ export class FaultyTier implements Tier {
     if (keepsLeases(inner)) {
       this.lease = (...args) => this.#run("lease", args, () => inner.lease(...args));
     }
+    if (deletesUnchanged(inner)) {
+      this.deleteUnchanged = (...args) =>
+        this.#run("deleteUnchanged", args, () => inner.deleteUnchanged(...args));
+    }
+    if (sweeps(inner)) this.sweep = (...args) => this.#run("sweep", args, () => inner.sweep(...args));
     if (isArchiveSource(inner)) {
       this.tombstones = (...args) => this.#iterate("tombstones", args, () => inner.tombstones(...args));
       this.strays = (...args) => this.#run("strays", args, () => inner.strays(...args));

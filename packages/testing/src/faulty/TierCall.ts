@@ -20,6 +20,8 @@ export type TierMethod =
   | "adopt"
   | "invalidate"
   | "lease"
+  | "deleteUnchanged"
+  | "sweep"
   | "tombstones"
   | "strays";
 

@@ -67,7 +67,7 @@ test("1,000 threads archived and restored by three archivers while writers go on
     const round = async (archiver: TieredSaver): Promise<number> => {
       const { ran, steps } = await archiver.maintain();
       if (!ran) tallies.refused += 1;
-      for (const { what, done, error, threadId } of steps) {
+      for (const { what, done, error, threadId = "" } of steps) {
         expect([what, error]).toEqual(["archive", undefined]);
         if (done) tallies.archived.set(threadId, (tallies.archived.get(threadId) ?? 0) + 1);
         else tallies.raced += 1;

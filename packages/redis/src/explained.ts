@@ -1,72 +1,101 @@
-import { StratigraphError } from "@stratigraph/core";
+import { StratigraphError, type ErrorCode } from "@stratigraph/core";
 
-/** What a server or client says, and what a person can do about it. First match counts. */
-const advice: readonly (readonly [RegExp, string])[] = [
+/** What a server or client says, what that is, and what a person can do about it. First match counts. */
+const advice: readonly (readonly [pattern: RegExp, code: ErrorCode, sentence: string])[] = [
   [
     /\bOOM\b|maxmemory/,
+    "STORAGE_FULL",
     "It has reached maxmemory and its policy evicts nothing: raise maxmemory, or set maxmemory-policy to allkeys-lru where Redis is only the hot tier.",
   ],
   [
     /WRONGPASS|NOAUTH|invalid password|without any password/i,
+    "ACCESS_DENIED",
     "It refuses this user or password: check the URL or the client's username and password.",
   ],
   [
     /DB index|SELECT is not allowed/i,
+    "MISCONFIGURED",
     "The URL names a database that isn't there: the server's setting databases says how many there are, a cluster has one.",
   ],
   [
-    /NOPERM/,
+    /NOPERM|ACL failure/,
+    "ACCESS_DENIED",
     "This user may not run the commands needed: allow it the keys under the prefix, and @read, @write and @scripting.",
   ],
   [
+    /cluster support disabled/,
+    "MISCONFIGURED",
+    "This is a single server: pass a Redis client or a url instead of a cluster.",
+  ],
+  [
     /\b(MOVED|CROSSSLOT)\b/,
+    "MISCONFIGURED",
     "This is a Redis Cluster: pass a Cluster client instead of one to a single server.",
   ],
   [
     /\b(READONLY|MASTERDOWN)\b/,
+    "UNAVAILABLE",
     "This server is a replica: connect to the primary. After a failover this ends by itself.",
   ],
   [
+    /certificate|wrong version number|packet length too long|ERR_TLS|ERR_SSL/i,
+    "MISCONFIGURED",
+    "TLS can't be agreed on: use rediss:// where the server wants TLS and redis:// where it doesn't, and a client of your own where it has a certificate authority of its own.",
+  ],
+  [
     /CLUSTERDOWN|TRYAGAIN|ClusterAllFailed/,
+    "UNAVAILABLE",
     "The cluster has no master for some slots: after a failover this ends by itself, otherwise restore the lost nodes.",
   ],
-  [/\bLOADING\b/, "It is loading its data after a restart: this ends by itself."],
-  [/\bBUSY\b/, "Another script holds it up: find it with SLOWLOG and stop it with SCRIPT KILL."],
+  [/\bLOADING\b/, "UNAVAILABLE", "It is loading its data after a restart: this ends by itself."],
+  [
+    /\bBUSY\b/,
+    "UNAVAILABLE",
+    "Another script holds it up: find it with SLOWLOG and stop it with SCRIPT KILL.",
+  ],
   [
     /\b(MISCONF|NOREPLICAS)\b/,
+    "UNAVAILABLE",
     "It refuses writes because it can't save or replicate them: look into its log.",
   ],
   [
     /WRONGTYPE|STRATIGRAPHKEY/,
+    "MISCONFIGURED",
     "A key under this prefix belongs to something else: use a keyPrefix of your own.",
   ],
   [
-    /unknown command|eval.*not allowed/i,
+    /unknown (redis )?command|eval.*not allowed/i,
+    "MISCONFIGURED",
     "It lacks a command that is needed: use Redis 6.2 or later, Valkey, or a compatible service with Lua scripts.",
   ],
 ];
 
 /** The error that a failed command becomes. */
-export function unavailable(cause: unknown): StratigraphError {
+export function explained(cause: unknown): StratigraphError {
   if (StratigraphError.is(cause)) return cause;
   const said = saidBy(cause);
-  const [, what] = advice.find(([pattern]) => pattern.test(said)) ?? [];
+  const [, code, what] = advice.find(([pattern]) => pattern.test(said)) ?? [];
   return new StratigraphError(
-    "UNAVAILABLE",
+    code ?? "UNAVAILABLE",
     `Redis can't be used: ${said}. ${what ?? "Check that it is up and can be reached from here; the saver tries again with the next call."}`,
     { tier: "redis" },
     cause,
   );
 }
 
-/** The error that a command without an answer becomes. */
-export function noAnswer(timeoutMs: number, last: Error | undefined): StratigraphError {
-  if (last !== undefined) return unavailable(last);
+/**
+ * The error that a command without an answer becomes.
+ * @param bytes how much was sent, or asked for
+ * @param last what the client said last about its connection
+ */
+export function noAnswer(timeoutMs: number, bytes: number, last: Error | undefined): StratigraphError {
+  if (last !== undefined) return explained(last);
+  const what = bytes < 1 << 20 ? "" : ` to a command of ${Math.round(bytes / 1e6)} MB`;
   return new StratigraphError(
     "UNAVAILABLE",
-    `Redis can't be used: it gave no answer within ${timeoutMs} ms. It hangs, or it can't be reached; a write that was under ` +
+    `Redis can't be used: it gave no answer${what} within ${timeoutMs} ms. It hangs, or it can't be reached; a write that was under ` +
       `way may still be done. The saver tries again with the next call; the option commandTimeout sets this limit.`,
-    { tier: "redis", timeoutMs },
+    { tier: "redis", timeoutMs, bytes },
   );
 }
 

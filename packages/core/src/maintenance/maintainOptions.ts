@@ -1,0 +1,44 @@
+import { checkOptions, kindOf } from "../checkOptions.ts";
+import { InvalidOptionError } from "../errors.ts";
+import { msOf, type Duration } from "../units.ts";
+
+/** Above it, timers fire at once. */
+const longestTimerMs = 2 ** 31 - 1;
+
+/** Options of `maintain`. */
+export interface MaintainOptions {
+  /** Only tell what would be done. Default false. */
+  readonly dryRun?: boolean | undefined;
+  /** Ends it after the thread under way. */
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** Options of `startMaintenance`. */
+export interface StartMaintenanceOptions {
+  /** Time from the end of one maintenance to the next. */
+  readonly every: Duration;
+}
+
+/** @throws InvalidOptionError: a misspelt `dryRun` would delete */
+export function checkMaintainOptions(options: MaintainOptions): void {
+  checkOptions(
+    "maintain",
+    options,
+    { dryRun: true, signal: true },
+    { dry: "Write dryRun.", every: "Use startMaintenance." },
+  );
+  const { dryRun, signal } = options;
+  if (dryRun !== undefined && typeof dryRun !== "boolean")
+    throw new InvalidOptionError("dryRun", kindOf(dryRun), "Pass true or false.");
+  if (signal !== undefined && typeof signal?.addEventListener !== "function")
+    throw new InvalidOptionError("signal", kindOf(signal), "Pass the signal of an AbortController.");
+}
+
+/** Milliseconds between two maintenances. @throws InvalidOptionError */
+export function everyMsOf(options: StartMaintenanceOptions): number {
+  checkOptions("startMaintenance", options, { every: true }, { interval: "Write every." });
+  const ms = msOf("every", options?.every);
+  if (ms < 1 || ms > longestTimerMs)
+    throw new InvalidOptionError("every", options.every, "Use a duration of at least 1ms, and at most 24d.");
+  return ms;
+}

@@ -1,0 +1,75 @@
+import type { Tier } from "../tier.ts";
+import { trace } from "../trace.ts";
+import { Batch } from "./batch.ts";
+import { inTurns, isDown } from "./inTurns.ts";
+import type { MaintainOptions } from "./maintainOptions.ts";
+import type { MaintenanceReport, MaintenanceStep, MaintenanceTask } from "./steps.ts";
+
+/** How much one maintenance does, and how it rests. */
+export interface MaintenancePace {
+  /** Threads looked at or changed at most. */
+  readonly batch: number;
+  /** Shortest rest after each, in milliseconds; 0 is none. */
+  readonly pauseMs: number;
+}
+
+/** Runs the tasks of a saver's maintenance, one batch at a time, in one process at a time. */
+export class Maintenance {
+  readonly #tier: Tier;
+  readonly #tasks: readonly MaintenanceTask[];
+  readonly #pace: MaintenancePace;
+  #isRunning = false;
+
+  /** @param tier keeps the lease, where it can */
+  constructor(tier: Tier, tasks: readonly MaintenanceTask[], pace: MaintenancePace) {
+    this.#tier = tier;
+    this.#tasks = tasks;
+    this.#pace = pace;
+  }
+
+  /**
+   * One batch. May die at any point: nothing is lost or doubled, and the next one goes on.
+   * @param background `keepsAlive` false: resting doesn't keep the process alive
+   */
+  async run(
+    { dryRun = false, signal }: MaintainOptions,
+    { keepsAlive = true } = {},
+  ): Promise<MaintenanceReport> {
+    if (dryRun) return reportOf(await inTurns(this.#steps(true), { tier: this.#tier, pauseMs: 0, signal }));
+    // For tiers that keep no leases.
+    if (this.#isRunning) return reportOf(undefined);
+    this.#isRunning = true;
+    try {
+      const turns = {
+        tier: this.#tier,
+        lease: "maintenance",
+        pauseMs: this.#pace.pauseMs,
+        signal,
+        keepsAlive,
+      };
+      return reportOf(await inTurns(this.#steps(false), { ...turns, onStep: traceStep, isLast }));
+    } finally {
+      this.#isRunning = false;
+    }
+  }
+
+  async *#steps(dryRun: boolean): AsyncGenerator<MaintenanceStep | undefined> {
+    const batch = new Batch(this.#pace.batch, dryRun);
+    for (const task of this.#tasks) yield* task(batch);
+  }
+}
+
+/** A tier that can't be swept now is swept the next time; the others are served. */
+function isLast({ what, error }: MaintenanceStep): boolean {
+  return what !== "sweep" && isDown(error);
+}
+
+function traceStep({ what, threadId, ...data }: MaintenanceStep): void {
+  trace({ type: "maintenance", what, threadId, data });
+}
+
+function reportOf(steps: readonly MaintenanceStep[] | undefined): MaintenanceReport {
+  const taken = steps ?? [];
+  const bytes = taken.reduce((sum, step) => sum + (step.bytes ?? 0), 0);
+  return { ran: steps !== undefined, steps: taken, bytes };
+}

@@ -1,0 +1,51 @@
+import type { CheckpointCoder } from "../checkpointCoder.ts";
+import { pruneThread } from "../prune.ts";
+import { deletesUnchanged, type Tier } from "../tier.ts";
+import type { Batch } from "./batch.ts";
+import { PruneWalk } from "./pruneWalk.ts";
+import type { ResolvedRetention } from "./retentionOptions.ts";
+import { stepOf, type MaintenanceStep, type MaintenanceTask } from "./steps.ts";
+import { ThreadWalk } from "./threadWalk.ts";
+
+/** What tasks that delete and prune work on. */
+export interface RetentionParts {
+  readonly tier: Tier;
+  readonly coder: CheckpointCoder;
+  readonly retention: ResolvedRetention;
+  /** Hears of threads that lost checkpoints. */
+  readonly forget: (threadId: string) => void;
+  /** The time in milliseconds since 1970. */
+  readonly now: () => number;
+}
+
+/**
+ * Deletes threads not written for long enough. One that is written to between the decision and the deletion stays; a writer
+ * who comes later is told that the thread was deleted.
+ */
+export function deletesIdle({ tier, retention, forget, now }: RetentionParts): MaintenanceTask {
+  const { deleteAfterMs } = retention;
+  const walk = new ThreadWalk(tier);
+  return async function* deleteIdle(batch: Batch): AsyncGenerator<MaintenanceStep> {
+    if (deleteAfterMs === undefined || !deletesUnchanged(tier)) return;
+    for await (const { threadId, revision } of walk.next({ writtenBeforeMs: now() - deleteAfterMs }, batch)) {
+      yield await stepOf({ what: "delete", threadId }, async () => {
+        if (batch.dryRun) return { done: false };
+        const done = await tier.deleteUnchanged(threadId, revision);
+        if (done) forget(threadId);
+        return { done };
+      });
+    }
+  };
+}
+
+/** Prunes threads in use, for good. */
+export function prunesInUse({ tier, coder, retention, forget, now }: RetentionParts): MaintenanceTask {
+  const walk = new PruneWalk(tier, coder, retention, now);
+  return (batch) =>
+    walk.steps(batch, "prune", async (threadId, rule) => {
+      const { checkpoints } = await pruneThread(tier, coder, threadId, rule, { dryRun: batch.dryRun });
+      if (checkpoints === 0) return undefined;
+      if (!batch.dryRun) forget(threadId);
+      return { checkpoints, done: !batch.dryRun };
+    });
+}

@@ -1,0 +1,202 @@
+import { StratigraphError, threadExists, type BlobHash } from "@stratigraph/core";
+import type { Connection } from "./connection.ts";
+import { decodeId } from "./ids.ts";
+import type { Keys } from "./keys.ts";
+import { largeBlobs } from "./largeBlobs.ts";
+import { decodeBatch, decodeRecord } from "./storedForms.ts";
+import { TextReader } from "./texts.ts";
+
+/** Fields that are read with one command: of values under 32 kB each, so 2 MB at most, and mostly some 20 kB. */
+const pageFields = 64;
+/** Bytes that are written with one command; a longer value is written alone. */
+const stagedBytes = 1 << 20;
+/** How long what was gathered of a copy lives after its last piece: longer than its process goes without sending another. */
+const gatheredLivesMs = 600_000;
+/** How often a copy begins anew because the source was written meanwhile, or what was gathered was evicted. */
+const attempts = 8;
+
+/** Fields that are a thread's own, and aren't copied. What it is a copy of (`k…`) isn't either. */
+const ownFields: ReadonlySet<string> = new Set("id rev del dead rem evi at n nh pin flo era".split(" "));
+
+/** What a copy goes by. */
+export interface CopyContext {
+  readonly connection: Connection;
+  readonly keys: Keys;
+  readonly ttlMs: number;
+}
+
+/** How much was gathered. */
+interface Gathered {
+  fields: number;
+  records: number;
+  heads: number;
+}
+
+/** A field of a hash and its value. */
+type Field = readonly [name: Buffer, value: Buffer];
+
+/**
+ * Copies a thread. The copy may belong to another slot, so no command can make it on the server: it is read and gathered in
+ * small pieces, between which the server serves others, and becomes the thread in one step.
+ * @returns when the copy was made, for the index of all threads; undefined where the source has no checkpoints
+ * @throws StratigraphError "THREAD_EXISTS", "OVERLOADED"
+ */
+export async function copyThread(
+  context: CopyContext,
+  sourceId: string,
+  targetId: string,
+): Promise<number | undefined> {
+  const { connection, keys, ttlMs } = context;
+  const [source] = keys.thread(sourceId);
+  for (let attempt = 1; attempt <= attempts; attempt += 1) {
+    const revision = await revisionOf(connection, source, sourceId);
+    if (revision === undefined) return undefined;
+    const places = keys.copyOf(targetId);
+    try {
+      const { fields, records, heads } = await gathered(connection, sourceId, source, places);
+      // Whatever is written of a thread moves its revision: nothing was, so the pieces fit together.
+      if ((await revisionOf(connection, source, sourceId)) !== revision) continue;
+      const args = [targetId, ttlMs, revision, fields, records, heads];
+      const answer = await connection.run("paste", [...keys.thread(targetId), ...places], args);
+      const [said, found] = answer as [Buffer, (Buffer | number | null)?];
+      if (said.toString() === "exists") throw threadExists(targetId, headIn(found));
+      if (said.toString() === "ok") return Number(found);
+    } finally {
+      await connection.command("UNLINK", ...places).catch(() => undefined);
+    }
+  }
+  throw new StratigraphError(
+    "OVERLOADED",
+    `Thread ${JSON.stringify(sourceId)} was written to during each of ${attempts} attempts to copy it. Repeat the call when it is idle.`,
+    { tier: "redis", threadId: sourceId },
+  );
+}
+
+/** Undefined where a thread has no checkpoints. */
+async function revisionOf(
+  connection: Connection,
+  key: string,
+  threadId: string,
+): Promise<string | undefined> {
+  const [id, revision, heads] = (await connection.command(
+    "HMGET",
+    key,
+    "id",
+    "rev",
+    "nh",
+  )) as (Buffer | null)[];
+  if (id?.toString() !== threadId || heads === null || heads?.toString() === "0") return undefined;
+  return revision?.toString();
+}
+
+async function gathered(
+  connection: Connection,
+  sourceId: string,
+  source: string,
+  places: readonly string[],
+): Promise<Gathered> {
+  const sum: Gathered = { fields: 0, records: 0, heads: 0 };
+  const stage = async (fields: readonly Field[]): Promise<void> => {
+    const args = [gatheredLivesMs, fields.length, ...fields.flat()];
+    const [added, records, heads] = (await connection.run("stage", places, args)) as [number, number, number];
+    sum.fields += added;
+    sum.records += records;
+    sum.heads += heads;
+  };
+  const blobs = new SeenBlobs(sourceId);
+  let cursor = "0";
+  do {
+    // Large blobs are left out here, as their values would all come at once.
+    const page = await connection.command("HSCAN", source, cursor, "MATCH", "[^B]*", "COUNT", pageFields);
+    const [next, flat] = page as [Buffer, Buffer[]];
+    const fields = fieldsIn(flat).filter(
+      ([name]) => name[0] !== 0x6b && !ownFields.has(name.toString("latin1")),
+    );
+    for (const field of fields) blobs.see(field);
+    for (const piece of piecesOf(fields)) await stage(piece);
+    cursor = next.toString();
+  } while (cursor !== "0");
+  const sizes = await sizesOf(connection, source, blobs.large);
+  for await (const found of largeBlobs(connection, source, sizes))
+    for (const piece of piecesOf(found.map(([hash, bytes]): Field => [Buffer.from(`B${hash}`), bytes])))
+      await stage(piece);
+  return sum;
+}
+
+/** Which blobs were met, and which were only named: these are the large ones. */
+class SeenBlobs {
+  readonly #threadId: string;
+  readonly #named = new Set<BlobHash>();
+  readonly #met = new Set<BlobHash>();
+
+  constructor(threadId: string) {
+    this.#threadId = threadId;
+  }
+
+  get large(): BlobHash[] {
+    return [...this.#named].filter((hash) => !this.#met.has(hash));
+  }
+
+  see([name, value]: Field): void {
+    switch (String.fromCharCode(name[0]!)) {
+      case "b":
+        this.#met.add(name.toString("latin1", 1));
+        this.#name(new TextReader(value).next().toString());
+        break;
+      case "P":
+        this.#name(name.toString("latin1", 1));
+        this.#name(value.toString());
+        break;
+      case "r":
+        for (const hash of decodeRecord(this.#threadId, name.subarray(1), value).blobs) this.#name(hash);
+        break;
+      case "w":
+        for (const hash of decodeBatch(value).blobs) this.#name(hash);
+    }
+  }
+
+  #name(hash: BlobHash): void {
+    if (hash !== "") this.#named.add(hash);
+  }
+}
+
+/** Sizes of large blobs, in bytes; those that are gone are left out. */
+async function sizesOf(
+  connection: Connection,
+  source: string,
+  hashes: readonly BlobHash[],
+): Promise<Map<BlobHash, number>> {
+  const sizes = new Map<BlobHash, number>();
+  for (let at = 0; at < hashes.length; at += pageFields) {
+    const page = hashes.slice(at, at + pageFields);
+    const found = await Promise.all(page.map((hash) => connection.command("HSTRLEN", source, `B${hash}`)));
+    for (const [n, hash] of page.entries()) if (found[n] !== 0) sizes.set(hash, Number(found[n]));
+  }
+  return sizes;
+}
+
+function fieldsIn(flat: readonly Buffer[]): Field[] {
+  const fields: Field[] = [];
+  for (let n = 0; n < flat.length; n += 2) fields.push([flat[n]!, flat[n + 1]!]);
+  return fields;
+}
+
+function* piecesOf(fields: readonly Field[]): Generator<Field[]> {
+  let piece: Field[] = [];
+  let bytes = 0;
+  for (const field of fields) {
+    const size = field[0].length + field[1].length;
+    if (piece.length > 0 && bytes + size > stagedBytes) {
+      yield piece;
+      piece = [];
+      bytes = 0;
+    }
+    piece.push(field);
+    bytes += size;
+  }
+  if (piece.length > 0) yield piece;
+}
+
+function headIn(found: Buffer | number | null | undefined): string {
+  return Buffer.isBuffer(found) ? decodeId(found) : "in another namespace";
+}

@@ -1,0 +1,36 @@
+import { createHash } from "node:crypto";
+import { lua } from "./embedded.ts";
+
+/** A Lua script, and the name under which a server remembers it. */
+interface Script {
+  readonly text: string;
+  readonly sha: string;
+}
+
+function script(...parts: readonly string[]): Script {
+  const text = parts.join("\n");
+  return { text, sha: createHash("sha1").update(text).digest("hex") };
+}
+
+export const scripts = {
+  read: script(lua.common, lua.read),
+  append: script(lua.common, lua.changes, lua.append),
+  appendWrites: script(lua.common, lua.changes, lua.appendWrites),
+  list: script(lua.common, lua.list),
+  ancestry: script(lua.common, lua.ancestry),
+  blobs: script(lua.common, lua.blobs),
+  remove: script(lua.common, lua.remove),
+  evict: script(lua.common, lua.evict),
+  deleteThread: script(lua.common, lua.deleteThread),
+  stage: script(lua.common, lua.stage),
+  paste: script(lua.common, lua.changes, lua.paste),
+  pin: script(lua.common, lua.pin),
+  adopt: script(lua.common, lua.changes, lua.adopt),
+  invalidate: script(lua.common, lua.invalidate),
+  lease: script(lua.lease),
+  probe: script(lua.probe),
+  threadPage: script(lua.threadPage),
+  unindex: script(lua.unindex),
+} as const;
+
+export type ScriptName = keyof typeof scripts;

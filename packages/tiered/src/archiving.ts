@@ -1,0 +1,139 @@
+import {
+  PruneWalk,
+  ThreadWalk,
+  pruneThread,
+  readThread,
+  stepOf,
+  type Batch,
+  type KeepRule,
+  type MaintenanceStep,
+  type RetentionParts,
+  type StepOutcome,
+  type ThreadInfo,
+  type Tier,
+} from "@stratigraph/core";
+import { archiveThread, sizeOf, type ArchivedCopy } from "./archiveThread.ts";
+import { markArchived } from "./archivedMark.ts";
+import type { ResolvedArchiving } from "./archivingOptions.ts";
+import { Sweep } from "./sweep.ts";
+import type { TierStack } from "./tierStack.ts";
+
+/** What archiving works on. */
+export interface ArchivingParts extends Omit<RetentionParts, "tier"> {
+  readonly stack: TierStack;
+  readonly warm: Tier;
+  readonly cold: Tier;
+  readonly archiving: ResolvedArchiving;
+}
+
+/**
+ * Moves what is idle from the warm tier to the cold one: copies, reads back, and only then lets the warm tier drop it, if the
+ * thread hasn't changed since. May die at any point: nothing is lost or doubled, and the next one goes on.
+ */
+export class Archiving {
+  readonly #parts: ArchivingParts;
+  readonly #sweep: Sweep;
+  readonly #idle: ThreadWalk;
+  readonly #inUse: PruneWalk;
+
+  constructor(parts: ArchivingParts) {
+    const { warm, cold, coder, archiving, retention, now } = parts;
+    this.#parts = parts;
+    this.#sweep = new Sweep(warm, cold, archiving.retainMs, now);
+    this.#idle = new ThreadWalk(warm);
+    this.#inUse = new PruneWalk(warm, coder, retention, now);
+  }
+
+  /** Finishes deletions that died half-way, and deletes what was kept long enough. */
+  async *finishDeletions({ dryRun }: Batch): AsyncGenerator<MaintenanceStep> {
+    for await (const { why, threadId } of this.#sweep.threads()) {
+      const what = why === "deleted" ? "finish-deletion" : "delete";
+      const step = await stepOf({ what, threadId }, async () => {
+        if (dryRun) return { done: false };
+        await (why === "deleted" ? this.#parts.cold.deleteThread(threadId) : this.#expire(threadId));
+        return {};
+      });
+      if (!step.done) this.#sweep.owe();
+      yield step;
+    }
+  }
+
+  /** A thread in use keeps what the warm tier has of it. */
+  async #expire(threadId: string): Promise<void> {
+    const { warm, cold, stack, forget } = this.#parts;
+    const { revision, checkpoint } = await warm.read({ threadId, namespace: "" });
+    if (checkpoint === undefined && revision > 0) await stack.deleteThread(threadId);
+    else await cold.deleteThread(threadId);
+    forget(threadId);
+  }
+
+  /** Moves threads that are idle. */
+  async *archive(batch: Batch): AsyncGenerator<MaintenanceStep> {
+    const { archiveAfterMs, parallel } = this.#parts.archiving;
+    if (archiveAfterMs === undefined) return;
+    const query = { writtenBeforeMs: this.#parts.now() - archiveAfterMs, includeEvicted: false };
+    let together: ThreadInfo[] = [];
+    for await (const thread of this.#idle.next(query, batch)) {
+      together.push(thread);
+      if (together.length < parallel) continue;
+      yield* await this.#archived(together, batch);
+      together = [];
+    }
+    yield* await this.#archived(together, batch);
+  }
+
+  async #archived(threads: readonly ThreadInfo[], { dryRun }: Batch): Promise<MaintenanceStep[]> {
+    const { warm, stack } = this.#parts;
+    return await Promise.all(
+      threads.map(({ threadId }) =>
+        stepOf({ what: "archive", threadId }, async () => {
+          if (dryRun) return await this.#planned(threadId);
+          const copy = await this.#copy(threadId);
+          const revision = copy && (await markArchived(warm, threadId, copy.revision));
+          const done = revision !== undefined && (await stack.evict(threadId, revision));
+          return { ...outcomeOf(copy), done };
+        }),
+      ),
+    );
+  }
+
+  /** Moves old checkpoints of threads in use. */
+  trim(batch: Batch): AsyncIterable<MaintenanceStep | undefined> {
+    const { warm, coder } = this.#parts;
+    return this.#inUse.steps(batch, "trim", async (threadId, rule) => {
+      const { checkpoints } = await pruneThread(warm, coder, threadId, rule, { dryRun: true });
+      if (checkpoints === 0) return undefined;
+      if (batch.dryRun) return await this.#planned(threadId);
+      const copy = await this.#copy(threadId);
+      const done = copy !== undefined && (await this.#prune(threadId, copy, rule));
+      return { ...outcomeOf(copy), done };
+    });
+  }
+
+  /** Prunes the warm tier, if it still is what was copied. */
+  async #prune(threadId: string, copy: ArchivedCopy, rule: KeepRule): Promise<boolean> {
+    const { warm, coder, stack, forget } = this.#parts;
+    const revision = await markArchived(warm, threadId, copy.revision);
+    if (revision === undefined) return false;
+    const { done } = await pruneThread(warm, coder, threadId, rule, { revision });
+    if (!done) return false;
+    forget(threadId);
+    await stack.dropCopies(threadId);
+    return true;
+  }
+
+  async #copy(threadId: string): Promise<ArchivedCopy | undefined> {
+    const { warm, cold, coder, stack } = this.#parts;
+    await stack.restoreWritten(threadId);
+    return await archiveThread(warm, cold, threadId, (hash, blobs) => coder.values.payload(hash, blobs));
+  }
+
+  async #planned(threadId: string): Promise<StepOutcome> {
+    const contents = await readThread(this.#parts.warm, threadId);
+    return { checkpoints: contents.records.length, bytes: sizeOf(contents), done: false };
+  }
+}
+
+function outcomeOf(copy: ArchivedCopy | undefined): StepOutcome {
+  return { checkpoints: copy?.checkpoints, bytes: copy?.bytes };
+}
