@@ -15,8 +15,8 @@ import { parseRedisUrl } from "./redisUrl.ts";
 
 /** Options of a Redis tier, beside its client. */
 export interface RedisOptions {
-  /** Threads not written (nor read, see `refreshOnRead`) for this long expire as a whole. Default: never. */
-  readonly ttl?: Duration | undefined;
+  /** Threads not written (nor read, see `refreshOnRead`) for this long expire as a whole. Default "never". */
+  readonly ttl?: Duration | "never" | undefined;
   /** Reading a thread makes its `ttl` begin anew. Default true. */
   readonly refreshOnRead?: boolean | undefined;
   /** In front of every key. Default "stratigraph:". */
@@ -96,7 +96,7 @@ export function resolveRedisOptions(options: RedisSource & RedisOptions): Resolv
   checkOptions("redis", options, { ...redisNames, ...sourceNames }, redisAdvice(options));
   const { server, options: inUrl } = serverOf(options);
   const {
-    ttl = inUrl.ttl,
+    ttl = inUrl.ttl ?? "never",
     refreshOnRead = inUrl.refreshOnRead ?? true,
     keyPrefix = inUrl.keyPrefix ?? "stratigraph:",
     commandTimeout = inUrl.commandTimeout ?? "2s",
@@ -105,7 +105,7 @@ export function resolveRedisOptions(options: RedisSource & RedisOptions): Resolv
     throw new InvalidOptionError("refreshOnRead", typeof refreshOnRead, "Pass true or false.");
   if (typeof keyPrefix !== "string")
     throw new InvalidOptionError("keyPrefix", typeof keyPrefix, 'Pass a string, for example "stratigraph:".');
-  const ttlMs = ttl === undefined ? 0 : positive("ttl", ttl);
+  const ttlMs = ttl === "never" ? 0 : positive("ttl", ttl);
   return {
     ttlMs,
     refreshMs: refreshOnRead ? ttlMs : 0,

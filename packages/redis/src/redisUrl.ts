@@ -57,7 +57,7 @@ export function parseRedisUrl(text: unknown): RedisUrl {
     server: kept.size === 0 ? server : `${server}?${kept}`,
     database: Number(database),
     options: {
-      ttl: valueOf(params, "ttl") as Duration | undefined,
+      ttl: valueOf(params, "ttl") as Duration | "never" | undefined,
       refreshOnRead: flag(params, "refreshOnRead"),
       keyPrefix: valueOf(params, "keyPrefix"),
       commandTimeout: valueOf(params, "commandTimeout") as Duration | undefined,

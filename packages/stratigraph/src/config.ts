@@ -44,6 +44,10 @@ export interface StackConfig
     Omit<TierStackOptions, "hot" | "warm" | "cold" | "replicas" | "clock">,
     ArchivingOptions {
   readonly warm: TierSource;
+  /**
+   * One tier or several, nearest first. Copies in a Redis that is named by a URL expire after a day without use, unless the URL says
+   * otherwise: `?ttl=15m`, `?ttl=never`. A tier that is passed in keeps them as it was told.
+   */
   readonly hot?: TierSource | readonly TierSource[] | undefined;
   /** Where maintenance moves what is idle. It moves what `archiveAfter`, `keepLast` or `trimAfter` say: without them, nothing. */
   readonly cold?: TierSource | undefined;

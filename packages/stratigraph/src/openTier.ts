@@ -11,6 +11,9 @@ export type Role = "hot" | "warm" | "cold" | "replica";
 const examples =
   "memory:, pglite:./folder, postgresql://host/database, redis://host:6379, s3://bucket/prefix, file:./folder";
 
+/** When copies in a hot Redis expire whose URL doesn't say it: a stock Redis evicts nothing, and would fill up. */
+const hotTtl = "1d";
+
 /** A tier as it is, or the one that a URL names. @throws InvalidOptionError */
 export function openTier(field: string, source: TierSource, role: Role): Tier {
   if (typeof source !== "string") return source;
@@ -32,7 +35,7 @@ export function openTier(field: string, source: TierSource, role: Role): Tier {
       return postgres({ url: source });
     case "redis":
     case "rediss":
-      return redis({ url: source });
+      return redis({ url: source, ...(role === "hot" && !hasTtl(source) ? { ttl: hotTtl } : {}) });
     case "s3":
       return S3Saver.fromUrl(source).tier;
     case "file":
@@ -45,6 +48,10 @@ export function openTier(field: string, source: TierSource, role: Role): Tier {
         `Pass a tier, or a URL such as ${examples}.`,
       );
   }
+}
+
+function hasTtl(url: string): boolean {
+  return URL.canParse(url) && new URL(url).searchParams.has("ttl");
 }
 
 function pathIn(field: string, url: string, example: string): string {
