@@ -24,13 +24,15 @@ import type {
 import { openTier, type Role } from "./openTier.ts";
 
 /**
- * Opens the checkpointer that a plain object describes, ready to use. `end()` closes what was opened here, and leaves alone
- * pools, clients and tiers that were passed in.
+ * Opens the checkpointer that a plain object describes, ready to use. `end()` closes what was opened here and the tiers of a
+ * stack, and leaves alone pools and clients that were passed in.
  *
  * @example
  * const checkpointer = await createCheckpointer({ postgres: "postgresql://user:password@localhost:5432/db" });
  * const graph = builder.compile({ checkpointer });
- * @throws InvalidOptionError; StratigraphError "UNAVAILABLE", "LOCKED" or "NOT_SET_UP" where the storage can't be made ready
+ * @throws InvalidOptionError; StratigraphError where the storage can't be made ready: "UNAVAILABLE", "LOCKED", "NOT_SET_UP",
+ * "ACCESS_DENIED", "MISCONFIGURED", "DRIVER_MISSING". Of a stack, a hot or cold tier or a replica that is only away is no error:
+ * the event "unreachable" on the channel tells of it
  */
 export async function createCheckpointer(config: Only<MemoryConfig>): Promise<MemorySaver>;
 export async function createCheckpointer(
@@ -47,7 +49,8 @@ export async function createCheckpointer(config: CheckpointerConfig): Promise<Ti
     await saver.setup();
     return saver;
   } catch (error) {
-    await saver.end();
+    // What couldn't be opened may not be closed either, and the first error is the one that says why.
+    await saver.end().catch(() => undefined);
     throw error;
   }
 }
