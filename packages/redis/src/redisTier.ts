@@ -25,6 +25,7 @@ import {
   type ThreadInfo,
   type ThreadQuery,
   type Tier,
+  type UnchangedDeleter,
 } from "@stratigraph/core";
 import { Connection } from "./connection.ts";
 import { decodeId, encodeId, encodeKey, type Bytes } from "./ids.ts";
@@ -51,7 +52,9 @@ type WriteReply = [Buffer, ...(Buffer | number)[]];
  * slot, so that every change is one atomic script, a thread expires or is evicted as a whole, and reading is one round trip
  * (two where values of 32 kB and more are fetched). As durable as the server is.
  */
-export class RedisTier implements Tier, AncestryReader, ThreadCopier, CopyKeeper, LeaseKeeper {
+export class RedisTier
+  implements Tier, AncestryReader, ThreadCopier, CopyKeeper, LeaseKeeper, UnchangedDeleter
+{
   readonly name: string = "redis";
   readonly #connection: Connection;
   readonly #options: ResolvedRedisOptions;
@@ -173,6 +176,12 @@ export class RedisTier implements Tier, AncestryReader, ThreadCopier, CopyKeeper
   async deleteThread(threadId: string): Promise<void> {
     await this.#run("deleteThread", threadId, [threadId]);
     await this.#index.deleted(threadId);
+  }
+
+  async deleteUnchanged(threadId: string, revision: number): Promise<boolean> {
+    if ((await this.#run("deleteThread", threadId, [threadId, revision])) === 0) return false;
+    await this.#index.deleted(threadId);
+    return true;
   }
 
   async ancestry(at: Address, seedTags: readonly number[], limit: number): Promise<StoredCheckpoint[]> {
