@@ -116,6 +116,22 @@ describe("what it costs", () => {
   });
 });
 
+test("retain: an archived thread that is gone on with meanwhile stays", async () => {
+  const { saver, warm } = opened({ archiveAfter: "7d", retain: "30d" });
+  await fill(saver, "t", 3);
+  later(8 * day);
+  await saver.maintain();
+  later(31 * day);
+  const holds = (["deleteThread", "deleteUnchanged"] as const).map((method) => warm.hold(method));
+  const maintaining = saver.maintain();
+  await Promise.race(holds.map((hold) => hold.reached));
+  expect(await valueOf(saver, "t")).toBe(text("t 3"));
+  await put(saver, "t", 4, text("four"));
+  for (const hold of holds) hold.release();
+  expect((await maintaining).steps).toEqual([{ what: "delete", threadId: "t", done: false }]);
+  expect(await stepsOf(saver, "t")).toEqual([4, 3, 2, 1]);
+});
+
 describe("deleteAfter with a cold tier", () => {
   const options = { archiveAfter: "7d", deleteAfter: "90d" } as const;
   const inAllTiers = async (tiers: readonly Tier[], threadId: string): Promise<number[]> =>

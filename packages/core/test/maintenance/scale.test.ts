@@ -88,6 +88,42 @@ test("what comes of age without being written to is found, and pruned", async ()
   expect(await callsOf(tier, saver)).toEqual(nothingDue);
 });
 
+test("a thread whose checkpoints come of age one by one loses them one by one", async () => {
+  const { saver } = opened({ trimAfter: "30d" });
+  for (let n = 1; n <= 4; n += 1) {
+    await put(saver, "t", n);
+    later(day);
+  }
+  await put(saver, "newer", 1);
+  later(26 * day);
+  const left: number[] = [];
+  for (let run = 0; run < 4; run += 1) {
+    later(day);
+    await saver.maintain();
+    left.push((await stepsOf(saver, "t")).length);
+  }
+  expect(left).toEqual([3, 2, 1, 1]);
+});
+
+test("more threads than are looked at in a hundredth of trimAfter all have their turn", async () => {
+  const { saver } = opened({ trimAfter: "100m", batch: 2 });
+  const threads = Array.from({ length: 12 }, (_, n) => `t${n}`);
+  for (const threadId of threads) {
+    await fill(saver, threadId, 3);
+    later(180_000);
+  }
+  // At the front, and with something that comes of age every minute from now on.
+  for (let n = 1; n <= 100; n += 1) {
+    await put(saver, "front", n);
+    later(60_000);
+  }
+  for (let run = 0; run < 20; run += 1) {
+    later(120_000);
+    await saver.maintain();
+  }
+  for (const threadId of threads) expect(await stepsOf(saver, threadId)).toEqual([3]);
+});
+
 test("no thread is missed by those that are written to while a pass goes on", async () => {
   const { saver, tier } = opened({ keepLast: 1, batch: 3 });
   const threads = Array.from({ length: 20 }, (_, n) => `t${n}`);
