@@ -56,7 +56,7 @@ import { Values } from "./values.ts";
 import { asPendingWrite } from "./writeCoder.ts";
 import { Writers, type Consumed } from "./writers.ts";
 
-/** How long `end()` waits for the maintenance of a tier that doesn't answer. Milliseconds. */
+/** How long stopping waits for maintenance of a tier that doesn't answer. Milliseconds. */
 const longestStopMs = 10_000;
 
 /**
@@ -122,7 +122,8 @@ export class TierSaver extends BaseCheckpointSaver {
 
   /**
    * Maintains again and again in this process, the first time after `every`. `stop()` (and `end()`) let the thread under way
-   * finish: `process.once("SIGTERM", () => maintenance.stop())`. Doesn't keep the process alive. Failures are traced.
+   * finish, for 10 seconds: `process.once("SIGTERM", () => maintenance.stop())`. Doesn't keep the process alive. Failures are
+   * traced, and the next time tries again.
    * @throws InvalidOptionError
    */
   startMaintenance(options: StartMaintenanceOptions): { stop(): Promise<void> } {
@@ -133,7 +134,7 @@ export class TierSaver extends BaseCheckpointSaver {
     this.#running.add(maintenance);
     return {
       stop: async () => {
-        await maintenance.stop();
+        await stopAll([maintenance], longestStopMs);
         this.#running.delete(maintenance);
       },
     };

@@ -771,6 +771,10 @@ $$;`,
   "call_blobs": `select hash, base, size from :schema.blobs_1($1::bytea)`,
   "call_copy_thread": `select :schema.copy_thread_1($1::bytea, $2::bytea, $3::bytea) as done`,
   "call_delete_thread": `select :schema.delete_thread_1($1::bytea)`,
+  "call_delete_unchanged": `with unchanged as materialized (
+  select t.key from :schema.threads t where t.key = $1::bytea and t.revision = $2::bigint for update
+)
+select true as done, :schema.delete_thread_1(u.key) from unchanged u`,
   "call_evict": `select :schema.evict_1($1::bytea, $2::bigint) as done`,
   "call_fork": `select status, head, checkpoints::text, bytes::text
   from :schema.fork_1($1::bytea, $2::bigint, $3::bytea, $4::bytea, $5::integer[], $6::bytea, $7::integer[], $8::text[], $9::text[],

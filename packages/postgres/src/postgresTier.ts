@@ -31,6 +31,7 @@ import {
   type Tier,
   type Tombstone,
   type TombstoneQuery,
+  type UnchangedDeleter,
 } from "@stratigraph/core";
 import { appendValues, requestParts } from "./appendValues.ts";
 import type { Executor } from "./client.ts";
@@ -80,7 +81,7 @@ function threadIdOf(row: Readonly<Record<string, unknown>>, keys: KeyReader): st
 
 /** A tier in PostgreSQL: every method is one statement of sql/, nearly always a call of one function. */
 export class PostgresTier
-  implements Tier, AncestryReader, ThreadCopier, ThreadForker, LeaseKeeper, ArchiveSource
+  implements Tier, AncestryReader, ThreadCopier, ThreadForker, LeaseKeeper, UnchangedDeleter, ArchiveSource
 {
   readonly name: string;
   readonly schema: string;
@@ -252,6 +253,12 @@ export class PostgresTier
 
   async deleteThread(threadId: string): Promise<void> {
     await this.#executor.run({ text: this.#sql.deleteThread, values: [keyOf(threadId)] });
+  }
+
+  async deleteUnchanged(threadId: string, revision: number): Promise<boolean> {
+    const values = [keyOf(threadId), revision];
+    const { rows } = await this.#executor.run({ text: this.#sql.deleteUnchanged, values });
+    return rows.length > 0;
   }
 
   async ancestry(at: Address, seedTags: readonly number[], limit: number): Promise<StoredCheckpoint[]> {

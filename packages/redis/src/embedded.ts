@@ -433,8 +433,9 @@ local function copyOf(meta, namespace)
   if not copy or copy.era ~= meta.era then return false end
   return copy.revision .. ":" .. copy.untilMs
 end`,
-  "deleteThread": `local id = arg()
+  "deleteThread": `local id, revision = arg(), tonumber(arg() or "")
 local meta = open(id)
+if revision and (not meta.exists or meta.rev ~= revision) then return 0 end
 bump(meta)
 redis.call("UNLINK", thread, index)
 redis.call("HSET", thread, "id", id, "rev", meta.rev, "del", meta.rev, "rem", meta.rev, "dead", 1, "flo", meta.floor)

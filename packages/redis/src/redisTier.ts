@@ -27,6 +27,7 @@ import {
   type ThreadInfo,
   type ThreadQuery,
   type Tier,
+  type UnchangedDeleter,
 } from "@stratigraph/core";
 import { Connection } from "./connection.ts";
 import { copyThread } from "./copyThread.ts";
@@ -53,7 +54,9 @@ type WriteReply = [Buffer, ...(Buffer | number)[]];
  * slot, so that every change is one atomic script, a thread expires or is evicted as a whole, and reading is one round trip
  * (two where values of 32 kB and more are fetched). As durable as the server is.
  */
-export class RedisTier implements Tier, AncestryReader, ThreadCopier, CopyKeeper, LeaseKeeper, Sweeper {
+export class RedisTier
+  implements Tier, AncestryReader, ThreadCopier, CopyKeeper, LeaseKeeper, UnchangedDeleter, Sweeper
+{
   readonly name: string = "redis";
   readonly #connection: Connection;
   readonly #options: ResolvedRedisOptions;
@@ -157,6 +160,14 @@ export class RedisTier implements Tier, AncestryReader, ThreadCopier, CopyKeeper
     await this.#calls.run("deleteThread", threadId, async () => {
       await this.#run("deleteThread", threadId, [threadId]);
       await this.#index.deleted(threadId);
+    });
+  }
+
+  async deleteUnchanged(threadId: string, revision: number): Promise<boolean> {
+    return await this.#calls.run("deleteUnchanged", threadId, async () => {
+      if ((await this.#run("deleteThread", threadId, [threadId, revision])) === 0) return false;
+      await this.#index.deleted(threadId);
+      return true;
     });
   }
 

@@ -33,4 +33,5 @@ export type TierPart =
   | "forkThread"
   | "copies"
   | "leases"
+  | "deleteUnchanged"
   | "archiveSource";

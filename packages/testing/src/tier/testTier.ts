@@ -8,6 +8,7 @@ import type { TierContext } from "./context.ts";
 import { copyKeeperTests } from "./copyKeeperTests.ts";
 import { copyThreadTests } from "./copyThreadTests.ts";
 import { deleteThreadTests } from "./deleteThreadTests.ts";
+import { deleteUnchangedTests } from "./deleteUnchangedTests.ts";
 import { evictTests } from "./evictTests.ts";
 import { forkThreadTests } from "./forkThreadTests.ts";
 import { idTests } from "./idTests.ts";
@@ -65,7 +66,11 @@ export function testTier(
       need(test, has, part) {
         if (has) return;
         const basic =
-          part !== "copies" && part !== "leases" && part !== "forkThread" && part !== "archiveSource";
+          part !== "copies" &&
+          part !== "leases" &&
+          part !== "deleteUnchanged" &&
+          part !== "forkThread" &&
+          part !== "archiveSource";
         if (options.requires?.includes(part) === true || (options.skipNothing === true && basic))
           expect.fail(`the tier has no ${part}`);
         test.skip(`the tier has no ${part}`);
@@ -89,6 +94,7 @@ export function testTier(
     forkThreadTests(context);
     copyKeeperTests(context);
     leaseTests(context);
+    deleteUnchangedTests(context);
     archiveSourceTests(context);
   });
 }
