@@ -27,6 +27,7 @@ export {
 } from "./errors.ts";
 export type { ErrorCode } from "./errors.ts";
 export { firstAsked } from "./firstAsked.ts";
+export type { KeysInUse, KeysInUseOptions, KeyUse } from "./keysInUse.ts";
 export { line } from "./line.ts";
 export type { ThreadListOptions, ThreadPage } from "./listThreads.ts";
 export { MemorySaver, memory } from "./memorySaver.ts";
@@ -38,6 +39,7 @@ export { promote, type PromoteOptions } from "./promote.ts";
 export type { PruneOptions } from "./prune.ts";
 export type { DecodedBody, ManifestEntry, ValueRef } from "./record.ts";
 export { isReserved } from "./isReserved.ts";
+export type { ReencryptOptions, ReencryptReport } from "./reencrypt.ts";
 export { rewindTask } from "./rewindMark.ts";
 export { TierSaver } from "./saver.ts";
 export { SerializationError, StratigraphSerializer } from "./serde/index.ts";
@@ -53,7 +55,9 @@ export {
   sweeps,
   keepsCopies,
   keepsLeases,
+  ownersOf,
   readsAncestry,
+  replacesBytes,
 } from "./tier.ts";
 export type {
   Address,
@@ -66,20 +70,24 @@ export type {
   Blob,
   BlobHash,
   BlobInfo,
+  BytesReplacer,
   CheckpointRecord,
   CopyKeeper,
   ForkRequest,
   ForkTip,
   HeadMove,
+  LayeredTier,
   LeaseKeeper,
   ListedCheckpoint,
   ListQuery,
   MaybeAddress,
   Namespace,
   NamespaceCopy,
+  OwningTier,
   Peek,
   Reading,
   RemoveRequest,
+  ReplaceBytesRequest,
   StoredCheckpoint,
   StoredWriteBatch,
   ThreadCopier,

@@ -20,6 +20,7 @@ import { copyThread } from "./copyThread.ts";
 import { deltaChannelHistory } from "./deltaChannelHistory.ts";
 import { Envelope } from "./envelope.ts";
 import { EvictedError, InvalidAddressError, NotFoundError, StratigraphError } from "./errors.ts";
+import { keysInUse, type KeysInUse, type KeysInUseOptions } from "./keysInUse.ts";
 import { Lines } from "./lines.ts";
 import { listThreads, type ThreadListOptions, type ThreadPage } from "./listThreads.ts";
 import { tellOfLostRace } from "./lostRace.ts";
@@ -27,6 +28,7 @@ import { Observations, runOf } from "./observations.ts";
 import { resolveOptions, type ConflictPolicy, type SaverOptions } from "./options.ts";
 import { promote } from "./promote.ts";
 import { checkPruneOptions, prune, removeRuns, type PruneOptions } from "./prune.ts";
+import { reencrypt, type ReencryptOptions, type ReencryptReport } from "./reencrypt.ts";
 import { matches, metadataTags } from "./tags.ts";
 import type {
   Address,
@@ -57,6 +59,7 @@ export class TierSaver extends BaseCheckpointSaver {
   readonly #onConflict: SaverOptions["onConflict"];
   readonly #observations = new Observations();
   readonly #lines: Lines;
+  readonly #envelope: Envelope;
   readonly #writers = new Writers();
 
   /** @throws InvalidOptionError */
@@ -68,6 +71,7 @@ export class TierSaver extends BaseCheckpointSaver {
     this.#conflict = resolved.conflict;
     this.#onConflict = resolved.onConflict;
     const envelope = new Envelope(resolved.cipher, resolved.maxValueBytes);
+    this.#envelope = envelope;
     const stored = { tier: tier.name, maxBytes: tier.maxBytes ?? Infinity };
     this.coder = new CheckpointCoder(resolved.serde, envelope, new Values(envelope, resolved, stored));
     this.#lines = new Lines(tier, this.coder);
@@ -279,6 +283,24 @@ export class TierSaver extends BaseCheckpointSaver {
   /** Side branches of a thread: work that lost a race, kept. */
   async conflicts(threadId: string): Promise<Conflict[]> {
     return await listConflicts(this.tier, validId("threadId", threadId));
+  }
+
+  /**
+   * Which keys sealed what is stored, and how much isn't encrypted: tells whether a key can go. Reads everything once, a page at a
+   * time, and decrypts nothing. Needs no key.
+   * @throws InvalidOptionError, InvalidAddressError; StratigraphError "NEWER_FORMAT"; CorruptionError
+   */
+  async keysInUse(options: KeysInUseOptions = {}): Promise<KeysInUse> {
+    return await keysInUse(this.tier, options);
+  }
+
+  /**
+   * Brings all that is stored under the active key, beside readers and writers: what was sealed with other keys, and what isn't
+   * encrypted yet. Safe to repeat, and to stop at any moment. Afterwards {@link keysInUse} tells whether anything is left.
+   * @throws InvalidOptionError without `encryption`; StratigraphError "KEY_UNAVAILABLE", "UNAVAILABLE": call again
+   */
+  async reencrypt(options: ReencryptOptions = {}): Promise<ReencryptReport> {
+    return await reencrypt(this.tier, this.#envelope, options);
   }
 
   /**

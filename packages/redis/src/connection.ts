@@ -25,6 +25,7 @@ const scripts = {
   ancestry: script(lua.common, lua.ancestry),
   blobs: script(lua.common, lua.blobs),
   remove: script(lua.common, lua.remove),
+  replaceBytes: script(lua.common, lua.replaceBytes),
   evict: script(lua.common, lua.evict),
   deleteThread: script(lua.common, lua.deleteThread),
   dump: script(lua.common, lua.dump),

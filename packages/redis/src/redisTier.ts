@@ -11,6 +11,7 @@ import {
   type AppendWritesRequest,
   type BlobHash,
   type BlobInfo,
+  type BytesReplacer,
   type CopyKeeper,
   type LeaseKeeper,
   type NamespaceCopy,
@@ -20,6 +21,7 @@ import {
   type Peek,
   type Reading,
   type RemoveRequest,
+  type ReplaceBytesRequest,
   type StoredCheckpoint,
   type ThreadCopier,
   type ThreadInfo,
@@ -39,7 +41,7 @@ import {
 } from "./options.ts";
 import { peekFrom, readingFrom, type ReadReply } from "./reading.ts";
 import { adoptArgs, appendArgs, appendWritesArgs } from "./requests.ts";
-import { blobArgs } from "./storedForms.ts";
+import { asBuffer, blobArgs } from "./storedForms.ts";
 import { storedFrom, type ListedReply } from "./storedFrom.ts";
 import { ThreadIndex } from "./threadIndex.ts";
 
@@ -51,7 +53,7 @@ type WriteReply = [Buffer, ...(Buffer | number)[]];
  * slot, so that every change is one atomic script, a thread expires or is evicted as a whole, and reading is one round trip
  * (two where values of 32 kB and more are fetched). As durable as the server is.
  */
-export class RedisTier implements Tier, AncestryReader, ThreadCopier, CopyKeeper, LeaseKeeper {
+export class RedisTier implements Tier, AncestryReader, ThreadCopier, CopyKeeper, LeaseKeeper, BytesReplacer {
   readonly name: string = "redis";
   readonly #connection: Connection;
   readonly #options: ResolvedRedisOptions;
@@ -164,6 +166,21 @@ export class RedisTier implements Tier, AncestryReader, ThreadCopier, CopyKeeper
       ],
     ];
     return (await this.#run("remove", threadId, args)) === 1;
+  }
+
+  async replaceBytes(request: ReplaceBytesRequest): Promise<number | undefined> {
+    const { threadId, revision, records, writes, blobs } = request;
+    const args = [
+      ...[threadId, revision],
+      records.length,
+      ...records.flatMap((at) => [encodeKey(at.namespace, at.checkpointId), asBuffer(at.body)]),
+      writes.length,
+      ...writes.flatMap((at) => [encodeKey(at.namespace, at.checkpointId), at.place, asBuffer(at.body)]),
+      blobs.length,
+      ...blobs.flatMap(({ hash, bytes }) => [hash, asBuffer(bytes)]),
+    ];
+    const now = (await this.#run("replaceBytes", threadId, args)) as number;
+    return now === 0 ? undefined : now;
   }
 
   async evict(threadId: string, revision: number): Promise<boolean> {

@@ -11,6 +11,7 @@ import {
   type Blob,
   type BlobHash,
   type BlobInfo,
+  type BytesReplacer,
   type CheckpointRecord,
   type ListedCheckpoint,
   type ListQuery,
@@ -18,6 +19,7 @@ import {
   type Peek,
   type Reading,
   type RemoveRequest,
+  type ReplaceBytesRequest,
   type StoredCheckpoint,
   type StoredWriteBatch,
   type ThreadInfo,
@@ -25,7 +27,7 @@ import {
   type Tier,
 } from "@stratigraph/core";
 import { LRUCache } from "lru-cache";
-import { appended, emptied, without, withWrites } from "./changes.ts";
+import { appended, emptied, withBytes, without, withWrites } from "./changes.ts";
 import type { ListedObject, ObjectStore } from "./client.ts";
 import { DamagedObject, MissingObject } from "./damage.ts";
 import { decodeHead, encodeHead, type Head } from "./head.ts";
@@ -86,7 +88,7 @@ function sizeOf({ head, blobs, records, writes }: ThreadView): number {
  * Small changes lie in the head itself, so most appends are one request, and no thread has more than two packs that
  * still grow. docs/format.md describes the objects.
  */
-export class PackTier implements Tier {
+export class PackTier implements Tier, BytesReplacer {
   readonly name: string;
   readonly #store: ObjectStore;
   readonly #reader: PackReader;
@@ -201,6 +203,16 @@ export class PackTier implements Tier {
     return await this.#change(request.threadId, (view) => {
       if (view.head.revision === 0 || view.head.revision !== request.revision) return { result: false };
       return { next: without(view, request), result: true, rewrite: "all" };
+    });
+  }
+
+  /** The packs with the bytes before are deleted. */
+  async replaceBytes(request: ReplaceBytesRequest): Promise<number | undefined> {
+    return await this.#change(request.threadId, (view): Change<number | undefined> => {
+      const { revision } = view.head;
+      if (revision === 0 || revision !== request.revision) return { result: undefined };
+      const next = withBytes(view, request);
+      return { next, result: next.head.revision, rewrite: "all" };
     });
   }
 

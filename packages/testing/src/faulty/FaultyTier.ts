@@ -5,6 +5,7 @@ import {
   keepsCopies,
   keepsLeases,
   readsAncestry,
+  replacesBytes,
 } from "@stratigraph/core";
 import type {
   AncestryReader,
@@ -13,6 +14,7 @@ import type {
   AppendWritesRequest,
   ArchiveSource,
   BlobInfo,
+  BytesReplacer,
   CopyKeeper,
   LeaseKeeper,
   ListedCheckpoint,
@@ -34,7 +36,7 @@ import type { TierCall, TierMethod } from "./TierCall.ts";
 /**
  * A tier with faults on order, around any other tier. Deterministic: a fault hits exactly the calls it was planned for,
  * and without plans every call passes through. It has the optional parts of a tier (`setup`, `end`, `ancestry`,
- * `copyThread`, `outline`, `forkThread`, `adopt`, `invalidate`, `lease`, `tombstones`, `strays`) only if the tier behind has
+ * `copyThread`, `outline`, `forkThread`, `adopt`, `invalidate`, `lease`, `tombstones`, `strays`, `replaceBytes`) only if the tier behind has
  * them.
  *
  * @example
@@ -59,6 +61,7 @@ export class FaultyTier implements Tier {
   readonly lease?: LeaseKeeper["lease"];
   readonly tombstones?: ArchiveSource["tombstones"];
   readonly strays?: ArchiveSource["strays"];
+  readonly replaceBytes?: BytesReplacer["replaceBytes"];
   readonly #faults = new Faults();
 
   constructor(inner: Tier, name: string = inner.name) {
@@ -87,6 +90,9 @@ export class FaultyTier implements Tier {
     if (isArchiveSource(inner)) {
       this.tombstones = (...args) => this.#iterate("tombstones", args, () => inner.tombstones(...args));
       this.strays = (...args) => this.#run("strays", args, () => inner.strays(...args));
+    }
+    if (replacesBytes(inner)) {
+      this.replaceBytes = (...args) => this.#run("replaceBytes", args, () => inner.replaceBytes(...args));
     }
   }
 

@@ -20,7 +20,8 @@ export type TierMethod =
   | "invalidate"
   | "lease"
   | "tombstones"
-  | "strays";
+  | "strays"
+  | "replaceBytes";
 
 /** One call that reached a FaultyTier. */
 export interface TierCall {

@@ -32,4 +32,5 @@ export type TierPart =
   | "forkThread"
   | "copies"
   | "leases"
-  | "archiveSource";
+  | "archiveSource"
+  | "replaceBytes";
