@@ -14,6 +14,7 @@ import {
   type AppendWritesRequest,
   type ArchiveSource,
   type BlobInfo,
+  type BytesReplacer,
   type ForkRequest,
   type LeaseKeeper,
   type ListedCheckpoint,
@@ -22,6 +23,7 @@ import {
   type Peek,
   type Reading,
   type RemoveRequest,
+  type ReplaceBytesRequest,
   type StoredCheckpoint,
   type ThreadCopier,
   type ThreadForker,
@@ -81,7 +83,15 @@ function threadIdOf(row: Readonly<Record<string, unknown>>, keys: KeyReader): st
 
 /** A tier in PostgreSQL: every method is one statement of sql/, nearly always a call of one function. */
 export class PostgresTier
-  implements Tier, AncestryReader, ThreadCopier, ThreadForker, LeaseKeeper, UnchangedDeleter, ArchiveSource
+  implements
+    Tier,
+    AncestryReader,
+    ThreadCopier,
+    ThreadForker,
+    LeaseKeeper,
+    UnchangedDeleter,
+    ArchiveSource,
+    BytesReplacer
 {
   readonly name: string;
   readonly schema: string;
@@ -244,6 +254,19 @@ export class PostgresTier
     const values = [keyOf(request.threadId), request.revision, counts, pieces.lengths, pieces.data()];
     const { rows } = await this.#executor.run({ text: this.#sql.remove, values });
     return rows[0]!["done"] === true;
+  }
+
+  async replaceBytes(request: ReplaceBytesRequest): Promise<number | undefined> {
+    const { threadId, revision, records, writes, blobs } = request;
+    const sized = blobs.map(({ hash, bytes }) => ({ hash, bytes }));
+    checkStoredSize(this.name, this.maxBytes, { threadId, blobs: sized });
+    const pieces = new Pieces();
+    for (const at of [...records, ...writes]) pieces.id(at.checkpointId).id(at.namespace).bytes(at.body);
+    for (const { hash, bytes } of blobs) pieces.hash(hash).bytes(undefined).bytes(bytes);
+    const places = [...records.map(() => -2), ...writes.map(({ place }) => place), ...blobs.map(() => -1)];
+    const values = [keyOf(threadId), revision, places, pieces.lengths, pieces.data()];
+    const { rows } = await this.#executor.run({ text: this.#sql.replaceBytes, values });
+    return rows[0] === undefined ? undefined : Number(rows[0]["revision"]);
   }
 
   async evict(threadId: string, revision: number): Promise<boolean> {

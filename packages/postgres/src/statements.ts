@@ -36,6 +36,7 @@ export function statementsIn(schema: string) {
     lease: text("call_lease"),
     tombstones: text("tombstones"),
     strays: text("strays"),
+    replaceBytes: text("replace_bytes"),
     installed: text("installed"),
     ping: text("ping"),
   } as const;

@@ -12,6 +12,7 @@ import {
   type AppendWritesRequest,
   type BlobHash,
   type BlobInfo,
+  type BytesReplacer,
   type CopyKeeper,
   type LeaseKeeper,
   type NamespaceCopy,
@@ -21,6 +22,7 @@ import {
   type Peek,
   type Reading,
   type RemoveRequest,
+  type ReplaceBytesRequest,
   type StoredCheckpoint,
   type Sweeper,
   type ThreadCopier,
@@ -42,7 +44,7 @@ import {
   type ResolvedRedisOptions,
 } from "./options.ts";
 import { peekFrom, readingFrom, type ReadReply } from "./reading.ts";
-import { adoptArgs, appendArgs, appendWritesArgs, removeArgs } from "./requests.ts";
+import { adoptArgs, appendArgs, appendWritesArgs, removeArgs, replaceBytesArgs } from "./requests.ts";
 import { storedFrom, type ListedReply } from "./storedFrom.ts";
 import { ThreadIndex } from "./threadIndex.ts";
 
@@ -55,7 +57,15 @@ type WriteReply = [Buffer, ...(Buffer | number)[]];
  * (two where values of 32 kB and more are fetched). As durable as the server is.
  */
 export class RedisTier
-  implements Tier, AncestryReader, ThreadCopier, CopyKeeper, LeaseKeeper, UnchangedDeleter, Sweeper
+  implements
+    Tier,
+    AncestryReader,
+    ThreadCopier,
+    CopyKeeper,
+    LeaseKeeper,
+    UnchangedDeleter,
+    BytesReplacer,
+    Sweeper
 {
   readonly name: string = "redis";
   readonly #connection: Connection;
@@ -160,6 +170,13 @@ export class RedisTier
     await this.#calls.run("deleteThread", threadId, async () => {
       await this.#run("deleteThread", threadId, [threadId]);
       await this.#index.deleted(threadId);
+    });
+  }
+
+  async replaceBytes(request: ReplaceBytesRequest): Promise<number | undefined> {
+    return await this.#calls.run("replaceBytes", request.threadId, async () => {
+      const now = (await this.#run("replaceBytes", request.threadId, replaceBytesArgs(request))) as number;
+      return now === 0 ? undefined : now;
     });
   }
 

@@ -13,6 +13,7 @@ import {
   type Blob,
   type BlobHash,
   type BlobInfo,
+  type BytesReplacer,
   type CheckpointRecord,
   type ListedCheckpoint,
   type ListQuery,
@@ -20,6 +21,7 @@ import {
   type Peek,
   type Reading,
   type RemoveRequest,
+  type ReplaceBytesRequest,
   type StoredCheckpoint,
   type StoredWriteBatch,
   type Sweeper,
@@ -28,7 +30,7 @@ import {
   type Tier,
 } from "@stratigraph/core";
 import { LRUCache } from "lru-cache";
-import { appended, emptied, without, withWrites } from "./changes.ts";
+import { appended, emptied, withBytes, without, withWrites } from "./changes.ts";
 import type { FoundObject, ListedObject, ObjectStore } from "./client.ts";
 import { DamagedObject, MissingObject } from "./damage.ts";
 import { decodeHead, encodeHead, type Head } from "./head.ts";
@@ -95,7 +97,7 @@ function sizeOf({ head, blobs, records, writes }: ThreadView): number {
  * Small changes lie in the head itself, so most appends are one request, and no thread has more than two packs that
  * still grow. docs/format.md describes the objects.
  */
-export class PackTier implements Tier, Sweeper {
+export class PackTier implements Tier, BytesReplacer, Sweeper {
   readonly name: string;
   readonly #store: ObjectStore;
   readonly #reader: PackReader;
@@ -175,6 +177,16 @@ export class PackTier implements Tier, Sweeper {
     return await this.#change("remove", request.threadId, (view) => {
       if (view.head.revision === 0 || view.head.revision !== request.revision) return { result: false };
       return { next: without(view, request), result: true, rewrite: "all" };
+    });
+  }
+
+  /** The packs with the bytes before are deleted. */
+  async replaceBytes(request: ReplaceBytesRequest): Promise<number | undefined> {
+    return await this.#change("replaceBytes", request.threadId, (view): Change<number | undefined> => {
+      const { revision } = view.head;
+      if (revision === 0 || revision !== request.revision) return { result: undefined };
+      const next = withBytes(view, request);
+      return { next, result: next.head.revision, rewrite: "all" };
     });
   }
 

@@ -34,4 +34,5 @@ export type TierPart =
   | "copies"
   | "leases"
   | "deleteUnchanged"
-  | "archiveSource";
+  | "archiveSource"
+  | "replaceBytes";
