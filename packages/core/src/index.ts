@@ -49,13 +49,8 @@ export { saverOptionAdvice, saverOptionNames } from "./options.ts";
 export type { ConflictPolicy, SaverOptions } from "./options.ts";
 export { childrenOf, outlineOf, type Node, type Nodes, type Outline } from "./outline.ts";
 export { promote, type PromoteOptions } from "./promote.ts";
-export {
-  pruneThread,
-  type KeepRule,
-  type Pruned,
-  type PruneOptions,
-  type PruneThreadOptions,
-} from "./prune.ts";
+export { pruneThread, type KeepRule, type Pruned, type PruneThreadOptions } from "./prune.ts";
+export type { PruneOptions } from "./pruneOptions.ts";
 export type { DecodedBody, ManifestEntry, ValueRef } from "./record.ts";
 export { isReserved } from "./isReserved.ts";
 export { rewindTask } from "./rewindMark.ts";
