@@ -35,8 +35,7 @@ export type { Health, HealthOptions, HealthReporter, TierHealth, TierRole } from
 export type { KeysInUse, KeysInUseOptions, KeyUse } from "./keysInUse.ts";
 export { line } from "./line.ts";
 export type { ThreadListOptions, ThreadPage } from "./listThreads.ts";
-export { Batch } from "./maintenance/batch.ts";
-export { inTurns, type Turns } from "./maintenance/inTurns.ts";
+export type { Batch } from "./maintenance/batch.ts";
 export type { MaintainOptions, StartMaintenanceOptions } from "./maintenance/maintainOptions.ts";
 export { PruneWalk } from "./maintenance/pruneWalk.ts";
 export { deletesIdle, type RetentionParts } from "./maintenance/retention.ts";
@@ -56,13 +55,8 @@ export { saverOptionAdvice, saverOptionNames } from "./options.ts";
 export type { ConflictPolicy, LostRace, SaverOptions } from "./options.ts";
 export { childrenOf, outlineOf, type Node, type Nodes, type Outline } from "./outline.ts";
 export { promote, type PromoteOptions } from "./promote.ts";
-export {
-  pruneThread,
-  type KeepRule,
-  type Pruned,
-  type PruneOptions,
-  type PruneThreadOptions,
-} from "./prune.ts";
+export { pruneThread, type KeepRule, type Pruned, type PruneThreadOptions } from "./prune.ts";
+export type { PruneOptions } from "./pruneOptions.ts";
 export type { DecodedBody, ManifestEntry, ValueRef } from "./record.ts";
 export { isReserved } from "./isReserved.ts";
 export type { ReencryptOptions, ReencryptReport } from "./reencrypt.ts";

@@ -1,18 +1,10 @@
 import { INTERRUPT } from "./channels.ts";
-import { checkOptions, shown, type OptionAdvice, type OptionNames } from "./checkOptions.ts";
 import type { CheckpointCoder } from "./checkpointCoder.ts";
-import { InvalidOptionError, StratigraphError } from "./errors.ts";
-import type { DecodedBody } from "./record.ts";
+import { StratigraphError } from "./errors.ts";
+import type { PruneOptions } from "./pruneOptions.ts";
+import { madeAtMs, type DecodedBody } from "./record.ts";
 import { snapshotTag } from "./tags.ts";
 import type { Address, Blob, BlobHash, BlobInfo, CheckpointRecord, ListedCheckpoint, Tier } from "./tier.ts";
-
-/** How a thread is pruned. */
-export interface PruneOptions {
-  /** "keep_latest": the newest checkpoints of every namespace stay; "delete": the thread goes. */
-  readonly strategy: "keep_latest" | "delete";
-  /** How many of each namespace stay. Default 1. */
-  readonly keepLast?: number | undefined;
-}
 
 /** Decisions are made on a revision and repeated if the thread moved on; this often. */
 const attempts = 8;
@@ -38,35 +30,6 @@ interface Thread {
 
 function keyOf(at: { namespace: string; checkpointId: string }): string {
   return JSON.stringify([at.namespace, at.checkpointId]);
-}
-
-const names: OptionNames<PruneOptions> = { strategy: true, keepLast: true };
-const advice: OptionAdvice = {
-  keep: "Write keepLast.",
-  limit: "Write keepLast.",
-  olderThan: "Pruning by age is trimAfter, an option of the saver, and maintain().",
-  threadIds: "They are the first argument.",
-};
-
-/** Checks how to prune: what is removed is gone for good, so nothing is guessed. @throws InvalidOptionError */
-export function checkPruneOptions(options: PruneOptions | undefined): void {
-  const ways = 'Use "keep_latest", with keepLast beside it, or "delete".';
-  if (options === undefined)
-    throw new InvalidOptionError("strategy", "nothing", `Say what stays of a thread. ${ways}`);
-  checkOptions("prune", options, names, advice);
-  const { strategy, keepLast } = options;
-  if (strategy !== "keep_latest" && strategy !== "delete")
-    throw new InvalidOptionError("strategy", shown(strategy), ways);
-  if (keepLast === undefined) return;
-  if (strategy === "delete") {
-    throw new InvalidOptionError(
-      "keepLast",
-      shown(keepLast),
-      'Under "delete" nothing stays. Leave it out, or use the strategy "keep_latest".',
-    );
-  }
-  if (!Number.isInteger(keepLast) || keepLast < 1)
-    throw new InvalidOptionError("keepLast", shown(keepLast), "Use a whole number, 1 or more.");
 }
 
 /** What stays of every namespace, besides what is kept always: what either of these keeps. */
@@ -118,37 +81,6 @@ export async function pruneThread(
 ): Promise<Pruned> {
   const keep = (thread: Thread): Set<Node> => withDeltaChains(thread, latest(thread, rule));
   return await removeWhere(tier, coder, threadId, keep, options);
-}
-
-/** Whether a thread has checkpoints to lose. */
-export interface PruneDue {
-  /** Its main line has some now that the rule leaves over; {@link pruneThread} may still keep all of them. */
-  readonly isDue: boolean;
-  /** When the next ones come of age, if nobody writes to it: milliseconds since 1970; Infinity: never. */
-  readonly nextDueMs: number;
-}
-
-/**
- * Asks for the records of a thread's main line alone: a cheap question before {@link pruneThread}.
- * @param trimAfterMs the age at which checkpoints go that aren't among the last; absent: at any age
- */
-export async function pruneDue(
-  tier: Tier,
-  coder: CheckpointCoder,
-  threadId: string,
-  { keepLast, trimAfterMs }: { readonly keepLast: number; readonly trimAfterMs?: number | undefined },
-  nowMs: number,
-): Promise<PruneDue> {
-  const limit = trimAfterMs === undefined ? keepLast + 1 : undefined;
-  let [count, isDue, nextDueMs] = [0, false, Number.POSITIVE_INFINITY];
-  for await (const { record } of tier.list({ threadId, namespace: "", recordsOnly: true, limit })) {
-    count += 1;
-    if (count <= keepLast) continue;
-    const dueMs = trimAfterMs === undefined ? 0 : madeAtMs(await coder.decodeBody(record)) + trimAfterMs;
-    if (dueMs < nowMs) isDue = true;
-    else nextDueMs = Math.min(nextDueMs, dueMs);
-  }
-  return { isDue, nextDueMs };
 }
 
 /** Removes the checkpoints of runs. Returns the threads touched. */
@@ -304,12 +236,6 @@ function withDeltaChains(thread: Thread, kept: Set<Node>): Set<Node> {
     }
   }
   return kept;
-}
-
-/** When a checkpoint was made, as it says itself; one that doesn't is as old as can be. Milliseconds since 1970. */
-function madeAtMs({ header }: DecodedBody): number {
-  const ms = Date.parse(header.ts);
-  return Number.isNaN(ms) ? 0 : ms;
 }
 
 /** New heads where the head goes: its nearest ancestor that stays, or else the newest main-line checkpoint that does. */

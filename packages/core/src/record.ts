@@ -145,3 +145,9 @@ export function decodeBody(
     consumed: skeleton.w,
   };
 }
+
+/** When a checkpoint was made, as it says itself; one that doesn't is as old as can be. Milliseconds since 1970. */
+export function madeAtMs({ header }: DecodedBody): number {
+  const ms = Date.parse(header.ts);
+  return Number.isNaN(ms) ? 0 : ms;
+}

@@ -40,7 +40,8 @@ import { checkRetention, type ResolvedRetention } from "./maintenance/retentionO
 import type { MaintenanceReport, MaintenanceTask } from "./maintenance/steps.ts";
 import { sweepsTiers } from "./maintenance/sweepsTiers.ts";
 import { promote } from "./promote.ts";
-import { checkPruneOptions, prune, removeRuns, type PruneOptions } from "./prune.ts";
+import { prune, removeRuns } from "./prune.ts";
+import { checkPruneOptions, type PruneOptions } from "./pruneOptions.ts";
 import { reencrypt, type ReencryptOptions, type ReencryptReport } from "./reencrypt.ts";
 import { matches, metadataTags } from "./tags.ts";
 import type {

@@ -1,7 +1,8 @@
 import type { CheckpointCoder } from "../checkpointCoder.ts";
-import { pruneDue, type KeepRule } from "../prune.ts";
+import type { KeepRule } from "../prune.ts";
 import type { Tier } from "../tier.ts";
 import type { Batch } from "./batch.ts";
+import { pruneDue } from "./pruneDue.ts";
 import type { ResolvedRetention } from "./retentionOptions.ts";
 import { stepOf, type MaintenanceStep, type StepOutcome } from "./steps.ts";
 import { WrittenThreads } from "./writtenThreads.ts";

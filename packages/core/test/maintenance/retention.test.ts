@@ -1,4 +1,4 @@
-import { Annotation, Command, END, START, StateGraph, interrupt } from "@langchain/langgraph";
+import { Annotation, Command, DeltaChannel, END, START, StateGraph, interrupt } from "@langchain/langgraph";
 import { MemoryTier, TierSaver, type SaverOptions, type Tier } from "@stratigraph/core";
 import { FaultyTier } from "@stratigraph/testing";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
@@ -154,6 +154,24 @@ describe("keepLast and trimAfter", () => {
     later(10 * day);
     expect((await saver.maintain()).steps).toMatchObject([{ what: "prune", done: true }]);
     expect(await graph.invoke(new Command({ resume: "yes" }), config)).toEqual({ answers: ["yes"] });
+  });
+
+  test("a DeltaChannel keeps all that it is rebuilt from", async () => {
+    const { saver } = opened({ keepLast: 1, trimAfter: "1d" });
+    const append = (list: string[], writes: string[][]): string[] => [...list, ...writes.flat()];
+    const graph = new StateGraph(
+      Annotation.Root({
+        list: () => new DeltaChannel<string[], string[]>(append, { snapshotFrequency: 1000 }),
+      }),
+    )
+      .addNode("node", ({ list }) => ({ list: [`${list.length}`] }))
+      .addEdge(START, "node")
+      .compile({ checkpointer: saver });
+    const config = { configurable: { thread_id: "delta" } };
+    for (const turn of ["a", "b"]) await graph.invoke({ list: [turn] }, config);
+    later(10 * day);
+    await saver.maintain();
+    expect(await graph.invoke({ list: ["c"] }, config)).toEqual({ list: ["a", "1", "b", "3", "c", "5"] });
   });
 
   test("a thread that is written to while it is pruned keeps what is new", async () => {
