@@ -3,8 +3,10 @@ import { connect, createServer, type Socket } from "node:net";
 /** A wire to a server, which can be cut without a word. */
 export interface SilentProxy {
   readonly port: number;
-  /** Connections made until {@link speak}, and those that are there, pass nothing on from now on, for ever; none is closed. */
+  /** Connections that are there, and those made until {@link speak}, pass nothing on from now on, for ever; none is closed. */
   silence(): void;
+  /** As {@link silence}, once the server has said so many more bytes. */
+  silenceAfter(bytes: number): void;
   /** Connections made from now on pass everything on. */
   speak(): void;
   close(): Promise<void>;
@@ -12,40 +14,47 @@ export interface SilentProxy {
 
 /** Puts a wire in front of a server on 127.0.0.1: what a firewall that forgets its connections does to them. */
 export async function silentProxy(target: number): Promise<SilentProxy> {
-  let silent = false;
+  /** Connections of an earlier one say nothing any more. */
+  let generation = 0;
+  let isSilent = false;
+  let bytesLeft = Number.POSITIVE_INFINITY;
   const sockets = new Set<Socket>();
+  const silence = (): void => {
+    generation += 1;
+    isSilent = true;
+    bytesLeft = Number.POSITIVE_INFINITY;
+  };
   const proxy = createServer((client) => {
     const server = connect(target, "127.0.0.1");
-    for (const [from, to] of [
-      [client, server],
-      [server, client],
-    ] as const) {
+    const mine = generation;
+    const passes = (): boolean => !isSilent && mine === generation;
+    const join = (from: Socket, to: Socket, limited: boolean): void => {
       sockets.add(from);
       from.on("error", () => undefined);
-      from.on("close", () => sockets.delete(from));
-      if (!silent) {
-        from.pipe(to);
-        from.on("close", () => to.destroy());
-      }
-    }
+      from.on("data", (chunk) => {
+        if (!passes()) return;
+        const part = limited ? chunk.subarray(0, bytesLeft) : chunk;
+        to.write(part);
+        if (!limited) return;
+        bytesLeft -= part.length;
+        if (bytesLeft <= 0) silence();
+      });
+      from.on("close", () => {
+        sockets.delete(from);
+        if (passes()) to.destroy();
+      });
+    };
+    join(client, server, false);
+    join(server, client, true);
   });
   await new Promise<void>((resolve) => proxy.listen(0, "127.0.0.1", resolve));
   const address = proxy.address();
   if (address === null || typeof address === "string") throw new Error("the proxy has no port");
   return {
     port: address.port,
-    silence() {
-      silent = true;
-      for (const socket of sockets) {
-        socket.unpipe();
-        socket.removeAllListeners("close");
-        socket.on("close", () => sockets.delete(socket));
-        socket.pause();
-      }
-    },
-    speak() {
-      silent = false;
-    },
+    silence,
+    silenceAfter: (bytes) => (bytesLeft = bytes),
+    speak: () => (isSilent = false),
     async close() {
       for (const socket of sockets) socket.destroy();
       await new Promise<void>((resolve) => proxy.close(() => resolve()));

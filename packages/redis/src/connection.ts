@@ -8,12 +8,17 @@ import { scripts, type ScriptName } from "./scripts.ts";
 
 /** A command of many bytes gets more time: a slow line still moves so many of them in a second. */
 const bytesPerSecond = 8 << 20;
+/** How many links are tried within the time of a command while the server is silent. */
+const linksAtOnce = 8;
 
 /** Sends commands and scripts, each for a bounded time, and turns their failures into errors that say what to do. */
 export class Connection {
   readonly #timeoutMs: number;
   readonly #open: () => Link;
   #link: Link | undefined;
+  #openedAtMs = 0;
+  /** A call waited in vain, and none was answered since. */
+  #isSilent = false;
   #closed = false;
 
   constructor(server: Server, timeoutMs: number) {
@@ -59,17 +64,20 @@ export class Connection {
   async #bounded<T>(bytes: number, work: (client: RedisClient) => Promise<T>): Promise<T> {
     if (this.#closed) throw closedError("redis");
     const limitMs = Math.round(this.#timeoutMs + (bytes / bytesPerSecond) * 1000);
-    const link = (this.#link ??= this.#open());
+    const link = this.#current();
     link.calls += 1;
     let timer: NodeJS.Timeout | undefined;
     const late = new Promise<never>((_, reject) => {
       timer = setTimeout(() => {
-        this.#retire(link);
+        this.#isSilent = true;
+        if (this.#link === link) this.#use(undefined);
         reject(noAnswer(limitMs, bytes, link.lastError));
       }, limitMs);
     });
     try {
-      return await Promise.race([this.#onceOpen(link).then(work), late]);
+      const answer = await Promise.race([this.#onceOpen(link).then(work), late]);
+      this.#answered(link);
+      return answer;
     } catch (error) {
       if (this.#closed && isGone(error)) throw closedError("redis");
       throw explained(isGone(error) ? (link.lastError ?? error) : error);
@@ -84,17 +92,37 @@ export class Connection {
     try {
       return await link.client;
     } catch (error) {
-      this.#retire(link);
+      if (this.#link === link) this.#use(undefined);
       throw error;
     }
   }
 
   /**
-   * The next call opens another client. A wire that was cut without a word is found out by its silence alone, and may never
-   * speak again, while a new one would. What is under way on the old one may still be answered: it is closed when nothing is.
+   * The link for the next call. A wire that was cut without a word is found out by its silence alone, and may never speak again,
+   * while a new one would: so a link that let a call wait in vain is left, and until one answers others are tried, some at once.
    */
-  #retire(link: Link): void {
-    if (this.#link === link) this.#link = undefined;
+  #current(): Link {
+    const isTried =
+      this.#link !== undefined && performance.now() - this.#openedAtMs < this.#timeoutMs / linksAtOnce;
+    if (this.#link === undefined || (this.#isSilent && !isTried)) {
+      this.#openedAtMs = performance.now();
+      this.#use(this.#open());
+    }
+    return this.#link!;
+  }
+
+  /** The first link that answers is the one for all calls. */
+  #answered(link: Link): void {
+    if (!this.#isSilent || this.#closed) return;
+    this.#isSilent = false;
+    this.#use(link);
+  }
+
+  /** What is under way on the link that was used before may still be answered: it is closed when nothing is. */
+  #use(link: Link | undefined): void {
+    const before = this.#link;
+    this.#link = link;
+    if (before !== link && before?.calls === 0) before.close();
   }
 }
 

@@ -24,7 +24,7 @@ const url = (): string => `redis://127.0.0.1:${proxy.port}`;
 test.each(["sync", "async"] as const)(
   "12 runs at once (%s) end with a code, and the next ones run as soon as the wire is back",
   async (durability) => {
-    const saver = await RedisSaver.fromUrl(url(), { commandTimeout });
+    const saver = await RedisSaver.fromUrl(url(), { commandTimeout: "1s" });
     await expectRunsToSurviveSilence(saver, proxy, "UNAVAILABLE", durability);
     await saver.end();
   },
