@@ -16,6 +16,8 @@ CREATE TYPE stratigraph.read_row_1 AS (
 	body bytea
 );
 
+COMMENT ON TYPE stratigraph.read_row_1 IS 'Rows of reads; sql/000002.sql says what the columns mean by kind.';
+
 CREATE FUNCTION stratigraph.ancestry_1(p_key bytea, p_ns bytea, p_id bytea, p_tags integer[], p_limit integer) RETURNS SETOF stratigraph.read_row_1
     LANGUAGE plpgsql STABLE
     SET jit TO 'off'
@@ -60,9 +62,12 @@ begin
 end
 $$;
 
+COMMENT ON FUNCTION stratigraph.ancestry_1(p_key bytea, p_ns bytea, p_id bytea, p_tags integer[], p_limit integer) IS 'The parent chain of a checkpoint: the history of a DeltaChannel.';
+
 CREATE FUNCTION stratigraph.append_1(p_rounds integer[], p_seen bigint[], p_flags integer[], p_records integer[], p_tags text[], p_places integer[], p_blobs integer[], p_writes integer[], p_long_ids integer[], p_heads integer[], p_head_at integer[], p_expected integer[], p_starts integer[], p_lengths integer[], p_data bytea) RETURNS TABLE(status text, revision bigint, head bytea, moved boolean)
     LANGUAGE plpgsql
     SET plan_cache_mode TO 'force_generic_plan'
+    SET lock_timeout TO '4s'
     AS $$
 declare
   x bytea[] := array(select case when l >= 0 then substring(p_data from s for l) end from unnest(p_starts, p_lengths) as u (s, l));
@@ -237,14 +242,19 @@ begin
 end
 $$;
 
+COMMENT ON FUNCTION stratigraph.append_1(p_rounds integer[], p_seen bigint[], p_flags integer[], p_records integer[], p_tags text[], p_places integer[], p_blobs integer[], p_writes integer[], p_long_ids integer[], p_heads integer[], p_head_at integer[], p_expected integer[], p_starts integer[], p_lengths integer[], p_data bytea) IS 'Records, blobs, pending writes and head moves of many requests: put, putWrites.';
+
 CREATE FUNCTION stratigraph.blobs_1(p_key bytea) RETURNS TABLE(hash bytea, base bytea, size integer)
     LANGUAGE sql STABLE
     AS $$
   select b.hash, b.base, length(b.bytes) from "stratigraph".blobs b join "stratigraph".threads t using (thread) where t.key = p_key
 $$;
 
+COMMENT ON FUNCTION stratigraph.blobs_1(p_key bytea) IS 'The blobs of a thread without bytes: prune.';
+
 CREATE FUNCTION stratigraph.copy_thread_1(p_source bytea, p_target bytea, p_long_id bytea) RETURNS boolean
     LANGUAGE plpgsql
+    SET lock_timeout TO '4s'
     AS $$
 declare
   v_source bigint;
@@ -269,8 +279,11 @@ begin
 end
 $$;
 
+COMMENT ON FUNCTION stratigraph.copy_thread_1(p_source bytea, p_target bytea, p_long_id bytea) IS 'All of a thread under another id: copyThread.';
+
 CREATE FUNCTION stratigraph.delete_thread_1(p_key bytea) RETURNS void
     LANGUAGE plpgsql
+    SET lock_timeout TO '4s'
     AS $$
 declare
   v_thread bigint;
@@ -299,8 +312,11 @@ begin
 end
 $$;
 
+COMMENT ON FUNCTION stratigraph.delete_thread_1(p_key bytea) IS 'Drops a thread and leaves a tombstone: deleteThread.';
+
 CREATE FUNCTION stratigraph.evict_1(p_key bytea, p_revision bigint) RETURNS boolean
     LANGUAGE plpgsql
+    SET lock_timeout TO '4s'
     AS $$
 declare
   v_thread bigint;
@@ -315,10 +331,13 @@ begin
 end
 $$;
 
+COMMENT ON FUNCTION stratigraph.evict_1(p_key bytea, p_revision bigint) IS 'Drops the bytes of a thread and keeps its heads: archiving.';
+
 CREATE FUNCTION stratigraph.fork_1(p_source bytea, p_seen bigint, p_key bytea, p_long_id bytea, p_tip_lengths integer[], p_tips bytea, p_depths integer[], p_until text[], p_places_of text[], p_records integer[], p_tags text[], p_places integer[], p_blobs integer[], p_writes integer[], p_long_ids integer[], p_heads integer[], p_head_at integer[], p_expected integer[], p_starts integer[], p_lengths integer[], p_data bytea) RETURNS TABLE(status text, head bytea, checkpoints bigint, bytes bigint)
     LANGUAGE plpgsql
     SET plan_cache_mode TO 'force_generic_plan'
     SET jit TO 'off'
+    SET lock_timeout TO '4s'
     AS $$
 declare
   x bytea[] := "stratigraph".pieces_1(p_tip_lengths, p_tips);
@@ -420,19 +439,231 @@ exception when sqlstate 'SG001' then
 end
 $$;
 
+COMMENT ON FUNCTION stratigraph.fork_1(p_source bytea, p_seen bigint, p_key bytea, p_long_id bytea, p_tip_lengths integer[], p_tips bytea, p_depths integer[], p_until text[], p_places_of text[], p_records integer[], p_tags text[], p_places integer[], p_blobs integer[], p_writes integer[], p_long_ids integer[], p_heads integer[], p_head_at integer[], p_expected integer[], p_starts integer[], p_lengths integer[], p_data bytea) IS 'A part of a thread as a new thread: fork.';
+
 CREATE FUNCTION stratigraph.id_text(key bytea) RETURNS text
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     AS $$
   select case
     when length(key) = 0 then ''
     when get_byte(key, 0) = 1 then encode(substring(key from 2), 'hex')::uuid::text
+    when get_byte(key, 0) = 2 and position('\x00'::bytea in key) = 0 and getdatabaseencoding() = 'UTF8'
+      then convert_from(substring(key from 2), 'UTF8')
     when get_byte(key, 0) = 2 then encode(substring(key from 2), 'escape')
     else encode(key, 'hex')
   end
 $$;
 
+COMMENT ON FUNCTION stratigraph.id_text(key bytea) IS 'An id key as text.';
+
+CREATE FUNCTION stratigraph.id_time(key bytea) RETURNS timestamp with time zone
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    AS $$
+  select case
+    when length(key) <> 17 or get_byte(key, 0) <> 1 then null
+    when get_byte(key, 7) / 16 = 6
+      then to_timestamp(((('x0' || substring(digits for 12) || substring(digits from 14 for 3))::bit(64)::bigint) - 122192928000000000) / 1e7)
+    when get_byte(key, 7) / 16 = 7 then to_timestamp(('x0000' || substring(digits for 12))::bit(64)::bigint / 1e3)
+  end
+  from encode(substring(key from 2), 'hex') as digits
+$$;
+
+COMMENT ON FUNCTION stratigraph.id_time(key bytea) IS 'When an id was made, of UUIDs of version 6 and 7.';
+
+CREATE FUNCTION stratigraph.source_of(tags integer[]) RETURNS text
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    AS $$
+  select case
+    when tags @> array[-924861548] then 'input'
+    when tags @> array[1075280270] then 'loop'
+    when tags @> array[-881371663] then 'update'
+    when tags @> array[1806578396] then 'fork'
+  end
+$$;
+
+COMMENT ON FUNCTION stratigraph.source_of(tags integer[]) IS 'LangGraph''s metadata.source, by tags.';
+
+CREATE TABLE stratigraph.blobs (
+    thread bigint NOT NULL,
+    hash bytea NOT NULL,
+    base bytea,
+    bytes bytea NOT NULL
+);
+ALTER TABLE ONLY stratigraph.blobs ALTER COLUMN bytes SET STORAGE EXTERNAL;
+
+COMMENT ON TABLE stratigraph.blobs IS 'Values by the hash of their content, within one thread: whole, or a patch on a base.';
+
+COMMENT ON COLUMN stratigraph.blobs.base IS 'Hash of the value that this patch stands on; null: the value is whole.';
+
+COMMENT ON COLUMN stratigraph.blobs.bytes IS 'Compressed, perhaps encrypted.';
+
+CREATE TABLE stratigraph.checkpoints (
+    thread bigint NOT NULL,
+    id bytea NOT NULL,
+    ns bytea NOT NULL,
+    parent bytea,
+    lost_to bytea,
+    run bytea,
+    tags integer[] NOT NULL,
+    blobs bytea NOT NULL,
+    body bytea NOT NULL
+);
+ALTER TABLE ONLY stratigraph.checkpoints ALTER COLUMN body SET STORAGE EXTERNAL;
+
+COMMENT ON TABLE stratigraph.checkpoints IS 'Records: checkpoints without the bytes of their values. docs/format.md describes body.';
+
+COMMENT ON COLUMN stratigraph.checkpoints.ns IS 'Key of the namespace; the root namespace is empty.';
+
+COMMENT ON COLUMN stratigraph.checkpoints.lost_to IS 'The checkpoint that won the head: this one is on a side branch.';
+
+COMMENT ON COLUMN stratigraph.checkpoints.tags IS 'Hashes of the leaves of its metadata, and of channels with a snapshot.';
+
+COMMENT ON COLUMN stratigraph.checkpoints.blobs IS 'Hashes of its values, 20 bytes each.';
+
+COMMENT ON COLUMN stratigraph.checkpoints.body IS 'Metadata and manifest: compressed, perhaps encrypted.';
+
+CREATE TABLE stratigraph.heads (
+    thread bigint NOT NULL,
+    ns bytea NOT NULL,
+    id bytea NOT NULL
+)
+WITH (fillfactor='70');
+
+COMMENT ON TABLE stratigraph.heads IS 'The newest checkpoint of each namespace of a thread: where the next run goes on.';
+
+COMMENT ON COLUMN stratigraph.heads.ns IS 'Key of the namespace; the root namespace is empty.';
+
+COMMENT ON COLUMN stratigraph.heads.id IS 'Key of the checkpoint.';
+
+CREATE TABLE stratigraph.threads (
+    thread bigint NOT NULL,
+    key bytea NOT NULL,
+    long_id bytea,
+    revision bigint NOT NULL,
+    deleted_at bigint DEFAULT 0 NOT NULL,
+    removed_at bigint DEFAULT 0 NOT NULL,
+    live boolean DEFAULT false NOT NULL,
+    evicted boolean DEFAULT false NOT NULL,
+    written_at timestamp with time zone NOT NULL
+)
+WITH (fillfactor='70');
+
+COMMENT ON TABLE stratigraph.threads IS 'One row per thread: its id, and the revision that every change counts up. Its row lock puts the writers of a thread in line.';
+
+COMMENT ON COLUMN stratigraph.threads.thread IS 'Number of the thread in all tables.';
+
+COMMENT ON COLUMN stratigraph.threads.key IS 'Its id: first byte 1 and 16 bytes of a UUID, 2 and UTF-8, or 3 and the SHA-256 of a long one. id_text() and id_key() convert.';
+
+COMMENT ON COLUMN stratigraph.threads.long_id IS 'The id in UTF-8, where it has over 512 bytes.';
+
+COMMENT ON COLUMN stratigraph.threads.revision IS 'Counted up by every change.';
+
+COMMENT ON COLUMN stratigraph.threads.deleted_at IS 'Revision of the last deletion; 0: never deleted.';
+
+COMMENT ON COLUMN stratigraph.threads.removed_at IS 'Revision of the last removal of blobs; 0: none.';
+
+COMMENT ON COLUMN stratigraph.threads.live IS 'It has a head. Tombstones, and threads with early pending writes alone, have none.';
+
+COMMENT ON COLUMN stratigraph.threads.evicted IS 'Its bytes were moved to another tier.';
+
+COMMENT ON COLUMN stratigraph.threads.written_at IS 'Last change, to the minute.';
+
+CREATE TABLE stratigraph.writes (
+    thread bigint NOT NULL,
+    id bytea NOT NULL,
+    ns bytea NOT NULL,
+    seq bigint NOT NULL,
+    part integer NOT NULL,
+    task bytea NOT NULL,
+    blobs bytea NOT NULL,
+    body bytea NOT NULL
+);
+ALTER TABLE ONLY stratigraph.writes ALTER COLUMN body SET STORAGE EXTERNAL;
+
+COMMENT ON TABLE stratigraph.writes IS 'Batches of pending writes, one per putWrites. Their checkpoint may not be there yet.';
+
+COMMENT ON COLUMN stratigraph.writes.seq IS 'Revision of the thread when it arrived.';
+
+COMMENT ON COLUMN stratigraph.writes.part IS 'Its place in the request.';
+
+CREATE VIEW stratigraph.history AS
+ SELECT
+        CASE
+            WHEN (t.long_id IS NULL) THEN stratigraph.id_text(t.key)
+            ELSE stratigraph.id_text(('\x02'::bytea || t.long_id))
+        END AS thread_id,
+    stratigraph.id_text(c.ns) AS checkpoint_ns,
+    stratigraph.id_text(c.id) AS checkpoint_id,
+    stratigraph.id_text(c.parent) AS parent_checkpoint_id,
+    stratigraph.id_text(c.run) AS run_id,
+    stratigraph.id_text(c.lost_to) AS lost_to,
+    (h.id IS NOT NULL) AS head,
+    length(c.body) AS record_bytes,
+    (length(c.blobs) / 20) AS "values",
+    stratigraph.id_time(c.id) AS "time",
+    stratigraph.source_of(c.tags) AS source,
+    ( SELECT COALESCE(sum(b.size), (0)::bigint) AS "coalesce"
+           FROM generate_series(1, length(c.blobs), 20) o(o),
+            LATERAL ( SELECT length(b_1.bytes) AS size
+                   FROM stratigraph.blobs b_1
+                  WHERE ((b_1.thread = c.thread) AND (b_1.hash = SUBSTRING(c.blobs FROM o.o FOR 20)))
+                 OFFSET 0) b) AS value_bytes,
+    ( SELECT count(*) AS count
+           FROM stratigraph.writes w
+          WHERE ((w.thread = c.thread) AND (w.id = c.id) AND (w.ns = c.ns))) AS pending_writes,
+    c.thread
+   FROM ((stratigraph.checkpoints c
+     JOIN stratigraph.threads t USING (thread))
+     LEFT JOIN stratigraph.heads h ON (((h.thread = c.thread) AND (h.ns = c.ns) AND (h.id = c.id))));
+
+COMMENT ON VIEW stratigraph.history IS 'Checkpoints with readable ids. All of one thread, by an index: select * from history_of(''thread id'').';
+
+COMMENT ON COLUMN stratigraph.history.thread_id IS 'To search for a thread use history_of(), or where thread = thread_of(''id''): no index finds this text.';
+
+COMMENT ON COLUMN stratigraph.history.lost_to IS 'The checkpoint that won the head: this one is on a side branch.';
+
+COMMENT ON COLUMN stratigraph.history.head IS 'It is the newest of its namespace, where the next run goes on.';
+
+COMMENT ON COLUMN stratigraph.history.record_bytes IS 'Bytes of its record: metadata, and values of up to 64 bytes.';
+
+COMMENT ON COLUMN stratigraph.history."values" IS 'Channels whose value is a blob.';
+
+COMMENT ON COLUMN stratigraph.history."time" IS 'When its id was made, by the clock of the process that made it. Null where the id is no UUID of version 6 or 7.';
+
+COMMENT ON COLUMN stratigraph.history.source IS 'LangGraph''s metadata.source, by the hash of it in tags. Step, next nodes and other metadata stand in the encoded body.';
+
+COMMENT ON COLUMN stratigraph.history.value_bytes IS 'Bytes of its blobs as stored: a patch counts with its own size, and what it stands on isn''t counted.';
+
+COMMENT ON COLUMN stratigraph.history.pending_writes IS 'Batches of pending writes, one per putWrites.';
+
+COMMENT ON COLUMN stratigraph.history.thread IS 'Number of the thread in all tables; thread_of(''id'') tells it.';
+
+CREATE FUNCTION stratigraph.history_of(thread_id text) RETURNS SETOF stratigraph.history
+    LANGUAGE sql STABLE
+    AS $$
+  select h.* from "stratigraph".history h
+   where h.thread = "stratigraph".thread_of(history_of.thread_id)
+   order by h.time desc nulls last, h.checkpoint_id desc, h.checkpoint_ns
+$$;
+
+COMMENT ON FUNCTION stratigraph.history_of(thread_id text) IS 'The checkpoints of one thread, newest first.';
+
+CREATE FUNCTION stratigraph.id_key(id text) RETURNS bytea
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    AS $_$
+  select case
+    when id = '' then ''::bytea
+    when id ~ '^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$' then '\x01'::bytea || decode(replace(id, '-', ''), 'hex')
+    when length(convert_to(id, 'UTF8')) > 512 then '\x03'::bytea || sha256(convert_to(id, 'UTF8'))
+    else '\x02'::bytea || convert_to(id, 'UTF8')
+  end
+$_$;
+
+COMMENT ON FUNCTION stratigraph.id_key(id text) IS 'The key of an id.';
+
 CREATE FUNCTION stratigraph.lease_1(p_name bytea, p_holder bytea, p_ms double precision) RETURNS boolean
     LANGUAGE plpgsql
+    SET lock_timeout TO '4s'
     AS $$
 begin
   if p_ms <= 0 then
@@ -445,6 +676,8 @@ begin
   return found;
 end
 $$;
+
+COMMENT ON FUNCTION stratigraph.lease_1(p_name bytea, p_holder bytea, p_ms double precision) IS 'Takes, prolongs or gives back a lease.';
 
 CREATE FUNCTION stratigraph.list_1(p_key bytea, p_ns bytea, p_id bytea, p_before bytea, p_tags integer[], p_runs bytea[], p_lost boolean, p_blobs boolean, p_after_thread bigint, p_after_id bytea, p_after_ns bytea, p_limit integer) RETURNS SETOF stratigraph.read_row_1
     LANGUAGE plpgsql STABLE
@@ -501,11 +734,15 @@ begin
 end
 $$;
 
+COMMENT ON FUNCTION stratigraph.list_1(p_key bytea, p_ns bytea, p_id bytea, p_before bytea, p_tags integer[], p_runs bytea[], p_lost boolean, p_blobs boolean, p_after_thread bigint, p_after_id bytea, p_after_ns bytea, p_limit integer) IS 'A page of checkpoints: list.';
+
 CREATE FUNCTION stratigraph.long_ids_1(p_keys bytea[]) RETURNS TABLE(key bytea, id bytea)
     LANGUAGE sql STABLE
     AS $$
   select distinct l.key, l.id from "stratigraph".long_ids l where l.key = any (p_keys)
 $$;
+
+COMMENT ON FUNCTION stratigraph.long_ids_1(p_keys bytea[]) IS 'The originals of long ids.';
 
 CREATE FUNCTION stratigraph.outline_1(p_key bytea, p_id bytea) RETURNS SETOF stratigraph.read_row_1
     LANGUAGE plpgsql STABLE
@@ -542,6 +779,8 @@ begin
 end
 $$;
 
+COMMENT ON FUNCTION stratigraph.outline_1(p_key bytea, p_id bytea) IS 'What a fork is planned from.';
+
 CREATE FUNCTION stratigraph.pieces_1(lengths integer[], data bytea) RETURNS bytea[]
     LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
     AS $$
@@ -554,6 +793,8 @@ begin
   );
 end
 $$;
+
+COMMENT ON FUNCTION stratigraph.pieces_1(lengths integer[], data bytea) IS 'The pieces of a packed argument.';
 
 CREATE FUNCTION stratigraph.read_1(p_key bytea, p_ns bytea, p_id bytea, p_blobs boolean) RETURNS SETOF stratigraph.read_row_1
     LANGUAGE plpgsql STABLE
@@ -596,8 +837,11 @@ begin
 end
 $$;
 
+COMMENT ON FUNCTION stratigraph.read_1(p_key bytea, p_ns bytea, p_id bytea, p_blobs boolean) IS 'One checkpoint or the head, with or without what it needs: peek, read.';
+
 CREATE FUNCTION stratigraph.remove_1(p_key bytea, p_revision bigint, p_counts integer[], p_lengths integer[], p_data bytea) RETURNS boolean
     LANGUAGE plpgsql
+    SET lock_timeout TO '4s'
     AS $$
 declare
   v_thread bigint;
@@ -628,6 +872,64 @@ begin
 end
 $$;
 
+COMMENT ON FUNCTION stratigraph.remove_1(p_key bytea, p_revision bigint, p_counts integer[], p_lengths integer[], p_data bytea) IS 'Takes checkpoints and blobs away: prune.';
+
+CREATE FUNCTION stratigraph.sweep_1(p_older_ms double precision, p_limit integer) RETURNS integer
+    LANGUAGE plpgsql
+    SET lock_timeout TO '4s'
+    AS $$
+declare
+  v_older interval := make_interval(secs => least(p_older_ms, 3e12) / 1000);
+  -- Times are kept to the minute.
+  v_early timestamptz := case when p_older_ms > 0 then date_trunc('minute', now() - v_older) else 'infinity' end;
+  v_week timestamptz := date_trunc('minute', now() - greatest(v_older, interval '7 days'));
+  v_threads bigint[];
+  v_emptied bigint[];
+begin
+  v_threads := array(
+    select t.thread from "stratigraph".threads t
+     where not t.live and t.deleted_at = 0 and t.written_at < case when t.removed_at = 0 then v_early else v_week end
+       and not exists (select from "stratigraph".heads h where h.thread = t.thread)
+       and not exists (select from "stratigraph".checkpoints c where c.thread = t.thread)
+     order by t.written_at limit p_limit for update skip locked
+  );
+  -- Looked at again now that the rows are locked: a checkpoint may have come before that.
+  v_threads := array(
+    select u.thread from unnest(v_threads) as u (thread)
+     where not exists (select from "stratigraph".heads h where h.thread = u.thread)
+       and not exists (select from "stratigraph".checkpoints c where c.thread = u.thread)
+  );
+  v_emptied := array(
+    select t.thread from "stratigraph".threads t
+     where t.thread = any (v_threads) and t.written_at >= v_week
+       and exists (select from "stratigraph".blobs b where b.thread = t.thread)
+  );
+  v_threads := v_threads || array(
+    select t.thread from "stratigraph".threads t
+     where not t.live and t.deleted_at > 0 and t.written_at < v_week
+     order by t.written_at limit p_limit for update skip locked
+  );
+  delete from "stratigraph".writes w where w.thread = any (v_threads);
+  delete from "stratigraph".blobs b where b.thread = any (v_threads);
+  delete from "stratigraph".long_ids l where l.thread = any (v_threads);
+  update "stratigraph".threads t
+     set revision = t.revision + 1, removed_at = t.revision + 1, written_at = date_trunc('minute', now())
+   where t.thread = any (v_emptied);
+  delete from "stratigraph".threads t where t.thread = any (v_threads) and t.thread <> all (v_emptied);
+  return cardinality(v_threads);
+end
+$$;
+
+COMMENT ON FUNCTION stratigraph.sweep_1(p_older_ms double precision, p_limit integer) IS 'Takes away what dead writers and deletions left: maintenance.';
+
+CREATE FUNCTION stratigraph.thread_of(thread_id text) RETURNS bigint
+    LANGUAGE sql STABLE PARALLEL SAFE
+    AS $$
+  select t.thread from "stratigraph".threads t where t.key = "stratigraph".id_key(thread_id)
+$$;
+
+COMMENT ON FUNCTION stratigraph.thread_of(thread_id text) IS 'The number of a thread, by its id. Null where there is none.';
+
 CREATE FUNCTION stratigraph.threads_1(p_before timestamp with time zone, p_newest boolean, p_evicted boolean, p_after timestamp with time zone, p_after_key bytea, p_limit integer) RETURNS TABLE(key bytea, long_id bytea, revision bigint, head bytea, thread bigint, written_ms bigint, evicted boolean)
     LANGUAGE plpgsql STABLE
     SET plan_cache_mode TO 'force_custom_plan'
@@ -654,60 +956,7 @@ begin
 end
 $$;
 
-CREATE TABLE stratigraph.blobs (
-    thread bigint NOT NULL,
-    hash bytea NOT NULL,
-    base bytea,
-    bytes bytea NOT NULL
-);
-ALTER TABLE ONLY stratigraph.blobs ALTER COLUMN bytes SET STORAGE EXTERNAL;
-
-CREATE TABLE stratigraph.checkpoints (
-    thread bigint NOT NULL,
-    id bytea NOT NULL,
-    ns bytea NOT NULL,
-    parent bytea,
-    lost_to bytea,
-    run bytea,
-    tags integer[] NOT NULL,
-    blobs bytea NOT NULL,
-    body bytea NOT NULL
-);
-ALTER TABLE ONLY stratigraph.checkpoints ALTER COLUMN body SET STORAGE EXTERNAL;
-
-CREATE TABLE stratigraph.heads (
-    thread bigint NOT NULL,
-    ns bytea NOT NULL,
-    id bytea NOT NULL
-)
-WITH (fillfactor='70');
-
-CREATE TABLE stratigraph.threads (
-    thread bigint NOT NULL,
-    key bytea NOT NULL,
-    long_id bytea,
-    revision bigint NOT NULL,
-    deleted_at bigint DEFAULT 0 NOT NULL,
-    removed_at bigint DEFAULT 0 NOT NULL,
-    live boolean DEFAULT false NOT NULL,
-    evicted boolean DEFAULT false NOT NULL,
-    written_at timestamp with time zone NOT NULL
-)
-WITH (fillfactor='70');
-
-CREATE VIEW stratigraph.history AS
- SELECT stratigraph.id_text(t.key) AS thread_id,
-    stratigraph.id_text(c.ns) AS checkpoint_ns,
-    stratigraph.id_text(c.id) AS checkpoint_id,
-    stratigraph.id_text(c.parent) AS parent_checkpoint_id,
-    stratigraph.id_text(c.run) AS run_id,
-    stratigraph.id_text(c.lost_to) AS lost_to,
-    (h.id IS NOT NULL) AS head,
-    length(c.body) AS record_bytes,
-    (length(c.blobs) / 20) AS "values"
-   FROM ((stratigraph.checkpoints c
-     JOIN stratigraph.threads t USING (thread))
-     LEFT JOIN stratigraph.heads h ON (((h.thread = c.thread) AND (h.ns = c.ns) AND (h.id = c.id))));
+COMMENT ON FUNCTION stratigraph.threads_1(p_before timestamp with time zone, p_newest boolean, p_evicted boolean, p_after timestamp with time zone, p_after_key bytea, p_limit integer) IS 'A page of threads by age: listThreads.';
 
 CREATE TABLE stratigraph.leases (
     name bytea NOT NULL,
@@ -715,17 +964,60 @@ CREATE TABLE stratigraph.leases (
     until timestamp with time zone NOT NULL
 );
 
+COMMENT ON TABLE stratigraph.leases IS 'Who does a piece of maintenance now, and until when.';
+
 CREATE TABLE stratigraph.long_ids (
     thread bigint NOT NULL,
     key bytea NOT NULL,
     id bytea NOT NULL
 );
 
+COMMENT ON TABLE stratigraph.long_ids IS 'Ids of over 512 bytes, by their keys.';
+
 CREATE TABLE stratigraph.migrations (
     id integer NOT NULL,
     breaking boolean DEFAULT false NOT NULL,
     applied_at timestamp with time zone DEFAULT now() NOT NULL
 );
+
+COMMENT ON TABLE stratigraph.migrations IS 'Which files of sql/ were applied.';
+
+COMMENT ON COLUMN stratigraph.migrations.breaking IS 'Versions of the library that don''t know this migration must not work here any more.';
+
+CREATE VIEW stratigraph.overview AS
+ SELECT
+        CASE
+            WHEN (t.long_id IS NULL) THEN stratigraph.id_text(t.key)
+            ELSE stratigraph.id_text(('\x02'::bytea || t.long_id))
+        END AS thread_id,
+    t.written_at,
+    ( SELECT count(*) AS count
+           FROM stratigraph.checkpoints c
+          WHERE (c.thread = t.thread)) AS checkpoints,
+    ( SELECT count(*) AS count
+           FROM stratigraph.writes w
+          WHERE (w.thread = t.thread)) AS pending_writes,
+    ((( SELECT COALESCE(sum(length(c.body)), (0)::bigint) AS "coalesce"
+           FROM stratigraph.checkpoints c
+          WHERE (c.thread = t.thread)) + ( SELECT COALESCE(sum(length(b.bytes)), (0)::bigint) AS "coalesce"
+           FROM stratigraph.blobs b
+          WHERE (b.thread = t.thread))) + ( SELECT COALESCE(sum(length(w.body)), (0)::bigint) AS "coalesce"
+           FROM stratigraph.writes w
+          WHERE (w.thread = t.thread))) AS bytes,
+    t.evicted,
+    ((NOT t.live) AND (t.deleted_at > 0)) AS deleted,
+    t.thread
+   FROM stratigraph.threads t;
+
+COMMENT ON VIEW stratigraph.overview IS 'One row per thread. Counts and bytes are read for the rows that are asked for: use where thread = thread_of(''id''), or limit.';
+
+COMMENT ON COLUMN stratigraph.overview.written_at IS 'Last change, to the minute.';
+
+COMMENT ON COLUMN stratigraph.overview.bytes IS 'Records, blobs and pending writes as stored.';
+
+COMMENT ON COLUMN stratigraph.overview.evicted IS 'Its bytes were moved to another tier; heads are here.';
+
+COMMENT ON COLUMN stratigraph.overview.deleted IS 'A tombstone: refuses late writes, and goes after a week.';
 
 ALTER TABLE stratigraph.threads ALTER COLUMN thread ADD GENERATED ALWAYS AS IDENTITY (
     SEQUENCE NAME stratigraph.threads_thread_seq
@@ -735,18 +1027,6 @@ ALTER TABLE stratigraph.threads ALTER COLUMN thread ADD GENERATED ALWAYS AS IDEN
     NO MAXVALUE
     CACHE 1
 );
-
-CREATE TABLE stratigraph.writes (
-    thread bigint NOT NULL,
-    id bytea NOT NULL,
-    ns bytea NOT NULL,
-    seq bigint NOT NULL,
-    part integer NOT NULL,
-    task bytea NOT NULL,
-    blobs bytea NOT NULL,
-    body bytea NOT NULL
-);
-ALTER TABLE ONLY stratigraph.writes ALTER COLUMN body SET STORAGE EXTERNAL;
 
 ALTER TABLE ONLY stratigraph.blobs
     ADD CONSTRAINT blobs_pkey PRIMARY KEY (thread, hash);
@@ -786,3 +1066,5 @@ CREATE INDEX long_ids_by_key ON stratigraph.long_ids USING btree (key);
 CREATE INDEX threads_by_age ON stratigraph.threads USING btree (written_at, thread) WHERE live;
 
 CREATE INDEX threads_deleted ON stratigraph.threads USING btree (written_at) WHERE ((NOT live) AND (deleted_at > 0));
+
+CREATE INDEX threads_early ON stratigraph.threads USING btree (written_at) WHERE ((NOT live) AND (deleted_at = 0));

@@ -3,10 +3,14 @@ import { channel } from "node:diagnostics_channel";
 /** What happened inside a saver, for those who subscribe to the "stratigraph" diagnostics channel. */
 export type TraceEvent =
   | {
+      /** A statement or request ended, well or with `error`. */
       readonly type: "call";
       readonly tier: string;
+      /** Its name, always the same for the same work: "append", "read", … A label for metrics. */
       readonly method: string;
+      /** The thread it was about, where that is exactly one. */
       readonly threadId?: string | undefined;
+      /** How long it took with all repetitions, in milliseconds. */
       readonly ms: number;
       readonly error?: unknown;
     }

@@ -1,7 +1,8 @@
-import { StratigraphError } from "@stratigraph/core";
 import { appendValues } from "./appendValues.ts";
 import type { Executor, PgResult } from "./client.ts";
+import { meetsAll } from "./explained.ts";
 import type { PackedAppend } from "./packedAppend.ts";
+import type { Statement } from "./statements.ts";
 
 /** A row of append_1's answer. */
 export type AppendRow = PgResult["rows"][number];
@@ -32,7 +33,7 @@ interface Waiting {
  */
 export class GroupCommit {
   readonly #executor: Executor;
-  readonly #text: string;
+  readonly #statement: Statement;
   #waiting: Waiting[] = [];
   readonly #underWay = new Set<{ readonly sinceMs: number; readonly alone: boolean }>();
   /** Threads of statements under way. */
@@ -40,12 +41,12 @@ export class GroupCommit {
   #soon = false;
   #timer: NodeJS.Timeout | undefined;
 
-  constructor(executor: Executor, text: string) {
+  constructor(executor: Executor, statement: Statement) {
     this.#executor = executor;
-    this.#text = text;
+    this.#statement = statement;
   }
 
-  /** The rows that answer a request. @throws StratigraphError "OVERLOADED", "UNAVAILABLE", "NOT_SET_UP" */
+  /** The rows that answer a request. @throws StratigraphError "OVERLOADED", "CLOSED", and what the statement throws */
   async append(request: PackedAppend): Promise<readonly AppendRow[]> {
     const leave = this.#executor.enter();
     try {
@@ -88,8 +89,8 @@ export class GroupCommit {
     for (const [i, each] of this.#waiting.entries()) {
       const { request, alone } = each;
       const fits = alone ? takesOne && group.length === 0 : takesGroup && bytes + request.bytes <= mostBytes;
-      if (!fits || this.#busy.has(request.thread) || passed.has(request.thread)) {
-        passed.add(request.thread);
+      if (!fits || this.#busy.has(request.threadId) || passed.has(request.threadId)) {
+        passed.add(request.threadId);
         left.push(each);
         continue;
       }
@@ -107,10 +108,10 @@ export class GroupCommit {
   async #send(group: readonly Waiting[]): Promise<void> {
     const statement = { sinceMs: performance.now(), alone: group[0]!.alone };
     this.#underWay.add(statement);
-    for (const { request } of group) this.#busy.add(request.thread);
+    for (const { request } of group) this.#busy.add(request.threadId);
     const again = await this.#settle(group, statement.sinceMs);
     this.#underWay.delete(statement);
-    for (const { request } of group) this.#busy.delete(request.thread);
+    for (const { request } of group) this.#busy.delete(request.threadId);
     this.#waiting = [...again.map((each) => ({ ...each, alone: true })), ...this.#waiting];
     this.#serveSoon();
   }
@@ -121,7 +122,10 @@ export class GroupCommit {
     try {
       const rounds = roundsOf(group);
       const { rows } = await this.#executor.send({
-        text: this.#text,
+        ...this.#statement,
+        // Of a group, only some requests can have met a lock: each is tried alone, so that the others don't wait with it.
+        repeated: group.length > 1 ? "unlessLocked" : "all",
+        threadId: threadOf(group),
         values: appendValues(rounds.map((round) => round.map(({ request }) => request))),
       });
       let at = 0;
@@ -132,11 +136,10 @@ export class GroupCommit {
         at += count;
       }
     } catch (error) {
-      const away = StratigraphError.is(error, "UNAVAILABLE") && error.data["forMs"] !== undefined;
-      if (group.length > 1 && !away && !StratigraphError.is(error, "NOT_SET_UP")) return group;
+      if (group.length > 1 && !meetsAll(error)) return group;
       for (const { reject } of group) reject(error);
       // Those who came before have waited for as long as a server that is away is given.
-      if (away) this.#giveUp(sinceMs, error);
+      if (meetsAll(error)) this.#giveUp(sinceMs, error);
     }
     return locked;
   }
@@ -158,14 +161,20 @@ export class GroupCommit {
   }
 }
 
+/** The thread of all requests, where it is one. */
+function threadOf(group: readonly Waiting[]): string | undefined {
+  const { threadId } = group[0]!.request;
+  return group.every(({ request }) => request.threadId === threadId) ? threadId : undefined;
+}
+
 /** Requests of one thread one after another, each in a round of its own. */
 function roundsOf(group: readonly Waiting[]): Waiting[][] {
   const rounds: Waiting[][] = [];
   const seen = new Map<string, number>();
   for (const each of group) {
-    const { thread } = each.request;
-    const round = seen.get(thread) ?? 0;
-    seen.set(thread, round + 1);
+    const { threadId } = each.request;
+    const round = seen.get(threadId) ?? 0;
+    seen.set(threadId, round + 1);
     (rounds[round] ??= []).push(each);
   }
   return rounds;

@@ -10,26 +10,39 @@ import {
 } from "@stratigraph/core";
 import type { PgPool } from "./client.ts";
 
-/** Options that every way of opening PostgreSQL takes. */
-export interface PostgresOptions {
+/** Options that every database takes, on a server or embedded. */
+export interface DatabaseOptions {
   /** Where the tables are. Default "stratigraph". */
   readonly schema?: string | undefined;
-  /** How long connection failures are retried before they are an error. Default "15s". */
-  readonly retryFor?: Duration | undefined;
-  /** Calls that may wait for a connection at once; one more is an error. Default 10,000. */
+  /**
+   * How long one statement may take before its connection counts as dead. Default "10s". A put has a second more for each
+   * megabyte that it sends; copying, forking, pruning and deleting threads and setup() have six times as long.
+   */
+  readonly statementTimeout?: Duration | undefined;
+  /** Calls that may be under way or wait at once; one more is an error. Default 10,000. */
   readonly maxQueue?: number | undefined;
+}
+
+/** Options that every way of opening PostgreSQL takes. */
+export interface PostgresOptions extends DatabaseOptions {
+  /**
+   * How long connection failures are retried before they are an error. Default "15s". A call on a connection that went silent
+   * ends after this and the time of one more attempt.
+   */
+  readonly retryFor?: Duration | undefined;
 }
 
 /** Options of a PostgresSaver. */
 export interface PostgresSaverOptions extends PostgresOptions, SaverOptions {}
 
 /** Options of an embedded database. */
-export interface PgliteOptions {
+export interface PgliteOptions extends DatabaseOptions {
   /** Where it is kept; one process per folder. Default: in memory, lost when the process ends. */
   readonly folder?: string | undefined;
-  /** Where the tables are. Default "stratigraph". */
-  readonly schema?: string | undefined;
 }
+
+/** Options of a PostgresSaver over an embedded database. */
+export interface EmbeddedOptions extends DatabaseOptions, SaverOptions {}
 
 /** Options of `PostgresSaver.setupSql`. */
 export interface SetupSqlOptions {
@@ -39,16 +52,18 @@ export interface SetupSqlOptions {
   readonly createSchema?: boolean | undefined;
 }
 
-export const postgresNames: OptionNames<PostgresOptions> = { schema: true, retryFor: true, maxQueue: true };
+export const databaseNames: OptionNames<DatabaseOptions> = {
+  schema: true,
+  statementTimeout: true,
+  maxQueue: true,
+};
+export const postgresNames: OptionNames<PostgresOptions> = { ...databaseNames, retryFor: true };
 export const postgresSaverNames: OptionNames<PostgresSaverOptions> = {
   ...postgresNames,
   ...saverOptionNames,
 };
-export const pgliteNames: OptionNames<PgliteOptions> = { folder: true, schema: true };
-export const embeddedNames: OptionNames<Omit<PostgresSaverOptions, "retryFor" | "maxQueue">> = {
-  schema: true,
-  ...saverOptionNames,
-};
+export const pgliteNames: OptionNames<PgliteOptions> = { folder: true, ...databaseNames };
+export const embeddedNames: OptionNames<EmbeddedOptions> = { ...databaseNames, ...saverOptionNames };
 export const setupSqlNames: OptionNames<SetupSqlOptions> = { schema: true, createSchema: true };
 
 const ofPool =
@@ -62,18 +77,17 @@ export const postgresAdvice: OptionAdvice = {
   tablePrefix: "Tables are told apart by their schema: write schema.",
   max: ofPool,
   ssl: ofPool,
+  query_timeout: 'Write statementTimeout with its unit: statementTimeout: "10s".',
+  statement_timeout: 'Write statementTimeout with its unit: statementTimeout: "10s".',
   idleTimeoutMillis: ofPool,
   connectionTimeoutMillis: ofPool,
   ttl: "Nothing expires in PostgreSQL: use prune, or a stack with an archive.",
 };
 
-const noServer = "An embedded database has no server that could be away; leave it out.";
-
 /** As {@link postgresAdvice}, for an embedded database. */
 export const embeddedAdvice: OptionAdvice = {
   ...saverOptionAdvice,
-  retryFor: noServer,
-  maxQueue: noServer,
+  retryFor: "An embedded database has no server that could be away; leave it out.",
   path: "Write folder.",
   dataDir: "Write folder.",
 };
@@ -86,13 +100,20 @@ export function isPool(value: unknown): value is PgPool {
 }
 
 /** @throws InvalidOptionError */
-export function resolvePostgresOptions(options: PostgresOptions): {
+export function resolveDatabaseOptions(options: DatabaseOptions): {
   readonly schema: string;
-  readonly retryForMs: number;
+  readonly statementTimeoutMs: number;
   readonly maxQueue: number;
 } {
-  const { maxQueue = 10_000, schema = "stratigraph", retryFor = "15s" } = options;
+  const { maxQueue = 10_000, schema = "stratigraph", statementTimeout = "10s" } = options;
   if (!Number.isInteger(maxQueue) || maxQueue < 1)
     throw new InvalidOptionError("maxQueue", maxQueue, "Use a whole number, 1 or more.");
-  return { schema, retryForMs: msOf("retryFor", retryFor), maxQueue };
+  const statementTimeoutMs = msOf("statementTimeout", statementTimeout);
+  if (statementTimeoutMs < 1)
+    throw new InvalidOptionError(
+      "statementTimeout",
+      statementTimeout,
+      "Every call needs some time; use 1ms or more.",
+    );
+  return { schema, statementTimeoutMs, maxQueue };
 }

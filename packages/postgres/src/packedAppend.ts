@@ -7,8 +7,7 @@ const flag = { relies: 1, goesOn: 2, branches: 4 } as const;
 
 /** One request as append_1 takes it, ready to be put together with others. */
 export interface PackedAppend {
-  /** Key of the thread, as text to compare by. */
-  readonly thread: string;
+  readonly threadId: string;
   readonly seen: number | undefined;
   readonly flags: number;
   /** Key and long id of the thread. */
@@ -73,12 +72,12 @@ export function packedWrites(request: AppendWritesRequest): PackedAppend {
   });
 }
 
-type Groups = Pick<PackedAppend, "thread" | "opening" | "records" | "blobs" | "writes" | "heads">;
+type Groups = Pick<PackedAppend, "threadId" | "opening" | "records" | "blobs" | "writes" | "heads">;
 
 function opened(threadId: string): Groups {
   const key = keyOf(threadId);
   return {
-    thread: key.toString("latin1"),
+    threadId,
     opening: new Pieces().bytes(key).bytes(isLongKey(key) ? Buffer.from(threadId, "utf8") : undefined),
     records: new Pieces(),
     blobs: new Pieces(),

@@ -1,11 +1,20 @@
 import type * as PgLiteModule from "@electric-sql/pglite";
 import { StratigraphError } from "@stratigraph/core";
+import { NoAnswerError, timeoutMsOf, within } from "./bounds.ts";
 import type { Executor, PgQuery, PgResult } from "./client.ts";
 import { explained } from "./explained.ts";
+import { folderError } from "./folderError.ts";
 import { lockFolder } from "./folderLock.ts";
+import { closedError, Gate } from "./gate.ts";
+import { tracedCall } from "./tracedCall.ts";
 
 /** PostgreSQL's type number of bytea. */
 const bytea = 17;
+
+/** How long opening a database may take, in milliseconds: a new one is made from nothing, which a busy machine takes its time for. */
+const openingMs = 120_000;
+/** How long closing one may take, in milliseconds. */
+const closingMs = 10_000;
 
 /** What is used of a PGlite database. */
 export interface PgLite {
@@ -21,6 +30,12 @@ export interface PgLite {
   close(): Promise<void>;
 }
 
+/** A database that was opened, and how to give its folder back. */
+export interface OpenedPgLite {
+  readonly database: PgLite;
+  readonly release: () => void;
+}
+
 // PGlite's own conversions of bytea go byte by byte; these are twice as fast for a put.
 const options = {
   parsers: { [bytea]: (value: string) => Buffer.from(value.slice(2), "hex") },
@@ -31,29 +46,84 @@ function hexOf(bytes: Uint8Array): string {
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString("hex");
 }
 
-/** Runs statements on a PGlite database: one connection, calls one after another. */
+/** Runs statements on a PGlite database: one connection, calls one after another, each within a bound, in a bounded queue. */
 export class PgLiteExecutor implements Executor {
-  readonly #open: () => Promise<{ database: PgLite; release: () => void }>;
-  #opened: Promise<{ database: PgLite; release: () => void }> | undefined;
+  readonly #open: () => Promise<OpenedPgLite>;
+  readonly #statementTimeoutMs: number;
+  readonly #gate: Gate;
+  #opened: Promise<OpenedPgLite> | undefined;
+  #answeredAt = 0;
+  #over = false;
+  #ending: Promise<void> | undefined;
 
-  constructor(open: () => Promise<{ database: PgLite; release: () => void }>) {
+  constructor(
+    open: () => Promise<OpenedPgLite>,
+    limits: { readonly statementTimeoutMs: number; readonly maxQueue: number },
+  ) {
     this.#open = open;
+    this.#statementTimeoutMs = limits.statementTimeoutMs;
+    this.#gate = new Gate("pglite", limits.maxQueue);
   }
 
   async run(query: PgQuery): Promise<PgResult> {
-    return await this.send(query);
+    return await this.#gate.pass(() => this.send(query));
   }
 
   enter(): () => void {
-    return () => undefined;
+    return this.#gate.enter();
   }
 
-  async send({ text, values }: PgQuery): Promise<PgResult> {
+  async send(query: PgQuery): Promise<PgResult> {
+    return await tracedCall("pglite", query, async () => {
+      try {
+        const { database } = await within(this.#database(), openingMs);
+        const timeoutMs = timeoutMsOf(query, this.#statementTimeoutMs, 0);
+        return await this.#inTime(this.#asked(database, query), timeoutMs);
+      } catch (error) {
+        throw error instanceof NoAnswerError ? stuck(error) : explained(error, "pglite");
+      }
+    });
+  }
+
+  async end(): Promise<void> {
+    this.#ending ??= this.#end();
+    await this.#ending;
+  }
+
+  async #end(): Promise<void> {
+    await this.#gate.close(this.#statementTimeoutMs);
+    this.#over = true;
+    const opened = await this.#opened?.catch(() => undefined);
+    if (opened === undefined) return;
+    try {
+      await within(opened.database.close(), closingMs);
+    } catch (error) {
+      // It still has the folder open: the lock stays, so that no other process opens it too.
+      throw error instanceof NoAnswerError ? stuck(error) : explained(error, "pglite");
+    }
+    opened.release();
+  }
+
+  #database(): Promise<OpenedPgLite> {
+    if (this.#over) throw closedError("pglite");
     this.#opened ??= this.#open().catch((error: unknown) => {
       this.#opened = undefined;
       throw error;
     });
-    const { database } = await this.#opened;
+    return this.#opened;
+  }
+
+  /** Calls stand in line, and one at work keeps timers from firing: each has its time from the last answer on. */
+  async #inTime(asked: Promise<PgResult>, timeoutMs: number): Promise<PgResult> {
+    try {
+      return await within(asked, timeoutMs, () => this.#answeredAt);
+    } catch (error) {
+      if (error instanceof NoAnswerError) this.#gate.keep(asked);
+      throw error;
+    }
+  }
+
+  async #asked(database: PgLite, { text, values }: PgQuery): Promise<PgResult> {
     try {
       if (values === undefined && text.startsWith("do ")) {
         await database.exec(text);
@@ -61,35 +131,40 @@ export class PgLiteExecutor implements Executor {
       }
       const { rows } = await database.query(text, [...(values ?? [])], options);
       return { rows: rows as Record<string, unknown>[] };
-    } catch (error) {
-      throw explained(error);
-    }
-  }
-
-  async end(): Promise<void> {
-    const opened = await this.#opened;
-    this.#opened = undefined;
-    if (opened === undefined) return;
-    try {
-      await opened.database.close();
     } finally {
-      opened.release();
+      this.#answeredAt = performance.now();
     }
   }
 }
 
-/** Opens PGlite on a folder of its own (locked), or in memory. */
-export async function openPgLite(
-  folder: string | undefined,
-): Promise<{ database: PgLite; release: () => void }> {
+/** For calls that the embedded database doesn't get to. */
+function stuck(cause: NoAnswerError): StratigraphError {
+  return new StratigraphError(
+    "UNAVAILABLE",
+    `The embedded database gave ${cause.message}: a statement or a transaction before this call doesn't end. The call may be repeated; if it stays so, start the process anew.`,
+    { tier: "pglite" },
+    cause,
+  );
+}
+
+/** Opens PGlite on a folder of its own (locked), or in memory. @throws StratigraphError */
+export async function openPgLite(folder: string | undefined): Promise<OpenedPgLite> {
   const { PGlite } = await importPgLite();
-  const release = folder === undefined ? () => undefined : lockFolder(folder);
+  if (folder === undefined) return { database: await PGlite.create(), release: () => undefined };
+  const release = locked(folder);
   try {
-    const database = folder === undefined ? await PGlite.create() : await PGlite.create(`${folder}/data`);
-    return { database, release };
+    return { database: await PGlite.create(`${folder}/data`), release };
   } catch (error) {
     release();
-    throw error;
+    throw folderError(folder, error);
+  }
+}
+
+function locked(folder: string): () => void {
+  try {
+    return lockFolder(folder);
+  } catch (error) {
+    throw folderError(folder, error);
   }
 }
 
@@ -99,9 +174,9 @@ async function importPgLite(): Promise<typeof PgLiteModule> {
     return await import("@electric-sql/pglite");
   } catch (cause) {
     throw new StratigraphError(
-      "UNAVAILABLE",
+      "DRIVER_MISSING",
       "The embedded database needs the package @electric-sql/pglite. Install it: npm install @electric-sql/pglite",
-      {},
+      { tier: "pglite", package: "@electric-sql/pglite" },
       cause,
     );
   }

@@ -2,6 +2,7 @@ import type { SerializerProtocol } from "@langchain/langgraph-checkpoint";
 import {
   checkOptions,
   InvalidOptionError,
+  msOf,
   pickOptions,
   saverOptionNames,
   TierSaver,
@@ -11,6 +12,7 @@ import {
 import pg from "pg";
 import type { PgPool } from "./client.ts";
 import {
+  databaseNames,
   embeddedAdvice,
   embeddedNames,
   isPool,
@@ -18,23 +20,25 @@ import {
   postgresAdvice,
   postgresNames,
   postgresSaverNames,
-  resolvePostgresOptions,
+  resolveDatabaseOptions,
   setupSqlNames,
+  type DatabaseOptions,
+  type EmbeddedOptions,
   type PostgresOptions,
   type PgliteOptions,
   type PostgresSaverOptions,
   type SetupSqlOptions,
 } from "./options.ts";
 import { openPgLite, PgLiteExecutor } from "./pgliteExecutor.ts";
-import { PoolExecutor } from "./poolExecutor.ts";
+import { connectTimeoutMsOf, PoolExecutor } from "./poolExecutor.ts";
 import { PostgresTier } from "./postgresTier.ts";
 import { checkFlag, type SetupOptions } from "./setUp.ts";
 import { setupSql } from "./statements.ts";
 
 /** Most connections of a pool that fromConnString opens. */
 const connections = 10;
-/** How long opening a connection may take before it counts as failed, in milliseconds. */
-const connectTimeoutMs = 10_000;
+/** How long a connection idles before the system asks whether the server is still there, in milliseconds. */
+const keepAliveMs = 10_000;
 
 /** By what it can do: a process may hold this package's CommonJS build beside its ES modules, each with a class of its own. */
 function isTier(value: unknown): value is PostgresTier {
@@ -54,7 +58,8 @@ export function postgres(
       "a pool beside it",
       "Pass the pool or the connection string, not both.",
     );
-  const { schema, ...settings } = resolvePostgresOptions(options);
+  const { schema, ...settings } = resolveDatabaseOptions(options);
+  const limits = { ...settings, retryForMs: msOf("retryFor", options.retryFor ?? "15s") };
   if (options.pool !== undefined) {
     if (!isPool(options.pool))
       throw new InvalidOptionError(
@@ -62,7 +67,7 @@ export function postgres(
         typeof options.pool,
         "Pass a pg.Pool, or anything with its query().",
       );
-    return new PostgresTier(new PoolExecutor(options.pool, { ...settings, owned: false }), schema);
+    return new PostgresTier(new PoolExecutor(options.pool, limits), schema);
   }
   if (typeof options.url !== "string" || options.url === "") {
     throw new InvalidOptionError(
@@ -71,12 +76,19 @@ export function postgres(
       'Pass a connection string, for example "postgresql://user:password@host:5432/database".',
     );
   }
-  const pool = new pg.Pool({
-    connectionString: options.url,
+  const { url } = options;
+  return new PostgresTier(new PoolExecutor(() => openPool(url, connectTimeoutMsOf(limits)), limits), schema);
+}
+
+function openPool(url: string, connectionTimeoutMillis: number): PgPool {
+  return new pg.Pool({
+    connectionString: url,
     max: connections,
-    connectionTimeoutMillis: connectTimeoutMs,
+    connectionTimeoutMillis,
+    // A server that is gone without a word is noticed on idle connections too.
+    keepAlive: true,
+    keepAliveInitialDelayMillis: keepAliveMs,
   });
-  return new PostgresTier(new PoolExecutor(pool, { ...settings, owned: true }), schema);
 }
 
 /**
@@ -85,12 +97,13 @@ export function postgres(
  */
 export function pglite(options: PgliteOptions = {}): PostgresTier {
   checkOptions("pglite", options, pgliteNames, embeddedAdvice);
-  const { folder, schema = "stratigraph" } = options;
+  const { folder } = options;
   if (folder !== undefined && (typeof folder !== "string" || folder === "")) {
     const found = folder === "" ? "empty text" : typeof folder;
     throw new InvalidOptionError("folder", found, "Pass the path of a folder, or leave it out for memory.");
   }
-  return new PostgresTier(new PgLiteExecutor(() => openPgLite(folder)), schema, "pglite");
+  const { schema, ...limits } = resolveDatabaseOptions(options);
+  return new PostgresTier(new PgLiteExecutor(() => openPgLite(folder), limits), schema, "pglite");
 }
 
 /**
@@ -132,12 +145,9 @@ export class PostgresSaver extends TierSaver {
    * Needs the package @electric-sql/pglite.
    * @throws InvalidOptionError
    */
-  static embedded(
-    folder?: string,
-    options: Omit<PostgresSaverOptions, "retryFor" | "maxQueue"> = {},
-  ): PostgresSaver {
+  static embedded(folder?: string, options: EmbeddedOptions = {}): PostgresSaver {
     checkOptions("PostgresSaver.embedded", options, embeddedNames, embeddedAdvice);
-    const tier = pglite({ folder, schema: options.schema });
+    const tier = pglite({ ...pickOptions<DatabaseOptions>(options, databaseNames), folder });
     return new PostgresSaver(tier, undefined, pickOptions<SaverOptions>(options, saverOptionNames));
   }
 
@@ -167,7 +177,7 @@ function openedFrom(
   });
   if (isTier(source)) {
     const advice = "The tier has its own: pass it to postgres() or pglite().";
-    const ofTier = { schema: advice, retryFor: advice, maxQueue: advice };
+    const ofTier = { schema: advice, retryFor: advice, statementTimeout: advice, maxQueue: advice };
     checkOptions<SaverOptions>("PostgresSaver over a tier", options, saverOptionNames, ofTier);
     return { tier: source, saverOptions: saverOptions(options ?? {}) };
   }

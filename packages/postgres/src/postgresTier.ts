@@ -25,6 +25,7 @@ import {
   type RemoveRequest,
   type ReplaceBytesRequest,
   type StoredCheckpoint,
+  type Sweeper,
   type ThreadCopier,
   type ThreadForker,
   type ThreadInfo,
@@ -36,19 +37,20 @@ import {
   type UnchangedDeleter,
 } from "@stratigraph/core";
 import { appendValues, requestParts } from "./appendValues.ts";
-import type { Executor } from "./client.ts";
+import type { Executor, PgResult } from "./client.ts";
 import { GroupCommit } from "./groupCommit.ts";
 import { isLongKey, keyOf, KeyReader } from "./keys.ts";
 import { packedAppend, packedWrites, type PackedAppend } from "./packedAppend.ts";
 import { Pieces } from "./pieces.ts";
 import { hexOf, pageOf, unknownKeys, type Page, type ReadRow } from "./rows.ts";
-import { setUp, type SetupOptions } from "./setUp.ts";
-import { statementsIn } from "./statements.ts";
+import { checkInstalled, setUp, type SetupOptions } from "./setUp.ts";
+import { statementsIn, type Statement } from "./statements.ts";
 
 /** Checkpoints per page: the first is small, so that reading one costs little; later ones grow to `largestPage`. */
 const firstPage = 16;
 const largestPage = 128;
 const threadsPerPage = 500;
+const threadsPerSweep = 200;
 
 /** Ancestors that are followed at most: far above what there is, and an integer. */
 const mostAncestors = 1_000_000;
@@ -91,7 +93,8 @@ export class PostgresTier
     LeaseKeeper,
     UnchangedDeleter,
     ArchiveSource,
-    BytesReplacer
+    BytesReplacer,
+    Sweeper
 {
   readonly name: string;
   readonly schema: string;
@@ -137,7 +140,7 @@ export class PostgresTier
     let size = Math.min(query.recordsOnly === true ? largestPage : firstPage, left);
     let last: ReadRow | undefined;
     while (left > 0) {
-      const rows = await this.#rows(this.#sql.list, [
+      const values = [
         maybeKey(query.threadId),
         maybeKey(query.namespace),
         maybeKey(query.checkpointId),
@@ -150,7 +153,8 @@ export class PostgresTier
         last?.id ?? null,
         last?.ns ?? null,
         size,
-      ]);
+      ];
+      const rows = await this.#rows(this.#sql.list, values, query.threadId);
       const { checkpoints } = pageOf(rows, await this.#keys(rows), new Map());
       for (const { record, blobs, writes, head } of checkpoints) yield { record, blobs, writes, head };
       if (checkpoints.length < size) return;
@@ -165,17 +169,14 @@ export class PostgresTier
     let after = query.after;
     while (left > 0) {
       const size = Math.min(left, threadsPerPage);
-      const { rows } = await this.#executor.run({
-        text: this.#sql.threads,
-        values: [
-          query.writtenBeforeMs ?? null,
-          query.order === "newest",
-          query.includeEvicted !== false,
-          after?.writtenAtMs ?? null,
-          maybeKey(after?.threadId),
-          size,
-        ],
-      });
+      const rows = await this.#run(this.#sql.threads, [
+        query.writtenBeforeMs ?? null,
+        query.order === "newest",
+        query.includeEvicted !== false,
+        after?.writtenAtMs ?? null,
+        maybeKey(after?.threadId),
+        size,
+      ]);
       const keys = await this.#keysOf(
         rows.flatMap(({ head }) => (head === null ? [] : [head as Uint8Array])),
       );
@@ -195,7 +196,7 @@ export class PostgresTier
   }
 
   async blobs(threadId: string): Promise<BlobInfo[]> {
-    const { rows } = await this.#executor.run({ text: this.#sql.blobs, values: [keyOf(threadId)] });
+    const rows = await this.#run(this.#sql.blobs, [keyOf(threadId)], threadId);
     return rows.map(({ hash, base, size }) => ({
       hash: hexOf(hash as Uint8Array),
       base: base === null ? undefined : hexOf(base as Uint8Array),
@@ -252,7 +253,7 @@ export class PostgresTier
       request.heads.length,
     ];
     const values = [keyOf(request.threadId), request.revision, counts, pieces.lengths, pieces.data()];
-    const { rows } = await this.#executor.run({ text: this.#sql.remove, values });
+    const rows = await this.#run(this.#sql.remove, values, request.threadId);
     return rows[0]!["done"] === true;
   }
 
@@ -265,28 +266,27 @@ export class PostgresTier
     for (const { hash, bytes } of blobs) pieces.hash(hash).bytes(undefined).bytes(bytes);
     const places = [...records.map(() => -2), ...writes.map(({ place }) => place), ...blobs.map(() => -1)];
     const values = [keyOf(threadId), revision, places, pieces.lengths, pieces.data()];
-    const { rows } = await this.#executor.run({ text: this.#sql.replaceBytes, values });
-    return rows[0] === undefined ? undefined : Number(rows[0]["revision"]);
+    const [row] = await this.#run(this.#sql.replaceBytes, values, threadId);
+    return row === undefined ? undefined : Number(row["revision"]);
   }
 
   async evict(threadId: string, revision: number): Promise<boolean> {
-    const { rows } = await this.#executor.run({ text: this.#sql.evict, values: [keyOf(threadId), revision] });
+    const rows = await this.#run(this.#sql.evict, [keyOf(threadId), revision], threadId);
     return rows[0]!["done"] === true;
   }
 
   async deleteThread(threadId: string): Promise<void> {
-    await this.#executor.run({ text: this.#sql.deleteThread, values: [keyOf(threadId)] });
+    await this.#run(this.#sql.deleteThread, [keyOf(threadId)], threadId);
   }
 
   async deleteUnchanged(threadId: string, revision: number): Promise<boolean> {
-    const values = [keyOf(threadId), revision];
-    const { rows } = await this.#executor.run({ text: this.#sql.deleteUnchanged, values });
+    const rows = await this.#run(this.#sql.deleteUnchanged, [keyOf(threadId), revision], threadId);
     return rows.length > 0;
   }
 
   async ancestry(at: Address, seedTags: readonly number[], limit: number): Promise<StoredCheckpoint[]> {
     const values = [keyOf(at.threadId), keyOf(at.namespace), keyOf(at.checkpointId), [...seedTags], limit];
-    const rows = await this.#rows(this.#sql.ancestry, values);
+    const rows = await this.#rows(this.#sql.ancestry, values, at.threadId);
     return this.#pageOfThread(rows, await this.#keys(rows), at.threadId).checkpoints.map(
       ({ record, blobs, writes }) => ({ record, blobs, writes }),
     );
@@ -295,12 +295,13 @@ export class PostgresTier
   async copyThread(sourceId: string, targetId: string): Promise<boolean> {
     const target = keyOf(targetId);
     const values = [keyOf(sourceId), target, longIdOf(target, targetId)];
-    const { rows } = await this.#executor.run({ text: this.#sql.copyThread, values });
+    const rows = await this.#run(this.#sql.copyThread, values);
     return rows[0]!["done"] === true;
   }
 
   async outline(threadId: string, checkpointId?: string): Promise<ThreadOutline> {
-    const rows = await this.#rows(this.#sql.outline, [keyOf(threadId), maybeKey(checkpointId)]);
+    const values = [keyOf(threadId), maybeKey(checkpointId)];
+    const rows = await this.#rows(this.#sql.outline, values, threadId);
     const state = rows.find(({ kind }) => kind === "s");
     const { checkpoints } = this.#pageOfThread(rows, await this.#keys(rows), threadId);
     const wanted = checkpointId ?? checkpoints.find(({ record }) => record.namespace === "")?.head;
@@ -323,30 +324,24 @@ export class PostgresTier
     for (const { namespace, checkpointId } of tips) pieces.id(namespace).id(checkpointId);
     const heads = tips.map(({ namespace, checkpointId }) => ({ namespace, to: checkpointId, expected: [] }));
     const target = keyOf(targetId);
-    const { rows } = await this.#executor.run({
-      text: this.#sql.fork,
-      values: [
-        keyOf(sourceId),
-        seen,
-        target,
-        longIdOf(target, targetId),
-        pieces.lengths,
-        pieces.data(),
-        tips.map(({ ancestors }) => Math.min(ancestors, mostAncestors)),
-        tips.map(({ until }) => (until === undefined ? null : arrayOf(until))),
-        tips.map(({ writes }) => arrayOf(writes)),
-        ...appendValues([
-          [
-            packedAppend({
-              threadId: targetId,
-              ...also,
-              heads: [...heads, ...also.heads],
-              onConflict: "refuse",
-            }),
-          ],
-        ]).slice(requestParts),
-      ],
+    const request = packedAppend({
+      threadId: targetId,
+      ...also,
+      heads: [...heads, ...also.heads],
+      onConflict: "refuse",
     });
+    const rows = await this.#run(this.#sql.fork, [
+      keyOf(sourceId),
+      seen,
+      target,
+      longIdOf(target, targetId),
+      pieces.lengths,
+      pieces.data(),
+      tips.map(({ ancestors }) => Math.min(ancestors, mostAncestors)),
+      tips.map(({ until }) => (until === undefined ? null : arrayOf(until))),
+      tips.map(({ writes }) => arrayOf(writes)),
+      ...appendValues([[request]]).slice(requestParts),
+    ]);
     const { status, head, checkpoints, bytes } = rows[0]!;
     if (status === "exists") {
       const keys = await this.#keysOf([head as Uint8Array]);
@@ -356,20 +351,19 @@ export class PostgresTier
   }
 
   async lease(name: string, holder: string, forMs: number): Promise<boolean> {
-    const { rows } = await this.#executor.run({
-      text: this.#sql.lease,
-      values: [keyOf(name), keyOf(holder), forMs],
-    });
+    const rows = await this.#run(this.#sql.lease, [keyOf(name), keyOf(holder), forMs]);
     return rows[0]!["done"] === true;
   }
 
   async *tombstones({ deletedFromMs = 0, after }: TombstoneQuery): AsyncGenerator<Tombstone> {
     let last = after;
     for (;;) {
-      const { rows } = await this.#executor.run({
-        text: this.#sql.tombstones,
-        values: [deletedFromMs, last?.deletedAtMs ?? null, maybeKey(last?.threadId), threadsPerPage],
-      });
+      const rows = await this.#run(this.#sql.tombstones, [
+        deletedFromMs,
+        last?.deletedAtMs ?? null,
+        maybeKey(last?.threadId),
+        threadsPerPage,
+      ]);
       const keys = new KeyReader();
       for (const row of rows) {
         last = { threadId: threadIdOf(row, keys), deletedAtMs: Number(row["deleted_ms"]) };
@@ -380,7 +374,7 @@ export class PostgresTier
   }
 
   async strays(threadId: string): Promise<Address[]> {
-    const { rows } = await this.#executor.run({ text: this.#sql.strays, values: [keyOf(threadId)] });
+    const rows = await this.#run(this.#sql.strays, [keyOf(threadId)], threadId);
     const keys = await this.#keysOf(rows.flatMap(({ id, ns }) => [id as Uint8Array, ns as Uint8Array]));
     return rows.map(({ id, ns }) => ({
       threadId,
@@ -398,11 +392,29 @@ export class PostgresTier
     await setUp(this.#executor, this.schema, options);
   }
 
-  /** @throws StratigraphError, as any other call would */
+  /**
+   * One statement, without repetitions: whether calls would be served now.
+   * @throws StratigraphError "UNAVAILABLE", "NOT_SET_UP", or what else a call would throw
+   */
   async ping(): Promise<void> {
-    await this.#executor.run({ text: this.#sql.ping });
+    checkInstalled(this.schema, await this.#run(this.#sql.ping, []));
   }
 
+  /**
+   * Takes away threads that never had a checkpoint, only pending writes of a writer that died, and tombstones of more than a
+   * week; at most 200 of each per call.
+   * @param olderThanMs milliseconds since the thread was last written
+   * @throws StratigraphError
+   */
+  async sweep(olderThanMs: number): Promise<number> {
+    const [row] = await this.#run(this.#sql.sweep, [olderThanMs, threadsPerSweep]);
+    return Number(row!["swept"]);
+  }
+
+  /**
+   * Refuses calls from now on (code "CLOSED"), waits for those under way for at most `statementTimeout`, and closes the pool or
+   * the embedded database that was opened here. May be called again.
+   */
   async end(): Promise<void> {
     await this.#executor.end();
   }
@@ -412,7 +424,7 @@ export class PostgresTier
     blobs: boolean,
   ): Promise<{ state?: { revision: number; head?: string | undefined }; page: Page }> {
     const values = [keyOf(at.threadId), keyOf(at.namespace), maybeKey(at.checkpointId), blobs];
-    const rows = await this.#rows(this.#sql.read, values);
+    const rows = await this.#rows(blobs ? this.#sql.read : this.#sql.peek, values, at.threadId);
     const keys = await this.#keys(rows);
     const page = this.#pageOfThread(rows, keys, at.threadId);
     const state = rows.find(({ kind }) => kind === "s");
@@ -427,8 +439,13 @@ export class PostgresTier
     return pageOf(rows, keys, new Map(rows.map(({ thread }) => [thread, threadId])));
   }
 
-  async #rows(text: string, values: readonly unknown[]): Promise<ReadRow[]> {
-    return (await this.#executor.run({ text, values })).rows as unknown as ReadRow[];
+  /** @param threadId the thread it is about, where that is exactly one */
+  async #run(statement: Statement, values: readonly unknown[], threadId?: string): Promise<PgResult["rows"]> {
+    return (await this.#executor.run({ ...statement, values, threadId })).rows;
+  }
+
+  async #rows(statement: Statement, values: readonly unknown[], threadId?: string): Promise<ReadRow[]> {
+    return (await this.#run(statement, values, threadId)) as unknown as ReadRow[];
   }
 
   async #keys(rows: readonly ReadRow[]): Promise<KeyReader> {
@@ -440,7 +457,7 @@ export class PostgresTier
     const reader = new KeyReader();
     const long = keys.filter((key) => !reader.knows(key)).map((key) => Buffer.from(key));
     if (long.length === 0) return reader;
-    const { rows } = await this.#executor.run({ text: this.#sql.longIds, values: [long] });
+    const rows = await this.#run(this.#sql.longIds, [long]);
     for (const { key, id } of rows) reader.learn(key as Uint8Array, id as Uint8Array);
     return reader;
   }

@@ -1,6 +1,6 @@
 import { checkOptions, InvalidOptionError, StratigraphError, type OptionNames } from "@stratigraph/core";
 import type { Executor } from "./client.ts";
-import { newestMigration, setupSql, statementsIn } from "./statements.ts";
+import { newestMigration, setupSql, statementsIn, type Statement } from "./statements.ts";
 
 /** Options of setup(). */
 export interface SetupOptions {
@@ -9,6 +9,9 @@ export interface SetupOptions {
   /** Change nothing; fail where something would have to change. Default false. */
   readonly verifyOnly?: boolean | undefined;
 }
+
+/** SQLSTATEs of a schema that isn't there, and of one without tables. */
+const absent: ReadonlySet<unknown> = new Set(["3F000", "42P01"]);
 
 const names: OptionNames<SetupOptions> = { createSchema: true, verifyOnly: true };
 
@@ -25,19 +28,25 @@ export function checkFlag(field: string, value: unknown): void {
 /**
  * Creates or updates a schema; safe to repeat, and from many processes at once.
  * @throws StratigraphError "NOT_SET_UP" under `verifyOnly` where something is missing, or where a newer version's
- * breaking migration was applied; InvalidOptionError
+ * breaking migration was applied; "ACCESS_DENIED" without the right to create; "MISCONFIGURED" where the schema holds tables of
+ * others; InvalidOptionError
  */
 export async function setUp(executor: Executor, schema: string, options: SetupOptions): Promise<void> {
   checkOptions("setup", options, names, { schema: "It is chosen where the saver is made." });
   const { createSchema = true, verifyOnly = false } = options;
   checkFlag("createSchema", createSchema);
   checkFlag("verifyOnly", verifyOnly);
-  let rows = await installed(executor, schema);
+  let rows = await installed(executor, statementsIn(schema).installed);
   // Looking first lets a user without rights to create anything call setup() where all is there.
   if (!verifyOnly && !has(rows, newestMigration)) {
-    await executor.run({ text: setupSql(schema, { createSchema }) });
-    rows = await installed(executor, schema);
+    await applied(executor, setupSql(schema, { createSchema }));
+    rows = await installed(executor, statementsIn(schema).installed);
   }
+  checkInstalled(schema, rows);
+}
+
+/** Whether this version can work with a schema that has these migrations. @throws StratigraphError "NOT_SET_UP" */
+export function checkInstalled(schema: string, rows: readonly Record<string, unknown>[]): void {
   const data = { schema, newest: newestMigration };
   const fence = rows.find(({ id, breaking }) => Number(id) > newestMigration && breaking === true);
   if (fence !== undefined) {
@@ -56,12 +65,30 @@ export async function setUp(executor: Executor, schema: string, options: SetupOp
   }
 }
 
-/** The schema's migrations; none where it was never set up. */
-async function installed(executor: Executor, schema: string): Promise<readonly Record<string, unknown>[]> {
+/** Applies the migrations that are missing. @throws StratigraphError */
+async function applied(executor: Executor, text: string): Promise<void> {
   try {
-    return (await executor.run({ text: statementsIn(schema).installed })).rows;
+    await executor.run({ text, method: "setup", heavy: true });
   } catch (error) {
-    if (StratigraphError.is(error, "NOT_SET_UP")) return [];
+    if (!StratigraphError.is(error, "ACCESS_DENIED") || error.data["sqlState"] === undefined) throw error;
+    throw new StratigraphError(
+      "ACCESS_DENIED",
+      `${error.message} Or let somebody who may create schemas and tables apply the SQL that PostgresSaver.setupSql() prints.`,
+      error.data,
+      error.cause,
+    );
+  }
+}
+
+/** The schema's migrations; none where it was never set up. */
+async function installed(
+  executor: Executor,
+  statement: Statement,
+): Promise<readonly Record<string, unknown>[]> {
+  try {
+    return (await executor.run(statement)).rows;
+  } catch (error) {
+    if (StratigraphError.is(error) && absent.has(error.data["sqlState"])) return [];
     throw error;
   }
 }

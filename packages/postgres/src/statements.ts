@@ -1,3 +1,4 @@
+import type { PgQuery } from "./client.ts";
 import { sql } from "./embedded.ts";
 import { quotedSchema } from "./schemaName.ts";
 
@@ -15,31 +16,41 @@ const migrations: readonly (readonly [id: number, text: string])[] = Object.entr
 /** Newest migration that this version brings. */
 export const newestMigration = migrations.at(-1)![0];
 
+/** A statement without its values. */
+export type Statement = Pick<PgQuery, "text" | "method" | "heavy" | "repeated">;
+
 /** The statements of one schema. */
 export function statementsIn(schema: string) {
   const text = (name: keyof typeof sql): string => inSchema(sql[name], schema);
+  const quick = (method: string, name: keyof typeof sql): Statement => ({ text: text(name), method });
+  const heavy = (method: string, name: keyof typeof sql): Statement => ({
+    ...quick(method, name),
+    heavy: true,
+  });
   return {
-    read: text("call_read"),
-    list: text("call_list"),
-    ancestry: text("call_ancestry"),
-    append: text("call_append"),
-    remove: text("call_remove"),
-    evict: text("call_evict"),
-    deleteThread: text("call_delete_thread"),
-    deleteUnchanged: text("call_delete_unchanged"),
-    copyThread: text("call_copy_thread"),
-    outline: text("call_outline"),
-    fork: text("call_fork"),
-    threads: text("call_threads"),
-    blobs: text("call_blobs"),
-    longIds: text("call_long_ids"),
-    lease: text("call_lease"),
-    tombstones: text("tombstones"),
-    strays: text("strays"),
-    replaceBytes: text("replace_bytes"),
-    installed: text("installed"),
-    ping: text("ping"),
-  } as const;
+    peek: quick("peek", "call_read"),
+    read: quick("read", "call_read"),
+    list: quick("list", "call_list"),
+    ancestry: quick("ancestry", "call_ancestry"),
+    append: quick("append", "call_append"),
+    remove: heavy("remove", "call_remove"),
+    evict: heavy("evict", "call_evict"),
+    deleteThread: heavy("deleteThread", "call_delete_thread"),
+    deleteUnchanged: heavy("deleteUnchanged", "call_delete_unchanged"),
+    copyThread: heavy("copyThread", "call_copy_thread"),
+    outline: quick("outline", "call_outline"),
+    fork: heavy("forkThread", "call_fork"),
+    threads: quick("threads", "call_threads"),
+    blobs: quick("blobs", "call_blobs"),
+    longIds: quick("longIds", "call_long_ids"),
+    lease: quick("lease", "call_lease"),
+    tombstones: quick("tombstones", "tombstones"),
+    strays: quick("strays", "strays"),
+    replaceBytes: heavy("replaceBytes", "replace_bytes"),
+    sweep: heavy("sweep", "call_sweep"),
+    installed: quick("installed", "installed"),
+    ping: { ...quick("ping", "installed"), repeated: "never" },
+  } as const satisfies Record<string, Statement>;
 }
 
 /** The statement that sets a schema up, and does nothing where that is done: for setup() and for people with psql. */

@@ -6,6 +6,7 @@ import { postgres, PostgresSaver, PostgresTier } from "@stratigraph/postgres";
 import { testTier } from "@stratigraph/testing";
 import pg from "pg";
 import { freshDatabase } from "../../../test/servers/shared.ts";
+import { resolveDatabaseOptions } from "../src/options.ts";
 import { openPgLite, PgLiteExecutor } from "../src/pgliteExecutor.ts";
 
 testTier(
@@ -30,7 +31,7 @@ testTier(
 testTier(
   "postgres, embedded",
   async () => {
-    const executor = new PgLiteExecutor(() => openPgLite(undefined));
+    const executor = new PgLiteExecutor(() => openPgLite(undefined), resolveDatabaseOptions({}));
     const reopen = async () => new PostgresTier(executor, "stratigraph", "pglite");
     const tier = await reopen();
     await tier.setup();
@@ -42,7 +43,7 @@ testTier(
 /** A database costs seconds to open, so all tests share one, each in a schema of its own. */
 function embedded(name: string, folder?: string) {
   let schemas = 0;
-  const executor = new PgLiteExecutor(() => openPgLite(folder));
+  const executor = new PgLiteExecutor(() => openPgLite(folder), resolveDatabaseOptions({}));
   return {
     checkpointerName: name,
     createCheckpointer: async () => {

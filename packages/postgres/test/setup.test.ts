@@ -2,6 +2,7 @@ import { readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { PostgresSaver } from "@stratigraph/postgres";
+import pg from "pg";
 import { expect, test } from "vitest";
 import { runChild } from "../../../test/servers/children.ts";
 import { postgresBin, query } from "../../../test/servers/postgres.ts";
@@ -64,7 +65,7 @@ test("setup() is repeatable and touches no data", async () => {
   for (let n = 0; n < 3; n += 1) await saver.setup();
   expect((await threeNodes(saver).getState(config)).values.log).toEqual(logOf("a"));
   const rows = await query(database.url, "select id from stratigraph.migrations order by id");
-  expect(rows).toEqual([{ id: 1 }, { id: 2 }, { id: 3 }]);
+  expect(rows).toEqual([{ id: 1 }, { id: 2 }, { id: 3 }, { id: 4 }]);
   await saver.end();
 });
 
@@ -140,14 +141,16 @@ test("a role with the rights that the README names runs everything, and can't se
     // Nothing is there.
     expect(await failure(app.setup({ verifyOnly: true }))).toMatchObject({ code: "NOT_SET_UP" });
     expect(await failure(app.getTuple(at("t")))).toMatchObject({ code: "NOT_SET_UP" });
-    expect(await failure(app.setup())).toMatchObject({ code: "UNAVAILABLE", data: { sqlState: "42501" } });
+    const refused = await failure(app.setup());
+    expect(refused).toMatchObject({ code: "ACCESS_DENIED", data: { sqlState: "42501" }, retryable: false });
+    expect(String(refused)).toContain("apply the SQL that PostgresSaver.setupSql() prints");
 
     const owner = PostgresSaver.fromConnString(database.url);
     await owner.setup();
     await owner.end();
     // There, and forbidden.
     const forbidden = await failure(app.getTuple(at("t")));
-    expect(forbidden).toMatchObject({ code: "UNAVAILABLE", data: { sqlState: "42501" } });
+    expect(forbidden).toMatchObject({ code: "ACCESS_DENIED", data: { sqlState: "42501" } });
     expect(String(forbidden)).toContain("Grant usage on the schema");
 
     await query(database.url, grants().replaceAll("app_role", role));
@@ -187,15 +190,17 @@ test("a migration of a newer version that breaks older ones keeps them out; one 
     expect(error).toMatchObject({ code: "NOT_SET_UP" });
     expect(String(error)).toContain("Upgrade @stratigraph/postgres");
   }
-  await query(database.url, "delete from stratigraph.migrations where id in (3, 900000, 900001)");
-  expect(String(await failure(saver.setup({ verifyOnly: true })))).toContain("lacks migration 3");
+  await query(database.url, "delete from stratigraph.migrations where id in (4, 900000, 900001)");
+  expect(String(await failure(saver.setup({ verifyOnly: true })))).toContain("lacks migration 4");
   await saver.end();
 });
 
 test("a setup that fails half-way leaves nothing", async () => {
   await query(database.url, "create schema half; create view half.history as select 1 as one");
   const saver = PostgresSaver.fromConnString(database.url, { schema: "half" });
-  await failure(saver.setup());
+  const error = await failure(saver.setup());
+  expect(error).toMatchObject({ code: "MISCONFIGURED", data: { sqlState: "42P07" } });
+  expect(String(error)).toContain("Use a schema of its own: the option schema");
   const rows = await query(
     database.url,
     "select table_name from information_schema.tables where table_schema = 'half'",
@@ -205,6 +210,34 @@ test("a setup that fails half-way leaves nothing", async () => {
   await saver.setup();
   await expectWorks(saver);
   await saver.end();
+});
+
+test.each([
+  ["threads", "id integer"],
+  ["migrations", "name text"],
+])("a table of others called %s in the schema is said to be one", async (table, columns) => {
+  await query(database.url, `create table public.${table} (${columns})`);
+  const saver = PostgresSaver.fromConnString(database.url, { schema: "public" });
+  const error = await failure(saver.setup());
+  expect(error).toMatchObject({ code: "MISCONFIGURED" });
+  expect(String(error)).toContain("Use a schema of its own: the option schema");
+  await saver.end();
+});
+
+test("waiting for another process that sets up has an end, and leaves no setting behind", async () => {
+  const locker = new pg.Client({ connectionString: database.url });
+  await locker.connect();
+  // As another process that hangs while it sets up.
+  await locker.query("begin; select pg_advisory_xact_lock(hashtextextended('stratigraph setup', 0))");
+  const saver = PostgresSaver.fromConnString(database.url, { retryFor: "100ms", statementTimeout: "100ms" });
+  expect(await failure(saver.setup())).toMatchObject({ code: "UNAVAILABLE", retryable: true });
+  await locker.query("commit");
+  await saver.setup();
+  await saver.end();
+  await locker.query("set lock_timeout = '7s'");
+  await locker.query(`begin; ${PostgresSaver.setupSql({ schema: "again" })}; commit`);
+  expect((await locker.query("show lock_timeout")).rows).toEqual([{ lock_timeout: "7s" }]);
+  await locker.end();
 });
 
 /** A dump without what differs between versions of pg_dump. */

@@ -84,6 +84,30 @@ const rows: readonly (readonly [name: string, work: () => unknown, field: string
     "1 or more",
   ],
   [
+    "fromConnString: statementTimeout as a number",
+    () => call(PostgresSaver.fromConnString, url, { statementTimeout: 10_000 }),
+    "statementTimeout",
+    "units",
+  ],
+  [
+    "fromConnString: no time for statements",
+    () => call(PostgresSaver.fromConnString, url, { statementTimeout: "0s" }),
+    "statementTimeout",
+    "1ms or more",
+  ],
+  [
+    "fromConnString: query_timeout",
+    () => call(PostgresSaver.fromConnString, url, { query_timeout: 10_000 }),
+    "query_timeout",
+    "Write statementTimeout",
+  ],
+  [
+    "fromConnString: statement_timeout",
+    () => call(PostgresSaver.fromConnString, url, { statement_timeout: 10_000 }),
+    "statement_timeout",
+    "Write statementTimeout",
+  ],
+  [
     "fromConnString: conflcit",
     () => call(PostgresSaver.fromConnString, url, { conflcit: "throw" }),
     "conflcit",
@@ -146,6 +170,19 @@ const rows: readonly (readonly [name: string, work: () => unknown, field: string
     "takes an object of folder, schema",
   ],
   ["pglite(): path", () => call(pglite, { path: "./data" }), "path", "Write folder"],
+  ["pglite(): maxQueue 0", () => call(pglite, { maxQueue: 0 }), "maxQueue", "1 or more"],
+  [
+    "embedded: no time for statements",
+    () => call(PostgresSaver.embedded, "./data", { statementTimeout: "0ms" }),
+    "statementTimeout",
+    "1ms or more",
+  ],
+  [
+    "new: statementTimeout after a tier",
+    () => make(saver.tier, undefined, { statementTimeout: "1s" }),
+    "statementTimeout",
+    "pass it to postgres()",
+  ],
   ["pglite(): an empty folder", () => call(pglite, { folder: "" }), "folder", "leave it out for memory"],
   [
     "embedded: retryFor",

@@ -21,8 +21,8 @@ const commonNames: OptionNames<CommonConfig> = { setup: true, ...saverOptionName
 /** What each kind takes beside what all take, its own name first. */
 const ownNames: { readonly [Name in Kind]: OptionNames<Omit<ConfigsByKind[Name], keyof CommonConfig>> } = {
   memory: { memory: true },
-  folder: { folder: true, schema: true },
-  postgres: { postgres: true, schema: true, retryFor: true, maxQueue: true },
+  folder: { folder: true, schema: true, statementTimeout: true, maxQueue: true },
+  postgres: { postgres: true, schema: true, retryFor: true, statementTimeout: true, maxQueue: true },
   redis: { redis: true, ttl: true, refreshOnRead: true, keyPrefix: true, commandTimeout: true },
   warm: {
     warm: true,

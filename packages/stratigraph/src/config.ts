@@ -1,5 +1,5 @@
 import type { SaverOptions, Tier } from "@stratigraph/core";
-import type { PgPool, PostgresOptions } from "@stratigraph/postgres";
+import type { DatabaseOptions, PgPool, PostgresOptions } from "@stratigraph/postgres";
 import type { RedisClient, RedisOptions } from "@stratigraph/redis";
 import type { ArchivingOptions, TierStackOptions } from "@stratigraph/tiered";
 
@@ -15,9 +15,8 @@ export interface MemoryConfig extends CommonConfig {
 }
 
 /** In an embedded database in a folder. One process per folder. Needs the package @electric-sql/pglite. */
-export interface FolderConfig extends CommonConfig {
+export interface FolderConfig extends CommonConfig, DatabaseOptions {
   readonly folder: string;
-  readonly schema?: string | undefined;
 }
 
 /** In PostgreSQL: a connection string, or a pool that the caller opened and closes. */

@@ -61,7 +61,7 @@ function open({ kind, config }: CheckedConfig): TierSaver {
       if (config.memory !== true) throw new InvalidOptionError("memory", typeof config.memory, "Pass true.");
       return new MemorySaver(saverOptionsOf(config));
     case "folder":
-      return PostgresSaver.embedded(config.folder, { schema: config.schema, ...saverOptionsOf(config) });
+      return openFolder(config);
     case "postgres":
       return openPostgres(config);
     case "redis":
@@ -73,6 +73,10 @@ function open({ kind, config }: CheckedConfig): TierSaver {
 
 function saverOptionsOf(config: SaverOptions): SaverOptions {
   return pickOptions<SaverOptions>(config, saverOptionNames);
+}
+
+function openFolder({ folder, setup: _setup, ...options }: FolderConfig): PostgresSaver {
+  return PostgresSaver.embedded(folder, options);
 }
 
 function openPostgres({ postgres: source, setup: _setup, ...options }: PostgresConfig): PostgresSaver {

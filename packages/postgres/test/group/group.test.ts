@@ -2,6 +2,7 @@ import { postgres, PostgresSaver, PostgresTier } from "@stratigraph/postgres";
 import { expect, test } from "vitest";
 import { query } from "../../../../test/servers/postgres.ts";
 import { freshDatabase } from "../../../../test/servers/shared.ts";
+import { resolveDatabaseOptions } from "../../src/options.ts";
 import { openPgLite, PgLiteExecutor } from "../../src/pgliteExecutor.ts";
 import { at, checkpointOf } from "../support/checkpoints.ts";
 import { countedPool, type CountedPool } from "../support/countedPool.ts";
@@ -231,7 +232,7 @@ test("with the server away, all that waited get the error after the time given, 
 });
 
 test("embedded, with its one connection, groups as well", async () => {
-  const executor = new PgLiteExecutor(() => openPgLite(undefined));
+  const executor = new PgLiteExecutor(() => openPgLite(undefined), resolveDatabaseOptions({}));
   let sent = 0;
   const send = executor.send.bind(executor);
   executor.send = async (statement) => {

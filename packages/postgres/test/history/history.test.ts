@@ -5,6 +5,7 @@ import { afterAll, expect, test } from "vitest";
 import { history } from "../../../core/test/history/commands.ts";
 import { World } from "../../../core/test/history/model.ts";
 import { freshDatabase } from "../../../../test/servers/shared.ts";
+import { resolveDatabaseOptions } from "../../src/options.ts";
 import { openPgLite, PgLiteExecutor } from "../../src/pgliteExecutor.ts";
 import { PostgresTier } from "../../src/postgresTier.ts";
 
@@ -55,7 +56,7 @@ test.each([
 });
 
 test("PGlite, two savers in turn", async () => {
-  const executor = new PgLiteExecutor(() => openPgLite(undefined));
+  const executor = new PgLiteExecutor(() => openPgLite(undefined), resolveDatabaseOptions({}));
   try {
     const open = (schema: string): PostgresSaver =>
       new PostgresSaver(new PostgresTier(executor, schema, "pglite"));

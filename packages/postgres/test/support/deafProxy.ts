@@ -1,6 +1,6 @@
 import { connect, createServer, type Socket } from "node:net";
 
-/** A TCP proxy before a PostgreSQL server that can lose answers, as a broken network does. */
+/** A TCP proxy before a PostgreSQL server that can lose answers, or go silent, as a broken network does. */
 export interface DeafProxy {
   /** The server's URL, through the proxy. */
   readonly url: string;
@@ -8,6 +8,10 @@ export interface DeafProxy {
   readonly lost: () => number;
   /** The next `count` statements reach the server, which does them; their answers, and the connection, are lost. */
   loseAnswers(count: number): void;
+  /** Nothing is forwarded any more, either way, and nothing is closed; new connections are accepted and hear nothing. */
+  silence(): void;
+  /** New connections work again. Those of before are "lost", silent for ever, or "kept": what was held back arrives. */
+  restore(before: "lost" | "kept"): void;
   stop(): Promise<void>;
 }
 
@@ -22,10 +26,20 @@ export async function startDeafProxy(target: string): Promise<DeafProxy> {
   const sockets = new Set<Socket>();
   let toLose = 0;
   let lost = 0;
+  /** What is to be done once the wire is back, in order; undefined while it is there. */
+  let held: (() => void)[] | undefined;
+  /** Connections of an earlier wire hear nothing more. */
+  let wire = 0;
   const server = createServer((client) => {
     const upstream = connect(Number(port), hostname);
+    const ofWire = wire;
     let loggedIn = false;
     let losing = false;
+    const forward = (work: () => void): void => {
+      if (ofWire !== wire) return;
+      if (held === undefined) work();
+      else held.push(() => forward(work));
+    };
     for (const socket of [client, upstream]) {
       sockets.add(socket);
       socket.on("error", () => undefined);
@@ -35,23 +49,27 @@ export async function startDeafProxy(target: string): Promise<DeafProxy> {
         sockets.delete(socket);
       });
     }
-    client.on("data", (chunk) => {
-      // The login comes before the first ReadyForQuery; 'X' is a good-bye.
-      if (loggedIn && !losing && toLose > 0 && chunk[0] !== 0x58) {
-        toLose -= 1;
-        losing = true;
-      }
-      upstream.write(chunk);
-    });
-    upstream.on("data", (chunk) => {
-      const answered = isAnswered(chunk);
-      if (!losing) client.write(chunk);
-      if (answered && losing) {
-        lost += 1;
-        client.destroy();
-      }
-      loggedIn ||= answered;
-    });
+    client.on("data", (chunk) =>
+      forward(() => {
+        // The login comes before the first ReadyForQuery; 'X' is a good-bye.
+        if (loggedIn && !losing && toLose > 0 && chunk[0] !== 0x58) {
+          toLose -= 1;
+          losing = true;
+        }
+        upstream.write(chunk);
+      }),
+    );
+    upstream.on("data", (chunk) =>
+      forward(() => {
+        const answered = isAnswered(chunk);
+        if (!losing) client.write(chunk);
+        if (answered && losing) {
+          lost += 1;
+          client.destroy();
+        }
+        loggedIn ||= answered;
+      }),
+    );
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   const url = new URL(target);
@@ -61,6 +79,13 @@ export async function startDeafProxy(target: string): Promise<DeafProxy> {
     url: url.href,
     lost: () => lost,
     loseAnswers: (count) => (toLose = count),
+    silence: () => (held ??= []),
+    restore: (before) => {
+      const waiting = held ?? [];
+      held = undefined;
+      if (before === "lost") wire += 1;
+      for (const work of waiting) work();
+    },
     stop: () =>
       new Promise((resolve) => {
         for (const socket of sockets) socket.destroy();

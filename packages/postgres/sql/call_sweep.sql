@@ -1,0 +1,1 @@
+select :schema.sweep_1($1::double precision, $2::integer) as swept
