@@ -13,7 +13,14 @@ export type { EncodedCheckpoint, Manifest } from "./checkpointCoder.ts";
 export { pack, unpack, type EncryptionOptions } from "./codec/index.ts";
 export type { Conflict } from "./conflicts.ts";
 export { batchDigest, currentWrites } from "./currentWrites.ts";
-export { readThread, type ThreadContents } from "./copyThread.ts";
+export { inheritTags, readThread, type ThreadContents } from "./copyThread.ts";
+export type {
+  DeletedThread,
+  DeleteThreadsOptions,
+  DeletionReport,
+  ThreadSelection,
+  TierRemainder,
+} from "./deleteThreads.ts";
 export {
   CheckpointConflictError,
   CorruptionError,
@@ -26,6 +33,7 @@ export {
   ThreadDeletedError,
 } from "./errors.ts";
 export type { ErrorCode } from "./errors.ts";
+export type { Holding } from "./holding.ts";
 export { firstAsked } from "./firstAsked.ts";
 export { line } from "./line.ts";
 export type { ThreadListOptions, ThreadPage } from "./listThreads.ts";
@@ -45,12 +53,18 @@ export type { RegisteredType, StratigraphSerializerOptions } from "./serde/index
 export { checkStoredSize } from "./storedSize.ts";
 export { subgraphTip, type Tip } from "./subgraphTip.ts";
 export { matches, metadataTags, snapshotTag } from "./tags.ts";
+export { tagKey, tagOfKey } from "./tagKey.ts";
+export type { Tags } from "./threadTags.ts";
 export { threadExists } from "./threadExists.ts";
 export {
   copiesThreads,
   forksThreads,
   isArchiveSource,
+  isStacked,
+  maxTagBytes,
   sweeps,
+  tagsThreads,
+  tombstoneMs,
   keepsCopies,
   keepsLeases,
   readsAncestry,
@@ -79,7 +93,10 @@ export type {
   NamespaceCopy,
   Peek,
   Reading,
+  Remainder,
   RemoveRequest,
+  Stacked,
+  StackLayer,
   StoredCheckpoint,
   StoredWriteBatch,
   ThreadCopier,
@@ -88,6 +105,8 @@ export type {
   ThreadOutline,
   ThreadQuery,
   ThreadState,
+  ThreadTag,
+  ThreadTagger,
   Tier,
   Tombstone,
   TombstoneQuery,

@@ -11,6 +11,7 @@ const requires: readonly TierPart[] = [
   "copies",
   "leases",
   "archiveSource",
+  "tags",
 ];
 
 testTier("memory", () => opened(new MemoryTier()), { requires });
@@ -30,17 +31,29 @@ test("a FaultyTier has the optional parts of the tier behind it, and no others",
     "lease",
     "tombstones",
     "strays",
+    "tagThread",
+    "sweep",
   ];
   const had = (tier: Tier) => parts.filter((part) => part in tier && Reflect.get(tier, part) !== undefined);
   const memory = new MemoryTier();
   expect(had(new FaultyTier(memory))).toEqual(had(memory));
   const narrow = withoutFastPaths(memory);
-  expect(had(new FaultyTier(narrow))).toEqual(["adopt", "invalidate", "lease", "tombstones", "strays"]);
+  expect(had(new FaultyTier(narrow))).toEqual([
+    "adopt",
+    "invalidate",
+    "lease",
+    "tombstones",
+    "strays",
+    "tagThread",
+    "sweep",
+  ]);
   expect(had(new FaultyTier(new FaultyTier(narrow)))).toEqual([
     "adopt",
     "invalidate",
     "lease",
     "tombstones",
     "strays",
+    "tagThread",
+    "sweep",
   ]);
 });

@@ -5,6 +5,8 @@ import {
   keepsCopies,
   keepsLeases,
   readsAncestry,
+  sweeps,
+  tagsThreads,
 } from "@stratigraph/core";
 import type {
   AncestryReader,
@@ -20,11 +22,14 @@ import type {
   MaybeAddress,
   Peek,
   Reading,
+  Remainder,
   RemoveRequest,
+  Sweeper,
   ThreadCopier,
   ThreadForker,
   ThreadInfo,
   ThreadQuery,
+  ThreadTagger,
   Tier,
 } from "@stratigraph/core";
 import { Faults, type FailOptions, type FaultPredicate } from "./Faults.ts";
@@ -34,8 +39,8 @@ import type { TierCall, TierMethod } from "./TierCall.ts";
 /**
  * A tier with faults on order, around any other tier. Deterministic: a fault hits exactly the calls it was planned for,
  * and without plans every call passes through. It has the optional parts of a tier (`setup`, `end`, `ancestry`,
- * `copyThread`, `outline`, `forkThread`, `adopt`, `invalidate`, `lease`, `tombstones`, `strays`) only if the tier behind has
- * them.
+ * `copyThread`, `outline`, `forkThread`, `adopt`, `invalidate`, `lease`, `tombstones`, `strays`, `tagThread`, `untagThread`,
+ * `threadTags`, `sweep`) only if the tier behind has them.
  *
  * @example
  * const tier = new FaultyTier(new MemoryTier());
@@ -59,12 +64,18 @@ export class FaultyTier implements Tier {
   readonly lease?: LeaseKeeper["lease"];
   readonly tombstones?: ArchiveSource["tombstones"];
   readonly strays?: ArchiveSource["strays"];
+  readonly tagThread?: ThreadTagger["tagThread"];
+  readonly untagThread?: ThreadTagger["untagThread"];
+  readonly threadTags?: ThreadTagger["threadTags"];
+  readonly sweep?: Sweeper["sweep"];
+  readonly remains?: readonly Remainder[] | undefined;
   readonly #faults = new Faults();
 
   constructor(inner: Tier, name: string = inner.name) {
     this.inner = inner;
     this.name = name;
     this.maxBytes = inner.maxBytes;
+    this.remains = inner.remains;
     if (inner.setup !== undefined) this.setup = () => this.#run("setup", [], async () => inner.setup?.());
     if (inner.end !== undefined) this.end = () => this.#run("end", [], async () => inner.end?.());
     if (readsAncestry(inner)) {
@@ -88,6 +99,12 @@ export class FaultyTier implements Tier {
       this.tombstones = (...args) => this.#iterate("tombstones", args, () => inner.tombstones(...args));
       this.strays = (...args) => this.#run("strays", args, () => inner.strays(...args));
     }
+    if (tagsThreads(inner)) {
+      this.tagThread = (...args) => this.#run("tagThread", args, () => inner.tagThread(...args));
+      this.untagThread = (...args) => this.#run("untagThread", args, () => inner.untagThread(...args));
+      this.threadTags = (...args) => this.#run("threadTags", args, () => inner.threadTags(...args));
+    }
+    if (sweeps(inner)) this.sweep = (...args) => this.#run("sweep", args, () => inner.sweep(...args));
   }
 
   /**

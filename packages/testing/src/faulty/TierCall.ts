@@ -20,7 +20,11 @@ export type TierMethod =
   | "invalidate"
   | "lease"
   | "tombstones"
-  | "strays";
+  | "strays"
+  | "tagThread"
+  | "untagThread"
+  | "threadTags"
+  | "sweep";
 
 /** One call that reached a FaultyTier. */
 export interface TierCall {

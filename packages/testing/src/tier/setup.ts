@@ -32,4 +32,6 @@ export type TierPart =
   | "forkThread"
   | "copies"
   | "leases"
-  | "archiveSource";
+  | "archiveSource"
+  | "tags"
+  | "sweep";

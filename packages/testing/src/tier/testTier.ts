@@ -19,8 +19,12 @@ import { peekTests } from "./peekTests.ts";
 import { raceTests } from "./raceTests.ts";
 import { readTests } from "./readTests.ts";
 import { removeTests } from "./removeTests.ts";
-import type { OpenedTier, TierSuiteOptions } from "./setup.ts";
+import type { OpenedTier, TierPart, TierSuiteOptions } from "./setup.ts";
+import { tagTests } from "./tagTests.ts";
 import { threadsTests } from "./threadsTests.ts";
+
+/** Parts that `skipNothing` asks for. */
+const basicParts: ReadonlySet<TierPart> = new Set(["setup", "reopen", "ancestry", "copyThread"]);
 
 /**
  * Registers the tier contract as a vitest suite: one group per method, races, ids of any text, and the optional parts
@@ -64,9 +68,7 @@ export function testTier(
       },
       need(test, has, part) {
         if (has) return;
-        const basic =
-          part !== "copies" && part !== "leases" && part !== "forkThread" && part !== "archiveSource";
-        if (options.requires?.includes(part) === true || (options.skipNothing === true && basic))
+        if (options.requires?.includes(part) === true || (options.skipNothing === true && basicParts.has(part)))
           expect.fail(`the tier has no ${part}`);
         test.skip(`the tier has no ${part}`);
       },
@@ -90,5 +92,6 @@ export function testTier(
     copyKeeperTests(context);
     leaseTests(context);
     archiveSourceTests(context);
+    tagTests(context);
   });
 }
