@@ -245,12 +245,7 @@ export function tagTests(context: TierContext): void {
       if (reopen === undefined) return context.need(test, false, "reopen");
       const anna = own();
       const threadId = await tagged(tier, context.thread(), [anna]);
-      const other = await reopen();
-      try {
-        expect(await ids(other, [anna])).toEqual([threadId]);
-      } finally {
-        if (other !== tier) await other.end?.();
-      }
+      expect(await ids(await reopen(), [anna])).toEqual([threadId]);
     });
   });
 
