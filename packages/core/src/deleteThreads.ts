@@ -65,7 +65,8 @@ export function checkSelection(
   checkOptions("deleteThreads", selection, selectionNames, selectionAdvice);
   checkOptions("deleteThreads", options, names);
   const { dryRun = false, limit = 1 } = options;
-  if (typeof dryRun !== "boolean") throw new InvalidOptionError("dryRun", shown(dryRun), "Pass true or false.");
+  if (typeof dryRun !== "boolean")
+    throw new InvalidOptionError("dryRun", shown(dryRun), "Pass true or false.");
   if (!Number.isSafeInteger(limit) || limit < 1)
     throw new InvalidOptionError("limit", shown(limit), "Use a whole number, 1 or more.");
   const { tag, threadIds } = selection ?? {};

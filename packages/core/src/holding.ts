@@ -20,9 +20,7 @@ interface Finding extends Holding {
 /** The storages that a tier is made of. A tier alone owns what it has. */
 export function layersOf(tier: Tier, role: StackLayer["role"] = "warm"): readonly StackLayer[] {
   if (!isStacked(tier)) return [{ role, tier }];
-  return tier.layers.flatMap((layer) =>
-    layersOf(layer.tier, role === "warm" ? layer.role : role),
-  );
+  return tier.layers.flatMap((layer) => layersOf(layer.tier, role === "warm" ? layer.role : role));
 }
 
 /** Asks a storage what it holds of a thread. Never throws: what it threw is in the answer. */

@@ -115,7 +115,8 @@ export class PostgresTier
     {
       what: "a row with the thread's id (its tombstone)",
       forMs: tombstoneMs,
-      removedBy: "later deletions, ten at a time, and maintenance; then the database's own backups and WAL archive",
+      removedBy:
+        "later deletions, ten at a time, and maintenance; then the database's own backups and WAL archive",
     },
   ];
   readonly #executor: Executor;

@@ -1,9 +1,10 @@
 -- Tier.deleteThread in one atomic step: everything goes, and a tombstone stays for a while. It stays also for a thread that
--- isn't here: it may have expired or been evicted while a run still writes to it.
+-- isn't here: it may have expired or been evicted while a run still writes to it. Answers the tags that went, for their index.
 local id = arg()
 local meta = open(id)
+local tags = redis.call("HGET", thread, "g")
 bump(meta)
 redis.call("UNLINK", thread, index)
 redis.call("HSET", thread, "id", id, "rev", meta.rev, "del", meta.rev, "rem", meta.rev, "dead", 1, "flo", meta.floor)
 redis.call("PEXPIRE", thread, tombstone)
-return meta.rev
+return texts(tags or "")

@@ -32,6 +32,8 @@ const scripts = {
   pin: script(lua.common, lua.pin),
   adopt: script(lua.common, lua.changes, lua.adopt),
   invalidate: script(lua.common, lua.invalidate),
+  tagThread: script(lua.common, lua.tagThread),
+  untagThread: script(lua.common, lua.untagThread),
   lease: script(lua.lease),
   threadPage: script(lua.threadPage),
   unindex: script(lua.unindex),

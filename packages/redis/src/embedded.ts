@@ -434,15 +434,16 @@ local function copyOf(meta, namespace)
 end`,
   "deleteThread": `local id = arg()
 local meta = open(id)
+local tags = redis.call("HGET", thread, "g")
 bump(meta)
 redis.call("UNLINK", thread, index)
 redis.call("HSET", thread, "id", id, "rev", meta.rev, "del", meta.rev, "rem", meta.rev, "dead", 1, "flo", meta.floor)
 redis.call("PEXPIRE", thread, tombstone)
-return meta.rev`,
+return texts(tags or "")`,
   "dump": `local id = arg()
 local meta = open(id)
 if not meta.exists or meta.heads == 0 then return { 0 } end
-local own = { id = 1, rev = 1, del = 1, dead = 1, rem = 1, evi = 1, at = 1, n = 1, nh = 1, pin = 1, flo = 1, era = 1 }
+local own = { id = 1, rev = 1, del = 1, dead = 1, rem = 1, evi = 1, at = 1, n = 1, nh = 1, pin = 1, flo = 1, era = 1, g = 1 }
 local all, found = redis.call("HGETALL", thread), {}
 for n = 1, #all, 2 do
   if not own[all[n]] and string.sub(all[n], 1, 1) ~= "k" then
@@ -458,6 +459,7 @@ bump(meta)
 local left = redis.call("PTTL", thread)
 local kept = { "id", id, "rev", meta.rev, "del", meta.del, "dead", meta.dead and 1 or 0, "rem", meta.rev, "at", meta.at,
   "nh", meta.heads, "pin", meta.pinned and 1 or 0, "evi", 1, "flo", meta.floor, "era", meta.era }
+local tags = redis.call("HGET", thread, "g")
 local heads = {}
 for _, field in ipairs(redis.call("HKEYS", thread)) do
   if string.sub(field, 1, 1) == "h" then
@@ -467,6 +469,7 @@ for _, field in ipairs(redis.call("HKEYS", thread)) do
 end
 redis.call("UNLINK", thread, index)
 redis.call("HSET", thread, unpack(kept))
+if tags then redis.call("HSET", thread, "g", tags) end
 for n = 1, #heads, 2 do redis.call("HSET", thread, heads[n], heads[n + 1]) end
 if left > 0 then redis.call("PEXPIRE", thread, left) end
 return 1`,
@@ -616,6 +619,19 @@ for _, move in ipairs(heads) do
 end
 redis.call("HSET", thread, "rev", meta.rev, "rem", meta.rev, "n", meta.n, "nh", meta.heads)
 return 1`,
+  "tagThread": `local id, ttl = arg(), number()
+local meta = open(id)
+local tags = redis.call("HGET", thread, "g") or ""
+local has = {}
+for _, tag in ipairs(texts(tags)) do has[tag] = true end
+for _, tag in ipairs(list(arg)) do
+  if not has[tag] then tags = tags .. asText(tag) end
+end
+-- Where the hash was evicted alone, the sorted set would still name what is gone.
+if not meta.exists then redis.call("DEL", index) end
+redis.call("HSET", thread, "id", id, "g", tags)
+if not meta.exists then expire(meta, ttl) end
+return meta.rev`,
   "threadPage": `local newest, max, size, after, score = ARGV[1] == "1", ARGV[2], tonumber(ARGV[3]), ARGV[4], ARGV[5]
 local all = KEYS[1]
 local first = 0
@@ -635,4 +651,13 @@ return redis.call(newest and "ZREVRANGE" or "ZRANGE", all, first, first + size -
   "unindex": `local score = redis.call("ZSCORE", KEYS[1], ARGV[1])
 if score and tonumber(score) == tonumber(ARGV[2]) then return redis.call("ZREM", KEYS[1], ARGV[1]) end
 return 0`,
+  "untagThread": `local id = arg()
+local meta = open(id)
+local goes, kept = {}, ""
+for _, tag in ipairs(list(arg)) do goes[tag] = true end
+for _, tag in ipairs(texts(redis.call("HGET", thread, "g") or "")) do
+  if not goes[tag] then kept = kept .. asText(tag) end
+end
+if meta.exists then redis.call("HSET", thread, "g", kept) end
+return 1`,
 } as const;

@@ -3,6 +3,7 @@ import {
   conflictOf,
   StaleReadError,
   ThreadDeletedError,
+  tombstoneMs,
   validId,
   type Address,
   type AncestryReader,
@@ -24,6 +25,8 @@ import {
   type ThreadCopier,
   type ThreadInfo,
   type ThreadQuery,
+  type ThreadTag,
+  type ThreadTagger,
   type Tier,
 } from "@stratigraph/core";
 import { Connection } from "./connection.ts";
@@ -41,6 +44,7 @@ import { peekFrom, readingFrom, type ReadReply } from "./reading.ts";
 import { adoptArgs, appendArgs, appendWritesArgs } from "./requests.ts";
 import { blobArgs } from "./storedForms.ts";
 import { storedFrom, type ListedReply } from "./storedFrom.ts";
+import { decodeTag, encodeTag, tagsIn } from "./tagIndex.ts";
 import { ThreadIndex } from "./threadIndex.ts";
 
 /** What append.lua and appendWrites.lua answer. */
@@ -51,8 +55,15 @@ type WriteReply = [Buffer, ...(Buffer | number)[]];
  * slot, so that every change is one atomic script, a thread expires or is evicted as a whole, and reading is one round trip
  * (two where values of 32 kB and more are fetched). As durable as the server is.
  */
-export class RedisTier implements Tier, AncestryReader, ThreadCopier, CopyKeeper, LeaseKeeper {
+export class RedisTier implements Tier, AncestryReader, ThreadCopier, CopyKeeper, LeaseKeeper, ThreadTagger {
   readonly name: string = "redis";
+  readonly remains = [
+    {
+      what: "a key named after the thread, with its id (its tombstone)",
+      forMs: tombstoneMs,
+      removedBy: "Redis, by expiry; then the server's own snapshots and append-only file",
+    },
+  ];
   readonly #connection: Connection;
   readonly #options: ResolvedRedisOptions;
   readonly #keys: Keys;
@@ -171,8 +182,33 @@ export class RedisTier implements Tier, AncestryReader, ThreadCopier, CopyKeeper
   }
 
   async deleteThread(threadId: string): Promise<void> {
-    await this.#run("deleteThread", threadId, [threadId]);
+    const tags = (await this.#run("deleteThread", threadId, [threadId])) as Buffer[];
     await this.#index.deleted(threadId);
+    for (const tag of tags) await this.#index.tags.check(threadId, tag);
+  }
+
+  async tagThread(threadId: string, tags: readonly ThreadTag[]): Promise<number> {
+    const args = [threadId, this.#options.ttlMs, tags.length, ...tags.map(encodeTag)];
+    const revision = Number(await this.#run("tagThread", threadId, args));
+    await this.#index.tags.add(threadId, tags);
+    return revision;
+  }
+
+  async untagThread(threadId: string, tags: readonly ThreadTag[]): Promise<void> {
+    const encoded = tags.map(encodeTag);
+    await this.#run("untagThread", threadId, [threadId, tags.length, ...encoded]);
+    for (const tag of encoded) await this.#index.tags.check(threadId, tag);
+  }
+
+  async threadTags(threadId: string): Promise<ThreadTag[]> {
+    const [id, tags] = (await this.#connection.command(
+      "HMGET",
+      this.#keys.thread(threadId)[0],
+      "id",
+      "g",
+    )) as (Buffer | null)[];
+    if (id?.toString() !== threadId) return [];
+    return [...tagsIn(tags)].map((tag) => decodeTag(Buffer.from(tag, "hex")));
   }
 
   async ancestry(at: Address, seedTags: readonly number[], limit: number): Promise<StoredCheckpoint[]> {
@@ -204,6 +240,8 @@ export class RedisTier implements Tier, AncestryReader, ThreadCopier, CopyKeeper
   async copyThread(sourceId: string, targetId: string): Promise<boolean> {
     const [revision, fields] = (await this.#run("dump", sourceId, [sourceId])) as [number, Buffer[]?];
     if (fields === undefined) return false;
+    const tags = await this.threadTags(sourceId);
+    if (tags.length > 0) await this.tagThread(targetId, tags);
     const args = [targetId, this.#options.ttlMs, revision, fields.length / 2, ...fields];
     const due = Number(await this.#run("paste", targetId, args));
     await this.#index.written(targetId, due);

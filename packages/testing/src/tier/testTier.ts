@@ -68,7 +68,10 @@ export function testTier(
       },
       need(test, has, part) {
         if (has) return;
-        if (options.requires?.includes(part) === true || (options.skipNothing === true && basicParts.has(part)))
+        if (
+          options.requires?.includes(part) === true ||
+          (options.skipNothing === true && basicParts.has(part))
+        )
           expect.fail(`the tier has no ${part}`);
         test.skip(`the tier has no ${part}`);
       },
