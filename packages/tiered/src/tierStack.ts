@@ -2,9 +2,11 @@
 import {
   copiesThreads,
   forksThreads,
+  inheritTags,
   keepsLeases,
   readThread,
   readsAncestry,
+  tagsThreads,
   trace,
   type Address,
   type AncestryReader,
@@ -20,12 +22,15 @@ import {
   type Peek,
   type Reading,
   type RemoveRequest,
+  type Stacked,
+  type StackLayer,
   type StoredCheckpoint,
   type ThreadCopier,
   type ThreadForker,
   type ThreadInfo,
   type ThreadOutline,
   type ThreadQuery,
+  type ThreadTagger,
   type Tier,
 } from "@stratigraph/core";
 import { Archive } from "./archive.ts";
@@ -46,7 +51,7 @@ import { WarmTier } from "./warmTier.ts";
  * the warm tier, in a small query that runs while the hot tier is asked. So a hot tier may be lost, late, cut off or emptied
  * at any moment, and nothing but time is lost.
  */
-export class TierStack implements Tier {
+export class TierStack implements Tier, Stacked {
   readonly name: string;
   readonly maxBytes: number | undefined;
   readonly ancestry?: AncestryReader["ancestry"];
@@ -54,6 +59,11 @@ export class TierStack implements Tier {
   readonly outline?: ThreadForker["outline"];
   readonly forkThread?: ThreadForker["forkThread"];
   readonly lease?: LeaseKeeper["lease"];
+  readonly tagThread?: ThreadTagger["tagThread"];
+  readonly untagThread?: ThreadTagger["untagThread"];
+  readonly threadTags?: ThreadTagger["threadTags"];
+  /** Every storage that may hold a part of a thread. Replicas aren't among them: they follow the warm tier. */
+  readonly layers: readonly StackLayer[];
   readonly #hot: readonly HotTier[];
   readonly #warm: WarmTier;
   readonly #archive: Archive | undefined;
@@ -78,6 +88,16 @@ export class TierStack implements Tier {
       this.forkThread = (request) => this.#changing(request.targetId, () => warm.forkThread(request));
     }
     if (keepsLeases(warm)) this.lease = (...args) => warm.lease(...args);
+    if (tagsThreads(warm)) {
+      this.tagThread = (...args) => warm.tagThread(...args);
+      this.untagThread = (...args) => warm.untagThread(...args);
+      this.threadTags = (...args) => warm.threadTags(...args);
+    }
+    this.layers = [
+      ...stack.hot.map((tier) => ({ role: "hot", tier }) as const),
+      { role: "warm", tier: warm },
+      ...(cold === undefined ? [] : [{ role: "cold", tier: cold } as const]),
+    ];
   }
 
   /** What the hot tiers did so far, nearest first. */
@@ -305,6 +325,7 @@ export class TierStack implements Tier {
         return await warm.copyThread(sourceId, targetId);
       const contents = await readThread(this, sourceId, targetId);
       if (contents.records.length === 0) return false;
+      await inheritTags(warm, sourceId, targetId);
       await warm.append({ threadId: targetId, ...contents, onConflict: "refuse" });
       return true;
     });
