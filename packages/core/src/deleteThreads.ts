@@ -56,12 +56,17 @@ const selectionAdvice: OptionAdvice = {
 };
 const names: OptionNames<DeleteThreadsOptions> = { dryRun: true, limit: true };
 
+/** What is to be deleted: by tags, in every form that they are stored in, or by ids. */
+type CheckedSelection =
+  | { readonly forms: readonly (readonly ThreadTag[])[] }
+  | { readonly threadIds: readonly string[] };
+
 /** What is to be deleted, checked. @throws InvalidOptionError, InvalidAddressError */
 export function checkSelection(
   selection: ThreadSelection,
   options: DeleteThreadsOptions,
   tags: ThreadTags,
-): { readonly tags: readonly ThreadTag[] } | { readonly threadIds: readonly string[] } {
+): CheckedSelection {
   checkOptions("deleteThreads", selection, selectionNames, selectionAdvice);
   checkOptions("deleteThreads", options, names);
   const { dryRun = false, limit = 1 } = options;
@@ -70,63 +75,102 @@ export function checkSelection(
   if (!Number.isSafeInteger(limit) || limit < 1)
     throw new InvalidOptionError("limit", shown(limit), "Use a whole number, 1 or more.");
   const { tag, threadIds } = selection ?? {};
-  if (threadIds === undefined) return { tags: tags.asked(tag) };
+  if (threadIds === undefined) return { forms: tags.forms(tag) };
   if (tag !== undefined)
-    throw new InvalidOptionError("threadIds", "tag and threadIds", "Select threads by one of them.");
+    throw new InvalidOptionError("threadIds", "tag and threadIds", "Name the threads by one of them.");
   return { threadIds: checkedIds("threadIds", threadIds) };
 }
 
 /** Deletes threads, and proves it. Goes on where one fails; safe to repeat, and to end at any moment. */
 export async function deleteThreads(
   tier: Tier,
-  selection: ReturnType<typeof checkSelection>,
-  { dryRun = false, limit = 10_000 }: DeleteThreadsOptions,
+  selection: CheckedSelection,
+  options: DeleteThreadsOptions,
   deleteThread: (threadId: string) => Promise<void>,
 ): Promise<DeletionReport> {
-  const layers = layersOf(tier);
-  const outcomes = new Map<string, DeletedThread>();
-  const tries = new Map<string, number>();
-  const work = async (threadId: string): Promise<void> => {
-    tries.set(threadId, (tries.get(threadId) ?? 0) + 1);
-    const before = outcomes.get(threadId)?.found;
-    const outcome = await (dryRun ? looked(layers, threadId) : deleted(layers, threadId, deleteThread));
-    outcomes.set(threadId, { ...outcome, found: before ?? outcome.found });
-  };
+  const deletion = new Deletion(layersOf(tier), options, deleteThread);
   // Until a whole pass finds nothing to do: threads may be tagged, or written again, while it goes on.
-  let isLeft: boolean;
   let isDone: boolean;
-  do {
-    isDone = true;
-    isLeft = false;
-    for await (const batch of batchesOf(selected(tier, selection, outcomes))) {
-      const open = batch.filter(
-        (threadId) =>
-          (tries.get(threadId) ?? 0) < (dryRun ? 1 : mostTries) &&
-          (outcomes.has(threadId) || outcomes.size + batch.indexOf(threadId) < limit),
-      );
-      isLeft ||= open.length < batch.length;
-      isDone &&= open.length === 0;
-      await Promise.all(open.map(work));
+  do isDone = await deletion.pass(selected(tier, selection, deletion.outcomes));
+  while (!isDone);
+  return deletion.report();
+}
+
+/** One call of {@link deleteThreads}. */
+class Deletion {
+  readonly outcomes = new Map<string, DeletedThread>();
+  readonly #layers: readonly StackLayer[];
+  readonly #deleteThread: (threadId: string) => Promise<void>;
+  readonly #isDry: boolean;
+  readonly #limit: number;
+  readonly #tries = new Map<string, number>();
+  /** The last pass met a thread that was not to be deleted any more. */
+  #isLeft = false;
+
+  constructor(
+    layers: readonly StackLayer[],
+    { dryRun = false, limit = 10_000 }: DeleteThreadsOptions,
+    deleteThread: (threadId: string) => Promise<void>,
+  ) {
+    this.#layers = layers;
+    this.#isDry = dryRun;
+    this.#limit = limit;
+    this.#deleteThread = deleteThread;
+  }
+
+  /** Deletes threads, a few at a time. @returns whether there was nothing to do */
+  async pass(threadIds: AsyncIterable<string>): Promise<boolean> {
+    let isDone = true;
+    this.#isLeft = false;
+    for await (const batch of batchesOf(threadIds)) {
+      const open = batch.filter((threadId) => this.#begin(threadId));
+      this.#isLeft ||= open.length < batch.length;
+      isDone &&= this.#isDry || open.length === 0;
+      await Promise.all(open.map((threadId) => this.#work(threadId)));
     }
-  } while (!isDone && !dryRun);
-  const threads = [...outcomes.values()];
-  return {
-    complete: !dryRun && !isLeft && threads.every(({ verified }) => verified),
-    threads,
-    remains: layers.flatMap(({ tier: { name, remains = [] } }) =>
-      remains.map((remainder) => ({ tier: name, ...remainder })),
-    ),
-  };
+    return isDone;
+  }
+
+  report(): DeletionReport {
+    const threads = [...this.outcomes.values()];
+    const isGone = threads.every(({ verified }) => verified);
+    return {
+      complete: !this.#isDry && !this.#isLeft && isGone,
+      threads,
+      remains: this.#layers.flatMap(({ tier: { name, remains = [] } }) =>
+        remains.map((remainder) => ({ tier: name, ...remainder })),
+      ),
+    };
+  }
+
+  /** Whether a thread is to be deleted, again or for the first time. */
+  #begin(threadId: string): boolean {
+    const tries = this.#tries.get(threadId) ?? 0;
+    if (tries === 0 && this.#tries.size === this.#limit) return false;
+    if (tries === (this.#isDry ? 1 : mostTries)) return false;
+    this.#tries.set(threadId, tries + 1);
+    return true;
+  }
+
+  async #work(threadId: string): Promise<void> {
+    const outcome = this.#isDry
+      ? await looked(this.#layers, threadId)
+      : await deleted(this.#layers, threadId, this.#deleteThread);
+    // What was there is what the first try met.
+    const { found } = this.outcomes.get(threadId) ?? outcome;
+    this.outcomes.set(threadId, { ...outcome, found });
+  }
 }
 
 /** Threads that are selected now; of those named by their ids, the ones that aren't known to be gone. */
 async function* selected(
   tier: Tier,
-  selection: ReturnType<typeof checkSelection>,
+  selection: CheckedSelection,
   outcomes: ReadonlyMap<string, DeletedThread>,
 ): AsyncGenerator<string> {
-  if ("tags" in selection) {
-    for await (const { threadId } of tier.threads({ tags: selection.tags })) yield threadId;
+  if ("forms" in selection) {
+    for (const tags of selection.forms)
+      for await (const { threadId } of tier.threads({ tags })) yield threadId;
     return;
   }
   for (const threadId of new Set(selection.threadIds))
@@ -136,7 +180,7 @@ async function* selected(
 async function* batchesOf(ids: AsyncIterable<string>): AsyncGenerator<string[]> {
   let batch: string[] = [];
   for await (const id of ids) {
-    batch.push(id);
+    if (!batch.includes(id)) batch.push(id);
     if (batch.length < atOnce) continue;
     yield batch;
     batch = [];

@@ -92,6 +92,20 @@ export class ThreadTags {
     return stored;
   }
 
+  /**
+   * As {@link asked}, in every form that they may be stored in: under encryption, threads that were tagged before it was turned
+   * on carry them as they are. A deletion must not miss those.
+   */
+  forms(tags: unknown): ThreadTag[][] {
+    const stored = this.asked(tags);
+    if (this.#hashKey === undefined) return [stored];
+    const plain = Object.entries(tags as Tags).map(([key, value]) => ({ key, value: String(value) }));
+    return stored.reduce<ThreadTag[][]>(
+      (forms, tag, n) => forms.flatMap((form) => [tag, plain[n]!].map((one) => [...form, one])),
+      [[]],
+    );
+  }
+
   /** The tags that a writer's config names. Before anything is awaited. @throws InvalidOptionError, InvalidAddressError */
   named(config: RunnableConfig): ThreadTag[] {
     if (this.#names.length === 0) return [];

@@ -69,7 +69,9 @@ describe("listThreads of 1,000 threads", () => {
   test("a filter costs a few statements, whoever matches", async () => {
     const saver = new TierSaver(tier());
     const filter = { source: "update" };
-    expect(await statementsOf(async () => expect(await ids(saver, { filter })).toEqual(wanted.toSorted()))).toBe(1);
+    expect(
+      await statementsOf(async () => expect(await ids(saver, { filter })).toEqual(wanted.toSorted())),
+    ).toBe(1);
     expect(
       await statementsOf(async () => expect(await ids(saver, { filter: { source: "fork" } })).toEqual([])),
     ).toBe(1);
@@ -82,7 +84,9 @@ describe("listThreads of 1,000 threads", () => {
   test("a tag costs one", async () => {
     const saver = new TierSaver(tier());
     const tag = { user_id: "anna" };
-    expect(await statementsOf(async () => expect(await ids(saver, { tag })).toEqual(wanted.toSorted()))).toBe(1);
+    expect(await statementsOf(async () => expect(await ids(saver, { tag })).toEqual(wanted.toSorted()))).toBe(
+      1,
+    );
     const both = await ids(saver, { tag: { user_id: "ben" }, filter: { source: "update" } });
     expect(both).toEqual([]);
   });
@@ -108,7 +112,10 @@ test("tags go with the thread when an older version deletes it, and with its tom
   expect(await tags()).toEqual([]);
   await tier.tagThread("old", [{ key: "user_id", value: "old" }]);
   expect(await tags()).toHaveLength(1);
-  await query(database.url, "update stratigraph.threads set written_at = now() - interval '8 days' where not live");
+  await query(
+    database.url,
+    "update stratigraph.threads set written_at = now() - interval '8 days' where not live",
+  );
   await saver.deleteThread("somebody else's");
   expect(await tags()).toEqual([]);
 });

@@ -80,7 +80,8 @@ export class BoundedMemoryTier implements Tier, CopyKeeper {
       {
         what: "copies in the memory of other processes that read it",
         forMs: this.#maxIdleMs,
-        removedBy: "each of these processes, once the thread is idle or room is needed; their end takes them at once",
+        removedBy:
+          "each of these processes, once the thread is idle or room is needed; their end takes them at once",
       },
     ];
     if (this.#maxBytes < 1)

@@ -86,7 +86,10 @@ test("a storage that can't be asked afterwards isn't believed either", async () 
   tier.failWhen(({ method }) => method === "blobs" && tier.count("deleteThread") > 0);
   const report = await saver.deleteThreads({ threadIds: ["a1"] });
   expect(report.complete).toBe(false);
-  expect(report.threads[0]).toMatchObject({ verified: false, reason: expect.stringContaining("could not be asked") });
+  expect(report.threads[0]).toMatchObject({
+    verified: false,
+    reason: expect.stringContaining("could not be asked"),
+  });
   expect(await idsIn(tier)).toEqual([]);
 });
 
@@ -114,6 +117,20 @@ test("a thread that is written again and again ends the call all the same, and i
   };
   const report = await saver.deleteThreads(anna);
   expect(report).toMatchObject({ complete: false, threads: [{ threadId: "a1", verified: false }] });
+});
+
+test("threads that were tagged before encryption was turned on are found, also by several tags", async () => {
+  const tier = new MemoryTier();
+  await written(tier, { before: "anna", both: "anna", b1: "ben" });
+  const hashKey = new Uint8Array(32).fill(1);
+  const encryption = { keys: { "1": new Uint8Array(32).fill(2) }, activeKey: "1", hashKey };
+  const saver = new TierSaver(tier, { threadTags, encryption });
+  await saver.tagThread("both", { tenant: 7 });
+  await new TierSaver(tier).tagThread("before", { tenant: 7 });
+  const report = await saver.deleteThreads({ tag: { user_id: "anna", tenant: 7 } });
+  expect(report.complete).toBe(true);
+  expect(report.threads.map(({ threadId }) => threadId).sort()).toEqual(["before", "both"]);
+  expect(await idsIn(tier)).toEqual(["b1"]);
 });
 
 test("a limit leaves the rest for the next call", async () => {

@@ -76,7 +76,9 @@ test("a thread that was begun anew is no tombstone, however old", async () => {
 test("a hundred thousand threads without a checkpoint are kept, a thousand go per sweep", async () => {
   const { tier, pass } = clocked();
   for (let n = 0; n < 100_002; n += 1) await tier.appendWrites(early(`t${n}`));
-  const revisions = await Promise.all(["t0", "t1", "t2"].map(async (id) => (await tier.peek(at(id))).revision));
+  const revisions = await Promise.all(
+    ["t0", "t1", "t2"].map(async (id) => (await tier.peek(at(id))).revision),
+  );
   expect(revisions).toEqual([0, 0, 1]);
   pass(1);
   expect(await tier.sweep(1)).toBe(1000);

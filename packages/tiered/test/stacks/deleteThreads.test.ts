@@ -46,12 +46,15 @@ async function fill(saver: TieredSaver, threadId: string, userId: string): Promi
 }
 
 /** Objects of a thread, with their sizes. */
-async function objectsOf(threadId: string): Promise<readonly { Key?: string; Size?: number }[]> {
+async function objectsOf(
+  threadId: string,
+): Promise<readonly { Key?: string | undefined; Size?: number | undefined }[]> {
   const found = await bucket.client.send(new sdk.ListObjectsV2Command({ Bucket: bucket.bucket }));
   return (found.Contents ?? []).filter(({ Key = "" }) => Key.includes(threadId));
 }
 
-const keysOf = async (threadId: string): Promise<string[]> => await raw.keys(`${shared.keyPrefix}*${threadId}*`);
+const keysOf = async (threadId: string): Promise<string[]> =>
+  await raw.keys(`${shared.keyPrefix}*${threadId}*`);
 
 async function rowsOf(threadId: string): Promise<unknown[]> {
   const key = `'\\x02${Buffer.from(threadId).toString("hex")}'`;
