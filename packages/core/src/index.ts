@@ -53,7 +53,7 @@ export type { RegisteredType, StratigraphSerializerOptions } from "./serde/index
 export { checkStoredSize } from "./storedSize.ts";
 export { subgraphTip, type Tip } from "./subgraphTip.ts";
 export { matches, metadataTags, snapshotTag } from "./tags.ts";
-export { tagKey, tagOfKey } from "./tagKey.ts";
+export { tagKey } from "./tagKey.ts";
 export type { Tags } from "./threadTags.ts";
 export { threadExists } from "./threadExists.ts";
 export {

@@ -33,5 +33,4 @@ export type TierPart =
   | "copies"
   | "leases"
   | "archiveSource"
-  | "tags"
-  | "sweep";
+  | "tags";
