@@ -1046,6 +1046,9 @@ ALTER TABLE ONLY stratigraph.long_ids
 ALTER TABLE ONLY stratigraph.migrations
     ADD CONSTRAINT migrations_pkey PRIMARY KEY (id);
 
+ALTER TABLE ONLY stratigraph.thread_tags
+    ADD CONSTRAINT thread_tags_pkey PRIMARY KEY (thread, key, value);
+
 ALTER TABLE ONLY stratigraph.threads
     ADD CONSTRAINT threads_key UNIQUE (key);
 
@@ -1062,6 +1065,8 @@ CREATE INDEX checkpoints_run ON stratigraph.checkpoints USING btree (run) WHERE 
 CREATE INDEX checkpoints_tags ON stratigraph.checkpoints USING gin (tags) WITH (fastupdate=off);
 
 CREATE INDEX long_ids_by_key ON stratigraph.long_ids USING btree (key);
+
+CREATE INDEX thread_tags_by_tag ON stratigraph.thread_tags USING btree (key, value, thread);
 
 CREATE INDEX threads_by_age ON stratigraph.threads USING btree (written_at, thread) WHERE live;
 

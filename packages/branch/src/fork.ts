@@ -2,6 +2,7 @@ import {
   StratigraphError,
   checkOptions,
   forksThreads,
+  inheritTags,
   InvalidOptionError,
   NotFoundError,
   outlineOf,
@@ -194,7 +195,7 @@ async function write(
   const copied =
     (forksThreads(tier) && seen !== undefined
       ? await tier.forkThread({ sourceId: source.threadId, targetId: threadId, seen, tips, also })
-      : undefined) ?? (await append(saver, threadId, await source.contents(), also));
+      : undefined) ?? (await append(saver, source.threadId, threadId, await source.contents(), also));
   return {
     threadId,
     config: { configurable: { thread_id: threadId } },
@@ -207,12 +208,14 @@ async function write(
 /** As a tier's `forkThread`, with contents that were read. @throws StratigraphError "THREAD_EXISTS" */
 async function append(
   saver: TierSaver,
+  sourceId: string,
   threadId: string,
   contents: Gathered,
   also: ForkRequest["also"],
 ): Promise<{ checkpoints: number; bytes: number }> {
   const { head } = await saver.tier.peek({ threadId, namespace: "" });
   if (head !== undefined) throw threadExists(threadId, head);
+  await inheritTags(saver.tier, sourceId, threadId);
   try {
     await saver.tier.append({
       threadId,

@@ -17,6 +17,7 @@ describe("forks and merges on redis>postgres>s3", { timeout: 120_000 }, () => {
     const graph = chat(one.saver);
     for (const text of ["one", "two"]) await graph.invoke({ messages: [human(text)] }, on("w"));
     const { values } = await graph.getState(on("w"));
+    await one.saver.tagThread("w", { user_id: "anna" });
     one.warm.reset();
     const warm = await fork(one.saver, { threadId: "w" });
     expect(one.warm.count("forkThread")).toBe(1);
@@ -35,6 +36,11 @@ describe("forks and merges on redis>postgres>s3", { timeout: 120_000 }, () => {
     }
     expect((await branches(one.saver, "w")).map(({ kind }) => kind)).toEqual(["main", "fork", "fork"]);
     expect(await lineage(other.saver, cold.threadId)).toEqual([cold.origin]);
+    // Whose the source is, theirs the forks are.
+    const { threads } = await other.saver.listThreads({ tag: { user_id: "anna" } });
+    expect(threads.map(({ threadId }) => threadId).sort()).toEqual(
+      ["w", warm.threadId, cold.threadId].sort(),
+    );
   });
 
   test("any checkpoint of an archived thread, with subgraphs, DeltaChannels and interrupts", async () => {

@@ -1,5 +1,6 @@
 import {
   copiesThreads,
+  tagsThreads,
   type Address,
   type Blob,
   type CheckpointRecord,
@@ -42,6 +43,13 @@ export async function readThread(
   };
 }
 
+/** Gives a thread the tags of another one, before it is copied from that: a copy belongs to whom its source belongs to. */
+export async function inheritTags(tier: Tier, sourceId: string, targetId: string): Promise<void> {
+  if (!tagsThreads(tier)) return;
+  const tags = await tier.threadTags(sourceId);
+  if (tags.length > 0) await tier.tagThread(targetId, tags);
+}
+
 /** Copies a thread inside a tier. @throws StratigraphError "THREAD_EXISTS" */
 export async function copyThread(tier: Tier, sourceId: string, targetId: string): Promise<void> {
   for await (const { record } of tier.list({ threadId: targetId, recordsOnly: true, limit: 1 })) {
@@ -53,6 +61,7 @@ export async function copyThread(tier: Tier, sourceId: string, targetId: string)
   }
   const contents = await readThread(tier, sourceId, targetId);
   if (contents.records.length === 0) return;
+  await inheritTags(tier, sourceId, targetId);
   // Only an import may bring a deleted thread back with records that name parents, as those of a pruned thread do.
   const { revision } = await tier.peek({ threadId: targetId, namespace: "" });
   const heads =

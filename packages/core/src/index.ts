@@ -15,7 +15,14 @@ export type { EncodedCheckpoint, Manifest } from "./checkpointCoder.ts";
 export { pack, unpack, type EncryptionOptions } from "./codec/index.ts";
 export type { Conflict } from "./conflicts.ts";
 export { batchDigest, currentWrites } from "./currentWrites.ts";
-export { readThread, type ThreadContents } from "./copyThread.ts";
+export { inheritTags, readThread, type ThreadContents } from "./copyThread.ts";
+export type {
+  DeletedThread,
+  DeleteThreadsOptions,
+  DeletionReport,
+  ThreadSelection,
+  TierRemainder,
+} from "./deleteThreads.ts";
 export {
   CheckpointConflictError,
   CorruptionError,
@@ -29,6 +36,7 @@ export {
   closedError,
 } from "./errors.ts";
 export type { ErrorCode } from "./errors.ts";
+export type { Holding } from "./holding.ts";
 export { firstAsked } from "./firstAsked.ts";
 export { pingTier, tierHealth } from "./health.ts";
 export type { Health, HealthOptions, HealthReporter, TierHealth, TierRole } from "./health.ts";
@@ -67,13 +75,19 @@ export type { RegisteredType, StratigraphSerializerOptions } from "./serde/index
 export { checkStoredSize } from "./storedSize.ts";
 export { subgraphTip, type Tip } from "./subgraphTip.ts";
 export { matches, metadataTags, snapshotTag } from "./tags.ts";
+export { tagKey } from "./tagKey.ts";
+export type { Tags } from "./threadTags.ts";
 export { threadExists } from "./threadExists.ts";
 export {
   copiesThreads,
   deletesUnchanged,
   forksThreads,
   isArchiveSource,
+  isStacked,
+  maxTagBytes,
   sweeps,
+  tagsThreads,
+  tombstoneMs,
   keepsCopies,
   keepsLeases,
   ownersOf,
@@ -107,8 +121,11 @@ export type {
   OwningTier,
   Peek,
   Reading,
+  Remainder,
   RemoveRequest,
   ReplaceBytesRequest,
+  Stacked,
+  StackLayer,
   StoredCheckpoint,
   StoredWriteBatch,
   ThreadCopier,
@@ -117,6 +134,8 @@ export type {
   ThreadOutline,
   ThreadQuery,
   ThreadState,
+  ThreadTag,
+  ThreadTagger,
   Tier,
   Tombstone,
   TombstoneQuery,

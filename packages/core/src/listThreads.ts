@@ -2,24 +2,29 @@ import { checkFilter } from "./arguments.ts";
 import { checkOptions, shown, type OptionAdvice, type OptionNames } from "./checkOptions.ts";
 import type { CheckpointCoder } from "./checkpointCoder.ts";
 import { InvalidOptionError } from "./errors.ts";
-import { matches } from "./tags.ts";
-import type { Tier, ThreadInfo } from "./tier.ts";
+import { matches, metadataTags } from "./tags.ts";
+import type { Tags, ThreadTags } from "./threadTags.ts";
+import type { CheckpointRecord, ThreadInfo, Tier } from "./tier.ts";
 
 /** Options of listThreads. */
 export interface ThreadListOptions {
   /** Metadata that the newest root checkpoint must have, as in `list`. */
   readonly filter?: Readonly<Record<string, unknown>> | undefined;
+  /** Only threads that carry all of these tags (`threadTags`, `tagThread`): `{ user_id: "anna" }`. */
+  readonly tag?: Tags | undefined;
   /** `cursor` of the page before. */
   readonly cursor?: string | undefined;
   /** Default 100. */
   readonly limit?: number | undefined;
 }
 
-const names: OptionNames<ThreadListOptions> = { filter: true, cursor: true, limit: true };
+const names: OptionNames<ThreadListOptions> = { filter: true, tag: true, cursor: true, limit: true };
 const advice: OptionAdvice = {
   metadata: "Write filter.",
   where: "Write filter.",
-  prefix: "Threads aren't found by their ids: put what they have in common into metadata, and write filter.",
+  prefix: "Threads aren't found by their ids: tag them (threadTags), and write tag.",
+  tags: "Write tag.",
+  threadTags: "Write tag.",
   offset: "Write cursor, with that of the page before.",
   before: "Write cursor, with that of the page before.",
 };
@@ -69,29 +74,52 @@ function checkThreadListOptions(options: ThreadListOptions): void {
   }
 }
 
+/** Threads whose records are looked up at once, where a tier doesn't tell them with the threads. */
+const lookedUpTogether = 16;
+
 /** Threads of a tier, a page at a time. @throws InvalidOptionError */
 export async function listThreads(
   tier: Tier,
   coder: CheckpointCoder,
+  tags: ThreadTags,
   options: ThreadListOptions,
 ): Promise<ThreadPage> {
   checkThreadListOptions(options);
-  const { filter, cursor, limit = 100 } = options;
+  const { filter, tag, cursor, limit = 100 } = options;
   const after = cursor === undefined ? undefined : decodeCursor(cursor);
-  const threads: ThreadInfo[] = [];
-  for await (const thread of tier.threads({
+  const found = tier.threads({
     order: "newest",
     after,
-    ...(filter === undefined ? { limit: limit + 1 } : {}),
-  })) {
-    if (filter !== undefined && !(await headMatches(tier, coder, thread, filter))) continue;
+    ...(tag === undefined ? {} : { tags: tags.asked(tag) }),
+    ...(filter === undefined ? { limit: limit + 1 } : { headTags: metadataTags(filter) }),
+  });
+  const threads: ThreadInfo[] = [];
+  for await (const thread of filter === undefined ? found : matching(tier, coder, found, filter)) {
     if (threads.length === limit) {
       const last = threads.at(-1)!;
       return { threads, cursor: Buffer.from(JSON.stringify(last)).toString("base64url") };
     }
-    threads.push(thread);
+    const { headRecord: _record, ...info } = thread;
+    threads.push(info);
   }
   return { threads };
+}
+
+/** Threads whose newest root checkpoint has what the filter asks for. */
+async function* matching(
+  tier: Tier,
+  coder: CheckpointCoder,
+  threads: AsyncIterable<ThreadInfo>,
+  filter: Readonly<Record<string, unknown>>,
+): AsyncGenerator<ThreadInfo> {
+  let looking: Promise<ThreadInfo | undefined>[] = [];
+  for await (const thread of threads) {
+    looking.push(headMatches(tier, coder, thread, filter).then((isMatch) => (isMatch ? thread : undefined)));
+    if (looking.length < lookedUpTogether) continue;
+    for (const match of await Promise.all(looking)) if (match !== undefined) yield match;
+    looking = [];
+  }
+  for (const match of await Promise.all(looking)) if (match !== undefined) yield match;
 }
 
 async function headMatches(
@@ -100,11 +128,16 @@ async function headMatches(
   thread: ThreadInfo,
   filter: Readonly<Record<string, unknown>>,
 ): Promise<boolean> {
-  if (thread.head === undefined) return false;
-  const query = { threadId: thread.threadId, namespace: "", checkpointId: thread.head, recordsOnly: true };
-  for await (const { record } of tier.list(query)) {
-    const metadata = await coder.metadata(record, await coder.decodeBody(record));
-    return matches(metadata as Record<string, unknown>, filter);
-  }
-  return false;
+  const record = thread.headRecord ?? (await headRecord(tier, thread));
+  if (record === undefined) return false;
+  const metadata = await coder.metadata(record, await coder.decodeBody(record));
+  return matches(metadata as Record<string, unknown>, filter);
+}
+
+/** The record of the root head, asked for alone: of a tier that doesn't tell it with its threads, or of an archived thread. */
+async function headRecord(tier: Tier, { threadId, head }: ThreadInfo): Promise<CheckpointRecord | undefined> {
+  if (head === undefined) return undefined;
+  const query = { threadId, namespace: "", checkpointId: head, recordsOnly: true };
+  for await (const { record } of tier.list(query)) return record;
+  return undefined;
 }

@@ -1,6 +1,8 @@
 // long file: the reference for every method of the contract, read as one piece
 import { conflictOf, goesOn } from "./appendRules.ts";
 import { StaleReadError, ThreadDeletedError, closedError } from "./errors.ts";
+import { tagKey, tagOfKey } from "./tagKey.ts";
+import { tombstoneMs } from "./tier.ts";
 import type {
   Address,
   AncestryReader,
@@ -26,9 +28,12 @@ import type {
   ReplaceBytesRequest,
   StoredCheckpoint,
   StoredWriteBatch,
+  Sweeper,
   ThreadCopier,
   ThreadInfo,
   ThreadQuery,
+  ThreadTag,
+  ThreadTagger,
   Tier,
   Tombstone,
   TombstoneQuery,
@@ -54,6 +59,8 @@ interface Thread {
   copies: Map<string, { readonly revision: number; readonly untilMs: number }>;
   /** Copies of earlier revisions of the owner are refused. */
   copyFloor: number;
+  /** Tags, by {@link tagKey}. */
+  tags: ReadonlySet<string>;
 }
 
 function emptyThread(): Thread {
@@ -63,13 +70,14 @@ function emptyThread(): Thread {
     deleted: false,
     removedAt: 0,
     evicted: false,
-    writtenAtMs: Date.now(),
+    writtenAtMs: 0,
     heads: new Map(),
     records: new Map(),
     blobs: new Map(),
     writes: new Map(),
     copies: new Map(),
     copyFloor: 0,
+    tags: new Set(),
   };
 }
 
@@ -86,6 +94,11 @@ function descending(a: string, b: string): number {
   return a < b ? 1 : -1;
 }
 
+/** Most threads without a checkpoint that are remembered: tombstones, and early pending writes. The oldest go first. */
+const mostHeadless = 100_000;
+/** Most of them that one call of `sweep` takes away. */
+const mostSwept = 1000;
+
 /**
  * The contract in plain data structures: the reference that every other tier is compared with, and what MemorySaver
  * stands on. JavaScript runs each method's changes without interruption, so they are atomic as they are.
@@ -99,12 +112,29 @@ export class MemoryTier
     LeaseKeeper,
     UnchangedDeleter,
     ArchiveSource,
-    BytesReplacer
+    BytesReplacer,
+    ThreadTagger,
+    Sweeper
 {
   readonly name: string = "memory";
+  readonly remains = [
+    {
+      what: "a tombstone with the thread's id, in this process's memory",
+      forMs: tombstoneMs,
+      removedBy: "later writes of this tier, its sweep, or the end of the process",
+    },
+  ];
   readonly #kept = new Map<string, Thread>();
+  /** Threads without a checkpoint, and since when (milliseconds since 1970), longest first. */
+  readonly #headless = new Map<string, number>();
   readonly #leases = new Map<string, { holder: string; untilMs: number }>();
+  readonly #now: () => number;
   #ended = false;
+
+  /** @param now the clock, for tests: milliseconds since 1970 */
+  constructor(now: () => number = Date.now) {
+    this.#now = now;
+  }
 
   /** Every method goes through here, so that none works after {@link end}. */
   get #threads(): Map<string, Thread> {
@@ -117,7 +147,7 @@ export class MemoryTier
     if (thread === undefined) return { revision: 0, writes: [] };
     const head = thread.heads.get(at.namespace);
     const checkpointId = at.checkpointId ?? head;
-    const state = { revision: thread.revision, head, checkpointId, ...copyOf(thread, at) };
+    const state = { revision: thread.revision, head, checkpointId, ...copyOf(thread, at, this.#now()) };
     if (checkpointId === undefined) return { ...state, writes: [] };
     const record = thread.records.get(keyOf({ ...at, checkpointId }));
     return { ...state, writes: this.#writesOf(thread, { ...at, checkpointId }), record };
@@ -127,7 +157,7 @@ export class MemoryTier
     const thread = this.#threads.get(at.threadId);
     if (thread === undefined) return { revision: 0 };
     const head = thread.heads.get(at.namespace);
-    const state = { revision: thread.revision, head, ...copyOf(thread, at) };
+    const state = { revision: thread.revision, head, ...copyOf(thread, at, this.#now()) };
     const checkpointId = at.checkpointId ?? head;
     const record =
       checkpointId === undefined ? undefined : thread.records.get(keyOf({ ...at, checkpointId }));
@@ -162,13 +192,9 @@ export class MemoryTier
       direction * (a.writtenAtMs - b.writtenAtMs) || direction * -descending(a.threadId, b.threadId);
     const infos = [...this.#threads]
       .filter(([, thread]) => thread.heads.size > 0)
-      .map(([threadId, { revision, heads, writtenAtMs, evicted }]) => ({
-        threadId,
-        revision,
-        head: heads.get(""),
-        writtenAtMs,
-        evicted,
-      }))
+      .filter(([, { tags }]) => (query.tags ?? []).every((tag) => tags.has(tagKey(tag))))
+      .map(([threadId, thread]) => infoOf(threadId, thread, query))
+      .filter(({ headRecord }) => hasTags(headRecord, query.headTags))
       .filter(({ writtenAtMs }) => query.writtenBeforeMs === undefined || writtenAtMs < query.writtenBeforeMs)
       .filter(({ evicted }) => query.includeEvicted !== false || !evicted)
       .filter((info) => query.after === undefined || inOrder(info, query.after) > 0);
@@ -244,6 +270,7 @@ export class MemoryTier
       if (to === undefined) thread.heads.delete(namespace);
       else thread.heads.set(namespace, to);
     }
+    if (thread.heads.size === 0) this.#lostHeads(request.threadId);
     thread.copies.clear();
     thread.revision += 1;
     thread.removedAt = thread.revision;
@@ -297,12 +324,47 @@ export class MemoryTier
     const revision = thread.revision + 1;
     this.#threads.set(threadId, {
       ...emptyThread(),
+      writtenAtMs: this.#now(),
       revision,
       deletedAt: revision,
       removedAt: revision,
       deleted: true,
       copyFloor: thread.copyFloor,
     });
+    this.#headless.delete(threadId);
+    this.#lostHeads(threadId);
+  }
+
+  async tagThread(threadId: string, tags: readonly ThreadTag[]): Promise<number> {
+    const thread = this.#threads.get(threadId) ?? { ...emptyThread(), writtenAtMs: this.#now() };
+    thread.tags = new Set([...thread.tags, ...tags.map(tagKey)]);
+    this.#threads.set(threadId, thread);
+    if (thread.heads.size === 0) this.#lostHeads(threadId);
+    return thread.revision;
+  }
+
+  async untagThread(threadId: string, tags: readonly ThreadTag[]): Promise<void> {
+    const thread = this.#threads.get(threadId);
+    if (thread === undefined) return;
+    const gone = new Set(tags.map(tagKey));
+    thread.tags = new Set([...thread.tags].filter((tag) => !gone.has(tag)));
+  }
+
+  async threadTags(threadId: string): Promise<ThreadTag[]> {
+    return [...(this.#threads.get(threadId)?.tags ?? [])].map(tagOfKey);
+  }
+
+  async sweep(olderThanMs: number): Promise<number> {
+    let swept = 0;
+    for (const [threadId, sinceMs] of this.#headless) {
+      const isTombstone = this.#threads.get(threadId)?.deleted === true;
+      const keptMs = isTombstone ? Math.max(tombstoneMs, olderThanMs) : olderThanMs;
+      if (this.#now() - sinceMs < keptMs) continue;
+      this.#forget(threadId);
+      swept += 1;
+      if (swept === mostSwept) break;
+    }
+    return swept;
   }
 
   async deleteUnchanged(threadId: string, revision: number): Promise<boolean> {
@@ -333,6 +395,7 @@ export class MemoryTier
     for (const [hash, blob] of source.blobs) target.blobs.set(hash, blob);
     for (const [key, batches] of source.writes) target.writes.set(key, [...batches]);
     for (const [namespace, head] of source.heads) target.heads.set(namespace, head);
+    target.tags = new Set([...target.tags, ...source.tags]);
     target.revision += Math.max(1, source.revision);
     this.#close(targetId, target, true);
     return true;
@@ -359,14 +422,16 @@ export class MemoryTier
     thread.copyFloor = Math.max(thread.copyFloor, before);
     for (const [namespace, { revision }] of thread.copies)
       thread.copies.set(namespace, { revision, untilMs: 0 });
-    if (thread.revision > 0 || before > 0) this.#threads.set(threadId, thread);
+    if (thread.revision === 0 && before === 0) return;
+    this.#threads.set(threadId, thread);
+    if (thread.heads.size === 0) this.#lostHeads(threadId);
   }
 
   async lease(name: string, holder: string, forMs: number): Promise<boolean> {
     if (this.#ended) throw closedError(this.name);
     const held = this.#leases.get(name);
-    if (held !== undefined && held.holder !== holder && held.untilMs > Date.now()) return false;
-    this.#leases.set(name, { holder, untilMs: Date.now() + forMs });
+    if (held !== undefined && held.holder !== holder && held.untilMs > this.#now()) return false;
+    this.#leases.set(name, { holder, untilMs: this.#now() + forMs });
     return true;
   }
 
@@ -411,12 +476,28 @@ export class MemoryTier
   }
 
   #close(threadId: string, thread: Thread, begins: boolean): void {
-    thread.writtenAtMs = Date.now();
+    thread.writtenAtMs = this.#now();
     if (begins) {
       thread.deleted = false;
       thread.evicted = false;
     }
     this.#threads.set(threadId, thread);
+    if (thread.heads.size === 0) this.#lostHeads(threadId);
+    else this.#headless.delete(threadId);
+  }
+
+  /** A thread without a checkpoint is remembered for a while only; so each one that comes takes away those past their time. */
+  #lostHeads(threadId: string): void {
+    if (!this.#headless.has(threadId)) this.#headless.set(threadId, this.#now());
+    for (const [oldest, sinceMs] of this.#headless) {
+      if (this.#now() - sinceMs < tombstoneMs && this.#headless.size <= mostHeadless) return;
+      this.#forget(oldest);
+    }
+  }
+
+  #forget(threadId: string): void {
+    this.#headless.delete(threadId);
+    this.#threads.delete(threadId);
   }
 
   #addWrites(
@@ -440,9 +521,22 @@ export class MemoryTier
 }
 
 /** What a namespace's answer says of being a copy. */
-function copyOf(thread: Thread, { namespace }: { namespace: string }): Pick<Peek, "copy"> {
+function copyOf(thread: Thread, { namespace }: { namespace: string }, nowMs: number): Pick<Peek, "copy"> {
   const copy = thread.copies.get(namespace);
-  return copy === undefined || copy.untilMs <= Date.now() ? {} : { copy };
+  return copy === undefined || copy.untilMs <= nowMs ? {} : { copy };
+}
+
+function infoOf(threadId: string, thread: Thread, { headTags }: ThreadQuery): ThreadInfo {
+  const { revision, heads, records, writtenAtMs, evicted } = thread;
+  const head = heads.get("");
+  const info = { threadId, revision, head, writtenAtMs, evicted };
+  if (headTags === undefined || head === undefined) return info;
+  return { ...info, headRecord: records.get(keyOf({ namespace: "", checkpointId: head })) };
+}
+
+/** Whether a record carries all tags, as far as it is here. */
+function hasTags(record: CheckpointRecord | undefined, tags: readonly number[] = []): boolean {
+  return record === undefined || tags.every((tag) => record.tags.includes(tag));
 }
 
 /** Whether every blob is there that a checkpoint and its pending writes need, patch bases included. */

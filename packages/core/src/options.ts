@@ -10,6 +10,7 @@ import {
   type RetentionOptions,
 } from "./maintenance/retentionOptions.ts";
 import { StratigraphSerializer } from "./serde/index.ts";
+import { checkTagName } from "./threadTags.ts";
 import type { Address } from "./tier.ts";
 import { bytesOf, type Size } from "./units.ts";
 
@@ -52,8 +53,17 @@ export interface SaverOptions extends RetentionOptions {
   readonly patchMemory?: Size | undefined;
   /** Largest value that is stored, and decoded. Default "512mb". */
   readonly maxValueSize?: Size | undefined;
-  /** Encrypts all but ids, run ids and the 32-bit hashes of metadata leaves that filters search. Default: none. */
+  /**
+   * Encrypts all but ids, run ids and the 32-bit hashes of metadata leaves that filters search; tags of threads are stored as
+   * keyed hashes. Default: none.
+   */
   readonly encryption?: EncryptionOptions | undefined;
+  /**
+   * Names in `config.configurable` and `config.metadata`, such as `["user_id"]`, whose values (text, finite numbers, booleans)
+   * become tags of the thread: `listThreads` and `deleteThreads` find it by them. A thread carries every tag that any of
+   * its writers gave it. Costs one statement per thread and process. Default: none.
+   */
+  readonly threadTags?: readonly string[] | undefined;
 }
 
 /** Names of the options of every saver, for those that take more. */
@@ -64,6 +74,7 @@ export const saverOptionNames: OptionNames<SaverOptions> = {
   patchMemory: true,
   maxValueSize: true,
   encryption: true,
+  threadTags: true,
   ...retentionNames,
 };
 
@@ -71,6 +82,8 @@ export const saverOptionNames: OptionNames<SaverOptions> = {
 export const saverOptionAdvice: OptionAdvice = {
   serializer: "Write serde.",
   serialiser: "Write serde.",
+  tags: "Write threadTags.",
+  tagThreads: "Write threadTags.",
   compression: "What is stored is compressed always; leave it out.",
   expireAfter: "Write deleteAfter.",
   maxAge: "Write deleteAfter, for threads, or trimAfter, for checkpoints.",
@@ -86,6 +99,7 @@ export interface ResolvedOptions {
   readonly maxValueBytes: number;
   readonly cipher: Cipher | undefined;
   readonly hashKey: Uint8Array | undefined;
+  readonly threadTags: readonly string[];
   readonly retention: ResolvedRetention;
 }
 
@@ -123,6 +137,18 @@ export function resolveOptions(options: SaverOptions): ResolvedOptions {
         : bytesOf("maxValueSize", options.maxValueSize),
     cipher,
     hashKey: cipher?.hashKey,
+    threadTags: checkedNames(options.threadTags ?? []),
     retention: resolveRetention(options),
   };
+}
+
+/** Names of tags; a copy. @throws InvalidOptionError */
+function checkedNames(names: unknown): readonly string[] {
+  if (!Array.isArray(names))
+    throw new InvalidOptionError(
+      "threadTags",
+      shown(names),
+      'Pass a list of names in config.configurable or config.metadata: ["user_id"].',
+    );
+  return Array.from(new Set<unknown>(names), (name, n) => checkTagName(`threadTags[${n}]`, name));
 }

@@ -18,6 +18,13 @@ import { CheckpointCoder, runIdOf, type Before, type CheckpointPut } from "./che
 import { listConflicts, type Conflict } from "./conflicts.ts";
 import { copyThread } from "./copyThread.ts";
 import { deltaChannelHistory } from "./deltaChannelHistory.ts";
+import {
+  checkSelection,
+  deleteThreads,
+  type DeleteThreadsOptions,
+  type DeletionReport,
+  type ThreadSelection,
+} from "./deleteThreads.ts";
 import { Envelope } from "./envelope.ts";
 import { EvictedError, InvalidAddressError, NotFoundError, StratigraphError } from "./errors.ts";
 import { healthOf, type Health, type HealthOptions } from "./health.ts";
@@ -44,6 +51,7 @@ import { prune, removeRuns } from "./prune.ts";
 import { checkPruneOptions, type PruneOptions } from "./pruneOptions.ts";
 import { reencrypt, type ReencryptOptions, type ReencryptReport } from "./reencrypt.ts";
 import { matches, metadataTags } from "./tags.ts";
+import { ThreadTags, type Tags } from "./threadTags.ts";
 import type {
   Address,
   Appended,
@@ -83,6 +91,7 @@ export class TierSaver extends BaseCheckpointSaver {
   readonly #retention: ResolvedRetention;
   #maintenance: Maintenance | undefined;
   readonly #running = new Set<Repeated>();
+  readonly #tags: ThreadTags;
 
   /** @throws InvalidOptionError */
   constructor(tier: Tier, options: SaverOptions = {}) {
@@ -99,6 +108,7 @@ export class TierSaver extends BaseCheckpointSaver {
     this.#lines = new Lines(tier, this.coder);
     checkRetention(tier, options);
     this.#retention = resolved.retention;
+    this.#tags = new ThreadTags(tier, resolved.threadTags, resolved.hashKey);
   }
 
   /** Makes the storage ready. Safe to repeat, and from many processes at once. It takes no options; PostgresSaver's does. */
@@ -175,6 +185,8 @@ export class TierSaver extends BaseCheckpointSaver {
     const checkpointId = at.checkpointId ?? head;
     if (checkpointId === undefined) {
       this.#observations.handedOut(config, at, undefined, undefined);
+      // Deleted since, by whomever: its tags went too. A run reads the root namespace before it writes anything.
+      if (at.namespace === "") this.#tags.forget(at.threadId);
       return undefined;
     }
     // A listing tells a checkpoint that lacks bytes from one that isn't there: decoding it names what is missing.
@@ -277,8 +289,10 @@ export class TierSaver extends BaseCheckpointSaver {
     // Before anything is awaited: a graph may change in place what it wrote.
     const origin = { taskPath, writer: this.#writers.tag(config, at, taskId) };
     const captured = this.coder.writes.capture(at, taskId, origin, writes);
+    const tags = this.#tags.named(config);
     try {
       await this.#again(config, at.threadId, async (basis) => {
+        await this.#tags.ensure(at.threadId, tags, false);
         const early = this.#lines.get(at) === undefined;
         const { batch, values, relies } = await this.coder.writes.encode(at, captured, early);
         const newBlobs = values.flatMap(({ blob }) => (blob === undefined ? [] : [blob]));
@@ -294,7 +308,48 @@ export class TierSaver extends BaseCheckpointSaver {
   /** Deletes a thread in all namespaces. A tombstone keeps late writes from bringing it back. Unknown threads are no error. */
   override async deleteThread(threadId: string): Promise<void> {
     await this.tier.deleteThread(validId("threadId", threadId));
-    this.#lines.forgetThread(threadId);
+    this.#forget(threadId);
+  }
+
+  /**
+   * Deletes every thread that carries all of these tags, from every tier, and proves it: tells what was there, asks each
+   * storage again afterwards, and says what stays for how long. Goes on where one thread fails; safe to repeat. Threads
+   * that are tagged while it runs are found. Select unverified ones again by `threadIds`: their tags are gone.
+   * @throws InvalidOptionError where no tag is named, or the tier keeps none; nothing was deleted then
+   */
+  async deleteThreads(
+    selection: ThreadSelection,
+    options: DeleteThreadsOptions = {},
+  ): Promise<DeletionReport> {
+    const checked = checkSelection(selection, options, this.#tags);
+    return await deleteThreads(this.tier, checked, options, (threadId) => this.deleteThread(threadId));
+  }
+
+  /**
+   * Gives a thread tags to be found by, beside those that `threadTags` gives it: `tagThread("42", { user_id: "anna" })`. They
+   * stay until the thread is deleted, and copies and forks inherit them.
+   * @throws NotFoundError where the thread has no checkpoint; InvalidOptionError, InvalidAddressError
+   */
+  async tagThread(threadId: string, tags: Tags): Promise<void> {
+    const stored = this.#tags.stored("tags", tags);
+    const tagger = this.#tags.tagger("tags");
+    const { head } = await tagger.peek({ threadId: validId("threadId", threadId), namespace: "" });
+    if (head === undefined)
+      throw new NotFoundError(
+        `Thread ${JSON.stringify(threadId)} has no checkpoints. Tag it once it was written, or name its tags in threadTags.`,
+        { threadId },
+      );
+    await tagger.tagThread(threadId, stored);
+  }
+
+  /**
+   * Takes tags from a thread; those it doesn't have are no error. A writer whose config names them gives them again.
+   * @throws InvalidOptionError, InvalidAddressError
+   */
+  async untagThread(threadId: string, tags: Tags): Promise<void> {
+    const stored = this.#tags.stored("tags", tags);
+    await this.#tags.tagger("tags").untagThread(validId("threadId", threadId), stored);
+    this.#tags.forget(threadId);
   }
 
   /** What each channel was written since its last stored value: one round trip where the tier can. LangGraph's DeltaChannel. */
@@ -323,13 +378,14 @@ export class TierSaver extends BaseCheckpointSaver {
   }
 
   /**
-   * Deletes the checkpoints and pending writes of runs (`metadata.run_id`), in all threads and namespaces. A head that
-   * goes is replaced by its nearest remaining ancestor. Unknown runs and an empty list are no-ops.
+   * Deletes the checkpoints and pending writes of runs, in all threads and namespaces. A run is known by the `run_id` in its
+   * config's `metadata` or `configurable`; LangGraph's `config.runId` never reaches a checkpointer. A head that goes is replaced by its nearest
+   * remaining ancestor. Unknown runs and an empty list are no-ops.
    * @throws InvalidOptionError, InvalidAddressError; nothing was deleted then
    */
   async deleteForRuns(runIds: readonly string[]): Promise<void> {
     for (const threadId of await removeRuns(this.tier, this.coder, checkedIds("runIds", runIds)))
-      this.#lines.forgetThread(threadId);
+      this.#forget(threadId);
   }
 
   /**
@@ -342,13 +398,13 @@ export class TierSaver extends BaseCheckpointSaver {
     checkPruneOptions(options);
     for (const threadId of checkedIds("threadIds", threadIds)) {
       await prune(this.tier, this.coder, threadId, options);
-      this.#lines.forgetThread(threadId);
+      this.#forget(threadId);
     }
   }
 
-  /** Threads, most recently written first. Filters by metadata of the newest root checkpoint. @throws InvalidOptionError */
+  /** Threads, most recently written first: by their tags, by metadata of the newest root checkpoint. @throws InvalidOptionError */
   async listThreads(options: ThreadListOptions = {}): Promise<ThreadPage> {
-    return await listThreads(this.tier, this.coder, options);
+    return await listThreads(this.tier, this.coder, this.#tags, options);
   }
 
   /** Side branches of a thread: work that lost a race, kept. */
@@ -400,11 +456,17 @@ export class TierSaver extends BaseCheckpointSaver {
       tier: this.tier,
       coder: this.coder,
       retention: this.#retention,
-      forget: (threadId) => this.#lines.forgetThread(threadId),
+      forget: (threadId) => this.#forget(threadId),
       now: Date.now,
     };
     this.#maintenance ??= new Maintenance(this.tier, this.maintenanceTasks(parts), this.#retention);
     return this.#maintenance;
+  }
+
+  /** What is remembered of a thread may not hold any more. */
+  #forget(threadId: string): void {
+    this.#lines.forgetThread(threadId);
+    this.#tags.forget(threadId);
   }
 
   async #append(
@@ -419,6 +481,7 @@ export class TierSaver extends BaseCheckpointSaver {
     const before = this.#remembered(at, parentId);
     const consumed = this.#writers.consumed(config, at, before.parentId, put);
     const captured = this.coder.capture(at, before, { ...put, consumed });
+    const tags = this.#tags.named(config);
     return await this.#again(config, at.threadId, async (basis) => {
       // Durability "exit" puts the last checkpoint again, naming itself as the parent: the parent it had stays.
       const itself = parentId === at.checkpointId ? await this.#lines.find(at, seen) : this.#lines.get(at);
@@ -433,6 +496,8 @@ export class TierSaver extends BaseCheckpointSaver {
       // Outside a run a put without a parent is an import or a new beginning, also right after a deletion.
       const begins = parentId === undefined && runOf(config) === undefined;
       const expected = this.#observations.expected(config, at, parentId, source);
+      // First the tags, so that nothing is acknowledged of a thread that can't be found by them.
+      const tagged = await this.#tags.ensure(at.threadId, tags, begins);
       const request: AppendRequest = {
         threadId: at.threadId,
         records: [encoded.record],
@@ -442,7 +507,7 @@ export class TierSaver extends BaseCheckpointSaver {
           { namespace: at.namespace, to: at.checkpointId, expected: expected === "any" ? [] : expected },
         ],
         onConflict: this.#refuses(config) ? "refuse" : "branch",
-        seen: begins && !encoded.relies ? undefined : basis(encoded.relies),
+        seen: begins && !encoded.relies ? tagged : basis(encoded.relies),
       };
       const appended = await this.#storedOnce(request, at, expected === "any");
       if (appended === undefined) return undefined;
@@ -510,7 +575,7 @@ export class TierSaver extends BaseCheckpointSaver {
         const old = remembers && StratigraphError.is(error, "THREAD_DELETED");
         if ((!stale && !old) || tried.has(error.code)) throw error;
         tried.add(error.code);
-        this.#lines.forgetThread(threadId);
+        this.#forget(threadId);
         if (old) continue;
         const { revision } = await this.tier.peek({ threadId, namespace: "" });
         this.#observations.caughtUp(config, threadId, revision);

@@ -142,6 +142,8 @@ export interface ThreadInfo {
   readonly writtenAtMs: number;
   /** Its bytes were evicted: only heads are here. */
   readonly evicted: boolean;
+  /** Record of the root namespace's head, where {@link ThreadQuery.headTags} asked for it and the tier has it at hand. */
+  readonly headRecord?: CheckpointRecord | undefined;
 }
 
 /** Which threads {@link Tier.threads} yields. */
@@ -154,8 +156,24 @@ export interface ThreadQuery {
   readonly order?: "oldest" | "newest" | undefined;
   /** Default true. False leaves out evicted threads. */
   readonly includeEvicted?: boolean | undefined;
+  /** Only threads that carry all of these. Asked of a {@link ThreadTagger} only. */
+  readonly tags?: readonly ThreadTag[] | undefined;
+  /**
+   * Asks for `headRecord`. Threads whose root head is known to lack one of these {@link CheckpointRecord.tags} may be left out;
+   * a tier that knows nothing of it yields them all, without `headRecord`.
+   */
+  readonly headTags?: readonly number[] | undefined;
   readonly limit?: number | undefined;
 }
+
+/** What a thread can be found by: text under a name. Compared exactly, both at most {@link maxTagBytes} bytes of UTF-8. */
+export interface ThreadTag {
+  readonly key: string;
+  readonly value: string;
+}
+
+/** Longest key and longest value of a {@link ThreadTag}, in bytes of UTF-8: an index row of PostgreSQL has to hold both. */
+export const maxTagBytes = 1024;
 
 /** Moves one head by compare-and-set. */
 export interface HeadMove {
@@ -225,6 +243,9 @@ export interface AppendWritesRequest extends Address, WriteBatch {
 export interface Tier {
   /** For messages and traces, e.g. "postgres". */
   readonly name: string;
+
+  /** What stays of a deleted thread in this storage. Absent: nothing. */
+  readonly remains?: readonly Remainder[] | undefined;
 
   /** Most bytes of one blob, body or batch that can be read back. Absent: as many as a value may have. */
   readonly maxBytes?: number | undefined;
@@ -417,6 +438,50 @@ export interface ArchiveSource {
   strays(threadId: string): Promise<readonly Address[]>;
 }
 
+/**
+ * A tier that finds threads by tags ({@link ThreadQuery.tags}). Tags belong to the thread, not to its checkpoints: `remove` and
+ * `evict` leave them, copies and forks made inside the storage get those of their source, `deleteThread` takes them away.
+ * They change no revision.
+ */
+export interface ThreadTagger {
+  /**
+   * Adds tags to a thread, which need not be there yet; those it has are left as they are. Durable when it returns.
+   * @returns the thread's revision, so that a writer who never read it can tell its tier what it has `seen`: if the thread is
+   * deleted after this, its append is refused and makes no untagged thread
+   */
+  tagThread(threadId: string, tags: readonly ThreadTag[]): Promise<number>;
+
+  /** Takes tags away; those it doesn't have are no error. */
+  untagThread(threadId: string, tags: readonly ThreadTag[]): Promise<void>;
+
+  /** All tags of a thread, in any order. */
+  threadTags(threadId: string): Promise<readonly ThreadTag[]>;
+}
+
+/** One storage of a stack, and its part in it. */
+export interface StackLayer {
+  readonly role: "hot" | "warm" | "cold";
+  readonly tier: Tier;
+}
+
+/** A tier made of tiers that may all hold parts of a thread: who proves that a thread is gone asks each of them. */
+export interface Stacked {
+  readonly layers: readonly StackLayer[];
+}
+
+/** Something about a deleted thread that outlives {@link Tier.deleteThread}. */
+export interface Remainder {
+  /** In a few words, such as "a tombstone with the thread's id". */
+  readonly what: string;
+  /** For how long, in milliseconds; absent where nothing ends it by itself. */
+  readonly forMs?: number | undefined;
+  /** What takes it away, or what has to be done so that it goes. */
+  readonly removedBy: string;
+}
+
+/** How long a tier remembers a deletion, in milliseconds: longer than any run that could still write to the thread. */
+export const tombstoneMs = 7 * 86_400_000;
+
 /** A tier that processes which died, or deletions, leave something in that no thread needs. */
 export interface Sweeper {
   /**
@@ -510,4 +575,14 @@ export function replacesBytes<T extends Pick<Tier, "name">>(tier: T): tier is T 
 export function ownersOf(tier: Tier): readonly OwningTier[] {
   const { owners } = tier as Partial<LayeredTier>;
   return owners === undefined ? [tier] : owners.call(tier);
+}
+
+/** Whether a tier is a {@link ThreadTagger}. */
+export function tagsThreads(tier: Tier): tier is Tier & ThreadTagger {
+  return typeof (tier as Partial<ThreadTagger>).tagThread === "function";
+}
+
+/** Whether a tier is made of tiers. */
+export function isStacked(tier: Tier): tier is Tier & Stacked {
+  return Array.isArray((tier as Partial<Stacked>).layers);
 }

@@ -7,6 +7,7 @@ import {
   StratigraphError,
   ThreadDeletedError,
   threadExists,
+  tombstoneMs,
   type Address,
   type AncestryReader,
   type Appended,
@@ -31,6 +32,8 @@ import {
   type ThreadInfo,
   type ThreadOutline,
   type ThreadQuery,
+  type ThreadTag,
+  type ThreadTagger,
   type Tier,
   type Tombstone,
   type TombstoneQuery,
@@ -83,6 +86,29 @@ function threadIdOf(row: Readonly<Record<string, unknown>>, keys: KeyReader): st
   return longId === null ? keys.id(row["key"] as Uint8Array) : Buffer.from(longId).toString("utf8");
 }
 
+/** Keys and values of tags, in two lists. */
+function tagColumns(tags: readonly ThreadTag[]): [Buffer[], Buffer[]] {
+  return [tags.map(({ key }) => Buffer.from(key)), tags.map(({ value }) => Buffer.from(value))];
+}
+
+/** The record in a row of threads_2, as the row that read_1 has of it. */
+function recordRow(row: Readonly<Record<string, unknown>>): ReadRow {
+  const column = (name: string): Uint8Array | null => row[name] as Uint8Array | null;
+  return {
+    kind: "c",
+    thread: row["thread"] as string,
+    id: column("head"),
+    ns: keyOf(""),
+    a: column("parent"),
+    b: column("lost_to"),
+    c: column("run"),
+    d: column("blobs"),
+    n: null,
+    tags: row["tags"] as string | null,
+    body: column("body"),
+  };
+}
+
 /** A tier in PostgreSQL: every method is one statement of sql/, nearly always a call of one function. */
 export class PostgresTier
   implements
@@ -94,11 +120,20 @@ export class PostgresTier
     UnchangedDeleter,
     ArchiveSource,
     BytesReplacer,
+    ThreadTagger,
     Sweeper
 {
   readonly name: string;
   readonly schema: string;
   readonly maxBytes = longestResult;
+  readonly remains = [
+    {
+      what: "a row with the thread's id (its tombstone)",
+      forMs: tombstoneMs,
+      removedBy:
+        "later deletions, ten at a time, and maintenance; then the database's own backups and WAL archive",
+    },
+  ];
   readonly #executor: Executor;
   readonly #sql: ReturnType<typeof statementsIn>;
   readonly #appends: GroupCommit;
@@ -176,17 +211,26 @@ export class PostgresTier
         after?.writtenAtMs ?? null,
         maybeKey(after?.threadId),
         size,
+        ...(query.tags === undefined ? [null, null] : tagColumns(query.tags)),
+        query.headTags === undefined ? null : [...query.headTags],
       ]);
-      const keys = await this.#keysOf(
-        rows.flatMap(({ head }) => (head === null ? [] : [head as Uint8Array])),
+      const records = rows.filter(({ body }) => body !== null).map(recordRow);
+      const heads = rows.flatMap(({ head }) => (head === null ? [] : [head as Uint8Array]));
+      const keys = await this.#keysOf([...heads, ...unknownKeys(records, new KeyReader())]);
+      const ids = new Map(rows.map((row) => [row["thread"] as string, threadIdOf(row, keys)]));
+      const headRecords = new Map(
+        pageOf(records, keys, ids).checkpoints.map(({ record }) => [record.threadId, record]),
       );
       for (const row of rows) {
+        const threadId = threadIdOf(row, keys);
+        const headRecord = headRecords.get(threadId);
         after = {
-          threadId: threadIdOf(row, keys),
+          threadId,
           revision: Number(row["revision"]),
           head: row["head"] === null ? undefined : keys.id(row["head"] as Uint8Array),
           writtenAtMs: Number(row["written_ms"]),
           evicted: row["evicted"] === true,
+          ...(headRecord === undefined ? {} : { headRecord }),
         };
         yield after;
       }
@@ -353,6 +397,26 @@ export class PostgresTier
   async lease(name: string, holder: string, forMs: number): Promise<boolean> {
     const rows = await this.#run(this.#sql.lease, [keyOf(name), keyOf(holder), forMs]);
     return rows[0]!["done"] === true;
+  }
+
+  async tagThread(threadId: string, tags: readonly ThreadTag[]): Promise<number> {
+    const key = keyOf(threadId);
+    const values = [key, longIdOf(key, threadId), ...tagColumns(tags)];
+    const rows = await this.#run(this.#sql.tagThread, values, threadId);
+    return Number(rows[0]!["revision"]);
+  }
+
+  async untagThread(threadId: string, tags: readonly ThreadTag[]): Promise<void> {
+    const values = [keyOf(threadId), ...tagColumns(tags)];
+    await this.#run(this.#sql.untagThread, values, threadId);
+  }
+
+  async threadTags(threadId: string): Promise<ThreadTag[]> {
+    const rows = await this.#run(this.#sql.threadTags, [keyOf(threadId)], threadId);
+    return rows.map(({ key, value }) => ({
+      key: Buffer.from(key as Uint8Array).toString("utf8"),
+      value: Buffer.from(value as Uint8Array).toString("utf8"),
+    }));
   }
 
   async *tombstones({ deletedFromMs = 0, after }: TombstoneQuery): AsyncGenerator<Tombstone> {

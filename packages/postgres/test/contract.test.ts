@@ -25,7 +25,7 @@ testTier(
       },
     };
   },
-  { skipNothing: true, requires: ["forkThread", "archiveSource", "deleteUnchanged"] },
+  { skipNothing: true, requires: ["forkThread", "archiveSource", "deleteUnchanged", "tags"] },
 );
 
 testTier(
@@ -37,7 +37,7 @@ testTier(
     await tier.setup();
     return { tier, reopen, close: () => executor.end() };
   },
-  { skipNothing: true, requires: ["forkThread", "archiveSource", "deleteUnchanged"] },
+  { skipNothing: true, requires: ["forkThread", "archiveSource", "deleteUnchanged", "tags"] },
 );
 
 /** A database costs seconds to open, so all tests share one, each in a schema of its own. */

@@ -5,6 +5,7 @@
 --   flo era                               revision of the last removal, "evicted", last write in ms, number of records,
 --                                         number of heads, "pinned"; and of copies of another tier's thread: the first
 --                                         revision that may be adopted, how often all copies were invalidated
+--   g                                     the thread's tags: per tag a text, in it two texts, key and value
 --   h<namespace>                          id of the namespace's head
 --   k<namespace>                          of the copy that head and its writes are: the owner's revision, end, and era and
 --                                         last removal when it was adopted

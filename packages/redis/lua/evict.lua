@@ -7,6 +7,7 @@ bump(meta)
 local left = redis.call("PTTL", thread)
 local kept = { "id", id, "rev", meta.rev, "del", meta.del, "dead", meta.dead and 1 or 0, "rem", meta.rev, "at", meta.at,
   "nh", meta.heads, "pin", meta.pinned and 1 or 0, "evi", 1, "flo", meta.floor, "era", meta.era }
+local tags = redis.call("HGET", thread, "g")
 -- By HSCAN and not by HKEYS: only the names of heads become values of the script, and a thread has few of them.
 local heads, cursor = {}, "0"
 repeat
@@ -16,6 +17,7 @@ repeat
 until cursor == "0"
 redis.call("UNLINK", thread, index)
 redis.call("HSET", thread, unpack(kept))
+if tags then redis.call("HSET", thread, "g", tags) end
 for n = 1, #heads, 2 do redis.call("HSET", thread, heads[n], heads[n + 1]) end
 if left > 0 then redis.call("PEXPIRE", thread, left) end
 return 1

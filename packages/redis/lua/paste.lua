@@ -8,6 +8,13 @@ local meta = open(id)
 if meta.heads > 0 then return { "exists", redis.call("HGET", thread, "h") } end
 -- A server short of memory may have evicted it since, or a part of it.
 if redis.call("HLEN", staged) ~= fields then return { "lost" } end
+-- A copy carries the tags of its source, and those that were given to it before.
+local tags, has = redis.call("HGET", staged, "g") or "", {}
+for _, tag in ipairs(texts(tags)) do has[tag] = true end
+for _, tag in ipairs(texts(redis.call("HGET", thread, "g") or "")) do
+  if not has[tag] then tags = tags .. asText(tag) end
+end
+if tags ~= "" then redis.call("HSET", staged, "g", tags) end
 for _, field in ipairs(redis.call("HKEYS", thread)) do
   if not own[field] and string.sub(field, 1, 1) ~= "k" then
     local added = redis.call("HSETNX", staged, field, redis.call("HGET", thread, field))

@@ -436,11 +436,12 @@ end`,
   "deleteThread": `local id, revision = arg(), tonumber(arg() or "")
 local meta = open(id)
 if revision and (not meta.exists or meta.rev ~= revision) then return 0 end
+local tags = redis.call("HGET", thread, "g")
 bump(meta)
 redis.call("UNLINK", thread, index)
 redis.call("HSET", thread, "id", id, "rev", meta.rev, "del", meta.rev, "rem", meta.rev, "dead", 1, "flo", meta.floor)
 redis.call("PEXPIRE", thread, tombstone)
-return meta.rev`,
+return texts(tags or "")`,
   "evict": `local id, revision = arg(), number()
 local meta = open(id)
 if not meta.exists or meta.rev ~= revision then return 0 end
@@ -448,6 +449,7 @@ bump(meta)
 local left = redis.call("PTTL", thread)
 local kept = { "id", id, "rev", meta.rev, "del", meta.del, "dead", meta.dead and 1 or 0, "rem", meta.rev, "at", meta.at,
   "nh", meta.heads, "pin", meta.pinned and 1 or 0, "evi", 1, "flo", meta.floor, "era", meta.era }
+local tags = redis.call("HGET", thread, "g")
 -- By HSCAN and not by HKEYS: only the names of heads become values of the script, and a thread has few of them.
 local heads, cursor = {}, "0"
 repeat
@@ -457,6 +459,7 @@ repeat
 until cursor == "0"
 redis.call("UNLINK", thread, index)
 redis.call("HSET", thread, unpack(kept))
+if tags then redis.call("HSET", thread, "g", tags) end
 for n = 1, #heads, 2 do redis.call("HSET", thread, heads[n], heads[n + 1]) end
 if left > 0 then redis.call("PEXPIRE", thread, left) end
 return 1`,
@@ -537,6 +540,13 @@ local meta = open(id)
 if meta.heads > 0 then return { "exists", redis.call("HGET", thread, "h") } end
 -- A server short of memory may have evicted it since, or a part of it.
 if redis.call("HLEN", staged) ~= fields then return { "lost" } end
+-- A copy carries the tags of its source, and those that were given to it before.
+local tags, has = redis.call("HGET", staged, "g") or "", {}
+for _, tag in ipairs(texts(tags)) do has[tag] = true end
+for _, tag in ipairs(texts(redis.call("HGET", thread, "g") or "")) do
+  if not has[tag] then tags = tags .. asText(tag) end
+end
+if tags ~= "" then redis.call("HSET", staged, "g", tags) end
 for _, field in ipairs(redis.call("HKEYS", thread)) do
   if not own[field] and string.sub(field, 1, 1) ~= "k" then
     local added = redis.call("HSETNX", staged, field, redis.call("HGET", thread, field))
@@ -665,6 +675,19 @@ end
 redis.call("PEXPIRE", thread, livesMs)
 redis.call("PEXPIRE", index, livesMs)
 return { fields, records, heads }`,
+  "tagThread": `local id, ttl = arg(), number()
+local meta = open(id)
+local tags = redis.call("HGET", thread, "g") or ""
+local has = {}
+for _, tag in ipairs(texts(tags)) do has[tag] = true end
+for _, tag in ipairs(list(arg)) do
+  if not has[tag] then tags = tags .. asText(tag) end
+end
+-- Where the hash was evicted alone, the sorted set would still name what is gone.
+if not meta.exists then redis.call("DEL", index) end
+redis.call("HSET", thread, "id", id, "g", tags)
+if not meta.exists then expire(meta, ttl) end
+return meta.rev`,
   "threadPage": `local newest, max, size, after, score = ARGV[1] == "1", ARGV[2], tonumber(ARGV[3]), ARGV[4], ARGV[5]
 local all = KEYS[1]
 local first = 0
@@ -684,4 +707,13 @@ return redis.call(newest and "ZREVRANGE" or "ZRANGE", all, first, first + size -
   "unindex": `local score = redis.call("ZSCORE", KEYS[1], ARGV[1])
 if score and tonumber(score) == tonumber(ARGV[2]) then return redis.call("ZREM", KEYS[1], ARGV[1]) end
 return 0`,
+  "untagThread": `local id = arg()
+local meta = open(id)
+local goes, kept = {}, ""
+for _, tag in ipairs(list(arg)) do goes[tag] = true end
+for _, tag in ipairs(texts(redis.call("HGET", thread, "g") or "")) do
+  if not goes[tag] then kept = kept .. asText(tag) end
+end
+if meta.exists then redis.call("HSET", thread, "g", kept) end
+return 1`,
 } as const;

@@ -41,6 +41,16 @@ export class Keys {
     return `${this.#prefix}threads`;
   }
 
+  /** The threads that carry a tag, and whose hashes meet: a sorted set, see TagIndex. */
+  tag(tag: Uint8Array): string {
+    return `${this.#prefix}tag:${createHash("sha256").update(tag).digest("base64url")}`;
+  }
+
+  /** Keys of all {@link tag}s: a set. */
+  get tags(): string {
+    return `${this.#prefix}tags`;
+  }
+
   lease(name: string): string {
     return `${this.#prefix}lease:${tagOf(name)}`;
   }

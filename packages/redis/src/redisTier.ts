@@ -4,6 +4,8 @@ import {
   conflictOf,
   StaleReadError,
   ThreadDeletedError,
+  tagKey,
+  tombstoneMs,
   validId,
   type Address,
   type AncestryReader,
@@ -28,6 +30,8 @@ import {
   type ThreadCopier,
   type ThreadInfo,
   type ThreadQuery,
+  type ThreadTag,
+  type ThreadTagger,
   type Tier,
   type UnchangedDeleter,
 } from "@stratigraph/core";
@@ -46,6 +50,7 @@ import {
 import { peekFrom, readingFrom, type ReadReply } from "./reading.ts";
 import { adoptArgs, appendArgs, appendWritesArgs, removeArgs, replaceBytesArgs } from "./requests.ts";
 import { storedFrom, type ListedReply } from "./storedFrom.ts";
+import { decodeTag, encodeTag, tagsIn } from "./tagIndex.ts";
 import { ThreadIndex } from "./threadIndex.ts";
 
 /** What append.lua and appendWrites.lua answer. */
@@ -65,9 +70,17 @@ export class RedisTier
     LeaseKeeper,
     UnchangedDeleter,
     BytesReplacer,
+    ThreadTagger,
     Sweeper
 {
   readonly name: string = "redis";
+  readonly remains = [
+    {
+      what: "a key named after the thread, with its id (its tombstone)",
+      forMs: tombstoneMs,
+      removedBy: "Redis, by expiry; then the server's own snapshots and append-only file",
+    },
+  ];
   readonly #connection: Connection;
   readonly #options: ResolvedRedisOptions;
   readonly #keys: Keys;
@@ -168,8 +181,8 @@ export class RedisTier
 
   async deleteThread(threadId: string): Promise<void> {
     await this.#calls.run("deleteThread", threadId, async () => {
-      await this.#run("deleteThread", threadId, [threadId]);
-      await this.#index.deleted(threadId);
+      const tags = (await this.#run("deleteThread", threadId, [threadId])) as Buffer[];
+      await this.#unindex(threadId, tags);
     });
   }
 
@@ -182,10 +195,32 @@ export class RedisTier
 
   async deleteUnchanged(threadId: string, revision: number): Promise<boolean> {
     return await this.#calls.run("deleteUnchanged", threadId, async () => {
-      if ((await this.#run("deleteThread", threadId, [threadId, revision])) === 0) return false;
-      await this.#index.deleted(threadId);
+      const tags = (await this.#run("deleteThread", threadId, [threadId, revision])) as Buffer[] | 0;
+      if (tags === 0) return false;
+      await this.#unindex(threadId, tags);
       return true;
     });
+  }
+
+  async tagThread(threadId: string, tags: readonly ThreadTag[]): Promise<number> {
+    return await this.#calls.run("tagThread", threadId, async () => {
+      const args = [threadId, this.#options.ttlMs, tags.length, ...tags.map(encodeTag)];
+      const revision = Number(await this.#run("tagThread", threadId, args));
+      await this.#index.tags.add(threadId, tags);
+      return revision;
+    });
+  }
+
+  async untagThread(threadId: string, tags: readonly ThreadTag[]): Promise<void> {
+    await this.#calls.run("untagThread", threadId, async () => {
+      const encoded = tags.map(encodeTag);
+      await this.#run("untagThread", threadId, [threadId, tags.length, ...encoded]);
+      for (const tag of encoded) await this.#index.tags.check(threadId, tag);
+    });
+  }
+
+  async threadTags(threadId: string): Promise<ThreadTag[]> {
+    return await this.#calls.run("threadTags", threadId, () => this.#tagsOf(threadId));
   }
 
   async ancestry(at: Address, seedTags: readonly number[], limit: number): Promise<StoredCheckpoint[]> {
@@ -200,8 +235,14 @@ export class RedisTier
   async copyThread(sourceId: string, targetId: string): Promise<boolean> {
     return await this.#calls.run("copyThread", targetId, async () => {
       const context = { connection: this.#connection, keys: this.#keys, ttlMs: this.#options.ttlMs };
+      // Indexed before the copy is there: a name too many does no harm, a missing one would hide the copy from a deletion by tag.
+      const tags = await this.#tagsOf(sourceId);
+      await this.#index.tags.add(targetId, tags);
       const due = await copyThread(context, sourceId, targetId);
       if (due === undefined) return false;
+      const indexed = new Set(tags.map(tagKey));
+      const others = (await this.#tagsOf(targetId)).filter((tag) => !indexed.has(tagKey(tag)));
+      await this.#index.tags.add(targetId, others);
       await this.#index.written(targetId, due);
       return true;
     });
@@ -287,6 +328,18 @@ export class RedisTier
       cursor = next.toString();
     } while (cursor !== "0");
     return [...infos.values()];
+  }
+
+  async #unindex(threadId: string, tags: readonly Buffer[]): Promise<void> {
+    await this.#index.deleted(threadId);
+    for (const tag of tags) await this.#index.tags.check(threadId, tag);
+  }
+
+  async #tagsOf(threadId: string): Promise<ThreadTag[]> {
+    const [key] = this.#keys.thread(threadId);
+    const [id, tags] = (await this.#connection.command("HMGET", key, "id", "g")) as (Buffer | null)[];
+    if (id?.toString() !== threadId) return [];
+    return [...tagsIn(tags)].map((tag) => decodeTag(Buffer.from(tag, "hex")));
   }
 
   async #ancestry(at: Address, seedTags: readonly number[], limit: number): Promise<StoredCheckpoint[]> {

@@ -28,6 +28,8 @@ export const scripts = {
   pin: script(lua.common, lua.pin),
   adopt: script(lua.common, lua.changes, lua.adopt),
   invalidate: script(lua.common, lua.invalidate),
+  tagThread: script(lua.common, lua.tagThread),
+  untagThread: script(lua.common, lua.untagThread),
   lease: script(lua.lease),
   probe: script(lua.probe),
   threadPage: script(lua.threadPage),

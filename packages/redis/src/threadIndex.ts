@@ -1,7 +1,9 @@
-import type { ThreadInfo, ThreadQuery } from "@stratigraph/core";
+import type { ThreadInfo, ThreadQuery, ThreadTag } from "@stratigraph/core";
 import type { Connection } from "./connection.ts";
-import { decodeId, encodeId } from "./ids.ts";
+import { decodeId, encodeId, encodeKey } from "./ids.ts";
 import type { Keys } from "./keys.ts";
+import { decodeRecord } from "./storedForms.ts";
+import { encodeTag, TagIndex, tagsIn } from "./tagIndex.ts";
 
 /** How many threads a page has. */
 const pageSize = 200;
@@ -24,6 +26,7 @@ export class ThreadIndex {
   readonly #connection: Connection;
   readonly #keys: Keys;
   readonly #ttlMs: number;
+  readonly tags: TagIndex;
   /** Where the next sweep goes on: after this thread, and behind so many runs. */
   #sweptThread: IndexedThread | undefined;
   #sweptRuns = 0;
@@ -32,6 +35,7 @@ export class ThreadIndex {
     this.#connection = connection;
     this.#keys = keys;
     this.#ttlMs = ttlMs;
+    this.tags = new TagIndex(connection, keys);
   }
 
   /** After a thread was written. Failing is no failure of the write, which is done; the next write of the thread makes up for it. */
@@ -40,7 +44,10 @@ export class ThreadIndex {
       this.#connection.command("ZADD", this.#keys.threads, writtenAtMs, encodeId(threadId)),
     ]);
     // Nobody waits for it, and what it misses the next one finds.
-    if (this.#ttlMs > 0) this.#sample().catch(() => undefined);
+    if (this.#ttlMs > 0)
+      this.#sample()
+        .then(() => this.tags.sample())
+        .catch(() => undefined);
   }
 
   /** Before a run writes to a thread: a name too many does no harm, a missing one would hide what the run wrote. */
@@ -77,7 +84,7 @@ export class ThreadIndex {
     this.#sweptThread = page.length < pageSize ? undefined : page.at(-1);
     let swept = 0;
     for (const thread of page) {
-      if (thread.writtenAtMs >= beforeMs || (await this.#info(thread.threadId)) !== "gone") continue;
+      if (thread.writtenAtMs >= beforeMs || (await this.#look(thread.threadId)) !== "gone") continue;
       swept += await this.#gone(thread);
     }
     return swept;
@@ -108,7 +115,7 @@ export class ThreadIndex {
   async #goneOf(set: string): Promise<[number, Buffer[]]> {
     const members = [...((await this.#connection.command("SMEMBERS", set)) as Iterable<Buffer>)];
     const gone: Buffer[] = [];
-    for (const member of members) if ((await this.#info(decodeId(member))) === "gone") gone.push(member);
+    for (const member of members) if ((await this.#look(decodeId(member))) === "gone") gone.push(member);
     return [members.length, gone];
   }
 
@@ -126,25 +133,56 @@ export class ThreadIndex {
   async *threads(query: ThreadQuery): AsyncGenerator<ThreadInfo> {
     let found = 0;
     if (query.limit === 0) return;
-    for await (const page of this.pages(query)) {
-      const infos = await Promise.all(
-        page.map(async (thread): Promise<ThreadInfo | undefined> => {
-          const info = await this.#info(thread.threadId);
-          if (info === "gone") await this.#gone(thread);
-          if (typeof info === "string") return undefined;
-          const { lastWrittenMs, ...state } = info;
-          // The index may not know yet that the thread was written again: it isn't as old as it seems.
-          const isInTime = query.writtenBeforeMs === undefined || lastWrittenMs < query.writtenBeforeMs;
-          return isInTime ? { ...thread, ...state } : undefined;
-        }),
-      );
-      for (const info of infos) {
-        if (info === undefined || (query.includeEvicted === false && info.evicted)) continue;
+    const pages = query.tags === undefined ? this.#infos(query) : this.#tagged(query, query.tags);
+    for await (const page of pages) {
+      for (const info of page) {
+        if (query.includeEvicted === false && info.evicted) continue;
+        if (!hasTags(info, query.headTags)) continue;
         yield info;
         found += 1;
         if (found === query.limit) return;
       }
     }
+  }
+
+  async *#infos(query: ThreadQuery): AsyncGenerator<ThreadInfo[]> {
+    for await (const page of this.pages(query)) {
+      const infos = await Promise.all(
+        page.map(async (thread): Promise<ThreadInfo | undefined> => {
+          const found = await this.#look(thread.threadId, query);
+          if (found === "gone") await this.#gone(thread);
+          if (typeof found !== "object") return undefined;
+          // The index may not know yet that the thread was written again: it isn't as old as it seems.
+          const isInTime =
+            query.writtenBeforeMs === undefined || found.info.writtenAtMs < query.writtenBeforeMs;
+          return isInTime ? { ...found.info, writtenAtMs: thread.writtenAtMs } : undefined;
+        }),
+      );
+      yield infos.filter((info) => info !== undefined);
+    }
+  }
+
+  /** Threads that carry tags, in order. A tag has few, so they are looked up and then sorted. */
+  async *#tagged(query: ThreadQuery, tags: readonly ThreadTag[]): AsyncGenerator<ThreadInfo[]> {
+    const [first] = tags;
+    if (first === undefined) return yield* this.#infos(query);
+    const wanted = tags.map((tag) => encodeTag(tag).toString("hex"));
+    const { after, order, writtenBeforeMs = Number.POSITIVE_INFINITY } = query;
+    const isNewest = order === "newest";
+    const infos: ThreadInfo[] = [];
+    const look = async (threadId: string): Promise<void> => {
+      const found = await this.#look(threadId, query);
+      const carried = typeof found === "object" ? found.tags : new Set<string>();
+      if (!carried.has(wanted[0]!)) await this.tags.check(threadId, encodeTag(first));
+      if (typeof found !== "object" || !wanted.every((tag) => carried.has(tag))) return;
+      const { info } = found;
+      if (info.writtenAtMs < writtenBeforeMs && (after === undefined || comesAfter(info, after, isNewest)))
+        infos.push(info);
+    };
+    const threadIds = [...(await this.tags.threads(first))];
+    for (let at = 0; at < threadIds.length; at += pageSize)
+      await Promise.all(threadIds.slice(at, at + pageSize).map(look));
+    yield infos.sort((a, b) => (comesAfter(a, b, isNewest) ? 1 : -1));
   }
 
   /** All threads in order, a page at a time. */
@@ -166,27 +204,33 @@ export class ThreadIndex {
     }
   }
 
-  async #info(
+  /** A thread as it is now, with its tags; "headless" without a checkpoint. */
+  async #look(
     threadId: string,
-  ): Promise<
-    (Omit<ThreadInfo, "threadId" | "writtenAtMs"> & { readonly lastWrittenMs: number }) | "gone" | "headless"
-  > {
-    const fields = ["id", "rev", "h", "evi", "nh", "dead", "at"];
-    const [id, revision, head, evicted, heads, dead, at] = (
-      (await this.#connection.command(
-        "HMGET",
-        this.#keys.thread(threadId)[0],
-        ...fields,
-      )) as (Buffer | null)[]
-    ).map((value) => (value === null ? undefined : value));
+    { headTags }: ThreadQuery = {},
+  ): Promise<{ readonly info: ThreadInfo; readonly tags: ReadonlySet<string> } | "gone" | "headless"> {
+    const fields = ["id", "rev", "h", "evi", "nh", "dead", "at", "g"];
+    const [key] = this.#keys.thread(threadId);
+    const [id, revision, head, evicted, heads, dead, at, tags] = (await this.#connection.command(
+      "HMGET",
+      key,
+      ...fields,
+    )) as (Buffer | null)[];
     if (id?.toString() !== threadId || dead?.toString() === "1") return "gone";
-    if (heads === undefined || heads.toString() === "0") return "headless";
-    return {
+    if (!heads || heads.toString() === "0") return "headless";
+    const info: ThreadInfo = {
+      threadId,
       revision: Number(revision),
-      head: head === undefined ? undefined : decodeId(head),
+      head: head ? decodeId(head) : undefined,
       evicted: evicted?.toString() === "1",
-      lastWrittenMs: Number(at ?? 0),
+      writtenAtMs: Number(at ?? 0),
     };
+    if (headTags === undefined || info.head === undefined) return { info, tags: tagsIn(tags) };
+    const recordKey = Buffer.from(encodeKey("", info.head));
+    const name = Buffer.concat([Buffer.from("r"), recordKey]);
+    const record = (await this.#connection.command("HGET", key, name)) as Buffer | null;
+    const headRecord = record === null ? undefined : decodeRecord(threadId, recordKey, record);
+    return { info: { ...info, ...(headRecord === undefined ? {} : { headRecord }) }, tags: tagsIn(tags) };
   }
 
   /** A thread that the index names is gone: unless it was written meanwhile, its name goes too. */
@@ -220,6 +264,11 @@ export class ThreadIndex {
       if (here === 0 && score !== null) await this.#gone({ threadId, writtenAtMs: Number(String(score)) });
     }
   }
+}
+
+/** Whether a thread's newest root record carries all tags, as far as it is here. */
+function hasTags({ headRecord }: ThreadInfo, tags: readonly number[] = []): boolean {
+  return headRecord === undefined || tags.every((tag) => headRecord.tags.includes(tag));
 }
 
 function comesAfter(a: IndexedThread, b: IndexedThread, newest: boolean): boolean {

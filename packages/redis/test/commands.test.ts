@@ -5,20 +5,22 @@ import { RedisSaver } from "../src/index.ts";
 
 // A server of its own: Redis counts every command that it ran, those of scripts too.
 
-/** All that the tier asks of Redis, of 6.2 or older: none looks through all keys, none is a module's. HSCAN stays in one thread. */
+/** All that the tier asks of Redis, of 6.2 or older: none looks through all keys, none is a module's. HSCAN stays in one thread, ZSCAN in one tag. */
 const known = new Set(
   (
-    "hello ping info time eval evalsha exists del unlink pexpire smembers sadd srem hget hset hmget hdel hexists hincrby hkeys hlen hscan hstrlen " +
-    "rename zadd zrem zcard zscore zrange zrangebyscore zrevrange zrevrangebylex zrandmember"
+    "hello ping info time eval evalsha exists del unlink pexpire smembers sadd srem srandmember hget hset hsetnx hmget hdel hexists hincrby hkeys hlen hscan " +
+    "hstrlen rename zadd zrem zcard zscore zrange zrangebyscore zrevrange zrevrangebylex zrandmember zscan"
   ).split(" "),
 );
 
 test("no KEYS, no SCAN, no command of a module, whatever the saver is asked", async () => {
   const server = await startRedis();
   const client = new Redis(server.url);
-  const saver = new RedisSaver({ client, ttl: "1m" });
+  const saver = new RedisSaver({ client, ttl: "1m", threadTags: ["user_id"] });
   try {
-    const thread = (id: string) => ({ configurable: { thread_id: id, checkpoint_ns: "" } });
+    const thread = (id: string) => ({
+      configurable: { thread_id: id, checkpoint_ns: "", user_id: "anna" },
+    });
     for (const id of ["one", "two", "*"]) {
       let at = thread(id) as Awaited<ReturnType<typeof saver.put>>;
       for (let step = 0; step < 3; step += 1) {
@@ -33,10 +35,13 @@ test("no KEYS, no SCAN, no command of a module, whatever the saver is asked", as
     for await (const _ of saver.list({ configurable: {} }, { filter: { step: 1 } })) continue;
     for await (const _ of saver.list(thread("one"), { limit: 1 })) continue;
     await saver.listThreads();
+    await saver.listThreads({ filter: { step: 1 } });
     await saver.copyThread("one", "copy");
     await saver.prune(["copy"], { strategy: "keep_latest" });
     await saver.deleteForRuns(["run"]);
     await saver.deleteThread("one");
+    await saver.untagThread("two", { user_id: "ben" });
+    expect((await saver.deleteThreads({ tag: { user_id: "anna" } })).complete).toBe(true);
     await saver.tier.sweep(0);
     const stats = await client.info("commandstats");
     const ran = [...stats.matchAll(/^cmdstat_([^:]+):/gm)].map(([, name]) => name!);

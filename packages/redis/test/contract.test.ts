@@ -15,22 +15,26 @@ testTier(
       close: async () => client.disconnect(),
     };
   },
-  { requires: ["deleteUnchanged"] },
+  { requires: ["deleteUnchanged", "tags"] },
 );
 
-testTier("redis, with expiry", async () => {
-  const { url, keyPrefix } = await sharedRedis();
-  const tiers = new Set([redis({ url, keyPrefix, ttl: "1h" })]);
-  const reopen = async () => {
-    const tier = redis({ url, keyPrefix, ttl: "1h" });
-    tiers.add(tier);
-    return tier;
-  };
-  return {
-    tier: await reopen(),
-    reopen,
-    close: async () => {
-      for (const tier of tiers) await tier.end();
-    },
-  };
-});
+testTier(
+  "redis, with expiry",
+  async () => {
+    const { url, keyPrefix } = await sharedRedis();
+    const tiers = new Set([redis({ url, keyPrefix, ttl: "1h" })]);
+    const reopen = async () => {
+      const tier = redis({ url, keyPrefix, ttl: "1h" });
+      tiers.add(tier);
+      return tier;
+    };
+    return {
+      tier: await reopen(),
+      reopen,
+      close: async () => {
+        for (const tier of tiers) await tier.end();
+      },
+    };
+  },
+  { requires: ["tags"] },
+);

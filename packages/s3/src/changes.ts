@@ -12,6 +12,7 @@ import {
   type HeadMove,
   type RemoveRequest,
   type ReplaceBytesRequest,
+  type ThreadTag,
   type WriteBatch,
 } from "@stratigraph/core";
 import type { Head } from "./head.ts";
@@ -171,6 +172,11 @@ export function emptied(view: ThreadView, how: "evicted" | "deleted"): ThreadVie
   const next: Head =
     how === "evicted"
       ? { ...bare, evicted: true }
-      : { ...bare, evicted: false, heads: new Map(), deleted: true, deletedAt: revision };
+      : { ...bare, evicted: false, heads: new Map(), tags: undefined, deleted: true, deletedAt: revision };
   return { head: next, etag: view.etag, blobs, records, writes };
+}
+
+/** The thread with other tags. No revision: nothing of what a writer has read is another. */
+export function withTags(view: ThreadView, tags: readonly ThreadTag[]): ThreadView {
+  return { ...view, head: { ...view.head, tags: tags.length === 0 ? undefined : tags } };
 }

@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import type { ThreadTag } from "@stratigraph/core";
 import { squeeze, unsqueeze } from "./brotli.ts";
 import { linesFromJson, linesToJson, type Lines, type LinesJson } from "./lines.ts";
 import type { PackRef } from "./packFile.ts";
@@ -23,6 +24,8 @@ export interface Head {
   readonly deleted: boolean;
   readonly removedAt: number;
   readonly evicted: boolean;
+  /** What the thread is found by; absent where it has no tags. Older versions leave it as it is. */
+  readonly tags?: readonly ThreadTag[] | undefined;
   /** By namespace. */
   readonly heads: ReadonlyMap<string, string>;
   /** Oldest first; what a later one holds replaces what an earlier one does. */

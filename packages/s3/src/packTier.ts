@@ -6,6 +6,8 @@ import {
   CorruptionError,
   InvalidOptionError,
   StratigraphError,
+  tagKey,
+  tombstoneMs,
   trace,
   type Appended,
   type AppendRequest,
@@ -27,10 +29,12 @@ import {
   type Sweeper,
   type ThreadInfo,
   type ThreadQuery,
+  type ThreadTag,
+  type ThreadTagger,
   type Tier,
 } from "@stratigraph/core";
 import { LRUCache } from "lru-cache";
-import { appended, emptied, withBytes, without, withWrites } from "./changes.ts";
+import { appended, emptied, withBytes, without, withTags, withWrites } from "./changes.ts";
 import type { FoundObject, ListedObject, ObjectStore } from "./client.ts";
 import { DamagedObject, MissingObject } from "./damage.ts";
 import { decodeHead, encodeHead, type Head } from "./head.ts";
@@ -67,8 +71,6 @@ const headsAhead = 8;
 const pingPrefix = ".ping/";
 /** Objects that a sweep looks at in one call, and whole folders of threads. */
 const sweptObjects = 1000;
-/** A deleted thread is remembered at least this long, so that late writes don't bring it back: 7 days, in milliseconds. */
-const tombstoneMs = 7 * 86_400_000;
 /** Half of the cache is for packs, half for views; a view's line takes so many bytes, roughly. */
 const lineBytes = 300;
 
@@ -76,6 +78,15 @@ const lineBytes = 300;
 export interface PackTierOptions {
   /** Memory for what was read, in bytes. Default 64 MiB. */
   readonly cacheBytes?: number | undefined;
+}
+
+/** What a listing of threads remembers of a head. */
+interface IndexedHead {
+  readonly version: string;
+  /** Absent where the thread has no checkpoint. */
+  readonly info: ThreadInfo | undefined;
+  /** By `tagKey`. */
+  readonly tags: ReadonlySet<string>;
 }
 
 /** What a change makes of a view. `next` absent: nothing changes. */
@@ -97,12 +108,20 @@ function sizeOf({ head, blobs, records, writes }: ThreadView): number {
  * Small changes lie in the head itself, so most appends are one request, and no thread has more than two packs that
  * still grow. docs/format.md describes the objects.
  */
-export class PackTier implements Tier, BytesReplacer, Sweeper {
+export class PackTier implements Tier, BytesReplacer, ThreadTagger, Sweeper {
   readonly name: string;
+  readonly remains = [
+    {
+      what: "an object of some 200 bytes, named after the thread, with its id (its tombstone)",
+      forMs: tombstoneMs,
+      removedBy:
+        "maintenance, a week after the deletion; older versions of objects are the bucket's, where it keeps them: give it a lifecycle rule",
+    },
+  ];
   readonly #store: ObjectStore;
   readonly #reader: PackReader;
   readonly #views: LRUCache<string, ThreadView>;
-  readonly #infos = new LRUCache<string, { version: string; info: ThreadInfo | undefined }>({ max: 10_000 });
+  readonly #infos = new LRUCache<string, IndexedHead>({ max: 10_000 });
   readonly #mutex = new Mutex();
   readonly #calls: Calls;
   /** The last key that a sweep looked at; absent where the next one begins anew. */
@@ -208,9 +227,11 @@ export class PackTier implements Tier, BytesReplacer, Sweeper {
       const isKnown = await this.#changed(
         threadId,
         ({ head, ...view }) => {
-          if (head.revision === 0) return { result: false };
+          const { tags = [] } = head;
+          if (head.revision === 0 && tags.length === 0) return { result: false };
           const { writes, blobs } = view;
-          const isDone = head.deleted && head.packs.length + head.heads.size + writes.size + blobs.size === 0;
+          const left = head.packs.length + head.heads.size + writes.size + blobs.size + tags.length;
+          const isDone = head.deleted && left === 0;
           return isDone ? { result: true } : { next: emptied({ ...view, head }, "deleted"), result: true };
         },
         { headOnly: true },
@@ -218,6 +239,38 @@ export class PackTier implements Tier, BytesReplacer, Sweeper {
       if (isKnown) await this.#discardOutdated(threadId);
       else await this.#discardAll(threadId);
     });
+  }
+
+  async tagThread(threadId: string, tags: readonly ThreadTag[]): Promise<number> {
+    return await this.#change("tagThread", threadId, (view) => {
+      const { revision, tags: before = [] } = view.head;
+      const has = new Set(before.map(tagKey));
+      const added = tags.filter((tag) => !has.has(tagKey(tag)));
+      return {
+        result: revision,
+        ...(added.length === 0 ? {} : { next: withTags(view, [...before, ...added]) }),
+      };
+    });
+  }
+
+  async untagThread(threadId: string, tags: readonly ThreadTag[]): Promise<void> {
+    const gone = new Set(tags.map(tagKey));
+    await this.#change("untagThread", threadId, (view) => {
+      const { tags: before = [] } = view.head;
+      const kept = before.filter((tag) => !gone.has(tagKey(tag)));
+      return {
+        result: undefined,
+        ...(kept.length === before.length ? {} : { next: withTags(view, kept) }),
+      };
+    });
+  }
+
+  async threadTags(threadId: string): Promise<readonly ThreadTag[]> {
+    return await this.#calls.run(
+      "threadTags",
+      threadId,
+      async () => (await this.#head(threadId)).head.tags ?? [],
+    );
   }
 
   /**
@@ -300,9 +353,10 @@ export class PackTier implements Tier, BytesReplacer, Sweeper {
       .sort(order);
     let left = query.limit ?? Number.POSITIVE_INFINITY;
     for (let at = 0; at < heads.length && left > 0; at += headsAhead) {
-      const infos = await Promise.all(heads.slice(at, at + headsAhead).map((head) => this.#info(head)));
-      for (const info of infos) {
+      const indexed = await Promise.all(heads.slice(at, at + headsAhead).map((head) => this.#indexed(head)));
+      for (const { info, tags } of indexed) {
         if (info === undefined || (query.includeEvicted === false && info.evicted)) continue;
+        if (query.tags?.every((tag) => tags.has(tagKey(tag))) === false) continue;
         yield info;
         left -= 1;
         if (left <= 0) return;
@@ -635,26 +689,28 @@ export class PackTier implements Tier, BytesReplacer, Sweeper {
     return heads;
   }
 
-  async #info(listed: ListedObject): Promise<ThreadInfo | undefined> {
+  async #indexed(listed: ListedObject): Promise<IndexedHead> {
     const known = this.#infos.get(listed.key);
-    if (known !== undefined && known.version === listed.version) return known.info;
+    if (known !== undefined && known.version === listed.version) return known;
     const found = await this.#store.get(listed.key);
-    if (found === undefined || found === "unchanged") return undefined;
+    if (found === undefined || found === "unchanged")
+      return { version: listed.version, info: undefined, tags: new Set() };
     const { head } = await decodeHead(found.bytes).catch((error: unknown) => {
       throw corrupt({}, new DamagedObject(listed.key, error));
     });
-    const { threadId, revision, evicted, heads } = head;
+    const { threadId, revision, evicted, heads, tags = [] } = head;
     const info =
       heads.size === 0
         ? undefined
         : { threadId, revision, head: heads.get(""), writtenAtMs: listed.modifiedMs, evicted };
-    this.#infos.set(listed.key, { version: listed.version, info });
-    return info;
+    const indexed = { version: listed.version, info, tags: new Set(tags.map(tagKey)) };
+    this.#infos.set(listed.key, indexed);
+    return indexed;
   }
 
   async *#threadIds(): AsyncGenerator<string> {
     for (const head of await this.#heads()) {
-      const info = await this.#info(head);
+      const { info } = await this.#indexed(head);
       if (info !== undefined) yield info.threadId;
     }
   }

@@ -5,22 +5,30 @@ import { testTier } from "@stratigraph/testing";
 import { folder, s3 } from "../src/index.ts";
 import { openBucket } from "./support/bucket.ts";
 
-testTier("s3 on Ceph", async () => {
-  const { client, bucket, close } = await openBucket();
-  const open = () => s3({ client, bucket });
-  return { tier: open(), reopen: async () => open(), close };
-});
+testTier(
+  "s3 on Ceph",
+  async () => {
+    const { client, bucket, close } = await openBucket();
+    const open = () => s3({ client, bucket });
+    return { tier: open(), reopen: async () => open(), close };
+  },
+  { requires: ["tags"] },
+);
 
-testTier("folder", async () => {
-  const path = await mkdtemp(join(tmpdir(), "stratigraph-folder-"));
-  const open = () => folder({ path });
-  const tier = open();
-  return {
-    tier,
-    reopen: async () => open(),
-    close: async () => {
-      await tier.end();
-      await rm(path, { recursive: true });
-    },
-  };
-});
+testTier(
+  "folder",
+  async () => {
+    const path = await mkdtemp(join(tmpdir(), "stratigraph-folder-"));
+    const open = () => folder({ path });
+    const tier = open();
+    return {
+      tier,
+      reopen: async () => open(),
+      close: async () => {
+        await tier.end();
+        await rm(path, { recursive: true });
+      },
+    };
+  },
+  { requires: ["tags"] },
+);

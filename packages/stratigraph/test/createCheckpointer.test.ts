@@ -70,6 +70,13 @@ test("memory: true", async () => {
   expect([await chat(checkpointer), await chat(checkpointer)]).toEqual([2, 4]);
 });
 
+test("threadTags: threads are found by what their configs say", async () => {
+  const checkpointer = await createCheckpointer({ memory: true, threadTags: ["thread_id"] });
+  await chat(checkpointer);
+  const { threads } = await checkpointer.listThreads({ tag: { thread_id: "chat" } });
+  expect(threads.map(({ threadId }) => threadId)).toEqual(["chat"]);
+});
+
 test("a folder", async () => {
   const folder = temporaryFolder();
   await goesOn({ folder });

@@ -10,6 +10,7 @@ const root = join(import.meta.dirname, "../../..");
 const packages = join(root, "packages");
 const documents = [
   "README.md",
+  "docs/data-protection.md",
   "packages/core/ERRORS.md",
   ...readdirSync(packages).map((name) => `packages/${name}/README.md`),
 ].filter((path) => existsSync(join(root, path)));

@@ -20,6 +20,7 @@ import {
   type OptionNames,
   type Peek,
   type Reading,
+  type Remainder,
   type RemoveRequest,
   type Size,
   type ThreadInfo,
@@ -60,6 +61,7 @@ const overhead = 512;
  */
 export class BoundedMemoryTier implements Tier, CopyKeeper {
   readonly name: string = "memory";
+  readonly remains: readonly Remainder[];
   readonly #maxBytes: number;
   readonly #maxIdleMs: number;
   readonly #now: () => number;
@@ -76,6 +78,14 @@ export class BoundedMemoryTier implements Tier, CopyKeeper {
     this.#now = options.clock ?? Date.now;
     if (typeof this.#now !== "function")
       throw new InvalidOptionError("clock", typeof this.#now, "Pass a function that answers milliseconds.");
+    this.remains = [
+      {
+        what: "copies in the memory of other processes that read it",
+        forMs: this.#maxIdleMs,
+        removedBy:
+          "each of these processes, once the thread is idle or room is needed; their end takes them at once",
+      },
+    ];
     if (this.#maxBytes < 1)
       throw new InvalidOptionError("maxSize", options.maxSize, "Use a size above 0, or leave the tier out.");
   }

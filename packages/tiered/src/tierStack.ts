@@ -3,12 +3,14 @@ import {
   copiesThreads,
   deletesUnchanged,
   forksThreads,
+  inheritTags,
   keepsLeases,
   ownersOf,
   pingTier,
   readThread,
   readsAncestry,
   replacesBytes,
+  tagsThreads,
   tierHealth,
   type Address,
   type AncestryReader,
@@ -27,12 +29,15 @@ import {
   type Peek,
   type Reading,
   type RemoveRequest,
+  type Stacked,
+  type StackLayer,
   type StoredCheckpoint,
   type ThreadCopier,
   type ThreadForker,
   type ThreadInfo,
   type ThreadOutline,
   type ThreadQuery,
+  type ThreadTagger,
   type Tier,
   type TierHealth,
   type TierRole,
@@ -58,7 +63,7 @@ import { WarmTier } from "./warmTier.ts";
  * the warm tier, in a small query that runs while the hot tier is asked. So a hot tier may be lost, late, cut off or emptied
  * at any moment, and nothing but time is lost.
  */
-export class TierStack implements Tier, HealthReporter, LayeredTier {
+export class TierStack implements Tier, HealthReporter, LayeredTier, Stacked {
   readonly name: string;
   readonly maxBytes: number | undefined;
   readonly ancestry?: AncestryReader["ancestry"];
@@ -67,6 +72,11 @@ export class TierStack implements Tier, HealthReporter, LayeredTier {
   readonly forkThread?: ThreadForker["forkThread"];
   readonly lease?: LeaseKeeper["lease"];
   readonly deleteUnchanged?: UnchangedDeleter["deleteUnchanged"];
+  readonly tagThread?: ThreadTagger["tagThread"];
+  readonly untagThread?: ThreadTagger["untagThread"];
+  readonly threadTags?: ThreadTagger["threadTags"];
+  /** Every storage that may hold a part of a thread. Replicas aren't among them: they follow the warm tier. */
+  readonly layers: readonly StackLayer[];
   readonly #hot: readonly HotTier[];
   readonly #warm: WarmTier;
   readonly #archive: Archive | undefined;
@@ -104,6 +114,16 @@ export class TierStack implements Tier, HealthReporter, LayeredTier {
     if (deletesUnchanged(warm))
       this.deleteUnchanged = (...args) =>
         gate.run(() => this.#deleting(args[0], () => warm.deleteUnchanged(...args)));
+    if (tagsThreads(warm)) {
+      this.tagThread = (...args) => gate.run(() => warm.tagThread(...args));
+      this.untagThread = (...args) => gate.run(() => warm.untagThread(...args));
+      this.threadTags = (...args) => gate.run(() => warm.threadTags(...args));
+    }
+    this.layers = [
+      ...stack.hot.map((tier) => ({ role: "hot", tier }) as const),
+      { role: "warm", tier: warm },
+      ...(cold === undefined ? [] : [{ role: "cold", tier: cold } as const]),
+    ];
   }
 
   /** The warm and the cold tier, and those that they own in turn. A change of the warm one takes the hot copies away. */
@@ -430,6 +450,7 @@ export class TierStack implements Tier, HealthReporter, LayeredTier {
         return await warm.copyThread(sourceId, targetId);
       const contents = await readThread(this, sourceId, targetId);
       if (contents.records.length === 0) return false;
+      await inheritTags(warm, sourceId, targetId);
       await warm.append({ threadId: targetId, ...contents, onConflict: "refuse" });
       return true;
     });

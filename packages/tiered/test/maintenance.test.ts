@@ -11,7 +11,7 @@ const day = 86_400_000;
 class Sweepable extends MemoryTier {
   swept = 0;
 
-  async sweep(): Promise<number> {
+  override async sweep(): Promise<number> {
     this.swept += 1;
     return this.swept;
   }

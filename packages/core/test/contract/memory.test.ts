@@ -12,6 +12,7 @@ const requires: readonly TierPart[] = [
   "leases",
   "deleteUnchanged",
   "archiveSource",
+  "tags",
 ];
 
 testTier("memory", () => opened(new MemoryTier()), { requires });
@@ -34,6 +35,7 @@ test("a FaultyTier has the optional parts of the tier behind it, and no others",
     "sweep",
     "tombstones",
     "strays",
+    "tagThread",
   ];
   const had = (tier: Tier) => parts.filter((part) => part in tier && Reflect.get(tier, part) !== undefined);
   const memory = new MemoryTier();

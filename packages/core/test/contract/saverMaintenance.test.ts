@@ -1,3 +1,4 @@
+import { inspect } from "node:util";
 import { emptyCheckpoint, type CheckpointMetadata } from "@langchain/langgraph-checkpoint";
 import { StratigraphError, TierSaver } from "@stratigraph/core";
 import { describe, expect, test } from "vitest";
@@ -68,6 +69,34 @@ describe("deleteForRuns", () => {
     const left = await historyOf(storage.open().saver);
     expect(left).toHaveLength(4);
     expect(left[0]!.values.log).toEqual(logOf("a", "c"));
+  });
+});
+
+describe("LangGraph's config.runId", () => {
+  // Not a thing that can be mended here: LangGraph takes it out of the config before it calls a checkpointer, in all that it hands
+  // over (1.4.12 and 1.7.3). Should that change, this fails, and deleteForRuns can go by it.
+  test("doesn't reach a checkpointer in any form; run_id of metadata and configurable do", async () => {
+    const runId = "11111111-1111-4111-8111-111111111111";
+    const { saver } = new Storage().open();
+    const handedOver: unknown[] = [];
+    const put = saver.put.bind(saver);
+    saver.put = async (config, ...rest) => {
+      handedOver.push(config, ...rest);
+      return await put(config, ...rest);
+    };
+    const run = async (config: object): Promise<void> =>
+      void (await twoSteps(saver).invoke({ who: "a" }, { ...thread, ...config }));
+    await run({ runId });
+    expect(handedOver.length).toBeGreaterThan(4);
+    expect(inspect(handedOver, { depth: 6, showHidden: true })).not.toContain(runId);
+    await saver.deleteForRuns([runId]);
+    expect(await historyOf(saver)).toHaveLength(4);
+    await run({ runId, metadata: { run_id: runId } });
+    await saver.deleteForRuns([runId]);
+    expect(await historyOf(saver)).toHaveLength(4);
+    await run({ configurable: { thread_id: "t", run_id: "configured" } });
+    await saver.deleteForRuns(["configured"]);
+    expect(await historyOf(saver)).toHaveLength(4);
   });
 });
 

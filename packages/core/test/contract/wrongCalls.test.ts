@@ -188,7 +188,7 @@ const methods: readonly Row[] = [
     "filters",
     "Did you mean filter?",
   ],
-  ["listThreads: prefix", () => call("listThreads", { prefix: "ada" }), "prefix", "write filter"],
+  ["listThreads: prefix", () => call("listThreads", { prefix: "ada" }), "prefix", "write tag"],
   [
     "listThreads: metadata",
     () => call("listThreads", { metadata: { user: "ada" } }),
@@ -200,7 +200,7 @@ const methods: readonly Row[] = [
     "listThreads: text",
     () => call("listThreads", "ada"),
     "options",
-    "takes an object of filter, cursor, limit",
+    "takes an object of filter, tag, cursor, limit",
   ],
   [
     "listThreads: a filter that is text",
@@ -228,6 +228,41 @@ const methods: readonly Row[] = [
   ],
   ["listThreads: a limit as text", () => call("listThreads", { limit: "10" }), "limit", "whole number"],
   ["listThreads: a cursor that is a number", () => call("listThreads", { cursor: 2 }), "cursor", "as it was"],
+  ["listThreads: tags", () => call("listThreads", { tags: { user_id: "anna" } }), "tags", "Write tag"],
+  [
+    "listThreads: a tag that is text",
+    () => call("listThreads", { tag: "anna" }),
+    "tag",
+    "Name at least one tag",
+  ],
+  ["listThreads: no tag", () => call("listThreads", { tag: {} }), "tag", "Name at least one tag"],
+  [
+    "listThreads: a tag that asks for nothing",
+    () => call("listThreads", { tag: { user_id: undefined } }),
+    "tag.user_id",
+    "Tags are text",
+  ],
+  ["tagThread: no tags", () => call("tagThread", "ada"), "tags", "Name at least one tag"],
+  ["tagThread: a list", () => call("tagThread", "ada", ["anna"]), "tags", 'found "an array"'],
+  [
+    "tagThread: a config",
+    () => call("tagThread", at("ada"), { user_id: "anna" }),
+    "threadId",
+    "Pass a string",
+  ],
+  [
+    "tagThread: a long name",
+    () => call("tagThread", "ada", { ["x".repeat(1025)]: "anna" }),
+    `tags.${"x".repeat(64)}…`,
+    "Pass the name of a tag",
+  ],
+  [
+    "untagThread: an empty value",
+    () => call("untagThread", "ada", { user_id: "" }),
+    "tags.user_id",
+    "Tags are",
+  ],
+  ["untagThread: no thread", () => call("untagThread", "", { user_id: "anna" }), "threadId", "at least one"],
   ["conflicts: a config", () => call("conflicts", at("ada")), "threadId", "Pass a string"],
   ["promote: nothing", () => call("promote"), "config", "Pass a config"],
   [
@@ -414,6 +449,18 @@ const constructors: readonly Row[] = [
     () => make(TierSaver, new MemoryTier(), { conflcit: "throw" }),
     "conflcit",
     "Did you mean conflict?",
+  ],
+  [
+    "TierSaver: threadTags as text",
+    () => make(TierSaver, new MemoryTier(), { threadTags: "user_id" }),
+    "threadTags",
+    "Pass a list of names",
+  ],
+  [
+    "TierSaver: threadTags with no name",
+    () => make(TierSaver, new MemoryTier(), { threadTags: ["user_id", 7] }),
+    "threadTags[1]",
+    "Pass the name of a tag",
   ],
   [
     "TierSaver: a serde for options",

@@ -15,7 +15,7 @@ class Sweepable extends MemoryTier {
     this.name = name;
   }
 
-  async sweep(olderThanMs: number): Promise<number> {
+  override async sweep(olderThanMs: number): Promise<number> {
     this.asked.push(olderThanMs);
     return this.found;
   }

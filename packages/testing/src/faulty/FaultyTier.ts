@@ -8,6 +8,7 @@ import {
   readsAncestry,
   replacesBytes,
   sweeps,
+  tagsThreads,
 } from "@stratigraph/core";
 import type {
   AncestryReader,
@@ -24,12 +25,14 @@ import type {
   MaybeAddress,
   Peek,
   Reading,
+  Remainder,
   RemoveRequest,
   Sweeper,
   ThreadCopier,
   ThreadForker,
   ThreadInfo,
   ThreadQuery,
+  ThreadTagger,
   Tier,
   UnchangedDeleter,
 } from "@stratigraph/core";
@@ -41,7 +44,7 @@ import type { TierCall, TierMethod } from "./TierCall.ts";
  * A tier with faults on order, around any other tier. Deterministic: a fault hits exactly the calls it was planned for,
  * and without plans every call passes through. It has the optional parts of a tier (`setup`, `ping`, `end`, `ancestry`,
  * `copyThread`, `outline`, `forkThread`, `adopt`, `invalidate`, `lease`, `deleteUnchanged`, `sweep`, `tombstones`, `strays`,
- * `replaceBytes`) only if the tier behind has them.
+ * `replaceBytes`, `tagThread`, `untagThread`, `threadTags`) only if the tier behind has them.
  *
  * @example
  * const tier = new FaultyTier(new MemoryTier());
@@ -69,12 +72,17 @@ export class FaultyTier implements Tier {
   readonly tombstones?: ArchiveSource["tombstones"];
   readonly strays?: ArchiveSource["strays"];
   readonly replaceBytes?: BytesReplacer["replaceBytes"];
+  readonly tagThread?: ThreadTagger["tagThread"];
+  readonly untagThread?: ThreadTagger["untagThread"];
+  readonly threadTags?: ThreadTagger["threadTags"];
+  readonly remains?: readonly Remainder[] | undefined;
   readonly #faults = new Faults();
 
   constructor(inner: Tier, name: string = inner.name) {
     this.inner = inner;
     this.name = name;
     this.maxBytes = inner.maxBytes;
+    this.remains = inner.remains;
     if (inner.setup !== undefined) this.setup = () => this.#run("setup", [], async () => inner.setup?.());
     if (inner.ping !== undefined) this.ping = () => this.#run("ping", [], async () => inner.ping?.());
     if (inner.end !== undefined) this.end = () => this.#run("end", [], async () => inner.end?.());
@@ -106,6 +114,11 @@ export class FaultyTier implements Tier {
     }
     if (replacesBytes(inner)) {
       this.replaceBytes = (...args) => this.#run("replaceBytes", args, () => inner.replaceBytes(...args));
+    }
+    if (tagsThreads(inner)) {
+      this.tagThread = (...args) => this.#run("tagThread", args, () => inner.tagThread(...args));
+      this.untagThread = (...args) => this.#run("untagThread", args, () => inner.untagThread(...args));
+      this.threadTags = (...args) => this.#run("threadTags", args, () => inner.threadTags(...args));
     }
   }
 

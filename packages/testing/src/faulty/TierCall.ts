@@ -24,7 +24,10 @@ export type TierMethod =
   | "sweep"
   | "tombstones"
   | "strays"
-  | "replaceBytes";
+  | "replaceBytes"
+  | "tagThread"
+  | "untagThread"
+  | "threadTags";
 
 /** One call that reached a FaultyTier. */
 export interface TierCall {

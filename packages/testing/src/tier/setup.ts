@@ -35,4 +35,5 @@ export type TierPart =
   | "leases"
   | "deleteUnchanged"
   | "archiveSource"
-  | "replaceBytes";
+  | "replaceBytes"
+  | "tags";

@@ -22,17 +22,11 @@ import { readTests } from "./readTests.ts";
 import { replaceBytesTests } from "./replaceBytesTests.ts";
 import { removeTests } from "./removeTests.ts";
 import type { OpenedTier, TierPart, TierSuiteOptions } from "./setup.ts";
+import { tagTests } from "./tagTests.ts";
 import { threadsTests } from "./threadsTests.ts";
 
-/** Parts that a tier needn't have, also under `skipNothing`. */
-const optionalParts: ReadonlySet<TierPart> = new Set<TierPart>([
-  "copies",
-  "leases",
-  "deleteUnchanged",
-  "forkThread",
-  "archiveSource",
-  "replaceBytes",
-]);
+/** Parts that `skipNothing` asks for. */
+const basicParts: ReadonlySet<TierPart> = new Set(["setup", "reopen", "ancestry", "copyThread"]);
 
 /**
  * Registers the tier contract as a vitest suite: one group per method, races, ids of any text, and the optional parts
@@ -76,8 +70,10 @@ export function testTier(
       },
       need(test, has, part) {
         if (has) return;
-        const basic = !optionalParts.has(part);
-        if (options.requires?.includes(part) === true || (options.skipNothing === true && basic))
+        if (
+          options.requires?.includes(part) === true ||
+          (options.skipNothing === true && basicParts.has(part))
+        )
           expect.fail(`the tier has no ${part}`);
         test.skip(`the tier has no ${part}`);
       },
@@ -103,5 +99,6 @@ export function testTier(
     deleteUnchangedTests(context);
     archiveSourceTests(context);
     replaceBytesTests(context);
+    tagTests(context);
   });
 }

@@ -1,0 +1,85 @@
+import { MemoryTier, type Address, type AppendRequest, type AppendWritesRequest } from "@stratigraph/core";
+import { expect, test } from "vitest";
+
+const day = 86_400_000;
+
+const at = (threadId: string): Address => ({ threadId, namespace: "", checkpointId: "c1" });
+
+function put(threadId: string): AppendRequest {
+  const record = { ...at(threadId), tags: [], blobs: [], body: new Uint8Array(1) };
+  const heads = [{ namespace: "", to: "c1", expected: [] }];
+  return { threadId, records: [record], blobs: [], heads, onConflict: "refuse" };
+}
+
+function early(threadId: string): AppendWritesRequest {
+  return { ...at(threadId), taskId: "task", blobs: [], body: new Uint8Array(1), newBlobs: [] };
+}
+
+/** A tier with a clock that is moved by hand. */
+function clocked() {
+  let now = 1_700_000_000_000;
+  const tier = new MemoryTier(() => now);
+  const pass = (ms: number): void => void (now += ms);
+  const deleted = async (threadId: string): Promise<void> => {
+    await tier.append(put(threadId));
+    await tier.deleteThread(threadId);
+  };
+  const tombstones = async (): Promise<string[]> => {
+    const found: string[] = [];
+    for await (const { threadId } of tier.tombstones({})) found.push(threadId);
+    return found;
+  };
+  return { tier, pass, deleted, tombstones };
+}
+
+test("a tombstone goes after a week, and not before", async () => {
+  const { tier, pass, deleted, tombstones } = clocked();
+  await deleted("first");
+  pass(day);
+  await deleted("second");
+  pass(6 * day - 1);
+  expect(await tier.sweep(0)).toBe(0);
+  pass(1);
+  expect(await tier.sweep(30 * day)).toBe(0);
+  expect(await tier.sweep(0)).toBe(1);
+  expect(await tombstones()).toEqual(["second"]);
+  expect((await tier.peek(at("first"))).revision).toBe(0);
+  // Where nobody sweeps, the next deletion takes it along.
+  pass(day);
+  await deleted("third");
+  expect(await tombstones()).toEqual(["third"]);
+});
+
+test("pending writes whose checkpoint never came go once they are older than asked", async () => {
+  const { tier, pass } = clocked();
+  await tier.appendWrites(early("t"));
+  await tier.append(put("live"));
+  pass(1999);
+  expect(await tier.sweep(2000)).toBe(0);
+  expect((await tier.peek(at("t"))).writes).toHaveLength(1);
+  pass(1);
+  expect(await tier.sweep(2000)).toBe(1);
+  expect((await tier.peek(at("t"))).writes).toEqual([]);
+  expect((await tier.peek(at("live"))).head).toBe("c1");
+  expect(await tier.sweep(0)).toBe(0);
+});
+
+test("a thread that was begun anew is no tombstone, however old", async () => {
+  const { tier, pass, deleted } = clocked();
+  await deleted("t");
+  await tier.append(put("t"));
+  pass(30 * day);
+  expect(await tier.sweep(0)).toBe(0);
+  expect((await tier.peek(at("t"))).head).toBe("c1");
+});
+
+test("a hundred thousand threads without a checkpoint are kept, a thousand go per sweep", async () => {
+  const { tier, pass } = clocked();
+  for (let n = 0; n < 100_002; n += 1) await tier.appendWrites(early(`t${n}`));
+  const revisions = await Promise.all(
+    ["t0", "t1", "t2"].map(async (id) => (await tier.peek(at(id))).revision),
+  );
+  expect(revisions).toEqual([0, 0, 1]);
+  pass(1);
+  expect(await tier.sweep(1)).toBe(1000);
+});

@@ -1,0 +1,10 @@
+-- ThreadTagger.untagThread in one atomic step.
+local id = arg()
+local meta = open(id)
+local goes, kept = {}, ""
+for _, tag in ipairs(list(arg)) do goes[tag] = true end
+for _, tag in ipairs(texts(redis.call("HGET", thread, "g") or "")) do
+  if not goes[tag] then kept = kept .. asText(tag) end
+end
+if meta.exists then redis.call("HSET", thread, "g", kept) end
+return 1
