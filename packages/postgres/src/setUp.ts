@@ -13,6 +13,9 @@ export interface SetupOptions {
 /** SQLSTATEs of a schema that isn't there, and of one without tables. */
 const absent: ReadonlySet<unknown> = new Set(["3F000", "42P01"]);
 
+/** SQLSTATE of a user who may not create what is missing. */
+const mayNot = "42501";
+
 const names: OptionNames<SetupOptions> = { createSchema: true, verifyOnly: true };
 
 /** An option that is true, false or left out. @throws InvalidOptionError */
@@ -70,7 +73,7 @@ async function applied(executor: Executor, text: string): Promise<void> {
   try {
     await executor.run({ text, method: "setup", heavy: true });
   } catch (error) {
-    if (!StratigraphError.is(error, "ACCESS_DENIED") || error.data["sqlState"] === undefined) throw error;
+    if (!StratigraphError.is(error, "ACCESS_DENIED") || error.data["sqlState"] !== mayNot) throw error;
     throw new StratigraphError(
       "ACCESS_DENIED",
       `${error.message} Or let somebody who may create schemas and tables apply the SQL that PostgresSaver.setupSql() prints.`,
