@@ -104,6 +104,15 @@ const rows: readonly (readonly [name: string, work: () => unknown, field: string
     "restoreOn",
     '"never"',
   ],
+  ["TieredSaver: a number of seconds", () => make(TieredSaver, { warm, drainFor: 5 }), "drainFor", "units"],
+  ["TieredSaver: drain", () => make(TieredSaver, { warm, drain: "5s" }), "drain", "drainFor"],
+  [
+    "health: timeOut",
+    () => Reflect.apply(saver.health.bind(saver), undefined, [{ timeOut: "1s" }]) as unknown,
+    "timeOut",
+    "Did you mean timeout?",
+  ],
+  ["health: a timeout of nothing", () => saver.health({ timeout: "0s" }), "timeout", "above 0"],
   ["TieredSaver: a clock that is none", () => make(TieredSaver, { warm, clock: 5 }), "clock", "a function"],
   [
     "breaker: timeOut",
