@@ -32,6 +32,7 @@ export type { ErrorCode } from "./errors.ts";
 export { firstAsked } from "./firstAsked.ts";
 export { pingTier, tierHealth } from "./health.ts";
 export type { Health, HealthOptions, HealthReporter, TierHealth, TierRole } from "./health.ts";
+export type { KeysInUse, KeysInUseOptions, KeyUse } from "./keysInUse.ts";
 export { line } from "./line.ts";
 export type { ThreadListOptions, ThreadPage } from "./listThreads.ts";
 export { Batch } from "./maintenance/batch.ts";
@@ -64,6 +65,7 @@ export {
 } from "./prune.ts";
 export type { DecodedBody, ManifestEntry, ValueRef } from "./record.ts";
 export { isReserved } from "./isReserved.ts";
+export type { ReencryptOptions, ReencryptReport } from "./reencrypt.ts";
 export { rewindTask } from "./rewindMark.ts";
 export { TierSaver } from "./saver.ts";
 export { SerializationError, StratigraphSerializer } from "./serde/index.ts";
@@ -80,7 +82,9 @@ export {
   sweeps,
   keepsCopies,
   keepsLeases,
+  ownersOf,
   readsAncestry,
+  replacesBytes,
 } from "./tier.ts";
 export type {
   Address,
@@ -93,20 +97,24 @@ export type {
   Blob,
   BlobHash,
   BlobInfo,
+  BytesReplacer,
   CheckpointRecord,
   CopyKeeper,
   ForkRequest,
   ForkTip,
   HeadMove,
+  LayeredTier,
   LeaseKeeper,
   ListedCheckpoint,
   ListQuery,
   MaybeAddress,
   Namespace,
   NamespaceCopy,
+  OwningTier,
   Peek,
   Reading,
   RemoveRequest,
+  ReplaceBytesRequest,
   StoredCheckpoint,
   StoredWriteBatch,
   ThreadCopier,

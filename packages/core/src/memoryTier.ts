@@ -8,6 +8,7 @@ import type {
   AppendRequest,
   AppendWritesRequest,
   ArchiveSource,
+  BytesReplacer,
   Blob,
   BlobHash,
   BlobInfo,
@@ -22,6 +23,7 @@ import type {
   Peek,
   Reading,
   RemoveRequest,
+  ReplaceBytesRequest,
   StoredCheckpoint,
   StoredWriteBatch,
   ThreadCopier,
@@ -89,7 +91,15 @@ function descending(a: string, b: string): number {
  * stands on. JavaScript runs each method's changes without interruption, so they are atomic as they are.
  */
 export class MemoryTier
-  implements Tier, AncestryReader, ThreadCopier, CopyKeeper, LeaseKeeper, UnchangedDeleter, ArchiveSource
+  implements
+    Tier,
+    AncestryReader,
+    ThreadCopier,
+    CopyKeeper,
+    LeaseKeeper,
+    UnchangedDeleter,
+    ArchiveSource,
+    BytesReplacer
 {
   readonly name: string = "memory";
   readonly #kept = new Map<string, Thread>();
@@ -238,6 +248,34 @@ export class MemoryTier
     thread.revision += 1;
     thread.removedAt = thread.revision;
     return true;
+  }
+
+  async replaceBytes({
+    threadId,
+    revision,
+    records,
+    writes,
+    blobs,
+  }: ReplaceBytesRequest): Promise<number | undefined> {
+    const thread = this.#threads.get(threadId);
+    if (thread === undefined || thread.revision !== revision) return undefined;
+    for (const { body, ...at } of records) {
+      const record = thread.records.get(keyOf(at));
+      if (record !== undefined) thread.records.set(keyOf(at), { ...record, body });
+    }
+    for (const { place, body, ...at } of writes) {
+      const batches = thread.writes.get(keyOf(at));
+      const batch = batches?.[place];
+      if (batch !== undefined) thread.writes.set(keyOf(at), batches!.with(place, { ...batch, body }));
+    }
+    // A new map: readers hold the old one.
+    thread.blobs = new Map(thread.blobs);
+    for (const { hash, bytes } of blobs) {
+      const blob = thread.blobs.get(hash);
+      if (blob !== undefined) thread.blobs.set(hash, { ...blob, bytes });
+    }
+    thread.revision += 1;
+    return thread.revision;
   }
 
   async evict(threadId: string, revision: number): Promise<boolean> {

@@ -120,27 +120,35 @@ export async function pruneThread(
   return await removeWhere(tier, coder, threadId, keep, options);
 }
 
+/** Whether a thread has checkpoints to lose. */
+export interface PruneDue {
+  /** Its main line has some now that the rule leaves over; {@link pruneThread} may still keep all of them. */
+  readonly isDue: boolean;
+  /** When the next ones come of age, if nobody writes to it: milliseconds since 1970; Infinity: never. */
+  readonly nextDueMs: number;
+}
+
 /**
- * From when on a thread's main line has checkpoints that a rule of so many, and so old ones, would leave over. It reads
- * records alone, so it is a cheap question before {@link pruneThread}, which may still keep all of them.
- * @param rule `trimAfterMs` absent: however young they are
- * @returns milliseconds since 1970; Infinity where nothing will be left over before the thread is written again
+ * Asks for the records of a thread's main line alone: a cheap question before {@link pruneThread}.
+ * @param trimAfterMs the age at which checkpoints go that aren't among the last; absent: at any age
  */
-export async function pruneDueMs(
+export async function pruneDue(
   tier: Tier,
   coder: CheckpointCoder,
   threadId: string,
   { keepLast, trimAfterMs }: { readonly keepLast: number; readonly trimAfterMs?: number | undefined },
-): Promise<number> {
+  nowMs: number,
+): Promise<PruneDue> {
   const limit = trimAfterMs === undefined ? keepLast + 1 : undefined;
-  let [count, dueMs] = [0, Number.POSITIVE_INFINITY];
+  let [count, isDue, nextDueMs] = [0, false, Number.POSITIVE_INFINITY];
   for await (const { record } of tier.list({ threadId, namespace: "", recordsOnly: true, limit })) {
     count += 1;
     if (count <= keepLast) continue;
-    if (trimAfterMs === undefined) return 0;
-    dueMs = Math.min(dueMs, madeAtMs(await coder.decodeBody(record)) + trimAfterMs);
+    const dueMs = trimAfterMs === undefined ? 0 : madeAtMs(await coder.decodeBody(record)) + trimAfterMs;
+    if (dueMs < nowMs) isDue = true;
+    else nextDueMs = Math.min(nextDueMs, dueMs);
   }
-  return dueMs;
+  return { isDue, nextDueMs };
 }
 
 /** Removes the checkpoints of runs. Returns the threads touched. */

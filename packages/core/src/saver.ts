@@ -21,6 +21,7 @@ import { deltaChannelHistory } from "./deltaChannelHistory.ts";
 import { Envelope } from "./envelope.ts";
 import { EvictedError, InvalidAddressError, NotFoundError, StratigraphError } from "./errors.ts";
 import { healthOf, type Health, type HealthOptions } from "./health.ts";
+import { keysInUse, type KeysInUse, type KeysInUseOptions } from "./keysInUse.ts";
 import { Lines } from "./lines.ts";
 import { listThreads, type ThreadListOptions, type ThreadPage } from "./listThreads.ts";
 import { tellOfLostRace } from "./lostRace.ts";
@@ -40,6 +41,7 @@ import type { MaintenanceReport, MaintenanceTask } from "./maintenance/steps.ts"
 import { sweepsTiers } from "./maintenance/sweepsTiers.ts";
 import { promote } from "./promote.ts";
 import { checkPruneOptions, prune, removeRuns, type PruneOptions } from "./prune.ts";
+import { reencrypt, type ReencryptOptions, type ReencryptReport } from "./reencrypt.ts";
 import { matches, metadataTags } from "./tags.ts";
 import type {
   Address,
@@ -52,11 +54,12 @@ import type {
 } from "./tier.ts";
 import { trace } from "./trace.ts";
 import type { Series, ValueReading } from "./valueCoder.ts";
+import { unreserved } from "./unreserved.ts";
 import { Values } from "./values.ts";
 import { asPendingWrite } from "./writeCoder.ts";
 import { Writers, type Consumed } from "./writers.ts";
 
-/** How long `end()` waits for the maintenance of a tier that doesn't answer. Milliseconds. */
+/** How long stopping waits for maintenance of a tier that doesn't answer. Milliseconds. */
 const longestStopMs = 10_000;
 
 /**
@@ -73,6 +76,7 @@ export class TierSaver extends BaseCheckpointSaver {
   readonly #onConflict: SaverOptions["onConflict"];
   readonly #observations = new Observations();
   readonly #lines: Lines;
+  readonly #envelope: Envelope;
   readonly #writers = new Writers();
   #ended: Promise<void> | undefined;
   readonly #retention: ResolvedRetention;
@@ -88,6 +92,7 @@ export class TierSaver extends BaseCheckpointSaver {
     this.#conflict = resolved.conflict;
     this.#onConflict = resolved.onConflict;
     const envelope = new Envelope(resolved.cipher, resolved.maxValueBytes);
+    this.#envelope = envelope;
     const stored = { tier: tier.name, maxBytes: tier.maxBytes ?? Infinity };
     this.coder = new CheckpointCoder(resolved.serde, envelope, new Values(envelope, resolved, stored));
     this.#lines = new Lines(tier, this.coder);
@@ -122,7 +127,8 @@ export class TierSaver extends BaseCheckpointSaver {
 
   /**
    * Maintains again and again in this process, the first time after `every`. `stop()` (and `end()`) let the thread under way
-   * finish: `process.once("SIGTERM", () => maintenance.stop())`. Doesn't keep the process alive. Failures are traced.
+   * finish, for 10 seconds: `process.once("SIGTERM", () => maintenance.stop())`. Doesn't keep the process alive. Failures are
+   * traced, and the next time tries again.
    * @throws InvalidOptionError
    */
   startMaintenance(options: StartMaintenanceOptions): { stop(): Promise<void> } {
@@ -133,7 +139,7 @@ export class TierSaver extends BaseCheckpointSaver {
     this.#running.add(maintenance);
     return {
       stop: async () => {
-        await maintenance.stop();
+        await stopAll([maintenance], longestStopMs);
         this.#running.delete(maintenance);
       },
     };
@@ -203,7 +209,7 @@ export class TierSaver extends BaseCheckpointSaver {
     };
     let found = 0;
     const series: Series = new Map();
-    for await (const stored of this.tier.list(query)) {
+    for await (const stored of unreserved(this.tier, query)) {
       const tuple = await this.#listed(config, stored, filter, series);
       if (tuple === undefined) continue;
       yield tuple;
@@ -347,6 +353,24 @@ export class TierSaver extends BaseCheckpointSaver {
   /** Side branches of a thread: work that lost a race, kept. */
   async conflicts(threadId: string): Promise<Conflict[]> {
     return await listConflicts(this.tier, validId("threadId", threadId));
+  }
+
+  /**
+   * Which keys sealed what is stored, and how much isn't encrypted: tells whether a key can go. Reads everything once, a page at a
+   * time, and decrypts nothing. Needs no key.
+   * @throws InvalidOptionError, InvalidAddressError; StratigraphError "NEWER_FORMAT"; CorruptionError
+   */
+  async keysInUse(options: KeysInUseOptions = {}): Promise<KeysInUse> {
+    return await keysInUse(this.tier, options);
+  }
+
+  /**
+   * Brings all that is stored under the active key, beside readers and writers: what was sealed with other keys, and what isn't
+   * encrypted yet. Safe to repeat, and to stop at any moment. Afterwards {@link keysInUse} tells whether anything is left.
+   * @throws InvalidOptionError without `encryption`; StratigraphError "KEY_UNAVAILABLE", "UNAVAILABLE": call again
+   */
+  async reencrypt(options: ReencryptOptions = {}): Promise<ReencryptReport> {
+    return await reencrypt(this.tier, this.#envelope, options);
   }
 
   /**

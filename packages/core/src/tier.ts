@@ -428,6 +428,39 @@ export interface Sweeper {
   sweep(olderThanMs: number): Promise<number>;
 }
 
+/** Bytes that are to take the place of others; see {@link BytesReplacer}. */
+export interface ReplaceBytesRequest {
+  readonly threadId: string;
+  /** The revision at which the bytes in place were read. */
+  readonly revision: number;
+  /** Bodies of records. */
+  readonly records: readonly (Address & { readonly body: Uint8Array })[];
+  /** Bodies of pending writes, each by its place among those of its checkpoint; 0 is the oldest. */
+  readonly writes: readonly (Address & { readonly place: number; readonly body: Uint8Array })[];
+  /** Bytes of blobs. What a blob is a patch on stays. */
+  readonly blobs: readonly { readonly hash: BlobHash; readonly bytes: Uint8Array }[];
+}
+
+/** A tier that can put other bytes in the place of those it holds, which mean the same: what encrypting anew needs. */
+export interface BytesReplacer {
+  /**
+   * Replaces bytes in one atomic step. What isn't here (any more) is left out. Writers under way aren't disturbed: nothing that
+   * they rely on goes.
+   * @returns the thread's revision afterwards; undefined, and nothing done, where it isn't at `revision`
+   */
+  replaceBytes(request: ReplaceBytesRequest): Promise<number | undefined>;
+}
+
+/** What looks through all that a tier holds as its own. */
+export type OwningTier = Pick<Tier, "name" | "peek" | "list" | "threads" | "blobs" | "remove"> &
+  Partial<BytesReplacer & ArchiveSource>;
+
+/** A tier made of others, of which several own something: a stack with an archive. */
+export interface LayeredTier {
+  /** The tiers that own something, without those that hold copies. What is replaced in one of them is dropped from the copies. */
+  owners(): readonly OwningTier[];
+}
+
 /** Whether a tier has the {@link AncestryReader} fast path. */
 export function readsAncestry(tier: Tier): tier is Tier & AncestryReader {
   return typeof (tier as Partial<AncestryReader>).ancestry === "function";
@@ -466,4 +499,15 @@ export function isArchiveSource(tier: Tier): tier is Tier & ArchiveSource {
 /** Whether a tier is a {@link Sweeper}. */
 export function sweeps(tier: Tier): tier is Tier & Sweeper {
   return typeof (tier as Partial<Sweeper>).sweep === "function";
+}
+
+/** Whether a tier is a {@link BytesReplacer}. */
+export function replacesBytes<T extends Pick<Tier, "name">>(tier: T): tier is T & BytesReplacer {
+  return typeof (tier as Partial<BytesReplacer>).replaceBytes === "function";
+}
+
+/** The tiers that own what a tier holds: itself, unless it is a {@link LayeredTier}. */
+export function ownersOf(tier: Tier): readonly OwningTier[] {
+  const { owners } = tier as Partial<LayeredTier>;
+  return owners === undefined ? [tier] : owners.call(tier);
 }

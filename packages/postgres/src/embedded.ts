@@ -771,6 +771,10 @@ $$;`,
   "call_blobs": `select hash, base, size from :schema.blobs_1($1::bytea)`,
   "call_copy_thread": `select :schema.copy_thread_1($1::bytea, $2::bytea, $3::bytea) as done`,
   "call_delete_thread": `select :schema.delete_thread_1($1::bytea)`,
+  "call_delete_unchanged": `with unchanged as materialized (
+  select t.key from :schema.threads t where t.key = $1::bytea and t.revision = $2::bigint for update
+)
+select true as done, :schema.delete_thread_1(u.key) from unchanged u`,
   "call_evict": `select :schema.evict_1($1::bytea, $2::bigint) as done`,
   "call_fork": `select status, head, checkpoints::text, bytes::text
   from :schema.fork_1($1::bytea, $2::bigint, $3::bytea, $4::bytea, $5::integer[], $6::bytea, $7::integer[], $8::text[], $9::text[],
@@ -789,6 +793,29 @@ $$;`,
   from :schema.threads_1(to_timestamp($1::double precision / 1000), $2::boolean, $3::boolean, to_timestamp($4::double precision / 1000), $5::bytea, $6::integer)`,
   "installed": `select id, breaking from :schema.migrations order by id`,
   "ping": `select 1 from :schema.migrations limit 1`,
+  "replace_bytes": `with at as (
+  update :schema.threads set revision = revision + 1 where key = $1::bytea and revision = $2::bigint returning thread, revision
+), items as materialized (
+  select ($3::integer[])[g.item] as place, g.parts[1] as id, g.parts[2] as ns, g.parts[3] as bytes
+    from (select ((i - 1) / 3 + 1)::integer as item, array_agg(piece order by i) as parts
+            from unnest(:schema.pieces_1($4::integer[], $5::bytea)) with ordinality as p (piece, i)
+           group by 1) as g
+), records as (
+  update :schema.checkpoints c set body = i.bytes from at, items i
+   where i.place = -2 and c.thread = at.thread and c.id = i.id and c.ns = i.ns
+), replaced as (
+  update :schema.blobs b set bytes = i.bytes from at, items i
+   where i.place = -1 and b.thread = at.thread and b.hash = i.id
+), batches as (
+  select w.thread, w.id, w.ns, w.seq, w.part,
+         row_number() over (partition by w.id, w.ns order by w.seq, w.part) - 1 as place
+    from at join :schema.writes w using (thread)
+   where (w.id, w.ns) in (select i.id, i.ns from items i where i.place >= 0)
+), written as (
+  update :schema.writes w set body = i.bytes from batches o join items i on i.place = o.place and i.id = o.id and i.ns = o.ns
+   where w.thread = o.thread and w.id = o.id and w.ns = o.ns and w.seq = o.seq and w.part = o.part
+)
+select revision from at`,
   "setup_begin": `do $stratigraph$
 begin
   perform pg_advisory_xact_lock(hashtextextended('stratigraph setup', 0));`,

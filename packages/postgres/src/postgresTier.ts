@@ -14,6 +14,7 @@ import {
   type AppendWritesRequest,
   type ArchiveSource,
   type BlobInfo,
+  type BytesReplacer,
   type ForkRequest,
   type LeaseKeeper,
   type ListedCheckpoint,
@@ -22,6 +23,7 @@ import {
   type Peek,
   type Reading,
   type RemoveRequest,
+  type ReplaceBytesRequest,
   type StoredCheckpoint,
   type ThreadCopier,
   type ThreadForker,
@@ -31,6 +33,7 @@ import {
   type Tier,
   type Tombstone,
   type TombstoneQuery,
+  type UnchangedDeleter,
 } from "@stratigraph/core";
 import { appendValues, requestParts } from "./appendValues.ts";
 import type { Executor } from "./client.ts";
@@ -80,7 +83,15 @@ function threadIdOf(row: Readonly<Record<string, unknown>>, keys: KeyReader): st
 
 /** A tier in PostgreSQL: every method is one statement of sql/, nearly always a call of one function. */
 export class PostgresTier
-  implements Tier, AncestryReader, ThreadCopier, ThreadForker, LeaseKeeper, ArchiveSource
+  implements
+    Tier,
+    AncestryReader,
+    ThreadCopier,
+    ThreadForker,
+    LeaseKeeper,
+    UnchangedDeleter,
+    ArchiveSource,
+    BytesReplacer
 {
   readonly name: string;
   readonly schema: string;
@@ -245,6 +256,19 @@ export class PostgresTier
     return rows[0]!["done"] === true;
   }
 
+  async replaceBytes(request: ReplaceBytesRequest): Promise<number | undefined> {
+    const { threadId, revision, records, writes, blobs } = request;
+    const sized = blobs.map(({ hash, bytes }) => ({ hash, bytes }));
+    checkStoredSize(this.name, this.maxBytes, { threadId, blobs: sized });
+    const pieces = new Pieces();
+    for (const at of [...records, ...writes]) pieces.id(at.checkpointId).id(at.namespace).bytes(at.body);
+    for (const { hash, bytes } of blobs) pieces.hash(hash).bytes(undefined).bytes(bytes);
+    const places = [...records.map(() => -2), ...writes.map(({ place }) => place), ...blobs.map(() => -1)];
+    const values = [keyOf(threadId), revision, places, pieces.lengths, pieces.data()];
+    const { rows } = await this.#executor.run({ text: this.#sql.replaceBytes, values });
+    return rows[0] === undefined ? undefined : Number(rows[0]["revision"]);
+  }
+
   async evict(threadId: string, revision: number): Promise<boolean> {
     const { rows } = await this.#executor.run({ text: this.#sql.evict, values: [keyOf(threadId), revision] });
     return rows[0]!["done"] === true;
@@ -252,6 +276,12 @@ export class PostgresTier
 
   async deleteThread(threadId: string): Promise<void> {
     await this.#executor.run({ text: this.#sql.deleteThread, values: [keyOf(threadId)] });
+  }
+
+  async deleteUnchanged(threadId: string, revision: number): Promise<boolean> {
+    const values = [keyOf(threadId), revision];
+    const { rows } = await this.#executor.run({ text: this.#sql.deleteUnchanged, values });
+    return rows.length > 0;
   }
 
   async ancestry(at: Address, seedTags: readonly number[], limit: number): Promise<StoredCheckpoint[]> {

@@ -26,6 +26,7 @@ export function statementsIn(schema: string) {
     remove: text("call_remove"),
     evict: text("call_evict"),
     deleteThread: text("call_delete_thread"),
+    deleteUnchanged: text("call_delete_unchanged"),
     copyThread: text("call_copy_thread"),
     outline: text("call_outline"),
     fork: text("call_fork"),
@@ -35,6 +36,7 @@ export function statementsIn(schema: string) {
     lease: text("call_lease"),
     tombstones: text("tombstones"),
     strays: text("strays"),
+    replaceBytes: text("replace_bytes"),
     installed: text("installed"),
     ping: text("ping"),
   } as const;

@@ -24,7 +24,7 @@ testTier(
       },
     };
   },
-  { skipNothing: true, requires: ["forkThread", "archiveSource"] },
+  { skipNothing: true, requires: ["forkThread", "archiveSource", "deleteUnchanged"] },
 );
 
 testTier(
@@ -36,7 +36,7 @@ testTier(
     await tier.setup();
     return { tier, reopen, close: () => executor.end() };
   },
-  { skipNothing: true, requires: ["forkThread", "archiveSource"] },
+  { skipNothing: true, requires: ["forkThread", "archiveSource", "deleteUnchanged"] },
 );
 
 /** A database costs seconds to open, so all tests share one, each in a schema of its own. */

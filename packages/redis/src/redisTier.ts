@@ -12,6 +12,7 @@ import {
   type AppendWritesRequest,
   type BlobHash,
   type BlobInfo,
+  type BytesReplacer,
   type CopyKeeper,
   type LeaseKeeper,
   type NamespaceCopy,
@@ -21,12 +22,14 @@ import {
   type Peek,
   type Reading,
   type RemoveRequest,
+  type ReplaceBytesRequest,
   type StoredCheckpoint,
   type Sweeper,
   type ThreadCopier,
   type ThreadInfo,
   type ThreadQuery,
   type Tier,
+  type UnchangedDeleter,
 } from "@stratigraph/core";
 import { Connection } from "./connection.ts";
 import { copyThread } from "./copyThread.ts";
@@ -41,7 +44,7 @@ import {
   type ResolvedRedisOptions,
 } from "./options.ts";
 import { peekFrom, readingFrom, type ReadReply } from "./reading.ts";
-import { adoptArgs, appendArgs, appendWritesArgs, removeArgs } from "./requests.ts";
+import { adoptArgs, appendArgs, appendWritesArgs, removeArgs, replaceBytesArgs } from "./requests.ts";
 import { storedFrom, type ListedReply } from "./storedFrom.ts";
 import { ThreadIndex } from "./threadIndex.ts";
 
@@ -53,7 +56,17 @@ type WriteReply = [Buffer, ...(Buffer | number)[]];
  * slot, so that every change is one atomic script, a thread expires or is evicted as a whole, and reading is one round trip
  * (two where values of 32 kB and more are fetched). As durable as the server is.
  */
-export class RedisTier implements Tier, AncestryReader, ThreadCopier, CopyKeeper, LeaseKeeper, Sweeper {
+export class RedisTier
+  implements
+    Tier,
+    AncestryReader,
+    ThreadCopier,
+    CopyKeeper,
+    LeaseKeeper,
+    UnchangedDeleter,
+    BytesReplacer,
+    Sweeper
+{
   readonly name: string = "redis";
   readonly #connection: Connection;
   readonly #options: ResolvedRedisOptions;
@@ -157,6 +170,21 @@ export class RedisTier implements Tier, AncestryReader, ThreadCopier, CopyKeeper
     await this.#calls.run("deleteThread", threadId, async () => {
       await this.#run("deleteThread", threadId, [threadId]);
       await this.#index.deleted(threadId);
+    });
+  }
+
+  async replaceBytes(request: ReplaceBytesRequest): Promise<number | undefined> {
+    return await this.#calls.run("replaceBytes", request.threadId, async () => {
+      const now = (await this.#run("replaceBytes", request.threadId, replaceBytesArgs(request))) as number;
+      return now === 0 ? undefined : now;
+    });
+  }
+
+  async deleteUnchanged(threadId: string, revision: number): Promise<boolean> {
+    return await this.#calls.run("deleteUnchanged", threadId, async () => {
+      if ((await this.#run("deleteThread", threadId, [threadId, revision])) === 0) return false;
+      await this.#index.deleted(threadId);
+      return true;
     });
   }
 

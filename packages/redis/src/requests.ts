@@ -5,10 +5,18 @@ import type {
   AppendWritesRequest,
   NamespaceCopy,
   RemoveRequest,
+  ReplaceBytesRequest,
   WriteBatch,
 } from "@stratigraph/core";
 import { encodeId, encodeKey, type Bytes } from "./ids.ts";
-import { blobArgs, encodeBatch, encodeLostTo, encodeRecord, encodeStoredBatch } from "./storedForms.ts";
+import {
+  asBuffer,
+  blobArgs,
+  encodeBatch,
+  encodeLostTo,
+  encodeRecord,
+  encodeStoredBatch,
+} from "./storedForms.ts";
 
 type Args = (Bytes | number)[];
 
@@ -81,5 +89,18 @@ export function adoptArgs(copy: NamespaceCopy, ttlMs: number): Args {
     ...[stored.length === 0 ? 0 : 1, ...stored],
     ...blobArgs(blobs),
     ...[writes.length, ...writes.map(encodeStoredBatch)],
+  ];
+}
+
+/** Arguments of replaceBytes.lua. */
+export function replaceBytesArgs({ threadId, revision, records, writes, blobs }: ReplaceBytesRequest): Args {
+  return [
+    ...[threadId, revision],
+    records.length,
+    ...records.flatMap((at) => [encodeKey(at.namespace, at.checkpointId), asBuffer(at.body)]),
+    writes.length,
+    ...writes.flatMap((at) => [encodeKey(at.namespace, at.checkpointId), at.place, asBuffer(at.body)]),
+    blobs.length,
+    ...blobs.flatMap(({ hash, bytes }) => [hash, asBuffer(bytes)]),
   ];
 }

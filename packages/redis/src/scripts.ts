@@ -20,6 +20,7 @@ export const scripts = {
   ancestry: script(lua.common, lua.ancestry),
   blobs: script(lua.common, lua.blobs),
   remove: script(lua.common, lua.remove),
+  replaceBytes: script(lua.common, lua.replaceBytes),
   evict: script(lua.common, lua.evict),
   deleteThread: script(lua.common, lua.deleteThread),
   stage: script(lua.common, lua.stage),

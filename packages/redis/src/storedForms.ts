@@ -74,7 +74,8 @@ export function blobArgs(blobs: readonly Blob[]): (Bytes | number)[] {
   return [blobs.length, ...blobs.flatMap(({ hash, base, bytes }) => [hash, base ?? "", asBuffer(bytes)])];
 }
 
-function asBuffer(bytes: Uint8Array): Buffer {
+/** The same bytes, as the client takes them. */
+export function asBuffer(bytes: Uint8Array): Buffer {
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
 }
 

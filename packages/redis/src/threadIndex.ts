@@ -131,7 +131,11 @@ export class ThreadIndex {
         page.map(async (thread): Promise<ThreadInfo | undefined> => {
           const info = await this.#info(thread.threadId);
           if (info === "gone") await this.#gone(thread);
-          return typeof info === "object" ? { ...thread, ...info } : undefined;
+          if (typeof info === "string") return undefined;
+          const { lastWrittenMs, ...state } = info;
+          // The index may not know yet that the thread was written again: it isn't as old as it seems.
+          const isInTime = query.writtenBeforeMs === undefined || lastWrittenMs < query.writtenBeforeMs;
+          return isInTime ? { ...thread, ...state } : undefined;
         }),
       );
       for (const info of infos) {
@@ -162,9 +166,13 @@ export class ThreadIndex {
     }
   }
 
-  async #info(threadId: string): Promise<Omit<ThreadInfo, "threadId" | "writtenAtMs"> | "gone" | "headless"> {
-    const fields = ["id", "rev", "h", "evi", "nh", "dead"];
-    const [id, revision, head, evicted, heads, dead] = (
+  async #info(
+    threadId: string,
+  ): Promise<
+    (Omit<ThreadInfo, "threadId" | "writtenAtMs"> & { readonly lastWrittenMs: number }) | "gone" | "headless"
+  > {
+    const fields = ["id", "rev", "h", "evi", "nh", "dead", "at"];
+    const [id, revision, head, evicted, heads, dead, at] = (
       (await this.#connection.command(
         "HMGET",
         this.#keys.thread(threadId)[0],
@@ -177,6 +185,7 @@ export class ThreadIndex {
       revision: Number(revision),
       head: head === undefined ? undefined : decodeId(head),
       evicted: evicted?.toString() === "1",
+      lastWrittenMs: Number(at ?? 0),
     };
   }
 

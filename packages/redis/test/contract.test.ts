@@ -3,16 +3,20 @@ import { Redis } from "ioredis";
 import { sharedRedis } from "../../../test/servers/shared.ts";
 import { redis } from "../src/index.ts";
 
-testTier("redis", async () => {
-  const { url, keyPrefix } = await sharedRedis();
-  const client = new Redis(url);
-  const open = async () => redis({ client, keyPrefix });
-  return {
-    tier: await open(),
-    reopen: open,
-    close: async () => client.disconnect(),
-  };
-});
+testTier(
+  "redis",
+  async () => {
+    const { url, keyPrefix } = await sharedRedis();
+    const client = new Redis(url);
+    const open = async () => redis({ client, keyPrefix });
+    return {
+      tier: await open(),
+      reopen: open,
+      close: async () => client.disconnect(),
+    };
+  },
+  { requires: ["deleteUnchanged"] },
+);
 
 testTier("redis, with expiry", async () => {
   const { url, keyPrefix } = await sharedRedis();

@@ -30,6 +30,17 @@ async function codeOf(work: Promise<unknown>): Promise<string> {
   );
 }
 
+test("a thread that was written since isn't told as an old one, where the index lags behind", async () => {
+  const prefix = `${keyPrefix}lags:`;
+  const tier = redis({ client, keyPrefix: prefix });
+  for (const threadId of ["written", "old"]) await tier.append(put(threadId, "c1"));
+  for (const threadId of ["written", "old"]) await client.zadd(`${prefix}threads`, 1000, threadId);
+  await client.hset(`${prefix}t:{old}`, "at", 1000);
+  const found: string[] = [];
+  for await (const { threadId } of tier.threads({ writtenBeforeMs: 2000 })) found.push(threadId);
+  expect(found).toEqual(["old"]);
+});
+
 describe("keys", () => {
   test("a thread is two keys with one hash tag, whatever its id", async () => {
     const ids = ["plain-1", "with {braces}", "{}", "nul\0nul", "*?[a]", "ü".repeat(5000), "~", "a/b c"];

@@ -2,7 +2,7 @@ import { createHash, randomUUID } from "node:crypto";
 import type * as S3 from "@aws-sdk/client-s3";
 import type { PutObjectCommandInput, S3Client, StorageClass } from "@aws-sdk/client-s3";
 import { msOf, StratigraphError, trace } from "@stratigraph/core";
-import { explained, verdictOf } from "./awsErrors.ts";
+import { attemptsOf, explained, verdictOf, type Operation } from "./awsErrors.ts";
 import type { FoundObject, GetOptions, ListedObject, ObjectStore, PutCondition } from "./client.ts";
 import type { S3Options, ServerSideEncryption } from "./s3Options.ts";
 
@@ -12,6 +12,13 @@ const firstPauseMs = 50;
 const longestPauseMs = 2000;
 /** Requests that delete, at once. */
 const deletesAtOnce = 8;
+/** Where requests are tried, and with what. */
+const triedFolder = ".conditions/";
+const tried = Buffer.from("Stratigraph tries whether this server keeps conditions.\n");
+/** What was tried and is older than this was left by a process that died; in milliseconds. */
+const abandonedMs = 3_600_000;
+/** The etag of no object. */
+const noObject = '"00000000000000000000000000000000"';
 /** Objects larger than this, in bytes, get more time: a slow line still moves so much in a second. */
 const bytesPerSecond = 1 << 20;
 
@@ -74,6 +81,8 @@ export class AwsObjectStore implements ObjectStore {
   readonly #storageClass: StorageClass | undefined;
   /** Ceph before Reef compares `If-Match` with the ETag as it is stored, without quotes. */
   #bareEtags = false;
+  /** Whether the server keeps a condition on deleting; found out when it is first needed. */
+  #deletesIfMatch: Promise<boolean> | undefined;
 
   constructor(sdk: AwsSdk, options: S3Options) {
     this.#sdk = sdk;
@@ -102,16 +111,15 @@ export class AwsObjectStore implements ObjectStore {
       ...(unless === undefined ? {} : { IfNoneMatch: unless }),
     });
     const size = range === undefined ? 0 : range[1] - range[0];
-    const answer = await this.#run(size, async (abortSignal): Promise<FoundObject> => {
+    const answer = await this.#run("get", size, async (abortSignal): Promise<FoundObject> => {
       const { Body, ETag = "" } = await this.#client.send(command, { abortSignal });
-      if (Body === undefined) throw new TypeError("S3 answered without a body");
+      if (Body === undefined) throw new TypeError("the answer has no body");
+      // The client's signal ends with the headers: a body that stops half-way is ended here.
+      abortSignal.addEventListener("abort", () => (Body as { destroy?: () => void }).destroy?.());
       return { bytes: await Body.transformToByteArray(), etag: ETag };
     });
-    if (answer === "absent") return undefined;
-    if (answer === "unchanged") return answer;
-    if (answer === "refused")
-      throw new TypeError("S3 refused to read under a condition that was not asked for");
-    return answer.value;
+    if (answer === "absent" || answer === "refused") return undefined;
+    return answer === "unchanged" ? answer : answer.value;
   }
 
   async put(key: string, bytes: Uint8Array, condition?: PutCondition): Promise<string | undefined> {
@@ -122,20 +130,21 @@ export class AwsObjectStore implements ObjectStore {
     if (etag !== undefined) return etag;
     // Refused although the object is the one that was named: this server compares without the quotes.
     const command = new this.#sdk.HeadObjectCommand({ ...this.#at(key), ...this.#encryption.always });
-    const found = await this.#run(0, (abortSignal) => this.#client.send(command, { abortSignal }));
+    const found = await this.#run("get", 0, (abortSignal) => this.#client.send(command, { abortSignal }));
     if (typeof found === "string" || found.value.ETag !== condition.ifMatch) return undefined;
     const stored = await this.#put(key, bytes, bare);
     this.#bareEtags ||= stored !== undefined;
     return stored;
   }
 
-  async *list(prefix: string): AsyncGenerator<ListedObject> {
+  async *list(prefix: string, after?: string): AsyncGenerator<ListedObject> {
     for (let token: string | undefined; ;) {
-      const page = await this.#run(0, (abortSignal) =>
+      const page = await this.#run("list", 0, (abortSignal) =>
         this.#client.send(
           new this.#sdk.ListObjectsV2Command({
             Bucket: this.#bucket,
             Prefix: this.#prefix + prefix,
+            ...(after === undefined ? {} : { StartAfter: this.#prefix + after }),
             ...(token === undefined ? {} : { ContinuationToken: token }),
           }),
           { abortSignal },
@@ -158,34 +167,72 @@ export class AwsObjectStore implements ObjectStore {
     const worker = async (): Promise<void> => {
       for (let key = left.pop(); key !== undefined; key = left.pop()) {
         const command = new this.#sdk.DeleteObjectCommand(this.#at(key));
-        await this.#run(0, (abortSignal) => this.#client.send(command, { abortSignal }));
+        await this.#run("delete", 0, (abortSignal) => this.#client.send(command, { abortSignal }));
       }
     };
     await Promise.all(Array.from({ length: Math.min(deletesAtOnce, keys.length) }, worker));
   }
 
+  /** False, and nothing deleted, also where the server doesn't keep this condition: AWS does since 2025. */
+  async deleteIf(key: string, etag: string): Promise<boolean> {
+    this.#deletesIfMatch ??= this.#triesDeleteIf();
+    const keeps = await this.#deletesIfMatch.catch((error: unknown) => {
+      this.#deletesIfMatch = undefined;
+      throw error;
+    });
+    return keeps && (await this.#deleteIf(key, etag));
+  }
+
   /**
-   * Tries whether the server keeps conditions: one that ignores them would lose writes without a word.
-   * @throws StratigraphError "NOT_SET_UP", "ARCHIVE_UNAVAILABLE"
+   * Tries all that is needed: to put, get, list and delete under the prefix, and whether the server keeps conditions. One that
+   * ignores them would lose writes without a word.
+   * @throws StratigraphError "NOT_SET_UP", "ACCESS_DENIED", "MISCONFIGURED", "ARCHIVE_UNAVAILABLE"
    */
   async setup(): Promise<void> {
-    const key = `.conditions/${randomUUID()}`;
-    const bytes = Buffer.from("Stratigraph tries whether this server keeps conditions.\n");
+    const key = `${triedFolder}${randomUUID()}`;
+    let keeps: boolean;
     try {
-      const first = await this.put(key, bytes, { ifNoneMatch: "*" });
-      const again = await this.put(key, bytes, { ifNoneMatch: "*" });
-      const other = await this.#put(key, bytes, { ifMatch: '"00000000000000000000000000000000"' });
-      const same = first === undefined ? undefined : await this.put(key, bytes, { ifMatch: first });
-      if (first !== undefined && again === undefined && other === undefined && same !== undefined) return;
-    } finally {
-      await this.delete([key]);
+      keeps = await this.#keepsConditions(key);
+      await this.get(key);
+    } catch (error) {
+      // It says what is wrong; that what was tried can't be taken away either adds nothing.
+      await this.delete([key]).catch(() => undefined);
+      throw error;
     }
+    // What a process left that died here.
+    const left = [key];
+    for await (const { key: found, modifiedMs } of this.list(triedFolder))
+      if (modifiedMs < Date.now() - abandonedMs) left.push(found);
+    await this.delete(left);
+    if (keeps) return;
     throw new StratigraphError(
-      "NOT_SET_UP",
+      "MISCONFIGURED",
       `The server of S3 bucket ${this.#bucket} doesn't keep the conditions If-None-Match and If-Match when it stores objects, so ` +
         `two writers would overwrite each other. Use AWS S3, MinIO, Ceph, Cloudflare R2 or another server that does.`,
-      { bucket: this.#bucket },
+      { tier: "s3", bucket: this.#bucket },
     );
+  }
+
+  async #keepsConditions(key: string): Promise<boolean> {
+    const first = await this.put(key, tried, { ifNoneMatch: "*" });
+    const again = await this.put(key, tried, { ifNoneMatch: "*" });
+    const other = await this.#put(key, tried, { ifMatch: noObject });
+    const same = first === undefined ? undefined : await this.put(key, tried, { ifMatch: first });
+    return first !== undefined && again === undefined && other === undefined && same !== undefined;
+  }
+
+  async #triesDeleteIf(): Promise<boolean> {
+    const key = `${triedFolder}${randomUUID()}`;
+    await this.#put(key, tried);
+    const ignores = await this.#deleteIf(key, noObject);
+    if (!ignores) await this.delete([key]);
+    return !ignores;
+  }
+
+  async #deleteIf(key: string, etag: string): Promise<boolean> {
+    const command = new this.#sdk.DeleteObjectCommand({ ...this.#at(key), IfMatch: etag });
+    const answer = await this.#run("delete", 0, (abortSignal) => this.#client.send(command, { abortSignal }));
+    return typeof answer !== "string";
   }
 
   async #put(key: string, bytes: Uint8Array, condition?: PutCondition): Promise<string | undefined> {
@@ -199,7 +246,7 @@ export class AwsObjectStore implements ObjectStore {
       Body: Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length),
       ContentType: "application/octet-stream",
     });
-    const answer = await this.#run(bytes.length, (abortSignal) =>
+    const answer = await this.#run("put", bytes.length, (abortSignal) =>
       this.#client.send(command, { abortSignal }),
     );
     // If-Match on an object that isn't there is a 404.
@@ -214,24 +261,50 @@ export class AwsObjectStore implements ObjectStore {
 
   #notABucket(): StratigraphError {
     const message = `S3 bucket ${this.#bucket} isn't there, or its endpoint is no S3 server. Check bucket, region and endpoint.`;
-    return new StratigraphError("NOT_SET_UP", message, { bucket: this.#bucket });
+    return new StratigraphError("NOT_SET_UP", message, { tier: "s3", bucket: this.#bucket });
   }
 
   /** Runs a request; again, with growing and jittered pauses, while its failures are passing ones. */
-  async #run<T>(size: number, request: (signal: AbortSignal) => Promise<T>): Promise<Answer<T>> {
-    const timeoutMs = this.#timeoutMs + (size / bytesPerSecond) * 1000;
-    for (let attempt = 1; ; attempt += 1) {
+  async #run<T>(
+    operation: Operation,
+    size: number,
+    request: (signal: AbortSignal) => Promise<T>,
+  ): Promise<Answer<T>> {
+    const timeoutMs = Math.ceil(this.#timeoutMs + (size / bytesPerSecond) * 1000);
+    for (let attempts = 0, round = 0; ; round += 1) {
       try {
-        return { value: await request(AbortSignal.timeout(Math.ceil(timeoutMs))) };
+        return { value: await within(timeoutMs, request) };
       } catch (error) {
         const verdict = verdictOf(error);
         if (verdict !== "passing" && verdict !== "final") return verdict;
-        if (verdict === "final" || attempt >= this.#attempts) throw explained(error, this.#bucket, attempt);
-        trace({ type: "retry", tier: "s3", attempt, error });
-        const pauseMs = Math.min(longestPauseMs, firstPauseMs * 2 ** (attempt - 1)) * (0.5 + Math.random());
+        // A client that repeats requests itself made several; another round of it must not make more than there may be.
+        const made = attemptsOf(error);
+        attempts += made;
+        if (verdict === "final" || attempts + made > this.#attempts)
+          throw explained(error, { bucket: this.#bucket, operation, attempts });
+        trace({ type: "retry", tier: "s3", attempt: attempts, error });
+        const pauseMs = Math.min(longestPauseMs, firstPauseMs * 2 ** round) * (0.5 + Math.random());
         await new Promise((resolve) => setTimeout(resolve, pauseMs));
       }
     }
+  }
+}
+
+/** Makes a request for a bounded time, whether or not the client listens to the signal. */
+async function within<T>(timeoutMs: number, request: (signal: AbortSignal) => Promise<T>): Promise<T> {
+  const abort = new AbortController();
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => {
+      const error = new DOMException(`no answer within ${timeoutMs} ms`, "TimeoutError");
+      reject(error);
+      abort.abort(error);
+    }, timeoutMs);
+  });
+  try {
+    return await Promise.race([request(abort.signal), late]);
+  } finally {
+    clearTimeout(timer);
   }
 }
 

@@ -11,6 +11,7 @@ import {
   type BlobHash,
   type HeadMove,
   type RemoveRequest,
+  type ReplaceBytesRequest,
   type WriteBatch,
 } from "@stratigraph/core";
 import type { Head } from "./head.ts";
@@ -137,6 +138,25 @@ export function without(view: ThreadView, request: RemoveRequest): ThreadView {
     else heads.set(namespace, to);
   }
   draft.head = { ...draft.head, heads, removedAt: draft.head.revision };
+  return { ...draft, etag: view.etag };
+}
+
+/** The thread with other bytes in the place of some. */
+export function withBytes(view: ThreadView, { records, writes, blobs }: ReplaceBytesRequest): ThreadView {
+  const draft = draftOf(view);
+  for (const { body, ...at } of records) {
+    const line = draft.records.get(lineKey(at));
+    if (line !== undefined) draft.records.set(lineKey(at), { ...line, place: body });
+  }
+  for (const { place, body, ...at } of writes) {
+    const lines = draft.writes.get(lineKey(at));
+    const line = lines?.[place];
+    if (line !== undefined) draft.writes.set(lineKey(at), lines!.with(place, { ...line, place: body }));
+  }
+  for (const { hash, bytes } of blobs) {
+    const line = draft.blobs.get(hash);
+    if (line !== undefined) draft.blobs.set(hash, { ...line, size: bytes.length, place: bytes });
+  }
   return { ...draft, etag: view.etag };
 }
 

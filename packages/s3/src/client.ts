@@ -41,8 +41,11 @@ export interface ObjectStore {
   /** Stores durably. @returns the new etag; absent where the condition doesn't hold: nothing was stored */
   put(key: string, bytes: Uint8Array, condition?: PutCondition): Promise<string | undefined>;
 
-  /** Objects whose keys begin with `prefix`, in order of their keys. */
-  list(prefix: string): AsyncIterable<ListedObject>;
+  /**
+   * Objects whose keys begin with `prefix`, in order of their keys.
+   * @param after go on after this key (exclusive)
+   */
+  list(prefix: string, after?: string): AsyncIterable<ListedObject>;
 
   /** Deletes; objects that aren't there are no error. */
   delete(keys: readonly string[]): Promise<void>;
@@ -50,7 +53,16 @@ export interface ObjectStore {
   /** Tells whether requests would be served, where a listing doesn't tell. @throws what they would throw */
   ping?(): Promise<void>;
 
-  /** Checks that the storage is there and keeps conditions. @throws StratigraphError "NOT_SET_UP" */
+  /**
+   * Deletes an object if it is still the one with this etag. False, and nothing deleted, where it isn't, or where the storage
+   * can't tell. Absent: it never can.
+   */
+  deleteIf?(key: string, etag: string): Promise<boolean>;
+
+  /**
+   * Checks that the storage is there, lets objects be put, got, listed and deleted, and keeps conditions.
+   * @throws StratigraphError "NOT_SET_UP", "ACCESS_DENIED", "MISCONFIGURED", "STORAGE_FULL"
+   */
   setup?(): Promise<void>;
 
   /** Closes what was opened for this alone. */

@@ -87,7 +87,7 @@ export class FileLocks {
 
   async #take(file: string): Promise<boolean> {
     try {
-      await link(await (this.#mine ??= this.#name()), file);
+      await link(await this.#named(), file);
       return true;
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code === "EEXIST") return false;
@@ -110,6 +110,15 @@ export class FileLocks {
     } finally {
       await rm(breaker, { force: true });
     }
+  }
+
+  /** The file that names this process. One that couldn't be written is tried again. */
+  async #named(): Promise<string> {
+    this.#mine ??= this.#name().catch((error: unknown) => {
+      this.#mine = undefined;
+      throw error;
+    });
+    return await this.#mine;
   }
 
   async #name(): Promise<string> {

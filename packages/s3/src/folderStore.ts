@@ -1,17 +1,49 @@
 import { createHash, randomUUID } from "node:crypto";
-import { access, constants, link, mkdir, open, readdir, readFile, rename, rm, stat } from "node:fs/promises";
-import { dirname, join, relative, resolve, sep } from "node:path";
+import {
+  access,
+  constants,
+  link,
+  mkdir,
+  open,
+  readdir,
+  readFile,
+  rename,
+  rm,
+  rmdir,
+  stat,
+} from "node:fs/promises";
+import { dirname, join, resolve } from "node:path";
 import { InvalidOptionError } from "@stratigraph/core";
 import type { FoundObject, GetOptions, ListedObject, ObjectStore, PutCondition } from "./client.ts";
 import { FileLocks, processExists } from "./fileLock.ts";
+import { explained } from "./folderErrors.ts";
 
 /** Files on their way, and names of lock holders: nothing that is listed. */
 const workFolder = ".work";
 /** Work files older than this were left by a process that died; in milliseconds. */
 const abandonedMs = 3_600_000;
+/** How often a file is put into a folder that somebody takes away meanwhile. */
+const folderAttempts = 3;
 
 function codeOf(error: unknown): string | undefined {
   return (error as NodeJS.ErrnoException).code;
+}
+
+/** @throws any error but that there is no such file */
+function unlessAbsent(error: unknown): undefined {
+  if (codeOf(error) !== "ENOENT") throw error;
+  return undefined;
+}
+
+/** Gives a file a second name; false where that is taken. */
+async function isLinked(file: string, name: string): Promise<boolean> {
+  try {
+    await link(file, name);
+    return true;
+  } catch (error) {
+    if (codeOf(error) === "EEXIST") return false;
+    throw error;
+  }
 }
 
 function etagOf(bytes: Uint8Array): string {
@@ -50,58 +82,25 @@ export class FolderStore implements ObjectStore {
     this.#locks = new FileLocks(join(this.#root, workFolder));
   }
 
-  async get(key: string, { range, unless }: GetOptions = {}): Promise<FoundObject | "unchanged" | undefined> {
-    try {
-      if (range !== undefined) return { bytes: await this.#part(key, range), etag: "" };
-      const bytes = await readFile(this.#file(key));
-      const etag = etagOf(bytes);
-      return etag === unless ? "unchanged" : { bytes, etag };
-    } catch (error) {
-      if (codeOf(error) === "ENOENT") return undefined;
-      throw error;
-    }
+  async get(key: string, options: GetOptions = {}): Promise<FoundObject | "unchanged" | undefined> {
+    return await this.#explained(() => this.#get(key, options));
   }
 
   async put(key: string, bytes: Uint8Array, condition?: PutCondition): Promise<string | undefined> {
-    const file = this.#file(key);
-    const written = await this.#write(bytes);
-    try {
-      await this.#makeFolder(dirname(file));
-      if (condition === undefined) await rename(written, file);
-      else if ("ifNoneMatch" in condition) await link(written, file);
-      else {
-        const replaced = await this.#locks.run(`${file}.lock`, async () => {
-          const found = await this.get(key, { unless: condition.ifMatch });
-          if (found === "unchanged") await rename(written, file);
-          return found === "unchanged";
-        });
-        if (!replaced) return undefined;
+    return await this.#explained(async () => {
+      const written = await this.#write(bytes);
+      try {
+        const isStored = await this.#stored(key, written, condition);
+        return isStored ? etagOf(bytes) : undefined;
+      } finally {
+        await rm(written, { force: true });
       }
-      await syncFolder(dirname(file));
-      return etagOf(bytes);
-    } catch (error) {
-      if (codeOf(error) === "EEXIST") return undefined;
-      throw error;
-    } finally {
-      await rm(written, { force: true });
-    }
+    });
   }
 
-  async *list(prefix: string): AsyncGenerator<ListedObject> {
-    const folder = prefix.slice(0, prefix.lastIndexOf("/") + 1);
-    const entries = await readdir(join(this.#root, folder), { recursive: true, withFileTypes: true }).catch(
-      (error: unknown) => {
-        if (codeOf(error) === "ENOENT") return [];
-        throw error;
-      },
-    );
-    const keys = entries
-      .filter((entry) => entry.isFile())
-      .map((entry) => relative(this.#root, join(entry.parentPath, entry.name)).split(sep).join("/"))
-      .filter(
-        (key) => key.startsWith(prefix) && !key.startsWith(workFolder) && !/\.lock(\.breaking)?$/.test(key),
-      );
-    for (const key of keys.sort()) {
+  async *list(prefix: string, after = ""): AsyncGenerator<ListedObject> {
+    for await (const key of this.#keys(prefix.slice(0, prefix.lastIndexOf("/") + 1), after)) {
+      if (!key.startsWith(prefix) || key <= after) continue;
       const found = await stat(this.#file(key), { bigint: true }).catch(() => undefined);
       if (found === undefined) continue;
       const version = `${found.ino} ${found.mtimeNs} ${found.size}`;
@@ -110,22 +109,122 @@ export class FolderStore implements ObjectStore {
   }
 
   async delete(keys: readonly string[]): Promise<void> {
-    for (const key of keys) await rm(this.#file(key), { force: true });
-    for (const folder of new Set(keys.map((key) => dirname(this.#file(key)))))
-      await syncFolder(folder).catch((error: unknown) => {
-        if (codeOf(error) !== "ENOENT") throw error;
-      });
+    await this.#explained(async () => {
+      for (const key of keys) await rm(this.#file(key), { force: true });
+      for (const folder of new Set(keys.map((key) => dirname(this.#file(key)))))
+        await syncFolder(folder).catch(unlessAbsent);
+    });
   }
 
   /** Fails where the folder isn't there, or nothing may be written to it. */
   async ping(): Promise<void> {
-    await access(this.#root, constants.R_OK | constants.W_OK);
+    await this.#explained(() => access(this.#root, constants.R_OK | constants.W_OK));
   }
 
-  /** Makes the folder, and takes away what processes that died left behind. */
+  async deleteIf(key: string, etag: string): Promise<boolean> {
+    const file = this.#file(key);
+    const isSame = async (): Promise<boolean> => (await this.#get(key, { unless: etag })) === "unchanged";
+    return await this.#explained(async () => {
+      // Also because a folder that isn't there can hold no lock.
+      if (!(await isSame())) return false;
+      const isDeleted = await this.#locks.run(`${file}.lock`, async () => {
+        if (!(await isSame())) return false;
+        await rm(file, { force: true });
+        await syncFolder(dirname(file));
+        return true;
+      });
+      // Its name may be somebody's. It stays where anything is in it.
+      if (isDeleted) await rmdir(dirname(file)).catch(() => undefined);
+      return isDeleted;
+    });
+  }
+
+  /** Makes the folder, tries to write there, and takes away what processes that died left behind. */
   async setup(): Promise<void> {
+    await this.#explained(async () => {
+      const written = await this.#write(Buffer.from("Stratigraph tries whether files can be stored here.\n"));
+      try {
+        await link(written, `${written}.link`);
+      } finally {
+        await rm(`${written}.link`, { force: true });
+        await rm(written, { force: true });
+      }
+      await this.#tidy();
+    });
+  }
+
+  async end(): Promise<void> {
+    await this.#explained(() => this.#locks.end());
+  }
+
+  async #explained<T>(work: () => Promise<T>): Promise<T> {
+    try {
+      return await work();
+    } catch (error) {
+      throw explained(error, this.#root);
+    }
+  }
+
+  async #get(key: string, { range, unless }: GetOptions): Promise<FoundObject | "unchanged" | undefined> {
+    try {
+      if (range !== undefined) return { bytes: await this.#part(key, range), etag: "" };
+      const bytes = await readFile(this.#file(key));
+      const etag = etagOf(bytes);
+      return etag === unless ? "unchanged" : { bytes, etag };
+    } catch (error) {
+      unlessAbsent(error);
+      return undefined;
+    }
+  }
+
+  /** As {@link #store}; again where the folder was taken away as empty just before. */
+  async #stored(key: string, written: string, condition: PutCondition | undefined): Promise<boolean> {
+    for (let attempt = 1; ; attempt += 1) {
+      try {
+        return await this.#store(key, written, condition);
+      } catch (error) {
+        if (attempt === folderAttempts || codeOf(error) !== "ENOENT") throw error;
+      }
+    }
+  }
+
+  /** Puts a written file where it belongs; false where the condition doesn't hold. */
+  async #store(key: string, written: string, condition: PutCondition | undefined): Promise<boolean> {
+    const file = this.#file(key);
+    await this.#makeFolder(dirname(file));
+    if (condition === undefined) await rename(written, file);
+    else if ("ifNoneMatch" in condition) {
+      if (!(await isLinked(written, file))) return false;
+    } else {
+      const isReplaced = await this.#locks.run(`${file}.lock`, async () => {
+        const isSame = (await this.#get(key, { unless: condition.ifMatch })) === "unchanged";
+        if (isSame) await rename(written, file);
+        return isSame;
+      });
+      if (!isReplaced) return false;
+    }
+    await syncFolder(dirname(file));
+    return true;
+  }
+
+  /** Keys below a folder in their order, folder by folder; of folders that end before `after` nothing is read. */
+  async *#keys(folder: string, after: string): AsyncGenerator<string> {
+    const entries = await this.#explained(
+      async () =>
+        (await readdir(join(this.#root, folder), { withFileTypes: true }).catch(unlessAbsent)) ?? [],
+    );
+    // As keys sort: what is in a folder goes by the folder's name and the slash.
+    const names = entries.map((entry) => folder + entry.name + (entry.isDirectory() ? "/" : "")).sort();
+    for (const name of names) {
+      if (name === `${workFolder}/` || /\.lock(\.breaking)?$/.test(name)) continue;
+      if (!name.endsWith("/")) yield name;
+      else if (name > after || after.startsWith(name)) yield* this.#keys(name, after);
+    }
+  }
+
+  /** Work files, and names of lock holders, of processes that died. */
+  async #tidy(): Promise<void> {
     const work = join(this.#root, workFolder);
-    await mkdir(work, { recursive: true });
     for (const name of await readdir(work)) {
       const found = await stat(join(work, name)).catch(() => undefined);
       const pid = /^holder-(\d+)-/.exec(name)?.[1];
@@ -135,10 +234,6 @@ export class FolderStore implements ObjectStore {
           : !processExists(Number(pid));
       if (abandoned) await rm(join(work, name), { force: true });
     }
-  }
-
-  async end(): Promise<void> {
-    await this.#locks.end();
   }
 
   #file(key: string): string {

@@ -19,28 +19,36 @@ export class LazyStore implements ObjectStore {
     return await (await this.#store()).put(key, bytes, condition);
   }
 
-  async *list(prefix: string): AsyncGenerator<ListedObject> {
-    yield* (await this.#store()).list(prefix);
+  async *list(prefix: string, after?: string): AsyncGenerator<ListedObject> {
+    yield* (await this.#store()).list(prefix, after);
   }
 
   async delete(keys: readonly string[]): Promise<void> {
     await (await this.#store()).delete(keys);
   }
 
+  async deleteIf(key: string, etag: string): Promise<boolean> {
+    return (await (await this.#store()).deleteIf?.(key, etag)) ?? false;
+  }
+
   async setup(): Promise<void> {
     await (await this.#store()).setup?.();
   }
 
+  /** What couldn't be opened needs no closing, and told whoever called first. */
   async end(): Promise<void> {
-    if (this.#opened === undefined) return;
-    const { store, end } = await this.#opened;
-    await store.end?.();
-    end?.();
+    const opened = await this.#opened?.catch(() => undefined);
     this.#opened = undefined;
+    await opened?.store.end?.();
+    opened?.end?.();
   }
 
   async #store(): Promise<ObjectStore> {
-    this.#opened ??= this.#open();
+    this.#opened ??= this.#open().catch((error: unknown) => {
+      // The next call tries again.
+      this.#opened = undefined;
+      throw error;
+    });
     return (await this.#opened).store;
   }
 }

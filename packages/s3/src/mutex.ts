@@ -1,17 +1,70 @@
-/** One at a time per name, in the order of asking. */
-export class Mutex {
-  readonly #last = new Map<string, Promise<unknown>>();
+import { StratigraphError } from "@stratigraph/core";
 
-  async run<T>(name: string, work: () => Promise<T>): Promise<T> {
-    const before = this.#last.get(name) ?? Promise.resolve();
-    const mine = before.then(work, work);
-    // What the next one waits for never rejects unheard.
-    const settled = mine.catch(() => undefined);
-    this.#last.set(name, settled);
+/** Bounds of waiting for a turn. */
+export interface MutexBounds {
+  /** How long a call waits, in milliseconds. */
+  readonly waitMs: number;
+  /** How many wait for one thread at once. */
+  readonly maxWaiting: number;
+}
+
+/** As long as a call goes on trying once it is its turn, and more callers than a thread ever has. */
+const usual: MutexBounds = { waitMs: 60_000, maxWaiting: 1000 };
+
+/** One call at a time per thread, in the order of asking. */
+export class Mutex {
+  readonly #bounds: MutexBounds;
+  /** Those who wait, by thread; a thread with an entry has somebody inside. */
+  readonly #waiting = new Map<string, (() => void)[]>();
+
+  constructor(bounds: MutexBounds = usual) {
+    this.#bounds = bounds;
+  }
+
+  /** @throws StratigraphError "OVERLOADED" where it isn't this call's turn in time, or too many wait: nothing was tried */
+  async run<T>(threadId: string, work: () => Promise<T>): Promise<T> {
+    await this.#enter(threadId);
     try {
-      return await mine;
+      return await work();
     } finally {
-      if (this.#last.get(name) === settled) this.#last.delete(name);
+      this.#leave(threadId);
     }
   }
+
+  async #enter(threadId: string): Promise<void> {
+    const waiting = this.#waiting.get(threadId);
+    if (waiting === undefined) {
+      this.#waiting.set(threadId, []);
+      return;
+    }
+    const { waitMs, maxWaiting } = this.#bounds;
+    if (waiting.length >= maxWaiting)
+      throw refusal(threadId, `${maxWaiting} calls of this process wait for it already`, this.#bounds);
+    await new Promise<void>((resolve, reject) => {
+      const enter = (): void => {
+        clearTimeout(timer);
+        resolve();
+      };
+      const timer = setTimeout(() => {
+        waiting.splice(waiting.indexOf(enter), 1);
+        reject(refusal(threadId, `other calls of this process held it for ${waitMs} ms`, this.#bounds));
+      }, waitMs);
+      waiting.push(enter);
+    });
+  }
+
+  #leave(threadId: string): void {
+    const next = this.#waiting.get(threadId)?.shift();
+    if (next === undefined) this.#waiting.delete(threadId);
+    else next();
+  }
+}
+
+function refusal(threadId: string, why: string, bounds: MutexBounds): StratigraphError {
+  return new StratigraphError(
+    "OVERLOADED",
+    `Thread ${JSON.stringify(threadId)}: ${why}, and changes of a thread are made one after the other. Nothing of this call was ` +
+      `tried. Repeat it later; if this stays, the storage is slow, or too many runs share the thread.`,
+    { threadId, ...bounds },
+  );
 }

@@ -1,16 +1,19 @@
 // long file: every method of the contract over one head per thread; what can stand alone is in files of its own
 import { randomBytes } from "node:crypto";
 import {
+  Calls,
   checkOptions,
   CorruptionError,
   InvalidOptionError,
   StratigraphError,
+  trace,
   type Appended,
   type AppendRequest,
   type AppendWritesRequest,
   type Blob,
   type BlobHash,
   type BlobInfo,
+  type BytesReplacer,
   type CheckpointRecord,
   type ListedCheckpoint,
   type ListQuery,
@@ -18,15 +21,17 @@ import {
   type Peek,
   type Reading,
   type RemoveRequest,
+  type ReplaceBytesRequest,
   type StoredCheckpoint,
   type StoredWriteBatch,
+  type Sweeper,
   type ThreadInfo,
   type ThreadQuery,
   type Tier,
 } from "@stratigraph/core";
 import { LRUCache } from "lru-cache";
-import { appended, emptied, without, withWrites } from "./changes.ts";
-import type { ListedObject, ObjectStore } from "./client.ts";
+import { appended, emptied, withBytes, without, withWrites } from "./changes.ts";
+import type { FoundObject, ListedObject, ObjectStore } from "./client.ts";
 import { DamagedObject, MissingObject } from "./damage.ts";
 import { decodeHead, encodeHead, type Head } from "./head.ts";
 import { placesOf, type Lines, type Place, type RecordLine, type WritesLine } from "./lines.ts";
@@ -60,6 +65,10 @@ const pageSize = 100;
 const headsAhead = 8;
 /** Where no thread is: thread keys have no dots. */
 const pingPrefix = ".ping/";
+/** Objects that a sweep looks at in one call, and whole folders of threads. */
+const sweptObjects = 1000;
+/** A deleted thread is remembered at least this long, so that late writes don't bring it back: 7 days, in milliseconds. */
+const tombstoneMs = 7 * 86_400_000;
 /** Half of the cache is for packs, half for views; a view's line takes so many bytes, roughly. */
 const lineBytes = 300;
 
@@ -88,13 +97,17 @@ function sizeOf({ head, blobs, records, writes }: ThreadView): number {
  * Small changes lie in the head itself, so most appends are one request, and no thread has more than two packs that
  * still grow. docs/format.md describes the objects.
  */
-export class PackTier implements Tier {
+export class PackTier implements Tier, BytesReplacer, Sweeper {
   readonly name: string;
   readonly #store: ObjectStore;
   readonly #reader: PackReader;
   readonly #views: LRUCache<string, ThreadView>;
   readonly #infos = new LRUCache<string, { version: string; info: ThreadInfo | undefined }>({ max: 10_000 });
   readonly #mutex = new Mutex();
+  readonly #calls: Calls;
+  /** The last key that a sweep looked at; absent where the next one begins anew. */
+  #sweptTo: string | undefined;
+  #ended: Promise<void> | undefined;
 
   /** @throws InvalidOptionError */
   constructor(store: ObjectStore, options: PackTierOptions = {}) {
@@ -113,12 +126,130 @@ export class PackTier implements Tier {
         "Pass an ObjectStore; s3() and folder() make tiers over one.",
       );
     this.name = store.name;
+    this.#calls = new Calls(store.name);
     this.#store = store;
     this.#reader = new PackReader(store, cacheBytes / 2);
     this.#views = new LRUCache({ maxSize: Math.max(1, cacheBytes / 2), sizeCalculation: sizeOf });
   }
 
   async peek(at: MaybeAddress): Promise<Peek> {
+    return await this.#calls.run("peek", at.threadId, () => this.#peek(at));
+  }
+
+  async read(at: MaybeAddress): Promise<Reading> {
+    return await this.#calls.run("read", at.threadId, () => this.#read(at));
+  }
+
+  list(query: ListQuery): AsyncGenerator<ListedCheckpoint> {
+    return this.#calls.iterate("list", query.threadId, this.#list(query));
+  }
+
+  threads(query: ThreadQuery): AsyncGenerator<ThreadInfo> {
+    return this.#calls.iterate("threads", undefined, this.#threads(query));
+  }
+
+  async blobs(threadId: string): Promise<BlobInfo[]> {
+    return await this.#calls.run("blobs", threadId, () =>
+      this.#reading({ threadId }, async ({ blobs }) =>
+        [...blobs.values()].map(({ hash, base, size }) => ({ hash, base, size })),
+      ),
+    );
+  }
+
+  async append(request: AppendRequest): Promise<Appended> {
+    // An import, as archiving makes it, ends with one pack at most: that is one request less to whoever resumes. And it is
+    // read back to verify it, which would show nothing if it came from memory.
+    const imports = request.heads.some(({ expected }) => expected === "any");
+    return await this.#change("append", request.threadId, (view) => ({
+      ...appended(view, request),
+      ...(imports ? { rewrite: "open" as const, forget: true } : {}),
+    }));
+  }
+
+  async appendWrites(request: AppendWritesRequest): Promise<void> {
+    await this.#change("appendWrites", request.threadId, (view) => ({
+      next: withWrites(view, request),
+      result: undefined,
+    }));
+  }
+
+  async remove(request: RemoveRequest): Promise<boolean> {
+    return await this.#change("remove", request.threadId, (view) => {
+      if (view.head.revision === 0 || view.head.revision !== request.revision) return { result: false };
+      return { next: without(view, request), result: true, rewrite: "all" };
+    });
+  }
+
+  /** The packs with the bytes before are deleted. */
+  async replaceBytes(request: ReplaceBytesRequest): Promise<number | undefined> {
+    return await this.#change("replaceBytes", request.threadId, (view): Change<number | undefined> => {
+      const { revision } = view.head;
+      if (revision === 0 || revision !== request.revision) return { result: undefined };
+      const next = withBytes(view, request);
+      return { next, result: next.head.revision, rewrite: "all" };
+    });
+  }
+
+  async evict(threadId: string, revision: number): Promise<boolean> {
+    return await this.#change(
+      "evict",
+      threadId,
+      (view) => {
+        if (view.head.revision === 0 || view.head.revision !== revision) return { result: false };
+        return { next: emptied(view, "evicted"), result: true };
+      },
+      { headOnly: true },
+    );
+  }
+
+  /** The tombstone first, then the objects: one that died between is finished by the next call, or by {@link sweep}. */
+  async deleteThread(threadId: string): Promise<void> {
+    await this.#calls.run("deleteThread", threadId, async () => {
+      const isKnown = await this.#changed(
+        threadId,
+        ({ head, ...view }) => {
+          if (head.revision === 0) return { result: false };
+          const { writes, blobs } = view;
+          const isDone = head.deleted && head.packs.length + head.heads.size + writes.size + blobs.size === 0;
+          return isDone ? { result: true } : { next: emptied({ ...view, head }, "deleted"), result: true };
+        },
+        { headOnly: true },
+      );
+      if (isKnown) await this.#discardOutdated(threadId);
+      else await this.#discardAll(threadId);
+    });
+  }
+
+  /**
+   * Takes away packs that no head names, tombstones a week after their deletion, and threads of nothing but pending writes whose
+   * checkpoint never came. A call looks at a thousand objects, with a request for each thread among them that is old enough,
+   * and goes on where the last one ended. Ages are by the storage's clock, compared with this process's.
+   */
+  async sweep(olderThanMs: number): Promise<number> {
+    return await this.#calls.run("sweep", undefined, () => this.#sweep(Date.now() - olderThanMs));
+  }
+
+  /** @throws StratigraphError what the store can't do: "NOT_SET_UP", "ACCESS_DENIED", "MISCONFIGURED", "DRIVER_MISSING", "STORAGE_FULL" */
+  async setup(): Promise<void> {
+    await this.#calls.run("setup", undefined, async () => await this.#store.setup?.());
+  }
+
+  /** @throws StratigraphError, as any other call would */
+  async ping(): Promise<void> {
+    await this.#calls.run("ping", undefined, async () => {
+      if (this.#store.ping !== undefined) return await this.#store.ping();
+      // One request, for what isn't there: it needs the bucket and the right to use it.
+      for await (const _ of this.#store.list(pingPrefix)) return;
+    });
+  }
+
+  /** Lets calls under way end, for ten seconds at most, refuses later ones, and closes what was opened here. */
+  async end(): Promise<void> {
+    await this.#calls.close();
+    await (this.#ended ??= this.#store.end?.() ?? Promise.resolve());
+  }
+
+  async #peek(at: MaybeAddress): Promise<Peek> {
     return await this.#reading(at, async (view) => {
       const head = view.head.heads.get(at.namespace);
       const checkpointId = at.checkpointId ?? head;
@@ -130,7 +261,7 @@ export class PackTier implements Tier {
     });
   }
 
-  async read(at: MaybeAddress): Promise<Reading> {
+  async #read(at: MaybeAddress): Promise<Reading> {
     return await this.#reading(at, async (view) => {
       const head = view.head.heads.get(at.namespace);
       const state = { revision: view.head.revision, head };
@@ -145,7 +276,7 @@ export class PackTier implements Tier {
     });
   }
 
-  async *list(query: ListQuery): AsyncGenerator<ListedCheckpoint> {
+  async *#list(query: ListQuery): AsyncGenerator<ListedCheckpoint> {
     let left = query.limit ?? Number.POSITIVE_INFINITY;
     const threads = query.threadId === undefined ? this.#threadIds() : [query.threadId];
     for await (const threadId of threads) {
@@ -157,7 +288,7 @@ export class PackTier implements Tier {
     }
   }
 
-  async *threads(query: ThreadQuery): AsyncGenerator<ThreadInfo> {
+  async *#threads(query: ThreadQuery): AsyncGenerator<ThreadInfo> {
     const direction = query.order === "newest" ? -1 : 1;
     const order = (a: { modifiedMs: number; key: string }, b: { modifiedMs: number; key: string }): number =>
       direction * (a.modifiedMs - b.modifiedMs || (a.key < b.key ? -1 : Number(a.key > b.key)));
@@ -179,101 +310,64 @@ export class PackTier implements Tier {
     }
   }
 
-  async blobs(threadId: string): Promise<BlobInfo[]> {
-    return await this.#reading({ threadId }, async ({ blobs }) =>
-      [...blobs.values()].map(({ hash, base, size }) => ({ hash, base, size })),
-    );
-  }
-
-  async append(request: AppendRequest): Promise<Appended> {
-    // An import, as archiving makes it, ends with one pack at most: that is one request less to whoever resumes. And it is
-    // read back to verify it, which would show nothing if it came from memory.
-    const imports = request.heads.some(({ expected }) => expected === "any");
-    return await this.#change(request.threadId, (view) => ({
-      ...appended(view, request),
-      ...(imports ? { rewrite: "open" as const, forget: true } : {}),
-    }));
-  }
-
-  async appendWrites(request: AppendWritesRequest): Promise<void> {
-    await this.#change(request.threadId, (view) => ({ next: withWrites(view, request), result: undefined }));
-  }
-
-  async remove(request: RemoveRequest): Promise<boolean> {
-    return await this.#change(request.threadId, (view) => {
-      if (view.head.revision === 0 || view.head.revision !== request.revision) return { result: false };
-      return { next: without(view, request), result: true, rewrite: "all" };
-    });
-  }
-
-  async evict(threadId: string, revision: number): Promise<boolean> {
-    return await this.#change(
-      threadId,
-      (view) => {
-        if (view.head.revision === 0 || view.head.revision !== revision) return { result: false };
-        return { next: emptied(view, "evicted"), result: true };
-      },
-      { headOnly: true },
-    );
-  }
-
-  /** The tombstone first, then the objects: one that died between is finished by the next call, or by {@link sweep}. */
-  async deleteThread(threadId: string): Promise<void> {
-    const isKnown = await this.#change(
-      threadId,
-      ({ head, ...view }) => {
-        if (head.revision === 0) return { result: false };
-        const { writes, blobs } = view;
-        const isDone = head.deleted && head.packs.length + head.heads.size + writes.size + blobs.size === 0;
-        return isDone ? { result: true } : { next: emptied({ ...view, head }, "deleted"), result: true };
-      },
-      { headOnly: true },
-    );
-    if (isKnown) await this.sweep(threadId);
-    else await this.#discardAll(threadId);
-  }
-
-  /**
-   * Deletes packs that no head names and none will: what writers and deletions that died left behind.
-   * @param threadId absent: of all threads
-   * @returns how many
-   */
-  async sweep(threadId?: string): Promise<number> {
-    const packs = new Map<string, string[]>();
-    for await (const { key } of this.#store.list(threadId === undefined ? "" : `${threadKey(threadId)}/`)) {
-      const folder = key.slice(0, key.lastIndexOf("/"));
-      if (key.endsWith(".pack")) packs.set(folder, [...(packs.get(folder) ?? []), key]);
+  async #sweep(beforeMs: number): Promise<number> {
+    let [swept, looked] = [0, 0];
+    for await (const objects of this.#folders(this.#sweptTo)) {
+      swept += await this.#sweepFolder(objects, beforeMs);
+      looked += objects.length;
+      this.#sweptTo = objects.at(-1)!.key;
+      if (looked >= sweptObjects) return swept;
     }
-    let swept = 0;
-    for (const [folder, keys] of packs) {
-      const found = await this.#store.get(`${folder}/head`);
-      // Packs without a head are all there is left of a thread whose head was lost: they stay.
-      if (found === undefined || found === "unchanged") continue;
-      const { head } = await decodeHead(found.bytes).catch((error: unknown) => {
-        throw corrupt({}, new DamagedObject(`${folder}/head`, error));
-      });
-      const named = new Set(head.packs.map(({ key }) => key));
-      // A pack is written for one revision. Once another writer made that, nothing can name it any more.
-      const garbage = keys.filter((key) => !named.has(key) && revisionOf(key) <= head.revision);
-      await this.#store.delete(garbage);
-      swept += garbage.length;
-    }
+    this.#sweptTo = undefined;
     return swept;
   }
 
-  async setup(): Promise<void> {
-    await this.#store.setup?.();
+  /** The objects of one thread after the other: in a listing they stand together. */
+  async *#folders(after: string | undefined): AsyncGenerator<ListedObject[]> {
+    let objects: ListedObject[] = [];
+    for await (const object of this.#store.list("", after)) {
+      const [last] = objects;
+      if (last !== undefined && folderOf(last.key) !== folderOf(object.key)) {
+        yield objects;
+        objects = [];
+      }
+      objects.push(object);
+    }
+    if (objects.length > 0) yield objects;
   }
 
-  /** @throws StratigraphError, as any other call would */
-  async ping(): Promise<void> {
-    if (this.#store.ping !== undefined) await this.#store.ping();
-    // One request, for what isn't there: it needs the bucket and the right to use it.
-    else for await (const _ of this.#store.list(pingPrefix)) return;
+  async #sweepFolder(objects: readonly ListedObject[], beforeMs: number): Promise<number> {
+    const old = objects.filter(({ modifiedMs }) => modifiedMs < beforeMs);
+    const packs = old.filter(({ key }) => key.endsWith(".pack"));
+    const listed = old.find(({ key }) => key.endsWith("/head"));
+    if (packs.length === 0 && listed === undefined) return 0;
+    const key = `${folderOf(objects[0]!.key)}/head`;
+    const found = await this.#store.get(key);
+    // Packs without a head are all there is left of a thread whose head was lost: they stay.
+    if (found === undefined || found === "unchanged") return 0;
+    const read = await decodeHead(found.bytes).catch((error: unknown) => {
+      trace({
+        type: "maintenance",
+        what: "sweep passed over a damaged head",
+        data: { tier: this.name, key, error },
+      });
+    });
+    if (read === undefined) return 0;
+    const named = new Set(read.head.packs.map((pack) => pack.key));
+    const garbage = packs.flatMap((pack) => (named.has(pack.key) ? [] : [pack.key]));
+    await this.#store.delete(garbage);
+    const isSpent =
+      listed !== undefined && isSpentHead(read, listed.modifiedMs) && garbage.length === packs.length;
+    return garbage.length + (isSpent && (await this.#deleteHead(listed, found)) ? 1 : 0);
   }
 
-  async end(): Promise<void> {
-    await this.#store.end?.();
+  /** Deletes a head that was read; false where it is another one than was listed, or becomes one meanwhile. */
+  async #deleteHead(listed: ListedObject, { etag }: FoundObject): Promise<boolean> {
+    if (this.#store.deleteIf === undefined) return false;
+    // What was listed as old may have been written before it was read.
+    for await (const { key, version } of this.#store.list(listed.key))
+      if (key === listed.key && version === listed.version) return await this.#store.deleteIf(key, etag);
+    return false;
   }
 
   async *#listThread(threadId: string, query: ListQuery, limit: number): AsyncGenerator<ListedCheckpoint> {
@@ -400,18 +494,27 @@ export class PackTier implements Tier {
     return full;
   }
 
+  async #change<T>(
+    method: string,
+    threadId: string,
+    decide: (view: ThreadView) => Change<T>,
+    options?: { headOnly: boolean },
+  ): Promise<T> {
+    return await this.#calls.run(method, threadId, () => this.#changed(threadId, decide, options));
+  }
+
   /**
    * Changes a thread by compare-and-set of its head; again, where another writer was first.
    * @param decide may be called often, and throws what refuses the change. A refusal by a remembered view is not
    * believed before the head was read.
    */
-  async #change<T>(
+  async #changed<T>(
     threadId: string,
     decide: (view: ThreadView) => Change<T>,
-    { headOnly = false }: { headOnly?: boolean } = {},
+    { headOnly }: { headOnly: boolean } = { headOnly: false },
   ): Promise<T> {
-    const deadline = Date.now() + contendMs;
     return await this.#mutex.run(threadId, async () => {
+      const deadline = Date.now() + contendMs;
       const remembered = this.#views.get(threadId);
       if (remembered !== undefined && !headOnly) {
         const done = await this.#attempt(remembered, decide).catch((error: unknown) => {
@@ -420,7 +523,7 @@ export class PackTier implements Tier {
         });
         if (done?.changed === true) return done.result;
       }
-      for (let attempt = 1; Date.now() < deadline; attempt += 1) {
+      for (let attempt = 1; attempt === 1 || Date.now() < deadline; attempt += 1) {
         const done = headOnly
           ? await this.#attempt(await this.#head(threadId), decide)
           : await this.#reading({ threadId }, (view) => this.#attempt(view, decide));
@@ -505,12 +608,25 @@ export class PackTier implements Tier {
     await this.#store.delete(packs.map(({ key }) => key)).catch(() => undefined);
   }
 
+  /** Deletes packs of a deleted thread that its head doesn't name and won't. */
+  async #discardOutdated(threadId: string): Promise<void> {
+    const { head } = await this.#head(threadId);
+    const named = new Set(head.packs.map(({ key }) => key));
+    const packs = await this.#packsOf(threadId);
+    // A pack is written for one revision. Once another writer made that, nothing can name it any more.
+    await this.#store.delete(packs.filter((key) => !named.has(key) && revisionOf(key) <= head.revision));
+  }
+
   /** Packs of a thread that never had a head: an import that died between pack and head. */
   async #discardAll(threadId: string): Promise<void> {
+    await this.#store.delete(await this.#packsOf(threadId));
+  }
+
+  async #packsOf(threadId: string): Promise<string[]> {
     const keys: string[] = [];
     for await (const { key } of this.#store.list(`${threadKey(threadId)}/`))
       if (key.endsWith(".pack")) keys.push(key);
-    await this.#store.delete(keys);
+    return keys;
   }
 
   async #heads(): Promise<ListedObject[]> {
@@ -550,6 +666,17 @@ const revisionDigits = 12;
 function revisionOf(packKey: string): number {
   const name = packKey.slice(packKey.lastIndexOf("/") + 1);
   return Number(name.slice(0, revisionDigits));
+}
+
+function folderOf(key: string): string {
+  return key.slice(0, key.lastIndexOf("/"));
+}
+
+/** Whether a head says nothing any more: of a thread deleted long ago, or of pending writes whose checkpoint never came. */
+function isSpentHead({ head, tail }: { head: Head; tail: Lines }, modifiedMs: number): boolean {
+  if (head.heads.size + head.packs.length + tail.records.length > 0) return false;
+  const remembers = head.deletedAt > 0 || head.removedAt > 0;
+  return !remembers || modifiedMs < Date.now() - tombstoneMs;
 }
 
 function headKey(threadId: string): string {

@@ -110,9 +110,13 @@ export class S3Saver extends TierSaver {
   ): S3Saver {
     const names = { ...s3SettingNames, ...saverOptionNames };
     checkOptions("S3Saver.fromUrl", options, names, { ...saverOptionAdvice, ...s3UrlAdvice });
-    checkS3Settings(options);
     const { bucket, prefix, region, endpoint, pathStyle, timeout } = parsed(url);
-    const settings = pickOptions<Omit<S3Options, "client" | "bucket">>(options, s3SettingNames);
+    const settings = {
+      prefix,
+      ...(timeout === undefined ? {} : { timeout }),
+      ...pickOptions<Omit<S3Options, "client" | "bucket">>(options, s3SettingNames),
+    };
+    checkS3Settings(settings);
     const store = new LazyStore("s3", async () => {
       const sdk = await importAwsSdk();
       const client = new sdk.S3Client({
@@ -122,8 +126,7 @@ export class S3Saver extends TierSaver {
         // The store retries itself.
         maxAttempts: 1,
       });
-      const named = { prefix, ...(timeout === undefined ? {} : { timeout }) };
-      const store = new AwsObjectStore(sdk, { ...named, ...settings, client, bucket });
+      const store = new AwsObjectStore(sdk, { ...settings, client, bucket });
       return { store, end: () => client.destroy() };
     });
     return new S3Saver(new PackTier(store), pickOptions<SaverOptions>(options, saverOptionNames));

@@ -91,7 +91,7 @@ describe.each(["S3", "a folder"] as const)("%s", (kind) => {
         expect(checkpoint!.blobs.get(blob!)!.bytes).toEqual(noise(90_000, `${head} of thread`));
         const tier = open(place);
         await tier.append(put("thread", "d", head, 90_000));
-        await tier.sweep();
+        await tier.sweep(0);
         const { checkpoint: last } = await open(place).read({ threadId: "thread", namespace: "" });
         expect(last?.record.checkpointId).toBe("d");
         expect((await keysAt(place)).length).toBeLessThanOrEqual(3);
@@ -121,7 +121,7 @@ describe.each(["S3", "a folder"] as const)("%s", (kind) => {
         ]);
         const { signal } = await child.exit;
         const { head } = await open(place).read({ threadId: "thread", namespace: "" });
-        if (step > 0) await open(place).sweep();
+        if (step > 0) await open(place).sweep(0);
         else await open(place).deleteThread("thread");
         expect((await keysAt(place)).map((key) => key.split("/").at(-1))).toEqual(["head"]);
         const late = { ...put("thread", "c", "b", 100), seen: 2 };
@@ -211,7 +211,10 @@ test("S3 stopped and paused: errors that may be repeated, nothing half-written, 
       code: "NOT_SET_UP",
     });
     const denied = s3({ client: clientOf({ ...server, secretKey: "wrong" }), bucket: "archive" });
-    await expect(denied.peek({ threadId: "t", namespace: "" })).rejects.toThrow(/credentials/);
+    await expect(denied.peek({ threadId: "t", namespace: "" })).rejects.toMatchObject({
+      code: "ACCESS_DENIED",
+      message: expect.stringContaining("credentials") as string,
+    });
 
     server.pause();
     const down = { code: "ARCHIVE_UNAVAILABLE" };

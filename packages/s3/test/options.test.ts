@@ -23,7 +23,7 @@ test("a key sent with every request encrypts everything, and nothing is read wit
   const again = s3({ ...options, serverSideEncryption: { customerKey } });
   expect((await again.read({ threadId: "thread", namespace: "" })).checkpoint?.record.checkpointId).toBe("b");
   await expect(s3(options).read({ threadId: "thread", namespace: "" })).rejects.toMatchObject({
-    code: "NOT_SET_UP",
+    code: "MISCONFIGURED",
   });
 });
 

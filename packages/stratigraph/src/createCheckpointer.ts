@@ -105,7 +105,8 @@ function foundIn(source: unknown, text: string): string {
   return source === null ? "null" : typeof source;
 }
 
-function openStack({ hot, warm, cold, replicas, setup: _setup, ...options }: StackConfig): TieredSaver {
+function openStack(config: StackConfig): TieredSaver {
+  const { hot, warm, cold, replicas, setup: _setup, ...options } = config;
   const tier = (field: string, source: TierSource, role: Role): Tier => openTier(field, source, role);
   const hots: readonly TierSource[] = hot === undefined ? [] : isList(hot) ? hot : [hot];
   if (replicas !== undefined && !Array.isArray(replicas))
@@ -114,7 +115,8 @@ function openStack({ hot, warm, cold, replicas, setup: _setup, ...options }: Sta
     ...options,
     hot: hots.map((source, n) => tier(hots.length === 1 ? "hot" : `hot[${n}]`, source, "hot")),
     warm: tier("warm", warm, "warm"),
-    ...(cold === undefined ? {} : { cold: tier("cold", cold, "cold") }),
+    // One that is named and undefined was meant to be there: a TieredSaver says so where it matters.
+    ...("cold" in config ? { cold: cold === undefined ? undefined : tier("cold", cold, "cold") } : {}),
     ...(replicas === undefined
       ? {}
       : { replicas: replicas.map((source, n) => tier(`replicas[${n}]`, source, "replica")) }),

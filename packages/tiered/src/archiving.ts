@@ -1,6 +1,7 @@
 import {
   PruneWalk,
   ThreadWalk,
+  deletesUnchanged,
   pruneThread,
   readThread,
   stepOf,
@@ -50,7 +51,8 @@ export class Archiving {
       const what = why === "deleted" ? "finish-deletion" : "delete";
       const step = await stepOf({ what, threadId }, async () => {
         if (dryRun) return { done: false };
-        await (why === "deleted" ? this.#parts.cold.deleteThread(threadId) : this.#expire(threadId));
+        if (why === "expired") return { done: await this.#expire(threadId) };
+        await this.#parts.cold.deleteThread(threadId);
         return {};
       });
       if (!step.done) this.#sweep.owe();
@@ -58,13 +60,16 @@ export class Archiving {
     }
   }
 
-  /** A thread in use keeps what the warm tier has of it. */
-  async #expire(threadId: string): Promise<void> {
+  /** A thread in use keeps what the warm tier has of it; one that is gone on with right now keeps all. */
+  async #expire(threadId: string): Promise<boolean> {
     const { warm, cold, stack, forget } = this.#parts;
     const { revision, checkpoint } = await warm.read({ threadId, namespace: "" });
-    if (checkpoint === undefined && revision > 0) await stack.deleteThread(threadId);
-    else await cold.deleteThread(threadId);
+    const isIdle = checkpoint === undefined && revision > 0;
+    if (!isIdle) await cold.deleteThread(threadId);
+    else if (!deletesUnchanged(stack)) await stack.deleteThread(threadId);
+    else if (!(await stack.deleteUnchanged(threadId, revision))) return false;
     forget(threadId);
+    return true;
   }
 
   /** Moves threads that are idle. */

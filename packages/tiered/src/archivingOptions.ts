@@ -6,6 +6,7 @@ import {
   type OptionNames,
   type RetentionOptions,
 } from "@stratigraph/core";
+import type { TierStackOptions } from "./options.ts";
 
 /** What maintenance does with a cold tier, besides retention. Without any of these it only finishes deletions. */
 export interface ArchivingOptions {
@@ -32,18 +33,18 @@ export interface ResolvedArchiving {
 
 /** @throws InvalidOptionError */
 export function resolveArchiving(
-  options: ArchivingOptions & RetentionOptions,
-  hasCold: boolean,
+  options: ArchivingOptions & RetentionOptions & Pick<TierStackOptions, "cold">,
 ): ResolvedArchiving {
   const { archiveAfter, retain, deleteAfter, parallel } = options;
   for (const [name, value] of Object.entries({ archiveAfter, retain, parallel })) {
-    if (value !== undefined && !hasCold)
+    if (value !== undefined && options.cold === undefined)
       throw new InvalidOptionError(
         name,
         value,
         "It needs a cold tier to move threads to: pass cold, or leave it out. Without one, deleteAfter deletes idle threads.",
       );
   }
+  checkNotUnset(options);
   const archiveAfterMs = archiveAfter === undefined ? undefined : msOf("archiveAfter", archiveAfter);
   if (deleteAfter !== undefined && archiveAfterMs !== undefined) {
     if (msOf("deleteAfter", deleteAfter) <= archiveAfterMs)
@@ -58,4 +59,20 @@ export function resolveArchiving(
     retainMs: retain === undefined ? undefined : msOf("retain", retain),
     parallel: countOf("parallel", parallel ?? 1),
   };
+}
+
+/**
+ * Without a cold tier, what would move there is pruned for good: so one that was meant to be there isn't just left out.
+ * @throws InvalidOptionError
+ */
+function checkNotUnset(options: RetentionOptions & Pick<TierStackOptions, "cold">): void {
+  const { keepLast, trimAfter } = options;
+  if (!("cold" in options) || options.cold !== undefined) return;
+  if (keepLast === undefined && trimAfter === undefined) return;
+  throw new InvalidOptionError(
+    "cold",
+    "undefined",
+    "Without a cold tier keepLast and trimAfter delete checkpoints for good. Leave the name cold out to have that; if it comes " +
+      "from an environment variable, that one isn't set.",
+  );
 }

@@ -4,9 +4,11 @@ import {
   deletesUnchanged,
   forksThreads,
   keepsLeases,
+  ownersOf,
   pingTier,
   readThread,
   readsAncestry,
+  replacesBytes,
   tierHealth,
   type Address,
   type AncestryReader,
@@ -16,10 +18,12 @@ import {
   type BlobInfo,
   type CheckpointRecord,
   type HealthReporter,
+  type LayeredTier,
   type LeaseKeeper,
   type ListedCheckpoint,
   type ListQuery,
   type MaybeAddress,
+  type OwningTier,
   type Peek,
   type Reading,
   type RemoveRequest,
@@ -54,7 +58,7 @@ import { WarmTier } from "./warmTier.ts";
  * the warm tier, in a small query that runs while the hot tier is asked. So a hot tier may be lost, late, cut off or emptied
  * at any moment, and nothing but time is lost.
  */
-export class TierStack implements Tier, HealthReporter {
+export class TierStack implements Tier, HealthReporter, LayeredTier {
   readonly name: string;
   readonly maxBytes: number | undefined;
   readonly ancestry?: AncestryReader["ancestry"];
@@ -100,6 +104,13 @@ export class TierStack implements Tier, HealthReporter {
     if (deletesUnchanged(warm))
       this.deleteUnchanged = (...args) =>
         gate.run(() => this.#deleting(args[0], () => warm.deleteUnchanged(...args)));
+  }
+
+  /** The warm and the cold tier, and those that they own in turn. A change of the warm one takes the hot copies away. */
+  owners(): readonly OwningTier[] {
+    const cold = this.#archive?.tier;
+    const warm = ownersOf(this.#warm.primary).map((tier) => this.#dropping(tier));
+    return cold === undefined ? warm : [...warm, ...ownersOf(cold)];
   }
 
   /** What the hot tiers did so far, nearest first. */
@@ -357,6 +368,27 @@ export class TierStack implements Tier, HealthReporter {
     if (request.relies !== true || this.#archive?.servedUnrestored(request.threadId) !== true) return;
     if (this.#restoreOn === "never") throw notRestored(this.#warm.primary.name, request);
     await this.#archive.restoreServed(request.threadId);
+  }
+
+  #dropping(tier: OwningTier): OwningTier {
+    const dropped = async <T>(threadId: string, change: () => Promise<T>): Promise<T> =>
+      await this.#changing(threadId, async () => {
+        const done = await change();
+        await this.dropCopies(threadId);
+        return done;
+      });
+    return {
+      name: tier.name,
+      peek: (at) => tier.peek(at),
+      list: (query) => tier.list(query),
+      threads: (query) => tier.threads(query),
+      blobs: (threadId) => tier.blobs(threadId),
+      remove: (request) => dropped(request.threadId, () => tier.remove(request)),
+      ...(replacesBytes(tier)
+        ? { replaceBytes: (request) => dropped(request.threadId, () => tier.replaceBytes(request)) }
+        : {}),
+      ...(tier.strays === undefined ? {} : { strays: (threadId) => tier.strays!(threadId) }),
+    };
   }
 
   async #writing<T>(threadId: string, namespaces: readonly string[], write: () => Promise<T>): Promise<T> {

@@ -58,7 +58,7 @@ export class TieredSaver extends TierSaver {
     const stack = new TierStack(pickOptions<TierStackOptions>(options, stackNames));
     super(stack, pickOptions<SaverOptions>(options, saverOptionNames));
     const { hot = [], warm, cold, clock = Date.now } = options;
-    this.#archiving = resolveArchiving(options, cold !== undefined);
+    this.#archiving = resolveArchiving(options);
     this.#hot = [hot].flat();
     this.#warm = warm;
     this.#cold = cold;

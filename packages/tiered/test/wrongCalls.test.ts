@@ -78,6 +78,37 @@ const rows: readonly (readonly [name: string, work: () => unknown, field: string
     "archiveAfter",
     "needs a cold tier",
   ],
+  [
+    "TieredSaver: retain without cold",
+    () => make(TieredSaver, { warm, retain: "7d" }),
+    "retain",
+    "Without one, deleteAfter",
+  ],
+  [
+    "TieredSaver: parallel without cold",
+    () => make(TieredSaver, { warm, parallel: 2 }),
+    "parallel",
+    "needs a cold tier",
+  ],
+  [
+    "TieredSaver: keepLast and a cold tier that isn't set",
+    () => make(TieredSaver, { warm, cold: undefined, keepLast: 5 }),
+    "cold",
+    "for good",
+  ],
+  [
+    "TieredSaver: trimAfter and a cold tier that isn't set",
+    () => make(TieredSaver, { warm, cold: undefined, trimAfter: "5d" }),
+    "cold",
+    "environment variable",
+  ],
+  [
+    "TieredSaver: deleteAfter before archiveAfter",
+    () => make(TieredSaver, { warm, cold, archiveAfter: "7d", deleteAfter: "7d" }),
+    "deleteAfter",
+    "before they are archived",
+  ],
+  ["TieredSaver: parallel 0", () => make(TieredSaver, { warm, cold, parallel: 0 }), "parallel", "1 or more"],
   ["TieredSaver: keepLast 0", () => make(TieredSaver, { warm, cold, keepLast: 0 }), "keepLast", "1 or more"],
   [
     "TieredSaver: a number of days",
@@ -105,6 +136,12 @@ const rows: readonly (readonly [name: string, work: () => unknown, field: string
     '"never"',
   ],
   ["TieredSaver: a number of seconds", () => make(TieredSaver, { warm, drainFor: 5 }), "drainFor", "units"],
+  [
+    "TieredSaver: a time to drain that no timer can wait",
+    () => make(TieredSaver, { warm, drainFor: "25d" }),
+    "drainFor",
+    "at most 24d",
+  ],
   ["TieredSaver: drain", () => make(TieredSaver, { warm, drain: "5s" }), "drain", "drainFor"],
   [
     "health: timeOut",
@@ -113,6 +150,12 @@ const rows: readonly (readonly [name: string, work: () => unknown, field: string
     "Did you mean timeout?",
   ],
   ["health: a timeout of nothing", () => saver.health({ timeout: "0s" }), "timeout", "above 0"],
+  [
+    "startMaintenance: longer than timers can be",
+    () => new TieredSaver({ warm }).startMaintenance({ every: "25d" }),
+    "every",
+    "at most 24d",
+  ],
   ["TieredSaver: a clock that is none", () => make(TieredSaver, { warm, clock: 5 }), "clock", "a function"],
   [
     "breaker: timeOut",

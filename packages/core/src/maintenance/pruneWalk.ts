@@ -1,5 +1,5 @@
 import type { CheckpointCoder } from "../checkpointCoder.ts";
-import { pruneDueMs, type KeepRule } from "../prune.ts";
+import { pruneDue, type KeepRule } from "../prune.ts";
 import type { Tier } from "../tier.ts";
 import type { Batch } from "./batch.ts";
 import type { ResolvedRetention } from "./retentionOptions.ts";
@@ -67,14 +67,10 @@ export class PruneWalk {
   }
 
   async #isDue(threadId: string): Promise<boolean> {
-    const { keepLast } = this.#rule();
-    const dueMs = await pruneDueMs(this.#tier, this.#coder, threadId, {
-      keepLast,
-      trimAfterMs: this.#trimAfterMs,
-    });
-    if (dueMs < this.#now()) return true;
-    this.#nextDueMs = Math.min(this.#nextDueMs, dueMs);
-    return false;
+    const ages = { keepLast: this.#keepLast ?? 1, trimAfterMs: this.#trimAfterMs };
+    const { isDue, nextDueMs } = await pruneDue(this.#tier, this.#coder, threadId, ages, this.#now());
+    this.#nextDueMs = Math.min(this.#nextDueMs, nextDueMs);
+    return isDue;
   }
 
   #startAnewIfDue(): void {

@@ -42,10 +42,13 @@ export class WrittenThreads {
 
   /** Threads to look at, as many as the batch allows; the next call goes on from there. A plan changes nothing about that. */
   async *next(batch: Batch): AsyncGenerator<ThreadInfo> {
-    const owed = [...this.#owed.values()];
-    yield* this.#written(batch);
+    const owed = new Map(this.#owed);
+    for await (const thread of this.#written(batch)) {
+      owed.delete(thread.threadId);
+      yield thread;
+    }
     // Last, so that those that fail for good don't keep the others from their turn.
-    for (const thread of owed) {
+    for (const thread of owed.values()) {
       if (!batch.take()) return;
       if (!batch.dryRun) this.#owed.delete(thread.threadId);
       yield thread;

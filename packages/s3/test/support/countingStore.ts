@@ -36,9 +36,9 @@ export class CountingStore implements ObjectStore {
     return await this.#store.put(key, bytes, condition);
   }
 
-  list(prefix: string): AsyncIterable<ListedObject> {
+  list(prefix: string, after?: string): AsyncIterable<ListedObject> {
     this.requests.push("list");
-    return this.#store.list(prefix);
+    return this.#store.list(prefix, after);
   }
 
   async delete(keys: readonly string[]): Promise<void> {

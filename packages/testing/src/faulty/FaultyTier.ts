@@ -6,6 +6,7 @@ import {
   keepsCopies,
   keepsLeases,
   readsAncestry,
+  replacesBytes,
   sweeps,
 } from "@stratigraph/core";
 import type {
@@ -15,6 +16,7 @@ import type {
   AppendWritesRequest,
   ArchiveSource,
   BlobInfo,
+  BytesReplacer,
   CopyKeeper,
   LeaseKeeper,
   ListedCheckpoint,
@@ -38,8 +40,8 @@ import type { TierCall, TierMethod } from "./TierCall.ts";
 /**
  * A tier with faults on order, around any other tier. Deterministic: a fault hits exactly the calls it was planned for,
  * and without plans every call passes through. It has the optional parts of a tier (`setup`, `ping`, `end`, `ancestry`,
- * `copyThread`, `outline`, `forkThread`, `adopt`, `invalidate`, `lease`, `deleteUnchanged`, `sweep`, `tombstones`, `strays`)
- * only if the tier behind has them.
+ * `copyThread`, `outline`, `forkThread`, `adopt`, `invalidate`, `lease`, `deleteUnchanged`, `sweep`, `tombstones`, `strays`,
+ * `replaceBytes`) only if the tier behind has them.
  *
  * @example
  * const tier = new FaultyTier(new MemoryTier());
@@ -66,6 +68,7 @@ export class FaultyTier implements Tier {
   readonly sweep?: Sweeper["sweep"];
   readonly tombstones?: ArchiveSource["tombstones"];
   readonly strays?: ArchiveSource["strays"];
+  readonly replaceBytes?: BytesReplacer["replaceBytes"];
   readonly #faults = new Faults();
 
   constructor(inner: Tier, name: string = inner.name) {
@@ -100,6 +103,9 @@ export class FaultyTier implements Tier {
     if (isArchiveSource(inner)) {
       this.tombstones = (...args) => this.#iterate("tombstones", args, () => inner.tombstones(...args));
       this.strays = (...args) => this.#run("strays", args, () => inner.strays(...args));
+    }
+    if (replacesBytes(inner)) {
+      this.replaceBytes = (...args) => this.#run("replaceBytes", args, () => inner.replaceBytes(...args));
     }
   }
 

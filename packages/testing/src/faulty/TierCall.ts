@@ -23,7 +23,8 @@ export type TierMethod =
   | "deleteUnchanged"
   | "sweep"
   | "tombstones"
-  | "strays";
+  | "strays"
+  | "replaceBytes";
 
 /** One call that reached a FaultyTier. */
 export interface TierCall {

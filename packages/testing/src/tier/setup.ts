@@ -33,4 +33,6 @@ export type TierPart =
   | "forkThread"
   | "copies"
   | "leases"
-  | "archiveSource";
+  | "deleteUnchanged"
+  | "archiveSource"
+  | "replaceBytes";

@@ -8,6 +8,7 @@ import type { TierContext } from "./context.ts";
 import { copyKeeperTests } from "./copyKeeperTests.ts";
 import { copyThreadTests } from "./copyThreadTests.ts";
 import { deleteThreadTests } from "./deleteThreadTests.ts";
+import { deleteUnchangedTests } from "./deleteUnchangedTests.ts";
 import { evictTests } from "./evictTests.ts";
 import { forkThreadTests } from "./forkThreadTests.ts";
 import { idTests } from "./idTests.ts";
@@ -18,9 +19,20 @@ import { openTests } from "./openTests.ts";
 import { peekTests } from "./peekTests.ts";
 import { raceTests } from "./raceTests.ts";
 import { readTests } from "./readTests.ts";
+import { replaceBytesTests } from "./replaceBytesTests.ts";
 import { removeTests } from "./removeTests.ts";
-import type { OpenedTier, TierSuiteOptions } from "./setup.ts";
+import type { OpenedTier, TierPart, TierSuiteOptions } from "./setup.ts";
 import { threadsTests } from "./threadsTests.ts";
+
+/** Parts that a tier needn't have, also under `skipNothing`. */
+const optionalParts: ReadonlySet<TierPart> = new Set<TierPart>([
+  "copies",
+  "leases",
+  "deleteUnchanged",
+  "forkThread",
+  "archiveSource",
+  "replaceBytes",
+]);
 
 /**
  * Registers the tier contract as a vitest suite: one group per method, races, ids of any text, and the optional parts
@@ -64,8 +76,7 @@ export function testTier(
       },
       need(test, has, part) {
         if (has) return;
-        const basic =
-          part !== "copies" && part !== "leases" && part !== "forkThread" && part !== "archiveSource";
+        const basic = !optionalParts.has(part);
         if (options.requires?.includes(part) === true || (options.skipNothing === true && basic))
           expect.fail(`the tier has no ${part}`);
         test.skip(`the tier has no ${part}`);
@@ -89,6 +100,8 @@ export function testTier(
     forkThreadTests(context);
     copyKeeperTests(context);
     leaseTests(context);
+    deleteUnchangedTests(context);
     archiveSourceTests(context);
+    replaceBytesTests(context);
   });
 }
