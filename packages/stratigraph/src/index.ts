@@ -19,6 +19,8 @@ export type {
   Duration,
   EncryptionOptions,
   ErrorCode,
+  Health,
+  HealthOptions,
   KeysInUse,
   KeysInUseOptions,
   KeyUse,
@@ -39,6 +41,7 @@ export type {
   ThreadListOptions,
   ThreadPage,
   Tier,
+  TierHealth,
   TraceEvent,
 } from "@stratigraph/core";
 export { PostgresSaver, PostgresTier, pglite, postgres } from "@stratigraph/postgres";
