@@ -69,6 +69,8 @@ export type {
   Duration,
   EncryptionOptions,
   ErrorCode,
+  Health,
+  HealthOptions,
   Holding,
   KeysInUse,
   KeysInUseOptions,
@@ -92,6 +94,7 @@ export type {
   ThreadPage,
   ThreadSelection,
   Tier,
+  TierHealth,
   TraceEvent,
 } from "@stratigraph/core";
 export { PostgresSaver, PostgresTier, pglite, postgres } from "@stratigraph/postgres";

@@ -31,6 +31,8 @@ const given: Readonly<Record<string, string>> = {
   hashKey: "Uint8Array",
   pool: 'import("pg").Pool',
   client: 'import("ioredis").Redis',
+  app: 'import("hono").Hono',
+  server: 'import("node:http").Server',
   Money:
     "{ new (amount: number, currency: string): { amount: number; currency: string }; parse(data: unknown): { amount: number; currency: string } }",
   MyTier: 'new () => import("stratigraph").MemoryTier',

@@ -105,6 +105,8 @@ test.each<[string, unknown, string, string]>([
     "url, expire",
     "nothing listens to",
   ],
+  ["a hot Redis that expires at no time", { hot: "redis://h?ttl=none", warm }, "ttl", "units"],
+  ["a time to drain without a unit", { warm, drainFor: 5 }, "drainFor", "units"],
   ["a hot tier that is none", { hot: [memory(), {}], warm }, "hot[1]", "Pass a tier"],
   ["one replica", { warm, replicas: "postgresql://u:secret@h/d" }, "replicas", "Pass a list"],
   ["a tier in two roles", { hot: warm, warm }, "warm", "same tier as hot"],

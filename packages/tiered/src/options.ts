@@ -206,7 +206,7 @@ export function resolveStack(options: TierStackOptions): ResolvedStack {
       maxBytes: bytesOf("queue.maxSize", queue.maxSize ?? "64mb"),
       parallel: whole("queue.parallel", queue.parallel ?? 8),
     },
-    drainForMs: msOf("drainFor", options.drainFor ?? "5s"),
+    drainForMs: drainMsOf(options.drainFor ?? "5s"),
     now: clock,
   };
 }
@@ -241,6 +241,16 @@ function checkTrusted(hot: readonly Tier[]): void {
       ? 'There is no hot tier to trust. Pass hot, or use "verified".'
       : `Tier ${farthest.name} can't stand in for the warm tier (it has no adopt()). Use "verified".`,
   );
+}
+
+/** Longest time that a timer can wait, a little less than 25 days, in milliseconds. */
+const longestTimerMs = 2 ** 31 - 1;
+
+function drainMsOf(drainFor: Duration): number {
+  const ms = msOf("drainFor", drainFor);
+  if (ms > longestTimerMs)
+    throw new InvalidOptionError("drainFor", drainFor, "Use a duration of at most 24d.");
+  return ms;
 }
 
 function positive(field: string, value: Duration): number {

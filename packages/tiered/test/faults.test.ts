@@ -76,6 +76,7 @@ describe.skipIf(!available.redis || !available.postgres)("a Redis of one's own i
     stack: Partial<TieredSaverOptions>,
     fault: (server: RedisServer) => Promise<void>,
     url: (server: RedisServer) => string = (server) => server.url,
+    setUp: (saver: TieredSaver) => Promise<unknown> = (saver) => saver.setup(),
   ) {
     const server = await startRedis(options);
     const processes = stack.consistency === "trusted" ? [0] : [0, 1];
@@ -89,7 +90,7 @@ describe.skipIf(!available.redis || !available.postgres)("a Redis of one's own i
         }),
     );
     try {
-      for (const saver of savers) await saver.setup();
+      for (const saver of savers) await setUp(saver);
       const { turns, longestMs, threads } = await runsUntil(savers, fault(server));
       // A turn right after another may come before its copies. With nothing under way, one read brings a thread back, and the next hits.
       for (const saver of savers)
@@ -149,9 +150,11 @@ describe.skipIf(!available.redis || !available.postgres)("a Redis of one's own i
     });
   });
 
-  test("a wrong password", async () => {
+  test("a wrong password: set-up is refused; one that is found at run time costs no run", async () => {
     const wrong = (server: RedisServer): string => server.url.replace(/:[^:@]*@/, ":wrong@");
-    const { turns, counters } = await survives({ password: "right" }, {}, () => sleep(1500), wrong);
+    const refused = (saver: TieredSaver) =>
+      expect(saver.setup()).rejects.toMatchObject({ code: "ACCESS_DENIED", data: { role: "hot" } });
+    const { turns, counters } = await survives({ password: "right" }, {}, () => sleep(1500), wrong, refused);
     expect(turns).toBeGreaterThan(6);
     for (const { hits } of counters) expect(hits).toBe(0);
   });

@@ -135,6 +135,21 @@ const rows: readonly (readonly [name: string, work: () => unknown, field: string
     "restoreOn",
     '"never"',
   ],
+  ["TieredSaver: a number of seconds", () => make(TieredSaver, { warm, drainFor: 5 }), "drainFor", "units"],
+  [
+    "TieredSaver: a time to drain that no timer can wait",
+    () => make(TieredSaver, { warm, drainFor: "25d" }),
+    "drainFor",
+    "at most 24d",
+  ],
+  ["TieredSaver: drain", () => make(TieredSaver, { warm, drain: "5s" }), "drain", "drainFor"],
+  [
+    "health: timeOut",
+    () => Reflect.apply(saver.health.bind(saver), undefined, [{ timeOut: "1s" }]) as unknown,
+    "timeOut",
+    "Did you mean timeout?",
+  ],
+  ["health: a timeout of nothing", () => saver.health({ timeout: "0s" }), "timeout", "above 0"],
   [
     "startMaintenance: longer than timers can be",
     () => new TieredSaver({ warm }).startMaintenance({ every: "25d" }),
