@@ -1,9 +1,11 @@
 import type { ThreadInfo, ThreadQuery, Tier } from "../tier.ts";
 import type { Batch } from "./batch.ts";
 
+type IdleQuery = Pick<ThreadQuery, "writtenBeforeMs" | "includeEvicted">;
+
 /**
- * Threads of a query, least recently written first, a batch at a time. Each batch goes on where the last one ended, so that
- * threads whose turn fails again and again don't keep the others from theirs.
+ * Threads of a query, least recently written first, a batch at a time. Each batch goes on where the last one ended, and from the
+ * last thread on with the first, so that threads whose turn fails again and again don't keep the others from theirs.
  */
 export class ThreadWalk {
   readonly #tier: Tier;
@@ -13,14 +15,24 @@ export class ThreadWalk {
     this.#tier = tier;
   }
 
-  /** A plan begins at the beginning, and changes nothing about where the next batch goes on. */
-  async *next(
-    query: Pick<ThreadQuery, "writtenBeforeMs" | "includeEvicted">,
-    batch: Batch,
-  ): AsyncGenerator<ThreadInfo> {
+  /** Each thread once. A plan begins with the first, and changes nothing about where the next batch goes on. */
+  async *next(query: IdleQuery, batch: Batch): AsyncGenerator<ThreadInfo> {
+    const begin = batch.dryRun ? undefined : this.#after;
+    const met = new Set<string>();
+    for await (const thread of this.#from(begin, query, batch)) {
+      met.add(thread.threadId);
+      yield thread;
+    }
+    if (begin === undefined || batch.left === 0) return;
+    for await (const thread of this.#from(undefined, query, batch)) {
+      if (thread.writtenAtMs > begin.writtenAtMs || met.has(thread.threadId)) return;
+      yield thread;
+    }
+  }
+
+  async *#from(after: ThreadInfo | undefined, query: IdleQuery, batch: Batch): AsyncGenerator<ThreadInfo> {
     const limit = batch.left;
     let found = 0;
-    const after = batch.dryRun ? undefined : this.#after;
     for await (const thread of this.#tier.threads({ ...query, after, limit })) {
       if (!batch.take()) return;
       found += 1;

@@ -1,5 +1,5 @@
 import { Annotation, Command, DeltaChannel, END, START, StateGraph, interrupt } from "@langchain/langgraph";
-import { MemoryTier, TierSaver, type SaverOptions, type Tier } from "@stratigraph/core";
+import { MemoryTier, StratigraphError, TierSaver, type SaverOptions, type Tier } from "@stratigraph/core";
 import { FaultyTier } from "@stratigraph/testing";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { withoutFastPaths } from "../contract/support.ts";
@@ -83,6 +83,7 @@ describe("deleteAfter", () => {
       ["a", false, false],
       ["b", true, true],
       ["c", true, true],
+      ["a", false, false],
     ]);
     heal();
     expect((await saver.maintain()).steps).toMatchObject([{ threadId: "a", done: true }]);
@@ -96,6 +97,22 @@ describe("deleteAfter", () => {
     );
     expect(new TierSaver(narrow, { keepLast: 3 })).toBeInstanceOf(TierSaver);
   });
+});
+
+test("after an outage the next maintenance does what the last one couldn't", async () => {
+  const { saver, tier } = opened({ deleteAfter: "90d" });
+  for (const threadId of ["a", "b"]) {
+    await fill(saver, threadId, 1);
+    later(60_000);
+  }
+  later(91 * day);
+  tier.failNext("deleteUnchanged", new StratigraphError("UNAVAILABLE", "away"));
+  expect((await saver.maintain()).steps).toMatchObject([{ threadId: "a", done: false }]);
+  expect((await saver.maintain()).steps).toMatchObject([
+    { threadId: "b", done: true },
+    { threadId: "a", done: true },
+  ]);
+  expect((await saver.maintain()).steps).toEqual([]);
 });
 
 describe("keepLast and trimAfter", () => {
