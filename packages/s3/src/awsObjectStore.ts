@@ -182,11 +182,17 @@ export class AwsObjectStore implements ObjectStore {
   }
 
   async #keepsConditions(key: string): Promise<boolean> {
-    const first = await this.put(key, tried, { ifNoneMatch: "*" });
+    // Refused may also mean stored, where the answer was lost and the request repeated: then the object is there.
+    const first = (await this.put(key, tried, { ifNoneMatch: "*" })) ?? (await this.#etagOf(key));
     const again = await this.put(key, tried, { ifNoneMatch: "*" });
     const other = await this.#put(key, tried, { ifMatch: noObject });
     const same = first === undefined ? undefined : await this.put(key, tried, { ifMatch: first });
     return first !== undefined && again === undefined && other === undefined && same !== undefined;
+  }
+
+  async #etagOf(key: string): Promise<string | undefined> {
+    const found = await this.get(key);
+    return found === undefined || found === "unchanged" ? undefined : found.etag;
   }
 
   async #triesDeleteIf(): Promise<boolean> {
