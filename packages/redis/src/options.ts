@@ -21,7 +21,7 @@ export interface RedisOptions {
   readonly refreshOnRead?: boolean | undefined;
   /** In front of every key. Default "stratigraph:". */
   readonly keyPrefix?: string | undefined;
-  /** How long a command may take before it is an error "UNAVAILABLE". Default "2s". */
+  /** How long a command may take before it is an error "UNAVAILABLE"; a second more for each 8 MiB of it. Default "2s". */
   readonly commandTimeout?: Duration | undefined;
 }
 

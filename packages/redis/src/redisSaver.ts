@@ -41,7 +41,7 @@ export class RedisSaver extends TierSaver {
 
   /**
    * Opens a client of its own, which `end()` closes. Needs the package ioredis.
-   * @throws InvalidOptionError; StratigraphError "UNAVAILABLE" where the server can't be used
+   * @throws InvalidOptionError; StratigraphError "ACCESS_DENIED", "MISCONFIGURED", "DRIVER_MISSING"; "UNAVAILABLE", which may heal
    */
   static async fromUrl(url: string, options: RedisSaverOptions = {}): Promise<RedisSaver> {
     checkOptions("RedisSaver.fromUrl", options, redisSaverNames, redisAdvice(options));
@@ -52,7 +52,7 @@ export class RedisSaver extends TierSaver {
   /**
    * Opens a client of its own for a cluster, of which some nodes are named; `end()` closes it. Needs the package ioredis. User,
    * password and TLS of the first node are those of all nodes.
-   * @throws InvalidOptionError; StratigraphError "UNAVAILABLE" where the cluster can't be used
+   * @throws InvalidOptionError; StratigraphError "ACCESS_DENIED", "MISCONFIGURED", "DRIVER_MISSING"; "UNAVAILABLE", which may heal
    */
   static async fromCluster(
     rootNodes: readonly ClusterNode[],

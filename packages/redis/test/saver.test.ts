@@ -27,10 +27,10 @@ function checkpoint(step: number): Checkpoint {
 }
 
 test("a thread that expires during a run goes on, and holds every channel", async () => {
-  const saver = open({ ttl: "80ms" });
+  const saver = open({ ttl: "500ms" });
   const thread = { configurable: { thread_id: "expires", checkpoint_ns: "" } };
   const first = await saver.put(thread, checkpoint(1), meta, { kept: 1, changing: 1 });
-  await pause(150);
+  await pause(700);
   expect(await open().getTuple(thread)).toBeUndefined();
   const second = await saver.put(first, checkpoint(2), meta, { changing: 2 });
   await saver.putWrites(second, [["changing", text("step 2")]], "task");

@@ -1,10 +1,12 @@
-import { createHash, randomUUID } from "node:crypto";
+import { randomUUID } from "node:crypto";
 import type * as S3 from "@aws-sdk/client-s3";
 import type { PutObjectCommandInput, S3Client, StorageClass } from "@aws-sdk/client-s3";
 import { msOf, StratigraphError, trace } from "@stratigraph/core";
 import { attemptsOf, explained, verdictOf, type Operation } from "./awsErrors.ts";
 import type { FoundObject, GetOptions, ListedObject, ObjectStore, PutCondition } from "./client.ts";
-import type { S3Options, ServerSideEncryption } from "./s3Options.ts";
+import { encryptionOf } from "./encryptionOf.ts";
+import type { S3Options } from "./s3Options.ts";
+import { within } from "./within.ts";
 
 /** First pause after a failure, in milliseconds; doubled each time. */
 const firstPauseMs = 50;
@@ -33,40 +35,6 @@ export type AwsSdk = Pick<
 >;
 
 type Answer<T> = { readonly value: T } | "absent" | "unchanged" | "refused";
-type CustomerKey = Pick<
-  PutObjectCommandInput,
-  "SSECustomerAlgorithm" | "SSECustomerKey" | "SSECustomerKeyMD5"
->;
-
-/** Settings of encryption: for requests that write, and for all requests. */
-function encryptionOf(option: ServerSideEncryption | undefined): {
-  written: Pick<PutObjectCommandInput, "ServerSideEncryption" | "SSEKMSKeyId" | "BucketKeyEnabled">;
-  always: CustomerKey;
-} {
-  if (option === undefined) return { written: {}, always: {} };
-  if (option === "AES256") return { written: { ServerSideEncryption: "AES256" }, always: {} };
-  if ("customerKey" in option) {
-    const key = Buffer.from(option.customerKey);
-    return {
-      written: {},
-      always: {
-        SSECustomerAlgorithm: "AES256",
-        SSECustomerKey: key.toString("base64"),
-        SSECustomerKeyMD5: createHash("md5").update(key).digest("base64"),
-      },
-    };
-  }
-  const { kmsKeyId, bucketKey } = option;
-  return {
-    written: {
-      ServerSideEncryption: "aws:kms",
-      ...(kmsKeyId === undefined ? {} : { SSEKMSKeyId: kmsKeyId }),
-      ...(bucketKey === undefined ? {} : { BucketKeyEnabled: bucketKey }),
-    },
-    always: {},
-  };
-}
-
 /** An S3 bucket as an {@link ObjectStore}; for AWS and for servers that keep conditional writes as it does. */
 export class AwsObjectStore implements ObjectStore {
   readonly name = "s3";
@@ -214,11 +182,17 @@ export class AwsObjectStore implements ObjectStore {
   }
 
   async #keepsConditions(key: string): Promise<boolean> {
-    const first = await this.put(key, tried, { ifNoneMatch: "*" });
+    // Refused may also mean stored, where the answer was lost and the request repeated: then the object is there.
+    const first = (await this.put(key, tried, { ifNoneMatch: "*" })) ?? (await this.#etagOf(key));
     const again = await this.put(key, tried, { ifNoneMatch: "*" });
     const other = await this.#put(key, tried, { ifMatch: noObject });
     const same = first === undefined ? undefined : await this.put(key, tried, { ifMatch: first });
     return first !== undefined && again === undefined && other === undefined && same !== undefined;
+  }
+
+  async #etagOf(key: string): Promise<string | undefined> {
+    const found = await this.get(key);
+    return found === undefined || found === "unchanged" ? undefined : found.etag;
   }
 
   async #triesDeleteIf(): Promise<boolean> {
@@ -287,24 +261,6 @@ export class AwsObjectStore implements ObjectStore {
         await new Promise((resolve) => setTimeout(resolve, pauseMs));
       }
     }
-  }
-}
-
-/** Makes a request for a bounded time, whether or not the client listens to the signal. */
-async function within<T>(timeoutMs: number, request: (signal: AbortSignal) => Promise<T>): Promise<T> {
-  const abort = new AbortController();
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => {
-      const error = new DOMException(`no answer within ${timeoutMs} ms`, "TimeoutError");
-      reject(error);
-      abort.abort(error);
-    }, timeoutMs);
-  });
-  try {
-    return await Promise.race([request(abort.signal), late]);
-  } finally {
-    clearTimeout(timer);
   }
 }
 

@@ -8,7 +8,6 @@ import {
   StratigraphError,
   tagKey,
   tombstoneMs,
-  trace,
   type Appended,
   type AppendRequest,
   type AppendWritesRequest,
@@ -35,7 +34,7 @@ import {
 } from "@stratigraph/core";
 import { LRUCache } from "lru-cache";
 import { appended, emptied, withBytes, without, withTags, withWrites } from "./changes.ts";
-import type { FoundObject, ListedObject, ObjectStore } from "./client.ts";
+import type { ListedObject, ObjectStore } from "./client.ts";
 import { DamagedObject, MissingObject } from "./damage.ts";
 import { decodeHead, encodeHead, type Head } from "./head.ts";
 import { placesOf, type Lines, type Place, type RecordLine, type WritesLine } from "./lines.ts";
@@ -43,6 +42,7 @@ import { packsToMerge, tailLimitBytes } from "./merging.ts";
 import { Mutex } from "./mutex.ts";
 import { encodePack, type PackRef } from "./packFile.ts";
 import { PackReader } from "./packReader.ts";
+import { Sweep } from "./sweep.ts";
 import { threadKey } from "./threadKey.ts";
 import {
   closureOf,
@@ -69,8 +69,6 @@ const pageSize = 100;
 const headsAhead = 8;
 /** Where no thread is: thread keys have no dots. */
 const pingPrefix = ".ping/";
-/** Objects that a sweep looks at in one call, and whole folders of threads. */
-const sweptObjects = 1000;
 /** Half of the cache is for packs, half for views; a view's line takes so many bytes, roughly. */
 const lineBytes = 300;
 
@@ -115,7 +113,7 @@ export class PackTier implements Tier, BytesReplacer, ThreadTagger, Sweeper {
       what: "an object of some 200 bytes, named after the thread, with its id (its tombstone)",
       forMs: tombstoneMs,
       removedBy:
-        "maintenance, a week after the deletion; older versions of objects are the bucket's, where it keeps them: give it a lifecycle rule",
+        "maintenance, a week after the deletion, where the server deletes on a condition (AWS does, Ceph 16 doesn't); older versions of objects are the bucket's, where it keeps them: give it a lifecycle rule",
     },
   ];
   readonly #store: ObjectStore;
@@ -124,8 +122,7 @@ export class PackTier implements Tier, BytesReplacer, ThreadTagger, Sweeper {
   readonly #infos = new LRUCache<string, IndexedHead>({ max: 10_000 });
   readonly #mutex = new Mutex();
   readonly #calls: Calls;
-  /** The last key that a sweep looked at; absent where the next one begins anew. */
-  #sweptTo: string | undefined;
+  readonly #sweep: Sweep;
   #ended: Promise<void> | undefined;
 
   /** @throws InvalidOptionError */
@@ -147,6 +144,7 @@ export class PackTier implements Tier, BytesReplacer, ThreadTagger, Sweeper {
     this.name = store.name;
     this.#calls = new Calls(store.name);
     this.#store = store;
+    this.#sweep = new Sweep(store);
     this.#reader = new PackReader(store, cacheBytes / 2);
     this.#views = new LRUCache({ maxSize: Math.max(1, cacheBytes / 2), sizeCalculation: sizeOf });
   }
@@ -279,7 +277,7 @@ export class PackTier implements Tier, BytesReplacer, ThreadTagger, Sweeper {
    * and goes on where the last one ended. Ages are by the storage's clock, compared with this process's.
    */
   async sweep(olderThanMs: number): Promise<number> {
-    return await this.#calls.run("sweep", undefined, () => this.#sweep(Date.now() - olderThanMs));
+    return await this.#calls.run("sweep", undefined, () => this.#sweep.run(Date.now() - olderThanMs));
   }
 
   /** @throws StratigraphError what the store can't do: "NOT_SET_UP", "ACCESS_DENIED", "MISCONFIGURED", "DRIVER_MISSING", "STORAGE_FULL" */
@@ -362,66 +360,6 @@ export class PackTier implements Tier, BytesReplacer, ThreadTagger, Sweeper {
         if (left <= 0) return;
       }
     }
-  }
-
-  async #sweep(beforeMs: number): Promise<number> {
-    let [swept, looked] = [0, 0];
-    for await (const objects of this.#folders(this.#sweptTo)) {
-      swept += await this.#sweepFolder(objects, beforeMs);
-      looked += objects.length;
-      this.#sweptTo = objects.at(-1)!.key;
-      if (looked >= sweptObjects) return swept;
-    }
-    this.#sweptTo = undefined;
-    return swept;
-  }
-
-  /** The objects of one thread after the other: in a listing they stand together. */
-  async *#folders(after: string | undefined): AsyncGenerator<ListedObject[]> {
-    let objects: ListedObject[] = [];
-    for await (const object of this.#store.list("", after)) {
-      const [last] = objects;
-      if (last !== undefined && folderOf(last.key) !== folderOf(object.key)) {
-        yield objects;
-        objects = [];
-      }
-      objects.push(object);
-    }
-    if (objects.length > 0) yield objects;
-  }
-
-  async #sweepFolder(objects: readonly ListedObject[], beforeMs: number): Promise<number> {
-    const old = objects.filter(({ modifiedMs }) => modifiedMs < beforeMs);
-    const packs = old.filter(({ key }) => key.endsWith(".pack"));
-    const listed = old.find(({ key }) => key.endsWith("/head"));
-    if (packs.length === 0 && listed === undefined) return 0;
-    const key = `${folderOf(objects[0]!.key)}/head`;
-    const found = await this.#store.get(key);
-    // Packs without a head are all there is left of a thread whose head was lost: they stay.
-    if (found === undefined || found === "unchanged") return 0;
-    const read = await decodeHead(found.bytes).catch((error: unknown) => {
-      trace({
-        type: "maintenance",
-        what: "sweep passed over a damaged head",
-        data: { tier: this.name, key, error },
-      });
-    });
-    if (read === undefined) return 0;
-    const named = new Set(read.head.packs.map((pack) => pack.key));
-    const garbage = packs.flatMap((pack) => (named.has(pack.key) ? [] : [pack.key]));
-    await this.#store.delete(garbage);
-    const isSpent =
-      listed !== undefined && isSpentHead(read, listed.modifiedMs) && garbage.length === packs.length;
-    return garbage.length + (isSpent && (await this.#deleteHead(listed, found)) ? 1 : 0);
-  }
-
-  /** Deletes a head that was read; false where it is another one than was listed, or becomes one meanwhile. */
-  async #deleteHead(listed: ListedObject, { etag }: FoundObject): Promise<boolean> {
-    if (this.#store.deleteIf === undefined) return false;
-    // What was listed as old may have been written before it was read.
-    for await (const { key, version } of this.#store.list(listed.key))
-      if (key === listed.key && version === listed.version) return await this.#store.deleteIf(key, etag);
-    return false;
   }
 
   async *#listThread(threadId: string, query: ListQuery, limit: number): AsyncGenerator<ListedCheckpoint> {
@@ -722,17 +660,6 @@ const revisionDigits = 12;
 function revisionOf(packKey: string): number {
   const name = packKey.slice(packKey.lastIndexOf("/") + 1);
   return Number(name.slice(0, revisionDigits));
-}
-
-function folderOf(key: string): string {
-  return key.slice(0, key.lastIndexOf("/"));
-}
-
-/** Whether a head says nothing any more: of a thread deleted long ago, or of pending writes whose checkpoint never came. */
-function isSpentHead({ head, tail }: { head: Head; tail: Lines }, modifiedMs: number): boolean {
-  if (head.heads.size + head.packs.length + tail.records.length > 0) return false;
-  const remembers = head.deletedAt > 0 || head.removedAt > 0;
-  return !remembers || modifiedMs < Date.now() - tombstoneMs;
 }
 
 function headKey(threadId: string): string {

@@ -31,9 +31,9 @@ export interface S3Options {
   readonly storageClass?: string | undefined;
   /** Tags of every object, for lifecycle rules and bills. */
   readonly tags?: Readonly<Record<string, string>> | undefined;
-  /** How long one request may take. Default "10s". */
+  /** How long one request may take, to the last byte of its answer; a second more for each MiB. Default "10s". */
   readonly timeout?: Duration | undefined;
-  /** How often a request that failed for a passing reason is made, at most. Default 4. */
+  /** How often a request that failed for a passing reason is made, at most; what the client repeats itself counts. Default 4. */
   readonly attempts?: number | undefined;
 }
 

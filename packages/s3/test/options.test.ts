@@ -44,6 +44,33 @@ function watched(
   };
 }
 
+test("setup believes a server whose answer was lost, and none that ignores conditions or refuses them", async () => {
+  const options = { bucket: open.bucket, prefix: "conditions", timeout: "2s", attempts: 2 } as const;
+  let isFirst = true;
+  const forgetful: S3ClientLike = {
+    send: async (command: never, sent) => {
+      const answer = await open.client.send(command, sent);
+      if (!isFirst) return answer;
+      isFirst = false;
+      throw Object.assign(new Error("socket hang up"), { name: "TimeoutError" });
+    },
+  };
+  await s3({ ...options, client: forgetful }).setup();
+  const ignoring = watched(open.client, (_, input) => {
+    delete input["IfMatch"];
+    delete input["IfNoneMatch"];
+  });
+  const refusing = watched(open.client, (name, input) => {
+    if (name === "PutObjectCommand" && ("IfMatch" in input || "IfNoneMatch" in input))
+      throw Object.assign(new Error("refused"), { $metadata: { httpStatusCode: 412 } });
+  });
+  for (const client of [ignoring, refusing])
+    await expect(s3({ ...options, client }).setup()).rejects.toMatchObject({
+      code: "MISCONFIGURED",
+      message: expect.stringContaining("doesn't keep the conditions") as string,
+    });
+});
+
 test("503 SlowDown is repeated; one that goes on is an error that may be repeated later", async () => {
   let slow = 2;
   const client = watched(open.client, () => {

@@ -73,6 +73,11 @@ test("tombstones go after a week with their folder, pending writes whose checkpo
   await tier.appendWrites(early("just-early"));
   for (const id of ["deleted", "living", "again", "early"]) await age(`${id}/head`, 8 * dayMs);
   await age("just-deleted/head", 6 * dayMs);
+  // A pack that is too young to go keeps the head, without which nobody would know that nothing names it.
+  const young = "deleted/000000000001-0-0.pack";
+  await store.put(young, Buffer.from("left by a process that died"));
+  expect(await tier.sweep(hourMs)).toBe(1);
+  await age(young, 2 * hourMs);
   expect(await tier.sweep(hourMs)).toBe(2);
   expect(await keysOf(store)).toEqual(["again/head", "just-deleted/head", "just-early/head", "living/head"]);
   // A thread's id may be a person's name.
