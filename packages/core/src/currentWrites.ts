@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import { nameLength, nameOf } from "./codec/index.ts";
 import { rewindMark } from "./rewindMark.ts";
 import type { WriteBatch } from "./tier.ts";
 
@@ -41,7 +42,17 @@ function named<Batch extends WriteBatch>(batches: readonly Batch[], digests: rea
   return batches.filter((batch) => wanted.delete(batchDigest(batch)));
 }
 
-/** Names a batch among those of its checkpoint by what it says, wherever it is copied to. 72 bits. */
-export function batchDigest({ taskId, body }: WriteBatch): string {
-  return createHash("sha256").update(`${taskId}\0`).update(body).digest("base64url").slice(0, 12);
+/**
+ * Names a batch among those of its checkpoint by what it says, wherever it is copied to. 72 bits. One that was encrypted anew
+ * keeps the name that it had: marks call it so.
+ */
+export function batchDigest(batch: Pick<WriteBatch, "taskId" | "body">): string {
+  return batchName(batch).toString("base64url");
+}
+
+/** {@link batchDigest} as bytes. */
+export function batchName({ taskId, body }: Pick<WriteBatch, "taskId" | "body">): Buffer {
+  const kept = nameOf(body);
+  if (kept !== undefined) return Buffer.from(kept);
+  return createHash("sha256").update(`${taskId}\0`).update(body).digest().subarray(0, nameLength);
 }

@@ -25,10 +25,14 @@ export class Envelope {
     return this.#cipher?.activeKey;
   }
 
-  /** Bytes as they would be sealed now, with the active key; what is inside stays as it is. @throws CodecError */
-  async reseal(bytes: Uint8Array, address: string): Promise<Uint8Array> {
+  /**
+   * Bytes as they would be sealed now, with the active key; what is inside stays as it is.
+   * @param name that anyone can read; see {@link Cipher.seal}
+   * @throws CodecError
+   */
+  async reseal(bytes: Uint8Array, address: string, name?: Uint8Array): Promise<Uint8Array> {
     if (this.#cipher === undefined) throw new RangeError("there is no key to seal with");
-    return await this.#cipher.seal(await this.#cipher.open(bytes, utf8(address)), utf8(address));
+    return await this.#cipher.seal(await this.#cipher.open(bytes, utf8(address)), utf8(address), name);
   }
 
   /** @throws CodecError on bytes that can't be decrypted or decompressed, or that claim to be too large */

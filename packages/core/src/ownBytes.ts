@@ -1,4 +1,5 @@
 import { bodyAddress, ownerOf } from "./bodyOwner.ts";
+import { batchName } from "./currentWrites.ts";
 import type { Address, Blob, ListedCheckpoint } from "./tier.ts";
 
 /** One piece of stored bytes: where it is, and what encryption binds it to. */
@@ -8,7 +9,7 @@ export type StoredBytes = {
   readonly at: Address;
 } & (
   | { readonly kind: "record" }
-  | { readonly kind: "write"; readonly place: number }
+  | { readonly kind: "write"; readonly place: number; readonly name: Uint8Array }
   | { readonly kind: "blob"; readonly hash: string }
 );
 
@@ -30,8 +31,10 @@ export function* bytesOfCheckpoint(
 
 /** Pending writes of a checkpoint, oldest first. */
 export function* bytesOfWrites(at: Address, writes: ListedCheckpoint["writes"]): Generator<StoredBytes> {
-  for (const [place, { taskId, body }] of writes.entries())
-    yield { kind: "write", at, place, bytes: body, boundTo: bodyAddress(ownerOf(at, taskId)) };
+  for (const [place, { taskId, body }] of writes.entries()) {
+    const name = batchName({ taskId, body });
+    yield { kind: "write", at, place, name, bytes: body, boundTo: bodyAddress(ownerOf(at, taskId)) };
+  }
 }
 
 /** Of blobs that a page shares, those that this checkpoint and its writes need. */

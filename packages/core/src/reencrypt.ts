@@ -215,9 +215,10 @@ function add({ records, writes, blobs }: Pieces, stored: StoredBytes, bytes: Uin
   else blobs.push({ hash: stored.hash, bytes });
 }
 
-async function resealed(envelope: Envelope, { at, bytes, boundTo }: StoredBytes): Promise<Uint8Array> {
+async function resealed(envelope: Envelope, stored: StoredBytes): Promise<Uint8Array> {
+  const { at, bytes, boundTo } = stored;
   try {
-    return await envelope.reseal(bytes, boundTo);
+    return await envelope.reseal(bytes, boundTo, stored.kind === "write" ? stored.name : undefined);
   } catch (cause) {
     throw undecodable(at, undefined, "it can't be encrypted anew", cause);
   }

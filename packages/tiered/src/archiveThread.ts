@@ -1,4 +1,5 @@
 import {
+  batchDigest,
   readThread,
   type Address,
   type Blob,
@@ -45,6 +46,7 @@ export async function archiveThread(
   }
   // What came back from the archive, and goes there again, would else have its pending writes twice. They are counted: a step
   // that was wound back may be given the same answer once more.
+  // By their names, which they keep when one of the two tiers is encrypted anew before the other.
   const writes = contents.writes.filter((batch) => {
     const key = batchKey(batch, batch);
     const times = archived.get(key) ?? 0;
@@ -53,7 +55,7 @@ export async function archiveThread(
   });
   const heads = contents.heads.map((head) => ({ ...head, expected: "any" as const }));
   await cold.append({ threadId, ...contents, writes, heads, onConflict: "refuse" });
-  await verify(cold, threadId, contents, check);
+  await verify(cold, threadId, contents, writes, check);
   return { revision, checkpoints: contents.records.length, bytes: sizeOf(contents) };
 }
 
@@ -68,6 +70,7 @@ async function verify(
   cold: Tier,
   threadId: string,
   contents: ThreadContents,
+  brought: ThreadContents["writes"],
   check: BlobCheck,
 ): Promise<void> {
   const records = new Map(contents.records.map((record) => [addressKey(record), record]));
@@ -75,10 +78,14 @@ async function verify(
   const values = new CopiedValues(contents.blobs, check);
   const heads = new Map<string, string | undefined>();
   const batches = new Set<string>();
+  const bodies = new Set<string>();
   for await (const { record: copy, writes, blobs, head } of cold.list({ threadId })) {
     const key = addressKey(copy);
     heads.set(copy.namespace, head);
-    for (const batch of writes) batches.add(batchKey(copy, batch));
+    for (const batch of writes) {
+      batches.add(batchKey(copy, batch));
+      bodies.add(bodyKey(copy, batch));
+    }
     const record = records.get(key);
     if (record === undefined) continue;
     if (!isSame(record, copy)) throw notArchived(record, "its record differs");
@@ -91,6 +98,10 @@ async function verify(
     // Early pending writes have no checkpoint to be listed with; they go nowhere before it exists.
     if (copied.has(addressKey(batch)) && !batches.has(batchKey(batch, batch)))
       throw notArchived(batch, "pending writes are missing");
+  }
+  for (const batch of brought) {
+    if (copied.has(addressKey(batch)) && !bodies.has(bodyKey(batch, batch)))
+      throw notArchived(batch, "pending writes differ");
   }
   for (const { namespace, to } of contents.heads) {
     if (heads.get(namespace) !== to)
@@ -154,7 +165,12 @@ function addressKey({ namespace, checkpointId }: Address): string {
 }
 
 function batchKey({ namespace, checkpointId }: Address, batch: { taskId: string; body: Uint8Array }): string {
-  return JSON.stringify([namespace, checkpointId, batch.taskId, Buffer.from(batch.body).toString("base64")]);
+  return JSON.stringify([namespace, checkpointId, batch.taskId, batchDigest(batch)]);
+}
+
+/** With the very bytes. */
+function bodyKey(at: Address, batch: { taskId: string; body: Uint8Array }): string {
+  return `${batchKey(at, batch)}${Buffer.from(batch.body).toString("base64")}`;
 }
 
 function notArchived({ threadId, namespace, checkpointId }: Address, what: string): Error {

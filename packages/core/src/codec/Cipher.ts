@@ -14,6 +14,10 @@ import {
 
 /** First byte of sealed bytes; 0x40 to 0x4f are the cipher's, lower ones the codec's. */
 const sealedTag = 0x41;
+/** The same with a name in front of the nonce. */
+const namedTag = 0x42;
+/** Bytes of such a name. */
+export const nameLength = 9;
 const isCipherTag = (tag: number | undefined): boolean => tag !== undefined && tag >> 4 === 4;
 
 /**
@@ -22,17 +26,28 @@ const isCipherTag = (tag: number | undefined): boolean => tag !== undefined && t
  */
 export function keyIdOf(bytes: Uint8Array): string | undefined {
   if (!isCipherTag(bytes[0])) return undefined;
-  if (bytes[0] !== sealedTag) {
+  if (bytes[0] !== sealedTag && bytes[0] !== namedTag) {
     throw new CodecError(
       "unknown-tag",
       `Cipher tag ${bytes[0]} is not known; a newer version sealed these bytes.`,
     );
   }
-  const body = 2 + (bytes[1] ?? 0);
-  if (bytes.length < body + nonceLength + authTagLength) {
+  const idLength = bytes[1] ?? 0;
+  if (bytes.length < headerLength(bytes) + nonceLength + authTagLength) {
     throw new CodecError("corrupt", "The sealed bytes end before they are complete.");
   }
-  return Buffer.from(bytes.buffer, bytes.byteOffset + 2, body - 2).toString("utf8");
+  return Buffer.from(bytes.buffer, bytes.byteOffset + 2, idLength).toString("utf8");
+}
+
+/** How much stands in front of the nonce. */
+function headerLength(bytes: Uint8Array): number {
+  return 2 + (bytes[1] ?? 0) + (bytes[0] === namedTag ? nameLength : 0);
+}
+
+/** The name that sealed bytes were given, see {@link Cipher.seal}; undefined where they have none. */
+export function nameOf(bytes: Uint8Array): Uint8Array | undefined {
+  const end = headerLength(bytes);
+  return bytes[0] === namedTag && bytes.length >= end ? bytes.subarray(end - nameLength, end) : undefined;
 }
 
 const algorithm = "aes-256-gcm";
@@ -43,7 +58,8 @@ const authTagLength = 16;
  * AES-256-GCM with key ids, the last step before bytes are stored.
  *
  * Sealed bytes: tag 0x41 · length of the key id (1 byte) · key id (UTF-8) · nonce (12) · ciphertext · GCM tag
- * (16). Authenticated besides the ciphertext: tag, length and key id, then the caller's associated data.
+ * (16). With a name: tag 0x42, and the name (9) in front of the nonce. Authenticated besides the ciphertext: all in front of
+ * the nonce, then the caller's associated data.
  */
 export class Cipher {
   /** Id of the key that seals. */
@@ -83,12 +99,16 @@ export class Cipher {
    * Encrypts with the active key.
    *
    * @param aad where the bytes belong (the blob's address); they open only with the same
+   * @param name of 9 bytes, which anyone can read: what was called by its bytes before it was sealed anew keeps its name
    * @throws CodecError `key-failed`
    */
-  async seal(bytes: Uint8Array, aad: Uint8Array): Promise<Uint8Array> {
+  async seal(bytes: Uint8Array, aad: Uint8Array, name?: Uint8Array): Promise<Uint8Array> {
     const key = this.#keys.get(this.activeKey) ?? (await this.#key(this.activeKey));
     const id = Buffer.from(this.activeKey, "utf8");
-    const header = concat([Uint8Array.of(sealedTag, id.length), id]);
+    const header =
+      name === undefined
+        ? concat([Uint8Array.of(sealedTag, id.length), id])
+        : concat([Uint8Array.of(namedTag, id.length), id, name]);
     const nonce = randomBytes(nonceLength);
     const cipher = createCipheriv(algorithm, key, nonce, { authTagLength });
     cipher.setAAD(concat([header, aad]));
@@ -110,7 +130,7 @@ export class Cipher {
         "The bytes are not sealed, and refusePlaintext is on. Rewrite them with encryption, or turn it off.";
       throw new CodecError("plaintext-refused", message);
     }
-    const body = 2 + bytes[1]!;
+    const body = headerLength(bytes);
     const key = this.#keys.get(id) ?? (await this.#key(id));
     const content = body + nonceLength;
     const authTag = bytes.length - authTagLength;

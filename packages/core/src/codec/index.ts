@@ -1,4 +1,4 @@
-export { Cipher, keyIdOf } from "./Cipher.ts";
+export { Cipher, keyIdOf, nameLength, nameOf } from "./Cipher.ts";
 export { type Codec, loadCodec, pack, type PackOptions, unpack } from "./codec.ts";
 export { CodecError, type CodecErrorReason } from "./codecError.ts";
 export { contentHash, deriveHashKey, SimilarHash } from "./contentHash.ts";
