@@ -43,12 +43,12 @@ class Reader {
 /** Envelope: decrypt, decompress. */
 function unwrap(thread, stored, address) {
   const bytes = Buffer.from(stored, "hex");
-  return unpack(bytes[0] === 0x41 ? unseal(thread, bytes, address) : bytes);
+  return unpack(bytes[0] === 0x41 || bytes[0] === 0x42 ? unseal(thread, bytes, address) : bytes);
 }
 
 function unseal({ keys }, bytes, address) {
-  const header = 2 + bytes[1];
-  const key = keys[bytes.toString("utf8", 2, header)];
+  const key = keys[bytes.toString("utf8", 2, 2 + bytes[1])];
+  const header = 2 + bytes[1] + (bytes[0] === 0x42 ? 9 : 0);
   const decipher = createDecipheriv("aes-256-gcm", key, bytes.subarray(header, header + 12));
   decipher.setAAD(Buffer.concat([bytes.subarray(0, header), Buffer.from(address)]));
   decipher.setAuthTag(bytes.subarray(-16));

@@ -1,13 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { Command } from "@langchain/langgraph";
-import {
-  batchDigest,
-  ownersOf,
-  TierSaver,
-  MemoryTier,
-  type EncryptionOptions,
-  type Tier,
-} from "@stratigraph/core";
+import { TierSaver, MemoryTier, type EncryptionOptions, type Tier } from "@stratigraph/core";
 import { postgres } from "@stratigraph/postgres";
 import { redis } from "@stratigraph/redis";
 import { folder, s3 } from "@stratigraph/s3";
