@@ -30,6 +30,21 @@ describe.each(savers)("forks on %s", (_name, open) => {
     expect(await lineage(saver, made.threadId)).toEqual([made.origin]);
   });
 
+  test("a fork's recorded origin is in no list, history or conflict", async () => {
+    const graph = chat(saver);
+    await graph.invoke({ messages: [human("one")] }, on("r1"));
+    const made = await fork(saver, { threadId: "r1" }, { history: "full" });
+    await promote(saver, { threadId: made.threadId, checkpointId: made.origin.checkpointId });
+    const listed = await collect(saver.list({ configurable: { thread_id: made.threadId } }));
+    const source = await collect(saver.list({ configurable: { thread_id: "r1" } }));
+    expect(listed.map(({ checkpoint }) => checkpoint.id)).toEqual(
+      source.map(({ checkpoint }) => checkpoint.id),
+    );
+    expect(await collect(graph.getStateHistory(on(made.threadId)))).toHaveLength(source.length);
+    expect(await saver.conflicts(made.threadId)).toEqual([]);
+    expect((await saver.listThreads()).threads.map(({ threadId }) => threadId)).toContain(made.threadId);
+  });
+
   test("a fork from an old checkpoint has that state, and only what it needs unless asked for all", async () => {
     const graph = chat(saver);
     for (const text of ["one", "two", "three"]) await graph.invoke({ messages: [human(text)] }, on("f2"));

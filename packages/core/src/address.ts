@@ -1,6 +1,7 @@
 import type { RunnableConfig } from "@langchain/core/runnables";
 import { shown } from "./checkOptions.ts";
 import { InvalidAddressError } from "./errors.ts";
+import { isReserved } from "./isReserved.ts";
 import type { Address, MaybeAddress, Namespace } from "./tier.ts";
 
 /** Longest id that is stored, in UTF-16 units. */
@@ -68,10 +69,15 @@ export function maybeThreadOf(config: RunnableConfig): Readonly<Record<string, u
 /** The namespace a config names. @throws InvalidAddressError */
 export function namespaceOf(config: RunnableConfig): Namespace {
   const { thread_id, checkpoint_ns } = configurableOf(config);
-  return {
-    threadId: validId("thread_id", thread_id),
-    namespace: validId("checkpoint_ns", checkpoint_ns ?? "", { empty: true }),
-  };
+  const namespace = validId("checkpoint_ns", checkpoint_ns ?? "", { empty: true });
+  if (isReserved(namespace)) {
+    throw new InvalidAddressError(
+      "checkpoint_ns",
+      shown(namespace),
+      "Stratigraph keeps records of its own in namespaces that begin so. Name the graph's node otherwise.",
+    );
+  }
+  return { threadId: validId("thread_id", thread_id), namespace };
 }
 
 /** The checkpoint id a config names, or undefined. `thread_ts` is LangGraph's older name for it. */

@@ -1,4 +1,5 @@
 import type { CheckpointRecord, Tier } from "./tier.ts";
+import { unreserved } from "./unreserved.ts";
 
 /** A side branch: the work of a writer that lost a race. */
 export interface Conflict {
@@ -32,7 +33,7 @@ export function sideBranch(
 /** Side branches of a thread, one per tip, newest tip first. */
 export async function listConflicts(tier: Tier, threadId: string): Promise<Conflict[]> {
   const byNamespace = new Map<string, Map<string, CheckpointRecord>>();
-  for await (const { record } of tier.list({ threadId, lost: true, recordsOnly: true })) {
+  for await (const { record } of unreserved(tier, { threadId, lost: true, recordsOnly: true })) {
     const records = byNamespace.get(record.namespace) ?? new Map<string, CheckpointRecord>();
     byNamespace.set(record.namespace, records.set(record.checkpointId, record));
   }

@@ -41,6 +41,7 @@ import type {
 } from "./tier.ts";
 import { trace } from "./trace.ts";
 import type { Series, ValueReading } from "./valueCoder.ts";
+import { unreserved } from "./unreserved.ts";
 import { Values } from "./values.ts";
 import { asPendingWrite } from "./writeCoder.ts";
 import { Writers, type Consumed } from "./writers.ts";
@@ -139,7 +140,7 @@ export class TierSaver extends BaseCheckpointSaver {
     };
     let found = 0;
     const series: Series = new Map();
-    for await (const stored of this.tier.list(query)) {
+    for await (const stored of unreserved(this.tier, query)) {
       const tuple = await this.#listed(config, stored, filter, series);
       if (tuple === undefined) continue;
       yield tuple;

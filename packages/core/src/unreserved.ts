@@ -1,0 +1,37 @@
+import { isReserved } from "./isReserved.ts";
+import type { ListedCheckpoint, ListQuery, Tier } from "./tier.ts";
+
+/**
+ * Checkpoints as {@link Tier.list} has them, without those in namespaces that packages built on core keep records of their own in.
+ * The limit counts what is left: where the tier's listing ends before, it is asked for more, which only a short listing of a
+ * thread with recorded moves comes to.
+ */
+export async function* unreserved(tier: Tier, query: ListQuery): AsyncGenerator<ListedCheckpoint> {
+  const { namespace, limit = Number.POSITIVE_INFINITY } = query;
+  if (namespace !== undefined) {
+    if (!isReserved(namespace)) yield* tier.list(query);
+    return;
+  }
+  const yielded = new Set<string>();
+  for (let hidden = 0; ;) {
+    const asked = limit + hidden;
+    let [listed, reserved] = [0, 0];
+    for await (const stored of tier.list({ ...query, ...(Number.isFinite(asked) ? { limit: asked } : {}) })) {
+      listed += 1;
+      const { threadId, checkpointId } = stored.record;
+      if (isReserved(stored.record.namespace)) {
+        reserved += 1;
+        continue;
+      }
+      const key = JSON.stringify([threadId, stored.record.namespace, checkpointId]);
+      if (Number.isFinite(limit)) {
+        if (yielded.has(key)) continue;
+        yielded.add(key);
+      }
+      yield stored;
+      if (yielded.size === limit) return;
+    }
+    if (listed < asked || reserved === hidden) return;
+    hidden = reserved;
+  }
+}
