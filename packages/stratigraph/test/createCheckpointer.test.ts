@@ -3,9 +3,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout } from "node:timers/promises";
 import { MessagesAnnotation, START, StateGraph } from "@langchain/langgraph";
+import { emptyCheckpoint } from "@langchain/langgraph-checkpoint";
 import pg from "pg";
 import {
   createCheckpointer,
+  fork,
   MemorySaver,
   MemoryTier,
   memory,
@@ -15,6 +17,7 @@ import {
   StratigraphError,
   TieredSaver,
   type CheckpointerConfig,
+  type LostRace,
   type TierSaver,
 } from "stratigraph";
 import { expect, onTestFinished, test, vi } from "vitest";
@@ -167,4 +170,33 @@ test.skipIf(!available.redis && process.env["STRATIGRAPH_TEST_REDIS_URL"] === un
 test("a server that isn't there: the error of its tier, and nothing stays open", async () => {
   const opened = createCheckpointer({ postgres: "postgresql://127.0.0.1:1/none", retryFor: "50ms" });
   await expect(opened).rejects.toSatisfy((error) => StratigraphError.is(error, "UNAVAILABLE"));
+});
+
+test("what every saver takes, and the functions of branch, come along", async () => {
+  const lost: LostRace[] = [];
+  const checkpointer = await createCheckpointer({
+    memory: true,
+    conflict: "branch",
+    onConflict: (race) => void lost.push(race),
+  });
+  await chat(checkpointer);
+  const { threadId } = await fork(checkpointer, { threadId: "chat" });
+  expect((await checkpointer.getTuple({ configurable: { thread_id: threadId } }))?.checkpoint.id).toBe(
+    (await checkpointer.getTuple({ configurable: { thread_id: "chat" } }))?.checkpoint.id,
+  );
+  const first = { configurable: { thread_id: "race" } };
+  const parent = await checkpointer.put(
+    first,
+    emptyCheckpoint(),
+    { source: "input", step: 0, parents: {} },
+    {},
+  );
+  for (const writer of [{}, {}]) {
+    const run = { control: writer, configurable: parent.configurable! };
+    await checkpointer.put(run, emptyCheckpoint(), { source: "loop", step: 1, parents: {} }, {});
+  }
+  expect(lost).toMatchObject([{ threadId: "race", outcome: "branched" }]);
+  expect(await checkpointer.keysInUse({ threadIds: ["race"] })).toMatchObject({
+    keys: [{ threads: 1, records: 3 }],
+  });
 });

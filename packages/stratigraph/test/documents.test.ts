@@ -100,3 +100,16 @@ test("the code of the READMEs type-checks", () => {
   expect(seen).toContain("postgers");
   expect(others).toEqual([]);
 }, 300_000);
+
+test("packages bring what their READMEs send readers to", () => {
+  for (const [name, file] of [
+    ["core", "ERRORS.md"],
+    ["postgres", "schema.sql"],
+  ] as const) {
+    const { files } = JSON.parse(readFileSync(join(packages, name, "package.json"), "utf8")) as {
+      files: string[];
+    };
+    expect(files, name).toContain(file);
+    expect(existsSync(join(packages, name, file))).toBe(true);
+  }
+});

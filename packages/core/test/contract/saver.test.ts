@@ -1,3 +1,4 @@
+// long file: every outcome of two savers that meet on one thread, over the same few helpers
 import { emptyCheckpoint, type Checkpoint, type CheckpointMetadata } from "@langchain/langgraph-checkpoint";
 import {
   CheckpointConflictError,

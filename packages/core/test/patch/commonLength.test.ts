@@ -2,8 +2,8 @@ import { expect, test, vi } from "vitest";
 import { commonPrefixLength, commonSuffixLength } from "../../src/patch/commonLength.ts";
 
 /** Deno's: ends are checked against the length of the other buffer. */
-function denoCompare(this: Buffer, target: Uint8Array, ...ends: number[]): number {
-  const [, targetEnd = 0, , sourceEnd = 0] = ends;
+function denoCompare(this: Buffer, ...args: unknown[]): number {
+  const [target, , targetEnd, , sourceEnd] = args as [Uint8Array, number, number, number, number];
   if (targetEnd > this.length || sourceEnd > target.length)
     throw new RangeError('"sourceEnd" is out of range');
   return Buffer.compare(this, target);
