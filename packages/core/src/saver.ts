@@ -171,7 +171,8 @@ export class TierSaver extends BaseCheckpointSaver {
 
   /**
    * The checkpoint a config names, or the newest of its namespace.
-   * @throws InvalidAddressError, CorruptionError, EvictedError
+   * @throws InvalidAddressError, CorruptionError, EvictedError; StratigraphError "KEY_MISSING", "KEY_UNAVAILABLE",
+   * "PLAINTEXT_REFUSED", "UNREGISTERED_TYPE", "NEWER_FORMAT", "SERIALIZATION" where what is stored can't be decoded
    */
   override async getTuple(config: RunnableConfig): Promise<CheckpointTuple | undefined> {
     if (maybeThreadOf(config)["thread_id"] === undefined) return undefined;
@@ -198,7 +199,7 @@ export class TierSaver extends BaseCheckpointSaver {
 
   /**
    * Checkpoints, newest first. Fetches page by page, and stops when the consumer does.
-   * @throws InvalidAddressError, InvalidOptionError, CorruptionError
+   * @throws InvalidAddressError, InvalidOptionError, CorruptionError; StratigraphError as {@link getTuple}
    */
   override async *list(
     config: RunnableConfig,
@@ -235,7 +236,8 @@ export class TierSaver extends BaseCheckpointSaver {
    * Stores a checkpoint and moves the head, by compare-and-set.
    * @returns a config with exactly thread_id, checkpoint_ns and checkpoint_id
    * @throws CheckpointConflictError if another writer was first (see {@link SaverOptions.conflict}),
-   * ThreadDeletedError, InvalidAddressError, InvalidOptionError; StratigraphError "SERIALIZATION" names channel and path
+   * ThreadDeletedError, InvalidAddressError, InvalidOptionError; StratigraphError "SERIALIZATION" names channel and path;
+   * "KEY_UNAVAILABLE" where the active key can't be fetched: nothing was stored
    */
   override async put(
     config: RunnableConfig,

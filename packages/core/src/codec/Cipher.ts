@@ -36,7 +36,12 @@ export function keyIdOf(bytes: Uint8Array): string | undefined {
   if (bytes.length < headerLength(bytes) + nonceLength + authTagLength) {
     throw new CodecError("corrupt", "The sealed bytes end before they are complete.");
   }
-  return Buffer.from(bytes.buffer, bytes.byteOffset + 2, idLength).toString("utf8");
+  const encoded = Buffer.from(bytes.buffer, bytes.byteOffset + 2, idLength);
+  const id = encoded.toString("utf8");
+  // Damage that makes other bytes look sealed seldom leaves text where the id would be.
+  if (idLength === 0 || (id.includes("\ufffd") && !Buffer.from(id, "utf8").equals(encoded)))
+    throw new CodecError("corrupt", "The bytes begin as sealed ones do, without the id of a key.");
+  return id;
 }
 
 /** How much stands in front of the nonce. */

@@ -76,8 +76,8 @@ async function outcome(
     return "value";
   } catch (error) {
     if (!StratigraphError.is(error)) throw error;
-    // A first byte that says something else can't be told from what a newer version writes.
-    expect(["CORRUPT", "NEWER_FORMAT"]).toContain(error.code);
+    // A first byte that says something else can't be told from what a newer version writes, or from encrypted bytes.
+    expect(["CORRUPT", "NEWER_FORMAT", "KEY_MISSING"]).toContain(error.code);
     expect(error.data).toMatchObject({ threadId: "t", checkpointId: id, channel });
     for (const named of ['"t"', id, ...(channel === undefined ? [] : [`"${channel}"`])])
       expect(error.message).toContain(named);
