@@ -30,7 +30,8 @@ import { openTier, type Role } from "./openTier.ts";
  * @example
  * const checkpointer = await createCheckpointer({ postgres: "postgresql://user:password@localhost:5432/db" });
  * const graph = builder.compile({ checkpointer });
- * @throws InvalidOptionError; StratigraphError "UNAVAILABLE", "LOCKED" or "NOT_SET_UP" where the storage can't be made ready
+ * @throws InvalidOptionError; StratigraphError where the storage can't be made ready: "UNAVAILABLE", "NOT_SET_UP", "ACCESS_DENIED",
+ * "MISCONFIGURED", "DRIVER_MISSING", "STORAGE_FULL" or "LOCKED"
  */
 export async function createCheckpointer(config: Only<MemoryConfig>): Promise<MemorySaver>;
 export async function createCheckpointer(
