@@ -39,13 +39,13 @@ async function expectEnded(kind: "url" | "folder", where: string, reopened: () =
 
 test("with runs under way, sync and async: each ends with CLOSED, the process goes on", async () => {
   await expectEnded("url", database.url, () => PostgresSaver.fromConnString(database.url));
-}, 60_000);
+}, 180_000);
 
 test("the same, embedded: the folder is free afterwards", async () => {
   const folder = mkdtempSync(join(tmpdir(), "stratigraph-end-"));
   await expectEnded("folder", folder, () => PostgresSaver.embedded(folder));
   rmSync(folder, { recursive: true });
-}, 60_000);
+}, 180_000);
 
 const kinds: readonly (readonly [string, () => PostgresTier])[] = [
   ["a pool of its own", () => postgres({ url: database.url })],

@@ -1,3 +1,4 @@
+// long file: one kind of failure, met by every wait there is
 import { setTimeout as sleep } from "node:timers/promises";
 import { PostgresSaver, PostgresTier } from "@stratigraph/postgres";
 import { PGlite } from "@electric-sql/pglite";

@@ -30,9 +30,9 @@ import { openTier, type Role } from "./openTier.ts";
  * @example
  * const checkpointer = await createCheckpointer({ postgres: "postgresql://user:password@localhost:5432/db" });
  * const graph = builder.compile({ checkpointer });
- * @throws InvalidOptionError; StratigraphError where the storage can't be made ready: "UNAVAILABLE", "LOCKED", "NOT_SET_UP",
- * "ACCESS_DENIED", "MISCONFIGURED", "DRIVER_MISSING". Of a stack, a hot or cold tier or a replica that is only away is no error:
- * the event "unreachable" on the channel tells of it
+ * @throws InvalidOptionError; StratigraphError where the storage can't be made ready: "UNAVAILABLE", "NOT_SET_UP", "ACCESS_DENIED",
+ * "MISCONFIGURED", "DRIVER_MISSING", "STORAGE_FULL" or "LOCKED"
+ * Of a stack, a hot or cold tier or a replica that is only away is no error: the event "unreachable" on the channel tells of it
  */
 export async function createCheckpointer(config: Only<MemoryConfig>): Promise<MemorySaver>;
 export async function createCheckpointer(
