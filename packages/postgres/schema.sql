@@ -281,6 +281,18 @@ $$;
 
 COMMENT ON FUNCTION stratigraph.copy_thread_1(p_source bytea, p_target bytea, p_long_id bytea) IS 'All of a thread under another id: copyThread.';
 
+CREATE FUNCTION stratigraph.copy_thread_2(p_source bytea, p_target bytea, p_long_id bytea) RETURNS boolean
+    LANGUAGE plpgsql
+    AS $$
+begin
+  if not "stratigraph".copy_thread_1(p_source, p_target, p_long_id) then return false; end if;
+  perform "stratigraph".inherit_tags_1(p_source, p_target);
+  return true;
+end
+$$;
+
+COMMENT ON FUNCTION stratigraph.copy_thread_2(p_source bytea, p_target bytea, p_long_id bytea) IS 'All of a thread under another id, with its tags: copyThread.';
+
 CREATE FUNCTION stratigraph.delete_thread_1(p_key bytea) RETURNS void
     LANGUAGE plpgsql
     SET lock_timeout TO '4s'
@@ -313,6 +325,17 @@ end
 $$;
 
 COMMENT ON FUNCTION stratigraph.delete_thread_1(p_key bytea) IS 'Drops a thread and leaves a tombstone: deleteThread.';
+
+CREATE FUNCTION stratigraph.drop_tags_1() RETURNS trigger
+    LANGUAGE plpgsql
+    AS $$
+begin
+  delete from "stratigraph".thread_tags g where g.thread = old.thread;
+  return null;
+end
+$$;
+
+COMMENT ON FUNCTION stratigraph.drop_tags_1() IS 'Takes the tags of a deleted thread away: a trigger.';
 
 CREATE FUNCTION stratigraph.evict_1(p_key bytea, p_revision bigint) RETURNS boolean
     LANGUAGE plpgsql
@@ -440,6 +463,24 @@ end
 $$;
 
 COMMENT ON FUNCTION stratigraph.fork_1(p_source bytea, p_seen bigint, p_key bytea, p_long_id bytea, p_tip_lengths integer[], p_tips bytea, p_depths integer[], p_until text[], p_places_of text[], p_records integer[], p_tags text[], p_places integer[], p_blobs integer[], p_writes integer[], p_long_ids integer[], p_heads integer[], p_head_at integer[], p_expected integer[], p_starts integer[], p_lengths integer[], p_data bytea) IS 'A part of a thread as a new thread: fork.';
+
+CREATE FUNCTION stratigraph.fork_2(p_source bytea, p_seen bigint, p_key bytea, p_long_id bytea, p_tip_lengths integer[], p_tips bytea, p_depths integer[], p_until text[], p_places_of text[], p_records integer[], p_tags text[], p_places integer[], p_blobs integer[], p_writes integer[], p_long_ids integer[], p_heads integer[], p_head_at integer[], p_expected integer[], p_starts integer[], p_lengths integer[], p_data bytea) RETURNS TABLE(status text, head bytea, checkpoints bigint, bytes bigint)
+    LANGUAGE plpgsql
+    SET plan_cache_mode TO 'force_generic_plan'
+    SET jit TO 'off'
+    AS $$
+begin
+  select f.status, f.head, f.checkpoints, f.bytes into status, head, checkpoints, bytes
+    from "stratigraph".fork_1(
+      p_source, p_seen, p_key, p_long_id, p_tip_lengths, p_tips, p_depths, p_until, p_places_of, p_records, p_tags,
+      p_places, p_blobs, p_writes, p_long_ids, p_heads, p_head_at, p_expected, p_starts, p_lengths, p_data
+    ) as f;
+  if status = 'ok' then perform "stratigraph".inherit_tags_1(p_source, p_key); end if;
+  return next;
+end
+$$;
+
+COMMENT ON FUNCTION stratigraph.fork_2(p_source bytea, p_seen bigint, p_key bytea, p_long_id bytea, p_tip_lengths integer[], p_tips bytea, p_depths integer[], p_until text[], p_places_of text[], p_records integer[], p_tags text[], p_places integer[], p_blobs integer[], p_writes integer[], p_long_ids integer[], p_heads integer[], p_head_at integer[], p_expected integer[], p_starts integer[], p_lengths integer[], p_data bytea) IS 'A part of a thread as a new thread, with its tags: fork.';
 
 CREATE FUNCTION stratigraph.id_text(key bytea) RETURNS text
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
@@ -660,6 +701,18 @@ CREATE FUNCTION stratigraph.id_key(id text) RETURNS bytea
 $_$;
 
 COMMENT ON FUNCTION stratigraph.id_key(id text) IS 'The key of an id.';
+
+CREATE FUNCTION stratigraph.inherit_tags_1(p_source bytea, p_target bytea) RETURNS void
+    LANGUAGE sql
+    AS $$
+  insert into "stratigraph".thread_tags (thread, key, value)
+  select t.thread, g.key, g.value
+    from "stratigraph".threads t, "stratigraph".threads s join "stratigraph".thread_tags g on g.thread = s.thread
+   where s.key = p_source and t.key = p_target
+  on conflict do nothing
+$$;
+
+COMMENT ON FUNCTION stratigraph.inherit_tags_1(p_source bytea, p_target bytea) IS 'Gives a copy the tags of its source.';
 
 CREATE FUNCTION stratigraph.lease_1(p_name bytea, p_holder bytea, p_ms double precision) RETURNS boolean
     LANGUAGE plpgsql
@@ -922,6 +975,26 @@ $$;
 
 COMMENT ON FUNCTION stratigraph.sweep_1(p_older_ms double precision, p_limit integer) IS 'Takes away what dead writers and deletions left: maintenance.';
 
+CREATE FUNCTION stratigraph.tag_thread_1(p_key bytea, p_long_id bytea, p_keys bytea[], p_values bytea[]) RETURNS bigint
+    LANGUAGE plpgsql
+    SET lock_timeout TO '4s'
+    AS $$
+declare
+  v_thread bigint;
+  v_revision bigint;
+begin
+  insert into "stratigraph".threads as t (key, long_id, revision, written_at)
+  values (p_key, p_long_id, 0, date_trunc('minute', now()))
+  on conflict (key) do update set revision = t.revision
+  returning t.thread, t.revision into v_thread, v_revision;
+  insert into "stratigraph".thread_tags (thread, key, value)
+  select v_thread, u.k, u.v from unnest(p_keys, p_values) as u (k, v) on conflict do nothing;
+  return v_revision;
+end
+$$;
+
+COMMENT ON FUNCTION stratigraph.tag_thread_1(p_key bytea, p_long_id bytea, p_keys bytea[], p_values bytea[]) IS 'Adds tags to a thread: tagThread.';
+
 CREATE FUNCTION stratigraph.thread_of(thread_id text) RETURNS bigint
     LANGUAGE sql STABLE PARALLEL SAFE
     AS $$
@@ -957,6 +1030,75 @@ end
 $$;
 
 COMMENT ON FUNCTION stratigraph.threads_1(p_before timestamp with time zone, p_newest boolean, p_evicted boolean, p_after timestamp with time zone, p_after_key bytea, p_limit integer) IS 'A page of threads by age: listThreads.';
+
+CREATE FUNCTION stratigraph.threads_2(p_before timestamp with time zone, p_newest boolean, p_evicted boolean, p_after timestamp with time zone, p_after_key bytea, p_limit integer, p_keys bytea[], p_values bytea[], p_head_tags integer[]) RETURNS TABLE(key bytea, long_id bytea, revision bigint, head bytea, thread bigint, written_ms bigint, evicted boolean, parent bytea, lost_to bytea, run bytea, blobs bytea, tags text, body bytea)
+    LANGUAGE plpgsql STABLE
+    SET plan_cache_mode TO 'force_custom_plan'
+    SET jit TO 'off'
+    AS $$
+#variable_conflict use_column
+declare
+  v_after bigint;
+begin
+  if p_after is not null then
+    select coalesce((select t.thread from "stratigraph".threads t where t.key = p_after_key), 0) into v_after;
+  end if;
+  if p_keys is not null then
+    return query
+      with tagged as materialized (
+        select g.thread from "stratigraph".thread_tags g where g.key = p_keys[1] and g.value = p_values[1]
+           and not exists (
+             select from unnest(p_keys, p_values) as u (k, v)
+              where not exists (
+                select from "stratigraph".thread_tags x where x.thread = g.thread and x.key = u.k and x.value = u.v
+              )
+           )
+      )
+      select t.key, t.long_id, t.revision, h.id, t.thread, (extract(epoch from t.written_at) * 1000)::bigint, t.evicted,
+             c.parent, c.lost_to, c.run, c.blobs, array_to_string(c.tags, ','), c.body
+        from tagged,
+             lateral (select * from "stratigraph".threads x where x.thread = tagged.thread offset 0) t
+             left join lateral (select * from "stratigraph".heads x where x.thread = t.thread and x.ns = '' offset 0) h on true
+             left join lateral (
+               select * from "stratigraph".checkpoints x where p_head_tags is not null and x.thread = t.thread and x.id = h.id and x.ns = '' offset 0
+             ) c on true
+       where t.live and (p_before is null or t.written_at < p_before) and (p_evicted or not t.evicted)
+         and (c.id is null or c.tags @> p_head_tags)
+         and (p_after is null
+              or case when p_newest then (t.written_at, t.thread) < (p_after, v_after) else (t.written_at, t.thread) > (p_after, v_after) end)
+       order by case when p_newest then t.written_at end desc, case when p_newest then t.thread end desc, t.written_at, t.thread
+       limit p_limit;
+  elsif p_newest then
+    return query
+      select t.key, t.long_id, t.revision, h.id, t.thread, (extract(epoch from t.written_at) * 1000)::bigint, t.evicted,
+             c.parent, c.lost_to, c.run, c.blobs, array_to_string(c.tags, ','), c.body
+        from "stratigraph".threads t
+             left join lateral (select * from "stratigraph".heads x where x.thread = t.thread and x.ns = '' offset 0) h on true
+             left join lateral (
+               select * from "stratigraph".checkpoints x where p_head_tags is not null and x.thread = t.thread and x.id = h.id and x.ns = '' offset 0
+             ) c on true
+       where t.live and (p_before is null or t.written_at < p_before) and (p_evicted or not t.evicted)
+         and (c.id is null or c.tags @> p_head_tags)
+         and (p_after is null or (t.written_at, t.thread) < (p_after, v_after))
+       order by t.written_at desc, t.thread desc limit p_limit;
+  else
+    return query
+      select t.key, t.long_id, t.revision, h.id, t.thread, (extract(epoch from t.written_at) * 1000)::bigint, t.evicted,
+             c.parent, c.lost_to, c.run, c.blobs, array_to_string(c.tags, ','), c.body
+        from "stratigraph".threads t
+             left join lateral (select * from "stratigraph".heads x where x.thread = t.thread and x.ns = '' offset 0) h on true
+             left join lateral (
+               select * from "stratigraph".checkpoints x where p_head_tags is not null and x.thread = t.thread and x.id = h.id and x.ns = '' offset 0
+             ) c on true
+       where t.live and (p_before is null or t.written_at < p_before) and (p_evicted or not t.evicted)
+         and (c.id is null or c.tags @> p_head_tags)
+         and (p_after is null or (t.written_at, t.thread) > (p_after, v_after))
+       order by t.written_at, t.thread limit p_limit;
+  end if;
+end
+$$;
+
+COMMENT ON FUNCTION stratigraph.threads_2(p_before timestamp with time zone, p_newest boolean, p_evicted boolean, p_after timestamp with time zone, p_after_key bytea, p_limit integer, p_keys bytea[], p_values bytea[], p_head_tags integer[]) IS 'A page of threads by age, tags, and tags of their newest checkpoints: listThreads.';
 
 CREATE TABLE stratigraph.leases (
     name bytea NOT NULL,
@@ -1019,6 +1161,20 @@ COMMENT ON COLUMN stratigraph.overview.evicted IS 'Its bytes were moved to anoth
 
 COMMENT ON COLUMN stratigraph.overview.deleted IS 'A tombstone: refuses late writes, and goes after a week.';
 
+CREATE TABLE stratigraph.thread_tags (
+    thread bigint NOT NULL,
+    key bytea NOT NULL,
+    value bytea NOT NULL
+);
+
+COMMENT ON TABLE stratigraph.thread_tags IS 'Tags of threads: who and what each belongs to. Under encryption the values are keyed hashes.';
+
+COMMENT ON COLUMN stratigraph.thread_tags.thread IS 'Number of the thread in all tables.';
+
+COMMENT ON COLUMN stratigraph.thread_tags.key IS 'Name of the tag in UTF-8: convert_from(key, ''UTF8'').';
+
+COMMENT ON COLUMN stratigraph.thread_tags.value IS 'Its value in UTF-8: convert_from(value, ''UTF8'').';
+
 ALTER TABLE stratigraph.threads ALTER COLUMN thread ADD GENERATED ALWAYS AS IDENTITY (
     SEQUENCE NAME stratigraph.threads_thread_seq
     START WITH 1
@@ -1073,3 +1229,5 @@ CREATE INDEX threads_by_age ON stratigraph.threads USING btree (written_at, thre
 CREATE INDEX threads_deleted ON stratigraph.threads USING btree (written_at) WHERE ((NOT live) AND (deleted_at > 0));
 
 CREATE INDEX threads_early ON stratigraph.threads USING btree (written_at) WHERE ((NOT live) AND (deleted_at = 0));
+
+CREATE TRIGGER threads_tags AFTER DELETE OR UPDATE OF deleted_at ON stratigraph.threads FOR EACH ROW EXECUTE FUNCTION stratigraph.drop_tags_1();

@@ -1,4 +1,4 @@
-import { closedError } from "./errors.ts";
+import { CallGate } from "./callGate.ts";
 import { trace, traced } from "./trace.ts";
 
 /** How long {@link Calls.close} waits for calls under way, in milliseconds. */
@@ -7,12 +7,12 @@ const patienceMs = 10_000;
 /** The calls of a tier: each leaves a "call" event, and none begins after the end. */
 export class Calls {
   readonly #tier: string;
-  readonly #underWay = new Set<Promise<unknown>>();
-  #closed: Promise<void> | undefined;
+  readonly #gate: CallGate;
 
   /** @param tier its name, for events and errors */
   constructor(tier: string) {
     this.#tier = tier;
+    this.#gate = new CallGate(tier);
   }
 
   /**
@@ -24,7 +24,7 @@ export class Calls {
   async run<T>(method: string, threadId: string | undefined, work: () => Promise<T>): Promise<T> {
     const beganMs = performance.now();
     try {
-      const answer = await this.#counted(work);
+      const answer = await this.#gate.run(work);
       this.#tell(method, threadId, performance.now() - beganMs);
       return answer;
     } catch (error) {
@@ -45,9 +45,11 @@ export class Calls {
     try {
       for (;;) {
         const beganMs = performance.now();
-        const step = await this.#counted(() => steps.next()).finally(() => {
-          ms += performance.now() - beganMs;
-        });
+        const step = await this.#gate
+          .run(() => steps.next())
+          .finally(() => {
+            ms += performance.now() - beganMs;
+          });
         if (step.done === true) return;
         yield step.value;
       }
@@ -62,27 +64,7 @@ export class Calls {
 
   /** Refuses calls from now on, and waits for those under way, for ten seconds at most. May be called again. */
   async close(): Promise<void> {
-    await (this.#closed ??= this.#settled());
-  }
-
-  async #settled(): Promise<void> {
-    let timer: NodeJS.Timeout | undefined;
-    const patience = new Promise<void>((resolve) => {
-      timer = setTimeout(resolve, patienceMs);
-    });
-    await Promise.race([Promise.allSettled(this.#underWay), patience]);
-    clearTimeout(timer);
-  }
-
-  async #counted<T>(work: () => Promise<T>): Promise<T> {
-    if (this.#closed !== undefined) throw closedError(this.#tier);
-    const call = work();
-    this.#underWay.add(call);
-    try {
-      return await call;
-    } finally {
-      this.#underWay.delete(call);
-    }
+    await this.#gate.close(patienceMs);
   }
 
   #tell(method: string, threadId: string | undefined, ms: number, error?: unknown): void {

@@ -175,10 +175,11 @@ export class NotFoundError extends StratigraphError {
 }
 
 /** The error of a call to a tier, or a saver over it, after `end()`. `data`: tier. */
-export function closedError(tier: string): StratigraphError {
+export function closedError(tier: string, cause?: unknown): StratigraphError {
   return new StratigraphError(
     "CLOSED",
     `Tier ${tier} was closed by end(). Finish runs first and end the saver last; to go on, open a new one.`,
     { tier },
+    cause,
   );
 }

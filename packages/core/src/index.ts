@@ -1,6 +1,7 @@
 export { addressOf, checkpointIdOf, configOf, namespaceOf, validId } from "./address.ts";
 export { answerWithin } from "./answerWithin.ts";
 export { conflictOf, goesOn } from "./appendRules.ts";
+export { CallGate } from "./callGate.ts";
 export { Calls } from "./calls.ts";
 export {
   checkOptions,

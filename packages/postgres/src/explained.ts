@@ -1,4 +1,4 @@
-import { StratigraphError, type ErrorCode } from "@stratigraph/core";
+import { closedError, StratigraphError, type ErrorCode } from "@stratigraph/core";
 import {
   isClosedPool,
   isConnectionFailure,
@@ -7,7 +7,6 @@ import {
   textOf,
   UnknownHostError,
 } from "./failure.ts";
-import { closedError } from "./gate.ts";
 
 type Advice = readonly [code: ErrorCode, sentence: string];
 

@@ -1,11 +1,11 @@
 import type * as PgLiteModule from "@electric-sql/pglite";
-import { StratigraphError } from "@stratigraph/core";
+import { closedError, StratigraphError } from "@stratigraph/core";
 import { NoAnswerError, timeoutMsOf, within } from "./bounds.ts";
 import type { Executor, PgQuery, PgResult } from "./client.ts";
 import { explained } from "./explained.ts";
 import { folderError } from "./folderError.ts";
 import { lockFolder } from "./folderLock.ts";
-import { closedError, Gate } from "./gate.ts";
+import { Gate } from "./gate.ts";
 import { tracedCall } from "./tracedCall.ts";
 
 /** PostgreSQL's type number of bytea. */
@@ -66,7 +66,7 @@ export class PgLiteExecutor implements Executor {
   }
 
   async run(query: PgQuery): Promise<PgResult> {
-    return await this.#gate.pass(() => this.send(query));
+    return await this.#gate.run(() => this.send(query));
   }
 
   enter(): () => void {

@@ -1,3 +1,4 @@
+import { closedError } from "@stratigraph/core";
 import { NoAnswerError, timeoutMsOf, within } from "./bounds.ts";
 import type { Executor, PgPool, PgQuery, PgResult } from "./client.ts";
 import {
@@ -9,7 +10,7 @@ import {
   sqlStateOf,
   UnknownHostError,
 } from "./failure.ts";
-import { closedError, Gate } from "./gate.ts";
+import { Gate } from "./gate.ts";
 import { retried } from "./retry.ts";
 import { tracedCall } from "./tracedCall.ts";
 
@@ -70,7 +71,7 @@ export class PoolExecutor implements Executor {
   }
 
   async run(query: PgQuery): Promise<PgResult> {
-    return await this.#gate.pass(() => this.send(query));
+    return await this.#gate.run(() => this.send(query));
   }
 
   enter(): () => void {

@@ -1,5 +1,6 @@
 // long file: every method of the contract as a stack has it, read as one piece
 import {
+  CallGate,
   copiesThreads,
   deletesUnchanged,
   forksThreads,
@@ -46,7 +47,6 @@ import {
 import { Archive } from "./archive.ts";
 import { withoutMark } from "./archivedMark.ts";
 import type { BreakerState } from "./breaker.ts";
-import { CallGate } from "./callGate.ts";
 import { madeOf } from "./chains.ts";
 import { HotTier, type HotCounters } from "./hotTier.ts";
 import { notRestored } from "./notRestored.ts";
@@ -285,7 +285,7 @@ export class TierStack implements Tier, HealthReporter, LayeredTier, Stacked {
     const timeIsUp = new Promise<void>((resolve) => {
       timer = setTimeout(resolve, this.#drainForMs);
     });
-    const done = this.#gate.close().then(() => this.idle());
+    const done = this.#gate.close(this.#drainForMs).then(() => this.idle());
     await Promise.race([done, timeIsUp]);
     clearTimeout(timer);
   }

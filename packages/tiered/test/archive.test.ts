@@ -367,6 +367,7 @@ describe("the archive is down", () => {
     cold.failWhen(({ method }) => method !== "threads");
     expect((await saver.maintain()).steps).toMatchObject([
       { what: "archive", done: false, error: expect.any(Error) },
+      { what: "sweep", tier: "cold", done: false, error: expect.any(Error) },
     ]);
     expect((await warm.blobs("t")).length).toBe(4);
   });
