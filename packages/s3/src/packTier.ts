@@ -7,7 +7,6 @@ import {
   InvalidOptionError,
   StratigraphError,
   tagKey,
-  tombstoneMs,
   type Appended,
   type AppendRequest,
   type AppendWritesRequest,
@@ -111,7 +110,7 @@ export class PackTier implements Tier, BytesReplacer, ThreadTagger, Sweeper {
   readonly remains = [
     {
       what: "an object of some 200 bytes, named after the thread, with its id (its tombstone)",
-      forMs: tombstoneMs,
+      // No time: whether it goes is the server's matter.
       removedBy:
         "maintenance, a week after the deletion, where the server deletes on a condition (AWS does, Ceph 16 doesn't); older versions of objects are the bucket's, where it keeps them: give it a lifecycle rule",
     },

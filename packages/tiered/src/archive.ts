@@ -170,6 +170,16 @@ export class Archive {
     return (await this.#warm.peek({ threadId, namespace: archivedMark })).head !== undefined;
   }
 
+  /**
+   * Whether a deletion has to ask the archive: it holds something, or the thread was deleted before, perhaps while the archive
+   * was away. Not about threads that were never archived.
+   */
+  async mayHold(threadId: string): Promise<boolean> {
+    if (await this.holdsMore(threadId)) return true;
+    const { revision, head } = await this.#warm.peek({ threadId, namespace: "" });
+    return revision > 0 && head === undefined;
+  }
+
   /** Archived checkpoints of threads that still have a head, as the warm tier knows it. */
   async *#listCold(query: ListQuery): AsyncGenerator<ListedCheckpoint> {
     const listing = this.#cold.iterate(query.threadId, (cold) => cold.list(query));

@@ -423,7 +423,7 @@ export class TierStack implements Tier, HealthReporter, LayeredTier, Stacked {
   async #deleting(threadId: string, work: () => Promise<boolean>): Promise<boolean> {
     return await this.#changing(threadId, async () => {
       // Asked before: the mark goes with the thread. What an archiver copies meanwhile is found by its sweep.
-      const archived = (await this.#archive?.holdsMore(threadId)) === true;
+      const archived = (await this.#archive?.mayHold(threadId)) === true;
       const done = await work();
       if (done)
         await Promise.all([
