@@ -1,3 +1,4 @@
+// long file: what the archive adds to each method of a stack, read as one piece
 import {
   StratigraphError,
   isArchiveSource,
