@@ -12,6 +12,8 @@ export type Tags = Readonly<Record<string, string | number | boolean>>;
 
 /** Threads that are remembered as tagged; one that is forgotten is tagged again, which costs a statement and changes nothing. */
 const rememberedThreads = 10_000;
+/** Tags that one call may name: each doubles the forms that {@link ThreadTags.forms} looks for. */
+const mostNamed = 8;
 /** Sets of tags that are remembered per thread: as many as it has users. */
 const rememberedSets = 64;
 
@@ -79,6 +81,8 @@ export class ThreadTags {
       const found = isObject ? "an object without any" : shown(tags);
       throw new InvalidOptionError(field, found, 'Name at least one tag: { user_id: "anna" }.');
     }
+    if (entries.length > mostNamed)
+      throw new InvalidOptionError(field, `${entries.length} tags`, `Name ${mostNamed} at most in one call.`);
     return entries.map(([name, value]) => {
       checkTagName(`${field}.${shown(name)}`, name);
       return this.#stored(name, textOf(`${field}.${name}`, value));

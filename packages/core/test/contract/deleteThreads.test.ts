@@ -148,6 +148,12 @@ test.each([
   ["no tag", {}, "tag", "Name at least one tag"],
   ["an undefined tag", { tag: undefined }, "tag", "Name at least one tag"],
   ["an empty tag", { tag: {} }, "tag", "Name at least one tag"],
+  [
+    "nine tags",
+    { tag: Object.fromEntries([..."abcdefghi"].map((name) => [name, 1])) },
+    "tag",
+    "Name 8 at most",
+  ],
   ["a tag without value", { tag: { user_id: undefined } }, "tag.user_id", "Tags are text"],
   ["a tag with an empty value", { tag: { user_id: "" } }, "tag.user_id", "Tags are text"],
   ["a list", { tag: { user_id: ["anna"] } }, "tag.user_id", "Tags are text"],
