@@ -985,7 +985,7 @@ declare
 begin
   insert into "stratigraph".threads as t (key, long_id, revision, written_at)
   values (p_key, p_long_id, 0, date_trunc('minute', now()))
-  on conflict (key) do update set revision = t.revision
+  on conflict (key) do update set written_at = case when t.live then t.written_at else excluded.written_at end
   returning t.thread, t.revision into v_thread, v_revision;
   insert into "stratigraph".thread_tags (thread, key, value)
   select v_thread, u.k, u.v from unnest(p_keys, p_values) as u (k, v) on conflict do nothing;

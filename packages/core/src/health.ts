@@ -2,7 +2,7 @@ import { answerWithin } from "./answerWithin.ts";
 import { checkOptions, type OptionNames } from "./checkOptions.ts";
 import { InvalidOptionError, StratigraphError } from "./errors.ts";
 import type { Tier } from "./tier.ts";
-import { msOf, type Duration } from "./units.ts";
+import { waitMsOf, type Duration } from "./units.ts";
 
 /** What a tier is for. A tier that stands alone is "warm": it owns its threads. */
 export type TierRole = "hot" | "warm" | "cold" | "replica";
@@ -51,7 +51,7 @@ function reportsHealth(tier: Tier): tier is Tier & HealthReporter {
 export async function healthOf(tier: Tier, options: HealthOptions = {}): Promise<Health> {
   checkOptions("health", options, names);
   const { timeout = "1s" } = options;
-  const timeoutMs = msOf("timeout", timeout);
+  const timeoutMs = waitMsOf("timeout", timeout);
   if (timeoutMs <= 0) throw new InvalidOptionError("timeout", timeout, "Use a duration above 0.");
   const tiers = reportsHealth(tier)
     ? await tier.health(timeoutMs)

@@ -145,5 +145,5 @@ export type {
 } from "./tier.ts";
 export type { DecodedWrite } from "./writeCoder.ts";
 export { trace, traced, type TraceEvent } from "./trace.ts";
-export { bytesOf, msOf, type Duration, type Size } from "./units.ts";
+export { bytesOf, msOf, waitMsOf, type Duration, type Size } from "./units.ts";
 export type { AlsoMoved } from "./windBack.ts";

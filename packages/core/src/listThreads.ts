@@ -36,7 +36,8 @@ export interface ThreadPage {
   readonly cursor?: string;
 }
 
-function isThreadInfo(value: unknown): value is ThreadInfo {
+/** Whether something that came back from a caller is a place in a list of threads. */
+export function isThreadInfo(value: unknown): value is ThreadInfo {
   const { threadId, revision, writtenAtMs, evicted } = (value ?? {}) as Partial<
     Record<keyof ThreadInfo, unknown>
   >;

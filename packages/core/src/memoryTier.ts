@@ -125,7 +125,7 @@ export class MemoryTier
     },
   ];
   readonly #kept = new Map<string, Thread>();
-  /** Threads without a checkpoint, and since when (milliseconds since 1970), longest first. */
+  /** Threads without a checkpoint, and when they were last written or tagged (milliseconds since 1970), longest ago first. */
   readonly #headless = new Map<string, number>();
   readonly #leases = new Map<string, { holder: string; untilMs: number }>();
   readonly #now: () => number;
@@ -331,7 +331,6 @@ export class MemoryTier
       deleted: true,
       copyFloor: thread.copyFloor,
     });
-    this.#headless.delete(threadId);
     this.#lostHeads(threadId);
   }
 
@@ -488,7 +487,9 @@ export class MemoryTier
 
   /** A thread without a checkpoint is remembered for a while only; so each one that comes takes away those past their time. */
   #lostHeads(threadId: string): void {
-    if (!this.#headless.has(threadId)) this.#headless.set(threadId, this.#now());
+    // What was written or tagged just now is young again: its writer is about to put a checkpoint.
+    this.#headless.delete(threadId);
+    this.#headless.set(threadId, this.#now());
     for (const [oldest, sinceMs] of this.#headless) {
       if (this.#now() - sinceMs < tombstoneMs && this.#headless.size <= mostHeadless) return;
       this.#forget(oldest);

@@ -3,6 +3,7 @@ import { checkOptions, shown, type OptionAdvice, type OptionNames } from "./chec
 import type { Envelope } from "./envelope.ts";
 import { InvalidOptionError, StratigraphError } from "./errors.ts";
 import { bytesOfThread, keyOf, unlistedOf } from "./keysInUse.ts";
+import { isThreadInfo } from "./listThreads.ts";
 import type { StoredBytes } from "./ownBytes.ts";
 import {
   ownersOf,
@@ -87,8 +88,9 @@ export async function reencrypt(
   envelope: Envelope,
   options: ReencryptOptions = {},
 ): Promise<ReencryptReport> {
-  const { only, limit, from } = checked(options);
+  const { only, limit } = checked(options);
   const owners = replacingOwners(tier, envelope);
+  const from = options.cursor === undefined ? { owner: 0 } : decodeCursor(options.cursor, owners.length);
   const counts: Counts = { records: 0, writes: 0, blobs: 0, dropped: 0, unlisted: 0 };
   const failed: { threadId: string; error: StratigraphError }[] = [];
   let [threads, failures] = [0, 0];
@@ -109,16 +111,14 @@ export async function reencrypt(
 function checked(options: ReencryptOptions): {
   only: readonly string[] | undefined;
   limit: number | undefined;
-  from: Cursor;
 } {
   checkOptions("reencrypt", options, names, advice);
-  const { threadIds, limit, cursor } = options;
+  const { threadIds, limit } = options;
   if (limit !== undefined && (!Number.isInteger(limit) || limit < 1))
     throw new InvalidOptionError("limit", shown(limit), "Use a whole number, 1 or more, or leave it out.");
   return {
     only: threadIds === undefined ? undefined : checkedIds("threadIds", threadIds),
     limit,
-    from: cursor === undefined ? { owner: 0 } : decodeCursor(cursor),
   };
 }
 
@@ -257,10 +257,14 @@ function encodeCursor(cursor: Cursor): string {
   return Buffer.from(JSON.stringify(cursor)).toString("base64url");
 }
 
-function decodeCursor(cursor: string): Cursor {
+/** One that names what isn't there would end the work at once, as if all were done. @throws InvalidOptionError */
+function decodeCursor(cursor: string, owners: number): Cursor {
   try {
     const found = JSON.parse(Buffer.from(cursor, "base64url").toString("utf8")) as Cursor | null;
-    if (Number.isInteger(found?.owner)) return found!;
+    const { owner, after, done = 0 } = found ?? { owner: owners };
+    const isOwner = Number.isInteger(owner) && owner >= 0 && owner < owners;
+    const isPlace = (after === undefined || isThreadInfo(after)) && Number.isInteger(done) && done >= 0;
+    if (isOwner && isPlace) return found!;
   } catch {
     // Fall through: it isn't ours.
   }

@@ -349,8 +349,8 @@ export class TierSaver extends BaseCheckpointSaver {
    * @throws InvalidOptionError, InvalidAddressError
    */
   async untagThread(threadId: string, tags: Tags): Promise<void> {
-    const stored = this.#tags.stored("tags", tags);
-    await this.#tags.tagger("tags").untagThread(validId("threadId", threadId), stored);
+    const untagged = this.#tags.untagged(tags);
+    await this.#tags.tagger("tags").untagThread(validId("threadId", threadId), untagged);
     this.#tags.forget(threadId);
   }
 

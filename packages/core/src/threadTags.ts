@@ -44,6 +44,11 @@ function textOf(field: string, value: unknown): string {
   );
 }
 
+/** Tags as they are stored without encryption. */
+function plainOf(tags: Tags): ThreadTag[] {
+  return Object.entries(tags).map(([key, value]) => ({ key, value: String(value) }));
+}
+
 /**
  * The tags that a saver gives threads: which ones a writer's config names, in which form they are stored, and which threads
  * have them already, so that a thread costs one statement per process and not one per put.
@@ -103,11 +108,17 @@ export class ThreadTags {
   forms(tags: unknown): ThreadTag[][] {
     const stored = this.asked(tags);
     if (this.#hashKey === undefined) return [stored];
-    const plain = Object.entries(tags as Tags).map(([key, value]) => ({ key, value: String(value) }));
+    const plain = plainOf(tags as Tags);
     return stored.reduce<ThreadTag[][]>(
       (forms, tag, n) => forms.flatMap((form) => [tag, plain[n]!].map((one) => [...form, one])),
       [[]],
     );
+  }
+
+  /** Tags to take away, in every form as in {@link forms}: one that stayed would have the thread deleted by it. @throws InvalidOptionError */
+  untagged(tags: Tags): ThreadTag[] {
+    const stored = this.stored("tags", tags);
+    return this.#hashKey === undefined ? stored : [...stored, ...plainOf(tags)];
   }
 
   /** The tags that a writer's config names. Before anything is awaited. @throws InvalidOptionError, InvalidAddressError */

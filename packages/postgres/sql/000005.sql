@@ -23,8 +23,9 @@ $$;
 create trigger threads_tags after delete or update of deleted_at on :schema.threads
   for each row execute function :schema.drop_tags_1();
 
--- Adds tags to a thread and answers its revision: 0 where nothing was written yet. The update changes nothing. It locks the row, so
--- that a deletion comes before the tags or takes them along.
+-- Adds tags to a thread and answers its revision: 0 where nothing was written yet. The update locks the row, so that a deletion comes
+-- before the tags or takes them along, and makes a row without a checkpoint young: a sweep would take the tags away with it before
+-- their writer comes.
 create function :schema.tag_thread_1(p_key bytea, p_long_id bytea, p_keys bytea[], p_values bytea[]) returns bigint
 language plpgsql set lock_timeout = '4s' as $$
 declare
@@ -33,7 +34,7 @@ declare
 begin
   insert into :schema.threads as t (key, long_id, revision, written_at)
   values (p_key, p_long_id, 0, date_trunc('minute', now()))
-  on conflict (key) do update set revision = t.revision
+  on conflict (key) do update set written_at = case when t.live then t.written_at else excluded.written_at end
   returning t.thread, t.revision into v_thread, v_revision;
   insert into :schema.thread_tags (thread, key, value)
   select v_thread, u.k, u.v from unnest(p_keys, p_values) as u (k, v) on conflict do nothing;

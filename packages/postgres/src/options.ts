@@ -1,6 +1,6 @@
 import {
   InvalidOptionError,
-  msOf,
+  waitMsOf,
   saverOptionAdvice,
   saverOptionNames,
   type Duration,
@@ -108,7 +108,7 @@ export function resolveDatabaseOptions(options: DatabaseOptions): {
   const { maxQueue = 10_000, schema = "stratigraph", statementTimeout = "10s" } = options;
   if (!Number.isInteger(maxQueue) || maxQueue < 1)
     throw new InvalidOptionError("maxQueue", maxQueue, "Use a whole number, 1 or more.");
-  const statementTimeoutMs = msOf("statementTimeout", statementTimeout);
+  const statementTimeoutMs = waitMsOf("statementTimeout", statementTimeout);
   if (statementTimeoutMs < 1)
     throw new InvalidOptionError(
       "statementTimeout",

@@ -92,6 +92,22 @@ describe.each(kinds)("%s", (_name, open) => {
     expect(await tier.sweep(0)).toBe(1);
   });
 
+  test("tags stay for the checkpoint that their writer is about to put, however old the row that they are given to", async () => {
+    const tag = { key: "user_id", value: "anna" };
+    await tier.append(appendOf("deleted", "1"));
+    await tier.deleteThread("deleted");
+    await tier.appendWrites(writesOf("early", "c1", "task"));
+    await tier.append(appendOf("whole", "1"));
+    await age("8 days");
+    const [before] = await sql("select written_at from stratigraph.threads where live");
+    for (const threadId of ["deleted", "early", "whole"]) await tier.tagThread(threadId, [tag]);
+    expect(await tier.sweep(24 * hourMs)).toBe(0);
+    for (const threadId of ["deleted", "early", "whole"])
+      expect(await tier.threadTags(threadId)).toEqual([tag]);
+    // A thread in use doesn't get younger by a tag.
+    expect(await sql("select written_at from stratigraph.threads where live")).toEqual([before]);
+  });
+
   test("a writer who believes that blobs are there which were swept is told, and not believed", async () => {
     const blob = blobOf("a value");
     const early = { ...writesOf("early", "c1", "task"), blobs: [blob.hash], newBlobs: [blob] };

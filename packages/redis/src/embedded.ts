@@ -686,7 +686,8 @@ end
 -- Where the hash was evicted alone, the sorted set would still name what is gone.
 if not meta.exists then redis.call("DEL", index) end
 redis.call("HSET", thread, "id", id, "g", tags)
-if not meta.exists then expire(meta, ttl) end
+-- A tombstone must not end between these tags and their writer's checkpoint.
+if not meta.exists or meta.dead then expire(meta, ttl) end
 return meta.rev`,
   "threadPage": `local newest, max, size, after, score = ARGV[1] == "1", ARGV[2], tonumber(ARGV[3]), ARGV[4], ARGV[5]
 local all = KEYS[1]

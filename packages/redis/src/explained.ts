@@ -74,6 +74,7 @@ const advice: readonly (readonly [pattern: RegExp, code: ErrorCode, sentence: st
 export function explained(cause: unknown): StratigraphError {
   if (StratigraphError.is(cause)) return cause;
   const said = saidBy(cause);
+  forgetArguments(cause);
   const [, code, what] = advice.find(([pattern]) => pattern.test(said)) ?? [];
   return new StratigraphError(
     code ?? "UNAVAILABLE",
@@ -97,6 +98,17 @@ export function noAnswer(timeoutMs: number, bytes: number, last: Error | undefin
       `way may still be done. The saver tries again with the next call; the option commandTimeout sets this limit.`,
     { tier: "redis", timeoutMs, bytes },
   );
+}
+
+/**
+ * Takes from an error of ioredis what was sent. It keeps a command's name and all its arguments: the password of a login, the values
+ * of a checkpoint. Who logs an error logs its causes.
+ */
+function forgetArguments(cause: unknown): void {
+  if (!(cause instanceof Error)) return;
+  const error = cause as { command?: { readonly name?: unknown }; lastNodeError?: unknown };
+  if (error.command !== undefined) error.command = { name: error.command.name };
+  forgetArguments(error.lastNodeError);
 }
 
 function saidBy(cause: unknown): string {

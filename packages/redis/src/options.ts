@@ -2,6 +2,7 @@ import {
   checkOptions,
   InvalidOptionError,
   msOf,
+  waitMsOf,
   saverOptionAdvice,
   saverOptionNames,
   type Duration,
@@ -110,7 +111,7 @@ export function resolveRedisOptions(options: RedisSource & RedisOptions): Resolv
     ttlMs,
     refreshMs: refreshOnRead ? ttlMs : 0,
     keys: new Keys(keyPrefix),
-    commandTimeoutMs: positive("commandTimeout", commandTimeout),
+    commandTimeoutMs: positive("commandTimeout", commandTimeout, waitMsOf),
     server,
   };
 }
@@ -186,8 +187,8 @@ function nodesOf(cluster: unknown): readonly string[] {
   });
 }
 
-function positive(field: string, value: Duration): number {
-  const ms = Math.round(msOf(field, value));
+function positive(field: string, value: Duration, toMs = msOf): number {
+  const ms = Math.round(toMs(field, value));
   if (ms < 1) throw new InvalidOptionError(field, value, "Use a duration of at least 1ms, or leave it out.");
   return ms;
 }

@@ -32,6 +32,12 @@ export function parseRedisUrl(text: unknown): RedisUrl {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (url === undefined || (url.protocol !== "redis:" && url.protocol !== "rediss:"))
     throw new InvalidOptionError("url", text === "" ? "empty text" : "text that is no Redis URL", advice);
+  if (!isDecodable(url.username) || !isDecodable(url.password))
+    throw new InvalidOptionError(
+      "url",
+      "a user or password with a % that begins no escape",
+      "Encode both with encodeURIComponent: % is %25.",
+    );
   const params = url.searchParams;
   for (const name of params.keys()) {
     if (Object.hasOwn(ours, name) || drivers.has(name)) continue;
@@ -63,6 +69,16 @@ export function parseRedisUrl(text: unknown): RedisUrl {
       commandTimeout: valueOf(params, "commandTimeout") as Duration | undefined,
     },
   };
+}
+
+/** Whether the parts of a URL that the driver decodes can be. */
+function isDecodable(part: string): boolean {
+  try {
+    decodeURIComponent(part);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 function valueOf(params: URLSearchParams, name: keyof RedisOptions): string | undefined {

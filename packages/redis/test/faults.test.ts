@@ -1,3 +1,4 @@
+import { inspect } from "node:util";
 import { StratigraphError, type ErrorCode } from "@stratigraph/core";
 import { Redis } from "ioredis";
 import { startRedis, type RedisServer } from "../../../test/servers/redis.ts";
@@ -44,6 +45,25 @@ test("a wrong password is told as such, by fromUrl and by a lazily opened tier",
   const right = await RedisSaver.fromUrl(server.url);
   opened.push(right);
   expect(await right.getTuple({ configurable: { thread_id: "t" } })).toBeUndefined();
+});
+
+test("an error shows no argument of its command, however deep one looks: no password, no value, no script", async () => {
+  server = await startRedis({ password: "s3cret" });
+  const { error: refused } = await failure(
+    RedisSaver.fromUrl(`redis://:hunter2@127.0.0.1:${server.port}`),
+    "ACCESS_DENIED",
+  );
+  expect((refused.cause as { command?: unknown }).command).toEqual({ name: expect.any(String) });
+  expect(inspect(refused, { depth: null })).not.toContain("hunter2");
+  const tier = redis({ url: server.url });
+  opened.push(tier);
+  await tier.setup();
+  await server.command("CONFIG", "SET", "maxmemory", "1mb");
+  const { error: full } = await failure(
+    tier.append(put("t", "c1", undefined, [blob("value", 100)])),
+    "STORAGE_FULL",
+  );
+  expect((full.cause as { command?: unknown }).command).toEqual({ name: expect.any(String) });
 });
 
 test("no server: an error within the time limit, naming the reason", async () => {

@@ -100,3 +100,13 @@ test("who found a thread untagged takes no name out that was put in since", asyn
   expect(tagged).toBe(1);
   expect(await idsOf(tier)).toEqual(["t"]);
 });
+
+test("a tombstone that is tagged lasts until its writer puts a checkpoint", async () => {
+  const tier = redis({ client, keyPrefix: prefix });
+  await tier.append(put("t", "c1"));
+  await tier.deleteThread("t");
+  // Its week is nearly over.
+  await client.pexpire(`${prefix}t:{t}`, 60_000);
+  await tier.tagThread("t", [anna]);
+  expect(await client.pttl(`${prefix}t:{t}`)).toBeGreaterThan(6 * 86_400_000);
+});

@@ -57,6 +57,7 @@ const rows: readonly (readonly [name: string, work: () => unknown, field: string
   ],
   ["fromUrl: nothing", () => fromUrl(), "url", 'found "undefined"'],
   ["fromUrl: host and port", () => fromUrl("127.0.0.1:6379"), "url", "redis://user:password@host"],
+  ["fromUrl: a password with a bare %", () => fromUrl("redis://:hunter2%zz@h"), "url", "encodeURIComponent"],
   ["fromUrl: another scheme", () => fromUrl("https://:hunter2@host"), "url", "rediss://"],
   ["fromUrl: options as text", () => fromUrl(url, "1h"), "options", "takes an object of ttl"],
   ["fromUrl: a client", () => fromUrl(url, { client }), "client", "no such option"],

@@ -1,7 +1,7 @@
 import {
   checkOptions,
   InvalidOptionError,
-  msOf,
+  waitMsOf,
   type Duration,
   type OptionAdvice,
   type OptionNames,
@@ -90,7 +90,7 @@ export function checkS3Settings(options: S3Settings): void {
   }
   if (attempts !== undefined && (!Number.isInteger(attempts) || attempts < 1))
     throw new InvalidOptionError("attempts", String(attempts), "Use a whole number, 1 or more.");
-  if (timeout !== undefined && msOf("timeout", timeout) < 1)
+  if (timeout !== undefined && waitMsOf("timeout", timeout) < 1)
     throw new InvalidOptionError("timeout", timeout, "Use a duration of at least 1ms.");
   checkTags(tags);
   checkEncryption(serverSideEncryption);

@@ -2,7 +2,7 @@ import {
   checkOptions,
   didYouMean,
   InvalidOptionError,
-  msOf,
+  waitMsOf,
   pickOptions,
   saverOptionAdvice,
   saverOptionNames,
@@ -192,7 +192,7 @@ function parsed(text: string): ParsedUrl {
   if (pathStyle !== "true" && pathStyle !== "false")
     throw new InvalidOptionError("url, pathStyle", pathStyle, "Write true or false.");
   const timeout = (url.searchParams.get("timeout") ?? undefined) as Duration | undefined;
-  if (timeout !== undefined) msOf("url, timeout", timeout);
+  if (timeout !== undefined) waitMsOf("url, timeout", timeout);
   const path = decodeURIComponent(url.pathname.slice(1));
   return {
     bucket: url.hostname,

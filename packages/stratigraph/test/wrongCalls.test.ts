@@ -10,6 +10,7 @@ import {
   type FolderConfig,
 } from "stratigraph";
 import { describe, expect, test } from "vitest";
+import { expectRefused } from "../../../test/expectRefused.ts";
 
 // Configs that are wrong: each is refused with an error that names the field, says what was found and what to do, before anything is
 // opened. Some are refused by the compiler too.
@@ -185,5 +186,29 @@ describe("the compiler", () => {
 
   test("refuses what can't be meant, and takes the rest", () => {
     expect(_never).toBeTypeOf("function");
+  });
+});
+
+describe("a wait of over a day, which timers would take for no wait at all,", () => {
+  const wait = "30d";
+  const key = new Uint8Array(32);
+  test.each<[string, () => unknown]>([
+    [
+      "encryption.keyTimeout",
+      () =>
+        createCheckpointer({
+          memory: true,
+          encryption: { keys: { a: key }, activeKey: "a", hashKey: key, keyTimeout: wait },
+        }),
+    ],
+    ["pause", () => createCheckpointer({ memory: true, pause: wait })],
+    ["statementTimeout", () => createCheckpointer({ folder, statementTimeout: wait })],
+    ["commandTimeout", () => createCheckpointer({ redis: "redis://h", commandTimeout: wait })],
+    ["breaker.timeout", () => createCheckpointer({ warm, breaker: { timeout: wait } })],
+    ["breaker.coldTimeout", () => createCheckpointer({ warm, breaker: { coldTimeout: wait } })],
+    ["url, timeout", () => createCheckpointer({ warm, cold: `s3://bucket?region=eu&timeout=${wait}` })],
+    ["timeout", async () => (await createCheckpointer({ memory: true })).health({ timeout: wait })],
+  ])("is refused as %s", async (field, work) => {
+    await expectRefused(work, field, "at most 1d");
   });
 });

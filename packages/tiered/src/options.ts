@@ -5,6 +5,7 @@ import {
   checkTier,
   keepsCopies,
   msOf,
+  waitMsOf,
   type Duration,
   type OptionAdvice,
   type OptionNames,
@@ -199,8 +200,11 @@ export function resolveStack(options: TierStackOptions): ResolvedStack {
     replicas,
     trustForMs: consistency === "trusted" ? positive("trustFor", options.trustFor ?? "1m") : undefined,
     restoreOn,
-    hotBreaker: { ...shared, timeoutMs: positive("breaker.timeout", breaker.timeout ?? "250ms") },
-    coldBreaker: { ...shared, timeoutMs: positive("breaker.coldTimeout", breaker.coldTimeout ?? "10s") },
+    hotBreaker: { ...shared, timeoutMs: positive("breaker.timeout", breaker.timeout ?? "250ms", waitMsOf) },
+    coldBreaker: {
+      ...shared,
+      timeoutMs: positive("breaker.coldTimeout", breaker.coldTimeout ?? "10s", waitMsOf),
+    },
     queue: {
       maxJobs: whole("queue.maxCopies", queue.maxCopies ?? 10_000),
       maxBytes: bytesOf("queue.maxSize", queue.maxSize ?? "64mb"),
@@ -253,8 +257,8 @@ function drainMsOf(drainFor: Duration): number {
   return ms;
 }
 
-function positive(field: string, value: Duration): number {
-  const ms = msOf(field, value);
+function positive(field: string, value: Duration, toMs = msOf): number {
+  const ms = toMs(field, value);
   if (ms <= 0) throw new InvalidOptionError(field, value, "Use a duration above 0.");
   return ms;
 }

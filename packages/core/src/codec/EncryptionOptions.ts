@@ -1,6 +1,6 @@
 import { checkOptions, type OptionAdvice, type OptionNames } from "../checkOptions.ts";
 import { InvalidOptionError } from "../errors.ts";
-import { msOf, type Duration } from "../units.ts";
+import { waitMsOf, type Duration } from "../units.ts";
 
 /** Fetches a key of 32 bytes, e.g. from a KMS. */
 export type KeyFunction = () => Promise<Uint8Array> | Uint8Array;
@@ -97,7 +97,7 @@ export function checkEncryptionOptions(options: EncryptionOptions): void {
 
 /** How long a key function may take, in milliseconds. @throws InvalidOptionError */
 export function keyTimeoutMs({ keyTimeout = "10s" }: EncryptionOptions): number {
-  return msOf("encryption.keyTimeout", keyTimeout);
+  return waitMsOf("encryption.keyTimeout", keyTimeout);
 }
 
 export function isKey(value: unknown): value is Uint8Array {

@@ -1,7 +1,7 @@
 import { shown, type OptionNames } from "../checkOptions.ts";
 import { InvalidOptionError } from "../errors.ts";
 import { deletesUnchanged, type Tier } from "../tier.ts";
-import { msOf, type Duration } from "../units.ts";
+import { msOf, waitMsOf, type Duration } from "../units.ts";
 
 /**
  * What `maintain` takes away, so that storage doesn't grow for ever. Without any of these nothing is deleted or pruned.
@@ -68,7 +68,7 @@ export function resolveRetention(options: RetentionOptions): ResolvedRetention {
     keepLast: keepLast === undefined ? undefined : countOf("keepLast", keepLast),
     trimAfterMs: trimAfter === undefined ? undefined : msOf("trimAfter", trimAfter),
     batch: countOf("batch", batch),
-    pauseMs: msOf("pause", pause),
+    pauseMs: waitMsOf("pause", pause),
   };
 }
 

@@ -83,3 +83,23 @@ test("a hundred thousand threads without a checkpoint are kept, a thousand go pe
   pass(1);
   expect(await tier.sweep(1)).toBe(1000);
 });
+
+test("what a thread without a checkpoint gets is as old as that, however old the thread", async () => {
+  const { tier, pass, deleted } = clocked();
+  const tag = { key: "user_id", value: "anna" };
+  await deleted("tombstone");
+  await tier.appendWrites(early("early"));
+  pass(8 * day);
+  for (const threadId of ["tombstone", "early"]) {
+    await tier.tagThread(threadId, [tag]);
+    const { revision: seen } = await tier.peek(at(threadId));
+    await tier.appendWrites({ ...early(threadId), seen });
+  }
+  expect(await tier.sweep(day)).toBe(0);
+  for (const threadId of ["tombstone", "early"]) {
+    const { revision: seen } = await tier.peek(at(threadId));
+    await tier.append({ ...put(threadId), seen });
+    expect(await tier.threadTags(threadId)).toEqual([tag]);
+    expect((await tier.peek(at(threadId))).writes).not.toEqual([]);
+  }
+});

@@ -258,4 +258,22 @@ describe("refused", () => {
   ])("%s", async (_, call, field) => {
     await expect(call()).rejects.toMatchObject({ code: "INVALID_OPTION", data: { field } });
   });
+
+  test.each([
+    { owner: -1 },
+    { owner: 1 },
+    { owner: 0.5 },
+    { owner: 0, after: "x" },
+    { owner: 0, after: { threadId: 5 } },
+    { owner: 0, done: -1 },
+    null,
+  ])("a cursor of another saver or list, %j: it would skip threads", async (place) => {
+    const saver = new TierSaver(new MemoryTier(), { encryption: old });
+    const cursor = Buffer.from(JSON.stringify(place)).toString("base64url");
+    for (const threadIds of [undefined, ["t"]])
+      await expect(saver.reencrypt({ cursor, threadIds })).rejects.toMatchObject({
+        code: "INVALID_OPTION",
+        data: { field: "cursor" },
+      });
+  });
 });

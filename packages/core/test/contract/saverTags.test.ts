@@ -221,3 +221,14 @@ test("tags and a filter go together, page by page", async () => {
   } while (cursor !== undefined);
   expect(found.sort()).toEqual(["t0", "t12", "t18", "t24", "t6"]);
 });
+
+test("what was tagged before encryption was turned on can be untagged, and isn't deleted by that tag any more", async () => {
+  const { tier, saver } = open();
+  await run(saver, { thread_id: "t", user_id: "anna", tenant: 7 });
+  const encryption = { keys: { "1": randomBytes(32) }, activeKey: "1", hashKey: randomBytes(32) };
+  const encrypting = open(tier, { encryption }).saver;
+  await encrypting.untagThread("t", { user_id: "anna" });
+  expect(await tier.threadTags("t")).toEqual([{ key: "tenant", value: "7" }]);
+  expect((await encrypting.deleteThreads({ tag: { user_id: "anna" } })).threads).toEqual([]);
+  expect(await idsOf(saver, { tenant: 7 })).toEqual(["t"]);
+});
