@@ -86,7 +86,8 @@ export class Lines {
 
   /** Pending writes were acknowledged, of a writer who last read at `seen`. */
   storedWrites(threadId: string, values: readonly EncodedValue[], seen: number | undefined): void {
-    this.known(threadId, seen ?? 0);
+    // Without values nothing is remembered: it must not make older what else is.
+    if (values.length > 0) this.known(threadId, seen ?? 0);
     for (const value of values) this.#coder.values.remember(threadId, value);
   }
 

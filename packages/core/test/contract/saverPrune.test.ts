@@ -1,4 +1,4 @@
-import { emptyCheckpoint, type CheckpointMetadata } from "@langchain/langgraph-checkpoint";
+import { emptyCheckpoint, uuid6, type CheckpointMetadata } from "@langchain/langgraph-checkpoint";
 import { TierSaver } from "@stratigraph/core";
 import { describe, expect, test } from "vitest";
 import { Storage, contents, historyOf, logOf, text, turns, twoSteps } from "./support.ts";
@@ -119,6 +119,34 @@ describe("prune", () => {
       log: [...log, "two", "four"],
     });
     expect(await c.conflicts("t")).toMatchObject([{ checkpointId: "c4", lostTo: "c3" }]);
+  });
+
+  test("a put whose thread was pruned is repeated once, also where pending writes from before are stored meanwhile", async () => {
+    const storage = new Storage();
+    const { saver: a, door } = storage.open();
+    const { saver: b } = storage.open();
+    await turns(a, ["a", "b"]);
+    const { config } = await twoSteps(a).getState(thread);
+    const write = door.hold("appendWrites");
+    const writing = a.putWrites(config, [["who", "small"]], "task");
+    await write.reached;
+    await b.prune(["t"], { strategy: "keep_latest" });
+    const read = door.read.bind(door);
+    // The repetition reads the parent again; then the pending writes come through, of a writer who read before the pruning.
+    Object.assign(door, {
+      read: async (at: Parameters<typeof read>[0]) => {
+        const reading = await read(at);
+        write.release();
+        await writing;
+        return reading;
+      },
+    });
+    const { checkpoint } = (await b.getTuple(config))!;
+    const [log, id] = [[...logOf("a", "b"), "more"], uuid6(9)];
+    const next = { ...checkpoint, id, channel_values: { log }, channel_versions: { log: 99 } };
+    await a.put(config, next, metadata, { log: 99 });
+    const appends = door.calls.filter(({ method }) => method === "append");
+    expect(appends.filter(({ outcome }) => outcome === "failed")).toHaveLength(1);
   });
 
   test("a thread that is written to all the time: the tier is asked again, then it is an error", async () => {
