@@ -68,6 +68,9 @@ import { Values } from "./values.ts";
 import { asPendingWrite } from "./writeCoder.ts";
 import { Writers, type Consumed } from "./writers.ts";
 
+/** How often a write is tried on a thread that is pruned again and again. */
+const staleAttempts = 8;
+
 /** How long stopping waits for maintenance of a tier that doesn't answer. Milliseconds. */
 const longestStopMs = 10_000;
 
@@ -551,34 +554,36 @@ export class TierSaver extends BaseCheckpointSaver {
   }
 
   /**
-   * Runs `work`; once more from scratch if the thread was pruned since it was read, and once more if what is remembered of it
-   * is from before it was deleted and begun anew. `basis` tells the revision that a write is based on.
+   * Runs `work`; again from scratch if the thread was pruned since it was read, as a write under way makes what is remembered
+   * older again; and once more if that is from before the thread was deleted and begun anew. `basis` tells the revision that a
+   * write is based on.
    */
   async #again<T>(
     config: RunnableConfig,
     threadId: string,
     work: (basis: (relies: boolean) => number | undefined) => Promise<T>,
   ): Promise<T> {
-    const tried = new Set<string>();
     let read: number | undefined;
-    let remembers = false;
+    let [remembers, wasDeleted] = [false, false];
     const basis = (relies: boolean): number | undefined => {
       // What a repetition reads must not make a late writer look timely.
-      if (!tried.has("THREAD_DELETED")) read = this.#observations.revision(config, threadId);
+      if (!wasDeleted) read = this.#observations.revision(config, threadId);
       const lowest = relies ? this.#lines.basis(threadId, read) : read;
       remembers = lowest !== read;
       return lowest;
     };
-    for (;;) {
+    for (let attempt = 1; ; attempt += 1) {
       try {
         return await work(basis);
       } catch (error) {
-        const stale = StratigraphError.is(error, "STALE_READ");
-        const old = remembers && StratigraphError.is(error, "THREAD_DELETED");
-        if ((!stale && !old) || tried.has(error.code)) throw error;
-        tried.add(error.code);
+        const stale = StratigraphError.is(error, "STALE_READ") && attempt < staleAttempts;
+        const old = remembers && !wasDeleted && StratigraphError.is(error, "THREAD_DELETED");
+        if (!stale && !old) throw error;
         this.#forget(threadId);
-        if (old) continue;
+        if (old) {
+          wasDeleted = true;
+          continue;
+        }
         const { revision } = await this.tier.peek({ threadId, namespace: "" });
         this.#observations.caughtUp(config, threadId, revision);
         read = this.#observations.revision(config, threadId);

@@ -149,6 +149,29 @@ describe("prune", () => {
     expect(appends.filter(({ outcome }) => outcome === "failed")).toHaveLength(1);
   });
 
+  test("a put is repeated while its thread is pruned again and again", async () => {
+    const storage = new Storage();
+    const { saver, door } = storage.open();
+    await turns(saver, ["a"]);
+    const append = door.append.bind(door);
+    let removals = 0;
+    Object.assign(door, {
+      append: async (request: Parameters<typeof append>[0]) => {
+        removals += 1;
+        const { revision } = await door.peek({ threadId: "t", namespace: "" });
+        const nothing = { checkpoints: [], dropBlobs: [], replaceBlobs: [], heads: [] };
+        if (removals < 4) await door.remove({ threadId: "t", revision, ...nothing });
+        return await append(request);
+      },
+    });
+    await twoSteps(saver).updateState(thread, { who: "updated" });
+    expect(removals).toBe(4);
+    expect((await twoSteps(storage.open().saver).getState(thread)).values).toEqual({
+      who: "updated",
+      log: logOf("a"),
+    });
+  });
+
   test("a thread that is written to all the time: the tier is asked again, then it is an error", async () => {
     const storage = new Storage();
     const { saver, door } = storage.open();
