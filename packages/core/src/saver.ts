@@ -26,7 +26,13 @@ import {
   type ThreadSelection,
 } from "./deleteThreads.ts";
 import { Envelope } from "./envelope.ts";
-import { EvictedError, InvalidAddressError, NotFoundError, StratigraphError } from "./errors.ts";
+import {
+  EvictedError,
+  InvalidAddressError,
+  NotFoundError,
+  StaleReadError,
+  StratigraphError,
+} from "./errors.ts";
 import { healthOf, type Health, type HealthOptions } from "./health.ts";
 import { keysInUse, type KeysInUse, type KeysInUseOptions } from "./keysInUse.ts";
 import { Lines } from "./lines.ts";
@@ -185,7 +191,12 @@ export class TierSaver extends BaseCheckpointSaver {
     if (at.namespace === "") this.#observations.caughtUp(config, at.threadId, revision);
     else this.#observations.read(config, at.threadId, revision);
     this.#lines.known(at.threadId, revision);
-    if (checkpoint !== undefined) return await this.#tuple(config, checkpoint, head, { remember: true });
+    if (checkpoint !== undefined) {
+      const tuple = await this.#tuple(config, checkpoint, head, { remember: true });
+      // Once more: all else may have been forgotten meanwhile.
+      this.#lines.known(at.threadId, revision);
+      return tuple;
+    }
     const checkpointId = at.checkpointId ?? head;
     if (checkpointId === undefined) {
       this.#observations.handedOut(config, at, undefined, undefined);
@@ -565,7 +576,12 @@ export class TierSaver extends BaseCheckpointSaver {
   ): Promise<T> {
     let read: number | undefined;
     let [remembers, wasDeleted] = [false, false];
+    let forgotten = 0;
+    let outdated: unknown;
     const basis = (relies: boolean): number | undefined => {
+      // What was encoded may rely on what was remembered before, and what is remembered now is of a later revision.
+      if (relies && this.#lines.forgotten(threadId) !== forgotten)
+        throw (outdated = new StaleReadError(threadId));
       // What a repetition reads must not make a late writer look timely.
       if (!wasDeleted) read = this.#observations.revision(config, threadId);
       const lowest = relies ? this.#lines.basis(threadId, read) : read;
@@ -573,13 +589,17 @@ export class TierSaver extends BaseCheckpointSaver {
       return lowest;
     };
     for (let attempt = 1; ; attempt += 1) {
+      forgotten = this.#lines.forgotten(threadId);
       try {
         return await work(basis);
       } catch (error) {
+        // The tier wasn't asked: it has to say whether the thread was pruned or deleted.
+        if (error === outdated && attempt < staleAttempts) continue;
         const stale = StratigraphError.is(error, "STALE_READ") && attempt < staleAttempts;
         const old = remembers && !wasDeleted && StratigraphError.is(error, "THREAD_DELETED");
         if (!stale && !old) throw error;
-        this.#forget(threadId);
+        // Unless another call did: those that go by what it read since would have to begin anew, too.
+        if (this.#lines.forgotten(threadId) === forgotten) this.#forget(threadId);
         if (old) {
           wasDeleted = true;
           continue;

@@ -172,6 +172,47 @@ describe("prune", () => {
     });
   });
 
+  describe("what was encoded before another call forgot what it relies on", () => {
+    /** A put of a value that the thread has, held once it is encoded; `after` is called then. */
+    async function heldPut(after: (saver: TierSaver, storage: Storage) => Promise<unknown>) {
+      const storage = new Storage();
+      const { saver, door } = storage.open({ conflict: "branch", threadTags: ["user_id"] });
+      const put = async (n: number, value: string, parent?: number, user_id?: string) => {
+        const id = parent === undefined ? undefined : `c${parent}`;
+        const configurable = { ...thread.configurable, checkpoint_id: id, user_id };
+        const values = { channel_values: { value }, channel_versions: { value: n } };
+        const checkpoint = { ...emptyCheckpoint(), id: `c${n}`, ...values };
+        await saver.put({ configurable }, checkpoint, metadata, { value: n });
+      };
+      await put(1, text("one", 2));
+      await put(2, text("two", 2), 1);
+      const hold = door.hold("tagThread");
+      const held = put(3, text("one", 2), 2, "ben");
+      await hold.reached;
+      await after(saver, storage);
+      hold.release();
+      await held;
+      return storage.open().saver;
+    }
+
+    test("isn't stored on values that were pruned", async () => {
+      const reader = await heldPut(async (saver, storage) => {
+        await storage.open().saver.prune(["t"], { strategy: "keep_latest" });
+        await saver.prune(["t"], { strategy: "keep_latest" });
+        await saver.getTuple(thread);
+      });
+      const { checkpoint } = (await reader.getTuple({
+        configurable: { thread_id: "t", checkpoint_id: "c3" },
+      }))!;
+      expect(checkpoint.channel_values).toEqual({ value: text("one", 2) });
+    });
+
+    test("brings no deleted thread back", async () => {
+      const reader = await heldPut((saver) => saver.deleteThread("t"));
+      expect(await reader.getTuple(thread)).toBeUndefined();
+    });
+  });
+
   test("a thread that is written to all the time: the tier is asked again, then it is an error", async () => {
     const storage = new Storage();
     const { saver, door } = storage.open();
