@@ -26,7 +26,7 @@ import {
   type ThreadSelection,
 } from "./deleteThreads.ts";
 import { Envelope } from "./envelope.ts";
-import { EvictedError, InvalidAddressError, NotFoundError, StratigraphError } from "./errors.ts";
+import { closedError, EvictedError, InvalidAddressError, NotFoundError, StratigraphError } from "./errors.ts";
 import { healthOf, type Health, type HealthOptions } from "./health.ts";
 import { keysInUse, type KeysInUse, type KeysInUseOptions } from "./keysInUse.ts";
 import { Lines } from "./lines.ts";
@@ -129,10 +129,11 @@ export class TierSaver extends BaseCheckpointSaver {
    * One batch of maintenance: deletes and prunes what {@link RetentionOptions} say, and takes away what crashes left. Where the
    * storage keeps leases, one process at a time does it. Safe to end at any moment. For cron, or a worker of one's own.
    * @param options `dryRun` answers what would be done; `signal` ends it after the thread under way
-   * @throws InvalidOptionError; StratigraphError "UNAVAILABLE" where the storage can't be reached
+   * @throws InvalidOptionError; StratigraphError "UNAVAILABLE" where the storage can't be reached, "CLOSED" after `end()`
    */
   async maintain(options: MaintainOptions = {}): Promise<MaintenanceReport> {
     checkMaintainOptions(options);
+    this.#checkOpen();
     return await this.#maintaining().run(options);
   }
 
@@ -140,12 +141,14 @@ export class TierSaver extends BaseCheckpointSaver {
    * Maintains again and again in this process, the first time after `every`. `stop()` (and `end()`) let the thread under way
    * finish, for 10 seconds: `process.once("SIGTERM", () => maintenance.stop())`. Doesn't keep the process alive. Failures are
    * traced, and the next time tries again.
-   * @throws InvalidOptionError
+   * @throws InvalidOptionError; StratigraphError "CLOSED" after `end()`
    */
   startMaintenance(options: StartMaintenanceOptions): { stop(): Promise<void> } {
+    const everyMs = everyMsOf(options);
+    this.#checkOpen();
     const maintenance = repeated(
       (signal) => this.#maintaining().run({ signal }, { keepsAlive: false }),
-      everyMsOf(options),
+      everyMs,
     );
     this.#running.add(maintenance);
     return {
@@ -451,6 +454,11 @@ export class TierSaver extends BaseCheckpointSaver {
     // Without maintenance the tier refuses calls from this moment on, and not from the next one.
     if (this.#running.size > 0) await stopAll(this.#running, longestStopMs);
     await this.tier.end?.();
+  }
+
+  /** Maintenance takes the failure of one tier for no reason to stop: it wouldn't notice. @throws StratigraphError "CLOSED" */
+  #checkOpen(): void {
+    if (this.#ended !== undefined) throw closedError(this.tier.name);
   }
 
   #maintaining(): Maintenance {
