@@ -35,6 +35,10 @@ export class Lines {
     },
   });
 
+  /** Of each thread, which forgetting was the last. */
+  readonly #forgotten = new LRUCache<string, number>({ max: rememberedThreads });
+  #forgettings = 0;
+
   constructor(tier: Tier, coder: CheckpointCoder) {
     this.#tier = tier;
     this.#coder = coder;
@@ -53,6 +57,11 @@ export class Lines {
     return Math.min(seen ?? 0, this.#since.get(threadId) ?? 0);
   }
 
+  /** Changes whenever all that is remembered of a thread is forgotten: what is known since then is of later revisions. */
+  forgotten(threadId: string): number {
+    return this.#forgotten.get(threadId) ?? 0;
+  }
+
   get(at: Address): Line | undefined {
     return this.#lines.get(keyOf(at));
   }
@@ -67,6 +76,8 @@ export class Lines {
     this.known(at.threadId, revision);
     const { manifest, consumed } = await this.#coder.decodeBody(checkpoint.record);
     await this.#coder.remember(checkpoint.record, manifest, checkpoint.blobs);
+    // Once more: what was remembered just now stays as old as it is, where all else was forgotten meanwhile.
+    this.known(at.threadId, revision);
     return this.set(checkpoint.record, { manifest, consumed });
   }
 
@@ -86,7 +97,8 @@ export class Lines {
 
   /** Pending writes were acknowledged, of a writer who last read at `seen`. */
   storedWrites(threadId: string, values: readonly EncodedValue[], seen: number | undefined): void {
-    this.known(threadId, seen ?? 0);
+    // Without values nothing is remembered: it must not make older what else is.
+    if (values.length > 0) this.known(threadId, seen ?? 0);
     for (const value of values) this.#coder.values.remember(threadId, value);
   }
 
@@ -97,6 +109,8 @@ export class Lines {
   }
 
   #drop(threadId: string): void {
+    this.#forgettings += 1;
+    this.#forgotten.set(threadId, this.#forgettings);
     this.#coder.forgetThread(threadId);
     const prefix = `${JSON.stringify([threadId]).slice(0, -1)},`;
     for (const key of this.#lines.keys()) if (key.startsWith(prefix)) this.#lines.delete(key);

@@ -26,7 +26,14 @@ import {
   type ThreadSelection,
 } from "./deleteThreads.ts";
 import { Envelope } from "./envelope.ts";
-import { EvictedError, InvalidAddressError, NotFoundError, StratigraphError } from "./errors.ts";
+import {
+  closedError,
+  EvictedError,
+  InvalidAddressError,
+  NotFoundError,
+  StaleReadError,
+  StratigraphError,
+} from "./errors.ts";
 import { healthOf, type Health, type HealthOptions } from "./health.ts";
 import { keysInUse, type KeysInUse, type KeysInUseOptions } from "./keysInUse.ts";
 import { Lines } from "./lines.ts";
@@ -67,6 +74,9 @@ import { unreserved } from "./unreserved.ts";
 import { Values } from "./values.ts";
 import { asPendingWrite } from "./writeCoder.ts";
 import { Writers, type Consumed } from "./writers.ts";
+
+/** How often a write is tried on a thread that is pruned again and again. */
+const staleAttempts = 8;
 
 /** How long stopping waits for maintenance of a tier that doesn't answer. Milliseconds. */
 const longestStopMs = 10_000;
@@ -129,10 +139,11 @@ export class TierSaver extends BaseCheckpointSaver {
    * One batch of maintenance: deletes and prunes what {@link RetentionOptions} say, and takes away what crashes left. Where the
    * storage keeps leases, one process at a time does it. Safe to end at any moment. For cron, or a worker of one's own.
    * @param options `dryRun` answers what would be done; `signal` ends it after the thread under way
-   * @throws InvalidOptionError; StratigraphError "UNAVAILABLE" where the storage can't be reached
+   * @throws InvalidOptionError; StratigraphError "UNAVAILABLE" where the storage can't be reached, "CLOSED" after `end()`
    */
   async maintain(options: MaintainOptions = {}): Promise<MaintenanceReport> {
     checkMaintainOptions(options);
+    this.#checkOpen();
     return await this.#maintaining().run(options);
   }
 
@@ -140,12 +151,14 @@ export class TierSaver extends BaseCheckpointSaver {
    * Maintains again and again in this process, the first time after `every`. `stop()` (and `end()`) let the thread under way
    * finish, for 10 seconds: `process.once("SIGTERM", () => maintenance.stop())`. Doesn't keep the process alive. Failures are
    * traced, and the next time tries again.
-   * @throws InvalidOptionError
+   * @throws InvalidOptionError; StratigraphError "CLOSED" after `end()`
    */
   startMaintenance(options: StartMaintenanceOptions): { stop(): Promise<void> } {
+    const everyMs = everyMsOf(options);
+    this.#checkOpen();
     const maintenance = repeated(
       (signal) => this.#maintaining().run({ signal }, { keepsAlive: false }),
-      everyMsOf(options),
+      everyMs,
     );
     this.#running.add(maintenance);
     return {
@@ -182,7 +195,12 @@ export class TierSaver extends BaseCheckpointSaver {
     if (at.namespace === "") this.#observations.caughtUp(config, at.threadId, revision);
     else this.#observations.read(config, at.threadId, revision);
     this.#lines.known(at.threadId, revision);
-    if (checkpoint !== undefined) return await this.#tuple(config, checkpoint, head, { remember: true });
+    if (checkpoint !== undefined) {
+      const tuple = await this.#tuple(config, checkpoint, head, { remember: true });
+      // Once more: all else may have been forgotten meanwhile.
+      this.#lines.known(at.threadId, revision);
+      return tuple;
+    }
     const checkpointId = at.checkpointId ?? head;
     if (checkpointId === undefined) {
       this.#observations.handedOut(config, at, undefined, undefined);
@@ -453,6 +471,11 @@ export class TierSaver extends BaseCheckpointSaver {
     await this.tier.end?.();
   }
 
+  /** Maintenance takes the failure of one tier for no reason to stop: it wouldn't notice. @throws StratigraphError "CLOSED" */
+  #checkOpen(): void {
+    if (this.#ended !== undefined) throw closedError(this.tier.name);
+  }
+
   #maintaining(): Maintenance {
     const parts: RetentionParts = {
       tier: this.tier,
@@ -551,34 +574,45 @@ export class TierSaver extends BaseCheckpointSaver {
   }
 
   /**
-   * Runs `work`; once more from scratch if the thread was pruned since it was read, and once more if what is remembered of it
-   * is from before it was deleted and begun anew. `basis` tells the revision that a write is based on.
+   * Runs `work`; again from scratch if the thread was pruned since it was read, as a write under way makes what is remembered
+   * older again; and once more if that is from before the thread was deleted and begun anew. `basis` tells the revision that a
+   * write is based on.
    */
   async #again<T>(
     config: RunnableConfig,
     threadId: string,
     work: (basis: (relies: boolean) => number | undefined) => Promise<T>,
   ): Promise<T> {
-    const tried = new Set<string>();
     let read: number | undefined;
-    let remembers = false;
+    let [remembers, wasDeleted] = [false, false];
+    let forgotten = 0;
+    let outdated: unknown;
     const basis = (relies: boolean): number | undefined => {
+      // What was encoded may rely on what was remembered before, and what is remembered now is of a later revision.
+      if (relies && this.#lines.forgotten(threadId) !== forgotten)
+        throw (outdated = new StaleReadError(threadId));
       // What a repetition reads must not make a late writer look timely.
-      if (!tried.has("THREAD_DELETED")) read = this.#observations.revision(config, threadId);
+      if (!wasDeleted) read = this.#observations.revision(config, threadId);
       const lowest = relies ? this.#lines.basis(threadId, read) : read;
       remembers = lowest !== read;
       return lowest;
     };
-    for (;;) {
+    for (let attempt = 1; ; attempt += 1) {
+      forgotten = this.#lines.forgotten(threadId);
       try {
         return await work(basis);
       } catch (error) {
-        const stale = StratigraphError.is(error, "STALE_READ");
-        const old = remembers && StratigraphError.is(error, "THREAD_DELETED");
-        if ((!stale && !old) || tried.has(error.code)) throw error;
-        tried.add(error.code);
-        this.#forget(threadId);
-        if (old) continue;
+        // The tier wasn't asked: it has to say whether the thread was pruned or deleted.
+        if (error === outdated && attempt < staleAttempts) continue;
+        const stale = StratigraphError.is(error, "STALE_READ") && attempt < staleAttempts;
+        const old = remembers && !wasDeleted && StratigraphError.is(error, "THREAD_DELETED");
+        if (!stale && !old) throw error;
+        // Unless another call did: those that go by what it read since would have to begin anew, too.
+        if (this.#lines.forgotten(threadId) === forgotten) this.#forget(threadId);
+        if (old) {
+          wasDeleted = true;
+          continue;
+        }
         const { revision } = await this.tier.peek({ threadId, namespace: "" });
         this.#observations.caughtUp(config, threadId, revision);
         read = this.#observations.revision(config, threadId);

@@ -79,6 +79,11 @@ const driverAdvice: readonly (readonly [pattern: RegExp, ...Advice])[] = [
     "The server's certificate isn't trusted. Name its authority (sslrootcert), or pass a pg.Pool with ssl of your own.",
   ],
   [
+    /ENOENT.*, open /,
+    "MISCONFIGURED",
+    "A file that the connection string names isn't there. Correct sslrootcert, sslcert or sslkey.",
+  ],
+  [
     /invalid url/i,
     "MISCONFIGURED",
     "The connection string can't be read. Encode special characters of user and password.",

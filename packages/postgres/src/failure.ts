@@ -71,6 +71,8 @@ export function isHostLookupFailure(error: unknown): boolean {
 /** The connection broke, or couldn't be made. */
 export function isConnectionFailure(error: unknown): boolean {
   if (error instanceof AggregateError) return error.errors.some(isConnectionFailure);
+  // A certificate's file that isn't there. The same code from connecting is a server's socket that isn't there now.
+  if (says(error, /ENOENT.*, open /)) return false;
   const code = codeOf(error) ?? "";
   return (
     systemErrors.has(code) ||

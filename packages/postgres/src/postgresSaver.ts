@@ -102,6 +102,13 @@ export function pglite(options: PgliteOptions = {}): PostgresTier {
     const found = folder === "" ? "empty text" : typeof folder;
     throw new InvalidOptionError("folder", found, "Pass the path of a folder, or leave it out for memory.");
   }
+  // It would become folders, with the password in their names.
+  if (folder?.includes("://") === true)
+    throw new InvalidOptionError(
+      "folder",
+      "a URL",
+      "Pass the path of a folder; of a server, write postgres.",
+    );
   const { schema, ...limits } = resolveDatabaseOptions(options);
   return new PostgresTier(new PgLiteExecutor(() => openPgLite(folder), limits), schema, "pglite");
 }

@@ -72,6 +72,12 @@ const changes: readonly (readonly [
   ["no server", (url) => (url.port = "1"), "UNAVAILABLE", "Check that the server runs"],
   ["an unknown host", (url) => (url.hostname = "nowhere.invalid"), "MISCONFIGURED", "host isn't known"],
   ["SSL", (url) => url.searchParams.set("sslmode", "verify-full"), "MISCONFIGURED", "asks for SSL"],
+  [
+    "a certificate's file that isn't there",
+    (url) => url.searchParams.set("sslrootcert", "/nowhere/ca.pem"),
+    "MISCONFIGURED",
+    "Correct sslrootcert",
+  ],
   ["a password of special characters", (url) => (url.password = "hunter2/#?x"), "NOT_SET_UP", "Call setup()"],
 ];
 

@@ -1,4 +1,4 @@
-import { closedError } from "@stratigraph/core";
+import { answerWithin, closedError } from "@stratigraph/core";
 import type { RedisClient } from "./client.ts";
 import { explained, noAnswer } from "./explained.ts";
 import type { Bytes } from "./ids.ts";
@@ -66,23 +66,19 @@ export class Connection {
     const limitMs = Math.round(this.#timeoutMs + (bytes / bytesPerSecond) * 1000);
     const link = this.#current();
     link.calls += 1;
-    let timer: NodeJS.Timeout | undefined;
-    const late = new Promise<never>((_, reject) => {
-      timer = setTimeout(() => {
-        this.#isSilent = true;
-        if (this.#link === link) this.#use(undefined);
-        reject(noAnswer(limitMs, bytes, link.lastError));
-      }, limitMs);
-    });
+    const late = (): Error => {
+      this.#isSilent = true;
+      if (this.#link === link) this.#use(undefined);
+      return noAnswer(limitMs, bytes, link.lastError);
+    };
     try {
-      const answer = await Promise.race([this.#onceOpen(link).then(work), late]);
+      const answer = await answerWithin(limitMs, async () => await work(await this.#onceOpen(link)), late);
       this.#answered(link);
       return answer;
     } catch (error) {
       if (this.#closed && isGone(error)) throw closedError("redis");
       throw explained(isGone(error) ? (link.lastError ?? error) : error);
     } finally {
-      clearTimeout(timer);
       link.calls -= 1;
       if (link !== this.#link && link.calls === 0) link.close();
     }

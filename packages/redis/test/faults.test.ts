@@ -197,3 +197,16 @@ test("a client without rights is told what it needs", async () => {
   );
   expect(error.message).toContain("@scripting");
 });
+
+test("a callback that holds this process up for longer than a command may take fails none", async () => {
+  server = await startRedis();
+  const tier = redis({ url: server.url, commandTimeout: "200ms" });
+  opened.push(tier);
+  await tier.append(put("t", "c1"));
+  const reading = tier.peek(at("t", "c1"));
+  setImmediate(() => {
+    const until = performance.now() + 500;
+    while (performance.now() < until);
+  });
+  expect((await reading).head).toBe("c1");
+});

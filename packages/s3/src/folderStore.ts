@@ -127,12 +127,14 @@ export class FolderStore implements ObjectStore {
     return await this.#explained(async () => {
       // Also because a folder that isn't there can hold no lock.
       if (!(await isSame())) return false;
-      const isDeleted = await this.#locks.run(`${file}.lock`, async () => {
+      const deletion = this.#locks.run(`${file}.lock`, async () => {
         if (!(await isSame())) return false;
         await rm(file, { force: true });
         await syncFolder(dirname(file));
         return true;
       });
+      // Somebody else deleted it, and its folder, just before.
+      const isDeleted = (await deletion.catch(unlessAbsent)) === true;
       // Its name may be somebody's. It stays where anything is in it.
       if (isDeleted) await rmdir(dirname(file)).catch(() => undefined);
       return isDeleted;

@@ -193,7 +193,7 @@ function parsed(text: string): ParsedUrl {
     throw new InvalidOptionError("url, pathStyle", pathStyle, "Write true or false.");
   const timeout = (url.searchParams.get("timeout") ?? undefined) as Duration | undefined;
   if (timeout !== undefined) waitMsOf("url, timeout", timeout);
-  const path = decodeURIComponent(url.pathname.slice(1));
+  const path = decoded(url.pathname.slice(1));
   return {
     bucket: url.hostname,
     prefix: path === "" ? "stratigraph" : path,
@@ -202,4 +202,13 @@ function parsed(text: string): ParsedUrl {
     pathStyle: pathStyle === "true",
     timeout,
   };
+}
+
+/** @throws InvalidOptionError */
+function decoded(path: string): string {
+  try {
+    return decodeURIComponent(path);
+  } catch {
+    throw new InvalidOptionError("url", "a prefix with a % that begins no escape", "Write % as %25.");
+  }
 }

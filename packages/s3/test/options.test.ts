@@ -143,6 +143,7 @@ test("fromUrl opens a client of its own, which end() closes", async () => {
 
 test.each([
   ["url", () => S3Saver.fromUrl("https://bucket")],
+  ["url", () => S3Saver.fromUrl("s3://bucket/100%")],
   ["url, colour", () => S3Saver.fromUrl("s3://bucket?colour=red")],
   ["client", () => s3({ client: {} as never, bucket: "b" })],
   ["bucket", () => s3({ client: { send: async () => undefined }, bucket: "" })],

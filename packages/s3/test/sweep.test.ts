@@ -202,3 +202,13 @@ test("on S3 what a writer left goes, and tombstones stay where the server can't 
   expect(await tier.sweep(-2000)).toBe(1);
   expect(await keysOf(store)).toEqual(["thread/head"]);
 });
+
+test("of several processes that delete the same file of a folder at once one does it, and none fails", async () => {
+  const stores = Array.from({ length: 6 }, () => new FolderStore(path));
+  for (let n = 0; n < 20; n += 1) {
+    const etag = (await stores[0]!.put(`t${n}/head`, Buffer.from("head")))!;
+    const deleted = await Promise.all(stores.map((store) => store.deleteIf(`t${n}/head`, etag)));
+    expect(deleted.filter((isDeleted) => isDeleted)).toHaveLength(1);
+  }
+  for (const store of stores) await store.end();
+});

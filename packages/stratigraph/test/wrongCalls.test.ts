@@ -72,6 +72,7 @@ test.each<[string, unknown, string, string]>([
   ["every", { memory: true, every: "10m" }, "every", "startMaintenance"],
   ["memory that isn't true", { memory: "yes" }, "memory", "Pass true"],
   ["an empty folder", { folder: "" }, "folder", "path of a folder"],
+  ["a URL for a folder", { folder: "postgresql://u:secret@h/d" }, "folder", "write postgres"],
   ["a folder that is no text", { folder: true }, "folder", "path of a folder"],
   ["a folder for a connection string", { postgres: "./data" }, "postgres", "postgresql://"],
   ["a number for a pool", { postgres: 5432 }, "postgres", "pg.Pool"],

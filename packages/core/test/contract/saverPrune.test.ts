@@ -1,4 +1,4 @@
-import { emptyCheckpoint, type CheckpointMetadata } from "@langchain/langgraph-checkpoint";
+import { emptyCheckpoint, uuid6, type CheckpointMetadata } from "@langchain/langgraph-checkpoint";
 import { TierSaver } from "@stratigraph/core";
 import { describe, expect, test } from "vitest";
 import { Storage, contents, historyOf, logOf, text, turns, twoSteps } from "./support.ts";
@@ -119,6 +119,98 @@ describe("prune", () => {
       log: [...log, "two", "four"],
     });
     expect(await c.conflicts("t")).toMatchObject([{ checkpointId: "c4", lostTo: "c3" }]);
+  });
+
+  test("a put whose thread was pruned is repeated once, also where pending writes from before are stored meanwhile", async () => {
+    const storage = new Storage();
+    const { saver: a, door } = storage.open();
+    const { saver: b } = storage.open();
+    await turns(a, ["a", "b"]);
+    const { config } = await twoSteps(a).getState(thread);
+    const write = door.hold("appendWrites");
+    const writing = a.putWrites(config, [["who", "small"]], "task");
+    await write.reached;
+    await b.prune(["t"], { strategy: "keep_latest" });
+    const read = door.read.bind(door);
+    // The repetition reads the parent again; then the pending writes come through, of a writer who read before the pruning.
+    Object.assign(door, {
+      read: async (at: Parameters<typeof read>[0]) => {
+        const reading = await read(at);
+        write.release();
+        await writing;
+        return reading;
+      },
+    });
+    const { checkpoint } = (await b.getTuple(config))!;
+    const [log, id] = [[...logOf("a", "b"), "more"], uuid6(9)];
+    const next = { ...checkpoint, id, channel_values: { log }, channel_versions: { log: 99 } };
+    await a.put(config, next, metadata, { log: 99 });
+    const appends = door.calls.filter(({ method }) => method === "append");
+    expect(appends.filter(({ outcome }) => outcome === "failed")).toHaveLength(1);
+  });
+
+  test("a put is repeated while its thread is pruned again and again", async () => {
+    const storage = new Storage();
+    const { saver, door } = storage.open();
+    await turns(saver, ["a"]);
+    const append = door.append.bind(door);
+    let removals = 0;
+    Object.assign(door, {
+      append: async (request: Parameters<typeof append>[0]) => {
+        removals += 1;
+        const { revision } = await door.peek({ threadId: "t", namespace: "" });
+        const nothing = { checkpoints: [], dropBlobs: [], replaceBlobs: [], heads: [] };
+        if (removals < 4) await door.remove({ threadId: "t", revision, ...nothing });
+        return await append(request);
+      },
+    });
+    await twoSteps(saver).updateState(thread, { who: "updated" });
+    expect(removals).toBe(4);
+    expect((await twoSteps(storage.open().saver).getState(thread)).values).toEqual({
+      who: "updated",
+      log: logOf("a"),
+    });
+  });
+
+  describe("what was encoded before another call forgot what it relies on", () => {
+    /** A put of a value that the thread has, held once it is encoded; `after` is called then. */
+    async function heldPut(after: (saver: TierSaver, storage: Storage) => Promise<unknown>) {
+      const storage = new Storage();
+      const { saver, door } = storage.open({ conflict: "branch", threadTags: ["user_id"] });
+      const put = async (n: number, value: string, parent?: number, user_id?: string) => {
+        const id = parent === undefined ? undefined : `c${parent}`;
+        const configurable = { ...thread.configurable, checkpoint_id: id, user_id };
+        const values = { channel_values: { value }, channel_versions: { value: n } };
+        const checkpoint = { ...emptyCheckpoint(), id: `c${n}`, ...values };
+        await saver.put({ configurable }, checkpoint, metadata, { value: n });
+      };
+      await put(1, text("one", 2));
+      await put(2, text("two", 2), 1);
+      const hold = door.hold("tagThread");
+      const held = put(3, text("one", 2), 2, "ben");
+      await hold.reached;
+      await after(saver, storage);
+      hold.release();
+      await held;
+      return storage.open().saver;
+    }
+
+    test("isn't stored on values that were pruned", async () => {
+      const reader = await heldPut(async (saver, storage) => {
+        await storage.open().saver.prune(["t"], { strategy: "keep_latest" });
+        await saver.prune(["t"], { strategy: "keep_latest" });
+        await saver.getTuple(thread);
+      });
+      const { checkpoint } = (await reader.getTuple({
+        configurable: { thread_id: "t", checkpoint_id: "c3" },
+      }))!;
+      expect(checkpoint.channel_values).toEqual({ value: text("one", 2) });
+    });
+
+    test("brings no deleted thread back", async () => {
+      const reader = await heldPut((saver) => saver.deleteThread("t"));
+      expect(await reader.getTuple(thread)).toBeUndefined();
+    });
   });
 
   test("a thread that is written to all the time: the tier is asked again, then it is an error", async () => {

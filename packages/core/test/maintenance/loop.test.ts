@@ -198,3 +198,11 @@ describe("in the background", () => {
     hold.release();
   });
 });
+
+test("after end() it is refused, also where a tier's failure would be a step among others", async () => {
+  const { saver } = opened({}, new Sweepable());
+  await saver.end();
+  const closed = { code: "CLOSED" };
+  await expect(saver.maintain()).rejects.toMatchObject(closed);
+  expect(() => saver.startMaintenance({ every: "1h" })).toThrow(expect.objectContaining(closed));
+});
