@@ -86,11 +86,18 @@ export function checkListOptions(options: CheckpointListOptions): void {
   checkFilter(filter);
 }
 
+function isPlainObject(value: unknown): boolean {
+  if (!isObject(value)) return false;
+  const prototype: unknown = Object.getPrototypeOf(value);
+  return prototype === null || Object.getPrototypeOf(prototype) === null;
+}
+
 /** A filter by metadata. @throws InvalidOptionError */
 export function checkFilter(
   filter: unknown,
 ): asserts filter is Readonly<Record<string, unknown>> | undefined {
-  if (filter !== undefined && !isObject(filter))
+  // A Map or a Date has no entries of its own: as a filter it would ask for nothing, and be answered with everything.
+  if (filter !== undefined && !isPlainObject(filter))
     refuse(
       "filter",
       filter,

@@ -1,9 +1,9 @@
 import { checkedIds } from "./arguments.ts";
 import { checkOptions, shown, type OptionAdvice, type OptionNames } from "./checkOptions.ts";
 import { InvalidOptionError } from "./errors.ts";
-import { holdingOf, layersOf, type Holding } from "./holding.ts";
+import { Storages, type Finding, type Holding } from "./holding.ts";
 import type { Tags, ThreadTags } from "./threadTags.ts";
-import type { Remainder, StackLayer, ThreadTag, Tier } from "./tier.ts";
+import type { Remainder, ThreadTag, Tier } from "./tier.ts";
 
 /** Which threads {@link deleteThreads} deletes: those that carry all of these tags, or those of these ids. */
 export type ThreadSelection =
@@ -88,7 +88,7 @@ export async function deleteThreads(
   options: DeleteThreadsOptions,
   deleteThread: (threadId: string) => Promise<void>,
 ): Promise<DeletionReport> {
-  const deletion = new Deletion(layersOf(tier), options, deleteThread);
+  const deletion = new Deletion(new Storages(tier), options, deleteThread);
   // Until a whole pass finds nothing to do: threads may be tagged, or written again, while it goes on.
   let isDone: boolean;
   do isDone = await deletion.pass(selected(tier, selection, deletion.outcomes));
@@ -99,7 +99,7 @@ export async function deleteThreads(
 /** One call of {@link deleteThreads}. */
 class Deletion {
   readonly outcomes = new Map<string, DeletedThread>();
-  readonly #layers: readonly StackLayer[];
+  readonly #storages: Storages;
   readonly #deleteThread: (threadId: string) => Promise<void>;
   readonly #isDry: boolean;
   readonly #limit: number;
@@ -108,11 +108,11 @@ class Deletion {
   #isLeft = false;
 
   constructor(
-    layers: readonly StackLayer[],
+    storages: Storages,
     { dryRun = false, limit = 10_000 }: DeleteThreadsOptions,
     deleteThread: (threadId: string) => Promise<void>,
   ) {
-    this.#layers = layers;
+    this.#storages = storages;
     this.#isDry = dryRun;
     this.#limit = limit;
     this.#deleteThread = deleteThread;
@@ -137,7 +137,7 @@ class Deletion {
     return {
       complete: !this.#isDry && !this.#isLeft && isGone,
       threads,
-      remains: this.#layers.flatMap(({ tier: { name, remains = [] } }) =>
+      remains: this.#storages.layers.flatMap(({ tier: { name, remains = [] } }) =>
         remains.map((remainder) => ({ tier: name, ...remainder })),
       ),
     };
@@ -154,8 +154,8 @@ class Deletion {
 
   async #work(threadId: string): Promise<void> {
     const outcome = this.#isDry
-      ? await looked(this.#layers, threadId)
-      : await deleted(this.#layers, threadId, this.#deleteThread);
+      ? await looked(this.#storages, threadId)
+      : await deleted(this.#storages, threadId, this.#deleteThread);
     // What was there is what the first try met.
     const { found } = this.outcomes.get(threadId) ?? outcome;
     this.outcomes.set(threadId, { ...outcome, found });
@@ -188,23 +188,23 @@ async function* batchesOf(ids: AsyncIterable<string>): AsyncGenerator<string[]> 
   if (batch.length > 0) yield batch;
 }
 
-async function looked(layers: readonly StackLayer[], threadId: string): Promise<DeletedThread> {
-  const found = await holdings(layers, threadId);
+async function looked(storages: Storages, threadId: string): Promise<DeletedThread> {
+  const found = await storages.holdings(threadId);
   return { threadId, found: found.map(told), verified: false, reason: "A dry run deletes nothing." };
 }
 
 async function deleted(
-  layers: readonly StackLayer[],
+  storages: Storages,
   threadId: string,
   deleteThread: (threadId: string) => Promise<void>,
 ): Promise<DeletedThread> {
-  const found = (await holdings(layers, threadId)).map(told);
+  const found = (await storages.holdings(threadId)).map(told);
   try {
     await deleteThread(threadId);
   } catch (error) {
     return { threadId, found, verified: false, reason: `The deletion failed: ${messageOf(error)}` };
   }
-  const left = (await holdings(layers, threadId)).filter(({ isEmpty }) => !isEmpty);
+  const left = (await storages.holdings(threadId)).filter(({ isEmpty }) => !isEmpty);
   if (left.length === 0) return { threadId, found, verified: true };
   const reason = left
     .map(({ tier, error }) =>
@@ -216,14 +216,7 @@ async function deleted(
   return { threadId, found, verified: false, reason };
 }
 
-async function holdings(
-  layers: readonly StackLayer[],
-  threadId: string,
-): Promise<Awaited<ReturnType<typeof holdingOf>>[]> {
-  return await Promise.all(layers.map((layer) => holdingOf(layer, threadId)));
-}
-
-function told({ isEmpty: _isEmpty, ...holding }: Awaited<ReturnType<typeof holdingOf>>): Holding {
+function told({ isEmpty: _isEmpty, ...holding }: Finding): Holding {
   return holding;
 }
 

@@ -1,3 +1,4 @@
+import { StratigraphError } from "./errors.ts";
 import { isStacked, tagsThreads, type StackLayer, type Tier } from "./tier.ts";
 
 /** What one storage holds of a thread. */
@@ -13,18 +14,48 @@ export interface Holding {
 }
 
 /** A holding, and whether anything else of the thread is there: a head, a value, a tag. */
-interface Finding extends Holding {
+export interface Finding extends Holding {
   readonly isEmpty: boolean;
 }
 
 /** The storages that a tier is made of. A tier alone owns what it has. */
-export function layersOf(tier: Tier, role: StackLayer["role"] = "warm"): readonly StackLayer[] {
+function layersOf(tier: Tier, role: StackLayer["role"] = "warm"): readonly StackLayer[] {
   if (!isStacked(tier)) return [{ role, tier }];
   return tier.layers.flatMap((layer) => layersOf(layer.tier, role === "warm" ? layer.role : role));
 }
 
+/**
+ * The storages of a tier, for who asks them about one thread after another. One that can't be reached costs its whole patience, so
+ * it isn't asked again.
+ */
+export class Storages {
+  readonly layers: readonly StackLayer[];
+  readonly #away = new Map<StackLayer, unknown>();
+
+  constructor(tier: Tier) {
+    this.layers = layersOf(tier);
+  }
+
+  /** What each of them holds of a thread. Never rejects: what failed is in the answer. */
+  async holdings(threadId: string): Promise<Finding[]> {
+    return await Promise.all(this.layers.map((layer) => this.#ask(layer, threadId)));
+  }
+
+  async #ask(layer: StackLayer, threadId: string): Promise<Finding> {
+    const away = this.#away.get(layer);
+    if (away !== undefined) return unknown(layer, away);
+    const finding = await holdingOf(layer, threadId);
+    if (StratigraphError.is(finding.error) && finding.error.retryable) this.#away.set(layer, finding.error);
+    return finding;
+  }
+}
+
+function unknown({ tier, role }: StackLayer, error: unknown): Finding {
+  return { tier: tier.name, role, checkpoints: 0, bytes: 0, error, isEmpty: false };
+}
+
 /** Asks a storage what it holds of a thread. Never throws: what it threw is in the answer. */
-export async function holdingOf({ tier, role }: StackLayer, threadId: string): Promise<Finding> {
+async function holdingOf({ tier, role }: StackLayer, threadId: string): Promise<Finding> {
   let checkpoints = 0;
   let bytes = 0;
   try {
@@ -47,6 +78,6 @@ export async function holdingOf({ tier, role }: StackLayer, threadId: string): P
       isEmpty: checkpoints + others === 0 && head === undefined,
     };
   } catch (error) {
-    return { tier: tier.name, role, checkpoints: 0, bytes: 0, error, isEmpty: false };
+    return unknown({ tier, role }, error);
   }
 }

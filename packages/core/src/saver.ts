@@ -196,6 +196,9 @@ export class TierSaver extends BaseCheckpointSaver {
     else this.#observations.read(config, at.threadId, revision);
     this.#lines.known(at.threadId, revision);
     if (checkpoint !== undefined) {
+      // Another process wrote since: it may have deleted the thread before, and its tags with it.
+      if (at.namespace === "" && this.#lines.get(checkpoint.record) === undefined)
+        this.#tags.forget(at.threadId);
       const tuple = await this.#tuple(config, checkpoint, head, { remember: true });
       // Once more: all else may have been forgotten meanwhile.
       this.#lines.known(at.threadId, revision);

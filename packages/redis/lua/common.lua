@@ -113,9 +113,9 @@ local function bump(meta)
   meta.rev = meta.rev + 1
 end
 
--- Both keys live equally long. `ttl` 0: for ever.
+-- Both keys live equally long. `ttl` 0: for ever, but not what was written before a checkpoint that may never come.
 local function expire(meta, ttl)
-  if meta.dead then ttl = math.max(ttl, tombstone) end
+  if meta.dead or (ttl == 0 and meta.heads == 0 and meta.n == 0) then ttl = math.max(ttl, tombstone) end
   for _, key in ipairs({ thread, index }) do
     if ttl == 0 or meta.pinned then redis.call("PERSIST", key) else redis.call("PEXPIRE", key, ttl) end
   end

@@ -110,3 +110,12 @@ test("a tombstone that is tagged lasts until its writer puts a checkpoint", asyn
   await tier.tagThread("t", [anna]);
   expect(await client.pttl(`${prefix}t:{t}`)).toBeGreaterThan(6 * 86_400_000);
 });
+
+test("without expiry, what was written before a checkpoint that never came expires all the same, and a checkpoint ends that", async () => {
+  const tier = redis({ client, keyPrefix: prefix });
+  await tier.tagThread("early", [anna]);
+  const left = async (): Promise<number> => await client.pttl(`${prefix}t:{early}`);
+  expect(await left()).toBeGreaterThan(6 * 86_400_000);
+  await tier.append(put("early", "c1"));
+  expect(await left()).toBe(-1);
+});

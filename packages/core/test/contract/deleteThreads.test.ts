@@ -1,4 +1,4 @@
-import { MemoryTier, TierSaver, type Tier } from "@stratigraph/core";
+import { MemoryTier, StratigraphError, TierSaver, type Tier } from "@stratigraph/core";
 import { FaultyTier } from "@stratigraph/testing";
 import { expect, test } from "vitest";
 import { expectRefused } from "../../../../test/expectRefused.ts";
@@ -36,6 +36,26 @@ test("deletes every thread with the tag, and proves it", async () => {
   expect(await idsIn(tier)).toEqual(["b1"]);
   expect(await contents(tier, "b1")).toEqual(before);
   expect(await saver.deleteThreads(anna)).toMatchObject({ complete: true, threads: [] });
+});
+
+test("a storage that can't be reached is asked about a few threads, not about each", async () => {
+  const [warm, cold] = [new MemoryTier(), new FaultyTier(new MemoryTier(), "cold")];
+  const users = Object.fromEntries(Array.from({ length: 40 }, (_, n) => [`a${n}`, "anna"]));
+  await written(warm, users);
+  cold.failWhen(() => new StratigraphError("UNAVAILABLE", "It is away."));
+  const stack = Object.assign(warm, {
+    layers: [
+      { role: "warm" as const, tier: new FaultyTier(warm) },
+      { role: "cold" as const, tier: cold },
+    ],
+  });
+  const report = await new TierSaver(stack, { threadTags }).deleteThreads(anna);
+  expect(report.threads).toHaveLength(40);
+  for (const { verified, reason } of report.threads)
+    expect([verified, reason]).toEqual([false, "Tier cold could not be asked: It is away."]);
+  // Those that were asked about at the same time as the first.
+  expect(cold.count("list")).toBe(4);
+  expect(await idsIn(warm)).toEqual([]);
 });
 
 test("a dry run tells what would go, and deletes nothing", async () => {

@@ -232,3 +232,14 @@ test("what was tagged before encryption was turned on can be untagged, and isn't
   expect((await encrypting.deleteThreads({ tag: { user_id: "anna" } })).threads).toEqual([]);
   expect(await idsOf(saver, { tenant: 7 })).toEqual(["t"]);
 });
+
+test("a thread that another process deleted and began anew carries its next writer's tag", async () => {
+  const { tier, saver } = open();
+  await run(saver, { thread_id: "t", user_id: "anna" });
+  const other = open(tier).saver;
+  await other.deleteThread("t");
+  await run(other, { thread_id: "t", user_id: "ben" });
+  await run(saver, { thread_id: "t", user_id: "anna" });
+  expect((await tier.threadTags("t")).map(({ value }) => value).sort()).toEqual(["anna", "ben"]);
+  expect((await saver.deleteThreads({ tag: { user_id: "anna" } })).complete).toBe(true);
+});

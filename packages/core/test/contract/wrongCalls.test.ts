@@ -209,6 +209,12 @@ const methods: readonly Row[] = [
     "Pass an object",
   ],
   [
+    "listThreads: a filter that is a Map",
+    () => call("listThreads", { filter: new Map([["source", "loop"]]) }),
+    "filter",
+    "Pass an object",
+  ],
+  [
     "listThreads: a filter that is a list",
     () => call("listThreads", { filter: ["ada"] }),
     "filter",
