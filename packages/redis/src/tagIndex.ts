@@ -75,7 +75,7 @@ export class TagIndex {
   }
 
   /**
-   * Where threads expire, nobody tells the index. So each write of the index of all threads looks at two names of a tag, all
+   * Where threads expire, nobody tells the index. So each name that comes into the index of all threads has two names of a tag looked at, all
    * picked at random, and takes out those of threads that are gone; the last one takes the sorted set along.
    */
   async sample(): Promise<void> {

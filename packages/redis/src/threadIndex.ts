@@ -40,14 +40,15 @@ export class ThreadIndex {
 
   /** After a thread was written. Failing is no failure of the write, which is done; the next write of the thread makes up for it. */
   async written(threadId: string, writtenAtMs: number): Promise<void> {
-    await Promise.allSettled([
-      this.#connection.command("ZADD", this.#keys.threads, writtenAtMs, encodeId(threadId)),
-    ]);
+    const key = this.#keys.threads;
+    const added = await this.#connection
+      .command("ZADD", key, writtenAtMs, encodeId(threadId))
+      .catch(() => undefined);
+    if (this.#ttlMs === 0 || Number(String(added)) !== 1) return;
     // Nobody waits for it, and what it misses the next one finds.
-    if (this.#ttlMs > 0)
-      this.#sample()
-        .then(() => this.tags.sample())
-        .catch(() => undefined);
+    this.#sample()
+      .then(() => this.tags.sample())
+      .catch(() => undefined);
   }
 
   /** Before a run writes to a thread: a name too many does no harm, a missing one would hide what the run wrote. */
@@ -251,8 +252,8 @@ export class ThreadIndex {
   }
 
   /**
-   * Where threads expire, nobody tells the index. So each write of it looks at two of its names at random and drops those
-   * that are gone: as each write adds one name at most, no more than about half of the names are ever of threads gone.
+   * Where threads expire, nobody tells the index. So for each name that is added two are looked at, at random, and dropped where
+   * they are gone: no more than about half of the names are ever of threads gone.
    */
   async #sample(): Promise<void> {
     const key = this.#keys.threads;

@@ -52,3 +52,22 @@ test("no KEYS, no SCAN, no command of a module, whatever the saver is asked", as
     await server.stop();
   }
 });
+
+test("names of threads that expired are looked for when a thread begins, and not with each of its writes", async () => {
+  const server = await startRedis();
+  const client = new Redis(server.url);
+  const saver = new RedisSaver({ client, ttl: "1m" });
+  try {
+    for (const thread_id of ["one", "two"]) {
+      let at = { configurable: { thread_id, checkpoint_ns: "" } } as Awaited<ReturnType<typeof saver.put>>;
+      for (let step = 0; step < 20; step += 1)
+        at = await saver.put(at, emptyCheckpoint(), { source: "loop", step, parents: {} }, {});
+    }
+    const [, calls] = /cmdstat_zrandmember:calls=(\d+)/.exec(await client.info("commandstats"))!;
+    expect(calls).toBe("2");
+  } finally {
+    await saver.end();
+    client.disconnect();
+    await server.stop();
+  }
+});
