@@ -9,7 +9,7 @@ import { available } from "../../../test/servers/available.ts";
 import { query, startPostgres } from "../../../test/servers/postgres.ts";
 import { freshDatabase } from "../../../test/servers/shared.ts";
 import { at, checkpointOf } from "./support/checkpoints.ts";
-import { tracedWhile } from "./support/traced.ts";
+import { tracedWhile } from "../../../test/tracedWhile.ts";
 
 // Every error has a code that says whether waiting helps, a sentence that says what to do, and the driver's error as its cause.
 

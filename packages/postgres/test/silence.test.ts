@@ -12,7 +12,7 @@ import { PgLiteExecutor } from "../src/pgliteExecutor.ts";
 import { at, checkpointOf } from "./support/checkpoints.ts";
 import { startDeafProxy, type DeafProxy } from "./support/deafProxy.ts";
 import { linesOf, stepsGraph } from "./support/stepsGraph.ts";
-import { tracedWhile } from "./support/traced.ts";
+import { tracedWhile } from "../../../test/tracedWhile.ts";
 
 // Nothing answers any more and nothing is closed: a proxy that hangs, a network that drops packets, a statement that waits.
 

@@ -3,7 +3,7 @@ import { pglite, postgres, PostgresSaver, type PostgresTier } from "@stratigraph
 import { expect, test } from "vitest";
 import { freshDatabase } from "../../../test/servers/shared.ts";
 import { appendOf, writesOf } from "./group/support/requests.ts";
-import { tracedWhile } from "./support/traced.ts";
+import { tracedWhile } from "../../../test/tracedWhile.ts";
 
 // What the channel "stratigraph" tells of statements: a name for metrics, the thread for a search, the error of those that fail.
 

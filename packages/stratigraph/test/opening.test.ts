@@ -15,7 +15,7 @@ import { available } from "../../../test/servers/available.ts";
 import { startRedis, type RedisServer } from "../../../test/servers/redis.ts";
 import { freshBucket, sharedPostgres, sharedRedis, type FreshBucket } from "../../../test/servers/shared.ts";
 import { sdk } from "../../s3/test/support/sdk.ts";
-import { tracedWhile } from "../../tiered/test/support.ts";
+import { tracedWhile } from "../../../test/tracedWhile.ts";
 
 // A stack whose warm tier works: what a hot tier, an archive or a replica must be so that it opens. What can't work until somebody
 // changes something is an error when it is opened, and names the role. What is only away is traced.

@@ -4,7 +4,8 @@ import { FaultyTier } from "@stratigraph/testing";
 import { TieredSaver, type BreakerOptions } from "@stratigraph/tiered";
 import { available } from "../../../test/servers/available.ts";
 import { freshDatabase, sharedRedis, type FreshDatabase } from "../../../test/servers/shared.ts";
-import { put, text, tracedWhile, valueOf } from "./support.ts";
+import { put, text, valueOf } from "./support.ts";
+import { tracedWhile } from "../../../test/tracedWhile.ts";
 
 // A process that is busy with something else for a while: the answers of a healthy Redis wait for it, and not the other way.
 

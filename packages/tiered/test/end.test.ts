@@ -6,7 +6,8 @@ import { FaultyTier } from "@stratigraph/testing";
 import { TieredSaver, type TieredSaverOptions } from "@stratigraph/tiered";
 import { available } from "../../../test/servers/available.ts";
 import { freshDatabase, sharedRedis } from "../../../test/servers/shared.ts";
-import { configOf, put, stepsOf, text, tracedWhile, valueOf } from "./support.ts";
+import { configOf, put, stepsOf, text, valueOf } from "./support.ts";
+import { tracedWhile } from "../../../test/tracedWhile.ts";
 
 function opened(options: Partial<TieredSaverOptions> = {}) {
   const [hot, warm, replica, cold] = ["hot", "warm", "replica", "cold"].map(

@@ -1,7 +1,8 @@
 import { MemoryTier } from "@stratigraph/core";
 import { FaultyTier } from "@stratigraph/testing";
 import { TierStack, TieredSaver, memory, type TieredSaverOptions } from "@stratigraph/tiered";
-import { put, stepsOf, text, tracedWhile, valueOf } from "./support.ts";
+import { put, stepsOf, text, valueOf } from "./support.ts";
+import { tracedWhile } from "../../../test/tracedWhile.ts";
 
 /** A warm tier and a hot one, watched. */
 function tiers(): { hot: FaultyTier; warm: FaultyTier } {

@@ -2,7 +2,8 @@ import { MemoryTier, StratigraphError, type Tier } from "@stratigraph/core";
 import { FaultyTier } from "@stratigraph/testing";
 import { TieredSaver, type TieredSaverOptions } from "@stratigraph/tiered";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { configOf, idOf, put, stepsOf, text, tracedWhile, valueOf } from "./support.ts";
+import { configOf, idOf, put, stepsOf, text, valueOf } from "./support.ts";
+import { tracedWhile } from "../../../test/tracedWhile.ts";
 
 // What maintenance of a stack costs, and retention where there is a cold tier. How threads move is in archive.test.ts.
 

@@ -7,7 +7,8 @@ import {
   type PostgresReplica,
   type PostgresServer,
 } from "../../../test/servers/postgres.ts";
-import { configOf, put, stepsOf, text, tracedWhile, valueOf } from "./support.ts";
+import { configOf, put, stepsOf, text, valueOf } from "./support.ts";
+import { tracedWhile } from "../../../test/tracedWhile.ts";
 
 describe.skipIf(!available.postgres)("a streaming replica", () => {
   let primary: PostgresServer;

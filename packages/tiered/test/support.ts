@@ -1,6 +1,5 @@
-import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import type { Checkpoint, CheckpointMetadata } from "@langchain/langgraph-checkpoint";
-import type { TierSaver, TraceEvent } from "@stratigraph/core";
+import type { TierSaver } from "@stratigraph/core";
 
 /** Long enough for a blob of its own. */
 export function text(what: string): string {
@@ -49,17 +48,4 @@ export async function stepsOf(saver: TierSaver, threadId: string): Promise<(numb
   for await (const { metadata } of saver.list({ configurable: { thread_id: threadId } }))
     steps.push(metadata?.step);
   return steps;
-}
-
-/** What is traced while `work` runs. */
-export async function tracedWhile(work: () => Promise<unknown>): Promise<TraceEvent[]> {
-  const events: TraceEvent[] = [];
-  const listen = (event: unknown): void => void events.push(event as TraceEvent);
-  subscribe("stratigraph", listen);
-  try {
-    await work();
-  } finally {
-    unsubscribe("stratigraph", listen);
-  }
-  return events;
 }

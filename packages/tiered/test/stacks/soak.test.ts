@@ -4,8 +4,9 @@ import { s3 } from "@stratigraph/s3";
 import { TieredSaver, type TieredSaverOptions } from "@stratigraph/tiered";
 import { openBucket } from "../../../s3/test/support/bucket.ts";
 import { freshDatabase, sharedRedis } from "../../../../test/servers/shared.ts";
-import { configOf, put, text, tracedWhile, valueOf } from "../support.ts";
+import { configOf, put, text, valueOf } from "../support.ts";
 import { AppendLog } from "./support/appendLog.ts";
+import { tracedWhile } from "../../../../test/tracedWhile.ts";
 
 const count = 1000;
 const names = Array.from({ length: count }, (_, n) => `thread ${n}`);
