@@ -136,7 +136,7 @@ test(
   "a pool whose connections others hold: waiting for one has an end, and abandoned calls count against maxQueue",
   async () => {
     const pool = new pg.Pool({ connectionString: database.url, max: 1 });
-    const saver = new PostgresSaver({ pool, retryFor: "100ms", statementTimeout: "100ms", maxQueue: 3 });
+    const saver = new PostgresSaver({ pool, retryFor: "100ms", statementTimeout: "500ms", maxQueue: 3 });
     await saver.setup();
     const holder = await pool.connect();
     const codes: unknown[] = [];
