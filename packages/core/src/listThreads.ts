@@ -1,6 +1,7 @@
 import { checkFilter } from "./arguments.ts";
 import { checkOptions, shown, type OptionAdvice, type OptionNames } from "./checkOptions.ts";
 import type { CheckpointCoder } from "./checkpointCoder.ts";
+import { decodeCursor, encodeCursor } from "./cursor.ts";
 import { InvalidOptionError } from "./errors.ts";
 import { matches, metadataTags } from "./tags.ts";
 import type { Tags, ThreadTags } from "./threadTags.ts";
@@ -49,16 +50,6 @@ export function isThreadInfo(value: unknown): value is ThreadInfo {
   );
 }
 
-function decodeCursor(cursor: string): ThreadInfo {
-  try {
-    const after: unknown = JSON.parse(Buffer.from(cursor, "base64url").toString("utf8"));
-    if (isThreadInfo(after)) return after;
-  } catch {
-    // Fall through: it isn't ours.
-  }
-  throw new InvalidOptionError("cursor", cursor, "Pass the cursor of an earlier page as it was.");
-}
-
 /** @throws InvalidOptionError */
 function checkThreadListOptions(options: ThreadListOptions): void {
   checkOptions("listThreads", options, names, advice);
@@ -87,7 +78,10 @@ export async function listThreads(
 ): Promise<ThreadPage> {
   checkThreadListOptions(options);
   const { filter, tag, cursor, limit = 100 } = options;
-  const after = cursor === undefined ? undefined : decodeCursor(cursor);
+  const after =
+    cursor === undefined
+      ? undefined
+      : decodeCursor(cursor, isThreadInfo, "Pass the cursor of an earlier page as it was.");
   const found = tier.threads({
     order: "newest",
     after,
@@ -98,7 +92,7 @@ export async function listThreads(
   for await (const thread of filter === undefined ? found : matching(tier, coder, found, filter)) {
     if (threads.length === limit) {
       const last = threads.at(-1)!;
-      return { threads, cursor: Buffer.from(JSON.stringify(last)).toString("base64url") };
+      return { threads, cursor: encodeCursor(last) };
     }
     const { headRecord: _record, ...info } = thread;
     threads.push(info);

@@ -1,5 +1,6 @@
 import { checkedIds } from "./arguments.ts";
 import { checkOptions, shown, type OptionAdvice, type OptionNames } from "./checkOptions.ts";
+import { decodeCursor, encodeCursor } from "./cursor.ts";
 import type { Envelope } from "./envelope.ts";
 import { InvalidOptionError, StratigraphError } from "./errors.ts";
 import { bytesOfThread, keyOf, unlistedOf } from "./keysInUse.ts";
@@ -90,7 +91,14 @@ export async function reencrypt(
 ): Promise<ReencryptReport> {
   const { only, limit } = checked(options);
   const owners = replacingOwners(tier, envelope);
-  const from = options.cursor === undefined ? { owner: 0 } : decodeCursor(options.cursor, owners.length);
+  const from =
+    options.cursor === undefined
+      ? { owner: 0 }
+      : decodeCursor(
+          options.cursor,
+          isPlaceAmong(owners.length),
+          "Pass the cursor of an earlier report as it was.",
+        );
   const counts: Counts = { records: 0, writes: 0, blobs: 0, dropped: 0, unlisted: 0 };
   const failed: { threadId: string; error: StratigraphError }[] = [];
   let [threads, failures] = [0, 0];
@@ -253,20 +261,11 @@ async function namedByStrays(tier: OwningTier, threadId: string): Promise<Set<st
   return named;
 }
 
-function encodeCursor(cursor: Cursor): string {
-  return Buffer.from(JSON.stringify(cursor)).toString("base64url");
-}
-
-/** One that names what isn't there would end the work at once, as if all were done. @throws InvalidOptionError */
-function decodeCursor(cursor: string, owners: number): Cursor {
-  try {
-    const found = JSON.parse(Buffer.from(cursor, "base64url").toString("utf8")) as Cursor | null;
-    const { owner, after, done = 0 } = found ?? { owner: owners };
-    const isOwner = Number.isInteger(owner) && owner >= 0 && owner < owners;
-    const isPlace = (after === undefined || isThreadInfo(after)) && Number.isInteger(done) && done >= 0;
-    if (isOwner && isPlace) return found!;
-  } catch {
-    // Fall through: it isn't ours.
-  }
-  throw new InvalidOptionError("cursor", shown(cursor), "Pass the cursor of an earlier report as it was.");
+/** Whether it is a place among so many owners: one that names what isn't there would end the work at once, as if all were done. */
+function isPlaceAmong(owners: number): (place: unknown) => place is Cursor {
+  return (place): place is Cursor => {
+    const { owner, after, done = 0 } = (place ?? {}) as Partial<Cursor>;
+    const isOwner = owner !== undefined && Number.isInteger(owner) && owner >= 0 && owner < owners;
+    return isOwner && (after === undefined || isThreadInfo(after)) && Number.isInteger(done) && done >= 0;
+  };
 }
