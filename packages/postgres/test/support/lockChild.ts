@@ -1,4 +1,4 @@
-import { readFileSync, rmSync, writeFileSync } from "node:fs";
+import { linkSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { StratigraphError } from "@stratigraph/core";
 import { lockFolder } from "../../src/folderLock.ts";
@@ -6,6 +6,9 @@ import { lockFolder } from "../../src/folderLock.ts";
 // Takes and lets go of a folder's lock again and again. Two at once would meet at the marker file.
 const [folder, forMs] = process.argv.slice(2) as [string, string];
 const marker = join(folder, "marker");
+// Linked into place as a whole: a process killed between making a file and filling it would leave a marker that names nobody.
+const mine = join(folder, `marker.${process.pid}`);
+writeFileSync(mine, String(process.pid));
 
 export type LockMessage =
   | { type: "held" }
@@ -34,11 +37,12 @@ while (Date.now() < until) {
   }
   held += 1;
   try {
-    writeFileSync(marker, String(process.pid), { flag: "wx" });
+    linkSync(mine, marker);
   } catch {
     const by = Number(readFileSync(marker, "utf8"));
     if (by !== process.pid && isAlive(by)) process.send?.({ type: "violation", by } satisfies LockMessage);
-    writeFileSync(marker, String(process.pid));
+    rmSync(marker);
+    linkSync(mine, marker);
   }
   process.send?.({ type: "held" } satisfies LockMessage);
   await new Promise((resolve) => setTimeout(resolve, 1));
