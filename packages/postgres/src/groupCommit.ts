@@ -4,8 +4,14 @@ import { meetsAll } from "./explained.ts";
 import type { PackedAppend } from "./packedAppend.ts";
 import type { Statement } from "./statements.ts";
 
-/** A row of append_1's answer. */
+/** A row of what append_1 and append_2 answer. */
 export type AppendRow = PgResult["rows"][number];
+
+/** What appends requests of several threads, and of one. */
+interface AppendStatements {
+  readonly append: Statement;
+  readonly appendThread: Statement;
+}
 
 /** Most requests in one statement, and most bytes of several: what is larger goes alone, without waiting for others. */
 const mostRequests = 64;
@@ -33,7 +39,7 @@ interface Waiting {
  */
 export class GroupCommit {
   readonly #executor: Executor;
-  readonly #statement: Statement;
+  readonly #statements: AppendStatements;
   #waiting: Waiting[] = [];
   readonly #underWay = new Set<{ readonly sinceMs: number; readonly alone: boolean }>();
   /** Threads of statements under way. */
@@ -41,9 +47,9 @@ export class GroupCommit {
   #soon = false;
   #timer: NodeJS.Timeout | undefined;
 
-  constructor(executor: Executor, statement: Statement) {
+  constructor(executor: Executor, statements: AppendStatements) {
     this.#executor = executor;
-    this.#statement = statement;
+    this.#statements = statements;
   }
 
   /** The rows that answer a request. @throws StratigraphError "OVERLOADED", "CLOSED", and what the statement throws */
@@ -121,11 +127,13 @@ export class GroupCommit {
     const locked: Waiting[] = [];
     try {
       const rounds = roundsOf(group);
+      const threadId = threadOf(group);
+      const { append, appendThread } = this.#statements;
       const { rows } = await this.#executor.send({
-        ...this.#statement,
+        ...(threadId === undefined ? append : appendThread),
         // Of a group, only some requests can have met a lock: each is tried alone, so that the others don't wait with it.
         repeated: group.length > 1 ? "unlessLocked" : "all",
-        threadId: threadOf(group),
+        threadId,
         values: appendValues(rounds.map((round) => round.map(({ request }) => request))),
       });
       let at = 0;

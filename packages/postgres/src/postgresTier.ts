@@ -146,7 +146,7 @@ export class PostgresTier
     this.schema = schema;
     this.#executor = executor;
     this.#sql = statementsIn(schema);
-    this.#appends = new GroupCommit(executor, this.#sql.append);
+    this.#appends = new GroupCommit(executor, this.#sql);
   }
 
   async peek(at: MaybeAddress): Promise<Peek> {

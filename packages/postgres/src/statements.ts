@@ -33,6 +33,7 @@ export function statementsIn(schema: string) {
     list: quick("list", "call_list"),
     ancestry: quick("ancestry", "call_ancestry"),
     append: quick("append", "call_append"),
+    appendThread: quick("append", "call_append_thread"),
     remove: heavy("remove", "call_remove"),
     evict: heavy("evict", "call_evict"),
     deleteThread: heavy("deleteThread", "call_delete_thread"),

@@ -1,5 +1,6 @@
 import { PostgresSaver } from "@stratigraph/postgres";
 import { expect, test } from "vitest";
+import { query } from "../../../test/servers/postgres.ts";
 import { freshDatabase } from "../../../test/servers/shared.ts";
 import { at, checkpointOf } from "./support/checkpoints.ts";
 import { countedPool, type CountedPool } from "./support/countedPool.ts";
@@ -84,6 +85,32 @@ test("no statement is named, sets anything, or begins a transaction", async () =
     expect(name).toBeUndefined();
     expect(text).toMatch(/^select /);
   }
+});
+
+test("steps of a run, also the first of a thread, are appended row by row; sets are for what is out of the ordinary", async () => {
+  const own = await freshDatabase();
+  await query(own.url, `alter database ${new URL(own.url).pathname.slice(1)} set track_functions = 'pl'`);
+  const calls = async (work: (fresh: PostgresSaver) => Promise<unknown>): Promise<Map<string, number>> => {
+    await query(own.url, "select pg_stat_reset()");
+    const fresh = PostgresSaver.fromConnString(own.url);
+    await fresh.setup();
+    await work(fresh);
+    // A connection tells what it did when it closes.
+    await fresh.end();
+    const sql = "select funcname, calls from pg_stat_user_functions where funcname like 'append%'";
+    await expect.poll(async () => (await query(own.url, sql)).length).toBeGreaterThan(0);
+    return new Map((await query(own.url, sql)).map((row) => [String(row["funcname"]), Number(row["calls"])]));
+  };
+  const plain = await calls((fresh) =>
+    threeNodes(fresh).invoke({ last: "a" }, { configurable: { thread_id: "t" }, durability: "sync" }),
+  );
+  expect([...plain.keys()]).toEqual(["append_2"]);
+  const again = await calls(async (fresh) => {
+    await fresh.deleteThread("t");
+    await threeNodes(fresh).invoke({ last: "b" }, { configurable: { thread_id: "t" } });
+  });
+  expect(again.get("append_1")).toBeGreaterThan(0);
+  await own.drop();
 });
 
 test("put, putWrites and getTuple are one statement each", async () => {

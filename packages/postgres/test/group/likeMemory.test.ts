@@ -5,8 +5,8 @@ import pg from "pg";
 import { freshDatabase } from "../../../../test/servers/shared.ts";
 import { blobOf } from "./support/requests.ts";
 
-// Random requests of a few threads: PostgreSQL gets them all at once, the reference tier one after the other. Each is answered
-// the same, and in the end both hold the same.
+// Random requests: PostgreSQL gets several at once, the reference tier one after the other. Each is answered the same, and in the
+// end both hold the same. Those of several threads are appended by sets, those of one thread row by row.
 
 const ids = ["c1", "c2", "c3", "c4", "long ".repeat(200)];
 const threads = ["one", "two", "three", "long ".repeat(300)];
@@ -154,57 +154,70 @@ async function all(tier: Tier): Promise<unknown> {
   return found;
 }
 
-test("requests that come together are answered, and leave what they leave, as one after the other", async () => {
-  const database = await freshDatabase();
-  const pool = new pg.Pool({ connectionString: database.url, max: 4 });
-  const reached = new Map<string, number>();
-  let schemas = 0;
-  try {
-    const tier = postgres({ pool });
-    await tier.setup();
-    const empty = async (): Promise<void> => {
-      schemas += 1;
-      await pool.query(
-        "truncate stratigraph.threads, stratigraph.heads, stratigraph.checkpoints, stratigraph.blobs, stratigraph.writes, stratigraph.long_ids",
+const ofOneThread = request.map((each) => ({ ...each, threadId: threads[0]! }));
+
+test.each([
+  { kind: "of several threads", requests: request, together: 25 },
+  { kind: "of one thread", requests: ofOneThread, together: 2 },
+])(
+  "requests $kind that come together are answered, and leave what they leave, as one after the other",
+  async ({ requests: kind, together }) => {
+    const database = await freshDatabase();
+    const pool = new pg.Pool({ connectionString: database.url, max: 4 });
+    const reached = new Map<string, number>();
+    let schemas = 0;
+    try {
+      const tier = postgres({ pool });
+      await tier.setup();
+      const empty = async (): Promise<void> => {
+        schemas += 1;
+        await pool.query(
+          "truncate stratigraph.threads, stratigraph.heads, stratigraph.checkpoints, stratigraph.blobs, stratigraph.writes, stratigraph.long_ids",
+        );
+      };
+      await fc.assert(
+        fc.asyncProperty(
+          history,
+          fc.array(kind, { minLength: 1, maxLength: 25 }),
+          async (before, requests) => {
+            await empty();
+            const memory = new MemoryTier();
+            await prepared(memory, before);
+            await prepared(tier, before);
+            const expected: unknown[] = [];
+            for (const [n, each] of requests.entries()) expected.push(await outcome(ask(memory, each, n)));
+            const got: unknown[] = [];
+            for (let n = 0; n < requests.length; n += together) {
+              const group = requests.slice(n, n + together);
+              got.push(...(await Promise.all(group.map((each, m) => outcome(ask(tier, each, n + m))))));
+            }
+            expect(got).toEqual(expected);
+            expect(await all(tier)).toEqual(await all(memory));
+            for (const [n, each] of requests.entries()) {
+              const said =
+                Array.isArray(expected[n]) && typeof expected[n][0] === "string"
+                  ? String(expected[n][0])
+                  : "done";
+              reached.set(`${each.do} ${said}`, (reached.get(`${each.do} ${said}`) ?? 0) + 1);
+            }
+          },
+        ),
+        { seed: 4, numRuns: 150 },
       );
-    };
-    await fc.assert(
-      fc.asyncProperty(
-        history,
-        fc.array(request, { minLength: 1, maxLength: 25 }),
-        async (before, requests) => {
-          await empty();
-          const memory = new MemoryTier();
-          await prepared(memory, before);
-          await prepared(tier, before);
-          const expected: unknown[] = [];
-          for (const [n, each] of requests.entries()) expected.push(await outcome(ask(memory, each, n)));
-          const got = await Promise.all(requests.map((each, n) => outcome(ask(tier, each, n))));
-          expect(got).toEqual(expected);
-          expect(await all(tier)).toEqual(await all(memory));
-          for (const [n, each] of requests.entries()) {
-            const said =
-              Array.isArray(expected[n]) && typeof expected[n][0] === "string"
-                ? String(expected[n][0])
-                : "done";
-            reached.set(`${each.do} ${said}`, (reached.get(`${each.do} ${said}`) ?? 0) + 1);
-          }
-        },
-      ),
-      { seed: 4, numRuns: 150 },
-    );
-  } finally {
-    await pool.end();
-    await database.drop();
-  }
-  expect(schemas).toBeGreaterThanOrEqual(150);
-  // The requests reach what they are for.
-  for (const what of [
-    "append CHECKPOINT_CONFLICT",
-    "append THREAD_DELETED",
-    "append STALE_READ",
-    "writes THREAD_DELETED",
-    "writes STALE_READ",
-  ])
-    expect(reached.get(what) ?? 0, what).toBeGreaterThan(2);
-}, 120_000);
+    } finally {
+      await pool.end();
+      await database.drop();
+    }
+    expect(schemas).toBeGreaterThanOrEqual(150);
+    // The requests reach what they are for.
+    for (const what of [
+      "append CHECKPOINT_CONFLICT",
+      "append THREAD_DELETED",
+      "append STALE_READ",
+      "writes THREAD_DELETED",
+      "writes STALE_READ",
+    ])
+      expect(reached.get(what) ?? 0, what).toBeGreaterThan(2);
+  },
+  120_000,
+);
