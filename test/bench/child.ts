@@ -3,13 +3,17 @@ import { fileURLToPath } from "node:url";
 
 const WORKER = fileURLToPath(new URL("./worker.ts", import.meta.url));
 
+/** Our packages as they are in this checkout, or as they are published: built. */
+export type Packages = "source" | "built";
+
 /**
  * Runs the export `job` of `file` with `input` in a fresh Node process with `--expose-gc`, so that one
  * measurement neither warms nor fills the heap of the next. Rejects where the job throws.
  */
-export function inChild<Result>(file: URL, input: unknown): Promise<Result> {
+export function inChild<Result>(file: URL, input: unknown, packages: Packages = "source"): Promise<Result> {
   return new Promise((resolve, reject) => {
-    const flags = ["--expose-gc", "--import", "tsx", "--conditions=@stratigraph/source"];
+    const conditions = packages === "source" ? ["--conditions=@stratigraph/source"] : [];
+    const flags = ["--expose-gc", "--import", "tsx", ...conditions];
     const child = spawn(process.execPath, [...flags, WORKER, file.href, JSON.stringify(input)], {
       stdio: ["ignore", "inherit", "inherit", "ipc"],
     });

@@ -5,17 +5,24 @@ import { parseArgs } from "node:util";
 import { query, startPostgres } from "../servers/postgres.ts";
 import { inChild } from "./child.ts";
 import { formatTable } from "./format.ts";
+import { type Build, BUILDS } from "./libraries.ts";
+import { profile } from "./profile.ts";
 import { SAVERS } from "./savers.ts";
 import { targets } from "./targets.ts";
 import type { BenchContext, BenchOptions, SaverId, Section, Table } from "./types.ts";
 import { writeCosts, writeReport } from "./writeReport.ts";
 
-const USAGE = `pnpm bench [--quick] [--full] [--write] [--only section]… [--saver id]…
+const USAGE = `pnpm bench [--quick] [--full] [--write] [--only section]… [--saver id]… [--build build]…
+pnpm bench --profile [--history] [--quick] [--saver id]… [--build build]…
   --quick   5 conversations and small states: shows that the bench works
   --full    also what takes minutes: the official PostgresSaver on all 60 conversations
   --write   writes docs/benchmarks.md and docs/costs.md
   --only    a section of test/bench/sections; may be repeated
   --saver   one of ${Object.keys(SAVERS).join(", ")}; may be repeated
+  --build   LangGraph, LangChain and the savers imported (esm) or required (cjs), in the sections that
+            compare them; both where it isn't given
+  --profile what a run spends its time on, by package, file and function; of our PostgresSaver, as CommonJS,
+            where --saver and --build don't say otherwise; with --history of listing a thread's history
 `;
 const CONVERSATIONS = fileURLToPath(
   new URL("../../../shared/data/agent-conversations.json", import.meta.url),
@@ -49,6 +56,7 @@ async function bench(options: BenchOptions, postgresUrl: string, load: number): 
     },
     inChild,
   };
+  if (options.profile !== undefined) return await printProfiles(context, options.profile);
   const tables: Table[] = [];
   for (const section of await sections(options.only)) {
     const missing = (section.needs ?? []).filter((need) => !has(context, need));
@@ -77,6 +85,14 @@ async function bench(options: BenchOptions, postgresUrl: string, load: number): 
   }
 }
 
+async function printProfiles(context: BenchContext, of: "run" | "history"): Promise<void> {
+  if (context.conversationsFile === undefined) return;
+  const { saver, build } = context.options;
+  for (const id of saver.length > 0 ? context.savers : (["postgres"] as const))
+    for (const each of build.length > 0 ? build : (["cjs"] as const))
+      for (const table of await profile(context, id, each, of)) say(`\n${formatTable(table)}`);
+}
+
 function has(context: BenchContext, need: NonNullable<Section["needs"]>[number]): boolean {
   return need === "recording" ? context.conversationsFile !== undefined : context.savers.includes("postgres");
 }
@@ -91,6 +107,9 @@ function readOptions(): BenchOptions {
       write: { type: "boolean", default: false },
       only: { type: "string", multiple: true, default: [] },
       saver: { type: "string", multiple: true, default: [] },
+      build: { type: "string", multiple: true, default: [] },
+      profile: { type: "boolean", default: false },
+      history: { type: "boolean", default: false },
       help: { type: "boolean", default: false },
     },
   });
@@ -102,14 +121,19 @@ function readOptions(): BenchOptions {
     throw new Error("--write needs a whole run: leave --quick, --only and --saver out");
   const unknown = values.saver.filter((id) => !(id in SAVERS));
   if (unknown.length > 0) throw new Error(`no saver is called ${unknown.join(", ")}`);
-  return values;
+  const { history, build, ...rest } = values;
+  const otherBuild = build.find((name) => !BUILDS.includes(name as Build));
+  if (otherBuild !== undefined) throw new Error(`no build is called ${otherBuild}: esm or cjs`);
+  if (history && !values.profile) throw new Error("--history goes with --profile");
+  const profile = values.profile ? (history ? "history" : "run") : undefined;
+  return { ...rest, build: build as Build[], profile };
 }
 
 async function availableSavers(url: string, wanted: string[]): Promise<SaverId[]> {
   const available: SaverId[] = [];
   for (const id of Object.keys(SAVERS) as SaverId[]) {
     if (wanted.length > 0 && !wanted.includes(id)) continue;
-    const opened = await SAVERS[id].open({ url, schema: `probe_${id.replace("-", "_")}` });
+    const opened = await SAVERS[id].open({ url, schema: `probe_${id.replace("-", "_")}` }, "esm");
     if (opened === undefined) say(`Not in this checkout yet, left out: ${SAVERS[id].label}.`);
     else {
       await opened.close();

@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
-import * as langchain from "@langchain/core/messages";
 import type { BaseMessage } from "@langchain/core/messages";
+import type { LangChain } from "./libraries.ts";
 
 interface RecordedMessage {
   role: "system" | "user" | "assistant" | "tool";
@@ -10,30 +10,34 @@ interface RecordedMessage {
   name?: string;
 }
 
-/** The classes that are used of LangChain, of whichever build. */
-export type LangChain = Pick<
-  typeof langchain,
-  "AIMessage" | "HumanMessage" | "SystemMessage" | "ToolMessage"
->;
-
-/**
- * The first `conversations` recordings of `file`, joined into one, as LangChain messages with ids.
- * @param build LangChain's messages, where not those of the ESM build are meant
- */
-export function readRecording(
-  file: string,
-  conversations: number,
-  build: LangChain = langchain,
-): BaseMessage[] {
-  const all = JSON.parse(readFileSync(file, "utf8")) as { traj: RecordedMessage[] }[];
-  const messages = all.slice(0, conversations).flatMap((conversation) => conversation.traj);
-  return messages.map((message, index) => toLangChain(message, `m${index}`, build));
+/** The first `conversations` recordings of `file`, joined into one, as messages with ids of the classes in `langchain`. */
+export function readRecording(file: string, conversations: number, langchain: LangChain): BaseMessage[] {
+  const messages = read(file)
+    .slice(0, conversations)
+    .flatMap((conversation) => conversation.traj);
+  return toMessages({ traj: messages }, langchain);
 }
 
 /** One recording of `file`, by its position, as {@link readRecording} has it. */
-export function readConversation(file: string, position: number): BaseMessage[] {
-  const all = JSON.parse(readFileSync(file, "utf8")) as { traj: RecordedMessage[] }[];
-  return (all[position]?.traj ?? []).map((message, index) => toLangChain(message, `m${index}`, langchain));
+export function readConversation(file: string, position: number, langchain: LangChain): BaseMessage[] {
+  return toMessages(read(file)[position], langchain);
+}
+
+/** Every recording of `file` by itself, as {@link readRecording} has them. */
+export function readConversations(file: string, langchain: LangChain): BaseMessage[][] {
+  return read(file).map((conversation) => toMessages(conversation, langchain));
+}
+
+interface Recorded {
+  traj: RecordedMessage[];
+}
+
+function read(file: string): Recorded[] {
+  return JSON.parse(readFileSync(file, "utf8")) as Recorded[];
+}
+
+function toMessages(recorded: Recorded | undefined, langchain: LangChain): BaseMessage[] {
+  return (recorded?.traj ?? []).map((message, index) => toLangChain(message, `m${index}`, langchain));
 }
 
 function toLangChain(

@@ -1,11 +1,6 @@
 import type { BaseMessage } from "@langchain/core/messages";
-import * as langgraph from "@langchain/langgraph";
 import type { BaseCheckpointSaver } from "@langchain/langgraph-checkpoint";
-
-const { END, START } = langgraph;
-
-/** What is used of LangGraph, of whichever build. */
-export type LangGraph = Pick<typeof langgraph, "MessagesAnnotation" | "StateGraph">;
+import type { LangGraph } from "./libraries.ts";
 
 /** One thread on which a recording is replayed. */
 export interface Replay {
@@ -22,13 +17,12 @@ export interface Replay {
 /**
  * A compiled graph whose "agent" and "tools" nodes return the recorded messages one by one.
  * @param onNode told whenever a node begins
- * @param build LangGraph, where not the ESM build is meant
  */
 export function replay(
   recording: readonly BaseMessage[],
   checkpointer: BaseCheckpointSaver,
+  langgraph: LangGraph,
   onNode: () => void = () => undefined,
-  build: LangGraph = langgraph,
 ): Replay {
   let position = 0;
   let checkpoints = 0;
@@ -47,9 +41,9 @@ export function replay(
     },
     () => {
       const type = recording[position]?.getType();
-      return type === "ai" ? "agent" : type === "tool" ? "tools" : END;
+      return type === "ai" ? "agent" : type === "tool" ? "tools" : langgraph.END;
     },
-    build,
+    langgraph,
   );
   return {
     graph,
@@ -68,8 +62,8 @@ export function replay(
 function compile(
   checkpointer: BaseCheckpointSaver,
   speak: () => { messages: BaseMessage[] },
-  route: () => "agent" | "tools" | typeof END,
-  { StateGraph, MessagesAnnotation }: LangGraph,
+  route: () => "agent" | "tools" | LangGraph["END"],
+  { END, MessagesAnnotation, START, StateGraph }: LangGraph,
 ) {
   return new StateGraph(MessagesAnnotation)
     .addNode("agent", speak)

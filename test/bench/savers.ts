@@ -1,5 +1,5 @@
-import { type BaseCheckpointSaver, MemorySaver } from "@langchain/langgraph-checkpoint";
-import { PostgresSaver } from "@langchain/langgraph-checkpoint-postgres";
+import type { BaseCheckpointSaver } from "@langchain/langgraph-checkpoint";
+import { type Build, load } from "./libraries.ts";
 import type { SaverId } from "./types.ts";
 
 /** A saver ready for calls. */
@@ -19,7 +19,7 @@ interface SaverKind {
   /** True where the saver keeps its data in PostgreSQL. */
   postgres: boolean;
   /** Resolves to undefined where this checkout doesn't have the saver. */
-  open(place: Place): Promise<OpenSaver | undefined>;
+  open(place: Place, build: Build): Promise<OpenSaver | undefined>;
 }
 
 /** The subset of the classes that is used here, as our packages and the official ones export them. */
@@ -33,47 +33,50 @@ interface PostgresClass {
   ): BaseCheckpointSaver & { setup(): Promise<unknown>; end(): Promise<unknown> };
 }
 
-/** Every saver that is measured. Ours are loaded when they are opened, so that the bench runs without them. */
+/** Every saver that is measured; its package is loaded when it is opened. */
 export const SAVERS: Record<SaverId, SaverKind> = {
-  "official-memory": {
-    label: "official MemorySaver",
-    postgres: false,
-    open: async () => openMemory(MemorySaver),
-  },
-  "official-postgres": {
-    label: "official PostgresSaver",
-    postgres: true,
-    open: async (place) => openPostgres(PostgresSaver, place),
-  },
-  memory: {
-    label: "our MemorySaver",
-    postgres: false,
-    open: async () => {
-      const found = await exported<MemoryClass>("@stratigraph/core", "MemorySaver");
-      return found && openMemory(found);
-    },
-  },
-  postgres: {
-    label: "our PostgresSaver",
-    postgres: true,
-    open: async (place) => {
-      const found = await exported<PostgresClass>("@stratigraph/postgres", "PostgresSaver");
-      return found && openPostgres(found, place);
-    },
-  },
+  "official-memory": inMemory("official MemorySaver", "@langchain/langgraph-checkpoint"),
+  "official-postgres": inPostgres("official PostgresSaver", "@langchain/langgraph-checkpoint-postgres"),
+  memory: inMemory("our MemorySaver", "@stratigraph/core"),
+  postgres: inPostgres("our PostgresSaver", "@stratigraph/postgres"),
 };
 
-/** Opens the saver `id`; throws where this checkout doesn't have it. */
-export async function openSaver(id: SaverId, place: Place): Promise<OpenSaver> {
-  const opened = await SAVERS[id].open(place);
+/** Opens the saver `id` of one build; throws where this checkout doesn't have it. */
+export async function openSaver(id: SaverId, place: Place, build: Build = "esm"): Promise<OpenSaver> {
+  const opened = await SAVERS[id].open(place, build);
   if (opened === undefined) throw new Error(`not in this checkout: ${SAVERS[id].label}`);
   return opened;
 }
 
 /** The export `name` of `specifier`, or undefined where the package doesn't export it (yet). */
-export async function exported<T>(specifier: string, name: string): Promise<T | undefined> {
-  const module = (await import(specifier)) as Record<string, unknown>;
-  return module[name] as T | undefined;
+export async function exported<T>(
+  specifier: string,
+  name: string,
+  build: Build = "esm",
+): Promise<T | undefined> {
+  return (await load<Record<string, unknown>>(build, specifier))[name] as T | undefined;
+}
+
+function inMemory(label: string, specifier: string): SaverKind {
+  return {
+    label,
+    postgres: false,
+    open: async (_place, build) => {
+      const found = await exported<MemoryClass>(specifier, "MemorySaver", build);
+      return found && openMemory(found);
+    },
+  };
+}
+
+function inPostgres(label: string, specifier: string): SaverKind {
+  return {
+    label,
+    postgres: true,
+    open: async (place, build) => {
+      const found = await exported<PostgresClass>(specifier, "PostgresSaver", build);
+      return found && openPostgres(found, place);
+    },
+  };
 }
 
 function openMemory(Saver: MemoryClass): OpenSaver {

@@ -1,3 +1,6 @@
+import type { Packages } from "./child.ts";
+import type { Build } from "./libraries.ts";
+
 /** One printed table; every row has as many cells as there are columns. */
 export interface Table {
   title: string;
@@ -19,6 +22,10 @@ export interface BenchOptions {
   only: string[];
   /** Savers to measure, by id; all where empty. */
   saver: string[];
+  /** Builds to measure where a section compares them; both where empty. */
+  build: Build[];
+  /** Instead of the sections: what one saver's run, or listing its history, spends its time on. */
+  profile: "run" | "history" | undefined;
 }
 
 /** What a section gets. */
@@ -35,7 +42,7 @@ export interface BenchContext {
   /** Reports what went wrong; the bench goes on with the rest and ends with a non-zero exit code. */
   failed(what: string, error: unknown): void;
   /** Runs the function `job` exported by `file` in a fresh Node process and returns what it returns. */
-  inChild<Result>(file: URL, input: unknown): Promise<Result>;
+  inChild<Result>(file: URL, input: unknown, packages?: Packages): Promise<Result>;
 }
 
 /** One file of test/bench/sections exports these two. */

@@ -6,6 +6,8 @@ let done = false;
 // Also when the bench itself was killed: a job must not go on for minutes without anybody to report to.
 process.once("disconnect", () => process.exit(done ? 0 : 1));
 const { job } = (await import(file)) as { job(input: unknown): Promise<unknown> };
+// tsx turns them on; an application has them off, and errors are slower with them.
+process.setSourceMapsEnabled(false);
 const value = await job(JSON.parse(input));
 done = true;
 process.send({ value });

@@ -1,5 +1,6 @@
 import { existsSync } from "node:fs";
 import { fileURLToPath } from "node:url";
+import * as langchain from "@langchain/core/messages";
 import type { BaseMessage } from "@langchain/core/messages";
 import { readConversation } from "../../../test/bench/recording.ts";
 
@@ -13,7 +14,7 @@ export function recordedMessages(): BaseMessage[][] | undefined {
   }
   const conversations: BaseMessage[][] = [];
   for (let position = 0; ; position += 1) {
-    const messages = readConversation(DATA, position);
+    const messages = readConversation(DATA, position, langchain);
     if (messages.length === 0) return conversations;
     conversations.push(messages);
   }

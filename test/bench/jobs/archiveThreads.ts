@@ -1,4 +1,6 @@
 import { spawn } from "node:child_process";
+import * as langchain from "@langchain/core/messages";
+import * as langgraph from "@langchain/langgraph";
 import { postgres } from "@stratigraph/postgres";
 import { TieredSaver, type TieredSaverOptions } from "@stratigraph/tiered";
 import { readThread, unpack, type Tier } from "@stratigraph/core";
@@ -66,8 +68,8 @@ export async function job(input: ArchiveInput): Promise<ArchiveResult> {
   const saver = open();
   await saver.setup();
 
-  const recording = readRecording(input.conversationsFile, input.conversations);
-  const thread = replay(recording, saver);
+  const recording = readRecording(input.conversationsFile, input.conversations, langchain);
+  const thread = replay(recording, saver, langgraph);
   while (await thread.turn()) continue;
   const warm = postgres({ url: input.url, schema: input.schema });
   const distinct = await distinctBytes(warm, saver, "recorded");
@@ -97,7 +99,7 @@ async function talk(
   const before = await used();
   const saver = open({ hot: redis({ client, ttl: "1h" }) });
   for (let n = 0; n < threads; n += 1) {
-    const one = replay(readConversation(conversationsFile, n % conversations), saver);
+    const one = replay(readConversation(conversationsFile, n % conversations, langchain), saver, langgraph);
     one.config.configurable.thread_id = `conversation ${n}`;
     while (await one.turn()) continue;
   }
@@ -166,7 +168,7 @@ async function resumed(
   input: ArchiveInput,
   open: (options: Partial<TieredSaverOptions>) => TieredSaver,
 ): Promise<ArchiveResult["resume"]> {
-  const recording = readRecording(input.conversationsFile, 1);
+  const recording = readRecording(input.conversationsFile, 1, langchain);
   const answered = recording.slice(recording.findIndex((_, n) => recording[n + 1]?.getType() === "ai"));
   const times: number[] = [];
   let requests = 0;
@@ -176,7 +178,7 @@ async function resumed(
     // Connections and codecs are there in a process that serves.
     await saver.getTuple({ configurable: { thread_id: "another" } });
     let first = Number.NaN;
-    const one = replay(answered, saver, () => {
+    const one = replay(answered, saver, langgraph, () => {
       first = Number.isNaN(first) ? performance.now() : first;
     });
     const start = performance.now();

@@ -1,4 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
+import * as langchain from "@langchain/core/messages";
+import * as langgraph from "@langchain/langgraph";
 import { type Checkpoint, emptyCheckpoint, uuid6 } from "@langchain/langgraph-checkpoint";
 import { postgres } from "@stratigraph/postgres";
 import { TieredSaver } from "@stratigraph/tiered";
@@ -77,7 +79,7 @@ export async function job(input: ForegroundInput): Promise<ForegroundResult> {
 
 /** One conversation, copied to many threads that were last written a month ago. */
 async function makeBacklog(saver: TieredSaver, input: ForegroundInput): Promise<void> {
-  const one = replay(readRecording(input.conversationsFile, 1), saver);
+  const one = replay(readRecording(input.conversationsFile, 1, langchain), saver, langgraph);
   while (await one.turn()) continue;
   for (let n = 0; n < input.backlog; n += 1) await saver.copyThread("recorded", `idle ${n}`);
   await query(input.url, `update "${input.schema}".threads set written_at = now() - interval '30 days'`);

@@ -1,3 +1,5 @@
+import * as langchain from "@langchain/core/messages";
+import * as langgraph from "@langchain/langgraph";
 import { readRecording } from "../recording.ts";
 import { replay } from "../replay.ts";
 import { openSaver, type Place } from "../savers.ts";
@@ -34,11 +36,11 @@ export interface GrowthResult {
 
 /** Replays everything on one thread, and measures the schema after the first and around the last stretch. */
 export async function job(input: GrowthInput): Promise<GrowthResult> {
-  const recording = readRecording(input.conversationsFile, input.conversations);
+  const recording = readRecording(input.conversationsFile, input.conversations, langchain);
   const total = countCheckpoints(recording.map((message) => message.getType()));
   const { saver, close } = await openSaver(input.saver, input);
   const times = timeCalls(saver);
-  const thread = replay(recording, saver);
+  const thread = replay(recording, saver, langgraph);
   const pointAt = async (checkpoints: number): Promise<GrowthPoint> => {
     while (thread.checkpoints() < checkpoints) {
       const start = performance.now();

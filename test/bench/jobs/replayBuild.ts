@@ -1,87 +1,98 @@
-import { createRequire } from "node:module";
-import type { RunnableConfig } from "@langchain/core/runnables";
-import {
-  BaseCheckpointSaver,
-  type Checkpoint,
-  type CheckpointMetadata,
-  type CheckpointTuple,
-} from "@langchain/langgraph-checkpoint";
-import { type LangChain, readRecording } from "../recording.ts";
-import { type LangGraph, replay } from "../replay.ts";
-import { openSaver } from "../savers.ts";
+import type { BaseMessage } from "@langchain/core/messages";
+import type { BaseCheckpointSaver } from "@langchain/langgraph-checkpoint";
+import { profiled } from "../cpuProfile.ts";
+import { floorSaver } from "../floorSaver.ts";
+import { type Build, type Libraries, loadLibraries } from "../libraries.ts";
+import { measured, type Spent } from "../measured.ts";
+import { readRecording } from "../recording.ts";
+import { type Replay, replay } from "../replay.ts";
+import { type OpenSaver, openSaver, type Place } from "../savers.ts";
+import { median } from "../stats.ts";
+import { timeCalls } from "../timers.ts";
+import type { SaverId } from "../types.ts";
+
+/** A saver that is measured, or "floor": what a run takes without any. */
+export type BuildSaver = "floor" | SaverId;
 
 /** Input of the job. */
-export interface BuildInput {
-  /** How the application loads LangGraph and LangChain. Stratigraph is loaded as ESM either way. */
-  build: "esm" | "cjs";
-  /** "floor" keeps the last checkpoint by reference and stores nothing. */
-  saver: "floor" | "memory" | "postgres";
-  url: string;
-  schema: string;
+export interface BuildInput extends Place {
+  /** How the application loads LangGraph, LangChain and the savers. */
+  build: Build;
+  saver: BuildSaver;
   conversationsFile: string;
   conversations: number;
+  /** Writes a .cpuprofile of the measured run, or of listing the history. */
+  profile?: { of: "run" | "history"; file: string };
 }
 
-/** Times in milliseconds; CPU is that of this process, all its threads included. */
+/** Times in milliseconds. */
 export interface BuildResult {
-  wall: number;
-  cpu: number;
-  /** Which class the first message is an instance of after it was read: the application's or not. */
-  ownClass: boolean;
+  putP50: number;
+  putWritesP50: number;
+  getTupleP50: number;
+  run: Spent;
+  history: Spent;
 }
 
-/** Conversations that are replayed before anything is measured: V8 compiles while it runs. */
-const WARM_UP = 8;
-
-/** Replays the recording on one thread with LangGraph and its messages of one build. */
+/** Replays the recording on one thread and lists its history, in a process that has replayed all of it once before. */
 export async function job(input: BuildInput): Promise<BuildResult> {
-  const require = createRequire(import.meta.url);
-  const cjs = input.build === "cjs";
-  const langgraph = (cjs ? require("@langchain/langgraph") : undefined) as LangGraph | undefined;
-  const messages = (cjs ? require("@langchain/core/messages") : undefined) as LangChain | undefined;
-  const run = async (conversations: number, schema: string): Promise<BuildResult> => {
-    const recording = readRecording(input.conversationsFile, conversations, messages);
-    const HumanMessage = recording.find((message) => message.getType() === "human")?.constructor;
-    const { saver, close } =
-      input.saver === "floor"
-        ? { saver: new FloorSaver(), close: async () => {} }
-        : await openSaver(input.saver, { url: input.url, schema });
-    const thread = replay(recording, saver, undefined, langgraph);
-    const before = process.cpuUsage();
-    const start = performance.now();
-    while (await thread.turn());
-    const wall = performance.now() - start;
-    const { user, system } = process.cpuUsage(before);
-    const { values } = await thread.graph.getState(thread.config);
-    const read = (values as { messages: typeof recording }).messages;
-    if (read.length !== recording.length) throw new Error("the final state is not what was replayed");
-    const human = read.find((message) => message.getType() === "human");
-    await close();
-    return { wall, cpu: (user + system) / 1000, ownClass: human?.constructor === HumanMessage };
-  };
-  await run(Math.min(WARM_UP, input.conversations), `${input.schema}_warm`);
+  const libraries = await loadLibraries(input.build);
+  const warmUp = await begin(input, libraries, `${input.schema}_warm`);
+  await play(warmUp.thread);
+  await warmUp.close();
   globalThis.gc?.();
-  return await run(input.conversations, input.schema);
+
+  const { recording, saver, thread, close } = await begin(input, libraries, input.schema);
+  const times = timeCalls(saver);
+  const under = (of: "run" | "history", work: () => Promise<void>): Promise<Spent> =>
+    input.profile?.of === of ? profiled(input.profile.file, () => measured(work)) : measured(work);
+  const run = await under("run", () => play(thread));
+  const [putP50, putWritesP50, getTupleP50] = [times.put, times.putWrites, times.getTuple].map(median);
+  await checkFinalState(thread, recording);
+  globalThis.gc?.();
+  const history = await under("history", () => listHistory(thread, input.saver));
+  await close();
+  return { putP50: putP50!, putWritesP50: putWritesP50!, getTupleP50: getTupleP50!, run, history };
 }
 
-/** Hands back what it was given last: what a run takes without any saver. */
-class FloorSaver extends BaseCheckpointSaver {
-  #last: CheckpointTuple | undefined;
+interface Begun extends OpenSaver {
+  recording: BaseMessage[];
+  thread: Replay;
+}
 
-  override async getTuple(): Promise<CheckpointTuple | undefined> {
-    return this.#last;
-  }
+async function begin(input: BuildInput, libraries: Libraries, schema: string): Promise<Begun> {
+  const recording = readRecording(input.conversationsFile, input.conversations, libraries.messages);
+  const opened = await open(input, libraries, schema);
+  return { ...opened, recording, thread: replay(recording, opened.saver, libraries.langgraph) };
+}
 
-  override async put(config: RunnableConfig, checkpoint: Checkpoint, metadata: CheckpointMetadata) {
-    const { thread_id, checkpoint_ns = "" } = config.configurable ?? {};
-    const next = { configurable: { thread_id, checkpoint_ns, checkpoint_id: checkpoint.id } };
-    this.#last = { config: next, checkpoint, metadata, pendingWrites: [] };
-    return next;
-  }
+async function open(
+  { saver, build, url }: BuildInput,
+  { checkpoint }: Libraries,
+  schema: string,
+): Promise<OpenSaver> {
+  if (saver !== "floor") return await openSaver(saver, { url, schema }, build);
+  const floor: BaseCheckpointSaver = floorSaver(checkpoint);
+  return { saver: floor, close: async () => {} };
+}
 
-  override async putWrites(): Promise<void> {}
+async function play(thread: Replay): Promise<void> {
+  while (await thread.turn());
+}
 
-  override async *list(): AsyncGenerator<CheckpointTuple> {}
+async function listHistory(thread: Replay, saver: BuildSaver): Promise<void> {
+  let checkpoints = 0;
+  for await (const _ of thread.graph.getStateHistory(thread.config)) checkpoints++;
+  if (saver !== "floor" && checkpoints !== thread.checkpoints())
+    throw new Error(`${checkpoints} checkpoints were listed, ${thread.checkpoints()} were made`);
+}
 
-  override async deleteThread(): Promise<void> {}
+/** What was read must be what was played, as objects of the application's own classes. */
+async function checkFinalState(thread: Replay, recording: readonly BaseMessage[]): Promise<void> {
+  const { values } = await thread.graph.getState(thread.config);
+  const read = (values as { messages: BaseMessage[] }).messages;
+  if (read.length !== recording.length) throw new Error("the final state is not what was replayed");
+  for (const [index, message] of recording.entries())
+    if (read[index]?.constructor !== message.constructor || read[index]?.text !== message.text)
+      throw new Error(`message ${index} came back as another one, or as another class`);
 }

@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
+import * as langchain from "@langchain/core/messages";
 import type { BaseMessage } from "@langchain/core/messages";
-import { Annotation, END, START, StateGraph } from "@langchain/langgraph";
+import * as langgraph from "@langchain/langgraph";
 import { MemorySaver } from "@langchain/langgraph-checkpoint";
 import { probeMemory } from "../memory.ts";
 import { readRecording } from "../recording.ts";
@@ -45,10 +46,10 @@ export interface ReplayResult {
 export async function job(input: ReplayInput): Promise<ReplayResult> {
   const wire = countWire();
   const threeNodeRun = await countThreeNodeRun(input, wire);
-  const recording = readRecording(input.conversationsFile, input.conversations);
+  const recording = readRecording(input.conversationsFile, input.conversations, langchain);
   const { saver, close } = await openSaver(input.saver, input);
   const times = timeCalls(saver);
-  const thread = replay(recording, saver);
+  const thread = replay(recording, saver, langgraph);
   let turns = 0;
   const run = await measured(async () => {
     while (await thread.turn()) turns++;
@@ -143,6 +144,7 @@ async function liveWhileListing(thread: Replay, limit: number): Promise<number> 
 /** One run of a graph of three nodes in a row, on a thread of its own and with warm connections. */
 async function countThreeNodeRun(input: ReplayInput, wire: WireCounts): Promise<WireCounts> {
   const { saver, close } = await openSaver(input.saver, { ...input, schema: `${input.schema}_three` });
+  const { Annotation, END, START, StateGraph } = langgraph;
   const State = Annotation.Root({ steps: Annotation<string[]>({ reducer: (a, b) => [...a, ...b] }) });
   const graph = new StateGraph(State)
     .addNode("one", () => ({ steps: ["one"] }))

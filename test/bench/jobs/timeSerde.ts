@@ -1,3 +1,4 @@
+import * as langchain from "@langchain/core/messages";
 import { MemorySaver, type SerializerProtocol } from "@langchain/langgraph-checkpoint";
 import { readRecording } from "../recording.ts";
 import { exported } from "../savers.ts";
@@ -23,7 +24,7 @@ export async function job(input: SerdeInput): Promise<SerdeResult> {
           (Serializer) => Serializer && new Serializer(),
         );
   if (serde === undefined) return undefined;
-  const messages = readRecording(input.conversationsFile, input.conversations);
+  const messages = readRecording(input.conversationsFile, input.conversations, langchain);
   const dumps: number[] = [];
   const loads: number[] = [];
   let [type, data] = await serde.dumpsTyped(messages);
