@@ -17,7 +17,7 @@ import {
   type ValueRef,
 } from "./record.ts";
 import { metadataTags, snapshotTag } from "./tags.ts";
-import type { Address, Blob, BlobHash, CheckpointRecord, StoredCheckpoint } from "./tier.ts";
+import type { Address, Blob, BlobHash, CheckpointRecord, StoredCheckpoint, WriteBatch } from "./tier.ts";
 import { ValueCoder, typedOf, type CapturedValue, type Dumped, type ValueReading } from "./valueCoder.ts";
 import { undecodable } from "./valueErrors.ts";
 import type { EncodedValue, Values } from "./values.ts";
@@ -222,6 +222,12 @@ export class CheckpointCoder {
     for (const { channel, value } of manifest.values())
       if (value !== undefined && "hash" in value)
         await this.#coder.payload(record, channel, value.hash, blobs, { remember: true });
+  }
+
+  /** Whether all values of a checkpoint and of its pending writes can be had without their blobs, as long as nothing is forgotten. */
+  remembers({ threadId, blobs }: CheckpointRecord, writes: readonly WriteBatch[]): boolean {
+    const isKnown = (hash: BlobHash): boolean => this.values.has(threadId, hash);
+    return blobs.every(isKnown) && writes.every((batch) => batch.blobs.every(isKnown));
   }
 
   /** The payload that a blob of a checkpoint stands for as a blob of its own, standing on no other. @throws as {@link value} */

@@ -36,6 +36,7 @@ import {
 } from "./errors.ts";
 import { healthOf, type Health, type HealthOptions } from "./health.ts";
 import { keysInUse, type KeysInUse, type KeysInUseOptions } from "./keysInUse.ts";
+import { KnownHeads } from "./knownHeads.ts";
 import { Lines } from "./lines.ts";
 import { listThreads, type ThreadListOptions, type ThreadPage } from "./listThreads.ts";
 import { tellOfLostRace } from "./lostRace.ts";
@@ -65,6 +66,7 @@ import type {
   AppendRequest,
   ListedCheckpoint,
   MaybeAddress,
+  Reading,
   StoredCheckpoint,
   Tier,
 } from "./tier.ts";
@@ -95,6 +97,7 @@ export class TierSaver extends BaseCheckpointSaver {
   readonly #onConflict: SaverOptions["onConflict"];
   readonly #observations = new Observations();
   readonly #lines: Lines;
+  readonly #heads: KnownHeads;
   readonly #envelope: Envelope;
   readonly #writers = new Writers();
   #ended: Promise<void> | undefined;
@@ -116,6 +119,7 @@ export class TierSaver extends BaseCheckpointSaver {
     const stored = { tier: tier.name, maxBytes: tier.maxBytes ?? Infinity };
     this.coder = new CheckpointCoder(resolved.serde, envelope, new Values(envelope, resolved, stored));
     this.#lines = new Lines(tier, this.coder);
+    this.#heads = new KnownHeads(tier, this.coder, this.#lines);
     checkRetention(tier, options);
     this.#retention = resolved.retention;
     this.#tags = new ThreadTags(tier, resolved.threadTags, resolved.hashKey);
@@ -190,32 +194,16 @@ export class TierSaver extends BaseCheckpointSaver {
   override async getTuple(config: RunnableConfig): Promise<CheckpointTuple | undefined> {
     if (maybeThreadOf(config)["thread_id"] === undefined) return undefined;
     const at = addressOf(config);
-    const { checkpoint, head, revision } = await this.tier.read(at);
-    // A run reads the root namespace where it begins; objects that stand for a run may be shared by several.
-    if (at.namespace === "") this.#observations.caughtUp(config, at.threadId, revision);
-    else this.#observations.read(config, at.threadId, revision);
-    this.#lines.known(at.threadId, revision);
-    if (checkpoint !== undefined) {
-      // Another process wrote since: it may have deleted the thread before, and its tags with it.
-      if (at.namespace === "" && this.#lines.get(checkpoint.record) === undefined)
-        this.#tags.forget(at.threadId);
-      const tuple = await this.#tuple(config, checkpoint, head, { remember: true });
-      // Once more: all else may have been forgotten meanwhile.
-      this.#lines.known(at.threadId, revision);
-      return tuple;
+    const known = await this.#heads.readKnown(at);
+    if (known !== undefined) {
+      try {
+        return await this.#read(config, at, known);
+      } catch (error) {
+        // A value may have been forgotten meanwhile, and its bytes weren't read.
+        if (!StratigraphError.is(error, "CORRUPT")) throw error;
+      }
     }
-    const checkpointId = at.checkpointId ?? head;
-    if (checkpointId === undefined) {
-      this.#observations.handedOut(config, at, undefined, undefined);
-      // Deleted since, by whomever: its tags went too. A run reads the root namespace before it writes anything.
-      if (at.namespace === "") this.#tags.forget(at.threadId);
-      return undefined;
-    }
-    // A listing tells a checkpoint that lacks bytes from one that isn't there: decoding it names what is missing.
-    for await (const stored of this.tier.list({ ...at, checkpointId, limit: 1 }))
-      return await this.#tuple(config, stored, stored.head, { remember: true });
-    if (at.checkpointId === undefined) throw new EvictedError(this.tier.name, { ...at, checkpointId });
-    return undefined;
+    return await this.#read(config, at, await this.#heads.read(at));
   }
 
   /**
@@ -497,6 +485,39 @@ export class TierSaver extends BaseCheckpointSaver {
     this.#tags.forget(threadId);
   }
 
+  /** What a reading of the tier comes to. */
+  async #read(
+    config: RunnableConfig,
+    at: MaybeAddress,
+    { checkpoint, head, revision }: Reading,
+  ): Promise<CheckpointTuple | undefined> {
+    // A run reads the root namespace where it begins; objects that stand for a run may be shared by several.
+    if (at.namespace === "") this.#observations.caughtUp(config, at.threadId, revision);
+    else this.#observations.read(config, at.threadId, revision);
+    this.#lines.known(at.threadId, revision);
+    if (checkpoint !== undefined) {
+      // Another process wrote since: it may have deleted the thread before, and its tags with it.
+      if (at.namespace === "" && this.#lines.get(checkpoint.record) === undefined)
+        this.#tags.forget(at.threadId);
+      const tuple = await this.#tuple(config, checkpoint, head, { remember: true });
+      // Once more: all else may have been forgotten meanwhile.
+      this.#lines.known(at.threadId, revision);
+      return tuple;
+    }
+    const checkpointId = at.checkpointId ?? head;
+    if (checkpointId === undefined) {
+      this.#observations.handedOut(config, at, undefined, undefined);
+      // Deleted since, by whomever: its tags went too. A run reads the root namespace before it writes anything.
+      if (at.namespace === "") this.#tags.forget(at.threadId);
+      return undefined;
+    }
+    // A listing tells a checkpoint that lacks bytes from one that isn't there: decoding it names what is missing.
+    for await (const stored of this.tier.list({ ...at, checkpointId, limit: 1 }))
+      return await this.#tuple(config, stored, stored.head, { remember: true });
+    if (at.checkpointId === undefined) throw new EvictedError(this.tier.name, { ...at, checkpointId });
+    return undefined;
+  }
+
   async #append(
     config: RunnableConfig,
     at: Address,
@@ -541,6 +562,7 @@ export class TierSaver extends BaseCheckpointSaver {
       if (appended === undefined) return undefined;
       this.#observations.caughtUp(config, at.threadId, appended.revision);
       this.#lines.stored(encoded, appended.revision);
+      this.#heads.wrote(at);
       return appended;
     });
   }
@@ -681,7 +703,9 @@ export class TierSaver extends BaseCheckpointSaver {
       consumed: body.consumed,
       values: checkpoint.channel_values,
     });
-    const writes = await this.coder.writes.pending(record, batches, stored.blobs);
+    const writes = await this.coder.writes.pending(record, batches, stored.blobs, {
+      known: reading.remember === true,
+    });
     const tuple: CheckpointTuple = {
       config: configOf(record),
       checkpoint,

@@ -2,22 +2,32 @@ import type { SerializerProtocol } from "@langchain/langgraph-checkpoint";
 import { LRUCache } from "lru-cache";
 import { payloadHead } from "./blobFrame.ts";
 import { SimilarHash } from "./codec/index.ts";
+import { SimilarReader } from "./serde/SimilarReader.ts";
 import { SimilarWriter } from "./serde/SimilarWriter.ts";
 import { StratigraphSerializer } from "./serde/index.ts";
 import type { Address } from "./tier.ts";
 import type { NamedPayload, Values } from "./values.ts";
 
-/** What is remembered of one channel's last value. */
+/** What is remembered of one channel's last value, as it was written and as it was read. */
 interface Last {
   readonly writer: SimilarWriter;
   readonly hash: SimilarHash;
+  readonly reader: SimilarReader;
+  /** Length of what the writer and the reader remember, in bytes. */
+  readonly written: number;
+  readonly read: number;
+  readonly reads: number;
 }
+
+/** What a parsed text takes, with the text, for each byte of it; about. */
+const parsedBytes = 4;
 
 const head = payloadHead("json");
 
 /**
- * Serialises the values of a channel one after another, doing again only what changed. Remembers the last value of each
- * channel, within a share of `patchMemory`; what isn't remembered is serialised whole.
+ * Serialises the values of a channel one after another, and reads them, doing again only what changed. Remembers the last value of each
+ * channel, within a share of `patchMemory`; what isn't remembered is
+ * serialised and read whole.
  */
 export class SimilarValues {
   readonly #serde: StratigraphSerializer;
@@ -39,16 +49,46 @@ export class SimilarValues {
 
   /** Undefined where the value is no array. @throws SerializationError */
   payload(at: Address, channel: string, value: unknown): NamedPayload | undefined {
-    const key = `${prefixOf(at.threadId)}${JSON.stringify([at.namespace, channel])}`;
-    const last = this.#last.get(key) ?? { writer: new SimilarWriter(), hash: new SimilarHash() };
+    const key = keyOf(at, channel);
+    const last = this.#lastOf(key);
     const written = this.#serde.dumpsSimilar(value, last.writer, head);
     if (written === undefined) return undefined;
     const { payload, kept } = written;
-    // Another object each time: an LRUCache that is given the same one again keeps the size it counted first.
-    this.#last.set(key, { ...last }, { size: payload.length + 256 });
+    this.#remember(key, { ...last, written: payload.length });
     if (this.#values.keyed) return this.#values.named(payload);
     const { memory, begins, end } = payload;
     return { payload, hash: last.hash.of(memory.first(begins), end, kept) };
+  }
+
+  /**
+   * What reads the channel's values one after another; undefined for the first, which may be the only one and is read faster
+   * by itself.
+   * @param length of the value, in bytes
+   */
+  reader(at: Address, channel: string, length: number): SimilarReader | undefined {
+    const key = keyOf(at, channel);
+    const last = this.#lastOf(key);
+    const reads = last.reads + 1;
+    this.#remember(key, { ...last, reads, read: reads === 1 ? 0 : length });
+    return reads === 1 ? undefined : last.reader;
+  }
+
+  #lastOf(key: string): Last {
+    return (
+      this.#last.get(key) ?? {
+        writer: new SimilarWriter(),
+        hash: new SimilarHash(),
+        reader: new SimilarReader(),
+        written: 0,
+        read: 0,
+        reads: 0,
+      }
+    );
+  }
+
+  /** Another object each time: an LRUCache that is given the same one again keeps the size it counted first. */
+  #remember(key: string, last: Last): void {
+    this.#last.set(key, last, { size: last.written + parsedBytes * last.read + 256 });
   }
 
   /** Nothing of the thread is remembered any more. */
@@ -56,6 +96,10 @@ export class SimilarValues {
     const prefix = prefixOf(threadId);
     for (const key of this.#last.keys()) if (key.startsWith(prefix)) this.#last.delete(key);
   }
+}
+
+function keyOf(at: Address, channel: string): string {
+  return `${prefixOf(at.threadId)}${JSON.stringify([at.namespace, channel])}`;
 }
 
 function prefixOf(threadId: string): string {

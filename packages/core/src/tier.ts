@@ -250,6 +250,9 @@ export interface Tier {
   /** Most bytes of one blob, body or batch that can be read back. Absent: as many as a value may have. */
   readonly maxBytes?: number | undefined;
 
+  /** {@link peek} always tells the record, and costs less than {@link read}: who has the values asks for no more. */
+  readonly peeksRecords?: boolean | undefined;
+
   /** Head and pending writes: all that can change. One round trip, no blobs. */
   peek(at: MaybeAddress): Promise<Peek>;
 

@@ -34,6 +34,8 @@ export type Dumped = { readonly typed: Typed } | { readonly dumping: Promise<Typ
 /** How values are read: kept for later puts to patch, or as one of a series. */
 export interface ValueReading {
   readonly remember?: boolean;
+  /** What is remembered needs no blobs. Follows from `remember`. */
+  readonly known?: boolean;
   readonly series?: Series | undefined;
 }
 
@@ -131,14 +133,20 @@ export class ValueCoder {
     channel: string,
     ref: ValueRef,
     blobs: ReadonlyMap<BlobHash, Blob>,
-    { remember = false, series }: ValueReading = {},
+    { remember = false, known = remember, series }: ValueReading = {},
   ): Promise<unknown> {
     if (!("hash" in ref)) return await this.load(at, channel, ref.type, ref.bytes);
     const last = series?.get(channel);
     const payload =
-      last?.hash === ref.hash ? last.payload : await this.payload(at, channel, ref.hash, blobs, { remember });
-    series?.set(channel, { hash: ref.hash, payload, reader: last?.reader ?? new SimilarReader() });
-    return await this.load(at, channel, ...splitPayload(payload), series?.get(channel)?.reader);
+      last?.hash === ref.hash
+        ? last.payload
+        : await this.payload(at, channel, ref.hash, blobs, { remember, known });
+    const reader =
+      series === undefined
+        ? this.#readerOf(at, channel, payload.length, remember)
+        : (last?.reader ?? new SimilarReader());
+    if (reader !== undefined) series?.set(channel, { hash: ref.hash, payload, reader });
+    return await this.load(at, channel, ...splitPayload(payload), reader);
   }
 
   /** The verified payload that a hash names. @throws as {@link decode} */
@@ -147,10 +155,10 @@ export class ValueCoder {
     channel: string,
     hash: BlobHash,
     blobs: ReadonlyMap<BlobHash, Blob>,
-    { remember }: { readonly remember: boolean },
+    { remember, known = remember }: { readonly remember: boolean; readonly known?: boolean },
   ): Promise<Uint8Array> {
     try {
-      return await this.values.payload(hash, blobs, remember ? at.threadId : undefined);
+      return await this.values.payload(hash, blobs, known ? at.threadId : undefined, remember);
     } catch (cause) {
       throw undecodable(at, channel, "its value can't be decoded", cause);
     }
@@ -171,6 +179,10 @@ export class ValueCoder {
     } catch (cause) {
       throw notStored(at, channel, cause);
     }
+  }
+
+  #readerOf(at: Address, channel: string, length: number, remember: boolean): SimilarReader | undefined {
+    return remember && length >= worthComparing ? this.#similar?.reader(at, channel, length) : undefined;
   }
 
   #named(type: string, bytes: Uint8Array): NamedPayload {

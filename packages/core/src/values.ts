@@ -118,6 +118,11 @@ export class Values {
     return { hash, blob: { hash, bytes: whole }, known };
   }
 
+  /** Whether the payload is remembered. */
+  has(threadId: string, hash: BlobHash): boolean {
+    return this.#known.has(threadId, hash);
+  }
+
   /** Length of the payload in bytes, where it is remembered. */
   lengthOf(threadId: string, hash: BlobHash): number | undefined {
     return this.#known.get(threadId, hash)?.payload.length;
@@ -141,10 +146,16 @@ export class Values {
 
   /**
    * The payload that `hash` names, made from the blobs at hand; checked against the hash.
-   * @param threadId where to remember it, for patches on it; absent: don't
+   * @param threadId of the thread, where what is remembered of it may be given back; absent: made from the blobs
+   * @param remember it, for patches on it
    * @throws RangeError, CodecError or PatchError where a blob is missing or damaged
    */
-  async payload(hash: BlobHash, blobs: ReadonlyMap<BlobHash, Blob>, threadId?: string): Promise<Uint8Array> {
+  async payload(
+    hash: BlobHash,
+    blobs: ReadonlyMap<BlobHash, Blob>,
+    threadId?: string,
+    remember = true,
+  ): Promise<Uint8Array> {
     // Content addresses content: bytes that were verified under this name before need no second look.
     const known = threadId === undefined ? undefined : this.#known.get(threadId, hash);
     if (known !== undefined) return known.payload.bytes();
@@ -161,7 +172,7 @@ export class Values {
         const payload = patches.length === 0 ? parsed.whole : materialize(parsed.whole, patches.toReversed());
         if (!this.#isNamed(payload, hash))
           throw new RangeError(`the bytes of blob ${hash} have another hash`);
-        if (threadId === undefined) return payload;
+        if (threadId === undefined || !remember) return payload;
         const whole = { stored: blob.bytes.length, length: parsed.whole.length };
         this.#known.set(threadId, hash, { payload: Payload.of(payload), whole, beginning, upper, lower });
         const cutIsNear = beginning !== undefined && upper.depth > MAX_CHAIN_DEPTH - soonCut;

@@ -106,7 +106,8 @@ export class WriteCoder {
     only: WritesWanted = {},
   ): Promise<DecodedWrite[]> {
     const { child, channels } = only;
-    if (child === undefined) return await this.pending(at, await this.open(at, batches), blobs, channels);
+    if (child === undefined)
+      return await this.#revived(at, pendingBatches(await this.open(at, batches)), blobs, channels);
     const counted = new Set(currentWrites(batches, child.checkpointId));
     // A child that says what it was made from knows best: a copy of one from before the checkpoint was wound back is in no mark.
     const made = batches.filter(
@@ -123,9 +124,9 @@ export class WriteCoder {
     at: Address,
     batches: readonly OpenedBatch[],
     blobs: ReadonlyMap<BlobHash, Blob>,
-    channels?: ReadonlySet<string>,
+    { channels, known }: { readonly channels?: ReadonlySet<string>; readonly known?: boolean } = {},
   ): Promise<DecodedWrite[]> {
-    return await this.#revived(at, pendingBatches(batches), blobs, channels);
+    return await this.#revived(at, pendingBatches(batches), blobs, channels, known);
   }
 
   async #revived(
@@ -133,11 +134,15 @@ export class WriteCoder {
     batches: readonly OpenedBatch[],
     blobs: ReadonlyMap<BlobHash, Blob>,
     channels: ReadonlySet<string> | undefined,
+    known = false,
   ): Promise<DecodedWrite[]> {
     const decoded: DecodedWrite[] = [];
     for (const write of mergeWrites(batches)) {
       if (channels?.has(write.channel) === false) continue;
-      decoded.push({ ...write, value: await this.#coder.decode(at, write.channel, write.value, blobs) });
+      decoded.push({
+        ...write,
+        value: await this.#coder.decode(at, write.channel, write.value, blobs, { known }),
+      });
     }
     return decoded;
   }

@@ -126,6 +126,7 @@ export class PostgresTier
   readonly name: string;
   readonly schema: string;
   readonly maxBytes = longestResult;
+  readonly peeksRecords = true;
   readonly remains = [
     {
       what: "a row with the thread's id (its tombstone)",
