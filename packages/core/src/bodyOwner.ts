@@ -12,16 +12,23 @@ export function bodyAddress(owner: readonly string[]): string {
   return JSON.stringify(owner);
 }
 
-/** A body as it is stored. @throws StratigraphError "KEY_UNAVAILABLE", "UNAVAILABLE" */
-export async function wrapBody(
+/**
+ * A body as it is stored; no promise where nothing has to be waited for.
+ * @throws StratigraphError "KEY_UNAVAILABLE", "UNAVAILABLE"
+ */
+export function wrapBody(
   envelope: Envelope,
   at: Address,
   owner: readonly string[],
   content: Uint8Array,
-): Promise<Uint8Array> {
-  try {
-    return await envelope.wrap(content, bodyAddress(owner));
-  } catch (cause) {
+): Uint8Array | Promise<Uint8Array> {
+  const refuse = (cause: unknown): never => {
     throw notEncoded(at, undefined, cause);
+  };
+  try {
+    const wrapped = envelope.wrap(content, bodyAddress(owner));
+    return wrapped instanceof Promise ? wrapped.catch(refuse) : wrapped;
+  } catch (cause) {
+    return refuse(cause);
   }
 }

@@ -18,7 +18,7 @@ import {
 } from "./record.ts";
 import { metadataTags, snapshotTag } from "./tags.ts";
 import type { Address, Blob, BlobHash, CheckpointRecord, StoredCheckpoint, WriteBatch } from "./tier.ts";
-import { ValueCoder, typedOf, type CapturedValue, type Dumped, type ValueReading } from "./valueCoder.ts";
+import { ValueCoder, type CapturedValue, type Dumped, type ValueReading } from "./valueCoder.ts";
 import { undecodable } from "./valueErrors.ts";
 import type { EncodedValue, Values } from "./values.ts";
 import { WriteCoder } from "./writeCoder.ts";
@@ -167,19 +167,22 @@ export class CheckpointCoder {
       } else if (isGiven && (isNew || parentId !== undefined || captured.isFork)) {
         // Not captured where the parent had it and is gone since, pruned by another process between two attempts.
         const own = captured.values.get(channel) ?? this.#coder.capture(at, channel, given[channel]);
-        value = await this.#coder.encode(at, channel, own, {
+        const encoding = this.#coder.encode(at, channel, own, {
           base: before?.value,
           inline: inlineValue,
           into: values,
         });
+        value = encoding instanceof Promise ? await encoding : encoding;
         if (isDeltaSnapshot(given[channel])) snapshots.push(snapshotTag(channel));
       }
       if (version !== undefined || value !== undefined) entries.push({ channel, version, value });
     }
     const owner = ownerOf(at, parentId ?? "");
-    const metadata = await typedOf(captured.metadata);
+    const dumped = captured.metadata;
+    const metadata = "typed" in dumped ? dumped.typed : await dumped.dumping;
     const { content, blobs } = encodeBody(owner, header, metadata, entries, consumed);
-    const body = await wrapBody(this.#envelope, at, owner, content);
+    const wrapping = wrapBody(this.#envelope, at, owner, content);
+    const body = wrapping instanceof Promise ? await wrapping : wrapping;
     this.#coder.checkStored(at, "metadata", body.length);
     const record: CheckpointRecord = {
       ...at,

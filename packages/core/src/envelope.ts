@@ -1,5 +1,5 @@
 import { utf8 } from "./bytes.ts";
-import { CodecError, keyIdOf, pack, unpack, type Cipher } from "./codec/index.ts";
+import { CodecError, keyIdOf, loadCodec, runningCodec, type Cipher, type Codec } from "./codec/index.ts";
 
 /** Largest value that is decoded, in bytes, unless a saver says otherwise. A hostile size is refused before allocating. */
 export const defaultMaxValueBytes = 512 * 1024 * 1024;
@@ -14,10 +14,25 @@ export class Envelope {
     this.#maxBytes = maxBytes;
   }
 
-  /** `address` is bound to the bytes where encryption is on. `level`: zstd's; default the codec's. */
-  async wrap(raw: Uint8Array, address: string, level?: number): Promise<Uint8Array> {
-    const packed = await pack(raw, level === undefined ? {} : { level });
-    return this.#cipher === undefined ? packed : await this.#cipher.seal(packed, utf8(address));
+  /**
+   * `address` is bound to the bytes where encryption is on. `level`: zstd's; default the codec's. No promise where nothing has to
+   * be waited for.
+   */
+  wrap(raw: Uint8Array, address: string, level?: number): Uint8Array | Promise<Uint8Array> {
+    const codec = runningCodec();
+    return codec === undefined
+      ? loadCodec().then((loaded) => this.#wrap(loaded, raw, address, level))
+      : this.#wrap(codec, raw, address, level);
+  }
+
+  #wrap(
+    codec: Codec,
+    raw: Uint8Array,
+    address: string,
+    level: number | undefined,
+  ): Uint8Array | Promise<Uint8Array> {
+    const packed = codec.pack(raw, level === undefined ? {} : { level });
+    return this.#cipher === undefined ? packed : this.#cipher.seal(packed, utf8(address));
   }
 
   /** The id of the key that seals; undefined where nothing is encrypted. */
@@ -35,11 +50,21 @@ export class Envelope {
     return await this.#cipher.seal(await this.#cipher.open(bytes, utf8(address)), utf8(address), name);
   }
 
-  /** @throws CodecError on bytes that can't be decrypted or decompressed, or that claim to be too large */
-  async unwrap(bytes: Uint8Array, address: string): Promise<Uint8Array> {
+  /**
+   * No promise where nothing has to be waited for.
+   * @throws CodecError on bytes that can't be decrypted or decompressed, or that claim to be too large
+   */
+  unwrap(bytes: Uint8Array, address: string): Uint8Array | Promise<Uint8Array> {
+    const codec = runningCodec();
+    if (codec !== undefined && this.#cipher === undefined)
+      return codec.unpack(unsealed(bytes), this.#maxBytes);
+    return this.#opened(bytes, address);
+  }
+
+  async #opened(bytes: Uint8Array, address: string): Promise<Uint8Array> {
     const packed =
       this.#cipher === undefined ? unsealed(bytes) : await this.#cipher.open(bytes, utf8(address));
-    return await unpack(packed, this.#maxBytes);
+    return (await loadCodec()).unpack(packed, this.#maxBytes);
   }
 }
 

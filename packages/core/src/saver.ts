@@ -303,7 +303,8 @@ export class TierSaver extends BaseCheckpointSaver {
     const tags = this.#tags.named(config);
     try {
       await this.#again(config, at.threadId, async (basis) => {
-        await this.#tags.ensure(at.threadId, tags, false);
+        const tagging = this.#tags.ensure(at.threadId, tags, false);
+        if (tagging !== undefined) await tagging;
         const early = this.#lines.get(at) === undefined;
         const { batch, values, relies } = await this.coder.writes.encode(at, captured, early);
         const newBlobs = values.flatMap(({ blob }) => (blob === undefined ? [] : [blob]));
@@ -535,8 +536,8 @@ export class TierSaver extends BaseCheckpointSaver {
       // Durability "exit" puts the last checkpoint again, naming itself as the parent: the parent it had stays.
       const itself = parentId === at.checkpointId ? await this.#lines.find(at, seen) : this.#lines.get(at);
       const parent = parentId === at.checkpointId ? itself?.parentId : parentId;
-      const line =
-        parent === undefined ? undefined : await this.#lines.find({ ...at, checkpointId: parent }, seen);
+      const origin = parent === undefined ? undefined : { ...at, checkpointId: parent };
+      const line = origin && (this.#lines.get(origin) ?? (await this.#lines.find(origin, seen)));
       const found: Before = { parentId: parent, parent: line?.manifest, again: itself?.manifest };
       // What is put again was made from what it was made from the first time.
       const again = parentId === at.checkpointId && itself !== undefined;
@@ -546,7 +547,8 @@ export class TierSaver extends BaseCheckpointSaver {
       const begins = parentId === undefined && runOf(config) === undefined;
       const expected = this.#observations.expected(config, at, parentId, source);
       // First the tags, so that nothing is acknowledged of a thread that can't be found by them.
-      const tagged = await this.#tags.ensure(at.threadId, tags, begins);
+      const tagging = this.#tags.ensure(at.threadId, tags, begins);
+      const tagged = tagging === undefined ? undefined : await tagging;
       const request: AppendRequest = {
         threadId: at.threadId,
         records: [encoded.record],

@@ -144,17 +144,17 @@ export class ThreadTags {
    * @param begins the write may begin the thread anew, unread: what is remembered may be of a thread that was deleted since
    * @returns the revision of the thread when it was tagged; undefined where there was nothing to do
    */
-  async ensure(threadId: string, tags: readonly ThreadTag[], begins: boolean): Promise<number | undefined> {
+  ensure(threadId: string, tags: readonly ThreadTag[], begins: boolean): Promise<number> | undefined {
     if (tags.length === 0) return undefined;
     const sets = this.#tagged.get(threadId) ?? new Map<string, Promise<number>>();
     const key = JSON.stringify(tags.map(tagKey));
     const before = begins ? undefined : sets.get(key);
-    if (before !== undefined) return await before;
+    if (before !== undefined) return before;
     const tagging = this.tagger("threadTags").tagThread(threadId, tags);
     if (sets.size >= rememberedSets) sets.clear();
     this.#tagged.set(threadId, sets.set(key, tagging));
     tagging.catch(() => sets.delete(key));
-    return await tagging;
+    return tagging;
   }
 
   /** The thread's tags may be gone: it was deleted, or isn't there. */

@@ -39,6 +39,13 @@ export interface ValueReading {
   readonly series?: Series | undefined;
 }
 
+/** How a value is encoded: what the channel had before, the longest value that stays inline, and where blobs go. */
+export interface Encoding {
+  readonly base?: ValueRef | undefined;
+  readonly inline: number;
+  readonly into: EncodedValue[];
+}
+
 /** Values to references and back: the only place where a serde is called. */
 export class ValueCoder {
   readonly serde: SerializerProtocol;
@@ -71,56 +78,41 @@ export class ValueCoder {
 
   /**
    * A reference to a captured value: inline up to `inline` bytes, else a blob, which goes to `into`. Infinity: inline, also
-   * where the thread has it already.
+   * where the thread has it already. No promise where nothing has to be waited for: most channels of a step are short.
    */
-  async encode(
+  encode(at: Address, channel: string, captured: CapturedValue, how: Encoding): ValueRef | Promise<ValueRef> {
+    if ("similar" in captured) return this.#blob(at, channel, captured.similar, how);
+    if ("dumping" in captured)
+      return captured.dumping.then((typed) => this.#encodeTyped(at, channel, typed, how));
+    return this.#encodeTyped(at, channel, captured.typed, how);
+  }
+
+  #encodeTyped(
     at: Address,
     channel: string,
-    captured: CapturedValue,
-    how: { base?: ValueRef | undefined; inline: number; into: EncodedValue[] },
-  ): Promise<ValueRef> {
-    const base = hashOf(how.base);
-    if ("similar" in captured) {
-      const { similar } = captured;
-      this.#checkLength(at, channel, similar.payload.length);
-      return await this.#blob(at, channel, similar, base, how.into);
-    }
-    const [type, bytes] = await typedOf(captured);
+    [type, bytes]: Typed,
+    how: Encoding,
+  ): ValueRef | Promise<ValueRef> {
+    if (bytes.length > how.inline) return this.#blob(at, channel, this.#named(type, bytes), how);
     this.#checkLength(at, channel, bytes.length);
-    if (bytes.length <= how.inline) {
-      const refers = how.inline < Infinity && bytes.length >= worthReferring;
-      const stored = refers ? this.values.find(at.threadId, this.#named(type, bytes)) : undefined;
-      if (stored === undefined) return { type, bytes };
-      how.into.push(stored);
-      return { hash: stored.hash };
-    }
-    return await this.#blob(at, channel, this.#named(type, bytes), base, how.into);
+    const refers = how.inline < Infinity && bytes.length >= worthReferring;
+    const stored = refers ? this.values.find(at.threadId, this.#named(type, bytes)) : undefined;
+    if (stored === undefined) return { type, bytes };
+    how.into.push(stored);
+    return { hash: stored.hash };
   }
 
-  async #blob(
-    at: Address,
-    channel: string,
-    payload: NamedPayload,
-    base: BlobHash | undefined,
-    into: EncodedValue[],
-  ): Promise<ValueRef> {
-    const encoded = await this.#encoded(at, channel, payload, base);
-    this.checkStored(at, channel, encoded.blob?.bytes.length ?? 0);
-    into.push(encoded);
-    return { hash: encoded.hash };
-  }
-
-  async #encoded(
-    at: Address,
-    channel: string,
-    payload: NamedPayload,
-    base: BlobHash | undefined,
-  ): Promise<EncodedValue> {
+  async #blob(at: Address, channel: string, named: NamedPayload, how: Encoding): Promise<ValueRef> {
+    this.#checkLength(at, channel, named.payload.length);
+    let encoded: EncodedValue;
     try {
-      return await this.values.encode(at.threadId, payload, base);
+      encoded = await this.values.encode(at.threadId, named, hashOf(how.base));
     } catch (cause) {
       throw notEncoded(at, channel, cause);
     }
+    this.checkStored(at, channel, encoded.blob?.bytes.length ?? 0);
+    how.into.push(encoded);
+    return { hash: encoded.hash };
   }
 
   /**
@@ -251,9 +243,4 @@ export class ValueCoder {
 
 function hashOf(ref: ValueRef | undefined): BlobHash | undefined {
   return ref !== undefined && "hash" in ref ? ref.hash : undefined;
-}
-
-/** What was dumped, once it is there. Not a promise where it is there already: puts are on the hot path. */
-export function typedOf(dumped: Dumped): Typed | Promise<Typed> {
-  return "typed" in dumped ? dumped.typed : dumped.dumping;
 }

@@ -64,7 +64,7 @@ export class Values {
   readonly #known: KnownValues;
   /** How much of `patchMemory` is for {@link SimilarValues}, in bytes. */
   readonly similarMemory: number;
-  readonly #parsed = new WeakMap<Blob, Promise<Parsed>>();
+  readonly #parsed = new WeakMap<Blob, Parsed | Promise<Parsed>>();
 
   constructor(
     envelope: Envelope,
@@ -107,12 +107,18 @@ export class Values {
     const stored = this.#known.get(threadId, hash);
     if (stored !== undefined) return { hash, blob: undefined, known: stored };
     if (base !== undefined && payload.length >= shortestPatched) {
-      const patched =
-        (await this.#onParent(threadId, hash, payload, base)) ??
-        (await this.#onBeginning(threadId, hash, payload, base));
-      if (patched !== undefined) return patched;
+      for (const patching of [onParent, onBeginning]) {
+        const on = patching(this.#known, threadId, base);
+        if (on === undefined || on.chain.depth >= MAX_CHAIN_DEPTH) continue;
+        const patch = this.#patch(hash, payload, on);
+        const bytes = patch instanceof Promise ? await patch : patch;
+        if (isCut(on, payload, bytes)) continue;
+        const known = { ...on.next(longer(on.chain, bytes.length)), whole: on.known.whole, payload };
+        return { hash, blob: { hash, base: on.base, bytes }, known };
+      }
     }
-    const whole = await this.#envelope.wrap(wholeFrame(payload.view()), hash);
+    const wrapping = this.#envelope.wrap(wholeFrame(payload.view()), hash);
+    const whole = wrapping instanceof Promise ? await wrapping : wrapping;
     const size = { stored: whole.length, length: payload.length };
     const known = { payload, whole: size, beginning: undefined, upper: noChain, lower: noChain };
     return { hash, blob: { hash, bytes: whole }, known };
@@ -166,7 +172,8 @@ export class Values {
     for (let next = hash; ;) {
       const blob = blobs.get(next);
       if (blob === undefined) throw new RangeError(`blob ${next} is missing`);
-      const parsed = await this.#parse(blob);
+      const parsing = this.#parse(blob);
+      const parsed = parsing instanceof Promise ? await parsing : parsing;
       if (("whole" in parsed || parsed.begins) && next !== hash) beginning ??= next;
       if ("whole" in parsed) {
         const payload = patches.length === 0 ? parsed.whole : materialize(parsed.whole, patches.toReversed());
@@ -202,81 +209,69 @@ export class Values {
     return this.#hashKey !== undefined && contentHash(payload) === hash;
   }
 
-  /** As one more patch on the parent's value, unless that isn't remembered or its chain is to be cut. */
-  async #onParent(
-    threadId: string,
-    hash: BlobHash,
-    payload: Payload,
-    base: BlobHash,
-  ): Promise<EncodedValue | undefined> {
-    const known = this.#known.get(threadId, base);
-    if (known === undefined) return undefined;
-    // A chain in use keeps the value where it began within reach.
-    if (known.beginning !== undefined) this.#known.get(threadId, known.beginning);
-    const blob = await this.#patch(hash, payload, base, known, known.upper, false);
-    if (blob === undefined) return undefined;
-    const upper = longer(known.upper, blob.bytes.length);
-    return { hash, blob, known: { ...known, payload, beginning: known.beginning ?? base, upper } };
-  }
-
-  /** As a patch on the value where the parent's chain began: a new chain begins. */
-  async #onBeginning(
-    threadId: string,
-    hash: BlobHash,
-    payload: Payload,
-    parent: BlobHash,
-  ): Promise<EncodedValue | undefined> {
-    const base = this.#known.get(threadId, parent)?.beginning;
-    const known = base === undefined ? undefined : this.#known.get(threadId, base);
-    if (base === undefined || known === undefined) return undefined;
-    const blob = await this.#patch(hash, payload, base, known, known.lower, true);
-    if (blob === undefined) return undefined;
-    const lower = longer(known.lower, blob.bytes.length);
-    return {
-      hash,
-      blob,
-      known: { payload, whole: known.whole, beginning: undefined, upper: noChain, lower },
-    };
-  }
-
-  async #patch(
-    hash: BlobHash,
-    payload: Payload,
-    base: BlobHash,
-    known: Known,
-    chain: Chain,
-    begins: boolean,
-  ): Promise<Blob | undefined> {
-    if (chain.depth >= MAX_CHAIN_DEPTH) return undefined;
+  #patch(hash: BlobHash, payload: Payload, { known, begins }: Standing): Uint8Array | Promise<Uint8Array> {
     const { ops, literals } = encodePatch(patchOf(known.payload, payload));
     // What begins a chain holds all that was added since the one before, and is written once in a hundred puts.
-    const level = begins ? beginningLevel : undefined;
-    const bytes = await this.#envelope.wrap(patchFrame(ops, literals, begins), hash, level);
-    // What the value would take whole is taken to grow with its length: to know, it would have to be compressed.
-    const wholeBytes = Math.ceil(known.whole.stored * (payload.length / Math.max(1, known.whole.length)));
-    const cut = cutsChain({
-      depth: chain.depth,
-      wholeBytes,
-      patchBytes: bytes.length,
-      chainBytes: chain.bytes,
-    });
-    return cut ? undefined : { hash, base, bytes };
+    return this.#envelope.wrap(patchFrame(ops, literals, begins), hash, begins ? beginningLevel : undefined);
   }
 
   /** A blob decrypted, decompressed and parsed; once per blob object, so that a page shares the work. */
-  #parse(blob: Blob): Promise<Parsed> {
+  #parse(blob: Blob): Parsed | Promise<Parsed> {
     const cached = this.#parsed.get(blob);
     if (cached !== undefined) return cached;
-    const parsing = this.#envelope.unwrap(blob.bytes, blob.hash).then((bytes): Parsed => {
-      const frame = parseFrame(bytes);
-      if (frame.kind === "whole") return { whole: frame.payload };
-      return { patch: decodePatch(frame.ops, frame.literals, this.maxBytes), begins: frame.begins };
-    });
-    this.#parsed.set(blob, parsing);
+    const unwrapped = this.#envelope.unwrap(blob.bytes, blob.hash);
+    const parsed =
+      unwrapped instanceof Promise
+        ? unwrapped.then((bytes) => this.#parsedOf(bytes))
+        : this.#parsedOf(unwrapped);
+    this.#parsed.set(blob, parsed);
     // A failure may pass: a key that couldn't be fetched, a codec that starts anew. Tiers keep blob objects for as long as they live.
-    parsing.catch(() => this.#parsed.delete(blob));
-    return parsing;
+    if (parsed instanceof Promise) parsed.catch(() => this.#parsed.delete(blob));
+    return parsed;
   }
+
+  #parsedOf(bytes: Uint8Array): Parsed {
+    const frame = parseFrame(bytes);
+    if (frame.kind === "whole") return { whole: frame.payload };
+    return { patch: decodePatch(frame.ops, frame.literals, this.maxBytes), begins: frame.begins };
+  }
+}
+
+/** What a patch may stand on. */
+interface Standing {
+  readonly base: BlobHash;
+  readonly known: Known;
+  /** The chain that it would lengthen, and whether it begins the one above. */
+  readonly chain: Chain;
+  readonly begins: boolean;
+  /** Where the value stands with that chain. */
+  next(chain: Chain): Pick<Known, "beginning" | "upper" | "lower">;
+}
+
+/** The parent's value, unless it isn't remembered: one more patch of its chain. */
+function onParent(values: KnownValues, threadId: string, base: BlobHash): Standing | undefined {
+  const known = values.get(threadId, base);
+  if (known === undefined) return undefined;
+  // A chain in use keeps the value where it began within reach.
+  if (known.beginning !== undefined) values.get(threadId, known.beginning);
+  const { lower, beginning = base } = known;
+  return { base, known, chain: known.upper, begins: false, next: (upper) => ({ beginning, upper, lower }) };
+}
+
+/** The value where the parent's chain began: a new chain begins. */
+function onBeginning(values: KnownValues, threadId: string, parent: BlobHash): Standing | undefined {
+  const base = values.get(threadId, parent)?.beginning;
+  const known = base === undefined ? undefined : values.get(threadId, base);
+  if (base === undefined || known === undefined) return undefined;
+  const next = (lower: Chain) => ({ beginning: undefined, upper: noChain, lower });
+  return { base, known, chain: known.lower, begins: true, next };
+}
+
+/** Whether a chain is better cut than lengthened by a patch of these bytes. */
+function isCut({ known, chain }: Standing, payload: Payload, bytes: Uint8Array): boolean {
+  // What the value would take whole is taken to grow with its length: to know, it would have to be compressed.
+  const wholeBytes = Math.ceil(known.whole.stored * (payload.length / Math.max(1, known.whole.length)));
+  return cutsChain({ depth: chain.depth, wholeBytes, patchBytes: bytes.length, chainBytes: chain.bytes });
 }
 
 function patchOf(base: Payload, next: Payload): Patch {

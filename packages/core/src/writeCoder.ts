@@ -78,12 +78,13 @@ export class WriteCoder {
     const encoded: EncodedWrite[] = [];
     const inline = early ? Infinity : inlineWrite;
     for (const { index, channel, value } of writes) {
-      const ref = await this.#coder.encode(at, channel, value, { inline, into: values });
-      encoded.push({ index, channel, value: ref });
+      const encoding = this.#coder.encode(at, channel, value, { inline, into: values });
+      encoded.push({ index, channel, value: encoding instanceof Promise ? await encoding : encoding });
     }
     const owner = ownerOf(at, taskId);
     const { content, blobs } = encodeWrites(owner, origin, encoded);
-    const body = await wrapBody(this.#envelope, at, owner, content);
+    const wrapping = wrapBody(this.#envelope, at, owner, content);
+    const body = wrapping instanceof Promise ? await wrapping : wrapping;
     this.#coder.checkStored(at, writes.map(({ channel }) => channel).join(", "), body.length);
     return { batch: { taskId, blobs, body }, values, relies: values.some(({ blob }) => blob === undefined) };
   }

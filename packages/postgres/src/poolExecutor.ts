@@ -78,8 +78,8 @@ export class PoolExecutor implements Executor {
     return this.#gate.enter();
   }
 
-  async send(query: PgQuery): Promise<PgResult> {
-    return await tracedCall("postgres", query, async () => {
+  send(query: PgQuery): Promise<PgResult> {
+    return tracedCall("postgres", query, async () => {
       const { rows } = await retried(
         "postgres",
         (timeouts) => this.#attempt(query, timeouts),

@@ -254,7 +254,8 @@ export class PostgresTier
     const rows = await this.#appends.append(this.#fitting(packedAppend(request), request.threadId));
     const first = rows[0]!;
     this.#refused(request.threadId, first["status"]);
-    const keys = await this.#keysOf(rows.flatMap(({ head }) => (head === null ? [] : [head as Uint8Array])));
+    const others = rows.flatMap(({ head }) => (head === null ? [] : [head as Uint8Array]));
+    const keys = others.length === 0 ? new KeyReader() : await this.#keysOf(others);
     if (first["status"] === "conflict") {
       const at = rows.findIndex(({ moved }) => moved === null);
       throw conflictOf(request, request.heads[at]!, keys.id(rows[at]!["head"] as Uint8Array));

@@ -1,9 +1,12 @@
 import { trace, traced } from "@stratigraph/core";
 import type { PgQuery } from "./client.ts";
 
-/** Does a call and publishes how long it took, and its error if it failed. */
-export async function tracedCall<T>(tier: string, query: PgQuery, work: () => Promise<T>): Promise<T> {
-  if (!traced()) return await work();
+/** Does a call and publishes how long it took, and its error if it failed. Where nobody listens it costs nothing, no promise either. */
+export function tracedCall<T>(tier: string, query: PgQuery, work: () => Promise<T>): Promise<T> {
+  return traced() ? published(tier, query, work) : work();
+}
+
+async function published<T>(tier: string, query: PgQuery, work: () => Promise<T>): Promise<T> {
   const startedAt = performance.now();
   const publish = (outcome: { error?: unknown }): void => {
     const thread = query.threadId === undefined ? {} : { threadId: query.threadId };

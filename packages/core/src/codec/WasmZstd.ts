@@ -33,6 +33,11 @@ export class WasmZstd implements Zstd {
     this.#start = start;
   }
 
+  /** Whether calls work now. */
+  get isRunning(): boolean {
+    return this.#instance !== undefined;
+  }
+
   /** Starts the module unless it runs; resolves when calls work. */
   async ready(): Promise<void> {
     if (this.#instance !== undefined) return;

@@ -1,6 +1,6 @@
 import { CodecError } from "./codecError.ts";
 import { CURRENT_DICTIONARY, shippedDictionary } from "./dictionaries.ts";
-import { loadZstd } from "./loadZstd.ts";
+import { loadZstd, runningZstd } from "./loadZstd.ts";
 import { DEFAULT_LEVEL, DICTIONARY_LEVEL, type Zstd } from "./zstd.ts";
 
 /** First byte of packed bytes. Part of the stored format; 0x40 and up belong to the cipher. */
@@ -36,6 +36,16 @@ export interface Codec {
 /** The codec over the process's Zstandard; cheap after the first call. */
 export async function loadCodec(): Promise<Codec> {
   return createCodec(await loadZstd());
+}
+
+let running: { readonly zstd: Zstd; readonly codec: Codec } | undefined;
+
+/** The same without waiting; undefined while it isn't running. A put packs several times: each promise less counts. */
+export function runningCodec(): Codec | undefined {
+  const zstd = runningZstd();
+  if (zstd === undefined) return undefined;
+  if (running?.zstd !== zstd) running = { zstd, codec: createCodec(zstd) };
+  return running.codec;
 }
 
 /** {@link Codec.pack} of the process's codec, started at the first call. */

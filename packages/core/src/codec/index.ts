@@ -1,5 +1,5 @@
 export { Cipher, keyIdOf, nameLength, nameOf } from "./Cipher.ts";
-export { type Codec, loadCodec, pack, type PackOptions, unpack } from "./codec.ts";
+export { type Codec, loadCodec, pack, type PackOptions, runningCodec, unpack } from "./codec.ts";
 export { CodecError, type CodecErrorReason } from "./codecError.ts";
 export { contentHash, deriveHashKey, SimilarHash } from "./contentHash.ts";
 export { type EncryptionOptions, type KeySource } from "./EncryptionOptions.ts";

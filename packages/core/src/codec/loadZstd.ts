@@ -20,6 +20,11 @@ export async function loadZstd(): Promise<Zstd> {
   return (chosen ??= choose());
 }
 
+/** The same without waiting; undefined before it was started, and while it starts anew. */
+export function runningZstd(): Zstd | undefined {
+  return wasm.isRunning ? (chosen ??= choose()) : undefined;
+}
+
 function choose(): Zstd {
   const zlib = nativeZlib();
   return zlib === undefined ? wasm : new MixedZstd(new NativeZstd(zlib), wasm, honoursDictionary(zlib));

@@ -1,5 +1,5 @@
 import { isDocument } from "./encodeStructural.ts";
-import { isLate, LATE_FIELDS } from "./encodeLangChain.ts";
+import { LATE_FIELDS } from "./encodeLangChain.ts";
 import type { JsonRecord } from "./records.ts";
 import type { TypeRegistry } from "./TypeRegistry.ts";
 
@@ -14,9 +14,12 @@ interface Parts {
   /** Names of `values`, in order; of a list, none. */
   readonly keys: readonly string[];
   readonly values: readonly Snapshot[];
-  /** Of a LangChain object: what it has of the fields that aren't among its arguments, in the order of LATE_FIELDS. */
+  /** Of a LangChain object: names of fields that aren't among its arguments, and what it has of them. */
+  readonly lateKeys: readonly string[];
   readonly late: readonly Snapshot[];
 }
+
+const none: readonly never[] = [];
 
 /** Objects of a kind that {@link snapshotOf} doesn't know. */
 export const UNKNOWN = Symbol("unknown");
@@ -33,7 +36,7 @@ export function snapshotOf(value: unknown, registry: TypeRegistry): Snapshot | t
     const values = partsOf(value as unknown[], registry);
     return values === undefined
       ? UNKNOWN
-      : { kind: "list", prototype: Array.prototype, keys: [], values, late: [] };
+      : { kind: "list", prototype: Array.prototype, keys: none, values, lateKeys: none, late: none };
   }
   if (prototype === Object.prototype) return fieldsSnapshot(value as JsonRecord, prototype, registry);
   if (prototype === null) return UNKNOWN;
@@ -55,7 +58,9 @@ function fieldsSnapshot(
     keys.map((key) => value[key]),
     registry,
   );
-  return values === undefined ? UNKNOWN : { kind: "fields", prototype, keys, values, late: [] };
+  return values === undefined
+    ? UNKNOWN
+    : { kind: "fields", prototype, keys, values, lateKeys: none, late: none };
 }
 
 function langChainSnapshot(
@@ -73,13 +78,14 @@ function langChainSnapshot(
     keys.map((key) => (key in value ? value[key] : given[key])),
     registry,
   );
+  const lateKeys = LATE_FIELDS.filter((field) => !Object.hasOwn(given, field));
   const late = partsOf(
-    LATE_FIELDS.map((field) => (isLate(value, given, field) ? value[field] : undefined)),
+    lateKeys.map((field) => value[field]),
     registry,
   );
   return values === undefined || late === undefined
     ? UNKNOWN
-    : { kind: "langchain", prototype, keys, values, late };
+    : { kind: "langchain", prototype, keys, values, lateKeys, late };
 }
 
 function partsOf(values: readonly unknown[], registry: TypeRegistry): Snapshot[] | undefined {
@@ -119,7 +125,7 @@ function isSameFields({ keys, values }: Parts, value: JsonRecord): boolean {
   return index === keys.length;
 }
 
-function isSameLangChain({ keys, values, late }: Parts, value: JsonRecord): boolean {
+function isSameLangChain({ keys, values, lateKeys, late }: Parts, value: JsonRecord): boolean {
   const given = value.lc_kwargs as JsonRecord | null | undefined;
   if (typeof given !== "object" || given === null) return false;
   if (Object.getPrototypeOf(given) !== Object.prototype) return false;
@@ -132,9 +138,8 @@ function isSameLangChain({ keys, values, late }: Parts, value: JsonRecord): bool
     index += 1;
   }
   if (index !== keys.length) return false;
-  for (let field = 0; field < LATE_FIELDS.length; field += 1) {
-    const name = LATE_FIELDS[field] as string;
-    if (!isSame(late[field] as Snapshot, isLate(value, given, name) ? value[name] : undefined)) return false;
-  }
+  // Which fields aren't among the arguments is the same, as the arguments' names are.
+  for (let field = 0; field < lateKeys.length; field += 1)
+    if (!isSame(late[field] as Snapshot, value[lateKeys[field] as string])) return false;
   return true;
 }
