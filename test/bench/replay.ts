@@ -1,4 +1,5 @@
 import type { BaseMessage } from "@langchain/core/messages";
+import type { RunnableConfig } from "@langchain/core/runnables";
 import type { BaseCheckpointSaver } from "@langchain/langgraph-checkpoint";
 import type { LangGraph } from "./libraries.ts";
 
@@ -14,55 +15,87 @@ export interface Replay {
   checkpoints(): number;
 }
 
+/** Recordings played on threads of one compiled graph, as many at the same time as one likes. */
+export interface Player {
+  begin(recording: readonly BaseMessage[], threadId: string): Replay;
+}
+
+/** What is played on one thread, and how far. */
+interface Part {
+  recording: readonly BaseMessage[];
+  position: number;
+  checkpoints: number;
+}
+
 /**
  * A compiled graph whose "agent" and "tools" nodes return the recorded messages one by one.
  * @param onNode told whenever a node begins
  */
-export function replay(
-  recording: readonly BaseMessage[],
+export function player(
   checkpointer: BaseCheckpointSaver,
   langgraph: LangGraph,
   onNode: () => void = () => undefined,
-): Replay {
-  let position = 0;
-  let checkpoints = 0;
-  const config = {
-    configurable: { thread_id: "recorded" },
-    durability: "sync" as const,
-    recursionLimit: 200,
-  };
-  const next = (): BaseMessage[] => recording.slice(position, ++position);
+): Player {
+  const parts = new Map<unknown, Part>();
+  const partOf = ({ configurable }: RunnableConfig): Part => parts.get(configurable?.["thread_id"])!;
+  const next = (part: Part): BaseMessage[] => part.recording.slice(part.position, ++part.position);
   const graph = compile(
     checkpointer,
-    () => {
+    (_state, config) => {
       onNode();
-      checkpoints++;
-      return { messages: next() };
+      const part = partOf(config);
+      part.checkpoints++;
+      return { messages: next(part) };
     },
-    () => {
-      const type = recording[position]?.getType();
+    (_state, config) => {
+      const part = partOf(config);
+      const type = part.recording[part.position]?.getType();
       return type === "ai" ? "agent" : type === "tool" ? "tools" : langgraph.END;
     },
     langgraph,
   );
   return {
-    graph,
-    config,
-    async turn() {
-      if (position >= recording.length) return false;
-      checkpoints += 2;
-      await graph.invoke({ messages: next() }, config);
-      return true;
+    begin(recording, threadId) {
+      const part = { recording, position: 0, checkpoints: 0 };
+      const config = {
+        configurable: { thread_id: threadId },
+        durability: "sync" as const,
+        recursionLimit: 200,
+      };
+      parts.set(threadId, part);
+      return {
+        graph,
+        config,
+        async turn() {
+          if (part.position >= recording.length) {
+            parts.delete(threadId);
+            return false;
+          }
+          part.checkpoints += 2;
+          await graph.invoke({ messages: next(part) }, config);
+          return true;
+        },
+        played: () => part.position,
+        checkpoints: () => part.checkpoints,
+      };
     },
-    played: () => position,
-    checkpoints: () => checkpoints,
   };
+}
+
+/** A recording on the one thread of a graph of its own. */
+export function replay(
+  recording: readonly BaseMessage[],
+  checkpointer: BaseCheckpointSaver,
+  langgraph: LangGraph,
+  onNode?: () => void,
+): Replay {
+  return player(checkpointer, langgraph, onNode).begin(recording, "recorded");
 }
 
 function compile(
   checkpointer: BaseCheckpointSaver,
-  speak: () => { messages: BaseMessage[] },
-  route: () => "agent" | "tools" | LangGraph["END"],
+  speak: (state: unknown, config: RunnableConfig) => { messages: BaseMessage[] },
+  route: (state: unknown, config: RunnableConfig) => "agent" | "tools" | LangGraph["END"],
   { END, MessagesAnnotation, START, StateGraph }: LangGraph,
 ) {
   return new StateGraph(MessagesAnnotation)

@@ -1,8 +1,7 @@
 import type { BaseMessage } from "@langchain/core/messages";
-import type { BaseCheckpointSaver } from "@langchain/langgraph-checkpoint";
 import { checkFinalState } from "../checkFinalState.ts";
 import { profiled } from "../cpuProfile.ts";
-import { floorSaver } from "../floorSaver.ts";
+import { openFloor } from "../floorSaver.ts";
 import { type Build, type Libraries, loadLibraries } from "../libraries.ts";
 import { measured, type Spent } from "../measured.ts";
 import { readRecording } from "../recording.ts";
@@ -86,9 +85,7 @@ async function open(
   { checkpoint }: Libraries,
   schema: string,
 ): Promise<OpenSaver> {
-  if (saver !== "floor") return await openSaver(saver, { url, schema }, build);
-  const floor: BaseCheckpointSaver = floorSaver(checkpoint);
-  return { saver: floor, close: async () => {} };
+  return saver === "floor" ? openFloor(checkpoint) : await openSaver(saver, { url, schema }, build);
 }
 
 async function play(thread: Replay): Promise<void> {
