@@ -33,7 +33,7 @@ describe("targets", () => {
   });
 
   it("takes a rate for better where it is larger", () => {
-    const what = "puts per second of 8 cold processes, against the official MemorySaver, ESM";
+    const what = "puts per second, 8 cold processes, against the official MemorySaver, ESM";
     const rates = (ours: number) => ({
       "throughput.esm.official-memory.putsPerSecond": 500,
       "throughput.esm.postgres.putsPerSecond": ours,
@@ -41,6 +41,9 @@ describe("targets", () => {
     expect(row(rates(450), what)).toEqual([what, "500/s", "at least 0.9 ×", "450/s", "0.90 ×", "reached"]);
     expect(mark(rates(900), what)).toBe("reached");
     expect(mark(rates(449), what)).toBe("NOT reached");
+    const official = what.replace("puts per second", "the same of the official PostgresSaver");
+    const theirs = { ...rates(450), "throughput.esm.official-postgres.putsPerSecond": 200 };
+    expect(row(theirs, official)).toEqual([official, "500/s", "", "200/s", "0.40 ×", ""]);
   });
 
   it("judges nothing where nothing was promised", () => {

@@ -1,5 +1,7 @@
 import type { BaseMessage } from "@langchain/core/messages";
+import type { BaseCheckpointSaver } from "@langchain/langgraph-checkpoint";
 import { checkFinalState } from "../checkFinalState.ts";
+import { profiled } from "../cpuProfile.ts";
 import { openFloor } from "../floorSaver.ts";
 import { type Build, type Libraries, loadLibraries } from "../libraries.ts";
 import { conversations } from "../recording.ts";
@@ -22,6 +24,8 @@ export interface GraphThroughputInput extends Place, StartLine {
   /** Threads that run at the same time. */
   threads: number;
   forMs: number;
+  /** Writes a .cpuprofile of all that is measured. */
+  profile?: string;
 }
 
 export interface GraphThroughputResult {
@@ -43,24 +47,11 @@ export async function job(input: GraphThroughputInput): Promise<GraphThroughputR
   const libraries = await loadLibraries(input.build);
   const { saver, close } = await open(input, libraries);
   const conversation = conversations(input.conversationsFile, libraries.messages);
+  const { begin } = player(saver, libraries.langgraph);
   await waitForAll(input);
   const cpu = process.cpuUsage();
-  const begun = performance.now();
-  const end = begun + input.forMs;
-  const puts: number[] = [];
-  let late = 0;
-  let firstPut = Number.NaN;
-  const put = saver.put.bind(saver);
-  saver.put = async (...args) => {
-    const start = performance.now();
-    const config = await put(...args);
-    const now = performance.now();
-    if (Number.isNaN(firstPut)) firstPut = now - begun;
-    if (now <= end) puts.push(now - start);
-    else late += 1;
-    return config;
-  };
-  const { begin } = player(saver, libraries.langgraph);
+  const end = performance.now() + input.forMs;
+  const times = timePuts(saver, end);
   const play = async (n: number): Promise<() => Promise<void>> => {
     const number = input.process * input.threads + n;
     for (let round = 0; ; round += 1) {
@@ -70,12 +61,30 @@ export async function job(input: GraphThroughputInput): Promise<GraphThroughputR
       if (performance.now() >= end) return () => check(thread, recording);
     }
   };
-  const checks = await Promise.all(Array.from({ length: input.threads }, (_, n) => play(n)));
+  const all = () => Promise.all(Array.from({ length: input.threads }, (_, n) => play(n)));
+  const checks = input.profile === undefined ? await all() : await profiled(input.profile, all);
   const { user, system } = process.cpuUsage(cpu);
   // Reads would count as CPU of the puts: what was stored is looked at afterwards.
   for (const stored of checks) await stored();
   await close();
-  return { puts, firstPut, late, cpu: (user + system) / 1000 };
+  return { ...times, cpu: (user + system) / 1000 };
+}
+
+/** Times `saver`'s puts from now on; those that are done after `end` are counted only. */
+function timePuts(saver: BaseCheckpointSaver, end: number): Omit<GraphThroughputResult, "cpu"> {
+  const begun = performance.now();
+  const times = { puts: [] as number[], firstPut: Number.NaN, late: 0 };
+  const put = saver.put.bind(saver);
+  saver.put = async (...args) => {
+    const start = performance.now();
+    const config = await put(...args);
+    const now = performance.now();
+    if (Number.isNaN(times.firstPut)) times.firstPut = now - begun;
+    if (now <= end) times.puts.push(now - start);
+    else times.late += 1;
+    return config;
+  };
+  return times;
 }
 
 /** What was played until time was up must be stored, if anything was. */
