@@ -27,22 +27,71 @@ interface Part {
   checkpoints: number;
 }
 
-/**
- * A compiled graph whose "agent" and "tools" nodes return the recorded messages one by one.
- * @param onNode told whenever a node begins
- */
-export function player(
-  checkpointer: BaseCheckpointSaver,
-  langgraph: LangGraph,
-  onNode: () => void = () => undefined,
-): Player {
+/** Plays recordings on threads of one compiled graph: its "agent" and "tools" nodes return the recorded messages one by one. */
+export function player(checkpointer: BaseCheckpointSaver, langgraph: LangGraph): Player {
   const parts = new Map<unknown, Part>();
   const partOf = ({ configurable }: RunnableConfig): Part => parts.get(configurable?.["thread_id"])!;
-  const next = (part: Part): BaseMessage[] => part.recording.slice(part.position, ++part.position);
-  const graph = compile(
+  const graph = graphOf(checkpointer, langgraph, partOf);
+  return {
+    begin(recording, threadId) {
+      const part = { recording, position: 0, checkpoints: 0 };
+      parts.set(threadId, part);
+      return replayOf(graph, part, threadId, () => parts.delete(threadId));
+    },
+  };
+}
+
+/**
+ * A recording on the one thread of a graph of its own, whatever id the caller gives that thread.
+ * @param onNode told whenever a node begins
+ */
+export function replay(
+  recording: readonly BaseMessage[],
+  checkpointer: BaseCheckpointSaver,
+  langgraph: LangGraph,
+  onNode?: () => void,
+): Replay {
+  const part = { recording, position: 0, checkpoints: 0 };
+  return replayOf(
+    graphOf(checkpointer, langgraph, () => part, onNode),
+    part,
+    "recorded",
+  );
+}
+
+function replayOf(graph: Replay["graph"], part: Part, thread_id: string, atEnd?: () => void): Replay {
+  const config = { configurable: { thread_id }, durability: "sync" as const, recursionLimit: 200 };
+  return {
+    graph,
+    config,
+    async turn() {
+      if (part.position >= part.recording.length) {
+        atEnd?.();
+        return false;
+      }
+      part.checkpoints += 2;
+      await graph.invoke({ messages: next(part) }, config);
+      return true;
+    },
+    played: () => part.position,
+    checkpoints: () => part.checkpoints,
+  };
+}
+
+function next(part: Part): BaseMessage[] {
+  return part.recording.slice(part.position, ++part.position);
+}
+
+function graphOf(
+  checkpointer: BaseCheckpointSaver,
+  langgraph: LangGraph,
+  partOf: (config: RunnableConfig) => Part,
+  onNode?: () => void,
+): Replay["graph"] {
+  return compile(
     checkpointer,
     (_state, config) => {
-      onNode();
+      onNode?.();
       const part = partOf(config);
       part.checkpoints++;
       return { messages: next(part) };
@@ -54,42 +103,6 @@ export function player(
     },
     langgraph,
   );
-  return {
-    begin(recording, threadId) {
-      const part = { recording, position: 0, checkpoints: 0 };
-      const config = {
-        configurable: { thread_id: threadId },
-        durability: "sync" as const,
-        recursionLimit: 200,
-      };
-      parts.set(threadId, part);
-      return {
-        graph,
-        config,
-        async turn() {
-          if (part.position >= recording.length) {
-            parts.delete(threadId);
-            return false;
-          }
-          part.checkpoints += 2;
-          await graph.invoke({ messages: next(part) }, config);
-          return true;
-        },
-        played: () => part.position,
-        checkpoints: () => part.checkpoints,
-      };
-    },
-  };
-}
-
-/** A recording on the one thread of a graph of its own. */
-export function replay(
-  recording: readonly BaseMessage[],
-  checkpointer: BaseCheckpointSaver,
-  langgraph: LangGraph,
-  onNode?: () => void,
-): Replay {
-  return player(checkpointer, langgraph, onNode).begin(recording, "recorded");
 }
 
 function compile(
