@@ -19,16 +19,37 @@ describe("percentile", () => {
 });
 
 describe("targets", () => {
-  const mark = (figures: Record<string, number>, what: string) =>
-    targets(new Map(Object.entries(figures)))
-      .rows.find(([label]) => label === what)
-      ?.at(-1);
+  const row = (figures: Record<string, number>, what: string) =>
+    targets(new Map(Object.entries(figures))).rows.find(([label]) => label === what);
+  const mark = (figures: Record<string, number>, what: string) => row(figures, what)?.at(-1);
 
   it("says reached at the limit, not reached above it, and nothing where a figure is missing", () => {
-    const official = { "replay.official-postgres.putP50": 8 };
-    expect(mark({ ...official, "replay.postgres.putP50": 2 }, "put p50")).toBe("reached");
-    expect(mark({ ...official, "replay.postgres.putP50": 2.01 }, "put p50")).toBe("NOT reached");
-    expect(mark(official, "put p50")).toBe("–");
+    const official = { "builds.cjs.official-postgres.putP50": 8 };
+    const ours = (putP50: number) => ({ ...official, "builds.cjs.postgres.putP50": putP50 });
+    expect(mark(ours(2), "put p50, CommonJS")).toBe("reached");
+    expect(mark(ours(2.01), "put p50, CommonJS")).toBe("NOT reached");
+    expect(mark(official, "put p50, CommonJS")).toBe("–");
+    expect(mark(ours(2), "put p50, ESM")).toBe("–");
+  });
+
+  it("takes a rate for better where it is larger", () => {
+    const what = "puts per second, 8 cold processes, against the official MemorySaver, ESM";
+    const rates = (ours: number) => ({
+      "throughput.esm.official-memory.putsPerSecond": 500,
+      "throughput.esm.postgres.putsPerSecond": ours,
+    });
+    expect(row(rates(450), what)).toEqual([what, "500/s", "at least 0.9 ×", "450/s", "0.90 ×", "reached"]);
+    expect(mark(rates(900), what)).toBe("reached");
+    expect(mark(rates(449), what)).toBe("NOT reached");
+    const official = what.replace("puts per second", "the same of the official PostgresSaver");
+    const theirs = { ...rates(450), "throughput.esm.official-postgres.putsPerSecond": 200 };
+    expect(row(theirs, official)).toEqual([official, "500/s", "", "200/s", "0.40 ×", ""]);
+  });
+
+  it("judges nothing where nothing was promised", () => {
+    const what = "share of the run above the floor, CPU, ESM";
+    const figures = { "builds.esm.official-postgres.ownCpu": 9000, "builds.esm.postgres.ownCpu": 3000 };
+    expect(row(figures, what)).toEqual([what, "9.00 s", "", "3.00 s", "1/3.00", ""]);
   });
 });
 

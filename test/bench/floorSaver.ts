@@ -1,10 +1,11 @@
 import type { RunnableConfig } from "@langchain/core/runnables";
 import type { Checkpoint, CheckpointMetadata, CheckpointTuple } from "@langchain/langgraph-checkpoint";
 import type { CheckpointLibrary } from "./libraries.ts";
+import type { OpenSaver } from "./savers.ts";
 
 /** The floor: a saver that hands back what each thread was given last, by reference. What a run takes without any saver. */
-export function floorSaver({ BaseCheckpointSaver }: CheckpointLibrary) {
-  return new (class FloorSaver extends BaseCheckpointSaver {
+export function openFloor({ BaseCheckpointSaver }: CheckpointLibrary): OpenSaver {
+  const saver = new (class FloorSaver extends BaseCheckpointSaver {
     readonly #last = new Map<string, CheckpointTuple>();
 
     override async getTuple({ configurable }: RunnableConfig): Promise<CheckpointTuple | undefined> {
@@ -26,4 +27,5 @@ export function floorSaver({ BaseCheckpointSaver }: CheckpointLibrary) {
       this.#last.delete(threadId);
     }
   })();
+  return { saver, close: async () => {} };
 }

@@ -47,6 +47,17 @@ export function ratio(ours: number | undefined, theirs: number | undefined): str
   return ours <= theirs ? `1/${significant(theirs / ours)}` : `${significant(ours / theirs)} ×`;
 }
 
+/** `ours` of `theirs`, of rates and other figures of which more is better. */
+export function times(ours: number | undefined, theirs: number | undefined): string {
+  if (ours === undefined || theirs === undefined || !(theirs > 0)) return "–";
+  return `${(ours / theirs).toFixed(2)} ×`;
+}
+
+/** A rate. */
+export function perSecond(value: number | undefined): string {
+  return value === undefined || Number.isNaN(value) ? "–" : `${significant(value)}/s`;
+}
+
 function significant(value: number): string {
   if (value === 0) return "0";
   const digits = Math.max(0, 2 - Math.floor(Math.log10(Math.abs(value))));

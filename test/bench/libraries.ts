@@ -9,6 +9,8 @@ export type Build = "esm" | "cjs";
 
 export const BUILDS: readonly Build[] = ["esm", "cjs"];
 
+export const BUILD_LABELS: Readonly<Record<Build, string>> = { esm: "ESM", cjs: "CommonJS" };
+
 /** What is used of LangGraph, of whichever build. */
 export type LangGraph = Pick<
   typeof langgraph,

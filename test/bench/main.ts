@@ -6,14 +6,14 @@ import { query, startPostgres } from "../servers/postgres.ts";
 import { inChild } from "./child.ts";
 import { formatTable } from "./format.ts";
 import { type Build, BUILDS } from "./libraries.ts";
-import { profile } from "./profile.ts";
+import { profile, type ProfileOf } from "./profile.ts";
 import { SAVERS } from "./savers.ts";
 import { targets } from "./targets.ts";
 import type { BenchContext, BenchOptions, SaverId, Section, Table } from "./types.ts";
 import { writeCosts, writeReport } from "./writeReport.ts";
 
 const USAGE = `pnpm bench [--quick] [--full] [--write] [--only section]… [--saver id]… [--build build]…
-pnpm bench --profile [--history] [--quick] [--saver id]… [--build build]…
+pnpm bench --profile [--history | --cold] [--quick] [--saver id]… [--build build]…
   --quick   5 conversations and small states: shows that the bench works
   --full    also what takes minutes: the official PostgresSaver on all 60 conversations
   --write   writes docs/benchmarks.md and docs/costs.md
@@ -22,7 +22,8 @@ pnpm bench --profile [--history] [--quick] [--saver id]… [--build build]…
   --build   LangGraph, LangChain and the savers imported (esm) or required (cjs), in the sections that
             compare them; both where it isn't given
   --profile what a run spends its time on, by package, file and function; of our PostgresSaver, as CommonJS,
-            where --saver and --build don't say otherwise; with --history of listing a thread's history
+            where --saver and --build don't say otherwise; with --history of listing a thread's history,
+            with --cold of the first seconds of a process with 8 threads
 `;
 const CONVERSATIONS = fileURLToPath(
   new URL("../../../shared/data/agent-conversations.json", import.meta.url),
@@ -85,7 +86,7 @@ async function bench(options: BenchOptions, postgresUrl: string, load: number): 
   }
 }
 
-async function printProfiles(context: BenchContext, of: "run" | "history"): Promise<void> {
+async function printProfiles(context: BenchContext, of: ProfileOf): Promise<void> {
   if (context.conversationsFile === undefined) return;
   const { saver, build } = context.options;
   for (const id of saver.length > 0 ? context.savers : (["postgres"] as const))
@@ -110,6 +111,7 @@ function readOptions(): BenchOptions {
       build: { type: "string", multiple: true, default: [] },
       profile: { type: "boolean", default: false },
       history: { type: "boolean", default: false },
+      cold: { type: "boolean", default: false },
       help: { type: "boolean", default: false },
     },
   });
@@ -121,12 +123,12 @@ function readOptions(): BenchOptions {
     throw new Error("--write needs a whole run: leave --quick, --only and --saver out");
   const unknown = values.saver.filter((id) => !(id in SAVERS));
   if (unknown.length > 0) throw new Error(`no saver is called ${unknown.join(", ")}`);
-  const { history, build, ...rest } = values;
+  const { build, history, cold, ...rest } = values;
   const otherBuild = build.find((name) => !BUILDS.includes(name as Build));
   if (otherBuild !== undefined) throw new Error(`no build is called ${otherBuild}: esm or cjs`);
-  if (history && !values.profile) throw new Error("--history goes with --profile");
-  const profile = values.profile ? (history ? "history" : "run") : undefined;
-  return { ...rest, build: build as Build[], profile };
+  if ((history || cold) && !values.profile) throw new Error("--history and --cold go with --profile");
+  const of = history ? "history" : cold ? "cold" : "run";
+  return { ...rest, build: build as Build[], profile: values.profile ? of : undefined };
 }
 
 async function availableSavers(url: string, wanted: string[]): Promise<SaverId[]> {

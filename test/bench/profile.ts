@@ -3,39 +3,33 @@ import type { Profiler } from "node:inspector";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { ms } from "./format.ts";
-import type { BuildInput, BuildResult, BuildSaver } from "./jobs/replayBuild.ts";
+import type { GraphThroughputInput, GraphThroughputResult } from "./jobs/graphThroughput.ts";
+import type { BuildInput, BuildResult } from "./jobs/replayBuild.ts";
 import type { Build } from "./libraries.ts";
 import { type Share, summarise } from "./profileSummary.ts";
 import { sourcePosition } from "./sourcePosition.ts";
-import type { BenchContext, Table } from "./types.ts";
+import type { BenchContext, SaverId, Table } from "./types.ts";
 
 /** Rows of the tables of functions and of files. */
 const ROWS = 40;
 
-/** What one saver's run, or listing its history, spends its time on: tables of packages, of our files and of functions. */
+/**
+ * What is profiled: a warmed run of the recording on one thread, listing that thread's history, or the first seconds of a cold
+ * process with several threads.
+ */
+export type ProfileOf = "run" | "history" | "cold";
+
+/** What one saver spends its time on: tables of packages, of our files and of functions. */
 export async function profile(
   context: BenchContext,
-  saver: BuildSaver,
+  saver: SaverId,
   build: Build,
-  of: "run" | "history",
+  of: ProfileOf,
 ): Promise<Table[]> {
   const file = join(tmpdir(), `stratigraph-${saver}-${build}-${of}.cpuprofile`);
-  const conversations = context.options.quick ? 5 : 20;
-  const result = await context.inChild<BuildResult>(
-    new URL("./jobs/replayBuild.ts", import.meta.url),
-    {
-      build,
-      saver,
-      url: context.postgresUrl,
-      schema: "profile",
-      conversationsFile: context.conversationsFile ?? "",
-      conversations,
-      profile: { of, file },
-    } satisfies BuildInput,
-    "built",
-  );
+  const measured =
+    of === "cold" ? await cold(context, saver, build, file) : await warmed(context, saver, build, of, file);
   const summary = summarise(JSON.parse(readFileSync(file, "utf8")) as Profiler.Profile, sourcePosition);
-  const { wall, cpu } = result[of];
   const table = (title: string, shares: Share[], notes: string[]): Table => ({
     title,
     columns: ["", "self", "of the time", "with callees", "of the time"],
@@ -50,7 +44,7 @@ export async function profile(
   });
   return [
     table(`${saver}, ${build}, ${of}: by package`, summary.packages, [
-      `${conversations} conversations, warmed; wall ${ms(wall)}, CPU ${ms(cpu)} with the profiler on. ` +
+      `${measured}, with the profiler on. ` +
         "CPU above the wall less (idle) was used by other threads: garbage collection, compiling, zlib.",
       "(idle) waits for the database; (program) is native code called by nobody in JavaScript, the event loop's for example; " +
         'calls of sockets, hashes and zlib from JavaScript are "native functions".',
@@ -61,6 +55,55 @@ export async function profile(
       `The whole profile, for Chrome's or VS Code's viewer: ${file}`,
     ]),
   ];
+}
+
+/** Returns what was measured, in words. */
+async function warmed(
+  { options, postgresUrl, conversationsFile = "", inChild }: BenchContext,
+  saver: SaverId,
+  build: Build,
+  of: "run" | "history",
+  file: string,
+): Promise<string> {
+  const conversations = options.quick ? 5 : 20;
+  const input = {
+    build,
+    saver,
+    url: postgresUrl,
+    schema: `profile_${build}`,
+    conversationsFile,
+    conversations,
+    profile: { of, file },
+  } satisfies BuildInput;
+  const job = new URL("./jobs/replayBuild.ts", import.meta.url);
+  const { wall, cpu } = (await inChild<BuildResult>(job, input, "built"))[of];
+  return `${conversations} conversations, warmed; wall ${ms(wall)}, CPU ${ms(cpu)}`;
+}
+
+async function cold(
+  { options, postgresUrl, conversationsFile = "", inChild }: BenchContext,
+  saver: SaverId,
+  build: Build,
+  file: string,
+): Promise<string> {
+  const [seconds, threads] = [options.quick ? 2 : 10, 8];
+  const input = {
+    build,
+    saver,
+    url: postgresUrl,
+    redisUrl: "",
+    schema: `profile_cold_${build}`,
+    conversationsFile,
+    process: 0,
+    processes: 1,
+    threads,
+    startLine: "",
+    forMs: seconds * 1000,
+    profile: file,
+  } satisfies GraphThroughputInput;
+  const job = new URL("./jobs/graphThroughput.ts", import.meta.url);
+  const { puts, cpu } = await inChild<GraphThroughputResult>(job, input, "built");
+  return `The first ${seconds} s of a process with ${threads} threads, cold; ${puts.length} puts, CPU ${ms(cpu)}`;
 }
 
 function percent(share: number): string {

@@ -23,9 +23,13 @@ export function readConversation(file: string, position: number, langchain: Lang
   return toMessages(read(file)[position], langchain);
 }
 
-/** Every recording of `file` by itself, as {@link readRecording} has them. */
-export function readConversations(file: string, langchain: LangChain): BaseMessage[][] {
-  return read(file).map((conversation) => toMessages(conversation, langchain));
+/**
+ * The recordings of `file` by position, counted round and round, as {@link readConversation} has them: new objects at every call,
+ * as an application's are.
+ */
+export function conversations(file: string, langchain: LangChain): (position: number) => BaseMessage[] {
+  const all = read(file);
+  return (position) => toMessages(all[position % all.length], langchain);
 }
 
 interface Recorded {

@@ -1,4 +1,5 @@
 import type { BaseMessage } from "@langchain/core/messages";
+import type { RunnableConfig } from "@langchain/core/runnables";
 import type { BaseCheckpointSaver } from "@langchain/langgraph-checkpoint";
 import type { LangGraph } from "./libraries.ts";
 
@@ -14,55 +15,100 @@ export interface Replay {
   checkpoints(): number;
 }
 
+/** Recordings played on threads of one compiled graph, as many at the same time as one likes. */
+export interface Player {
+  begin(recording: readonly BaseMessage[], threadId: string): Replay;
+}
+
+/** What is played on one thread, and how far. */
+interface Part {
+  recording: readonly BaseMessage[];
+  position: number;
+  checkpoints: number;
+}
+
+/** Plays recordings on threads of one compiled graph: its "agent" and "tools" nodes return the recorded messages one by one. */
+export function player(checkpointer: BaseCheckpointSaver, langgraph: LangGraph): Player {
+  const parts = new Map<unknown, Part>();
+  const partOf = ({ configurable }: RunnableConfig): Part => parts.get(configurable?.["thread_id"])!;
+  const graph = graphOf(checkpointer, langgraph, partOf);
+  return {
+    begin(recording, threadId) {
+      const part = { recording, position: 0, checkpoints: 0 };
+      parts.set(threadId, part);
+      return replayOf(graph, part, threadId, () => parts.delete(threadId));
+    },
+  };
+}
+
 /**
- * A compiled graph whose "agent" and "tools" nodes return the recorded messages one by one.
+ * A recording on the one thread of a graph of its own, whatever id the caller gives that thread.
  * @param onNode told whenever a node begins
  */
 export function replay(
   recording: readonly BaseMessage[],
   checkpointer: BaseCheckpointSaver,
   langgraph: LangGraph,
-  onNode: () => void = () => undefined,
+  onNode?: () => void,
 ): Replay {
-  let position = 0;
-  let checkpoints = 0;
-  const config = {
-    configurable: { thread_id: "recorded" },
-    durability: "sync" as const,
-    recursionLimit: 200,
-  };
-  const next = (): BaseMessage[] => recording.slice(position, ++position);
-  const graph = compile(
-    checkpointer,
-    () => {
-      onNode();
-      checkpoints++;
-      return { messages: next() };
-    },
-    () => {
-      const type = recording[position]?.getType();
-      return type === "ai" ? "agent" : type === "tool" ? "tools" : langgraph.END;
-    },
-    langgraph,
+  const part = { recording, position: 0, checkpoints: 0 };
+  return replayOf(
+    graphOf(checkpointer, langgraph, () => part, onNode),
+    part,
+    "recorded",
   );
+}
+
+function replayOf(graph: Replay["graph"], part: Part, thread_id: string, atEnd?: () => void): Replay {
+  const config = { configurable: { thread_id }, durability: "sync" as const, recursionLimit: 200 };
   return {
     graph,
     config,
     async turn() {
-      if (position >= recording.length) return false;
-      checkpoints += 2;
-      await graph.invoke({ messages: next() }, config);
+      if (part.position >= part.recording.length) {
+        atEnd?.();
+        return false;
+      }
+      part.checkpoints += 2;
+      await graph.invoke({ messages: next(part) }, config);
       return true;
     },
-    played: () => position,
-    checkpoints: () => checkpoints,
+    played: () => part.position,
+    checkpoints: () => part.checkpoints,
   };
+}
+
+function next(part: Part): BaseMessage[] {
+  return part.recording.slice(part.position, ++part.position);
+}
+
+function graphOf(
+  checkpointer: BaseCheckpointSaver,
+  langgraph: LangGraph,
+  partOf: (config: RunnableConfig) => Part,
+  onNode?: () => void,
+): Replay["graph"] {
+  return compile(
+    checkpointer,
+    (_state, config) => {
+      onNode?.();
+      const part = partOf(config);
+      part.checkpoints++;
+      return { messages: next(part) };
+    },
+    (_state, config) => {
+      const part = partOf(config);
+      const type = part.recording[part.position]?.getType();
+      return type === "ai" ? "agent" : type === "tool" ? "tools" : langgraph.END;
+    },
+    langgraph,
+  );
 }
 
 function compile(
   checkpointer: BaseCheckpointSaver,
-  speak: () => { messages: BaseMessage[] },
-  route: () => "agent" | "tools" | LangGraph["END"],
+  speak: (state: unknown, config: RunnableConfig) => { messages: BaseMessage[] },
+  route: (state: unknown, config: RunnableConfig) => "agent" | "tools" | LangGraph["END"],
   { END, MessagesAnnotation, START, StateGraph }: LangGraph,
 ) {
   return new StateGraph(MessagesAnnotation)

@@ -1,5 +1,7 @@
-import { bytes, count, ms, ratio } from "./format.ts";
-import type { Table } from "./types.ts";
+import type { BuildFigures } from "./buildFigures.ts";
+import { bytes, count, ms, perSecond, ratio, times } from "./format.ts";
+import { BUILD_LABELS, BUILDS } from "./libraries.ts";
+import type { SaverId, Table } from "./types.ts";
 
 type Figures = ReadonlyMap<string, number>;
 
@@ -8,16 +10,23 @@ interface Target {
   ours: string;
   /** The figure that ours is compared with, or a number. */
   theirs: string;
-  /** Ours may be at most this share of theirs. */
-  share: number;
+  /** Ours may be at most this share of theirs; at least, where more is better. Without it nothing is promised. */
+  share?: number;
+  /** Where it isn't there, less is better. */
+  moreIsBetter?: true;
   print: (value: number | undefined) => string;
 }
 
-const OFFICIAL = "replay.official-postgres";
 const OURS = "replay.postgres";
 
 const TARGETS: Target[] = [
-  target("bytes stored, all tables and indexes", "storedTotal", 1 / 20, bytes),
+  {
+    what: "bytes stored, all tables and indexes",
+    ours: `${OURS}.storedTotal`,
+    theirs: "replay.official-postgres.storedTotal",
+    share: 1 / 20,
+    print: bytes,
+  },
   {
     what: "the same for all 60 conversations",
     ours: "growth.postgres.storedTotal",
@@ -32,9 +41,19 @@ const TARGETS: Target[] = [
     share: 1.5,
     print: bytes,
   },
-  target("put p50", "putP50", 1 / 4, ms),
-  target("getTuple p50", "getTupleP50", 1 / 8, ms),
-  target("getStateHistory", "historyWall", 1 / 25, ms),
+  ...forEachBuild("share of the run above the floor, wall", "ownWall", 1 / 8),
+  ...forEachBuild("share of the run above the floor, CPU", "ownCpu"),
+  ...forEachBuild("put p50", "putP50", 1 / 4),
+  ...forEachBuild("getTuple p50", "getTupleP50", 1 / 8),
+  ...forEachBuild("getStateHistory, our slowest round", "historyWorst", 1 / 25, "historyWall"),
+  ...forEachBuild(
+    "whole run, wall, against the official MemorySaver",
+    "runWall",
+    1,
+    "runWall",
+    "official-memory",
+  ),
+  ...throughputTargets(),
   {
     // 609 more states of 437 kB would be far more than this.
     what: "growth of memory from listing the newest quarter to listing all, against 2 MB",
@@ -42,13 +61,6 @@ const TARGETS: Target[] = [
     theirs: "2000000",
     share: 1,
     print: bytes,
-  },
-  {
-    what: "whole run, wall, against the official MemorySaver",
-    ours: `${OURS}.runWall`,
-    theirs: "replay.official-memory.runWall",
-    share: 1,
-    print: ms,
   },
   {
     what: "statements of a 3-node run, against 10",
@@ -131,27 +143,73 @@ const TARGETS: Target[] = [
 
 /** What was promised against what was measured; figures that this run has not measured say so. */
 export function targets(figures: Figures): Table {
-  const rows = TARGETS.map(({ what, ours, theirs, share, print }) => {
+  const rows = TARGETS.map((target) => {
+    const { what, ours, theirs, print, moreIsBetter } = target;
     const mine = figures.get(ours);
     const other = /^\d+$/.test(theirs) ? Number(theirs) : figures.get(theirs);
-    const known = mine !== undefined && other !== undefined;
     return [
       what,
       other === undefined ? "not run" : print(other),
-      share >= 1 ? `${share} ×` : `1/${Math.round(1 / share)}`,
+      limit(target),
       mine === undefined ? "not run" : print(mine),
-      ratio(mine, other),
-      known ? (mine <= other * share ? "reached" : "NOT reached") : "–",
+      moreIsBetter ? times(mine, other) : ratio(mine, other),
+      mine === undefined || other === undefined ? "–" : verdict(mine, other, target),
     ];
   });
   return {
     title: "Targets",
-    columns: ["", "compared with", "ours at most", "ours", "is", ""],
+    columns: ["", "compared with", "wanted", "ours", "is", ""],
     rows,
-    notes: ["Compared with the official PostgresSaver of the same run where the row names nothing else."],
+    notes: [
+      "Compared with the official PostgresSaver of the same run where the row names nothing else.",
+      "Rows where nothing is wanted are for information.",
+    ],
   };
 }
 
-function target(what: string, figure: string, share: number, print: Target["print"]): Target {
-  return { what, ours: `${OURS}.${figure}`, theirs: `${OFFICIAL}.${figure}`, share, print };
+function limit({ share, moreIsBetter }: Target): string {
+  if (share === undefined) return "";
+  const limit = share >= 1 || moreIsBetter ? `${share} ×` : `1/${Math.round(1 / share)}`;
+  return `${moreIsBetter ? "at least" : "at most"} ${limit}`;
+}
+
+function verdict(ours: number, theirs: number, { share, moreIsBetter }: Target): string {
+  if (share === undefined) return "";
+  const reached = moreIsBetter ? ours >= theirs * share : ours <= theirs * share;
+  return reached ? "reached" : "NOT reached";
+}
+
+/** A row for ES modules and one for CommonJS: our PostgresSaver's figure against an official saver's. */
+function forEachBuild(
+  what: string,
+  figure: keyof BuildFigures,
+  share?: number,
+  theirFigure = figure,
+  theirs: SaverId = "official-postgres",
+): Target[] {
+  return BUILDS.map((build) => ({
+    what: `${what}, ${BUILD_LABELS[build]}`,
+    ours: `builds.${build}.postgres.${figure}`,
+    theirs: `builds.${build}.${theirs}.${theirFigure}`,
+    ...(share !== undefined && { share }),
+    print: ms,
+  }));
+}
+
+/** Puts per second of cold processes, against the official MemorySaver, which stores nothing. */
+function throughputTargets(): Target[] {
+  return BUILDS.flatMap((build) => {
+    const row = (what: string, saver: SaverId, share?: number): Target => ({
+      what: `${what}, 8 cold processes, against the official MemorySaver, ${BUILD_LABELS[build]}`,
+      ours: `throughput.${build}.${saver}.putsPerSecond`,
+      theirs: `throughput.${build}.official-memory.putsPerSecond`,
+      ...(share !== undefined && { share }),
+      moreIsBetter: true,
+      print: perSecond,
+    });
+    return [
+      row("puts per second", "postgres", 0.9),
+      row("the same of the official PostgresSaver", "official-postgres"),
+    ];
+  });
 }

@@ -1,5 +1,6 @@
 import type { Packages } from "./child.ts";
 import type { Build } from "./libraries.ts";
+import type { ProfileOf } from "./profile.ts";
 
 /** One printed table; every row has as many cells as there are columns. */
 export interface Table {
@@ -24,8 +25,8 @@ export interface BenchOptions {
   saver: string[];
   /** Builds to measure where a section compares them; both where empty. */
   build: Build[];
-  /** Instead of the sections: what one saver's run, or listing its history, spends its time on. */
-  profile: "run" | "history" | undefined;
+  /** Instead of the sections: what savers spend their time on. */
+  profile: ProfileOf | undefined;
 }
 
 /** What a section gets. */

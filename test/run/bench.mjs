@@ -4,5 +4,5 @@ import { bootstrap, fail, pnpmArgs, run, runTypeScript } from "./bootstrap.mjs";
 bootstrap();
 // Some sections measure the packages as they are published. Takes a second where nothing has changed.
 const built = await run("npx", pnpmArgs(["build"]), { stdio: ["ignore", "ignore", "inherit"] });
-if (built !== 0) fail(`The packages can't be built (pnpm build ended with ${built}).`);
+if (built !== 0) fail(`The packages can't be built: pnpm build, which says why, ended with ${built}.`);
 process.exitCode = await runTypeScript("test/bench/main.ts", process.argv.slice(2));

@@ -1,14 +1,14 @@
 import type { BaseMessage } from "@langchain/core/messages";
-import type { BaseCheckpointSaver } from "@langchain/langgraph-checkpoint";
+import { checkFinalState } from "../checkFinalState.ts";
 import { profiled } from "../cpuProfile.ts";
-import { floorSaver } from "../floorSaver.ts";
+import { openFloor } from "../floorSaver.ts";
 import { type Build, type Libraries, loadLibraries } from "../libraries.ts";
 import { measured, type Spent } from "../measured.ts";
 import { readRecording } from "../recording.ts";
 import { type Replay, replay } from "../replay.ts";
 import { type OpenSaver, openSaver, type Place } from "../savers.ts";
-import { median } from "../stats.ts";
-import { timeCalls } from "../timers.ts";
+import { percentile } from "../stats.ts";
+import { type CallTimes, timeCalls } from "../timers.ts";
 import type { SaverId } from "../types.ts";
 
 /** A saver that is measured, or "floor": what a run takes without any. */
@@ -28,8 +28,11 @@ export interface BuildInput extends Place {
 /** Times in milliseconds. */
 export interface BuildResult {
   putP50: number;
+  putP99: number;
   putWritesP50: number;
+  putWritesP99: number;
   getTupleP50: number;
+  getTupleP99: number;
   run: Spent;
   history: Spent;
 }
@@ -47,12 +50,23 @@ export async function job(input: BuildInput): Promise<BuildResult> {
   const under = (of: "run" | "history", work: () => Promise<void>): Promise<Spent> =>
     input.profile?.of === of ? profiled(input.profile.file, () => measured(work)) : measured(work);
   const run = await under("run", () => play(thread));
-  const [putP50, putWritesP50, getTupleP50] = [times.put, times.putWrites, times.getTuple].map(median);
+  const calls = percentiles(times);
   await checkFinalState(thread, recording);
   globalThis.gc?.();
   const history = await under("history", () => listHistory(thread, input.saver));
   await close();
-  return { putP50: putP50!, putWritesP50: putWritesP50!, getTupleP50: getTupleP50!, run, history };
+  return { ...calls, run, history };
+}
+
+function percentiles({ put, putWrites, getTuple }: CallTimes): Omit<BuildResult, "run" | "history"> {
+  return {
+    putP50: percentile(put, 0.5),
+    putP99: percentile(put, 0.99),
+    putWritesP50: percentile(putWrites, 0.5),
+    putWritesP99: percentile(putWrites, 0.99),
+    getTupleP50: percentile(getTuple, 0.5),
+    getTupleP99: percentile(getTuple, 0.99),
+  };
 }
 
 interface Begun extends OpenSaver {
@@ -71,9 +85,7 @@ async function open(
   { checkpoint }: Libraries,
   schema: string,
 ): Promise<OpenSaver> {
-  if (saver !== "floor") return await openSaver(saver, { url, schema }, build);
-  const floor: BaseCheckpointSaver = floorSaver(checkpoint);
-  return { saver: floor, close: async () => {} };
+  return saver === "floor" ? openFloor(checkpoint) : await openSaver(saver, { url, schema }, build);
 }
 
 async function play(thread: Replay): Promise<void> {
@@ -85,14 +97,4 @@ async function listHistory(thread: Replay, saver: BuildSaver): Promise<void> {
   for await (const _ of thread.graph.getStateHistory(thread.config)) checkpoints++;
   if (saver !== "floor" && checkpoints !== thread.checkpoints())
     throw new Error(`${checkpoints} checkpoints were listed, ${thread.checkpoints()} were made`);
-}
-
-/** What was read must be what was played, as objects of the application's own classes. */
-async function checkFinalState(thread: Replay, recording: readonly BaseMessage[]): Promise<void> {
-  const { values } = await thread.graph.getState(thread.config);
-  const read = (values as { messages: BaseMessage[] }).messages;
-  if (read.length !== recording.length) throw new Error("the final state is not what was replayed");
-  for (const [index, message] of recording.entries())
-    if (read[index]?.constructor !== message.constructor || read[index]?.text !== message.text)
-      throw new Error(`message ${index} came back as another one, or as another class`);
 }

@@ -1,15 +1,13 @@
-import { createHash } from "node:crypto";
 import * as langchain from "@langchain/core/messages";
 import type { BaseMessage } from "@langchain/core/messages";
 import * as langgraph from "@langchain/langgraph";
 import { MemorySaver } from "@langchain/langgraph-checkpoint";
+import { checkFinalState } from "../checkFinalState.ts";
 import { probeMemory } from "../memory.ts";
 import { readRecording } from "../recording.ts";
 import { type Replay, replay } from "../replay.ts";
 import { openSaver, type Place, SAVERS } from "../savers.ts";
-import { percentile } from "../stats.ts";
 import { type StoredBytes, storedBytes } from "../storedBytes.ts";
-import { timeCalls } from "../timers.ts";
 import type { SaverId } from "../types.ts";
 import { countWire, resetWire, type WireCounts } from "../wire.ts";
 
@@ -22,18 +20,14 @@ export interface ReplayInput extends Place {
   liveMemoryOfAll: boolean;
 }
 
-/** Times in milliseconds, sizes in bytes. */
+/** Sizes in bytes. */
 export interface ReplayResult {
   turns: number;
   checkpoints: number;
   messages: number;
   finalStateBytes: number;
-  calls: Record<"put" | "putWrites" | "getTuple", { p50: number; p99: number; count: number }>;
   threeNodeRun: WireCounts;
-  run: { wall: number; cpu: number };
   history: {
-    wall: number;
-    cpu: number;
     peakHeap: number;
     liveOfQuarter: number;
     liveOfAll: number | undefined;
@@ -48,18 +42,10 @@ export async function job(input: ReplayInput): Promise<ReplayResult> {
   const threeNodeRun = await countThreeNodeRun(input, wire);
   const recording = readRecording(input.conversationsFile, input.conversations, langchain);
   const { saver, close } = await openSaver(input.saver, input);
-  const times = timeCalls(saver);
   const thread = replay(recording, saver, langgraph);
   let turns = 0;
-  const run = await measured(async () => {
-    while (await thread.turn()) turns++;
-  });
-  const calls = {
-    put: summary(times.put),
-    putWrites: summary(times.putWrites),
-    getTuple: summary(times.getTuple),
-  };
-  const finalStateBytes = await checkFinalState(thread, recording);
+  while (await thread.turn()) turns++;
+  const finalStateBytes = await stateBytes(await checkFinalState(thread, recording));
   const stored = SAVERS[input.saver].postgres ? await storedBytes(input.url, input.schema) : undefined;
 
   const all = await listHistory(thread);
@@ -74,62 +60,26 @@ export async function job(input: ReplayInput): Promise<ReplayResult> {
     checkpoints: all.checkpoints,
     messages: recording.length,
     finalStateBytes,
-    calls,
     threeNodeRun,
-    run,
-    history: {
-      wall: all.wall,
-      cpu: all.cpu,
-      peakHeap: all.peakHeap,
-      liveOfQuarter,
-      liveOfAll,
-    },
+    history: { peakHeap: all.peakHeap, liveOfQuarter, liveOfAll },
     stored,
   };
 }
 
-function summary(samples: number[]): { p50: number; p99: number; count: number } {
-  return { p50: percentile(samples, 0.5), p99: percentile(samples, 0.99), count: samples.length };
-}
-
-/** Wall time and this process's CPU time of `work`. */
-async function measured(work: () => Promise<void>): Promise<{ wall: number; cpu: number }> {
-  const cpu = process.cpuUsage();
-  const start = performance.now();
-  await work();
-  const wall = performance.now() - start;
-  const used = process.cpuUsage(cpu);
-  return { wall, cpu: (used.user + used.system) / 1000 };
-}
-
-/** A figure of a saver that returned a wrong state would mean nothing. Returns the state's size. */
-async function checkFinalState(thread: Replay, recording: readonly BaseMessage[]): Promise<number> {
-  const { values } = await thread.graph.getState(thread.config);
-  const messages = values.messages as BaseMessage[];
-  if (digest(messages) !== digest(recording)) throw new Error("the final state is not what was replayed");
+/** Bytes of the state as the official serializer writes it. */
+async function stateBytes(messages: readonly BaseMessage[]): Promise<number> {
   const [, bytes] = await new MemorySaver().serde.dumpsTyped(messages);
   return bytes.length;
-}
-
-function digest(messages: readonly BaseMessage[]): string {
-  const hash = createHash("sha256");
-  for (const message of messages) {
-    const calls = "tool_calls" in message ? message.tool_calls : [];
-    hash.update(JSON.stringify([message.getType(), message.id, message.content, calls]));
-  }
-  return hash.digest("hex");
 }
 
 async function listHistory(thread: Replay) {
   const memory = probeMemory();
   let checkpoints = 0;
-  const time = await measured(async () => {
-    for await (const _ of thread.graph.getStateHistory(thread.config)) {
-      checkpoints++;
-      memory.sample();
-    }
-  });
-  return { ...time, checkpoints, peakHeap: memory.stop().peakHeap };
+  for await (const _ of thread.graph.getStateHistory(thread.config)) {
+    checkpoints++;
+    memory.sample();
+  }
+  return { checkpoints, peakHeap: memory.stop().peakHeap };
 }
 
 /** The most that stays referenced while the newest `limit` checkpoints are listed. */

@@ -1,28 +1,21 @@
-import { setTimeout as sleep } from "node:timers/promises";
-import { postgres } from "@stratigraph/postgres";
-import { redis } from "@stratigraph/redis";
-import { TieredSaver } from "@stratigraph/tiered";
 import {
   type BaseCheckpointSaver,
   type Checkpoint,
   emptyCheckpoint,
   uuid6,
 } from "@langchain/langgraph-checkpoint";
-import { Redis } from "ioredis";
 import { openSaver, type Place } from "../savers.ts";
 import { SCENARIOS } from "../scenarios.ts";
+import { openStack } from "../stack.ts";
+import { type StartLine, waitForAll } from "../startLine.ts";
 
 /** Input of the job: one of several processes. */
-export interface ThroughputInput extends Place {
+export interface ThroughputInput extends Place, StartLine {
   saver: "official-postgres" | "postgres" | "redis>postgres";
-  redisUrl: string;
   /** Tells threads of different processes apart. */
   name: string;
   /** Threads written at the same time. */
   threads: number;
-  /** Processes that begin together, and the Redis key at which they count themselves. */
-  processes: number;
-  startLine: string;
   forMs: number;
 }
 
@@ -36,7 +29,9 @@ const WARM_UP = 50;
 
 /** Puts a growing conversation on every thread, one put after another per thread, until time is up. */
 export async function job(input: ThroughputInput): Promise<ThroughputResult> {
-  const { saver, close } = await open(input);
+  const { saver, close } = await (input.saver === "redis>postgres"
+    ? openStack(input)
+    : openSaver(input.saver, input));
   const states = [...SCENARIOS.growing({ startTurns: 2, puts: 19 })];
   // Loading codecs and compiling functions isn't what is measured.
   for (let round = 0; round < WARM_UP && input.forMs > 0; round += 1) {
@@ -44,7 +39,7 @@ export async function job(input: ThroughputInput): Promise<ThroughputResult> {
     const thread = `${input.name} warm up ${round}`;
     for (const [step, values] of states.entries()) parent = await put(saver, thread, parent, values, step);
   }
-  await begin(input);
+  await waitForAll(input);
   const end = Date.now() + input.forMs;
   const puts: number[] = [];
   const thread = async (n: number): Promise<void> => {
@@ -62,24 +57,6 @@ export async function job(input: ThroughputInput): Promise<ThroughputResult> {
   await Promise.all(Array.from({ length: input.threads }, (_, n) => thread(n)));
   await close();
   return { puts };
-}
-
-/** Waits until every process is ready. */
-async function begin({ redisUrl, startLine, processes }: ThroughputInput): Promise<void> {
-  const client = new Redis(redisUrl);
-  await client.incr(startLine);
-  while (Number(await client.get(startLine)) < processes) await sleep(5);
-  client.disconnect();
-}
-
-async function open(input: ThroughputInput): Promise<{ saver: BaseCheckpointSaver; close(): Promise<void> }> {
-  if (input.saver !== "redis>postgres") return await openSaver(input.saver, input);
-  const saver = new TieredSaver({
-    hot: redis({ url: input.redisUrl, ttl: "15m" }),
-    warm: postgres({ url: input.url, schema: input.schema }),
-  });
-  await saver.setup();
-  return { saver, close: () => saver.end() };
 }
 
 async function put(

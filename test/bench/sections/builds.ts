@@ -1,81 +1,110 @@
-import { ms } from "../format.ts";
-import type { BuildInput, BuildResult } from "../jobs/replayBuild.ts";
-import { median } from "../stats.ts";
+import { query } from "../../servers/postgres.ts";
+import { alternating, type BuildFigures, figuresOf, type Round } from "../buildFigures.ts";
+import { ms, ratio } from "../format.ts";
+import type { BuildInput, BuildResult, BuildSaver } from "../jobs/replayBuild.ts";
+import { BUILD_LABELS, BUILDS, type Build } from "../libraries.ts";
+import { SAVERS } from "../savers.ts";
 import type { BenchContext, Section, Table } from "../types.ts";
 
 export const name = "builds";
 export const order = 15;
 export const needs: Section["needs"] = ["recording"];
 
-/** Runs of each; machines are noisy. */
-const ROUNDS = 7;
+/** Machines are noisy: ours and the floor are measured this often. */
+const ROUNDS = 5;
 
-type Saver = BuildInput["saver"];
-type Build = BuildInput["build"];
+/** The official savers take minutes for a round, so they have fewer, spread over the others. */
+const OFFICIAL_ROUNDS: readonly number[] = [0, 4];
+const OFFICIAL_ROUNDS_OF_FULL: readonly number[] = [0, 2, 4];
 
-/**
- * The same conversations with LangGraph, LangChain and the savers imported, and required.
- */
+const MEASURES: [label: string, figure: keyof BuildFigures][] = [
+  ["put p50", "putP50"],
+  ["put p99", "putP99"],
+  ["putWrites p50", "putWritesP50"],
+  ["putWrites p99", "putWritesP99"],
+  ["getTuple p50", "getTupleP50"],
+  ["getTuple p99", "getTupleP99"],
+  ["whole run, wall", "runWall"],
+  ["whole run, CPU", "runCpu"],
+  ["… above the floor, wall", "ownWall"],
+  ["… above the floor, CPU", "ownCpu"],
+  ["getStateHistory, wall", "historyWall"],
+  ["… of the slowest round", "historyWorst"],
+  ["getStateHistory, CPU", "historyCpu"],
+];
+
+/** What every saver takes of a run, as an application of ES modules and one of CommonJS have it. */
 export async function run(context: BenchContext): Promise<Table> {
-  const savers = (["floor", "memory", "postgres"] as const).filter(
-    (saver) => saver === "floor" || context.savers.includes(saver),
-  );
-  const results = new Map<string, BuildResult[]>();
-  for (let round = 0; round < (context.options.quick ? 1 : ROUNDS); round++) {
-    for (const saver of savers) {
-      // Who is first changes from round to round, so that a busy minute is not always the same one's.
-      for (const build of round % 2 === 0 ? (["esm", "cjs"] as const) : (["cjs", "esm"] as const)) {
-        const result = await context.inChild<BuildResult>(
-          new URL("../jobs/replayBuild.ts", import.meta.url),
-          {
-            build,
-            saver,
-            url: context.postgresUrl,
-            schema: `builds_${saver}_${build}_${round}`,
-            conversationsFile: context.conversationsFile ?? "",
-            conversations: context.options.quick ? 5 : 20,
-          } satisfies BuildInput,
-          "built",
-        );
-        results.set(`${saver} ${build}`, [...(results.get(`${saver} ${build}`) ?? []), result]);
-      }
-    }
-  }
-  const each = (saver: Saver, build: Build, pick: "wall" | "cpu"): number[] =>
-    (results.get(`${saver} ${build}`) ?? []).map((result) => result.run[pick]);
-  const above = (saver: Saver, build: Build): number[] =>
-    each(saver, build, "cpu").map((cpu, round) => cpu - (each("floor", build, "cpu")[round] ?? Number.NaN));
-  const rows = savers.flatMap((saver) => {
-    const row = (label: string, figures: (build: Build) => number[]): string[] => {
-      const [esm, cjs] = [figures("esm"), figures("cjs")];
-      // Runs of one round are neighbours: the machine was about as busy for both.
-      const is = median(cjs.map((figure, round) => figure / (esm[round] ?? Number.NaN)));
-      context.figures.set(`builds.${saver}.${label}`, is);
-      return [`${LABELS[saver]}: ${label}`, ms(median(esm)), ms(median(cjs)), `${is.toFixed(2)} ×`];
-    };
-    const whole = [
-      row("whole run, wall", (build) => each(saver, build, "wall")),
-      row("whole run, CPU", (build) => each(saver, build, "cpu")),
-    ];
-    return saver === "floor" ? whole : [...whole, row("CPU above the floor", (build) => above(saver, build))];
+  const savers: BuildSaver[] = ["floor", ...context.savers];
+  const rounds: Round[] = [];
+  for (let round = 0; round < (context.options.quick ? 1 : ROUNDS); round++)
+    rounds.push(await measureRound(context, savers, round));
+  const builds = alternating(context.options.build, 0);
+  const rows = builds.flatMap((build) => {
+    const figures = new Map(savers.map((saver) => [saver, figuresOf(rounds, build, saver)]));
+    for (const [saver, measured] of figures)
+      for (const [figure, value] of Object.entries(measured ?? {}))
+        if (value !== undefined) context.figures.set(`builds.${build}.${saver}.${figure}`, value as number);
+    return MEASURES.map(([label, figure]) => [
+      `${BUILD_LABELS[build]}: ${label}`,
+      ...savers.map((saver) =>
+        saver === "floor" && !figure.startsWith("run") ? "" : ms(figures.get(saver)?.[figure]),
+      ),
+      ratio(figures.get("postgres")?.[figure], figures.get("official-postgres")?.[figure]),
+    ]);
   });
   return {
-    title: "LangGraph and LangChain imported, and required",
-    columns: ["", "ESM", "CommonJS", "is"],
-    rows,
-    notes: [
-      `Medians of ${context.options.quick ? 1 : ROUNDS} alternating runs, each in a process of its own that was warmed up; durability "sync".`,
-      "The last column is the median of what the rounds gave each.",
-      "The floor is a saver that keeps the last checkpoint by reference: what LangGraph takes itself.",
-      "Messages came back as instances of the application's classes in every run.",
+    title: "What a saver takes of a run, LangGraph imported and required",
+    columns: [
+      "",
+      ...savers.map((saver) => (saver === "floor" ? "floor" : SAVERS[saver].label)),
+      "our PostgresSaver against the official one",
     ],
+    rows,
+    notes: notes(context),
   };
 }
 
-const LABELS: Readonly<Record<Saver, string>> = {
-  floor: "no saver",
-  "official-memory": "official MemorySaver",
-  "official-postgres": "official PostgresSaver",
-  memory: "our MemorySaver",
-  postgres: "our PostgresSaver",
-};
+async function measureRound(
+  context: BenchContext,
+  savers: readonly BuildSaver[],
+  round: number,
+): Promise<Round> {
+  const { build, full, quick } = context.options;
+  const official = full ? OFFICIAL_ROUNDS_OF_FULL : OFFICIAL_ROUNDS;
+  const results = new Map<`${Build}.${BuildSaver}`, BuildResult>();
+  for (const saver of savers) {
+    if (saver.startsWith("official-") && !official.includes(round)) continue;
+    for (const each of alternating(build, round)) {
+      const input = {
+        build: each,
+        saver,
+        url: context.postgresUrl,
+        schema: `builds_${saver.replace("-", "_")}_${each}_${round}`,
+        conversationsFile: context.conversationsFile ?? "",
+        conversations: quick ? 5 : 20,
+      } satisfies BuildInput;
+      const file = new URL("../jobs/replayBuild.ts", import.meta.url);
+      // What the run before has written is flushed in its own time.
+      await query(context.postgresUrl, "checkpoint");
+      results.set(`${each}.${saver}`, await context.inChild<BuildResult>(file, input, "built"));
+    }
+  }
+  return results;
+}
+
+function notes({ options: { full, quick, build } }: BenchContext): string[] {
+  const official = (full ? OFFICIAL_ROUNDS_OF_FULL : OFFICIAL_ROUNDS).length;
+  const of = quick ? "Of one round" : `Medians of ${ROUNDS} rounds; of ${official} for the official savers`;
+  const both = alternating(build, 0).length === BUILDS.length;
+  return [
+    `${of}. ${quick ? 5 : 20} conversations on one thread, durability "sync". ` +
+      "Each run has a process of its own, which has replayed the same once before.",
+    "The floor is a saver that keeps the last checkpoint by reference: what LangGraph takes itself. " +
+      "“Above the floor” is the saver's own share: the median of the rounds' differences.",
+    "The packages are the built ones, official and ours: " +
+      (both ? "imported as ES modules, and required as CommonJS. " : "loaded as the build says. ") +
+      "CPU is that of the client's process.",
+    "What was read was compared with what was played, in every run: the same texts, in instances of the application's own classes.",
+  ];
+}

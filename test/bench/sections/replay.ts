@@ -1,4 +1,4 @@
-import { bytes, count, ms, ratio } from "../format.ts";
+import { bytes, count, ratio } from "../format.ts";
 import type { ReplayInput, ReplayResult } from "../jobs/replayThread.ts";
 import { SAVERS } from "../savers.ts";
 import type { BenchContext, SaverId, Section, Table } from "../types.ts";
@@ -14,20 +14,10 @@ type Measure = [label: string, figure: string, print: (value: number | undefined
 type Pick = (result: ReplayResult) => number | undefined;
 
 const MEASURES: Measure[] = [
-  ["put p50", "putP50", ms, (r) => r.calls.put.p50],
-  ["put p99", "putP99", ms, (r) => r.calls.put.p99],
-  ["putWrites p50", "putWritesP50", ms, (r) => r.calls.putWrites.p50],
-  ["putWrites p99", "putWritesP99", ms, (r) => r.calls.putWrites.p99],
-  ["getTuple p50", "getTupleP50", ms, (r) => r.calls.getTuple.p50],
-  ["getTuple p99", "getTupleP99", ms, (r) => r.calls.getTuple.p99],
   ["3-node run: statements", "statements", count, (r) => r.threeNodeRun.statements],
   ["3-node run: round trips", "roundTrips", count, (r) => r.threeNodeRun.roundTrips],
   ["3-node run: pool checkouts", "checkouts", count, (r) => r.threeNodeRun.checkouts],
-  ["whole run, wall", "runWall", ms, (r) => r.run.wall],
-  ["whole run, CPU", "runCpu", ms, (r) => r.run.cpu],
-  ["getStateHistory, wall", "historyWall", ms, (r) => r.history.wall],
-  ["getStateHistory, CPU", "historyCpu", ms, (r) => r.history.cpu],
-  ["… peak heap and buffers", "historyPeakHeap", bytes, (r) => r.history.peakHeap],
+  ["getStateHistory, peak heap and buffers", "historyPeakHeap", bytes, (r) => r.history.peakHeap],
   ["… referenced, newest quarter", "liveOfQuarter", bytes, (r) => r.history.liveOfQuarter],
   ["… referenced, all", "liveOfAll", bytes, (r) => r.history.liveOfAll],
   ["… growth from quarter to all", "liveGrowth", bytes, liveGrowth],
@@ -41,7 +31,7 @@ function liveGrowth({ history }: ReplayResult): number | undefined {
   return history.liveOfAll === undefined ? undefined : Math.max(0, history.liveOfAll - history.liveOfQuarter);
 }
 
-/** Every saver on the first 20 conversations, joined into one thread. */
+/** What every saver asks of the server, keeps in memory and stores, on the first 20 conversations, joined into one thread. */
 export async function run(context: BenchContext): Promise<Table> {
   const conversations = context.options.quick ? 5 : 20;
   const results = new Map<SaverId, ReplayResult>();
@@ -86,14 +76,12 @@ function table(results: Map<SaverId, ReplayResult>, conversations: number): Tabl
   ]);
   const any = [...results.values()][0];
   return {
-    title: `${conversations} recorded conversations on one thread`,
+    title: `${conversations} recorded conversations on one thread: statements, memory, storage`,
     columns,
     rows,
     notes: [
       `${any?.turns} turns, ${any?.checkpoints} checkpoints, ${any?.messages} messages, ` +
         `${bytes(any?.finalStateBytes)} final state, durability "sync". Each saver has a process of its own.`,
-      `Calls per run: ${any?.calls.put.count} put, ${any?.calls.putWrites.count} putWrites, ` +
-        `${any?.calls.getTuple.count} getTuple. CPU is that of the client's process.`,
       "Memory is growth over a collected heap. “Referenced” is what survives a forced collection " +
         "while the consumer keeps nothing: independent of the history's length where there is no growth.",
     ],
