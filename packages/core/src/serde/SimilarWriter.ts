@@ -1,6 +1,6 @@
 import { GrowingMemory, Payload } from "../payload.ts";
 import type { Encoder } from "./Encoder.ts";
-import { isSame, type Snapshot, snapshotOf, UNKNOWN } from "./Snapshot.ts";
+import { Snapshots } from "./Snapshots.ts";
 
 /** An array as it was written. */
 export interface SimilarBytes {
@@ -23,7 +23,7 @@ const CLOSE = Uint8Array.of(0x5d);
  */
 export class SimilarWriter {
   #memory = GrowingMemory.for(0);
-  #items: (Snapshot | typeof UNKNOWN)[] = [];
+  readonly #items = new Snapshots();
   /** Where each item ends in the memory. */
   #ends: number[] = [];
 
@@ -33,21 +33,19 @@ export class SimilarWriter {
     const start = same === 0 ? head.length + 1 : this.#ends[same - 1]!;
     const kept = this.#memory.used === 0 ? 0 : start;
     const texts: string[] = [];
-    const added: (Snapshot | typeof UNKNOWN)[] = [];
     let length = start + CLOSE.length;
     for (let index = same; index < list.length; index += 1) {
       const text = JSON.stringify(encoder.item(list, index));
       length += COMMA.length + Buffer.byteLength(text);
       texts.push(text);
-      added.push(snapshotOf(list[index], encoder.registry));
     }
     this.#goBackTo(start, length, head);
-    this.#items.length = same;
+    this.#items.cutTo(same);
     this.#ends.length = same;
     for (const [index, text] of texts.entries()) {
       if (same + index > 0) this.#memory.add(COMMA);
       this.#memory.addText(text);
-      this.#items.push(added[index]!);
+      this.#items.add(list[same + index], encoder.registry);
       this.#ends.push(this.#memory.used);
     }
     return { payload: new Payload(this.#memory, this.#memory.used, CLOSE), kept };
@@ -73,11 +71,8 @@ export class SimilarWriter {
   #sameItems(list: readonly unknown[], encoder: Encoder, headLength: number): number {
     const most = Math.min(list.length, this.#items.length);
     for (let index = 0; index < most; index += 1) {
-      const item = this.#items[index]!;
       const same =
-        item === UNKNOWN
-          ? this.#isWritten(list, index, encoder, headLength)
-          : isSame(item as Snapshot, list[index]);
+        this.#items.isSame(index, list[index]) ?? this.#isWritten(list, index, encoder, headLength);
       if (!same) return index;
     }
     return most;

@@ -1,7 +1,7 @@
 import { AIMessage, HumanMessage, HumanMessageChunk } from "@langchain/core/messages";
 import { Document } from "@langchain/core/documents";
 import { InvalidOptionError } from "../../../src/errors.ts";
-import { snapshotOf, UNKNOWN } from "../../../src/serde/Snapshot.ts";
+import { Snapshots } from "../../../src/serde/Snapshots.ts";
 import { StratigraphSerializer } from "../../../src/serde/index.ts";
 import { TypeRegistry } from "../../../src/serde/TypeRegistry.ts";
 import { OTHERS } from "./langChainCopies.ts";
@@ -93,7 +93,11 @@ describe("which copy's class a message comes back as", () => {
 describe("classes that only look like one of LangChain's", () => {
   const record = (value: object): unknown =>
     JSON.parse(Buffer.from(new StratigraphSerializer().dumps(value)[1]).toString());
-  const isFast = (value: object): boolean => snapshotOf(value, new TypeRegistry()) !== UNKNOWN;
+  const isFast = (value: object): boolean => {
+    const snapshots = new Snapshots();
+    snapshots.add(value, new TypeRegistry());
+    return snapshots.isSame(0, value) !== undefined;
+  };
   /** What our own class comes back as after `value` was stored. */
   function after(value: object): unknown {
     const serde = new StratigraphSerializer();
