@@ -1,18 +1,21 @@
-import type { Disposable, Simple, ZstdModule } from "zstd-codec";
+import type { Handle, RawCodec, Vector, ZstdBinding } from "zstd-codec/lib/module.js";
 import { CodecError } from "./codecError.ts";
 import { isShippedDictionary } from "./dictionaries.ts";
-import { startZstdCodec } from "./startZstdCodec.ts";
+import { HeapBytes } from "./HeapBytes.ts";
+import { startZstdCodec, type Started } from "./startZstdCodec.ts";
 import type { DecompressOptions, Zstd } from "./zstd.ts";
 import { DICTIONARY_LEVEL } from "./zstd.ts";
 import { checkLevel, rawDictionary } from "./zstdChecks.ts";
 import { compressPieces, decompressPieces } from "./zstdPieces.ts";
 
-/** A started module, and the dictionary objects that live as long as it does. */
+/** A started module, and what is kept in its heap for as long as it lives. */
 interface Instance {
-  readonly module: ZstdModule;
-  readonly simple: Simple;
-  readonly compressors: Map<Uint8Array, Disposable>;
-  readonly decompressors: Map<Uint8Array, Disposable>;
+  readonly binding: ZstdBinding;
+  readonly codec: RawCodec;
+  readonly from: HeapBytes;
+  readonly into: HeapBytes;
+  readonly compressors: Map<Uint8Array, Handle>;
+  readonly decompressors: Map<Uint8Array, Handle>;
 }
 
 /**
@@ -25,11 +28,11 @@ interface Instance {
  */
 export class WasmZstd implements Zstd {
   readonly name = "wasm";
-  readonly #start: () => Promise<ZstdModule>;
+  readonly #start: () => Promise<Started>;
   #instance: Instance | undefined;
   #starting: Promise<void> | undefined;
 
-  constructor(start: () => Promise<ZstdModule> = startZstdCodec) {
+  constructor(start: () => Promise<Started> = startZstdCodec) {
     this.#start = start;
   }
 
@@ -50,35 +53,48 @@ export class WasmZstd implements Zstd {
   compress(bytes: Uint8Array, level: number, dictionary?: Uint8Array): Uint8Array {
     checkLevel(level);
     const raw = rawDictionary(dictionary);
-    return this.#guard(({ module, simple, compressors }) => {
-      if (raw === undefined) return compressPieces(bytes, (content) => made(simple.compress(content, level)));
+    return this.#guard((instance) => {
+      const { binding, codec, compressors } = instance;
+      if (raw === undefined)
+        return compressPieces(bytes, (content) =>
+          compressed(instance, content, (into, from) => codec.compress(into, from, level)),
+        );
       const kept = level === DICTIONARY_LEVEL ? compressors : undefined;
-      const create = (): Disposable => new module.Dict.Compression(raw, level);
+      const create = (): Handle => binding.createCompressionDict(raw, level);
       return withPrepared(raw, kept, create, (prepared) =>
-        compressPieces(bytes, (content) => made(simple.compressUsingDict(content, prepared))),
+        compressPieces(bytes, (content) =>
+          compressed(instance, content, (into, from) => codec.compressUsingDict(into, from, prepared)),
+        ),
       );
     });
   }
 
   decompress(bytes: Uint8Array, options: DecompressOptions): Uint8Array {
     const raw = rawDictionary(options.dictionary);
-    return this.#guard(({ module, simple, decompressors }) => {
+    return this.#guard((instance) => {
+      const { binding, codec, decompressors } = instance;
       if (raw === undefined)
-        return decompressPieces(bytes, options.maxSize, (frame) => read(simple.decompress(frame)));
-      const create = (): Disposable => new module.Dict.Decompression(raw);
+        return decompressPieces(bytes, options.maxSize, (frame, size) =>
+          decompressed(instance, frame, size, (into, from) => codec.decompress(into, from)),
+        );
+      const create = (): Handle => binding.createDecompressionDict(raw);
       return withPrepared(raw, decompressors, create, (prepared) =>
-        decompressPieces(bytes, options.maxSize, (frame) =>
-          read(simple.decompressUsingDict(frame, prepared)),
+        decompressPieces(bytes, options.maxSize, (frame, size) =>
+          decompressed(instance, frame, size, (into, from) =>
+            codec.decompressUsingDict(into, from, prepared),
+          ),
         ),
       );
     });
   }
 
   async #run(): Promise<void> {
-    const module = await this.#start();
+    const { binding } = await this.#start();
     this.#instance = {
-      module,
-      simple: new module.Simple(),
+      binding,
+      codec: new binding.ZstdCodec(),
+      from: new HeapBytes(binding),
+      into: new HeapBytes(binding),
       compressors: new Map(),
       decompressors: new Map(),
     };
@@ -106,9 +122,9 @@ export class WasmZstd implements Zstd {
 /** Uses the kept object of a shipped dictionary, or one that is closed when `use` is done. */
 function withPrepared(
   dictionary: Uint8Array,
-  kept: Map<Uint8Array, Disposable> | undefined,
-  create: () => Disposable,
-  use: (prepared: Disposable) => Uint8Array,
+  kept: Map<Uint8Array, Handle> | undefined,
+  create: () => Handle,
+  use: (prepared: Handle) => Uint8Array,
 ): Uint8Array {
   if (kept !== undefined && isShippedDictionary(dictionary)) {
     const prepared = kept.get(dictionary) ?? create();
@@ -119,16 +135,32 @@ function withPrepared(
   try {
     return use(prepared);
   } finally {
-    prepared.close();
+    prepared.delete();
   }
 }
 
-function made(frame: Uint8Array | null): Uint8Array {
-  if (frame !== null) return frame;
+/** A call of the binding: how many bytes it wrote, below 0 where it failed. */
+type Call = (into: Vector, from: Vector) => number;
+
+function compressed({ codec, from, into }: Instance, content: Uint8Array, call: Call): Uint8Array {
+  const bound = codec.compressBound(content.length);
+  from.write(content);
+  into.reserve(bound);
+  const length = call(into.vector, from.vector);
+  const frame = length < 0 ? undefined : into.read(length);
+  from.release(content.length);
+  into.release(bound);
+  if (frame !== undefined) return frame;
   throw new CodecError("unavailable", "The WASM codec could not compress.");
 }
 
-function read(content: Uint8Array | null): Uint8Array {
-  if (content !== null) return content;
+function decompressed({ from, into }: Instance, frame: Uint8Array, size: number, call: Call): Uint8Array {
+  from.write(frame);
+  into.reserve(size);
+  const length = call(into.vector, from.vector);
+  const content = length === size ? into.read(length) : undefined;
+  from.release(frame.length);
+  into.release(size);
+  if (content !== undefined) return content;
   throw new CodecError("corrupt", "A frame cannot be decoded, or needs another dictionary.");
 }

@@ -1,26 +1,38 @@
-/** The part of zstd-codec 0.1.5 (which ships no types) that is used here. Failures come back as null. */
-declare module "zstd-codec" {
-  export interface Disposable {
-    close(): void;
+/**
+ * The part of zstd-codec 0.1.5 (which ships no types) that is used here: emscripten's binding, below its own wrappers. Numbers
+ * below 0 are failures; a heap that is full aborts with an exception.
+ */
+declare module "zstd-codec/lib/module.js" {
+  export interface Handle {
+    delete(): void;
   }
 
-  export interface Simple {
-    compress(content: Uint8Array, level: number): Uint8Array | null;
-    decompress(frame: Uint8Array): Uint8Array | null;
-    compressUsingDict(content: Uint8Array, dictionary: Disposable): Uint8Array | null;
-    decompressUsingDict(frame: Uint8Array, dictionary: Disposable): Uint8Array | null;
+  /** A C++ `std::vector<uint8_t>`: three pointers, to its first byte, behind its last one, and behind its room. */
+  export interface Vector extends Handle {
+    resize(length: number, fill: number): void;
+    /** Where the vector is in the heap. */
+    readonly $$: { readonly ptr: number };
   }
 
-  export interface ZstdModule {
-    readonly Simple: new () => Simple;
-    readonly Dict: {
-      readonly Compression: new (content: Uint8Array, level: number) => Disposable;
-      readonly Decompression: new (content: Uint8Array) => Disposable;
-    };
+  export interface RawCodec {
+    compressBound(length: number): number;
+    /** The length of what was written to `into`, which has to have the room. */
+    compress(into: Vector, from: Vector, level: number): number;
+    compressUsingDict(into: Vector, from: Vector, dictionary: Handle): number;
+    decompress(into: Vector, from: Vector): number;
+    decompressUsingDict(into: Vector, from: Vector, dictionary: Handle): number;
   }
 
-  export const ZstdCodec: {
-    /** Starts a fresh WASM instance with a heap of its own and calls back once, asynchronously. */
-    run(callback: (zstd: ZstdModule) => void): void;
-  };
+  export interface ZstdBinding {
+    /** The heap, of a fixed size. */
+    readonly HEAPU8: Uint8Array;
+    readonly HEAPU32: Uint32Array;
+    readonly VectorU8: new () => Vector;
+    readonly ZstdCodec: new () => RawCodec;
+    createCompressionDict(content: Uint8Array, level: number): Handle;
+    createDecompressionDict(content: Uint8Array): Handle;
+  }
+
+  /** Starts a fresh WASM instance with a heap of its own and calls back once, asynchronously. */
+  export function run(callback: (binding: ZstdBinding) => void): void;
 }

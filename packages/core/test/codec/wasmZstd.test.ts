@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import fc from "fast-check";
 import { beforeAll, describe, expect, it } from "vitest";
-import type { Disposable, ZstdModule } from "zstd-codec";
+import type { Handle, ZstdBinding } from "zstd-codec/lib/module.js";
 import { CodecError } from "../../src/codec/index.ts";
 import { startZstdCodec } from "../../src/codec/startZstdCodec.ts";
 import { WasmZstd } from "../../src/codec/WasmZstd.ts";
@@ -204,18 +204,18 @@ describe("hostile frames", () => {
 
 describe("a failed heap", () => {
   it("is an error once, and replaced by a new one", async () => {
-    const modules: ZstdModule[] = [];
+    const modules: ZstdBinding[] = [];
     const own = new WasmZstd(async () => {
-      const module = await startZstdCodec();
-      modules.push(module);
-      return module;
+      const started = await startZstdCodec();
+      modules.push(started.binding);
+      return started;
     });
     expect(reasonOf(() => own.compress(text, 3))).toBe("unavailable"); // not started yet; this starts it
     await own.ready();
     expectSame(own.decompress(own.compress(text, 3), { maxSize: text.length }), text);
-    const open: Disposable[] = [];
+    const open: Handle[] = [];
     const fill = (): void => {
-      for (let i = 0; i < 1000; i++) open.push(new modules[0]!.Dict.Compression(text, 9));
+      for (let i = 0; i < 1000; i++) open.push(modules[0]!.createCompressionDict(text, 9));
     };
     expect(fill).toThrow(); // abort(OOM)
     expect(reasonOf(() => own.compress(messageLike(MAX_FRAME_CONTENT, 1), 9))).toBe("unavailable");
