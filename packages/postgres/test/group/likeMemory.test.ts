@@ -4,6 +4,7 @@ import fc from "fast-check";
 import pg from "pg";
 import { freshDatabase } from "../../../../test/servers/shared.ts";
 import { blobOf } from "./support/requests.ts";
+import { inRounds } from "../../../../test/rounds.ts";
 
 // Random requests of a few threads: PostgreSQL gets them all at once, the reference tier one after the other. Each is answered
 // the same, and in the end both hold the same.
@@ -158,6 +159,7 @@ test("requests that come together are answered, and leave what they leave, as on
   const database = await freshDatabase();
   const pool = new pg.Pool({ connectionString: database.url, max: 4 });
   const reached = new Map<string, number>();
+  const numRuns = inRounds({ few: 50, all: 150 });
   let schemas = 0;
   try {
     const tier = postgres({ pool });
@@ -191,13 +193,13 @@ test("requests that come together are answered, and leave what they leave, as on
           }
         },
       ),
-      { seed: 4, numRuns: 150 },
+      { seed: 4, numRuns },
     );
   } finally {
     await pool.end();
     await database.drop();
   }
-  expect(schemas).toBeGreaterThanOrEqual(150);
+  expect(schemas).toBeGreaterThanOrEqual(numRuns);
   // The requests reach what they are for.
   for (const what of [
     "append CHECKPOINT_CONFLICT",
