@@ -1,4 +1,5 @@
 import { appendFileSync, existsSync, readdirSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import pg from "pg";
 import {
@@ -104,7 +105,8 @@ export async function startPostgres(options: PostgresOptions = {}): Promise<Post
     throw new Error(`no PostgreSQL ${options.version ?? ""} under ${DEBIAN}: apt-get install postgresql`);
   return onFreePort(async (port) => {
     const account = serverAccount();
-    const server = new PostgresServer(new ServerFolder("postgres", account), bin, port);
+    const folder = new ServerFolder("postgres", account, options.fsync ? tmpdir() : undefined);
+    const server = new PostgresServer(folder, bin, port);
     try {
       const init = ["-D", server.dataDir, "-A", "trust", "-U", "postgres", "-E", "UTF8", "--locale=C.UTF-8"];
       await run(join(bin, "initdb"), options.fsync ? init : [...init, "--no-sync"], { account });

@@ -11,9 +11,9 @@ import {
   appendFileSync,
 } from "node:fs";
 import { createServer } from "node:net";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import { fastFolder } from "./fastFolder.ts";
 
 // Debian keeps servers in sbin, which is not on everyone's path.
 const PATH = `${process.env["PATH"] ?? ""}:/usr/local/sbin:/usr/sbin:/sbin`;
@@ -125,8 +125,8 @@ export class ServerFolder {
   readonly dir: string;
   readonly #guard: ChildProcess;
 
-  constructor(name: string, account?: Account) {
-    this.dir = mkdtempSync(join(tmpdir(), `stratigraph-${name}-`));
+  constructor(name: string, account?: Account, parent = fastFolder()) {
+    this.dir = mkdtempSync(join(parent, `stratigraph-${name}-`));
     if (account) chownSync(this.dir, account.uid, account.gid);
     this.#guard = spawn("/bin/sh", ["-c", GUARD, "guard", this.dir], {
       stdio: ["pipe", "ignore", "ignore"],

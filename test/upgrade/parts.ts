@@ -1,7 +1,8 @@
 import type { Scenario } from "../../packages/testing/src/differential/scenario.ts";
 import type { Part } from "../../packages/testing/src/differential/Stage.ts";
 import { scenarios } from "../../packages/testing/src/differential/scenarios.ts";
-import type { Durability } from "../../packages/testing/src/graphs/context.ts";
+import { inRounds } from "../rounds.ts";
+import type { Durability } from "../../packages/testing/src/graphs/durabilities.ts";
 
 /** How many acts of each scenario are played with the older LangGraph, under which durability. */
 const begun: readonly (readonly [acts: number, durability: Durability])[] = [
@@ -18,10 +19,10 @@ export interface UpgradedScenario {
   readonly part: Part;
 }
 
-/** Every scenario in two parts: `"to"` the upgrade, and `"from"` it on. */
+/** Every scenario in two parts: `"to"` the upgrade, and `"from"` it on. With few rounds each scenario is upgraded at one place. */
 export const parts = (side: "to" | "from"): UpgradedScenario[] =>
-  scenarios.flatMap((scenario) =>
-    begun.map(([acts, durability]) => {
+  scenarios.flatMap((scenario, index) =>
+    inRounds({ few: begun.slice(index % begun.length).slice(0, 1), all: begun }).map(([acts, durability]) => {
       const name = `${scenario.name}, ${durability}, upgraded after ${acts}`;
       const part: Part = {
         threadId: name,

@@ -5,6 +5,7 @@ import { MemorySaver } from "@stratigraph/core";
 import fc from "fast-check";
 import { human, on } from "./support/graphs.ts";
 import { Reference, type Commit } from "./support/reference.ts";
+import { inRounds } from "../../../test/rounds.ts";
 
 test(
   "random histories of forks, changes, removals and merges, crosswise too, agree with a reference",
@@ -117,7 +118,7 @@ test(
           expect(await headOf(`t${n}`)).toEqual(head);
         }
       }),
-      { seed: 6, numRuns: 60 },
+      { seed: 6, numRuns: inRounds({ few: 15, all: 60 }) },
     );
     for (const status of ["already-merged", "fast-forward", "merged"])
       expect(seen.get(status)).toBeGreaterThan(3);

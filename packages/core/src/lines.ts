@@ -1,5 +1,5 @@
-import { LRUCache } from "lru-cache";
 import type { CheckpointCoder, EncodedCheckpoint, Manifest } from "./checkpointCoder.ts";
+import { remembering } from "./remembering.ts";
 import type { Address, CheckpointRecord, Tier } from "./tier.ts";
 import type { EncodedValue } from "./values.ts";
 import type { Consumed } from "./writers.ts";
@@ -26,17 +26,12 @@ function keyOf(at: Address): string {
 export class Lines {
   readonly #tier: Tier;
   readonly #coder: CheckpointCoder;
-  readonly #lines = new LRUCache<string, Line>({ max: remembered });
+  readonly #lines = remembering<Line>(remembered);
   /** The revision of each thread at which all that is remembered of it was stored; no more than that is known. */
-  readonly #since = new LRUCache<string, number>({
-    max: rememberedThreads,
-    dispose: (_revision, threadId, reason) => {
-      if (reason === "evict") this.#drop(threadId);
-    },
-  });
+  readonly #since = remembering<number>(rememberedThreads, (threadId) => this.#drop(threadId));
 
   /** Of each thread, which forgetting was the last. */
-  readonly #forgotten = new LRUCache<string, number>({ max: rememberedThreads });
+  readonly #forgotten = remembering<number>(rememberedThreads);
   #forgettings = 0;
 
   constructor(tier: Tier, coder: CheckpointCoder) {

@@ -1,5 +1,5 @@
 import type { RunnableConfig } from "@langchain/core/runnables";
-import { LRUCache } from "lru-cache";
+import { remembering } from "./remembering.ts";
 import type { Namespace } from "./tier.ts";
 
 /** How many answers each saver remembers. An entry is about 200 bytes. */
@@ -33,10 +33,10 @@ export function runOf(config: RunnableConfig): object | undefined {
  */
 export class Observations {
   readonly #byRun = new WeakMap<object, Map<string, string>>();
-  readonly #outside = new LRUCache<string, string>({ max: remembered });
+  readonly #outside = remembering<string>(remembered);
   /** Answers that named a checkpoint as a parent only: enough for a copy beside its child, not for going on from it. */
-  readonly #parents = new LRUCache<string, string>({ max: remembered });
-  readonly #revisions = new LRUCache<string, number>({ max: remembered });
+  readonly #parents = remembering<string>(remembered);
+  readonly #revisions = remembering<number>(remembered);
   readonly #runRevisions = new WeakMap<object, Map<string, number>>();
 
   /** The saver handed out `checkpointId` (absent: "there is none") while `head` was the head. */

@@ -1,6 +1,6 @@
 import { createHmac } from "node:crypto";
 import type { RunnableConfig } from "@langchain/core/runnables";
-import { LRUCache } from "lru-cache";
+import { remembering } from "./remembering.ts";
 import { configurableOf } from "./address.ts";
 import { shown } from "./checkOptions.ts";
 import { InvalidOptionError } from "./errors.ts";
@@ -58,7 +58,7 @@ export class ThreadTags {
   readonly #names: readonly string[];
   readonly #hashKey: Uint8Array | undefined;
   /** By thread: what was tagged, by the tags' text, with the revision at which it was. */
-  readonly #tagged = new LRUCache<string, Map<string, Promise<number>>>({ max: rememberedThreads });
+  readonly #tagged = remembering<Map<string, Promise<number>>>(rememberedThreads);
 
   /** @throws InvalidOptionError where tags are asked for of a tier that keeps none */
   constructor(tier: Tier, names: readonly string[], hashKey: Uint8Array | undefined) {

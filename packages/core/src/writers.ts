@@ -1,6 +1,6 @@
 import type { RunnableConfig } from "@langchain/core/runnables";
 import { randomBytes } from "node:crypto";
-import { LRUCache } from "lru-cache";
+import { remembering } from "./remembering.ts";
 import type { Checkpoint } from "@langchain/langgraph-checkpoint";
 import { checkpointIdOf } from "./address.ts";
 import { runOf } from "./observations.ts";
@@ -97,11 +97,11 @@ function newWriter(prefix: string): Writer {
 export class Writers {
   readonly #byRun = new WeakMap<object, Writer>();
   readonly #byConfig = new WeakMap<object, { readonly writer: Writer; readonly wrote: Set<string> }>();
-  readonly #seenOutside = new LRUCache<string, readonly Seen[]>({ max: rememberedOutside });
+  readonly #seenOutside = remembering<readonly Seen[]>(rememberedOutside);
   /** By checkpoint, the tags of what was written to it outside runs. */
-  readonly #wroteOutside = new LRUCache<string, string[]>({ max: rememberedOutside });
+  readonly #wroteOutside = remembering<string[]>(rememberedOutside);
   /** By parent, the child that was handed out last: LangGraph's `__copy__` puts beside it. */
-  readonly #copied = new LRUCache<string, Copied>({ max: rememberedOutside });
+  readonly #copied = remembering<Copied>(rememberedOutside);
   /** By value, the checkpoint that it was handed out with: a copy brings the very same values. */
   readonly #copiedByValue = new WeakMap<object, Copied>();
 

@@ -1,6 +1,5 @@
 import { deltaChannelHistoryTests, specTest } from "@langchain/langgraph-checkpoint-validation";
 import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { postgres, PostgresSaver, PostgresTier } from "@stratigraph/postgres";
 import { testTier } from "@stratigraph/testing";
@@ -8,6 +7,7 @@ import pg from "pg";
 import { freshDatabase } from "../../../test/servers/shared.ts";
 import { resolveDatabaseOptions } from "../src/options.ts";
 import { openPgLite, PgLiteExecutor } from "../src/pgliteExecutor.ts";
+import { fastFolder } from "../../../test/servers/fastFolder.ts";
 
 testTier(
   "postgres",
@@ -62,6 +62,6 @@ function embedded(name: string, folder?: string) {
 specTest(embedded("@stratigraph/postgres embedded in memory"));
 deltaChannelHistoryTests(embedded("@stratigraph/postgres embedded in memory"));
 
-const folder = () => mkdtempSync(join(tmpdir(), "stratigraph-embedded-"));
+const folder = () => mkdtempSync(join(fastFolder(), "stratigraph-embedded-"));
 specTest(embedded("@stratigraph/postgres embedded in a folder", folder()));
 deltaChannelHistoryTests(embedded("@stratigraph/postgres embedded in a folder", folder()));

@@ -1,10 +1,11 @@
 import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { PostgresSaver } from "@stratigraph/postgres";
 import { testDifferential } from "@stratigraph/testing";
 import pg from "pg";
 import { freshDatabase } from "../../../test/servers/shared.ts";
+import { sparse } from "../../../test/rounds.ts";
+import { fastFolder } from "../../../test/servers/fastFolder.ts";
 
 testDifferential("PostgresSaver on PostgreSQL", async () => {
   const database = await freshDatabase();
@@ -19,13 +20,17 @@ testDifferential("PostgresSaver on PostgreSQL", async () => {
   return { saver, second, close };
 });
 
-testDifferential("PostgresSaver on a PGlite folder", async () => {
-  const folder = await mkdtemp(join(tmpdir(), "stratigraph-differential-"));
-  const saver = PostgresSaver.embedded(folder);
-  await saver.setup();
-  const close = async () => {
-    await saver.end();
-    await rm(folder, { recursive: true });
-  };
-  return { saver, second: async () => new PostgresSaver(saver.tier), close };
-});
+testDifferential(
+  "PostgresSaver on a PGlite folder",
+  async () => {
+    const folder = await mkdtemp(join(fastFolder(), "stratigraph-differential-"));
+    const saver = PostgresSaver.embedded(folder);
+    await saver.setup();
+    const close = async () => {
+      await saver.end();
+      await rm(folder, { recursive: true });
+    };
+    return { saver, second: async () => new PostgresSaver(saver.tier), close };
+  },
+  sparse,
+);

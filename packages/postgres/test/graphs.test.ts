@@ -1,8 +1,11 @@
 import type { SerializerProtocol } from "@langchain/langgraph-checkpoint";
-import { PostgresSaver } from "@stratigraph/postgres";
+import { PostgresSaver, PostgresTier } from "@stratigraph/postgres";
 import { testGraphs, testPromises, testSaver } from "@stratigraph/testing";
 import pg from "pg";
 import { freshDatabase } from "../../../test/servers/shared.ts";
+import { resolveDatabaseOptions } from "../src/options.ts";
+import { openPgLite, PgLiteExecutor } from "../src/pgliteExecutor.ts";
+import { sparse } from "../../../test/rounds.ts";
 
 const onPostgres = async (serde?: SerializerProtocol) => {
   const database = await freshDatabase();
@@ -30,15 +33,24 @@ testSaver("PostgresSaver on PostgreSQL", () => onPostgres(), {
   knownFailures: ["list_uses_checkpoint_timestamp_not_id"],
 });
 
+// A database costs seconds to open: all suites share one, each in a schema of its own.
+const executor = new PgLiteExecutor(() => openPgLite(undefined), resolveDatabaseOptions({}));
+let schemas = 0;
+afterAll(() => executor.end());
+
 const onPgLite = async (serde?: SerializerProtocol) => {
-  const saver = PostgresSaver.embedded(undefined, { serde });
+  schemas += 1;
+  const tier = new PostgresTier(executor, `s${schemas}`, "pglite");
+  const open = async () => new PostgresSaver(tier, serde);
+  const saver = await open();
   await saver.setup();
-  return { saver, second: async () => new PostgresSaver(saver.tier, serde), close: () => saver.end() };
+  return { saver, second: open, close: async () => undefined };
 };
 
 testGraphs(
   "PostgresSaver on PGlite",
   Object.assign(() => onPgLite(), { withSerde: onPgLite }),
+  sparse,
 );
 testPromises("PostgresSaver on PGlite", () => onPgLite());
 testSaver("PostgresSaver on PGlite", () => onPgLite(), {

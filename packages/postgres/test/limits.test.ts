@@ -12,6 +12,7 @@ import { query, startPostgres } from "../../../test/servers/postgres.ts";
 import { run, serverAccount } from "../../../test/servers/process.ts";
 import { freshDatabase } from "../../../test/servers/shared.ts";
 import { at, checkpointOf } from "./support/checkpoints.ts";
+import { inRounds } from "../../../test/rounds.ts";
 
 const metadata = { source: "loop", step: 0, parents: {} } as const;
 
@@ -184,18 +185,35 @@ test("what is acknowledged can be read back: the longest value is, and one that 
       "task",
     ),
   ).rejects.toMatchObject({ code: "SERIALIZATION", data: { channel: "one, two" } });
-  const part = noise(201);
-  const parts = Object.fromEntries([1, 2, 3, 4, 5].map((n) => [`part ${n}`, part.slice().fill(n, 0, 1)]));
-  const together = checkpointOf(parts);
-  await expect(saver.put(stored, together, metadata, together.channel_versions)).rejects.toMatchObject({
-    code: "SERIALIZATION",
-    message: expect.stringMatching(/takes at most/) as string,
-  });
   expect((await saver.getTuple(at("largest")))?.config).toEqual(tuple?.config);
   await saver.end();
 }, 240_000);
 
-test("a thread of 10,000 checkpoints: calls cost what they cost on a short one, and pruning is quick", async () => {
+/** A gigabyte to compress. */
+const testLarge = inRounds({ few: undefined, all: test });
+testLarge?.(
+  "values that are too long together for one statement are refused",
+  async () => {
+    const saver = PostgresSaver.fromConnString(database.url);
+    await saver.setup();
+    const part = noise(201);
+    const parts = Object.fromEntries([1, 2, 3, 4, 5].map((n) => [`part ${n}`, part.slice().fill(n, 0, 1)]));
+    const together = checkpointOf(parts);
+    await expect(
+      saver.put(at("together"), together, metadata, together.channel_versions),
+    ).rejects.toMatchObject({
+      code: "SERIALIZATION",
+      message: expect.stringMatching(/takes at most/) as string,
+    });
+    expect(await saver.getTuple(at("together"))).toBeUndefined();
+    await saver.end();
+  },
+  240_000,
+);
+
+const count = inRounds({ few: 2000, all: 10_000 });
+
+test(`a thread of ${count} checkpoints: calls cost what they cost on a short one, and pruning is quick`, async () => {
   const saver = PostgresSaver.fromConnString(database.url, { schema: "thousands" });
   await saver.setup();
   const ids: string[] = [];
@@ -232,7 +250,7 @@ test("a thread of 10,000 checkpoints: calls cost what they cost on a short one, 
   });
   for (let step = 0; step < 100; step += 1) await put(step);
   const short = await measure();
-  while (ids.length < 10_000) await put(ids.length);
+  while (ids.length < count) await put(ids.length);
   const long = await measure();
   for (const call of ["put", "getTuple", "list"] as const)
     expect(long[call]).toBeLessThan(short[call] * 5 + 50);

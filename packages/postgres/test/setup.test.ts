@@ -8,6 +8,7 @@ import { runChild } from "../../../test/servers/children.ts";
 import { postgresBin, query } from "../../../test/servers/postgres.ts";
 import { run } from "../../../test/servers/process.ts";
 import { freshDatabase } from "../../../test/servers/shared.ts";
+import { inRounds } from "../../../test/rounds.ts";
 import { at } from "./support/checkpoints.ts";
 import { logOf, threeNodes } from "./support/threeNodes.ts";
 
@@ -45,9 +46,11 @@ async function failure(work: Promise<unknown>): Promise<unknown> {
   );
 }
 
-test("ten processes call setup() at once", async () => {
+const together = inRounds({ few: 4, all: 10 });
+
+test(`${together} processes call setup() at once`, async () => {
   const script = join(import.meta.dirname, "support/setupChild.ts");
-  const children = Array.from({ length: 10 }, () => runChild<string>(script, [database.url]));
+  const children = Array.from({ length: together }, () => runChild<string>(script, [database.url]));
   await Promise.all(children.map((child) => child.message((message) => message === "up")));
   for (const child of children) child.send("go");
   for (const child of children) expect(await child.exit).toMatchObject({ code: 0, stderr: "" });

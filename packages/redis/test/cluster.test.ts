@@ -6,6 +6,7 @@ import { waitUntil } from "../../../test/servers/process.ts";
 import { startRedisCluster } from "../../../test/servers/redis.ts";
 import { RedisSaver, redis } from "../src/index.ts";
 import { blob, put } from "./fixtures.ts";
+import { sparse } from "../../../test/rounds.ts";
 
 // Three masters and three replicas: every thread in its slot, the indexes of all threads in others.
 
@@ -39,14 +40,15 @@ testTier("redis cluster", async () => {
   return { tier: redis(shared), reopen: async () => redis(shared), close: async () => undefined };
 });
 
-testGraphs("RedisSaver on a cluster", async () => {
+const onCluster = async () => {
   const shared = options();
   return {
     saver: new RedisSaver(shared),
     second: async () => new RedisSaver(shared),
     close: async () => undefined,
   };
-});
+};
+testGraphs("RedisSaver on a cluster", onCluster, sparse);
 
 test("fromCluster opens a client of its own, which end() closes", async () => {
   const keyPrefix = `from ${(prefixes += 1)}:`;

@@ -3,6 +3,7 @@ import fc from "fast-check";
 import { Redis } from "ioredis";
 import { sharedRedis } from "../../../test/servers/shared.ts";
 import { redis } from "../src/index.ts";
+import { inRounds } from "../../../test/rounds.ts";
 
 // Random histories of a thread on the reference tier and on Redis: whatever is done, both answer the same.
 
@@ -278,7 +279,7 @@ test("a random history reads the same on Redis and on the reference tier", async
           expect(await real.all()).toEqual(await memory.all());
         }
       }),
-      { seed: 11, numRuns: 80 },
+      { seed: 11, numRuns: inRounds({ few: 50, all: 80 }) },
     );
   } finally {
     client.disconnect();

@@ -118,7 +118,7 @@ export class PackTier implements Tier, BytesReplacer, ThreadTagger, Sweeper {
   readonly #store: ObjectStore;
   readonly #reader: PackReader;
   readonly #views: LRUCache<string, ThreadView>;
-  readonly #infos = new LRUCache<string, IndexedHead>({ max: 10_000 });
+  readonly #infos = new LRUCache<string, IndexedHead>({ maxSize: 10_000, sizeCalculation: () => 1 });
   readonly #mutex = new Mutex();
   readonly #calls: Calls;
   readonly #sweep: Sweep;

@@ -1,9 +1,9 @@
 import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { testTier } from "@stratigraph/testing";
 import { folder, s3 } from "../src/index.ts";
 import { openBucket } from "./support/bucket.ts";
+import { fastFolder } from "../../../test/servers/fastFolder.ts";
 
 testTier(
   "s3 on Ceph",
@@ -18,7 +18,7 @@ testTier(
 testTier(
   "folder",
   async () => {
-    const path = await mkdtemp(join(tmpdir(), "stratigraph-folder-"));
+    const path = await mkdtemp(join(fastFolder(), "stratigraph-folder-"));
     const open = () => folder({ path });
     const tier = open();
     return {

@@ -14,8 +14,9 @@ export {
 } from "./conformance/report.ts";
 export { runConformance } from "./conformance/runConformance.ts";
 export { type SaverSuiteOptions, testSaver } from "./conformance/testSaver.ts";
-export { testDifferential } from "./differential/testDifferential.ts";
+export { type DifferentialOptions, testDifferential } from "./differential/testDifferential.ts";
 export { testGraphs } from "./graphs/testGraphs.ts";
+export type { SuiteDurabilities } from "./graphs/durabilities.ts";
 export type { GraphSetup, GraphSuiteOptions, OpenedSaver } from "./graphs/setup.ts";
 export { FaultyTier } from "./faulty/FaultyTier.ts";
 export type { FailOptions, FaultPredicate } from "./faulty/Faults.ts";

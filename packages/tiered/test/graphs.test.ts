@@ -4,6 +4,7 @@ import { redis } from "@stratigraph/redis";
 import { testGraphs, testPromises, testSaver } from "@stratigraph/testing";
 import { TieredSaver, memory, type TieredSaverOptions } from "@stratigraph/tiered";
 import { freshDatabase, sharedRedis } from "../../../test/servers/shared.ts";
+import { sparse } from "../../../test/rounds.ts";
 
 type Serde = NonNullable<TieredSaverOptions["serde"]>;
 
@@ -48,6 +49,7 @@ function suites(
   testGraphs(
     name,
     Object.assign(() => open(), { withSerde: open }),
+    sparse,
   );
   testPromises(name, () => open());
   testSaver(name, () => open(), { knownFailures: ["list_uses_checkpoint_timestamp_not_id"] });

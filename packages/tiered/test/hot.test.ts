@@ -3,6 +3,7 @@ import { FaultyTier } from "@stratigraph/testing";
 import { TierStack, TieredSaver, memory, type TieredSaverOptions } from "@stratigraph/tiered";
 import { put, stepsOf, text, valueOf } from "./support.ts";
 import { tracedWhile } from "../../../test/tracedWhile.ts";
+import { inRounds } from "../../../test/rounds.ts";
 
 /** A warm tier and a hot one, watched. */
 function tiers(): { hot: FaultyTier; warm: FaultyTier } {
@@ -219,13 +220,15 @@ test("a failing warm tier always surfaces", async () => {
   expect(await valueOf(saver, "t")).toBe(text("one"));
 });
 
-test("two stacks racing on one thread, 200 rounds: one winner each, nothing mixed", async () => {
+const rounds = inRounds({ few: 40, all: 200 });
+
+test(`two stacks racing on one thread, ${rounds} rounds: one winner each, nothing mixed`, async () => {
   const warm = new MemoryTier();
   const hot = new MemoryTier();
   const racers = [0, 1].map(() => open({ hot, warm, conflict: "throw" }));
   await put(racers[0]!, "t", 1, text("begin"));
   let head = 1;
-  for (let round = 1; round <= 200; round += 1) {
+  for (let round = 1; round <= rounds; round += 1) {
     await Promise.all(racers.map((saver) => valueOf(saver, "t")));
     const tried = await Promise.allSettled(
       racers.map(async (saver, i) => {
@@ -238,7 +241,7 @@ test("two stacks racing on one thread, 200 rounds: one winner each, nothing mixe
     head = round * 10 + won[0]!;
     for (const saver of racers) expect(await valueOf(saver, "t")).toBe(text(`${round} by ${won[0]}`));
   }
-  expect(await stepsOf(racers[0]!, "t")).toHaveLength(201);
+  expect(await stepsOf(racers[0]!, "t")).toHaveLength(rounds + 1);
 }, 20_000);
 
 describe("options", () => {

@@ -10,7 +10,9 @@ import {
   type SharedRedis,
 } from "../../../test/servers/shared.ts";
 import { configOf, idOf, put, stepsOf, text, valueOf } from "./support.ts";
+import { inRounds } from "../../../test/rounds.ts";
 
+const rounds = inRounds({ few: 40, all: 200 });
 const writer = join(import.meta.dirname, "fixtures/writer.ts");
 const cutOff = join(import.meta.dirname, "fixtures/cutOff.ts");
 
@@ -57,14 +59,14 @@ describe.each(["verified", "trusted"] as const)("%s, on Redis and Postgres", (co
     await Promise.all(others.map((other) => other.end()));
   });
 
-  test("two stacks racing, 200 rounds: one winner each, nothing mixed", async () => {
+  test(`two stacks racing, ${rounds} rounds: one winner each, nothing mixed`, async () => {
     const shared = await sharedRedis();
     const racers = [open(shared, consistency), open(shared, consistency)];
     await racers[0]!.setup();
     const thread = `race ${consistency}`;
     await put(racers[0]!, thread, 1, text("begin"));
     let head = 1;
-    for (let round = 1; round <= 200; round += 1) {
+    for (let round = 1; round <= rounds; round += 1) {
       // Both read first: putting on what was the head before the other one's put would be a fork on purpose.
       await Promise.all(racers.map((saver) => valueOf(saver, thread)));
       const tried = await Promise.allSettled(
@@ -80,7 +82,7 @@ describe.each(["verified", "trusted"] as const)("%s, on Redis and Postgres", (co
       expect(winner?.checkpoint.id).toBe(idOf(head));
       expect(winner?.checkpoint.channel_values).toEqual({ value: text(`${round} by ${won[0]}`) });
     }
-    expect(await stepsOf(racers[0]!, thread)).toHaveLength(201);
+    expect(await stepsOf(racers[0]!, thread)).toHaveLength(rounds + 1);
     await Promise.all(racers.map((saver) => saver.end()));
   });
 });

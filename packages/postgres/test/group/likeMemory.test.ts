@@ -4,6 +4,7 @@ import fc from "fast-check";
 import pg from "pg";
 import { freshDatabase } from "../../../../test/servers/shared.ts";
 import { blobOf } from "./support/requests.ts";
+import { inRounds } from "../../../../test/rounds.ts";
 
 // Random requests: PostgreSQL gets several at once, the reference tier one after the other. Each is answered the same, and in the
 // end both hold the same. Those of several threads are appended by sets, those of one thread row by row.
@@ -162,6 +163,7 @@ test.each([
 ])(
   "requests $kind that come together are answered, and leave what they leave, as one after the other",
   async ({ requests: kind, together }) => {
+    const numRuns = inRounds({ few: 50, all: 150 });
     const database = await freshDatabase();
     const pool = new pg.Pool({ connectionString: database.url, max: 4 });
     const reached = new Map<string, number>();
@@ -202,13 +204,13 @@ test.each([
             }
           },
         ),
-        { seed: 4, numRuns: 150 },
+        { seed: 4, numRuns },
       );
     } finally {
       await pool.end();
       await database.drop();
     }
-    expect(schemas).toBeGreaterThanOrEqual(150);
+    expect(schemas).toBeGreaterThanOrEqual(numRuns);
     // The requests reach what they are for.
     for (const what of [
       "append CHECKPOINT_CONFLICT",

@@ -5,9 +5,11 @@ import { available } from "../../../../test/servers/available.ts";
 import { runChild } from "../../../../test/servers/children.ts";
 import { query, startPostgres, type PostgresServer } from "../../../../test/servers/postgres.ts";
 import type { GroupMessage } from "./support/groupChild.ts";
+import { inRounds } from "../../../../test/rounds.ts";
 
 const script = join(import.meta.dirname, "support/groupChild.ts");
 const threads = 24;
+const kills = inRounds({ few: 3, all: 6 });
 
 function startWriter(url: string, name: string, order: "up" | "down", rounds: number, prefix = name) {
   return runChild<GroupMessage>(script, [url, name, order, String(threads), String(rounds), prefix]);
@@ -58,7 +60,7 @@ describe.skipIf(!available.postgres)("groups of several processes", () => {
   });
 
   test("two processes write the same threads in opposite orders: no deadlock, and all of both is there", async () => {
-    const rounds = 120;
+    const rounds = inRounds({ few: 40, all: 120 });
     const children = [
       startWriter(server.url, "A", "up", rounds, "both"),
       startWriter(server.url, "B", "down", rounds, "both"),
@@ -83,7 +85,7 @@ describe.skipIf(!available.postgres)("groups of several processes", () => {
 
   test("processes killed in the middle of groups: what was acknowledged is there, nothing is half there", async () => {
     let sum = 0;
-    for (let n = 0; n < 6; n += 1) {
+    for (let n = 0; n < kills; n += 1) {
       const child = startWriter(server.url, `killed ${n}`, "up", 100_000);
       await child.message(({ type }) => type === "up");
       child.send("start");
@@ -92,7 +94,7 @@ describe.skipIf(!available.postgres)("groups of several processes", () => {
       expect(await child.kill()).toMatchObject({ stderr: "" });
       sum += await expectAllThere(tier, acknowledged(child.messages));
     }
-    expect(sum).toBeGreaterThan(6 * threads);
+    expect(sum).toBeGreaterThan(kills * threads);
     // What wasn't acknowledged may be there or not, but not in part.
     for (const kind of ["checkpoints", "blobs"])
       expect(

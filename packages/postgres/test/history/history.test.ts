@@ -8,6 +8,7 @@ import { freshDatabase } from "../../../../test/servers/shared.ts";
 import { resolveDatabaseOptions } from "../../src/options.ts";
 import { openPgLite, PgLiteExecutor } from "../../src/pgliteExecutor.ts";
 import { PostgresTier } from "../../src/postgresTier.ts";
+import { inRounds } from "../../../../test/rounds.ts";
 
 const encryption = {
   keys: { one: new Uint8Array(32).fill(1) },
@@ -15,13 +16,13 @@ const encryption = {
   hashKey: new Uint8Array(32).fill(2),
   refusePlaintext: true,
 };
+const numRuns = inRounds({ few: 1, all: 2 });
 const done = new Map<string, number>();
 
 /** Histories on one storage, each in a schema of its own. */
 async function assertHistories(
   open: (schema: string) => readonly PostgresSaver[],
   seed: number,
-  numRuns: number,
 ): Promise<void> {
   let schemas = 0;
   const property = fc.asyncProperty(history(50), async (commands) => {
@@ -47,7 +48,6 @@ test.each([
     await assertHistories(
       (schema) => pools.map((pool) => new PostgresSaver({ ...options, pool, schema })),
       seed,
-      2,
     );
   } finally {
     for (const pool of pools) await pool.end();
@@ -60,7 +60,7 @@ test("PGlite, two savers in turn", async () => {
   try {
     const open = (schema: string): PostgresSaver =>
       new PostgresSaver(new PostgresTier(executor, schema, "pglite"));
-    await assertHistories((schema) => [open(schema), open(schema), open(schema)], 14, 2);
+    await assertHistories((schema) => [open(schema), open(schema), open(schema)], 14);
   } finally {
     await executor.end();
   }

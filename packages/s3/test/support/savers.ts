@@ -2,6 +2,7 @@ import type { SerializerProtocol } from "@langchain/langgraph-checkpoint";
 import { deltaChannelHistoryTests, specTest } from "@langchain/langgraph-checkpoint-validation";
 import { testDifferential, testGraphs, testPromises, testSaver } from "@stratigraph/testing";
 import type { FolderSaver, S3Saver } from "../../src/index.ts";
+import { sparse } from "../../../../test/rounds.ts";
 
 /** A saver on an empty place of its own. */
 export type OpenSaver = (serde?: SerializerProtocol) => Promise<{
@@ -30,9 +31,10 @@ export function testSavers(name: string, open: OpenSaver): void {
   testGraphs(
     name,
     Object.assign(() => open(), { withSerde: open }),
+    sparse,
   );
   testPromises(name, () => open());
-  testDifferential(name, () => open());
+  testDifferential(name, () => open(), sparse);
   // Newest first is by checkpoint id: LangGraph.js compares ids in `before`, also across namespaces.
   testSaver(name, () => open(), { knownFailures: ["list_uses_checkpoint_timestamp_not_id"] });
 }

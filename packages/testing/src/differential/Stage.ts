@@ -3,7 +3,7 @@ import { isDeepStrictEqual } from "node:util";
 import type { RunnableConfig } from "@langchain/core/runnables";
 import type { StateSnapshot } from "@langchain/langgraph";
 import type { BaseCheckpointSaver } from "@langchain/langgraph-checkpoint";
-import type { Durability } from "../graphs/context.ts";
+import type { Durability } from "../graphs/durabilities.ts";
 import { type ReadableGraph, historyOf } from "../graphs/snapshots.ts";
 import { Normaliser, compare, plain, withoutIds } from "./normalise.ts";
 

@@ -1,4 +1,4 @@
-import { DURABILITIES, type Durability } from "../graphs/context.ts";
+import { DURABILITIES, type Durability } from "../graphs/durabilities.ts";
 import { installedVersion, isVersionFrom } from "../installedVersion.ts";
 
 /** Why a scenario can't be compared with the official MemorySaver as it stands. */

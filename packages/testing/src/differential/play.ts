@@ -1,5 +1,5 @@
 import type { BaseCheckpointSaver } from "@langchain/langgraph-checkpoint";
-import { DURABILITIES, type Durability } from "../graphs/context.ts";
+import { DURABILITIES, type Durability } from "../graphs/durabilities.ts";
 import { isAtLeast } from "../installedVersion.ts";
 import type { Scenario } from "./scenario.ts";
 import { type Part, type Played, Stage } from "./Stage.ts";

@@ -1,7 +1,7 @@
 import { MemorySaver } from "@langchain/langgraph-checkpoint";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { DURABILITIES, type Durability } from "../graphs/context.ts";
-import type { OpenedSaver } from "../graphs/setup.ts";
+import { DURABILITIES, type Durability, durabilitiesOf } from "../graphs/durabilities.ts";
+import type { GraphSuiteOptions, OpenedSaver } from "../graphs/setup.ts";
 import { officialExceptions } from "./officialExceptions.ts";
 import { play } from "./play.ts";
 import type { Scenario } from "./scenario.ts";
@@ -52,9 +52,12 @@ const expectUnordered = async (
   expect(lost, `The order is kept now; it was not: ${reason}`).toBe(true);
 };
 
+/** Options of `testDifferential`. */
+export type DifferentialOptions = Pick<GraphSuiteOptions, "durabilities">;
+
 /**
  * Registers a vitest suite that plays the same scenarios on the official MemorySaver of the installed LangGraph and on a saver
- * under test, with every durability, and compares all that can be seen: results, chunks of streams, errors, states and
+ * under test, with each durability, and compares all that can be seen: results, chunks of streams, errors, states and
  * histories, each read by a saver newly opened over the same storage. Only ids and times may differ.
  *
  * Where the official MemorySaver of the installed version is known to be wrong, the savers must differ, and the saver under test
@@ -62,9 +65,16 @@ const expectUnordered = async (
  *
  * @param name - name of the suite, usually the saver's
  * @param setup - opens the saver under test; called once, in `beforeAll`
+ * @param options - the durabilities that scenarios are played with, if not each
  */
-export const testDifferential = (name: string, setup: () => Promise<OpenedSaver>): void => {
+export const testDifferential = (
+  name: string,
+  setup: () => Promise<OpenedSaver>,
+  options: DifferentialOptions = {},
+): void => {
   const exceptions = officialExceptions();
+  const durabilities = durabilitiesOf(name, options.durabilities);
+  const plays = scenarios.map((scenario) => ({ scenario, durabilities: durabilities() }));
   describe(`${name} as the official MemorySaver`, () => {
     let opened: OpenedSaver | undefined;
     beforeAll(async () => {
@@ -79,7 +89,7 @@ export const testDifferential = (name: string, setup: () => Promise<OpenedSaver>
     };
     for (const durability of DURABILITIES) {
       describe(`durability ${durability}`, () => {
-        for (const scenario of scenarios) {
+        for (const { scenario } of plays.filter((each) => each.durabilities.includes(durability))) {
           const { kind, reason = "" } = exceptions.get(`${scenario.name}, ${durability}`) ?? {};
           it(scenario.name, async () => {
             const wanted = await officially(scenario, durability);

@@ -7,7 +7,7 @@ import {
 } from "@langchain/langgraph/channels";
 import type { BaseCheckpointSaver } from "@langchain/langgraph-checkpoint";
 import { expect } from "vitest";
-import { DURABILITIES, type GraphContext } from "./context.ts";
+import type { GraphContext } from "./context.ts";
 import { expectOneLine, historyOf } from "./snapshots.ts";
 
 const State = Annotation.Root({
@@ -47,8 +47,8 @@ const graphOf = (checkpointer: BaseCheckpointSaver) =>
     .compile({ checkpointer, interruptBefore: ["c"] });
 
 /** Every kind of channel, over checkpoints and instances. */
-export const channelTests = ({ test, saver, reopen, thread }: GraphContext): void => {
-  for (const durability of DURABILITIES) {
+export const channelTests = ({ test, saver, reopen, thread, durabilities }: GraphContext): void => {
+  for (const durability of durabilities()) {
     test(`channels that keep, add up, collect and vanish, durability ${durability}`, async () => {
       const config = { ...thread(), durability };
       await graphOf(saver()).invoke({ last: "x", sum: 1000, once: "from input" }, config);

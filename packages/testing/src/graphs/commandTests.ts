@@ -1,7 +1,7 @@
 import { Annotation, Command, END, START, Send, StateGraph } from "@langchain/langgraph";
 import type { BaseCheckpointSaver } from "@langchain/langgraph-checkpoint";
 import { expect } from "vitest";
-import { DURABILITIES, type GraphContext } from "./context.ts";
+import type { GraphContext } from "./context.ts";
 import { expectOneLine, historyOf } from "./snapshots.ts";
 
 const State = Annotation.Root({
@@ -47,8 +47,8 @@ const escaping = (checkpointer: BaseCheckpointSaver) => {
 };
 
 /** Command as a node's answer and as a run's input. */
-export const commandTests = ({ test, saver, reopen, thread }: GraphContext): void => {
-  for (const durability of DURABILITIES) {
+export const commandTests = ({ test, saver, reopen, thread, durabilities }: GraphContext): void => {
+  for (const durability of durabilities()) {
     test(`goto and update, durability ${durability}`, async () => {
       for (const route of ["left", "right"]) {
         const config = { ...thread(), durability };

@@ -1,13 +1,8 @@
 import { randomUUID } from "node:crypto";
 import type { BaseCheckpointSaver } from "@langchain/langgraph-checkpoint";
 import { afterAll, beforeAll, describe, it } from "vitest";
+import { type Durability, durabilitiesOf } from "./durabilities.ts";
 import type { GraphSetup, GraphSuiteOptions, OpenedSaver } from "./setup.ts";
-
-/** LangGraph's three ways to time the writing of checkpoints. */
-export type Durability = "sync" | "async" | "exit";
-
-/** All durability modes. */
-export const DURABILITIES: readonly Durability[] = ["sync", "async", "exit"];
 
 /** A config that names one thread. */
 export interface ThreadConfig {
@@ -18,6 +13,8 @@ export interface ThreadConfig {
 export interface GraphContext {
   /** Registers a test of the current group. */
   test(name: string, run: () => Promise<void>): void;
+  /** The durabilities of the next test that takes one. */
+  durabilities(): readonly Durability[];
   /** The saver under test. Only inside a test. */
   saver(): BaseCheckpointSaver;
   /** Another instance over the same storage, or the same saver where there is none. Only inside a test. */
@@ -37,6 +34,7 @@ export const registerGroups = (
   options: GraphSuiteOptions = {},
 ): void => {
   const known = new Set(options.knownFailures);
+  const durabilities = durabilitiesOf(suite, options.durabilities);
   describe(suite, () => {
     let opened: OpenedSaver | undefined;
     const current = (): OpenedSaver => {
@@ -53,6 +51,7 @@ export const registerGroups = (
       describe(group, () => {
         register({
           test: (name, run) => (known.has(`${group} > ${name}`) ? it.fails(name, run) : it(name, run)),
+          durabilities,
           saver: () => current().saver,
           reopen: async () => {
             const { saver, second } = current();

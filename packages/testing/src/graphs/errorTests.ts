@@ -2,7 +2,7 @@ import { Annotation, START, StateGraph } from "@langchain/langgraph";
 import type { BaseCheckpointSaver } from "@langchain/langgraph-checkpoint";
 import { expect } from "vitest";
 import { Calls } from "./calls.ts";
-import { DURABILITIES, type GraphContext } from "./context.ts";
+import type { GraphContext } from "./context.ts";
 import { expectOneLine, historyOf, idOf } from "./snapshots.ts";
 
 const State = Annotation.Root({
@@ -53,8 +53,8 @@ const parallel = (checkpointer: BaseCheckpointSaver, calls: Calls, fails: { left
     .compile({ checkpointer });
 
 /** Nodes that throw, and going on after them. */
-export const errorTests = ({ test, saver, reopen, thread }: GraphContext): void => {
-  for (const durability of DURABILITIES) {
+export const errorTests = ({ test, saver, reopen, thread, durabilities }: GraphContext): void => {
+  for (const durability of durabilities()) {
     test(`a run goes on from the node that threw, durability ${durability}`, async () => {
       const calls = new Calls();
       const fails = { left: 1 };

@@ -2,7 +2,7 @@ import { Command, entrypoint, getPreviousState, interrupt, task } from "@langcha
 import type { BaseCheckpointSaver } from "@langchain/langgraph-checkpoint";
 import { expect } from "vitest";
 import { Calls } from "./calls.ts";
-import { DURABILITIES, type GraphContext } from "./context.ts";
+import type { GraphContext } from "./context.ts";
 import { historyOf, interruptValues } from "./snapshots.ts";
 
 /** Adds its input to what it returned last time. */
@@ -36,8 +36,8 @@ const essay = (checkpointer: BaseCheckpointSaver, calls: Calls, broken: { left: 
 };
 
 /** entrypoint and task. */
-export const functionalTests = ({ test, saver, reopen, thread }: GraphContext): void => {
-  for (const durability of DURABILITIES) {
+export const functionalTests = ({ test, saver, reopen, thread, durabilities }: GraphContext): void => {
+  for (const durability of durabilities()) {
     test(`an entrypoint sees what it returned before, durability ${durability}`, async () => {
       const [one, two] = [
         { ...thread(), durability },

@@ -11,7 +11,7 @@ import {
 import type { BaseCheckpointSaver } from "@langchain/langgraph-checkpoint";
 import { expect } from "vitest";
 import { Calls } from "./calls.ts";
-import { DURABILITIES, type GraphContext } from "./context.ts";
+import type { GraphContext } from "./context.ts";
 import { expectOneLine, historyOf, idOf, interruptIds, interruptValues, sourcesOf } from "./snapshots.ts";
 
 const State = Annotation.Root({
@@ -62,8 +62,8 @@ const line = (
     .compile({ checkpointer, ...pause });
 
 /** interrupt(), interruptBefore, interruptAfter and resuming, each also from another saver instance. */
-export const interruptTests = ({ test, saver, reopen, thread }: GraphContext): void => {
-  for (const durability of DURABILITIES) {
+export const interruptTests = ({ test, saver, reopen, thread, durabilities }: GraphContext): void => {
+  for (const durability of durabilities()) {
     test(`interrupt and resume in another instance, durability ${durability}`, async () => {
       const calls = new Calls();
       const config = { ...thread(), durability };
@@ -127,7 +127,7 @@ export const interruptTests = ({ test, saver, reopen, thread }: GraphContext): v
     expect(result).toEqual({ draft: "changed (ok)", answers: ["ok"] });
   });
 
-  for (const durability of DURABILITIES) {
+  for (const durability of durabilities()) {
     test(`asking again without an answer keeps the question, durability ${durability}`, async () => {
       const calls = new Calls();
       const config = { ...thread(), durability };
@@ -148,7 +148,7 @@ export const interruptTests = ({ test, saver, reopen, thread }: GraphContext): v
     });
   }
 
-  for (const durability of DURABILITIES) {
+  for (const durability of durabilities()) {
     test(`interruptBefore stops before the node, durability ${durability}`, async () => {
       const config = { ...thread(), durability };
       await line(saver(), { interruptBefore: ["b"] }).invoke({}, config);

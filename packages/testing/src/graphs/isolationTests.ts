@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { Annotation, START, StateGraph } from "@langchain/langgraph";
 import type { BaseCheckpointSaver } from "@langchain/langgraph-checkpoint";
 import { expect } from "vitest";
-import { DURABILITIES, type GraphContext } from "./context.ts";
+import type { GraphContext } from "./context.ts";
 import { expectOneLine, historyOf } from "./snapshots.ts";
 
 const State = Annotation.Root({
@@ -23,7 +23,7 @@ const graphOf = (checkpointer: BaseCheckpointSaver, pauseMs = 0) =>
 const after = (name: string): string[] => [name, `one ${name}`, `two one ${name}`];
 
 /** Threads that must not know of each other. */
-export const isolationTests = ({ test, saver, reopen, thread }: GraphContext): void => {
+export const isolationTests = ({ test, saver, reopen, thread, durabilities }: GraphContext): void => {
   test("ids of any text are threads of their own", async () => {
     const run = randomUUID();
     const ids = [
@@ -69,7 +69,7 @@ export const isolationTests = ({ test, saver, reopen, thread }: GraphContext): v
     }
   });
 
-  for (const durability of DURABILITIES) {
+  for (const durability of durabilities()) {
     test(`twelve threads at once, from three instances, durability ${durability}`, async () => {
       const configs = Array.from({ length: 12 }, () => ({ ...thread(), durability }));
       const graphs = [graphOf(saver(), 5), graphOf(await reopen(), 5), graphOf(await reopen(), 5)];

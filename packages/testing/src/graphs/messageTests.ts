@@ -4,7 +4,7 @@ import { END, MessagesAnnotation, REMOVE_ALL_MESSAGES, START, StateGraph } from 
 import type { BaseCheckpointSaver } from "@langchain/langgraph-checkpoint";
 import { expect } from "vitest";
 import { Calls } from "./calls.ts";
-import { DURABILITIES, type GraphContext } from "./context.ts";
+import type { GraphContext } from "./context.ts";
 import { expectOneLine, historyOf } from "./snapshots.ts";
 
 /** A model that asks for a tool whenever a person spoke, and answers when the tool has. */
@@ -69,8 +69,8 @@ const talk = (checkpointer: BaseCheckpointSaver) =>
 const idsOf = (messages: BaseMessage[]): (string | undefined)[] => messages.map((message) => message.id);
 
 /** Conversations: messages of all kinds, tool calls, replacing and removing by id. */
-export const messageTests = ({ test, saver, reopen, thread }: GraphContext): void => {
-  for (const durability of DURABILITIES) {
+export const messageTests = ({ test, saver, reopen, thread, durabilities }: GraphContext): void => {
+  for (const durability of durabilities()) {
     test(`a conversation with tool calls over three turns, durability ${durability}`, async () => {
       const calls = new Calls();
       const config = { ...thread(), durability };

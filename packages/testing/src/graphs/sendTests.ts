@@ -2,7 +2,7 @@ import { Annotation, END, START, Send, StateGraph } from "@langchain/langgraph";
 import type { BaseCheckpointSaver } from "@langchain/langgraph-checkpoint";
 import { expect } from "vitest";
 import { Calls } from "./calls.ts";
-import { DURABILITIES, type GraphContext } from "./context.ts";
+import type { GraphContext } from "./context.ts";
 import { expectOneLine, historyOf } from "./snapshots.ts";
 
 const State = Annotation.Root({
@@ -35,8 +35,8 @@ const mapReduce = (checkpointer: BaseCheckpointSaver, calls: Calls, broken: Set<
     .compile({ checkpointer });
 
 /** Fan-out with Send. */
-export const sendTests = ({ test, saver, reopen, thread }: GraphContext): void => {
-  for (const durability of DURABILITIES) {
+export const sendTests = ({ test, saver, reopen, thread, durabilities }: GraphContext): void => {
+  for (const durability of durabilities()) {
     test(`map and reduce, durability ${durability}`, async () => {
       const calls = new Calls();
       const config = { ...thread(), durability };

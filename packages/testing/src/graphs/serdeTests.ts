@@ -4,7 +4,7 @@ import { Annotation, Command, MessagesAnnotation, START, StateGraph, interrupt }
 import type { BaseCheckpointSaver } from "@langchain/langgraph-checkpoint";
 import { expect, it } from "vitest";
 import { CompressingSerde } from "./compressingSerde.ts";
-import { DURABILITIES } from "./context.ts";
+import { DURABILITIES, type Durability } from "./durabilities.ts";
 import type { GraphSetup, OpenedSaver } from "./setup.ts";
 import { expectOneLine, historyOf, interruptValues } from "./snapshots.ts";
 
@@ -33,10 +33,12 @@ const graphOf = (checkpointer: BaseCheckpointSaver) =>
  *
  * @param open - opens a saver over the given serializer, once per test
  * @param known - whether a test, by name, is known to fail
+ * @param durabilities - which of them tests run with. Default: each
  */
 export const registerSerdeTests = (
   open: NonNullable<GraphSetup["withSerde"]>,
   known: (test: string) => boolean = () => false,
+  durabilities: readonly Durability[] = DURABILITIES,
 ): void => {
   const withSaver = async (
     use: (opened: OpenedSaver, serde: CompressingSerde) => Promise<void>,
@@ -50,7 +52,7 @@ export const registerSerdeTests = (
     }
   };
 
-  for (const durability of DURABILITIES) {
+  for (const durability of durabilities) {
     const name = `states, interrupts and metadata, durability ${durability}`;
     (known(name) ? it.fails : it)(name, async () => {
       await withSaver(async ({ saver, second }, serde) => {

@@ -1,4 +1,5 @@
 import type { BaseCheckpointSaver, SerializerProtocol } from "@langchain/langgraph-checkpoint";
+import type { SuiteDurabilities } from "./durabilities.ts";
 
 /** A saver opened for a suite, with the ways to open it again over the same storage. */
 export interface OpenedSaver {
@@ -30,4 +31,6 @@ export interface GraphSuiteOptions {
    * them passes. Default: none.
    */
   knownFailures?: readonly string[];
+  /** With which durabilities tests run that take one: `"each"` of the three, or one of them, `"in turn"`. Default: `"each"`. */
+  durabilities?: SuiteDurabilities;
 }

@@ -3,7 +3,7 @@ import type { StateSnapshot } from "@langchain/langgraph";
 import type { BaseCheckpointSaver } from "@langchain/langgraph-checkpoint";
 import { expect } from "vitest";
 import { Calls } from "./calls.ts";
-import { DURABILITIES, type GraphContext } from "./context.ts";
+import type { GraphContext } from "./context.ts";
 import { expectOneLine, historyOf, interruptValues } from "./snapshots.ts";
 
 const State = Annotation.Root({
@@ -87,8 +87,8 @@ const innerState = (snapshot: StateSnapshot): StateSnapshot => {
 };
 
 /** Subgraphs without and with a memory of their own. */
-export const subgraphTests = ({ test, saver, reopen, thread }: GraphContext): void => {
-  for (const durability of DURABILITIES) {
+export const subgraphTests = ({ test, saver, reopen, thread, durabilities }: GraphContext): void => {
+  for (const durability of durabilities()) {
     test(`a question two graphs deep is answered in another instance, durability ${durability}`, async () => {
       const calls = new Calls();
       const config = { ...thread(), durability };

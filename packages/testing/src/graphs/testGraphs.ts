@@ -16,6 +16,7 @@ import { isolationTests } from "./isolationTests.ts";
 import { abortTests } from "./abortTests.ts";
 import { interruptTests } from "./interruptTests.ts";
 import { sendTests } from "./sendTests.ts";
+import { durabilitiesOf } from "./durabilities.ts";
 import type { GraphSetup, GraphSuiteOptions } from "./setup.ts";
 import { registerSerdeTests } from "./serdeTests.ts";
 import { timeTravelTests } from "./timeTravelTests.ts";
@@ -49,7 +50,7 @@ const serdeGroup = "compressing serializer";
  *
  * @param name - name of the suite, usually the saver's
  * @param setup - opens the saver under test; called once, in `beforeAll`
- * @param options - tests this saver is known to fail
+ * @param options - tests this saver is known to fail, and durabilities
  */
 export const testGraphs = (name: string, setup: GraphSetup, options: GraphSuiteOptions = {}): void => {
   registerGroups(name, setup, groups, options);
@@ -57,6 +58,8 @@ export const testGraphs = (name: string, setup: GraphSetup, options: GraphSuiteO
   if (withSerde === undefined) return;
   const known = new Set(options.knownFailures);
   describe(name, () => {
-    describe(serdeGroup, () => registerSerdeTests(withSerde, (test) => known.has(`${serdeGroup} > ${test}`)));
+    const isKnown = (test: string): boolean => known.has(`${serdeGroup} > ${test}`);
+    const durabilities = durabilitiesOf(name, options.durabilities)();
+    describe(serdeGroup, () => registerSerdeTests(withSerde, isKnown, durabilities));
   });
 };

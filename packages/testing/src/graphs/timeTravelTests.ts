@@ -2,7 +2,7 @@ import { Annotation, END, START, StateGraph } from "@langchain/langgraph";
 import type { BaseCheckpointSaver } from "@langchain/langgraph-checkpoint";
 import { expect } from "vitest";
 import { Calls } from "./calls.ts";
-import { DURABILITIES, type GraphContext } from "./context.ts";
+import type { GraphContext } from "./context.ts";
 import { chainOf, expectOneLine, historyOf, idOf } from "./snapshots.ts";
 
 const State = Annotation.Root({
@@ -27,7 +27,7 @@ const logOf = (topic: string, marks: [string, string, string] = ["", "", ""]) =>
   ["one", "two", "three"].map((name, index) => `${name}:${topic}${marks[index]}`);
 
 /** Running, reading and forking from old checkpoints of one thread. */
-export const timeTravelTests = ({ test, saver, reopen, thread }: GraphContext): void => {
+export const timeTravelTests = ({ test, saver, reopen, thread, durabilities }: GraphContext): void => {
   test("every checkpoint is read by its id with the values of its time", async () => {
     const config = thread();
     await steps(saver(), new Calls()).invoke({ topic: "x" }, config);
@@ -69,7 +69,7 @@ export const timeTravelTests = ({ test, saver, reopen, thread }: GraphContext): 
     expect((await historyOf(again, config)).length).toBe(before.length + 3);
   });
 
-  for (const durability of DURABILITIES) {
+  for (const durability of durabilities()) {
     test(`two forks with the same integer versions keep their own values, durability ${durability}`, async () => {
       const config = { ...thread(), durability };
       const main = steps(saver(), new Calls());

@@ -2,7 +2,7 @@ import { Annotation, Command, END, START, Send, StateGraph, interrupt } from "@l
 import type { BaseCheckpointSaver } from "@langchain/langgraph-checkpoint";
 import { expect } from "vitest";
 import { Calls } from "./calls.ts";
-import { DURABILITIES, type GraphContext } from "./context.ts";
+import type { GraphContext } from "./context.ts";
 import { expectOneLine, historyOf, interruptIds, interruptValues } from "./snapshots.ts";
 
 const State = Annotation.Root({
@@ -34,8 +34,8 @@ const input = { tools: ["ask-a", "free", "ask-b", "ask-c"], results: [] };
 const answered = ["ask-a=A", "free=done", "ask-b=B", "ask-c=C"];
 
 /** Several tools of one step that each wait for a person. */
-export const toolInterruptTests = ({ test, saver, reopen, thread }: GraphContext): void => {
-  for (const durability of DURABILITIES) {
+export const toolInterruptTests = ({ test, saver, reopen, thread, durabilities }: GraphContext): void => {
+  for (const durability of durabilities()) {
     test(`all answers at once, by interrupt id, durability ${durability}`, async () => {
       const calls = new Calls();
       const config = { ...thread(), durability };

@@ -1,7 +1,8 @@
 import { Annotation, START, StateGraph } from "@langchain/langgraph";
 import type { BaseCheckpointSaver } from "@langchain/langgraph-checkpoint";
 import { expect } from "vitest";
-import { DURABILITIES, type GraphContext } from "./context.ts";
+import type { GraphContext } from "./context.ts";
+import { DURABILITIES } from "./durabilities.ts";
 
 const State = Annotation.Root({ value: Annotation<unknown>, passed: Annotation<unknown> });
 

@@ -2,7 +2,7 @@ import { Annotation, Command, DeltaChannel, START, StateGraph, interrupt } from 
 import type { RunnableConfig } from "@langchain/core/runnables";
 import type { BaseCheckpointSaver, CheckpointTuple } from "@langchain/langgraph-checkpoint";
 import { expect } from "vitest";
-import { DURABILITIES, type GraphContext, type ThreadConfig } from "../graphs/context.ts";
+import type { GraphContext, ThreadConfig } from "../graphs/context.ts";
 import { heldWrites } from "./heldWrites.ts";
 
 const append = (state: string[], writes: string[][]): string[] => [...state, ...writes.flat()];
@@ -74,8 +74,8 @@ const other = async (
 };
 
 /** Two writers start from one checkpoint: what the loser left there is never part of what the winner made, nor the other way. */
-export const raceTests = ({ test, saver, reopen, thread }: GraphContext): void => {
-  for (const durability of DURABILITIES) {
+export const raceTests = ({ test, saver, reopen, thread, durabilities }: GraphContext): void => {
+  for (const durability of durabilities()) {
     test(`a run that lost leaks nothing into the winner's DeltaChannel, durability ${durability}`, async () => {
       const config = { ...thread(), durability };
       await graphOf(saver()).invoke(inputOf("first"), config);

@@ -4,8 +4,10 @@ import { s3 } from "@stratigraph/s3";
 import { archiveThread } from "../../src/archiveThread.ts";
 import { openBucket } from "../../../s3/test/support/bucket.ts";
 import { AppendLog } from "./support/appendLog.ts";
+import { inRounds } from "../../../../test/rounds.ts";
 
 const threadId = "large";
+const count = inRounds({ few: 2000, all: 10_000 });
 
 /** A thread of `count` checkpoints; each brings a blob, a patch on the one before but for every 50th. */
 function line(count: number, size: number): AppendRequest {
@@ -25,7 +27,7 @@ function line(count: number, size: number): AppendRequest {
 }
 
 test.each([
-  ["10,000 checkpoints", 10_000, 300],
+  [`${count} checkpoints`, count, 300],
   ["50 MB in two values", 2, 25_000_000],
 ])(
   "a thread of %s is archived and read back, byte for byte",

@@ -8,6 +8,7 @@ import { query } from "../../../../test/servers/postgres.ts";
 import { freshDatabase } from "../../../../test/servers/shared.ts";
 import { put, stepsOf, text, valueOf } from "../support.ts";
 import { AppendLog } from "./support/appendLog.ts";
+import { inRounds } from "../../../../test/rounds.ts";
 
 const child = join(import.meta.dirname, "support/mortalArchiverChild.ts");
 
@@ -36,7 +37,7 @@ test.each([
     await writer.setup();
     try {
       let step = 0;
-      for (let killed = true; killed; step += 1) {
+      for (let killed = true; killed; step += inRounds({ few: 4, all: 1 })) {
         const thread = `t${step}`;
         for (const n of [1, 2, 3, 4]) await put(writer, thread, n, text(`${thread} ${n}`));
         const { signal, code } = await runChild(child, [

@@ -4,6 +4,7 @@ import { redis } from "@stratigraph/redis";
 import { testDifferential } from "@stratigraph/testing";
 import { TieredSaver, memory, type TieredSaverOptions } from "@stratigraph/tiered";
 import { freshDatabase, sharedRedis } from "../../../../test/servers/shared.ts";
+import { sparse } from "../../../../test/rounds.ts";
 
 // Every stack but that of ../differential.test.ts, opened twice as two processes would: each step of a scenario is taken by the one that didn't take the last.
 
@@ -29,23 +30,27 @@ const stacks: Record<string, (at: Place) => TieredSaverOptions> = {
 };
 
 for (const [name, options] of Object.entries(stacks)) {
-  testDifferential(`${name}, two processes`, async () => {
-    const at: Place = { database: await freshDatabase(), redis: await sharedRedis() };
-    const savers = [new TieredSaver(options(at)), new TieredSaver(options(at))] as const;
-    for (const saver of savers) await saver.setup();
-    let opened = 0;
-    return {
-      saver: savers[0],
-      second: async () => {
-        for (const saver of savers) await saver.tier.idle();
-        return savers[opened++ % 2 === 0 ? 0 : 1];
-      },
-      close: async () => {
-        for (const saver of savers) await saver.end();
-        await at.database.drop();
-      },
-    };
-  });
+  testDifferential(
+    `${name}, two processes`,
+    async () => {
+      const at: Place = { database: await freshDatabase(), redis: await sharedRedis() };
+      const savers = [new TieredSaver(options(at)), new TieredSaver(options(at))] as const;
+      for (const saver of savers) await saver.setup();
+      let opened = 0;
+      return {
+        saver: savers[0],
+        second: async () => {
+          for (const saver of savers) await saver.tier.idle();
+          return savers[opened++ % 2 === 0 ? 0 : 1];
+        },
+        close: async () => {
+          for (const saver of savers) await saver.end();
+          await at.database.drop();
+        },
+      };
+    },
+    sparse,
+  );
 }
 
 /** Between two turns everything idle for no time at all moves to the cold tier. */
@@ -59,17 +64,21 @@ class ArchivingSaver extends TieredSaver {
 }
 
 for (const restoreOn of ["read", "write"] as const) {
-  testDifferential(`memory>memory>memory, archived before every read, restored on ${restoreOn}`, async () => {
-    const saver = new ArchivingSaver({
-      hot: memory(),
-      warm: new MemoryTier(),
-      cold: new MemoryTier(),
-      archiveAfter: "0s",
-      pause: "0ms",
-      restoreOn,
-      clock: () => Date.now() + 1000,
-    });
-    await saver.setup();
-    return { saver, close: () => saver.end() };
-  });
+  testDifferential(
+    `memory>memory>memory, archived before every read, restored on ${restoreOn}`,
+    async () => {
+      const saver = new ArchivingSaver({
+        hot: memory(),
+        warm: new MemoryTier(),
+        cold: new MemoryTier(),
+        archiveAfter: "0s",
+        pause: "0ms",
+        restoreOn,
+        clock: () => Date.now() + 1000,
+      });
+      await saver.setup();
+      return { saver, close: () => saver.end() };
+    },
+    sparse,
+  );
 }

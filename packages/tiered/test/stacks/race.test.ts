@@ -4,8 +4,9 @@ import type { Consistency } from "@stratigraph/tiered";
 import { runChild } from "../../../../test/servers/children.ts";
 import { freshDatabase, sharedRedis } from "../../../../test/servers/shared.ts";
 import type { RaceMessage } from "./support/raceChild.ts";
+import { inRounds } from "../../../../test/rounds.ts";
 
-const rounds = 200;
+const rounds = inRounds({ few: 25, all: 200 });
 const names = ["A", "B"] as const;
 const script = join(import.meta.dirname, "support/raceChild.ts");
 const thread = { configurable: { thread_id: "race" } };

@@ -1,0 +1,36 @@
+import { relative } from "node:path";
+import { BaseSequencer, type TestSpecification } from "vitest/node";
+
+/** What takes longest; begun last, one of them would be waited for by all the others. */
+const SLOW = [
+  "packages/s3/test/s3Saver.test.ts",
+  "packages/tiered/test/stacks/archivedGraphs.test.ts",
+  "packages/s3/test/folderSaver.test.ts",
+  "test/upgrade/upgrade.test.ts",
+  "packages/postgres/test/differential.test.ts",
+  "packages/tiered/test/stacks/differential.test.ts",
+  "packages/tiered/test/graphs.test.ts",
+  "packages/postgres/test/contract.test.ts",
+  "packages/postgres/test/kill.test.ts",
+  "packages/postgres/test/graphs.test.ts",
+  "packages/redis/test/cluster.test.ts",
+  "packages/tiered/test/stacks/archiverKilled.test.ts",
+  "packages/tiered/test/stacks/graphs.test.ts",
+  "packages/postgres/test/limits.test.ts",
+  "packages/postgres/test/end.test.ts",
+  "test/exports.test.ts",
+  "packages/redis/test/graphs.test.ts",
+  "packages/s3/test/tier.test.ts",
+  "packages/s3/test/faults.test.ts",
+];
+
+/** Runs the files that take longest first, in the order above, then the others as vitest has them. */
+export class SlowFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const place = ({ moduleId }: TestSpecification): number => {
+      const found = SLOW.indexOf(relative(this.ctx.config.root, moduleId).replaceAll("\\", "/"));
+      return found < 0 ? SLOW.length : found;
+    };
+    return (await super.sort(files)).toSorted((a, b) => place(a) - place(b));
+  }
+}
