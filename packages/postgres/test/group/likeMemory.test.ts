@@ -155,15 +155,17 @@ async function all(tier: Tier): Promise<unknown> {
   return found;
 }
 
-const ofOneThread = request.map((each) => ({ ...each, threadId: threads[0]! }));
+const first = { threadId: threads[0]! };
+const ofOneThread = request.map((each) => ({ ...each, ...first }));
+const historyOfOne = history.map((steps) => steps.map((step) => ({ ...step, ...first })));
 
 test.each([
-  { kind: "of several threads", requests: request, together: 25 },
-  { kind: "of one thread", requests: ofOneThread, together: 2 },
+  { kind: "of several threads", requests: request, steps: history, together: 25 },
+  { kind: "of one thread", requests: ofOneThread, steps: historyOfOne, together: 2 },
 ])(
   "requests $kind that come together are answered, and leave what they leave, as one after the other",
-  async ({ requests: kind, together }) => {
-    const numRuns = inRounds({ few: 50, all: 150 });
+  async ({ requests: kind, steps, together }) => {
+    const numRuns = inRounds({ few: 75, all: 150 });
     const database = await freshDatabase();
     const pool = new pg.Pool({ connectionString: database.url, max: 4 });
     const reached = new Map<string, number>();
@@ -178,32 +180,28 @@ test.each([
         );
       };
       await fc.assert(
-        fc.asyncProperty(
-          history,
-          fc.array(kind, { minLength: 1, maxLength: 25 }),
-          async (before, requests) => {
-            await empty();
-            const memory = new MemoryTier();
-            await prepared(memory, before);
-            await prepared(tier, before);
-            const expected: unknown[] = [];
-            for (const [n, each] of requests.entries()) expected.push(await outcome(ask(memory, each, n)));
-            const got: unknown[] = [];
-            for (let n = 0; n < requests.length; n += together) {
-              const group = requests.slice(n, n + together);
-              got.push(...(await Promise.all(group.map((each, m) => outcome(ask(tier, each, n + m))))));
-            }
-            expect(got).toEqual(expected);
-            expect(await all(tier)).toEqual(await all(memory));
-            for (const [n, each] of requests.entries()) {
-              const said =
-                Array.isArray(expected[n]) && typeof expected[n][0] === "string"
-                  ? String(expected[n][0])
-                  : "done";
-              reached.set(`${each.do} ${said}`, (reached.get(`${each.do} ${said}`) ?? 0) + 1);
-            }
-          },
-        ),
+        fc.asyncProperty(steps, fc.array(kind, { minLength: 1, maxLength: 25 }), async (before, requests) => {
+          await empty();
+          const memory = new MemoryTier();
+          await prepared(memory, before);
+          await prepared(tier, before);
+          const expected: unknown[] = [];
+          for (const [n, each] of requests.entries()) expected.push(await outcome(ask(memory, each, n)));
+          const got: unknown[] = [];
+          for (let n = 0; n < requests.length; n += together) {
+            const group = requests.slice(n, n + together);
+            got.push(...(await Promise.all(group.map((each, m) => outcome(ask(tier, each, n + m))))));
+          }
+          expect(got).toEqual(expected);
+          expect(await all(tier)).toEqual(await all(memory));
+          for (const [n, each] of requests.entries()) {
+            const said =
+              Array.isArray(expected[n]) && typeof expected[n][0] === "string"
+                ? String(expected[n][0])
+                : "done";
+            reached.set(`${each.do} ${said}`, (reached.get(`${each.do} ${said}`) ?? 0) + 1);
+          }
+        }),
         { seed: 4, numRuns },
       );
     } finally {
