@@ -81,7 +81,10 @@ export class ValueCoder {
    * where the thread has it already. No promise where nothing has to be waited for: most channels of a step are short.
    */
   encode(at: Address, channel: string, captured: CapturedValue, how: Encoding): ValueRef | Promise<ValueRef> {
-    if ("similar" in captured) return this.#blob(at, channel, captured.similar, how);
+    if ("similar" in captured) {
+      this.#checkLength(at, channel, captured.similar.payload.length);
+      return this.#blob(at, channel, captured.similar, how);
+    }
     if ("dumping" in captured)
       return captured.dumping.then((typed) => this.#encodeTyped(at, channel, typed, how));
     return this.#encodeTyped(at, channel, captured.typed, how);
@@ -93,8 +96,8 @@ export class ValueCoder {
     [type, bytes]: Typed,
     how: Encoding,
   ): ValueRef | Promise<ValueRef> {
-    if (bytes.length > how.inline) return this.#blob(at, channel, this.#named(type, bytes), how);
     this.#checkLength(at, channel, bytes.length);
+    if (bytes.length > how.inline) return this.#blob(at, channel, this.#named(type, bytes), how);
     const refers = how.inline < Infinity && bytes.length >= worthReferring;
     const stored = refers ? this.values.find(at.threadId, this.#named(type, bytes)) : undefined;
     if (stored === undefined) return { type, bytes };
@@ -103,7 +106,6 @@ export class ValueCoder {
   }
 
   async #blob(at: Address, channel: string, named: NamedPayload, how: Encoding): Promise<ValueRef> {
-    this.#checkLength(at, channel, named.payload.length);
     let encoded: EncodedValue;
     try {
       encoded = await this.values.encode(at.threadId, named, hashOf(how.base));
