@@ -159,7 +159,7 @@ test("requests that come together are answered, and leave what they leave, as on
   const database = await freshDatabase();
   const pool = new pg.Pool({ connectionString: database.url, max: 4 });
   const reached = new Map<string, number>();
-  const numRuns = inRounds({ few: 50, all: 150 });
+  const numRuns = inRounds({ few: 80, all: 150 });
   let schemas = 0;
   try {
     const tier = postgres({ pool });
