@@ -232,7 +232,7 @@ test("waiting for another process that sets up has an end, and leaves no setting
   await locker.connect();
   // As another process that hangs while it sets up.
   await locker.query("begin; select pg_advisory_xact_lock(hashtextextended('stratigraph setup', 0))");
-  const saver = PostgresSaver.fromConnString(database.url, { retryFor: "100ms", statementTimeout: "100ms" });
+  const saver = PostgresSaver.fromConnString(database.url, { retryFor: "1s", statementTimeout: "1s" });
   expect(await failure(saver.setup())).toMatchObject({ code: "UNAVAILABLE", retryable: true });
   await locker.query("commit");
   await saver.setup();

@@ -91,7 +91,8 @@ test("10,000 checkpoints: no command or reply is large, and others are served be
   );
   // Another client's commands are counted by the server in the order in which it ran all of them.
   const other = new Redis(server.url);
-  const monitor = await new Redis(server.url).monitor();
+  const watching = new Redis(server.url);
+  const monitor = await watching.monitor();
   let pings = 0;
   let pieces = 0;
   let servedBetween = 0;
@@ -118,6 +119,7 @@ test("10,000 checkpoints: no command or reply is large, and others are served be
   expect(await direct.keys("stratigraph:c[ti]:*")).toEqual([]);
   for (const key of await direct.keys("stratigraph:[ti]:{copy}")) expect(await direct.pttl(key)).toBe(-1);
   monitor.disconnect();
+  watching.disconnect();
   other.disconnect();
 });
 
