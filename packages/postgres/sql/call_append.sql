@@ -1,5 +1,4 @@
--- Arrays go as text: drivers write arrays of their own element by element.
+-- Arrays go as text: drivers write arrays of their own element by element. Their types are the function's: each cast costs the server
+-- 3 microseconds.
 select status, revision::text, head, moved
-  from :schema.append_1($1::text::integer[], $2::text::bigint[], $3::text::integer[],
-                        $4::text::integer[], $5::text::text[], $6::text::integer[], $7::text::integer[], $8::text::integer[], $9::text::integer[],
-                        $10::text::integer[], $11::text::integer[], $12::text::integer[], $13::text::integer[], $14::text::integer[], $15::bytea)
+  from :schema.append_1($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)

@@ -1226,13 +1226,9 @@ $$;
 comment on function :schema.append_2 is 'Records, blobs, pending writes and a head move of one thread: put, putWrites.';`,
   "call_ancestry": `select kind, thread::text, id, ns, a, b, c, d, n::text, tags, body from :schema.ancestry_1($1::bytea, $2::bytea, $3::bytea, $4::integer[], $5::integer)`,
   "call_append": `select status, revision::text, head, moved
-  from :schema.append_1($1::text::integer[], $2::text::bigint[], $3::text::integer[],
-                        $4::text::integer[], $5::text::text[], $6::text::integer[], $7::text::integer[], $8::text::integer[], $9::text::integer[],
-                        $10::text::integer[], $11::text::integer[], $12::text::integer[], $13::text::integer[], $14::text::integer[], $15::bytea)`,
+  from :schema.append_1($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)`,
   "call_append_thread": `select status, revision::text, head, moved
-  from :schema.append_2($1::text::integer[], $2::text::bigint[], $3::text::integer[],
-                        $4::text::integer[], $5::text::text[], $6::text::integer[], $7::text::integer[], $8::text::integer[], $9::text::integer[],
-                        $10::text::integer[], $11::text::integer[], $12::text::integer[], $13::text::integer[], $14::text::integer[], $15::bytea)`,
+  from :schema.append_2($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)`,
   "call_blobs": `select hash, base, size from :schema.blobs_1($1::bytea)`,
   "call_copy_thread": `select :schema.copy_thread_2($1::bytea, $2::bytea, $3::bytea) as done`,
   "call_delete_thread": `select :schema.delete_thread_1($1::bytea)`,
