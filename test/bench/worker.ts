@@ -10,5 +10,5 @@ const { job } = (await import(file)) as { job(input: unknown): Promise<unknown> 
 process.setSourceMapsEnabled(false);
 const value = await job(JSON.parse(input));
 done = true;
-process.send({ value });
-process.disconnect();
+// Disconnecting ends the process: not before what it has to say has left it.
+process.send({ value }, () => process.disconnect());
