@@ -13,6 +13,6 @@ export function inRounds<T>(counts: { few: T; all: T }): T {
 
 /**
  * For suites of `@stratigraph/testing` on savers that are made of others, or slow: with few rounds each test with one durability,
- * so that all of them meet every saver. On memory and PostgreSQL each test runs with each, and the graphs on Redis too.
+ * so that all of them meet every saver. On memory each test runs with each, and the graphs on PostgreSQL too.
  */
 export const sparse = inRounds({ few: { durabilities: "in turn" }, all: {} } as const);

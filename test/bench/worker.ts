@@ -11,4 +11,4 @@ process.setSourceMapsEnabled(false);
 const value = await job(JSON.parse(input));
 done = true;
 // Disconnecting ends the process: not before what it has to say has left it.
-process.send({ value }, () => process.disconnect());
+process.send({ value }, undefined, undefined, () => process.disconnect());

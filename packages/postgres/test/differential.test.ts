@@ -7,18 +7,22 @@ import { freshDatabase } from "../../../test/servers/shared.ts";
 import { sparse } from "../../../test/rounds.ts";
 import { fastFolder } from "../../../test/servers/fastFolder.ts";
 
-testDifferential("PostgresSaver on PostgreSQL", async () => {
-  const database = await freshDatabase();
-  const pool = new pg.Pool({ connectionString: database.url, max: 4 });
-  const second = async () => new PostgresSaver({ pool });
-  const saver = await second();
-  await saver.setup();
-  const close = async () => {
-    await pool.end();
-    await database.drop();
-  };
-  return { saver, second, close };
-});
+testDifferential(
+  "PostgresSaver on PostgreSQL",
+  async () => {
+    const database = await freshDatabase();
+    const pool = new pg.Pool({ connectionString: database.url, max: 4 });
+    const second = async () => new PostgresSaver({ pool });
+    const saver = await second();
+    await saver.setup();
+    const close = async () => {
+      await pool.end();
+      await database.drop();
+    };
+    return { saver, second, close };
+  },
+  sparse,
+);
 
 testDifferential(
   "PostgresSaver on a PGlite folder",

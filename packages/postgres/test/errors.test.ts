@@ -254,7 +254,7 @@ test("ping tells whether calls would be served, without waiting", async () => {
   expect(await failure(tier.ping())).toMatchObject({ code: "NOT_SET_UP" });
   await tier.setup();
   await tier.ping();
-  await query(database.url, "delete from pinged.migrations where id = 5");
+  await query(database.url, "delete from pinged.migrations where id = 6");
   expect(await failure(tier.ping())).toMatchObject({ code: "NOT_SET_UP" });
   await tier.end();
   expect(await failure(tier.ping())).toMatchObject({ code: "CLOSED" });

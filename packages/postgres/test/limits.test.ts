@@ -155,7 +155,7 @@ function noise(megabytes: number): Uint8Array {
 test("what is acknowledged can be read back: the longest value is, and one that is longer is refused", async () => {
   const saver = PostgresSaver.fromConnString(database.url);
   await saver.setup();
-  const largest = checkpointOf({ largest: noise(254) });
+  const largest = checkpointOf({ largest: noise(inRounds({ few: 64, all: 254 })) });
   const stored = await saver.put(at("largest"), largest, metadata, largest.channel_versions);
   const tuple = await saver.getTuple(at("largest"));
   const { largest: found } = tuple!.checkpoint.channel_values as { largest: Uint8Array };
@@ -171,7 +171,12 @@ test("what is acknowledged can be read back: the longest value is, and one that 
   };
   const longer = checkpointOf({ bytes });
   await expect(saver.put(stored, longer, metadata, longer.channel_versions)).rejects.toMatchObject(refused);
-  await expect(saver.putWrites(stored, [["bytes", bytes]], "task")).rejects.toMatchObject(refused);
+  await inRounds({
+    few: undefined,
+    all: async () => {
+      await expect(saver.putWrites(stored, [["bytes", bytes]], "task")).rejects.toMatchObject(refused);
+    },
+  })?.();
   // Its checkpoint isn't known: such writes stand in their batch, and count together.
   const early = { configurable: { ...stored.configurable, checkpoint_id: "early" } };
   const half = bytes.subarray(0, bytes.length / 2 + 1);

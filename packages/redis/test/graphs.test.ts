@@ -2,6 +2,7 @@ import type { SerializerProtocol } from "@langchain/langgraph-checkpoint";
 import { testGraphs, testPromises, testSaver } from "@stratigraph/testing";
 import { sharedRedis } from "../../../test/servers/shared.ts";
 import { RedisSaver } from "../src/index.ts";
+import { sparse } from "../../../test/rounds.ts";
 
 /** A saver on keys of its own; every further one opens a client of its own. */
 const open = async (serde?: SerializerProtocol) => {
@@ -21,6 +22,7 @@ const open = async (serde?: SerializerProtocol) => {
 testGraphs(
   "RedisSaver",
   Object.assign(() => open(), { withSerde: open }),
+  sparse,
 );
 testPromises("RedisSaver", () => open());
 // Newest first is by checkpoint id: LangGraph.js compares ids in `before`, also across namespaces.
