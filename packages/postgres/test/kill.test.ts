@@ -18,7 +18,7 @@ const script = join(import.meta.dirname, "support/killChild.ts");
 const steps = 40;
 /** A run of so many steps takes about this long here. */
 const runMs = 400;
-const kills = inRounds({ few: 5, all: 50 });
+const kills = inRounds({ few: 4, all: 50 });
 
 /** Starts a run in a child, and kills it `afterMs` after its first acknowledged put. What it was told was stored. */
 async function killedRun(where: readonly [string, string], threadId: string, afterMs: number, n: number) {

@@ -7,18 +7,21 @@ import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { ChildReport } from "./crossNodeChild.ts";
 import { nodeBinary } from "./nodeBinary.ts";
+import { inRounds } from "../../../../test/rounds.ts";
 
 const run = promisify(execFile);
 const child = fileURLToPath(new URL("crossNodeChild.ts", import.meta.url));
 const tsx = import.meta.resolve("tsx");
 
 /** 22.15 has zstd and ignores dictionaries without a word: what the feature test is for. */
-const versions = [
+const supported = [
   { name: "20", version: "20.19.5", native: false, nativeDictionary: false },
   { name: "22.15", version: "22.15.0", native: true, nativeDictionary: false },
   { name: "22", version: "22.23.3", native: true, nativeDictionary: true },
   { name: "24", version: "24.21.0", native: true, nativeDictionary: true },
 ] as const;
+/** With few rounds the oldest, and the newest. */
+const versions = inRounds({ few: [supported[0], supported[3]], all: [...supported] });
 
 let root: string;
 const binaries = new Map<string, string>();
@@ -50,7 +53,7 @@ describe("frames and packed bytes across Node versions", () => {
   it.each(versions)("Node $version reads what every Node wrote", async ({ name }) => {
     const report = await inNode(name, "read", ...versions.map((writer) => folder(writer.name)));
     expect(report.failures).toEqual([]);
-    expect(report.files).toBe(80 + 100 + 120 + 120);
+    expect(report.files).toBe(inRounds({ few: 80 + 120, all: 80 + 100 + 120 + 120 }));
   });
 
   it.each(versions)("Node $version refuses hostile frames in every implementation", async ({ name }) => {

@@ -6,15 +6,18 @@ import { runChild } from "../../../../test/servers/children.ts";
 import { query } from "../../../../test/servers/postgres.ts";
 import { freshDatabase } from "../../../../test/servers/shared.ts";
 import type { VersionReport } from "./versionChild.ts";
+import { inRounds } from "../../../../test/rounds.ts";
 
 const script = fileURLToPath(new URL("versionChild.ts", import.meta.url));
 /** 22.15 has zstd and ignores dictionaries without a word. */
-const versions = [
+const supported = [
   ["20", "20.19.5"],
   ["22.15", "22.15.0"],
   ["22", "22.23.3"],
   ["24", "24.21.0"],
 ] as const;
+/** With few rounds the oldest, and the newest. */
+const versions = inRounds({ few: [supported[0], supported[3]], all: [...supported] });
 const binaries: string[] = [];
 
 beforeAll(async () => {
