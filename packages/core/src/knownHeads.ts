@@ -1,6 +1,6 @@
-import { LRUCache } from "lru-cache";
 import type { CheckpointCoder } from "./checkpointCoder.ts";
 import type { Lines } from "./lines.ts";
+import { remembering } from "./remembering.ts";
 import type { Address, MaybeAddress, Namespace, Reading, StoredCheckpoint, Tier } from "./tier.ts";
 
 /** Of how many namespaces a saver remembers the head. About 200 bytes each. */
@@ -26,7 +26,7 @@ export class KnownHeads {
   readonly #tier: Tier;
   readonly #coder: CheckpointCoder;
   readonly #lines: Lines;
-  readonly #heads = new LRUCache<string, Head>({ max: remembered });
+  readonly #heads = remembering<Head>(remembered);
 
   constructor(tier: Tier, coder: CheckpointCoder, lines: Lines) {
     this.#tier = tier;

@@ -25,9 +25,8 @@ const parsedBytes = 4;
 const head = payloadHead("json");
 
 /**
- * Serialises the values of a channel one after another, and reads them, doing again only what changed. Remembers the last value of each
- * channel, within a share of `patchMemory`; what isn't remembered is
- * serialised and read whole.
+ * Serialises the values of a channel one after another, and reads them, doing again only what changed. Remembers the last value
+ * of each channel, within a share of `patchMemory`; what isn't remembered is serialised and read whole.
  */
 export class SimilarValues {
   readonly #serde: StratigraphSerializer;

@@ -33,19 +33,22 @@ export interface Codec {
   unpack(packed: Uint8Array, maxSize: number): Uint8Array;
 }
 
-/** The codec over the process's Zstandard; cheap after the first call. */
-export async function loadCodec(): Promise<Codec> {
-  return createCodec(await loadZstd());
+let kept: { readonly zstd: Zstd; readonly codec: Codec } | undefined;
+
+function codecOf(zstd: Zstd): Codec {
+  if (kept?.zstd !== zstd) kept = { zstd, codec: createCodec(zstd) };
+  return kept.codec;
 }
 
-let running: { readonly zstd: Zstd; readonly codec: Codec } | undefined;
+/** The codec over the process's Zstandard; cheap after the first call. */
+export async function loadCodec(): Promise<Codec> {
+  return codecOf(await loadZstd());
+}
 
 /** The same without waiting; undefined while it isn't running. A put packs several times: each promise less counts. */
 export function runningCodec(): Codec | undefined {
   const zstd = runningZstd();
-  if (zstd === undefined) return undefined;
-  if (running?.zstd !== zstd) running = { zstd, codec: createCodec(zstd) };
-  return running.codec;
+  return zstd && codecOf(zstd);
 }
 
 /** {@link Codec.pack} of the process's codec, started at the first call. */
