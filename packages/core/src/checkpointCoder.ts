@@ -18,7 +18,13 @@ import {
 } from "./record.ts";
 import { metadataTags, snapshotTag } from "./tags.ts";
 import type { Address, Blob, BlobHash, CheckpointRecord, StoredCheckpoint, WriteBatch } from "./tier.ts";
-import { ValueCoder, type CapturedValue, type Dumped, type ValueReading } from "./valueCoder.ts";
+import {
+  ValueCoder,
+  type CapturedValue,
+  type Dumped,
+  type DecodedAhead,
+  type ValueReading,
+} from "./valueCoder.ts";
 import { undecodable } from "./valueErrors.ts";
 import type { EncodedValue, Values } from "./values.ts";
 import { WriteCoder } from "./writeCoder.ts";
@@ -233,6 +239,22 @@ export class CheckpointCoder {
     return blobs.every(isKnown) && writes.every((batch) => batch.blobs.every(isKnown));
   }
 
+  /** Decodes the remembered values of a checkpoint that is likely to be read; what fails is left to the read itself. */
+  async decodeAhead(at: Address, manifest: Manifest): Promise<DecodedAhead> {
+    const decoded = new Map<string, { hash: BlobHash; value: unknown }>();
+    try {
+      for (const { channel, value } of manifest.values())
+        if (value !== undefined && "hash" in value)
+          decoded.set(channel, {
+            hash: value.hash,
+            value: await this.value(at, channel, value, new Map(), { remember: true }),
+          });
+    } catch {
+      // It was forgotten meanwhile, or can't be revived: the read tells which.
+    }
+    return decoded;
+  }
+
   /** The payload that a blob of a checkpoint stands for as a blob of its own, standing on no other. @throws as {@link value} */
   async wholeBlob(at: Address, hash: BlobHash, blobs: ReadonlyMap<BlobHash, Blob>): Promise<Blob> {
     try {
@@ -255,8 +277,11 @@ export class CheckpointCoder {
   ): Promise<Checkpoint> {
     const found: [string, unknown][] = [];
     for (const { channel, value } of body.manifest.values()) {
-      if (value !== undefined)
-        found.push([channel, await this.value(record, channel, value, blobs, reading)]);
+      if (value === undefined) continue;
+      const ahead = reading.ahead?.get(channel);
+      if (ahead !== undefined && "hash" in value && value.hash === ahead.hash)
+        found.push([channel, ahead.value]);
+      else found.push([channel, await this.value(record, channel, value, blobs, reading)]);
     }
     const { channel_versions, versions_seen, v, id, ts, ...rest } = body.header;
     return { ...rest, v, id, ts, channel_values: Object.fromEntries(found), channel_versions, versions_seen };

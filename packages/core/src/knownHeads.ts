@@ -1,7 +1,9 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
 import type { CheckpointCoder } from "./checkpointCoder.ts";
-import type { Lines } from "./lines.ts";
+import type { Line, Lines } from "./lines.ts";
 import { remembering } from "./remembering.ts";
 import type { Address, MaybeAddress, Namespace, Reading, StoredCheckpoint, Tier } from "./tier.ts";
+import type { DecodedAhead } from "./valueCoder.ts";
 
 /** Of how many namespaces a saver remembers the head. About 200 bytes each. */
 const remembered = 10_000;
@@ -12,6 +14,13 @@ interface Head {
   /** Somebody else had moved it when it was asked for last. */
   readonly shared: boolean;
 }
+
+/** A checkpoint without its blobs, as all its values are remembered. */
+export type KnownReading = Reading & {
+  readonly checkpoint: StoredCheckpoint;
+  /** Values that were decoded while the tier was asked. */
+  readonly ahead: DecodedAhead;
+};
 
 function keyOf({ threadId, namespace }: Namespace): string {
   return JSON.stringify([threadId, namespace]);
@@ -53,25 +62,39 @@ export class KnownHeads {
     return reading;
   }
 
-  /** The same, without blobs, where the tier can tell it and all that the checkpoint needs is remembered; else undefined. */
-  async readKnown(
-    at: MaybeAddress,
-  ): Promise<(Reading & { readonly checkpoint: StoredCheckpoint }) | undefined> {
-    if (this.#tier.peeksRecords !== true || !this.#isLikely(at)) return undefined;
-    const { record, writes, ...state } = await this.#tier.peek(at);
+  /**
+   * The same, without blobs, where the tier can tell it and all that the checkpoint needs is remembered; else undefined. While the
+   * tier is asked, the values of the checkpoint that it will most likely name are decoded.
+   */
+  async readKnown(at: MaybeAddress): Promise<KnownReading | undefined> {
+    if (this.#tier.peeksRecords !== true) return undefined;
+    const likely = this.#likely(at);
+    if (likely === undefined) return undefined;
+    const [{ record, writes, ...state }, ahead] = await Promise.all([
+      this.#tier.peek(at),
+      this.#decodedAhead(likely.at, likely.line),
+    ]);
     if (record === undefined || !this.#coder.remembers(record, writes)) return undefined;
-    return { ...state, checkpoint: { record, writes, blobs: new Map() } };
+    return { ...state, checkpoint: { record, writes, blobs: new Map() }, ahead };
   }
 
-  #isLikely(at: MaybeAddress): boolean {
+  async #decodedAhead(at: Address, { manifest }: Line): Promise<DecodedAhead> {
+    // In the next turn of the event loop the question is under way.
+    await nextTurn();
+    return await this.#coder.decodeAhead(at, manifest);
+  }
+
+  /** The checkpoint that a config most likely stands for, where its values are remembered. */
+  #likely(at: MaybeAddress): { readonly at: Address; readonly line: Line } | undefined {
     const head = at.checkpointId === undefined ? this.#heads.get(keyOf(at)) : undefined;
     const checkpointId = at.checkpointId ?? head?.checkpointId;
-    if (checkpointId === undefined || head?.shared === true) return false;
-    const line = this.#lines.get({ ...at, checkpointId });
-    if (line === undefined) return false;
+    if (checkpointId === undefined || head?.shared === true) return undefined;
+    const likely = { ...at, checkpointId };
+    const line = this.#lines.get(likely);
+    if (line === undefined) return undefined;
     for (const { value } of line.manifest.values())
       if (value !== undefined && "hash" in value && !this.#coder.values.has(at.threadId, value.hash))
-        return false;
-    return true;
+        return undefined;
+    return { at: likely, line };
   }
 }

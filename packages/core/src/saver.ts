@@ -71,7 +71,7 @@ import type {
   Tier,
 } from "./tier.ts";
 import { trace } from "./trace.ts";
-import type { Series, ValueReading } from "./valueCoder.ts";
+import type { DecodedAhead, Series, ValueReading } from "./valueCoder.ts";
 import { unreserved } from "./unreserved.ts";
 import { Values } from "./values.ts";
 import { asPendingWrite } from "./writeCoder.ts";
@@ -490,7 +490,7 @@ export class TierSaver extends BaseCheckpointSaver {
   async #read(
     config: RunnableConfig,
     at: MaybeAddress,
-    { checkpoint, head, revision }: Reading,
+    { checkpoint, head, revision, ahead }: Reading & { readonly ahead?: DecodedAhead },
   ): Promise<CheckpointTuple | undefined> {
     // A run reads the root namespace where it begins; objects that stand for a run may be shared by several.
     if (at.namespace === "") this.#observations.caughtUp(config, at.threadId, revision);
@@ -500,7 +500,7 @@ export class TierSaver extends BaseCheckpointSaver {
       // Another process wrote since: it may have deleted the thread before, and its tags with it.
       if (at.namespace === "" && this.#lines.get(checkpoint.record) === undefined)
         this.#tags.forget(at.threadId);
-      const tuple = await this.#tuple(config, checkpoint, head, { remember: true });
+      const tuple = await this.#tuple(config, checkpoint, head, { remember: true, ahead });
       // Once more: all else may have been forgotten meanwhile.
       this.#lines.known(at.threadId, revision);
       return tuple;

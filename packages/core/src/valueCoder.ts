@@ -31,12 +31,17 @@ export type CapturedValue = { readonly similar: NamedPayload } | Dumped;
 /** What a serde made of a value, or is about to. */
 export type Dumped = { readonly typed: Typed } | { readonly dumping: Promise<Typed> };
 
+/** Values of remembered blobs, by channel; each is given out once. */
+export type DecodedAhead = ReadonlyMap<string, { readonly hash: BlobHash; readonly value: unknown }>;
+
 /** How values are read: kept for later puts to patch, or as one of a series. */
 export interface ValueReading {
   readonly remember?: boolean;
   /** What is remembered needs no blobs. Follows from `remember`. */
   readonly known?: boolean;
   readonly series?: Series | undefined;
+  /** What is decoded already. */
+  readonly ahead?: DecodedAhead | undefined;
 }
 
 /** How a value is encoded: what the channel had before, the longest value that stays inline, and where blobs go. */

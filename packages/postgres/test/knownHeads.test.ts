@@ -84,6 +84,40 @@ test("where others write too, a wrong guess costs one peek, and none after it", 
   expect(values.log).toEqual([..."abcdefgh"].flatMap((name) => logOf(name.repeat(100))));
 });
 
+test("what was decoded while the database was asked is of another checkpoint where that became the head: it isn't given out", async () => {
+  const [one, other] = [open(), open()];
+  const thread = threeNodes(one);
+  await thread.invoke({ last: "first".repeat(100) }, at("promoted"));
+  const first = await one.getTuple(at("promoted"));
+  await thread.invoke({ last: "second".repeat(100) }, at("promoted"));
+  const second = await one.getTuple(at("promoted"));
+  await other.promote(first!.config);
+  const calls = await callsOf(async () => expect(await one.getTuple(at("promoted"))).toEqual(first));
+  expect(calls).toEqual(["peek"]);
+  await other.promote(second!.config);
+  expect(await one.getTuple(at("promoted"))).toEqual(second);
+});
+
+test("a value that can't be revived is an error of the read that asked for it, and of nothing else", async () => {
+  const saver = open();
+  const checkpoint = checkpointOf({ messages: ["x".repeat(5_000)], other: "y".repeat(200) });
+  await saver.put(
+    at("revived"),
+    checkpoint,
+    { source: "loop", step: 0, parents: {} },
+    { messages: 1, other: 1 },
+  );
+  const { loadsTyped } = saver.serde;
+  const load = loadsTyped.bind(saver.serde);
+  saver.serde.loadsTyped = (async (...args: Parameters<typeof loadsTyped>) => {
+    if (args[1].length > 100) throw new Error("no such class any more");
+    return (await load(...args)) as unknown;
+  }) as typeof loadsTyped;
+  await expect(saver.getTuple(at("revived"))).rejects.toThrow("no such class any more");
+  saver.serde.loadsTyped = loadsTyped;
+  expect((await saver.getTuple(at("revived")))?.checkpoint.channel_values).toEqual(checkpoint.channel_values);
+});
+
 test("a thread that was deleted and begun anew by another process is another one", async () => {
   const [one, other] = [open(), open()];
   await threeNodes(one).invoke({ last: "before" }, thread("again"));
