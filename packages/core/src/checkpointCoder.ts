@@ -18,13 +18,7 @@ import {
 } from "./record.ts";
 import { metadataTags, snapshotTag } from "./tags.ts";
 import type { Address, Blob, BlobHash, CheckpointRecord, StoredCheckpoint, WriteBatch } from "./tier.ts";
-import {
-  ValueCoder,
-  type CapturedValue,
-  type Dumped,
-  type DecodedAhead,
-  type ValueReading,
-} from "./valueCoder.ts";
+import { ValueCoder, type CapturedValue, type Dumped, type ValueReading } from "./valueCoder.ts";
 import { undecodable } from "./valueErrors.ts";
 import type { EncodedValue, Values } from "./values.ts";
 import { WriteCoder } from "./writeCoder.ts";
@@ -237,22 +231,6 @@ export class CheckpointCoder {
   remembers({ threadId, blobs }: CheckpointRecord, writes: readonly WriteBatch[]): boolean {
     const isKnown = (hash: BlobHash): boolean => this.values.has(threadId, hash);
     return blobs.every(isKnown) && writes.every((batch) => batch.blobs.every(isKnown));
-  }
-
-  /** Decodes the remembered values of a checkpoint that is likely to be read; what fails is left to the read itself. */
-  async decodeAhead(at: Address, manifest: Manifest): Promise<DecodedAhead> {
-    const decoded = new Map<string, { hash: BlobHash; value: unknown }>();
-    try {
-      for (const { channel, value } of manifest.values())
-        if (value !== undefined && "hash" in value)
-          decoded.set(channel, {
-            hash: value.hash,
-            value: await this.value(at, channel, value, new Map(), { remember: true }),
-          });
-    } catch {
-      // It was forgotten meanwhile, or can't be revived: the read tells which.
-    }
-    return decoded;
   }
 
   /** The payload that a blob of a checkpoint stands for as a blob of its own, standing on no other. @throws as {@link value} */

@@ -2,7 +2,7 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import type { CheckpointCoder } from "./checkpointCoder.ts";
 import type { Line, Lines } from "./lines.ts";
 import { remembering } from "./remembering.ts";
-import type { Address, MaybeAddress, Namespace, Reading, StoredCheckpoint, Tier } from "./tier.ts";
+import type { Address, BlobHash, MaybeAddress, Namespace, Reading, StoredCheckpoint, Tier } from "./tier.ts";
 import type { DecodedAhead } from "./valueCoder.ts";
 
 /** Of how many namespaces a saver remembers the head. About 200 bytes each. */
@@ -78,10 +78,21 @@ export class KnownHeads {
     return { ...state, checkpoint: { record, writes, blobs: new Map() }, ahead };
   }
 
+  /** The remembered values of a checkpoint that is likely to be read; what fails is left to the read itself. */
   async #decodedAhead(at: Address, { manifest }: Line): Promise<DecodedAhead> {
+    const decoded = new Map<string, { hash: BlobHash; value: unknown }>();
     // In the next turn of the event loop the question is under way.
     await nextTurn();
-    return await this.#coder.decodeAhead(at, manifest);
+    try {
+      for (const { channel, value: ref } of manifest.values()) {
+        if (ref === undefined || !("hash" in ref)) continue;
+        const value = await this.#coder.value(at, channel, ref, new Map(), { remember: true });
+        decoded.set(channel, { hash: ref.hash, value });
+      }
+    } catch {
+      // It was forgotten meanwhile, or can't be revived: the read tells which.
+    }
+    return decoded;
   }
 
   /** The checkpoint that a config most likely stands for, where its values are remembered. */
