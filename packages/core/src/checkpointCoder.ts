@@ -11,6 +11,7 @@ import type { Envelope } from "./envelope.ts";
 import {
   decodeBody,
   encodeBody,
+  headerCopy,
   type DecodedBody,
   type Header,
   type ManifestEntry,
@@ -125,7 +126,7 @@ export class CheckpointCoder {
       values.set(channel, this.#coder.capture(at, channel, given[channel], known?.value));
     }
     return {
-      header: copyOf(header),
+      header: headerCopy(header),
       metadata: this.#coder.dump(at, "metadata", metadata),
       tags: metadataTags(metadata),
       runId: put.runId,
@@ -279,20 +280,6 @@ export class CheckpointCoder {
   ): Promise<unknown> {
     return await this.#coder.decode(at, channel, ref, blobs, reading);
   }
-}
-
-/** A header that shares nothing with the one given, which LangGraph may go on changing. */
-function copyOf({ channel_versions, versions_seen, v, id, ts, ...rest }: Header): Header {
-  const seen = Object.entries(versions_seen).map(([node, versions]) => [node, { ...versions }] as const);
-  return {
-    // Fields that this version knows nothing of are stored as JSON.
-    ...(Object.keys(rest).length === 0 ? {} : (JSON.parse(JSON.stringify(rest)) as object)),
-    v,
-    id,
-    ts,
-    channel_versions: { ...channel_versions },
-    versions_seen: Object.fromEntries(seen),
-  };
 }
 
 /** The run that a put belongs to, where the caller named one. */

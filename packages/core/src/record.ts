@@ -151,3 +151,17 @@ export function madeAtMs({ header }: DecodedBody): number {
   const ms = Date.parse(header.ts);
   return Number.isNaN(ms) ? 0 : ms;
 }
+
+/** A header that shares nothing with the one given, which LangGraph may go on changing. */
+export function headerCopy({ channel_versions, versions_seen, v, id, ts, ...rest }: Header): Header {
+  const seen = Object.entries(versions_seen).map(([node, versions]) => [node, { ...versions }] as const);
+  return {
+    // Fields that this version knows nothing of are stored as JSON.
+    ...(Object.keys(rest).length === 0 ? {} : (JSON.parse(JSON.stringify(rest)) as object)),
+    v,
+    id,
+    ts,
+    channel_versions: { ...channel_versions },
+    versions_seen: Object.fromEntries(seen),
+  };
+}
