@@ -90,14 +90,16 @@ export async function job(input: ArchiveInput): Promise<ArchiveResult> {
 
 /** Many threads of one conversation each. @returns what Redis then takes for them */
 async function talk(
-  { conversationsFile, conversations, threads, redisUrl }: ArchiveInput,
+  { conversationsFile, conversations, threads, redisUrl, s3 }: ArchiveInput,
   open: (options: Partial<TieredSaverOptions>) => TieredSaver,
 ): Promise<number> {
   const client = new Redis(redisUrl);
   const used = async (): Promise<number> =>
     Number(/used_memory:(\d+)/.exec(await client.info("memory"))?.[1]);
   const before = await used();
-  const saver = open({ hot: redis({ client, ttl: "1h" }) });
+  // Ending a saver ends its tiers: this one has an archive of its own.
+  const cold = countedS3(s3);
+  const saver = open({ hot: redis({ client, ttl: "1h" }), cold: cold.tier });
   for (let n = 0; n < threads; n += 1) {
     const one = replay(readConversation(conversationsFile, n % conversations, langchain), saver, langgraph);
     one.config.configurable.thread_id = `conversation ${n}`;
@@ -106,6 +108,7 @@ async function talk(
   await saver.tier.idle();
   const after = await used();
   await saver.end();
+  cold.close();
   client.disconnect();
   return after - before;
 }
