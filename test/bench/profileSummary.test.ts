@@ -13,10 +13,10 @@ const pg = "/r/node_modules/.pnpm/pg@8/node_modules/pg/lib/client.js";
 describe("the summary of a profile", () => {
   const nodes = [
     node(1, "(root)", "", [2, 6]),
-    node(2, "put", "/r/packages/core/src/saver.ts", [3]),
+    node(2, "put", "/r/packages/core/src/saver/tierSaver.ts", [3]),
     node(3, "query", pg, [4, 5]),
     node(4, "writev", ""),
-    node(5, "put", "/r/packages/core/src/saver.ts"),
+    node(5, "put", "/r/packages/core/src/saver/tierSaver.ts"),
     node(6, "(idle)", ""),
   ];
   const summary = summarise(
@@ -34,7 +34,10 @@ describe("the summary of a profile", () => {
 
   it("sums each function's own time, and with its callees once where it calls itself", () => {
     expect(summary.wall).toBe(15);
-    expect(named("functions", "put packages/core/src/saver.ts:10")).toMatchObject({ self: 5, total: 10 });
+    expect(named("functions", "put packages/core/src/saver/tierSaver.ts:10")).toMatchObject({
+      self: 5,
+      total: 10,
+    });
     expect(named("functions", "query pg/lib/client.js:10")).toMatchObject({ self: 2, total: 9 });
     expect(named("functions", "writev")).toMatchObject({ self: 3, total: 3 });
   });
@@ -46,6 +49,6 @@ describe("the summary of a profile", () => {
       ["native functions", 3],
       ["pg", 2],
     ]);
-    expect(summary.files).toEqual([{ name: "packages/core/src/saver.ts", self: 5, total: 10 }]);
+    expect(summary.files).toEqual([{ name: "packages/core/src/saver/tierSaver.ts", self: 5, total: 10 }]);
   });
 });

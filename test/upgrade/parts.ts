@@ -1,5 +1,5 @@
 import type { Scenario } from "../../packages/testing/src/differential/scenario.ts";
-import type { Part } from "../../packages/testing/src/differential/Stage.ts";
+import type { Part } from "../../packages/testing/src/differential/stage.ts";
 import { scenarios } from "../../packages/testing/src/differential/scenarios.ts";
 import { inRounds } from "../rounds.ts";
 import type { Durability } from "../../packages/testing/src/graphs/durabilities.ts";

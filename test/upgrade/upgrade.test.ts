@@ -6,7 +6,7 @@ import { promisify } from "node:util";
 import { MemorySaver } from "@langchain/langgraph-checkpoint";
 import { officialExceptions } from "../../packages/testing/src/differential/officialExceptions.ts";
 import { play } from "../../packages/testing/src/differential/play.ts";
-import type { Note } from "../../packages/testing/src/differential/Stage.ts";
+import type { Note } from "../../packages/testing/src/differential/stage.ts";
 import { isAtLeast } from "../../packages/testing/src/installedVersion.ts";
 import { runChild } from "../servers/children.ts";
 import { type FreshDatabase, freshDatabase, sharedRedis } from "../servers/shared.ts";

@@ -2,7 +2,7 @@ import { StratigraphError } from "@stratigraph/core";
 import { checkAnswers, checkPlan } from "./checkAnswers.ts";
 import { saverOf, type MergeableGraph } from "./graphLike.ts";
 import { checkMergeOptions, mergeWith, type MergeOptions, type MergeResult } from "./merge.ts";
-import type { Answers, MergePlan } from "./plan.ts";
+import type { Answers, MergePlan } from "./mergePlan.ts";
 
 /**
  * Merges as a plan and its answers say. The strategies that settled the other channels are passed again (functions

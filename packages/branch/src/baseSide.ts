@@ -3,7 +3,7 @@ import type { MergeableGraph } from "./graphLike.ts";
 import type { History } from "./history.ts";
 import { nearestCommon, type MergeBase } from "./mergeBase.ts";
 import { mergeChannels } from "./mergeChannels.ts";
-import { readSide, type Side } from "./side.ts";
+import { readSide, type Side } from "./mergeSide.ts";
 import type { Strategy } from "./strategy.ts";
 import { refused } from "./unfinished.ts";
 

@@ -1,7 +1,7 @@
 import { metadataTags, type TierSaver } from "@stratigraph/core";
 import { checkThread } from "./checkPoint.ts";
 import { checkSaver } from "./checkSaver.ts";
-import type { ThreadRef } from "./point.ts";
+import type { ThreadRef } from "./readPoint.ts";
 import { readReflog, reflogNamespace } from "./reflog.ts";
 
 /** A line of work that leaves a thread's main line, in the thread or in a fork of it. */

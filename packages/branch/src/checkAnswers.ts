@@ -1,7 +1,7 @@
 import { checkOptions, didYouMean, InvalidOptionError } from "@stratigraph/core";
 import { checkChoice } from "./checkChoice.ts";
 import { kindOfValue } from "./checkSaver.ts";
-import type { Answers, MergePlan } from "./plan.ts";
+import type { Answers, MergePlan } from "./mergePlan.ts";
 
 /**
  * Refuses answers that would settle nothing, or not what was meant: a side that isn't one would leave the channel without a

@@ -1,6 +1,6 @@
 import { InvalidAddressError, validId } from "@stratigraph/core";
 import { kindOfValue } from "./checkSaver.ts";
-import type { Point } from "./point.ts";
+import type { Point } from "./readPoint.ts";
 
 /** Other ways to write what a point has; objects that have more than a point (forks, branches) are points too. */
 const otherNames: Readonly<Record<string, string>> = {

@@ -2,7 +2,7 @@ import { InvalidOptionError, line, type TierSaver } from "@stratigraph/core";
 import { checkPoint } from "./checkPoint.ts";
 import { checkSaver, kindOfValue } from "./checkSaver.ts";
 import { isMessage, jsonValue } from "./plainValue.ts";
-import { readPoint, type Point, type ReadPoint } from "./point.ts";
+import { readPoint, type Point, type ReadPoint } from "./readPoint.ts";
 import { readValues } from "./readValues.ts";
 import { readReflog } from "./reflog.ts";
 import { stopsOf } from "./stopsOf.ts";

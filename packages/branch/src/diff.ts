@@ -2,7 +2,7 @@ import type { Address, TierSaver } from "@stratigraph/core";
 import { checkPoint } from "./checkPoint.ts";
 import { checkSaver } from "./checkSaver.ts";
 import { diffValues, type Change } from "./diffValues.ts";
-import { readPoint, type Point } from "./point.ts";
+import { readPoint, type Point } from "./readPoint.ts";
 import { readValues } from "./readValues.ts";
 
 /** What differs in one channel. */

@@ -12,11 +12,11 @@ import {
   type WriteBatch,
 } from "@stratigraph/core";
 import { forkTips } from "./forkTips.ts";
-import { gather, type Gathered } from "./gather.ts";
+import { gather, type Gathered } from "./readForkSource.ts";
 import { headMoved } from "./headMoved.ts";
 import { moveHead } from "./promote.ts";
 import { nextReflog, readReflog, type Move } from "./reflog.ts";
-import type { Side } from "./side.ts";
+import type { Side } from "./mergeSide.ts";
 
 /**
  * Moves a target along the checkpoints of a source that descends from its head. In one thread that is a promotion; from

@@ -17,8 +17,8 @@ import { checkChoice } from "./checkChoice.ts";
 import { checkId, checkPoint } from "./checkPoint.ts";
 import { checkSaver, kindOfValue } from "./checkSaver.ts";
 import { forkTips, type ForkPoint, type PlannedTip } from "./forkTips.ts";
-import { gather, type Gathered } from "./gather.ts";
-import { readPoint, type Point } from "./point.ts";
+import { gather, type Gathered } from "./readForkSource.ts";
+import { readPoint, type Point } from "./readPoint.ts";
 import { nextReflog, readReflog, type Origin, type Reflog } from "./reflog.ts";
 
 /** How a thread is forked. */

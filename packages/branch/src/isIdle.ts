@@ -1,6 +1,6 @@
 import { currentWrites } from "@stratigraph/core";
 import { channelsOf, kindOf, type MergeableGraph } from "./graphLike.ts";
-import type { Side } from "./side.ts";
+import type { Side } from "./mergeSide.ts";
 
 /**
  * Whether nothing is due at a checkpoint, told by its versions alone: spares a state snapshot, which would read and build it

@@ -3,7 +3,7 @@ import { branchesOf } from "./branches.ts";
 import { checkThread } from "./checkPoint.ts";
 import { checkSaver } from "./checkSaver.ts";
 import { History } from "./history.ts";
-import type { ThreadRef } from "./point.ts";
+import type { ThreadRef } from "./readPoint.ts";
 
 /** One checkpoint in a log. */
 export interface LogEntry {

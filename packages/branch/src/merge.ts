@@ -14,9 +14,9 @@ import { History } from "./history.ts";
 import { findMergeBase, type MergeBase } from "./mergeBase.ts";
 import { mergeChannels, type MergeInput, type Outcome } from "./mergeChannels.ts";
 import { mergedCheckpoint } from "./mergedCheckpoint.ts";
-import type { Answers, CheckpointRef, MergePlan } from "./plan.ts";
-import type { Point, ThreadRef } from "./point.ts";
-import { readSide, type Side } from "./side.ts";
+import type { Answers, CheckpointRef, MergePlan } from "./mergePlan.ts";
+import type { Point, ThreadRef } from "./readPoint.ts";
+import { readSide, type Side } from "./mergeSide.ts";
 import { checkChannels, strategyOf, type Strategies } from "./strategy.ts";
 import { leadingSide, refused } from "./unfinished.ts";
 import { writeMerge } from "./writeMerge.ts";
@@ -93,7 +93,7 @@ export async function mergeWith(
   const saver = saverOf("merge", graph);
   const strategy = strategyOf(options.strategy);
   // Patches are to stand on what is read now, not on what another process may have pruned since it was remembered.
-  saver.coder.values.forgetThread(threadId);
+  saver.coder.blobs.forgetThread(threadId);
   const threads = [threadId, ...points.map((point) => point.threadId)];
   const read = async (): Promise<History> => {
     const history = new History();

@@ -2,7 +2,7 @@ import { NotFoundError, type TierSaver } from "@stratigraph/core";
 import { checkPoint } from "./checkPoint.ts";
 import { checkSaver } from "./checkSaver.ts";
 import { History } from "./history.ts";
-import { readPoint, type Point } from "./point.ts";
+import { readPoint, type Point } from "./readPoint.ts";
 
 /** Where two lines of work parted. */
 export interface MergeBase {

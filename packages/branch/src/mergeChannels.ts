@@ -1,10 +1,10 @@
 import type { TierSaver } from "@stratigraph/core";
 import { channelsOf, kindOf, type MergeableGraph } from "./graphLike.ts";
 import type { HistoryNode } from "./history.ts";
-import type { Answers, PlannedConflict } from "./plan.ts";
+import type { Answers, PlannedConflict } from "./mergePlan.ts";
 import { jsonValue, sameValue } from "./plainValue.ts";
 import { reduced, stepsOf, type Steps } from "./replayWrites.ts";
-import type { Side } from "./side.ts";
+import type { Side } from "./mergeSide.ts";
 import { beganAt, type Strategy } from "./strategy.ts";
 import { isUniqueTopic, unionTopic } from "./unionTopic.ts";
 import { idOf, unionValues, type Union, type UnionOrder } from "./unionValues.ts";

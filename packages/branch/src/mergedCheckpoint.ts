@@ -12,7 +12,7 @@ import { mergeMark } from "./history.ts";
 import { DELTA_WRITES_VERSIONED, INTERRUPT, SNAPSHOT_BUMPS } from "./langgraph.ts";
 import type { MergeInput } from "./mergeChannels.ts";
 import { sameValue } from "./plainValue.ts";
-import type { Side } from "./side.ts";
+import type { Side } from "./mergeSide.ts";
 
 /** A checkpoint ready to be put on the target. */
 export interface Merged {

@@ -8,7 +8,7 @@ import {
 import { checkPoint } from "./checkPoint.ts";
 import { checkSaver } from "./checkSaver.ts";
 import { headMoved } from "./headMoved.ts";
-import { readPoint, type Point } from "./point.ts";
+import { readPoint, type Point } from "./readPoint.ts";
 import { dropMove, nextReflog, readReflog, type Move, type ReadReflog } from "./reflog.ts";
 
 /** A head that was moved. */

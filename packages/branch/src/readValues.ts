@@ -1,7 +1,7 @@
 import { isDeltaSnapshot } from "@langchain/langgraph-checkpoint";
 import { configOf, type TierSaver } from "@stratigraph/core";
 import { valueless } from "./deltaAncestors.ts";
-import type { ReadPoint } from "./point.ts";
+import type { ReadPoint } from "./readPoint.ts";
 
 /** LangGraph's own channels: they say what runs next, and hold nothing that a graph's author put there. */
 const ownChannel = /^(__|branch:|join:)/;

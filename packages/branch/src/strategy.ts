@@ -1,7 +1,7 @@
 import { didYouMean, InvalidOptionError } from "@stratigraph/core";
 import { checkChoice } from "./checkChoice.ts";
 import { kindOfValue } from "./checkSaver.ts";
-import type { Side } from "./side.ts";
+import type { Side } from "./mergeSide.ts";
 
 /** The values of one channel that both sides changed. `undefined` stands for no value. */
 export interface ChannelConflict {

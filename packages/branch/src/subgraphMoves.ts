@@ -9,9 +9,9 @@ import {
   type TierSaver,
   type WriteBatch,
 } from "@stratigraph/core";
-import { inOrder } from "./inOrder.ts";
+import { inOrder } from "./parentsFirst.ts";
 import type { MergeInput } from "./mergeChannels.ts";
-import type { Side } from "./side.ts";
+import type { Side } from "./mergeSide.ts";
 import { refused } from "./unfinished.ts";
 
 /** Parts of an append. */

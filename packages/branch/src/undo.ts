@@ -1,7 +1,7 @@
 import { NotFoundError, StratigraphError, type TierSaver } from "@stratigraph/core";
 import { checkThread } from "./checkPoint.ts";
 import { checkSaver } from "./checkSaver.ts";
-import type { ThreadRef } from "./point.ts";
+import type { ThreadRef } from "./readPoint.ts";
 import { moveHead, type Promoted } from "./promote.ts";
 import { readReflog } from "./reflog.ts";
 

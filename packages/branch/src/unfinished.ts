@@ -2,7 +2,7 @@ import { configOf, StratigraphError, type TierSaver } from "@stratigraph/core";
 import type { MergeableGraph, TaskLike } from "./graphLike.ts";
 import { isIdle } from "./isIdle.ts";
 import { ERROR, INTERRUPT, NULL_TASK, RESUME } from "./langgraph.ts";
-import type { Side } from "./side.ts";
+import type { Side } from "./mergeSide.ts";
 
 /** Work that a side has yet to do. */
 export interface Unfinished {

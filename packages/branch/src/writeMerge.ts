@@ -4,7 +4,7 @@ import type { History } from "./history.ts";
 import type { MergeInput } from "./mergeChannels.ts";
 import type { Merged } from "./mergedCheckpoint.ts";
 import { nextReflog } from "./reflog.ts";
-import type { Side } from "./side.ts";
+import type { Side } from "./mergeSide.ts";
 import { subgraphMoves } from "./subgraphMoves.ts";
 
 /**

@@ -6,8 +6,8 @@
  */
 import { createCodec } from "../src/codec/codec.ts";
 import { nativeZlib } from "../src/codec/nativeZlib.ts";
-import { NativeZstd } from "../src/codec/NativeZstd.ts";
-import { WasmZstd } from "../src/codec/WasmZstd.ts";
+import { NativeZstd } from "../src/codec/nativeZstd.ts";
+import { WasmZstd } from "../src/codec/wasmZstd.ts";
 import type { Zstd } from "../src/codec/zstd.ts";
 import { messageLike } from "../test/codec/messageLike.ts";
 

@@ -4,7 +4,7 @@
  */
 import { MemorySaver } from "@langchain/langgraph-checkpoint";
 import { StratigraphSerializer } from "../src/serde/index.ts";
-import { SimilarWriter } from "../src/serde/SimilarWriter.ts";
+import { IncrementalWriter } from "../src/incremental/incrementalWriter.ts";
 import { recordedMessages } from "./recorded.ts";
 
 const CONVERSATIONS = 20;
@@ -48,11 +48,14 @@ async function compare(name: string, value: unknown, runs: number): Promise<void
 /** A list that grows by its last item: what serialising it takes that remembers the list before. */
 async function growing(messages: readonly unknown[], runs: number): Promise<void> {
   const serde = new StratigraphSerializer();
-  const writer = new SimilarWriter();
+  const writer = new IncrementalWriter();
   const head = new Uint8Array(0);
   const shorter = messages.slice(0, -1);
   const [, ms = Number.NaN] = await medians(
-    [() => serde.dumpsSimilar(shorter, writer, head), () => serde.dumpsSimilar(messages, writer, head)],
+    [
+      () => serde.dumpsIncremental(shorter, writer, head),
+      () => serde.dumpsIncremental(messages, writer, head),
+    ],
     runs,
   );
   console.log(`${messages.length} messages, the last one new: ${ms.toFixed(4)} ms`);

@@ -1,29 +1,29 @@
-export { addressOf, checkpointIdOf, configOf, namespaceOf, validId } from "./address.ts";
-export { answerWithin } from "./answerWithin.ts";
-export { conflictOf, goesOn } from "./appendRules.ts";
-export { CallGate } from "./callGate.ts";
-export { Calls } from "./calls.ts";
+export { addressOf, checkpointIdOf, configOf, namespaceOf, validId } from "./saver/address.ts";
+export { answerWithin } from "./contract/answerWithin.ts";
+export { conflictOf, goesOn } from "./contract/appendRules.ts";
+export { CallGate } from "./contract/callGate.ts";
+export { Calls } from "./contract/calls.ts";
 export {
   checkOptions,
   didYouMean,
   pickOptions,
   type OptionAdvice,
   type OptionNames,
-} from "./checkOptions.ts";
-export { checkTier } from "./checkTier.ts";
-export { CheckpointCoder } from "./checkpointCoder.ts";
-export type { EncodedCheckpoint, Manifest } from "./checkpointCoder.ts";
+} from "./contract/checkOptions.ts";
+export { checkTier } from "./contract/checkTier.ts";
+export { CheckpointCoder } from "./encode/checkpointCoder.ts";
+export type { EncodedCheckpoint, Manifest } from "./encode/checkpointCoder.ts";
 export { pack, unpack, type EncryptionOptions } from "./codec/index.ts";
-export type { Conflict } from "./conflicts.ts";
-export { batchDigest, currentWrites } from "./currentWrites.ts";
-export { inheritTags, readThread, type ThreadContents } from "./copyThread.ts";
+export type { Conflict } from "./operations/conflicts.ts";
+export { batchDigest, currentWrites } from "./operations/currentWrites.ts";
+export { inheritTags, readThread, type ThreadContents } from "./operations/copyThread.ts";
 export type {
   DeletedThread,
   DeleteThreadsOptions,
   DeletionReport,
   ThreadSelection,
   TierRemainder,
-} from "./deleteThreads.ts";
+} from "./operations/deleteThreads.ts";
 export {
   CheckpointConflictError,
   CorruptionError,
@@ -35,15 +35,15 @@ export {
   StratigraphError,
   ThreadDeletedError,
   closedError,
-} from "./errors.ts";
-export type { ErrorCode } from "./errors.ts";
-export type { Holding } from "./holding.ts";
-export { firstAsked } from "./firstAsked.ts";
-export { pingTier, tierHealth } from "./health.ts";
-export type { Health, HealthOptions, HealthReporter, TierHealth, TierRole } from "./health.ts";
-export type { KeysInUse, KeysInUseOptions, KeyUse } from "./keysInUse.ts";
-export { line } from "./line.ts";
-export type { ThreadListOptions, ThreadPage } from "./listThreads.ts";
+} from "./contract/errors.ts";
+export type { ErrorCode } from "./contract/errors.ts";
+export type { Holding } from "./operations/holding.ts";
+export { firstAsked } from "./operations/firstAsked.ts";
+export { pingTier, tierHealth } from "./operations/health.ts";
+export type { Health, HealthOptions, HealthReporter, TierHealth, TierRole } from "./operations/health.ts";
+export type { KeysInUse, KeysInUseOptions, KeyUse } from "./operations/keysInUse.ts";
+export { line } from "./operations/ancestors.ts";
+export type { ThreadListOptions, ThreadPage } from "./operations/listThreads.ts";
 export type { Batch } from "./maintenance/batch.ts";
 export type { MaintainOptions, StartMaintenanceOptions } from "./maintenance/maintainOptions.ts";
 export { PruneWalk } from "./maintenance/pruneWalk.ts";
@@ -58,27 +58,28 @@ export {
 } from "./maintenance/steps.ts";
 export { sweepsTiers } from "./maintenance/sweepsTiers.ts";
 export { ThreadWalk } from "./maintenance/threadWalk.ts";
-export { MemorySaver, memory } from "./memorySaver.ts";
-export { MemoryTier } from "./memoryTier.ts";
-export { saverOptionAdvice, saverOptionNames } from "./options.ts";
-export type { ConflictPolicy, LostRace, SaverOptions } from "./options.ts";
-export { childrenOf, outlineOf, type Node, type Nodes, type Outline } from "./outline.ts";
-export { promote, type PromoteOptions } from "./promote.ts";
-export { pruneThread, type KeepRule, type Pruned, type PruneThreadOptions } from "./prune.ts";
-export type { PruneOptions } from "./pruneOptions.ts";
-export type { DecodedBody, ManifestEntry, ValueRef } from "./record.ts";
-export { isReserved } from "./isReserved.ts";
-export type { ReencryptOptions, ReencryptReport } from "./reencrypt.ts";
-export { rewindTask } from "./rewindMark.ts";
-export { TierSaver } from "./saver.ts";
+export { MemorySaver, memory } from "./memory/memorySaver.ts";
+export { MemoryTier } from "./memory/memoryTier.ts";
+export { saverOptionAdvice, saverOptionNames } from "./saver/options.ts";
+export type { ConflictPolicy, LostRace, SaverOptions } from "./saver/options.ts";
+export { childrenOf, outlineOf, type Node, type Nodes, type Outline } from "./operations/threadOutline.ts";
+export { promote, type PromoteOptions } from "./operations/promote.ts";
+export type { KeepRule } from "./operations/keptCheckpoints.ts";
+export { pruneThread, type Pruned, type PruneThreadOptions } from "./operations/prune.ts";
+export type { PruneOptions } from "./operations/pruneOptions.ts";
+export type { DecodedBody, ManifestEntry, ValueRef } from "./encode/record.ts";
+export { isReserved } from "./contract/isReserved.ts";
+export type { ReencryptOptions, ReencryptReport } from "./operations/reencrypt.ts";
+export { rewindTask } from "./operations/rewindMark.ts";
+export { TierSaver } from "./saver/tierSaver.ts";
 export { SerializationError, StratigraphSerializer } from "./serde/index.ts";
 export type { RegisteredType, StratigraphSerializerOptions } from "./serde/index.ts";
-export { checkStoredSize } from "./storedSize.ts";
-export { subgraphTip, type Tip } from "./subgraphTip.ts";
-export { matches, metadataTags, snapshotTag } from "./tags.ts";
-export { tagKey } from "./tagKey.ts";
-export type { Tags } from "./threadTags.ts";
-export { threadExists } from "./threadExists.ts";
+export { checkStoredSize } from "./contract/storedSize.ts";
+export { subgraphTip, type Tip } from "./operations/subgraphTip.ts";
+export { matches, metadataTags, snapshotTag } from "./encode/metadataTags.ts";
+export { tagKey } from "./contract/tagKey.ts";
+export type { Tags } from "./saver/threadTags.ts";
+export { threadExists } from "./contract/threadExists.ts";
 export {
   copiesThreads,
   deletesUnchanged,
@@ -94,7 +95,7 @@ export {
   ownersOf,
   readsAncestry,
   replacesBytes,
-} from "./tier.ts";
+} from "./contract/tier.ts";
 export type {
   Address,
   AncestryReader,
@@ -142,8 +143,8 @@ export type {
   TombstoneQuery,
   UnchangedDeleter,
   WriteBatch,
-} from "./tier.ts";
-export type { DecodedWrite } from "./writeCoder.ts";
-export { trace, traced, type TraceEvent } from "./trace.ts";
-export { bytesOf, msOf, waitMsOf, type Duration, type Size } from "./units.ts";
-export type { AlsoMoved } from "./windBack.ts";
+} from "./contract/tier.ts";
+export type { DecodedWrite } from "./encode/writeCoder.ts";
+export { trace, traced, type TraceEvent } from "./contract/trace.ts";
+export { bytesOf, msOf, waitMsOf, type Duration, type Size } from "./contract/units.ts";
+export type { AlsoMoved } from "./operations/windBack.ts";

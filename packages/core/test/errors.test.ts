@@ -8,7 +8,7 @@ const root = join(import.meta.dirname, "..");
 
 /** The codes of the type ErrorCode. */
 function codes(): string[] {
-  const text = readFileSync(join(root, "src/errors.ts"), "utf8");
+  const text = readFileSync(join(root, "src/contract/errors.ts"), "utf8");
   const tree = ts.createSourceFile("errors.ts", text, ts.ScriptTarget.ESNext, true);
   const type = tree.statements
     .filter(ts.isTypeAliasDeclaration)

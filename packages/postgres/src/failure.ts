@@ -1,4 +1,4 @@
-import { NoAnswerError } from "./bounds.ts";
+import { NoAnswerError } from "./timeouts.ts";
 
 // What happened, by what drivers say.
 

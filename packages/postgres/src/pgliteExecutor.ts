@@ -1,6 +1,6 @@
 import type * as PgLiteModule from "@electric-sql/pglite";
 import { closedError, StratigraphError } from "@stratigraph/core";
-import { NoAnswerError, timeoutMsOf, within } from "./bounds.ts";
+import { NoAnswerError, timeoutMsOf, within } from "./timeouts.ts";
 import type { Executor, PgQuery, PgResult } from "./client.ts";
 import { explained } from "./explained.ts";
 import { folderError } from "./folderError.ts";

@@ -1,5 +1,5 @@
 import { closedError } from "@stratigraph/core";
-import { NoAnswerError, timeoutMsOf, within } from "./bounds.ts";
+import { NoAnswerError, timeoutMsOf, within } from "./timeouts.ts";
 import type { Executor, PgPool, PgQuery, PgResult } from "./client.ts";
 import {
   isHostLookupFailure,

@@ -2,7 +2,7 @@ import { answerWithin, closedError } from "@stratigraph/core";
 import type { RedisClient } from "./client.ts";
 import { explained, noAnswer } from "./explained.ts";
 import type { Bytes } from "./ids.ts";
-import { linkOver, OwnLink, type Link } from "./link.ts";
+import { linkOver, OwnLink, type Link } from "./openClient.ts";
 import type { Server } from "./options.ts";
 import { scripts, type ScriptName } from "./scripts.ts";
 

@@ -4,7 +4,7 @@ import { decodeId } from "./ids.ts";
 import type { Keys } from "./keys.ts";
 import { largeBlobs } from "./largeBlobs.ts";
 import { decodeBatch, decodeRecord } from "./storedForms.ts";
-import { TextReader } from "./texts.ts";
+import { TextReader } from "./packedTexts.ts";
 
 /** Fields that are read with one command: of values under 32 kB each, so 2 MB at most, and mostly some 20 kB. */
 const pageFields = 64;

@@ -1,7 +1,7 @@
 import type { ListedCheckpoint, ListQuery } from "@stratigraph/core";
 import { keyBounds, type Bytes } from "./ids.ts";
 import type { NamedBlobs, WithLarge } from "./largeBlobs.ts";
-import { storedFrom, type ListedReply } from "./storedFrom.ts";
+import { storedFrom, type ListedReply } from "./listReply.ts";
 
 /** Most checkpoints in a page; list.lua bounds it by bytes too. */
 const largestPage = 100;

@@ -47,9 +47,9 @@ import {
   type RedisSource,
   type ResolvedRedisOptions,
 } from "./options.ts";
-import { peekFrom, readingFrom, type ReadReply } from "./reading.ts";
+import { peekFrom, readingFrom, type ReadReply } from "./readReply.ts";
 import { adoptArgs, appendArgs, appendWritesArgs, removeArgs, replaceBytesArgs } from "./requests.ts";
-import { storedFrom, type ListedReply } from "./storedFrom.ts";
+import { storedFrom, type ListedReply } from "./listReply.ts";
 import { decodeTag, encodeTag, tagsIn } from "./tagIndex.ts";
 import { ThreadIndex } from "./threadIndex.ts";
 

@@ -1,6 +1,6 @@
 import type { Blob, BlobHash, CheckpointRecord, StoredWriteBatch, WriteBatch } from "@stratigraph/core";
 import { decodeId, decodeKey, encodeId, type Bytes } from "./ids.ts";
-import { TextReader, packTexts } from "./texts.ts";
+import { TextReader, packTexts } from "./packedTexts.ts";
 
 // How records, batches and blobs stand in a thread's hash; lua/common.lua has the list. An optional text is empty where it
 // is absent, else it begins with "+".

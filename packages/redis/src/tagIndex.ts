@@ -3,7 +3,7 @@ import type { ThreadTag } from "@stratigraph/core";
 import type { Connection } from "./connection.ts";
 import { decodeId, encodeId } from "./ids.ts";
 import type { Keys } from "./keys.ts";
-import { packTexts, TextReader } from "./texts.ts";
+import { packTexts, TextReader } from "./packedTexts.ts";
 
 /** A tag as a thread's hash has it. */
 export function encodeTag({ key, value }: ThreadTag): Buffer {

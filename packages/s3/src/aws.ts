@@ -6,7 +6,7 @@ import {
   PutObjectCommand,
 } from "@aws-sdk/client-s3";
 import { AwsObjectStore, type AwsSdk } from "./awsObjectStore.ts";
-import type { ObjectStore } from "./client.ts";
+import type { ObjectStore } from "./objectStore.ts";
 import type { S3Options } from "./s3Options.ts";
 
 const sdk: AwsSdk = {

@@ -3,10 +3,10 @@ import type * as S3 from "@aws-sdk/client-s3";
 import type { PutObjectCommandInput, S3Client, StorageClass } from "@aws-sdk/client-s3";
 import { msOf, StratigraphError, trace } from "@stratigraph/core";
 import { attemptsOf, explained, verdictOf, type Operation } from "./awsErrors.ts";
-import type { FoundObject, GetOptions, ListedObject, ObjectStore, PutCondition } from "./client.ts";
+import type { FoundObject, GetOptions, ListedObject, ObjectStore, PutCondition } from "./objectStore.ts";
 import { encryptionOf } from "./encryptionOf.ts";
 import type { S3Options } from "./s3Options.ts";
-import { within } from "./within.ts";
+import { within } from "./requestTimeout.ts";
 
 /** First pause after a failure, in milliseconds; doubled each time. */
 const firstPauseMs = 50;

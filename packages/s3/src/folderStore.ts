@@ -14,7 +14,7 @@ import {
 } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
 import { InvalidOptionError } from "@stratigraph/core";
-import type { FoundObject, GetOptions, ListedObject, ObjectStore, PutCondition } from "./client.ts";
+import type { FoundObject, GetOptions, ListedObject, ObjectStore, PutCondition } from "./objectStore.ts";
 import { FileLocks, processExists } from "./fileLock.ts";
 import { explained } from "./folderErrors.ts";
 

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import type { ThreadTag } from "@stratigraph/core";
 import { squeeze, unsqueeze } from "./brotli.ts";
-import { linesFromJson, linesToJson, type Lines, type LinesJson } from "./lines.ts";
+import { linesFromJson, linesToJson, type Lines, type LinesJson } from "./entries.ts";
 import type { PackRef } from "./packFile.ts";
 
 /** First bytes of a head: format, then SHA-256 of the rest. */

@@ -1,4 +1,4 @@
-export type { FoundObject, GetOptions, ListedObject, ObjectStore, PutCondition } from "./client.ts";
+export type { FoundObject, GetOptions, ListedObject, ObjectStore, PutCondition } from "./objectStore.ts";
 export { FolderStore } from "./folderStore.ts";
 export { PackTier, type PackTierOptions } from "./packTier.ts";
 export type { S3ClientLike, S3Options, ServerSideEncryption } from "./s3Options.ts";

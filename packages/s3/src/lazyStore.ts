@@ -1,4 +1,4 @@
-import type { FoundObject, GetOptions, ListedObject, ObjectStore, PutCondition } from "./client.ts";
+import type { FoundObject, GetOptions, ListedObject, ObjectStore, PutCondition } from "./objectStore.ts";
 
 /** A store that is opened, and its library loaded, at first use: the AWS SDK is an optional dependency. */
 export class LazyStore implements ObjectStore {

@@ -1,8 +1,8 @@
 import { createHash } from "node:crypto";
-import { Breather } from "./breather.ts";
+import { Breather } from "./eventLoopYield.ts";
 import { squeeze, unsqueeze } from "./brotli.ts";
-import { linesFromJson, linesToJson, type Lines, type LinesJson, type StoredForm } from "./lines.ts";
-import { storedForm } from "./recipes.ts";
+import { linesFromJson, linesToJson, type Lines, type LinesJson, type StoredForm } from "./entries.ts";
+import { storedForm } from "./compressionRecipes.ts";
 
 /** First bytes of a pack. */
 const magic = Buffer.from("SGPACK1\n");

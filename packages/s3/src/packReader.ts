@@ -1,10 +1,10 @@
 import { LRUCache } from "lru-cache";
-import { Breather } from "./breather.ts";
-import type { ObjectStore } from "./client.ts";
-import { DamagedObject, MissingObject } from "./damage.ts";
-import type { PackedPlace, Place } from "./lines.ts";
+import { Breather } from "./eventLoopYield.ts";
+import type { ObjectStore } from "./objectStore.ts";
+import { DamagedObject, MissingObject } from "./objectErrors.ts";
+import type { PackedPlace, Place } from "./entries.ts";
 import { decodeCatalog, decodeSection, type Catalog, type PackRef, type Section } from "./packFile.ts";
-import { originalBytes } from "./recipes.ts";
+import { originalBytes } from "./compressionRecipes.ts";
 
 /** Packs up to this size, in bytes, are read in one request; of larger ones the parts that are needed. */
 const wholeBytes = 8 << 20;

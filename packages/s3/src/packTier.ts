@@ -32,16 +32,16 @@ import {
   type Tier,
 } from "@stratigraph/core";
 import { LRUCache } from "lru-cache";
-import { appended, emptied, withBytes, without, withTags, withWrites } from "./changes.ts";
-import type { ListedObject, ObjectStore } from "./client.ts";
-import { DamagedObject, MissingObject } from "./damage.ts";
+import { appended, emptied, withBytes, without, withTags, withWrites } from "./threadChanges.ts";
+import type { ListedObject, ObjectStore } from "./objectStore.ts";
+import { DamagedObject, MissingObject } from "./objectErrors.ts";
 import { decodeHead, encodeHead, type Head } from "./head.ts";
-import { placesOf, type Lines, type Place, type RecordLine, type WritesLine } from "./lines.ts";
-import { packsToMerge, tailLimitBytes } from "./merging.ts";
+import { placesOf, type Lines, type Place, type RecordLine, type WritesLine } from "./entries.ts";
+import { packsToMerge, tailLimitBytes } from "./packsToMerge.ts";
 import { Mutex } from "./mutex.ts";
 import { encodePack, type PackRef } from "./packFile.ts";
 import { PackReader } from "./packReader.ts";
-import { Sweep } from "./sweep.ts";
+import { Sweep } from "./orphanSweep.ts";
 import { threadKey } from "./threadKey.ts";
 import {
   closureOf,

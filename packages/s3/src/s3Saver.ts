@@ -11,7 +11,7 @@ import {
   type SaverOptions,
 } from "@stratigraph/core";
 import { AwsObjectStore } from "./awsObjectStore.ts";
-import type { ObjectStore } from "./client.ts";
+import type { ObjectStore } from "./objectStore.ts";
 import { FolderStore } from "./folderStore.ts";
 import { importAwsSdk } from "./importAwsSdk.ts";
 import { LazyStore } from "./lazyStore.ts";

@@ -1,6 +1,6 @@
 import type { BlobHash, ListQuery } from "@stratigraph/core";
 import type { Head } from "./head.ts";
-import type { BlobLine, Lines, Place, RecordLine, WritesLine } from "./lines.ts";
+import type { BlobLine, Lines, Place, RecordLine, WritesLine } from "./entries.ts";
 
 /** A thread as one revision of its head has it. Never changed; what changes makes another. */
 export interface ThreadView {

@@ -1,4 +1,4 @@
-import { packsToMerge } from "../src/merging.ts";
+import { packsToMerge } from "../src/packsToMerge.ts";
 import type { PackRef } from "../src/packFile.ts";
 
 const kb = 1024;

@@ -3,7 +3,7 @@ import { cp, mkdir, mkdtemp, readdir, rm, utimes } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Tier } from "@stratigraph/core";
-import type { ListedObject, ObjectStore } from "../src/client.ts";
+import type { ListedObject, ObjectStore } from "../src/objectStore.ts";
 import { FolderStore, PackTier, s3 } from "../src/index.ts";
 import { openBucket } from "./support/bucket.ts";
 import { put } from "./support/puts.ts";

@@ -18,10 +18,10 @@ export { type DifferentialOptions, testDifferential } from "./differential/testD
 export { testGraphs } from "./graphs/testGraphs.ts";
 export type { SuiteDurabilities } from "./graphs/durabilities.ts";
 export type { GraphSetup, GraphSuiteOptions, OpenedSaver } from "./graphs/setup.ts";
-export { FaultyTier } from "./faulty/FaultyTier.ts";
-export type { FailOptions, FaultPredicate } from "./faulty/Faults.ts";
-export type { Hold } from "./faulty/Hold.ts";
-export type { TierCall, TierMethod } from "./faulty/TierCall.ts";
+export { FaultyTier } from "./faulty/faultyTier.ts";
+export type { FailOptions, FaultPredicate } from "./faulty/faults.ts";
+export type { Hold } from "./faulty/hold.ts";
+export type { TierCall, TierMethod } from "./faulty/tierCall.ts";
 export { testPromises } from "./promises/testPromises.ts";
 export type { OpenedTier, TierPart, TierSuiteOptions } from "./tier/setup.ts";
 export { testTier } from "./tier/testTier.ts";

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { officialExceptions } from "../src/differential/officialExceptions.ts";
 import { play } from "../src/differential/play.ts";
 import { scenarios } from "../src/differential/scenarios.ts";
-import { readAsLive } from "../src/differential/Stage.ts";
+import { readAsLive } from "../src/differential/stage.ts";
 import { inRounds } from "../../../test/rounds.ts";
 import { DURABILITIES } from "../src/graphs/durabilities.ts";
 

@@ -17,8 +17,8 @@ import {
 import { ancestorsOf, lineOf } from "./ancestors.ts";
 import { archivedMark } from "./archivedMark.ts";
 import type { BreakerSettings, BreakerState } from "./breaker.ts";
-import { byThread } from "./byThread.ts";
-import { chainsOf, namedBlobs } from "./chains.ts";
+import { byThread } from "./listByThread.ts";
+import { chainsOf, namedBlobs } from "./blobClosure.ts";
 import { ColdTier } from "./coldTier.ts";
 import { mergeListed } from "./mergeListed.ts";
 import type { RestoreOn } from "./options.ts";

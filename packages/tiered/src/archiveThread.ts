@@ -8,7 +8,7 @@ import {
   type ThreadContents,
   type Tier,
 } from "@stratigraph/core";
-import { namedBlobs } from "./chains.ts";
+import { namedBlobs } from "./blobClosure.ts";
 
 /** Decodes a blob and compares it with the hash that names it. Throws where they differ. */
 export type BlobCheck = (hash: BlobHash, blobs: ReadonlyMap<BlobHash, Blob>) => Promise<unknown>;

@@ -16,7 +16,7 @@ import {
 import { archiveThread, sizeOf, type ArchivedCopy } from "./archiveThread.ts";
 import { markArchived } from "./archivedMark.ts";
 import type { ResolvedArchiving } from "./archivingOptions.ts";
-import { Sweep } from "./sweep.ts";
+import { Sweep } from "./archiveSweep.ts";
 import type { TierStack } from "./tierStack.ts";
 
 /** What archiving works on. */
@@ -130,7 +130,7 @@ export class Archiving {
   async #copy(threadId: string): Promise<ArchivedCopy | undefined> {
     const { warm, cold, coder, stack } = this.#parts;
     await stack.restoreWritten(threadId);
-    return await archiveThread(warm, cold, threadId, (hash, blobs) => coder.values.payload(hash, blobs));
+    return await archiveThread(warm, cold, threadId, (hash, blobs) => coder.blobs.payload(hash, blobs));
   }
 
   async #planned(threadId: string): Promise<StepOutcome> {

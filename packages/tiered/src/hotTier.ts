@@ -12,9 +12,9 @@ import {
   type Tier,
 } from "@stratigraph/core";
 import { Breaker, type BreakerSettings, type BreakerState } from "./breaker.ts";
-import { chainsOf, namedBlobs } from "./chains.ts";
+import { chainsOf, namedBlobs } from "./blobClosure.ts";
 import { CopyQueue, type QueueLimits } from "./copyQueue.ts";
-import { Drops } from "./drops.ts";
+import { Drops } from "./droppedCopies.ts";
 import { isOutage } from "./outage.ts";
 
 /** What a hot tier did so far. */

@@ -47,12 +47,12 @@ import {
 import { Archive } from "./archive.ts";
 import { withoutMark } from "./archivedMark.ts";
 import type { BreakerState } from "./breaker.ts";
-import { madeOf } from "./chains.ts";
+import { madeOf } from "./blobClosure.ts";
 import { HotTier, type HotCounters } from "./hotTier.ts";
 import { notRestored } from "./notRestored.ts";
-import { openOptional } from "./opening.ts";
+import { openOptional } from "./openOptional.ts";
 import { resolveStack, type RestoreOn, type TierStackOptions } from "./options.ts";
-import { Trust } from "./trust.ts";
+import { Trust } from "./trustedHeads.ts";
 import { WarmTier } from "./warmTier.ts";
 
 /**

@@ -202,7 +202,7 @@ async function distinctBytes(warm: Tier, saver: TieredSaver, threadId: string): 
   for (const { body } of [...records, ...writes]) parts.push(await unpack(body, 1 << 30));
   for (const { checkpointId } of records) parts.push(Buffer.from(checkpointId));
   for (const { taskId } of writes) parts.push(Buffer.from(taskId));
-  for (const { hash } of blobs) parts.push((await saver.coder.values.payload(hash, found)) as Uint8Array);
+  for (const { hash } of blobs) parts.push((await saver.coder.blobs.payload(hash, found)) as Uint8Array);
   return Buffer.concat(parts);
 }
 

@@ -19,7 +19,7 @@ export function contentHash(bytes: Uint8Array | readonly Uint8Array[], hmacKey?:
 }
 
 /** {@link contentHash}, without a key, of contents that begin alike one after another: what is the same is hashed once. */
-export class SimilarHash {
+export class IncrementalHash {
   #state = createHash("sha256");
   /** How many bytes the state covers. */
   #covered = 0;

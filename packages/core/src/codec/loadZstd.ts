@@ -1,8 +1,8 @@
 import { honoursDictionary } from "./honoursDictionary.ts";
-import { MixedZstd } from "./MixedZstd.ts";
+import { MixedZstd } from "./mixedZstd.ts";
 import { nativeZlib } from "./nativeZlib.ts";
-import { NativeZstd } from "./NativeZstd.ts";
-import { WasmZstd } from "./WasmZstd.ts";
+import { NativeZstd } from "./nativeZstd.ts";
+import { WasmZstd } from "./wasmZstd.ts";
 import type { Zstd } from "./zstd.ts";
 
 /** One per process: each has a heap of 16 MiB. */

@@ -1,5 +1,5 @@
-import { StratigraphError, type ErrorCode } from "../errors.ts";
-import type { Tier } from "../tier.ts";
+import { StratigraphError, type ErrorCode } from "../contract/errors.ts";
+import type { Tier } from "../contract/tier.ts";
 import { Lease } from "./lease.ts";
 import { sleep } from "./sleep.ts";
 

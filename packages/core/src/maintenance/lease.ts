@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { keepsLeases, type Tier } from "../tier.ts";
+import { keepsLeases, type Tier } from "../contract/tier.ts";
 
 /** A lease that is prolonged until it is given back, where the tier keeps leases; elsewhere there is only us. */
 export class Lease {

@@ -1,6 +1,6 @@
-import { checkOptions, kindOf } from "../checkOptions.ts";
-import { InvalidOptionError } from "../errors.ts";
-import { msOf, type Duration } from "../units.ts";
+import { checkOptions, kindOf } from "../contract/checkOptions.ts";
+import { InvalidOptionError } from "../contract/errors.ts";
+import { msOf, type Duration } from "../contract/units.ts";
 
 /** Above it, timers fire at once. */
 const longestTimerMs = 2 ** 31 - 1;

@@ -1,5 +1,5 @@
-import type { Tier } from "../tier.ts";
-import { trace } from "../trace.ts";
+import type { Tier } from "../contract/tier.ts";
+import { trace } from "../contract/trace.ts";
 import { Batch } from "./batch.ts";
 import { inTurns, isDown } from "./inTurns.ts";
 import type { MaintainOptions } from "./maintainOptions.ts";

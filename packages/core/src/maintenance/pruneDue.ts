@@ -1,6 +1,6 @@
-import type { CheckpointCoder } from "../checkpointCoder.ts";
-import { madeAtMs } from "../record.ts";
-import type { Tier } from "../tier.ts";
+import type { CheckpointCoder } from "../encode/checkpointCoder.ts";
+import { madeAtMs } from "../encode/record.ts";
+import type { Tier } from "../contract/tier.ts";
 
 /** Whether a thread has checkpoints to lose. */
 export interface PruneDue {

@@ -1,6 +1,6 @@
-import type { CheckpointCoder } from "../checkpointCoder.ts";
-import type { KeepRule } from "../prune.ts";
-import type { Tier } from "../tier.ts";
+import type { CheckpointCoder } from "../encode/checkpointCoder.ts";
+import type { KeepRule } from "../operations/keptCheckpoints.ts";
+import type { Tier } from "../contract/tier.ts";
 import type { Batch } from "./batch.ts";
 import { pruneDue } from "./pruneDue.ts";
 import type { ResolvedRetention } from "./retentionOptions.ts";

@@ -1,5 +1,5 @@
-import { StratigraphError } from "../errors.ts";
-import { trace } from "../trace.ts";
+import { StratigraphError } from "../contract/errors.ts";
+import { trace } from "../contract/trace.ts";
 import { sleep } from "./sleep.ts";
 
 /** Something that is done in the background until it is stopped. */

@@ -1,6 +1,6 @@
-import type { CheckpointCoder } from "../checkpointCoder.ts";
-import { pruneThread } from "../prune.ts";
-import { deletesUnchanged, type Tier } from "../tier.ts";
+import type { CheckpointCoder } from "../encode/checkpointCoder.ts";
+import { pruneThread } from "../operations/prune.ts";
+import { deletesUnchanged, type Tier } from "../contract/tier.ts";
 import type { Batch } from "./batch.ts";
 import { PruneWalk } from "./pruneWalk.ts";
 import type { ResolvedRetention } from "./retentionOptions.ts";

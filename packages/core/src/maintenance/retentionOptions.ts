@@ -1,7 +1,7 @@
-import { shown, type OptionNames } from "../checkOptions.ts";
-import { InvalidOptionError } from "../errors.ts";
-import { deletesUnchanged, type Tier } from "../tier.ts";
-import { msOf, waitMsOf, type Duration } from "../units.ts";
+import { shown, type OptionNames } from "../contract/checkOptions.ts";
+import { InvalidOptionError } from "../contract/errors.ts";
+import { deletesUnchanged, type Tier } from "../contract/tier.ts";
+import { msOf, waitMsOf, type Duration } from "../contract/units.ts";
 
 /**
  * What `maintain` takes away, so that storage doesn't grow for ever. Without any of these nothing is deleted or pruned.

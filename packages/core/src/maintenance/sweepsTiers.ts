@@ -1,4 +1,4 @@
-import { sweeps, type Tier } from "../tier.ts";
+import { sweeps, type Tier } from "../contract/tier.ts";
 import type { Batch } from "./batch.ts";
 import { stepOf, type MaintenanceStep, type MaintenanceTask } from "./steps.ts";
 

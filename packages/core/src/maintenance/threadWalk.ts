@@ -1,4 +1,4 @@
-import type { ThreadInfo, ThreadQuery, Tier } from "../tier.ts";
+import type { ThreadInfo, ThreadQuery, Tier } from "../contract/tier.ts";
 import type { Batch } from "./batch.ts";
 
 type IdleQuery = Pick<ThreadQuery, "writtenBeforeMs" | "includeEvicted">;

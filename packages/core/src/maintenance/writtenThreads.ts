@@ -1,4 +1,4 @@
-import type { ThreadInfo, Tier } from "../tier.ts";
+import type { ThreadInfo, Tier } from "../contract/tier.ts";
 import type { Batch } from "./batch.ts";
 
 /** How exactly tiers know when a thread was written, and how long a write may take to be seen. Milliseconds. */

@@ -1,6 +1,6 @@
 import { copyBytes } from "./copyBytes.ts";
-import { INSERT, type Patch } from "./Patch.ts";
-import { PatchError } from "./PatchError.ts";
+import { INSERT, type Patch } from "./patch.ts";
+import { PatchError } from "./patchError.ts";
 
 /**
  * The bytes that `patch` makes out of `base`.

@@ -1,8 +1,8 @@
 import { copyBytes } from "./copyBytes.ts";
-import { OpIndex } from "./OpIndex.ts";
-import { OpList } from "./OpList.ts";
-import { INSERT, type Patch } from "./Patch.ts";
-import { PatchError } from "./PatchError.ts";
+import { OpIndex } from "./opIndex.ts";
+import { OpList } from "./opList.ts";
+import { INSERT, type Patch } from "./patch.ts";
+import { PatchError } from "./patchError.ts";
 
 /**
  * One patch that does what `older` and then `newer` do, without their base. Its literals are a copy of those that

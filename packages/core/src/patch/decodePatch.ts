@@ -1,5 +1,5 @@
-import { INSERT, MAX_PATCH_LENGTH, type Patch } from "./Patch.ts";
-import { PatchError } from "./PatchError.ts";
+import { INSERT, MAX_PATCH_LENGTH, type Patch } from "./patch.ts";
+import { PatchError } from "./patchError.ts";
 import { VarintReader } from "./varint.ts";
 
 /**

@@ -1,8 +1,8 @@
 import { commonPrefixLength, commonSuffixLength } from "./commonLength.ts";
 import { matchBlocks, type Range } from "./matchBlocks.ts";
-import { OpList } from "./OpList.ts";
-import { INSERT, MAX_PATCH_LENGTH, type Patch } from "./Patch.ts";
-import { PatchError } from "./PatchError.ts";
+import { OpList } from "./opList.ts";
+import { INSERT, MAX_PATCH_LENGTH, type Patch } from "./patch.ts";
+import { PatchError } from "./patchError.ts";
 
 /** A middle of more bytes than this may contain copies from anywhere in the base. */
 const LARGE = 1 << 15;

@@ -1,4 +1,4 @@
-import { INSERT, type Patch } from "./Patch.ts";
+import { INSERT, type Patch } from "./patch.ts";
 import { MAX_VARINT_BYTES, writeVarint } from "./varint.ts";
 
 /** A patch as two byte strings: `literals` are worth compressing, `ops` seldom are. */

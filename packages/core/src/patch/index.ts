@@ -5,5 +5,5 @@ export { decodePatch } from "./decodePatch.ts";
 export { diff, diffAdded } from "./diff.ts";
 export { encodePatch, type EncodedPatch } from "./encodePatch.ts";
 export { materialize } from "./materialize.ts";
-export { INSERT, type Patch } from "./Patch.ts";
-export { PatchError } from "./PatchError.ts";
+export { INSERT, type Patch } from "./patch.ts";
+export { PatchError } from "./patchError.ts";

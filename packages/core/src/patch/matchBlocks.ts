@@ -1,5 +1,5 @@
 import { commonPrefixLength, commonSuffixLength } from "./commonLength.ts";
-import type { OpList } from "./OpList.ts";
+import type { OpList } from "./opList.ts";
 
 /** A range of bytes: `from` inclusive, `to` exclusive. */
 export interface Range {

@@ -1,7 +1,7 @@
 import { apply } from "./apply.ts";
-import { ChainTracer } from "./ChainTracer.ts";
-import type { Patch } from "./Patch.ts";
-import { PatchError } from "./PatchError.ts";
+import { ChainTracer } from "./chainTracer.ts";
+import type { Patch } from "./patch.ts";
+import { PatchError } from "./patchError.ts";
 
 /** Tracing a piece through a patch takes about as long as copying this many bytes. */
 const BYTES_PER_PIECE = 128;

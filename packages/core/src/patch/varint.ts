@@ -1,4 +1,4 @@
-import { PatchError } from "./PatchError.ts";
+import { PatchError } from "./patchError.ts";
 
 /** Bytes that {@link writeVarint} writes at most: 7 bits each, for integers up to 2^42. */
 export const MAX_VARINT_BYTES = 6;

@@ -1,6 +1,6 @@
-import { checkOptions, shown, type OptionAdvice, type OptionNames } from "../checkOptions.ts";
-import { InvalidOptionError } from "../errors.ts";
-import type { RegisteredLangChainType, RegisteredType } from "./TypeRegistry.ts";
+import { checkOptions, shown, type OptionAdvice, type OptionNames } from "../contract/checkOptions.ts";
+import { InvalidOptionError } from "../contract/errors.ts";
+import type { RegisteredLangChainType, RegisteredType } from "./typeRegistry.ts";
 
 const names: OptionNames<RegisteredType> = { name: true, class: true, toData: true, fromData: true };
 const langChainNames: OptionNames<RegisteredLangChainType> = { id: true, class: true };

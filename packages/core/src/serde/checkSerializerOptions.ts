@@ -1,6 +1,6 @@
-import { checkOptions, shown, type OptionNames } from "../checkOptions.ts";
-import { InvalidOptionError } from "../errors.ts";
-import type { StratigraphSerializerOptions } from "./StratigraphSerializer.ts";
+import { checkOptions, shown, type OptionNames } from "../contract/checkOptions.ts";
+import { InvalidOptionError } from "../contract/errors.ts";
+import type { StratigraphSerializerOptions } from "./stratigraphSerializer.ts";
 
 const names: OptionNames<StratigraphSerializerOptions> = {
   unknownClasses: true,

@@ -1,4 +1,4 @@
-import type { LangChainClass } from "./langchainClasses.ts";
+import type { LangChainClass } from "./langChainClasses.ts";
 import type { JsonRecord } from "./records.ts";
 
 /**

@@ -1,9 +1,9 @@
 import { Document } from "@langchain/core/documents";
 import { bytesFromBase64 } from "./bytes.ts";
-import type { Decoder } from "./Decoder.ts";
+import type { Decoder } from "./decoder.ts";
 import { messageOf } from "./messageOf.ts";
 import { EXTENSION_PREFIX, type JsonRecord, OVERWRITE } from "./records.ts";
-import type { DocumentConstructor } from "./TypeRegistry.ts";
+import type { DocumentConstructor } from "./typeRegistry.ts";
 
 type Decode = (record: JsonRecord, decoder: Decoder, depth: number) => unknown;
 

@@ -1,5 +1,5 @@
 import { base64FromBytes, BYTE_CLASSES } from "./bytes.ts";
-import type { Encoder } from "./Encoder.ts";
+import type { Encoder } from "./encoder.ts";
 import { constructorRecord, extension, type JsonRecord } from "./records.ts";
 
 type EncodeInstance = (value: never, encoder: Encoder, depth: number) => JsonRecord;

@@ -1,4 +1,4 @@
-import type { Encoder } from "./Encoder.ts";
+import type { Encoder } from "./encoder.ts";
 import { constructorRecord, type JsonRecord, setOwn } from "./records.ts";
 
 /** Built-in error classes, which stay what they are; others become the nearest of these. */

@@ -1,5 +1,5 @@
-import type { Encoder } from "./Encoder.ts";
-import type { LangChainClass } from "./langchainClasses.ts";
+import type { Encoder } from "./encoder.ts";
+import type { LangChainClass } from "./langChainClasses.ts";
 import type { JsonRecord } from "./records.ts";
 
 /** What every instance of LangChain's `Serializable` has. */

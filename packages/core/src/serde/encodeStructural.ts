@@ -1,8 +1,8 @@
 import { Document } from "@langchain/core/documents";
-import type { Encoder } from "./Encoder.ts";
+import type { Encoder } from "./encoder.ts";
 import { classOf, prototypesOf } from "./prototypesOf.ts";
 import { extension, type JsonRecord, OVERWRITE } from "./records.ts";
-import type { DocumentConstructor, TypeRegistry } from "./TypeRegistry.ts";
+import type { DocumentConstructor, TypeRegistry } from "./typeRegistry.ts";
 
 /**
  * Classes known by their shape, because their package may be installed twice (ESM and CommonJS) or not at all.

@@ -1,9 +1,9 @@
-export { SerializationError } from "./SerializationError.ts";
-export type { SerializationFailure } from "./SerializationError.ts";
-export { StratigraphSerializer } from "./StratigraphSerializer.ts";
-export type { StratigraphSerializerOptions } from "./StratigraphSerializer.ts";
-export type { UnknownClasses } from "./Encoder.ts";
-export type { UnknownTypes } from "./Decoder.ts";
-export type { LangGraphClasses } from "./langgraphClasses.ts";
-export type { LangChainClasses, LangChainConstructor } from "./langchainClasses.ts";
-export type { RegisteredLangChainType, RegisteredType } from "./TypeRegistry.ts";
+export { SerializationError } from "./serializationError.ts";
+export type { SerializationFailure } from "./serializationError.ts";
+export { StratigraphSerializer } from "./stratigraphSerializer.ts";
+export type { StratigraphSerializerOptions } from "./stratigraphSerializer.ts";
+export type { UnknownClasses } from "./encoder.ts";
+export type { UnknownTypes } from "./decoder.ts";
+export type { LangGraphClasses } from "./langGraphClasses.ts";
+export type { LangChainClasses, LangChainConstructor } from "./langChainClasses.ts";
+export type { RegisteredLangChainType, RegisteredType } from "./typeRegistry.ts";

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { randomBytes } from "node:crypto";
 import * as fc from "fast-check";
 import { Cipher, CodecError, type EncryptionOptions } from "../../src/codec/index.ts";
-import { InvalidOptionError } from "../../src/errors.ts";
+import { InvalidOptionError } from "../../src/contract/errors.ts";
 
 const utf8 = (text: string): Uint8Array => new TextEncoder().encode(text);
 const address = utf8("thread/ns/checkpoint/messages");

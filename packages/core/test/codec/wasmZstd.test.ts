@@ -4,7 +4,7 @@ import { beforeAll, describe, expect, it } from "vitest";
 import type { Handle, ZstdBinding } from "zstd-codec/lib/module.js";
 import { CodecError } from "../../src/codec/index.ts";
 import { startZstdCodec } from "../../src/codec/startZstdCodec.ts";
-import { WasmZstd } from "../../src/codec/WasmZstd.ts";
+import { WasmZstd } from "../../src/codec/wasmZstd.ts";
 import { MAX_DICTIONARY, MAX_FRAME_CONTENT } from "../../src/codec/zstd.ts";
 import { readZstdFrames } from "../../src/codec/zstdFrames.ts";
 import { frameWith, hostileFrames } from "./hostileFrames.ts";

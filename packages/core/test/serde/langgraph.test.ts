@@ -62,7 +62,7 @@ describe("LangGraph's classes", () => {
   it("are plain data that LangGraph understands where its classes are not loaded", async () => {
     const stored = serde.dumps([new Send("n", { a: 1 }), new Overwrite(1), new Command({ goto: "x" })]);
     vi.resetModules();
-    const { StratigraphSerializer: Fresh } = await import("../../src/serde/StratigraphSerializer.ts");
+    const { StratigraphSerializer: Fresh } = await import("../../src/serde/stratigraphSerializer.ts");
     const fresh = new Fresh();
     const plain = [{ node: "n", args: { a: 1 } }, { __overwrite__: 1 }, { lg_name: "Command", goto: ["x"] }];
     expect(fresh.loads(...stored)).toStrictEqual(plain);

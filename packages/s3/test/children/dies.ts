@@ -1,5 +1,5 @@
 import { PackTier } from "../../src/index.ts";
-import type { ObjectStore } from "../../src/client.ts";
+import type { ObjectStore } from "../../src/objectStore.ts";
 import { storeAt, type StorePlace } from "../support/place.ts";
 import { put } from "../support/puts.ts";
 

@@ -1,4 +1,10 @@
-import type { FoundObject, GetOptions, ListedObject, ObjectStore, PutCondition } from "../../src/client.ts";
+import type {
+  FoundObject,
+  GetOptions,
+  ListedObject,
+  ObjectStore,
+  PutCondition,
+} from "../../src/objectStore.ts";
 
 /** What a store was asked, request by request. */
 export class CountingStore implements ObjectStore {

@@ -1,7 +1,7 @@
 import { S3Client } from "@aws-sdk/client-s3";
 import type { S3Login } from "../../../../test/servers/s3Request.ts";
 import { awsObjectStore } from "../../src/aws.ts";
-import type { ObjectStore } from "../../src/client.ts";
+import type { ObjectStore } from "../../src/objectStore.ts";
 import { FolderStore } from "../../src/folderStore.ts";
 
 /** Where a child finds the objects. */

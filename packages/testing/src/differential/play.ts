@@ -2,7 +2,7 @@ import type { BaseCheckpointSaver } from "@langchain/langgraph-checkpoint";
 import { DURABILITIES, type Durability } from "../graphs/durabilities.ts";
 import { isAtLeast } from "../installedVersion.ts";
 import type { Scenario } from "./scenario.ts";
-import { type Part, type Played, Stage } from "./Stage.ts";
+import { type Part, type Played, Stage } from "./stage.ts";
 
 /** Before 1.5 the writes of parallel tasks to a DeltaChannel applied in the order of task ids, which are random. */
 const tasksApplyInTheirOwnOrder = isAtLeast("@langchain/langgraph", "1.5.0");

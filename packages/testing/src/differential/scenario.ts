@@ -1,4 +1,4 @@
-import type { Stage } from "./Stage.ts";
+import type { Stage } from "./stage.ts";
 
 /** Something that an application does with one thread. */
 export interface Scenario {

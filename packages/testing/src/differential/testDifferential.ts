@@ -6,7 +6,7 @@ import { officialExceptions } from "./officialExceptions.ts";
 import { play } from "./play.ts";
 import type { Scenario } from "./scenario.ts";
 import { scenarios } from "./scenarios.ts";
-import { type Note, type Played, readAsLive } from "./Stage.ts";
+import { type Note, type Played, readAsLive } from "./stage.ts";
 
 const playOfficial = (scenario: Scenario, durability: Durability): Promise<Played> => {
   const official = new MemorySaver();

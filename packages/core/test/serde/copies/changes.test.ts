@@ -1,7 +1,7 @@
 import fc from "fast-check";
-import { payloadHead, payloadOf } from "../../../src/blobFrame.ts";
+import { payloadHead, payloadOf } from "../../../src/encode/blobFrame.ts";
 import { StratigraphSerializer } from "../../../src/serde/index.ts";
-import { SimilarWriter } from "../../../src/serde/SimilarWriter.ts";
+import { IncrementalWriter } from "../../../src/incremental/incrementalWriter.ts";
 import { difference } from "../difference.ts";
 import { COPIES } from "./langChainCopies.ts";
 import { CHANGED, PIECES, SAMPLES } from "./samples.ts";
@@ -92,11 +92,11 @@ describe.each(COPIES)("messages of @langchain/core %s", (_name, copy) => {
     fc.assert(
       fc.property(list, fc.array(fc.array(change, { maxLength: 3 }), { maxLength: 5 }), (makers, puts) => {
         const serde = new StratigraphSerializer();
-        const writer = new SimilarWriter();
+        const writer = new IncrementalWriter();
         const messages = makers.map((make) => make(copy));
         for (const edits of [[], ...puts]) {
           for (const one of edits) edit(messages, one);
-          const { payload } = serde.dumpsSimilar(messages, writer, head)!;
+          const { payload } = serde.dumpsIncremental(messages, writer, head)!;
           const [type, bytes] = new StratigraphSerializer().dumps(messages);
           expect(Buffer.from(payload.view()).equals(payloadOf(type, bytes))).toBe(true);
           const read = serde.loads(type, bytes);

@@ -1,9 +1,9 @@
 import { AIMessage, HumanMessage, HumanMessageChunk } from "@langchain/core/messages";
 import { Document } from "@langchain/core/documents";
-import { InvalidOptionError } from "../../../src/errors.ts";
-import { Snapshots } from "../../../src/serde/Snapshots.ts";
+import { InvalidOptionError } from "../../../src/contract/errors.ts";
+import { Snapshots } from "../../../src/incremental/snapshots.ts";
 import { StratigraphSerializer } from "../../../src/serde/index.ts";
-import { TypeRegistry } from "../../../src/serde/TypeRegistry.ts";
+import { TypeRegistry } from "../../../src/serde/typeRegistry.ts";
 import { OTHERS } from "./langChainCopies.ts";
 
 const [[, first], [, second]] = OTHERS as [(typeof OTHERS)[0], (typeof OTHERS)[0]];

@@ -1,6 +1,6 @@
-import { Snapshots } from "../../../src/serde/Snapshots.ts";
+import { Snapshots } from "../../../src/incremental/snapshots.ts";
 import { StratigraphSerializer } from "../../../src/serde/index.ts";
-import { TypeRegistry } from "../../../src/serde/TypeRegistry.ts";
+import { TypeRegistry } from "../../../src/serde/typeRegistry.ts";
 import { difference } from "../difference.ts";
 import { COPIES, OTHERS, OWN } from "./langChainCopies.ts";
 import { CHANGED, PIECES, SAMPLES } from "./samples.ts";

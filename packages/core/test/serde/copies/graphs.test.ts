@@ -3,7 +3,7 @@ import * as esm from "@langchain/langgraph";
 import type * as langchain from "@langchain/core/messages";
 import { type BaseMessage, HumanMessage as OwnHumanMessage } from "@langchain/core/messages";
 import { MemorySaver, TierSaver } from "@stratigraph/core";
-import { MemoryTier } from "../../../src/memoryTier.ts";
+import { MemoryTier } from "../../../src/memory/memoryTier.ts";
 import { StratigraphSerializer } from "../../../src/serde/index.ts";
 import { COPIES } from "./langChainCopies.ts";
 

@@ -1,6 +1,6 @@
 import { Annotation, Command, START, StateGraph, interrupt } from "@langchain/langgraph";
 import type { BaseCheckpointSaver } from "@langchain/langgraph-checkpoint";
-import type { BuildGraph, Stage } from "../Stage.ts";
+import type { BuildGraph, Stage } from "../stage.ts";
 import { scenarioGroup } from "../scenario.ts";
 import { after } from "./after.ts";
 import { State } from "./states.ts";

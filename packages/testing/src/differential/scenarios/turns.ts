@@ -1,4 +1,4 @@
-import type { BuildGraph, Stage } from "../Stage.ts";
+import type { BuildGraph, Stage } from "../stage.ts";
 
 /** Turns of a graph with a list, each with an input of its own. */
 export const turns = async (stage: Stage, build: BuildGraph, count: number): Promise<void> => {

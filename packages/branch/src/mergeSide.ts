@@ -1,0 +1,50 @@
+import type { Checkpoint } from "@langchain/langgraph-checkpoint";
+import { configOf, type TierSaver } from "@stratigraph/core";
+import { channelsOf, kindOf, type MergeableGraph } from "./graphLike.ts";
+import { DELTA_WRITES_VERSIONED, type ChannelSpec } from "./langgraph.ts";
+import { readPoint, type Point, type ReadPoint } from "./readPoint.ts";
+
+/** A checkpoint with the values of its state channels, DeltaChannels rebuilt. */
+export interface Side extends ReadPoint {
+  readonly checkpoint: Checkpoint;
+  /** Per state channel, what a checkpoint stores of it; of a DeltaChannel, its value. */
+  readonly values: ReadonlyMap<string, unknown>;
+}
+
+/** Reads one side of a merge. Its values are kept at hand: to patch the merged ones against, and for `getState`. */
+export async function readSide(graph: MergeableGraph, saver: TierSaver, point: Point): Promise<Side> {
+  const read = await readPoint(saver, point);
+  const checkpoint = await saver.coder.checkpoint(read.stored, read.body, { remember: true });
+  const specs = channelsOf(graph);
+  const values = new Map<string, unknown>();
+  const deltas: [string, ChannelSpec][] = [];
+  for (const name of new Set([
+    ...Object.keys(checkpoint.channel_values),
+    ...Object.keys(checkpoint.channel_versions),
+  ])) {
+    const spec = specs.get(name);
+    const kind = kindOf(name, spec);
+    if (kind === "delta") deltas.push([name, spec!]);
+    else if (kind === "state" && checkpoint.channel_values[name] !== undefined)
+      values.set(name, checkpoint.channel_values[name]);
+  }
+  // Before LangGraph 1.5 a DeltaChannel's first write could come without a version: only looking for writes finds those.
+  const { [DELTA_WRITES_VERSIONED]: versioned } = read.metadata as { [DELTA_WRITES_VERSIONED]?: unknown };
+  const isHere = new Set(deltas.map(([name]) => name));
+  if (versioned !== true)
+    for (const [name, spec] of specs)
+      if (kindOf(name, spec) === "delta" && !isHere.has(name)) deltas.push([name, spec]);
+  const unstored = deltas
+    .filter(([name]) => checkpoint.channel_values[name] === undefined)
+    .map(([name]) => name);
+  const histories = await saver.getDeltaChannelHistory({ config: configOf(read.at), channels: unstored });
+  for (const [name, spec] of deltas) {
+    const history = histories[name];
+    const isWritten = history?.seed !== undefined || (history?.writes.length ?? 0) > 0;
+    if (!isHere.has(name) && !isWritten) continue;
+    const channel = spec.fromCheckpoint(checkpoint.channel_values[name] ?? history?.seed);
+    if (history !== undefined) channel.replayWrites!(history.writes);
+    values.set(name, channel.get());
+  }
+  return { ...read, checkpoint, values };
+}

@@ -1,0 +1,105 @@
+import { CorruptionError, line, NotFoundError } from "@stratigraph/core";
+import type {
+  Address,
+  Blob,
+  BlobHash,
+  CheckpointRecord,
+  Outline,
+  StoredCheckpoint,
+  StoredWriteBatch,
+  TierSaver,
+  WriteBatch,
+} from "@stratigraph/core";
+import type { PlannedTip } from "./forkTips.ts";
+import { inOrder } from "./parentsFirst.ts";
+
+/** More checkpoints of a namespace than this are read with one listing rather than one by one. */
+const readSingly = 4;
+
+/** What a fork takes along, under the ids of the source. Encoded bytes stay as they are. */
+export interface Gathered {
+  /** Parents before children. */
+  readonly records: readonly CheckpointRecord[];
+  readonly blobs: readonly Blob[];
+  /** Oldest first. */
+  readonly writes: readonly (Address & WriteBatch)[];
+  readonly heads: readonly { readonly namespace: string; readonly to: string }[];
+}
+
+/**
+ * Reads what is planned to go along, with its values: the way of tiers that can't copy it themselves, and across tiers.
+ * @throws NotFoundError, CorruptionError where a part of it isn't here
+ */
+export async function gather(
+  saver: TierSaver,
+  threadId: string,
+  tips: readonly PlannedTip[],
+  outline: Outline,
+): Promise<Gathered> {
+  const records: CheckpointRecord[] = [];
+  const blobs = new Map<BlobHash, Blob>();
+  const writes: (Address & StoredWriteBatch)[] = [];
+  for (const tip of tips) {
+    const { namespace } = tip;
+    const wanted =
+      tip.ancestors === 0 ? [tip.node.record] : line(await outline.nodes(namespace), tip.checkpointId, tip);
+    const stored = await readAll(saver, wanted);
+    for (const record of wanted) {
+      const { checkpointId } = record;
+      const at = { threadId, namespace, checkpointId };
+      const checkpoint = stored.get(checkpointId);
+      if (checkpoint === undefined)
+        throw new NotFoundError(
+          `Thread ${JSON.stringify(threadId)} no longer has all of checkpoint ${checkpointId}: it was pruned, archived or deleted meanwhile. Repeat the call.`,
+          at,
+        );
+      const isTip = checkpointId === tip.checkpointId;
+      const batches = checkpoint.writes.filter((_, place) => !isTip || tip.writes.includes(place));
+      for (const batch of batches) writes.push({ ...at, ...batch });
+      const needed = [...record.blobs, ...batches.flatMap((batch) => batch.blobs)];
+      for (const blob of closure(at, needed, checkpoint.blobs)) blobs.set(blob.hash, blob);
+      records.push(record);
+    }
+  }
+  return {
+    records: inOrder(records),
+    blobs: [...blobs.values()],
+    writes: writes.sort((a, b) => a.order - b.order).map(({ order: _order, ...batch }) => batch),
+    heads: tips.map(({ namespace, checkpointId }) => ({ namespace, to: checkpointId })),
+  };
+}
+
+/** Checkpoints of one namespace with their values. */
+async function readAll(
+  saver: TierSaver,
+  wanted: readonly CheckpointRecord[],
+): Promise<Map<string, StoredCheckpoint>> {
+  const found = new Map<string, StoredCheckpoint>();
+  if (wanted.length <= readSingly) {
+    for (const record of wanted) {
+      const { checkpoint } = await saver.tier.read(record);
+      if (checkpoint !== undefined) found.set(record.checkpointId, checkpoint);
+    }
+    return found;
+  }
+  const ids = new Set(wanted.map(({ checkpointId }) => checkpointId));
+  const { threadId, namespace } = wanted[0]!;
+  for await (const stored of saver.tier.list({ threadId, namespace })) {
+    if (ids.has(stored.record.checkpointId)) found.set(stored.record.checkpointId, stored);
+    if (found.size === ids.size) break;
+  }
+  return found;
+}
+
+/** The named blobs with the bases that they stand on. */
+function closure(at: Address, named: readonly BlobHash[], blobs: ReadonlyMap<BlobHash, Blob>): Blob[] {
+  const found: Blob[] = [];
+  const needed = new Set(named);
+  for (const hash of needed) {
+    const blob = blobs.get(hash);
+    if (blob === undefined) throw new CorruptionError(at, `the blob ${hash} that it needs is missing`);
+    found.push(blob);
+    if (blob.base !== undefined) needed.add(blob.base);
+  }
+  return found;
+}

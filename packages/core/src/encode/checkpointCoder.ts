@@ -1,0 +1,296 @@
+import type { RunnableConfig } from "@langchain/core/runnables";
+import { isDeltaSnapshot } from "@langchain/langgraph-checkpoint";
+import type {
+  ChannelVersions,
+  Checkpoint,
+  CheckpointMetadata,
+  SerializerProtocol,
+} from "@langchain/langgraph-checkpoint";
+import { bodyAddress, ownerOf, wrapBody } from "./bodyOwner.ts";
+import type { Envelope } from "./envelope.ts";
+import {
+  decodeBody,
+  encodeBody,
+  headerCopy,
+  type DecodedBody,
+  type Header,
+  type ManifestEntry,
+  type ValueRef,
+} from "./record.ts";
+import { metadataTags, snapshotTag } from "./metadataTags.ts";
+import type {
+  Address,
+  Blob,
+  BlobHash,
+  CheckpointRecord,
+  StoredCheckpoint,
+  WriteBatch,
+} from "../contract/tier.ts";
+import { ValueCoder, type CapturedValue, type Dumped, type ValueReading } from "./valueCoder.ts";
+import { undecodable } from "./valueErrors.ts";
+import type { EncodedValue, BlobEncoder } from "./blobEncoder.ts";
+import { WriteCoder } from "./writeCoder.ts";
+import type { Consumed } from "../saver/writers.ts";
+
+/** Longest value, in bytes, that lives in the manifest itself: a blob of its own would cost more in keys than it holds. */
+const inlineValue = 64;
+
+/** A channel → entry map, as in a decoded body. */
+export type Manifest = ReadonlyMap<string, ManifestEntry>;
+
+/** A checkpoint ready for a tier, and what to remember once it is acknowledged. */
+export interface EncodedCheckpoint {
+  readonly record: CheckpointRecord;
+  readonly blobs: readonly Blob[];
+  readonly values: readonly EncodedValue[];
+  readonly manifest: Manifest;
+  readonly consumed: Consumed;
+  /** It names blobs that it doesn't carry, or carries patches on such. */
+  readonly relies: boolean;
+}
+
+/** What LangGraph puts. */
+export interface CheckpointPut {
+  readonly checkpoint: Checkpoint;
+  readonly metadata: CheckpointMetadata;
+  readonly newVersions: ChannelVersions;
+  readonly runId: string | undefined;
+  /** From which pending writes of its parent it was made; undefined: all. */
+  readonly consumed?: Consumed;
+}
+
+/** What is known of the values that a checkpoint's channels may share. */
+export interface Before {
+  readonly parentId: string | undefined;
+  /** The parent's manifest, where there is a parent and it is known. */
+  readonly parent: Manifest | undefined;
+  /** Manifest that was stored under the same checkpoint id before: durability "exit" puts the last one again. */
+  readonly again: Manifest | undefined;
+}
+
+/** A checkpoint as it was when it was put. */
+export interface CapturedPut {
+  readonly header: Header;
+  readonly metadata: Dumped;
+  readonly tags: readonly number[];
+  readonly runId: string | undefined;
+  readonly consumed: Consumed;
+  /** Whether channels that aren't new may have a value of their own all the same: LangGraph's `__copy__`. */
+  readonly isFork: boolean;
+  readonly newChannels: ReadonlySet<string>;
+  readonly given: Checkpoint["channel_values"];
+  /** BlobEncoder that may have to be stored. */
+  readonly values: ReadonlyMap<string, CapturedValue>;
+}
+
+/** Between LangGraph's checkpoints and a tier's records. */
+export class CheckpointCoder {
+  readonly blobs: BlobEncoder;
+  /** Pending writes. */
+  readonly writes: WriteCoder;
+  readonly #coder: ValueCoder;
+  readonly #envelope: Envelope;
+
+  constructor(serde: SerializerProtocol, envelope: Envelope, blobs: BlobEncoder) {
+    this.#coder = new ValueCoder(serde, blobs);
+    this.#envelope = envelope;
+    this.blobs = blobs;
+    this.writes = new WriteCoder(this.#coder, envelope);
+  }
+
+  /** Nothing of the thread is remembered any more. */
+  forgetThread(threadId: string): void {
+    this.#coder.forgetThread(threadId);
+  }
+
+  /** Encodes a checkpoint whose parent is known. */
+  async encode(at: Address, before: Before, put: CheckpointPut): Promise<EncodedCheckpoint> {
+    return await this.encodeCaptured(at, before, this.capture(at, before, put));
+  }
+
+  /**
+   * Serialises all of a checkpoint that may have to be stored, without awaiting anything: a graph may change its values in
+   * place as soon as it goes on. Nothing is written yet.
+   *
+   * @param before a parent without a manifest is one that isn't known yet: values that it may have are serialised too
+   * @throws StratigraphError "SERIALIZATION"
+   */
+  capture(at: Address, before: Before, put: CheckpointPut): CapturedPut {
+    const { channel_values: given, ...header } = put.checkpoint;
+    const { run_id: _runId, ...metadata } = put.metadata as CheckpointMetadata<{ run_id?: unknown }>;
+    const newChannels = new Set(Object.keys(put.newVersions));
+    const isFork = put.metadata.source === "fork";
+    const values = new Map<string, CapturedValue>();
+    for (const channel of Object.keys(given)) {
+      if (given[channel] === undefined) continue;
+      const isNew = newChannels.has(channel);
+      const known = before.again?.get(channel) ?? before.parent?.get(channel);
+      const version = Object.hasOwn(header.channel_versions, channel)
+        ? header.channel_versions[channel]
+        : undefined;
+      if (!isNew && known?.value !== undefined && known.version === version) continue;
+      if (!isNew && before.parentId === undefined && !isFork) continue;
+      values.set(channel, this.#coder.capture(at, channel, given[channel], known?.value));
+    }
+    return {
+      header: headerCopy(header),
+      metadata: this.#coder.dump(at, "metadata", metadata),
+      tags: metadataTags(metadata),
+      runId: put.runId,
+      consumed: put.consumed,
+      isFork,
+      newChannels,
+      given: { ...given },
+      values,
+    };
+  }
+
+  /**
+   * Encodes a checkpoint that was captured. Which values are stored follows from channel versions, not from `newVersions`
+   * alone (which isn't a difference to the parent after `__copy__`): a channel in newVersions has the value given or none;
+   * another one has its parent's value if it has the parent's version, else the value given, unless the checkpoint begins a
+   * thread and is no copy.
+   */
+  async encodeCaptured(
+    at: Address,
+    { parentId, parent, again }: Before,
+    captured: CapturedPut,
+  ): Promise<EncodedCheckpoint> {
+    const { header, given, consumed } = captured;
+    const values: EncodedValue[] = [];
+    const entries: ManifestEntry[] = [];
+    const snapshots: number[] = [];
+    let relies = false;
+    for (const channel of new Set([...Object.keys(header.channel_versions), ...Object.keys(given)])) {
+      const version = Object.hasOwn(header.channel_versions, channel)
+        ? header.channel_versions[channel]
+        : undefined;
+      const before = again?.get(channel) ?? parent?.get(channel);
+      const isNew = captured.newChannels.has(channel);
+      const isGiven = Object.hasOwn(given, channel) && given[channel] !== undefined;
+      let value: ValueRef | undefined;
+      if (!isNew && before?.value !== undefined && before.version === version) {
+        value = before.value;
+        relies ||= "hash" in value;
+      } else if (isGiven && (isNew || parentId !== undefined || captured.isFork)) {
+        // Not captured where the parent had it and is gone since, pruned by another process between two attempts.
+        const own = captured.values.get(channel) ?? this.#coder.capture(at, channel, given[channel]);
+        const encoding = this.#coder.encode(at, channel, own, {
+          base: before?.value,
+          inline: inlineValue,
+          into: values,
+        });
+        value = encoding instanceof Promise ? await encoding : encoding;
+        if (isDeltaSnapshot(given[channel])) snapshots.push(snapshotTag(channel));
+      }
+      if (version !== undefined || value !== undefined) entries.push({ channel, version, value });
+    }
+    const owner = ownerOf(at, parentId ?? "");
+    const dumped = captured.metadata;
+    const metadata = "typed" in dumped ? dumped.typed : await dumped.dumping;
+    const { content, blobs } = encodeBody(owner, header, metadata, entries, consumed);
+    const wrapping = wrapBody(this.#envelope, at, owner, content);
+    const body = wrapping instanceof Promise ? await wrapping : wrapping;
+    this.#coder.checkStored(at, "metadata", body.length);
+    const record: CheckpointRecord = {
+      ...at,
+      parentId,
+      runId: captured.runId,
+      tags: [...captured.tags, ...snapshots],
+      blobs,
+      body,
+    };
+    return {
+      record,
+      blobs: values.flatMap(({ blob }) => (blob === undefined ? [] : [blob])),
+      values,
+      manifest: new Map(entries.map((entry) => [entry.channel, entry])),
+      consumed,
+      relies: relies || values.some(({ blob }) => blob === undefined || blob.base !== undefined),
+    };
+  }
+
+  /**
+   * Header, metadata bytes and manifest of a record.
+   * @throws CorruptionError; StratigraphError "KEY_MISSING", "KEY_UNAVAILABLE", "PLAINTEXT_REFUSED", "NEWER_FORMAT"
+   */
+  async decodeBody(record: CheckpointRecord): Promise<DecodedBody> {
+    const owner = ownerOf(record, record.parentId ?? "");
+    try {
+      const content = await this.#envelope.unwrap(record.body, bodyAddress(owner));
+      return decodeBody(owner, record.checkpointId, content, record.blobs);
+    } catch (cause) {
+      throw undecodable(record, undefined, "its record can't be decoded", cause);
+    }
+  }
+
+  /** Reads the payloads that a manifest names into memory, so that a put can patch them. @throws as {@link value} */
+  async remember(
+    record: CheckpointRecord,
+    manifest: Manifest,
+    blobs: ReadonlyMap<BlobHash, Blob>,
+  ): Promise<void> {
+    for (const { channel, value } of manifest.values())
+      if (value !== undefined && "hash" in value)
+        await this.#coder.payload(record, channel, value.hash, blobs, { remember: true });
+  }
+
+  /** Whether all values of a checkpoint and of its pending writes can be had without their blobs, as long as nothing is forgotten. */
+  remembers({ threadId, blobs }: CheckpointRecord, writes: readonly WriteBatch[]): boolean {
+    const isKnown = (hash: BlobHash): boolean => this.blobs.has(threadId, hash);
+    return blobs.every(isKnown) && writes.every((batch) => batch.blobs.every(isKnown));
+  }
+
+  /** The payload that a blob of a checkpoint stands for as a blob of its own, standing on no other. @throws as {@link value} */
+  async wholeBlob(at: Address, hash: BlobHash, blobs: ReadonlyMap<BlobHash, Blob>): Promise<Blob> {
+    try {
+      return await this.blobs.wholeBlob(hash, blobs);
+    } catch (cause) {
+      throw undecodable(at, undefined, `its blob ${hash} can't be rewritten`, cause);
+    }
+  }
+
+  /** A record's metadata, revived. */
+  async metadata(record: CheckpointRecord, body: DecodedBody): Promise<CheckpointMetadata> {
+    return (await this.#coder.load(record, "metadata", ...body.metadata)) as CheckpointMetadata;
+  }
+
+  /** A checkpoint with all its values. */
+  async checkpoint(
+    { record, blobs }: StoredCheckpoint,
+    body: DecodedBody,
+    reading: ValueReading,
+  ): Promise<Checkpoint> {
+    const found: [string, unknown][] = [];
+    for (const { channel, value } of body.manifest.values()) {
+      if (value === undefined) continue;
+      const ahead = reading.ahead?.get(channel);
+      if (ahead !== undefined && "hash" in value && value.hash === ahead.hash)
+        found.push([channel, ahead.value]);
+      else found.push([channel, await this.value(record, channel, value, blobs, reading)]);
+    }
+    const { channel_versions, versions_seen, v, id, ts, ...rest } = body.header;
+    return { ...rest, v, id, ts, channel_values: Object.fromEntries(found), channel_versions, versions_seen };
+  }
+
+  /**
+   * One value that a manifest or a pending write refers to, revived.
+   * @throws CorruptionError; StratigraphError "KEY_MISSING", "KEY_UNAVAILABLE", "PLAINTEXT_REFUSED", "UNREGISTERED_TYPE",
+   * "NEWER_FORMAT", "SERIALIZATION"
+   */
+  async value(
+    at: Address,
+    channel: string,
+    ref: ValueRef,
+    blobs: ReadonlyMap<BlobHash, Blob>,
+    reading: ValueReading = {},
+  ): Promise<unknown> {
+    return await this.#coder.decode(at, channel, ref, blobs, reading);
+  }
+}
+
+/** The run that a put belongs to, where the caller named one. */
+export function runIdOf(config: RunnableConfig, metadata: CheckpointMetadata): string | undefined {
+  const named: unknown = (metadata as { run_id?: unknown }).run_id ?? config.metadata?.["run_id"];
+  return typeof named === "string" && named !== "" ? named : undefined;
+}

@@ -1,0 +1,78 @@
+import { utf8 } from "./bytes.ts";
+import { CodecError, keyIdOf, loadCodec, runningCodec, type Cipher, type Codec } from "../codec/index.ts";
+
+/** Largest value that is decoded, in bytes, unless a saver says otherwise. A hostile size is refused before allocating. */
+export const defaultMaxValueBytes = 512 * 1024 * 1024;
+
+/** The last steps of encoding and the first of decoding: compression, then optional encryption. */
+export class Envelope {
+  readonly #cipher: Cipher | undefined;
+  readonly #maxBytes: number;
+
+  constructor(cipher: Cipher | undefined, maxBytes: number) {
+    this.#cipher = cipher;
+    this.#maxBytes = maxBytes;
+  }
+
+  /**
+   * `address` is bound to the bytes where encryption is on. `level`: zstd's; default the codec's. No promise where nothing has to
+   * be waited for.
+   */
+  wrap(raw: Uint8Array, address: string, level?: number): Uint8Array | Promise<Uint8Array> {
+    const codec = runningCodec();
+    return codec === undefined
+      ? loadCodec().then((loaded) => this.#wrap(loaded, raw, address, level))
+      : this.#wrap(codec, raw, address, level);
+  }
+
+  #wrap(
+    codec: Codec,
+    raw: Uint8Array,
+    address: string,
+    level: number | undefined,
+  ): Uint8Array | Promise<Uint8Array> {
+    const packed = codec.pack(raw, level === undefined ? {} : { level });
+    return this.#cipher === undefined ? packed : this.#cipher.seal(packed, utf8(address));
+  }
+
+  /** The id of the key that seals; undefined where nothing is encrypted. */
+  get activeKey(): string | undefined {
+    return this.#cipher?.activeKey;
+  }
+
+  /**
+   * Bytes as they would be sealed now, with the active key; what is inside stays as it is.
+   * @param name that anyone can read; see {@link Cipher.seal}
+   * @throws CodecError
+   */
+  async reseal(bytes: Uint8Array, address: string, name?: Uint8Array): Promise<Uint8Array> {
+    if (this.#cipher === undefined) throw new RangeError("there is no key to seal with");
+    return await this.#cipher.seal(await this.#cipher.open(bytes, utf8(address)), utf8(address), name);
+  }
+
+  /**
+   * No promise where nothing has to be waited for.
+   * @throws CodecError on bytes that can't be decrypted or decompressed, or that claim to be too large
+   */
+  unwrap(bytes: Uint8Array, address: string): Uint8Array | Promise<Uint8Array> {
+    const codec = runningCodec();
+    if (codec !== undefined && this.#cipher === undefined)
+      return codec.unpack(unsealed(bytes), this.#maxBytes);
+    return this.#opened(bytes, address);
+  }
+
+  async #opened(bytes: Uint8Array, address: string): Promise<Uint8Array> {
+    const packed =
+      this.#cipher === undefined ? unsealed(bytes) : await this.#cipher.open(bytes, utf8(address));
+    return (await loadCodec()).unpack(packed, this.#maxBytes);
+  }
+}
+
+/** Bytes that need no key. @throws CodecError `unknown-key` where they are sealed */
+function unsealed(bytes: Uint8Array): Uint8Array {
+  const keyId = keyIdOf(bytes);
+  if (keyId === undefined) return bytes;
+  const shown = JSON.stringify(keyId.slice(0, 64));
+  const message = `They are encrypted with key ${shown}, and this saver has no option encryption; give it that key.`;
+  throw new CodecError("unknown-key", message, { keyId });
+}

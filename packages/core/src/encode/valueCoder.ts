@@ -1,0 +1,253 @@
+import type { SerializerProtocol } from "@langchain/langgraph-checkpoint";
+import { payloadOf, splitPayload } from "./blobFrame.ts";
+import { Payload } from "../incremental/payload.ts";
+import type { Typed, ValueRef } from "./record.ts";
+import { StratigraphSerializer } from "../serde/index.ts";
+import { IncrementalReader } from "../incremental/incrementalReader.ts";
+import { IncrementalSerializer } from "../incremental/incrementalSerializer.ts";
+import { tooLong } from "../contract/storedSize.ts";
+import type { Address, Blob, BlobHash } from "../contract/tier.ts";
+import { notEncoded, notStored, undecodable, unrevivable } from "./valueErrors.ts";
+import type { EncodedValue, NamedPayload, BlobEncoder } from "./blobEncoder.ts";
+
+/** What a listing remembers per channel, to save work on the next checkpoint: neighbours are much alike. */
+export type Series = Map<string, { hash: BlobHash; payload: Uint8Array; reader: IncrementalReader }>;
+
+/** Shortest value, in bytes, that a reference to its blob is shorter than. */
+const worthReferring = 65;
+
+/** Shortest payload of the value before, in bytes, for which a channel's values are written as a series. */
+const worthComparing = 4096;
+
+/** What a blob may hold besides the serialised bytes: its kind, and the name of the type. */
+const framing = 256;
+
+/**
+ * A value as it was when it was captured: serialised, and no longer changed by what a graph does to it. A serde that answers
+ * with a promise has been called.
+ */
+export type CapturedValue = { readonly similar: NamedPayload } | Dumped;
+
+/** What a serde made of a value, or is about to. */
+export type Dumped = { readonly typed: Typed } | { readonly dumping: Promise<Typed> };
+
+/** BlobEncoder of remembered blobs, by channel; each is given out once. */
+export type DecodedAhead = ReadonlyMap<string, { readonly hash: BlobHash; readonly value: unknown }>;
+
+/** How values are read: kept for later puts to patch, or as one of a series. */
+export interface ValueReading {
+  readonly remember?: boolean;
+  /** What is remembered needs no blobs. Follows from `remember`. */
+  readonly known?: boolean;
+  readonly series?: Series | undefined;
+  /** What is decoded already. */
+  readonly ahead?: DecodedAhead | undefined;
+}
+
+/** How a value is encoded: what the channel had before, the longest value that stays inline, and where blobs go. */
+export interface Encoding {
+  readonly base?: ValueRef | undefined;
+  readonly inline: number;
+  readonly into: EncodedValue[];
+}
+
+/** BlobEncoder to references and back: the only place where a serde is called. */
+export class ValueCoder {
+  readonly serde: SerializerProtocol;
+  readonly blobs: BlobEncoder;
+  readonly #similar: IncrementalSerializer | undefined;
+  readonly #dumpsAtOnce: boolean;
+
+  constructor(serde: SerializerProtocol, blobs: BlobEncoder) {
+    this.serde = serde;
+    this.blobs = blobs;
+    this.#similar = IncrementalSerializer.for(serde, blobs);
+    this.#dumpsAtOnce = serde.dumpsTyped === StratigraphSerializer.prototype.dumpsTyped;
+  }
+
+  /** Nothing of the thread is remembered any more. */
+  forgetThread(threadId: string): void {
+    this.blobs.forgetThread(threadId);
+    this.#similar?.forgetThread(threadId);
+  }
+
+  /**
+   * Serialises a value, before anything is awaited: what happens to it afterwards is no longer seen.
+   * @param base what the channel had before; arrays like it are serialised from where they changed
+   * @throws StratigraphError "SERIALIZATION"; where the serde answers with a promise, {@link encode} throws it
+   */
+  capture(at: Address, channel: string, value: unknown, base?: ValueRef): CapturedValue {
+    const similar = this.#similarTo(hashOf(base), at, channel, value);
+    return similar === undefined ? this.dump(at, channel, value) : { similar };
+  }
+
+  /**
+   * A reference to a captured value: inline up to `inline` bytes, else a blob, which goes to `into`. Infinity: inline, also
+   * where the thread has it already. No promise where nothing has to be waited for: most channels of a step are short.
+   */
+  encode(at: Address, channel: string, captured: CapturedValue, how: Encoding): ValueRef | Promise<ValueRef> {
+    if ("similar" in captured) {
+      this.#checkLength(at, channel, captured.similar.payload.length);
+      return this.#blob(at, channel, captured.similar, how);
+    }
+    if ("dumping" in captured)
+      return captured.dumping.then((typed) => this.#encodeTyped(at, channel, typed, how));
+    return this.#encodeTyped(at, channel, captured.typed, how);
+  }
+
+  #encodeTyped(
+    at: Address,
+    channel: string,
+    [type, bytes]: Typed,
+    how: Encoding,
+  ): ValueRef | Promise<ValueRef> {
+    this.#checkLength(at, channel, bytes.length);
+    if (bytes.length > how.inline) return this.#blob(at, channel, this.#named(type, bytes), how);
+    const refers = how.inline < Infinity && bytes.length >= worthReferring;
+    const stored = refers ? this.blobs.find(at.threadId, this.#named(type, bytes)) : undefined;
+    if (stored === undefined) return { type, bytes };
+    how.into.push(stored);
+    return { hash: stored.hash };
+  }
+
+  async #blob(at: Address, channel: string, named: NamedPayload, how: Encoding): Promise<ValueRef> {
+    let encoded: EncodedValue;
+    try {
+      encoded = await this.blobs.encode(at.threadId, named, hashOf(how.base));
+    } catch (cause) {
+      throw notEncoded(at, channel, cause);
+    }
+    this.checkStored(at, channel, encoded.blob?.bytes.length ?? 0);
+    how.into.push(encoded);
+    return { hash: encoded.hash };
+  }
+
+  /**
+   * The value that a reference stands for, revived.
+   * @throws CorruptionError; StratigraphError "KEY_MISSING", "KEY_UNAVAILABLE", "PLAINTEXT_REFUSED", "UNREGISTERED_TYPE",
+   * "NEWER_FORMAT", "SERIALIZATION"
+   */
+  async decode(
+    at: Address,
+    channel: string,
+    ref: ValueRef,
+    blobs: ReadonlyMap<BlobHash, Blob>,
+    { remember = false, known = remember, series }: ValueReading = {},
+  ): Promise<unknown> {
+    if (!("hash" in ref)) return await this.load(at, channel, ref.type, ref.bytes);
+    const last = series?.get(channel);
+    const payload =
+      last?.hash === ref.hash
+        ? last.payload
+        : await this.payload(at, channel, ref.hash, blobs, { remember, known });
+    const reader =
+      series === undefined
+        ? this.#readerOf(at, channel, payload.length, remember)
+        : (last?.reader ?? new IncrementalReader());
+    if (reader !== undefined) series?.set(channel, { hash: ref.hash, payload, reader });
+    return await this.load(at, channel, ...splitPayload(payload), reader);
+  }
+
+  /** The verified payload that a hash names. @throws as {@link decode} */
+  async payload(
+    at: Address,
+    channel: string,
+    hash: BlobHash,
+    blobs: ReadonlyMap<BlobHash, Blob>,
+    { remember, known = remember }: { readonly remember: boolean; readonly known?: boolean },
+  ): Promise<Uint8Array> {
+    try {
+      return await this.blobs.payload(hash, blobs, known ? at.threadId : undefined, remember);
+    } catch (cause) {
+      throw undecodable(at, channel, "its value can't be decoded", cause);
+    }
+  }
+
+  /** The payload of a value that is an array like the one before; undefined where it is another way or too short to gain. */
+  #similarTo(
+    base: BlobHash | undefined,
+    at: Address,
+    channel: string,
+    value: unknown,
+  ): NamedPayload | undefined {
+    if (this.#similar === undefined || base === undefined) return undefined;
+    if ((this.blobs.lengthOf(at.threadId, base) ?? 0) < worthComparing) return undefined;
+    try {
+      const similar = this.#similar.payload(at, channel, value);
+      return similar === undefined || similar.payload.length < worthComparing ? undefined : similar;
+    } catch (cause) {
+      throw notStored(at, channel, cause);
+    }
+  }
+
+  #readerOf(at: Address, channel: string, length: number, remember: boolean): IncrementalReader | undefined {
+    return remember && length >= worthComparing ? this.#similar?.reader(at, channel, length) : undefined;
+  }
+
+  #named(type: string, bytes: Uint8Array): NamedPayload {
+    return this.blobs.named(Payload.of(payloadOf(type, bytes)));
+  }
+
+  /** What wouldn't be read back isn't written. @throws StratigraphError "SERIALIZATION" */
+  #checkLength(at: Address, channel: string, length: number): void {
+    const { maxBytes } = this.blobs;
+    if (length + framing <= maxBytes) return;
+    const most = `It has ${length} bytes serialised; at most ${maxBytes} are read back. Raise maxValueSize, or keep it elsewhere.`;
+    throw notStored(at, channel, new RangeError(most));
+  }
+
+  /** Refuses bytes that the tier couldn't give back. @throws StratigraphError "SERIALIZATION" */
+  checkStored(at: Address, channel: string, bytes: number): void {
+    const { tier, maxBytes } = this.blobs.stored;
+    if (bytes > maxBytes) throw notStored(at, channel, tooLong(tier, bytes, maxBytes));
+  }
+
+  /** The serialised value. @throws StratigraphError "SERIALIZATION", at once or by the promise */
+  dump(at: Address, channel: string, value: unknown): Dumped {
+    try {
+      if (this.#dumpsAtOnce) return { typed: (this.serde as StratigraphSerializer).dumps(value) };
+      // Serdes may give the bytes of a value back as they are, and only in a promise.
+      const mine = value instanceof Uint8Array ? Uint8Array.prototype.slice.call(value) : value;
+      const dumped = this.serde.dumpsTyped(mine) as Typed | Promise<Typed>;
+      if (!(dumped instanceof Promise)) return { typed: [dumped[0], dumped[1].slice()] };
+      const dumping = dumped.then(
+        ([type, bytes]): Typed => [type, bytes.slice()],
+        (cause: unknown) => {
+          throw notStored(at, channel, cause);
+        },
+      );
+      // Another value of the same call may fail first; nobody would be waiting for this one then.
+      dumping.catch(() => {});
+      return { dumping };
+    } catch (cause) {
+      throw notStored(at, channel, cause);
+    }
+  }
+
+  /** @throws StratigraphError "UNREGISTERED_TYPE", "NEWER_FORMAT", "SERIALIZATION" */
+  async load(
+    at: Address,
+    channel: string,
+    type: string,
+    bytes: Uint8Array,
+    reader?: IncrementalReader,
+  ): Promise<unknown> {
+    try {
+      if (reader !== undefined && this.serde instanceof StratigraphSerializer) {
+        return await this.serde.loadsIncremental(type, bytes, reader);
+      }
+      return (await this.serde.loadsTyped(type, this.#own(bytes))) as unknown;
+    } catch (cause) {
+      throw unrevivable(at, channel, cause);
+    }
+  }
+
+  /** Other serdes may hand on the bytes of a value as they are: what a graph then does to it must not reach what is remembered. */
+  #own(bytes: Uint8Array): Uint8Array {
+    return this.serde instanceof StratigraphSerializer ? bytes : bytes.slice();
+  }
+}
+
+function hashOf(ref: ValueRef | undefined): BlobHash | undefined {
+  return ref !== undefined && "hash" in ref ? ref.hash : undefined;
+}

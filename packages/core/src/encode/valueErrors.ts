@@ -1,0 +1,110 @@
+import { CodecError, type CodecErrorReason } from "../codec/index.ts";
+import { CorruptionError, StratigraphError, type ErrorCode } from "../contract/errors.ts";
+import { SerializationError } from "../serde/index.ts";
+import { messageOf } from "../serde/messageOf.ts";
+import type { SerializationReason } from "../serde/serializationError.ts";
+import type { Address } from "../contract/tier.ts";
+
+/** Why the codec or the cipher refused, where nothing is damaged. */
+const codecCodes: Readonly<Partial<Record<CodecErrorReason, ErrorCode>>> = {
+  "unknown-tag": "NEWER_FORMAT",
+  "unknown-dictionary": "NEWER_FORMAT",
+  "unknown-key": "KEY_MISSING",
+  "key-failed": "KEY_UNAVAILABLE",
+  "plaintext-refused": "PLAINTEXT_REFUSED",
+  unavailable: "UNAVAILABLE",
+};
+
+const serdeCodes: Readonly<Record<SerializationReason, ErrorCode>> = {
+  value: "SERIALIZATION",
+  "unregistered-type": "UNREGISTERED_TYPE",
+  "newer-format": "NEWER_FORMAT",
+};
+
+function placeOf({ threadId, namespace, checkpointId }: Address, channel: string | undefined): string {
+  const at = `Thread ${JSON.stringify(threadId)}, namespace ${JSON.stringify(namespace)}, checkpoint ${checkpointId}`;
+  return channel === undefined ? at : `${at}, channel ${JSON.stringify(channel)}`;
+}
+
+/** What isn't damage, with its own code and the place; undefined for all else. */
+function otherThanDamage(
+  { threadId, namespace, checkpointId }: Address,
+  channel: string | undefined,
+  what: string,
+  cause: unknown,
+): StratigraphError | undefined {
+  const where = { threadId, namespace, checkpointId, channel };
+  const message = `${placeOf(where, channel)}: ${what}. ${messageOf(cause)}`;
+  if (CodecError.is(cause)) {
+    const code = codecCodes[cause.reason];
+    const { keyId } = cause;
+    const data = keyId === undefined ? where : { keyId, ...where };
+    return code === undefined ? undefined : new StratigraphError(code, message, data, cause);
+  }
+  if (SerializationError.is(cause)) {
+    const { type, reason } = cause;
+    const data = type === undefined ? where : { type, ...where };
+    return new StratigraphError(serdeCodes[reason], message, data, cause);
+  }
+  return undefined;
+}
+
+/**
+ * What is thrown where stored bytes can't be decoded; names thread, checkpoint and channel, and the reason. Only bytes that
+ * aren't what was put are "CORRUPT": a key that is missing or can't be fetched is no damage.
+ */
+export function undecodable(at: Address, channel: string | undefined, what: string, cause: unknown): Error {
+  if (StratigraphError.is(cause)) return cause;
+  const other = otherThanDamage(at, channel, what, cause);
+  if (other !== undefined) return other;
+  const { threadId, namespace, checkpointId } = at;
+  const isLarge = CodecError.is(cause) && cause.reason === "too-large";
+  const advice = isLarge ? " If it was put under a larger maxValueSize, raise maxValueSize." : "";
+  const why = messageOf(cause).replace(/\.$/, "");
+  return new CorruptionError(
+    { threadId, namespace, checkpointId, channel },
+    `${what} (${why})`,
+    cause,
+    advice,
+  );
+}
+
+/** What is thrown where the serde can't revive a value whose bytes are, by hash or checksum, those that were put. */
+export function unrevivable(at: Address, channel: string, cause: unknown): Error {
+  if (StratigraphError.is(cause)) return cause;
+  const what = "its value can't be revived, though its bytes are those that were put";
+  const { threadId, namespace, checkpointId } = at;
+  return (
+    otherThanDamage(at, channel, what, cause) ??
+    new StratigraphError(
+      "SERIALIZATION",
+      `${placeOf(at, channel)}: ${what}. ${messageOf(cause)}`,
+      { threadId, namespace, checkpointId, channel },
+      cause,
+    )
+  );
+}
+
+/** What is thrown where a value can't be encoded, as where its key can't be fetched: nothing was stored. */
+export function notEncoded(at: Address, channel: string | undefined, cause: unknown): unknown {
+  return otherThanDamage(at, channel, "nothing was stored", cause) ?? cause;
+}
+
+/** What is thrown where a serde refuses a value; names thread, checkpoint and channel, and repeats the serde's advice. */
+export function notStored(at: Address, channel: string, cause: unknown): Error {
+  const { threadId, namespace, checkpointId } = at;
+  const where = `Thread ${JSON.stringify(threadId)}, checkpoint ${checkpointId}, channel ${JSON.stringify(channel)}`;
+  const data = {
+    ...(StratigraphError.is(cause) ? cause.data : {}),
+    threadId,
+    namespace,
+    checkpointId,
+    channel,
+  };
+  return new StratigraphError(
+    "SERIALIZATION",
+    `${where}: the value can't be stored. ${messageOf(cause)}`,
+    data,
+    cause,
+  );
+}

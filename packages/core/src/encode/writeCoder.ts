@@ -1,0 +1,184 @@
+import type { CheckpointPendingWrite, PendingWrite } from "@langchain/langgraph-checkpoint";
+import { bodyAddress, ownerOf, wrapBody } from "./bodyOwner.ts";
+import { currentWrites } from "../operations/currentWrites.ts";
+import type { Envelope } from "./envelope.ts";
+import {
+  decodeWrites,
+  encodeWrites,
+  mergeWrites,
+  writeIndex,
+  type BatchOrigin,
+  type EncodedWrite,
+  type OpenedBatch,
+} from "./pendingWrites.ts";
+import { rewindMark } from "../operations/rewindMark.ts";
+import type { Address, Blob, BlobHash, StoredWriteBatch, WriteBatch } from "../contract/tier.ts";
+import type { CapturedValue, ValueCoder } from "./valueCoder.ts";
+import { undecodable } from "./valueErrors.ts";
+import type { EncodedValue } from "./blobEncoder.ts";
+import type { WritePlace } from "./writeOrder.ts";
+import { consumedBatches, pendingBatches, type Consumed } from "../saver/writers.ts";
+
+/** Longest pending write, in bytes, kept in its batch. Longer ones become blobs, which a channel of equal bytes then shares. */
+const inlineWrite = 2048;
+
+/** What LangGraph puts by putWrites, as it was then. */
+export interface CapturedWrites extends BatchOrigin {
+  readonly taskId: string;
+  readonly writes: readonly {
+    readonly index: number;
+    readonly channel: string;
+    readonly value: CapturedValue;
+  }[];
+}
+
+/** Which pending writes are decoded; see {@link WriteCoder.decode}. */
+export interface WritesWanted {
+  readonly channels?: ReadonlySet<string>;
+  readonly child?: { readonly checkpointId: string; readonly consumed: Consumed };
+}
+
+/** A pending write with the value revived. */
+export interface DecodedWrite extends WritePlace {
+  readonly channel: string;
+  readonly value: unknown;
+}
+
+/** Between LangGraph's pending writes and a tier's batches. */
+export class WriteCoder {
+  readonly #coder: ValueCoder;
+  readonly #envelope: Envelope;
+
+  constructor(coder: ValueCoder, envelope: Envelope) {
+    this.#coder = coder;
+    this.#envelope = envelope;
+  }
+
+  /** Serialises the writes of one putWrites call, without awaiting anything. @throws StratigraphError "SERIALIZATION" */
+  capture(at: Address, taskId: string, origin: BatchOrigin, writes: readonly PendingWrite[]): CapturedWrites {
+    const captured = writes.map(([channel, value], position) => ({
+      index: writeIndex(channel, position),
+      channel,
+      value: this.#coder.capture(at, channel, value),
+    }));
+    return { ...origin, taskId, writes: captured };
+  }
+
+  /**
+   * Encodes captured writes as one batch.
+   *
+   * @param early their checkpoint isn't known to be stored: they share no blobs, as pruning only sees what checkpoints need
+   */
+  async encode(
+    at: Address,
+    { taskId, writes, ...origin }: CapturedWrites,
+    early: boolean,
+  ): Promise<{ batch: WriteBatch; values: readonly EncodedValue[]; relies: boolean }> {
+    const values: EncodedValue[] = [];
+    const encoded: EncodedWrite[] = [];
+    const inline = early ? Infinity : inlineWrite;
+    for (const { index, channel, value } of writes) {
+      const encoding = this.#coder.encode(at, channel, value, { inline, into: values });
+      encoded.push({ index, channel, value: encoding instanceof Promise ? await encoding : encoding });
+    }
+    const owner = ownerOf(at, taskId);
+    const { content, blobs } = encodeWrites(owner, origin, encoded);
+    const wrapping = wrapBody(this.#envelope, at, owner, content);
+    const body = wrapping instanceof Promise ? await wrapping : wrapping;
+    this.#coder.checkStored(at, writes.map(({ channel }) => channel).join(", "), body.length);
+    return { batch: { taskId, blobs, body }, values, relies: values.some(({ blob }) => blob === undefined) };
+  }
+
+  /** A batch without writes: its task id is all that it says. See {@link rewindTask}. */
+  async encodeMark(at: Address, taskId: string): Promise<WriteBatch> {
+    const { batch } = await this.encode(at, { taskId, taskPath: "", writer: undefined, writes: [] }, true);
+    return batch;
+  }
+
+  /**
+   * The pending writes of a checkpoint, merged, in the order in which LangGraph applies them: see `compareWrites`.
+   * @param only.channels leaves out all others
+   * @param only.child instead of what is pending: what a child of the checkpoint was made from, as its body tells
+   */
+  async decode(
+    at: Address,
+    batches: readonly StoredWriteBatch[],
+    blobs: ReadonlyMap<BlobHash, Blob>,
+    only: WritesWanted = {},
+  ): Promise<DecodedWrite[]> {
+    const { child, channels } = only;
+    if (child === undefined)
+      return await this.#revived(at, pendingBatches(await this.open(at, batches)), blobs, channels);
+    const counted = new Set(currentWrites(batches, child.checkpointId));
+    // A child that says what it was made from knows best: a copy of one from before the checkpoint was wound back is in no mark.
+    const made = batches.filter(
+      (batch) =>
+        counted.has(batch) || (child.consumed !== undefined && rewindMark(batch.taskId) === undefined),
+    );
+    const opened = await this.#opened(at, made);
+    const known = opened.filter(({ writer }, place) => writer !== undefined || counted.has(made[place]!));
+    return await this.#revived(at, consumedBatches(known, child.consumed), blobs, channels);
+  }
+
+  /** What is pending, of batches that were opened before. */
+  async pending(
+    at: Address,
+    batches: readonly OpenedBatch[],
+    blobs: ReadonlyMap<BlobHash, Blob>,
+    { channels, known }: { readonly channels?: ReadonlySet<string>; readonly known?: boolean } = {},
+  ): Promise<DecodedWrite[]> {
+    return await this.#revived(at, pendingBatches(batches), blobs, channels, known);
+  }
+
+  async #revived(
+    at: Address,
+    batches: readonly OpenedBatch[],
+    blobs: ReadonlyMap<BlobHash, Blob>,
+    channels: ReadonlySet<string> | undefined,
+    known = false,
+  ): Promise<DecodedWrite[]> {
+    const decoded: DecodedWrite[] = [];
+    for (const write of mergeWrites(batches)) {
+      if (channels?.has(write.channel) === false) continue;
+      decoded.push({
+        ...write,
+        value: await this.#coder.decode(at, write.channel, write.value, blobs, { known }),
+      });
+    }
+    return decoded;
+  }
+
+  /** The channels that a checkpoint's pending writes name, without reviving values. */
+  async channels(at: Address, batches: readonly StoredWriteBatch[]): Promise<Set<string>> {
+    return new Set(mergeWrites(await this.open(at, batches)).map(({ channel }) => channel));
+  }
+
+  /** Batches as they were written, values not revived; of a checkpoint that was wound back, those that count now. @throws CorruptionError */
+  async open(at: Address, batches: readonly StoredWriteBatch[]): Promise<OpenedBatch[]> {
+    return await this.#opened(at, currentWrites(batches));
+  }
+
+  async #opened(at: Address, batches: readonly StoredWriteBatch[]): Promise<OpenedBatch[]> {
+    const opened: OpenedBatch[] = [];
+    for (const { taskId, body, blobs: names } of batches) {
+      const owner = ownerOf(at, taskId);
+      try {
+        const content = await this.#envelope.unwrap(body, bodyAddress(owner));
+        opened.push({ taskId, ...decodeWrites(owner, content, names) });
+      } catch (cause) {
+        throw undecodable(
+          at,
+          undefined,
+          `pending writes of task ${JSON.stringify(taskId)} can't be decoded`,
+          cause,
+        );
+      }
+    }
+    return opened;
+  }
+}
+
+/** LangGraph's tuple form of a pending write. */
+export function asPendingWrite({ taskId, channel, value }: DecodedWrite): CheckpointPendingWrite {
+  return [taskId, channel, value];
+}

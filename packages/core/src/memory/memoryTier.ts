@@ -1,0 +1,580 @@
+// long file: the reference for every method of the contract, read as one piece
+import { conflictOf, goesOn } from "../contract/appendRules.ts";
+import { StaleReadError, ThreadDeletedError, closedError } from "../contract/errors.ts";
+import { tagKey, tagOfKey } from "../contract/tagKey.ts";
+import { tombstoneMs } from "../contract/tier.ts";
+import type {
+  Address,
+  AncestryReader,
+  Appended,
+  AppendRequest,
+  AppendWritesRequest,
+  ArchiveSource,
+  BytesReplacer,
+  Blob,
+  BlobHash,
+  BlobInfo,
+  CheckpointRecord,
+  CopyKeeper,
+  HeadMove,
+  LeaseKeeper,
+  ListedCheckpoint,
+  ListQuery,
+  MaybeAddress,
+  NamespaceCopy,
+  Peek,
+  Reading,
+  RemoveRequest,
+  ReplaceBytesRequest,
+  StoredCheckpoint,
+  StoredWriteBatch,
+  Sweeper,
+  ThreadCopier,
+  ThreadInfo,
+  ThreadQuery,
+  ThreadTag,
+  ThreadTagger,
+  Tier,
+  Tombstone,
+  TombstoneQuery,
+  UnchangedDeleter,
+} from "../contract/tier.ts";
+
+/** All that is kept of one thread. */
+interface Thread {
+  revision: number;
+  /** Revision of the last deletion: writers that read before it are late. */
+  deletedAt: number;
+  /** No checkpoint since the last deletion. */
+  deleted: boolean;
+  /** Revision of the last removal of blobs: what was read before it may be gone. */
+  removedAt: number;
+  evicted: boolean;
+  writtenAtMs: number;
+  heads: Map<string, string>;
+  records: Map<string, CheckpointRecord>;
+  blobs: Map<BlobHash, Blob>;
+  writes: Map<string, StoredWriteBatch[]>;
+  /** Namespaces that were adopted, and until when they may be believed. */
+  copies: Map<string, { readonly revision: number; readonly untilMs: number }>;
+  /** Copies of earlier revisions of the owner are refused. */
+  copyFloor: number;
+  /** Tags, by {@link tagKey}. */
+  tags: ReadonlySet<string>;
+}
+
+function emptyThread(): Thread {
+  return {
+    revision: 0,
+    deletedAt: 0,
+    deleted: false,
+    removedAt: 0,
+    evicted: false,
+    writtenAtMs: 0,
+    heads: new Map(),
+    records: new Map(),
+    blobs: new Map(),
+    writes: new Map(),
+    copies: new Map(),
+    copyFloor: 0,
+    tags: new Set(),
+  };
+}
+
+function keyOf(at: { namespace: string; checkpointId: string }): string {
+  return JSON.stringify([at.namespace, at.checkpointId]);
+}
+
+function byDeletion(a: Tombstone, b: Tombstone): number {
+  return a.deletedAtMs - b.deletedAtMs || descending(b.threadId, a.threadId);
+}
+
+function descending(a: string, b: string): number {
+  if (a === b) return 0;
+  return a < b ? 1 : -1;
+}
+
+/** Most threads without a checkpoint that are remembered: tombstones, and early pending writes. The oldest go first. */
+const mostHeadless = 100_000;
+/** Most of them that one call of `sweep` takes away. */
+const mostSwept = 1000;
+
+/**
+ * The contract in plain data structures: the reference that every other tier is compared with, and what MemorySaver
+ * stands on. JavaScript runs each method's changes without interruption, so they are atomic as they are.
+ */
+export class MemoryTier
+  implements
+    Tier,
+    AncestryReader,
+    ThreadCopier,
+    CopyKeeper,
+    LeaseKeeper,
+    UnchangedDeleter,
+    ArchiveSource,
+    BytesReplacer,
+    ThreadTagger,
+    Sweeper
+{
+  readonly name: string = "memory";
+  readonly remains = [
+    {
+      what: "a tombstone with the thread's id, in this process's memory",
+      forMs: tombstoneMs,
+      removedBy: "later writes of this tier, its sweep, or the end of the process",
+    },
+  ];
+  readonly #kept = new Map<string, Thread>();
+  /** Threads without a checkpoint, and when they were last written or tagged (milliseconds since 1970), longest ago first. */
+  readonly #headless = new Map<string, number>();
+  readonly #leases = new Map<string, { holder: string; untilMs: number }>();
+  readonly #now: () => number;
+  #ended = false;
+
+  /** @param now the clock, for tests: milliseconds since 1970 */
+  constructor(now: () => number = Date.now) {
+    this.#now = now;
+  }
+
+  /** Every method goes through here, so that none works after {@link end}. */
+  get #threads(): Map<string, Thread> {
+    if (this.#ended) throw closedError(this.name);
+    return this.#kept;
+  }
+
+  async peek(at: MaybeAddress): Promise<Peek> {
+    const thread = this.#threads.get(at.threadId);
+    if (thread === undefined) return { revision: 0, writes: [] };
+    const head = thread.heads.get(at.namespace);
+    const checkpointId = at.checkpointId ?? head;
+    const state = { revision: thread.revision, head, checkpointId, ...copyOf(thread, at, this.#now()) };
+    if (checkpointId === undefined) return { ...state, writes: [] };
+    const record = thread.records.get(keyOf({ ...at, checkpointId }));
+    return { ...state, writes: this.#writesOf(thread, { ...at, checkpointId }), record };
+  }
+
+  async read(at: MaybeAddress): Promise<Reading> {
+    const thread = this.#threads.get(at.threadId);
+    if (thread === undefined) return { revision: 0 };
+    const head = thread.heads.get(at.namespace);
+    const state = { revision: thread.revision, head, ...copyOf(thread, at, this.#now()) };
+    const checkpointId = at.checkpointId ?? head;
+    const record =
+      checkpointId === undefined ? undefined : thread.records.get(keyOf({ ...at, checkpointId }));
+    if (record === undefined) return state;
+    const checkpoint = this.#stored(thread, record);
+    return isWhole(checkpoint) ? { ...state, checkpoint } : state;
+  }
+
+  async *list(query: ListQuery): AsyncGenerator<ListedCheckpoint> {
+    const threads =
+      query.threadId === undefined ? [...this.#threads.values()] : [this.#threads.get(query.threadId)];
+    let left = query.limit ?? Number.POSITIVE_INFINITY;
+    for (const thread of threads) {
+      if (thread === undefined) continue;
+      const page = [...thread.records.values()]
+        .filter((record) => wanted(record, query))
+        .sort((a, b) => descending(a.checkpointId, b.checkpointId))
+        .slice(0, left)
+        .map((record) => ({
+          ...this.#stored(thread, record),
+          ...(query.recordsOnly ? { blobs: new Map() } : {}),
+          head: thread.heads.get(record.namespace),
+        }));
+      yield* page;
+      left -= page.length;
+    }
+  }
+
+  async *threads(query: ThreadQuery): AsyncGenerator<ThreadInfo> {
+    const direction = query.order === "newest" ? -1 : 1;
+    const inOrder = (a: ThreadInfo, b: ThreadInfo): number =>
+      direction * (a.writtenAtMs - b.writtenAtMs) || direction * -descending(a.threadId, b.threadId);
+    const infos = [...this.#threads]
+      .filter(([, thread]) => thread.heads.size > 0)
+      .filter(([, { tags }]) => (query.tags ?? []).every((tag) => tags.has(tagKey(tag))))
+      .map(([threadId, thread]) => infoOf(threadId, thread, query))
+      .filter(({ headRecord }) => hasTags(headRecord, query.headTags))
+      .filter(({ writtenAtMs }) => query.writtenBeforeMs === undefined || writtenAtMs < query.writtenBeforeMs)
+      .filter(({ evicted }) => query.includeEvicted !== false || !evicted)
+      .filter((info) => query.after === undefined || inOrder(info, query.after) > 0);
+    yield* infos.sort(inOrder).slice(0, query.limit);
+  }
+
+  async blobs(threadId: string): Promise<BlobInfo[]> {
+    const { blobs } = this.#threads.get(threadId) ?? emptyThread();
+    return [...blobs.values()].map(({ hash, base, bytes }) => ({ hash, base, size: bytes.length }));
+  }
+
+  /** Whether a blob of a thread is here. */
+  hasBlob(threadId: string, hash: BlobHash): boolean {
+    return this.#threads.get(threadId)?.blobs.has(hash) === true;
+  }
+
+  async append(request: AppendRequest): Promise<Appended> {
+    const thread = this.#open(request, goesOn(request));
+    const moves = request.heads.map((move) => ({ move, moved: mayMove(thread, move) }));
+    const lost = moves.find(({ move, moved }) => !moved && !isKnown(thread, move));
+    if (lost !== undefined && request.onConflict === "refuse") {
+      throw conflictOf(request, lost.move, thread.heads.get(lost.move.namespace)!);
+    }
+    thread.revision += 1;
+    for (const blob of request.blobs) if (!thread.blobs.has(blob.hash)) thread.blobs.set(blob.hash, blob);
+    for (const record of request.records) {
+      const stored = thread.records.get(keyOf(record));
+      const at = moves.find(({ move: { namespace } }) => namespace === record.namespace);
+      const loses = at !== undefined && !at.moved;
+      let { lostTo } = record;
+      if (loses && stored !== undefined) lostTo = stored.lostTo;
+      else if (loses && !isKnown(thread, { ...at.move, to: record.checkpointId }))
+        lostTo = thread.heads.get(record.namespace);
+      thread.records.set(keyOf(record), { ...record, lostTo });
+    }
+    for (const batch of request.writes ?? []) this.#addWrites(thread, batch);
+    for (const { move, moved } of moves) {
+      if (!moved) continue;
+      thread.heads.set(move.namespace, move.to);
+      thread.copies.delete(move.namespace);
+    }
+    this.#close(request.threadId, thread, moves.length > 0);
+    return {
+      revision: thread.revision,
+      heads: moves.map(({ move, moved }) => ({
+        namespace: move.namespace,
+        head: thread.heads.get(move.namespace)!,
+        moved,
+      })),
+    };
+  }
+
+  async appendWrites(request: AppendWritesRequest): Promise<void> {
+    const thread = this.#open(request, request.seen === undefined);
+    thread.revision += 1;
+    for (const blob of request.newBlobs) if (!thread.blobs.has(blob.hash)) thread.blobs.set(blob.hash, blob);
+    this.#addWrites(thread, request);
+    this.#close(request.threadId, thread, false);
+  }
+
+  async remove(request: RemoveRequest): Promise<boolean> {
+    const thread = this.#threads.get(request.threadId);
+    if (thread === undefined || thread.revision !== request.revision) return false;
+    for (const at of request.checkpoints) {
+      thread.records.delete(keyOf(at));
+      thread.writes.delete(keyOf(at));
+    }
+    // A new map: readers hold the old one.
+    thread.blobs = new Map(thread.blobs);
+    for (const hash of request.dropBlobs) thread.blobs.delete(hash);
+    for (const blob of request.replaceBlobs) thread.blobs.set(blob.hash, blob);
+    for (const { namespace, to } of request.heads) {
+      if (to === undefined) thread.heads.delete(namespace);
+      else thread.heads.set(namespace, to);
+    }
+    if (thread.heads.size === 0) this.#lostHeads(request.threadId);
+    thread.copies.clear();
+    thread.revision += 1;
+    thread.removedAt = thread.revision;
+    return true;
+  }
+
+  async replaceBytes({
+    threadId,
+    revision,
+    records,
+    writes,
+    blobs,
+  }: ReplaceBytesRequest): Promise<number | undefined> {
+    const thread = this.#threads.get(threadId);
+    if (thread === undefined || thread.revision !== revision) return undefined;
+    for (const { body, ...at } of records) {
+      const record = thread.records.get(keyOf(at));
+      if (record !== undefined) thread.records.set(keyOf(at), { ...record, body });
+    }
+    for (const { place, body, ...at } of writes) {
+      const batches = thread.writes.get(keyOf(at));
+      const batch = batches?.[place];
+      if (batch !== undefined) thread.writes.set(keyOf(at), batches!.with(place, { ...batch, body }));
+    }
+    // A new map: readers hold the old one.
+    thread.blobs = new Map(thread.blobs);
+    for (const { hash, bytes } of blobs) {
+      const blob = thread.blobs.get(hash);
+      if (blob !== undefined) thread.blobs.set(hash, { ...blob, bytes });
+    }
+    thread.revision += 1;
+    return thread.revision;
+  }
+
+  async evict(threadId: string, revision: number): Promise<boolean> {
+    const thread = this.#threads.get(threadId);
+    if (thread === undefined || thread.revision !== revision) return false;
+    thread.records.clear();
+    thread.writes.clear();
+    thread.blobs = new Map();
+    thread.copies.clear();
+    thread.evicted = true;
+    thread.revision += 1;
+    thread.removedAt = thread.revision;
+    return true;
+  }
+
+  async deleteThread(threadId: string): Promise<void> {
+    const thread = this.#threads.get(threadId);
+    if (thread === undefined) return;
+    const revision = thread.revision + 1;
+    this.#threads.set(threadId, {
+      ...emptyThread(),
+      writtenAtMs: this.#now(),
+      revision,
+      deletedAt: revision,
+      removedAt: revision,
+      deleted: true,
+      copyFloor: thread.copyFloor,
+    });
+    this.#lostHeads(threadId);
+  }
+
+  async tagThread(threadId: string, tags: readonly ThreadTag[]): Promise<number> {
+    const thread = this.#threads.get(threadId) ?? { ...emptyThread(), writtenAtMs: this.#now() };
+    thread.tags = new Set([...thread.tags, ...tags.map(tagKey)]);
+    this.#threads.set(threadId, thread);
+    if (thread.heads.size === 0) this.#lostHeads(threadId);
+    return thread.revision;
+  }
+
+  async untagThread(threadId: string, tags: readonly ThreadTag[]): Promise<void> {
+    const thread = this.#threads.get(threadId);
+    if (thread === undefined) return;
+    const gone = new Set(tags.map(tagKey));
+    thread.tags = new Set([...thread.tags].filter((tag) => !gone.has(tag)));
+  }
+
+  async threadTags(threadId: string): Promise<ThreadTag[]> {
+    return [...(this.#threads.get(threadId)?.tags ?? [])].map(tagOfKey);
+  }
+
+  async sweep(olderThanMs: number): Promise<number> {
+    let swept = 0;
+    for (const [threadId, sinceMs] of this.#headless) {
+      const isTombstone = this.#threads.get(threadId)?.deleted === true;
+      const keptMs = isTombstone ? Math.max(tombstoneMs, olderThanMs) : olderThanMs;
+      if (this.#now() - sinceMs < keptMs) continue;
+      this.#forget(threadId);
+      swept += 1;
+      if (swept === mostSwept) break;
+    }
+    return swept;
+  }
+
+  async deleteUnchanged(threadId: string, revision: number): Promise<boolean> {
+    if (this.#threads.get(threadId)?.revision !== revision) return false;
+    await this.deleteThread(threadId);
+    return true;
+  }
+
+  async ancestry(at: Address, seedTags: readonly number[], limit: number): Promise<StoredCheckpoint[]> {
+    const thread = this.#threads.get(at.threadId);
+    const found: StoredCheckpoint[] = [];
+    const open = new Set(seedTags);
+    let record = thread?.records.get(keyOf(at));
+    while (found.length < limit && open.size > 0 && record?.parentId !== undefined) {
+      record = thread!.records.get(keyOf({ ...at, checkpointId: record.parentId }));
+      if (record === undefined) break;
+      found.push(this.#stored(thread!, record));
+      for (const tag of record.tags) open.delete(tag);
+    }
+    return found;
+  }
+
+  async copyThread(sourceId: string, targetId: string): Promise<boolean> {
+    const source = this.#threads.get(sourceId);
+    if (source === undefined || source.heads.size === 0) return false;
+    const target = this.#open({ threadId: targetId }, false);
+    for (const [key, record] of source.records) target.records.set(key, { ...record, threadId: targetId });
+    for (const [hash, blob] of source.blobs) target.blobs.set(hash, blob);
+    for (const [key, batches] of source.writes) target.writes.set(key, [...batches]);
+    for (const [namespace, head] of source.heads) target.heads.set(namespace, head);
+    target.tags = new Set([...target.tags, ...source.tags]);
+    target.revision += Math.max(1, source.revision);
+    this.#close(targetId, target, true);
+    return true;
+  }
+
+  async adopt(copy: NamespaceCopy): Promise<void> {
+    const { threadId, namespace, revision, head, record, untilMs } = copy;
+    const thread = this.#threads.get(threadId) ?? emptyThread();
+    if (revision < Math.max(thread.copyFloor, thread.copies.get(namespace)?.revision ?? 0)) return;
+    thread.revision += 1;
+    for (const blob of copy.blobs) if (!thread.blobs.has(blob.hash)) thread.blobs.set(blob.hash, blob);
+    if (record !== undefined) thread.records.set(keyOf(record), record);
+    if (head === undefined) thread.heads.delete(namespace);
+    else {
+      thread.heads.set(namespace, head);
+      thread.writes.set(keyOf({ namespace, checkpointId: head }), [...copy.writes]);
+    }
+    thread.copies.set(namespace, { revision, untilMs });
+    this.#close(threadId, thread, head !== undefined);
+  }
+
+  async invalidate(threadId: string, before = 0): Promise<void> {
+    const thread = this.#threads.get(threadId) ?? emptyThread();
+    thread.copyFloor = Math.max(thread.copyFloor, before);
+    for (const [namespace, { revision }] of thread.copies)
+      thread.copies.set(namespace, { revision, untilMs: 0 });
+    if (thread.revision === 0 && before === 0) return;
+    this.#threads.set(threadId, thread);
+    if (thread.heads.size === 0) this.#lostHeads(threadId);
+  }
+
+  async lease(name: string, holder: string, forMs: number): Promise<boolean> {
+    if (this.#ended) throw closedError(this.name);
+    const held = this.#leases.get(name);
+    if (held !== undefined && held.holder !== holder && held.untilMs > this.#now()) return false;
+    this.#leases.set(name, { holder, untilMs: this.#now() + forMs });
+    return true;
+  }
+
+  async *tombstones({ deletedFromMs = 0, after }: TombstoneQuery): AsyncGenerator<Tombstone> {
+    const all = [...this.#threads]
+      .filter(([, { deleted, writtenAtMs }]) => deleted && writtenAtMs >= deletedFromMs)
+      .map(([threadId, { writtenAtMs }]): Tombstone => ({ threadId, deletedAtMs: writtenAtMs }))
+      .sort(byDeletion);
+    yield* after === undefined ? all : all.filter((each) => byDeletion(each, after) > 0);
+  }
+
+  async strays(threadId: string): Promise<Address[]> {
+    const { writes, records } = this.#threads.get(threadId) ?? emptyThread();
+    return [...writes].flatMap(([key, batches]) => {
+      if (batches.length === 0 || records.has(key)) return [];
+      const [namespace, checkpointId] = JSON.parse(key) as [string, string];
+      return [{ threadId, namespace, checkpointId }];
+    });
+  }
+
+  /** @throws StratigraphError "CLOSED" */
+  async ping(): Promise<void> {
+    if (this.#ended) throw closedError(this.name);
+  }
+
+  /** Calls made afterwards are refused with code "CLOSED". */
+  async end(): Promise<void> {
+    this.#ended = true;
+  }
+
+  /** The thread, once the writer isn't late. `continues`: the write goes on from something the writer never read. */
+  #open(
+    request: { threadId: string; seen?: number | undefined; relies?: boolean | undefined },
+    continues: boolean,
+  ): Thread {
+    const thread = this.#threads.get(request.threadId) ?? emptyThread();
+    const { seen, threadId } = request;
+    if (seen !== undefined && seen < thread.deletedAt) throw new ThreadDeletedError(threadId);
+    if (thread.deleted && continues) throw new ThreadDeletedError(threadId);
+    if (request.relies === true && (seen ?? 0) < thread.removedAt) throw new StaleReadError(threadId);
+    return thread;
+  }
+
+  #close(threadId: string, thread: Thread, begins: boolean): void {
+    thread.writtenAtMs = this.#now();
+    if (begins) {
+      thread.deleted = false;
+      thread.evicted = false;
+    }
+    this.#threads.set(threadId, thread);
+    if (thread.heads.size === 0) this.#lostHeads(threadId);
+    else this.#headless.delete(threadId);
+  }
+
+  /** A thread without a checkpoint is remembered for a while only; so each one that comes takes away those past their time. */
+  #lostHeads(threadId: string): void {
+    // What was written or tagged just now is young again: its writer is about to put a checkpoint.
+    this.#headless.delete(threadId);
+    this.#headless.set(threadId, this.#now());
+    for (const [oldest, sinceMs] of this.#headless) {
+      if (this.#now() - sinceMs < tombstoneMs && this.#headless.size <= mostHeadless) return;
+      this.#forget(oldest);
+    }
+  }
+
+  #forget(threadId: string): void {
+    this.#headless.delete(threadId);
+    this.#threads.delete(threadId);
+  }
+
+  #addWrites(
+    thread: Thread,
+    batch: Address & { taskId: string; blobs: readonly BlobHash[]; body: Uint8Array },
+  ): void {
+    const { taskId, blobs, body } = batch;
+    const batches = thread.writes.get(keyOf(batch)) ?? [];
+    batches.push({ taskId, blobs, body, order: thread.revision });
+    thread.writes.set(keyOf(batch), batches);
+    thread.copies.delete(batch.namespace);
+  }
+
+  #writesOf(thread: Thread, at: { namespace: string; checkpointId: string }): StoredWriteBatch[] {
+    return [...(thread.writes.get(keyOf(at)) ?? [])];
+  }
+
+  #stored(thread: Thread, record: CheckpointRecord): StoredCheckpoint {
+    return { record, blobs: thread.blobs, writes: this.#writesOf(thread, record) };
+  }
+}
+
+/** What a namespace's answer says of being a copy. */
+function copyOf(thread: Thread, { namespace }: { namespace: string }, nowMs: number): Pick<Peek, "copy"> {
+  const copy = thread.copies.get(namespace);
+  return copy === undefined || copy.untilMs <= nowMs ? {} : { copy };
+}
+
+function infoOf(threadId: string, thread: Thread, { headTags }: ThreadQuery): ThreadInfo {
+  const { revision, heads, records, writtenAtMs, evicted } = thread;
+  const head = heads.get("");
+  const info = { threadId, revision, head, writtenAtMs, evicted };
+  if (headTags === undefined || head === undefined) return info;
+  return { ...info, headRecord: records.get(keyOf({ namespace: "", checkpointId: head })) };
+}
+
+/** Whether a record carries all tags, as far as it is here. */
+function hasTags(record: CheckpointRecord | undefined, tags: readonly number[] = []): boolean {
+  return record === undefined || tags.every((tag) => record.tags.includes(tag));
+}
+
+/** Whether every blob is there that a checkpoint and its pending writes need, patch bases included. */
+function isWhole({ record, blobs, writes }: StoredCheckpoint): boolean {
+  const needed = new Set([...record.blobs, ...writes.flatMap((batch) => batch.blobs)]);
+  for (const hash of needed) {
+    const blob = blobs.get(hash);
+    if (blob === undefined) return false;
+    if (blob.base !== undefined) needed.add(blob.base);
+  }
+  return true;
+}
+
+function wanted(record: CheckpointRecord, query: ListQuery): boolean {
+  return (
+    (query.namespace === undefined || record.namespace === query.namespace) &&
+    (query.checkpointId === undefined || record.checkpointId === query.checkpointId) &&
+    (query.before === undefined || record.checkpointId < query.before) &&
+    (query.tags === undefined || query.tags.every((tag) => record.tags.includes(tag))) &&
+    (query.runIds === undefined || (record.runId !== undefined && query.runIds.includes(record.runId))) &&
+    (query.lost !== true || record.lostTo !== undefined)
+  );
+}
+
+/**
+ * Whether a checkpoint that doesn't become the head has its place all the same: it is stored already, or the head was
+ * made from it and overtook it (LangGraph's "exit" durability puts two checkpoints at once).
+ */
+function isKnown(thread: Thread, { namespace, to }: HeadMove): boolean {
+  const head = thread.heads.get(namespace);
+  const overtaking =
+    head === undefined ? undefined : thread.records.get(keyOf({ namespace, checkpointId: head }));
+  return thread.records.has(keyOf({ namespace, checkpointId: to })) || overtaking?.parentId === to;
+}
+
+/** Whether a head may move: from none, from itself (a repeat), or from a head the writer knew. */
+function mayMove(thread: Thread, { namespace, to, expected }: HeadMove): boolean {
+  const head = thread.heads.get(namespace);
+  return head === undefined || head === to || expected === "any" || expected.includes(head);
+}

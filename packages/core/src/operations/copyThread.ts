@@ -1,0 +1,70 @@
+import {
+  copiesThreads,
+  tagsThreads,
+  type Address,
+  type Blob,
+  type CheckpointRecord,
+  type HeadMove,
+  type Tier,
+  type WriteBatch,
+} from "../contract/tier.ts";
+import { threadExists } from "../contract/threadExists.ts";
+
+/** A whole thread as a tier holds it, ready to be appended elsewhere. */
+export interface ThreadContents {
+  readonly records: readonly CheckpointRecord[];
+  readonly blobs: readonly Blob[];
+  readonly writes: readonly (Address & WriteBatch)[];
+  readonly heads: readonly HeadMove[];
+}
+
+/** Reads a thread with all it holds, under another thread id. Encoded bytes stay as they are. */
+export async function readThread(
+  tier: Tier,
+  threadId: string,
+  as: string = threadId,
+): Promise<ThreadContents> {
+  const records: CheckpointRecord[] = [];
+  const blobs = new Map<string, Blob>();
+  const writes: (Address & WriteBatch & { order: number })[] = [];
+  const heads = new Map<string, string>();
+  for await (const { record, blobs: found, writes: batches, head } of tier.list({ threadId })) {
+    records.push({ ...record, threadId: as });
+    for (const [hash, blob] of found) blobs.set(hash, blob);
+    const { namespace, checkpointId } = record;
+    for (const batch of batches) writes.push({ threadId: as, namespace, checkpointId, ...batch });
+    if (head !== undefined) heads.set(namespace, head);
+  }
+  return {
+    records: records.reverse(),
+    blobs: [...blobs.values()],
+    writes: writes.sort((a, b) => a.order - b.order).map(({ order: _order, ...batch }) => batch),
+    heads: [...heads].map(([namespace, to]) => ({ namespace, to, expected: [] })),
+  };
+}
+
+/** Gives a thread the tags of another one, before it is copied from that: a copy belongs to whom its source belongs to. */
+export async function inheritTags(tier: Tier, sourceId: string, targetId: string): Promise<void> {
+  if (!tagsThreads(tier)) return;
+  const tags = await tier.threadTags(sourceId);
+  if (tags.length > 0) await tier.tagThread(targetId, tags);
+}
+
+/** Copies a thread inside a tier. @throws StratigraphError "THREAD_EXISTS" */
+export async function copyThread(tier: Tier, sourceId: string, targetId: string): Promise<void> {
+  for await (const { record } of tier.list({ threadId: targetId, recordsOnly: true, limit: 1 })) {
+    throw threadExists(targetId, record.checkpointId);
+  }
+  if (copiesThreads(tier)) {
+    await tier.copyThread(sourceId, targetId);
+    return;
+  }
+  const contents = await readThread(tier, sourceId, targetId);
+  if (contents.records.length === 0) return;
+  await inheritTags(tier, sourceId, targetId);
+  // Only an import may bring a deleted thread back with records that name parents, as those of a pruned thread do.
+  const { revision } = await tier.peek({ threadId: targetId, namespace: "" });
+  const heads =
+    revision === 0 ? contents.heads : contents.heads.map((move): HeadMove => ({ ...move, expected: "any" }));
+  await tier.append({ threadId: targetId, ...contents, heads, onConflict: "refuse" });
+}

@@ -1,0 +1,58 @@
+import { createHash } from "node:crypto";
+import { nameLength, nameOf } from "../codec/index.ts";
+import { rewindMark } from "./rewindMark.ts";
+import type { WriteBatch } from "../contract/tier.ts";
+
+/**
+ * The batches of pending writes that count: for whoever goes on from their checkpoint now, or, with `child`, those that
+ * this checkpoint was made from. All of them, but where the checkpoint was wound back; see {@link RewindMark}.
+ *
+ * Marks name batches instead of going by the order alone: an append that is repeated, and an archived checkpoint that is
+ * restored after it was written on, bring batches again.
+ *
+ * @param batches all batches of the checkpoint, oldest first
+ */
+export function currentWrites<Batch extends WriteBatch>(
+  batches: readonly Batch[],
+  child?: string,
+): readonly Batch[] {
+  const marks = batches.map(({ taskId }) => rewindMark(taskId));
+  if (!marks.some((mark) => mark !== undefined)) return batches;
+  const written = batches.filter((_, place) => marks[place] === undefined);
+  const own = child === undefined ? undefined : marks.find((mark) => mark?.made.includes(child) === true);
+  if (own !== undefined) return named(written, own.before);
+  let counts: Batch[] = [];
+  for (const [place, batch] of batches.entries()) {
+    const mark = marks[place];
+    if (mark === undefined) {
+      counts.push(batch);
+      continue;
+    }
+    const before = new Set(mark.before);
+    const later = counts.filter((one) => !before.has(batchDigest(one)));
+    const kept = named(batches.slice(0, place), mark.keep).filter((one) => !later.includes(one));
+    counts = [...kept, ...later];
+  }
+  return counts;
+}
+
+/** The first batch of each digest. */
+function named<Batch extends WriteBatch>(batches: readonly Batch[], digests: readonly string[]): Batch[] {
+  const wanted = new Set(digests);
+  return batches.filter((batch) => wanted.delete(batchDigest(batch)));
+}
+
+/**
+ * Names a batch among those of its checkpoint by what it says, wherever it is copied to. 72 bits. One that was encrypted anew
+ * keeps the name that it had: marks call it so.
+ */
+export function batchDigest(batch: Pick<WriteBatch, "taskId" | "body">): string {
+  return batchName(batch).toString("base64url");
+}
+
+/** {@link batchDigest} as bytes. */
+export function batchName({ taskId, body }: Pick<WriteBatch, "taskId" | "body">): Buffer {
+  const kept = nameOf(body);
+  if (kept !== undefined) return Buffer.from(kept);
+  return createHash("sha256").update(`${taskId}\0`).update(body).digest().subarray(0, nameLength);
+}

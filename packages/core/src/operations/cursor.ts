@@ -1,0 +1,23 @@
+import { shown } from "../contract/checkOptions.ts";
+import { InvalidOptionError } from "../contract/errors.ts";
+
+/** A place in a list, as callers hand it back. */
+export function encodeCursor(place: unknown): string {
+  return Buffer.from(JSON.stringify(place)).toString("base64url");
+}
+
+/**
+ * The place that {@link encodeCursor} made a cursor of.
+ * @param isOurs tells a place of this list from anything else
+ * @param advice what to pass instead
+ * @throws InvalidOptionError
+ */
+export function decodeCursor<T>(cursor: string, isOurs: (place: unknown) => place is T, advice: string): T {
+  try {
+    const place: unknown = JSON.parse(Buffer.from(cursor, "base64url").toString("utf8"));
+    if (isOurs(place)) return place;
+  } catch {
+    // Fall through: it isn't ours.
+  }
+  throw new InvalidOptionError("cursor", shown(cursor), advice);
+}

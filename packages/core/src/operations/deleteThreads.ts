@@ -1,0 +1,225 @@
+import { checkedIds } from "../saver/arguments.ts";
+import { checkOptions, shown, type OptionAdvice, type OptionNames } from "../contract/checkOptions.ts";
+import { InvalidOptionError } from "../contract/errors.ts";
+import { Storages, type Finding, type Holding } from "./holding.ts";
+import type { Tags, ThreadTags } from "../saver/threadTags.ts";
+import type { Remainder, ThreadTag, Tier } from "../contract/tier.ts";
+
+/** Which threads {@link deleteThreads} deletes: those that carry all of these tags, or those of these ids. */
+export type ThreadSelection =
+  | { readonly tag: Tags; readonly threadIds?: undefined }
+  | { readonly threadIds: readonly string[]; readonly tag?: undefined };
+
+/** Options of deleteThreads. */
+export interface DeleteThreadsOptions {
+  /** Tells what would be deleted, and deletes nothing. Default false. */
+  readonly dryRun?: boolean | undefined;
+  /** Most threads of one call; repeat it where `complete` is false. Default 10,000. */
+  readonly limit?: number | undefined;
+}
+
+/** A thread that was deleted, and whether it is gone. */
+export interface DeletedThread {
+  readonly threadId: string;
+  /** What each storage held of it before. */
+  readonly found: readonly Holding[];
+  /** Every storage was asked again after the deletion, and holds nothing of it. */
+  readonly verified: boolean;
+  /** Why it isn't verified: what still holds something, could not be asked, or failed. */
+  readonly reason?: string | undefined;
+}
+
+/** What stays of deleted threads, and in which tier. */
+export interface TierRemainder extends Remainder {
+  readonly tier: string;
+}
+
+/** What deleteThreads did. */
+export interface DeletionReport {
+  /** Every thread that was selected is gone, and none is left that carries the tags. Always false after a dry run. */
+  readonly complete: boolean;
+  readonly threads: readonly DeletedThread[];
+  /** What stays of each of them for a while, by tier; backups and older versions that a storage keeps aren't seen. */
+  readonly remains: readonly TierRemainder[];
+}
+
+/** Threads that are deleted at once. */
+const atOnce = 4;
+/** How often one thread is deleted: it may be written again while the call goes on. */
+const mostTries = 3;
+
+const selectionNames: OptionNames<ThreadSelection> = { tag: true, threadIds: true };
+const selectionAdvice: OptionAdvice = {
+  tags: "Write tag.",
+  filter: "Threads are deleted by their tags: write tag.",
+  threadId: "Write threadIds, or call deleteThread.",
+};
+const names: OptionNames<DeleteThreadsOptions> = { dryRun: true, limit: true };
+
+/** What is to be deleted: by tags, in every form that they are stored in, or by ids. */
+type CheckedSelection =
+  | { readonly forms: readonly (readonly ThreadTag[])[] }
+  | { readonly threadIds: readonly string[] };
+
+/** What is to be deleted, checked. @throws InvalidOptionError, InvalidAddressError */
+export function checkSelection(
+  selection: ThreadSelection,
+  options: DeleteThreadsOptions,
+  tags: ThreadTags,
+): CheckedSelection {
+  checkOptions("deleteThreads", selection, selectionNames, selectionAdvice);
+  checkOptions("deleteThreads", options, names);
+  const { dryRun = false, limit = 1 } = options;
+  if (typeof dryRun !== "boolean")
+    throw new InvalidOptionError("dryRun", shown(dryRun), "Pass true or false.");
+  if (!Number.isSafeInteger(limit) || limit < 1)
+    throw new InvalidOptionError("limit", shown(limit), "Use a whole number, 1 or more.");
+  const { tag, threadIds } = selection ?? {};
+  if (threadIds === undefined) return { forms: tags.forms(tag) };
+  if (tag !== undefined)
+    throw new InvalidOptionError("threadIds", "tag and threadIds", "Name the threads by one of them.");
+  return { threadIds: checkedIds("threadIds", threadIds) };
+}
+
+/** Deletes threads, and proves it. Goes on where one fails; safe to repeat, and to end at any moment. */
+export async function deleteThreads(
+  tier: Tier,
+  selection: CheckedSelection,
+  options: DeleteThreadsOptions,
+  deleteThread: (threadId: string) => Promise<void>,
+): Promise<DeletionReport> {
+  const deletion = new Deletion(new Storages(tier), options, deleteThread);
+  // Until a whole pass finds nothing to do: threads may be tagged, or written again, while it goes on.
+  let isDone: boolean;
+  do isDone = await deletion.pass(selected(tier, selection, deletion.outcomes));
+  while (!isDone);
+  return deletion.report();
+}
+
+/** One call of {@link deleteThreads}. */
+class Deletion {
+  readonly outcomes = new Map<string, DeletedThread>();
+  readonly #storages: Storages;
+  readonly #deleteThread: (threadId: string) => Promise<void>;
+  readonly #isDry: boolean;
+  readonly #limit: number;
+  readonly #tries = new Map<string, number>();
+  /** The last pass met a thread that was not to be deleted any more. */
+  #isLeft = false;
+
+  constructor(
+    storages: Storages,
+    { dryRun = false, limit = 10_000 }: DeleteThreadsOptions,
+    deleteThread: (threadId: string) => Promise<void>,
+  ) {
+    this.#storages = storages;
+    this.#isDry = dryRun;
+    this.#limit = limit;
+    this.#deleteThread = deleteThread;
+  }
+
+  /** Deletes threads, a few at a time. @returns whether there was nothing to do */
+  async pass(threadIds: AsyncIterable<string>): Promise<boolean> {
+    let isDone = true;
+    this.#isLeft = false;
+    for await (const batch of batchesOf(threadIds)) {
+      const open = batch.filter((threadId) => this.#begin(threadId));
+      this.#isLeft ||= open.length < batch.length;
+      isDone &&= this.#isDry || open.length === 0;
+      await Promise.all(open.map((threadId) => this.#work(threadId)));
+    }
+    return isDone;
+  }
+
+  report(): DeletionReport {
+    const threads = [...this.outcomes.values()];
+    const isGone = threads.every(({ verified }) => verified);
+    return {
+      complete: !this.#isDry && !this.#isLeft && isGone,
+      threads,
+      remains: this.#storages.layers.flatMap(({ tier: { name, remains = [] } }) =>
+        remains.map((remainder) => ({ tier: name, ...remainder })),
+      ),
+    };
+  }
+
+  /** Whether a thread is to be deleted, again or for the first time. */
+  #begin(threadId: string): boolean {
+    const tries = this.#tries.get(threadId) ?? 0;
+    if (tries === 0 && this.#tries.size === this.#limit) return false;
+    if (tries === (this.#isDry ? 1 : mostTries)) return false;
+    this.#tries.set(threadId, tries + 1);
+    return true;
+  }
+
+  async #work(threadId: string): Promise<void> {
+    const outcome = this.#isDry
+      ? await looked(this.#storages, threadId)
+      : await deleted(this.#storages, threadId, this.#deleteThread);
+    // What was there is what the first try met.
+    const { found } = this.outcomes.get(threadId) ?? outcome;
+    this.outcomes.set(threadId, { ...outcome, found });
+  }
+}
+
+/** Threads that are selected now; of those named by their ids, the ones that aren't known to be gone. */
+async function* selected(
+  tier: Tier,
+  selection: CheckedSelection,
+  outcomes: ReadonlyMap<string, DeletedThread>,
+): AsyncGenerator<string> {
+  if ("forms" in selection) {
+    for (const tags of selection.forms)
+      for await (const { threadId } of tier.threads({ tags })) yield threadId;
+    return;
+  }
+  for (const threadId of new Set(selection.threadIds))
+    if (outcomes.get(threadId)?.verified !== true) yield threadId;
+}
+
+async function* batchesOf(ids: AsyncIterable<string>): AsyncGenerator<string[]> {
+  let batch: string[] = [];
+  for await (const id of ids) {
+    if (!batch.includes(id)) batch.push(id);
+    if (batch.length < atOnce) continue;
+    yield batch;
+    batch = [];
+  }
+  if (batch.length > 0) yield batch;
+}
+
+async function looked(storages: Storages, threadId: string): Promise<DeletedThread> {
+  const found = await storages.holdings(threadId);
+  return { threadId, found: found.map(told), verified: false, reason: "A dry run deletes nothing." };
+}
+
+async function deleted(
+  storages: Storages,
+  threadId: string,
+  deleteThread: (threadId: string) => Promise<void>,
+): Promise<DeletedThread> {
+  const found = (await storages.holdings(threadId)).map(told);
+  try {
+    await deleteThread(threadId);
+  } catch (error) {
+    return { threadId, found, verified: false, reason: `The deletion failed: ${messageOf(error)}` };
+  }
+  const left = (await storages.holdings(threadId)).filter(({ isEmpty }) => !isEmpty);
+  if (left.length === 0) return { threadId, found, verified: true };
+  const reason = left
+    .map(({ tier, error }) =>
+      error === undefined
+        ? `Tier ${tier} holds something of it.`
+        : `Tier ${tier} could not be asked: ${messageOf(error)}`,
+    )
+    .join(" ");
+  return { threadId, found, verified: false, reason };
+}
+
+function told({ isEmpty: _isEmpty, ...holding }: Finding): Holding {
+  return holding;
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

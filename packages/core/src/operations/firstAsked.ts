@@ -1,0 +1,35 @@
+import type { CheckpointCoder } from "../encode/checkpointCoder.ts";
+import type { CheckpointRecord, StoredWriteBatch } from "../contract/tier.ts";
+import { outsiders } from "../langgraph/outsiders.ts";
+import { isExitTask, nullTaskId } from "../saver/writers.ts";
+
+const ERROR = "__error__";
+const INTERRUPT = "__interrupt__";
+const RESUME = "__resume__";
+
+/**
+ * Which pending writes of a step that went on since count when it is wound back: those from before any of its interrupts
+ * was answered. So an interrupt waits again, and tasks that ended by then don't run again. Errors, an answer, what came of it, and
+ * what wasn't written by the step's tasks (new input, `updateState`, commands) stay behind. Where nothing asked, the step
+ * runs again, with no writes.
+ *
+ * @param batches those that count now, oldest first
+ */
+export async function firstAsked(
+  coder: CheckpointCoder,
+  record: CheckpointRecord,
+  batches: readonly StoredWriteBatch[],
+): Promise<readonly StoredWriteBatch[]> {
+  const channels = await Promise.all(batches.map((batch) => coder.writes.channels(record, [batch])));
+  const asked = new Map<string, number>();
+  for (const [index, { taskId }] of batches.entries())
+    if (channels[index]!.has(INTERRUPT) && !asked.has(taskId)) asked.set(taskId, index);
+  if (asked.size === 0) return [];
+  const answered = channels.findIndex((written) => written.has(RESUME));
+  const before = answered === -1 ? batches : batches.slice(0, answered);
+  const others = outsiders(record.checkpointId, batches.length);
+  return before.filter(({ taskId }, index) => {
+    if (index > (asked.get(taskId) ?? index) || channels[index]!.has(ERROR)) return false;
+    return taskId !== nullTaskId && !others.has(taskId) && !isExitTask(taskId);
+  });
+}

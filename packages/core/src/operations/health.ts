@@ -1,0 +1,94 @@
+import { answerWithin } from "../contract/answerWithin.ts";
+import { checkOptions, type OptionNames } from "../contract/checkOptions.ts";
+import { InvalidOptionError, StratigraphError } from "../contract/errors.ts";
+import type { Tier } from "../contract/tier.ts";
+import { waitMsOf, type Duration } from "../contract/units.ts";
+
+/** What a tier is for. A tier that stands alone is "warm": it owns its threads. */
+export type TierRole = "hot" | "warm" | "cold" | "replica";
+
+/** How one tier is. */
+export interface TierHealth {
+  readonly name: string;
+  readonly role: TierRole;
+  /** It answered in time. */
+  readonly ok: boolean;
+  /** How long it took to answer, or to fail. Milliseconds. */
+  readonly ms: number;
+  /** Why it isn't ok. */
+  readonly error?: unknown;
+  /** In a stack: "open" while the tier isn't asked because it failed; "half-open" while one call tries it. Absent: "closed", or none. */
+  readonly breaker?: "open" | "half-open" | undefined;
+}
+
+/** How a saver is. */
+export interface Health {
+  /** It can serve: the tier that owns the threads answers. Hot tiers, the archive and replicas may be away. */
+  readonly ok: boolean;
+  /** Nearest first. */
+  readonly tiers: readonly TierHealth[];
+}
+
+/** Options of `health()`. */
+export interface HealthOptions {
+  /** How long a tier may take; all are asked at the same time. Default "1s". */
+  readonly timeout?: Duration | undefined;
+}
+
+/** A tier made of tiers, which tells how each of them is. */
+export interface HealthReporter {
+  /** @param timeoutMs how long each part may take, in milliseconds. Never rejects. */
+  health(timeoutMs: number): Promise<readonly TierHealth[]>;
+}
+
+const names: OptionNames<HealthOptions> = { timeout: true };
+
+function reportsHealth(tier: Tier): tier is Tier & HealthReporter {
+  return typeof (tier as Partial<HealthReporter>).health === "function";
+}
+
+/** Asks every tier of a saver. @throws InvalidOptionError */
+export async function healthOf(tier: Tier, options: HealthOptions = {}): Promise<Health> {
+  checkOptions("health", options, names);
+  const { timeout = "1s" } = options;
+  const timeoutMs = waitMsOf("timeout", timeout);
+  if (timeoutMs <= 0) throw new InvalidOptionError("timeout", timeout, "Use a duration above 0.");
+  const tiers = reportsHealth(tier)
+    ? await tier.health(timeoutMs)
+    : [await tierHealth({ name: tier.name, role: "warm", ping: () => pingTier(tier) }, timeoutMs)];
+  return { ok: tiers.every(({ role, ok }) => ok || role !== "warm"), tiers };
+}
+
+/** Asks one tier whether it would serve now. Never rejects. @param timeoutMs how long it may take, in milliseconds */
+export async function tierHealth(
+  {
+    name,
+    role,
+    ping,
+  }: { readonly name: string; readonly role: TierRole; readonly ping: () => Promise<void> },
+  timeoutMs: number,
+): Promise<TierHealth> {
+  const began = performance.now();
+  const taken = (): number => Math.round(performance.now() - began);
+  try {
+    await answerWithin(timeoutMs, ping, () => silent(name, timeoutMs));
+    return { name, role, ok: true, ms: taken() };
+  } catch (error) {
+    return { name, role, ok: false, ms: taken(), error };
+  }
+}
+
+/** One cheap round trip to a tier, also to one that has no `ping`. @throws what a call would throw */
+export async function pingTier(tier: Tier): Promise<void> {
+  if (tier.ping !== undefined) await tier.ping();
+  // Of a thread that nobody has: ids of users don't begin so.
+  else await tier.peek({ threadId: "\u0001stratigraph.ping", namespace: "" });
+}
+
+function silent(tier: string, timeoutMs: number): StratigraphError {
+  return new StratigraphError(
+    "UNAVAILABLE",
+    `Tier ${tier} gave no answer within ${timeoutMs} ms. It hangs, or it can't be reached.`,
+    { tier, timeoutMs },
+  );
+}

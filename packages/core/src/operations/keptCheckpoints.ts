@@ -1,0 +1,127 @@
+import type { DecodedBody } from "../encode/record.ts";
+import { madeAtMs } from "../encode/record.ts";
+import type { BlobHash, CheckpointRecord } from "../contract/tier.ts";
+
+/** One checkpoint while deciding: its record, what its manifest says, what it waits for. */
+export interface Node {
+  readonly record: CheckpointRecord;
+  readonly body: DecodedBody;
+  readonly writeBlobs: readonly BlobHash[];
+  readonly interrupted: boolean;
+  readonly deltaChannels: readonly string[];
+  readonly written: ReadonlySet<string>;
+  readonly parents: Readonly<Record<string, string>>;
+}
+
+/** A thread while deciding: all of its checkpoints, newest first, and its heads. */
+export interface Thread {
+  readonly revision: number;
+  readonly nodes: readonly Node[];
+  readonly heads: ReadonlyMap<string, string>;
+  readonly byKey: ReadonlyMap<string, Node>;
+}
+
+/** Identifies a checkpoint within its thread. */
+export function keyOf(at: { namespace: string; checkpointId: string }): string {
+  return JSON.stringify([at.namespace, at.checkpointId]);
+}
+
+/** What stays of every namespace, besides what is kept always: what either of these keeps. */
+export interface KeepRule {
+  /** How many, from its head back. At least 1. */
+  readonly keepLast: number;
+  /** All that were made at this instant or later. Milliseconds since 1970. */
+  readonly fromMs?: number | undefined;
+}
+
+/** The newest of every namespace by the parent chain from its head, what is young enough, and every leaf that waits for an answer. */
+export function latest(thread: Thread, { keepLast, fromMs = Number.POSITIVE_INFINITY }: KeepRule): Set<Node> {
+  const kept = new Set<Node>();
+  const continued = new Set(
+    thread.nodes.map(({ record }) => keyOf({ ...record, checkpointId: record.parentId ?? "" })),
+  );
+  for (const node of thread.nodes) {
+    const waits = node.interrupted && !continued.has(keyOf(node.record));
+    if (waits || madeAtMs(node.body) >= fromMs) kept.add(node);
+  }
+  for (const [namespace, head] of thread.heads) {
+    let checkpointId: string | undefined = head;
+    for (let n = 0; n < keepLast && checkpointId !== undefined; n += 1) {
+      const node = thread.byKey.get(keyOf({ namespace, checkpointId }));
+      if (node === undefined) break;
+      kept.add(node);
+      checkpointId = node.record.parentId;
+    }
+  }
+  for (const node of kept) if (isSpent(thread, node, kept)) kept.delete(node);
+  return kept;
+}
+
+/**
+ * A subgraph's namespace carries the id of the task that ran it and is never used again: once the parent checkpoint of that
+ * task goes, nothing can reach it.
+ */
+function isSpent(thread: Thread, node: Node, kept: ReadonlySet<Node>): boolean {
+  if (node.interrupted || !node.record.namespace.includes(":")) return false;
+  const outer = Object.entries(node.parents).map(([namespace, checkpointId]) =>
+    thread.byKey.get(keyOf({ namespace, checkpointId })),
+  );
+  return outer.some((parent) => parent !== undefined && !kept.has(parent));
+}
+
+/**
+ * A thread's DeltaChannels: those that LangGraph counts or wrote snapshots of, and those that have versions and writes but
+ * never a value.
+ */
+function deltaChannelsOf(thread: Thread): Set<string> {
+  const found = new Set(thread.nodes.flatMap((node) => node.deltaChannels));
+  const valued = new Set<string>();
+  for (const { body } of thread.nodes) {
+    for (const { channel, value } of body.manifest.values()) if (value !== undefined) valued.add(channel);
+  }
+  const versioned = new Set(thread.nodes.flatMap(({ body }) => [...body.manifest.keys()]));
+  for (const { written } of thread.nodes) {
+    for (const channel of written) if (versioned.has(channel) && !valued.has(channel)) found.add(channel);
+  }
+  return found;
+}
+
+/** Adds the ancestors that kept checkpoints rebuild their DeltaChannels from. */
+export function withDeltaChains(thread: Thread, kept: Set<Node>): Set<Node> {
+  const channels = deltaChannelsOf(thread);
+  if (channels.size === 0) return kept;
+  for (const node of [...kept]) {
+    for (const channel of channels) {
+      let at: Node | undefined = node;
+      while (at !== undefined && at.body.manifest.get(channel)?.value === undefined) {
+        const { namespace, parentId }: CheckpointRecord = at.record;
+        at =
+          parentId === undefined ? undefined : thread.byKey.get(keyOf({ namespace, checkpointId: parentId }));
+        if (at !== undefined) kept.add(at);
+      }
+    }
+  }
+  return kept;
+}
+
+/** New heads where the head goes: its nearest ancestor that stays, or else the newest main-line checkpoint that does. */
+export function headsAfter(thread: Thread, kept: ReadonlySet<Node>): { namespace: string; to?: string }[] {
+  const moves: { namespace: string; to?: string }[] = [];
+  for (const [namespace, head] of thread.heads) {
+    const first = thread.byKey.get(keyOf({ namespace, checkpointId: head }));
+    if (first === undefined || kept.has(first)) continue;
+    let at: Node | undefined = first;
+    while (at !== undefined && !kept.has(at)) {
+      const { parentId }: CheckpointRecord = at.record;
+      at =
+        parentId === undefined ? undefined : thread.byKey.get(keyOf({ namespace, checkpointId: parentId }));
+    }
+    const to =
+      at ??
+      thread.nodes.find(
+        (node) => node.record.namespace === namespace && node.record.lostTo === undefined && kept.has(node),
+      );
+    moves.push({ namespace, ...(to === undefined ? {} : { to: to.record.checkpointId }) });
+  }
+  return moves;
+}

@@ -1,0 +1,107 @@
+import { checkedIds } from "../saver/arguments.ts";
+import { checkOptions, type OptionNames } from "../contract/checkOptions.ts";
+import { keyIdOf } from "../codec/index.ts";
+import { bytesOfCheckpoint, bytesOfWrites, type StoredBytes } from "../encode/ownBytes.ts";
+import { ownersOf, type OwningTier, type Tier } from "../contract/tier.ts";
+import { undecodable } from "../encode/valueErrors.ts";
+
+/** Options of keysInUse. */
+export interface KeysInUseOptions {
+  /** Only these threads. Default: all that have checkpoints. */
+  readonly threadIds?: readonly string[] | undefined;
+}
+
+/** How much is stored under one key. */
+export interface KeyUse {
+  /** Absent: not encrypted. */
+  readonly keyId?: string | undefined;
+  /** Threads that hold something under it; of a stack, an archived thread that has a part in the warm tier counts twice. */
+  readonly threads: number;
+  /** Checkpoints without their values. */
+  readonly records: number;
+  /** Batches of pending writes. */
+  readonly writes: number;
+  /** Values, and patches. */
+  readonly blobs: number;
+}
+
+/** What {@link keysInUse} finds. */
+export interface KeysInUse {
+  /** By key id, what isn't encrypted first. */
+  readonly keys: readonly KeyUse[];
+  /** Blobs that no checkpoint names any more, so that nobody can tell their key. `reencrypt` takes them away where it can. */
+  readonly unlisted: number;
+}
+
+type Counts = { -readonly [Name in keyof Omit<KeyUse, "keyId">]: number };
+
+const names: OptionNames<KeysInUseOptions> = { threadIds: true };
+const counted = { record: "records", write: "writes", blob: "blobs" } as const;
+
+/**
+ * Which keys sealed what a tier holds: reads everything once, a page at a time, and decrypts nothing. In a stack the tiers that
+ * own are asked, not those that hold copies.
+ * @throws InvalidOptionError, InvalidAddressError; StratigraphError "NEWER_FORMAT"; CorruptionError
+ */
+export async function keysInUse(tier: Tier, options: KeysInUseOptions = {}): Promise<KeysInUse> {
+  checkOptions("keysInUse", options, names);
+  const { threadIds } = options;
+  const only = threadIds === undefined ? undefined : checkedIds("threadIds", threadIds);
+  const found = new Map<string | undefined, Counts>();
+  let unlisted = 0;
+  for (const owner of ownersOf(tier)) {
+    for await (const threadId of threadsOf(owner, only)) {
+      const keys = new Set<string | undefined>();
+      const seen = new Set<string>();
+      for await (const stored of bytesOfThread(owner, threadId, seen)) {
+        const keyId = keyOf(stored);
+        const counts = found.get(keyId) ?? { threads: 0, records: 0, writes: 0, blobs: 0 };
+        found.set(keyId, counts);
+        if (!keys.has(keyId)) counts.threads += 1;
+        keys.add(keyId);
+        counts[counted[stored.kind]] += 1;
+      }
+      unlisted += (await unlistedOf(owner, threadId, seen)).length;
+    }
+  }
+  const keys = [...found].map(([keyId, counts]): KeyUse =>
+    keyId === undefined ? counts : { keyId, ...counts },
+  );
+  return { keys: keys.sort((a, b) => ((a.keyId ?? "") < (b.keyId ?? "") ? -1 : 1)), unlisted };
+}
+
+/** The key that sealed a piece. @throws as {@link keysInUse} */
+export function keyOf({ at, bytes }: StoredBytes): string | undefined {
+  try {
+    return keyIdOf(bytes);
+  } catch (cause) {
+    throw undecodable(at, undefined, "the key of what it holds can't be told", cause);
+  }
+}
+
+/** The threads asked for, or all of a tier. */
+async function* threadsOf(owner: OwningTier, only: readonly string[] | undefined): AsyncGenerator<string> {
+  if (only !== undefined) yield* only;
+  else for await (const { threadId } of owner.threads({})) yield threadId;
+}
+
+/** Everything that a tier holds of a thread, pending writes without their checkpoint too. `seen` gets the hashes of blobs. */
+export async function* bytesOfThread(
+  owner: OwningTier,
+  threadId: string,
+  seen: Set<string>,
+): AsyncGenerator<StoredBytes> {
+  for await (const listed of owner.list({ threadId })) yield* bytesOfCheckpoint(listed, seen);
+  if (owner.strays === undefined) return;
+  for (const at of await owner.strays(threadId)) yield* bytesOfWrites(at, (await owner.peek(at)).writes);
+}
+
+/** Blobs of a thread that nothing listed needs. */
+export async function unlistedOf(
+  owner: OwningTier,
+  threadId: string,
+  seen: ReadonlySet<string>,
+): Promise<string[]> {
+  const infos = await owner.blobs(threadId);
+  return infos.map(({ hash }) => hash).filter((hash) => !seen.has(hash));
+}

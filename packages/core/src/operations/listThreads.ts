@@ -1,0 +1,138 @@
+import { checkFilter } from "../saver/arguments.ts";
+import { checkOptions, shown, type OptionAdvice, type OptionNames } from "../contract/checkOptions.ts";
+import type { CheckpointCoder } from "../encode/checkpointCoder.ts";
+import { decodeCursor, encodeCursor } from "./cursor.ts";
+import { InvalidOptionError } from "../contract/errors.ts";
+import { matches, metadataTags } from "../encode/metadataTags.ts";
+import type { Tags, ThreadTags } from "../saver/threadTags.ts";
+import type { CheckpointRecord, ThreadInfo, Tier } from "../contract/tier.ts";
+
+/** Options of listThreads. */
+export interface ThreadListOptions {
+  /** Metadata that the newest root checkpoint must have, as in `list`. */
+  readonly filter?: Readonly<Record<string, unknown>> | undefined;
+  /** Only threads that carry all of these tags (`threadTags`, `tagThread`): `{ user_id: "anna" }`. */
+  readonly tag?: Tags | undefined;
+  /** `cursor` of the page before. */
+  readonly cursor?: string | undefined;
+  /** Default 100. */
+  readonly limit?: number | undefined;
+}
+
+const names: OptionNames<ThreadListOptions> = { filter: true, tag: true, cursor: true, limit: true };
+const advice: OptionAdvice = {
+  metadata: "Write filter.",
+  where: "Write filter.",
+  prefix: "Threads aren't found by their ids: tag them (threadTags), and write tag.",
+  tags: "Write tag.",
+  threadTags: "Write tag.",
+  offset: "Write cursor, with that of the page before.",
+  before: "Write cursor, with that of the page before.",
+};
+
+/** A page of threads, most recently written first. */
+export interface ThreadPage {
+  readonly threads: readonly ThreadInfo[];
+  /** Where the next page begins; absent on the last page. */
+  readonly cursor?: string;
+}
+
+/** Whether something that came back from a caller is a place in a list of threads. */
+export function isThreadInfo(value: unknown): value is ThreadInfo {
+  const { threadId, revision, writtenAtMs, evicted } = (value ?? {}) as Partial<
+    Record<keyof ThreadInfo, unknown>
+  >;
+  return (
+    typeof threadId === "string" &&
+    Number.isSafeInteger(revision) &&
+    Number.isFinite(writtenAtMs) &&
+    typeof evicted === "boolean"
+  );
+}
+
+/** @throws InvalidOptionError */
+function checkThreadListOptions(options: ThreadListOptions): void {
+  checkOptions("listThreads", options, names, advice);
+  const { filter, cursor, limit = 1 } = options;
+  if (!Number.isInteger(limit) || limit < 1)
+    throw new InvalidOptionError("limit", shown(limit), "Use a whole number, 1 or more.");
+  if (cursor !== undefined && typeof cursor !== "string")
+    throw new InvalidOptionError("cursor", shown(cursor), "Pass the cursor of an earlier page as it was.");
+  checkFilter(filter);
+  for (const [key, value] of Object.entries(filter ?? {})) {
+    // It would ask for nothing: everybody's threads would be the answer.
+    if (value === undefined)
+      throw new InvalidOptionError(`filter.${key}`, "undefined", "Give it a value, or leave it out.");
+  }
+}
+
+/** Threads whose records are looked up at once, where a tier doesn't tell them with the threads. */
+const lookedUpTogether = 16;
+
+/** Threads of a tier, a page at a time. @throws InvalidOptionError */
+export async function listThreads(
+  tier: Tier,
+  coder: CheckpointCoder,
+  tags: ThreadTags,
+  options: ThreadListOptions,
+): Promise<ThreadPage> {
+  checkThreadListOptions(options);
+  const { filter, tag, cursor, limit = 100 } = options;
+  const after =
+    cursor === undefined
+      ? undefined
+      : decodeCursor(cursor, isThreadInfo, "Pass the cursor of an earlier page as it was.");
+  const found = tier.threads({
+    order: "newest",
+    after,
+    ...(tag === undefined ? {} : { tags: tags.asked(tag) }),
+    ...(filter === undefined ? { limit: limit + 1 } : { headTags: metadataTags(filter) }),
+  });
+  const threads: ThreadInfo[] = [];
+  for await (const thread of filter === undefined ? found : matching(tier, coder, found, filter)) {
+    if (threads.length === limit) {
+      const last = threads.at(-1)!;
+      return { threads, cursor: encodeCursor(last) };
+    }
+    const { headRecord: _record, ...info } = thread;
+    threads.push(info);
+  }
+  return { threads };
+}
+
+/** Threads whose newest root checkpoint has what the filter asks for. */
+async function* matching(
+  tier: Tier,
+  coder: CheckpointCoder,
+  threads: AsyncIterable<ThreadInfo>,
+  filter: Readonly<Record<string, unknown>>,
+): AsyncGenerator<ThreadInfo> {
+  let looking: Promise<ThreadInfo | undefined>[] = [];
+  for await (const thread of threads) {
+    looking.push(headMatches(tier, coder, thread, filter).then((isMatch) => (isMatch ? thread : undefined)));
+    if (looking.length < lookedUpTogether) continue;
+    for (const match of await Promise.all(looking)) if (match !== undefined) yield match;
+    looking = [];
+  }
+  for (const match of await Promise.all(looking)) if (match !== undefined) yield match;
+}
+
+async function headMatches(
+  tier: Tier,
+  coder: CheckpointCoder,
+  thread: ThreadInfo,
+  filter: Readonly<Record<string, unknown>>,
+): Promise<boolean> {
+  const record = thread.headRecord ?? (await headRecord(tier, thread));
+  if (record === undefined) return false;
+  const metadata = await coder.metadata(record, await coder.decodeBody(record));
+  return matches(metadata as Record<string, unknown>, filter);
+}
+
+/** The record of the root head, asked for alone: of a tier that doesn't tell it with its threads, or of an archived thread. */
+async function headRecord(tier: Tier, { threadId, head }: ThreadInfo): Promise<CheckpointRecord | undefined> {
+  if (head === undefined) return undefined;
+  const query = { threadId, namespace: "", checkpointId: head, recordsOnly: true };
+  for await (const { record } of tier.list(query)) return record;
+  return undefined;
+}

@@ -1,0 +1,182 @@
+import { INTERRUPT } from "../langgraph/channels.ts";
+import type { CheckpointCoder } from "../encode/checkpointCoder.ts";
+import { StratigraphError } from "../contract/errors.ts";
+import {
+  headsAfter,
+  keyOf,
+  latest,
+  withDeltaChains,
+  type KeepRule,
+  type Node,
+  type Thread,
+} from "./keptCheckpoints.ts";
+import type { PruneOptions } from "./pruneOptions.ts";
+import { snapshotTag } from "../encode/metadataTags.ts";
+import type { Address, Blob, BlobHash, BlobInfo, ListedCheckpoint, Tier } from "../contract/tier.ts";
+
+/** Decisions are made on a revision and repeated if the thread moved on; this often. */
+const attempts = 8;
+
+/** How {@link pruneThread} goes about it. */
+export interface PruneThreadOptions {
+  /** Only if the thread is still at this revision. Absent: on the newest state, whatever that is. */
+  readonly revision?: number | undefined;
+  /** Only count. Default false. */
+  readonly dryRun?: boolean | undefined;
+}
+
+/** What {@link pruneThread} did. */
+export interface Pruned {
+  /** False where the thread is at another revision than the one named: nothing was done. */
+  readonly done: boolean;
+  /** Checkpoints that went, or would go. */
+  readonly checkpoints: number;
+}
+
+/** Prunes one thread, by options that were checked. Unknown threads are no-ops. */
+export async function prune(
+  tier: Tier,
+  coder: CheckpointCoder,
+  threadId: string,
+  options: PruneOptions,
+): Promise<void> {
+  const { strategy, keepLast = 1 } = options;
+  if (strategy === "delete") await tier.deleteThread(threadId);
+  else await pruneThread(tier, coder, threadId, { keepLast });
+}
+
+/**
+ * Takes away what `rule` leaves over, except what kept checkpoints need for their DeltaChannels, and those with unresolved
+ * interrupts. For maintenance.
+ */
+export async function pruneThread(
+  tier: Tier,
+  coder: CheckpointCoder,
+  threadId: string,
+  rule: KeepRule,
+  options: PruneThreadOptions = {},
+): Promise<Pruned> {
+  const keep = (thread: Thread): Set<Node> => withDeltaChains(thread, latest(thread, rule));
+  return await removeWhere(tier, coder, threadId, keep, options);
+}
+
+/** Removes the checkpoints of runs. Returns the threads touched. */
+export async function removeRuns(
+  tier: Tier,
+  coder: CheckpointCoder,
+  runIds: readonly string[],
+): Promise<string[]> {
+  if (runIds.length === 0) return [];
+  const threads = new Set<string>();
+  for await (const { record } of tier.list({ runIds, recordsOnly: true })) threads.add(record.threadId);
+  const gone = new Set(runIds);
+  const stays = ({ record }: Node): boolean => record.runId === undefined || !gone.has(record.runId);
+  for (const threadId of threads) {
+    await removeWhere(tier, coder, threadId, (thread) =>
+      withDeltaChains(thread, new Set(thread.nodes.filter(stays))),
+    );
+  }
+  return [...threads];
+}
+
+/**
+ * Removes what `keep` leaves out, atomically; again on the newest state if the thread moved on meanwhile, unless a revision is
+ * named.
+ */
+async function removeWhere(
+  tier: Tier,
+  coder: CheckpointCoder,
+  threadId: string,
+  keep: (thread: Thread) => ReadonlySet<Node>,
+  { revision, dryRun = false }: PruneThreadOptions = {},
+): Promise<Pruned> {
+  for (let attempt = 0; attempt < attempts; attempt += 1) {
+    const thread = await load(tier, coder, threadId);
+    if (revision !== undefined && thread.revision !== revision) return { done: false, checkpoints: 0 };
+    const kept = keep(thread);
+    const checkpoints = thread.nodes.length - kept.size;
+    if (checkpoints === 0 || dryRun) return { done: true, checkpoints };
+    const goes = thread.nodes.filter((node) => !kept.has(node)).map(({ record }): Address => record);
+    const { dropBlobs, replaceBlobs } = await blobsAfter(tier, coder, thread, threadId, kept);
+    const heads = headsAfter(thread, kept);
+    if (
+      await tier.remove({
+        threadId,
+        revision: thread.revision,
+        checkpoints: goes,
+        dropBlobs,
+        replaceBlobs,
+        heads,
+      })
+    )
+      return { done: true, checkpoints };
+  }
+  throw new StratigraphError(
+    "OVERLOADED",
+    `Thread ${JSON.stringify(threadId)} was written to during each of ${attempts} attempts to prune it. Prune it when it is idle.`,
+    { threadId },
+  );
+}
+
+async function load(tier: Tier, coder: CheckpointCoder, threadId: string): Promise<Thread> {
+  const { revision } = await tier.peek({ threadId, namespace: "" });
+  const nodes: Node[] = [];
+  const heads = new Map<string, string>();
+  for await (const listed of tier.list({ threadId, recordsOnly: true })) {
+    nodes.push(await toNode(coder, listed));
+    if (listed.head !== undefined) heads.set(listed.record.namespace, listed.head);
+  }
+  return { revision, nodes, heads, byKey: new Map(nodes.map((node) => [keyOf(node.record), node])) };
+}
+
+async function toNode(coder: CheckpointCoder, { record, writes }: ListedCheckpoint): Promise<Node> {
+  const body = await coder.decodeBody(record);
+  const metadata = await coder.metadata(record, body);
+  const channels = await coder.writes.channels(record, writes);
+  const snapshots = [...body.manifest.keys()].filter((channel) => record.tags.includes(snapshotTag(channel)));
+  return {
+    record,
+    body,
+    writeBlobs: writes.flatMap((batch) => batch.blobs),
+    interrupted: channels.has(INTERRUPT),
+    written: channels,
+    deltaChannels: [...Object.keys(metadata.counters_since_delta_snapshot ?? {}), ...snapshots],
+    parents: metadata.parents ?? {},
+  };
+}
+
+/**
+ * What happens to the thread's blobs: which go, and which are rewritten whole because their base goes. Blobs that no
+ * checkpoint names stay, as pending writes may have come before their checkpoint; those are never patches.
+ */
+async function blobsAfter(
+  tier: Tier,
+  coder: CheckpointCoder,
+  thread: Thread,
+  threadId: string,
+  kept: ReadonlySet<Node>,
+): Promise<{ dropBlobs: BlobHash[]; replaceBlobs: Blob[] }> {
+  const infos = new Map<BlobHash, BlobInfo>((await tier.blobs(threadId)).map((info) => [info.hash, info]));
+  const needed = new Map<BlobHash, Address>();
+  for (const node of kept) for (const hash of namedBy(node)) needed.set(hash, node.record);
+  const replaceBlobs: Blob[] = [];
+  for (const [hash, at] of needed) {
+    const base = infos.get(hash)?.base;
+    if (base === undefined || needed.has(base)) continue;
+    const { checkpoint } = await tier.read(at);
+    if (checkpoint === undefined) needed.set(base, at);
+    else replaceBlobs.push(await coder.wholeBlob(at, hash, checkpoint.blobs));
+  }
+  const named = new Set(thread.nodes.flatMap(namedBy));
+  for (const hash of named) {
+    const base = infos.get(hash)?.base;
+    if (base !== undefined) named.add(base);
+  }
+  const goes = ({ hash, base }: BlobInfo): boolean =>
+    !needed.has(hash) && (named.has(hash) || base !== undefined);
+  return { dropBlobs: [...infos.values()].filter(goes).map(({ hash }) => hash), replaceBlobs };
+}
+
+function namedBy({ record, writeBlobs }: Node): BlobHash[] {
+  return [...record.blobs, ...writeBlobs];
+}

@@ -1,0 +1,271 @@
+import { checkedIds } from "../saver/arguments.ts";
+import { checkOptions, shown, type OptionAdvice, type OptionNames } from "../contract/checkOptions.ts";
+import { decodeCursor, encodeCursor } from "./cursor.ts";
+import type { Envelope } from "../encode/envelope.ts";
+import { InvalidOptionError, StratigraphError } from "../contract/errors.ts";
+import { bytesOfThread, keyOf, unlistedOf } from "./keysInUse.ts";
+import { isThreadInfo } from "./listThreads.ts";
+import type { StoredBytes } from "../encode/ownBytes.ts";
+import {
+  ownersOf,
+  replacesBytes,
+  type BytesReplacer,
+  type OwningTier,
+  type ReplaceBytesRequest,
+  type Tier,
+} from "../contract/tier.ts";
+import { undecodable } from "../encode/valueErrors.ts";
+
+/** Options of reencrypt. */
+export interface ReencryptOptions {
+  /** Only these threads. Default: all that have checkpoints. */
+  readonly threadIds?: readonly string[] | undefined;
+  /** Stop after so many threads; the report's `cursor` tells where to go on. Default: no limit. */
+  readonly limit?: number | undefined;
+  /** `cursor` of an earlier report, of the same `threadIds`. */
+  readonly cursor?: string | undefined;
+}
+
+/** What {@link reencrypt} did. */
+export interface ReencryptReport {
+  /** Threads that were looked through; of a stack, an archived thread that has a part in the warm tier counts twice. */
+  readonly threads: number;
+  /** Checkpoints without their values that were encrypted anew. */
+  readonly records: number;
+  /** Batches of pending writes that were. */
+  readonly writes: number;
+  /** Values and patches that were. */
+  readonly blobs: number;
+  /** Blobs that no checkpoint named any more, and that were taken away. */
+  readonly dropped: number;
+  /** Such blobs that stay, under whatever key: the tier can't tell whether a pending write needs them. */
+  readonly unlisted: number;
+  /** Threads that aren't done, and why: the first hundred. They are read and written as before. */
+  readonly failed: readonly { readonly threadId: string; readonly error: StratigraphError }[];
+  /** How many aren't done. */
+  readonly failures: number;
+  /** Where the next call goes on; absent where all is done. */
+  readonly cursor?: string | undefined;
+}
+
+/** So many bytes, or pieces, are replaced in one step at most; a longer piece alone. */
+const mostBytes = 4 * 1024 * 1024;
+const mostPieces = 500;
+/** A thread that is written to meanwhile is looked through again; this often. */
+const attempts = 8;
+/** So many failures are told one by one. */
+const mostTold = 100;
+
+const names: OptionNames<ReencryptOptions> = { threadIds: true, limit: true, cursor: true };
+const advice: OptionAdvice = {
+  key: "The key is encryption.activeKey of the saver.",
+  activeKey: "It is an option of the saver: encryption.activeKey.",
+  batch: "Write limit, and go on with the report's cursor.",
+};
+
+/** Where to go on: among the owners of a stack, and their threads. */
+interface Cursor {
+  readonly owner: number;
+  readonly after?: Parameters<Tier["threads"]>[0]["after"];
+  /** Of `threadIds`, how many are done. */
+  readonly done?: number;
+}
+
+type Replacing = OwningTier & BytesReplacer;
+type Counts = { -readonly [Name in "records" | "writes" | "blobs" | "dropped" | "unlisted"]: number };
+type Pieces = {
+  -readonly [Name in "records" | "writes" | "blobs"]: ReplaceBytesRequest[Name][number][];
+};
+
+/**
+ * Encrypts all that isn't under the active key anew: thread by thread, beside readers and writers, in small atomic steps that
+ * a writer in between undoes none of. What is inside, ids and hashes stay as they are; nothing is decompressed. Done again, it
+ * reads everything and changes nothing. A thread that fails for a reason of its own is reported, and the next one is done.
+ * @throws InvalidOptionError where there is no encryption, or the tier can't replace bytes; StratigraphError "KEY_UNAVAILABLE",
+ * "UNAVAILABLE": call again
+ */
+export async function reencrypt(
+  tier: Tier,
+  envelope: Envelope,
+  options: ReencryptOptions = {},
+): Promise<ReencryptReport> {
+  const { only, limit } = checked(options);
+  const owners = replacingOwners(tier, envelope);
+  const from =
+    options.cursor === undefined
+      ? { owner: 0 }
+      : decodeCursor(
+          options.cursor,
+          isPlaceAmong(owners.length),
+          "Pass the cursor of an earlier report as it was.",
+        );
+  const counts: Counts = { records: 0, writes: 0, blobs: 0, dropped: 0, unlisted: 0 };
+  const failed: { threadId: string; error: StratigraphError }[] = [];
+  let [threads, failures] = [0, 0];
+  for await (const { owner, threadId, next } of work(owners, only, from)) {
+    threads += 1;
+    try {
+      await reencryptThread(owners[owner]!, envelope, threadId, counts);
+    } catch (error) {
+      if (!isOfThread(error)) throw error;
+      failures += 1;
+      if (failed.length < mostTold) failed.push({ threadId, error });
+    }
+    if (threads === limit) return { threads, ...counts, failed, failures, cursor: encodeCursor(next) };
+  }
+  return { threads, ...counts, failed, failures };
+}
+
+function checked(options: ReencryptOptions): {
+  only: readonly string[] | undefined;
+  limit: number | undefined;
+} {
+  checkOptions("reencrypt", options, names, advice);
+  const { threadIds, limit } = options;
+  if (limit !== undefined && (!Number.isInteger(limit) || limit < 1))
+    throw new InvalidOptionError("limit", shown(limit), "Use a whole number, 1 or more, or leave it out.");
+  return {
+    only: threadIds === undefined ? undefined : checkedIds("threadIds", threadIds),
+    limit,
+  };
+}
+
+function replacingOwners(tier: Tier, envelope: Envelope): readonly Replacing[] {
+  if (envelope.activeKey === undefined) {
+    const message = "There is no key to encrypt with. Open the saver with the option encryption.";
+    throw new InvalidOptionError("encryption", "undefined", message);
+  }
+  return ownersOf(tier).map((owner) => {
+    if (replacesBytes(owner)) return owner;
+    const message = "It has no replaceBytes(), so that what it holds can't be encrypted anew in place.";
+    throw new InvalidOptionError("tier", owner.name, message);
+  });
+}
+
+/** The threads of each owner, and where to go on after each. */
+async function* work(
+  owners: readonly Replacing[],
+  only: readonly string[] | undefined,
+  from: Cursor,
+): AsyncGenerator<{ owner: number; threadId: string; next: Cursor }> {
+  for (let owner = from.owner; owner < owners.length; owner += 1) {
+    const begin: Cursor = owner === from.owner ? from : { owner };
+    if (only === undefined) {
+      for await (const info of owners[owner]!.threads({ after: begin.after }))
+        yield { owner, threadId: info.threadId, next: { owner, after: info } };
+      continue;
+    }
+    for (let done = begin.done ?? 0; done < only.length; done += 1)
+      yield { owner, threadId: only[done]!, next: { owner, done: done + 1 } };
+  }
+}
+
+/** Whether an error is about the one thread: the others can be done. An outage isn't. */
+function isOfThread(error: unknown): error is StratigraphError {
+  return (
+    StratigraphError.is(error) && (!error.retryable || error.code === "OVERLOADED") && error.code !== "CLOSED"
+  );
+}
+
+async function reencryptThread(
+  tier: Replacing,
+  envelope: Envelope,
+  threadId: string,
+  counts: Counts,
+): Promise<void> {
+  for (let attempt = 0; attempt < attempts; attempt += 1)
+    if (await wholeThread(tier, envelope, threadId, counts)) return;
+  throw new StratigraphError(
+    "OVERLOADED",
+    `Thread ${JSON.stringify(threadId)} was written to during each of ${attempts} attempts to encrypt it anew. Repeat the call when it is idle.`,
+    { threadId },
+  );
+}
+
+/** Looks through a thread once. False where somebody else changed it: what was replaced until then stays so. */
+async function wholeThread(
+  tier: Replacing,
+  envelope: Envelope,
+  threadId: string,
+  counts: Counts,
+): Promise<boolean> {
+  let { revision } = await tier.peek({ threadId, namespace: "" });
+  let pieces: Pieces = { records: [], writes: [], blobs: [] };
+  let bytes = 0;
+  const sizeOf = ({ records, writes, blobs }: Pieces): number =>
+    records.length + writes.length + blobs.length;
+  const replace = async (): Promise<boolean> => {
+    if (sizeOf(pieces) === 0) return true;
+    const now = await tier.replaceBytes({ threadId, revision, ...pieces });
+    if (now === undefined) return false;
+    for (const kind of ["records", "writes", "blobs"] as const) counts[kind] += pieces[kind].length;
+    revision = now;
+    pieces = { records: [], writes: [], blobs: [] };
+    bytes = 0;
+    return true;
+  };
+  const seen = new Set<string>();
+  for await (const stored of bytesOfThread(tier, threadId, seen)) {
+    if (keyOf(stored) === envelope.activeKey) continue;
+    const sealed = await resealed(envelope, stored);
+    if (bytes + sealed.length > mostBytes || sizeOf(pieces) >= mostPieces)
+      if (!(await replace())) return false;
+    add(pieces, stored, sealed);
+    bytes += sealed.length;
+  }
+  return (await replace()) && (await dropUnlisted(tier, threadId, revision, seen, counts));
+}
+
+function add({ records, writes, blobs }: Pieces, stored: StoredBytes, bytes: Uint8Array): void {
+  const { at } = stored;
+  if (stored.kind === "record") records.push({ ...at, body: bytes });
+  else if (stored.kind === "write") writes.push({ ...at, place: stored.place, body: bytes });
+  else blobs.push({ hash: stored.hash, bytes });
+}
+
+async function resealed(envelope: Envelope, stored: StoredBytes): Promise<Uint8Array> {
+  const { at, bytes, boundTo } = stored;
+  try {
+    return await envelope.reseal(bytes, boundTo, stored.kind === "write" ? stored.name : undefined);
+  } catch (cause) {
+    throw undecodable(at, undefined, "it can't be encrypted anew", cause);
+  }
+}
+
+/** Blobs that nothing names can't be read, so neither be encrypted anew: they go, where nothing can need them. */
+async function dropUnlisted(
+  tier: Replacing,
+  threadId: string,
+  revision: number,
+  seen: ReadonlySet<string>,
+  counts: Counts,
+): Promise<boolean> {
+  const unlisted = await unlistedOf(tier, threadId, seen);
+  if (unlisted.length === 0) return true;
+  const named = await namedByStrays(tier, threadId);
+  const dropBlobs = named === undefined ? [] : unlisted.filter((hash) => !named.has(hash));
+  counts.unlisted += unlisted.length - dropBlobs.length;
+  if (dropBlobs.length === 0) return true;
+  const nothing = { checkpoints: [], replaceBlobs: [], heads: [] };
+  if (!(await tier.remove({ threadId, revision, dropBlobs, ...nothing }))) return false;
+  counts.dropped += dropBlobs.length;
+  return true;
+}
+
+/** Blobs that pending writes without a checkpoint name; undefined where the tier can't tell. */
+async function namedByStrays(tier: OwningTier, threadId: string): Promise<Set<string> | undefined> {
+  if (tier.strays === undefined) return undefined;
+  const named = new Set<string>();
+  for (const at of await tier.strays(threadId))
+    for (const { blobs } of (await tier.peek(at)).writes) for (const hash of blobs) named.add(hash);
+  return named;
+}
+
+/** Whether it is a place among so many owners: one that names what isn't there would end the work at once, as if all were done. */
+function isPlaceAmong(owners: number): (place: unknown) => place is Cursor {
+  return (place): place is Cursor => {
+    const { owner, after, done = 0 } = (place ?? {}) as Partial<Cursor>;
+    const isOwner = owner !== undefined && Number.isInteger(owner) && owner >= 0 && owner < owners;
+    return isOwner && (after === undefined || isThreadInfo(after)) && Number.isInteger(done) && done >= 0;
+  };
+}

@@ -1,0 +1,95 @@
+import { isReserved } from "../contract/isReserved.ts";
+import { rewindMark } from "./rewindMark.ts";
+import {
+  forksThreads,
+  type CheckpointRecord,
+  type StoredCheckpoint,
+  type StoredWriteBatch,
+  type Tier,
+} from "../contract/tier.ts";
+
+/** A checkpoint without its values. `writes`: all its batches; see {@link currentWrites} for those that count. */
+export interface Node {
+  readonly record: CheckpointRecord;
+  readonly writes: readonly StoredWriteBatch[];
+}
+
+/** The checkpoints of one namespace by id, newest first. */
+export type Nodes = ReadonlyMap<string, Node>;
+
+/** A thread as far as a fork looks at it: where its namespaces stand, and more of one only where that is asked for. */
+export interface Outline {
+  /** The thread's, where its tier can fork it. */
+  readonly revision: number | undefined;
+  /** The root checkpoint that the fork begins at; absent where it isn't here. */
+  readonly root: Node | undefined;
+  /** Head of the root namespace. */
+  readonly head: string | undefined;
+  /** Checkpoints were made from the root checkpoint, as its pending writes count now: its step went on. */
+  readonly continued: boolean;
+  /** Heads of the other namespaces. */
+  readonly heads: ReadonlyMap<string, Node>;
+  nodes(namespace: string): Promise<Nodes>;
+}
+
+/** Looks at a thread: one round trip where the tier can, otherwise a listing of it, without values in either case. */
+export async function outlineOf(tier: Tier, threadId: string, rootId?: string): Promise<Outline> {
+  const found = forksThreads(tier) ? await tier.outline(threadId, rootId) : undefined;
+  if (found !== undefined) {
+    const listed = new Map<string, Promise<Nodes>>();
+    const nodes = (namespace: string): Promise<Nodes> => {
+      const known = listed.get(namespace) ?? listNamespace(tier, threadId, namespace);
+      listed.set(namespace, known);
+      return known;
+    };
+    const head = found.heads.find(({ record }) => record.namespace === "")?.record.checkpointId;
+    const { revision, checkpoint: root, continued } = found;
+    const isMarked = root?.writes.some(({ taskId }) => rewindMark(taskId) !== undefined) === true;
+    const wentOn = continued && isMarked ? childrenOf(await nodes(""), root!).length > 0 : continued;
+    return { revision, root, head, continued: wentOn, heads: others(found.heads), nodes };
+  }
+  const all = new Map<string, Map<string, Node>>();
+  const heads = new Map<string, Node>();
+  for await (const listed of tier.list({ threadId, recordsOnly: true })) {
+    const { namespace, checkpointId } = listed.record;
+    const nodes = all.get(namespace) ?? new Map<string, Node>();
+    all.set(namespace, nodes.set(checkpointId, listed));
+    if (listed.head === checkpointId) heads.set(namespace, listed);
+  }
+  const roots = all.get("") ?? new Map<string, Node>();
+  const head = heads.get("")?.record.checkpointId;
+  const id = rootId ?? head;
+  const root = id === undefined ? undefined : roots.get(id);
+  return {
+    revision: undefined,
+    root,
+    head,
+    continued: root !== undefined && childrenOf(roots, root).length > 0,
+    heads: others([...heads.values()]),
+    nodes: async (namespace) => all.get(namespace) ?? new Map<string, Node>(),
+  };
+}
+
+async function listNamespace(tier: Tier, threadId: string, namespace: string): Promise<Nodes> {
+  const nodes = new Map<string, Node>();
+  for await (const listed of tier.list({ threadId, namespace, recordsOnly: true }))
+    nodes.set(listed.record.checkpointId, listed);
+  return nodes;
+}
+
+function others(heads: readonly (Node | StoredCheckpoint)[]): Map<string, Node> {
+  const found = new Map<string, Node>();
+  for (const node of heads) {
+    const { namespace } = node.record;
+    if (namespace !== "" && !isReserved(namespace)) found.set(namespace, node);
+  }
+  return found;
+}
+
+/** Checkpoints that were made from one, as its pending writes count now: those from before it was wound back are left out. */
+export function childrenOf(nodes: Nodes, { record, writes }: Node): string[] {
+  const known = new Set(writes.flatMap(({ taskId }) => rewindMark(taskId)?.made ?? []));
+  return [...nodes.values()]
+    .filter((node) => node.record.parentId === record.checkpointId && !known.has(node.record.checkpointId))
+    .map((node) => node.record.checkpointId);
+}

@@ -1,0 +1,115 @@
+import type { CheckpointListOptions } from "@langchain/langgraph-checkpoint";
+import { configurableOf, validId } from "./address.ts";
+import { checkOptions, shown, type OptionNames } from "../contract/checkOptions.ts";
+import { InvalidOptionError } from "../contract/errors.ts";
+
+// What a saver's methods are given, checked before anything is read or written. Calls of LangGraph's come through here in every
+// step of a run: these checks look at each channel or write once at most, and make no objects unless something is wrong.
+
+function refuse(field: string, found: unknown, advice: string): never {
+  throw new InvalidOptionError(field, shown(found), advice);
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+/**
+ * A list of ids, all of them checked before the first is used. A copy: what the caller's list becomes meanwhile doesn't count.
+ * @throws InvalidOptionError, InvalidAddressError
+ */
+export function checkedIds(field: string, ids: unknown): readonly string[] {
+  if (!Array.isArray(ids)) {
+    const example = JSON.stringify([typeof ids === "string" && ids !== "" ? shown(ids) : "ada"]);
+    refuse(field, ids, `Pass a list: ${example}.`);
+  }
+  return Array.from(ids, (id: unknown, n) => validId(`${field}[${n}]`, id));
+}
+
+/** Arguments of `put`. @throws InvalidOptionError */
+export function checkPut(checkpoint: unknown, metadata: unknown, newVersions: unknown): void {
+  if (!isObject(checkpoint))
+    refuse("checkpoint", checkpoint, "Pass a checkpoint, such as emptyCheckpoint() of LangGraph makes.");
+  for (const part of ["channel_values", "channel_versions", "versions_seen"] as const) {
+    if (!isObject(checkpoint[part]))
+      refuse(
+        `checkpoint.${part}`,
+        checkpoint[part],
+        "Pass an object by channel or node; {} where there are none.",
+      );
+  }
+  if (!isObject(metadata))
+    refuse("metadata", metadata, 'Pass an object such as { source: "update", step: 0, parents: {} }.');
+  if (!isObject(newVersions)) {
+    refuse(
+      "newVersions",
+      newVersions,
+      "Pass an object of the channels that are new, with their versions, such as checkpoint.channel_versions.",
+    );
+  }
+}
+
+/** Arguments of `putWrites`. @throws InvalidOptionError, InvalidAddressError */
+export function checkWrites(writes: unknown, taskId: unknown, taskPath: unknown): void {
+  if (!Array.isArray(writes))
+    refuse("writes", writes, 'Pass a list of [channel, value], for example [["messages", message]].');
+  for (let n = 0; n < writes.length; n += 1) {
+    const write: unknown = writes[n];
+    if (!Array.isArray(write) || write.length !== 2 || typeof write[0] !== "string") {
+      const found = Array.isArray(write) ? `a list of ${write.length}` : write;
+      refuse(
+        `writes[${n}]`,
+        found,
+        "Pass [channel, value] with a string as channel. What getTuple answers as pendingWrites is [taskId, channel, value].",
+      );
+    }
+  }
+  validId("taskId", taskId);
+  if (typeof taskPath !== "string") refuse("taskPath", taskPath, "Pass the path as text, or leave it out.");
+}
+
+const listNames: OptionNames<CheckpointListOptions> = { limit: true, before: true, filter: true };
+const listAdvice = {
+  metadata: "Write filter.",
+  after: "Lists go from the newest back: write before.",
+  thread_id: 'It belongs in the first argument: { configurable: { thread_id: "..." } }.',
+  threadId: 'It belongs in the first argument: { configurable: { thread_id: "..." } }.',
+};
+
+/** Options of `list`. @throws InvalidOptionError, InvalidAddressError */
+export function checkListOptions(options: CheckpointListOptions): void {
+  checkOptions("list", options, listNames, listAdvice);
+  const { limit, before, filter } = options;
+  if (limit !== undefined && (!Number.isInteger(limit) || limit < 0))
+    refuse("limit", limit, "Use a whole number, 0 or more, or leave it out for all.");
+  if (before !== undefined) configurableOf(before, "before");
+  checkFilter(filter);
+}
+
+function isPlainObject(value: unknown): boolean {
+  if (!isObject(value)) return false;
+  const prototype: unknown = Object.getPrototypeOf(value);
+  return prototype === null || Object.getPrototypeOf(prototype) === null;
+}
+
+/** A filter by metadata. @throws InvalidOptionError */
+export function checkFilter(
+  filter: unknown,
+): asserts filter is Readonly<Record<string, unknown>> | undefined {
+  // A Map or a Date has no entries of its own: as a filter it would ask for nothing, and be answered with everything.
+  if (filter !== undefined && !isPlainObject(filter))
+    refuse(
+      "filter",
+      filter,
+      'Pass an object of metadata that has to be there, for example { source: "loop" }.',
+    );
+}
+
+/** Options of `getDeltaChannelHistory`. Names aren't checked: LangGraph alone calls it, and may name more. @throws InvalidOptionError */
+export function checkDeltaOptions(options: unknown): void {
+  if (!isObject(options))
+    refuse("options", options, "getDeltaChannelHistory takes an object of config and channels.");
+  const { channels } = options;
+  if (!Array.isArray(channels) || !channels.every((channel) => typeof channel === "string"))
+    refuse("channels", channels, 'Pass a list of names, for example ["messages"].');
+}

@@ -1,0 +1,119 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
+import type { CheckpointCoder } from "../encode/checkpointCoder.ts";
+import type { CachedParent, ParentCache } from "./parentCache.ts";
+import { remembering } from "./remembering.ts";
+import type {
+  Address,
+  BlobHash,
+  MaybeAddress,
+  Namespace,
+  Reading,
+  StoredCheckpoint,
+  Tier,
+} from "../contract/tier.ts";
+import type { DecodedAhead } from "../encode/valueCoder.ts";
+
+/** Of how many namespaces a saver remembers the head. About 200 bytes each. */
+const remembered = 10_000;
+
+/** The head of a namespace, as this saver left or read it last. */
+interface Head {
+  readonly checkpointId: string;
+  /** Somebody else had moved it when it was asked for last. */
+  readonly shared: boolean;
+}
+
+/** A checkpoint without its blobs, as all its values are remembered. */
+export type KnownReading = Reading & {
+  readonly checkpoint: StoredCheckpoint;
+  /** Values that were decoded while the tier was asked. */
+  readonly ahead: DecodedAhead;
+};
+
+function keyOf({ threadId, namespace }: Namespace): string {
+  return JSON.stringify([threadId, namespace]);
+}
+
+/**
+ * Reads checkpoints, and where all their values are remembered, without the bytes: then only what can have changed since is
+ * asked for. That is so for most reads, as a run begins where the one before ended. While others move a head too, it is read
+ * outright: asking first would be a second round trip.
+ */
+export class HeadCache {
+  readonly #tier: Tier;
+  readonly #coder: CheckpointCoder;
+  readonly #parents: ParentCache;
+  readonly #heads = remembering<Head>(remembered);
+
+  constructor(tier: Tier, coder: CheckpointCoder, parents: ParentCache) {
+    this.#tier = tier;
+    this.#coder = coder;
+    this.#parents = parents;
+  }
+
+  /** This saver put a checkpoint. */
+  wrote(at: Address): void {
+    const key = keyOf(at);
+    this.#heads.set(key, { shared: this.#heads.get(key)?.shared ?? false, checkpointId: at.checkpointId });
+  }
+
+  /** As {@link Tier.read} tells it, always from the tier. */
+  async read(at: MaybeAddress): Promise<Reading> {
+    const reading = await this.#tier.read(at);
+    const { head } = reading;
+    if (at.checkpointId === undefined && head !== undefined) {
+      const key = keyOf(at);
+      const before = this.#heads.get(key);
+      const shared = before !== undefined && before.checkpointId !== head;
+      this.#heads.set(key, { checkpointId: head, shared });
+    }
+    return reading;
+  }
+
+  /**
+   * The same, without blobs, where the tier can tell it and all that the checkpoint needs is remembered; else undefined. While the
+   * tier is asked, the values of the checkpoint that it will most likely name are decoded.
+   */
+  async readKnown(at: MaybeAddress): Promise<KnownReading | undefined> {
+    if (this.#tier.peeksRecords !== true) return undefined;
+    const likely = this.#likely(at);
+    if (likely === undefined) return undefined;
+    const [{ record, writes, ...state }, ahead] = await Promise.all([
+      this.#tier.peek(at),
+      this.#decodedAhead(likely.at, likely.line),
+    ]);
+    if (record === undefined || !this.#coder.remembers(record, writes)) return undefined;
+    return { ...state, checkpoint: { record, writes, blobs: new Map() }, ahead };
+  }
+
+  /** The remembered values of a checkpoint that is likely to be read; what fails is left to the read itself. */
+  async #decodedAhead(at: Address, { manifest }: CachedParent): Promise<DecodedAhead> {
+    const decoded = new Map<string, { hash: BlobHash; value: unknown }>();
+    // In the next turn of the event loop the question is under way.
+    await nextTurn();
+    try {
+      for (const { channel, value: ref } of manifest.values()) {
+        if (ref === undefined || !("hash" in ref)) continue;
+        const value = await this.#coder.value(at, channel, ref, new Map(), { remember: true });
+        decoded.set(channel, { hash: ref.hash, value });
+      }
+    } catch {
+      // It was forgotten meanwhile, or can't be revived: the read tells which.
+    }
+    return decoded;
+  }
+
+  /** The checkpoint that a config most likely stands for, where its values are remembered. */
+  #likely(at: MaybeAddress): { readonly at: Address; readonly line: CachedParent } | undefined {
+    const head = at.checkpointId === undefined ? this.#heads.get(keyOf(at)) : undefined;
+    const checkpointId = at.checkpointId ?? head?.checkpointId;
+    if (checkpointId === undefined || head?.shared === true) return undefined;
+    const likely = { ...at, checkpointId };
+    const line = this.#parents.get(likely);
+    if (line === undefined) return undefined;
+    for (const { value } of line.manifest.values())
+      if (value !== undefined && "hash" in value && !this.#coder.blobs.has(at.threadId, value.hash))
+        return undefined;
+    return { at: likely, line };
+  }
+}

@@ -1,0 +1,154 @@
+import type { SerializerProtocol } from "@langchain/langgraph-checkpoint";
+import { Cipher, type EncryptionOptions } from "../codec/index.ts";
+import { checkOptions, shown, type OptionAdvice, type OptionNames } from "../contract/checkOptions.ts";
+import { defaultMaxValueBytes } from "../encode/envelope.ts";
+import { InvalidOptionError } from "../contract/errors.ts";
+import {
+  resolveRetention,
+  retentionNames,
+  type ResolvedRetention,
+  type RetentionOptions,
+} from "../maintenance/retentionOptions.ts";
+import { StratigraphSerializer } from "../serde/index.ts";
+import { checkTagName } from "./threadTags.ts";
+import type { Address } from "../contract/tier.ts";
+import { bytesOf, type Size } from "../contract/units.ts";
+
+/**
+ * What a put does that lost a race:
+ * - "throw": it rejects with CheckpointConflictError and stores nothing.
+ * - "branch": it keeps the work as a side branch; the head stays with the winner.
+ * - "auto": throws under durability "sync" and "exit", and outside runs. Under "async" it branches: the run's steps have gone
+ *   on by the time a put is refused, and what they did stays on record. Below LangGraph 1.5 a throw would also end the
+ *   process there, as an unhandled rejection; from 1.5 on "throw" is safe under "async" too, and rejects the run at its end.
+ */
+export type ConflictPolicy = "auto" | "throw" | "branch";
+
+/** A put that lost a race, as {@link SaverOptions.onConflict} is told. */
+export interface LostRace extends Address {
+  /** What the checkpoint was made from; absent where the thread was empty. */
+  readonly parentId?: string | undefined;
+  /** The checkpoint that won. */
+  readonly head: string;
+  /** "branched": kept as a side branch, see `conflicts()`. "thrown": refused, nothing was stored. */
+  readonly outcome: "branched" | "thrown";
+}
+
+/** Options of every saver. */
+export interface SaverOptions extends RetentionOptions {
+  /** Default: Stratigraph's own, which reads and writes LangGraph's format. */
+  readonly serde?: SerializerProtocol | undefined;
+  /** Default "auto". */
+  readonly conflict?: ConflictPolicy | undefined;
+  /**
+   * Called when a put lost a race, whether it branched or threw: under "auto" and "async" the run itself doesn't notice. It isn't
+   * waited for; what it throws, or rejects with, is traced (`type: "hook"`) and changes nothing else.
+   */
+  readonly onConflict?: ((lost: LostRace) => void | Promise<void>) | undefined;
+  /**
+   * Memory for payloads of recent values, so that the next put is a patch without reading; a quarter of it for comparing
+   * arrays with what they were, so that only what changed is serialised. A size such as "64mb"; default "128mb". "0b" stores
+   * every changed value whole.
+   */
+  readonly patchMemory?: Size | undefined;
+  /** Largest value that is stored, and decoded. Default "512mb". */
+  readonly maxValueSize?: Size | undefined;
+  /**
+   * Encrypts all but ids, run ids and the 32-bit hashes of metadata leaves that filters search; tags of threads are stored as
+   * keyed hashes. Default: none.
+   */
+  readonly encryption?: EncryptionOptions | undefined;
+  /**
+   * Names in `config.configurable` and `config.metadata`, such as `["user_id"]`, whose values (text, finite numbers, booleans)
+   * become tags of the thread: `listThreads` and `deleteThreads` find it by them. A thread carries every tag that any of
+   * its writers gave it. Costs one statement per thread and process. Default: none.
+   */
+  readonly threadTags?: readonly string[] | undefined;
+}
+
+/** Names of the options of every saver, for those that take more. */
+export const saverOptionNames: OptionNames<SaverOptions> = {
+  serde: true,
+  conflict: true,
+  onConflict: true,
+  patchMemory: true,
+  maxValueSize: true,
+  encryption: true,
+  threadTags: true,
+  ...retentionNames,
+};
+
+/** What to write instead of names that other savers' options have. */
+export const saverOptionAdvice: OptionAdvice = {
+  serializer: "Write serde.",
+  serialiser: "Write serde.",
+  tags: "Write threadTags.",
+  tagThreads: "Write threadTags.",
+  compression: "What is stored is compressed always; leave it out.",
+  expireAfter: "Write deleteAfter.",
+  maxAge: "Write deleteAfter, for threads, or trimAfter, for checkpoints.",
+  every: 'It belongs to the checkpointer that you get: checkpointer.startMaintenance({ every: "10m" }).',
+};
+
+/** Options with every default filled in. */
+export interface ResolvedOptions {
+  readonly serde: SerializerProtocol;
+  readonly conflict: ConflictPolicy;
+  readonly onConflict: SaverOptions["onConflict"];
+  readonly patchMemory: number;
+  readonly maxValueBytes: number;
+  readonly cipher: Cipher | undefined;
+  readonly hashKey: Uint8Array | undefined;
+  readonly threadTags: readonly string[];
+  readonly retention: ResolvedRetention;
+}
+
+const policies: ReadonlySet<unknown> = new Set(["auto", "throw", "branch"]);
+
+/** Whether it is a serializer as LangGraph has them. */
+export function isSerde(value: unknown): value is SerializerProtocol {
+  if (typeof value !== "object" || value === null) return false;
+  const { dumpsTyped, loadsTyped } = value as Partial<SerializerProtocol>;
+  return typeof dumpsTyped === "function" && typeof loadsTyped === "function";
+}
+
+/** Checks options once, when a saver is made. @throws InvalidOptionError naming the option, what was found and what to do */
+export function resolveOptions(options: SaverOptions): ResolvedOptions {
+  checkOptions("A saver", options, saverOptionNames, saverOptionAdvice);
+  const { conflict = "auto", onConflict, serde = new StratigraphSerializer() } = options;
+  if (!policies.has(conflict))
+    throw new InvalidOptionError("conflict", shown(conflict), 'Use "auto", "throw" or "branch".');
+  if (onConflict !== undefined && typeof onConflict !== "function") {
+    const advice =
+      "Pass a function that is told of a lost race; what a put does then is the option conflict.";
+    throw new InvalidOptionError("onConflict", shown(onConflict), advice);
+  }
+  if (!isSerde(serde))
+    throw new InvalidOptionError("serde", shown(serde), "Pass an object with dumpsTyped and loadsTyped.");
+  const cipher = options.encryption === undefined ? undefined : new Cipher(options.encryption);
+  return {
+    serde,
+    conflict,
+    onConflict,
+    patchMemory: bytesOf("patchMemory", options.patchMemory ?? "128mb"),
+    maxValueBytes:
+      options.maxValueSize === undefined
+        ? defaultMaxValueBytes
+        : bytesOf("maxValueSize", options.maxValueSize),
+    cipher,
+    hashKey: cipher?.hashKey,
+    threadTags: checkedNames(options.threadTags ?? []),
+    retention: resolveRetention(options),
+  };
+}
+
+/** Names of tags; a copy. @throws InvalidOptionError */
+function checkedNames(names: unknown): readonly string[] {
+  if (!Array.isArray(names))
+    throw new InvalidOptionError(
+      "threadTags",
+      shown(names),
+      'Pass a list of names in config.configurable or config.metadata: ["user_id"].',
+    );
+  return Array.from(new Set<unknown>(names), (name, n) => checkTagName(`threadTags[${n}]`, name));
+}

@@ -1,0 +1,735 @@
+// long file: all that LangGraph and users call, in the one class that subclasses its base; each method is short
+import type { RunnableConfig } from "@langchain/core/runnables";
+import { BaseCheckpointSaver, TASKS, maxChannelVersion } from "@langchain/langgraph-checkpoint";
+import type {
+  ChannelVersions,
+  Checkpoint,
+  CheckpointListOptions,
+  CheckpointMetadata,
+  CheckpointTuple,
+  DeltaChannelHistory,
+  PendingWrite,
+} from "@langchain/langgraph-checkpoint";
+import { addressOf, checkpointIdOf, configOf, maybeThreadOf, namespaceOf, validId } from "./address.ts";
+import { checkDeltaOptions, checkListOptions, checkPut, checkWrites, checkedIds } from "./arguments.ts";
+import { checkOptions } from "../contract/checkOptions.ts";
+import { checkTier } from "../contract/checkTier.ts";
+import { CheckpointCoder, runIdOf, type Before, type CheckpointPut } from "../encode/checkpointCoder.ts";
+import { listConflicts, type Conflict } from "../operations/conflicts.ts";
+import { copyThread } from "../operations/copyThread.ts";
+import { deltaChannelHistory } from "../operations/deltaChannelHistory.ts";
+import {
+  checkSelection,
+  deleteThreads,
+  type DeleteThreadsOptions,
+  type DeletionReport,
+  type ThreadSelection,
+} from "../operations/deleteThreads.ts";
+import { Envelope } from "../encode/envelope.ts";
+import {
+  closedError,
+  EvictedError,
+  InvalidAddressError,
+  NotFoundError,
+  StaleReadError,
+  StratigraphError,
+} from "../contract/errors.ts";
+import { healthOf, type Health, type HealthOptions } from "../operations/health.ts";
+import { keysInUse, type KeysInUse, type KeysInUseOptions } from "../operations/keysInUse.ts";
+import { HeadCache } from "./headCache.ts";
+import { ParentCache } from "./parentCache.ts";
+import { listThreads, type ThreadListOptions, type ThreadPage } from "../operations/listThreads.ts";
+import { tellOfLostRace } from "./lostRace.ts";
+import { Observations, runOf } from "./observations.ts";
+import { resolveOptions, type ConflictPolicy, type SaverOptions } from "./options.ts";
+import {
+  checkMaintainOptions,
+  everyMsOf,
+  type MaintainOptions,
+  type StartMaintenanceOptions,
+} from "../maintenance/maintainOptions.ts";
+import { Maintenance } from "../maintenance/maintenance.ts";
+import { repeated, stopAll, type Repeated } from "../maintenance/repeated.ts";
+import { deletesIdle, prunesInUse, type RetentionParts } from "../maintenance/retention.ts";
+import { checkRetention, type ResolvedRetention } from "../maintenance/retentionOptions.ts";
+import type { MaintenanceReport, MaintenanceTask } from "../maintenance/steps.ts";
+import { sweepsTiers } from "../maintenance/sweepsTiers.ts";
+import { promote } from "../operations/promote.ts";
+import { prune, removeRuns } from "../operations/prune.ts";
+import { checkPruneOptions, type PruneOptions } from "../operations/pruneOptions.ts";
+import { reencrypt, type ReencryptOptions, type ReencryptReport } from "../operations/reencrypt.ts";
+import { matches, metadataTags } from "../encode/metadataTags.ts";
+import { ThreadTags, type Tags } from "./threadTags.ts";
+import type {
+  Address,
+  Appended,
+  AppendRequest,
+  ListedCheckpoint,
+  MaybeAddress,
+  Reading,
+  StoredCheckpoint,
+  Tier,
+} from "../contract/tier.ts";
+import { trace } from "../contract/trace.ts";
+import type { DecodedAhead, Series, ValueReading } from "../encode/valueCoder.ts";
+import { unreserved } from "../contract/unreserved.ts";
+import { BlobEncoder } from "../encode/blobEncoder.ts";
+import { asPendingWrite } from "../encode/writeCoder.ts";
+import { Writers, type Consumed } from "./writers.ts";
+
+/** How often a write is tried on a thread that is pruned again and again. */
+const staleAttempts = 8;
+
+/** How long stopping waits for maintenance of a tier that doesn't answer. Milliseconds. */
+const longestStopMs = 10_000;
+
+/**
+ * A LangGraph checkpointer over any tier: the one class that speaks LangGraph's language.
+ *
+ * @example
+ * const graph = builder.compile({ checkpointer: new TierSaver(tier) });
+ */
+export class TierSaver extends BaseCheckpointSaver {
+  readonly tier: Tier;
+  /** Encodes and decodes; for the packages built on this one. */
+  readonly coder: CheckpointCoder;
+  readonly #conflict: ConflictPolicy;
+  readonly #onConflict: SaverOptions["onConflict"];
+  readonly #observations = new Observations();
+  readonly #parents: ParentCache;
+  readonly #heads: HeadCache;
+  readonly #envelope: Envelope;
+  readonly #writers = new Writers();
+  #ended: Promise<void> | undefined;
+  readonly #retention: ResolvedRetention;
+  #maintenance: Maintenance | undefined;
+  readonly #running = new Set<Repeated>();
+  readonly #tags: ThreadTags;
+
+  /** @throws InvalidOptionError */
+  constructor(tier: Tier, options: SaverOptions = {}) {
+    checkTier("tier", tier);
+    const resolved = resolveOptions(options);
+    super(resolved.serde);
+    this.tier = tier;
+    this.#conflict = resolved.conflict;
+    this.#onConflict = resolved.onConflict;
+    const envelope = new Envelope(resolved.cipher, resolved.maxValueBytes);
+    this.#envelope = envelope;
+    const stored = { tier: tier.name, maxBytes: tier.maxBytes ?? Infinity };
+    this.coder = new CheckpointCoder(resolved.serde, envelope, new BlobEncoder(envelope, resolved, stored));
+    this.#parents = new ParentCache(tier, this.coder);
+    this.#heads = new HeadCache(tier, this.coder, this.#parents);
+    checkRetention(tier, options);
+    this.#retention = resolved.retention;
+    this.#tags = new ThreadTags(tier, resolved.threadTags, resolved.hashKey);
+  }
+
+  /** Makes the storage ready. Safe to repeat, and from many processes at once. It takes no options; PostgresSaver's does. */
+  async setup(options?: undefined): Promise<void> {
+    checkOptions<object>("setup of this saver", options, {});
+    await this.tier.setup?.();
+  }
+
+  /**
+   * How every tier is, for a readiness probe: one cheap request each. Rejects for no outage: that is what it tells.
+   * @throws InvalidOptionError
+   */
+  async health(options: HealthOptions = {}): Promise<Health> {
+    return await healthOf(this.tier, options);
+  }
+
+  /**
+   * One batch of maintenance: deletes and prunes what {@link RetentionOptions} say, and takes away what crashes left. Where the
+   * storage keeps leases, one process at a time does it. Safe to end at any moment. For cron, or a worker of one's own.
+   * @param options `dryRun` answers what would be done; `signal` ends it after the thread under way
+   * @throws InvalidOptionError; StratigraphError "UNAVAILABLE" where the storage can't be reached, "CLOSED" after `end()`
+   */
+  async maintain(options: MaintainOptions = {}): Promise<MaintenanceReport> {
+    checkMaintainOptions(options);
+    this.#checkOpen();
+    return await this.#maintaining().run(options);
+  }
+
+  /**
+   * Maintains again and again in this process, the first time after `every`. `stop()` (and `end()`) let the thread under way
+   * finish, for 10 seconds: `process.once("SIGTERM", () => maintenance.stop())`. Doesn't keep the process alive. Failures are
+   * traced, and the next time tries again.
+   * @throws InvalidOptionError; StratigraphError "CLOSED" after `end()`
+   */
+  startMaintenance(options: StartMaintenanceOptions): { stop(): Promise<void> } {
+    const everyMs = everyMsOf(options);
+    this.#checkOpen();
+    const maintenance = repeated(
+      (signal) => this.#maintaining().run({ signal }, { keepsAlive: false }),
+      everyMs,
+    );
+    this.#running.add(maintenance);
+    return {
+      stop: async () => {
+        await stopAll([maintenance], longestStopMs);
+        this.#running.delete(maintenance);
+      },
+    };
+  }
+
+  /** What maintenance does, in order. Savers over several tiers have more to do. */
+  protected maintenanceTasks(parts: RetentionParts): readonly MaintenanceTask[] {
+    return [deletesIdle(parts), prunesInUse(parts), sweepsTiers([parts.tier], parts.now)];
+  }
+
+  /**
+   * Closes what this saver opened itself; clients that were passed in stay open. Lets maintenance finish, for 10 seconds. May be
+   * called again. Let runs finish first: calls made afterwards are refused with code "CLOSED".
+   */
+  async end(): Promise<void> {
+    await (this.#ended ??= this.#end());
+  }
+
+  /**
+   * The checkpoint a config names, or the newest of its namespace.
+   * @throws InvalidAddressError, CorruptionError, EvictedError; StratigraphError "KEY_MISSING", "KEY_UNAVAILABLE",
+   * "PLAINTEXT_REFUSED", "UNREGISTERED_TYPE", "NEWER_FORMAT", "SERIALIZATION" where what is stored can't be decoded
+   */
+  override async getTuple(config: RunnableConfig): Promise<CheckpointTuple | undefined> {
+    if (maybeThreadOf(config)["thread_id"] === undefined) return undefined;
+    const at = addressOf(config);
+    const known = await this.#heads.readKnown(at);
+    if (known !== undefined) {
+      try {
+        return await this.#read(config, at, known);
+      } catch (error) {
+        // A value may have been forgotten meanwhile, and its bytes weren't read.
+        if (!StratigraphError.is(error, "CORRUPT")) throw error;
+      }
+    }
+    return await this.#read(config, at, await this.#heads.read(at));
+  }
+
+  /**
+   * Checkpoints, newest first. Fetches page by page, and stops when the consumer does.
+   * @throws InvalidAddressError, InvalidOptionError, CorruptionError; StratigraphError as {@link getTuple}
+   */
+  override async *list(
+    config: RunnableConfig,
+    options: CheckpointListOptions = {},
+  ): AsyncGenerator<CheckpointTuple> {
+    checkListOptions(options);
+    const { thread_id: threadId, checkpoint_ns: namespace } = maybeThreadOf(config);
+    const { limit, filter } = options;
+    if (limit === 0) return;
+    const query = {
+      threadId: threadId === undefined || threadId === null ? undefined : validId("thread_id", threadId),
+      namespace:
+        namespace === undefined || namespace === null
+          ? undefined
+          : validId("checkpoint_ns", namespace, { empty: true }),
+      checkpointId: checkpointIdOf(config),
+      before: options.before === undefined ? undefined : checkpointIdOf(options.before),
+      tags: filter === undefined ? undefined : metadataTags(filter),
+      // Tags find more than the filter asks for (they are hashes of some of its leaves): the limit counts what is left.
+      limit: filter === undefined ? limit : undefined,
+    };
+    let found = 0;
+    const series: Series = new Map();
+    for await (const stored of unreserved(this.tier, query)) {
+      const tuple = await this.#listed(config, stored, filter, series);
+      if (tuple === undefined) continue;
+      yield tuple;
+      found += 1;
+      if (found === limit) return;
+    }
+  }
+
+  /**
+   * Stores a checkpoint and moves the head, by compare-and-set.
+   * @returns a config with exactly thread_id, checkpoint_ns and checkpoint_id
+   * @throws CheckpointConflictError if another writer was first (see {@link SaverOptions.conflict}),
+   * ThreadDeletedError, InvalidAddressError, InvalidOptionError; StratigraphError "SERIALIZATION" names channel and path;
+   * "KEY_UNAVAILABLE" where the active key can't be fetched: nothing was stored
+   */
+  override async put(
+    config: RunnableConfig,
+    checkpoint: Checkpoint,
+    metadata: CheckpointMetadata,
+    newVersions: ChannelVersions,
+  ): Promise<RunnableConfig> {
+    checkPut(checkpoint, metadata, newVersions);
+    const at: Address = { ...namespaceOf(config), checkpointId: validId("checkpoint.id", checkpoint.id) };
+    const parentId = checkpointIdOf(config);
+    try {
+      const appended = await this.#append(config, at, parentId, {
+        checkpoint,
+        metadata,
+        newVersions,
+        runId: runIdOf(config, metadata),
+      });
+      const outcome = appended?.heads.find(({ namespace }) => namespace === at.namespace);
+      if (outcome !== undefined && !outcome.moved && outcome.head !== at.checkpointId) {
+        tellOfLostRace(this.#onConflict, { ...at, parentId, head: outcome.head, outcome: "branched" });
+      }
+    } catch (error) {
+      this.#deliver(config, at, parentId, error);
+    }
+    return configOf(at);
+  }
+
+  /**
+   * Stores pending writes of a task. Their checkpoint need not exist yet.
+   * @param taskPath where the task stands in its step; LangGraph names it from 1.5 on. Pending writes come back ordered by it,
+   * then by task id and position.
+   * @throws ThreadDeletedError, InvalidAddressError, InvalidOptionError; StratigraphError "SERIALIZATION"
+   */
+  override async putWrites(
+    config: RunnableConfig,
+    writes: PendingWrite[],
+    taskId: string,
+    taskPath = "",
+  ): Promise<void> {
+    const checkpointId = checkpointIdOf(config);
+    if (checkpointId === undefined) {
+      throw new InvalidAddressError(
+        "checkpoint_id",
+        "nothing",
+        "putWrites stores writes of a checkpoint; name it in config.configurable.",
+      );
+    }
+    const at: Address = { ...namespaceOf(config), checkpointId };
+    checkWrites(writes, taskId, taskPath);
+    if (writes.length === 0) return;
+    // Before anything is awaited: a graph may change in place what it wrote.
+    const origin = { taskPath, writer: this.#writers.tag(config, at, taskId) };
+    const captured = this.coder.writes.capture(at, taskId, origin, writes);
+    const tags = this.#tags.named(config);
+    try {
+      await this.#again(config, at.threadId, async (basis) => {
+        const tagging = this.#tags.ensure(at.threadId, tags, false);
+        if (tagging !== undefined) await tagging;
+        const early = this.#parents.get(at) === undefined;
+        const { batch, values, relies } = await this.coder.writes.encode(at, captured, early);
+        const newBlobs = values.flatMap(({ blob }) => (blob === undefined ? [] : [blob]));
+        const seen = basis(relies);
+        await this.tier.appendWrites({ ...at, ...batch, newBlobs, relies, seen });
+        this.#parents.storedWrites(at.threadId, values, seen);
+      });
+    } catch (error) {
+      this.#deliver(config, at, undefined, error);
+    }
+  }
+
+  /** Deletes a thread in all namespaces. A tombstone keeps late writes from bringing it back. Unknown threads are no error. */
+  override async deleteThread(threadId: string): Promise<void> {
+    await this.tier.deleteThread(validId("threadId", threadId));
+    this.#forget(threadId);
+  }
+
+  /**
+   * Deletes every thread that carries all of these tags, from every tier, and proves it: tells what was there, asks each
+   * storage again afterwards, and says what stays for how long. Goes on where one thread fails; safe to repeat. Threads
+   * that are tagged while it runs are found. Select unverified ones again by `threadIds`: their tags are gone.
+   * @throws InvalidOptionError where no tag is named, or the tier keeps none; nothing was deleted then
+   */
+  async deleteThreads(
+    selection: ThreadSelection,
+    options: DeleteThreadsOptions = {},
+  ): Promise<DeletionReport> {
+    const checked = checkSelection(selection, options, this.#tags);
+    return await deleteThreads(this.tier, checked, options, (threadId) => this.deleteThread(threadId));
+  }
+
+  /**
+   * Gives a thread tags to be found by, beside those that `threadTags` gives it: `tagThread("42", { user_id: "anna" })`. They
+   * stay until the thread is deleted, and copies and forks inherit them.
+   * @throws NotFoundError where the thread has no checkpoint; InvalidOptionError, InvalidAddressError
+   */
+  async tagThread(threadId: string, tags: Tags): Promise<void> {
+    const stored = this.#tags.stored("tags", tags);
+    const tagger = this.#tags.tagger("tags");
+    const { head } = await tagger.peek({ threadId: validId("threadId", threadId), namespace: "" });
+    if (head === undefined)
+      throw new NotFoundError(
+        `Thread ${JSON.stringify(threadId)} has no checkpoints. Tag it once it was written, or name its tags in threadTags.`,
+        { threadId },
+      );
+    await tagger.tagThread(threadId, stored);
+  }
+
+  /**
+   * Takes tags from a thread; those it doesn't have are no error. A writer whose config names them gives them again.
+   * @throws InvalidOptionError, InvalidAddressError
+   */
+  async untagThread(threadId: string, tags: Tags): Promise<void> {
+    const untagged = this.#tags.untagged(tags);
+    await this.#tags.tagger("tags").untagThread(validId("threadId", threadId), untagged);
+    this.#tags.forget(threadId);
+  }
+
+  /** What each channel was written since its last stored value: one round trip where the tier can. LangGraph's DeltaChannel. */
+  override async getDeltaChannelHistory(options: {
+    config: RunnableConfig;
+    channels: string[];
+  }): Promise<Record<string, DeltaChannelHistory>> {
+    checkDeltaOptions(options);
+    if (options.channels.length === 0) return {};
+    const at = addressOf(options.config);
+    const consumed = async (child: Address): Promise<Consumed> =>
+      (await this.#parents.find(child, () => {}))?.consumed;
+    return await deltaChannelHistory(this.tier, this.coder, at, options.channels, consumed);
+  }
+
+  /**
+   * Copies a thread with all namespaces, under the same checkpoint ids and in the same order. An unknown source is a no-op.
+   * @throws StratigraphError "THREAD_EXISTS" where the target has checkpoints
+   */
+  async copyThread(sourceThreadId: string, targetThreadId: string): Promise<void> {
+    await copyThread(
+      this.tier,
+      validId("sourceThreadId", sourceThreadId),
+      validId("targetThreadId", targetThreadId),
+    );
+  }
+
+  /**
+   * Deletes the checkpoints and pending writes of runs, in all threads and namespaces. A run is known by the `run_id` in its
+   * config's `metadata` or `configurable`; LangGraph's `config.runId` never reaches a checkpointer. A head that goes is replaced by its nearest
+   * remaining ancestor. Unknown runs and an empty list are no-ops.
+   * @throws InvalidOptionError, InvalidAddressError; nothing was deleted then
+   */
+  async deleteForRuns(runIds: readonly string[]): Promise<void> {
+    for (const threadId of await removeRuns(this.tier, this.coder, checkedIds("runIds", runIds)))
+      this.#forget(threadId);
+  }
+
+  /**
+   * Removes old checkpoints: "keep_latest" keeps the newest `keepLast` (default 1) of every namespace, what their
+   * DeltaChannels need, and those with unresolved interrupts; "delete" removes whole threads. What is removed is gone for good,
+   * so the strategy has to be named.
+   * @throws InvalidOptionError, InvalidAddressError; no thread was touched then
+   */
+  async prune(threadIds: readonly string[], options: PruneOptions): Promise<void> {
+    checkPruneOptions(options);
+    for (const threadId of checkedIds("threadIds", threadIds)) {
+      await prune(this.tier, this.coder, threadId, options);
+      this.#forget(threadId);
+    }
+  }
+
+  /** Threads, most recently written first: by their tags, by metadata of the newest root checkpoint. @throws InvalidOptionError */
+  async listThreads(options: ThreadListOptions = {}): Promise<ThreadPage> {
+    return await listThreads(this.tier, this.coder, this.#tags, options);
+  }
+
+  /** Side branches of a thread: work that lost a race, kept. */
+  async conflicts(threadId: string): Promise<Conflict[]> {
+    return await listConflicts(this.tier, validId("threadId", threadId));
+  }
+
+  /**
+   * Which keys sealed what is stored, and how much isn't encrypted: tells whether a key can go. Reads everything once, a page at a
+   * time, and decrypts nothing. Needs no key.
+   * @throws InvalidOptionError, InvalidAddressError; StratigraphError "NEWER_FORMAT"; CorruptionError
+   */
+  async keysInUse(options: KeysInUseOptions = {}): Promise<KeysInUse> {
+    return await keysInUse(this.tier, options);
+  }
+
+  /**
+   * Brings all that is stored under the active key, beside readers and writers: what was sealed with other keys, and what isn't
+   * encrypted yet. Safe to repeat, and to stop at any moment. Afterwards {@link keysInUse} tells whether anything is left.
+   * @throws InvalidOptionError without `encryption`; StratigraphError "KEY_UNAVAILABLE", "UNAVAILABLE": call again
+   */
+  async reencrypt(options: ReencryptOptions = {}): Promise<ReencryptReport> {
+    return await reencrypt(this.tier, this.#envelope, options);
+  }
+
+  /**
+   * Makes a checkpoint the head of its namespace, for instance the tip of a side branch. Where its step went on since, it
+   * is wound back, so that an interrupt that was answered waits for an answer again. Later checkpoints stay readable by
+   * their ids; promoting the old head undoes it.
+   * @returns the head before
+   * @throws NotFoundError, CheckpointConflictError if the head moves meanwhile
+   */
+  async promote(config: RunnableConfig): Promise<string | undefined> {
+    const at = addressOf(config);
+    if (at.checkpointId === undefined) {
+      throw new NotFoundError("promote needs the checkpoint_id to make the head.", { ...at });
+    }
+    return await promote(this.tier, this.coder, { ...at, checkpointId: at.checkpointId });
+  }
+
+  async #end(): Promise<void> {
+    // Without maintenance the tier refuses calls from this moment on, and not from the next one.
+    if (this.#running.size > 0) await stopAll(this.#running, longestStopMs);
+    await this.tier.end?.();
+  }
+
+  /** Maintenance takes the failure of one tier for no reason to stop: it wouldn't notice. @throws StratigraphError "CLOSED" */
+  #checkOpen(): void {
+    if (this.#ended !== undefined) throw closedError(this.tier.name);
+  }
+
+  #maintaining(): Maintenance {
+    const parts: RetentionParts = {
+      tier: this.tier,
+      coder: this.coder,
+      retention: this.#retention,
+      forget: (threadId) => this.#forget(threadId),
+      now: Date.now,
+    };
+    this.#maintenance ??= new Maintenance(this.tier, this.maintenanceTasks(parts), this.#retention);
+    return this.#maintenance;
+  }
+
+  /** What is remembered of a thread may not hold any more. */
+  #forget(threadId: string): void {
+    this.#parents.forgetThread(threadId);
+    this.#tags.forget(threadId);
+  }
+
+  /** What a reading of the tier comes to. */
+  async #read(
+    config: RunnableConfig,
+    at: MaybeAddress,
+    { checkpoint, head, revision, ahead }: Reading & { readonly ahead?: DecodedAhead },
+  ): Promise<CheckpointTuple | undefined> {
+    // A run reads the root namespace where it begins; objects that stand for a run may be shared by several.
+    if (at.namespace === "") this.#observations.caughtUp(config, at.threadId, revision);
+    else this.#observations.read(config, at.threadId, revision);
+    this.#parents.known(at.threadId, revision);
+    if (checkpoint !== undefined) {
+      // Another process wrote since: it may have deleted the thread before, and its tags with it.
+      if (at.namespace === "" && this.#parents.get(checkpoint.record) === undefined)
+        this.#tags.forget(at.threadId);
+      const tuple = await this.#tuple(config, checkpoint, head, { remember: true, ahead });
+      // Once more: all else may have been forgotten meanwhile.
+      this.#parents.known(at.threadId, revision);
+      return tuple;
+    }
+    const checkpointId = at.checkpointId ?? head;
+    if (checkpointId === undefined) {
+      this.#observations.handedOut(config, at, undefined, undefined);
+      // Deleted since, by whomever: its tags went too. A run reads the root namespace before it writes anything.
+      if (at.namespace === "") this.#tags.forget(at.threadId);
+      return undefined;
+    }
+    // A listing tells a checkpoint that lacks bytes from one that isn't there: decoding it names what is missing.
+    for await (const stored of this.tier.list({ ...at, checkpointId, limit: 1 }))
+      return await this.#tuple(config, stored, stored.head, { remember: true });
+    if (at.checkpointId === undefined) throw new EvictedError(this.tier.name, { ...at, checkpointId });
+    return undefined;
+  }
+
+  async #append(
+    config: RunnableConfig,
+    at: Address,
+    parentId: string | undefined,
+    put: Omit<CheckpointPut, "consumed">,
+  ): Promise<Appended | undefined> {
+    const seen = (revision: number): void => this.#observations.read(config, at.threadId, revision);
+    const { source } = put.metadata;
+    // Before anything is awaited: a graph may change its values in place as soon as it goes on.
+    const before = this.#remembered(at, parentId);
+    const consumed = this.#writers.consumed(config, at, before.parentId, put);
+    const captured = this.coder.capture(at, before, { ...put, consumed });
+    const tags = this.#tags.named(config);
+    return await this.#again(config, at.threadId, async (basis) => {
+      // Durability "exit" puts the last checkpoint again, naming itself as the parent: the parent it had stays.
+      const itself =
+        parentId === at.checkpointId ? await this.#parents.find(at, seen) : this.#parents.get(at);
+      const parent = parentId === at.checkpointId ? itself?.parentId : parentId;
+      const origin = parent === undefined ? undefined : { ...at, checkpointId: parent };
+      const line = origin && (this.#parents.get(origin) ?? (await this.#parents.find(origin, seen)));
+      const found: Before = { parentId: parent, parent: line?.manifest, again: itself?.manifest };
+      // What is put again was made from what it was made from the first time.
+      const again = parentId === at.checkpointId && itself !== undefined;
+      const made = again ? { ...captured, consumed: itself.consumed } : captured;
+      const encoded = await this.coder.encodeCaptured(at, found, made);
+      // Outside a run a put without a parent is an import or a new beginning, also right after a deletion.
+      const begins = parentId === undefined && runOf(config) === undefined;
+      const expected = this.#observations.expected(config, at, parentId, source);
+      // First the tags, so that nothing is acknowledged of a thread that can't be found by them.
+      const tagging = this.#tags.ensure(at.threadId, tags, begins);
+      const tagged = tagging === undefined ? undefined : await tagging;
+      const request: AppendRequest = {
+        threadId: at.threadId,
+        records: [encoded.record],
+        blobs: encoded.blobs,
+        relies: encoded.relies,
+        heads: [
+          { namespace: at.namespace, to: at.checkpointId, expected: expected === "any" ? [] : expected },
+        ],
+        onConflict: this.#refuses(config) ? "refuse" : "branch",
+        seen: begins && !encoded.relies ? tagged : basis(encoded.relies),
+      };
+      const appended = await this.#storedOnce(request, at, expected === "any");
+      if (appended === undefined) return undefined;
+      this.#observations.caughtUp(config, at.threadId, appended.revision);
+      this.#parents.stored(encoded, appended.revision);
+      this.#heads.wrote(at);
+      return appended;
+    });
+  }
+
+  /**
+   * Appends a checkpoint, unless it is there already, perhaps in an archive, where a tier doesn't look: that is no conflict.
+   *
+   * @param isImport put without a parent by someone who never asked. It may begin a thread, or bring what is newer than the
+   * head; run again on a thread that went on since, it must not wind it back.
+   * @returns undefined where it is there already
+   */
+  async #storedOnce(request: AppendRequest, at: Address, isImport: boolean): Promise<Appended | undefined> {
+    try {
+      return await this.tier.append(isImport ? { ...request, onConflict: "refuse" } : request);
+    } catch (error) {
+      if (!StratigraphError.is(error, "CHECKPOINT_CONFLICT")) throw error;
+      const head = String(error.data["head"]);
+      if (isImport && at.checkpointId > head) {
+        const heads = request.heads.map((move) => ({ ...move, expected: [head] }));
+        return await this.tier.append({ ...request, heads });
+      }
+      for await (const _ of this.tier.list({ ...at, recordsOnly: true, limit: 1 })) return undefined;
+      if (request.onConflict === "refuse") throw error;
+      return await this.tier.append(request);
+    }
+  }
+
+  /** What is remembered of a checkpoint's parent, and of itself; what isn't is asked for later. */
+  #remembered(at: Address, parentId: string | undefined): Before {
+    const itself = this.#parents.get(at);
+    const parent = parentId === at.checkpointId ? (itself?.parentId ?? parentId) : parentId;
+    const line = parent === undefined ? undefined : this.#parents.get({ ...at, checkpointId: parent });
+    return { parentId: parent, parent: line?.manifest, again: itself?.manifest };
+  }
+
+  /**
+   * Runs `work`; again from scratch if the thread was pruned since it was read, as a write under way makes what is remembered
+   * older again; and once more if that is from before the thread was deleted and begun anew. `basis` tells the revision that a
+   * write is based on.
+   */
+  async #again<T>(
+    config: RunnableConfig,
+    threadId: string,
+    work: (basis: (relies: boolean) => number | undefined) => Promise<T>,
+  ): Promise<T> {
+    let read: number | undefined;
+    let [remembers, wasDeleted] = [false, false];
+    let forgotten = 0;
+    let outdated: unknown;
+    const basis = (relies: boolean): number | undefined => {
+      // What was encoded may rely on what was remembered before, and what is remembered now is of a later revision.
+      if (relies && this.#parents.forgotten(threadId) !== forgotten)
+        throw (outdated = new StaleReadError(threadId));
+      // What a repetition reads must not make a late writer look timely.
+      if (!wasDeleted) read = this.#observations.revision(config, threadId);
+      const lowest = relies ? this.#parents.basis(threadId, read) : read;
+      remembers = lowest !== read;
+      return lowest;
+    };
+    for (let attempt = 1; ; attempt += 1) {
+      forgotten = this.#parents.forgotten(threadId);
+      try {
+        return await work(basis);
+      } catch (error) {
+        // The tier wasn't asked: it has to say whether the thread was pruned or deleted.
+        if (error === outdated && attempt < staleAttempts) continue;
+        const stale = StratigraphError.is(error, "STALE_READ") && attempt < staleAttempts;
+        const old = remembers && !wasDeleted && StratigraphError.is(error, "THREAD_DELETED");
+        if (!stale && !old) throw error;
+        // Unless another call did: those that go by what it read since would have to begin anew, too.
+        if (this.#parents.forgotten(threadId) === forgotten) this.#forget(threadId);
+        if (old) {
+          wasDeleted = true;
+          continue;
+        }
+        const { revision } = await this.tier.peek({ threadId, namespace: "" });
+        this.#observations.caughtUp(config, threadId, revision);
+        read = this.#observations.revision(config, threadId);
+      }
+    }
+  }
+
+  /** Whether a conflict is thrown. "auto" keeps the work under "async", where steps went on before their checkpoints were put. */
+  #refuses(config: RunnableConfig): boolean {
+    if (this.#conflict !== "auto") return this.#conflict === "throw";
+    const { durability } = config as { durability?: unknown };
+    return runOf(config) === undefined || durability === "sync" || durability === "exit";
+  }
+
+  /** Throws an error on, or keeps it from ending the process where that is all it could do. */
+  #deliver(config: RunnableConfig, at: Address, parentId: string | undefined, error: unknown): void {
+    if (StratigraphError.is(error, "THREAD_DELETED") && !this.#refuses(config)) {
+      trace({
+        type: "late-write-dropped",
+        threadId: at.threadId,
+        namespace: at.namespace,
+        checkpointId: at.checkpointId,
+      });
+      return;
+    }
+    if (StratigraphError.is(error, "CHECKPOINT_CONFLICT")) {
+      const head = String(error.data["head"]);
+      tellOfLostRace(this.#onConflict, { ...at, parentId, head, outcome: "thrown" });
+    }
+    throw error;
+  }
+
+  async #listed(
+    config: RunnableConfig,
+    stored: ListedCheckpoint,
+    filter: Record<string, unknown> | undefined,
+    series: Series,
+  ): Promise<CheckpointTuple | undefined> {
+    if (filter !== undefined) {
+      const metadata = await this.coder.metadata(stored.record, await this.coder.decodeBody(stored.record));
+      if (!matches(metadata as Record<string, unknown>, filter)) return undefined;
+    }
+    return await this.#tuple(config, stored, stored.head, { series });
+  }
+
+  async #tuple(
+    config: RunnableConfig,
+    stored: StoredCheckpoint,
+    head: string | undefined,
+    reading: ValueReading,
+  ): Promise<CheckpointTuple> {
+    const { record } = stored;
+    this.#observations.handedOut(config, record, record.checkpointId, head);
+    this.#observations.handedOutParent(record, record.parentId, head);
+    const body = await this.coder.decodeBody(record);
+    if (reading.remember) this.#parents.set(record, body);
+    const checkpoint = await this.coder.checkpoint(stored, body, reading);
+    if (checkpoint.v < 4 && record.parentId !== undefined)
+      await this.#migrateSends(checkpoint, { ...record, checkpointId: record.parentId });
+    const batches = await this.coder.writes.open(record, stored.writes);
+    this.#writers.handedOut(config, record, batches, {
+      parentId: record.parentId,
+      consumed: body.consumed,
+      values: checkpoint.channel_values,
+    });
+    const writes = await this.coder.writes.pending(record, batches, stored.blobs, {
+      known: reading.remember === true,
+    });
+    const tuple: CheckpointTuple = {
+      config: configOf(record),
+      checkpoint,
+      metadata: await this.coder.metadata(record, body),
+      pendingWrites: writes.map(asPendingWrite),
+    };
+    if (record.parentId !== undefined)
+      tuple.parentConfig = configOf({ ...record, checkpointId: record.parentId });
+    return tuple;
+  }
+
+  /** Checkpoints before format 4 kept a step's Sends as pending writes of the parent; LangGraph wants them in a channel. */
+  async #migrateSends(checkpoint: Checkpoint, parent: MaybeAddress & Address): Promise<void> {
+    const { checkpoint: stored } = await this.tier.read(parent);
+    if (stored === undefined) return;
+    const sends = await this.coder.writes.decode(stored.record, stored.writes, stored.blobs, {
+      channels: new Set([TASKS]),
+    });
+    const versions = Object.values(checkpoint.channel_versions);
+    checkpoint.channel_values[TASKS] = sends.map(({ value }) => value);
+    checkpoint.channel_versions[TASKS] =
+      versions.length > 0 ? maxChannelVersion(...versions) : this.getNextVersion(undefined);
+  }
+}

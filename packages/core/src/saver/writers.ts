@@ -1,0 +1,245 @@
+import type { RunnableConfig } from "@langchain/core/runnables";
+import { randomBytes } from "node:crypto";
+import { remembering } from "./remembering.ts";
+import type { Checkpoint } from "@langchain/langgraph-checkpoint";
+import { checkpointIdOf } from "./address.ts";
+import { runOf } from "./observations.ts";
+import { outsiders } from "../langgraph/outsiders.ts";
+import type { OpenedBatch } from "../encode/pendingWrites.ts";
+import type { Address } from "../contract/tier.ts";
+
+/**
+ * From which pending writes of its parent a checkpoint was made: tags of batches, or of writers, which stand for all that they
+ * wrote there. The first one is who put the checkpoint. Undefined: all of them, as in what was imported or stored by older
+ * versions.
+ */
+export type Consumed = readonly [string, ...string[]] | undefined;
+
+/** Tags of writers outside runs begin with this. */
+const outside = "~";
+
+/** Of how many checkpoints is remembered what was handed out with them outside runs. About 200 bytes each. */
+const rememberedOutside = 10_000;
+
+/** The same for one run; more than the namespaces it has under way at once. */
+const rememberedInRun = 4096;
+
+/** LangGraph's id of what was written by no task: input, and the updates of a Command. */
+export const nullTaskId = "00000000-0000-0000-0000-000000000000";
+
+/**
+ * Ids under which durability "exit" stores the DeltaChannel writes of a whole run on the checkpoint where it began: a step
+ * number or ffffffff, where task ids have random digits. They belong to the one checkpoint which that run puts at its end.
+ */
+const exitTaskId = /^(0000[0-9-]{4}|ffffffff)-/;
+
+/** Ends the tag of a batch that is part of nothing but what its own writer puts. */
+const ownOnly = "!";
+
+/** Whether a task id is one that durability "exit" makes up. LangGraph writes Commands' updates under {@link nullTaskId}, also then. */
+export function isExitTask(taskId: string): boolean {
+  return taskId !== nullTaskId && exitTaskId.test(taskId);
+}
+
+/** What {@link Writers} have to know of a checkpoint that is put. */
+interface Put {
+  readonly checkpoint: Pick<Checkpoint, "channel_values">;
+  readonly metadata: { readonly source?: unknown };
+}
+
+/** What {@link Writers} have to know of a checkpoint that is handed out. */
+interface HandedOut {
+  readonly parentId: string | undefined;
+  readonly consumed: Consumed;
+  readonly values: Readonly<Record<string, unknown>>;
+}
+
+/** A checkpoint that may be copied: its parent, and what it was made from. */
+interface Copied {
+  readonly parent: string;
+  readonly consumed: Consumed;
+}
+
+/** A batch that was handed out: who wrote it, and for which task. */
+interface Seen {
+  readonly tag: string;
+  readonly taskId: string;
+}
+
+interface Writer {
+  readonly tag: string;
+  batches: number;
+  /** By checkpoint, what the writer was handed with it; nothing for those it put itself. */
+  readonly seen: Map<string, readonly Seen[]>;
+}
+
+function keyOf(at: Address): string {
+  return JSON.stringify([at.threadId, at.namespace, at.checkpointId]);
+}
+
+/** Who wrote a batch: its tag without the number. */
+function writerOf(tag: string): string {
+  return tag.slice(0, tag.indexOf("."));
+}
+
+function newWriter(prefix: string): Writer {
+  return { tag: `${prefix}${randomBytes(4).toString("base64url")}`, batches: 0, seen: new Map() };
+}
+
+/**
+ * Tells which pending writes belong to whom. Two runs that start from one checkpoint both leave their writes on it, under the
+ * same task ids, before one of them wins the race for its child; and a DeltaChannel is rebuilt from these writes. So each
+ * batch says who wrote it, each child from whose batches it was made, and a history reads only those.
+ *
+ * A writer is a run (see {@link runOf}), or outside runs the config object that LangGraph's updateState uses for its writes and
+ * its checkpoint alike. A checkpoint whose parent its writer never read, as in an import, is made from all that is there.
+ */
+export class Writers {
+  readonly #byRun = new WeakMap<object, Writer>();
+  readonly #byConfig = new WeakMap<object, { readonly writer: Writer; readonly wrote: Set<string> }>();
+  readonly #seenOutside = remembering<readonly Seen[]>(rememberedOutside);
+  /** By checkpoint, the tags of what was written to it outside runs. */
+  readonly #wroteOutside = remembering<string[]>(rememberedOutside);
+  /** By parent, the child that was handed out last: LangGraph's `__copy__` puts beside it. */
+  readonly #copied = remembering<Copied>(rememberedOutside);
+  /** By value, the checkpoint that it was handed out with: a copy brings the very same values. */
+  readonly #copiedByValue = new WeakMap<object, Copied>();
+
+  /** The saver handed out a checkpoint with these batches. */
+  handedOut(config: RunnableConfig, at: Address, batches: readonly OpenedBatch[], handed: HandedOut): void {
+    const seen = batches.flatMap(({ taskId, writer }) =>
+      writer === undefined || writer.endsWith(ownOnly) ? [] : [{ tag: writer, taskId }],
+    );
+    const run = runOf(config);
+    if (run !== undefined) {
+      remember(this.#ofRun(run), at, seen);
+      return;
+    }
+    // Whoever names a checkpoint wants it as it was: LangGraph's updateState applies no pending writes then.
+    const isNamed = checkpointIdOf(config) !== undefined;
+    this.#seenOutside.set(keyOf(at), isNamed ? [] : seen);
+    if (handed.parentId === undefined) return;
+    const parent = keyOf({ ...at, checkpointId: handed.parentId });
+    const copied: Copied = { parent, consumed: handed.consumed };
+    this.#copied.set(parent, copied);
+    for (const value of Object.values(handed.values))
+      if (typeof value === "object" && value !== null) this.#copiedByValue.set(value, copied);
+  }
+
+  /** The tag for a batch that is about to be written. */
+  tag(config: RunnableConfig, at: Address, taskId: string): string {
+    const run = runOf(config);
+    const writer = run === undefined ? this.#ofConfig(config, at) : this.#ofRun(run);
+    writer.batches += 1;
+    const { durability } = config as { durability?: unknown };
+    const isOwn = run !== undefined && durability === "exit" && isExitTask(taskId);
+    const tag = `${writer.tag}.${writer.batches}${isOwn ? ownOnly : ""}`;
+    if (run === undefined) {
+      const wrote = this.#wroteOutside.get(keyOf(at));
+      if (wrote === undefined) this.#wroteOutside.set(keyOf(at), [tag]);
+      else wrote.push(tag);
+    }
+    return tag;
+  }
+
+  /**
+   * What a checkpoint that is about to be put is made from.
+   * @param parentId of the checkpoint that it comes after
+   */
+  consumed(config: RunnableConfig, at: Address, parentId: string | undefined, put: Put): Consumed {
+    const run = runOf(config);
+    const parent = parentId === undefined ? undefined : { ...at, checkpointId: parentId };
+    if (run === undefined) return parent === undefined ? undefined : this.#outside(config, parent, put);
+    const writer = this.#ofRun(run);
+    const seen = parent === undefined ? undefined : writer.seen.get(keyOf(parent));
+    // The run goes on from what it put, which nobody else has written to.
+    remember(writer, at, []);
+    if (parent === undefined || seen === undefined) return undefined;
+    return madeFrom(writer.tag, byTasks(seen, parent), put.metadata.source);
+  }
+
+  #outside(config: RunnableConfig, parent: Address, { metadata, checkpoint }: Put): Consumed {
+    const { source } = metadata;
+    const key = keyOf(parent);
+    if (source === "fork") return this.#copiedFrom(key, checkpoint.channel_values)?.consumed;
+    const seen = this.#seenOutside.get(key);
+    if (seen === undefined) return undefined;
+    const own = this.#byConfig.get(config);
+    if ((source === "update" || source === "input") && own?.wrote.has(key) === true)
+      return madeFrom(own.writer.tag, byTasks(seen, parent), undefined);
+    // What was there when the parent was read. An import may have brought more since; an update that writes nothing has not,
+    // and what came from others is none of its own.
+    const brought = source === "update" ? [] : (this.#wroteOutside.get(key) ?? []);
+    const more = brought.filter((tag) => !seen.some((one) => one.tag === tag));
+    return [newWriter(outside).tag, ...seen.map(({ tag }) => tag), ...more];
+  }
+
+  /** What a copy beside a child of `parent` is a copy of. */
+  #copiedFrom(parent: string, values: Readonly<Record<string, unknown>>): Copied | undefined {
+    for (const value of Object.values(values)) {
+      const copied = typeof value === "object" && value !== null ? this.#copiedByValue.get(value) : undefined;
+      if (copied?.parent === parent) return copied;
+    }
+    return this.#copied.get(parent);
+  }
+
+  #ofRun(run: object): Writer {
+    let writer = this.#byRun.get(run);
+    if (writer === undefined) this.#byRun.set(run, (writer = newWriter("")));
+    return writer;
+  }
+
+  #ofConfig(config: RunnableConfig, at: Address): Writer {
+    let known = this.#byConfig.get(config);
+    if (known === undefined) {
+      known = { writer: newWriter(outside), wrote: new Set() };
+      this.#byConfig.set(config, known);
+    }
+    known.wrote.add(keyOf(at));
+    return known.writer;
+  }
+}
+
+function remember({ seen }: Writer, at: Address, batches: readonly Seen[]): void {
+  const key = keyOf(at);
+  seen.delete(key);
+  seen.set(key, batches);
+  if (seen.size > rememberedInRun) for (const oldest of seen.keys()) return void seen.delete(oldest);
+}
+
+/** Without what LangGraph's updateState and input wrote to a checkpoint: a run, or an update, takes up tasks' writes alone. */
+function byTasks(seen: readonly Seen[], { checkpointId }: Address): readonly Seen[] {
+  if (seen.length === 0) return seen;
+  const others = outsiders(checkpointId, seen.length);
+  return seen.filter(({ taskId }) => !others.has(taskId));
+}
+
+/** A fork begins again without what was pending; new input goes on with what no task wrote, the updates of a Command. */
+function madeFrom(own: string, seen: readonly Seen[], source: unknown): Consumed {
+  if (source === "fork") return [own];
+  const wanted = seen.filter(
+    ({ tag, taskId }) => writerOf(tag) !== own && (source !== "input" || taskId === nullTaskId),
+  );
+  return [own, ...wanted.map(({ tag }) => tag)];
+}
+
+/** The batches that are pending on a checkpoint: those that a run which goes on from it is to see. */
+export function pendingBatches(batches: readonly OpenedBatch[]): readonly OpenedBatch[] {
+  return batches.filter(({ writer }) => writer?.endsWith(ownOnly) !== true);
+}
+
+/**
+ * The batches from which a checkpoint was made, of those that its parent has. Where its writer did a task itself, what others
+ * wrote for this task isn't part of it. Batches without a tag count: older versions wrote them.
+ */
+export function consumedBatches(batches: readonly OpenedBatch[], consumed: Consumed): readonly OpenedBatch[] {
+  if (consumed === undefined) return batches;
+  const [own] = consumed;
+  const tags = new Set(consumed);
+  const isOwn = ({ writer }: OpenedBatch): boolean => writer !== undefined && writerOf(writer) === own;
+  const counted = batches.filter(
+    (batch) => batch.writer === undefined || tags.has(batch.writer) || isOwn(batch),
+  );
+  const done = new Set(counted.filter(isOwn).map(({ taskId }) => taskId));
+  return counted.filter((batch) => isOwn(batch) || !done.has(batch.taskId));
+}

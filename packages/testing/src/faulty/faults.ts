@@ -1,0 +1,91 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { Hold } from "./hold.ts";
+import type { TierCall, TierMethod } from "./tierCall.ts";
+
+/** Options of a planned failure. */
+export interface FailOptions {
+  /** How many calls fail. Default 1. */
+  readonly times?: number;
+  /** Iterations (list, threads): how many items come before the error. Default 0. */
+  readonly items?: number;
+}
+
+/** Decides whether a call fails: with the error answered, or with a plain one for `true`. */
+export type FaultPredicate = (call: TierCall) => Error | boolean | undefined;
+
+/** What a call has to do: throw before it happens, or after. */
+export type Fault =
+  | { readonly kind: "fail"; readonly error: Error; readonly items: number }
+  | { readonly kind: "drop"; readonly error: Error };
+
+/** The plans of a FaultyTier. */
+export class Faults {
+  readonly #planned = new Map<TierMethod, Fault[]>();
+  readonly #holds = new Map<TierMethod, Hold[]>();
+  /** Holds that calls may be waiting in. */
+  readonly #open = new Set<Hold>();
+  readonly #delays = new Map<TierMethod, number>();
+  readonly #predicates = new Set<FaultPredicate>();
+
+  failNext(method: TierMethod, error: Error | undefined, { times = 1, items = 0 }: FailOptions): void {
+    this.#plan(method, times, { kind: "fail", error: error ?? planned(method), items });
+  }
+
+  dropAcknowledgement(method: TierMethod, error: Error | undefined, { times = 1 }: { times?: number }): void {
+    this.#plan(method, times, { kind: "drop", error: error ?? planned(method) });
+  }
+
+  failWhen(predicate: FaultPredicate): () => void {
+    this.#predicates.add(predicate);
+    return () => {
+      this.#predicates.delete(predicate);
+    };
+  }
+
+  delay(method: TierMethod, ms: number): void {
+    if (ms > 0) this.#delays.set(method, ms);
+    else this.#delays.delete(method);
+  }
+
+  hold(method: TierMethod): Hold {
+    const hold = new Hold();
+    this.#open.add(hold);
+    this.#holds.set(method, [...(this.#holds.get(method) ?? []), hold]);
+    return hold;
+  }
+
+  reset(): void {
+    for (const hold of this.#open) hold.release();
+    this.#open.clear();
+    this.#holds.clear();
+    this.#planned.clear();
+    this.#delays.clear();
+    this.#predicates.clear();
+  }
+
+  /** Waits as planned and tells the fault that a call meets; takes it off the plan before waiting, so that calls get theirs in order. */
+  async meet(call: TierCall): Promise<Fault | undefined> {
+    const fault = this.#planned.get(call.method)?.shift();
+    const hold = this.#holds.get(call.method)?.shift();
+    const ms = this.#delays.get(call.method);
+    if (hold !== undefined) await hold.wait();
+    if (ms !== undefined) await sleep(ms);
+    if (fault !== undefined) return fault;
+    for (const predicate of this.#predicates) {
+      const answer = predicate(call);
+      if (answer instanceof Error) return { kind: "fail", error: answer, items: 0 };
+      if (answer === true) return { kind: "fail", error: planned(call.method), items: 0 };
+    }
+    return undefined;
+  }
+
+  #plan(method: TierMethod, times: number, fault: Fault): void {
+    const faults = this.#planned.get(method) ?? [];
+    for (let n = 0; n < times; n += 1) faults.push(fault);
+    this.#planned.set(method, faults);
+  }
+}
+
+function planned(method: TierMethod): Error {
+  return new Error(`FaultyTier: planned failure of ${method}`);
+}

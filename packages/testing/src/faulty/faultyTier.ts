@@ -1,0 +1,259 @@
+import {
+  copiesThreads,
+  deletesUnchanged,
+  forksThreads,
+  isArchiveSource,
+  keepsCopies,
+  keepsLeases,
+  readsAncestry,
+  replacesBytes,
+  sweeps,
+  tagsThreads,
+} from "@stratigraph/core";
+import type {
+  AncestryReader,
+  Appended,
+  AppendRequest,
+  AppendWritesRequest,
+  ArchiveSource,
+  BlobInfo,
+  BytesReplacer,
+  CopyKeeper,
+  LeaseKeeper,
+  ListedCheckpoint,
+  ListQuery,
+  MaybeAddress,
+  Peek,
+  Reading,
+  Remainder,
+  RemoveRequest,
+  Sweeper,
+  ThreadCopier,
+  ThreadForker,
+  ThreadInfo,
+  ThreadQuery,
+  ThreadTagger,
+  Tier,
+  UnchangedDeleter,
+} from "@stratigraph/core";
+import { Faults, type FailOptions, type FaultPredicate } from "./faults.ts";
+import type { Hold } from "./hold.ts";
+import type { TierCall, TierMethod } from "./tierCall.ts";
+
+/**
+ * A tier with faults on order, around any other tier. Deterministic: a fault hits exactly the calls it was planned for,
+ * and without plans every call passes through. It has the optional parts of a tier (`setup`, `ping`, `end`, `ancestry`,
+ * `copyThread`, `outline`, `forkThread`, `adopt`, `invalidate`, `lease`, `deleteUnchanged`, `sweep`, `tombstones`, `strays`,
+ * `replaceBytes`, `tagThread`, `untagThread`, `threadTags`) only if the tier behind has them.
+ *
+ * @example
+ * const tier = new FaultyTier(new MemoryTier());
+ * tier.dropAcknowledgement("append"); // the next append is stored, and its caller gets an error
+ */
+export class FaultyTier implements Tier {
+  readonly name: string;
+  readonly maxBytes: number | undefined;
+  /** The tier behind. */
+  readonly inner: Tier;
+  /** Every call so far, in order of arrival. */
+  readonly calls: TierCall[] = [];
+  readonly setup?: () => Promise<void>;
+  readonly ping?: () => Promise<void>;
+  readonly end?: () => Promise<void>;
+  readonly ancestry?: AncestryReader["ancestry"];
+  readonly copyThread?: ThreadCopier["copyThread"];
+  readonly outline?: ThreadForker["outline"];
+  readonly forkThread?: ThreadForker["forkThread"];
+  readonly adopt?: CopyKeeper["adopt"];
+  readonly invalidate?: CopyKeeper["invalidate"];
+  readonly lease?: LeaseKeeper["lease"];
+  readonly deleteUnchanged?: UnchangedDeleter["deleteUnchanged"];
+  readonly sweep?: Sweeper["sweep"];
+  readonly tombstones?: ArchiveSource["tombstones"];
+  readonly strays?: ArchiveSource["strays"];
+  readonly replaceBytes?: BytesReplacer["replaceBytes"];
+  readonly tagThread?: ThreadTagger["tagThread"];
+  readonly untagThread?: ThreadTagger["untagThread"];
+  readonly threadTags?: ThreadTagger["threadTags"];
+  readonly remains?: readonly Remainder[] | undefined;
+  readonly #faults = new Faults();
+
+  constructor(inner: Tier, name: string = inner.name) {
+    this.inner = inner;
+    this.name = name;
+    this.maxBytes = inner.maxBytes;
+    this.remains = inner.remains;
+    if (inner.setup !== undefined) this.setup = () => this.#run("setup", [], async () => inner.setup?.());
+    if (inner.ping !== undefined) this.ping = () => this.#run("ping", [], async () => inner.ping?.());
+    if (inner.end !== undefined) this.end = () => this.#run("end", [], async () => inner.end?.());
+    if (readsAncestry(inner)) {
+      this.ancestry = (...args) => this.#run("ancestry", args, () => inner.ancestry(...args));
+    }
+    if (copiesThreads(inner)) {
+      this.copyThread = (...args) => this.#run("copyThread", args, () => inner.copyThread(...args));
+    }
+    if (forksThreads(inner)) {
+      this.outline = (...args) => this.#run("outline", args, () => inner.outline(...args));
+      this.forkThread = (...args) => this.#run("forkThread", args, () => inner.forkThread(...args));
+    }
+    if (keepsCopies(inner)) {
+      this.adopt = (...args) => this.#run("adopt", args, () => inner.adopt(...args));
+      this.invalidate = (...args) => this.#run("invalidate", args, () => inner.invalidate(...args));
+    }
+    if (keepsLeases(inner)) {
+      this.lease = (...args) => this.#run("lease", args, () => inner.lease(...args));
+    }
+    if (deletesUnchanged(inner)) {
+      this.deleteUnchanged = (...args) =>
+        this.#run("deleteUnchanged", args, () => inner.deleteUnchanged(...args));
+    }
+    if (sweeps(inner)) this.sweep = (...args) => this.#run("sweep", args, () => inner.sweep(...args));
+    if (isArchiveSource(inner)) {
+      this.tombstones = (...args) => this.#iterate("tombstones", args, () => inner.tombstones(...args));
+      this.strays = (...args) => this.#run("strays", args, () => inner.strays(...args));
+    }
+    if (replacesBytes(inner)) {
+      this.replaceBytes = (...args) => this.#run("replaceBytes", args, () => inner.replaceBytes(...args));
+    }
+    if (tagsThreads(inner)) {
+      this.tagThread = (...args) => this.#run("tagThread", args, () => inner.tagThread(...args));
+      this.untagThread = (...args) => this.#run("untagThread", args, () => inner.untagThread(...args));
+      this.threadTags = (...args) => this.#run("threadTags", args, () => inner.threadTags(...args));
+    }
+  }
+
+  /**
+   * Makes the next calls of a method throw before they reach the tier behind. An iteration throws at its first item, or
+   * after `items` of them. Plans for one method are used up one after the other.
+   * @param error default: an Error that names the method
+   */
+  failNext(method: TierMethod, error?: Error, options: FailOptions = {}): void {
+    this.#faults.failNext(method, error, options);
+  }
+
+  /** Lets the next calls of a method happen, then throws instead of answering. */
+  dropAcknowledgement(method: TierMethod, error?: Error, options: { times?: number } = {}): void {
+    this.#faults.dropAcknowledgement(method, error, options);
+  }
+
+  /**
+   * Throws before every call for which `predicate` answers an error, or true.
+   * @returns takes the fault back
+   */
+  failWhen(predicate: FaultPredicate): () => void {
+    return this.#faults.failWhen(predicate);
+  }
+
+  /** Makes every call of a method wait first. 0 takes it back. Milliseconds. */
+  delay(method: TierMethod, ms: number): void {
+    this.#faults.delay(method, ms);
+  }
+
+  /** Stops the next call of a method before it reaches the tier behind, until `release()`. */
+  hold(method: TierMethod): Hold {
+    return this.#faults.hold(method);
+  }
+
+  /** Takes all faults back, lets held calls go on and forgets the calls. */
+  reset(): void {
+    this.#faults.reset();
+    this.calls.length = 0;
+  }
+
+  /** How often a method was called. */
+  count(method: TierMethod): number {
+    return this.calls.filter((call) => call.method === method).length;
+  }
+
+  peek(at: MaybeAddress): Promise<Peek> {
+    return this.#run("peek", [at], () => this.inner.peek(at));
+  }
+
+  read(at: MaybeAddress): Promise<Reading> {
+    return this.#run("read", [at], () => this.inner.read(at));
+  }
+
+  list(query: ListQuery): AsyncIterable<ListedCheckpoint> {
+    return this.#iterate("list", [query], () => this.inner.list(query));
+  }
+
+  threads(query: ThreadQuery): AsyncIterable<ThreadInfo> {
+    return this.#iterate("threads", [query], () => this.inner.threads(query));
+  }
+
+  blobs(threadId: string): Promise<readonly BlobInfo[]> {
+    return this.#run("blobs", [threadId], () => this.inner.blobs(threadId));
+  }
+
+  append(request: AppendRequest): Promise<Appended> {
+    return this.#run("append", [request], () => this.inner.append(request));
+  }
+
+  appendWrites(request: AppendWritesRequest): Promise<void> {
+    return this.#run("appendWrites", [request], () => this.inner.appendWrites(request));
+  }
+
+  remove(request: RemoveRequest): Promise<boolean> {
+    return this.#run("remove", [request], () => this.inner.remove(request));
+  }
+
+  evict(threadId: string, revision: number): Promise<boolean> {
+    return this.#run("evict", [threadId, revision], () => this.inner.evict(threadId, revision));
+  }
+
+  deleteThread(threadId: string): Promise<void> {
+    return this.#run("deleteThread", [threadId], () => this.inner.deleteThread(threadId));
+  }
+
+  #arrived(method: TierMethod, args: readonly unknown[]): TierCall {
+    const call: TierCall = { method, args, outcome: "running" };
+    this.calls.push(call);
+    return call;
+  }
+
+  async #run<T>(method: TierMethod, args: readonly unknown[], work: () => Promise<T>): Promise<T> {
+    const call = this.#arrived(method, args);
+    const fault = await this.#faults.meet(call);
+    if (fault?.kind === "fail") throw refused(call, fault.error);
+    const answer = await work().catch((error: unknown) => {
+      call.outcome = "failed";
+      throw error;
+    });
+    if (fault !== undefined) {
+      call.outcome = "unacknowledged";
+      throw fault.error;
+    }
+    call.outcome = "returned";
+    return answer;
+  }
+
+  async *#iterate<T>(
+    method: TierMethod,
+    args: readonly unknown[],
+    work: () => AsyncIterable<T>,
+  ): AsyncGenerator<T> {
+    const call = this.#arrived(method, args);
+    const fault = await this.#faults.meet(call);
+    let left = fault?.kind === "fail" ? fault.items : Number.POSITIVE_INFINITY;
+    if (left === 0) throw refused(call, fault!.error);
+    try {
+      for await (const item of work()) {
+        yield item;
+        left -= 1;
+        if (left === 0) throw refused(call, fault!.error);
+      }
+      call.outcome = fault === undefined ? "returned" : "unacknowledged";
+    } catch (error) {
+      if (call.outcome === "running") call.outcome = "failed";
+      throw error;
+    } finally {
+      if (call.outcome === "running") call.outcome = "stopped";
+    }
+    if (fault !== undefined) throw fault.error;
+  }
+}
+
+function refused(call: TierCall, error: Error): Error {
+  call.outcome = "refused";
+  return error;
+}
