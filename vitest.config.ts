@@ -29,7 +29,7 @@ export default defineConfig({
     env: { STRATIGRAPH_TEST_ROUNDS: askedRounds() },
     include: ["packages/*/test/**/*.test.ts", "test/**/*.test.ts"],
     exclude: ["**/node_modules/**", "**/dist/**"],
-    globalSetup: ["test/servers/registry.ts"],
+    globalSetup: ["test/servers/registry.ts", "test/servers/childBundles.ts"],
     testTimeout: 60_000,
     hookTimeout: 120_000,
   },

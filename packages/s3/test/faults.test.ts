@@ -12,7 +12,7 @@ import { fastFolder } from "../../../test/servers/fastFolder.ts";
 
 // After the support files, which choose how the SDK is loaded.
 const { storeAt } = await import("./support/place.ts");
-const children = join(import.meta.dirname, "children");
+const support = join(import.meta.dirname, "support");
 
 let bucket: Awaited<ReturnType<typeof openBucket>>;
 let folder: string;
@@ -53,7 +53,7 @@ describe.each(["S3", "a folder"] as const)("%s", (kind) => {
     const place = freshPlace(kind);
     type Message = { threadId: string; won: string[] };
     const racers = ["x", "y"].map((name) =>
-      runChild<Message>(join(children, "racer.ts"), [JSON.stringify(place), name]),
+      runChild<Message>(join(support, "raceChild.ts"), [JSON.stringify(place), name]),
     );
     await Promise.all(racers.map((racer) => racer.message(({ threadId }) => threadId === "up")));
     for (let round = 0; round < 6; round += 1) {
@@ -80,7 +80,7 @@ describe.each(["S3", "a folder"] as const)("%s", (kind) => {
       inRounds({ few: [2, 3], all: [0, 1, 2, 3, 4, 5] }).map(async (step) => {
         const place = freshPlace(kind);
         await begun(place);
-        const child = runChild<string>(join(children, "dies.ts"), [
+        const child = runChild<string>(join(support, "mortalChild.ts"), [
           JSON.stringify(place),
           "append",
           String(step),
@@ -108,7 +108,7 @@ describe.each(["S3", "a folder"] as const)("%s", (kind) => {
       inRounds({ few: [0, 1], all: [0, 1, 2, 3] }).map(async (step) => {
         const place = freshPlace(kind);
         await begun(place);
-        const child = runChild<string>(join(children, "dies.ts"), [
+        const child = runChild<string>(join(support, "mortalChild.ts"), [
           JSON.stringify(place),
           "delete",
           String(step),

@@ -5,13 +5,13 @@ import { startPostgres } from "../../../test/servers/postgres.ts";
 import { startRedis } from "../../../test/servers/redis.ts";
 import { load } from "../test/serviceLoad.ts";
 
-// How long a request takes at a service (test/fixtures/service.ts: Hono, two processes, 32 requests at once), with Redis in front of
+// How long a request takes at a service (test/fixtures/serviceChild.ts: Hono, two processes, 32 requests at once), with Redis in front of
 // PostgreSQL and without:
 //   npx tsx --conditions=@stratigraph/source packages/tiered/bench/service.ts
 
 const threads = 32;
 const turns = 20;
-const script = join(import.meta.dirname, "../test/fixtures/service.ts");
+const script = join(import.meta.dirname, "../test/fixtures/serviceChild.ts");
 
 /** Median, 95th and 99th percentile, in whole milliseconds. */
 function percentiles(ms: readonly number[]): string {

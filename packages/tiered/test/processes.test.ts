@@ -13,8 +13,8 @@ import { configOf, idOf, put, stepsOf, text, valueOf } from "./support.ts";
 import { inRounds } from "../../../test/rounds.ts";
 
 const rounds = inRounds({ few: 40, all: 200 });
-const writer = join(import.meta.dirname, "fixtures/writer.ts");
-const cutOff = join(import.meta.dirname, "fixtures/cutOff.ts");
+const writer = join(import.meta.dirname, "fixtures/writerChild.ts");
+const cutOff = join(import.meta.dirname, "fixtures/cutOffChild.ts");
 
 let database: FreshDatabase;
 beforeAll(async () => {

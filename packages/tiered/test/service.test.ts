@@ -2,7 +2,7 @@ import { join } from "node:path";
 import { available } from "../../../test/servers/available.ts";
 import { runChild } from "../../../test/servers/children.ts";
 import { freshDatabase, sharedRedis } from "../../../test/servers/shared.ts";
-import type { ServiceReport } from "./fixtures/service.ts";
+import type { ServiceReport } from "./fixtures/serviceChild.ts";
 import { load } from "./serviceLoad.ts";
 
 const turns = 6;
@@ -13,7 +13,7 @@ test.skipIf(!available.redis || !available.postgres)(
   async () => {
     const database = await freshDatabase();
     const { url, keyPrefix } = await sharedRedis();
-    const script = join(import.meta.dirname, "fixtures/service.ts");
+    const script = join(import.meta.dirname, "fixtures/serviceChild.ts");
     const services = [0, 1].map(() => runChild<{ port: number }>(script, [database.url, url, keyPrefix]));
     try {
       const addresses = await Promise.all(

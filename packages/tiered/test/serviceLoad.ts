@@ -7,7 +7,7 @@ export interface Load {
 }
 
 /**
- * Has every one of `threads` take so many turns, all at once, on processes of fixtures/service.ts. Every thread goes to the other
+ * Has every one of `threads` take so many turns, all at once, on processes of fixtures/serviceChild.ts. Every thread goes to the other
  * process each time, so that what it needs is in Redis, or in no memory of that process. As people do, it waits for its
  * next turn until the copies of this one were made.
  */

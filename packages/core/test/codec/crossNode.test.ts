@@ -2,16 +2,15 @@ import { execFile } from "node:child_process";
 import { mkdtemp, mkdir, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { ChildReport } from "./crossNodeChild.ts";
 import { nodeBinary } from "./nodeBinary.ts";
 import { inRounds } from "../../../../test/rounds.ts";
+import { childProgram } from "../../../../test/servers/childProgram.ts";
 
 const run = promisify(execFile);
-const child = fileURLToPath(new URL("crossNodeChild.ts", import.meta.url));
-const tsx = import.meta.resolve("tsx");
+const { path, execArgv } = childProgram(join(import.meta.dirname, "crossNodeChild.ts"));
 
 /** 22.15 has zstd and ignores dictionaries without a word: what the feature test is for. */
 const supported = [
@@ -28,7 +27,7 @@ const binaries = new Map<string, string>();
 const folder = (name: string): string => join(root, name);
 
 async function inNode(name: string, ...args: string[]): Promise<ChildReport> {
-  const { stdout } = await run(binaries.get(name)!, ["--import", tsx, child, ...args], { timeout: 60_000 });
+  const { stdout } = await run(binaries.get(name)!, [...execArgv, path, ...args], { timeout: 60_000 });
   return JSON.parse(stdout) as ChildReport;
 }
 

@@ -1,7 +1,7 @@
 import { StratigraphError } from "@stratigraph/core";
 import { PackTier } from "../../src/index.ts";
-import { storeAt, type StorePlace } from "../support/place.ts";
-import { put } from "../support/puts.ts";
+import { storeAt, type StorePlace } from "./place.ts";
+import { put } from "./puts.ts";
 
 // Eight writers, each a tier of its own, race on the head of every thread they are told.
 const [place, name] = process.argv.slice(2) as [string, string];

@@ -1,7 +1,7 @@
 import { PackTier } from "../../src/index.ts";
 import type { ObjectStore } from "../../src/objectStore.ts";
-import { storeAt, type StorePlace } from "../support/place.ts";
-import { put } from "../support/puts.ts";
+import { storeAt, type StorePlace } from "./place.ts";
+import { put } from "./puts.ts";
 
 // Appends to a thread or deletes it, and is killed around one of its requests.
 const [place, work, step] = process.argv.slice(2) as [string, "append" | "delete", string];

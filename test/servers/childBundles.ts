@@ -1,0 +1,90 @@
+import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import { readFile } from "node:fs/promises";
+import { isBuiltin } from "node:module";
+import { dirname, join } from "node:path";
+import { pathToFileURL } from "node:url";
+import { context, type Plugin } from "esbuild";
+import type { TestProject } from "vitest/node";
+import { BUNDLES } from "./childProgram.ts";
+
+const root = join(import.meta.dirname, "../..");
+
+/**
+ * vitest's globalSetup: bundles every program that tests start (`*Child.ts`), once per run, as loading LangGraph and our sources
+ * through tsx takes a second of each. childProgram.ts finds the bundles.
+ */
+export default async function childBundles(project: TestProject): Promise<() => Promise<void>> {
+  const cache = join(root, "node_modules/.cache");
+  mkdirSync(cache, { recursive: true });
+  const folder = mkdtempSync(join(cache, "stratigraph-children-"));
+  const bundling = await context({
+    absWorkingDir: root,
+    entryPoints: ["packages/*/test/**/*Child.ts", "test/**/*Child.ts"],
+    outbase: root,
+    outdir: folder,
+    outExtension: { ".js": ".mjs" },
+    bundle: true,
+    splitting: true,
+    format: "esm",
+    platform: "node",
+    target: "node20.19",
+    // The last one as Node has it, so that a library's files are those that other libraries get by its name.
+    conditions: ["@stratigraph/source", "module-sync"],
+    keepNames: true,
+    sourcemap: true,
+    sourcesContent: false,
+    logLevel: "warning",
+    plugins: [libraries, ownLocation],
+  });
+  await bundling.rebuild();
+  project.onTestsRerun(async () => void (await bundling.rebuild()));
+  // The processes of test files inherit it.
+  process.env[BUNDLES] = folder;
+  return async () => {
+    await bundling.dispose();
+    rmSync(folder, { recursive: true, force: true });
+  };
+}
+
+/**
+ * LangChain's packages go into the bundle with all that they import: four hundred files, and no other library here imports them, so
+ * there is one copy of their classes. The others may read files beside their own, and stay where they are installed: imported by
+ * the URL of what the importing package would get.
+ */
+const libraries: Plugin = {
+  name: "libraries",
+  setup(build) {
+    build.onResolve({ filter: /^[^./]/ }, async ({ path, kind, resolveDir, importer, pluginData }) => {
+      const bundled = OWN.test(path) || path.startsWith("@langchain/") || importer.includes("/node_modules/");
+      if (bundled || isBuiltin(path) || kind === "entry-point" || pluginData === libraries) return undefined;
+      const found = await build.resolve(path, { kind, resolveDir, importer, pluginData: libraries });
+      // What isn't installed fails when it is imported, as it would without a bundle.
+      if (found.errors.length > 0) return { path, external: true };
+      return { path: pathToFileURL(found.path).href, external: true };
+    });
+  },
+};
+
+const OWN = /^(@stratigraph\/|stratigraph$)/;
+
+/** Lets `import.meta` of a source mean that file, not the bundle. */
+const ownLocation: Plugin = {
+  name: "own-location",
+  setup(build) {
+    build.onLoad({ filter: /\.ts$/ }, async ({ path }) => {
+      const source = await readFile(path, "utf8");
+      if (!source.includes("import.meta.")) return undefined;
+      const own: Record<string, string> = {
+        url: pathToFileURL(path).href,
+        dirname: dirname(path),
+        filename: path,
+      };
+      const contents = source.replaceAll(/\bimport\.meta\.(\w+)/g, (found, name: string) => {
+        const value = own[name];
+        if (value === undefined) throw new Error(`childBundles.ts can't bundle ${found} of ${path}`);
+        return JSON.stringify(value);
+      });
+      return { contents, loader: "ts" };
+    });
+  },
+};

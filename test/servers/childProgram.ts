@@ -1,0 +1,26 @@
+import { existsSync } from "node:fs";
+import { join, relative } from "node:path";
+
+const root = join(import.meta.dirname, "../..");
+
+/** The environment variable with the folder of the bundles, where vitest made some (childBundles.ts). */
+export const BUNDLES = "STRATIGRAPH_TEST_CHILDREN";
+
+/** How Node runs a TypeScript program on the packages' sources. */
+export interface ChildProgram {
+  path: string;
+  execArgv: string[];
+}
+
+/** The bundle of a program, or without one (the bench runs without vitest; another checkout) the program itself through tsx. */
+export function childProgram(scriptPath: string): ChildProgram {
+  const folder = process.env[BUNDLES];
+  if (folder !== undefined) {
+    const path = join(folder, relative(root, scriptPath).replace(/\.ts$/, ".mjs"));
+    if (existsSync(path)) return { path, execArgv: [] };
+  }
+  return {
+    path: scriptPath,
+    execArgv: ["--import", import.meta.resolve("tsx"), "--conditions=@stratigraph/source"],
+  };
+}
