@@ -28,40 +28,45 @@ testTier(
   { skipNothing: true, requires: ["forkThread", "archiveSource", "deleteUnchanged", "tags"] },
 );
 
+/** A database of its own costs seconds to open, so all suites share one in memory and one in a folder, each test in a schema of its own. */
+const limits = resolveDatabaseOptions({});
+const folder = mkdtempSync(join(fastFolder(), "stratigraph-embedded-"));
+const inMemory = new PgLiteExecutor(() => openPgLite(undefined), limits);
+const inFolder = new PgLiteExecutor(() => openPgLite(folder), limits);
+afterAll(async () => {
+  await inMemory.end();
+  await inFolder.end();
+  rmSync(folder, { recursive: true });
+});
+
+let schemas = 0;
+function freshSchema(): string {
+  schemas += 1;
+  return `s${schemas}`;
+}
+
 testTier(
   "postgres, embedded",
   async () => {
-    const executor = new PgLiteExecutor(() => openPgLite(undefined), resolveDatabaseOptions({}));
-    const reopen = async () => new PostgresTier(executor, "stratigraph", "pglite");
+    const schema = freshSchema();
+    const reopen = async () => new PostgresTier(inMemory, schema, "pglite");
     const tier = await reopen();
     await tier.setup();
-    return { tier, reopen, close: () => executor.end() };
+    return { tier, reopen, close: async () => undefined };
   },
   { skipNothing: true, requires: ["forkThread", "archiveSource", "deleteUnchanged", "tags"] },
 );
 
-/** A database costs seconds to open, so all tests share one, each in a schema of its own. */
-function embedded(name: string, folder?: string) {
-  let schemas = 0;
-  const executor = new PgLiteExecutor(() => openPgLite(folder), resolveDatabaseOptions({}));
-  return {
-    checkpointerName: name,
-    createCheckpointer: async () => {
-      schemas += 1;
-      const saver = new PostgresSaver(new PostgresTier(executor, `s${schemas}`, "pglite"));
-      await saver.setup();
-      return saver;
-    },
-    afterAll: async () => {
-      await executor.end();
-      if (folder !== undefined) rmSync(folder, { recursive: true });
-    },
-  };
-}
+const embedded = (name: string, executor: PgLiteExecutor) => ({
+  checkpointerName: name,
+  createCheckpointer: async () => {
+    const saver = new PostgresSaver(new PostgresTier(executor, freshSchema(), "pglite"));
+    await saver.setup();
+    return saver;
+  },
+});
 
-specTest(embedded("@stratigraph/postgres embedded in memory"));
-deltaChannelHistoryTests(embedded("@stratigraph/postgres embedded in memory"));
-
-const folder = () => mkdtempSync(join(fastFolder(), "stratigraph-embedded-"));
-specTest(embedded("@stratigraph/postgres embedded in a folder", folder()));
-deltaChannelHistoryTests(embedded("@stratigraph/postgres embedded in a folder", folder()));
+specTest(embedded("@stratigraph/postgres embedded in memory", inMemory));
+deltaChannelHistoryTests(embedded("@stratigraph/postgres embedded in memory", inMemory));
+specTest(embedded("@stratigraph/postgres embedded in a folder", inFolder));
+deltaChannelHistoryTests(embedded("@stratigraph/postgres embedded in a folder", inFolder));

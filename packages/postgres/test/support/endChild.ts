@@ -14,12 +14,13 @@ await saver.setup();
 // None gets far ahead of the others: an async run that goes on after end() is told at its last step.
 const steps = Array.from({ length: 8 }, () => 0);
 let ending = false;
+const isAhead = (step: number) => !ending && step > Math.min(...steps) + 5;
 const runs = steps.map((_, n) => {
   const graph = stepsGraph(saver, 100, {
     inStep: async (step) => {
       steps[n] = step;
       do await sleep(1);
-      while (!ending && step > Math.min(...steps) + 5);
+      while (isAhead(step));
     },
   });
   const durability = n % 2 === 0 ? ("sync" as const) : ("async" as const);
