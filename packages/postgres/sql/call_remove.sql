@@ -1,1 +1,1 @@
-select :schema.remove_1($1::bytea, $2::bigint, $3::integer[], $4::integer[], $5::bytea) as done
+select :schema.remove_2($1::bytea, $2::bigint, $3::jsonb, $4::bytea) as done

@@ -1,27 +1,27 @@
--- Other bytes in the place of those that a thread holds, if it still is at revision $2. One statement: where the row lock was
+-- Puts other bytes in the place of those that a thread holds, if it still is at revision $2. One statement: where the row lock was
 -- waited for, the revision is looked at again, and every change of a thread moves it, so that what else is seen is what is there.
--- $3: of each item, -2 for a record, -1 for a blob, or the place of a pending write among those of its checkpoint.
--- pieces ($4, $5): of each item, id or hash, namespace, bytes.
+-- $3: {"records": […], "writes": […], "blobs": […]}, which point into $4 as an append does. place is that of a batch of pending writes
+-- among those of its checkpoint, from 0.
 with at as (
   update :schema.threads set revision = revision + 1 where key = $1::bytea and revision = $2::bigint returning thread, revision
-), items as materialized (
-  select ($3::integer[])[g.item] as place, g.parts[1] as id, g.parts[2] as ns, g.parts[3] as bytes
-    from (select ((i - 1) / 3 + 1)::integer as item, array_agg(piece order by i) as parts
-            from unnest(:schema.pieces_1($4::integer[], $5::bytea)) with ordinality as p (piece, i)
-           group by 1) as g
 ), records as (
-  update :schema.checkpoints c set body = i.bytes from at, items i
-   where i.place = -2 and c.thread = at.thread and c.id = i.id and c.ns = i.ns
+  update :schema.checkpoints c set body = substring($4::bytea from r.body_start for r.body_length)
+    from at, jsonb_to_recordset($3::jsonb -> 'records') as r (id bytea, ns bytea, body_start integer, body_length integer)
+   where c.thread = at.thread and c.id = r.id and c.ns = r.ns
 ), replaced as (
-  update :schema.blobs b set bytes = i.bytes from at, items i
-   where i.place = -1 and b.thread = at.thread and b.hash = i.id
-), batches as (
+  update :schema.blobs b set bytes = substring($4::bytea from r.bytes_start for r.bytes_length)
+    from at, jsonb_to_recordset($3::jsonb -> 'blobs') as r (hash bytea, bytes_start integer, bytes_length integer)
+   where b.thread = at.thread and b.hash = r.hash
+), batches as materialized (
+  select r.* from jsonb_to_recordset($3::jsonb -> 'writes') as r (id bytea, ns bytea, place integer, body_start integer, body_length integer)
+), stored as (
   select w.thread, w.id, w.ns, w.seq, w.part,
          row_number() over (partition by w.id, w.ns order by w.seq, w.part) - 1 as place
     from at join :schema.writes w using (thread)
-   where (w.id, w.ns) in (select i.id, i.ns from items i where i.place >= 0)
+   where (w.id, w.ns) in (select b.id, b.ns from batches b)
 ), written as (
-  update :schema.writes w set body = i.bytes from batches o join items i on i.place = o.place and i.id = o.id and i.ns = o.ns
-   where w.thread = o.thread and w.id = o.id and w.ns = o.ns and w.seq = o.seq and w.part = o.part
+  update :schema.writes w set body = substring($4::bytea from b.body_start for b.body_length)
+    from stored s join batches b on b.place = s.place and b.id = s.id and b.ns = s.ns
+   where w.thread = s.thread and w.id = s.id and w.ns = s.ns and w.seq = s.seq and w.part = s.part
 )
 select revision from at

@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import { byteaText, hexOf } from "./hex.ts";
 
 /** First byte of an id key: what the rest is. Part of the stored format. */
 const kinds = { uuid: 1, text: 2, hash: 3 } as const;
@@ -24,8 +25,27 @@ export function keyOf(id: string): Buffer {
 }
 
 /** Whether a key stands for a long id, whose original must be looked up. */
-export function isLongKey(key: Uint8Array): boolean {
+function isLongKey(key: Uint8Array): boolean {
   return key[0] === kinds.hash;
+}
+
+/** The original of a long id, which goes to long_ids beside its key; undefined for other ids. */
+export function longIdOf(id: string): Buffer | undefined {
+  // UTF-8 has at most three bytes for each of JavaScript's characters.
+  if (id.length * 3 <= longestText) return undefined;
+  const bytes = Buffer.from(id, "utf8");
+  return bytes.length > longestText ? bytes : undefined;
+}
+
+/** The key of an id as the text of a bytea. */
+export function keyText(id: string): string {
+  return byteaText(keyOf(id));
+}
+
+/** The original of a long id as the text of a bytea; undefined for other ids. */
+export function longIdText(id: string): string | undefined {
+  const original = longIdOf(id);
+  return original === undefined ? undefined : byteaText(original);
 }
 
 /** Turns keys back into ids; long ones from originals learnt so far. */
@@ -33,11 +53,11 @@ export class KeyReader {
   readonly #originals = new Map<string, string>();
 
   learn(key: Uint8Array, original: Uint8Array): void {
-    this.#originals.set(hex(key), Buffer.from(original).toString("utf8"));
+    this.#originals.set(hexOf(key), Buffer.from(original).toString("utf8"));
   }
 
   knows(key: Uint8Array): boolean {
-    return !isLongKey(key) || this.#originals.has(hex(key));
+    return !isLongKey(key) || this.#originals.has(hexOf(key));
   }
 
   /** @throws RangeError on a key that this version doesn't know */
@@ -49,12 +69,8 @@ export class KeyReader {
       const digits = rest.toString("hex");
       return `${digits.slice(0, 8)}-${digits.slice(8, 12)}-${digits.slice(12, 16)}-${digits.slice(16, 20)}-${digits.slice(20)}`;
     }
-    const original = this.#originals.get(hex(key));
-    if (original === undefined) throw new RangeError(`no id is known for key ${hex(key)}`);
+    const original = this.#originals.get(hexOf(key));
+    if (original === undefined) throw new RangeError(`no id is known for key ${hexOf(key)}`);
     return original;
   }
-}
-
-function hex(bytes: Uint8Array): string {
-  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString("hex");
 }

@@ -5,6 +5,7 @@ import type { Executor, PgQuery, PgResult } from "./client.ts";
 import { explained } from "./explained.ts";
 import { folderError } from "./folderError.ts";
 import { lockFolder } from "./folderLock.ts";
+import { byteaText } from "./hex.ts";
 import { Gate } from "./gate.ts";
 import { tracedCall } from "./tracedCall.ts";
 
@@ -39,12 +40,8 @@ export interface OpenedPgLite {
 // PGlite's own conversions of bytea go byte by byte; these are twice as fast for a put.
 const options = {
   parsers: { [bytea]: (value: string) => Buffer.from(value.slice(2), "hex") },
-  serializers: { [bytea]: (value: unknown) => `\\x${hexOf(value as Uint8Array)}` },
+  serializers: { [bytea]: (value: unknown) => byteaText(value as Uint8Array) },
 };
-
-function hexOf(bytes: Uint8Array): string {
-  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString("hex");
-}
 
 /** Runs statements on a PGlite database: one connection, calls one after another, each within a bound, in a bounded queue. */
 export class PgLiteExecutor implements Executor {

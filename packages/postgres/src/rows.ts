@@ -1,4 +1,5 @@
 import type { Blob, BlobHash, CheckpointRecord, ListedCheckpoint, StoredWriteBatch } from "@stratigraph/core";
+import { hexOf } from "./hex.ts";
 import type { KeyReader } from "./keys.ts";
 
 /** A row of read_1, list_1 or ancestry_1; what its columns mean is said in sql/000002.sql. */
@@ -17,10 +18,6 @@ export interface ReadRow {
 }
 
 const hashLength = 20;
-
-export function hexOf(bytes: Uint8Array): string {
-  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString("hex");
-}
 
 function hashesOf(packed: Uint8Array): BlobHash[] {
   const digits = hexOf(packed);

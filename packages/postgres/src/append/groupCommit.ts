@@ -1,10 +1,10 @@
-import { appendValues } from "./appendValues.ts";
-import type { Executor, PgResult } from "./client.ts";
-import { meetsAll } from "./explained.ts";
-import type { PackedAppend } from "./packedAppend.ts";
-import type { Statement } from "./statements.ts";
+import type { Executor, PgResult } from "../client.ts";
+import { meetsAll } from "../explained.ts";
+import type { Statement } from "../statements.ts";
+import { appendArguments } from "./appendArguments.ts";
+import type { PendingAppend } from "./pendingAppend.ts";
 
-/** A row of what append_1 and append_2 answer. */
+/** A row of what append_3 and append_thread_1 answer. */
 export type AppendRow = PgResult["rows"][number];
 
 /** What appends requests of several threads, and of one. */
@@ -24,7 +24,7 @@ const mostGroups = 4;
 const mostAlone = 4;
 
 interface Waiting {
-  readonly request: PackedAppend;
+  readonly request: PendingAppend;
   readonly sinceMs: number;
   /** Goes in a statement of its own: it is large, or another writer had locked its thread. */
   readonly alone: boolean;
@@ -53,7 +53,7 @@ export class GroupCommit {
   }
 
   /** The rows that answer a request. @throws StratigraphError "OVERLOADED", "CLOSED", and what the statement throws */
-  async append(request: PackedAppend): Promise<readonly AppendRow[]> {
+  async append(request: PendingAppend): Promise<readonly AppendRow[]> {
     const leave = this.#executor.enter();
     try {
       return await new Promise((resolve, reject) => {
@@ -134,11 +134,11 @@ export class GroupCommit {
         // Of a group, only some requests can have met a lock: each is tried alone, so that the others don't wait with it.
         repeated: group.length > 1 ? "unlessLocked" : "all",
         threadId,
-        values: appendValues(rounds.map((round) => round.map(({ request }) => request))),
+        values: appendArguments(rounds.map((round) => round.map(({ request }) => request))),
       });
       let at = 0;
       for (const each of rounds.flat()) {
-        const count = Math.max(1, each.request.expected.length);
+        const count = Math.max(1, each.request.heads.length);
         if (rows[at]!["status"] === "busy") locked.push(each);
         else each.resolve(rows.slice(at, at + count));
         at += count;
