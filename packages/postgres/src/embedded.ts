@@ -1,6 +1,6 @@
 // Generated from the .sql and .lua files of this package by `pnpm embed`. Do not edit.
 
-/** By file name. */
+/** By file name, or by the names inside a file. */
 export const sql = {
   "000001": `create table :schema.threads (
   thread bigint generated always as identity primary key,
@@ -1681,34 +1681,42 @@ comment on function :schema.append_3 is 'Records, blobs, pending writes and head
 comment on function :schema.append_thread_1 is 'Records, blobs, pending writes and a head move of one thread: put, putWrites.';
 comment on function :schema.fork_3 is 'A part of a thread as a new thread, with its tags: fork.';
 comment on function :schema.remove_2 is 'Takes checkpoints and blobs away: prune.';`,
-  "call_ancestry": `select kind, thread::text, id, ns, a, b, c, d, n::text, tags, body from :schema.ancestry_1($1::bytea, $2::bytea, $3::bytea, $4::integer[], $5::integer)`,
-  "call_append": `select status, revision::text, head, moved from :schema.append_3($1, $2)`,
-  "call_append_thread": `select status, revision::text, head, moved from :schema.append_thread_1($1, $2)`,
-  "call_blobs": `select hash, base, size from :schema.blobs_1($1::bytea)`,
-  "call_copy_thread": `select :schema.copy_thread_2($1::bytea, $2::bytea, $3::bytea) as done`,
-  "call_delete_thread": `select :schema.delete_thread_1($1::bytea)`,
-  "call_delete_unchanged": `with unchanged as materialized (
-  select t.key from :schema.threads t where t.key = $1::bytea and t.revision = $2::bigint for update
-)
-select true as done, :schema.delete_thread_1(u.key) from unchanged u`,
-  "call_evict": `select :schema.evict_1($1::bytea, $2::bigint) as done`,
-  "call_fork": `select status, head, checkpoints::text, bytes::text
-  from :schema.fork_3($1::bytea, $2::bigint, $3::bytea, $4::bytea, $5::jsonb, $6::jsonb, $7::bytea)`,
-  "call_lease": `select :schema.lease_1($1::bytea, $2::bytea, $3::double precision) as done`,
-  "call_list": `select kind, thread::text, id, ns, a, b, c, d, n::text, tags, body
+  "setupBegin": `do $stratigraph$
+declare
+  v_lock_timeout text := current_setting('lock_timeout');
+begin
+  perform set_config('lock_timeout', '30s', true);
+  perform pg_advisory_xact_lock(hashtextextended('stratigraph setup', 0));`,
+  "setupSchema": `create schema if not exists :schema;`,
+  "setupMigrations": `create table if not exists :schema.migrations (
+    id integer primary key,
+    -- A version of the library older than this migration must not work on the schema any more.
+    breaking boolean not null default false,
+    applied_at timestamptz not null default now()
+  );`,
+  "setupMigration": `if not exists (select from :schema.migrations where id = :id) then
+    insert into :schema.migrations (id) values (:id);
+    execute $migration$
+:text
+    $migration$;
+  end if;`,
+  "setupEnd": `perform set_config('lock_timeout', v_lock_timeout, true);
+end
+$stratigraph$;`,
+  "read": `select kind, thread::text, id, ns, a, b, c, d, n::text, tags, body from :schema.read_1($1::bytea, $2::bytea, $3::bytea, $4::boolean)`,
+  "list": `select kind, thread::text, id, ns, a, b, c, d, n::text, tags, body
   from :schema.list_1($1::bytea, $2::bytea, $3::bytea, $4::bytea, $5::integer[], $6::bytea[], $7::boolean, $8::boolean,
                       $9::bigint, $10::bytea, $11::bytea, $12::integer)`,
-  "call_long_ids": `select key, id from :schema.long_ids_1($1::bytea[])`,
-  "call_outline": `select kind, thread::text, id, ns, a, b, c, d, n::text, tags, body from :schema.outline_1($1::bytea, $2::bytea)`,
-  "call_read": `select kind, thread::text, id, ns, a, b, c, d, n::text, tags, body from :schema.read_1($1::bytea, $2::bytea, $3::bytea, $4::boolean)`,
-  "call_remove": `select :schema.remove_2($1::bytea, $2::bigint, $3::jsonb, $4::bytea) as done`,
-  "call_sweep": `select :schema.sweep_1($1::double precision, $2::integer) as swept`,
-  "call_tag_thread": `select :schema.tag_thread_1($1::bytea, $2::bytea, $3::bytea[], $4::bytea[])::text as revision`,
-  "call_threads": `select key, long_id, revision::text, head, thread::text, written_ms::text, evicted, parent, lost_to, run, blobs, tags, body
+  "ancestry": `select kind, thread::text, id, ns, a, b, c, d, n::text, tags, body from :schema.ancestry_1($1::bytea, $2::bytea, $3::bytea, $4::integer[], $5::integer)`,
+  "blobs": `select hash, base, size from :schema.blobs_1($1::bytea)`,
+  "longIds": `select key, id from :schema.long_ids_1($1::bytea[])`,
+  "threads": `select key, long_id, revision::text, head, thread::text, written_ms::text, evicted, parent, lost_to, run, blobs, tags, body
   from :schema.threads_2(to_timestamp($1::double precision / 1000), $2::boolean, $3::boolean, to_timestamp($4::double precision / 1000), $5::bytea,
                          $6::integer, $7::bytea[], $8::bytea[], $9::integer[])`,
-  "installed": `select id, breaking from :schema.migrations order by id`,
-  "replace_bytes": `with at as (
+  "append": `select status, revision::text, head, moved from :schema.append_3($1, $2)`,
+  "appendThread": `select status, revision::text, head, moved from :schema.append_thread_1($1, $2)`,
+  "remove": `select :schema.remove_2($1::bytea, $2::bigint, $3::jsonb, $4::bytea) as done`,
+  "replaceBytes": `with at as (
   update :schema.threads set revision = revision + 1 where key = $1::bytea and revision = $2::bigint returning thread, revision
 ), records as (
   update :schema.checkpoints c set body = substring($4::bytea from r.body_start for r.body_length)
@@ -1731,40 +1739,32 @@ select true as done, :schema.delete_thread_1(u.key) from unchanged u`,
    where w.thread = s.thread and w.id = s.id and w.ns = s.ns and w.seq = s.seq and w.part = s.part
 )
 select revision from at`,
-  "setup_begin": `do $stratigraph$
-declare
-  v_lock_timeout text := current_setting('lock_timeout');
-begin
-  perform set_config('lock_timeout', '30s', true);
-  perform pg_advisory_xact_lock(hashtextextended('stratigraph setup', 0));`,
-  "setup_end": `perform set_config('lock_timeout', v_lock_timeout, true);
-end
-$stratigraph$;`,
-  "setup_migration": `if not exists (select from :schema.migrations where id = :id) then
-    insert into :schema.migrations (id) values (:id);
-    execute $migration$
-:text
-    $migration$;
-  end if;`,
-  "setup_migrations": `create table if not exists :schema.migrations (
-    id integer primary key,
-    -- A version of the library older than this migration must not work on the schema any more.
-    breaking boolean not null default false,
-    applied_at timestamptz not null default now()
-  );`,
-  "setup_schema": `create schema if not exists :schema;`,
-  "strays": `select distinct w.id, w.ns
-  from :schema.writes w join :schema.threads t using (thread)
- where t.key = $1::bytea
-   and not exists (select from :schema.checkpoints c where c.thread = w.thread and c.id = w.id and c.ns = w.ns)`,
-  "thread_tags": `select g.key, g.value from :schema.thread_tags g join :schema.threads t using (thread) where t.key = $1::bytea`,
+  "evict": `select :schema.evict_1($1::bytea, $2::bigint) as done`,
+  "deleteThread": `select :schema.delete_thread_1($1::bytea)`,
+  "deleteUnchanged": `with unchanged as materialized (
+  select t.key from :schema.threads t where t.key = $1::bytea and t.revision = $2::bigint for update
+)
+select true as done, :schema.delete_thread_1(u.key) from unchanged u`,
   "tombstones": `select t.key, t.long_id, (extract(epoch from t.written_at) * 1000)::bigint::text as deleted_ms
   from :schema.threads t
  where not t.live and t.deleted_at > 0 and t.written_at >= to_timestamp($1::double precision / 1000)
    and ($2::double precision is null
         or (t.written_at, t.key) > (to_timestamp($2::double precision / 1000), coalesce($3::bytea, '')))
  order by t.written_at, t.key limit $4::integer`,
-  "untag_thread": `delete from :schema.thread_tags g
+  "sweep": `select :schema.sweep_1($1::double precision, $2::integer) as swept`,
+  "strays": `select distinct w.id, w.ns
+  from :schema.writes w join :schema.threads t using (thread)
+ where t.key = $1::bytea
+   and not exists (select from :schema.checkpoints c where c.thread = w.thread and c.id = w.id and c.ns = w.ns)`,
+  "copyThread": `select :schema.copy_thread_2($1::bytea, $2::bytea, $3::bytea) as done`,
+  "outline": `select kind, thread::text, id, ns, a, b, c, d, n::text, tags, body from :schema.outline_1($1::bytea, $2::bytea)`,
+  "forkThread": `select status, head, checkpoints::text, bytes::text
+  from :schema.fork_3($1::bytea, $2::bigint, $3::bytea, $4::bytea, $5::jsonb, $6::jsonb, $7::bytea)`,
+  "tagThread": `select :schema.tag_thread_1($1::bytea, $2::bytea, $3::bytea[], $4::bytea[])::text as revision`,
+  "untagThread": `delete from :schema.thread_tags g
  using :schema.threads t, unnest($2::bytea[], $3::bytea[]) as u (k, v)
  where t.key = $1::bytea and g.thread = t.thread and g.key = u.k and g.value = u.v`,
+  "threadTags": `select g.key, g.value from :schema.thread_tags g join :schema.threads t using (thread) where t.key = $1::bytea`,
+  "lease": `select :schema.lease_1($1::bytea, $2::bytea, $3::double precision) as done`,
+  "installed": `select id, breaking from :schema.migrations order by id`,
 } as const;

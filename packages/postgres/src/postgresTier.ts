@@ -391,7 +391,7 @@ export class PostgresTier
       until,
       writes,
     }));
-    const rows = await this.#run(this.#sql.fork, [
+    const rows = await this.#run(this.#sql.forkThread, [
       keyOf(sourceId),
       seen,
       keyOf(targetId),

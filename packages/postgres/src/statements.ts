@@ -21,51 +21,50 @@ export type Statement = Pick<PgQuery, "text" | "method" | "heavy" | "repeated">;
 
 /** The statements of one schema. */
 export function statementsIn(schema: string) {
-  const text = (name: keyof typeof sql): string => inSchema(sql[name], schema);
-  const quick = (method: string, name: keyof typeof sql): Statement => ({ text: text(name), method });
-  const heavy = (method: string, name: keyof typeof sql): Statement => ({
-    ...quick(method, name),
-    heavy: true,
+  const quick = (name: keyof typeof sql, method: string = name): Statement => ({
+    text: inSchema(sql[name], schema),
+    method,
   });
+  const heavy = (name: keyof typeof sql): Statement => ({ ...quick(name), heavy: true });
   return {
-    peek: quick("peek", "call_read"),
-    read: quick("read", "call_read"),
-    list: quick("list", "call_list"),
-    ancestry: quick("ancestry", "call_ancestry"),
-    append: quick("append", "call_append"),
-    appendThread: quick("append", "call_append_thread"),
-    remove: heavy("remove", "call_remove"),
-    evict: heavy("evict", "call_evict"),
-    deleteThread: heavy("deleteThread", "call_delete_thread"),
-    deleteUnchanged: heavy("deleteUnchanged", "call_delete_unchanged"),
-    copyThread: heavy("copyThread", "call_copy_thread"),
-    outline: quick("outline", "call_outline"),
-    fork: heavy("forkThread", "call_fork"),
-    threads: quick("threads", "call_threads"),
-    tagThread: quick("tagThread", "call_tag_thread"),
-    untagThread: quick("untagThread", "untag_thread"),
-    threadTags: quick("threadTags", "thread_tags"),
-    blobs: quick("blobs", "call_blobs"),
-    longIds: quick("longIds", "call_long_ids"),
-    lease: quick("lease", "call_lease"),
-    tombstones: quick("tombstones", "tombstones"),
-    strays: quick("strays", "strays"),
-    replaceBytes: heavy("replaceBytes", "replace_bytes"),
-    sweep: heavy("sweep", "call_sweep"),
-    installed: quick("installed", "installed"),
-    ping: { ...quick("ping", "installed"), repeated: "never" },
+    peek: quick("read", "peek"),
+    read: quick("read"),
+    list: quick("list"),
+    ancestry: quick("ancestry"),
+    blobs: quick("blobs"),
+    longIds: quick("longIds"),
+    threads: quick("threads"),
+    append: quick("append"),
+    appendThread: quick("appendThread", "append"),
+    remove: heavy("remove"),
+    replaceBytes: heavy("replaceBytes"),
+    evict: heavy("evict"),
+    deleteThread: heavy("deleteThread"),
+    deleteUnchanged: heavy("deleteUnchanged"),
+    tombstones: quick("tombstones"),
+    sweep: heavy("sweep"),
+    strays: quick("strays"),
+    copyThread: heavy("copyThread"),
+    outline: quick("outline"),
+    forkThread: heavy("forkThread"),
+    tagThread: quick("tagThread"),
+    untagThread: quick("untagThread"),
+    threadTags: quick("threadTags"),
+    lease: quick("lease"),
+    installed: quick("installed"),
+    ping: { ...quick("installed", "ping"), repeated: "never" },
   } as const satisfies Record<string, Statement>;
 }
 
 /** The statement that sets a schema up, and does nothing where that is done: for setup() and for people with psql. */
 export function setupSql(schema: string, options: { createSchema?: boolean } = {}): string {
   const parts: string[] = [
-    sql.setup_begin,
-    ...(options.createSchema === false ? [] : [sql.setup_schema]),
-    sql.setup_migrations,
+    sql.setupBegin,
+    ...(options.createSchema === false ? [] : [sql.setupSchema]),
+    sql.setupMigrations,
   ];
   for (const [id, text] of migrations) {
-    parts.push(sql.setup_migration.replaceAll(":id", String(id)).replace(":text", () => text));
+    parts.push(sql.setupMigration.replaceAll(":id", String(id)).replace(":text", () => text));
   }
-  return inSchema([...parts, sql.setup_end].join("\n"), schema);
+  return inSchema([...parts, sql.setupEnd].join("\n"), schema);
 }

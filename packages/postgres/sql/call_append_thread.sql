@@ -1,2 +1,0 @@
--- As append.
-select status, revision::text, head, moved from :schema.append_thread_1($1, $2)
