@@ -42,13 +42,13 @@ import {
 import { appendArguments } from "./append/appendArguments.ts";
 import { GroupCommit } from "./append/groupCommit.ts";
 import { pendingAppend, pendingWrites, type PendingAppend } from "./append/pendingAppend.ts";
-import { BinaryArgument } from "./binaryArgument.ts";
-import type { Executor, PgResult } from "./client.ts";
-import { hashText, hexOf } from "./hex.ts";
-import { keyOf, KeyReader, keyText, longIdOf } from "./keys.ts";
-import { pageOf, unknownKeys, type Page, type ReadRow } from "./rows.ts";
-import { checkInstalled, setUp, type SetupOptions } from "./setUp.ts";
-import { statementsIn, type Statement } from "./statements.ts";
+import { BinaryArgument } from "./wire/binaryArgument.ts";
+import type { Executor, PgResult } from "./connection/client.ts";
+import { hashText, hexOf } from "./wire/hex.ts";
+import { keyOf, KeyReader, keyText, longIdOf } from "./wire/keys.ts";
+import { pageOf, unknownKeys, type Page, type ReadRow } from "./wire/readRows.ts";
+import { checkInstalled, setUp, type SetupOptions } from "./schema/setUp.ts";
+import { statementsIn, type Statement } from "./schema/statements.ts";
 
 /** Checkpoints per page: the first is small, so that reading one costs little; later ones grow to `largestPage`. */
 const firstPage = 16;

@@ -1,6 +1,6 @@
-import { BinaryArgument } from "../binaryArgument.ts";
-import { hashesText, hashText } from "../hex.ts";
-import { keyText, longIdText } from "../keys.ts";
+import { BinaryArgument } from "../wire/binaryArgument.ts";
+import { hashesText, hashText } from "../wire/hex.ts";
+import { keyText, longIdText } from "../wire/keys.ts";
 import type { PendingAppend } from "./pendingAppend.ts";
 
 /**

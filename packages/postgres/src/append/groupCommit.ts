@@ -1,6 +1,6 @@
-import type { Executor, PgResult } from "../client.ts";
-import { meetsAll } from "../explained.ts";
-import type { Statement } from "../statements.ts";
+import type { Executor, PgResult } from "../connection/client.ts";
+import { meetsAll } from "../connection/explained.ts";
+import type { Statement } from "../schema/statements.ts";
 import { appendArguments } from "./appendArguments.ts";
 import type { PendingAppend } from "./pendingAppend.ts";
 

@@ -3,20 +3,20 @@ import { linkSync, mkdirSync, readFileSync, renameSync, rmSync, statSync, writeF
 import { join } from "node:path";
 import { StratigraphError } from "@stratigraph/core";
 
-/** Who holds a folder. `startedAt` tells a process from a later one with the same id, where the system says it. */
+/** The process that holds a folder. `startedAt` tells it from a later process with the same id; "" where the system doesn't say. */
 interface Holder {
   readonly pid: number;
   readonly startedAt: string;
   readonly token: string;
 }
 
-/** How long breaking a stale lock may take before another may break the breaker's, in milliseconds. */
+/** After this time, in milliseconds, the marker of a process that takes a stale lock away counts as left behind. */
 const breakingMs = 10_000;
 
-/** What file systems without links say. */
+/** Error codes of file systems without hard links. */
 const unlinkable: ReadonlySet<string> = new Set(["EPERM", "ENOTSUP", "EOPNOTSUPP", "ENOSYS", "EXDEV"]);
 
-/** When a process started, as the kernel counts; "" where that can't be read. */
+/** When a process started, in the kernel's clock ticks since boot; "" where that can't be read. */
 function startOf(pid: number): string {
   try {
     const fields = readFileSync(`/proc/${pid}/stat`, "utf8").split(") ").at(-1)!.split(" ");
@@ -44,7 +44,7 @@ function holderOf(file: string): Holder | undefined {
   }
 }
 
-/** Makes a file with its content at once: nobody sees it empty. False where it exists. */
+/** Creates a file together with its content, so that nobody sees it empty. False if it exists. */
 function create(file: string, content: string): boolean {
   const draft = `${file}.${randomUUID()}`;
   writeFileSync(draft, content);
@@ -61,7 +61,7 @@ function create(file: string, content: string): boolean {
   }
 }
 
-/** For file systems without links: another process may see the file before its content, and counts it as held for a while. */
+/** For file systems without hard links. Another process may see the file without its content, and counts it as held for a while. */
 function createBare(file: string, content: string): boolean {
   try {
     writeFileSync(file, content, { flag: "wx" });
@@ -72,13 +72,13 @@ function createBare(file: string, content: string): boolean {
   }
 }
 
-/** How old a file is, in milliseconds. One that just went counts as new: in its place there may be another's by now. */
+/** Age of a file in milliseconds. A file that is gone counts as new: another process may be creating it again. */
 function ageOf(file: string): number {
   const written = statSync(file, { throwIfNoEntry: false })?.mtimeMs;
   return written === undefined ? 0 : Date.now() - written;
 }
 
-/** Takes a dead holder's lock away, one process at a time. */
+/** Removes the lock of a dead process. A marker file lets one process at a time do so. */
 function breakStale(file: string): void {
   const breaker = `${file}.breaking`;
   if (!create(breaker, String(process.pid))) {
@@ -87,7 +87,7 @@ function breakStale(file: string): void {
   }
   try {
     const holder = holderOf(file);
-    // Without a holder it may be in the making.
+    // A lock without a readable holder may be in the making.
     if (holder === undefined ? ageOf(file) > breakingMs : !isAlive(holder)) rmSync(file, { force: true });
   } finally {
     rmSync(breaker, { force: true });
@@ -95,9 +95,9 @@ function breakStale(file: string): void {
 }
 
 /**
- * A folder for one process alone: PGlite has no lock of its own, and two processes on one folder destroy it. A lock left by
- * a killed process is recognised by its process id and start time, and taken over.
- * @returns how to let go
+ * Locks a folder for this process: PGlite has no lock of its own, and two processes on one folder destroy the database. The lock
+ * of a killed process is recognised by process id and start time, and taken over.
+ * @returns a function that releases the lock
  * @throws StratigraphError "LOCKED" naming the holder
  */
 export function lockFolder(folder: string): () => void {

@@ -4,20 +4,20 @@ import { NoAnswerError, timeoutMsOf, within } from "./timeouts.ts";
 import type { Executor, PgQuery, PgResult } from "./client.ts";
 import { explained } from "./explained.ts";
 import { folderError } from "./folderError.ts";
-import { lockFolder } from "./folderLock.ts";
-import { byteaText } from "./hex.ts";
-import { Gate } from "./gate.ts";
+import { lockFolder } from "./lockFolder.ts";
+import { byteaText } from "../wire/hex.ts";
+import { BoundedCallGate } from "./boundedCallGate.ts";
 import { tracedCall } from "./tracedCall.ts";
 
-/** PostgreSQL's type number of bytea. */
+/** PostgreSQL's type OID of bytea. */
 const bytea = 17;
 
-/** How long opening a database may take, in milliseconds: a new one is made from nothing, which a busy machine takes its time for. */
+/** How long opening a database may take, in milliseconds: creating a new one takes long on a busy machine. */
 const openingMs = 120_000;
 /** How long closing one may take, in milliseconds. */
 const closingMs = 10_000;
 
-/** What is used of a PGlite database. */
+/** The used part of a PGlite database. */
 export interface PgLite {
   query(
     text: string,
@@ -31,23 +31,23 @@ export interface PgLite {
   close(): Promise<void>;
 }
 
-/** A database that was opened, and how to give its folder back. */
+/** An open database, and a function that unlocks its folder. */
 export interface OpenedPgLite {
   readonly database: PgLite;
   readonly release: () => void;
 }
 
-// PGlite's own conversions of bytea go byte by byte; these are twice as fast for a put.
+// PGlite's own conversions of bytea go byte by byte; these take half the time of a put.
 const options = {
   parsers: { [bytea]: (value: string) => Buffer.from(value.slice(2), "hex") },
   serializers: { [bytea]: (value: unknown) => byteaText(value as Uint8Array) },
 };
 
-/** Runs statements on a PGlite database: one connection, calls one after another, each within a bound, in a bounded queue. */
+/** Runs statements on a PGlite database, which does one at a time. Each has a time limit; the number of calls that wait is limited. */
 export class PgLiteExecutor implements Executor {
   readonly #open: () => Promise<OpenedPgLite>;
   readonly #statementTimeoutMs: number;
-  readonly #gate: Gate;
+  readonly #gate: BoundedCallGate;
   #opened: Promise<OpenedPgLite> | undefined;
   #answeredAt = 0;
   #over = false;
@@ -59,7 +59,7 @@ export class PgLiteExecutor implements Executor {
   ) {
     this.#open = open;
     this.#statementTimeoutMs = limits.statementTimeoutMs;
-    this.#gate = new Gate("pglite", limits.maxQueue);
+    this.#gate = new BoundedCallGate("pglite", limits.maxQueue);
   }
 
   async run(query: PgQuery): Promise<PgResult> {
@@ -95,7 +95,7 @@ export class PgLiteExecutor implements Executor {
     try {
       await within(opened.database.close(), closingMs);
     } catch (error) {
-      // It still has the folder open: the lock stays, so that no other process opens it too.
+      // The database still has the folder open. The lock stays, so that no other process opens it too.
       throw error instanceof NoAnswerError ? stuck(error) : explained(error, "pglite");
     }
     opened.release();
@@ -110,7 +110,9 @@ export class PgLiteExecutor implements Executor {
     return this.#opened;
   }
 
-  /** Calls stand in line, and one at work keeps timers from firing: each has its time from the last answer on. */
+  /**
+   * Statements run one after another and block timers while they do: the time of a statement counts from the last answer.
+   */
   async #inTime(asked: Promise<PgResult>, timeoutMs: number): Promise<PgResult> {
     try {
       return await within(asked, timeoutMs, () => this.#answeredAt);
@@ -134,7 +136,7 @@ export class PgLiteExecutor implements Executor {
   }
 }
 
-/** For calls that the embedded database doesn't get to. */
+/** The error of a call that the embedded database doesn't get to. */
 function stuck(cause: NoAnswerError): StratigraphError {
   return new StratigraphError(
     "UNAVAILABLE",

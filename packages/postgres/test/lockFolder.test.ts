@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { StratigraphError } from "@stratigraph/core";
 import { expect, test } from "vitest";
 import { runChild } from "../../../test/servers/children.ts";
-import { lockFolder } from "../src/folderLock.ts";
+import { lockFolder } from "../src/connection/lockFolder.ts";
 import type { LockMessage } from "./support/lockChild.ts";
 
 let folder: string;

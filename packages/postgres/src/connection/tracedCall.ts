@@ -1,7 +1,7 @@
 import { trace, traced } from "@stratigraph/core";
 import type { PgQuery } from "./client.ts";
 
-/** Does a call and publishes how long it took, and its error if it failed. Where nobody listens it costs nothing, no promise either. */
+/** Makes a call and publishes its duration, and its error if it failed. Without listeners this costs nothing, not even a promise. */
 export function tracedCall<T>(tier: string, query: PgQuery, work: () => Promise<T>): Promise<T> {
   return traced() ? published(tier, query, work) : work();
 }

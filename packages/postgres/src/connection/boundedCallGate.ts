@@ -1,11 +1,11 @@
 import { CallGate, StratigraphError } from "@stratigraph/core";
 
-/** Lets calls in: so many at once, and none once it is closed. Statements that nobody waits for any more count too. */
-export class Gate extends CallGate {
+/** Admits calls up to a limit, and none after it was closed. A statement that timed out counts until the server has ended it. */
+export class BoundedCallGate extends CallGate {
   readonly #database: string;
   readonly #most: number;
 
-  /** @param most calls that may be under way at once */
+  /** @param most how many calls may be under way at once */
   constructor(tier: string, most: number) {
     super(tier);
     this.#database = tier;

@@ -1,6 +1,6 @@
 import { trace } from "@stratigraph/core";
 import { explained } from "./explained.ts";
-import { isTimeout } from "./failure.ts";
+import { isTimeout } from "./failures.ts";
 
 /** First pause after a failure, and the longest, in milliseconds. */
 const firstPauseMs = 25;
@@ -11,10 +11,11 @@ function pause(ms: number): Promise<void> {
 }
 
 /**
- * Repeats `work`, which is told how often it ran out of time. Every statement of this package may be repeated: one whose
- * acknowledgement was lost changes nothing the second time.
- * @param patience for how long after the first attempt began a failure is repeated, in milliseconds; 0: not at all
- * @throws StratigraphError with what a failure means that isn't repeated any more
+ * Repeats `work` after failures. Every statement of this package may be repeated: if only its acknowledgement was lost, it changes
+ * nothing the second time.
+ * @param work receives how many of its attempts timed out
+ * @param patience for how long from the start of the first attempt a failure is repeated, in milliseconds; 0: not at all
+ * @throws StratigraphError that explains the last failure
  */
 export async function retried<T>(
   tier: string,

@@ -1,18 +1,18 @@
 import type { PgQuery } from "./client.ts";
 
-/** How many times as long as others a heavy statement may take. */
+/** A heavy statement may take this many times as long as others. */
 const heavyFactor = 6;
-/** How many times as long a statement may take that ran out of time before: it may be slow rather than lost. */
+/** A statement that timed out before may take this many times as long: it may be slow rather than lost. */
 const againFactor = 3;
-/** What every connection carries at least, in bytes a millisecond: a large put may take longer by that. */
+/** The slowest connection that is expected, in bytes per millisecond: a large put has more time accordingly. */
 const bytesPerMs = 1000;
-/** The longest time that timers take, in milliseconds. */
+/** The longest delay that a timer can have, in milliseconds. */
 const longestTimerMs = 2 ** 31 - 1;
 
 /**
  * How long a statement may take once it has a connection, in milliseconds.
- * @param statementTimeoutMs what an ordinary one with no bytes to speak of may take
- * @param timeouts how often this call ran out of time already
+ * @param statementTimeoutMs the limit of an ordinary statement that sends few bytes
+ * @param timeouts how often this call has timed out already
  */
 export function timeoutMsOf(
   { values = [], heavy }: PgQuery,
@@ -29,7 +29,7 @@ export function timeoutMsOf(
   return Math.min(Math.ceil(ms), longestTimerMs);
 }
 
-/** No answer came in time. */
+/** The server didn't answer in time. */
 export class NoAnswerError extends Error {
   constructor(ms: number) {
     super(`no answer within ${Math.round(ms)} ms`);
@@ -38,13 +38,13 @@ export class NoAnswerError extends Error {
 }
 
 /**
- * What a promise comes to, if it does so in time.
- * @param since from when `ms` count, asked again when they are over; default: from now
+ * Settles as `promise` does if it settles within `ms` milliseconds.
+ * @param since tells the instant from which `ms` count; it is asked again whenever they have passed. Default: from now
  * @throws NoAnswerError
  */
 export function within<T>(promise: Promise<T>, ms: number, since?: () => number): Promise<T> {
   const startedAt = performance.now();
-  // Not a race of promises: this one costs each statement less.
+  // Promise.race would cost each statement more.
   return new Promise<T>((resolve, reject) => {
     let timer: NodeJS.Timeout | undefined;
     const look = (): void => {

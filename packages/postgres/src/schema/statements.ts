@@ -1,5 +1,5 @@
-import type { PgQuery } from "./client.ts";
-import { sql } from "./embedded.ts";
+import type { PgQuery } from "../connection/client.ts";
+import { sql } from "../embedded.ts";
 import { quotedSchema } from "./schemaName.ts";
 
 /** A file of SQL with the schema's name put in. */

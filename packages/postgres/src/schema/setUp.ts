@@ -1,5 +1,5 @@
 import { checkOptions, InvalidOptionError, StratigraphError, type OptionNames } from "@stratigraph/core";
-import type { Executor } from "./client.ts";
+import type { Executor } from "../connection/client.ts";
 import { newestMigration, setupSql, statementsIn, type Statement } from "./statements.ts";
 
 /** Options of setup(). */

@@ -4,14 +4,14 @@ import type { Executor, PgPool, PgQuery, PgResult } from "./client.ts";
 import {
   isHostLookupFailure,
   isLockFailure,
-  isPassing,
+  isTransient,
   isReadOnly,
   isTimeout,
   sqlStateOf,
   UnknownHostError,
-} from "./failure.ts";
-import { Gate } from "./gate.ts";
-import { retried } from "./retry.ts";
+} from "./failures.ts";
+import { BoundedCallGate } from "./boundedCallGate.ts";
+import { retried } from "./retried.ts";
 import { tracedCall } from "./tracedCall.ts";
 
 /** How long opening a connection, or waiting for a free one, may take at most before it counts as failed, in milliseconds. */
@@ -33,41 +33,42 @@ export function connectTimeoutMsOf({ statementTimeoutMs }: Pick<PoolLimits, "sta
   return Math.ceil(Math.min(longestConnectMs, statementTimeoutMs));
 }
 
-/** A pool, and what is known of its connections. */
-interface Line {
+/** A pool and what its statements have shown of the server. */
+interface PoolState {
   readonly pool: PgPool;
-  /** Statements that it has, with or without a connection. */
+  /** Statements that were handed to the pool and have not ended, with or without a connection. */
   calls: number;
-  /** When the server last answered on one of its connections. */
+  /** When the server last answered on one of the pool's connections, as `performance.now()` counts. */
   answeredAt: number;
 }
 
-/** Pools that are listened to already: several savers may share one. */
-const heard = new WeakSet<PgPool>();
+/** Pools that have our error listener already: several savers may share a pool. */
+const withListener = new WeakSet<PgPool>();
 
 /**
- * Runs statements on a pool: each on any connection, within a bound, repeated over passing failures, with a bounded queue.
+ * Runs statements on a pool. A statement may use any connection, has a time limit, and is repeated after transient failures; the
+ * number of calls that wait is limited.
  *
- * A pool that was opened here is replaced when a statement ran out of time and nothing else was answered meanwhile: all its
- * connections may be dead without having been closed, and what comes now shall not wait until each has run out of time.
+ * A pool that was opened here is replaced when a statement timed out and the server answered no other statement meanwhile. All
+ * connections of the pool may be dead then, and later statements shouldn't have to time out on each of them.
  */
 export class PoolExecutor implements Executor {
   readonly #open: (() => PgPool) | undefined;
   readonly #limits: PoolLimits;
-  readonly #gate: Gate;
-  #line: Line;
-  /** A server was there once, so that its name is right. */
-  #known = false;
-  /** `end()` waits no longer. */
+  readonly #gate: BoundedCallGate;
+  #current: PoolState;
+  /** A server answered once, so the host name is right. */
+  #answered = false;
+  /** `end()` has stopped waiting for calls: those still under way are not repeated. */
   #over = false;
   #ending: Promise<void> | undefined;
 
-  /** @param source a pool of the caller's, or how to open one of our own */
+  /** @param source the caller's pool, or a function that opens one of our own */
   constructor(source: PgPool | (() => PgPool), limits: PoolLimits) {
     this.#open = typeof source === "function" ? source : undefined;
     this.#limits = limits;
-    this.#gate = new Gate("postgres", limits.maxQueue);
-    this.#line = lineOf(typeof source === "function" ? source() : source);
+    this.#gate = new BoundedCallGate("postgres", limits.maxQueue);
+    this.#current = stateOf(typeof source === "function" ? source() : source);
   }
 
   async run(query: PgQuery): Promise<PgResult> {
@@ -97,68 +98,72 @@ export class PoolExecutor implements Executor {
   async #end(): Promise<void> {
     await this.#gate.close(this.#limits.statementTimeoutMs);
     this.#over = true;
-    if (this.#open !== undefined) await closed(this.#line.pool);
+    if (this.#open !== undefined) await closed(this.#current.pool);
   }
 
   async #attempt(query: PgQuery, timeouts: number): Promise<{ rows: unknown[] }> {
     if (this.#over) throw closedError("postgres");
-    const line = this.#line;
+    const state = this.#current;
     const startedAt = performance.now();
     const timeoutMs = timeoutMsOf(query, this.#limits.statementTimeoutMs, timeouts);
-    const asked = this.#asked(line, query, timeoutMs);
+    const asked = this.#asked(state, query, timeoutMs);
     try {
       const answer = await within(asked, connectTimeoutMsOf(this.#limits) + timeoutMs);
-      this.#heardFrom(line);
+      this.#heardFrom(state);
       return answer;
     } catch (error) {
       if (error instanceof NoAnswerError) this.#gate.keep(asked);
-      if (sqlStateOf(error) !== undefined) this.#heardFrom(line);
-      const silent = isTimeout(error) && line.answeredAt < startedAt;
-      // After a failover the name leads to another server, and old connections to the one that is a standby now.
-      if (silent || isReadOnly(error)) this.#replace(line);
-      throw !this.#known && isHostLookupFailure(error) ? new UnknownHostError(error) : error;
+      if (sqlStateOf(error) !== undefined) this.#heardFrom(state);
+      const silent = isTimeout(error) && state.answeredAt < startedAt;
+      // After a failover the host name leads to the new primary, while old connections lead to the server that is a standby now.
+      if (silent || isReadOnly(error)) this.#replace(state);
+      throw !this.#answered && isHostLookupFailure(error) ? new UnknownHostError(error) : error;
     }
   }
 
-  async #asked(line: Line, { text, values = [] }: PgQuery, timeoutMs: number): Promise<{ rows: unknown[] }> {
-    line.calls += 1;
+  async #asked(
+    state: PoolState,
+    { text, values = [] }: PgQuery,
+    timeoutMs: number,
+  ): Promise<{ rows: unknown[] }> {
+    state.calls += 1;
     try {
-      return await line.pool.query({ text, values: [...values], query_timeout: timeoutMs });
+      return await state.pool.query({ text, values: [...values], query_timeout: timeoutMs });
     } finally {
-      line.calls -= 1;
-      if (line.calls === 0 && line !== this.#line) void closed(line.pool);
+      state.calls -= 1;
+      if (state.calls === 0 && state !== this.#current) void closed(state.pool);
     }
   }
 
-  #heardFrom(line: Line): void {
-    this.#known = true;
-    line.answeredAt = performance.now();
+  #heardFrom(state: PoolState): void {
+    this.#answered = true;
+    state.answeredAt = performance.now();
   }
 
-  /** Has what comes from now on use another pool. The old one closes when its last statement has ended: each has a bound. */
-  #replace(line: Line): void {
-    if (this.#open === undefined || line !== this.#line || this.#over) return;
-    this.#line = lineOf(this.#open());
-    if (line.calls === 0) void closed(line.pool);
+  /** Later statements use a new pool. The old one is closed when its last statement has ended, which its time limit ensures. */
+  #replace(state: PoolState): void {
+    if (this.#open === undefined || state !== this.#current || this.#over) return;
+    this.#current = stateOf(this.#open());
+    if (state.calls === 0) void closed(state.pool);
   }
 
-  /** For how long a failure is repeated, in milliseconds. */
+  /** For how long a statement that failed with `error` is repeated, in milliseconds. */
   #patience(error: unknown, { repeated = "all" }: PgQuery): number {
-    if (this.#over || repeated === "never" || !isPassing(error)) return 0;
+    if (this.#over || repeated === "never" || !isTransient(error)) return 0;
     if (repeated === "unlessLocked" && isLockFailure(error)) return 0;
     const { retryForMs } = this.#limits;
     return error instanceof UnknownHostError ? Math.min(retryForMs, unknownHostMs) : retryForMs;
   }
 }
 
-function lineOf(pool: PgPool): Line {
-  // An idle connection that breaks is replaced at its next use; unheard, its error would end the process.
-  if (!heard.has(pool)) pool.on?.("error", () => undefined);
-  heard.add(pool);
+function stateOf(pool: PgPool): PoolState {
+  // The pool replaces an idle connection that broke. Without a listener, the error would end the process.
+  if (!withListener.has(pool)) pool.on?.("error", () => undefined);
+  withListener.add(pool);
   return { pool, calls: 0, answeredAt: Number.NEGATIVE_INFINITY };
 }
 
-/** Closes a pool; what is still at work there ends by its own bound. */
+/** Closes a pool. Statements still under way end by their own time limits. */
 async function closed(pool: PgPool): Promise<void> {
   const ended = Promise.resolve().then(() => pool.end?.());
   await within(ended, closingMs).catch(() => undefined);

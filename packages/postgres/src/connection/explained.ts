@@ -6,7 +6,7 @@ import {
   sqlStateOf,
   textOf,
   UnknownHostError,
-} from "./failure.ts";
+} from "./failures.ts";
 
 type Advice = readonly [code: ErrorCode, sentence: string];
 
@@ -16,7 +16,7 @@ const foreign =
 const refused =
   "PostgreSQL refused the statement. Look for triggers and constraints that were added to the tables, and at the server's version.";
 
-/** What to do about the errors that PostgreSQL itself can't advise on, by SQLSTATE; by its first two characters for whole classes. */
+/** Code and advice by SQLSTATE, or by its first two characters for a whole class. */
 const advice: Readonly<Record<string, Advice>> = {
   "3F000": ["NOT_SET_UP", "The schema isn't there. Call setup() once before the first use."],
   "42883": ["NOT_SET_UP", `Functions of this version aren't there. ${notSetUp}`],
@@ -56,7 +56,7 @@ const advice: Readonly<Record<string, Advice>> = {
   XX002: ["CORRUPT", "PostgreSQL found an index damaged. Rebuild it with reindex."],
 };
 
-/** The same for what drivers say without an SQLSTATE. */
+/** Code and advice for errors of drivers, which have no SQLSTATE, by their messages. */
 const driverAdvice: readonly (readonly [pattern: RegExp, ...Advice])[] = [
   [
     /client password must be a string|no password supplied/i,
@@ -107,7 +107,7 @@ function adviceByText(text: string): Advice {
   return ["MISCONFIGURED", "The driver failed, which isn't an outage. Its error is the cause of this one."];
 }
 
-/** What a passing failure is called once it is repeated no more. */
+/** Code and message of a transient failure that is no longer repeated. */
 function outlasted(error: unknown, forMs: number): Advice {
   const why = textOf(error);
   if (error instanceof UnknownHostError) {
@@ -129,8 +129,8 @@ function outlasted(error: unknown, forMs: number): Advice {
 }
 
 /**
- * What an error of the driver means and what to do, as an error of ours. The original is its cause.
- * @param forMs for how long it was repeated, in milliseconds
+ * A StratigraphError that says what an error of the driver means and what to do. The original is its cause.
+ * @param forMs for how long the statement was repeated, in milliseconds
  */
 export function explained(error: unknown, tier: string, forMs = 0): StratigraphError {
   if (error instanceof StratigraphError) return error;
@@ -146,7 +146,7 @@ export function explained(error: unknown, tier: string, forMs = 0): StratigraphE
   return new StratigraphError(code, message, data, error);
 }
 
-/** Codes of errors that any statement would have met. */
+/** Codes of errors that every statement would have met. */
 const general: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
   "UNAVAILABLE",
   "NOT_SET_UP",
@@ -155,7 +155,7 @@ const general: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
   "CLOSED",
 ]);
 
-/** Whether trying the requests of a group one by one after this error is of no use. */
+/** Whether every request of a group would meet this error, so that trying them one by one is of no use. */
 export function meetsAll(error: unknown): boolean {
   if (!StratigraphError.is(error) || isLockFailure(error.cause)) return false;
   return general.has(error.code) || error.data["forMs"] !== undefined;

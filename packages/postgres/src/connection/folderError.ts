@@ -1,6 +1,6 @@
 import { StratigraphError, type ErrorCode } from "@stratigraph/core";
 
-/** What to do about errors of the file system, by their code. */
+/** Code and advice by error code of the file system. */
 const advice: Readonly<Record<string, readonly [code: ErrorCode, sentence: string]>> = {
   EACCES: [
     "ACCESS_DENIED",
@@ -18,7 +18,7 @@ const advice: Readonly<Record<string, readonly [code: ErrorCode, sentence: strin
   EDQUOT: ["STORAGE_FULL", "The quota of this user is used up. Free space and repeat the call."],
 };
 
-/** What it means that the folder of an embedded database can't be opened. The original is the cause. */
+/** A StratigraphError that says why the folder of an embedded database can't be opened. The original is its cause. */
 export function folderError(folder: string, error: unknown): StratigraphError {
   if (error instanceof StratigraphError) return error;
   const { code: found = "", message } = error as NodeJS.ErrnoException;
