@@ -1,5 +1,5 @@
 import { isDocument } from "../serde/encodeStructural.ts";
-import { LATE_FIELDS } from "../serde/encodeLangChain.ts";
+import { LATE_FIELDS } from "../serde/langChainObject.ts";
 import type { JsonRecord } from "../serde/records.ts";
 import type { TypeRegistry } from "../serde/typeRegistry.ts";
 
