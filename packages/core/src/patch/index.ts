@@ -1,6 +1,5 @@
 export { apply } from "./apply.ts";
 export { cutsChain, MAX_CHAIN_DEPTH, type ChainState } from "./chain.ts";
-export { compose } from "./compose.ts";
 export { decodePatch } from "./decodePatch.ts";
 export { diff, diffAdded } from "./diff.ts";
 export { encodePatch, type EncodedPatch } from "./encodePatch.ts";

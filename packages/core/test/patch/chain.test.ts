@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { apply, compose, diff, materialize, PatchError, type Patch } from "../../src/patch/index.ts";
+import { apply, diff, materialize, PatchError, type Patch } from "../../src/patch/index.ts";
 import { anyEdit, edited, noise } from "./edits.ts";
 
 const text = (value: string) => new TextEncoder().encode(value);
@@ -89,38 +89,5 @@ describe("materialize", () => {
     expect(() => materialize(text("abc"), [patch])).toThrow(
       "patch is for a base of 2 bytes; the one in the chain has 3",
     );
-  });
-});
-
-describe("compose", () => {
-  it("makes one patch of many, for any history", () => {
-    fc.assert(
-      fc.property(history, ({ base, states, patches }) => {
-        if (patches.length === 0) return;
-        const one = patches.reduce(compose);
-        expect(Buffer.compare(apply(base, one), states.at(-1)!)).toBe(0);
-        expect(one.literals.length).toBeLessThanOrEqual(one.length);
-      }),
-      { seed: 5, numRuns: 300 },
-    );
-  });
-
-  it("keeps appends one copy, one insert and one copy", () => {
-    const states = Array.from({ length: 20 }, (_, i) =>
-      text(JSON.stringify(Array.from({ length: i + 1 }, (_, n) => `message ${n}`))),
-    );
-    const one = chainOf(text("[]"), states).reduce(compose);
-    expect(one.ops.length / 2).toBe(3);
-  });
-
-  it("drops literals that a newer patch removed", () => {
-    const added = diff(text("start end"), text("start something secret end"));
-    const removed = diff(text("start something secret end"), text("start end"));
-    expect(compose(added, removed).literals.length).toBe(0);
-  });
-
-  it("refuses patches that do not follow each other", () => {
-    const patch = diff(text("ab"), text("abc"));
-    expect(() => compose(patch, patch)).toThrow(PatchError);
   });
 });
