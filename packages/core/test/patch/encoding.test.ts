@@ -49,15 +49,25 @@ describe("encodePatch and decodePatch", () => {
 describe("decodePatch refuses", () => {
   const huge = [0xff, 0xff, 0xff, 0xff, 0x0f];
   const cases: [name: string, ops: number[], literals: Uint8Array, message: string][] = [
-    ["nothing at all", [], none, "patch ends within its base length"],
-    ["a missing count", [4, 4], none, "patch ends within its number of operations"],
-    ["an unfinished number", [0x84], none, "patch ends within its base length"],
-    ["an overlong number", [0x84, 0x00], none, "patch has an overlong number as its base length"],
+    ["nothing at all", [], none, "patch has no readable base length: bytes end inside a number"],
     [
-      "a number beyond 42 bits",
-      [0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1],
+      "a missing count",
+      [4, 4],
       none,
-      "patch has a number that is too large",
+      "patch has no readable number of operations: bytes end inside a number",
+    ],
+    ["an unfinished number", [0x84], none, "patch has no readable base length: bytes end inside a number"],
+    [
+      "an overlong number",
+      [0x84, 0x00],
+      none,
+      "patch has no readable base length: number not in its shortest form",
+    ],
+    [
+      "a number beyond 53 bits",
+      [0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1],
+      none,
+      "patch has no readable base length: number too large",
     ],
     [
       "a base that is too long",
@@ -79,7 +89,12 @@ describe("decodePatch refuses", () => {
     ],
     ["missing operations", [4, 4, 1], none, "patch names 1 operations but has 0 bytes for them"],
     ["an operation of length 0", [4, 4, 1, 1, 0], none, "patch has an operation of length 0"],
-    ["a copy without its offset", [4, 4, 1, 9], none, "patch ends within its copy offset"],
+    [
+      "a copy without its offset",
+      [4, 4, 1, 9],
+      none,
+      "patch has no readable copy offset: bytes end inside a number",
+    ],
     ["a copy before the base", [4, 4, 1, 9, 1], none, "patch copies bytes -1 to 3 of a base of 4"],
     ["a copy beyond the base", [4, 4, 1, 9, 2], none, "patch copies bytes 1 to 5 of a base of 4"],
     ["more bytes than declared", [4, 3, 1, 9, 0], none, "patch yields more than the 3 bytes it declares"],
