@@ -7,7 +7,7 @@ import { jsonBytes, jsonText } from "./jsonBytes.ts";
 import { SerializationError } from "./serializationError.ts";
 import { checkSerializerOptions, type StratigraphSerializerOptions } from "./serializerOptions.ts";
 import type { IncrementalReader } from "../incremental/incrementalReader.ts";
-import type { SimilarBytes, IncrementalWriter } from "../incremental/incrementalWriter.ts";
+import type { IncrementalWriter, WrittenArray } from "../incremental/incrementalWriter.ts";
 import { type RegisteredLangChainType, type RegisteredType, TypeRegistry } from "./typeRegistry.ts";
 import type { UnknownTypes } from "./valueDecoder.ts";
 
@@ -74,7 +74,7 @@ export class StratigraphSerializer implements SerializerProtocol {
    * keeps what it wrote last, so give each series one of its own. `head` is put in front of the bytes. Undefined where the
    * value is no array.
    */
-  dumpsIncremental(value: unknown, writer: IncrementalWriter, head: Uint8Array): SimilarBytes | undefined {
+  dumpsIncremental(value: unknown, writer: IncrementalWriter, head: Uint8Array): WrittenArray | undefined {
     if (!Array.isArray(value) || Object.getPrototypeOf(value) !== Array.prototype) return undefined;
     const encoder = new Encoder(this.#registry, this.#unknownClasses);
     return guarded("serialise", () => writer.write(value, encoder, head));

@@ -3,46 +3,46 @@ import { LATE_FIELDS } from "../serde/langChainObject.ts";
 import type { JsonRecord } from "../serde/records.ts";
 import type { TypeRegistry } from "../serde/typeRegistry.ts";
 
-/** How an object is made: what the serializer takes it for, its class, and the names of its parts. */
+/** What objects of one kind have in common: what the serializer takes them for, their class, and the names of their parts. */
 interface Shape {
   readonly kind: "list" | "fields" | "langchain";
   readonly prototype: object;
-  /** Names of its parts, in order; of a list, none. */
+  /** Names of its parts, in order; empty for a list. */
   readonly keys: readonly string[];
-  /** Of a LangChain object: names of fields that aren't among its arguments. */
+  /** For a LangChain object: the names of fields that aren't among its arguments. */
   readonly lateKeys: readonly string[];
 }
 
-/** Objects made alike share a shape; so many for each class, then each object has its own. */
+/** How many shapes of one class are shared between objects. Objects beyond that have a shape of their own. */
 const mostShared = 256;
 
 const shared = new WeakMap<object, Map<string, Shape>>();
 
 const list: Shape = { kind: "list", prototype: Array.prototype, keys: [], lateKeys: [] };
 
-/** Stands for an item in which there is something that no snapshot is taken of. */
+/** Stands for an item with a part that no snapshot can be taken of. */
 const UNKNOWN = Symbol("unknown");
 
 /**
- * All that the serializer looks at in the items of a list, as it was: of items made of primitives, arrays, plain objects,
- * Documents and LangChain objects, of whichever copy of their package. Shares no object with them, only strings. Everything
- * stands in one array, in the order in which it is looked at: what a comparison takes is fetching memory, and a list of messages
- * is a few thousand parts.
+ * Copies of all that the serializer looks at in the items of a list, to tell later whether an item changed. Items may consist of
+ * primitives, arrays, plain objects, Documents and LangChain objects, whichever copy of their package made them. The copies share
+ * strings with the items, but no objects. All parts stand in one array, in the order in which they are compared: fetching memory
+ * is what takes the time, and a list of messages has a few thousand parts.
  */
-export class Snapshots {
-  /** A primitive itself; of an object its shape, of a list its length too, then its parts. */
+export class ItemSnapshots {
+  /** A primitive stands for itself. An object is its shape (for a list also its length), followed by its parts. */
   readonly #parts: unknown[] = [];
-  /** Where each item begins in there. */
+  /** Where each item begins in `#parts`. */
   readonly #starts: number[] = [];
-  /** Where the comparison under way is. */
+  /** The place in `#parts` that the present comparison has reached. */
   #at = 0;
 
-  /** How many items. */
+  /** The number of items. */
   get length(): number {
     return this.#starts.length;
   }
 
-  /** Adds an item, as it is now. Not a cyclic one: serialise first. */
+  /** Adds an item as it is now. Serialise it first: that refuses cycles, on which this would not end. */
   add(item: unknown, registry: TypeRegistry): void {
     const start = this.#parts.length;
     this.#starts.push(start);
@@ -51,7 +51,7 @@ export class Snapshots {
     this.#parts.push(UNKNOWN);
   }
 
-  /** Whatever a getter or a proxy does: the item is serialised already. */
+  /** Also false where a getter or a proxy throws: the item is serialised already, so this must not fail. */
   #isPushed(item: unknown, registry: TypeRegistry): boolean {
     try {
       return this.#push(item, registry);
@@ -60,7 +60,7 @@ export class Snapshots {
     }
   }
 
-  /** Leaves the first `length` items. */
+  /** Removes all items but the first `length`. */
   cutTo(length: number): void {
     const start = this.#starts[length];
     if (start === undefined) return;
@@ -69,15 +69,14 @@ export class Snapshots {
   }
 
   /**
-   * Whether an item is still, or again, what it was: whether it would be serialised to the same bytes. Undefined where that
-   * can't be told.
+   * Whether an item would be serialised to the same bytes as when it was added. Undefined where there is no snapshot of it.
    */
   isSame(index: number, item: unknown): boolean | undefined {
     this.#at = this.#starts[index]!;
     return this.#parts[this.#at] === UNKNOWN ? undefined : this.#same(item);
   }
 
-  /** False where there is something that this doesn't know. */
+  /** Adds the parts of a value; false where it has a part that no snapshot can be taken of. */
   #push(value: unknown, registry: TypeRegistry): boolean {
     if (typeof value === "function" || typeof value === "symbol") return false;
     if (typeof value !== "object" || value === null) {
@@ -95,7 +94,7 @@ export class Snapshots {
     const start = this.#parts.length;
     if (this.#pushLangChain(value as JsonRecord, prototype as object, registry)) return true;
     this.#parts.length = start;
-    // Of a Document nothing else than its own fields is looked at.
+    // The serializer looks at nothing but the own fields of a Document.
     return (
       registry.typeOf(prototype as object) === undefined &&
       !("lg_name" in value) &&
@@ -114,7 +113,7 @@ export class Snapshots {
   #pushLangChain(value: JsonRecord, prototype: object, registry: TypeRegistry): boolean {
     const known = registry.langChainOf(prototype) ?? registry.langChainCopyOf(value, prototype)?.copy;
     const given = value.lc_kwargs as JsonRecord;
-    // A class with attributes or secrets of its own is asked for them every time.
+    // The attributes and secrets of such a class may change without the arguments.
     if (known === undefined || known.adjustsArguments) return false;
     if (Object.getPrototypeOf(given) !== Object.prototype) return false;
     const shape = shapeOf("langchain", prototype, Object.keys(given));
@@ -131,7 +130,7 @@ export class Snapshots {
     this.#at += 1;
     if (typeof value === "string") {
       if (part !== value) return false;
-      // An equal string that is the same object next time isn't read again.
+      // Remember this string object: if the same one comes next time, comparing takes no time.
       this.#parts[at] = value;
       return true;
     }
@@ -154,7 +153,7 @@ export class Snapshots {
 
   #sameFields({ keys }: Shape, value: JsonRecord): boolean {
     let index = 0;
-    // for…in allocates nothing. It shows inherited keys too, so a polluted Object.prototype makes nothing the same.
+    // for…in allocates nothing. It also gives inherited keys, so with a polluted Object.prototype nothing is the same.
     for (const key in value) {
       if (key !== keys[index] || !this.#same(value[key])) return false;
       index += 1;
@@ -174,7 +173,7 @@ export class Snapshots {
       index += 1;
     }
     if (index !== keys.length) return false;
-    // Which fields aren't among the arguments is the same, as the arguments' names are.
+    // The arguments have the same names, so the late fields have too.
     for (let late = 0; late < lateKeys.length; late += 1)
       if (!this.#same(value[lateKeys[late] as string])) return false;
     return true;
