@@ -5,7 +5,7 @@ import { isMessage, jsonValue } from "./plainValue.ts";
 import { readPoint, type Point, type ReadPoint } from "./readPoint.ts";
 import { readValues } from "./readValues.ts";
 import { readReflog } from "./reflog.ts";
-import { stopsOf } from "./stopsOf.ts";
+import { taskStates } from "./taskStates.ts";
 
 /** Tokens as models report them (`usage_metadata`). */
 export interface Tokens {
@@ -134,8 +134,8 @@ async function outcomeOf(
   saver: TierSaver,
   { stored, body }: ReadPoint,
 ): Promise<{ outcome: ThreadSummary["outcome"]; error?: string }> {
-  const { waits, failed } = await stopsOf(saver, stored);
-  if (waits) return { outcome: "interrupted" };
+  const { interrupted, failed } = await taskStates(saver, stored);
+  if (interrupted) return { outcome: "interrupted" };
   if (failed !== undefined) return { outcome: "failed", error: errorText(failed.value) };
   const { channel_values } = await saver.coder.checkpoint(stored, body, {});
   const due = Object.entries(channel_values).some(([name, value]) => isTrigger(name, value));

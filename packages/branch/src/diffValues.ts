@@ -1,5 +1,5 @@
 import { jsonValue, sameValue } from "./plainValue.ts";
-import { idOf } from "./unionValues.ts";
+import { idOf } from "./unionById.ts";
 
 /** One difference inside a value. Values as JSON has them. */
 export interface Change {

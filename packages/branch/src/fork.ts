@@ -17,7 +17,7 @@ import { checkChoice } from "./checkChoice.ts";
 import { checkId, checkPoint } from "./checkPoint.ts";
 import { checkSaver, kindOfValue } from "./checkSaver.ts";
 import { forkTips, type ForkPoint, type PlannedTip } from "./forkTips.ts";
-import { gather, type Gathered } from "./readForkSource.ts";
+import { readForkSource, type ForkSource } from "./readForkSource.ts";
 import { readPoint, type Point } from "./readPoint.ts";
 import { nextReflog, readReflog, type Origin, type Reflog } from "./reflog.ts";
 
@@ -41,7 +41,7 @@ export interface Fork {
 }
 
 /** Where a fork begins. */
-interface Source extends ForkPoint {
+interface ResolvedForkPoint extends ForkPoint {
   readonly at: Address;
   readonly wasHead: boolean;
   readonly outline: Outline;
@@ -127,24 +127,24 @@ async function forkAll(
   names: readonly string[],
   history: "needed" | "full",
 ): Promise<Fork[]> {
-  const source = await look(saver, from);
+  const source = await resolveForkPoint(saver, from);
   const [tips, { lineage }] = await Promise.all([
     forkTips(saver, source, source.outline, history),
     source.reflog,
   ]);
   const ts = new Date().toISOString();
   const origin: Origin = { ...source.at, wasHead: source.wasHead, ts };
-  let gathered: Promise<Gathered> | undefined;
-  const contents = (): Promise<Gathered> =>
-    (gathered ??= gather(saver, source.threadId, tips, source.outline));
+  let forkSource: Promise<ForkSource> | undefined;
+  const contents = (): Promise<ForkSource> =>
+    (forkSource ??= readForkSource(saver, source.threadId, tips, source.outline));
   const forks: Fork[] = [];
   for (const name of names)
-    forks.push(await write(saver, name, { ...source, tips, contents }, [origin, ...lineage]));
+    forks.push(await writeFork(saver, name, { ...source, tips, contents }, [origin, ...lineage]));
   return forks;
 }
 
 /** A point to fork from, and its thread's outline. @throws NotFoundError, EvictedError, InvalidAddressError */
-async function look(saver: TierSaver, from: Point): Promise<Source> {
+async function resolveForkPoint(saver: TierSaver, from: Point): Promise<ResolvedForkPoint> {
   const threadId = validId("threadId", from.threadId);
   const namespace = validId("namespace", from.namespace ?? "", { empty: true });
   const reflog = readReflog(saver, threadId);
@@ -175,14 +175,14 @@ async function look(saver: TierSaver, from: Point): Promise<Source> {
 }
 
 /** Writes one fork: inside the storage where that can be, or else with what was read. */
-async function write(
+async function writeFork(
   saver: TierSaver,
   threadId: string,
   source: {
     threadId: string;
     outline: Outline;
     tips: readonly PlannedTip[];
-    contents: () => Promise<Gathered>;
+    contents: () => Promise<ForkSource>;
   },
   lineage: readonly [Origin, ...Origin[]],
 ): Promise<Fork> {
@@ -195,7 +195,7 @@ async function write(
   const copied =
     (forksThreads(tier) && seen !== undefined
       ? await tier.forkThread({ sourceId: source.threadId, targetId: threadId, seen, tips, also })
-      : undefined) ?? (await append(saver, source.threadId, threadId, await source.contents(), also));
+      : undefined) ?? (await appendFork(saver, source.threadId, threadId, await source.contents(), also));
   return {
     threadId,
     config: { configurable: { thread_id: threadId } },
@@ -206,11 +206,11 @@ async function write(
 }
 
 /** As a tier's `forkThread`, with contents that were read. @throws StratigraphError "THREAD_EXISTS" */
-async function append(
+async function appendFork(
   saver: TierSaver,
   sourceId: string,
   threadId: string,
-  contents: Gathered,
+  contents: ForkSource,
   also: ForkRequest["also"],
 ): Promise<{ checkpoints: number; bytes: number }> {
   const { head } = await saver.tier.peek({ threadId, namespace: "" });

@@ -34,11 +34,11 @@ export class History {
   readonly heads = new Map<string, string>();
   readonly reflogs = new Map<string, ReadReflog>();
   /** Checkpoints of each thread, newest first. */
-  readonly #own = new Map<string, readonly string[]>();
+  readonly #checkpointIds = new Map<string, readonly string[]>();
   /** The thread that a checkpoint was merged from. */
   readonly #mergedFrom = new Map<string, string>();
   /** Parents of checkpoints that are no longer stored, told by reflogs. */
-  readonly #told = new Map<string, Set<string>>();
+  readonly #recordedParents = new Map<string, Set<string>>();
 
   /** Adds threads that aren't there yet, all at once. Those without checkpoints add nothing. */
   async add(saver: TierSaver, ...threadIds: readonly string[]): Promise<void> {
@@ -50,22 +50,28 @@ export class History {
       if (head === undefined) continue;
       this.heads.set(threadId, head);
       for (const record of records) await this.#addRecord(saver, record);
-      this.#own.set(
+      this.#checkpointIds.set(
         threadId,
         records.map(({ checkpointId }) => checkpointId),
       );
       for (const move of reflog.moves) {
         if (move.kind !== "merge" || move.namespace !== "") continue;
-        this.#tell(move.to, [move.from, ...(move.sources ?? []).map(({ checkpointId }) => checkpointId)]);
+        this.#recordParents(move.to, [
+          move.from,
+          ...(move.sources ?? []).map(({ checkpointId }) => checkpointId),
+        ]);
       }
     }
     // What is told of a thread may be told by another one, whichever came first.
-    for (const [threadId, own] of this.#own) this.#bridge(threadId, own);
+    for (const [threadId, own] of this.#checkpointIds) this.#linkAcrossPruned(threadId, own);
   }
 
   /** A checkpoint's parents, also where only a reflog still knows them. */
   parents(checkpointId: string): readonly string[] {
-    return [...(this.nodes.get(checkpointId)?.parents ?? []), ...(this.#told.get(checkpointId) ?? [])];
+    return [
+      ...(this.nodes.get(checkpointId)?.parents ?? []),
+      ...(this.#recordedParents.get(checkpointId) ?? []),
+    ];
   }
 
   /** A checkpoint and all it descends from. */
@@ -117,7 +123,7 @@ export class History {
     if (record.tags.includes(mergeTag!)) {
       const metadata = await saver.coder.metadata(record, await saver.coder.decodeBody(record));
       const { sources = [], also = [] } = (metadata as { merge?: Partial<MergeMetadata> }).merge ?? {};
-      this.#tell(checkpointId, also);
+      this.#recordParents(checkpointId, also);
       for (const { thread_id, checkpoint_id } of sources) {
         parents.push(checkpoint_id);
         this.#mergedFrom.set(checkpoint_id, thread_id);
@@ -130,7 +136,7 @@ export class History {
    * Where pruning cut a thread's line, what went is taken to have led to the thread's origin, to its recorded merges, and
    * to what was forked from its head.
    */
-  #bridge(threadId: string, own: readonly string[]): void {
+  #linkAcrossPruned(threadId: string, own: readonly string[]): void {
     const stored = new Set(own);
     const { lineage, moves } = this.reflogs.get(threadId)!;
     const cut = own
@@ -140,22 +146,22 @@ export class History {
     for (const { checkpointId, parentId } of cut) {
       const origin = lineage[0]?.checkpointId;
       if (origin !== undefined && origin !== checkpointId && !stored.has(origin))
-        this.#tell(parentId!, [origin]);
+        this.#recordParents(parentId!, [origin]);
       for (const { kind, to } of moves)
-        if (kind === "merge" && !stored.has(to) && to < checkpointId) this.#tell(parentId!, [to]);
+        if (kind === "merge" && !stored.has(to) && to < checkpointId) this.#recordParents(parentId!, [to]);
     }
     for (const reflog of this.reflogs.values()) {
       for (const { threadId: of, checkpointId, wasHead } of reflog.lineage) {
         if (of !== threadId || !wasHead || stored.has(checkpointId) || oldest === undefined) continue;
-        for (const { parentId } of cut) this.#tell(parentId!, [checkpointId]);
+        for (const { parentId } of cut) this.#recordParents(parentId!, [checkpointId]);
       }
     }
   }
 
-  #tell(child: string, parents: readonly (string | undefined)[]): void {
-    const told = this.#told.get(child) ?? new Set<string>();
-    for (const parent of parents) if (parent !== undefined && parent !== child) told.add(parent);
-    this.#told.set(child, told);
+  #recordParents(child: string, parents: readonly (string | undefined)[]): void {
+    const recorded = this.#recordedParents.get(child) ?? new Set<string>();
+    for (const parent of parents) if (parent !== undefined && parent !== child) recorded.add(parent);
+    this.#recordedParents.set(child, recorded);
   }
 }
 

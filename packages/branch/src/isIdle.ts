@@ -1,12 +1,12 @@
 import { currentWrites } from "@stratigraph/core";
 import { channelsOf, kindOf, type MergeableGraph } from "./graphLike.ts";
-import type { Side } from "./mergeSide.ts";
+import type { MergeSide } from "./mergeSide.ts";
 
 /**
  * Whether nothing is due at a checkpoint, told by its versions alone: spares a state snapshot, which would read and build it
  * all again. False may also mean that it can't be told.
  */
-export function isIdle(graph: MergeableGraph, { stored, checkpoint }: Side): boolean {
+export function isIdle(graph: MergeableGraph, { stored, checkpoint }: MergeSide): boolean {
   if (graph.nodes === undefined || currentWrites(stored.writes).length > 0) return false;
   const { channel_values, channel_versions, versions_seen } = checkpoint;
   const sends: unknown = channel_values["__pregel_tasks"];

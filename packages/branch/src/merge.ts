@@ -12,13 +12,15 @@ import { kindOfValue } from "./checkSaver.ts";
 import { channelsOf, kindOf, saverOf, type MergeableGraph } from "./graphLike.ts";
 import { History } from "./history.ts";
 import { findMergeBase, type MergeBase } from "./mergeBase.ts";
-import { mergeChannels, type MergeInput, type Outcome } from "./mergeChannels.ts";
+import type { Outcome } from "./mergeChannel.ts";
+import { mergeChannels, type MergeSource } from "./mergeChannels.ts";
 import { mergedCheckpoint } from "./mergedCheckpoint.ts";
 import type { Answers, CheckpointRef, MergePlan } from "./mergePlan.ts";
 import type { Point, ThreadRef } from "./readPoint.ts";
-import { readSide, type Side } from "./mergeSide.ts";
+import { readMergeSide, type MergeSide } from "./mergeSide.ts";
 import { checkChannels, strategyOf, type Strategies } from "./strategy.ts";
-import { leadingSide, refused } from "./unfinished.ts";
+import { leadingSide } from "./leadingSide.ts";
+import { mergeRefused } from "./mergeRefused.ts";
 import { writeMerge } from "./writeMerge.ts";
 
 /** How sources are merged. */
@@ -101,12 +103,12 @@ export async function mergeWith(
     return history;
   };
   const [target, sides, early] = await Promise.all([
-    readSide(graph, saver, { threadId }),
-    Promise.all(points.map((point) => readSide(graph, saver, point))),
+    readMergeSide(graph, saver, { threadId }),
+    Promise.all(points.map((point) => readMergeSide(graph, saver, point))),
     read(),
   ]);
   // A thread that went on between the two readings: once more.
-  const isThere = ({ at }: Side): boolean => early.nodes.has(at.checkpointId);
+  const isThere = ({ at }: MergeSide): boolean => early.nodes.has(at.checkpointId);
   const history = [target, ...sides].every(isThere) ? early : await read();
   if (expected !== undefined && target.at.checkpointId !== expected) {
     const head = target.at.checkpointId;
@@ -132,20 +134,23 @@ export async function mergeWith(
   const [leading, inputs] = await Promise.all([
     leadingSide(graph, saver, [target, ...unmerged.map(({ side }) => side)]),
     Promise.all(
-      unmerged.map(async ({ base, side }): Promise<MergeInput> => {
+      unmerged.map(async ({ base, side }): Promise<MergeSource> => {
         const [one, other] = [target.at.checkpointId, side.at.checkpointId];
         return {
           base: await baseSide(graph, saver, history, base, strategy),
           side,
-          line: history.since(other, one),
-          targetLine: history.since(one, other),
+          sourcePath: history.since(other, one),
+          targetPath: history.since(one, other),
         };
       }),
     ),
   ]);
   const merged = await mergeChannels(graph, saver, target, history.nodes, inputs, { strategy, answers });
   if (merged.conflicts.length > 0) {
-    const ref = ({ at }: Side): CheckpointRef => ({ threadId: at.threadId, checkpointId: at.checkpointId });
+    const ref = ({ at }: MergeSide): CheckpointRef => ({
+      threadId: at.threadId,
+      checkpointId: at.checkpointId,
+    });
     const plan: MergePlan = {
       version: 1,
       target: ref(target),
@@ -164,13 +169,13 @@ export async function mergeWith(
 async function withBases(
   saver: TierSaver,
   history: History,
-  target: Side,
-  sides: readonly Side[],
-): Promise<{ base: MergeBase; side: Side }[]> {
-  const found: { base: MergeBase; side: Side }[] = [];
+  target: MergeSide,
+  sides: readonly MergeSide[],
+): Promise<{ base: MergeBase; side: MergeSide }[]> {
+  const found: { base: MergeBase; side: MergeSide }[] = [];
   for (const side of sides) {
     if (side.at.namespace !== "")
-      throw refused(
+      throw mergeRefused(
         "only root checkpoints are merged; their subgraphs go with them",
         [],
         "Name the thread, or a checkpoint of its root namespace",
@@ -179,7 +184,7 @@ async function withBases(
     const base = await findMergeBase(saver, history, target.at, side.at);
     if (base === undefined) {
       const threads = `threads ${JSON.stringify(target.at.threadId)} and ${JSON.stringify(side.at.threadId)}`;
-      throw refused(
+      throw mergeRefused(
         `${threads} have no checkpoint in common`,
         [],
         "Merge threads that come from one another: fork() makes such, lineage() and log() show where a thread comes from. " +

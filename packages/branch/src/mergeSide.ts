@@ -5,14 +5,18 @@ import { DELTA_WRITES_VERSIONED, type ChannelSpec } from "./langgraph.ts";
 import { readPoint, type Point, type ReadPoint } from "./readPoint.ts";
 
 /** A checkpoint with the values of its state channels, DeltaChannels rebuilt. */
-export interface Side extends ReadPoint {
+export interface MergeSide extends ReadPoint {
   readonly checkpoint: Checkpoint;
   /** Per state channel, what a checkpoint stores of it; of a DeltaChannel, its value. */
   readonly values: ReadonlyMap<string, unknown>;
 }
 
 /** Reads one side of a merge. Its values are kept at hand: to patch the merged ones against, and for `getState`. */
-export async function readSide(graph: MergeableGraph, saver: TierSaver, point: Point): Promise<Side> {
+export async function readMergeSide(
+  graph: MergeableGraph,
+  saver: TierSaver,
+  point: Point,
+): Promise<MergeSide> {
   const read = await readPoint(saver, point);
   const checkpoint = await saver.coder.checkpoint(read.stored, read.body, { remember: true });
   const specs = channelsOf(graph);

@@ -10,9 +10,9 @@ import type { TierSaver } from "@stratigraph/core";
 import { channelsOf, kindOf, type MergeableGraph } from "./graphLike.ts";
 import { mergeMark } from "./history.ts";
 import { DELTA_WRITES_VERSIONED, INTERRUPT, SNAPSHOT_BUMPS } from "./langgraph.ts";
-import type { MergeInput } from "./mergeChannels.ts";
+import type { MergeSource } from "./mergeChannels.ts";
 import { sameValue } from "./plainValue.ts";
-import type { Side } from "./mergeSide.ts";
+import type { MergeSide } from "./mergeSide.ts";
 
 /** A checkpoint ready to be put on the target. */
 export interface Merged {
@@ -31,7 +31,12 @@ type Version = ChannelVersions[string];
 export function mergedCheckpoint(
   graph: MergeableGraph,
   saver: TierSaver,
-  merge: { target: Side; leading: Side; inputs: readonly MergeInput[]; values: ReadonlyMap<string, unknown> },
+  merge: {
+    target: MergeSide;
+    leading: MergeSide;
+    inputs: readonly MergeSource[];
+    values: ReadonlyMap<string, unknown>;
+  },
 ): Merged {
   const { target, leading, inputs, values } = merge;
   const specs = channelsOf(graph);
@@ -73,8 +78,8 @@ export function mergedCheckpoint(
 }
 
 function seenBy(
-  sides: readonly Side[],
-  leading: Side,
+  sides: readonly MergeSide[],
+  leading: MergeSide,
   changed: ReadonlySet<string>,
   next: Version,
 ): Checkpoint["versions_seen"] {
@@ -104,14 +109,16 @@ function seenBy(
 }
 
 function metadataOf(
-  { target, inputs }: { target: Side; inputs: readonly MergeInput[] },
+  { target, inputs }: { target: MergeSide; inputs: readonly MergeSource[] },
   step: number,
 ): CheckpointMetadata {
-  const ref = ({ at }: Side): { thread_id: string; checkpoint_id: string } => ({
+  const ref = ({ at }: MergeSide): { thread_id: string; checkpoint_id: string } => ({
     thread_id: at.threadId,
     checkpoint_id: at.checkpointId,
   });
-  const also = new Set(inputs.flatMap(({ line }) => line.flatMap(({ parents }) => parents.slice(1))));
+  const also = new Set(
+    inputs.flatMap(({ sourcePath }) => sourcePath.flatMap(({ parents }) => parents.slice(1))),
+  );
   const merge = {
     ...mergeMark.merge,
     target: ref(target),
@@ -120,7 +127,7 @@ function metadataOf(
     ...(also.size === 0 ? {} : { also: [...also] }),
   };
   // Every DeltaChannel that was ever written is stored here, with a version. Of one that wasn't only all sides together know.
-  const isVersioned = ({ metadata }: Side): boolean =>
+  const isVersioned = ({ metadata }: MergeSide): boolean =>
     (metadata as { [DELTA_WRITES_VERSIONED]?: unknown })[DELTA_WRITES_VERSIONED] === true;
   const versioned = [target, ...inputs.map(({ side }) => side)].every(isVersioned);
   return {

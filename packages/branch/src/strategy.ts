@@ -1,7 +1,7 @@
 import { didYouMean, InvalidOptionError } from "@stratigraph/core";
 import { checkChoice } from "./checkChoice.ts";
 import { kindOfValue } from "./checkSaver.ts";
-import type { Side } from "./mergeSide.ts";
+import type { MergeSide } from "./mergeSide.ts";
 
 /** The values of one channel that both sides changed. `undefined` stands for no value. */
 export interface ChannelConflict {
@@ -81,6 +81,6 @@ export function strategyOf(strategies: Strategies | undefined): (channel: string
 }
 
 /** Key by which a side's additions are put in order: when its work since the base began. */
-export function beganAt(line: readonly { readonly checkpointId: string }[], side: Side): string {
+export function beganAt(line: readonly { readonly checkpointId: string }[], side: MergeSide): string {
   return line[0]?.checkpointId ?? side.at.checkpointId;
 }

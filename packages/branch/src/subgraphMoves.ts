@@ -9,10 +9,10 @@ import {
   type TierSaver,
   type WriteBatch,
 } from "@stratigraph/core";
-import { inOrder } from "./parentsFirst.ts";
-import type { MergeInput } from "./mergeChannels.ts";
-import type { Side } from "./mergeSide.ts";
-import { refused } from "./unfinished.ts";
+import { parentsFirst } from "./parentsFirst.ts";
+import type { MergeSource } from "./mergeChannels.ts";
+import type { MergeSide } from "./mergeSide.ts";
+import { mergeRefused } from "./mergeRefused.ts";
 
 /** Parts of an append. */
 export interface Moved {
@@ -29,8 +29,8 @@ export interface Moved {
  */
 export async function subgraphMoves(
   saver: TierSaver,
-  target: Side,
-  inputs: readonly MergeInput[],
+  target: MergeSide,
+  inputs: readonly MergeSource[],
 ): Promise<Moved> {
   const moved = {
     records: [] as CheckpointRecord[],
@@ -54,7 +54,7 @@ export async function subgraphMoves(
       if (added.length === 0) continue;
       // The fork took the newest one along, so a target that did nothing since has a head that the source knows.
       if (had[0] !== undefined && !ids.includes(had[0]))
-        throw refused(
+        throw mergeRefused(
           `both sides went on in the subgraph ${JSON.stringify(namespace)}, which keeps its own state`,
           [],
           "Merge a checkpoint from before one of them did; what came after it can be taken over with graph.updateState()",
@@ -62,7 +62,7 @@ export async function subgraphMoves(
       const contents = await readThread(saver.tier, side.at.threadId, threadId);
       const wanted = new Set(added);
       const isWanted = (at: Address): boolean => at.namespace === namespace && wanted.has(at.checkpointId);
-      moved.records.push(...inOrder(contents.records.filter(isWanted)));
+      moved.records.push(...parentsFirst(contents.records.filter(isWanted)));
       moved.writes.push(...contents.writes.filter(isWanted));
       moved.blobs.push(...contents.blobs);
       const to = contents.heads.find((head) => head.namespace === namespace)?.to;

@@ -1,4 +1,4 @@
-import type { ThreeWay, Union, UnionOrder } from "./unionValues.ts";
+import type { ThreeWay, Union, UnionOrder } from "./union.ts";
 
 /** Whether a channel is a Topic that takes every value once: it stores what it has seen beside what it holds. */
 export function isUniqueTopic(spec: unknown): boolean {

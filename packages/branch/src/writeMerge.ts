@@ -1,10 +1,10 @@
 import type { Address, Blob, CheckpointRecord, HeadMove, TierSaver, WriteBatch } from "@stratigraph/core";
 import { headMoved } from "./headMoved.ts";
 import type { History } from "./history.ts";
-import type { MergeInput } from "./mergeChannels.ts";
+import type { MergeSource } from "./mergeChannels.ts";
 import type { Merged } from "./mergedCheckpoint.ts";
 import { nextReflog } from "./reflog.ts";
-import type { Side } from "./mergeSide.ts";
+import type { MergeSide } from "./mergeSide.ts";
 import { subgraphMoves } from "./subgraphMoves.ts";
 
 /**
@@ -16,8 +16,8 @@ import { subgraphMoves } from "./subgraphMoves.ts";
 export async function writeMerge(
   saver: TierSaver,
   history: History,
-  target: Side,
-  inputs: readonly MergeInput[],
+  target: MergeSide,
+  inputs: readonly MergeSource[],
   merged: Merged,
 ): Promise<Address> {
   const { threadId, checkpointId: from } = target.at;
