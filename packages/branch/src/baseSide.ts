@@ -7,14 +7,14 @@ import { readMergeSide, type MergeSide } from "./mergeSide.ts";
 import type { Strategy } from "./strategy.ts";
 import { mergeRefused } from "./mergeRefused.ts";
 
-/** What is settled without taking a side. */
+/** The strategies that prefer neither side. */
 const evenHanded: readonly unknown[] = ["union", "reducer"];
 
 /**
- * The state that two lines had in common. Where they were merged into each other crosswise there are several nearest
- * common ancestors, and none alone will do: what one line took over from the other and then took back would look as if
- * it had never been touched. So these are merged with each other first, as git does. A channel that can't be settled
- * there has the value from before, so that it counts as changed on both sides.
+ * The state that two histories had in common. Where they were merged into each other crosswise, there are several nearest common
+ * ancestors, and a single one won't do: what one history took over from the other and then took back would look as if it had never
+ * been touched. So the ancestors are merged with each other first, as git does. A channel that can't be settled there keeps the
+ * value from before them, so that it counts as changed on both sides.
  * @throws StratigraphError "MERGE_REFUSED" where an ancestor was pruned
  */
 export async function baseSide(

@@ -19,8 +19,8 @@ import { nextReflog, readReflog, type Move } from "./reflog.ts";
 import type { MergeSide } from "./mergeSide.ts";
 
 /**
- * Moves a target along the checkpoints of a source that descends from its head. In one thread that is a promotion; from
- * another thread the checkpoints are copied, under their ids, with pending writes and subgraphs.
+ * Moves the target's head along the checkpoints of a source that descends from it. Within one thread only the head moves. From another
+ * thread the checkpoints are copied under their ids, with pending writes and subgraphs.
  * @throws CheckpointConflictError where the target moved meanwhile
  */
 export async function fastForward(saver: TierSaver, target: MergeSide, source: MergeSide): Promise<Address> {
@@ -35,7 +35,7 @@ export async function fastForward(saver: TierSaver, target: MergeSide, source: M
   const isNew = (at: Omit<Address, "threadId">): boolean => !known.has(keyOf(at));
   const { checkpointId: to } = source.at;
   const at: Address = { threadId, namespace: "", checkpointId: to };
-  // A side branch of the target itself, or one that is here from an earlier merge which was undone.
+  // The source is a side branch of the target itself, or was copied by an earlier merge that was undone.
   if (!isNew(at)) {
     await moveHead(saver, at, { kind: "fast-forward", from, before });
     return at;
@@ -84,8 +84,8 @@ export async function fastForward(saver: TierSaver, target: MergeSide, source: M
 }
 
 /**
- * What was written under the target's head since the source left it: part of the line too, as DeltaChannels are rebuilt
- * from it. A mark tells it from what the head's own step had come to, so that undoing finds that as it was.
+ * The pending writes that the source stored with the target's head since it left. They are copied too, because DeltaChannels are
+ * rebuilt from them. A mark separates them from what the head's own step had written, so that undoing restores that.
  */
 async function writesUnder(
   saver: TierSaver,

@@ -32,15 +32,16 @@ export interface ForkOptions {
 /** A new thread that goes on from another one's checkpoint. */
 export interface Fork {
   readonly threadId: string;
-  /** Names the thread, for the graph: `graph.invoke(input, fork.config)`. */
+  /** The config that names the new thread: `graph.invoke(input, fork.config)`. */
   readonly config: { configurable: { thread_id: string } };
   readonly origin: Origin;
-  /** How many checkpoints were copied, and how many bytes were written in all, without the storage's own. */
+  /** How many checkpoints were copied. */
   readonly checkpoints: number;
+  /** How many bytes were written in all, without what the storage adds. */
   readonly bytes: number;
 }
 
-/** Where a fork begins. */
+/** The checkpoint where a fork begins, with the outline of its thread. */
 interface ResolvedForkPoint extends ForkPoint {
   readonly at: Address;
   readonly wasHead: boolean;
@@ -49,11 +50,11 @@ interface ResolvedForkPoint extends ForkPoint {
 }
 
 /**
- * Makes a new thread from any checkpoint. The copy keeps its checkpoint id, so that an interrupted step resumes in the
- * fork as it would have in the source, on its own. Bytes are copied as they are; on PostgreSQL they stay in the server.
+ * Makes a new thread from any checkpoint. The copy keeps the checkpoint's id, so that an interrupted step resumes in the fork as it
+ * would have in the source, and independently of it. Bytes are copied as they are; on PostgreSQL they stay in the server.
  *
- * Forked from a checkpoint whose step went on since, the step is wound back: an interrupt waits for an answer again, and
- * tasks that didn't ask run again.
+ * If the checkpoint's step went on since, the step is wound back in the fork: an interrupt waits for an answer again, and tasks that
+ * didn't interrupt run again.
  *
  * @param from a point; a thread id stands for the thread's head
  * @throws NotFoundError; StratigraphError "THREAD_EXISTS" where `to` has checkpoints; EvictedError, CorruptionError,
@@ -118,7 +119,7 @@ function namesOf(to: unknown): readonly string[] {
   );
 }
 
-/** How many forks of unnamed threads one call makes: a slip of the keyboard isn't to fill the storage. */
+/** How many unnamed forks one call makes at most, so that a typing error doesn't fill the storage. */
 const mostForks = 10_000;
 
 async function forkAll(
@@ -143,18 +144,18 @@ async function forkAll(
   return forks;
 }
 
-/** A point to fork from, and its thread's outline. @throws NotFoundError, EvictedError, InvalidAddressError */
+/** Reads the point to fork from and the outline of its thread. @throws NotFoundError, EvictedError, InvalidAddressError */
 async function resolveForkPoint(saver: TierSaver, from: Point): Promise<ResolvedForkPoint> {
   const threadId = validId("threadId", from.threadId);
   const namespace = validId("namespace", from.namespace ?? "", { empty: true });
   const reflog = readReflog(saver, threadId);
-  // Whether it is there is told below; until then nobody waits for it.
+  // This is awaited later. Until then a rejection must not count as unhandled.
   reflog.catch(() => undefined);
   if (namespace === "") {
     const wanted = from.checkpointId === undefined ? undefined : validId("checkpointId", from.checkpointId);
     let outline = await outlineOf(saver.tier, threadId, wanted);
     if (outline.root === undefined) {
-      // Not there, or archived: reading it says so, or brings it back.
+      // The checkpoint doesn't exist, or it is archived. Reading it throws, or brings it back.
       await readPoint(saver, from);
       outline = await outlineOf(saver.tier, threadId, wanted);
     }
@@ -174,7 +175,7 @@ async function resolveForkPoint(saver: TierSaver, from: Point): Promise<Resolved
   return { threadId, rootId, at, wasHead: at.checkpointId === head, inner: stored, outline, reflog };
 }
 
-/** Writes one fork: inside the storage where that can be, or else with what was read. */
+/** Writes one fork: inside the storage where the tier can do that, or else with contents that were read. */
 async function writeFork(
   saver: TierSaver,
   threadId: string,
@@ -205,7 +206,7 @@ async function writeFork(
   };
 }
 
-/** As a tier's `forkThread`, with contents that were read. @throws StratigraphError "THREAD_EXISTS" */
+/** Does what a tier's `forkThread` does, with contents that were read. @throws StratigraphError "THREAD_EXISTS" */
 async function appendFork(
   saver: TierSaver,
   sourceId: string,
@@ -219,7 +220,7 @@ async function appendFork(
   try {
     await saver.tier.append({
       threadId,
-      // Main line in its own thread, whatever it was in the source.
+      // The records are the main line of the fork, even where they were a side branch of the source.
       records: [
         ...contents.records.map(({ lostTo: _lostTo, ...record }) => ({ ...record, threadId })),
         ...also.records,

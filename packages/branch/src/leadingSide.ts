@@ -6,8 +6,8 @@ import { mergeRefused, type UnfinishedWork } from "./mergeRefused.ts";
 import type { MergeSide } from "./mergeSide.ts";
 
 /**
- * The side whose unfinished work the merged checkpoint goes on with: the one that has any; the first where none has, or
- * where all would run the same nodes next.
+ * The side whose unfinished work the merged checkpoint goes on with: the one that has any. It is the first where none has, or where
+ * all would run the same nodes next.
  * @throws StratigraphError "MERGE_REFUSED" where going on would lose or repeat work
  */
 export async function leadingSide(
@@ -36,7 +36,7 @@ export async function leadingSide(
   return first.side;
 }
 
-/** Sends carry arguments of their own, so equal names don't mean equal work. */
+/** Whether a Send is due anywhere. Sends carry arguments of their own, so equal node names don't mean equal work. */
 function sends(unfinished: readonly UnfinishedWork[]): boolean {
   return unfinished.some(({ side: { checkpoint } }) => {
     const tasks: unknown = checkpoint.channel_values["__pregel_tasks"];
@@ -44,7 +44,7 @@ function sends(unfinished: readonly UnfinishedWork[]): boolean {
   });
 }
 
-/** A merged checkpoint has an id of its own, and tasks belong to an id: what they did so far would be done again. */
+/** Tasks belong to a checkpoint id and the merged checkpoint has a new one, so tasks that had begun would run again. */
 async function refuseLoss(saver: TierSaver, unfinished: UnfinishedWork): Promise<void> {
   const { side, tasks } = unfinished;
   const { record, writes, blobs } = side.stored;

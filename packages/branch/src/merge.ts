@@ -25,11 +25,11 @@ import { writeMerge } from "./writeMerge.ts";
 
 /** How sources are merged. */
 export interface MergeOptions {
-  /** What settles a channel that both sides changed. See {@link Strategies}. */
+  /** What settles the channels that both sides changed. See {@link Strategies}. */
   readonly strategy?: Strategies | undefined;
   /**
-   * Where the target did nothing since the source left it: true (default) moves it along the source's checkpoints;
-   * false makes a merge checkpoint all the same.
+   * What happens where the target did nothing since the source left it: true (default) moves its head along the source's
+   * checkpoints; false makes a merge checkpoint all the same.
    */
   readonly fastForward?: boolean | undefined;
 }
@@ -42,7 +42,7 @@ export type MergeResult =
       readonly status: "merged";
       /** Names the merge checkpoint, now the target's head. */
       readonly config: Config;
-      /** Per state channel, where its value comes from. */
+      /** For each state channel, where its value comes from. */
       readonly channels: Readonly<Record<string, Outcome>>;
     }
   | { readonly status: "fast-forward"; readonly config: Config }
@@ -51,9 +51,9 @@ export type MergeResult =
   | { readonly status: "conflict"; readonly plan: MergePlan };
 
 /**
- * Merges threads, or side branches, into a thread: three-way, channel by channel, from the merge base. The result is one
- * checkpoint on the target, put by compare-and-set, whose metadata names all parents; the graph goes on from it as if the
- * thread had reached that state itself. Unfinished work of one side is taken over.
+ * Merges threads, or side branches, into a thread: a three-way merge from the merge base, channel by channel. The result is one
+ * checkpoint on the target, put by compare-and-set, whose metadata names all parents. The graph goes on from it as if the thread had
+ * reached that state itself. If one side has unfinished work, the merged checkpoint takes it over.
  *
  * @param graph compiled with a Stratigraph saver; its channels say how values combine
  * @param target the thread to merge into, at its head
@@ -84,7 +84,7 @@ export function checkMergeOptions(what: string, options: MergeOptions): void {
     throw new InvalidOptionError("fastForward", kindOfValue(fastForward), "Use true or false.");
 }
 
-/** A {@link merge}, with answers, and only if the target's head is the expected one. */
+/** As {@link merge}, with answers to a plan, and only if the target's head is the expected one. */
 export async function mergeWith(
   graph: MergeableGraph,
   threadId: string,
@@ -94,7 +94,7 @@ export async function mergeWith(
 ): Promise<MergeResult> {
   const saver = saverOf("merge", graph);
   const strategy = strategyOf(options.strategy);
-  // Patches are to stand on what is read now, not on what another process may have pruned since it was remembered.
+  // Forget remembered values, so that patches stand on what is read now: another process may have pruned the others.
   saver.coder.blobs.forgetThread(threadId);
   const threads = [threadId, ...points.map((point) => point.threadId)];
   const read = async (): Promise<History> => {
@@ -107,7 +107,7 @@ export async function mergeWith(
     Promise.all(points.map((point) => readMergeSide(graph, saver, point))),
     read(),
   ]);
-  // A thread that went on between the two readings: once more.
+  // A thread may have gone on between the two readings. Then read its history again.
   const isThere = ({ at }: MergeSide): boolean => early.nodes.has(at.checkpointId);
   const history = [target, ...sides].every(isThere) ? early : await read();
   if (expected !== undefined && target.at.checkpointId !== expected) {
@@ -165,7 +165,7 @@ export async function mergeWith(
   return { status: "merged", config: configOf(at), channels: Object.fromEntries(merged.outcomes) };
 }
 
-/** The sources that the target doesn't have yet, each with its merge base. @throws StratigraphError "MERGE_REFUSED" */
+/** The sources that aren't merged into the target yet, each with its merge base. @throws StratigraphError "MERGE_REFUSED" */
 async function withBases(
   saver: TierSaver,
   history: History,

@@ -24,9 +24,9 @@ export interface Merged {
 type Version = ChannelVersions[string];
 
 /**
- * The checkpoint that a merge makes: the leading side's, which knows what runs next, with the merged state. Channels
- * whose value isn't the leading side's get a version above all; nodes that had seen their channels go on having seen
- * them, so that merging alone starts nothing.
+ * The checkpoint that a merge makes: that of the leading side, which says what runs next, with the merged state. Channels whose
+ * value isn't the leading side's get a version above all others. Nodes that had seen such a channel count as having seen the new
+ * version too, so that merging alone starts no node.
  */
 export function mergedCheckpoint(
   graph: MergeableGraph,
@@ -51,11 +51,11 @@ export function mergedCheckpoint(
   for (const name of new Set([...values.keys(), ...leading.values.keys()])) {
     const value = values.get(name);
     const delta = kindOf(name, specs.get(name)) === "delta";
-    // A DeltaChannel is always stored whole here: its writes are spread over both parents.
+    // A DeltaChannel is always stored whole here, because its writes are spread over the histories of both parents.
     if (!delta && sameValue(value, leading.values.get(name))) continue;
     changed.add(name);
     channel_versions[name] = next;
-    // A DeltaChannel that stores nothing would be rebuilt from what came before: without a value it begins anew.
+    // A DeltaChannel without a stored value would be rebuilt from earlier writes, so store an empty one where it has no value.
     const spec = specs.get(name);
     if (delta) channel_values[name] = new DeltaSnapshot(value ?? spec!.fromCheckpoint().get());
     else if (value === undefined) delete channel_values[name];
@@ -85,7 +85,7 @@ function seenBy(
 ): Checkpoint["versions_seen"] {
   const { versions_seen, channel_versions } = leading.checkpoint;
   const seen = Object.fromEntries(Object.entries(versions_seen).map(([node, of]) => [node, { ...of }]));
-  // What a node really read last tells LangGraph as which node an update counts. Older versions take this key for a node.
+  // LangGraph counts an update as that of the node which read last; these entries don't count as reading. LangGraph before 1.5 would take the key for a node.
   const bumps = sides.some(({ checkpoint }) => SNAPSHOT_BUMPS in checkpoint.versions_seen)
     ? (seen[SNAPSHOT_BUMPS] ??= {})
     : undefined;
@@ -126,7 +126,7 @@ function metadataOf(
     bases: inputs.map(({ base }) => base.at.checkpointId),
     ...(also.size === 0 ? {} : { also: [...also] }),
   };
-  // Every DeltaChannel that was ever written is stored here, with a version. Of one that wasn't only all sides together know.
+  // Every DeltaChannel that was ever written is stored here with a version. That the others were never written holds only if all sides say so.
   const isVersioned = ({ metadata }: MergeSide): boolean =>
     (metadata as { [DELTA_WRITES_VERSIONED]?: unknown })[DELTA_WRITES_VERSIONED] === true;
   const versioned = [target, ...inputs.map(({ side }) => side)].every(isVersioned);

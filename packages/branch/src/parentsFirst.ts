@@ -1,6 +1,6 @@
 import type { CheckpointRecord } from "@stratigraph/core";
 
-/** Parents before children. */
+/** The records with parents before children. */
 export function parentsFirst(records: readonly CheckpointRecord[]): CheckpointRecord[] {
   const byKey = new Map(records.map((record) => [keyOf(record), record]));
   const ordered = new Set<CheckpointRecord>();

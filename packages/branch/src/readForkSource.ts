@@ -13,10 +13,10 @@ import type {
 import type { PlannedTip } from "./forkTips.ts";
 import { parentsFirst } from "./parentsFirst.ts";
 
-/** More checkpoints of a namespace than this are read with one listing rather than one by one. */
+/** Up to this many checkpoints of a namespace are read one by one; more are read with one listing. */
 const readSingly = 4;
 
-/** What a fork takes along, under the ids of the source. Encoded bytes stay as they are. */
+/** What a fork copies, under the ids of the source. Encoded bytes stay as they are. */
 export interface ForkSource {
   /** Parents before children. */
   readonly records: readonly CheckpointRecord[];
@@ -27,8 +27,8 @@ export interface ForkSource {
 }
 
 /**
- * Reads what is planned to go along, with its values: the way of tiers that can't copy it themselves, and across tiers.
- * @throws NotFoundError, CorruptionError where a part of it isn't here
+ * Reads the checkpoints that a fork needs, with their values. Used where the tier can't fork a thread by itself, and by fast-forward.
+ * @throws NotFoundError, CorruptionError where a part is missing
  */
 export async function readForkSource(
   saver: TierSaver,
@@ -69,7 +69,7 @@ export async function readForkSource(
   };
 }
 
-/** Checkpoints of one namespace with their values. */
+/** Reads checkpoints of one namespace with their values. */
 async function readCheckpoints(
   saver: TierSaver,
   wanted: readonly CheckpointRecord[],
