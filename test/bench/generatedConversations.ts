@@ -47,7 +47,8 @@ function conversation(writer: Writer, system: string, questions: number, calls: 
     if (question === questions) break;
     // The calls are spread evenly over the questions that are answered.
     const share = (n: number): number => Math.round((calls * n) / (questions - 1));
-    for (let call = share(question - 1); call < share(question); call += 1) messages.push(...writer.toolCall());
+    for (let call = share(question - 1); call < share(question); call += 1)
+      messages.push(...writer.toolCall());
     messages.push({ role: "assistant", content: writer.message("answer") });
   }
   return messages;
