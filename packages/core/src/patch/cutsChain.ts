@@ -16,7 +16,7 @@ export interface ChainState {
  * follows; 170 are 1.3 times that, 256 twice, and tracing grows to 5 ms. Bytes per turn of the 500-turn state if every cut
  * stores the value whole: 7.1 kB at 64, 4.1 kB at 128, 3.4 kB at 170, 2.7 kB at 256. If a cut stores a patch on the blob where
  * the chain began, as long as this predicate allows that too: 3.3, 3.0, 2.9, 2.7 kB, and no growth with the length of the
- * history (bench/patch.ts).
+ * history (docs/decisions/0002-two-level-chains.md).
  */
 export const MAX_CHAIN_DEPTH = 170;
 

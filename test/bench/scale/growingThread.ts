@@ -1,14 +1,10 @@
 import { bytes, ms, ratio } from "../format.ts";
 import type { GrowthInput, GrowthPoint, GrowthResult } from "../jobs/growThread.ts";
 import { SAVERS } from "../savers.ts";
-import type { BenchContext, SaverId, Section, Table } from "../types.ts";
-
-export const name = "growth";
-export const order = 20;
-export const needs: Section["needs"] = ["recording"];
+import type { BenchContext, SaverId, Table } from "../types.ts";
 
 /** All conversations on one thread: does a checkpoint cost more the longer the thread gets? */
-export async function run(context: BenchContext): Promise<Table> {
+export async function growingThread(context: BenchContext): Promise<Table> {
   const { quick, full } = context.options;
   const conversations = quick ? 8 : 60;
   const stretch = quick ? 50 : 200;
@@ -23,14 +19,14 @@ export async function run(context: BenchContext): Promise<Table> {
       saver,
       url: context.postgresUrl,
       schema: `growth_${saver.replace("-", "_")}`,
-      conversationsFile: context.conversationsFile ?? "",
+      conversationsFile: context.conversations.file,
       conversations,
       stretch,
     } satisfies GrowthInput);
     rows.push(row(saver, result, context.figures));
   }
   return {
-    title: `${conversations} recorded conversations on one thread`,
+    title: `${conversations} ${context.conversations.origin} conversations on one thread`,
     columns: [
       "",
       "checkpoints",
