@@ -1,4 +1,4 @@
-// This file is long because it has every method of the contract; nearly all are one call of one function of the database.
+// long file: every method of the contract, nearly all one call of one function of the database; read as one piece
 import {
   checkStoredSize,
   conflictOf,
