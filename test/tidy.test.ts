@@ -79,6 +79,13 @@ test("relative imports stay inside their package and name the file with its exte
   ).toEqual([]);
 });
 
+test("no file imports itself by way of others, types included", () => {
+  const graph = new Map(
+    sources.map(({ path, tree }) => [path, importsOf(tree).flatMap((specifier) => fileOf(path, specifier))]),
+  );
+  expect(circlesIn(graph)).toEqual([]);
+});
+
 test("one class extends BaseCheckpointSaver", () => {
   const subclasses = sources
     .filter(({ text }) => /\bextends\s+BaseCheckpointSaver\b/.test(text))
@@ -142,6 +149,13 @@ test("embedded SQL and Lua are up to date", () => {
 describe("these rules can fail", () => {
   const parse = (text: string) => ts.createSourceFile("x.ts", text, ts.ScriptTarget.ESNext, true);
 
+  test("circles are seen wherever they are entered, and paths that only meet again are none", () => {
+    const graph = (edges: Record<string, string[]>) => circlesIn(new Map(Object.entries(edges)));
+    expect(graph({ a: ["b"], b: ["c"], c: ["b"] })).toEqual(["b → c → b"]);
+    expect(graph({ a: ["a"] })).toEqual(["a → a"]);
+    expect(graph({ a: ["b", "c"], b: ["d"], c: ["d"], d: [] })).toEqual([]);
+  });
+
   test("SQL is seen in plain and template strings, not in words and comments", () => {
     const seen = (text: string) => sqlIn(parse(text)).length;
     expect(seen("const a = `insert  into ${t} values (1)`")).toBe(1);
@@ -174,6 +188,28 @@ function filesUnder(folder: string): string[] {
 function read(path: string, owner: string): Source {
   const text = readFileSync(join(root, path), "utf8");
   return { path, package: owner, text, tree: ts.createSourceFile(path, text, ts.ScriptTarget.ESNext, true) };
+}
+
+/** The file that a relative import of `path` names; none for an import of a package. */
+function fileOf(path: string, specifier: string): string[] {
+  return specifier.startsWith(".") ? [join(path, "..", specifier)] : [];
+}
+
+/** One circle for each import that closes one, found by walking the graph depth first. */
+function circlesIn(graph: ReadonlyMap<string, readonly string[]>): string[] {
+  const circles: string[] = [];
+  const finished = new Set<string>();
+  const walk = (file: string, above: readonly string[]): void => {
+    if (above.includes(file)) {
+      circles.push([...above.slice(above.indexOf(file)), file].join(" → "));
+      return;
+    }
+    if (finished.has(file)) return;
+    for (const imported of graph.get(file) ?? []) walk(imported, [...above, file]);
+    finished.add(file);
+  };
+  for (const file of graph.keys()) walk(file, []);
+  return circles;
 }
 
 function nodesOf(tree: ts.SourceFile): ts.Node[] {
