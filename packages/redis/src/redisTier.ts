@@ -2,6 +2,7 @@
 import {
   Calls,
   conflictOf,
+  remembering,
   StaleReadError,
   ThreadDeletedError,
   tagKey,
@@ -53,6 +54,9 @@ import { storedFrom, type ListedReply } from "./listReply.ts";
 import { decodeTag, encodeTag, tagsIn } from "./tagIndex.ts";
 import { ThreadIndex } from "./threadIndex.ts";
 
+/** How many runs an instance remembers to have indexed. Forgetting one costs a command. */
+const rememberedRuns = 4096;
+
 /** What append.lua and appendWrites.lua answer. */
 type WriteReply = [Buffer, ...(Buffer | number)[]];
 
@@ -86,8 +90,8 @@ export class RedisTier
   readonly #keys: Keys;
   readonly #index: ThreadIndex;
   readonly #calls = new Calls("redis");
-  /** Runs that this instance has put into the index, newest last. */
-  readonly #runs = new Set<string>();
+  /** Pairs of run and thread that this instance has put into the index. */
+  readonly #indexedRuns = remembering<true>(rememberedRuns);
 
   /** @throws InvalidOptionError */
   constructor(options: RedisSource & RedisOptions) {
@@ -397,11 +401,10 @@ export class RedisTier
   async #indexRuns({ threadId, records }: AppendRequest): Promise<void> {
     for (const runId of new Set(records.map((record) => record.runId))) {
       if (runId === undefined) continue;
-      const known = JSON.stringify([runId, threadId]);
-      if (this.#runs.has(known)) continue;
+      const pair = JSON.stringify([runId, threadId]);
+      if (this.#indexedRuns.get(pair) === true) continue;
       await this.#index.wroteTo(runId, threadId);
-      this.#runs.add(known);
-      if (this.#runs.size > rememberedRuns) this.#runs.delete(this.#runs.values().next().value!);
+      this.#indexedRuns.set(pair, true);
     }
   }
 
@@ -436,9 +439,6 @@ export class RedisTier
     }
   }
 }
-
-/** How many runs an instance remembers to have indexed; forgetting one costs a command. */
-const rememberedRuns = 4096;
 
 /** What ancestry.lua answers: whether there is more, checkpoints, blobs, names of large ones. */
 type AncestryReply = [number, ListedReply[]?, Buffer[]?, NamedBlobs?];

@@ -24,7 +24,7 @@ const noObject = '"00000000000000000000000000000000"';
 /** Objects larger than this, in bytes, get more time: a slow line still moves so much in a second. */
 const bytesPerSecond = 1 << 20;
 
-/** What is used of the package `@aws-sdk/client-s3`. Handed over and not imported: it's an optional dependency. */
+/** What is used of the package `@aws-sdk/client-s3`. Handed over and not imported: it is an optional dependency. */
 export type AwsSdk = Pick<
   typeof S3,
   | "DeleteObjectCommand"
@@ -34,12 +34,21 @@ export type AwsSdk = Pick<
   | "PutObjectCommand"
 >;
 
+/** The SDK with a client, and how to close that client where it was opened for the store. */
+export interface AwsConnection {
+  readonly sdk: AwsSdk;
+  readonly client: S3Client;
+  readonly close?: () => void;
+}
+
 type Answer<T> = { readonly value: T } | "absent" | "unchanged" | "refused";
-/** An S3 bucket as an {@link ObjectStore}; for AWS and for servers that keep conditional writes as it does. */
+
+/** An S3 bucket as an {@link ObjectStore}, on AWS and on servers that support the same conditional writes. */
 export class AwsObjectStore implements ObjectStore {
   readonly name = "s3";
-  readonly #sdk: AwsSdk;
-  readonly #client: S3Client;
+  readonly #connect: () => Promise<AwsConnection>;
+  /** Absent before the first request, and after a failed attempt to connect. */
+  #connection: Promise<AwsConnection> | undefined;
   readonly #bucket: string;
   readonly #prefix: string;
   readonly #timeoutMs: number;
@@ -52,10 +61,10 @@ export class AwsObjectStore implements ObjectStore {
   /** Whether the server keeps a condition on deleting; found out when it is first needed. */
   #deletesIfMatch: Promise<boolean> | undefined;
 
-  constructor(sdk: AwsSdk, options: S3Options) {
-    this.#sdk = sdk;
-    const { client, bucket, prefix = "stratigraph", attempts = 4, tags, timeout = "10s" } = options;
-    this.#client = client as S3Client;
+  /** @param connect called with the first request, because the SDK is loaded on demand; after a failure, with the next one */
+  constructor(connect: () => Promise<AwsConnection>, options: Omit<S3Options, "client">) {
+    this.#connect = connect;
+    const { bucket, prefix = "stratigraph", attempts = 4, tags, timeout = "10s" } = options;
     this.#bucket = bucket;
     this.#prefix = prefix === "" ? "" : `${prefix.replace(/\/+$/, "")}/`;
     this.#timeoutMs = msOf("timeout", timeout);
@@ -72,20 +81,24 @@ export class AwsObjectStore implements ObjectStore {
   }
 
   async get(key: string, { range, unless }: GetOptions = {}): Promise<FoundObject | "unchanged" | undefined> {
-    const command = new this.#sdk.GetObjectCommand({
+    const input = {
       ...this.#at(key),
       ...this.#encryption.always,
       ...(range === undefined ? {} : { Range: `bytes=${range[0]}-${range[1] - 1}` }),
       ...(unless === undefined ? {} : { IfNoneMatch: unless }),
-    });
+    };
     const size = range === undefined ? 0 : range[1] - range[0];
-    const answer = await this.#run("get", size, async (abortSignal): Promise<FoundObject> => {
-      const { Body, ETag = "" } = await this.#client.send(command, { abortSignal });
-      if (Body === undefined) throw new TypeError("the answer has no body");
-      // The client's signal ends with the headers: a body that stops half-way is ended here.
-      abortSignal.addEventListener("abort", () => (Body as { destroy?: () => void }).destroy?.());
-      return { bytes: await Body.transformToByteArray(), etag: ETag };
-    });
+    const answer = await this.#run(
+      "get",
+      size,
+      async ({ sdk, client }, abortSignal): Promise<FoundObject> => {
+        const { Body, ETag = "" } = await client.send(new sdk.GetObjectCommand(input), { abortSignal });
+        if (Body === undefined) throw new TypeError("the answer has no body");
+        // The client's signal ends with the headers: a body that stops half-way is ended here.
+        abortSignal.addEventListener("abort", () => (Body as { destroy?: () => void }).destroy?.());
+        return { bytes: await Body.transformToByteArray(), etag: ETag };
+      },
+    );
     if (answer === "absent" || answer === "refused") return undefined;
     return answer === "unchanged" ? answer : answer.value;
   }
@@ -97,8 +110,10 @@ export class AwsObjectStore implements ObjectStore {
     const etag = await this.#put(key, bytes, condition);
     if (etag !== undefined) return etag;
     // Refused although the object is the one that was named: this server compares without the quotes.
-    const command = new this.#sdk.HeadObjectCommand({ ...this.#at(key), ...this.#encryption.always });
-    const found = await this.#run("get", 0, (abortSignal) => this.#client.send(command, { abortSignal }));
+    const input = { ...this.#at(key), ...this.#encryption.always };
+    const found = await this.#run("get", 0, ({ sdk, client }, abortSignal) =>
+      client.send(new sdk.HeadObjectCommand(input), { abortSignal }),
+    );
     if (typeof found === "string" || found.value.ETag !== condition.ifMatch) return undefined;
     const stored = await this.#put(key, bytes, bare);
     this.#bareEtags ||= stored !== undefined;
@@ -107,9 +122,9 @@ export class AwsObjectStore implements ObjectStore {
 
   async *list(prefix: string, after?: string): AsyncGenerator<ListedObject> {
     for (let token: string | undefined; ;) {
-      const page = await this.#run("list", 0, (abortSignal) =>
-        this.#client.send(
-          new this.#sdk.ListObjectsV2Command({
+      const page = await this.#run("list", 0, ({ sdk, client }, abortSignal) =>
+        client.send(
+          new sdk.ListObjectsV2Command({
             Bucket: this.#bucket,
             Prefix: this.#prefix + prefix,
             ...(after === undefined ? {} : { StartAfter: this.#prefix + after }),
@@ -134,8 +149,9 @@ export class AwsObjectStore implements ObjectStore {
     const left = [...keys];
     const worker = async (): Promise<void> => {
       for (let key = left.pop(); key !== undefined; key = left.pop()) {
-        const command = new this.#sdk.DeleteObjectCommand(this.#at(key));
-        await this.#run("delete", 0, (abortSignal) => this.#client.send(command, { abortSignal }));
+        await this.#run("delete", 0, ({ sdk, client }, abortSignal) =>
+          client.send(new sdk.DeleteObjectCommand(this.#at(key)), { abortSignal }),
+        );
       }
     };
     await Promise.all(Array.from({ length: Math.min(deletesAtOnce, keys.length) }, worker));
@@ -181,6 +197,21 @@ export class AwsObjectStore implements ObjectStore {
     );
   }
 
+  async end(): Promise<void> {
+    // A connection that failed needs no closing, and its error was already thrown to whoever called first.
+    const connection = await this.#connection?.catch(() => undefined);
+    this.#connection = undefined;
+    connection?.close?.();
+  }
+
+  async #connected(): Promise<AwsConnection> {
+    this.#connection ??= this.#connect().catch((error: unknown) => {
+      this.#connection = undefined;
+      throw error;
+    });
+    return await this.#connection;
+  }
+
   async #keepsConditions(key: string): Promise<boolean> {
     // Refused may also mean stored, where the answer was lost and the request repeated: then the object is there.
     const first = (await this.put(key, tried, { ifNoneMatch: "*" })) ?? (await this.#etagOf(key));
@@ -204,14 +235,15 @@ export class AwsObjectStore implements ObjectStore {
   }
 
   async #deleteIf(key: string, etag: string): Promise<boolean> {
-    const command = new this.#sdk.DeleteObjectCommand({ ...this.#at(key), IfMatch: etag });
-    const answer = await this.#run("delete", 0, (abortSignal) => this.#client.send(command, { abortSignal }));
+    const answer = await this.#run("delete", 0, ({ sdk, client }, abortSignal) =>
+      client.send(new sdk.DeleteObjectCommand({ ...this.#at(key), IfMatch: etag }), { abortSignal }),
+    );
     return typeof answer !== "string";
   }
 
   async #put(key: string, bytes: Uint8Array, condition?: PutCondition): Promise<string | undefined> {
     const isPack = key.endsWith(".pack");
-    const command = new this.#sdk.PutObjectCommand({
+    const input: PutObjectCommandInput = {
       ...this.#at(key),
       ...this.#written,
       ...(isPack && this.#storageClass !== undefined ? { StorageClass: this.#storageClass } : {}),
@@ -219,9 +251,9 @@ export class AwsObjectStore implements ObjectStore {
       // A Buffer: streams are sent with trailing checksums, which Ceph 16 refuses.
       Body: Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length),
       ContentType: "application/octet-stream",
-    });
-    const answer = await this.#run("put", bytes.length, (abortSignal) =>
-      this.#client.send(command, { abortSignal }),
+    };
+    const answer = await this.#run("put", bytes.length, ({ sdk, client }, abortSignal) =>
+      client.send(new sdk.PutObjectCommand(input), { abortSignal }),
     );
     // If-Match on an object that isn't there is a 404.
     if (typeof answer !== "string") return answer.value.ETag ?? "";
@@ -242,12 +274,13 @@ export class AwsObjectStore implements ObjectStore {
   async #run<T>(
     operation: Operation,
     size: number,
-    request: (signal: AbortSignal) => Promise<T>,
+    request: (connection: AwsConnection, signal: AbortSignal) => Promise<T>,
   ): Promise<Answer<T>> {
+    const connection = await this.#connected();
     const timeoutMs = Math.ceil(this.#timeoutMs + (size / bytesPerSecond) * 1000);
     for (let attempts = 0, round = 0; ; round += 1) {
       try {
-        return { value: await within(timeoutMs, request) };
+        return { value: await within(timeoutMs, (signal) => request(connection, signal)) };
       } catch (error) {
         const verdict = verdictOf(error);
         if (verdict !== "passing" && verdict !== "final") return verdict;

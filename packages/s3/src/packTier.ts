@@ -5,6 +5,7 @@ import {
   checkOptions,
   CorruptionError,
   InvalidOptionError,
+  remembering,
   StratigraphError,
   tagKey,
   type Appended,
@@ -118,7 +119,7 @@ export class PackTier implements Tier, BytesReplacer, ThreadTagger, Sweeper {
   readonly #store: ObjectStore;
   readonly #reader: PackReader;
   readonly #views: LRUCache<string, ThreadView>;
-  readonly #infos = new LRUCache<string, IndexedHead>({ maxSize: 10_000, sizeCalculation: () => 1 });
+  readonly #infos = remembering<IndexedHead>(10_000);
   readonly #mutex = new Mutex();
   readonly #calls: Calls;
   readonly #sweep: Sweep;

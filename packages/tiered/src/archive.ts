@@ -2,6 +2,7 @@
 import {
   StratigraphError,
   isArchiveSource,
+  remembering,
   trace,
   type Address,
   type BlobInfo,
@@ -24,9 +25,9 @@ import { mergeListed } from "./mergeListed.ts";
 import type { RestoreOn } from "./options.ts";
 import type { WarmTier } from "./warmTier.ts";
 
-/** Threads remembered as read from the archive and not restored. */
-const remembered = 10_000;
-/** A restore is based on a revision and repeated if the thread moved on; this often. */
+/** How many threads are remembered as read from the archive and not restored. */
+const rememberedThreads = 10_000;
+/** How often a restore is tried: it depends on a revision, and fails when the thread has moved on. */
 const attempts = 8;
 
 /**
@@ -38,7 +39,7 @@ export class Archive {
   readonly #cold: ColdTier;
   readonly #warm: WarmTier;
   /** Checkpoints handed out from the archive that the warm tier doesn't have, by thread. */
-  readonly #served = new Map<string, Map<string, Address>>();
+  readonly #served = remembering<Map<string, Address>>(rememberedThreads);
 
   constructor(cold: Tier, warm: WarmTier, breaker: BreakerSettings, now: () => number) {
     this.tier = cold;
@@ -290,7 +291,7 @@ export class Archive {
   #serve(at: Address): void {
     const served = this.#served.get(at.threadId) ?? new Map<string, Address>();
     served.set(keyOf(at), at);
-    bounded(this.#served).set(at.threadId, served);
+    this.#served.set(at.threadId, served);
   }
 }
 
@@ -300,10 +301,4 @@ function pick({ threadId, namespace, checkpointId }: Address): Address {
 
 function keyOf({ threadId, namespace, checkpointId }: Address): string {
   return JSON.stringify([threadId, namespace, checkpointId]);
-}
-
-/** Makes room for one more entry. */
-function bounded<V>(map: Map<string, V>): Map<string, V> {
-  if (map.size >= remembered) map.delete(map.keys().next().value!);
-  return map;
 }
