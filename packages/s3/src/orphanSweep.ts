@@ -1,13 +1,13 @@
 import { tombstoneMs, trace } from "@stratigraph/core";
 import type { FoundObject, ListedObject, ObjectStore } from "./objectStore.ts";
 import { decodeHead, type Head } from "./head.ts";
-import type { Lines } from "./entries.ts";
+import type { Entries } from "./entries.ts";
 
 /** Objects that a sweep looks at in one call, and whole folders of threads. */
 const sweptObjects = 1000;
 
 /** Takes away what no thread needs: what writers that died left, and what deletions leave for a while. */
-export class Sweep {
+export class OrphanSweep {
   readonly #store: ObjectStore;
   /** The last key that was looked at; absent where the next part is the first. */
   #sweptTo: string | undefined;
@@ -88,7 +88,7 @@ function folderOf(key: string): string {
 }
 
 /** Whether a head says nothing any more: of a thread deleted long ago, or of pending writes whose checkpoint never came. */
-function isSpentHead({ head, tail }: { head: Head; tail: Lines }, modifiedMs: number): boolean {
+function isSpentHead({ head, tail }: { head: Head; tail: Entries }, modifiedMs: number): boolean {
   if (head.heads.size + head.packs.length + tail.records.length > 0) return false;
   const remembers = head.deletedAt > 0 || head.removedAt > 0;
   return !remembers || modifiedMs < Date.now() - tombstoneMs;

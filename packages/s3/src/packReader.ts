@@ -1,10 +1,10 @@
 import { LRUCache } from "lru-cache";
-import { Breather } from "./eventLoopYield.ts";
+import { EventLoopYielder } from "./eventLoopYielder.ts";
 import type { ObjectStore } from "./objectStore.ts";
 import { DamagedObject, MissingObject } from "./objectErrors.ts";
 import type { PackedPlace, Place } from "./entries.ts";
 import { decodeCatalog, decodeSection, type Catalog, type PackRef, type Section } from "./packFile.ts";
-import { originalBytes } from "./compressionRecipes.ts";
+import { originalBytes } from "./recompression.ts";
 
 /** Packs up to this size, in bytes, are read in one request; of larger ones the parts that are needed. */
 const wholeBytes = 8 << 20;
@@ -12,15 +12,15 @@ const wholeBytes = 8 << 20;
 /** Parts of a large pack that lie closer together than this, in bytes, are read in one request. */
 const gapBytes = 1 << 20;
 
-/** What a catalog takes in memory per byte of its pack, and a line of it, roughly. */
-const lineBytes = 300;
+/** What a catalog takes in memory per byte of its pack, and a entry of it, roughly. */
+const entryBytes = 300;
 
 type Cached = Uint8Array | Catalog;
 
 function sizeOf(value: Cached): number {
   if (value instanceof Uint8Array) return value.length + 64;
-  const { blobs, records, writes } = value.lines;
-  return (blobs.length + records.length + writes.length) * lineBytes + 64;
+  const { blobs, records, writes } = value.entries;
+  return (blobs.length + records.length + writes.length) * entryBytes + 64;
 }
 
 /** Reads packs, checks every byte, and remembers what it read: packs never change. */
@@ -48,7 +48,7 @@ export class PackReader {
   }
 
   /** A pack that was just written needs no reading. */
-  remember(ref: PackRef, catalog: Catalog, content: Uint8Array): void {
+  cache(ref: PackRef, catalog: Catalog, content: Uint8Array): void {
     this.#cache.set(`catalog ${ref.key}`, catalog);
     if (ref.size <= wholeBytes) this.#cache.set(`whole ${ref.key}`, content);
   }
@@ -79,21 +79,21 @@ export class PackReader {
       }),
     );
     const items: Uint8Array[] = [];
-    const breather = new Breather();
+    const yielder = new EventLoopYielder();
     for (const place of places) {
       const isHere = place instanceof Uint8Array;
       items.push(isHere ? place : await this.#item(place, contents.get(nameOf(place))));
-      if (!isHere) await breather.breathe();
+      if (!isHere) await yielder.yieldIfDue();
     }
     return items;
   }
 
   async #item(place: PackedPlace, section: Uint8Array | undefined): Promise<Uint8Array> {
-    const { start, length, recipe } = place;
+    const { start, length, recompression } = place;
     try {
       if (section === undefined) throw new RangeError("its head doesn't name it");
       if (start + length > section.length) throw new RangeError("a section ends early");
-      return await originalBytes({ bytes: section.slice(start, start + length), recipe });
+      return await originalBytes({ bytes: section.slice(start, start + length), recompression });
     } catch (error) {
       throw new DamagedObject(place.pack, error);
     }

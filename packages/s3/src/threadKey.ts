@@ -20,3 +20,28 @@ export function threadKey(threadId: string): string {
   const hash = createHash("sha256").update(JSON.stringify(threadId)).digest("hex");
   return `${shown}.${hash}`;
 }
+
+/** Digits of a revision in the key of a pack. */
+const revisionDigits = 12;
+
+/** The key of a thread's head. */
+export function headKey(threadId: string): string {
+  return `${threadKey(threadId)}/head`;
+}
+
+/** What the keys of a thread's packs begin with. */
+export function packPrefix(threadId: string): string {
+  return `${threadKey(threadId)}/`;
+}
+
+/** The key of a pack that a writer makes for a revision. @param hash SHA-256 of the pack, in hexadecimal */
+export function packKey(threadId: string, revision: number, hash: string, writer: string): string {
+  const digits = String(revision).padStart(revisionDigits, "0");
+  return `${packPrefix(threadId)}${digits}-${hash.slice(0, 16)}-${writer}.pack`;
+}
+
+/** The revision that a pack was made for. */
+export function revisionOf(packKey: string): number {
+  const name = packKey.slice(packKey.lastIndexOf("/") + 1);
+  return Number(name.slice(0, revisionDigits));
+}

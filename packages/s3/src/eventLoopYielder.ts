@@ -4,11 +4,11 @@ import { setImmediate as turn } from "node:timers/promises";
 const stretchMs = 1;
 
 /** Lets the event loop turn during long work. A thread of a thousand items would else hold up every other request. */
-export class Breather {
+export class EventLoopYielder {
   #sinceMs = performance.now();
 
   /** To be called between items. */
-  async breathe(): Promise<void> {
+  async yieldIfDue(): Promise<void> {
     if (performance.now() - this.#sinceMs < stretchMs) return;
     await turn();
     this.#sinceMs = performance.now();

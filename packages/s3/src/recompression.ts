@@ -2,10 +2,10 @@ import { pack, unpack } from "@stratigraph/core";
 import type { StoredForm } from "./entries.ts";
 
 /**
- * How core packed what a pack keeps unpacked, so that one long window goes over all of it. Position + 1 is the recipe's
+ * How core packed what a pack keeps unpacked, so that one long window goes over all of it. Position + 1 is the recompression's
  * number in the stored format; 0 is bytes kept as they came.
  */
-const recipes = [{}, { level: 9 }] as const;
+const recompressions = [{}, { level: 9 }] as const;
 
 /** Largest content that is kept unpacked, in bytes: what zstd's WASM heap packs again in one frame. */
 const largestUnpacked = 1 << 20;
@@ -19,7 +19,7 @@ function isSame(a: Uint8Array, b: Uint8Array): boolean {
  * gives exactly the same bytes; all others (encrypted ones, foreign ones) as they are.
  */
 export async function storedForm(bytes: Uint8Array): Promise<StoredForm> {
-  const asItIs = { bytes, recipe: 0 };
+  const asItIs = { bytes, recompression: 0 };
   // Core's tags for zstd, without and with dictionary.
   if (bytes[0] !== 1 && bytes[0] !== 2) return asItIs;
   let raw: Uint8Array;
@@ -28,19 +28,19 @@ export async function storedForm(bytes: Uint8Array): Promise<StoredForm> {
   } catch {
     return asItIs;
   }
-  for (const [position, options] of recipes.entries())
-    if (isSame(await pack(raw, options), bytes)) return { bytes: raw, recipe: position + 1 };
+  for (const [position, options] of recompressions.entries())
+    if (isSame(await pack(raw, options), bytes)) return { bytes: raw, recompression: position + 1 };
   return asItIs;
 }
 
 /**
  * The bytes that {@link storedForm} was given. Made by another zstd they may differ, and unpack to the same content.
- * @throws RangeError on a recipe that this version doesn't know
+ * @throws RangeError on a recompression that this version doesn't know
  */
-export async function originalBytes({ bytes, recipe }: StoredForm): Promise<Uint8Array> {
-  if (recipe === 0) return bytes;
-  const options = recipes[recipe - 1];
+export async function originalBytes({ bytes, recompression }: StoredForm): Promise<Uint8Array> {
+  if (recompression === 0) return bytes;
+  const options = recompressions[recompression - 1];
   if (options === undefined)
-    throw new RangeError(`unknown recipe ${recipe}; a newer version may have written it`);
+    throw new RangeError(`unknown recompression ${recompression}; a newer version may have written it`);
   return await pack(bytes, options);
 }
