@@ -15,10 +15,10 @@ import {
   type StoredCheckpoint,
   type Tier,
 } from "@stratigraph/core";
-import { ancestorsOf, lineOf } from "./ancestors.ts";
+import { ancestorsOf, withAncestors } from "./coldAncestors.ts";
 import { archivedMark } from "./archivedMark.ts";
 import type { BreakerSettings, BreakerState } from "./breaker.ts";
-import { byThread } from "./listByThread.ts";
+import { listByThread } from "./listByThread.ts";
 import { chainsOf, namedBlobs } from "./blobClosure.ts";
 import { ColdTier } from "./coldTier.ts";
 import { mergeListed } from "./mergeListed.ts";
@@ -105,7 +105,7 @@ export class Archive {
    */
   async *#listAll(query: ListQuery): AsyncGenerator<ListedCheckpoint> {
     const inBoth = new Set<string>();
-    for await (const { threadId, listing } of byThread(this.#warm.list(query))) {
+    for await (const { threadId, listing } of listByThread(this.#warm.list(query))) {
       const more = await this.holdsMore(threadId);
       if (more) inBoth.add(threadId);
       yield* more ? mergeListed(listing, this.#listCold({ ...query, threadId })) : listing;
@@ -162,7 +162,12 @@ export class Archive {
     const rest = await this.#cold.run(at.threadId, async (cold) =>
       last === undefined
         ? await ancestorsOf(cold, at, open, limit)
-        : await lineOf(cold, { ...pick(last), checkpointId: last.parentId! }, open, limit - found.length),
+        : await withAncestors(
+            cold,
+            { ...pick(last), checkpointId: last.parentId! },
+            open,
+            limit - found.length,
+          ),
     );
     return [...found, ...(await Promise.all(rest.map((stored) => this.#withLaterWrites(stored))))];
   }
@@ -185,7 +190,7 @@ export class Archive {
   /** Archived checkpoints of threads that still have a head, as the warm tier knows it. */
   async *#listCold(query: ListQuery): AsyncGenerator<ListedCheckpoint> {
     const listing = this.#cold.iterate(query.threadId, (cold) => cold.list(query));
-    for await (const { threadId, listing: ofThread } of byThread(listing)) {
+    for await (const { threadId, listing: ofThread } of listByThread(listing)) {
       const heads = new Map<string, string | undefined>();
       const headOf = async (namespace: string): Promise<string | undefined> => {
         if (!heads.has(namespace))

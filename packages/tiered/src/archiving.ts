@@ -16,7 +16,7 @@ import {
 import { archiveThread, sizeOf, type ArchivedCopy } from "./archiveThread.ts";
 import { markArchived } from "./archivedMark.ts";
 import type { ResolvedArchiving } from "./archivingOptions.ts";
-import { Sweep } from "./archiveSweep.ts";
+import { DueDeletions } from "./dueDeletions.ts";
 import type { TierStack } from "./tierStack.ts";
 
 /** What archiving works on. */
@@ -33,21 +33,21 @@ export interface ArchivingParts extends Omit<RetentionParts, "tier"> {
  */
 export class Archiving {
   readonly #parts: ArchivingParts;
-  readonly #sweep: Sweep;
+  readonly #dueDeletions: DueDeletions;
   readonly #idle: ThreadWalk;
   readonly #inUse: PruneWalk;
 
   constructor(parts: ArchivingParts) {
     const { warm, cold, coder, archiving, retention, now } = parts;
     this.#parts = parts;
-    this.#sweep = new Sweep(warm, cold, archiving.retainMs, now);
+    this.#dueDeletions = new DueDeletions(warm, cold, archiving.retainMs, now);
     this.#idle = new ThreadWalk(warm);
     this.#inUse = new PruneWalk(warm, coder, retention, now);
   }
 
   /** Finishes deletions that died half-way, and deletes what was kept long enough. */
   async *finishDeletions({ dryRun }: Batch): AsyncGenerator<MaintenanceStep> {
-    for await (const { why, threadId } of this.#sweep.threads()) {
+    for await (const { why, threadId } of this.#dueDeletions.threads()) {
       const what = why === "deleted" ? "finish-deletion" : "delete";
       const step = await stepOf({ what, threadId }, async () => {
         if (dryRun) return { done: false };
@@ -55,7 +55,7 @@ export class Archiving {
         await this.#parts.cold.deleteThread(threadId);
         return {};
       });
-      if (!step.done) this.#sweep.owe();
+      if (!step.done) this.#dueDeletions.repeat();
       yield step;
     }
   }

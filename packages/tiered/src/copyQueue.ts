@@ -74,7 +74,7 @@ export class CopyQueue {
     });
   }
 
-  /** Drops what waits, and what comes from now on. Those under way go on. */
+  /** DroppedCopies what waits, and what comes from now on. Those under way go on. */
   close(): void {
     this.#closed = true;
     this.#onDrop(this.#jobs);

@@ -13,7 +13,7 @@ interface Untold {
  * Counts what a tier gave up, and tells of it: the first time at once, then once a second with how many there were. So an
  * outage is a few events, and not one per copy.
  */
-export class Drops {
+export class DroppedCopies {
   readonly #tier: string;
   /** By kind, for as long as no event of it is due. */
   readonly #quiet = new Map<string, Untold>();

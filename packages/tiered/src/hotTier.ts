@@ -14,7 +14,7 @@ import {
 import { Breaker, type BreakerSettings, type BreakerState } from "./breaker.ts";
 import { chainsOf, namedBlobs } from "./blobClosure.ts";
 import { CopyQueue, type QueueLimits } from "./copyQueue.ts";
-import { Drops } from "./droppedCopies.ts";
+import { DroppedCopies } from "./droppedCopies.ts";
 import { isOutage } from "./outage.ts";
 
 /** What a hot tier did so far. */
@@ -43,7 +43,7 @@ export class HotTier {
   readonly #reading: Breaker;
   readonly #writing: Breaker;
   readonly #queue: CopyQueue;
-  readonly #drops: Drops;
+  readonly #dropped: DroppedCopies;
   /** Threads whose copies must go first. */
   readonly #owed = new Set<string>();
   #hits = 0;
@@ -53,13 +53,18 @@ export class HotTier {
     this.tier = tier;
     this.#reading = new Breaker(tier.name, breaker, now);
     this.#writing = new Breaker(tier.name, breaker, now);
-    const drops = new Drops(tier.name);
-    this.#drops = drops;
-    this.#queue = new CopyQueue(limits, (count) => drops.add(count, "copies"));
+    const dropped = new DroppedCopies(tier.name);
+    this.#dropped = dropped;
+    this.#queue = new CopyQueue(limits, (count) => dropped.add(count, "copies"));
   }
 
   get counters(): HotCounters {
-    return { hits: this.#hits, misses: this.#misses, dropped: this.#drops.total, waiting: this.#queue.size };
+    return {
+      hits: this.#hits,
+      misses: this.#misses,
+      dropped: this.#dropped.total,
+      waiting: this.#queue.size,
+    };
   }
 
   /** The worse state of the two breakers. */
@@ -148,7 +153,7 @@ export class HotTier {
   ): void {
     const keeper = this.#keeper();
     if (this.#writing.refuses) {
-      this.#drops.add(1, "copies");
+      this.#dropped.add(1, "copies");
       return;
     }
     const adopt = async (copy: NamespaceCopy): Promise<void> => {
@@ -165,7 +170,7 @@ export class HotTier {
     const done = await this.#attempt(async () => {
       await this.#writing.run(() => keeper.invalidate(threadId, before));
     });
-    if (!done) this.#drops.add(1, "invalidation");
+    if (!done) this.#dropped.add(1, "invalidation");
   }
 
   /** Resolves when no copies wait. */
@@ -176,7 +181,7 @@ export class HotTier {
   /** Gives up the copies that wait, and takes none from now on. */
   close(): void {
     this.#queue.close();
-    this.#drops.flush();
+    this.#dropped.flush();
   }
 
   #keeper(): Tier & CopyKeeper {
@@ -204,7 +209,7 @@ export class HotTier {
 
   #push(threadId: string, bytes: number, call: () => Promise<void>): void {
     if (this.#writing.refuses) {
-      this.#drops.add(1, "copies");
+      this.#dropped.add(1, "copies");
       return;
     }
     const run = async (): Promise<boolean> =>
@@ -234,7 +239,7 @@ export class HotTier {
     if (!this.#owed.has(threadId)) return true;
     const done = await this.#attempt(() => this.#writing.run(() => this.tier.deleteThread(threadId)));
     if (done) this.#owed.delete(threadId);
-    else this.#drops.add(1, "deletion");
+    else this.#dropped.add(1, "deletion");
     return done;
   }
 }

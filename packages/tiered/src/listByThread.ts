@@ -7,7 +7,7 @@ interface ThreadListing {
 }
 
 /** A listing that goes thread by thread, cut where a thread ends. What isn't consumed of a part is passed over. */
-export async function* byThread(all: AsyncIterable<ListedCheckpoint>): AsyncGenerator<ThreadListing> {
+export async function* listByThread(all: AsyncIterable<ListedCheckpoint>): AsyncGenerator<ThreadListing> {
   const items = all[Symbol.asyncIterator]();
   try {
     let next = await items.next();

@@ -7,13 +7,13 @@ const remembered = 10_000;
 /** What this process knows of a namespace. */
 interface Known {
   /** Grows when a write of this process begins, and when it ends. */
-  epoch: number;
+  writeEpoch: number;
   /** Writes of this process under way. */
   writing: number;
   /** Written since the copy was last renewed. */
   doubted: boolean;
   /** Copies of earlier revisions are older than what this process has seen. */
-  revision: number;
+  seenRevision: number;
 }
 
 /** A namespace of a thread. */
@@ -28,7 +28,7 @@ interface Cell {
  * writes; what it may miss for up to `trustFor` is the write of another one that died between commit and renewal, or that
  * couldn't reach the hot tier.
  */
-export class Trust {
+export class TrustedHeads {
   readonly #keeper: HotTier;
   readonly #near: readonly HotTier[];
   readonly #warm: Tier;
@@ -79,7 +79,7 @@ export class Trust {
     const cells = [...new Set(namespaces)].map((namespace) => ({ threadId, namespace }));
     const all = cells.map((cell) => this.#open(cell));
     for (const known of all) {
-      known.epoch += 1;
+      known.writeEpoch += 1;
       known.writing += 1;
       known.doubted = true;
     }
@@ -88,7 +88,7 @@ export class Trust {
       return await write();
     } finally {
       for (const known of all) {
-        known.epoch += 1;
+        known.writeEpoch += 1;
         known.writing -= 1;
       }
       for (const cell of cells) this.renew(cell);
@@ -101,7 +101,7 @@ export class Trust {
    */
   async aroundThread<T>(threadId: string, change: () => Promise<T>): Promise<T> {
     for (const known of this.#known.get(threadId)?.values() ?? []) {
-      known.epoch += 1;
+      known.writeEpoch += 1;
       known.doubted = true;
     }
     return await this.around(threadId, [""], async () => {
@@ -117,15 +117,15 @@ export class Trust {
     const cell = { threadId, namespace };
     this.#keeper.adoptLater(threadId, namespace, async (adopt) => {
       const known = this.#open(cell);
-      const { epoch } = known;
+      const { writeEpoch } = known;
       const untilMs = this.#now() + this.#forMs;
       const { revision, head, writes, record } = await this.#warm.peek(cell);
       // A write that is under way, or was meanwhile, has its own renewal.
-      if (known.writing > 0 || known.epoch !== epoch) return;
+      if (known.writing > 0 || known.writeEpoch !== writeEpoch) return;
       const copy: NamespaceCopy = { ...cell, revision, head, writes, record, blobs: [], untilMs };
       await adopt(copy);
-      if (known.epoch !== epoch) return;
-      known.revision = Math.max(known.revision, revision);
+      if (known.writeEpoch !== writeEpoch) return;
+      known.seenRevision = Math.max(known.seenRevision, revision);
       known.doubted = false;
     });
   }
@@ -134,7 +134,7 @@ export class Trust {
   #stateIn(at: MaybeAddress, found: Peek | Reading | undefined): Reading | undefined {
     const { copy, head } = found ?? {};
     if (copy === undefined || copy.untilMs <= this.#now()) return undefined;
-    if (this.#doubts(at) || copy.revision < (this.#of(at)?.revision ?? 0)) return undefined;
+    if (this.#doubts(at) || copy.revision < (this.#of(at)?.seenRevision ?? 0)) return undefined;
     if (at.checkpointId !== undefined && at.checkpointId !== head) return undefined;
     return { revision: copy.revision, head };
   }
@@ -150,7 +150,12 @@ export class Trust {
 
   #open(cell: Cell): Known {
     const { threadId, namespace } = cell;
-    const known = this.#of(cell) ?? { epoch: 0, writing: 0, doubted: this.#doubts(cell), revision: 0 };
+    const known = this.#of(cell) ?? {
+      writeEpoch: 0,
+      writing: 0,
+      doubted: this.#doubts(cell),
+      seenRevision: 0,
+    };
     this.#forget(cell);
     const ofThread = this.#known.get(threadId) ?? new Map<string, Known>();
     ofThread.set(namespace, known);
