@@ -38,8 +38,8 @@ import {
 } from "@stratigraph/core";
 import { Connection } from "./connection.ts";
 import { copyThread } from "./copyThread.ts";
-import { decodeId, encodeId, encodeKey, type Bytes } from "./ids.ts";
-import type { Keys } from "./keys.ts";
+import { decodeId, encodeId, encodeCheckpointKey, type Bytes } from "./checkpointKeys.ts";
+import type { KeyNames } from "./keyNames.ts";
 import { withLarge, type NamedBlobs, type WithLarge } from "./largeBlobs.ts";
 import { listThread, type ListReply } from "./listThread.ts";
 import {
@@ -50,7 +50,7 @@ import {
 } from "./options.ts";
 import { peekFrom, readingFrom, type ReadReply } from "./readReply.ts";
 import { adoptArgs, appendArgs, appendWritesArgs, removeArgs, replaceBytesArgs } from "./requests.ts";
-import { storedFrom, type ListedReply } from "./listReply.ts";
+import { checkpointsFrom, type ListedReply } from "./listReply.ts";
 import { decodeTag, encodeTag, tagsIn } from "./tagIndex.ts";
 import { ThreadIndex } from "./threadIndex.ts";
 
@@ -87,7 +87,7 @@ export class RedisTier
   ];
   readonly #connection: Connection;
   readonly #options: ResolvedRedisOptions;
-  readonly #keys: Keys;
+  readonly #keys: KeyNames;
   readonly #index: ThreadIndex;
   readonly #calls = new Calls("redis");
   /** Pairs of run and thread that this instance has put into the index. */
@@ -352,7 +352,7 @@ export class RedisTier
     let from: string = at.checkpointId;
     for (;;) {
       const args = [
-        ...[at.threadId, this.#options.refreshMs, encodeKey(at.namespace, from), at.namespace],
+        ...[at.threadId, this.#options.refreshMs, encodeCheckpointKey(at.namespace, from), at.namespace],
         ...[limit - found.length, seedTags.length, ...seedTags],
       ];
       const { reply, large } = await this.#withLarge(
@@ -361,7 +361,7 @@ export class RedisTier
         (reply) => reply[3],
       );
       const [more, items = [], blobs = []] = reply;
-      for (const stored of storedFrom(at.threadId, items, blobs, large)) {
+      for (const stored of checkpointsFrom(at.threadId, items, blobs, large)) {
         found.push(stored);
         for (const tag of stored.record.tags) open.delete(tag);
       }

@@ -1,8 +1,8 @@
 import type { ThreadInfo, ThreadQuery, ThreadTag } from "@stratigraph/core";
 import type { Connection } from "./connection.ts";
-import { decodeId, encodeId, encodeKey } from "./ids.ts";
-import type { Keys } from "./keys.ts";
-import { decodeRecord } from "./storedForms.ts";
+import { decodeId, encodeId, encodeCheckpointKey } from "./checkpointKeys.ts";
+import type { KeyNames } from "./keyNames.ts";
+import { decodeRecord } from "./fieldValues.ts";
 import { encodeTag, TagIndex, tagsIn } from "./tagIndex.ts";
 
 /** How many threads a page has. */
@@ -24,14 +24,14 @@ export interface IndexedThread {
  */
 export class ThreadIndex {
   readonly #connection: Connection;
-  readonly #keys: Keys;
+  readonly #keys: KeyNames;
   readonly #ttlMs: number;
   readonly tags: TagIndex;
   /** Where the next sweep goes on: after this thread, and behind so many runs. */
   #sweptThread: IndexedThread | undefined;
   #sweptRuns = 0;
 
-  constructor(connection: Connection, keys: Keys, ttlMs: number) {
+  constructor(connection: Connection, keys: KeyNames, ttlMs: number) {
     this.#connection = connection;
     this.#keys = keys;
     this.#ttlMs = ttlMs;
@@ -227,7 +227,7 @@ export class ThreadIndex {
       writtenAtMs: Number(at ?? 0),
     };
     if (headTags === undefined || info.head === undefined) return { info, tags: tagsIn(tags) };
-    const recordKey = Buffer.from(encodeKey("", info.head));
+    const recordKey = Buffer.from(encodeCheckpointKey("", info.head));
     const name = Buffer.concat([Buffer.from("r"), recordKey]);
     const record = (await this.#connection.command("HGET", key, name)) as Buffer | null;
     const headRecord = record === null ? undefined : decodeRecord(threadId, recordKey, record);

@@ -9,7 +9,7 @@ function tagOf(id: string): string {
 }
 
 /** Names of the keys under one prefix. */
-export class Keys {
+export class KeyNames {
   readonly #prefix: string;
 
   /** @throws InvalidOptionError */
@@ -46,7 +46,7 @@ export class Keys {
     return `${this.#prefix}tag:${createHash("sha256").update(tag).digest("base64url")}`;
   }
 
-  /** Keys of all {@link tag}s: a set. */
+  /** KeyNames of all {@link tag}s: a set. */
   get tags(): string {
     return `${this.#prefix}tags`;
   }
