@@ -25,7 +25,7 @@ export class Breaker {
   readonly #now: () => number;
   #state: BreakerState = "closed";
   #failures = 0;
-  /** Grows with every failure that counts. What was under way then tells nothing new: one silence fails all of it. */
+  /** Grows with every failure that counts. Calls under way at that moment don't count: one silence fails all of them. */
   #failureGeneration = 0;
   #openForMs: number;
   #openUntilMs = 0;

@@ -29,14 +29,14 @@ export interface HotCounters {
   readonly waiting: number;
 }
 
-/** A copy is never late: what it may overwrite is decided by the owner of the thread. */
+/** As `seen`: a copy is never refused as late, because the owner of the thread has accepted the write already. */
 const neverLate = Number.MAX_SAFE_INTEGER;
-/** Threads whose copies couldn't be taken away yet, at most. */
+/** How many threads are remembered whose copies couldn't be deleted yet. */
 const mostOwed = 10_000;
 
 /**
- * A hot tier in its role: it holds copies of what cannot change, and nothing it does or fails to do reaches the caller.
- * Reading and writing have a breaker each: a full Redis takes no more copies and still answers.
+ * A tier in the hot role: it holds copies of immutable data, and its failures never reach the caller. Reads and writes have a
+ * breaker each, because a full Redis takes no more copies but still answers.
  */
 export class HotTier {
   readonly tier: Tier;
@@ -44,7 +44,7 @@ export class HotTier {
   readonly #writing: Breaker;
   readonly #queue: CopyQueue;
   readonly #dropped: DroppedCopies;
-  /** Threads whose copies must go first. */
+  /** Threads whose copies must be deleted before the tier is asked about them again. */
   readonly #owed = new Set<string>();
   #hits = 0;
   #misses = 0;
@@ -81,7 +81,7 @@ export class HotTier {
     this.#misses += 1;
   }
 
-  /** What it has, or undefined: not here, too slow, failing. */
+  /** The tier's answer; undefined if it is too slow or failing. */
   async find(at: MaybeAddress): Promise<Reading | undefined> {
     return await this.#asked(at.threadId, () => this.tier.read(at));
   }
@@ -90,7 +90,7 @@ export class HotTier {
     return await this.#asked(at.threadId, () => this.tier.peek(at));
   }
 
-  /** After an append was acknowledged by the warm tier: the same bytes. */
+  /** Copies an append that the warm tier has acknowledged. */
   append(request: AppendRequest, appended: Appended): void {
     const writes = (request.writes ?? []).filter(({ blobs }) => blobs.length > 0);
     const heads = appended.heads.map(({ namespace, head }) => ({
@@ -109,7 +109,7 @@ export class HotTier {
     });
   }
 
-  /** As {@link append}. Only writes that name blobs: the others come from the warm tier, whole. */
+  /** As {@link append}. Writes that name no blobs aren't copied: they are always read from the warm tier. */
   appendWrites(request: AppendWritesRequest): void {
     if (request.newBlobs.length === 0 && request.blobs.length === 0) return;
     const { relies: _relies, ...rest } = request;
@@ -118,7 +118,7 @@ export class HotTier {
     );
   }
 
-  /** A checkpoint that was read from further away. */
+  /** Copies a checkpoint that was read from a farther tier. */
   promote(stored: StoredCheckpoint, head: string | undefined): void {
     const { record } = stored;
     const blobs = chainsOf(namedBlobs(record, stored.writes), stored.blobs);
@@ -138,14 +138,14 @@ export class HotTier {
     });
   }
 
-  /** Takes a thread's copies away, now; if that fails, before anything else is asked of them. */
+  /** Deletes a thread's copies now. If that fails, they are deleted before the tier is next asked about the thread. */
   async dropThread(threadId: string): Promise<void> {
     await this.#queue.discard(threadId);
     this.#owe(threadId);
     await this.#settle(threadId);
   }
 
-  /** Makes the tier stand in for the owner of a namespace, later: `work` is called then, to find out and adopt. */
+  /** Queues the renewal of a namespace's copy: `work` reads the owner's state and adopts it. */
   adoptLater(
     threadId: string,
     namespace: string,
@@ -164,7 +164,7 @@ export class HotTier {
     this.#queue.push(threadId, { bytes: 0, key: JSON.stringify(["adopt", namespace]), run });
   }
 
-  /** No copy is believed from now on. */
+  /** Invalidates the thread's copies. @param before copies of earlier revisions of the owner are refused for ever */
   async invalidate(threadId: string, before?: number): Promise<void> {
     const keeper = this.#keeper();
     const done = await this.#attempt(async () => {
@@ -178,7 +178,7 @@ export class HotTier {
     await this.#queue.idle();
   }
 
-  /** Gives up the copies that wait, and takes none from now on. */
+  /** Drops the waiting copies and all later ones. */
   close(): void {
     this.#queue.close();
     this.#dropped.flush();
@@ -217,7 +217,7 @@ export class HotTier {
     this.#queue.push(threadId, { bytes, run });
   }
 
-  /** False if it failed. An answer of a healthy tier (its tombstone stands) isn't a failure. */
+  /** False if the tier is failing. A refusal by a healthy tier, for instance because of a tombstone, is no failure. */
   async #attempt(work: () => Promise<void>): Promise<boolean> {
     try {
       await work();
@@ -234,7 +234,7 @@ export class HotTier {
     this.#owed.delete(oldest!);
   }
 
-  /** Takes away what is owed of a thread; false where it can't be for now. */
+  /** Deletes a thread's copies if that is still owed; false if it can't be done now. */
   async #settle(threadId: string): Promise<boolean> {
     if (!this.#owed.has(threadId)) return true;
     const done = await this.#attempt(() => this.#writing.run(() => this.tier.deleteThread(threadId)));

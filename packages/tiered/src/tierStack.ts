@@ -56,7 +56,7 @@ import { TrustedHeads } from "./trustedHeads.ts";
 import { WarmTier } from "./warmTier.ts";
 
 /**
- * Tiers in layers: hot ones hold copies, the warm one owns, the cold one keeps what is idle. A stack is a tier, so stacks
+ * Tiers in layers: hot tiers hold copies, the warm tier owns threads, the cold tier keeps idle ones. A stack is a tier, so stacks
  * nest.
  *
  * Only what cannot change is read from a hot tier: bytes named by their content. Heads, pending writes and records come from
@@ -75,7 +75,7 @@ export class TierStack implements Tier, HealthReporter, LayeredTier, Stacked {
   readonly tagThread?: ThreadTagger["tagThread"];
   readonly untagThread?: ThreadTagger["untagThread"];
   readonly threadTags?: ThreadTagger["threadTags"];
-  /** Every storage that may hold a part of a thread. Replicas aren't among them: they follow the warm tier. */
+  /** Every storage that may hold a part of a thread, without replicas, which follow the warm tier. */
   readonly layers: readonly StackLayer[];
   readonly #hot: readonly HotTier[];
   readonly #warm: WarmTier;
@@ -126,7 +126,7 @@ export class TierStack implements Tier, HealthReporter, LayeredTier, Stacked {
     ];
   }
 
-  /** The warm and the cold tier, and those that they own in turn. A change of the warm one takes the hot copies away. */
+  /** The owning tiers inside the warm and the cold tier. Changing the warm ones deletes the hot copies. */
   owners(): readonly OwningTier[] {
     const cold = this.#archive?.tier;
     const warm = ownersOf(this.#warm.primary).map((tier) => this.#dropping(tier));
@@ -220,12 +220,12 @@ export class TierStack implements Tier, HealthReporter, LayeredTier, Stacked {
     );
   }
 
-  /** Brings archived checkpoints that were written on since back into the warm tier. For the archiver. */
+  /** Restores archived checkpoints that have got pending writes since. For the archiver. */
   async restoreWritten(threadId: string): Promise<void> {
     await this.#archive?.restoreWritten(threadId);
   }
 
-  /** Takes the hot tiers' copies of a thread away. For the archiver. */
+  /** Deletes the hot tiers' copies of a thread. For the archiver. */
   async dropCopies(threadId: string): Promise<void> {
     await Promise.all(this.#hot.map((hot) => hot.dropThread(threadId)));
   }
@@ -320,14 +320,14 @@ export class TierStack implements Tier, HealthReporter, LayeredTier, Stacked {
     const reading = await this.#warm.read(at);
     for (const hot of this.#hot) hot.miss();
     if (reading.checkpoint !== undefined) this.#promote(this.#hot, reading.checkpoint, reading);
-    // After that: what is promoted is written, and a write ends what was believed of a namespace.
+    // Renew after promoting: a promotion is a write, which ends the trust in a namespace's copy.
     if (at.checkpointId === undefined) this.#trustedHeads?.renew(at);
     if (reading.checkpoint !== undefined) return reading;
     if (this.#archive === undefined || reading.head === undefined) return reading;
     return await this.#archive.read(at, reading, this.#restoreOn);
   }
 
-  /** A checkpoint as the warm tier says it is, made of bytes that are nearer. Undefined: read it from the warm tier. */
+  /** A checkpoint assembled from the warm tier's record and writes and the bytes of a hot tier or replica; undefined on a miss. */
   async #fromCopies(at: MaybeAddress): Promise<Reading | undefined> {
     const [nearest] = this.#hot;
     if (nearest === undefined && !this.#warm.hasReplicas) return undefined;
@@ -385,7 +385,7 @@ export class TierStack implements Tier, HealthReporter, LayeredTier, Stacked {
     for (const hot of tiers) hot.promote(stored, state.head);
   }
 
-  /** A write that relies on blobs may mean ones that this process read from the archive. */
+  /** Restores the thread first if the write relies on blobs that this process may have read from the archive. */
   async #restoreFor(request: AppendRequest | AppendWritesRequest): Promise<void> {
     if (request.relies !== true || this.#archive?.servedUnrestored(request.threadId) !== true) return;
     if (this.#restoreOn === "never") throw archivedWriteError(this.#warm.primary.name, request);
@@ -425,10 +425,10 @@ export class TierStack implements Tier, HealthReporter, LayeredTier, Stacked {
       : await this.#trustedHeads.aroundThread(threadId, change);
   }
 
-  /** The other tiers, once the warm one has deleted a thread. */
+  /** Deletes a thread from the warm tier by `work`, then from the others. */
   async #deleting(threadId: string, work: () => Promise<boolean>): Promise<boolean> {
     return await this.#changing(threadId, async () => {
-      // Asked before: the mark goes with the thread. What an archiver copies meanwhile is found by its sweep.
+      // Ask before deleting, which deletes the mark too. If an archiver copies the thread meanwhile, maintenance finds that.
       const archived = (await this.#archive?.mayHold(threadId)) === true;
       const done = await work();
       if (done)
@@ -462,14 +462,14 @@ export class TierStack implements Tier, HealthReporter, LayeredTier, Stacked {
     });
   }
 
-  /** Of threads that are warm as a whole. One with an archived part is forked by who reads it from both tiers. */
+  /** Only for threads that are warm as a whole. A thread with an archived part is forked by reading it from both tiers. */
   async #outline(
     warm: Tier & ThreadForker,
     threadId: string,
     id?: string,
   ): Promise<ThreadOutline | undefined> {
     const outline = await warm.outline(threadId, id);
-    // Asked afterwards: the mark comes before the loss.
+    // Ask afterwards: the archiver marks a thread before the warm tier drops anything.
     return (await this.#archive?.holdsMore(threadId)) === true ? undefined : outline;
   }
 }

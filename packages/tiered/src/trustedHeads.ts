@@ -1,7 +1,7 @@
 import type { MaybeAddress, NamespaceCopy, Peek, Reading, StoredCheckpoint, Tier } from "@stratigraph/core";
 import type { HotTier } from "./hotTier.ts";
 
-/** Namespaces, of all threads, of which is remembered what this process knows. About 300 bytes each. */
+/** How many namespaces are remembered, over all threads. Each takes about 300 bytes. */
 const remembered = 10_000;
 
 /** What this process knows of a namespace. */
@@ -10,9 +10,9 @@ interface Known {
   writeEpoch: number;
   /** Writes of this process under way. */
   writing: number;
-  /** Written since the copy was last renewed. */
+  /** Whether it was written since its copy was last renewed. */
   doubted: boolean;
-  /** Copies of earlier revisions are older than what this process has seen. */
+  /** The newest revision that this process has seen. Copies of earlier ones are not believed. */
   seenRevision: number;
 }
 
@@ -23,10 +23,10 @@ interface Cell {
 }
 
 /**
- * `consistency: "trusted"`: the farthest hot tier tells heads and pending writes, too. A copy is invalidated before the warm
- * tier is written to, and renewed after it, by asking the warm tier. A process never believes a copy older than its own
- * writes; what it may miss for up to `trustFor` is the write of another one that died between commit and renewal, or that
- * couldn't reach the hot tier.
+ * `consistency: "trusted"`: heads and pending writes are read from the farthest hot tier too. A copy is invalidated before the
+ * warm tier is written to, and renewed from the warm tier afterwards. A process never believes a copy older than its own writes.
+ * For up to `trustFor` it may miss the write of another process that died between commit and renewal, or that couldn't reach the
+ * hot tier.
  */
 export class TrustedHeads {
   readonly #keeper: HotTier;
@@ -34,11 +34,13 @@ export class TrustedHeads {
   readonly #warm: Tier;
   readonly #forMs: number;
   readonly #now: () => number;
-  /** By thread, then by namespace; what was used longest ago first. */
+  /** By thread, then by namespace; the least recently used thread first. */
   readonly #known = new Map<string, Map<string, Known>>();
   /** Namespaces in {@link #known}. */
   #size = 0;
-  /** Until then no copy is believed of a namespace that isn't remembered: a doubted one was forgotten. Milliseconds since 1970. */
+  /**
+   * A namespace that isn't remembered is doubted until this time, because a doubted one was forgotten. Milliseconds since 1970.
+   */
   #strangersFromMs = 0;
 
   constructor(hot: readonly HotTier[], warm: Tier, forMs: number, now: () => number) {
@@ -50,8 +52,8 @@ export class TrustedHeads {
   }
 
   /**
-   * The head, or that there is none, where a copy may be believed. `nearby`: looks for the head's bytes in the nearer tiers,
-   * so that they don't cross the wire.
+   * The head, or that there is none; undefined if no copy may be believed.
+   * @param nearby looks for the head's bytes in nearer tiers, so that they don't cross the wire
    */
   async read(
     at: MaybeAddress,
@@ -74,7 +76,7 @@ export class TrustedHeads {
     return { ...state, checkpoint: reading.checkpoint };
   }
 
-  /** Writes to the warm tier, in between invalidating the copies and having them renewed. */
+  /** Invalidates the copies, writes to the warm tier, and has the copies renewed. */
   async around<T>(threadId: string, namespaces: Iterable<string>, write: () => Promise<T>): Promise<T> {
     const cells = [...new Set(namespaces)].map((namespace) => ({ threadId, namespace }));
     const all = cells.map((cell) => this.#open(cell));
@@ -96,8 +98,8 @@ export class TrustedHeads {
   }
 
   /**
-   * As {@link around}, for a change of every namespace. Copies of what was before are void for ever. The root's is renewed; the
-   * others', of which there may be one for every subgraph that ever ran, when somebody reads them.
+   * As {@link around}, for a change of every namespace. Copies of earlier revisions are refused for ever. The root's copy is
+   * renewed now. The others are renewed when they are read, because there may be one for every subgraph that ever ran.
    */
   async aroundThread<T>(threadId: string, change: () => Promise<T>): Promise<T> {
     for (const known of this.#known.get(threadId)?.values() ?? []) {
@@ -112,7 +114,7 @@ export class TrustedHeads {
     });
   }
 
-  /** Has the copy renewed, in the background. */
+  /** Renews a copy in the background. */
   renew({ threadId, namespace }: Cell): void {
     const cell = { threadId, namespace };
     this.#keeper.adoptLater(threadId, namespace, async (adopt) => {
@@ -120,7 +122,7 @@ export class TrustedHeads {
       const { writeEpoch } = known;
       const untilMs = this.#now() + this.#forMs;
       const { revision, head, writes, record } = await this.#warm.peek(cell);
-      // A write that is under way, or was meanwhile, has its own renewal.
+      // A write that is under way, or has been since, renews the copy itself.
       if (known.writing > 0 || known.writeEpoch !== writeEpoch) return;
       const copy: NamespaceCopy = { ...cell, revision, head, writes, record, blobs: [], untilMs };
       await adopt(copy);
@@ -130,7 +132,7 @@ export class TrustedHeads {
     });
   }
 
-  /** The owner's state as a copy tells it. Only of the head: other checkpoints' pending writes aren't copied. */
+  /** The owner's state as a copy tells it. Only for the head: pending writes of other checkpoints aren't copied. */
   #stateIn(at: MaybeAddress, found: Peek | Reading | undefined): Reading | undefined {
     const { copy, head } = found ?? {};
     if (copy === undefined || copy.untilMs <= this.#now()) return undefined;
@@ -173,7 +175,7 @@ export class TrustedHeads {
     if (ofThread.size === 0) this.#known.delete(threadId);
   }
 
-  /** Makes room, but not of what is being written. Copies made before a write go out within `trustFor` after it. */
+  /** Forgets the oldest namespace that isn't being written. Copies made before its last write expire within `trustFor`. */
   #forgetOldest(): void {
     for (const [threadId, ofThread] of this.#known) {
       for (const [namespace, { writing, doubted }] of ofThread) {
