@@ -42,12 +42,8 @@ import { decodeId, encodeId, encodeCheckpointKey, type Bytes } from "./checkpoin
 import type { KeyNames } from "./keyNames.ts";
 import { withLarge, type NamedBlobs, type WithLarge } from "./largeBlobs.ts";
 import { listThread, type ListReply } from "./listThread.ts";
-import {
-  resolveRedisOptions,
-  type RedisOptions,
-  type RedisSource,
-  type ResolvedRedisOptions,
-} from "./options.ts";
+import { resolveRedisOptions, type RedisSource, type ResolvedRedisOptions } from "./options.ts";
+import type { RedisOptions } from "./redisOptions.ts";
 import { peekFrom, readingFrom, type ReadReply } from "./readReply.ts";
 import { adoptArgs, appendArgs, appendWritesArgs, removeArgs, replaceBytesArgs } from "./requests.ts";
 import { checkpointsFrom, type ListedReply } from "./listReply.ts";

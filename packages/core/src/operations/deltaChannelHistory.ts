@@ -9,7 +9,7 @@ import {
   type Tier,
 } from "../contract/tier.ts";
 import { asPendingWrite } from "../encode/writeCoder.ts";
-import type { Consumed } from "../saver/writers.ts";
+import type { Consumed } from "../encode/record.ts";
 
 /** How many ancestors are asked for at once. LangGraph writes a snapshot long before, with its default settings. */
 const pageOfAncestors = 1000;

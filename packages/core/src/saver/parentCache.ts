@@ -2,7 +2,7 @@ import type { CheckpointCoder, EncodedCheckpoint, Manifest } from "../encode/che
 import { remembering } from "./remembering.ts";
 import type { Address, CheckpointRecord, Tier } from "../contract/tier.ts";
 import type { EncodedValue } from "../encode/blobEncoder.ts";
-import type { Consumed } from "./writers.ts";
+import type { Consumed } from "../encode/record.ts";
 
 /** How many checkpoints' lines a saver remembers. About 1 kB each. */
 const remembered = 4096;
