@@ -8,7 +8,7 @@ import { scripts, type ScriptName } from "./scripts.ts";
 
 /** A command of many bytes gets more time: a slow line still moves so many of them in a second. */
 const bytesPerSecond = 8 << 20;
-/** How many clients are tried within the time of a command while the server is silent. */
+/** How many clients are tried within the time limit of a command while the server is silent. */
 const handlesAtOnce = 8;
 
 /** Sends commands and scripts, each for a bounded time, and turns their failures into errors that say what to do. */
@@ -17,7 +17,7 @@ export class Connection {
   readonly #open: () => ClientHandle;
   #handle: ClientHandle | undefined;
   #openedAtMs = 0;
-  /** A call waited in vain, and none was answered since. */
+  /** Whether a call got no answer in time, and none has been answered since. */
   #isSilent = false;
   #closed = false;
 
@@ -36,7 +36,7 @@ export class Connection {
       try {
         return await client.callBuffer("EVALSHA", [sha, keys.length, ...keys, ...args]);
       } catch (error) {
-        // A server that was restarted, or a node that took over, doesn't know the script yet. EVAL teaches it.
+        // A server that was restarted, or a node that took over, doesn't have the script yet. EVAL loads it.
         if (!(error instanceof Error) || !error.message.startsWith("NOSCRIPT")) throw error;
         return await client.callBuffer("EVAL", [text, keys.length, ...keys, ...args]);
       }
@@ -94,8 +94,8 @@ export class Connection {
   }
 
   /**
-   * The handle for the next call. A wire that was cut without a word is found out by its silence alone, and may never speak again,
-   * while a new one would: so a handle that let a call wait in vain is left, and until one answers others are tried, some at once.
+   * The handle for the next call. A connection that was cut silently shows only by its silence, and a new one might work. So a
+   * handle on which a call timed out is abandoned, and others are tried, several at a time, until one answers.
    */
   #current(): ClientHandle {
     const isTried =
@@ -107,14 +107,14 @@ export class Connection {
     return this.#handle!;
   }
 
-  /** The first handle that answers is the one for all calls. */
+  /** Uses the first handle that answers for all calls. */
   #answered(handle: ClientHandle): void {
     if (!this.#isSilent || this.#closed) return;
     this.#isSilent = false;
     this.#use(handle);
   }
 
-  /** What is under way on the handle that was used before may still be answered: it is closed when nothing is. */
+  /** Calls under way on the previous handle may still be answered, so it is closed once it has none. */
   #use(handle: ClientHandle | undefined): void {
     const before = this.#handle;
     this.#handle = handle;
@@ -122,7 +122,7 @@ export class Connection {
   }
 }
 
-/** ioredis says of a command only that it gave up; the reason came as an event. */
+/** Whether ioredis only says that it gave up a command; the reason came as an event. */
 function isGone(error: unknown): boolean {
   return (
     error instanceof Error &&

@@ -2,10 +2,10 @@ import type { Blob, BlobHash, CheckpointRecord, StoredWriteBatch, WriteBatch } f
 import { decodeId, decodeCheckpointKey, encodeId, type Bytes } from "./checkpointKeys.ts";
 import { StringReader, encodeStrings } from "./lengthPrefixed.ts";
 
-// How records, batches and blobs stand in a thread's hash; lua/common.lua has the list. An optional text is empty where it
-// is absent, else it begins with "+".
+// How records, batches and blobs are stored in a thread's hash; lua/common.lua lists the fields. An optional string is empty if
+// it is absent; otherwise it begins with "+".
 
-/** An optional text. */
+/** An optional string. */
 export function optional(value: Bytes | undefined): Bytes {
   if (value === undefined) return "";
   return typeof value === "string" ? `+${value}` : Buffer.concat([Buffer.from("+"), value]);

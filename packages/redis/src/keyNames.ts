@@ -1,7 +1,7 @@
 import { createHash, randomUUID } from "node:crypto";
 import { InvalidOptionError } from "@stratigraph/core";
 
-/** Ids that can stand in a key as they are: readable in redis-cli, and no brace or "~" to confuse with the rest. */
+/** Ids that can stand in a key as they are: readable in redis-cli, and without braces or "~", which have meanings there. */
 const plainId = /^[\w.:-]{1,80}$/;
 
 function tagOf(id: string): string {

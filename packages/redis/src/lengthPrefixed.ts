@@ -1,4 +1,4 @@
-/** Parts one after the other, each with its length in bytes in front ("3:abc"): what the scripts call a text. */
+/** Strings one after the other, each with its length in bytes in front: "3:abc". The scripts read them with readString(). */
 export function encodeStrings(parts: readonly (string | Uint8Array)[]): Buffer {
   const pieces: Uint8Array[] = [];
   for (const part of parts) {
@@ -8,7 +8,7 @@ export function encodeStrings(parts: readonly (string | Uint8Array)[]): Buffer {
   return Buffer.concat(pieces);
 }
 
-/** Reads texts one after the other. */
+/** Reads length-prefixed strings one after the other. */
 export class StringReader {
   readonly #bytes: Buffer;
   #at = 0;

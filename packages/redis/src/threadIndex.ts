@@ -38,23 +38,23 @@ export class ThreadIndex {
     this.tags = new TagIndex(connection, keys);
   }
 
-  /** After a thread was written. Failing is no failure of the write, which is done; the next write of the thread makes up for it. */
+  /** Indexes a thread after it was written. Never rejects: the write is done, and the thread's next write indexes it again. */
   async written(threadId: string, writtenAtMs: number): Promise<void> {
     const key = this.#keys.threads;
     const added = await this.#connection
       .command("ZADD", key, writtenAtMs, encodeId(threadId))
       .catch(() => undefined);
     if (this.#ttlMs === 0 || Number(String(added)) !== 1) return;
-    // Nobody waits for it, and what it misses the next one finds.
+    // Nobody waits for this. What one sample misses, the next one finds.
     this.#sample()
       .then(() => this.tags.sample())
       .catch(() => undefined);
   }
 
-  /** Before a run writes to a thread: a name too many does no harm, a missing one would hide what the run wrote. */
+  /** Indexes a thread before a run writes to it: an extra name does no harm, a missing one would hide what the run wrote. */
   async wroteTo(runId: string, threadId: string): Promise<void> {
     const key = this.#keys.run(runId);
-    // In this order: a sweep that finds the name of a thread that isn't there yet finds the run's new score, too.
+    // In this order, so that a sweep that finds the name of a thread before the thread itself finds the run's new score too.
     const commands = [
       this.#connection.command("ZADD", this.#keys.runs, Date.now(), encodeId(runId)),
       this.#connection.command("SADD", key, encodeId(threadId)),
@@ -65,7 +65,7 @@ export class ThreadIndex {
     await Promise.allSettled(commands);
   }
 
-  /** After a thread was deleted. */
+  /** Removes a thread that was deleted. */
   async deleted(threadId: string): Promise<void> {
     await Promise.allSettled([this.#connection.command("ZREM", this.#keys.threads, encodeId(threadId))]);
   }
@@ -153,7 +153,7 @@ export class ThreadIndex {
           const found = await this.#look(thread.threadId, query);
           if (found === "gone") await this.#gone(thread);
           if (typeof found !== "object") return undefined;
-          // The index may not know yet that the thread was written again: it isn't as old as it seems.
+          // The thread may have been written again, which the index doesn't show yet.
           const isInTime =
             query.writtenBeforeMs === undefined || found.info.writtenAtMs < query.writtenBeforeMs;
           return isInTime ? { ...found.info, writtenAtMs: thread.writtenAtMs } : undefined;
@@ -234,7 +234,7 @@ export class ThreadIndex {
     return { info: { ...info, ...(headRecord === undefined ? {} : { headRecord }) }, tags: tagsIn(tags) };
   }
 
-  /** A thread that the index names is gone: unless it was written meanwhile, its name goes too. */
+  /** Removes the name of a thread that is gone, unless it was written meanwhile. */
   async #gone({ threadId, writtenAtMs }: IndexedThread): Promise<number> {
     const args = [encodeId(threadId), writtenAtMs];
     return Number(await this.#connection.run("unindex", [this.#keys.threads], args));
@@ -252,8 +252,8 @@ export class ThreadIndex {
   }
 
   /**
-   * Where threads expire, nobody tells the index. So for each name that is added two are looked at, at random, and dropped where
-   * they are gone: no more than about half of the names are ever of threads gone.
+   * Redis doesn't tell the index when a thread expires. So for each name that is added two random ones are looked at, and removed
+   * if their threads are gone. This keeps names of expired threads below about half of all.
    */
   async #sample(): Promise<void> {
     const key = this.#keys.threads;

@@ -12,14 +12,14 @@ import { within } from "./requestTimeout.ts";
 const firstPauseMs = 50;
 /** Longest pause. */
 const longestPauseMs = 2000;
-/** Requests that delete, at once. */
+/** How many objects are deleted at the same time. */
 const deletesAtOnce = 8;
-/** Where requests are tried, and with what. */
-const triedFolder = ".conditions/";
-const tried = Buffer.from("Stratigraph tries whether this server keeps conditions.\n");
-/** What was tried and is older than this was left by a process that died; in milliseconds. */
+/** The prefix and the content of objects that test what the server can do. */
+const probePrefix = ".conditions/";
+const probeContent = Buffer.from("Stratigraph tries whether this server keeps conditions.\n");
+/** Probes older than this were left by a process that died; milliseconds. */
 const abandonedMs = 3_600_000;
-/** The etag of no object. */
+/** An etag that no object has. */
 const noObject = '"00000000000000000000000000000000"';
 /** Objects larger than this, in bytes, get more time: a slow line still moves so much in a second. */
 const bytesPerSecond = 1 << 20;
@@ -58,7 +58,7 @@ export class AwsObjectStore implements ObjectStore {
   readonly #storageClass: StorageClass | undefined;
   /** Ceph before Reef compares `If-Match` with the ETag as it is stored, without quotes. */
   #bareEtags = false;
-  /** Whether the server keeps a condition on deleting; found out when it is first needed. */
+  /** Whether the server supports conditional deletes; tested when it is first needed. */
   #deletesIfMatch: Promise<boolean> | undefined;
 
   /** @param connect called with the first request, because the SDK is loaded on demand; after a failure, with the next one */
@@ -94,7 +94,7 @@ export class AwsObjectStore implements ObjectStore {
       async ({ sdk, client }, abortSignal): Promise<FoundObject> => {
         const { Body, ETag = "" } = await client.send(new sdk.GetObjectCommand(input), { abortSignal });
         if (Body === undefined) throw new TypeError("the answer has no body");
-        // The client's signal ends with the headers: a body that stops half-way is ended here.
+        // The client heeds the signal only until the headers have come: abort a body that stops half-way.
         abortSignal.addEventListener("abort", () => (Body as { destroy?: () => void }).destroy?.());
         return { bytes: await Body.transformToByteArray(), etag: ETag };
       },
@@ -109,7 +109,7 @@ export class AwsObjectStore implements ObjectStore {
     if (this.#bareEtags) return await this.#put(key, bytes, bare);
     const etag = await this.#put(key, bytes, condition);
     if (etag !== undefined) return etag;
-    // Refused although the object is the one that was named: this server compares without the quotes.
+    // If the object does have this etag, the server compares etags without quotes: put again without them.
     const input = { ...this.#at(key), ...this.#encryption.always };
     const found = await this.#run("get", 0, ({ sdk, client }, abortSignal) =>
       client.send(new sdk.HeadObjectCommand(input), { abortSignal }),
@@ -145,7 +145,7 @@ export class AwsObjectStore implements ObjectStore {
   }
 
   async delete(keys: readonly string[]): Promise<void> {
-    // One by one: batches need checksums that not every server takes, and there are seldom more than three.
+    // Delete one by one: batches need checksums that not every server accepts, and there are seldom more than three objects.
     const left = [...keys];
     const worker = async (): Promise<void> => {
       for (let key = left.pop(); key !== undefined; key = left.pop()) {
@@ -157,7 +157,7 @@ export class AwsObjectStore implements ObjectStore {
     await Promise.all(Array.from({ length: Math.min(deletesAtOnce, keys.length) }, worker));
   }
 
-  /** False, and nothing deleted, also where the server doesn't keep this condition: AWS does since 2025. */
+  /** Also false, with nothing deleted, where the server doesn't support the condition. AWS has since 2025. */
   async deleteIf(key: string, etag: string): Promise<boolean> {
     this.#deletesIfMatch ??= this.#triesDeleteIf();
     const keeps = await this.#deletesIfMatch.catch((error: unknown) => {
@@ -168,24 +168,24 @@ export class AwsObjectStore implements ObjectStore {
   }
 
   /**
-   * Tries all that is needed: to put, get, list and delete under the prefix, and whether the server keeps conditions. One that
-   * ignores them would lose writes without a word.
+   * Tests whether objects can be put, got, listed and deleted under the prefix, and whether the server supports conditional puts.
+   * One that ignores conditions would lose writes silently.
    * @throws StratigraphError "NOT_SET_UP", "ACCESS_DENIED", "MISCONFIGURED", "ARCHIVE_UNAVAILABLE"
    */
   async setup(): Promise<void> {
-    const key = `${triedFolder}${randomUUID()}`;
+    const key = `${probePrefix}${randomUUID()}`;
     let keeps: boolean;
     try {
       keeps = await this.#keepsConditions(key);
       await this.get(key);
     } catch (error) {
-      // It says what is wrong; that what was tried can't be taken away either adds nothing.
+      // Throw this error, and not that the probe can't be deleted either.
       await this.delete([key]).catch(() => undefined);
       throw error;
     }
-    // What a process left that died here.
+    // Also delete probes that processes left which died here.
     const left = [key];
-    for await (const { key: found, modifiedMs } of this.list(triedFolder))
+    for await (const { key: found, modifiedMs } of this.list(probePrefix))
       if (modifiedMs < Date.now() - abandonedMs) left.push(found);
     await this.delete(left);
     if (keeps) return;
@@ -213,11 +213,11 @@ export class AwsObjectStore implements ObjectStore {
   }
 
   async #keepsConditions(key: string): Promise<boolean> {
-    // Refused may also mean stored, where the answer was lost and the request repeated: then the object is there.
-    const first = (await this.put(key, tried, { ifNoneMatch: "*" })) ?? (await this.#etagOf(key));
-    const again = await this.put(key, tried, { ifNoneMatch: "*" });
-    const other = await this.#put(key, tried, { ifMatch: noObject });
-    const same = first === undefined ? undefined : await this.put(key, tried, { ifMatch: first });
+    // A refusal may mean that the object was stored and the answer lost, so that the repetition was refused.
+    const first = (await this.put(key, probeContent, { ifNoneMatch: "*" })) ?? (await this.#etagOf(key));
+    const again = await this.put(key, probeContent, { ifNoneMatch: "*" });
+    const other = await this.#put(key, probeContent, { ifMatch: noObject });
+    const same = first === undefined ? undefined : await this.put(key, probeContent, { ifMatch: first });
     return first !== undefined && again === undefined && other === undefined && same !== undefined;
   }
 
@@ -227,8 +227,8 @@ export class AwsObjectStore implements ObjectStore {
   }
 
   async #triesDeleteIf(): Promise<boolean> {
-    const key = `${triedFolder}${randomUUID()}`;
-    await this.#put(key, tried);
+    const key = `${probePrefix}${randomUUID()}`;
+    await this.#put(key, probeContent);
     const ignores = await this.#deleteIf(key, noObject);
     if (!ignores) await this.delete([key]);
     return !ignores;
@@ -270,7 +270,7 @@ export class AwsObjectStore implements ObjectStore {
     return new StratigraphError("NOT_SET_UP", message, { tier: "s3", bucket: this.#bucket });
   }
 
-  /** Runs a request; again, with growing and jittered pauses, while its failures are passing ones. */
+  /** Makes a request, and repeats it after failures that may pass, with growing and jittered pauses. */
   async #run<T>(
     operation: Operation,
     size: number,
@@ -284,7 +284,7 @@ export class AwsObjectStore implements ObjectStore {
       } catch (error) {
         const verdict = verdictOf(error);
         if (verdict !== "passing" && verdict !== "final") return verdict;
-        // A client that repeats requests itself made several; another round of it must not make more than there may be.
+        // A client that repeats requests itself has made several. Make no other round if that could exceed the limit.
         const made = attemptsOf(error);
         attempts += made;
         if (verdict === "final" || attempts + made > this.#attempts)

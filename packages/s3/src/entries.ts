@@ -3,13 +3,13 @@ import type { BlobHash, CheckpointRecord, StoredWriteBatch } from "@stratigraph/
 /** Where an item's bytes are: in memory, or in a pack. */
 export type Place = Uint8Array | PackedPlace;
 
-/** Bytes in a section of a pack, and how they were made from what lies there. */
+/** Where bytes lie in a section of a pack, and how the original bytes are made from them. */
 export interface PackedPlace {
   readonly pack: string;
   readonly section: number;
   readonly start: number;
   readonly length: number;
-  /** See recompressions.ts. */
+  /** See recompression.ts. */
   readonly recompression: number;
 }
 
@@ -33,7 +33,7 @@ export interface WritesEntry extends Omit<StoredWriteBatch, "body"> {
   readonly place: Place;
 }
 
-/** Items of a thread. Their bytes lie in this order: blobs, records, writes. */
+/** Entries of a thread. Their bytes lie in this order: blobs, records, writes. */
 export interface Entries {
   readonly blobs: readonly BlobEntry[];
   readonly records: readonly RecordEntry[];
@@ -44,7 +44,7 @@ export interface Entries {
 type BlobName = number | string;
 type Text = string | null;
 
-/** Entries as JSON; docs/format.md. Every entry ends with length and recompression of its stored bytes. */
+/** Entries as JSON (docs/format.md). Each ends with the length and the recompression of its stored bytes. */
 export interface EntriesJson {
   readonly b: readonly (readonly [
     hash: string,
@@ -86,7 +86,7 @@ export function placesOf({ blobs, records, writes }: Entries): Place[] {
   return [...blobs, ...records, ...writes].map(({ place }) => place);
 }
 
-/** @param forms the entries' stored bytes, in order */
+/** Entries as JSON. @param forms their stored bytes, in the order of {@link placesOf} */
 export function entriesToJson(
   { blobs, records, writes }: Entries,
   forms: readonly StoredForm[],

@@ -1,13 +1,13 @@
 import { setImmediate as turn } from "node:timers/promises";
 
-/** Longest stretch of work between two turns of the event loop, in milliseconds: what others may have to wait for it. */
+/** How long work goes on before the event loop gets a turn, in milliseconds. Other requests may have to wait that long. */
 const stretchMs = 1;
 
-/** Lets the event loop turn during long work. A thread of a thousand items would else hold up every other request. */
+/** Gives the event loop turns during long work, because a thread of a thousand entries would hold up every other request. */
 export class EventLoopYielder {
   #sinceMs = performance.now();
 
-  /** To be called between items. */
+  /** Gives the event loop a turn if one is due. Call it between entries. */
   async yieldIfDue(): Promise<void> {
     if (performance.now() - this.#sinceMs < stretchMs) return;
     await turn();

@@ -11,20 +11,20 @@ const hashEnd = magic.length + 32;
 /** Brotli quality: a head is written with every change. */
 const quality = 4;
 
-/** Largest head that is read, in bytes once decompressed: far above what is ever written. */
+/** Largest head that is read, in bytes after decompression: far above what is ever written. */
 const largest = 256 << 20;
 
 /** The one object of a thread that changes. */
 export interface Head {
   readonly threadId: string;
   readonly revision: number;
-  /** Who made the last revisions, newest first: tells a writer whether a put without an answer came through. */
+  /** The writers of the last revisions, newest first. They tell a writer whether its put was done when the answer was lost. */
   readonly writers: readonly string[];
   readonly deletedAt: number;
   readonly deleted: boolean;
   readonly removedAt: number;
   readonly evicted: boolean;
-  /** What the thread is found by; absent where it has no tags. Older versions leave it as it is. */
+  /** Absent where the thread has no tags. Older versions of this package leave them as they are. */
   readonly tags?: readonly ThreadTag[] | undefined;
   /** By namespace. */
   readonly heads: ReadonlyMap<string, string>;

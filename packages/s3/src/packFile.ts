@@ -13,12 +13,12 @@ import { storedForm } from "./recompression.ts";
 /** First bytes of a pack. */
 const magic = Buffer.from("SGPACK1\n");
 
-/** Content of a section, in bytes: what is decompressed to read one value. A longer item has a section of its own. */
+/** Largest content of a section, in bytes: so much is decompressed to read one value. A longer entry has a section of its own. */
 const sectionBytes = 4 << 20;
 
 /**
- * Brotli qualities: of a catalog, of a small pack that will soon be written anew, of a large one; and of an item with a section
- * of its own, which core compressed already: trying hard would take seconds and gain nothing.
+ * Brotli qualities: of a catalog, of a small pack that will soon be merged, of a large one, and of an entry with a section of its
+ * own. Core has compressed such an entry already: a higher quality would take seconds and gain nothing.
  */
 const qualities = { catalog: 9, small: 5, large: 9, alone: 1 } as const;
 
@@ -50,7 +50,7 @@ export function sha256(bytes: Uint8Array): string {
   return createHash("sha256").update(bytes).digest("hex");
 }
 
-/** Groups items into sections: consecutive, none of them torn. */
+/** Groups consecutive entries into sections, without splitting any. */
 function sectionsOf(forms: readonly StoredForm[]): StoredForm[][] {
   const sections: StoredForm[][] = [];
   let size = Number.POSITIVE_INFINITY;
@@ -66,7 +66,7 @@ function sectionsOf(forms: readonly StoredForm[]): StoredForm[][] {
 }
 
 /**
- * Makes a pack of items and their bytes (in the order of `placesOf`). It is self-contained: it names its thread, and its
+ * Makes a pack of entries and their bytes (in the order of `placesOf`). A pack is self-contained: it names its thread, and its
  * last 16 bytes tell where its catalog lies.
  */
 export async function encodePack(

@@ -12,7 +12,7 @@ const wholeBytes = 8 << 20;
 /** Parts of a large pack that lie closer together than this, in bytes, are read in one request. */
 const gapBytes = 1 << 20;
 
-/** What a catalog takes in memory per byte of its pack, and a entry of it, roughly. */
+/** What an entry of a catalog takes in memory, roughly; bytes. */
 const entryBytes = 300;
 
 type Cached = Uint8Array | Catalog;
@@ -23,13 +23,13 @@ function sizeOf(value: Cached): number {
   return (blobs.length + records.length + writes.length) * entryBytes + 64;
 }
 
-/** Reads packs, checks every byte, and remembers what it read: packs never change. */
+/** Reads packs, verifies every byte, and caches what it read: packs never change. */
 export class PackReader {
   readonly #store: ObjectStore;
   readonly #cache: LRUCache<string, Cached>;
   readonly #loading = new Map<string, Promise<Cached>>();
 
-  /** @param cacheBytes what may be remembered, in bytes */
+  /** @param cacheBytes size of the cache, in bytes */
   constructor(store: ObjectStore, cacheBytes: number) {
     this.#store = store;
     this.#cache = new LRUCache({ maxSize: Math.max(1, cacheBytes), sizeCalculation: sizeOf });
@@ -47,14 +47,14 @@ export class PackReader {
     })) as Catalog;
   }
 
-  /** A pack that was just written needs no reading. */
+  /** Caches a pack that was just written, so that it needn't be read. */
   cache(ref: PackRef, catalog: Catalog, content: Uint8Array): void {
     this.#cache.set(`catalog ${ref.key}`, catalog);
     if (ref.size <= wholeBytes) this.#cache.set(`whole ${ref.key}`, content);
   }
 
   /**
-   * The bytes of items, in order.
+   * The bytes of entries, in the order of their places.
    * @param packs those that the places name
    * @throws MissingObject, DamagedObject
    */
@@ -140,7 +140,7 @@ export class PackReader {
     }
   }
 
-  /** Bytes of a pack: cut out of the whole where that is small. */
+  /** A range of a pack. A small pack is read and cached as a whole. */
   async #range(ref: PackRef, start: number, end: number): Promise<Uint8Array> {
     if (ref.size > wholeBytes) return await this.#get(ref.key, [start, end]);
     const whole = (await this.#once(`whole ${ref.key}`, () => this.#get(ref.key))) as Uint8Array;
@@ -153,7 +153,7 @@ export class PackReader {
     return found.bytes;
   }
 
-  /** From the cache, or loaded once for all who ask meanwhile. */
+  /** From the cache, or loaded once for all callers that ask meanwhile. */
   async #once(name: string, load: () => Promise<Cached>): Promise<Cached> {
     const cached = this.#cache.get(name) ?? this.#loading.get(name);
     if (cached !== undefined) return await cached;

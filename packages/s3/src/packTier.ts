@@ -38,7 +38,7 @@ import { checkpointKey, closureOf, isWanted, neededBy, type ThreadView } from ".
 
 /** Checkpoints of a listing whose bytes are read together. */
 const pageSize = 100;
-/** Where no thread is: thread keys have no dots. */
+/** A prefix without objects: no key of a thread begins with a dot. */
 const pingPrefix = ".ping/";
 /** Options of a {@link PackTier}. */
 export interface PackTierOptions {
@@ -56,7 +56,7 @@ export class PackTier implements Tier, BytesReplacer, ThreadTagger, Sweeper {
   readonly remains = [
     {
       what: "an object of some 200 bytes, named after the thread, with its id (its tombstone)",
-      // No time: whether it goes is the server's matter.
+      // No time is given, because whether the tombstone is deleted depends on the server.
       removedBy:
         "maintenance, a week after the deletion, where the server deletes on a condition (AWS does, Ceph 16 doesn't); older versions of objects are the bucket's, where it keeps them: give it a lifecycle rule",
     },
@@ -117,8 +117,8 @@ export class PackTier implements Tier, BytesReplacer, ThreadTagger, Sweeper {
   }
 
   async append(request: AppendRequest): Promise<Appended> {
-    // An import, as archiving makes it, ends with one pack at most: that is one request less to whoever resumes. And it is
-    // read back to verify it, which would show nothing if it came from memory.
+    // An import, as archiving makes it, leaves one open pack, which saves whoever resumes a request. It isn't cached, because the
+    // archiver reads it back to verify it.
     const imports = request.heads.some(({ expected }) => expected === "any");
     return await this.#change("append", request.threadId, (view) => ({
       ...appended(view, request),
@@ -140,7 +140,7 @@ export class PackTier implements Tier, BytesReplacer, ThreadTagger, Sweeper {
     });
   }
 
-  /** The packs with the bytes before are deleted. */
+  /** Replaces bytes, and deletes the packs with the old ones. */
   async replaceBytes(request: ReplaceBytesRequest): Promise<number | undefined> {
     return await this.#change("replaceBytes", request.threadId, (view): Change<number | undefined> => {
       const { revision } = view.head;
@@ -162,7 +162,7 @@ export class PackTier implements Tier, BytesReplacer, ThreadTagger, Sweeper {
     );
   }
 
-  /** The tombstone first, then the objects: one that died between is finished by the next call, or by {@link sweep}. */
+  /** Writes the tombstone first, then deletes the objects. If the process dies between, the next call or {@link sweep} finishes. */
   async deleteThread(threadId: string): Promise<void> {
     await this.#calls.run("deleteThread", threadId, async () => {
       const isKnown = await this.#threadStore.change(
@@ -214,9 +214,9 @@ export class PackTier implements Tier, BytesReplacer, ThreadTagger, Sweeper {
   }
 
   /**
-   * Takes away packs that no head names, tombstones a week after their deletion, and threads of nothing but pending writes whose
-   * checkpoint never came. A call looks at a thousand objects, with a request for each thread among them that is old enough,
-   * and goes on where the last one ended. Ages are by the storage's clock, compared with this process's.
+   * Deletes packs that no head names, tombstones a week after their deletion, and threads that hold only pending writes whose
+   * checkpoint never came. A call looks at a thousand objects, with one request for each thread among them that is old enough,
+   * and goes on where the last one ended. Ages compare the storage's clock with this process's.
    */
   async sweep(olderThanMs: number): Promise<number> {
     return await this.#calls.run("sweep", undefined, () => this.#sweep.run(Date.now() - olderThanMs));
@@ -231,7 +231,7 @@ export class PackTier implements Tier, BytesReplacer, ThreadTagger, Sweeper {
   async ping(): Promise<void> {
     await this.#calls.run("ping", undefined, async () => {
       if (this.#store.ping !== undefined) return await this.#store.ping();
-      // One request, for what isn't there: it needs the bucket and the right to use it.
+      // Listing a prefix without objects is one request that needs the bucket and the right to use it.
       for await (const _ of this.#store.list(pingPrefix)) return;
     });
   }

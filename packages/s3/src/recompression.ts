@@ -2,12 +2,12 @@ import { pack, unpack } from "@stratigraph/core";
 import type { StoredForm } from "./entries.ts";
 
 /**
- * How core packed what a pack keeps unpacked, so that one long window goes over all of it. Position + 1 is the recompression's
- * number in the stored format; 0 is bytes kept as they came.
+ * How core compressed values that a pack stores uncompressed, so that one compression window covers many of them. Position + 1
+ * is the recompression's number in the stored format; 0 means that the bytes are stored as they came.
  */
 const recompressions = [{}, { level: 9 }] as const;
 
-/** Largest content that is kept unpacked, in bytes: what zstd's WASM heap packs again in one frame. */
+/** Largest content that is stored uncompressed, in bytes: what zstd's WASM heap compresses in one frame. */
 const largestUnpacked = 1 << 20;
 
 function isSame(a: Uint8Array, b: Uint8Array): boolean {
@@ -34,7 +34,8 @@ export async function storedForm(bytes: Uint8Array): Promise<StoredForm> {
 }
 
 /**
- * The bytes that {@link storedForm} was given. Made by another zstd they may differ, and unpack to the same content.
+ * The bytes that {@link storedForm} was given. Another version of zstd may make other bytes, which decompress to the same
+ * content.
  * @throws RangeError on a recompression that this version doesn't know
  */
 export async function originalBytes({ bytes, recompression }: StoredForm): Promise<Uint8Array> {

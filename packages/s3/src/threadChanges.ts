@@ -37,7 +37,7 @@ function draftOf(view: ThreadView): Draft {
   };
 }
 
-/** Refuses writers that are late. `continues`: the write goes on from something the writer never read. */
+/** Refuses late writers. `continues`: the write continues from something that the writer never read. */
 function refuseLate(
   { threadId, deletedAt, deleted, removedAt }: Head,
   { seen, relies }: { seen?: number | undefined; relies?: boolean | undefined },
@@ -142,7 +142,7 @@ export function without(view: ThreadView, request: RemoveRequest): ThreadView {
   return { ...draft, etag: view.etag };
 }
 
-/** The thread with other bytes in the place of some. */
+/** The thread with some bytes replaced. */
 export function withBytes(view: ThreadView, { records, writes, blobs }: ReplaceBytesRequest): ThreadView {
   const draft = draftOf(view);
   for (const { body, ...at } of records) {
@@ -177,7 +177,7 @@ export function emptied(view: ThreadView, how: "evicted" | "deleted"): ThreadVie
   return { head: next, etag: view.etag, blobs, records, writes };
 }
 
-/** The thread with other tags. No revision: nothing of what a writer has read is another. */
+/** The thread with other tags. Its revision stays, because nothing that a writer has read changes. */
 export function withTags(view: ThreadView, tags: readonly ThreadTag[]): ThreadView {
   return { ...view, head: { ...view.head, tags: tags.length === 0 ? undefined : tags } };
 }

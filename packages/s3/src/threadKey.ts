@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 
-/** Ids that name themselves. UUIDs do. No capitals: folders of some systems don't tell them apart. */
+/** Ids that are safe in a key as they are, such as UUIDs. Capitals aren't: some file systems don't tell them from small letters. */
 const plain = /^[a-z0-9][a-z0-9_-]{0,63}$/;
 
 /** Longest readable part of a key that ends with a hash, in characters. */

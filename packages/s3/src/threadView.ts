@@ -2,7 +2,7 @@ import type { BlobHash, ListQuery } from "@stratigraph/core";
 import type { Head } from "./head.ts";
 import type { BlobEntry, Entries, Place, RecordEntry, WritesEntry } from "./entries.ts";
 
-/** A thread as one revision of its head has it. Never changed; what changes makes another. */
+/** A thread at one revision of its head. It is immutable: a change makes another view. */
 export interface ThreadView {
   readonly head: Head;
   /** Of the head object; absent where there is none. */
@@ -13,7 +13,7 @@ export interface ThreadView {
   readonly writes: ReadonlyMap<string, readonly WritesEntry[]>;
 }
 
-/** A thread nobody wrote. */
+/** The head of a thread that nobody has written. */
 export function emptyHead(threadId: string): Head {
   return {
     threadId,
@@ -56,7 +56,7 @@ export function viewOf(head: Head, etag: string | undefined, parts: readonly Ent
   return { head, etag, blobs, records, writes };
 }
 
-/** Items of a view whose places are chosen. */
+/** The entries of a view whose places are chosen. */
 export function entriesWhere(view: ThreadView, chosen: (place: Place) => boolean): Entries {
   return {
     blobs: [...view.blobs.values()].filter(({ place }) => chosen(place)),
@@ -65,7 +65,7 @@ export function entriesWhere(view: ThreadView, chosen: (place: Place) => boolean
   };
 }
 
-/** The view with items at new places: `to` are the items of `from`, in the same order. */
+/** The view with entries at new places: `to` holds the entries of `from`, in the same order. */
 export function withPlaces(view: ThreadView, from: Entries, to: Entries): ThreadView {
   const blobs = new Map(view.blobs);
   for (const entry of to.blobs) blobs.set(entry.hash, entry);
