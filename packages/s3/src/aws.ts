@@ -6,7 +6,8 @@ import {
   PutObjectCommand,
   type S3Client,
 } from "@aws-sdk/client-s3";
-import { AwsObjectStore, type AwsSdk } from "./awsObjectStore.ts";
+import type { AwsSdk } from "./awsConnector.ts";
+import { AwsObjectStore } from "./awsObjectStore.ts";
 import type { ObjectStore } from "./objectStore.ts";
 import type { S3Options } from "./s3Options.ts";
 

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
-import type * as S3 from "@aws-sdk/client-s3";
-import type { PutObjectCommandInput, S3Client, StorageClass } from "@aws-sdk/client-s3";
+import type { PutObjectCommandInput, StorageClass } from "@aws-sdk/client-s3";
 import { msOf, StratigraphError, trace } from "@stratigraph/core";
+import { AwsConnector, type AwsConnection } from "./awsConnector.ts";
 import { attemptsOf, explained, verdictOf, type Operation } from "./awsErrors.ts";
 import type { FoundObject, GetOptions, ListedObject, ObjectStore, PutCondition } from "./objectStore.ts";
 import { encryptionOf } from "./encryptionOf.ts";
@@ -24,31 +24,12 @@ const noObject = '"00000000000000000000000000000000"';
 /** Objects larger than this, in bytes, get more time: a slow line still moves so much in a second. */
 const bytesPerSecond = 1 << 20;
 
-/** What is used of the package `@aws-sdk/client-s3`. Handed over and not imported: it is an optional dependency. */
-export type AwsSdk = Pick<
-  typeof S3,
-  | "DeleteObjectCommand"
-  | "GetObjectCommand"
-  | "HeadObjectCommand"
-  | "ListObjectsV2Command"
-  | "PutObjectCommand"
->;
-
-/** The SDK with a client, and how to close that client where it was opened for the store. */
-export interface AwsConnection {
-  readonly sdk: AwsSdk;
-  readonly client: S3Client;
-  readonly close?: () => void;
-}
-
 type Answer<T> = { readonly value: T } | "absent" | "unchanged" | "refused";
 
 /** An S3 bucket as an {@link ObjectStore}, on AWS and on servers that support the same conditional writes. */
 export class AwsObjectStore implements ObjectStore {
   readonly name = "s3";
-  readonly #connect: () => Promise<AwsConnection>;
-  /** Absent before the first request, and after a failed attempt to connect. */
-  #connection: Promise<AwsConnection> | undefined;
+  readonly #connector: AwsConnector;
   readonly #bucket: string;
   readonly #prefix: string;
   readonly #timeoutMs: number;
@@ -63,7 +44,7 @@ export class AwsObjectStore implements ObjectStore {
 
   /** @param connect called with the first request, because the SDK is loaded on demand; after a failure, with the next one */
   constructor(connect: () => Promise<AwsConnection>, options: Omit<S3Options, "client">) {
-    this.#connect = connect;
+    this.#connector = new AwsConnector(connect);
     const { bucket, prefix = "stratigraph", attempts = 4, tags, timeout = "10s" } = options;
     this.#bucket = bucket;
     this.#prefix = prefix === "" ? "" : `${prefix.replace(/\/+$/, "")}/`;
@@ -197,19 +178,9 @@ export class AwsObjectStore implements ObjectStore {
     );
   }
 
+  /** Closes the client if it was opened for this store. */
   async end(): Promise<void> {
-    // A connection that failed needs no closing, and its error was already thrown to whoever called first.
-    const connection = await this.#connection?.catch(() => undefined);
-    this.#connection = undefined;
-    connection?.close?.();
-  }
-
-  async #connected(): Promise<AwsConnection> {
-    this.#connection ??= this.#connect().catch((error: unknown) => {
-      this.#connection = undefined;
-      throw error;
-    });
-    return await this.#connection;
+    await this.#connector.end();
   }
 
   async #keepsConditions(key: string): Promise<boolean> {
@@ -276,7 +247,7 @@ export class AwsObjectStore implements ObjectStore {
     size: number,
     request: (connection: AwsConnection, signal: AbortSignal) => Promise<T>,
   ): Promise<Answer<T>> {
-    const connection = await this.#connected();
+    const connection = await this.#connector.connected();
     const timeoutMs = Math.ceil(this.#timeoutMs + (size / bytesPerSecond) * 1000);
     for (let attempts = 0, round = 0; ; round += 1) {
       try {

@@ -11,7 +11,8 @@ import {
   type SaverOptions,
 } from "@stratigraph/core";
 import type { S3Client } from "@aws-sdk/client-s3";
-import { AwsObjectStore, type AwsConnection } from "./awsObjectStore.ts";
+import type { AwsConnection } from "./awsConnector.ts";
+import { AwsObjectStore } from "./awsObjectStore.ts";
 import type { ObjectStore } from "./objectStore.ts";
 import { FolderStore } from "./folderStore.ts";
 import { importAwsSdk } from "./importAwsSdk.ts";
