@@ -16,15 +16,15 @@ import {
   type WriteBatch,
 } from "@stratigraph/core";
 import type { Head } from "./head.ts";
-import type { BlobLine, RecordLine, WritesLine } from "./entries.ts";
-import { lineKey, type ThreadView } from "./threadView.ts";
+import type { BlobEntry, RecordEntry, WritesEntry } from "./entries.ts";
+import { checkpointKey, type ThreadView } from "./threadView.ts";
 
 /** A view that may still be changed. */
 interface Draft {
   head: Head;
-  readonly blobs: Map<BlobHash, BlobLine>;
-  readonly records: Map<string, RecordLine>;
-  readonly writes: Map<string, readonly WritesLine[]>;
+  readonly blobs: Map<BlobHash, BlobEntry>;
+  readonly records: Map<string, RecordEntry>;
+  readonly writes: Map<string, readonly WritesEntry[]>;
 }
 
 /** The next revision of a view, to be changed. */
@@ -37,7 +37,7 @@ function draftOf(view: ThreadView): Draft {
   };
 }
 
-/** Refuses writers that are late. `continues`: the write goes on from something the writer never read. */
+/** Refuses late writers. `continues`: the write continues from something that the writer never read. */
 function refuseLate(
   { threadId, deletedAt, deleted, removedAt }: Head,
   { seen, relies }: { seen?: number | undefined; relies?: boolean | undefined },
@@ -56,9 +56,9 @@ function mayMove({ heads }: Head, { namespace, to, expected }: HeadMove): boolea
 
 /** Whether a checkpoint that doesn't become the head has its place: it is stored, or the head was made from it. */
 function isKnown({ head: { heads }, records }: ThreadView | Draft, namespace: string, id: string): boolean {
-  if (records.has(lineKey({ namespace, checkpointId: id }))) return true;
+  if (records.has(checkpointKey({ namespace, checkpointId: id }))) return true;
   const head = heads.get(namespace);
-  return head !== undefined && records.get(lineKey({ namespace, checkpointId: head }))?.parentId === id;
+  return head !== undefined && records.get(checkpointKey({ namespace, checkpointId: head }))?.parentId === id;
 }
 
 function addBlobs(draft: Draft, blobs: readonly Blob[]): void {
@@ -69,8 +69,8 @@ function addBlobs(draft: Draft, blobs: readonly Blob[]): void {
 
 function addWrites(draft: Draft, batch: Address & WriteBatch): void {
   const { namespace, checkpointId, taskId, blobs, body } = batch;
-  const line = { namespace, checkpointId, taskId, blobs, order: draft.head.revision, place: body };
-  draft.writes.set(lineKey(batch), [...(draft.writes.get(lineKey(batch)) ?? []), line]);
+  const entry = { namespace, checkpointId, taskId, blobs, order: draft.head.revision, place: body };
+  draft.writes.set(checkpointKey(batch), [...(draft.writes.get(checkpointKey(batch)) ?? []), entry]);
 }
 
 /**
@@ -88,7 +88,7 @@ export function appended(view: ThreadView, request: AppendRequest): { next: Thre
   const draft = draftOf(view);
   addBlobs(draft, request.blobs);
   for (const { threadId: _thread, body, ...record } of records) {
-    const key = lineKey(record);
+    const key = checkpointKey(record);
     const stored = draft.records.get(key);
     const at = moves.find(({ move }) => move.namespace === record.namespace);
     const loses = at !== undefined && !at.moved;
@@ -127,8 +127,8 @@ export function withWrites(view: ThreadView, request: AppendWritesRequest): Thre
 export function without(view: ThreadView, request: RemoveRequest): ThreadView {
   const draft = draftOf(view);
   for (const at of request.checkpoints) {
-    draft.records.delete(lineKey(at));
-    draft.writes.delete(lineKey(at));
+    draft.records.delete(checkpointKey(at));
+    draft.writes.delete(checkpointKey(at));
   }
   for (const hash of request.dropBlobs) draft.blobs.delete(hash);
   for (const { hash, base, bytes } of request.replaceBlobs)
@@ -142,21 +142,22 @@ export function without(view: ThreadView, request: RemoveRequest): ThreadView {
   return { ...draft, etag: view.etag };
 }
 
-/** The thread with other bytes in the place of some. */
+/** The thread with some bytes replaced. */
 export function withBytes(view: ThreadView, { records, writes, blobs }: ReplaceBytesRequest): ThreadView {
   const draft = draftOf(view);
   for (const { body, ...at } of records) {
-    const line = draft.records.get(lineKey(at));
-    if (line !== undefined) draft.records.set(lineKey(at), { ...line, place: body });
+    const entry = draft.records.get(checkpointKey(at));
+    if (entry !== undefined) draft.records.set(checkpointKey(at), { ...entry, place: body });
   }
   for (const { place, body, ...at } of writes) {
-    const lines = draft.writes.get(lineKey(at));
-    const line = lines?.[place];
-    if (line !== undefined) draft.writes.set(lineKey(at), lines!.with(place, { ...line, place: body }));
+    const entries = draft.writes.get(checkpointKey(at));
+    const entry = entries?.[place];
+    if (entry !== undefined)
+      draft.writes.set(checkpointKey(at), entries!.with(place, { ...entry, place: body }));
   }
   for (const { hash, bytes } of blobs) {
-    const line = draft.blobs.get(hash);
-    if (line !== undefined) draft.blobs.set(hash, { ...line, size: bytes.length, place: bytes });
+    const entry = draft.blobs.get(hash);
+    if (entry !== undefined) draft.blobs.set(hash, { ...entry, size: bytes.length, place: bytes });
   }
   return { ...draft, etag: view.etag };
 }
@@ -176,7 +177,7 @@ export function emptied(view: ThreadView, how: "evicted" | "deleted"): ThreadVie
   return { head: next, etag: view.etag, blobs, records, writes };
 }
 
-/** The thread with other tags. No revision: nothing of what a writer has read is another. */
+/** The thread with other tags. Its revision stays, because nothing that a writer has read changes. */
 export function withTags(view: ThreadView, tags: readonly ThreadTag[]): ThreadView {
   return { ...view, head: { ...view.head, tags: tags.length === 0 ? undefined : tags } };
 }
