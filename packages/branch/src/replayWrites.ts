@@ -1,6 +1,7 @@
+import { ERROR, INTERRUPT, RESUME } from "@langchain/langgraph-checkpoint";
 import type { DecodedBody, DecodedWrite, TierSaver } from "@stratigraph/core";
 import type { HistoryNode } from "./history.ts";
-import { ERROR, INTERRUPT, RESUME, type ChannelSpec } from "./langgraph.ts";
+import type { ChannelSpec } from "./langgraph.ts";
 import { isMessage, sameValue } from "./plainValue.ts";
 import { idOf } from "./unionValues.ts";
 

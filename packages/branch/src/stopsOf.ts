@@ -1,5 +1,12 @@
-import { currentWrites, type DecodedWrite, type StoredCheckpoint, type TierSaver } from "@stratigraph/core";
-import { ERROR, ERROR_SOURCE, INTERRUPT, NULL_TASK, RESUME } from "./langgraph.ts";
+import { ERROR, INTERRUPT, RESUME } from "@langchain/langgraph-checkpoint";
+import {
+  currentWrites,
+  NULL_TASK,
+  type DecodedWrite,
+  type StoredCheckpoint,
+  type TierSaver,
+} from "@stratigraph/core";
+import { ERROR_SOURCE } from "./langgraph.ts";
 
 /** What keeps a step from going on. */
 export interface Stops {

@@ -1,7 +1,7 @@
-import { configOf, StratigraphError, type TierSaver } from "@stratigraph/core";
+import { ERROR, INTERRUPT, RESUME, TASKS } from "@langchain/langgraph-checkpoint";
+import { configOf, NULL_TASK, StratigraphError, type TierSaver } from "@stratigraph/core";
 import type { MergeableGraph, TaskLike } from "./graphLike.ts";
 import { isIdle } from "./isIdle.ts";
-import { ERROR, INTERRUPT, NULL_TASK, RESUME } from "./langgraph.ts";
 import type { Side } from "./mergeSide.ts";
 
 /** Work that a side has yet to do. */
@@ -44,7 +44,7 @@ export async function leadingSide(
 /** Sends carry arguments of their own, so equal names don't mean equal work. */
 function sends(unfinished: readonly Unfinished[]): boolean {
   return unfinished.some(({ side: { checkpoint } }) => {
-    const tasks: unknown = checkpoint.channel_values["__pregel_tasks"];
+    const tasks: unknown = checkpoint.channel_values[TASKS];
     return Array.isArray(tasks) && tasks.flat().length > 0;
   });
 }

@@ -1,6 +1,7 @@
 // long file: every method of the contract over one head per thread; what can stand alone is in files of its own
 import { randomBytes } from "node:crypto";
 import {
+  isListed,
   Calls,
   checkOptions,
   CorruptionError,
@@ -46,7 +47,6 @@ import { threadKey } from "./threadKey.ts";
 import {
   closureOf,
   emptyHead,
-  isWanted,
   lineKey,
   linesWhere,
   moved,
@@ -364,7 +364,7 @@ export class PackTier implements Tier, BytesReplacer, ThreadTagger, Sweeper {
   async *#listThread(threadId: string, query: ListQuery, limit: number): AsyncGenerator<ListedCheckpoint> {
     const keys = await this.#reading({ threadId }, async (view) =>
       [...view.records.values()]
-        .filter((record) => isWanted(record, query))
+        .filter((record) => isListed(record, query))
         .sort(newestFirst)
         .slice(0, limit)
         .map(lineKey),

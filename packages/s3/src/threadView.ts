@@ -1,4 +1,4 @@
-import type { BlobHash, ListQuery } from "@stratigraph/core";
+import { blobClosure, namedBlobs, type BlobHash } from "@stratigraph/core";
 import type { Head } from "./head.ts";
 import type { BlobLine, Lines, Place, RecordLine, WritesLine } from "./entries.ts";
 
@@ -72,31 +72,19 @@ export function moved(view: ThreadView, from: Lines, to: Lines): ThreadView {
   return { ...view, blobs, records, writes };
 }
 
-/** Names of a checkpoint's blobs with all they stand on; absent where one isn't there. */
+/** Names of a checkpoint's blobs with all bases that they are patches on; undefined where one is missing. */
 export function closureOf(view: ThreadView, record: RecordLine): BlobHash[] | undefined {
-  const needed = neededBy(view, record);
-  return needed.every((hash) => view.blobs.has(hash)) ? needed : undefined;
+  const closure = blobClosure(namedBlobs(record, view.writes.get(lineKey(record)) ?? []), view.blobs);
+  return closure === undefined ? undefined : [...closure.keys()];
 }
 
 /** Names of a checkpoint's blobs with all they stand on, as far as they are there and named. */
 export function neededBy(view: ThreadView, record: RecordLine): BlobHash[] {
   const writes = view.writes.get(lineKey(record)) ?? [];
-  const needed = new Set([...record.blobs, ...writes.flatMap((batch) => batch.blobs)]);
+  const needed = namedBlobs(record, writes);
   for (const hash of needed) {
     const base = view.blobs.get(hash)?.base;
     if (base !== undefined) needed.add(base);
   }
   return [...needed];
-}
-
-/** Whether a listing asks for a record. */
-export function isWanted(record: RecordLine, query: ListQuery): boolean {
-  return (
-    (query.namespace === undefined || record.namespace === query.namespace) &&
-    (query.checkpointId === undefined || record.checkpointId === query.checkpointId) &&
-    (query.before === undefined || record.checkpointId < query.before) &&
-    (query.tags === undefined || query.tags.every((tag) => record.tags.includes(tag))) &&
-    (query.runIds === undefined || (record.runId !== undefined && query.runIds.includes(record.runId))) &&
-    (query.lost !== true || record.lostTo !== undefined)
-  );
 }

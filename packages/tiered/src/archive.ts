@@ -1,7 +1,10 @@
 // long file: what the archive adds to each method of a stack, read as one piece
 import {
   StratigraphError,
+  addressKey,
+  blobClosure,
   isArchiveSource,
+  namedBlobs,
   trace,
   type Address,
   type BlobInfo,
@@ -18,7 +21,6 @@ import { ancestorsOf, lineOf } from "./ancestors.ts";
 import { archivedMark } from "./archivedMark.ts";
 import type { BreakerSettings, BreakerState } from "./breaker.ts";
 import { byThread } from "./listByThread.ts";
-import { chainsOf, namedBlobs } from "./blobClosure.ts";
 import { ColdTier } from "./coldTier.ts";
 import { mergeListed } from "./mergeListed.ts";
 import type { RestoreOn } from "./options.ts";
@@ -203,7 +205,7 @@ export class Archive {
   async #withLaterWrites<T extends StoredCheckpoint>(stored: T): Promise<T> {
     const { writes } = await this.#warm.peek(stored.record);
     if (writes.length === 0) return stored;
-    if (chainsOf(namedBlobs(undefined, writes), stored.blobs) !== undefined)
+    if (blobClosure(namedBlobs(undefined, writes), stored.blobs) !== undefined)
       return { ...stored, writes: [...stored.writes, ...writes] };
     // Blobs that only the warm tier has come with their checkpoint only: it must go there first.
     const restored = await this.#restoreWhole(stored);
@@ -261,7 +263,7 @@ export class Archive {
   async #restore(stored: StoredCheckpoint, state: Reading): Promise<boolean> {
     const { record, writes } = stored;
     const { threadId, namespace, checkpointId } = record;
-    const blobs = chainsOf(namedBlobs(record, writes), stored.blobs);
+    const blobs = blobClosure(namedBlobs(record, writes), stored.blobs);
     if (blobs === undefined || state.head === undefined) return false;
     // Two readers restoring at once would add the same pending writes twice, the second time perhaps after newer ones.
     const now = await this.#warm.peek({ threadId, namespace, checkpointId });
@@ -289,17 +291,13 @@ export class Archive {
 
   #serve(at: Address): void {
     const served = this.#served.get(at.threadId) ?? new Map<string, Address>();
-    served.set(keyOf(at), at);
+    served.set(addressKey(at, at.checkpointId), at);
     bounded(this.#served).set(at.threadId, served);
   }
 }
 
 function pick({ threadId, namespace, checkpointId }: Address): Address {
   return { threadId, namespace, checkpointId };
-}
-
-function keyOf({ threadId, namespace, checkpointId }: Address): string {
-  return JSON.stringify([threadId, namespace, checkpointId]);
 }
 
 /** Makes room for one more entry. */

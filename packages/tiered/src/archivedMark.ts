@@ -1,10 +1,10 @@
-import type { RemoveRequest, Tier } from "@stratigraph/core";
+import { reservedNamespaces, type RemoveRequest, type Tier } from "@stratigraph/core";
 
 /**
  * A namespace whose head says that the thread has an archived part. A head, because that is what stays when the bytes of a
  * thread are evicted, and goes when the thread is deleted. It has no checkpoints, so no listing shows it.
  */
-export const archivedMark = "\u0001stratigraph.archived";
+export const archivedMark = reservedNamespaces.archived;
 
 /**
  * Marks a thread, right before it loses checkpoints to the archive.

@@ -47,7 +47,7 @@ import {
 import { Archive } from "./archive.ts";
 import { withoutMark } from "./archivedMark.ts";
 import type { BreakerState } from "./breaker.ts";
-import { madeOf } from "./blobClosure.ts";
+import { madeOf } from "./madeOf.ts";
 import { HotTier, type HotCounters } from "./hotTier.ts";
 import { notRestored } from "./notRestored.ts";
 import { openOptional } from "./openOptional.ts";

@@ -1,4 +1,4 @@
-import { isReserved } from "../contract/isReserved.ts";
+import { isReserved } from "../contract/reservedNamespaces.ts";
 import { rewindMark } from "./rewindMark.ts";
 import {
   forksThreads,

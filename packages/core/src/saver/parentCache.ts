@@ -1,4 +1,5 @@
 import type { CheckpointCoder, EncodedCheckpoint, Manifest } from "../encode/checkpointCoder.ts";
+import { addressKey, threadPrefix } from "../contract/keys.ts";
 import { remembering } from "./remembering.ts";
 import type { Address, CheckpointRecord, Tier } from "../contract/tier.ts";
 import type { EncodedValue } from "../encode/blobEncoder.ts";
@@ -16,10 +17,6 @@ export interface CachedParent {
   readonly parentId: string | undefined;
   /** From which of the parent's pending writes it was made. */
   readonly consumed: Consumed;
-}
-
-function keyOf(at: Address): string {
-  return JSON.stringify([at.threadId, at.namespace, at.checkpointId]);
 }
 
 /** The lines of recently read and written checkpoints, so that a put carries values over without reading its parent. */
@@ -58,7 +55,7 @@ export class ParentCache {
   }
 
   get(at: Address): CachedParent | undefined {
-    return this.#lines.get(keyOf(at));
+    return this.#lines.get(addressKey(at, at.checkpointId));
   }
 
   /** Remembered, or read with its payloads, so that a put can patch them. `seen` is told the revision that was read. */
@@ -78,7 +75,7 @@ export class ParentCache {
 
   set(record: CheckpointRecord, { manifest, consumed }: Omit<CachedParent, "parentId">): CachedParent {
     const line = { manifest, parentId: record.parentId, consumed };
-    this.#lines.set(keyOf(record), line);
+    this.#lines.set(addressKey(record, record.checkpointId), line);
     return line;
   }
 
@@ -107,7 +104,7 @@ export class ParentCache {
     this.#forgettings += 1;
     this.#forgotten.set(threadId, this.#forgettings);
     this.#coder.forgetThread(threadId);
-    const prefix = `${JSON.stringify([threadId]).slice(0, -1)},`;
+    const prefix = threadPrefix(threadId);
     for (const key of this.#lines.keys()) if (key.startsWith(prefix)) this.#lines.delete(key);
   }
 }
