@@ -9,39 +9,41 @@ import { tagKey, tagOfKey } from "../contract/tagKey.ts";
 import { tombstoneMs } from "../contract/tier.ts";
 import type {
   Address,
-  AncestryReader,
   Appended,
   AppendRequest,
   AppendWritesRequest,
-  ArchiveSource,
-  BytesReplacer,
   Blob,
   BlobHash,
   BlobInfo,
   CheckpointRecord,
-  CopyKeeper,
-  LeaseKeeper,
   ListedCheckpoint,
   ListQuery,
   MaybeAddress,
-  NamespaceCopy,
   Peek,
   Reading,
   RemoveRequest,
-  ReplaceBytesRequest,
   StoredCheckpoint,
   StoredWriteBatch,
-  Sweeper,
-  ThreadCopier,
   ThreadInfo,
   ThreadQuery,
   ThreadTag,
-  ThreadTagger,
   Tier,
+} from "../contract/tier.ts";
+import type {
+  AncestryReader,
+  ArchiveSource,
+  BytesReplacer,
+  CopyKeeper,
+  LeaseKeeper,
+  NamespaceCopy,
+  ReplaceBytesRequest,
+  Sweeper,
+  ThreadCopier,
+  ThreadTagger,
   Tombstone,
   TombstoneQuery,
   UnchangedDeleter,
-} from "../contract/tier.ts";
+} from "../contract/tierExtensions.ts";
 
 /** All that is kept of one thread. */
 interface Thread {
