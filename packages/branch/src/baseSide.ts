@@ -3,18 +3,18 @@ import type { MergeableGraph } from "./graphLike.ts";
 import type { History } from "./history.ts";
 import { nearestCommon, type MergeBase } from "./mergeBase.ts";
 import { mergeChannels } from "./mergeChannels.ts";
-import { readSide, type Side } from "./mergeSide.ts";
+import { readMergeSide, type MergeSide } from "./mergeSide.ts";
 import type { Strategy } from "./strategy.ts";
-import { refused } from "./unfinished.ts";
+import { mergeRefused } from "./mergeRefused.ts";
 
-/** What is settled without taking a side. */
+/** The strategies that prefer neither side. */
 const evenHanded: readonly unknown[] = ["union", "reducer"];
 
 /**
- * The state that two lines had in common. Where they were merged into each other crosswise there are several nearest
- * common ancestors, and none alone will do: what one line took over from the other and then took back would look as if
- * it had never been touched. So these are merged with each other first, as git does. A channel that can't be settled
- * there has the value from before, so that it counts as changed on both sides.
+ * The state that two histories had in common. Where they were merged into each other crosswise, there are several nearest common
+ * ancestors, and a single one won't do: what one history took over from the other and then took back would look as if it had never
+ * been touched. So the ancestors are merged with each other first, as git does. A channel that can't be settled there keeps the
+ * value from before them, so that it counts as changed on both sides.
  * @throws StratigraphError "MERGE_REFUSED" where an ancestor was pruned
  */
 export async function baseSide(
@@ -23,7 +23,7 @@ export async function baseSide(
   history: History,
   { all }: MergeBase,
   strategy: (channel: string) => Strategy | undefined,
-): Promise<Side> {
+): Promise<MergeSide> {
   const [first, ...others] = await Promise.all(all.map((id) => sideAt(graph, saver, history, id)));
   let values = first!.values;
   for (const side of others) {
@@ -34,8 +34,8 @@ export async function baseSide(
     const input = {
       base: before,
       side,
-      line: history.since(other, one),
-      targetLine: history.since(one, other),
+      sourcePath: history.since(other, one),
+      targetPath: history.since(one, other),
     };
     const even = (channel: string): Strategy | undefined => {
       const wanted = strategy(channel);
@@ -58,13 +58,13 @@ async function sideAt(
   saver: TierSaver,
   history: History,
   checkpointId: string,
-): Promise<Side> {
+): Promise<MergeSide> {
   const threadId = history.nodes.get(checkpointId)?.threadIds[0];
   if (threadId === undefined)
-    throw refused(
+    throw mergeRefused(
       `the merge base ${checkpointId} was pruned`,
       [],
       "Merge before pruning, or take the values over with graph.updateState()",
     );
-  return await readSide(graph, saver, { threadId, checkpointId });
+  return await readMergeSide(graph, saver, { threadId, checkpointId });
 }

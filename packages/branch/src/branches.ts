@@ -4,22 +4,22 @@ import { checkSaver } from "./checkSaver.ts";
 import type { ThreadRef } from "./readPoint.ts";
 import { readReflog, reflogNamespace } from "./reflog.ts";
 
-/** A line of work that leaves a thread's main line, in the thread or in a fork of it. */
+/** A branch of a thread: its main line, a side branch, or a fork in another thread. */
 export interface Branch {
   readonly kind: "main" | "side" | "fork";
   readonly threadId: string;
   readonly namespace: string;
-  /** Newest checkpoint of the branch. */
+  /** The newest checkpoint of the branch. */
   readonly checkpointId: string;
-  /** Where it leaves the line it belongs to; absent for one that starts anew. */
+  /** The checkpoint where it leaves the branch it belongs to; undefined where it has no stored parent. */
   readonly from: string | undefined;
-  /** Set where it lost a race: the head that won. */
+  /** The head that won, where this branch lost a race. */
   readonly lostTo?: string | undefined;
 }
 
 /**
- * All branches of a thread's root namespace: the main line first, then side branches (time travel, `updateState` on an
- * old checkpoint, lost races), newest first, then threads forked from it. Forks whose bytes are archived may be missing.
+ * All branches of a thread's root namespace: first the main line, then side branches (from time travel, `updateState` on an old
+ * checkpoint, or lost races) with the newest first, then threads forked from it. Forks whose bytes are archived may be missing.
  * @throws InvalidOptionError, InvalidAddressError, CorruptionError
  */
 export async function branches(saver: TierSaver, thread: ThreadRef): Promise<Branch[]> {
@@ -27,7 +27,7 @@ export async function branches(saver: TierSaver, thread: ThreadRef): Promise<Bra
   return await branchesOf(saver, checkThread("thread", thread));
 }
 
-/** As {@link branches}, of a thread whose id is known to be one. */
+/** As {@link branches}, with a thread id that was checked. */
 export async function branchesOf(saver: TierSaver, threadId: string): Promise<Branch[]> {
   const head = (await saver.tier.read({ threadId, namespace: "" })).head;
   const records = new Map<string, { parentId: string | undefined; lostTo: string | undefined }>();

@@ -4,8 +4,8 @@ import { kindOfValue } from "./checkSaver.ts";
 import type { Answers, MergePlan } from "./mergePlan.ts";
 
 /**
- * Refuses answers that would settle nothing, or not what was meant: a side that isn't one would leave the channel without a
- * value, and an answer for a channel that the plan doesn't have would be ignored.
+ * Refuses answers that would have no effect or a wrong one: an unknown side would leave the channel without a value, and an answer for
+ * a channel that the plan doesn't have would be ignored.
  * @throws InvalidOptionError that names the channel, what was found and what to do
  */
 export function checkAnswers(plan: MergePlan, answers: unknown): asserts answers is Answers {
@@ -35,7 +35,7 @@ export function checkAnswers(plan: MergePlan, answers: unknown): asserts answers
   }
 }
 
-/** Refuses what is no plan of {@link merge}'s. @throws InvalidOptionError */
+/** Refuses anything that isn't a plan made by {@link merge}. @throws InvalidOptionError */
 export function checkPlan(plan: unknown): asserts plan is MergePlan {
   const given = Object(plan) as Partial<MergePlan> & { plan?: unknown; status?: unknown };
   if (given.status !== undefined) {

@@ -2,8 +2,8 @@ import { didYouMean, InvalidOptionError } from "@stratigraph/core";
 import { kindOfValue } from "./checkSaver.ts";
 
 /**
- * Refuses a value that is none of those to choose from.
- * @param advice what to use
+ * Refuses a value that isn't one of the `known` ones.
+ * @param advice what to use instead
  * @throws InvalidOptionError
  */
 export function checkChoice(field: string, given: unknown, known: readonly string[], advice: string): void {

@@ -2,7 +2,7 @@ import { InvalidAddressError, validId } from "@stratigraph/core";
 import { kindOfValue } from "./checkSaver.ts";
 import type { Point } from "./readPoint.ts";
 
-/** Other ways to write what a point has; objects that have more than a point (forks, branches) are points too. */
+/** Names that are mistaken for those of a point. Other names are allowed, because forks and branches are points too. */
 const otherNames: Readonly<Record<string, string>> = {
   thread_id: "threadId",
   threadID: "threadId",
@@ -15,8 +15,8 @@ const otherNames: Readonly<Record<string, string>> = {
 };
 
 /**
- * The point that a function was given: a thread id stands for the thread's head.
- * @param field what the function calls it
+ * Checks the point that a function was given. A thread id stands for the thread's head.
+ * @param field the name of the argument
  * @throws InvalidAddressError that says what to pass
  */
 export function checkPoint(field: string, given: unknown): Point {
@@ -46,7 +46,7 @@ export function checkPoint(field: string, given: unknown): Point {
   };
 }
 
-/** The thread that a function was given, by its id or as `{ threadId }`. @throws InvalidAddressError */
+/** Checks the thread that a function was given, by its id or as `{ threadId }`. @throws InvalidAddressError */
 export function checkThread(field: string, given: unknown): string {
   const { threadId, namespace = "", checkpointId } = checkPoint(field, given);
   if (namespace === "" && checkpointId === undefined) return threadId;
@@ -58,7 +58,7 @@ export function checkThread(field: string, given: unknown): string {
   );
 }
 
-/** An id. @throws InvalidAddressError */
+/** Checks an id. @throws InvalidAddressError */
 export function checkId(field: string, given: unknown, options: { empty?: boolean } = {}): string {
   if (typeof given === "string") return validId(field, given, options);
   throw new InvalidAddressError(field, kindOfValue(given), "Pass a string.");

@@ -1,9 +1,9 @@
 import { InvalidOptionError, TierSaver } from "@stratigraph/core";
 
 /**
- * The saver that a function was given.
- * @param what the function
- * @throws InvalidOptionError that says what to pass, for a graph too, or another project's saver
+ * Checks the saver that a function was given.
+ * @param what the function's name
+ * @throws InvalidOptionError that says what to pass, also where it was given a graph or another project's saver
  */
 export function checkSaver(what: string, given: unknown): TierSaver {
   if (isSaver(given)) return given;
@@ -14,14 +14,14 @@ export function checkSaver(what: string, given: unknown): TierSaver {
   throw new InvalidOptionError("saver", kindOfValue(given), advice);
 }
 
-/** Whether something is a saver of Stratigraph's, whichever copy of the package made it. */
+/** Whether a value is one of Stratigraph's savers, whichever copy of the package made it. */
 export function isSaver(given: unknown): given is TierSaver {
   if (given instanceof TierSaver) return true;
   const { tier, coder } = Object(given) as { tier?: unknown; coder?: unknown };
   return typeof tier === "object" && tier !== null && typeof coder === "object" && coder !== null;
 }
 
-/** What a value is, in two words: for errors that name what was found. */
+/** What kind of value this is, in a few words, for errors that name what was found. */
 export function kindOfValue(given: unknown): string {
   if (given === null || given === undefined) return String(given);
   if (Array.isArray(given)) return "an array";

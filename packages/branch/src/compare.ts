@@ -6,7 +6,7 @@ import { isMessage, jsonValue } from "./plainValue.ts";
 import { readPoint, type Point, type ReadPoint } from "./readPoint.ts";
 import { readValues } from "./readValues.ts";
 import { readReflog } from "./reflog.ts";
-import { stopsOf } from "./stopsOf.ts";
+import { taskStates } from "./taskStates.ts";
 
 /** Tokens as models report them (`usage_metadata`). */
 export interface Tokens {
@@ -15,32 +15,32 @@ export interface Tokens {
   readonly total: number;
 }
 
-/** What a thread did since it was forked, or since it began. Plain JSON. */
+/** What a thread did since it was forked, or since it began. It is plain JSON. */
 export interface ThreadSummary {
   readonly threadId: string;
   readonly checkpointId: string;
-  /** Where counting starts: the checkpoint it was forked from. */
+  /** The checkpoint it was forked from, where counting starts; undefined where it counts from the thread's beginning. */
   readonly since: string | undefined;
   /** "unfinished": a step is due, and nothing is known to have stopped it. */
   readonly outcome: "finished" | "interrupted" | "failed" | "unfinished";
-  /** Steps that a run took (`metadata.source` "loop"). */
+  /** How many steps its runs took (checkpoints whose `metadata.source` is "loop"). */
   readonly steps: number;
   /** How often each tool was called. */
   readonly toolCalls: Readonly<Record<string, number>>;
   readonly tokens: Tokens;
-  /** From the first checkpoint counted to the last. Milliseconds. */
+  /** Time from the first counted checkpoint to the last, in milliseconds. */
   readonly durationMs: number;
-  /** What the last message says, or the error. */
+  /** The text of the last message, or of the error. */
   readonly last: string | undefined;
 }
 
-/** Threads side by side. */
+/** The summaries of several threads. */
 export interface Comparison {
   readonly threads: readonly ThreadSummary[];
 }
 
 /**
- * Puts threads side by side: forks of one checkpoint that tried different prompts or strategies. A fork is counted from
+ * Summarises threads side by side, such as forks of one checkpoint that tried different prompts or strategies. A fork is counted from
  * where it left the other thread.
  * @throws NotFoundError, EvictedError, CorruptionError, InvalidOptionError, InvalidAddressError
  */
@@ -135,15 +135,15 @@ async function outcomeOf(
   saver: TierSaver,
   { stored, body }: ReadPoint,
 ): Promise<{ outcome: ThreadSummary["outcome"]; error?: string }> {
-  const { waits, failed } = await stopsOf(saver, stored);
-  if (waits) return { outcome: "interrupted" };
+  const { interrupted, failed } = await taskStates(saver, stored);
+  if (interrupted) return { outcome: "interrupted" };
   if (failed !== undefined) return { outcome: "failed", error: errorText(failed.value) };
   const { channel_values } = await saver.coder.checkpoint(stored, body, {});
   const due = Object.entries(channel_values).some(([name, value]) => isTrigger(name, value));
   return { outcome: due ? "unfinished" : "finished" };
 }
 
-/** Whether a stored channel makes a node run: LangGraph clears those that were used. */
+/** Whether a stored channel makes a node run. LangGraph clears those that were used. */
 function isTrigger(name: string, value: unknown): boolean {
   if (name === TASKS) return Array.isArray(value) && value.flat().length > 0;
   return name === "__start__" || name.startsWith("branch:to:");

@@ -12,11 +12,11 @@ export interface ChannelDiff {
   readonly changes: readonly Change[];
 }
 
-/** What differs between two checkpoints. Plain JSON. */
+/** What differs between two checkpoints. It is plain JSON. */
 export interface Diff {
   readonly a: Address;
   readonly b: Address;
-  /** Channels that differ, by name. */
+  /** The channels that differ, ordered by name. */
   readonly channels: readonly ChannelDiff[];
 }
 

@@ -1,18 +1,18 @@
 import { jsonValue, sameValue } from "./plainValue.ts";
-import { idOf } from "./unionValues.ts";
+import { idOf } from "./unionById.ts";
 
-/** One difference inside a value. Values as JSON has them. */
+/** One difference inside a value. `before` and `after` are plain JSON. */
 export interface Change {
   readonly kind: "added" | "removed" | "changed";
-  /** Where: a JSON pointer (`/a/0`), or `#id` for an item of a list of items with ids. `""`: the value itself. */
+  /** Where in the value: a JSON pointer (`/a/0`), or `#id` for an item of a list of items with ids; `""` is the value itself. */
   readonly path: string;
   readonly before?: unknown;
   readonly after?: unknown;
 }
 
 /**
- * What differs between two values: messages and other items by id, objects, Maps and lists by path. `undefined` stands
- * for no value.
+ * The differences between two values. Messages and other items with ids are compared by id; objects, Maps and lists by path.
+ * `undefined` stands for no value.
  */
 export function diffValues(before: unknown, after: unknown, path = ""): Change[] {
   if (sameValue(before, after)) return [];
@@ -24,7 +24,7 @@ export function diffValues(before: unknown, after: unknown, path = ""): Change[]
     const found: Change[] = [];
     for (const key of new Set([...one.parts.keys(), ...other.parts.keys()])) {
       const [a, b] = [one.parts.get(key), other.parts.get(key)];
-      // An item with an id is one thing: shown whole, before and after.
+      // A changed item with an id is shown whole, before and after.
       if (one.kind === "items" && a !== undefined && b !== undefined && !sameValue(a, b))
         found.push({ kind: "changed", path: `${path}#${key}`, before: jsonValue(a), after: jsonValue(b) });
       else

@@ -12,18 +12,18 @@ import {
   type WriteBatch,
 } from "@stratigraph/core";
 import { forkTips } from "./forkTips.ts";
-import { gather, type Gathered } from "./readForkSource.ts";
+import { readForkSource, type ForkSource } from "./readForkSource.ts";
 import { headMoved } from "./headMoved.ts";
 import { moveHead } from "./promote.ts";
 import { nextReflog, readReflog, type Move } from "./reflog.ts";
-import type { Side } from "./mergeSide.ts";
+import type { MergeSide } from "./mergeSide.ts";
 
 /**
- * Moves a target along the checkpoints of a source that descends from its head. In one thread that is a promotion; from
- * another thread the checkpoints are copied, under their ids, with pending writes and subgraphs.
+ * Moves the target's head along the checkpoints of a source that descends from it. Within one thread only the head moves. From another
+ * thread the checkpoints are copied under their ids, with pending writes and subgraphs.
  * @throws CheckpointConflictError where the target moved meanwhile
  */
-export async function fastForward(saver: TierSaver, target: Side, source: Side): Promise<Address> {
+export async function fastForward(saver: TierSaver, target: MergeSide, source: MergeSide): Promise<Address> {
   const { threadId, checkpointId: from } = target.at;
   const before = await readReflog(saver, threadId);
   const known = new Map<string, Node>();
@@ -35,7 +35,7 @@ export async function fastForward(saver: TierSaver, target: Side, source: Side):
   const isNew = (at: Omit<Address, "threadId">): boolean => !known.has(checkpointKey(at));
   const { checkpointId: to } = source.at;
   const at: Address = { threadId, namespace: "", checkpointId: to };
-  // A side branch of the target itself, or one that is here from an earlier merge which was undone.
+  // The source is a side branch of the target itself, or was copied by an earlier merge that was undone.
   if (!isNew(at)) {
     await moveHead(saver, at, { kind: "fast-forward", from, before });
     return at;
@@ -43,7 +43,7 @@ export async function fastForward(saver: TierSaver, target: Side, source: Side):
   const outline = await outlineOf(saver.tier, source.at.threadId, source.at.checkpointId);
   const point = { threadId: source.at.threadId, rootId: source.at.checkpointId };
   const tips = await forkTips(saver, point, outline, "full");
-  const contents = await gather(saver, source.at.threadId, tips, outline);
+  const contents = await readForkSource(saver, source.at.threadId, tips, outline);
   const records = contents.records
     .filter(isNew)
     .map(({ lostTo: _lostTo, ...record }) => ({ ...record, threadId }));
@@ -84,13 +84,13 @@ export async function fastForward(saver: TierSaver, target: Side, source: Side):
 }
 
 /**
- * What was written under the target's head since the source left it: part of the line too, as DeltaChannels are rebuilt
- * from it. A mark tells it from what the head's own step had come to, so that undoing finds that as it was.
+ * The pending writes that the source stored with the target's head since it left. They are copied too, because DeltaChannels are
+ * rebuilt from them. A mark separates them from what the head's own step had written, so that undoing restores that.
  */
 async function writesUnder(
   saver: TierSaver,
-  { at, stored }: Side,
-  { records, writes }: Gathered,
+  { at, stored }: MergeSide,
+  { records, writes }: ForkSource,
   known: readonly Node[],
 ): Promise<(Address & WriteBatch)[]> {
   const child = records.find(({ namespace, parentId }) => namespace === "" && parentId === at.checkpointId);

@@ -17,7 +17,7 @@ import { checkChoice } from "./checkChoice.ts";
 import { checkId, checkPoint } from "./checkPoint.ts";
 import { checkSaver, kindOfValue } from "./checkSaver.ts";
 import { forkTips, type ForkPoint, type PlannedTip } from "./forkTips.ts";
-import { gather, type Gathered } from "./readForkSource.ts";
+import { readForkSource, type ForkSource } from "./readForkSource.ts";
 import { readPoint, type Point } from "./readPoint.ts";
 import { nextReflog, readReflog, type Origin, type Reflog } from "./reflog.ts";
 
@@ -32,16 +32,17 @@ export interface ForkOptions {
 /** A new thread that goes on from another one's checkpoint. */
 export interface Fork {
   readonly threadId: string;
-  /** Names the thread, for the graph: `graph.invoke(input, fork.config)`. */
+  /** The config that names the new thread: `graph.invoke(input, fork.config)`. */
   readonly config: { configurable: { thread_id: string } };
   readonly origin: Origin;
-  /** How many checkpoints were copied, and how many bytes were written in all, without the storage's own. */
+  /** How many checkpoints were copied. */
   readonly checkpoints: number;
+  /** How many bytes were written in all, without what the storage adds. */
   readonly bytes: number;
 }
 
-/** Where a fork begins. */
-interface Source extends ForkPoint {
+/** The checkpoint where a fork begins, with the outline of its thread. */
+interface ResolvedForkPoint extends ForkPoint {
   readonly at: Address;
   readonly wasHead: boolean;
   readonly outline: Outline;
@@ -49,11 +50,11 @@ interface Source extends ForkPoint {
 }
 
 /**
- * Makes a new thread from any checkpoint. The copy keeps its checkpoint id, so that an interrupted step resumes in the
- * fork as it would have in the source, on its own. Bytes are copied as they are; on PostgreSQL they stay in the server.
+ * Makes a new thread from any checkpoint. The copy keeps the checkpoint's id, so that an interrupted step resumes in the fork as it
+ * would have in the source, and independently of it. Bytes are copied as they are; on PostgreSQL they stay in the server.
  *
- * Forked from a checkpoint whose step went on since, the step is wound back: an interrupt waits for an answer again, and
- * tasks that didn't ask run again.
+ * If the checkpoint's step went on since, the step is wound back in the fork: an interrupt waits for an answer again, and tasks that
+ * didn't interrupt run again.
  *
  * @param from a point; a thread id stands for the thread's head
  * @throws NotFoundError; StratigraphError "THREAD_EXISTS" where `to` has checkpoints; EvictedError, CorruptionError,
@@ -118,7 +119,7 @@ function namesOf(to: unknown): readonly string[] {
   );
 }
 
-/** How many forks of unnamed threads one call makes: a slip of the keyboard isn't to fill the storage. */
+/** How many unnamed forks one call makes at most, so that a typing error doesn't fill the storage. */
 const mostForks = 10_000;
 
 async function forkAll(
@@ -127,34 +128,34 @@ async function forkAll(
   names: readonly string[],
   history: "needed" | "full",
 ): Promise<Fork[]> {
-  const source = await look(saver, from);
+  const source = await resolveForkPoint(saver, from);
   const [tips, { lineage }] = await Promise.all([
     forkTips(saver, source, source.outline, history),
     source.reflog,
   ]);
   const ts = new Date().toISOString();
   const origin: Origin = { ...source.at, wasHead: source.wasHead, ts };
-  let gathered: Promise<Gathered> | undefined;
-  const contents = (): Promise<Gathered> =>
-    (gathered ??= gather(saver, source.threadId, tips, source.outline));
+  let forkSource: Promise<ForkSource> | undefined;
+  const contents = (): Promise<ForkSource> =>
+    (forkSource ??= readForkSource(saver, source.threadId, tips, source.outline));
   const forks: Fork[] = [];
   for (const name of names)
-    forks.push(await write(saver, name, { ...source, tips, contents }, [origin, ...lineage]));
+    forks.push(await writeFork(saver, name, { ...source, tips, contents }, [origin, ...lineage]));
   return forks;
 }
 
-/** A point to fork from, and its thread's outline. @throws NotFoundError, EvictedError, InvalidAddressError */
-async function look(saver: TierSaver, from: Point): Promise<Source> {
+/** Reads the point to fork from and the outline of its thread. @throws NotFoundError, EvictedError, InvalidAddressError */
+async function resolveForkPoint(saver: TierSaver, from: Point): Promise<ResolvedForkPoint> {
   const threadId = validId("threadId", from.threadId);
   const namespace = validId("namespace", from.namespace ?? "", { empty: true });
   const reflog = readReflog(saver, threadId);
-  // Whether it is there is told below; until then nobody waits for it.
+  // This is awaited later. Until then a rejection must not count as unhandled.
   reflog.catch(() => undefined);
   if (namespace === "") {
     const wanted = from.checkpointId === undefined ? undefined : validId("checkpointId", from.checkpointId);
     let outline = await outlineOf(saver.tier, threadId, wanted);
     if (outline.root === undefined) {
-      // Not there, or archived: reading it says so, or brings it back.
+      // The checkpoint doesn't exist, or it is archived. Reading it throws, or brings it back.
       await readPoint(saver, from);
       outline = await outlineOf(saver.tier, threadId, wanted);
     }
@@ -174,15 +175,15 @@ async function look(saver: TierSaver, from: Point): Promise<Source> {
   return { threadId, rootId, at, wasHead: at.checkpointId === head, inner: stored, outline, reflog };
 }
 
-/** Writes one fork: inside the storage where that can be, or else with what was read. */
-async function write(
+/** Writes one fork: inside the storage where the tier can do that, or else with contents that were read. */
+async function writeFork(
   saver: TierSaver,
   threadId: string,
   source: {
     threadId: string;
     outline: Outline;
     tips: readonly PlannedTip[];
-    contents: () => Promise<Gathered>;
+    contents: () => Promise<ForkSource>;
   },
   lineage: readonly [Origin, ...Origin[]],
 ): Promise<Fork> {
@@ -195,7 +196,7 @@ async function write(
   const copied =
     (forksThreads(tier) && seen !== undefined
       ? await tier.forkThread({ sourceId: source.threadId, targetId: threadId, seen, tips, also })
-      : undefined) ?? (await append(saver, source.threadId, threadId, await source.contents(), also));
+      : undefined) ?? (await appendFork(saver, source.threadId, threadId, await source.contents(), also));
   return {
     threadId,
     config: { configurable: { thread_id: threadId } },
@@ -205,12 +206,12 @@ async function write(
   };
 }
 
-/** As a tier's `forkThread`, with contents that were read. @throws StratigraphError "THREAD_EXISTS" */
-async function append(
+/** Does what a tier's `forkThread` does, with contents that were read. @throws StratigraphError "THREAD_EXISTS" */
+async function appendFork(
   saver: TierSaver,
   sourceId: string,
   threadId: string,
-  contents: Gathered,
+  contents: ForkSource,
   also: ForkRequest["also"],
 ): Promise<{ checkpoints: number; bytes: number }> {
   const { head } = await saver.tier.peek({ threadId, namespace: "" });
@@ -219,7 +220,7 @@ async function append(
   try {
     await saver.tier.append({
       threadId,
-      // Main line in its own thread, whatever it was in the source.
+      // The records are the main line of the fork, even where they were a side branch of the source.
       records: [
         ...contents.records.map(({ lostTo: _lostTo, ...record }) => ({ ...record, threadId })),
         ...also.records,

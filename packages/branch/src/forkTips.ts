@@ -13,15 +13,15 @@ import {
 } from "@stratigraph/core";
 import { deltaAncestors, valueless } from "./deltaAncestors.ts";
 
-/** A checkpoint to fork from, as far as planning looks at it. */
+/** A checkpoint to fork from, as far as planning needs it. */
 export interface ForkPoint {
   readonly threadId: string;
   readonly rootId: string;
-  /** Set where the fork begins at a subgraph's checkpoint: that, too, is taken as it is. */
+  /** The subgraph's checkpoint where the fork begins at one. It is copied as it is. */
   readonly inner?: Node | undefined;
 }
 
-/** A tip, and its record. */
+/** A tip with its record and pending writes. */
 export interface PlannedTip extends ForkTip {
   readonly node: Node;
 }

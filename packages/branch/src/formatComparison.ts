@@ -12,7 +12,7 @@ const columns: readonly [heading: string, of: (thread: ThreadSummary) => string,
   ["last", ({ last = "" }) => clipped(last.replaceAll(/\s+/g, " "), 48), false],
 ];
 
-/** A comparison as a table. @throws InvalidOptionError */
+/** Formats a comparison as a table. @throws InvalidOptionError */
 export function formatComparison(comparison: Comparison): string {
   if (!Array.isArray((Object(comparison) as { threads?: unknown }).threads))
     throw new InvalidOptionError(

@@ -5,8 +5,8 @@ import type { Diff } from "./diff.ts";
 const signs = { added: "+", removed: "-", changed: "~" } as const;
 
 /**
- * A diff as text: a line per change, under the name of its channel.
- * @param options `width`: longest value shown, in characters; default 72
+ * Formats a diff as text: one line for each change, under the name of its channel.
+ * @param options `width`: the longest value that is shown, in characters; default 72
  * @throws InvalidOptionError
  */
 export function formatDiff(diff: Diff, options: { width?: number } = {}): string {
@@ -32,7 +32,7 @@ export function formatDiff(diff: Diff, options: { width?: number } = {}): string
   return lines.join("\n");
 }
 
-/** A value on one line; of a message, who said what. */
+/** A value on one line. A message is shown as who said what. */
 function shown(value: unknown, width: number): string {
   const text = messageText(value) ?? JSON.stringify(value) ?? "nothing";
   const line = text.replaceAll(/\s+/g, " ");

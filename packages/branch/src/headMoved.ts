@@ -1,17 +1,17 @@
 import { CheckpointConflictError, isReserved, StratigraphError, type Address } from "@stratigraph/core";
 
 /**
- * The error of a move that came too late, told as what it is: the tier's own speaks of a checkpoint that was put. Other errors
- * stay as they are.
+ * Rewords a conflict error of the tier, which speaks of a put checkpoint, as one of a head that was moved meanwhile. Other errors are
+ * returned as they are.
  *
- * @param what what was to happen, such as "The merge"
- * @param at what was to become the head
+ * @param what what was refused, such as "The merge"
+ * @param at the checkpoint that was to become the head
  */
 export function headMoved(error: unknown, what: string, at: Address, from: string | undefined): unknown {
   if (!StratigraphError.is(error, "CHECKPOINT_CONFLICT")) return error;
   const { namespace, head } = error.data as { namespace: string; head: string };
   const thread = `thread ${JSON.stringify(at.threadId)}`;
-  // The record of moves has a head of its own, which another move of this thread won.
+  // The reflog has a head of its own. A conflict there means that another move of this thread came first.
   const happened = isReserved(namespace)
     ? `another merge, promotion or undo of ${thread} came first`
     : `${thread} went on to ${head} meanwhile, from ${from ?? "nothing"}`;

@@ -1,24 +1,24 @@
 import { metadataTags, type CheckpointRecord, type TierSaver } from "@stratigraph/core";
 import { readReflog, type ReadReflog } from "./reflog.ts";
 
-/** Marks the metadata of a merge; its tag finds merges without opening every record. */
+/** Marks the metadata of a merge checkpoint. Its tag finds merges without decoding every record. */
 export const mergeMark = { merge: { recorded: true } };
 
 const [mergeTag] = metadataTags(mergeMark);
 
-/** What a merge's metadata says of it. */
+/** What the metadata of a merge checkpoint says of the merge. */
 export interface MergeMetadata {
   readonly recorded: true;
-  /** The source checkpoints; the first parent is the record's own. */
+  /** The source checkpoints. The target's is the parent that the record names. */
   readonly sources: readonly { readonly thread_id: string; readonly checkpoint_id: string }[];
-  /** What had been merged into the sources before: known to be here also when their threads are deleted. */
+  /** What had been merged into the sources before. It stays known here when their threads are deleted. */
   readonly also?: readonly string[] | undefined;
 }
 
-/** A checkpoint of the root namespace, in one thread or (a fork and what it was forked from) several. */
+/** A checkpoint of the root namespace. A fork has some in common with the thread that it was forked from. */
 export interface HistoryNode {
   readonly checkpointId: string;
-  /** First the one it was made from, then what was merged into it. */
+  /** First the checkpoint it was made from, then those that were merged into it. */
   readonly parents: readonly string[];
   /** Threads that have it. */
   readonly threadIds: readonly string[];
@@ -26,21 +26,21 @@ export interface HistoryNode {
 }
 
 /**
- * The root checkpoints of several threads as one graph. A fork keeps the ids of what it copies, so the same id in two
- * threads is the same checkpoint.
+ * The root checkpoints of several threads as one graph. A fork keeps the ids of the checkpoints that it copies, so the same id in
+ * two threads is the same checkpoint.
  */
 export class History {
   readonly nodes = new Map<string, HistoryNode>();
   readonly heads = new Map<string, string>();
   readonly reflogs = new Map<string, ReadReflog>();
   /** Checkpoints of each thread, newest first. */
-  readonly #own = new Map<string, readonly string[]>();
-  /** The thread that a checkpoint was merged from. */
+  readonly #checkpointIds = new Map<string, readonly string[]>();
+  /** For the source checkpoints of merges, the thread they came from. */
   readonly #mergedFrom = new Map<string, string>();
-  /** Parents of checkpoints that are no longer stored, told by reflogs. */
-  readonly #told = new Map<string, Set<string>>();
+  /** Parents that aren't in stored records: known from reflogs and merge metadata, or inferred where pruning cut a thread. */
+  readonly #recordedParents = new Map<string, Set<string>>();
 
-  /** Adds threads that aren't there yet, all at once. Those without checkpoints add nothing. */
+  /** Adds the threads that aren't there yet, reading them at once. A thread without checkpoints adds nothing. */
   async add(saver: TierSaver, ...threadIds: readonly string[]): Promise<void> {
     const added = [...new Set(threadIds)].filter((threadId) => !this.reflogs.has(threadId));
     if (added.length === 0) return;
@@ -50,32 +50,38 @@ export class History {
       if (head === undefined) continue;
       this.heads.set(threadId, head);
       for (const record of records) await this.#addRecord(saver, record);
-      this.#own.set(
+      this.#checkpointIds.set(
         threadId,
         records.map(({ checkpointId }) => checkpointId),
       );
       for (const move of reflog.moves) {
         if (move.kind !== "merge" || move.namespace !== "") continue;
-        this.#tell(move.to, [move.from, ...(move.sources ?? []).map(({ checkpointId }) => checkpointId)]);
+        this.#recordParents(move.to, [
+          move.from,
+          ...(move.sources ?? []).map(({ checkpointId }) => checkpointId),
+        ]);
       }
     }
-    // What is told of a thread may be told by another one, whichever came first.
-    for (const [threadId, own] of this.#own) this.#bridge(threadId, own);
+    // A reflog that was just read may tell of a thread that was added before.
+    for (const [threadId, own] of this.#checkpointIds) this.#linkAcrossPruned(threadId, own);
   }
 
-  /** A checkpoint's parents, also where only a reflog still knows them. */
+  /** The parents of a checkpoint, those that are no longer stored included. */
   parents(checkpointId: string): readonly string[] {
-    return [...(this.nodes.get(checkpointId)?.parents ?? []), ...(this.#told.get(checkpointId) ?? [])];
+    return [
+      ...(this.nodes.get(checkpointId)?.parents ?? []),
+      ...(this.#recordedParents.get(checkpointId) ?? []),
+    ];
   }
 
-  /** A checkpoint and all it descends from. */
+  /** A checkpoint and all that it descends from. */
   ancestors(checkpointId: string): Set<string> {
     const found = new Set([checkpointId]);
     for (const id of found) for (const parent of this.parents(id)) found.add(parent);
     return found;
   }
 
-  /** Adds the threads that were merged into what led to these checkpoints: the way to what two have in common may lead there. */
+  /** Adds the threads that were merged into ancestors of these checkpoints: a common ancestor may only be found through them. */
   async addMerged(saver: TierSaver, ...tips: readonly string[]): Promise<void> {
     for (;;) {
       const missing = new Set<string>();
@@ -88,7 +94,7 @@ export class History {
     }
   }
 
-  /** What led to `tip` and not to `other`, parents before children; what isn't stored any more is left out. */
+  /** The stored ancestors of `tip`, itself included, that aren't ancestors of `other`. Parents come before children. */
   since(tip: string, other: string): HistoryNode[] {
     const known = this.ancestors(other);
     const found: HistoryNode[] = [];
@@ -117,7 +123,7 @@ export class History {
     if (record.tags.includes(mergeTag!)) {
       const metadata = await saver.coder.metadata(record, await saver.coder.decodeBody(record));
       const { sources = [], also = [] } = (metadata as { merge?: Partial<MergeMetadata> }).merge ?? {};
-      this.#tell(checkpointId, also);
+      this.#recordParents(checkpointId, also);
       for (const { thread_id, checkpoint_id } of sources) {
         parents.push(checkpoint_id);
         this.#mergedFrom.set(checkpoint_id, thread_id);
@@ -127,10 +133,10 @@ export class History {
   }
 
   /**
-   * Where pruning cut a thread's line, what went is taken to have led to the thread's origin, to its recorded merges, and
-   * to what was forked from its head.
+   * Where pruning removed the parent of a checkpoint, assumes that the removed checkpoints descended from the thread's origin,
+   * from its recorded merges, and from the heads that other threads were forked from.
    */
-  #bridge(threadId: string, own: readonly string[]): void {
+  #linkAcrossPruned(threadId: string, own: readonly string[]): void {
     const stored = new Set(own);
     const { lineage, moves } = this.reflogs.get(threadId)!;
     const cut = own
@@ -140,26 +146,26 @@ export class History {
     for (const { checkpointId, parentId } of cut) {
       const origin = lineage[0]?.checkpointId;
       if (origin !== undefined && origin !== checkpointId && !stored.has(origin))
-        this.#tell(parentId!, [origin]);
+        this.#recordParents(parentId!, [origin]);
       for (const { kind, to } of moves)
-        if (kind === "merge" && !stored.has(to) && to < checkpointId) this.#tell(parentId!, [to]);
+        if (kind === "merge" && !stored.has(to) && to < checkpointId) this.#recordParents(parentId!, [to]);
     }
     for (const reflog of this.reflogs.values()) {
       for (const { threadId: of, checkpointId, wasHead } of reflog.lineage) {
         if (of !== threadId || !wasHead || stored.has(checkpointId) || oldest === undefined) continue;
-        for (const { parentId } of cut) this.#tell(parentId!, [checkpointId]);
+        for (const { parentId } of cut) this.#recordParents(parentId!, [checkpointId]);
       }
     }
   }
 
-  #tell(child: string, parents: readonly (string | undefined)[]): void {
-    const told = this.#told.get(child) ?? new Set<string>();
-    for (const parent of parents) if (parent !== undefined && parent !== child) told.add(parent);
-    this.#told.set(child, told);
+  #recordParents(child: string, parents: readonly (string | undefined)[]): void {
+    const recorded = this.#recordedParents.get(child) ?? new Set<string>();
+    for (const parent of parents) if (parent !== undefined && parent !== child) recorded.add(parent);
+    this.#recordedParents.set(child, recorded);
   }
 }
 
-/** What a history takes of a thread. */
+/** Reads of a thread what a history needs. */
 async function load(
   saver: TierSaver,
   threadId: string,
@@ -171,7 +177,7 @@ async function load(
 }> {
   const [reflog, listed] = await Promise.all([readReflog(saver, threadId), rootRecords(saver, threadId)]);
   if (listed.head !== undefined) return { threadId, reflog, ...listed };
-  // There is none, or an archived thread lists nothing: reading it brings it back.
+  // Either there is no such thread, or it is archived and lists nothing. Reading it brings an archived thread back.
   const { head } = await saver.tier.read({ threadId, namespace: "" });
   const records = head === undefined ? listed.records : (await rootRecords(saver, threadId)).records;
   return { threadId, head, reflog, records };

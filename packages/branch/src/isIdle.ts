@@ -1,13 +1,13 @@
 import { TASKS } from "@langchain/langgraph-checkpoint";
 import { currentWrites } from "@stratigraph/core";
 import { channelsOf, kindOf, type MergeableGraph } from "./graphLike.ts";
-import type { Side } from "./mergeSide.ts";
+import type { MergeSide } from "./mergeSide.ts";
 
 /**
- * Whether nothing is due at a checkpoint, told by its versions alone: spares a state snapshot, which would read and build it
- * all again. False may also mean that it can't be told.
+ * Whether nothing is due at a checkpoint. Tells it from the versions alone and so spares a state snapshot, which would read and
+ * decode the checkpoint again. False may also mean that versions alone don't tell.
  */
-export function isIdle(graph: MergeableGraph, { stored, checkpoint }: Side): boolean {
+export function isIdle(graph: MergeableGraph, { stored, checkpoint }: MergeSide): boolean {
   if (graph.nodes === undefined || currentWrites(stored.writes).length > 0) return false;
   const { channel_values, channel_versions, versions_seen } = checkpoint;
   const sends: unknown = channel_values[TASKS];
@@ -18,7 +18,7 @@ export function isIdle(graph: MergeableGraph, { stored, checkpoint }: Side): boo
       const version = channel_versions[channel];
       const seen = versions_seen[node]?.[channel];
       if (version === undefined || (seen !== undefined && version <= seen)) return true;
-      // Written since, and used up: such a channel has a version and no value.
+      // A control channel that was written and used up since has a version, but no value.
       return kindOf(channel, specs.get(channel)) === "control" && channel_values[channel] === undefined;
     }),
   );

@@ -8,29 +8,29 @@ import type { ThreadRef } from "./readPoint.ts";
 /** One checkpoint in a log. */
 export interface LogEntry {
   readonly checkpointId: string;
-  /** First the one it was made from, then what was merged into it. */
+  /** First the checkpoint it was made from, then those that were merged into it. */
   readonly parents: readonly string[];
   readonly step: number | undefined;
   readonly source: string | undefined;
   /** ISO 8601. */
   readonly ts: string;
   readonly head: boolean;
-  /** It lost a race to this head. */
+  /** The head that it lost a race to. */
   readonly lostTo?: string | undefined;
   /** Threads forked from here. */
   readonly forks: readonly string[];
 }
 
-/** A thread's root checkpoints, children before parents. */
+/** The checkpoints of a thread's root namespace, children before parents. */
 export interface Log {
   readonly threadId: string;
   readonly entries: readonly LogEntry[];
-  /** The tree as text, one line per checkpoint. */
+  /** The tree as text, with one line for each checkpoint. */
   readonly text: string;
 }
 
 /**
- * A thread's history as a tree: side branches, merges and where forks leave it.
+ * A thread's history as a tree, with side branches, merges, and the places where forks leave it.
  * @throws InvalidOptionError, InvalidAddressError, CorruptionError
  */
 export async function log(saver: TierSaver, thread: ThreadRef): Promise<Log> {
@@ -61,7 +61,7 @@ export async function log(saver: TierSaver, thread: ThreadRef): Promise<Log> {
   return { threadId, entries, text: draw(entries) };
 }
 
-/** Newest first, but never a parent before its child, whatever the clock did. */
+/** The checkpoints, newest first. A parent never comes before its child, even if a clock was set back. */
 function childrenFirst({ nodes }: History): string[] {
   const waitsFor = new Map<string, number>();
   for (const { parents } of nodes.values())
@@ -81,11 +81,11 @@ function childrenFirst({ nodes }: History): string[] {
   return ordered;
 }
 
-/** Columns are lines of work still to be followed; a checkpoint stands in the first that waits for it. */
+/** Draws the tree. Each column holds the id of the checkpoint that continues it; a checkpoint is drawn in the first column that holds its id. */
 function draw(entries: readonly LogEntry[]): string {
   const columns: (string | undefined)[] = [];
   const lines: string[] = [];
-  // Parents in other threads, or pruned: nothing leads on to them.
+  // Parents that were pruned, or are in other threads, aren't drawn.
   const here = new Set(entries.map(({ checkpointId }) => checkpointId));
   for (const entry of entries) {
     let own = columns.indexOf(entry.checkpointId);

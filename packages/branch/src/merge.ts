@@ -12,22 +12,24 @@ import { kindOfValue } from "./checkSaver.ts";
 import { channelsOf, kindOf, saverOf, type MergeableGraph } from "./graphLike.ts";
 import { History } from "./history.ts";
 import { findMergeBase, type MergeBase } from "./mergeBase.ts";
-import { mergeChannels, type MergeInput, type Outcome } from "./mergeChannels.ts";
+import type { Outcome } from "./mergeChannel.ts";
+import { mergeChannels, type MergeSource } from "./mergeChannels.ts";
 import { mergedCheckpoint } from "./mergedCheckpoint.ts";
 import type { Answers, CheckpointRef, MergePlan } from "./mergePlan.ts";
 import type { Point, ThreadRef } from "./readPoint.ts";
-import { readSide, type Side } from "./mergeSide.ts";
+import { readMergeSide, type MergeSide } from "./mergeSide.ts";
 import { checkChannels, strategyOf, type Strategies } from "./strategy.ts";
-import { leadingSide, refused } from "./unfinished.ts";
+import { leadingSide } from "./leadingSide.ts";
+import { mergeRefused } from "./mergeRefused.ts";
 import { writeMerge } from "./writeMerge.ts";
 
 /** How sources are merged. */
 export interface MergeOptions {
-  /** What settles a channel that both sides changed. See {@link Strategies}. */
+  /** What settles the channels that both sides changed. See {@link Strategies}. */
   readonly strategy?: Strategies | undefined;
   /**
-   * Where the target did nothing since the source left it: true (default) moves it along the source's checkpoints;
-   * false makes a merge checkpoint all the same.
+   * What happens where the target did nothing since the source left it: true (default) moves its head along the source's
+   * checkpoints; false makes a merge checkpoint all the same.
    */
   readonly fastForward?: boolean | undefined;
 }
@@ -40,7 +42,7 @@ export type MergeResult =
       readonly status: "merged";
       /** Names the merge checkpoint, now the target's head. */
       readonly config: Config;
-      /** Per state channel, where its value comes from. */
+      /** For each state channel, where its value comes from. */
       readonly channels: Readonly<Record<string, Outcome>>;
     }
   | { readonly status: "fast-forward"; readonly config: Config }
@@ -49,9 +51,9 @@ export type MergeResult =
   | { readonly status: "conflict"; readonly plan: MergePlan };
 
 /**
- * Merges threads, or side branches, into a thread: three-way, channel by channel, from the merge base. The result is one
- * checkpoint on the target, put by compare-and-set, whose metadata names all parents; the graph goes on from it as if the
- * thread had reached that state itself. Unfinished work of one side is taken over.
+ * Merges threads, or side branches, into a thread: a three-way merge from the merge base, channel by channel. The result is one
+ * checkpoint on the target, put by compare-and-set, whose metadata names all parents. The graph goes on from it as if the thread had
+ * reached that state itself. If one side has unfinished work, the merged checkpoint takes it over.
  *
  * @param graph compiled with a Stratigraph saver; its channels say how values combine
  * @param target the thread to merge into, at its head
@@ -82,7 +84,7 @@ export function checkMergeOptions(what: string, options: MergeOptions): void {
     throw new InvalidOptionError("fastForward", kindOfValue(fastForward), "Use true or false.");
 }
 
-/** A {@link merge}, with answers, and only if the target's head is the expected one. */
+/** As {@link merge}, with answers to a plan, and only if the target's head is the expected one. */
 export async function mergeWith(
   graph: MergeableGraph,
   threadId: string,
@@ -92,7 +94,7 @@ export async function mergeWith(
 ): Promise<MergeResult> {
   const saver = saverOf("merge", graph);
   const strategy = strategyOf(options.strategy);
-  // Patches are to stand on what is read now, not on what another process may have pruned since it was remembered.
+  // Forget remembered values, so that patches stand on what is read now: another process may have pruned the others.
   saver.coder.blobs.forgetThread(threadId);
   const threads = [threadId, ...points.map((point) => point.threadId)];
   const read = async (): Promise<History> => {
@@ -101,12 +103,12 @@ export async function mergeWith(
     return history;
   };
   const [target, sides, early] = await Promise.all([
-    readSide(graph, saver, { threadId }),
-    Promise.all(points.map((point) => readSide(graph, saver, point))),
+    readMergeSide(graph, saver, { threadId }),
+    Promise.all(points.map((point) => readMergeSide(graph, saver, point))),
     read(),
   ]);
-  // A thread that went on between the two readings: once more.
-  const isThere = ({ at }: Side): boolean => early.nodes.has(at.checkpointId);
+  // A thread may have gone on between the two readings. Then read its history again.
+  const isThere = ({ at }: MergeSide): boolean => early.nodes.has(at.checkpointId);
   const history = [target, ...sides].every(isThere) ? early : await read();
   if (expected !== undefined && target.at.checkpointId !== expected) {
     const head = target.at.checkpointId;
@@ -132,20 +134,23 @@ export async function mergeWith(
   const [leading, inputs] = await Promise.all([
     leadingSide(graph, saver, [target, ...unmerged.map(({ side }) => side)]),
     Promise.all(
-      unmerged.map(async ({ base, side }): Promise<MergeInput> => {
+      unmerged.map(async ({ base, side }): Promise<MergeSource> => {
         const [one, other] = [target.at.checkpointId, side.at.checkpointId];
         return {
           base: await baseSide(graph, saver, history, base, strategy),
           side,
-          line: history.since(other, one),
-          targetLine: history.since(one, other),
+          sourcePath: history.since(other, one),
+          targetPath: history.since(one, other),
         };
       }),
     ),
   ]);
   const merged = await mergeChannels(graph, saver, target, history.nodes, inputs, { strategy, answers });
   if (merged.conflicts.length > 0) {
-    const ref = ({ at }: Side): CheckpointRef => ({ threadId: at.threadId, checkpointId: at.checkpointId });
+    const ref = ({ at }: MergeSide): CheckpointRef => ({
+      threadId: at.threadId,
+      checkpointId: at.checkpointId,
+    });
     const plan: MergePlan = {
       version: 1,
       target: ref(target),
@@ -160,17 +165,17 @@ export async function mergeWith(
   return { status: "merged", config: configOf(at), channels: Object.fromEntries(merged.outcomes) };
 }
 
-/** The sources that the target doesn't have yet, each with its merge base. @throws StratigraphError "MERGE_REFUSED" */
+/** The sources that aren't merged into the target yet, each with its merge base. @throws StratigraphError "MERGE_REFUSED" */
 async function withBases(
   saver: TierSaver,
   history: History,
-  target: Side,
-  sides: readonly Side[],
-): Promise<{ base: MergeBase; side: Side }[]> {
-  const found: { base: MergeBase; side: Side }[] = [];
+  target: MergeSide,
+  sides: readonly MergeSide[],
+): Promise<{ base: MergeBase; side: MergeSide }[]> {
+  const found: { base: MergeBase; side: MergeSide }[] = [];
   for (const side of sides) {
     if (side.at.namespace !== "")
-      throw refused(
+      throw mergeRefused(
         "only root checkpoints are merged; their subgraphs go with them",
         [],
         "Name the thread, or a checkpoint of its root namespace",
@@ -179,7 +184,7 @@ async function withBases(
     const base = await findMergeBase(saver, history, target.at, side.at);
     if (base === undefined) {
       const threads = `threads ${JSON.stringify(target.at.threadId)} and ${JSON.stringify(side.at.threadId)}`;
-      throw refused(
+      throw mergeRefused(
         `${threads} have no checkpoint in common`,
         [],
         "Merge threads that come from one another: fork() makes such, lineage() and log() show where a thread comes from. " +

@@ -4,14 +4,14 @@ import { checkSaver } from "./checkSaver.ts";
 import { History } from "./history.ts";
 import { readPoint, type Point } from "./readPoint.ts";
 
-/** Where two lines of work parted. */
+/** The checkpoint where two histories parted. */
 export interface MergeBase {
   readonly checkpointId: string;
-  /** A thread that still has it; absent where none of those looked at does. */
+  /** A thread that still has it; undefined where none of those that were read does. */
   readonly threadId: string | undefined;
   /**
-   * All nearest ones, newest first: more than one where the lines were merged into each other crosswise. A merge then works
-   * on what these come to, merged with each other.
+   * All nearest common ancestors, newest first. There are several where the histories were merged into each other crosswise; a
+   * merge then starts from these, merged with each other.
    */
   readonly all: readonly string[];
 }
@@ -41,7 +41,7 @@ async function rootOf(saver: TierSaver, point: Point): Promise<{ threadId: strin
   return { threadId: at.threadId, checkpointId };
 }
 
-/** As {@link mergeBase}, in a history that may know some of the threads already. */
+/** As {@link mergeBase}, in a history that may have some of the threads already. */
 export async function findMergeBase(
   saver: TierSaver,
   history: History,
@@ -53,7 +53,7 @@ export async function findMergeBase(
   for (const threadId of [...threads]) {
     for (const origin of history.reflogs.get(threadId)?.lineage ?? []) threads.push(origin.threadId);
   }
-  // Threads that were forked from are opened only as far as they are needed: they may be long, or gone.
+  // Read the threads that these were forked from only as far as needed: they may be long, or gone.
   for (const threadId of threads) {
     await history.add(saver, threadId);
     await history.addMerged(saver, a.checkpointId, b.checkpointId);
@@ -63,7 +63,7 @@ export async function findMergeBase(
   return undefined;
 }
 
-/** Common ancestors that no other common ancestor descends from. */
+/** The common ancestors that no other common ancestor descends from; undefined where there are none. */
 export function nearestCommon(history: History, a: string, b: string): MergeBase | undefined {
   const ofB = history.ancestors(b);
   const common = [...history.ancestors(a)].filter((id) => ofB.has(id));

@@ -6,11 +6,11 @@ export interface CheckpointRef {
   readonly checkpointId: string;
 }
 
-/** A channel that both sides changed and nothing settles. Values as JSON has them, for reading. */
+/** A channel that both sides changed and nothing settles. Its values are plain JSON, for people to read. */
 export interface PlannedConflict {
   readonly name: string;
   readonly kind: ChannelKind;
-  /** Which of the plan's sources it came up with. */
+  /** Index of the source, among the plan's, whose merge met this conflict. */
   readonly source: number;
   readonly base: unknown;
   readonly ours: unknown;
@@ -19,12 +19,12 @@ export interface PlannedConflict {
   readonly reason: string;
 }
 
-/** A merge that waits for answers. Plain JSON: it can be stored, sent, reviewed and applied later. */
+/** A merge that waits for answers. It is plain JSON, so it can be stored, sent, reviewed and applied later. */
 export interface MergePlan {
   readonly version: 1;
   readonly target: CheckpointRef;
   readonly sources: readonly CheckpointRef[];
-  /** Merge base of each source with the target. */
+  /** The merge base of each source with the target. */
   readonly bases: readonly string[];
   readonly channels: readonly PlannedConflict[];
 }
@@ -32,5 +32,5 @@ export interface MergePlan {
 /** How a person settles a channel: by a side, or by a value of their own (as the channel holds it). */
 export type Answer = "base" | "ours" | "theirs" | { readonly value: unknown };
 
-/** Answers per channel. */
+/** An answer for each channel, by name. */
 export type Answers = Readonly<Record<string, Answer>>;

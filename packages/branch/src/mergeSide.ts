@@ -4,15 +4,19 @@ import { channelsOf, kindOf, type MergeableGraph } from "./graphLike.ts";
 import { DELTA_WRITES_VERSIONED, type ChannelSpec } from "./langgraph.ts";
 import { readPoint, type Point, type ReadPoint } from "./readPoint.ts";
 
-/** A checkpoint with the values of its state channels, DeltaChannels rebuilt. */
-export interface Side extends ReadPoint {
+/** One side of a merge: a checkpoint with the values of its state channels. DeltaChannels are rebuilt from their writes. */
+export interface MergeSide extends ReadPoint {
   readonly checkpoint: Checkpoint;
-  /** Per state channel, what a checkpoint stores of it; of a DeltaChannel, its value. */
+  /** For each state channel, what a checkpoint stores of it; for a DeltaChannel, its value. */
   readonly values: ReadonlyMap<string, unknown>;
 }
 
-/** Reads one side of a merge. Its values are kept at hand: to patch the merged ones against, and for `getState`. */
-export async function readSide(graph: MergeableGraph, saver: TierSaver, point: Point): Promise<Side> {
+/** Reads one side of a merge. The coder remembers its values, to make patches of the merged ones and for `getState`. */
+export async function readMergeSide(
+  graph: MergeableGraph,
+  saver: TierSaver,
+  point: Point,
+): Promise<MergeSide> {
   const read = await readPoint(saver, point);
   const checkpoint = await saver.coder.checkpoint(read.stored, read.body, { remember: true });
   const specs = channelsOf(graph);
@@ -28,7 +32,7 @@ export async function readSide(graph: MergeableGraph, saver: TierSaver, point: P
     else if (kind === "state" && checkpoint.channel_values[name] !== undefined)
       values.set(name, checkpoint.channel_values[name]);
   }
-  // Before LangGraph 1.5 a DeltaChannel's first write could come without a version: only looking for writes finds those.
+  // Before LangGraph 1.5 the first write to a DeltaChannel could come without a version. Then only its writes show the channel.
   const { [DELTA_WRITES_VERSIONED]: versioned } = read.metadata as { [DELTA_WRITES_VERSIONED]?: unknown };
   const isHere = new Set(deltas.map(([name]) => name));
   if (versioned !== true)

@@ -11,9 +11,9 @@ import type { TierSaver } from "@stratigraph/core";
 import { channelsOf, kindOf, type MergeableGraph } from "./graphLike.ts";
 import { mergeMark } from "./history.ts";
 import { DELTA_WRITES_VERSIONED, SNAPSHOT_BUMPS } from "./langgraph.ts";
-import type { MergeInput } from "./mergeChannels.ts";
+import type { MergeSource } from "./mergeChannels.ts";
 import { sameValue } from "./plainValue.ts";
-import type { Side } from "./mergeSide.ts";
+import type { MergeSide } from "./mergeSide.ts";
 
 /** A checkpoint ready to be put on the target. */
 export interface Merged {
@@ -25,14 +25,19 @@ export interface Merged {
 type Version = ChannelVersions[string];
 
 /**
- * The checkpoint that a merge makes: the leading side's, which knows what runs next, with the merged state. Channels
- * whose value isn't the leading side's get a version above all; nodes that had seen their channels go on having seen
- * them, so that merging alone starts nothing.
+ * The checkpoint that a merge makes: that of the leading side, which says what runs next, with the merged state. Channels whose
+ * value isn't the leading side's get a version above all others. Nodes that had seen such a channel count as having seen the new
+ * version too, so that merging alone starts no node.
  */
 export function mergedCheckpoint(
   graph: MergeableGraph,
   saver: TierSaver,
-  merge: { target: Side; leading: Side; inputs: readonly MergeInput[]; values: ReadonlyMap<string, unknown> },
+  merge: {
+    target: MergeSide;
+    leading: MergeSide;
+    inputs: readonly MergeSource[];
+    values: ReadonlyMap<string, unknown>;
+  },
 ): Merged {
   const { target, leading, inputs, values } = merge;
   const specs = channelsOf(graph);
@@ -47,11 +52,11 @@ export function mergedCheckpoint(
   for (const name of new Set([...values.keys(), ...leading.values.keys()])) {
     const value = values.get(name);
     const delta = kindOf(name, specs.get(name)) === "delta";
-    // A DeltaChannel is always stored whole here: its writes are spread over both parents.
+    // A DeltaChannel is always stored whole here, because its writes are spread over the histories of both parents.
     if (!delta && sameValue(value, leading.values.get(name))) continue;
     changed.add(name);
     channel_versions[name] = next;
-    // A DeltaChannel that stores nothing would be rebuilt from what came before: without a value it begins anew.
+    // A DeltaChannel without a stored value would be rebuilt from earlier writes, so store an empty one where it has no value.
     const spec = specs.get(name);
     if (delta) channel_values[name] = new DeltaSnapshot(value ?? spec!.fromCheckpoint().get());
     else if (value === undefined) delete channel_values[name];
@@ -74,14 +79,14 @@ export function mergedCheckpoint(
 }
 
 function seenBy(
-  sides: readonly Side[],
-  leading: Side,
+  sides: readonly MergeSide[],
+  leading: MergeSide,
   changed: ReadonlySet<string>,
   next: Version,
 ): Checkpoint["versions_seen"] {
   const { versions_seen, channel_versions } = leading.checkpoint;
   const seen = Object.fromEntries(Object.entries(versions_seen).map(([node, of]) => [node, { ...of }]));
-  // What a node really read last tells LangGraph as which node an update counts. Older versions take this key for a node.
+  // LangGraph counts an update as that of the node which read last; these entries don't count as reading. LangGraph before 1.5 would take the key for a node.
   const bumps = sides.some(({ checkpoint }) => SNAPSHOT_BUMPS in checkpoint.versions_seen)
     ? (seen[SNAPSHOT_BUMPS] ??= {})
     : undefined;
@@ -105,14 +110,16 @@ function seenBy(
 }
 
 function metadataOf(
-  { target, inputs }: { target: Side; inputs: readonly MergeInput[] },
+  { target, inputs }: { target: MergeSide; inputs: readonly MergeSource[] },
   step: number,
 ): CheckpointMetadata {
-  const ref = ({ at }: Side): { thread_id: string; checkpoint_id: string } => ({
+  const ref = ({ at }: MergeSide): { thread_id: string; checkpoint_id: string } => ({
     thread_id: at.threadId,
     checkpoint_id: at.checkpointId,
   });
-  const also = new Set(inputs.flatMap(({ line }) => line.flatMap(({ parents }) => parents.slice(1))));
+  const also = new Set(
+    inputs.flatMap(({ sourcePath }) => sourcePath.flatMap(({ parents }) => parents.slice(1))),
+  );
   const merge = {
     ...mergeMark.merge,
     target: ref(target),
@@ -120,8 +127,8 @@ function metadataOf(
     bases: inputs.map(({ base }) => base.at.checkpointId),
     ...(also.size === 0 ? {} : { also: [...also] }),
   };
-  // Every DeltaChannel that was ever written is stored here, with a version. Of one that wasn't only all sides together know.
-  const isVersioned = ({ metadata }: Side): boolean =>
+  // Every DeltaChannel that was ever written is stored here with a version. That the others were never written holds only if all sides say so.
+  const isVersioned = ({ metadata }: MergeSide): boolean =>
     (metadata as { [DELTA_WRITES_VERSIONED]?: unknown })[DELTA_WRITES_VERSIONED] === true;
   const versioned = [target, ...inputs.map(({ side }) => side)].every(isVersioned);
   return {

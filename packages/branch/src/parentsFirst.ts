@@ -1,8 +1,8 @@
 import { checkpointKey } from "@stratigraph/core";
 import type { CheckpointRecord } from "@stratigraph/core";
 
-/** Parents before children. */
-export function inOrder(records: readonly CheckpointRecord[]): CheckpointRecord[] {
+/** The records with parents before children. */
+export function parentsFirst(records: readonly CheckpointRecord[]): CheckpointRecord[] {
   const byKey = new Map(records.map((record) => [checkpointKey(record), record]));
   const ordered = new Set<CheckpointRecord>();
   for (const record of records) {

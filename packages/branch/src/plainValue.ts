@@ -1,12 +1,12 @@
 import { isDeepStrictEqual } from "node:util";
 
-/** A message of LangChain's, as far as comparing needs it. */
+/** The part of a LangChain message that comparing needs. */
 interface MessageLike {
   readonly id?: string | undefined;
   toDict(): { type: string; data: Record<string, unknown> };
 }
 
-/** Whether a value is a message of LangChain's, whichever copy of the package made it. */
+/** Whether a value is a LangChain message, whichever copy of the package made it. */
 export function isMessage(value: unknown): value is MessageLike {
   return (
     typeof value === "object" &&
@@ -16,7 +16,7 @@ export function isMessage(value: unknown): value is MessageLike {
   );
 }
 
-/** A value without classes of LangChain's and without undefined properties, so that equal ones compare equal. */
+/** Replaces LangChain messages by plain data and leaves out undefined properties, so that equal values compare equal. */
 export function plainValue(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(plainValue);
   if (typeof value !== "object" || value === null) return value;
@@ -31,7 +31,7 @@ export function plainValue(value: unknown): unknown {
   return Object.fromEntries(entries.map(([key, item]) => [key, plainValue(item)]));
 }
 
-/** Whether two channel values say the same. Making messages plain is what costs, so it comes last. */
+/** Whether two channel values are equal. Turning messages into plain data takes the most time, so it comes last. */
 export function sameValue(a: unknown, b: unknown): boolean {
   if (a === b) return true;
   if (typeof a !== "object" || typeof b !== "object" || a === null || b === null) return Object.is(a, b);
@@ -41,7 +41,7 @@ export function sameValue(a: unknown, b: unknown): boolean {
   return isDeepStrictEqual(plainValue(a), plainValue(b));
 }
 
-/** A value as JSON has it, for plans and diffs that leave the process. Bytes become base64, BigInts text. */
+/** A value as plain JSON, for plans and diffs that leave the process. Bytes become base64, BigInts text. */
 export function jsonValue(value: unknown): unknown {
   const plain = plainValue(value);
   if (plain instanceof Set) return [...plain].map(jsonValue);

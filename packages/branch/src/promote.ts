@@ -13,15 +13,14 @@ import { dropMove, nextReflog, readReflog, type Move, type ReadReflog } from "./
 
 /** A head that was moved. */
 export interface Promoted extends Address {
-  /** The head before; absent where there was none. */
+  /** The head before; undefined where there was none. */
   readonly from: string | undefined;
 }
 
 /**
- * Makes a checkpoint the head of its namespace: a side branch's tip, or an old checkpoint. Where its step went on since, it
- * is wound back: interrupts that were answered wait for an answer again, and tasks that had ended when it asked don't run
- * again. What came later stays readable under its ids, so the move loses nothing; it is recorded, and {@link undo} takes it
- * back.
+ * Makes a checkpoint the head of its namespace: the tip of a side branch, or an old checkpoint. If its step went on since, the step is
+ * wound back: interrupts that were answered wait for an answer again, and tasks that had ended by the time of the interrupt don't run
+ * again. Later checkpoints stay readable under their ids, so nothing is lost. The move is recorded, and {@link undo} takes it back.
  * @returns the checkpoint, now the head, and the head before
  * @throws NotFoundError; CheckpointConflictError if the head moves meanwhile; InvalidOptionError, InvalidAddressError
  */
@@ -43,7 +42,7 @@ export async function promote(
   return await moveHead(saver, point.at, { kind: "promote", from: point.head, before });
 }
 
-/** Moves a head from where it was when that was decided, and records why, in one append. */
+/** Moves a head, if it is still `from`, and records the move, in one append. */
 export async function moveHead(
   saver: TierSaver,
   at: Address,
@@ -56,7 +55,7 @@ export async function moveHead(
     kind: "promote" | "undo" | "fast-forward";
     from: string | undefined;
     before: ReadReflog;
-    /** The subgraphs' heads that are taken back. */
+    /** Heads of subgraphs that are moved back along with it. */
     subgraphs?: readonly AlsoMoved[] | undefined;
   },
 ): Promise<Promoted> {
@@ -78,7 +77,7 @@ export async function moveHead(
       },
     });
   } catch (error) {
-    // A head that may not move to what is stored already doesn't keep the rest of the append from being written.
+    // The tier writes the other parts of an append even if a head may not move to a stored checkpoint: take the record out again.
     if (recorded !== undefined) await dropMove(saver, at.threadId, recorded, before);
     const what = { promote: "The promotion", undo: "Undoing", "fast-forward": "The merge" }[kind];
     throw headMoved(error, what, at, from);

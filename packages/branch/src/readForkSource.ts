@@ -18,13 +18,13 @@ import type {
   WriteBatch,
 } from "@stratigraph/core";
 import type { PlannedTip } from "./forkTips.ts";
-import { inOrder } from "./parentsFirst.ts";
+import { parentsFirst } from "./parentsFirst.ts";
 
-/** More checkpoints of a namespace than this are read with one listing rather than one by one. */
+/** Up to this many checkpoints of a namespace are read one by one; more are read with one listing. */
 const readSingly = 4;
 
-/** What a fork takes along, under the ids of the source. Encoded bytes stay as they are. */
-export interface Gathered {
+/** What a fork copies, under the ids of the source. Encoded bytes stay as they are. */
+export interface ForkSource {
   /** Parents before children. */
   readonly records: readonly CheckpointRecord[];
   readonly blobs: readonly Blob[];
@@ -34,15 +34,15 @@ export interface Gathered {
 }
 
 /**
- * Reads what is planned to go along, with its values: the way of tiers that can't copy it themselves, and across tiers.
- * @throws NotFoundError, CorruptionError where a part of it isn't here
+ * Reads the checkpoints that a fork needs, with their values. Used where the tier can't fork a thread by itself, and by fast-forward.
+ * @throws NotFoundError, CorruptionError where a part is missing
  */
-export async function gather(
+export async function readForkSource(
   saver: TierSaver,
   threadId: string,
   tips: readonly PlannedTip[],
   outline: Outline,
-): Promise<Gathered> {
+): Promise<ForkSource> {
   const records: CheckpointRecord[] = [];
   const blobs = new Map<BlobHash, Blob>();
   const writes: (Address & StoredWriteBatch)[] = [];
@@ -50,7 +50,7 @@ export async function gather(
     const { namespace } = tip;
     const wanted =
       tip.ancestors === 0 ? [tip.node.record] : line(await outline.nodes(namespace), tip.checkpointId, tip);
-    const stored = await readAll(saver, wanted);
+    const stored = await readCheckpoints(saver, wanted);
     for (const record of wanted) {
       const { checkpointId } = record;
       const at = { threadId, namespace, checkpointId };
@@ -74,15 +74,15 @@ export async function gather(
     }
   }
   return {
-    records: inOrder(records),
+    records: parentsFirst(records),
     blobs: [...blobs.values()],
     writes: writes.sort((a, b) => a.order - b.order).map(({ order: _order, ...batch }) => batch),
     heads: tips.map(({ namespace, checkpointId }) => ({ namespace, to: checkpointId })),
   };
 }
 
-/** Checkpoints of one namespace with their values. */
-async function readAll(
+/** Reads checkpoints of one namespace with their values. */
+async function readCheckpoints(
   saver: TierSaver,
   wanted: readonly CheckpointRecord[],
 ): Promise<Map<string, StoredCheckpoint>> {

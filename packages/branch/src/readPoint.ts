@@ -9,7 +9,7 @@ import {
   type TierSaver,
 } from "@stratigraph/core";
 
-/** Where a branch is looked at: a checkpoint of a thread. */
+/** A checkpoint of a thread. */
 export interface Point {
   readonly threadId: string;
   /** Default `""`, the root namespace. */
@@ -18,24 +18,24 @@ export interface Point {
   readonly checkpointId?: string | undefined;
 }
 
-/** A thread, by its id or by something that names it: a fork, say. */
+/** A thread, by its id or by an object that names it, such as a fork. */
 export type ThreadRef = string | { readonly threadId: string };
 
-/** A checkpoint as it is stored, opened as far as its header. */
+/** A stored checkpoint whose header and metadata were decoded, but not its values. */
 export interface ReadPoint {
   readonly at: Address;
   readonly stored: StoredCheckpoint;
   readonly body: DecodedBody;
   readonly metadata: CheckpointMetadata;
-  /** Head of the namespace when it was read. */
+  /** The head of the namespace when the checkpoint was read. */
   readonly head: string | undefined;
-  /** Of the thread, when it was read. */
+  /** The revision of the thread when the checkpoint was read. */
   readonly revision: number;
 }
 
 /**
- * Reads a checkpoint past the saver's bookkeeping of who was handed what: looking at a thread from here must not turn
- * another writer's lost race into a permitted fork.
+ * Reads a checkpoint without the saver's noting that it was handed out. Otherwise looking at a thread here could permit another
+ * writer a side branch where it should be told that it lost a race.
  * @throws NotFoundError, EvictedError, InvalidAddressError, CorruptionError
  */
 export async function readPoint(saver: TierSaver, point: Point): Promise<ReadPoint> {

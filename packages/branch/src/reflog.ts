@@ -10,9 +10,9 @@ import {
 } from "@stratigraph/core";
 
 /**
- * Where a thread's origin and the recorded moves of its head are: one small checkpoint in a namespace of its own, so that
- * pruning keeps it (the newest of every namespace stays), archiving and copying take it along, and LangGraph, which never
- * asks for this namespace, doesn't see it. See docs/decisions/0012-fork-origin.md.
+ * The namespace that holds a thread's origin and the recorded moves of its head, as one small checkpoint. Pruning keeps it, because
+ * the newest checkpoint of every namespace stays; archiving and copying take it along; and LangGraph never asks for this namespace.
+ * See docs/decisions/0012-fork-origin.md.
  */
 export const reflogNamespace = reservedNamespaces.reflog;
 
@@ -26,36 +26,36 @@ export interface Origin {
   readonly threadId: string;
   readonly namespace: string;
   readonly checkpointId: string;
-  /** It was the head of its thread at that moment: what came later there descends from it. */
+  /** Whether it was the head of its thread at that moment, so that what came later there descends from it. */
   readonly wasHead: boolean;
-  /** When. ISO 8601. */
+  /** The time, in ISO 8601. */
   readonly ts: string;
 }
 
-/** A recorded move of a head, other than by a run. */
+/** A recorded move of a head that no run made. */
 export interface Move {
   readonly kind: "promote" | "merge" | "fast-forward" | "undo";
   readonly namespace: string;
-  /** Head before; absent where there was none. */
+  /** The head before; undefined where there was none. */
   readonly from?: string | undefined;
   readonly to: string;
-  /** When. ISO 8601. */
+  /** The time, in ISO 8601. */
   readonly ts: string;
-  /** What was merged. */
+  /** The checkpoints that were merged. */
   readonly sources?: readonly { readonly threadId: string; readonly checkpointId: string }[] | undefined;
-  /** Heads of subgraphs that moved along. */
+  /** The heads of subgraphs that were moved with it. */
   readonly subgraphs?: readonly AlsoMoved[] | undefined;
 }
 
 /** What a thread remembers of where it comes from. */
 export interface Reflog {
-  /** Origins, nearest first: that of this thread, that of the thread it was forked from, and so on. */
+  /** The origins, nearest first: that of this thread, then that of the thread it was forked from, and so on. */
   readonly lineage: readonly Origin[];
-  /** Oldest first. */
+  /** The moves, oldest first. */
   readonly moves: readonly Move[];
 }
 
-/** A reflog as read, with the id that a change of it has to replace. */
+/** A reflog that was read, with the id of the checkpoint that a change has to replace. */
 export interface ReadReflog extends Reflog {
   readonly checkpointId: string | undefined;
 }
@@ -110,7 +110,7 @@ export async function nextReflog(
   return { record, blobs, head: { namespace: reflogNamespace, to: checkpointId, expected } };
 }
 
-/** Takes a move out again that was recorded as `recorded` and didn't happen, if nothing was recorded since. */
+/** Restores the reflog `before` if its head still is `recorded`: the move recorded there didn't happen. */
 export async function dropMove(
   saver: TierSaver,
   threadId: string,

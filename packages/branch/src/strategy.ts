@@ -1,7 +1,7 @@
 import { didYouMean, InvalidOptionError } from "@stratigraph/core";
 import { checkChoice } from "./checkChoice.ts";
 import { kindOfValue } from "./checkSaver.ts";
-import type { Side } from "./mergeSide.ts";
+import type { MergeSide } from "./mergeSide.ts";
 
 /** The values of one channel that both sides changed. `undefined` stands for no value. */
 export interface ChannelConflict {
@@ -14,15 +14,16 @@ export interface ChannelConflict {
 /**
  * What happens to a channel that both sides changed since the merge base:
  * - "ours", "theirs": that side's value
- * - "union": messages and other items by id, keys of objects, members of sets; see {@link unionValues}. What both sides
- *   added at one place stands in the order in which the sides began their work, so the source's may come before the target's
- * - "reducer": the source's updates since the base are fed to the graph's own reducer, onto our value: the target's come
- *   first, whenever they were made
- * - a function: its result, `undefined` for no value
- * - "manual": always a conflict for a person to settle
+ * - "union": what both sides did is combined: messages and other items by id, keys of objects, members of sets; see
+ *   {@link unionValues}. Where both sides added something at one place, the side that began its work first comes first, so the
+ *   source's additions may come before the target's
+ * - "reducer": the graph's own reducer applies the source's updates since the base to the target's value, so the target's updates
+ *   come first, whenever they were made
+ * - a function: its result, or no value where that is `undefined`
+ * - "manual": always a conflict, for a person to settle
  *
- * Default: "union" for lists of items with ids (messages), "manual" for everything else. What both sides changed to the same
- * value has that value, unless the strategy is "reducer" or a function: two sides that each added one added two.
+ * Default: "union" for lists of items with ids (messages), "manual" for everything else. A channel that both sides changed to the same
+ * value has that value, unless the strategy is "reducer" or a function: where each side added one to a counter, they added two.
  */
 export type Strategy =
   | "ours"
@@ -32,14 +33,14 @@ export type Strategy =
   | "manual"
   | ((conflict: ChannelConflict) => unknown);
 
-/** One strategy for all channels, or one per channel; `"*"` for those not named. */
+/** One strategy for all channels, or one for each by name; `"*"` stands for those not named. */
 export type Strategies = Strategy | Readonly<Record<string, Strategy>>;
 
 const names: readonly string[] = ["ours", "theirs", "union", "reducer", "manual"];
 
 /**
- * Refuses strategies for channels that there aren't: they would be ignored, and the channel that was meant be settled in
- * another way.
+ * Refuses strategies for channels that don't exist. They would be ignored, and the channel that was meant would be settled in another
+ * way.
  * @throws InvalidOptionError
  */
 export function checkChannels(strategies: Strategies | undefined, channels: Iterable<string>): void {
@@ -57,7 +58,7 @@ function shownStrategy(strategy: unknown): string {
   return typeof strategy === "string" ? strategy : kindOfValue(strategy);
 }
 
-/** Strategy per channel. @throws InvalidOptionError */
+/** The function that tells the strategy of a channel. @throws InvalidOptionError */
 export function strategyOf(strategies: Strategies | undefined): (channel: string) => Strategy | undefined {
   const advice = 'Use "ours", "theirs", "union", "reducer", "manual" or a function.';
   const check = (field: string, strategy: unknown): void => {
@@ -80,7 +81,7 @@ export function strategyOf(strategies: Strategies | undefined): (channel: string
   return (channel) => (Object.hasOwn(byChannel, channel) ? byChannel[channel] : byChannel["*"]);
 }
 
-/** Key by which a side's additions are put in order: when its work since the base began. */
-export function beganAt(line: readonly { readonly checkpointId: string }[], side: Side): string {
-  return line[0]?.checkpointId ?? side.at.checkpointId;
+/** The sort key of a side's additions: the id of its first checkpoint since the base, which tells when its work began. */
+export function beganAt(path: readonly { readonly checkpointId: string }[], side: MergeSide): string {
+  return path[0]?.checkpointId ?? side.at.checkpointId;
 }

@@ -9,13 +9,13 @@ import {
   type TierSaver,
   type WriteBatch,
 } from "@stratigraph/core";
-import { inOrder } from "./parentsFirst.ts";
-import type { MergeInput } from "./mergeChannels.ts";
-import type { Side } from "./mergeSide.ts";
-import { refused } from "./unfinished.ts";
+import { parentsFirst } from "./parentsFirst.ts";
+import type { MergeSource } from "./mergeChannels.ts";
+import type { MergeSide } from "./mergeSide.ts";
+import { mergeRefused } from "./mergeRefused.ts";
 
-/** Parts of an append. */
-export interface Moved {
+/** The parts of an append that take subgraphs along. */
+export interface SubgraphMoves {
   readonly records: readonly CheckpointRecord[];
   readonly blobs: readonly Blob[];
   readonly writes: readonly (Address & WriteBatch)[];
@@ -23,15 +23,15 @@ export interface Moved {
 }
 
 /**
- * What the sources did, since the merge base, in subgraphs that persist from step to step (their namespaces name no
- * task): it goes along where the target did nothing there.
+ * What the sources did since the merge base in subgraphs that persist from step to step, whose namespaces name no task. It is copied
+ * into the target where the target did nothing there.
  * @throws StratigraphError "MERGE_REFUSED" where both sides went on in one such namespace
  */
 export async function subgraphMoves(
   saver: TierSaver,
-  target: Side,
-  inputs: readonly MergeInput[],
-): Promise<Moved> {
+  target: MergeSide,
+  inputs: readonly MergeSource[],
+): Promise<SubgraphMoves> {
   const moved = {
     records: [] as CheckpointRecord[],
     blobs: [] as Blob[],
@@ -45,16 +45,16 @@ export async function subgraphMoves(
     if (side.at.threadId === threadId) continue;
     const theirs = await outlineOf(saver.tier, side.at.threadId);
     for (const namespace of theirs.heads.keys()) {
-      // It names a task, and is that task's alone.
+      // Such a namespace names a task and belongs to it alone.
       if (namespace.includes(":")) continue;
       ours ??= outlineOf(saver.tier, threadId);
       const had = own.get(namespace) ?? [...(await (await ours).nodes(namespace)).keys()];
       const ids = [...(await theirs.nodes(namespace)).keys()];
       const added = ids.filter((id) => !had.includes(id));
       if (added.length === 0) continue;
-      // The fork took the newest one along, so a target that did nothing since has a head that the source knows.
+      // The fork copied the newest checkpoint. So if the target did nothing since, the source has its head.
       if (had[0] !== undefined && !ids.includes(had[0]))
-        throw refused(
+        throw mergeRefused(
           `both sides went on in the subgraph ${JSON.stringify(namespace)}, which keeps its own state`,
           [],
           "Merge a checkpoint from before one of them did; what came after it can be taken over with graph.updateState()",
@@ -62,7 +62,7 @@ export async function subgraphMoves(
       const contents = await readThread(saver.tier, side.at.threadId, threadId);
       const wanted = new Set(added);
       const isWanted = (at: Address): boolean => at.namespace === namespace && wanted.has(at.checkpointId);
-      moved.records.push(...inOrder(contents.records.filter(isWanted)));
+      moved.records.push(...parentsFirst(contents.records.filter(isWanted)));
       moved.writes.push(...contents.writes.filter(isWanted));
       moved.blobs.push(...contents.blobs);
       const to = contents.heads.find((head) => head.namespace === namespace)?.to;

@@ -1,19 +1,19 @@
-import type { ThreeWay, Union, UnionOrder } from "./unionValues.ts";
+import type { ThreeWay, Union, UnionOrder } from "./union.ts";
 
-/** Whether a channel is a Topic that takes every value once: it stores what it has seen beside what it holds. */
+/** Whether a channel is a Topic with `unique`, which stores all values that it has seen beside those that it holds. */
 export function isUniqueTopic(spec: unknown): boolean {
   const { lc_graph_name, unique } = (spec ?? {}) as { lc_graph_name?: unknown; unique?: unknown };
   return lc_graph_name === "Topic" && unique === true;
 }
 
-/** Merges what such a Topic stores: both parts as sets, the side that began first coming first. */
+/** Merges what such a Topic stores. Both parts are merged as sets; the side that began its work first comes first. */
 export function unionTopic({ base, ours, theirs }: ThreeWay, order: UnionOrder): Union {
   const [first, second] = order.ours <= order.theirs ? [ours, theirs] : [theirs, ours];
   const [before, one, other] = [partsOf(base), partsOf(first), partsOf(second)];
   return { value: [0, 1].map((part) => members(before[part]!, one[part]!, other[part]!)) };
 }
 
-/** Seen and held values; older checkpoints have one list for both. */
+/** The seen and the held values. Older checkpoints have one list for both. */
 function partsOf(stored: unknown): readonly (readonly unknown[])[] {
   if (!Array.isArray(stored)) return [[], []];
   const isPair = stored.length === 2 && stored.every((part) => Array.isArray(part));

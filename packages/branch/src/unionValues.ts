@@ -1,29 +1,10 @@
 import { sameValue } from "./plainValue.ts";
-
-/** What a three-way union works on. `undefined` stands for no value. */
-export interface ThreeWay {
-  readonly base: unknown;
-  readonly ours: unknown;
-  readonly theirs: unknown;
-}
-
-/** Decides which side's additions come first where both added at the same place. */
-export interface UnionOrder {
-  /** Sorts before the other side's where this side began its work first. */
-  readonly ours: string;
-  readonly theirs: string;
-  /** Per item id: the key of the side that an earlier merge of several took it from. */
-  readonly taken: Map<string, string>;
-}
-
-/** A union, or why there is none. */
-export type Union = { readonly value: unknown } | { readonly unsettled: string };
+import type { ThreeWay, Union, UnionOrder } from "./union.ts";
+import { idOf, unionById } from "./unionById.ts";
 
 /**
- * Merges what both sides did to a collection since the base: items by id (messages, objects with an `id`), keys of
- * objects and Maps, members of Sets, and lists that both sides only appended to. Additions of one side stay together, so
- * that an answer keeps standing right after the tool call it answers; the side that began first comes first. So the
- * result doesn't depend on which side is called ours.
+ * Merges what both sides did to a collection since the base: lists of items with ids ({@link unionById}), objects and Maps by key, Sets
+ * by member, and other lists if both sides only appended to them. The result doesn't depend on which side is called ours.
  */
 export function unionValues({ base, ours, theirs }: ThreeWay, order: UnionOrder, path = ""): Union {
   if (sameValue(ours, theirs) || sameValue(theirs, base)) return { value: ours };
@@ -68,69 +49,6 @@ function isPlain(value: unknown): value is Record<string, unknown> {
   if (typeof value !== "object" || value === null) return false;
   const prototype: unknown = Object.getPrototypeOf(value);
   return prototype === Object.prototype || prototype === null;
-}
-
-/** An item's own id, where it has one. */
-export function idOf(item: unknown): string | undefined {
-  if (typeof item !== "object" || item === null) return undefined;
-  const { id } = item as { id?: unknown };
-  return typeof id === "string" && id !== "" ? id : undefined;
-}
-
-type Items = ReadonlyMap<string, unknown>;
-
-function unionById(
-  sides: { base: readonly unknown[]; ours: readonly unknown[]; theirs: readonly unknown[] },
-  order: UnionOrder,
-  path: string,
-): Union {
-  const byId = (items: readonly unknown[]): Items => new Map(items.map((item) => [idOf(item)!, item]));
-  const [base, ours, theirs] = [byId(sides.base), byId(sides.ours), byId(sides.theirs)];
-  if (ours.size !== sides.ours.length || theirs.size !== sides.theirs.length)
-    return { unsettled: `${path === "" ? "it" : path} has two items of one id` };
-  const kept = new Map<string, unknown>();
-  for (const id of new Set([...ours.keys(), ...theirs.keys()])) {
-    const item = { base: base.get(id), ours: ours.get(id), theirs: theirs.get(id) };
-    if (sameValue(item.ours, item.theirs) || sameValue(item.theirs, item.base)) kept.set(id, item.ours);
-    else if (sameValue(item.ours, item.base)) kept.set(id, item.theirs);
-    else return { unsettled: `both sides changed the item ${id}` };
-  }
-  const skeleton = commonOrder(base, ours, theirs);
-  if (skeleton === undefined) return { unsettled: "both sides put the items into another order" };
-  const shared = new Set(skeleton);
-  const gaps = new Map<string, { id: string; key: string }[]>();
-  const fill = (items: Items, side: string): void => {
-    let after = "";
-    for (const id of items.keys()) {
-      if (shared.has(id)) after = id;
-      else gaps.set(after, [...(gaps.get(after) ?? []), { id, key: order.taken.get(id) ?? side }]);
-    }
-  };
-  fill(ours, order.ours);
-  fill(theirs, order.theirs);
-  const value: unknown[] = [];
-  for (const id of ["", ...skeleton]) {
-    if (id !== "" && kept.get(id) !== undefined) value.push(kept.get(id));
-    const added = (gaps.get(id) ?? []).sort((a, b) => (a.key < b.key ? -1 : Number(a.key > b.key)));
-    for (const { id: own, key } of added) {
-      if (kept.get(own) === undefined) continue;
-      order.taken.set(own, key);
-      value.push(kept.get(own));
-    }
-  }
-  return { value };
-}
-
-/** The items that both sides have, in the order of the side that changed it, if only one did. */
-function commonOrder(base: Items, ours: Items, theirs: Items): string[] | undefined {
-  const mine = [...ours.keys()].filter((id) => theirs.has(id));
-  const others = [...theirs.keys()].filter((id) => ours.has(id));
-  const same = (a: readonly string[], b: readonly string[]): boolean => a.join("\0") === b.join("\0");
-  if (same(mine, others)) return mine;
-  const before = [...base.keys()].filter((id) => ours.has(id) && theirs.has(id));
-  if (before.length !== mine.length) return undefined;
-  if (same(mine, before)) return others;
-  return same(others, before) ? mine : undefined;
 }
 
 function unionAppended(

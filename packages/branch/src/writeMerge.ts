@@ -1,23 +1,22 @@
 import type { Address, Blob, CheckpointRecord, HeadMove, TierSaver, WriteBatch } from "@stratigraph/core";
 import { headMoved } from "./headMoved.ts";
 import type { History } from "./history.ts";
-import type { MergeInput } from "./mergeChannels.ts";
+import type { MergeSource } from "./mergeChannels.ts";
 import type { Merged } from "./mergedCheckpoint.ts";
 import { nextReflog } from "./reflog.ts";
-import type { Side } from "./mergeSide.ts";
+import type { MergeSide } from "./mergeSide.ts";
 import { subgraphMoves } from "./subgraphMoves.ts";
 
 /**
- * Writes a merge in one append: the checkpoint, what the sources did in subgraphs that persist, and the record of the
- * move. It goes by the tier and not by the saver's put, because that would, under `conflict: "branch"`, store a merge that
- * came too late as a side branch.
- * @throws CheckpointConflictError where the target moved meanwhile: nothing was written
+ * Writes a merge in one append: the checkpoint, what the sources did in subgraphs that persist, and the record of the move. It calls
+ * the tier instead of the saver's put, which under `conflict: "branch"` would store a merge that came too late as a side branch.
+ * @throws CheckpointConflictError where the target moved meanwhile; nothing was written
  */
 export async function writeMerge(
   saver: TierSaver,
   history: History,
-  target: Side,
-  inputs: readonly MergeInput[],
+  target: MergeSide,
+  inputs: readonly MergeSource[],
   merged: Merged,
 ): Promise<Address> {
   const { threadId, checkpointId: from } = target.at;
@@ -28,16 +27,16 @@ export async function writeMerge(
     saver.coder.encode(at, before, put),
     subgraphMoves(saver, target, inputs),
   ]);
-  const told = history.reflogs.get(threadId)!;
+  const reflogBefore = history.reflogs.get(threadId)!;
   const ts = new Date().toISOString();
   const sources = inputs.map(({ side }) => ({
     threadId: side.at.threadId,
     checkpointId: side.at.checkpointId,
   }));
   const move = { kind: "merge" as const, namespace: "", from, to: at.checkpointId, ts, sources };
-  const reflog = await nextReflog(saver, threadId, told, {
-    lineage: told.lineage,
-    moves: [...told.moves, move],
+  const reflog = await nextReflog(saver, threadId, reflogBefore, {
+    lineage: reflogBefore.lineage,
+    moves: [...reflogBefore.moves, move],
   });
   const head: HeadMove = { namespace: "", to: at.checkpointId, expected: [from] };
   const records: CheckpointRecord[] = [...moved.records, encoded.record, reflog.record];

@@ -4,7 +4,8 @@ import { Annotation, MessagesAnnotation, START, StateGraph } from "@langchain/la
 import fc from "fast-check";
 import { diffValues } from "../src/diffValues.ts";
 import { sameValue } from "../src/plainValue.ts";
-import { unionValues, type UnionOrder } from "../src/unionValues.ts";
+import type { UnionOrder } from "../src/union.ts";
+import { unionValues } from "../src/unionValues.ts";
 import { human, on } from "./support/graphs.ts";
 
 const order = (): UnionOrder => ({ ours: "a", theirs: "b", taken: new Map() });

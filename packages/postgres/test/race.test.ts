@@ -1,17 +1,14 @@
 import { join } from "node:path";
 import { PostgresSaver } from "@stratigraph/postgres";
 import { expect, test } from "vitest";
-import { runChild, type Child } from "../../../test/servers/children.ts";
+import { startRacers } from "../../../test/race/racers.ts";
 import { freshDatabase } from "../../../test/servers/shared.ts";
 import { at } from "./support/checkpoints.ts";
-import type { RaceMessage } from "./support/raceChild.ts";
 import { logOf, threeNodes } from "./support/threeNodes.ts";
 import { inRounds } from "../../../test/rounds.ts";
 
 const rounds = inRounds({ few: 25, all: 200 });
 const names = ["A", "B"] as const;
-
-type Done = Extract<RaceMessage, { type: "done" }>;
 
 /** Two processes, and a saver of our own that looks on. */
 async function racers(durability: "sync" | "async" | "exit") {
@@ -19,25 +16,15 @@ async function racers(durability: "sync" | "async" | "exit") {
   const saver = PostgresSaver.fromConnString(database.url);
   await saver.setup();
   const script = join(import.meta.dirname, "support/raceChild.ts");
-  const children = names.map((name) => runChild<RaceMessage>(script, [database.url, name, durability]));
-  await Promise.all(children.map((child) => child.message(({ type }) => type === "up")));
+  const { run, end } = await startRacers(
+    script,
+    names.map((name) => [database.url, name, durability]),
+  );
   return {
     saver,
-    children,
-    /** One race; what each of the two came to. */
-    run: async (round: number): Promise<Done[]> => {
-      for (const child of children) child.send({ run: round });
-      const each = (type: "read" | "done") =>
-        Promise.all(children.map((child) => child.message((m) => m.type === type && m.round === round)));
-      await each("read");
-      for (const child of children) child.send("start");
-      const done = (await each("done")) as Done[];
-      for (const child of children) child.messages.length = 0;
-      return done;
-    },
+    run,
     end: async () => {
-      for (const child of children) child.send("end");
-      const exits = await Promise.all(children.map((child: Child<RaceMessage>) => child.exit));
+      const exits = await end();
       await saver.end();
       await database.drop();
       return exits;

@@ -12,19 +12,8 @@ import {
 } from "@stratigraph/core";
 import type { RedisClient } from "./client.ts";
 import { Keys } from "./keys.ts";
+import { redisNames, type RedisOptions } from "./redisOptions.ts";
 import { parseRedisUrl } from "./redisUrl.ts";
-
-/** Options of a Redis tier, beside its client. */
-export interface RedisOptions {
-  /** Threads not written (nor read, see `refreshOnRead`) for this long expire as a whole. Default "never". */
-  readonly ttl?: Duration | "never" | undefined;
-  /** Reading a thread makes its `ttl` begin anew. Default true. */
-  readonly refreshOnRead?: boolean | undefined;
-  /** In front of every key. Default "stratigraph:". */
-  readonly keyPrefix?: string | undefined;
-  /** How long a command may take before it is an error "UNAVAILABLE"; a second more for each 8 MiB of it. Default "2s". */
-  readonly commandTimeout?: Duration | undefined;
-}
 
 /** Options of a RedisSaver. */
 export interface RedisSaverOptions extends SaverOptions, RedisOptions {}
@@ -59,12 +48,6 @@ export interface ResolvedRedisOptions {
   readonly server: Server;
 }
 
-export const redisNames: OptionNames<RedisOptions> = {
-  ttl: true,
-  refreshOnRead: true,
-  keyPrefix: true,
-  commandTimeout: true,
-};
 export const redisSaverNames: OptionNames<RedisSaverOptions> = { ...redisNames, ...saverOptionNames };
 export const sourceNames: OptionNames<RedisSource> = { client: true, url: true, cluster: true };
 

@@ -1,4 +1,5 @@
-import type { RedisOptions, RedisSource } from "./options.ts";
+import type { RedisSource } from "./options.ts";
+import type { RedisOptions } from "./redisOptions.ts";
 import { RedisTier } from "./redisTier.ts";
 
 /**

@@ -4,14 +4,13 @@ import {
   isClient,
   noClient,
   redisAdvice,
-  redisNames,
   redisSaverNames,
   sourceNames,
   type ClusterNode,
-  type RedisOptions,
   type RedisSaverOptions,
   type RedisSource,
 } from "./options.ts";
+import { redisNames, type RedisOptions } from "./redisOptions.ts";
 import { RedisTier } from "./redisTier.ts";
 import { parseRedisUrl } from "./redisUrl.ts";
 

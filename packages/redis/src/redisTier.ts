@@ -41,12 +41,8 @@ import { decodeId, encodeId, encodeKey, type Bytes } from "./ids.ts";
 import type { Keys } from "./keys.ts";
 import { withLarge, type NamedBlobs, type WithLarge } from "./largeBlobs.ts";
 import { listThread, type ListReply } from "./listThread.ts";
-import {
-  resolveRedisOptions,
-  type RedisOptions,
-  type RedisSource,
-  type ResolvedRedisOptions,
-} from "./options.ts";
+import { resolveRedisOptions, type RedisSource, type ResolvedRedisOptions } from "./options.ts";
+import type { RedisOptions } from "./redisOptions.ts";
 import { peekFrom, readingFrom, type ReadReply } from "./readReply.ts";
 import { adoptArgs, appendArgs, appendWritesArgs, removeArgs, replaceBytesArgs } from "./requests.ts";
 import { storedFrom, type ListedReply } from "./listReply.ts";

@@ -1,5 +1,5 @@
-import { didYouMean, InvalidOptionError, type Duration, type OptionNames } from "@stratigraph/core";
-import type { RedisOptions } from "./options.ts";
+import { didYouMean, InvalidOptionError, type Duration } from "@stratigraph/core";
+import { redisNames, type RedisOptions } from "./redisOptions.ts";
 
 /** What a URL says. */
 export interface RedisUrl {
@@ -10,13 +10,6 @@ export interface RedisUrl {
   /** Our options, as in `redis://host:6379?ttl=15m`. Not checked yet, as are those that are given beside a URL. */
   readonly options: RedisOptions;
 }
-
-const ours: OptionNames<RedisOptions> = {
-  ttl: true,
-  refreshOnRead: true,
-  keyPrefix: true,
-  commandTimeout: true,
-};
 
 /** Parameters that ioredis understands: which protocol of the internet, and which database. */
 const drivers: ReadonlySet<string> = new Set(["family", "db"]);
@@ -40,8 +33,8 @@ export function parseRedisUrl(text: unknown): RedisUrl {
     );
   const params = url.searchParams;
   for (const name of params.keys()) {
-    if (Object.hasOwn(ours, name) || drivers.has(name)) continue;
-    const known = [...Object.keys(ours), ...drivers];
+    if (Object.hasOwn(redisNames, name) || drivers.has(name)) continue;
+    const known = [...Object.keys(redisNames), ...drivers];
     const meant = didYouMean(name, known);
     throw new InvalidOptionError(
       `url, ${name}`,
@@ -57,7 +50,7 @@ export function parseRedisUrl(text: unknown): RedisUrl {
       `the database ${JSON.stringify(database)}`,
       "Redis numbers its databases: redis://host:6379/0.",
     );
-  const kept = new URLSearchParams([...params].filter(([name]) => !Object.hasOwn(ours, name)));
+  const kept = new URLSearchParams([...params].filter(([name]) => !Object.hasOwn(redisNames, name)));
   const [server] = text.split("?", 1) as [string];
   return {
     server: kept.size === 0 ? server : `${server}?${kept}`,

@@ -18,19 +18,19 @@ export function contentHash(bytes: Uint8Array | readonly Uint8Array[], hmacKey?:
   return hash.digest().toString("hex", 0, hashBytes);
 }
 
-/** {@link contentHash}, without a key, of contents that begin alike one after another: what is the same is hashed once. */
+/** Computes {@link contentHash}, without a key, of the versions of one content. What they have in common at the beginning is hashed once. */
 export class IncrementalHash {
   #state = createHash("sha256");
   /** How many bytes the state covers. */
   #covered = 0;
 
   /**
-   * @param content all but the end
-   * @param end what is likely to stand elsewhere in the next one
-   * @param kept so many bytes at the beginning are the same as in the content before
+   * @param content all of the content but its end
+   * @param end the last bytes, which the next version is likely to have at another place
+   * @param unchanged how many bytes at the beginning are the same as in the version before
    */
-  of(content: Uint8Array, end: Uint8Array, kept: number): string {
-    if (this.#covered > kept) {
+  of(content: Uint8Array, end: Uint8Array, unchanged: number): string {
+    if (this.#covered > unchanged) {
       this.#state = createHash("sha256");
       this.#covered = 0;
     }

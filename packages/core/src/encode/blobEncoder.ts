@@ -1,7 +1,7 @@
 import { parseFrame, patchFrame, wholeFrame } from "./blobFrame.ts";
 import { contentHash } from "../codec/index.ts";
 import type { Envelope } from "./envelope.ts";
-import { type Chain, type Known, PayloadCache } from "../incremental/payloadCache.ts";
+import { type Chain, type CachedPayload, PayloadCache } from "../incremental/payloadCache.ts";
 import {
   cutsChain,
   decodePatch,
@@ -20,7 +20,7 @@ export interface EncodedValue {
   readonly hash: BlobHash;
   /** Absent where the thread has it already. */
   readonly blob: Blob | undefined;
-  readonly known: Known;
+  readonly known: CachedPayload;
 }
 
 /** Serialised bytes and their name. */
@@ -86,7 +86,7 @@ export class BlobEncoder {
 
   /** A payload with its name. */
   named(payload: Payload): NamedPayload {
-    return { payload, hash: contentHash(payload.view(), this.#hashKey) };
+    return { payload, hash: contentHash(payload.temporaryView(), this.#hashKey) };
   }
 
   /** Encodes a value of a thread, as a patch where what it would stand on is remembered and it pays. */
@@ -95,7 +95,7 @@ export class BlobEncoder {
       return await this.#encoded(threadId, named, base);
     } finally {
       // Now, not once it is stored, which may fail; not sooner, as what this stands on may have to go.
-      this.#known.recount(named.payload.memory);
+      this.#known.recount(named.payload.buffer);
     }
   }
 
@@ -117,10 +117,16 @@ export class BlobEncoder {
         return { hash, blob: { hash, base: on.base, bytes }, known };
       }
     }
-    const wrapping = this.#envelope.wrap(wholeFrame(payload.view()), hash);
+    const wrapping = this.#envelope.wrap(wholeFrame(payload.temporaryView()), hash);
     const whole = wrapping instanceof Promise ? await wrapping : wrapping;
     const size = { stored: whole.length, length: payload.length };
-    const known = { payload, whole: size, beginning: undefined, upper: noChain, lower: noChain };
+    const known = {
+      payload,
+      whole: size,
+      beginning: undefined,
+      sinceBeginning: noChain,
+      underBeginning: noChain,
+    };
     return { hash, blob: { hash, bytes: whole }, known };
   }
 
@@ -167,8 +173,8 @@ export class BlobEncoder {
     if (known !== undefined) return known.payload.bytes();
     const patches: Patch[] = [];
     let beginning: BlobHash | undefined;
-    let upper = noChain;
-    let lower = noChain;
+    let sinceBeginning = noChain;
+    let underBeginning = noChain;
     for (let next = hash; ;) {
       const blob = blobs.get(next);
       if (blob === undefined) throw new RangeError(`blob ${next} is missing`);
@@ -181,8 +187,14 @@ export class BlobEncoder {
           throw new RangeError(`the bytes of blob ${hash} have another hash`);
         if (threadId === undefined || !remember) return payload;
         const whole = { stored: blob.bytes.length, length: parsed.whole.length };
-        this.#known.set(threadId, hash, { payload: Payload.of(payload), whole, beginning, upper, lower });
-        const cutIsNear = beginning !== undefined && upper.depth > MAX_CHAIN_DEPTH - soonCut;
+        this.#known.set(threadId, hash, {
+          payload: Payload.of(payload),
+          whole,
+          beginning,
+          sinceBeginning,
+          underBeginning,
+        });
+        const cutIsNear = beginning !== undefined && sinceBeginning.depth > MAX_CHAIN_DEPTH - soonCut;
         if (cutIsNear && !this.#known.has(threadId, beginning!))
           await this.payload(beginning!, blobs, threadId);
         return payload;
@@ -191,8 +203,8 @@ export class BlobEncoder {
       patches.push(parsed.patch);
       if (patches.length > longestChain) throw new RangeError(`the chain of blob ${hash} has no end`);
       // What began a chain stands on what began the one before, and so do all below it.
-      if (parsed.begins) lower = longer(lower, blob.bytes.length);
-      else upper = longer(upper, blob.bytes.length);
+      if (parsed.begins) underBeginning = longer(underBeginning, blob.bytes.length);
+      else sinceBeginning = longer(sinceBeginning, blob.bytes.length);
       next = blob.base;
     }
   }
@@ -240,12 +252,12 @@ export class BlobEncoder {
 /** What a patch may stand on. */
 interface Standing {
   readonly base: BlobHash;
-  readonly known: Known;
+  readonly known: CachedPayload;
   /** The chain that it would lengthen, and whether it begins the one above. */
   readonly chain: Chain;
   readonly begins: boolean;
   /** Where the value stands with that chain. */
-  next(chain: Chain): Pick<Known, "beginning" | "upper" | "lower">;
+  next(chain: Chain): Pick<CachedPayload, "beginning" | "sinceBeginning" | "underBeginning">;
 }
 
 /** The parent's value, unless it isn't remembered: one more patch of its chain. */
@@ -254,8 +266,14 @@ function onParent(values: PayloadCache, threadId: string, base: BlobHash): Stand
   if (known === undefined) return undefined;
   // A chain in use keeps the value where it began within reach.
   if (known.beginning !== undefined) values.get(threadId, known.beginning);
-  const { lower, beginning = base } = known;
-  return { base, known, chain: known.upper, begins: false, next: (upper) => ({ beginning, upper, lower }) };
+  const { underBeginning, beginning = base } = known;
+  return {
+    base,
+    known,
+    chain: known.sinceBeginning,
+    begins: false,
+    next: (sinceBeginning) => ({ beginning, sinceBeginning, underBeginning }),
+  };
 }
 
 /** The value where the parent's chain began: a new chain begins. */
@@ -263,8 +281,8 @@ function onBeginning(values: PayloadCache, threadId: string, parent: BlobHash): 
   const base = values.get(threadId, parent)?.beginning;
   const known = base === undefined ? undefined : values.get(threadId, base);
   if (base === undefined || known === undefined) return undefined;
-  const next = (lower: Chain) => ({ beginning: undefined, upper: noChain, lower });
-  return { base, known, chain: known.lower, begins: true, next };
+  const next = (underBeginning: Chain) => ({ beginning: undefined, sinceBeginning: noChain, underBeginning });
+  return { base, known, chain: known.underBeginning, begins: true, next };
 }
 
 /** Whether a chain is better cut than lengthened by a patch of these bytes. */
@@ -275,7 +293,7 @@ function isCut({ known, chain }: Standing, payload: Payload, bytes: Uint8Array):
 }
 
 function patchOf(base: Payload, next: Payload): Patch {
-  return next.goesOnFrom(base)
-    ? diffAdded(next.memory.first(next.begins), base.begins, next.end.length)
-    : diff(base.view(), next.view());
+  return next.continues(base)
+    ? diffAdded(next.buffer.prefix(next.prefixLength), base.prefixLength, next.end.length)
+    : diff(base.temporaryView(), next.temporaryView());
 }

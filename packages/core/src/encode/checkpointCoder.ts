@@ -16,6 +16,7 @@ import {
   type Header,
   type ManifestEntry,
   type ValueRef,
+  type Consumed,
 } from "./record.ts";
 import { metadataTags, snapshotTag } from "./metadataTags.ts";
 import type {
@@ -30,7 +31,6 @@ import { ValueCoder, type CapturedValue, type Dumped, type ValueReading } from "
 import { undecodable } from "./valueErrors.ts";
 import type { EncodedValue, BlobEncoder } from "./blobEncoder.ts";
 import { WriteCoder } from "./writeCoder.ts";
-import type { Consumed } from "../saver/writers.ts";
 
 /** Longest value, in bytes, that lives in the manifest itself: a blob of its own would cost more in keys than it holds. */
 const inlineValue = 64;

@@ -2,7 +2,13 @@ import type { ChannelVersions, Checkpoint } from "@langchain/langgraph-checkpoin
 import { ByteReader, concat, text, utf8, varint } from "./bytes.ts";
 import { verified, withChecksum } from "./checksum.ts";
 import type { BlobHash } from "../contract/tier.ts";
-import type { Consumed } from "../saver/writers.ts";
+
+/**
+ * From which pending writes of its parent a checkpoint was made: tags of batches, or of writers, which stand for all that they
+ * wrote there. The first one is who put the checkpoint. Undefined: all of them, as in what was imported or stored by older
+ * versions.
+ */
+export type Consumed = readonly [string, ...string[]] | undefined;
 
 /** Where a value is: in a blob of its own, or in the bytes that refer to it. */
 export type ValueRef = { readonly hash: BlobHash } | { readonly type: string; readonly bytes: Uint8Array };

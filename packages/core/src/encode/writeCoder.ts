@@ -17,7 +17,8 @@ import type { CapturedValue, ValueCoder } from "./valueCoder.ts";
 import { undecodable } from "./valueErrors.ts";
 import type { EncodedValue } from "./blobEncoder.ts";
 import type { WritePlace } from "./writeOrder.ts";
-import { consumedBatches, pendingBatches, type Consumed } from "../saver/writers.ts";
+import type { Consumed } from "./record.ts";
+import { consumedBatches, pendingBatches } from "../saver/writers.ts";
 
 /** Longest pending write, in bytes, kept in its batch. Longer ones become blobs, which a channel of equal bytes then shares. */
 const inlineWrite = 2048;

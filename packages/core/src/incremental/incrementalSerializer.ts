@@ -8,30 +8,30 @@ import { StratigraphSerializer } from "../serde/index.ts";
 import type { Address } from "../contract/tier.ts";
 import type { NamedPayload, BlobEncoder } from "../encode/blobEncoder.ts";
 
-/** What is remembered of one channel's last value, as it was written and as it was read. */
-interface Last {
+/** What is remembered of the last value of one channel, as it was written and as it was read. */
+interface LastValue {
   readonly writer: IncrementalWriter;
   readonly hash: IncrementalHash;
   readonly reader: IncrementalReader;
-  /** Length of what the writer and the reader remember, in bytes. */
+  /** Lengths of what the writer and the reader remember, in bytes. */
   readonly written: number;
   readonly read: number;
   readonly reads: number;
 }
 
-/** What a parsed text takes, with the text, for each byte of it; about. */
+/** About how many bytes of memory a parsed text takes for each of its own, itself included. */
 const parsedBytes = 4;
 
 const head = payloadHead("json");
 
 /**
- * Serialises the values of a channel one after another, and reads them, doing again only what changed. Remembers the last value
- * of each channel, within a share of `patchMemory`; what isn't remembered is serialised and read whole.
+ * Serialises and reads the successive values of a channel, repeating only the work on what changed. It remembers the last value of
+ * each channel within a share of `patchMemory`. A value whose predecessor isn't remembered is serialised and read whole.
  */
 export class IncrementalSerializer {
   readonly #serde: StratigraphSerializer;
   readonly #blobs: BlobEncoder;
-  readonly #last: LRUCache<string, Last>;
+  readonly #last: LRUCache<string, LastValue>;
 
   private constructor(serde: StratigraphSerializer, blobs: BlobEncoder) {
     this.#serde = serde;
@@ -39,30 +39,30 @@ export class IncrementalSerializer {
     this.#last = new LRUCache({ maxSize: Math.max(1, blobs.incrementalMemory) });
   }
 
-  /** Undefined for other serialisers than Stratigraph's own: what bytes they write, and when, is theirs to know. */
+  /** Undefined for serializers other than Stratigraph's own, because only they know which bytes they write. */
   static for(serde: SerializerProtocol, blobs: BlobEncoder): IncrementalSerializer | undefined {
     return Object.getPrototypeOf(serde) === StratigraphSerializer.prototype
       ? new IncrementalSerializer(serde as StratigraphSerializer, blobs)
       : undefined;
   }
 
-  /** Undefined where the value is no array. @throws SerializationError */
+  /** The value's payload and its hash; undefined where it is no array. @throws SerializationError */
   payload(at: Address, channel: string, value: unknown): NamedPayload | undefined {
     const key = keyOf(at, channel);
     const last = this.#lastOf(key);
     const written = this.#serde.dumpsIncremental(value, last.writer, head);
     if (written === undefined) return undefined;
-    const { payload, kept } = written;
+    const { payload, unchanged } = written;
     this.#remember(key, { ...last, written: payload.length });
     if (this.#blobs.keyed) return this.#blobs.named(payload);
-    const { memory, begins, end } = payload;
-    return { payload, hash: last.hash.of(memory.first(begins), end, kept) };
+    const { buffer, prefixLength, end } = payload;
+    return { payload, hash: last.hash.of(buffer.prefix(prefixLength), end, unchanged) };
   }
 
   /**
-   * What reads the channel's values one after another; undefined for the first, which may be the only one and is read faster
-   * by itself.
-   * @param length of the value, in bytes
+   * The reader of the channel's successive values. Undefined for the first one, which is read faster without and may be the only
+   * one.
+   * @param length length of the value, in bytes
    */
   reader(at: Address, channel: string, length: number): IncrementalReader | undefined {
     const key = keyOf(at, channel);
@@ -72,7 +72,7 @@ export class IncrementalSerializer {
     return reads === 1 ? undefined : last.reader;
   }
 
-  #lastOf(key: string): Last {
+  #lastOf(key: string): LastValue {
     return (
       this.#last.get(key) ?? {
         writer: new IncrementalWriter(),
@@ -85,12 +85,12 @@ export class IncrementalSerializer {
     );
   }
 
-  /** Another object each time: an LRUCache that is given the same one again keeps the size it counted first. */
-  #remember(key: string, last: Last): void {
+  /** `last` must be a new object, because LRUCache doesn't count the size of the same value again. */
+  #remember(key: string, last: LastValue): void {
     this.#last.set(key, last, { size: last.written + parsedBytes * last.read + 256 });
   }
 
-  /** Nothing of the thread is remembered any more. */
+  /** Forgets the values of all channels of a thread. */
   forgetThread(threadId: string): void {
     const prefix = prefixOf(threadId);
     for (const key of this.#last.keys()) if (key.startsWith(prefix)) this.#last.delete(key);

@@ -1,59 +1,62 @@
 import { LRUCache } from "lru-cache";
 import { MAX_CHAIN_DEPTH } from "../patch/index.ts";
-import type { AppendOnlyBuffer, Payload } from "./payload.ts";
+import type { AppendOnlyBuffer } from "./appendOnlyBuffer.ts";
+import type { Payload } from "./payload.ts";
 import type { BlobHash } from "../contract/tier.ts";
 
-/** A run of patches, each on the one before. `bytes` as stored. */
+/** A run of patches, each on the one before. */
 export interface Chain {
   readonly depth: number;
+  /** Size of the patches as they are stored. */
   readonly bytes: number;
 }
 
 /**
- * What is remembered of a stored value. Chains have two levels: patches on the parent's value, and, where such a chain
- * is cut, a patch on the value where it began. So a cut costs a patch too, and a history grows with what happened in
- * it, not with what it holds.
+ * What is remembered of a stored value. Chains have two levels. On the upper level each patch stands on the parent's value. Where
+ * such a chain is cut, a new one begins with a patch on the value where the old one began: these patches are the lower level. So
+ * a cut costs a patch instead of a whole value, and a history grows with what happened in it, not with what it holds.
  */
-export interface Known {
+export interface CachedPayload {
   readonly payload: Payload;
-  /** The whole blob at the bottom: stored size, and length of the payload in it. In bytes. */
+  /** The whole blob at the bottom: its stored size, and the length of the payload in it. In bytes. */
   readonly whole: { readonly stored: number; readonly length: number };
-  /** The value where the present chain began; undefined: this one. */
+  /** The value where the present chain began; undefined where it is this value. */
   readonly beginning: BlobHash | undefined;
-  /** Patches since then, and of that value down to the whole one. */
-  readonly upper: Chain;
-  readonly lower: Chain;
+  /** The patches from the chain's beginning up to this value. */
+  readonly sinceBeginning: Chain;
+  /** The patches from the whole blob up to the chain's beginning. */
+  readonly underBeginning: Chain;
 }
 
 interface Entry {
   readonly threadId: string;
   readonly hash: BlobHash;
-  readonly known: Known;
+  readonly cached: CachedPayload;
 }
 
-interface Shared {
-  /** The values in one memory, those asked for last at the end. */
+/** The values whose payloads share a buffer. The least recently used stands first. */
+interface Sharers {
   readonly entries: Set<Entry>;
 }
 
-/** What a value takes besides its payload, in bytes; generously. */
+/** What an entry takes besides its payload, in bytes; a generous estimate. */
 const entryBytes = 256;
 
-/** Most values remembered in one memory: a chain, where it began, and some that were tried beside it. */
-const mostInOne = MAX_CHAIN_DEPTH + 86;
+/** Most values remembered in one buffer: a chain, where it began, and some that were tried beside it. */
+const mostInOneBuffer = MAX_CHAIN_DEPTH + 86;
 
 /**
- * What is remembered of stored values, at most so many bytes of it. Values that share their memory are forgotten together, when
- * none of them was asked for in a long time.
+ * The payloads of recently used blobs, within a limit in bytes. Values whose payloads share a buffer are evicted together, when
+ * none of them was used for the longest time.
  */
 export class PayloadCache {
   readonly #threads = new Map<string, Map<BlobHash, Entry>>();
-  readonly #memories: LRUCache<AppendOnlyBuffer, Shared>;
+  readonly #buffers: LRUCache<AppendOnlyBuffer, Sharers>;
 
   constructor(maxBytes: number) {
-    this.#memories = new LRUCache({
+    this.#buffers = new LRUCache({
       maxSize: Math.max(1, maxBytes),
-      sizeCalculation: ({ entries }, memory) => memory.capacity + entries.size * entryBytes,
+      sizeCalculation: ({ entries }, buffer) => buffer.capacity + entries.size * entryBytes,
       noDisposeOnSet: true,
       dispose: ({ entries }) => {
         for (const entry of entries) this.#drop(entry);
@@ -61,44 +64,45 @@ export class PayloadCache {
     });
   }
 
+  /** Doesn't count as a use. */
   has(threadId: string, hash: BlobHash): boolean {
     return this.#threads.get(threadId)?.has(hash) ?? false;
   }
 
-  get(threadId: string, hash: BlobHash): Known | undefined {
+  get(threadId: string, hash: BlobHash): CachedPayload | undefined {
     const entry = this.#threads.get(threadId)?.get(hash);
     if (entry === undefined) return undefined;
-    const { entries } = this.#memories.get(entry.known.payload.memory)!;
+    const { entries } = this.#buffers.get(entry.cached.payload.buffer)!;
     entries.delete(entry);
     entries.add(entry);
-    return entry.known;
+    return entry.cached;
   }
 
-  set(threadId: string, hash: BlobHash, known: Known): void {
+  set(threadId: string, hash: BlobHash, cached: CachedPayload): void {
     const before = this.#threads.get(threadId)?.get(hash);
     if (before !== undefined) this.#forget(before);
-    const { memory } = known.payload;
-    const { entries } = this.#memories.get(memory) ?? { entries: new Set<Entry>() };
-    const entry = { threadId, hash, known };
+    const { buffer } = cached.payload;
+    const { entries } = this.#buffers.get(buffer) ?? { entries: new Set<Entry>() };
+    const entry = { threadId, hash, cached };
     entries.add(entry);
     let hashes = this.#threads.get(threadId);
     if (hashes === undefined) this.#threads.set(threadId, (hashes = new Map()));
     hashes.set(hash, entry);
     for (const oldest of entries) {
-      if (entries.size <= mostInOne) break;
+      if (entries.size <= mostInOneBuffer) break;
       entries.delete(oldest);
       this.#drop(oldest);
     }
-    // Another object each time: an LRUCache that is given the same one again keeps the size it counted first.
-    this.#memories.set(memory, { entries });
-    // Larger than all that may be remembered.
-    if (!this.#memories.has(memory)) for (const each of entries) this.#drop(each);
+    // A new object, because LRUCache doesn't count the size of the same value again.
+    this.#buffers.set(buffer, { entries });
+    // The buffer alone is larger than the limit.
+    if (!this.#buffers.has(buffer)) for (const each of entries) this.#drop(each);
   }
 
-  /** Counts a memory again that was written into: what was written need not come to be stored, and takes its place all the same. */
-  recount(memory: AppendOnlyBuffer): void {
-    const shared = this.#memories.peek(memory);
-    if (shared !== undefined) this.#memories.set(memory, { ...shared });
+  /** Counts a buffer's size again after something was added to it, whether or not that came to be stored. */
+  recount(buffer: AppendOnlyBuffer): void {
+    const sharers = this.#buffers.peek(buffer);
+    if (sharers !== undefined) this.#buffers.set(buffer, { ...sharers });
   }
 
   forgetThread(threadId: string): void {
@@ -106,13 +110,14 @@ export class PayloadCache {
   }
 
   #forget(entry: Entry): void {
-    const { memory } = entry.known.payload;
-    const { entries } = this.#memories.peek(memory)!;
+    const { buffer } = entry.cached.payload;
+    const { entries } = this.#buffers.peek(buffer)!;
     entries.delete(entry);
     this.#drop(entry);
-    if (entries.size === 0) this.#memories.delete(memory);
+    if (entries.size === 0) this.#buffers.delete(buffer);
   }
 
+  /** Takes an entry out of the index by thread. */
   #drop({ threadId, hash }: Entry): void {
     const hashes = this.#threads.get(threadId);
     hashes?.delete(hash);

@@ -4,7 +4,7 @@ import { snapshotTag } from "../encode/metadataTags.ts";
 import { type Address, type MaybeAddress, type StoredCheckpoint, type Tier } from "../contract/tier.ts";
 import { readsAncestry } from "../contract/tierExtensions.ts";
 import { asPendingWrite } from "../encode/writeCoder.ts";
-import type { Consumed } from "../saver/writers.ts";
+import type { Consumed } from "../encode/record.ts";
 
 /** How many ancestors are asked for at once. LangGraph writes a snapshot long before, with its default settings. */
 const pageOfAncestors = 1000;

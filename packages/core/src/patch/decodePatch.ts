@@ -1,6 +1,6 @@
+import { ByteReader } from "../encode/bytes.ts";
 import { INSERT, MAX_PATCH_LENGTH, type Patch } from "./patch.ts";
 import { PatchError } from "./patchError.ts";
-import { VarintReader } from "./varint.ts";
 
 /**
  * Reads what `encodePatch` wrote, trusting nothing: a patch that is returned applies to every base of its
@@ -17,10 +17,10 @@ export function decodePatch(
   maxLength: number = MAX_PATCH_LENGTH,
 ): Patch {
   const limit = Math.min(maxLength, MAX_PATCH_LENGTH);
-  const reader = new VarintReader(ops);
+  const reader = new ByteReader(ops);
   const baseLength = boundedLength(reader, "base length", limit);
   const length = boundedLength(reader, "result length", limit);
-  const count = reader.next("number of operations");
+  const count = readNumber(reader, "number of operations");
   // An operation takes a byte at least, so a lying count cannot make the array large.
   if (count > reader.left)
     throw new PatchError(`patch names ${count} operations but has ${reader.left} bytes for them`);
@@ -30,7 +30,7 @@ export function decodePatch(
   let inserted = 0;
   let expected = 0;
   for (let i = 0; i < pairs.length; i += 2) {
-    const tag = reader.next("operation");
+    const tag = readNumber(reader, "operation");
     const opLength = Math.floor(tag / 2);
     if (opLength === 0) throw new PatchError("patch has an operation of length 0");
     produced += opLength;
@@ -41,7 +41,7 @@ export function decodePatch(
       inserted += opLength;
       continue;
     }
-    const coded = reader.next("copy offset");
+    const coded = readNumber(reader, "copy offset");
     const source = expected + (coded % 2 === 0 ? coded / 2 : -(coded + 1) / 2);
     expected = source + opLength;
     if (source < 0 || expected > baseLength) {
@@ -57,9 +57,18 @@ export function decodePatch(
   return { baseLength, length, ops: pairs, literals };
 }
 
-function boundedLength(reader: VarintReader, what: string, limit: number): number {
-  const value = reader.next(what);
+function boundedLength(reader: ByteReader, what: string, limit: number): number {
+  const value = readNumber(reader, what);
   if (value > limit)
     throw new PatchError(`patch has a ${what} of ${value} bytes; at most ${limit} are accepted`);
   return value;
+}
+
+/** @throws PatchError that names the number */
+function readNumber(reader: ByteReader, what: string): number {
+  try {
+    return reader.varint();
+  } catch (cause) {
+    throw new PatchError(`patch has no readable ${what}: ${(cause as RangeError).message}`, { cause });
+  }
 }

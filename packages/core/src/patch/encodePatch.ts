@@ -1,5 +1,5 @@
+import { MAX_VARINT_BYTES, writeVarint } from "../encode/bytes.ts";
 import { INSERT, type Patch } from "./patch.ts";
-import { MAX_VARINT_BYTES, writeVarint } from "./varint.ts";
 
 /** A patch as two byte strings: `literals` are worth compressing, `ops` seldom are. */
 export interface EncodedPatch {

@@ -9,7 +9,7 @@ export interface Range {
 }
 
 /**
- * Bytes that a hash covers, and the shortest copy. 24 and 16 made the real messages of FACTS.md 4 and 10 % smaller,
+ * Bytes that a hash covers, and the shortest copy. 24 and 16 made recorded messages 4 and 10 % smaller,
  * but nothing smaller once a dictionary is used; 48 made them 11 % larger.
  */
 const WINDOW = 32;

@@ -3,7 +3,7 @@ import { addressKey, threadPrefix } from "../contract/keys.ts";
 import { remembering } from "./remembering.ts";
 import type { Address, CheckpointRecord, Tier } from "../contract/tier.ts";
 import type { EncodedValue } from "../encode/blobEncoder.ts";
-import type { Consumed } from "./writers.ts";
+import type { Consumed } from "../encode/record.ts";
 
 /** How many checkpoints' lines a saver remembers. About 1 kB each. */
 const remembered = 4096;

@@ -75,7 +75,8 @@ import type { DecodedAhead, Series, ValueReading } from "../encode/valueCoder.ts
 import { unreserved } from "../contract/unreserved.ts";
 import { BlobEncoder } from "../encode/blobEncoder.ts";
 import { asPendingWrite } from "../encode/writeCoder.ts";
-import { Writers, type Consumed } from "./writers.ts";
+import type { Consumed } from "../encode/record.ts";
+import { Writers } from "./writers.ts";
 
 /** How often a write is tried on a thread that is pruned again and again. */
 const staleAttempts = 8;

@@ -7,14 +7,8 @@ import { checkpointIdOf } from "./address.ts";
 import { runOf } from "./observations.ts";
 import { isExitTask, NULL_TASK, taskIdsOfNoTask } from "../langgraph/taskIds.ts";
 import type { OpenedBatch } from "../encode/pendingWrites.ts";
+import type { Consumed } from "../encode/record.ts";
 import type { Address } from "../contract/tier.ts";
-
-/**
- * From which pending writes of its parent a checkpoint was made: tags of batches, or of writers, which stand for all that they
- * wrote there. The first one is who put the checkpoint. Undefined: all of them, as in what was imported or stored by older
- * versions.
- */
-export type Consumed = readonly [string, ...string[]] | undefined;
 
 /** Tags of writers outside runs begin with this. */
 const outside = "~";

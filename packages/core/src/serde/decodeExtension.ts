@@ -1,11 +1,11 @@
 import { Document } from "@langchain/core/documents";
 import { bytesFromBase64 } from "./bytes.ts";
-import type { Decoder } from "./decoder.ts";
 import { messageOf } from "./messageOf.ts";
 import { EXTENSION_PREFIX, type JsonRecord, OVERWRITE } from "./records.ts";
 import type { DocumentConstructor } from "./typeRegistry.ts";
+import type { ValueDecoder } from "./valueDecoder.ts";
 
-type Decode = (record: JsonRecord, decoder: Decoder, depth: number) => unknown;
+type Decode = (record: JsonRecord, decoder: ValueDecoder, depth: number) => unknown;
 
 const OwnDocument = Document as DocumentConstructor;
 
@@ -43,7 +43,12 @@ const DECODERS: ReadonlyMap<string, Decode> = new Map<string, Decode>([
 ]);
 
 /** Revives one of our own records. Throws a SerializationError where it is damaged or unknown. */
-export function decodeExtension(name: string, record: JsonRecord, decoder: Decoder, depth: number): unknown {
+export function decodeExtension(
+  name: string,
+  record: JsonRecord,
+  decoder: ValueDecoder,
+  depth: number,
+): unknown {
   const decode = DECODERS.get(name);
   if (decode === undefined) {
     if (decoder.unknownTypes === "inert") return decoder.fields(record, depth, false);
@@ -71,11 +76,11 @@ function decodeDate({ value }: JsonRecord): unknown {
   return date === undefined || Number.isNaN(date.getTime()) ? DAMAGED : date;
 }
 
-function decodeNullPrototype({ value }: JsonRecord, decoder: Decoder, depth: number): unknown {
+function decodeNullPrototype({ value }: JsonRecord, decoder: ValueDecoder, depth: number): unknown {
   return isPlain(value) ? Object.setPrototypeOf(decoder.fields(value, depth, false), null) : DAMAGED;
 }
 
-function decodeType(record: JsonRecord, decoder: Decoder, depth: number): unknown {
+function decodeType(record: JsonRecord, decoder: ValueDecoder, depth: number): unknown {
   if (typeof record.name !== "string" || !Object.hasOwn(record, "value")) return DAMAGED;
   const type = decoder.registry.typeNamed(record.name);
   const data = decoder.child(record.value, "data", depth);
@@ -100,7 +105,7 @@ function decodeType(record: JsonRecord, decoder: Decoder, depth: number): unknow
   }
 }
 
-function decodeDocument(record: JsonRecord, decoder: Decoder, depth: number): unknown {
+function decodeDocument(record: JsonRecord, decoder: ValueDecoder, depth: number): unknown {
   const { pageContent } = record;
   const metadata = decoder.child(record.metadata ?? {}, "metadata", depth);
   if (typeof pageContent !== "string" || typeof metadata !== "object" || metadata === null) return DAMAGED;
@@ -133,7 +138,7 @@ function documentCopy(
   }
 }
 
-function decodeSend(record: JsonRecord, decoder: Decoder, depth: number): unknown {
+function decodeSend(record: JsonRecord, decoder: ValueDecoder, depth: number): unknown {
   const { node } = record;
   if (typeof node !== "string") return DAMAGED;
   const args = decoder.child(record.args, "args", depth);
@@ -146,7 +151,7 @@ function decodeSend(record: JsonRecord, decoder: Decoder, depth: number): unknow
   return send ?? { node, ...rest };
 }
 
-function decodeCommand(record: JsonRecord, decoder: Decoder, depth: number): unknown {
+function decodeCommand(record: JsonRecord, decoder: ValueDecoder, depth: number): unknown {
   const fields: JsonRecord = {};
   for (const key of ["graph", "update", "resume", "goto"]) {
     if (Object.hasOwn(record, key)) fields[key] = decoder.child(record[key], key, depth);
@@ -157,7 +162,7 @@ function decodeCommand(record: JsonRecord, decoder: Decoder, depth: number): unk
   return command ?? { lg_name: "Command", ...fields };
 }
 
-function decodeOverwrite(record: JsonRecord, decoder: Decoder, depth: number): unknown {
+function decodeOverwrite(record: JsonRecord, decoder: ValueDecoder, depth: number): unknown {
   if (!Object.hasOwn(record, OVERWRITE)) return DAMAGED;
   const value = decoder.child(record[OVERWRITE], "value", depth);
   const parts = { [OVERWRITE]: value };

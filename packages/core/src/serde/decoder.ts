@@ -10,9 +10,7 @@ import { messageOf } from "./messageOf.ts";
 import { EXTENSION_PREFIX, isLcEscaped, type JsonRecord, LC_ESCAPED, setOwn } from "./records.ts";
 import { SerializationError, type SerializationFailure } from "./serializationError.ts";
 import type { TypeRegistry } from "./typeRegistry.ts";
-
-/** What happens to stored data that names a class this serializer doesn't know. */
-export type UnknownTypes = "error" | "inert";
+import type { UnknownTypes, ValueDecoder } from "./valueDecoder.ts";
 
 /** JSON nested deeper than this is refused. A level of a value is up to five levels of JSON. */
 const MAX_JSON_DEPTH = 6000;
@@ -21,7 +19,7 @@ const MAX_JSON_DEPTH = 6000;
  * Turns freshly parsed JSON into values, in place: only records are replaced. Nothing in the data chooses
  * code: classes come from the registry, built-ins from closed tables.
  */
-export class Decoder {
+export class Decoder implements ValueDecoder {
   readonly registry: TypeRegistry;
   readonly unknownTypes: UnknownTypes;
   /** Set where a LangGraph class was named but is not loaded. */
@@ -38,13 +36,11 @@ export class Decoder {
     return typeof value === "object" && value !== null ? this.#object(value, depth, inKwargs) : value;
   }
 
-  /** Decodes a part of a record. */
   child(value: unknown, segment: PathSegment, depth: number): unknown {
     this.#path[depth] = segment;
     return this.decode(value, depth + 1, false);
   }
 
-  /** Decodes what an object contains, but not the object itself. */
   fields(record: JsonRecord, depth: number, inKwargs: boolean): JsonRecord {
     const keys = Object.keys(record);
     for (let index = 0; index < keys.length; index++) {
@@ -59,10 +55,6 @@ export class Decoder {
     return record;
   }
 
-  /**
-   * Makes an instance of one of LangGraph's classes, which has these parts; undefined where it isn't known. Then the value is the plain data that an
-   * official saver gives LangGraph.
-   */
   langGraph<Name extends LangGraphName>(
     name: Name,
     parts: JsonRecord,
@@ -74,7 +66,6 @@ export class Decoder {
     return made;
   }
 
-  /** Throws a {@link SerializationError} about the data at `depth`. */
   fail(
     depth: number,
     found: string,

@@ -1,15 +1,15 @@
 import { base64FromBytes, BYTE_CLASSES } from "./bytes.ts";
-import type { Encoder } from "./encoder.ts";
 import { constructorRecord, extension, type JsonRecord } from "./records.ts";
+import type { ValueEncoder } from "./valueEncoder.ts";
 
-type EncodeInstance = (value: never, encoder: Encoder, depth: number) => JsonRecord;
+type EncodeInstance = (value: never, encoder: ValueEncoder, depth: number) => JsonRecord;
 
 function encodeDate(value: Date): JsonRecord {
   const time = value.getTime();
   return extension("Date", { value: Number.isNaN(time) ? null : value.toISOString() });
 }
 
-function encodeMap(value: Map<unknown, unknown>, encoder: Encoder, depth: number): JsonRecord {
+function encodeMap(value: Map<unknown, unknown>, encoder: ValueEncoder, depth: number): JsonRecord {
   const entries: [unknown, unknown][] = [];
   for (const [key, item] of value) {
     encoder.step(entries.length, depth);
@@ -18,7 +18,7 @@ function encodeMap(value: Map<unknown, unknown>, encoder: Encoder, depth: number
   return constructorRecord("Map", null, [entries]);
 }
 
-function encodeSet(value: Set<unknown>, encoder: Encoder, depth: number): JsonRecord {
+function encodeSet(value: Set<unknown>, encoder: ValueEncoder, depth: number): JsonRecord {
   const items: unknown[] = [];
   for (const item of value) items.push(encoder.child(item, items.length, depth));
   return constructorRecord("Set", null, [items]);

@@ -1,5 +1,5 @@
-import type { Encoder } from "./encoder.ts";
 import { constructorRecord, type JsonRecord, setOwn } from "./records.ts";
+import type { ValueEncoder } from "./valueEncoder.ts";
 
 /** Built-in error classes, which stay what they are; others become the nearest of these. */
 const ERROR_CLASSES: ReadonlyMap<object, string> = new Map(
@@ -24,7 +24,7 @@ const NAMED = new Set(["name", "message", "stack", "cause", "errors"]);
  * Own properties are kept where they are primitive (`code`, `status`), so that a socket hanging on an
  * error doesn't keep a run from being stored.
  */
-export function encodeError(error: Error, encoder: Encoder, depth: number): JsonRecord {
+export function encodeError(error: Error, encoder: ValueEncoder, depth: number): JsonRecord {
   const className = classOf(error);
   const kwargs: JsonRecord = { class: className };
   if (error.name !== className) kwargs.name = String(error.name);

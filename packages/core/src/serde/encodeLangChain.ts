@@ -1,31 +1,7 @@
-import type { Encoder } from "./encoder.ts";
 import type { LangChainClass } from "./langChainClasses.ts";
+import { isLate, LATE_FIELDS } from "./langChainObject.ts";
 import type { JsonRecord } from "./records.ts";
-
-/** What every instance of LangChain's `Serializable` has. */
-interface LangChainObject {
-  readonly lc_serializable: boolean;
-  readonly lc_id: readonly string[];
-  readonly lc_kwargs: JsonRecord;
-}
-
-/** Fields that can be set on an instance after it was built, which LangChain's own `toJSON` then forgets. */
-export const LATE_FIELDS: readonly string[] = [
-  "id",
-  "name",
-  "usage_metadata",
-  "artifact",
-  "status",
-  "metadata",
-  "tool_call_id",
-  "role",
-  "content",
-];
-
-/** Whether an instance has such a field, and not among the arguments it was built with. */
-export function isLate(instance: JsonRecord, given: object, field: string): boolean {
-  return instance[field] !== undefined && !Object.hasOwn(given, field);
-}
+import type { ValueEncoder } from "./valueEncoder.ts";
 
 /**
  * The record that LangChain's `toJSON` gives, key for key, without its three copies of the arguments.
@@ -34,7 +10,7 @@ export function isLate(instance: JsonRecord, given: object, field: string): bool
 export function encodeLangChain(
   value: object,
   known: LangChainClass,
-  encoder: Encoder,
+  encoder: ValueEncoder,
   depth: number,
 ): JsonRecord {
   const instance = value as JsonRecord;
@@ -75,7 +51,7 @@ function addAttributes(
   instance: JsonRecord,
   known: LangChainClass,
   kwargs: JsonRecord,
-  encoder: Encoder,
+  encoder: ValueEncoder,
   depth: number,
 ): void {
   for (
@@ -93,10 +69,4 @@ function addAttributes(
       kwargs[known.keys.toJson(field)] = encoder.encode(value, depth + 1, true);
     }
   }
-}
-
-/** Whether a value is one of LangChain's `Serializable` objects, of whichever copy of the package. */
-export function isLangChainObject(value: object): value is LangChainObject {
-  const { lc_serializable: serializable, lc_id: id } = value as Partial<LangChainObject>;
-  return typeof serializable === "boolean" && Array.isArray(id);
 }

@@ -1,15 +1,19 @@
 import { Document } from "@langchain/core/documents";
-import type { Encoder } from "./encoder.ts";
 import { classOf, prototypesOf } from "./prototypesOf.ts";
 import { extension, type JsonRecord, OVERWRITE } from "./records.ts";
 import type { DocumentConstructor, TypeRegistry } from "./typeRegistry.ts";
+import type { ValueEncoder } from "./valueEncoder.ts";
 
 /**
  * Classes known by their shape, because their package may be installed twice (ESM and CommonJS) or not at all.
  * The payloads are laid out so that LangGraph understands them even when an official saver reads them back as
  * plain data: `node` and `args` of a Send, `lg_name` of a Command, `__overwrite__` of an Overwrite.
  */
-export function encodeStructural(value: object, encoder: Encoder, depth: number): JsonRecord | undefined {
+export function encodeStructural(
+  value: object,
+  encoder: ValueEncoder,
+  depth: number,
+): JsonRecord | undefined {
   const instance = value as JsonRecord;
   const { langGraph } = encoder.registry;
   switch (instance.lg_name) {
@@ -51,7 +55,7 @@ function storedDocument(value: object, { documents }: TypeRegistry): void {
 function encodeDefined(
   instance: JsonRecord,
   fields: readonly string[],
-  encoder: Encoder,
+  encoder: ValueEncoder,
   depth: number,
 ): JsonRecord {
   const payload: JsonRecord = {};

@@ -1,8 +1,9 @@
 import { builtInEncoder, foreignBuiltInEncoder } from "./encodeBuiltIn.ts";
 import { encodeError } from "./encodeError.ts";
-import { encodeLangChain, isLangChainObject } from "./encodeLangChain.ts";
+import { encodeLangChain } from "./encodeLangChain.ts";
 import { encodeStructural } from "./encodeStructural.ts";
 import { formatPath, type PathSegment } from "./formatPath.ts";
+import { isLangChainObject } from "./langChainObject.ts";
 import {
   extension,
   type JsonRecord,
@@ -14,6 +15,7 @@ import {
 } from "./records.ts";
 import { SerializationError } from "./serializationError.ts";
 import type { TypeRegistry } from "./typeRegistry.ts";
+import type { ValueEncoder } from "./valueEncoder.ts";
 
 /** Values nested deeper than this are refused. */
 const MAX_DEPTH = 1000;
@@ -28,7 +30,7 @@ const REGISTER_HINT =
  * Turns one value into what `JSON.stringify` writes: the same object where it is plain JSON already, a copy
  * with records where it isn't. One instance per value; it remembers where it is, for errors.
  */
-export class Encoder {
+export class Encoder implements ValueEncoder {
   readonly registry: TypeRegistry;
   readonly unknownClasses: UnknownClasses;
   readonly path: PathSegment[] = [];
@@ -39,7 +41,6 @@ export class Encoder {
     this.unknownClasses = unknownClasses;
   }
 
-  /** Encodes a part of the value at `depth`. */
   child(value: unknown, segment: PathSegment, depth: number, inKwargs = false): unknown {
     this.path[depth] = segment;
     return this.encode(value, depth + 1, inKwargs);
@@ -51,13 +52,11 @@ export class Encoder {
     return this.child(list[index], index, 0);
   }
 
-  /** Goes one level down without a value of its own, as to an entry of a Map. */
   step(segment: PathSegment, depth: number): void {
     this.path[depth] = segment;
     this.#ancestors[depth + 1] = undefined;
   }
 
-  /** `inKwargs`: inside the arguments of a LangChain object, where LangChain has escaping rules of its own. */
   encode(value: unknown, depth: number, inKwargs: boolean): unknown {
     switch (typeof value) {
       case "string":
@@ -80,7 +79,6 @@ export class Encoder {
     }
   }
 
-  /** Throws a {@link SerializationError} about the value at `depth`. */
   fail(depth: number, found: string, hint: string, cause?: unknown): never {
     const path = formatPath(this.path.slice(0, depth));
     throw new SerializationError(

@@ -1,5 +1,5 @@
-import { isLangChainObject } from "./encodeLangChain.ts";
 import { type LangChainClass, langChainClass } from "./langChainClasses.ts";
+import { isLangChainObject } from "./langChainObject.ts";
 import { classOf, prototypesOf } from "./prototypesOf.ts";
 
 /** The closed list of classes, by what they call themselves. */

@@ -1,43 +1,15 @@
 import type { SerializerProtocol } from "@langchain/langgraph-checkpoint";
 import { checkRegistration } from "./checkRegistration.ts";
-import { checkSerializerOptions } from "./checkSerializerOptions.ts";
-import { Decoder, type UnknownTypes } from "./decoder.ts";
+import { Decoder } from "./decoder.ts";
 import { Encoder, type UnknownClasses } from "./encoder.ts";
-import type { LangChainClasses } from "./langChainClasses.ts";
-import { type LangGraphClasses, loadLangGraphClasses } from "./langGraphClasses.ts";
+import { loadLangGraphClasses } from "./langGraphClasses.ts";
 import { jsonBytes, jsonText } from "./jsonBytes.ts";
 import { SerializationError } from "./serializationError.ts";
+import { checkSerializerOptions, type StratigraphSerializerOptions } from "./serializerOptions.ts";
 import type { IncrementalReader } from "../incremental/incrementalReader.ts";
-import type { SimilarBytes, IncrementalWriter } from "../incremental/incrementalWriter.ts";
+import type { IncrementalWriter, WrittenArray } from "../incremental/incrementalWriter.ts";
 import { type RegisteredLangChainType, type RegisteredType, TypeRegistry } from "./typeRegistry.ts";
-
-export interface StratigraphSerializerOptions {
-  /**
-   * Instances of classes without a stored form: `"error"` (default) refuses them; `"plain"` stores what their
-   * `toJSON` or their own properties give, as LangGraph's serializer does, and they come back as plain data.
-   */
-  readonly unknownClasses?: UnknownClasses;
-  /**
-   * Stored data that names an unknown class: `"error"` (default) refuses to read it; `"inert"` gives the
-   * record back as plain data.
-   */
-  readonly unknownTypes?: UnknownTypes;
-  /** Types to register, as with {@link StratigraphSerializer.register}. */
-  readonly types?: readonly (RegisteredType | RegisteredLangChainType)[];
-  /**
-   * LangGraph's `Send`, `Command` and `Overwrite`, to revive them as. Default: the classes of those that were stored through
-   * this serializer; before there were any, those of the `@langchain/langgraph` that is installed beside this package.
-   */
-  readonly langGraph?: LangGraphClasses;
-  /**
-   * LangChain's classes to revive messages, prompt values and Documents as, such as `{ ...messages, ...promptValues,
-   * ...documents }` of the application's `@langchain/core`. Needed only where there are two copies of it, as when an application is
-   * CommonJS and this package isn't, and the first thing a process does is read. Default, for each class: that of the
-   * `@langchain/core` beside this package, unless only instances of another copy's were stored through this serializer. A class
-   * that refuses what was stored is not used again. Throws {@link InvalidOptionError} where a value is no class.
-   */
-  readonly langChain?: LangChainClasses;
-}
+import type { UnknownTypes } from "./valueDecoder.ts";
 
 /**
  * LangGraph's `json` format, faster, with a typed extension for what that format destroys.
@@ -102,7 +74,7 @@ export class StratigraphSerializer implements SerializerProtocol {
    * keeps what it wrote last, so give each series one of its own. `head` is put in front of the bytes. Undefined where the
    * value is no array.
    */
-  dumpsIncremental(value: unknown, writer: IncrementalWriter, head: Uint8Array): SimilarBytes | undefined {
+  dumpsIncremental(value: unknown, writer: IncrementalWriter, head: Uint8Array): WrittenArray | undefined {
     if (!Array.isArray(value) || Object.getPrototypeOf(value) !== Array.prototype) return undefined;
     const encoder = new Encoder(this.#registry, this.#unknownClasses);
     return guarded("serialise", () => writer.write(value, encoder, head));

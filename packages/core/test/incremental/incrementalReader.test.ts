@@ -5,17 +5,17 @@ import { IncrementalReader } from "../../src/incremental/incrementalReader.ts";
 
 const serde = new StratigraphSerializer();
 
-/** Reads a series of values through one reader, and each by itself. */
-async function both(series: readonly unknown[]): Promise<[similar: unknown[], alone: unknown[]]> {
+/** Reads successive values through one reader, and each by itself. */
+async function both(values: readonly unknown[]): Promise<[successive: unknown[], alone: unknown[]]> {
   const reader = new IncrementalReader();
-  const similar: unknown[] = [];
+  const successive: unknown[] = [];
   const alone: unknown[] = [];
-  for (const value of series) {
+  for (const value of values) {
     const [type, bytes] = serde.dumps(value);
-    similar.push(await serde.loadsIncremental(type, bytes, reader));
+    successive.push(await serde.loadsIncremental(type, bytes, reader));
     alone.push(await serde.loadsTyped(type, bytes));
   }
-  return [similar, alone];
+  return [successive, alone];
 }
 
 const message = (n: number): BaseMessage => {
@@ -28,15 +28,15 @@ const message = (n: number): BaseMessage => {
 const messages = Array.from({ length: 60 }, (_, n) => message(n));
 
 test("a history read newest first comes back as if each value were read alone", async () => {
-  const series = Array.from({ length: 60 }, (_, n) => messages.slice(0, 60 - n));
-  const [similar, alone] = await both(series);
-  expect(similar).toEqual(alone);
-  expect((similar[10] as BaseMessage[])[1]).toBeInstanceOf(AIMessage);
+  const values = Array.from({ length: 60 }, (_, n) => messages.slice(0, 60 - n));
+  const [successive, alone] = await both(values);
+  expect(successive).toEqual(alone);
+  expect((successive[10] as BaseMessage[])[1]).toBeInstanceOf(AIMessage);
 });
 
 test("a history read oldest first, edits, trims and other kinds of values come back too", async () => {
   const edited = messages.with(20, message(99));
-  const [similar, alone] = await both([
+  const [successive, alone] = await both([
     messages.slice(0, 40),
     messages,
     edited,
@@ -48,25 +48,31 @@ test("a history read oldest first, edits, trims and other kinds of values come b
     [],
     messages,
   ]);
-  expect(similar).toEqual(alone);
+  expect(successive).toEqual(alone);
 });
 
 test("no object is shared between two values", async () => {
-  const [similar] = await both([messages, messages]);
-  const [first, second] = similar as [AIMessage[], AIMessage[]];
+  const [successive] = await both([messages, messages]);
+  const [first, second] = successive as [AIMessage[], AIMessage[]];
   expect(first[1]).not.toBe(second[1]);
   expect(first[1]!.tool_calls![0]!.args).not.toBe(second[1]!.tool_calls![0]!.args);
   first[1]!.tool_calls![0]!.args["n"] = "changed";
   expect(second[1]!.tool_calls![0]!.args["n"]).toBe(1);
 });
 
-test("arrays of numbers whose texts begin alike are told apart", async () => {
+test("numbers whose digits begin alike are told apart", async () => {
   const long = Array.from({ length: 3000 }, (_, n) => n);
-  const [similar, alone] = await both([[...long, 12], [...long, 123], [...long, 1], [...long, 1, 2], long]);
-  expect(similar).toEqual(alone);
+  const [successive, alone] = await both([
+    [...long, 12],
+    [...long, 123],
+    [...long, 1],
+    [...long, 1, 2],
+    long,
+  ]);
+  expect(successive).toEqual(alone);
 });
 
-test("random series of arrays come back as if read alone", async () => {
+test("random successive arrays come back as if read alone", async () => {
   const item = fc.jsonValue({ maxDepth: 3 });
   const edit = fc.record({ at: fc.nat(80), drop: fc.nat(40), add: fc.array(item, { maxLength: 10 }) });
   await fc.assert(
@@ -75,9 +81,9 @@ test("random series of arrays come back as if read alone", async () => {
       fc.array(edit, { maxLength: 8 }),
       async (start, edits) => {
         let now: unknown[] = start;
-        const series = [now, ...edits.map(({ at, drop, add }) => (now = now.toSpliced(at, drop, ...add)))];
-        const [similar, alone] = await both(series);
-        expect(similar).toEqual(alone);
+        const values = [now, ...edits.map(({ at, drop, add }) => (now = now.toSpliced(at, drop, ...add)))];
+        const [successive, alone] = await both(values);
+        expect(successive).toEqual(alone);
       },
     ),
     { numRuns: 60, seed: 7 },

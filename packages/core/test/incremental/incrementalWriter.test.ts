@@ -11,30 +11,36 @@ import { officialCorpus } from "../serde/corpus.ts";
 const serde = new StratigraphSerializer();
 const head = payloadHead("json");
 
-/** Writes one value after another, and fails where the bytes, the hash or what is said to be kept is wrong. */
-function series(): (value: unknown[]) => { kept: number; length: number } {
+/** Writes one value after another, and fails where the bytes, the hash or the length that is said to be unchanged is wrong. */
+function successive(): (value: unknown[]) => { unchanged: number; length: number } {
   const writer = new IncrementalWriter();
   const hash = new IncrementalHash();
   const all: [Payload, string][] = [];
   let before: Uint8Array = new Uint8Array(0);
   return (value) => {
-    const { payload, kept } = serde.dumpsIncremental(value, writer, head)!;
+    const { payload, unchanged } = serde.dumpsIncremental(value, writer, head)!;
     const whole = payloadOf(...serde.dumps(value));
     const bytes = payload.bytes();
     expect(Buffer.from(bytes).equals(whole)).toBe(true);
-    expect(Buffer.from(payload.view()).equals(whole)).toBe(true);
-    expect(Buffer.from(before.subarray(0, kept)).equals(bytes.subarray(0, kept))).toBe(true);
-    expect(hash.of(payload.memory.first(payload.begins), payload.end, kept)).toBe(contentHash(whole));
-    // What was written before is as it was, whatever came behind it.
+    expect(Buffer.from(payload.temporaryView()).equals(whole)).toBe(true);
+    expect(Buffer.from(before.subarray(0, unchanged)).equals(bytes.subarray(0, unchanged))).toBe(true);
+    expect(hash.of(payload.buffer.prefix(payload.prefixLength), payload.end, unchanged)).toBe(
+      contentHash(whole),
+    );
+    // Earlier payloads stay as they were, whatever was appended to their buffer.
     for (const [earlier, name] of all) {
-      expect(contentHash(earlier.view())).toBe(name);
-      if (!payload.goesOnFrom(earlier)) continue;
-      const patch = diffAdded(payload.memory.first(payload.begins), earlier.begins, payload.end.length);
+      expect(contentHash(earlier.temporaryView())).toBe(name);
+      if (!payload.continues(earlier)) continue;
+      const patch = diffAdded(
+        payload.buffer.prefix(payload.prefixLength),
+        earlier.prefixLength,
+        payload.end.length,
+      );
       expect(Buffer.from(apply(earlier.bytes(), patch)).equals(whole)).toBe(true);
     }
     all.push([payload, contentHash(whole)]);
     before = bytes;
-    return { kept, length: bytes.length };
+    return { unchanged, length: bytes.length };
   };
 }
 
@@ -48,14 +54,14 @@ function message(n: number): BaseMessage {
 
 const messages = Array.from({ length: 30 }, (_, n) => message(n));
 
-test("what stands at the beginning is kept, whatever comes after", () => {
-  const put = series();
-  expect(put(messages.slice(0, 10)).kept).toBe(0);
+test("items at the beginning stay unchanged, whatever comes after them", () => {
+  const put = successive();
+  expect(put(messages.slice(0, 10)).unchanged).toBe(0);
   const ten = put(messages.slice(0, 10));
-  expect(ten.kept).toBe(ten.length - 1);
-  expect(put(messages).kept).toBe(ten.length - 1);
-  expect(put(messages.with(5, message(99))).kept).toBeLessThan(ten.length);
-  expect(put([]).kept).toBe(head.length + 1);
+  expect(ten.unchanged).toBe(ten.length - 1);
+  expect(put(messages).unchanged).toBe(ten.length - 1);
+  expect(put(messages.with(5, message(99))).unchanged).toBeLessThan(ten.length);
+  expect(put([]).unchanged).toBe(head.length + 1);
   put(messages.slice(3));
 });
 
@@ -77,17 +83,17 @@ test("a change in place is seen, wherever it is", () => {
     (list) => (list[5]!.content as unknown[]).push({ type: "text", text: "more" }),
   ];
   const list = messages.slice(0, 12).map((_, n) => message(n));
-  const put = series();
+  const put = successive();
   put(list);
   for (const change of changes) {
     change(list);
-    const { kept, length } = put(list);
-    expect(kept, String(change)).toBeLessThan(length - 1);
+    const { unchanged, length } = put(list);
+    expect(unchanged, String(change)).toBeLessThan(length - 1);
   }
 });
 
 test("order of keys, kinds of objects and odd values make a difference", () => {
-  const put = series();
+  const put = successive();
   const odd: unknown[][] = [
     [{ a: 1, b: 2 }],
     [{ b: 2, a: 1 }],
@@ -120,20 +126,20 @@ test("order of keys, kinds of objects and odd values make a difference", () => {
   }
 });
 
-test("an item that can only be compared as bytes doesn't end what is kept", () => {
-  const put = series();
+test("items after one that can only be compared as bytes stay unchanged too", () => {
+  const put = successive();
   const when = new Date(0);
   const before = put([{ when }, "b", "c"]);
-  expect(put([{ when: new Date(0) }, "b", "c", "d"]).kept).toBe(before.length - 1);
+  expect(put([{ when: new Date(0) }, "b", "c", "d"]).unchanged).toBe(before.length - 1);
   when.setTime(1);
-  expect(put([{ when }, "b", "c", "d"]).kept).toBeLessThan(before.length - 1);
+  expect(put([{ when }, "b", "c", "d"]).unchanged).toBeLessThan(before.length - 1);
 });
 
-test("a value that is refused leaves what was written before as it was", () => {
+test("a refused value leaves the version before remembered", () => {
   const writer = new IncrementalWriter();
   const good = serde.dumpsIncremental(["a", "b"], writer, head)!;
   expect(() => serde.dumpsIncremental(["a", "b", { f: () => 1 }], writer, head)).toThrow(/\[2\]\.f/);
-  expect(serde.dumpsIncremental(["a", "b", "c"], writer, head)!.kept).toBe(good.payload.length - 1);
+  expect(serde.dumpsIncremental(["a", "b", "c"], writer, head)!.unchanged).toBe(good.payload.length - 1);
   const cyclic: unknown[] = ["a"];
   cyclic.push({ cyclic });
   expect(() => serde.dumpsIncremental(cyclic, writer, head)).toThrow(/cycle/);
@@ -145,7 +151,7 @@ test("only arrays are written this way", () => {
     expect(serde.dumpsIncremental(value, new IncrementalWriter(), head)).toBeUndefined();
 });
 
-test("random histories, changed in place as well, are written as if each value were alone", () => {
+test("random histories, with changes in place, are written as each value alone is", () => {
   const corpus = Object.values(officialCorpus()).filter((value) => typeof value !== "function");
   const item = fc.oneof(
     fc.nat(40).map(message),
@@ -161,7 +167,7 @@ test("random histories, changed in place as well, are written as if each value w
   });
   fc.assert(
     fc.property(fc.array(item, { maxLength: 8 }), fc.array(edit, { maxLength: 8 }), (start, edits) => {
-      const put = series();
+      const put = successive();
       const list = [...start];
       put(list);
       for (const { at, removed, added, inPlace } of edits) {

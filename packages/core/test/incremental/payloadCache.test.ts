@@ -1,31 +1,38 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { type Known, PayloadCache } from "../../src/incremental/payloadCache.ts";
-import { AppendOnlyBuffer, Payload } from "../../src/incremental/payload.ts";
+import { type CachedPayload, PayloadCache } from "../../src/incremental/payloadCache.ts";
+import { AppendOnlyBuffer } from "../../src/incremental/appendOnlyBuffer.ts";
+import { Payload } from "../../src/incremental/payload.ts";
 
 const chain = { depth: 0, bytes: 0 };
 const end = Uint8Array.of(0x5d);
 
-function known(payload: Payload): Known {
-  return { payload, whole: { stored: 1, length: 1 }, beginning: undefined, upper: chain, lower: chain };
+function cached(payload: Payload): CachedPayload {
+  return {
+    payload,
+    whole: { stored: 1, length: 1 },
+    beginning: undefined,
+    sinceBeginning: chain,
+    underBeginning: chain,
+  };
 }
 
-/** A value with memory of its own. */
-function alone(bytes: number): Known {
-  return known(Payload.of(new Uint8Array(bytes)));
+/** A value with a buffer of its own. */
+function alone(bytes: number): CachedPayload {
+  return cached(Payload.of(new Uint8Array(bytes)));
 }
 
-/** Values in one memory, each so many bytes longer than the one before. */
-function growing(count: number, bytes: number): Known[] {
-  const memory = AppendOnlyBuffer.for(0);
+/** Values that share a buffer, each this many bytes longer than the one before. */
+function growing(count: number, bytes: number): CachedPayload[] {
+  const buffer = AppendOnlyBuffer.withRoomFor(0);
   return Array.from({ length: count }, (_, n) => {
-    memory.reserve((n + 1) * bytes + end.length);
-    memory.add(new Uint8Array(bytes).fill(n));
-    return known(new Payload(memory, memory.used, end));
+    buffer.reserve((n + 1) * bytes + end.length);
+    buffer.add(new Uint8Array(bytes).fill(n));
+    return cached(new Payload(buffer, buffer.length, end));
   });
 }
 
-test("what was asked for longest ago is forgotten first", () => {
+test("the least recently used value is evicted first", () => {
   const values = new PayloadCache(3000);
   for (const hash of ["a", "b"]) values.set("thread", hash, alone(1000));
   values.get("thread", "a");
@@ -34,7 +41,7 @@ test("what was asked for longest ago is forgotten first", () => {
   expect(values.get("thread", "b")).toBeUndefined();
 });
 
-test("values that share their memory take it once, and go together", () => {
+test("values that share a buffer count it once, and are evicted together", () => {
   const values = new PayloadCache(100_000);
   const all = growing(50, 1000);
   for (const [n, each] of all.entries()) values.set("thread", `${n}`, each);
@@ -44,7 +51,7 @@ test("values that share their memory take it once, and go together", () => {
   expect(values.has("other", "large")).toBe(true);
 });
 
-test("of those in one memory only so many are remembered, the first chain's beginning among them as long as it is asked for", () => {
+test("a buffer keeps at most 256 values, among them one that is used all the time, such as a chain's beginning", () => {
   const values = new PayloadCache(1 << 20);
   for (const [n, each] of growing(600, 10).entries()) {
     values.set("thread", `${n}`, each);
@@ -55,7 +62,7 @@ test("of those in one memory only so many are remembered, the first chain's begi
   expect(left.slice(0, 2)).toEqual([0, 345]);
 });
 
-test("a value larger than everything is not remembered, whatever was in its memory before", () => {
+test("a value larger than the limit is not remembered, nor are the earlier values in its buffer", () => {
   const values = new PayloadCache(2000);
   for (const [n, each] of growing(4, 1000).entries()) values.set("thread", `${n}`, each);
   expect([0, 1, 2, 3].filter((n) => values.has("thread", `${n}`))).toEqual([]);
@@ -64,7 +71,7 @@ test("a value larger than everything is not remembered, whatever was in its memo
   expect(new PayloadCache(0).get("thread", "0")).toBeUndefined();
 });
 
-test("forgetting a thread leaves one whose id only begins alike", () => {
+test("forgetting a thread leaves another one whose id begins with the same characters", () => {
   const values = new PayloadCache(10_000);
   for (const thread of ["1", "10"]) for (const hash of ["a", "b"]) values.set(thread, hash, alone(10));
   values.forgetThread("1");
@@ -72,7 +79,7 @@ test("forgetting a thread leaves one whose id only begins alike", () => {
   values.forgetThread("none");
 });
 
-test("random use keeps to the limit, and what is there is what was set last", () => {
+test("any sequence of calls keeps to the limit, and gives what was set last", () => {
   const step = fc.record({
     thread: fc.constantFrom("1", "10", "2"),
     hash: fc.constantFrom("a", "b", "c", "d"),
@@ -81,9 +88,9 @@ test("random use keeps to the limit, and what is there is what was set last", ()
   fc.assert(
     fc.property(fc.array(step, { maxLength: 60 }), (steps) => {
       const values = new PayloadCache(5000);
-      const model = new Map<string, Known>();
-      const memory = AppendOnlyBuffer.for(0);
-      const set = (thread: string, hash: string, value: Known): void => {
+      const model = new Map<string, CachedPayload>();
+      const buffer = AppendOnlyBuffer.withRoomFor(0);
+      const set = (thread: string, hash: string, value: CachedPayload): void => {
         values.set(thread, hash, value);
         model.set(`${thread} ${hash}`, value);
       };
@@ -93,9 +100,9 @@ test("random use keeps to the limit, and what is there is what was set last", ()
           values.forgetThread(thread);
           for (const key of model.keys()) if (key.startsWith(`${thread} `)) model.delete(key);
         } else if (what === "grow") {
-          memory.reserve(memory.used + 400);
-          memory.add(new Uint8Array(400));
-          set(thread, hash, known(new Payload(memory, memory.used, end)));
+          buffer.reserve(buffer.length + 400);
+          buffer.add(new Uint8Array(400));
+          set(thread, hash, cached(new Payload(buffer, buffer.length, end)));
         } else set(thread, hash, alone(what));
         const left = [...model].filter(([key, value]) => {
           const [id, name] = key.split(" ") as [string, string];
@@ -103,8 +110,8 @@ test("random use keeps to the limit, and what is there is what was set last", ()
           expect(values.get(id, name)).toBe(value);
           return true;
         });
-        const memories = new Set(left.map(([, { payload }]) => payload.memory));
-        const bytes = [...memories].reduce((sum, { capacity }) => sum + capacity, left.length * 256);
+        const buffers = new Set(left.map(([, { payload }]) => payload.buffer));
+        const bytes = [...buffers].reduce((sum, { capacity }) => sum + capacity, left.length * 256);
         expect(bytes).toBeLessThanOrEqual(5000);
       }
     }),

@@ -1,9 +1,8 @@
 import { join } from "node:path";
 import { PostgresSaver } from "@stratigraph/postgres";
 import type { Consistency } from "@stratigraph/tiered";
-import { runChild } from "../../../../test/servers/children.ts";
+import { startRacers, type RaceResult } from "../../../../test/race/racers.ts";
 import { freshDatabase, sharedRedis } from "../../../../test/servers/shared.ts";
-import type { RaceMessage } from "./support/raceChild.ts";
 import { inRounds } from "../../../../test/rounds.ts";
 
 const rounds = inRounds({ few: 25, all: 200 });
@@ -11,15 +10,18 @@ const names = ["A", "B"] as const;
 const script = join(import.meta.dirname, "support/raceChild.ts");
 const thread = { configurable: { thread_id: "race" } };
 
-type Done = Extract<RaceMessage, { type: "done" }>;
-
 const logOf = (run: string): string[] => [`${run}:one`, `${run}:two`];
 
 /** Races of two processes through memory over Redis over Postgres. What is stored is looked at in Postgres. */
 async function races(
   consistency: Consistency,
   durability: "sync" | "async",
-  look: (saver: PostgresSaver, round: number, done: readonly Done[], log: readonly string[]) => Promise<void>,
+  look: (
+    saver: PostgresSaver,
+    round: number,
+    done: readonly RaceResult[],
+    log: readonly string[],
+  ) => Promise<void>,
 ): Promise<PostgresSaver> {
   const [database, { url, keyPrefix }] = await Promise.all([freshDatabase(), sharedRedis()]);
   const saver = PostgresSaver.fromConnString(database.url);
@@ -28,23 +30,16 @@ async function races(
     await database.drop();
   });
   await saver.setup();
-  const children = names.map((name) =>
-    runChild<RaceMessage>(script, [name, consistency, durability, database.url, url, keyPrefix]),
+  const { run, end } = await startRacers(
+    script,
+    names.map((name) => [name, consistency, durability, database.url, url, keyPrefix]),
   );
-  await Promise.all(children.map((child) => child.message(({ type }) => type === "up")));
-  const each = (type: "read" | "done", round: number) =>
-    Promise.all(children.map((child) => child.message((m) => m.type === type && m.round === round)));
   for (let round = 0; round < rounds; round += 1) {
-    for (const child of children) child.send({ run: round });
-    await each("read", round);
-    for (const child of children) child.send("start");
-    const done = (await each("done", round)) as Done[];
-    for (const child of children) child.messages.length = 0;
+    const done = await run(round);
     const head = await saver.getTuple(thread);
     await look(saver, round, done, head!.checkpoint.channel_values["log"] as string[]);
   }
-  for (const child of children) child.send("end");
-  for (const child of children) expect(await child.exit).toMatchObject({ code: 0, signal: null, stderr: "" });
+  for (const exit of await end()) expect(exit).toMatchObject({ code: 0, signal: null, stderr: "" });
   return saver;
 }
 

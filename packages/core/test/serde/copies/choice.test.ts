@@ -1,7 +1,7 @@
 import { AIMessage, HumanMessage, HumanMessageChunk } from "@langchain/core/messages";
 import { Document } from "@langchain/core/documents";
 import { InvalidOptionError } from "../../../src/contract/errors.ts";
-import { Snapshots } from "../../../src/incremental/snapshots.ts";
+import { ItemSnapshots } from "../../../src/incremental/itemSnapshots.ts";
 import { StratigraphSerializer } from "../../../src/serde/index.ts";
 import { TypeRegistry } from "../../../src/serde/typeRegistry.ts";
 import { OTHERS } from "./langChainCopies.ts";
@@ -94,7 +94,7 @@ describe("classes that only look like one of LangChain's", () => {
   const record = (value: object): unknown =>
     JSON.parse(Buffer.from(new StratigraphSerializer().dumps(value)[1]).toString());
   const isFast = (value: object): boolean => {
-    const snapshots = new Snapshots();
+    const snapshots = new ItemSnapshots();
     snapshots.add(value, new TypeRegistry());
     return snapshots.isSame(0, value) !== undefined;
   };

@@ -1,4 +1,4 @@
-import { Snapshots } from "../../../src/incremental/snapshots.ts";
+import { ItemSnapshots } from "../../../src/incremental/itemSnapshots.ts";
 import { StratigraphSerializer } from "../../../src/serde/index.ts";
 import { TypeRegistry } from "../../../src/serde/typeRegistry.ts";
 import { difference } from "../difference.ts";
@@ -38,8 +38,8 @@ describe.each(COPIES)("@langchain/core %s", (_copy, classes) => {
   });
 });
 
-function snapshotOf(value: object): Snapshots {
-  const snapshots = new Snapshots();
+function snapshotOf(value: object): ItemSnapshots {
+  const snapshots = new ItemSnapshots();
   snapshots.add(value, new TypeRegistry());
   return snapshots;
 }

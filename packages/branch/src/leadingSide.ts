@@ -1,0 +1,61 @@
+import { ERROR, INTERRUPT, RESUME, TASKS } from "@langchain/langgraph-checkpoint";
+import { NULL_TASK, configOf, type TierSaver } from "@stratigraph/core";
+import type { MergeableGraph } from "./graphLike.ts";
+import { isIdle } from "./isIdle.ts";
+import { mergeRefused, type UnfinishedWork } from "./mergeRefused.ts";
+import type { MergeSide } from "./mergeSide.ts";
+
+/**
+ * The side whose unfinished work the merged checkpoint goes on with: the one that has any. It is the first where none has, or where
+ * all would run the same nodes next.
+ * @throws StratigraphError "MERGE_REFUSED" where going on would lose or repeat work
+ */
+export async function leadingSide(
+  graph: MergeableGraph,
+  saver: TierSaver,
+  sides: readonly [MergeSide, ...MergeSide[]],
+): Promise<MergeSide> {
+  const states = await Promise.all(
+    sides.map(async (side): Promise<UnfinishedWork> => {
+      if (isIdle(graph, side)) return { side, next: [], tasks: [] };
+      const { next, tasks } = await graph.getState(configOf(side.at));
+      return { side, next, tasks };
+    }),
+  );
+  const unfinished = states.filter(({ next, tasks }) => next.length > 0 || tasks.length > 0);
+  const [first, ...others] = unfinished;
+  if (first === undefined) return sides[0];
+  const interrupted = unfinished.filter(({ tasks }) => tasks.some(({ interrupts }) => interrupts.length > 0));
+  if (interrupted.length > 1)
+    throw mergeRefused("both sides wait for an answer to an interrupt", interrupted);
+  for (const one of unfinished) await refuseLoss(saver, one);
+  const wanted = [...first.next].sort().join("\0");
+  const differs = others.some(({ next }) => [...next].sort().join("\0") !== wanted);
+  if (differs || (others.length > 0 && (interrupted.length > 0 || sends(unfinished))))
+    throw mergeRefused("both sides have work under way, and not the same", unfinished);
+  return first.side;
+}
+
+/** Whether a Send is due anywhere. Sends carry arguments of their own, so equal node names don't mean equal work. */
+function sends(unfinished: readonly UnfinishedWork[]): boolean {
+  return unfinished.some(({ side: { checkpoint } }) => {
+    const tasks: unknown = checkpoint.channel_values[TASKS];
+    return Array.isArray(tasks) && tasks.flat().length > 0;
+  });
+}
+
+/** Tasks belong to a checkpoint id and the merged checkpoint has a new one, so tasks that had begun would run again. */
+async function refuseLoss(saver: TierSaver, unfinished: UnfinishedWork): Promise<void> {
+  const { side, tasks } = unfinished;
+  const { record, writes, blobs } = side.stored;
+  for (const { taskId, channel } of await saver.coder.writes.decode(record, writes, blobs)) {
+    if (taskId === NULL_TASK || channel === INTERRUPT || channel === ERROR) continue;
+    const what =
+      channel === RESUME ? "was given an answer and hasn't ended" : "has ended, and its step hasn't";
+    throw mergeRefused(`a task of one side ${what}: it would run again`, [unfinished]);
+  }
+  if (tasks.some(({ interrupts, state }) => interrupts.length > 0 && state !== undefined))
+    throw mergeRefused("an interrupt waits inside a subgraph of one side, which would start over", [
+      unfinished,
+    ]);
+}

@@ -1,0 +1,15 @@
+import type { TierSaver } from "@stratigraph/core";
+import { checkThread } from "./checkPoint.ts";
+import { checkSaver } from "./checkSaver.ts";
+import type { ThreadRef } from "./readPoint.ts";
+import { readReflog, type Origin } from "./reflog.ts";
+
+/**
+ * Where a thread comes from: first its own origin, then that of the thread it was forked from, and so on. Empty for a thread that
+ * isn't a fork. The thread stores this itself, so it stays known when the other threads are pruned, archived or deleted.
+ * @throws InvalidOptionError, InvalidAddressError, CorruptionError
+ */
+export async function lineage(saver: TierSaver, thread: ThreadRef): Promise<readonly Origin[]> {
+  checkSaver("lineage", saver);
+  return (await readReflog(saver, checkThread("thread", thread))).lineage;
+}

@@ -1,0 +1,79 @@
+import type { ChannelSpec } from "./langgraph.ts";
+import { mergeByReducer } from "./mergeByReducer.ts";
+import type { Answers } from "./mergePlan.ts";
+import { sameValue } from "./plainValue.ts";
+import type { StepWrites } from "./readStepWrites.ts";
+import type { Strategy } from "./strategy.ts";
+import type { ThreeWay, Union, UnionOrder } from "./union.ts";
+import { idOf } from "./unionById.ts";
+import { isUniqueTopic, unionTopic } from "./unionTopic.ts";
+import { unionValues } from "./unionValues.ts";
+
+/** How a channel came by its merged value. */
+export type Outcome = "unchanged" | "same" | "ours" | "theirs" | "union" | "reducer" | "function" | "answer";
+
+/** What settles channels that both sides changed. */
+export interface Settling {
+  readonly strategy: (channel: string) => Strategy | undefined;
+  readonly answers: Answers;
+}
+
+/** What settling one channel takes. */
+interface ChannelSettling extends Settling {
+  /** Undefined where the graph has no such channel. */
+  readonly spec: ChannelSpec | undefined;
+  readonly order: UnionOrder;
+  /** The writes of the source's steps, read only where a reducer is asked. */
+  readonly steps: () => Promise<StepWrites | undefined>;
+}
+
+/** The merged value of a channel, or why nothing settles it. */
+export type Settled = { readonly value: unknown; readonly outcome: Outcome } | { readonly unsettled: string };
+
+/**
+ * Merges one channel. A value that only one side changed is that side's. For one that both changed, the channel's strategy, or the
+ * answer of a person, settles it. Without a strategy, lists of messages (and of other items with ids) are merged by
+ * {@link unionById}, and everything else is a conflict.
+ */
+export async function mergeChannel(
+  name: string,
+  sides: ThreeWay,
+  { strategy: strategyOf, answers, spec, order, steps }: ChannelSettling,
+): Promise<Settled> {
+  const { base, ours, theirs } = sides;
+  if (sameValue(theirs, base)) return { value: ours, outcome: sameValue(ours, base) ? "unchanged" : "ours" };
+  if (sameValue(ours, base)) return { value: theirs, outcome: "theirs" };
+  const strategy = strategyOf(name) ?? (haveIds(ours, theirs) ? "union" : "manual");
+  // Equal values aren't always settled: where each side added one to a counter, a reducer adds two.
+  const same = sameValue(ours, theirs);
+  if (same && typeof strategy !== "function" && strategy !== "reducer")
+    return { value: ours, outcome: "same" };
+  const answer = Object.hasOwn(answers, name) ? answers[name] : undefined;
+  if (answer !== undefined)
+    return { value: typeof answer === "object" ? answer.value : sides[answer], outcome: "answer" };
+  if (typeof strategy === "function")
+    return { value: await strategy({ name, ...sides }), outcome: "function" };
+  switch (strategy) {
+    case "ours":
+      return { value: ours, outcome: "ours" };
+    case "theirs":
+      return { value: theirs, outcome: "theirs" };
+    case "union":
+      return settledBy("union", isUniqueTopic(spec) ? unionTopic(sides, order) : unionValues(sides, order));
+    case "reducer":
+      if (spec === undefined) return { unsettled: "the graph has no such channel, so no reducer" };
+      return settledBy("reducer", mergeByReducer(spec, name, sides, await steps()));
+    case "manual":
+      return { unsettled: "both sides changed it" };
+  }
+}
+
+function settledBy(outcome: Outcome, union: Union): Settled {
+  return "value" in union ? { ...union, outcome } : union;
+}
+
+/** Whether both sides are lists of items with ids: messages, mostly. */
+function haveIds(ours: unknown, theirs: unknown): boolean {
+  if (!Array.isArray(ours) || !Array.isArray(theirs)) return false;
+  return [...ours, ...theirs].every((item) => idOf(item) !== undefined);
+}
