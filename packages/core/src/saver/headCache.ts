@@ -69,7 +69,7 @@ export class HeadCache {
     if (likely === undefined) return undefined;
     const [{ record, writes, ...state }, ahead] = await Promise.all([
       this.#tier.peek(at),
-      this.#decodedAhead(likely.at, likely.line),
+      this.#decodedAhead(likely.at, likely.parent),
     ]);
     if (record === undefined || !this.#coder.remembers(record, writes)) return undefined;
     return { ...state, checkpoint: { record, writes, blobs: new Map() }, ahead };
@@ -93,16 +93,16 @@ export class HeadCache {
   }
 
   /** The checkpoint that a config most likely stands for, where its values are remembered. */
-  #likely(at: MaybeAddress): { readonly at: Address; readonly line: CachedParent } | undefined {
+  #likely(at: MaybeAddress): { readonly at: Address; readonly parent: CachedParent } | undefined {
     const head = at.checkpointId === undefined ? this.#heads.get(namespaceKey(at)) : undefined;
     const checkpointId = at.checkpointId ?? head?.checkpointId;
     if (checkpointId === undefined || head?.shared === true) return undefined;
     const likely = { ...at, checkpointId };
-    const line = this.#parents.get(likely);
-    if (line === undefined) return undefined;
-    for (const { value } of line.manifest.values())
+    const parent = this.#parents.get(likely);
+    if (parent === undefined) return undefined;
+    for (const { value } of parent.manifest.values())
       if (value !== undefined && "hash" in value && !this.#coder.blobs.has(at.threadId, value.hash))
         return undefined;
-    return { at: likely, line };
+    return { at: likely, parent };
   }
 }

@@ -22,13 +22,13 @@ const rememberedInRun = 4096;
 /** Ends the tag of a batch that is part of nothing but what its own writer puts. */
 const ownOnly = "!";
 
-/** What {@link Writers} have to know of a checkpoint that is put. */
+/** What {@link WriterTags} have to know of a checkpoint that is put. */
 interface Put {
   readonly checkpoint: Pick<Checkpoint, "channel_values">;
   readonly metadata: { readonly source?: unknown };
 }
 
-/** What {@link Writers} have to know of a checkpoint that is handed out. */
+/** What {@link WriterTags} have to know of a checkpoint that is handed out. */
 interface HandedOut {
   readonly parentId: string | undefined;
   readonly consumed: Consumed;
@@ -71,7 +71,7 @@ function newWriter(prefix: string): Writer {
  * A writer is a run (see {@link runOf}), or outside runs the config object that LangGraph's updateState uses for its writes and
  * its checkpoint alike. A checkpoint whose parent its writer never read, as in an import, is made from all that is there.
  */
-export class Writers {
+export class WriterTags {
   readonly #byRun = new WeakMap<object, Writer>();
   readonly #byConfig = new WeakMap<object, { readonly writer: Writer; readonly wrote: Set<string> }>();
   readonly #seenOutside = remembering<readonly Seen[]>(rememberedOutside);
