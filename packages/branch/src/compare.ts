@@ -1,3 +1,4 @@
+import { TASKS } from "@langchain/langgraph-checkpoint";
 import { InvalidOptionError, line, type TierSaver } from "@stratigraph/core";
 import { checkPoint } from "./checkPoint.ts";
 import { checkSaver, kindOfValue } from "./checkSaver.ts";
@@ -144,7 +145,7 @@ async function outcomeOf(
 
 /** Whether a stored channel makes a node run. LangGraph clears those that were used. */
 function isTrigger(name: string, value: unknown): boolean {
-  if (name === "__pregel_tasks") return Array.isArray(value) && value.flat().length > 0;
+  if (name === TASKS) return Array.isArray(value) && value.flat().length > 0;
   return name === "__start__" || name.startsWith("branch:to:");
 }
 

@@ -1,15 +1,12 @@
-import { currentWrites } from "@stratigraph/core";
+import { currentWrites, isLangGraphChannel } from "@stratigraph/core";
 import type { Address, CheckpointRecord, DecodedBody, Nodes, TierSaver } from "@stratigraph/core";
-
-/** Channels of LangGraph's own: never DeltaChannels. */
-const ownChannel = /^(__|branch:|join:)/;
 
 /** Channels of a checkpoint that may be DeltaChannels without a value of their own: present, but stored nowhere. */
 export function valueless({ manifest }: DecodedBody): string[] {
   return [...manifest.values()]
     .filter(
       ({ channel, version, value }) =>
-        version !== undefined && value === undefined && !ownChannel.test(channel),
+        version !== undefined && value === undefined && !isLangGraphChannel(channel),
     )
     .map(({ channel }) => channel);
 }

@@ -1,11 +1,11 @@
 import {
+  checkpointKey,
   batchDigest,
   childrenOf,
   currentWrites,
   outlineOf,
   rewindTask,
   type Address,
-  type CheckpointRecord,
   type Node,
   type StoredWriteBatch,
   type TierSaver,
@@ -29,10 +29,10 @@ export async function fastForward(saver: TierSaver, target: MergeSide, source: M
   const known = new Map<string, Node>();
   const heads = new Map<string, string>();
   for await (const listed of saver.tier.list({ threadId, recordsOnly: true })) {
-    known.set(keyOf(listed.record), listed);
+    known.set(checkpointKey(listed.record), listed);
     if (listed.head !== undefined) heads.set(listed.record.namespace, listed.head);
   }
-  const isNew = (at: Omit<Address, "threadId">): boolean => !known.has(keyOf(at));
+  const isNew = (at: Omit<Address, "threadId">): boolean => !known.has(checkpointKey(at));
   const { checkpointId: to } = source.at;
   const at: Address = { threadId, namespace: "", checkpointId: to };
   // The source is a side branch of the target itself, or was copied by an earlier merge that was undone.
@@ -112,8 +112,4 @@ async function writesUnder(
   const keep = [...digests].filter((digest) => kept.has(digest));
   const mark = rewindTask({ made, before: [...digests], keep, undoable: true });
   return [{ ...at, ...(await saver.coder.writes.encodeMark(at, mark)) }, ...added];
-}
-
-function keyOf({ namespace, checkpointId }: Pick<CheckpointRecord, "namespace" | "checkpointId">): string {
-  return JSON.stringify([namespace, checkpointId]);
 }

@@ -1,5 +1,5 @@
 import type { RunnableConfig } from "@langchain/core/runnables";
-import { InvalidOptionError, type TierSaver } from "@stratigraph/core";
+import { InvalidOptionError, isControlChannel, type TierSaver } from "@stratigraph/core";
 import { isSaver, kindOfValue } from "./checkSaver.ts";
 import { isChannel, type ChannelSpec } from "./langgraph.ts";
 
@@ -32,8 +32,6 @@ const controlTypes: ReadonlySet<string> = new Set([
   "DynamicBarrierValueAfterFinish",
   "LastValueAfterFinish",
 ]);
-
-const ownChannel = /^(__start__$|__pregel_|branch:|join:)/;
 
 /**
  * The saver that a graph was compiled with.
@@ -70,7 +68,7 @@ export function channelsOf(graph: MergeableGraph): Map<string, ChannelSpec> {
 
 /** How a channel takes part in a merge. One that the graph doesn't have is state, unless its name is one of LangGraph's. */
 export function kindOf(name: string, spec: ChannelSpec | undefined): ChannelKind {
-  if (ownChannel.test(name)) return "control";
+  if (isControlChannel(name)) return "control";
   if (spec === undefined) return "state";
   if (spec.lc_graph_name === "DeltaChannel") return "delta";
   if (spec.lc_graph_name === "UntrackedValue") return "untracked";

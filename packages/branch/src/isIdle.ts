@@ -1,3 +1,4 @@
+import { TASKS } from "@langchain/langgraph-checkpoint";
 import { currentWrites } from "@stratigraph/core";
 import { channelsOf, kindOf, type MergeableGraph } from "./graphLike.ts";
 import type { MergeSide } from "./mergeSide.ts";
@@ -9,7 +10,7 @@ import type { MergeSide } from "./mergeSide.ts";
 export function isIdle(graph: MergeableGraph, { stored, checkpoint }: MergeSide): boolean {
   if (graph.nodes === undefined || currentWrites(stored.writes).length > 0) return false;
   const { channel_values, channel_versions, versions_seen } = checkpoint;
-  const sends: unknown = channel_values["__pregel_tasks"];
+  const sends: unknown = channel_values[TASKS];
   if (sends !== undefined && !(Array.isArray(sends) && sends.length === 0)) return false;
   const specs = channelsOf(graph);
   return Object.entries(graph.nodes).every(([node, { triggers }]) =>

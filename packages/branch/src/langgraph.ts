@@ -1,11 +1,5 @@
-/** Names that LangGraph uses in checkpoints and pending writes; not in the types of its checkpoint package. */
+/** Names that LangGraph uses in checkpoints and pending writes, and its checkpoint package does not export. */
 
-/** Channel of interrupts among pending writes; also the node under which interruptBefore keeps what it has seen. */
-export const INTERRUPT = "__interrupt__";
-/** Channel of answers to interrupts among pending writes. */
-export const RESUME = "__resume__";
-/** Channel of errors among pending writes. */
-export const ERROR = "__error__";
 /** Channel of the node whose error is handled, from LangGraph 1.5 on. */
 export const ERROR_SOURCE = "__error_source_node__";
 /**
@@ -15,9 +9,6 @@ export const ERROR_SOURCE = "__error_source_node__";
 export const DELTA_WRITES_VERSIONED = "delta_writes_versioned";
 /** Key of versions_seen, from LangGraph 1.5 on: versions that nodes didn't read, but count as having seen. No node. */
 export const SNAPSHOT_BUMPS = "__snapshot_bumps__";
-/** Task id of pending writes that no task made. */
-export const NULL_TASK = "00000000-0000-0000-0000-000000000000";
-
 /** A channel of a compiled graph, as far as merging needs it. */
 export interface ChannelSpec {
   readonly lc_graph_name: string;

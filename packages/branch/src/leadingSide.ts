@@ -1,7 +1,7 @@
-import { configOf, type TierSaver } from "@stratigraph/core";
+import { ERROR, INTERRUPT, RESUME, TASKS } from "@langchain/langgraph-checkpoint";
+import { NULL_TASK, configOf, type TierSaver } from "@stratigraph/core";
 import type { MergeableGraph } from "./graphLike.ts";
 import { isIdle } from "./isIdle.ts";
-import { ERROR, INTERRUPT, NULL_TASK, RESUME } from "./langgraph.ts";
 import { mergeRefused, type UnfinishedWork } from "./mergeRefused.ts";
 import type { MergeSide } from "./mergeSide.ts";
 
@@ -39,7 +39,7 @@ export async function leadingSide(
 /** Whether a Send is due anywhere. Sends carry arguments of their own, so equal node names don't mean equal work. */
 function sends(unfinished: readonly UnfinishedWork[]): boolean {
   return unfinished.some(({ side: { checkpoint } }) => {
-    const tasks: unknown = checkpoint.channel_values["__pregel_tasks"];
+    const tasks: unknown = checkpoint.channel_values[TASKS];
     return Array.isArray(tasks) && tasks.flat().length > 0;
   });
 }

@@ -1,4 +1,5 @@
 import {
+  INTERRUPT,
   DeltaSnapshot,
   maxChannelVersion,
   uuid6,
@@ -9,7 +10,7 @@ import {
 import type { TierSaver } from "@stratigraph/core";
 import { channelsOf, kindOf, type MergeableGraph } from "./graphLike.ts";
 import { mergeMark } from "./history.ts";
-import { DELTA_WRITES_VERSIONED, INTERRUPT, SNAPSHOT_BUMPS } from "./langgraph.ts";
+import { DELTA_WRITES_VERSIONED, SNAPSHOT_BUMPS } from "./langgraph.ts";
 import type { MergeSource } from "./mergeChannels.ts";
 import { sameValue } from "./plainValue.ts";
 import type { MergeSide } from "./mergeSide.ts";

@@ -1,21 +1,19 @@
+import { checkpointKey } from "@stratigraph/core";
 import type { CheckpointRecord } from "@stratigraph/core";
 
 /** The records with parents before children. */
 export function parentsFirst(records: readonly CheckpointRecord[]): CheckpointRecord[] {
-  const byKey = new Map(records.map((record) => [keyOf(record), record]));
+  const byKey = new Map(records.map((record) => [checkpointKey(record), record]));
   const ordered = new Set<CheckpointRecord>();
   for (const record of records) {
     const chain: CheckpointRecord[] = [];
     for (let next: CheckpointRecord | undefined = record; next !== undefined && !ordered.has(next);) {
       chain.push(next);
       const { namespace, parentId }: CheckpointRecord = next;
-      next = parentId === undefined ? undefined : byKey.get(keyOf({ namespace, checkpointId: parentId }));
+      next =
+        parentId === undefined ? undefined : byKey.get(checkpointKey({ namespace, checkpointId: parentId }));
     }
     for (const one of chain.reverse()) ordered.add(one);
   }
   return [...ordered];
-}
-
-function keyOf(at: { namespace: string; checkpointId: string }): string {
-  return JSON.stringify([at.namespace, at.checkpointId]);
 }

@@ -1,4 +1,11 @@
-import { CorruptionError, line, NotFoundError } from "@stratigraph/core";
+import {
+  blobClosure,
+  CorruptionError,
+  line,
+  missingBlob,
+  namedBlobs,
+  NotFoundError,
+} from "@stratigraph/core";
 import type {
   Address,
   Blob,
@@ -56,8 +63,13 @@ export async function readForkSource(
       const isTip = checkpointId === tip.checkpointId;
       const batches = checkpoint.writes.filter((_, place) => !isTip || tip.writes.includes(place));
       for (const batch of batches) writes.push({ ...at, ...batch });
-      const needed = [...record.blobs, ...batches.flatMap((batch) => batch.blobs)];
-      for (const blob of closure(at, needed, checkpoint.blobs)) blobs.set(blob.hash, blob);
+      const named = namedBlobs(record, batches);
+      const needed = blobClosure(named, checkpoint.blobs);
+      if (needed === undefined) {
+        const missing = missingBlob(named, checkpoint.blobs);
+        throw new CorruptionError(at, `the blob ${missing} that it needs is missing`);
+      }
+      for (const [hash, blob] of needed) blobs.set(hash, blob);
       records.push(record);
     }
   }
@@ -87,19 +99,6 @@ async function readCheckpoints(
   for await (const stored of saver.tier.list({ threadId, namespace })) {
     if (ids.has(stored.record.checkpointId)) found.set(stored.record.checkpointId, stored);
     if (found.size === ids.size) break;
-  }
-  return found;
-}
-
-/** The named blobs with the bases that they stand on. */
-function closure(at: Address, named: readonly BlobHash[], blobs: ReadonlyMap<BlobHash, Blob>): Blob[] {
-  const found: Blob[] = [];
-  const needed = new Set(named);
-  for (const hash of needed) {
-    const blob = blobs.get(hash);
-    if (blob === undefined) throw new CorruptionError(at, `the blob ${hash} that it needs is missing`);
-    found.push(blob);
-    if (blob.base !== undefined) needed.add(blob.base);
   }
   return found;
 }

@@ -1,6 +1,6 @@
+import { ERROR, INTERRUPT, RESUME } from "@langchain/langgraph-checkpoint";
 import type { DecodedBody, DecodedWrite, TierSaver } from "@stratigraph/core";
 import type { HistoryNode } from "./history.ts";
-import { ERROR, INTERRUPT, RESUME } from "./langgraph.ts";
 
 /** Channels of pending writes that no channel of the graph takes. */
 const notApplied: ReadonlySet<string> = new Set([ERROR, INTERRUPT, RESUME]);

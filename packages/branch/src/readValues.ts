@@ -1,10 +1,7 @@
 import { isDeltaSnapshot } from "@langchain/langgraph-checkpoint";
-import { configOf, type TierSaver } from "@stratigraph/core";
+import { configOf, isLangGraphChannel, type TierSaver } from "@stratigraph/core";
 import { valueless } from "./deltaAncestors.ts";
 import type { ReadPoint } from "./readPoint.ts";
-
-/** LangGraph's own channels: they say what runs next, and hold nothing that a graph's author put there. */
-const ownChannel = /^(__|branch:|join:)/;
 
 /**
  * The values of a checkpoint's channels, without a graph. Because a DeltaChannel's reducer isn't known here, its value is approximated:
@@ -14,7 +11,7 @@ export async function readValues(saver: TierSaver, point: ReadPoint): Promise<Ma
   const { channel_values } = await saver.coder.checkpoint(point.stored, point.body, {});
   const values = new Map<string, unknown>();
   for (const [name, value] of Object.entries(channel_values))
-    if (!ownChannel.test(name)) values.set(name, isDeltaSnapshot(value) ? value.value : value);
+    if (!isLangGraphChannel(name)) values.set(name, isDeltaSnapshot(value) ? value.value : value);
   const channels = valueless(point.body);
   const histories = await saver.getDeltaChannelHistory({ config: configOf(point.at), channels });
   for (const channel of channels) {

@@ -1,12 +1,20 @@
 import { uuid6, type Checkpoint, type CheckpointMetadata } from "@langchain/langgraph-checkpoint";
-import type { Address, AlsoMoved, Blob, CheckpointRecord, HeadMove, TierSaver } from "@stratigraph/core";
+import {
+  reservedNamespaces,
+  type Address,
+  type AlsoMoved,
+  type Blob,
+  type CheckpointRecord,
+  type HeadMove,
+  type TierSaver,
+} from "@stratigraph/core";
 
 /**
  * The namespace that holds a thread's origin and the recorded moves of its head, as one small checkpoint. Pruning keeps it, because
  * the newest checkpoint of every namespace stays; archiving and copying take it along; and LangGraph never asks for this namespace.
  * See docs/decisions/0012-fork-origin.md.
  */
-export const reflogNamespace = "__stratigraph_reflog__";
+export const reflogNamespace = reservedNamespaces.reflog;
 
 /** How many moves a thread remembers; older ones are forgotten. */
 const rememberedMoves = 128;

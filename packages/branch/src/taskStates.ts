@@ -1,5 +1,12 @@
-import { currentWrites, type DecodedWrite, type StoredCheckpoint, type TierSaver } from "@stratigraph/core";
-import { ERROR, ERROR_SOURCE, INTERRUPT, NULL_TASK, RESUME } from "./langgraph.ts";
+import { ERROR, INTERRUPT, RESUME } from "@langchain/langgraph-checkpoint";
+import {
+  NULL_TASK,
+  currentWrites,
+  type DecodedWrite,
+  type StoredCheckpoint,
+  type TierSaver,
+} from "@stratigraph/core";
+import { ERROR_SOURCE } from "./langgraph.ts";
 
 /** What keeps the step of a checkpoint from going on. */
 export interface TaskStates {

@@ -1,6 +1,7 @@
 export { addressOf, checkpointIdOf, configOf, namespaceOf, validId } from "./saver/address.ts";
 export { answerWithin } from "./contract/answerWithin.ts";
 export { conflictOf, goesOn } from "./contract/appendRules.ts";
+export { blobClosure, missingBlob, namedBlobs } from "./contract/blobClosure.ts";
 export { CallGate } from "./contract/callGate.ts";
 export { Calls } from "./contract/calls.ts";
 export {
@@ -10,6 +11,9 @@ export {
   type OptionAdvice,
   type OptionNames,
 } from "./contract/checkOptions.ts";
+export { decideMoves, lostToOf, refuseLateWriter } from "./contract/headRules.ts";
+export { isListed } from "./contract/isListed.ts";
+export { addressKey, checkpointKey } from "./contract/keys.ts";
 export { checkTier } from "./contract/checkTier.ts";
 export { CheckpointCoder } from "./encode/checkpointCoder.ts";
 export type { EncodedCheckpoint, Manifest } from "./encode/checkpointCoder.ts";
@@ -44,6 +48,8 @@ export type { Health, HealthOptions, HealthReporter, TierHealth, TierRole } from
 export type { KeysInUse, KeysInUseOptions, KeyUse } from "./operations/keysInUse.ts";
 export { line } from "./operations/ancestors.ts";
 export type { ThreadListOptions, ThreadPage } from "./operations/listThreads.ts";
+export { isControlChannel, isLangGraphChannel } from "./langgraph/channelNames.ts";
+export { NULL_TASK } from "./langgraph/taskIds.ts";
 export type { Batch } from "./maintenance/batch.ts";
 export type { MaintainOptions, StartMaintenanceOptions } from "./maintenance/maintainOptions.ts";
 export { PruneWalk } from "./maintenance/pruneWalk.ts";
@@ -68,7 +74,7 @@ export type { KeepRule } from "./operations/keptCheckpoints.ts";
 export { pruneThread, type Pruned, type PruneThreadOptions } from "./operations/prune.ts";
 export type { PruneOptions } from "./operations/pruneOptions.ts";
 export type { DecodedBody, ManifestEntry, ValueRef } from "./encode/record.ts";
-export { isReserved } from "./contract/isReserved.ts";
+export { isReserved, reservedNamespaces } from "./contract/reservedNamespaces.ts";
 export type { ReencryptOptions, ReencryptReport } from "./operations/reencrypt.ts";
 export { rewindTask } from "./operations/rewindMark.ts";
 export { TierSaver } from "./saver/tierSaver.ts";
@@ -81,70 +87,71 @@ export { tagKey } from "./contract/tagKey.ts";
 export type { Tags } from "./saver/threadTags.ts";
 export { remembering } from "./saver/remembering.ts";
 export { threadExists } from "./contract/threadExists.ts";
+export { maxTagBytes, tombstoneMs } from "./contract/tier.ts";
 export {
   copiesThreads,
   deletesUnchanged,
   forksThreads,
   isArchiveSource,
   isStacked,
-  maxTagBytes,
   sweeps,
   tagsThreads,
-  tombstoneMs,
   keepsCopies,
   keepsLeases,
   ownersOf,
   readsAncestry,
   replacesBytes,
-} from "./contract/tier.ts";
+} from "./contract/tierExtensions.ts";
 export type {
   Address,
-  AncestryReader,
   Appended,
   AppendRequest,
   AppendWritesRequest,
-  ArchiveSource,
-  Sweeper,
   Blob,
   BlobHash,
   BlobInfo,
-  BytesReplacer,
   CheckpointRecord,
-  CopyKeeper,
-  ForkRequest,
-  ForkTip,
   HeadMove,
-  LayeredTier,
-  LeaseKeeper,
   ListedCheckpoint,
   ListQuery,
   MaybeAddress,
   Namespace,
-  NamespaceCopy,
-  OwningTier,
   Peek,
   Reading,
   Remainder,
   RemoveRequest,
-  ReplaceBytesRequest,
-  Stacked,
-  StackLayer,
   StoredCheckpoint,
   StoredWriteBatch,
-  ThreadCopier,
-  ThreadForker,
   ThreadInfo,
-  ThreadOutline,
   ThreadQuery,
   ThreadState,
   ThreadTag,
-  ThreadTagger,
   Tier,
+  WriteBatch,
+} from "./contract/tier.ts";
+export type {
+  AncestryReader,
+  ArchiveSource,
+  Sweeper,
+  BytesReplacer,
+  CopyKeeper,
+  ForkRequest,
+  ForkTip,
+  LayeredTier,
+  LeaseKeeper,
+  NamespaceCopy,
+  OwningTier,
+  ReplaceBytesRequest,
+  Stacked,
+  StackLayer,
+  ThreadCopier,
+  ThreadForker,
+  ThreadOutline,
+  ThreadTagger,
   Tombstone,
   TombstoneQuery,
   UnchangedDeleter,
-  WriteBatch,
-} from "./contract/tier.ts";
+} from "./contract/tierExtensions.ts";
 export type { DecodedWrite } from "./encode/writeCoder.ts";
 export { trace, traced, type TraceEvent } from "./contract/trace.ts";
 export { bytesOf, msOf, waitMsOf, type Duration, type Size } from "./contract/units.ts";

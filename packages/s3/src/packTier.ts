@@ -2,6 +2,8 @@
 import {
   Calls,
   checkOptions,
+  checkpointKey,
+  isListed,
   InvalidOptionError,
   tagKey,
   type Appended,
@@ -34,7 +36,7 @@ import type { ObjectStore } from "./objectStore.ts";
 import { OrphanSweep } from "./orphanSweep.ts";
 import { appended, emptied, withBytes, without, withTags, withWrites } from "./threadChanges.ts";
 import { ThreadStore, type Change, type ChangeOptions } from "./threadStore.ts";
-import { checkpointKey, closureOf, isWanted, neededBy, type ThreadView } from "./threadView.ts";
+import { closureOf, neededBy, type ThreadView } from "./threadView.ts";
 
 /** Checkpoints of a listing whose bytes are read together. */
 const pageSize = 100;
@@ -284,7 +286,7 @@ export class PackTier implements Tier, BytesReplacer, ThreadTagger, Sweeper {
   async *#listThread(threadId: string, query: ListQuery, limit: number): AsyncGenerator<ListedCheckpoint> {
     const keys = await this.#threadStore.read({ threadId }, async (view) =>
       [...view.records.values()]
-        .filter((record) => isWanted(record, query))
+        .filter((record) => isListed(record, query))
         .sort(newestFirst)
         .slice(0, limit)
         .map(checkpointKey),

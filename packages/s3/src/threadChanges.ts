@@ -1,15 +1,15 @@
 import {
-  conflictOf,
+  checkpointKey,
+  decideMoves,
   goesOn,
-  StaleReadError,
-  ThreadDeletedError,
+  lostToOf,
+  refuseLateWriter,
   type Address,
   type Appended,
   type AppendRequest,
   type AppendWritesRequest,
   type Blob,
   type BlobHash,
-  type HeadMove,
   type RemoveRequest,
   type ReplaceBytesRequest,
   type ThreadTag,
@@ -17,7 +17,7 @@ import {
 } from "@stratigraph/core";
 import type { Head } from "./head.ts";
 import type { BlobEntry, RecordEntry, WritesEntry } from "./entries.ts";
-import { checkpointKey, type ThreadView } from "./threadView.ts";
+import type { ThreadView } from "./threadView.ts";
 
 /** A view that may still be changed. */
 interface Draft {
@@ -37,30 +37,6 @@ function draftOf(view: ThreadView): Draft {
   };
 }
 
-/** Refuses late writers. `continues`: the write continues from something that the writer never read. */
-function refuseLate(
-  { threadId, deletedAt, deleted, removedAt }: Head,
-  { seen, relies }: { seen?: number | undefined; relies?: boolean | undefined },
-  continues: boolean,
-): void {
-  if (seen !== undefined && seen < deletedAt) throw new ThreadDeletedError(threadId);
-  if (deleted && continues) throw new ThreadDeletedError(threadId);
-  if (relies === true && (seen ?? 0) < removedAt) throw new StaleReadError(threadId);
-}
-
-/** Whether a head may move: from none, from itself (a repeat), or from a head the writer knew. */
-function mayMove({ heads }: Head, { namespace, to, expected }: HeadMove): boolean {
-  const head = heads.get(namespace);
-  return head === undefined || head === to || expected === "any" || expected.includes(head);
-}
-
-/** Whether a checkpoint that doesn't become the head has its place: it is stored, or the head was made from it. */
-function isKnown({ head: { heads }, records }: ThreadView | Draft, namespace: string, id: string): boolean {
-  if (records.has(checkpointKey({ namespace, checkpointId: id }))) return true;
-  const head = heads.get(namespace);
-  return head !== undefined && records.get(checkpointKey({ namespace, checkpointId: head }))?.parentId === id;
-}
-
 function addBlobs(draft: Draft, blobs: readonly Blob[]): void {
   for (const { hash, base, bytes } of blobs) {
     if (!draft.blobs.has(hash)) draft.blobs.set(hash, { hash, base, size: bytes.length, place: bytes });
@@ -78,25 +54,13 @@ function addWrites(draft: Draft, batch: Address & WriteBatch): void {
  * @throws CheckpointConflictError, ThreadDeletedError, StaleReadError
  */
 export function appended(view: ThreadView, request: AppendRequest): { next: ThreadView; result: Appended } {
-  const { records, heads, onConflict } = request;
-  refuseLate(view.head, request, goesOn(request));
-  const moves = heads.map((move) => ({ move, moved: mayMove(view.head, move) }));
-  const lost = moves.find(({ move, moved }) => !moved && !isKnown(view, move.namespace, move.to));
-  if (lost !== undefined && onConflict === "refuse") {
-    throw conflictOf(request, lost.move, view.head.heads.get(lost.move.namespace)!);
-  }
+  refuseLateWriter(view.head, request, goesOn(request));
+  const moves = decideMoves({ heads: view.head.heads, records: view.records }, request);
   const draft = draftOf(view);
   addBlobs(draft, request.blobs);
-  for (const { threadId: _thread, body, ...record } of records) {
-    const key = checkpointKey(record);
-    const stored = draft.records.get(key);
-    const at = moves.find(({ move }) => move.namespace === record.namespace);
-    const loses = at !== undefined && !at.moved;
-    let { lostTo } = record;
-    if (loses && stored !== undefined) lostTo = stored.lostTo;
-    else if (loses && !isKnown(draft, record.namespace, record.checkpointId))
-      lostTo = draft.head.heads.get(record.namespace);
-    draft.records.set(key, { ...record, lostTo, place: body });
+  for (const { threadId: _thread, body, ...record } of request.records) {
+    const lostTo = lostToOf({ heads: draft.head.heads, records: draft.records }, moves, record);
+    draft.records.set(checkpointKey(record), { ...record, lostTo, place: body });
   }
   for (const batch of request.writes ?? []) addWrites(draft, batch);
   const now = new Map(view.head.heads);
@@ -116,7 +80,7 @@ export function appended(view: ThreadView, request: AppendRequest): { next: Thre
 
 /** The thread with more pending writes. @throws ThreadDeletedError, StaleReadError */
 export function withWrites(view: ThreadView, request: AppendWritesRequest): ThreadView {
-  refuseLate(view.head, request, request.seen === undefined);
+  refuseLateWriter(view.head, request, request.seen === undefined);
   const draft = draftOf(view);
   addBlobs(draft, request.newBlobs);
   addWrites(draft, request);

@@ -1,4 +1,4 @@
-import type { BlobHash, ListQuery } from "@stratigraph/core";
+import { blobClosure, checkpointKey, namedBlobs, type BlobHash } from "@stratigraph/core";
 import type { Head } from "./head.ts";
 import type { BlobEntry, Entries, Place, RecordEntry, WritesEntry } from "./entries.ts";
 
@@ -26,17 +26,6 @@ export function emptyHead(threadId: string): Head {
     heads: new Map(),
     packs: [],
   };
-}
-
-/** Names a checkpoint within its thread. */
-export function checkpointKey({
-  namespace,
-  checkpointId,
-}: {
-  namespace: string;
-  checkpointId: string;
-}): string {
-  return JSON.stringify([namespace, checkpointId]);
 }
 
 /** @param parts oldest first: what a later one holds replaces what an earlier one does */
@@ -78,31 +67,19 @@ export function withPlaces(view: ThreadView, from: Entries, to: Entries): Thread
   return { ...view, blobs, records, writes };
 }
 
-/** Names of a checkpoint's blobs with all they stand on; absent where one isn't there. */
+/** Names of a checkpoint's blobs with all bases that they are patches on; undefined where one is missing. */
 export function closureOf(view: ThreadView, record: RecordEntry): BlobHash[] | undefined {
-  const needed = neededBy(view, record);
-  return needed.every((hash) => view.blobs.has(hash)) ? needed : undefined;
+  const closure = blobClosure(namedBlobs(record, view.writes.get(checkpointKey(record)) ?? []), view.blobs);
+  return closure === undefined ? undefined : [...closure.keys()];
 }
 
 /** Names of a checkpoint's blobs with all they stand on, as far as they are there and named. */
 export function neededBy(view: ThreadView, record: RecordEntry): BlobHash[] {
   const writes = view.writes.get(checkpointKey(record)) ?? [];
-  const needed = new Set([...record.blobs, ...writes.flatMap((batch) => batch.blobs)]);
+  const needed = namedBlobs(record, writes);
   for (const hash of needed) {
     const base = view.blobs.get(hash)?.base;
     if (base !== undefined) needed.add(base);
   }
   return [...needed];
-}
-
-/** Whether a listing asks for a record. */
-export function isWanted(record: RecordEntry, query: ListQuery): boolean {
-  return (
-    (query.namespace === undefined || record.namespace === query.namespace) &&
-    (query.checkpointId === undefined || record.checkpointId === query.checkpointId) &&
-    (query.before === undefined || record.checkpointId < query.before) &&
-    (query.tags === undefined || query.tags.every((tag) => record.tags.includes(tag))) &&
-    (query.runIds === undefined || (record.runId !== undefined && query.runIds.includes(record.runId))) &&
-    (query.lost !== true || record.lostTo !== undefined)
-  );
 }

@@ -1,7 +1,10 @@
 // long file: what the archive adds to each method of a stack, read as one piece
 import {
   StratigraphError,
+  addressKey,
+  blobClosure,
   isArchiveSource,
+  namedBlobs,
   remembering,
   trace,
   type Address,
@@ -19,7 +22,6 @@ import { ancestorsOf, withAncestors } from "./coldAncestors.ts";
 import { archivedMark } from "./archivedMark.ts";
 import type { BreakerSettings, BreakerState } from "./breaker.ts";
 import { listByThread } from "./listByThread.ts";
-import { chainsOf, namedBlobs } from "./blobClosure.ts";
 import { ColdTier } from "./coldTier.ts";
 import { mergeListed } from "./mergeListed.ts";
 import type { RestoreOn } from "./options.ts";
@@ -209,7 +211,7 @@ export class Archive {
   async #withLaterWrites<T extends StoredCheckpoint>(stored: T): Promise<T> {
     const { writes } = await this.#warm.peek(stored.record);
     if (writes.length === 0) return stored;
-    if (chainsOf(namedBlobs(undefined, writes), stored.blobs) !== undefined)
+    if (blobClosure(namedBlobs(undefined, writes), stored.blobs) !== undefined)
       return { ...stored, writes: [...stored.writes, ...writes] };
     // The writes name blobs that only the warm tier has, and it answers blobs only with their checkpoint: restore that first.
     const restored = await this.#restoreWhole(stored);
@@ -267,7 +269,7 @@ export class Archive {
   async #restore(stored: StoredCheckpoint, state: Reading): Promise<boolean> {
     const { record, writes } = stored;
     const { threadId, namespace, checkpointId } = record;
-    const blobs = chainsOf(namedBlobs(record, writes), stored.blobs);
+    const blobs = blobClosure(namedBlobs(record, writes), stored.blobs);
     if (blobs === undefined || state.head === undefined) return false;
     // Two readers that restore at once would add the same pending writes twice, the second time perhaps after newer ones.
     const now = await this.#warm.peek({ threadId, namespace, checkpointId });
@@ -295,15 +297,11 @@ export class Archive {
 
   #serve(at: Address): void {
     const served = this.#served.get(at.threadId) ?? new Map<string, Address>();
-    served.set(keyOf(at), at);
+    served.set(addressKey(at, at.checkpointId), at);
     this.#served.set(at.threadId, served);
   }
 }
 
 function pick({ threadId, namespace, checkpointId }: Address): Address {
   return { threadId, namespace, checkpointId };
-}
-
-function keyOf({ threadId, namespace, checkpointId }: Address): string {
-  return JSON.stringify([threadId, namespace, checkpointId]);
 }

@@ -1,5 +1,7 @@
 import {
   batchDigest,
+  checkpointKey,
+  namedBlobs,
   readThread,
   type Address,
   type Blob,
@@ -8,7 +10,6 @@ import {
   type ThreadContents,
   type Tier,
 } from "@stratigraph/core";
-import { namedBlobs } from "./blobClosure.ts";
 
 /** Decodes a blob and compares it with the hash that names it. Throws where they differ. */
 export type BlobCheck = (hash: BlobHash, blobs: ReadonlyMap<BlobHash, Blob>) => Promise<unknown>;
@@ -73,14 +74,14 @@ async function verify(
   brought: ThreadContents["writes"],
   check: BlobCheck,
 ): Promise<void> {
-  const records = new Map(contents.records.map((record) => [addressKey(record), record]));
+  const records = new Map(contents.records.map((record) => [checkpointKey(record), record]));
   const copied = new Set(records.keys());
   const values = new CopiedValues(contents.blobs, check);
   const heads = new Map<string, string | undefined>();
   const batches = new Set<string>();
   const bodies = new Set<string>();
   for await (const { record: copy, writes, blobs, head } of cold.list({ threadId })) {
-    const key = addressKey(copy);
+    const key = checkpointKey(copy);
     heads.set(copy.namespace, head);
     for (const batch of writes) {
       batches.add(batchKey(copy, batch));
@@ -96,11 +97,11 @@ async function verify(
   for (const record of records.values()) throw notArchived(record, "its record is missing");
   for (const batch of contents.writes) {
     // Pending writes without a checkpoint aren't listed, so they can't be verified before it exists.
-    if (copied.has(addressKey(batch)) && !batches.has(batchKey(batch, batch)))
+    if (copied.has(checkpointKey(batch)) && !batches.has(batchKey(batch, batch)))
       throw notArchived(batch, "pending writes are missing");
   }
   for (const batch of brought) {
-    if (copied.has(addressKey(batch)) && !bodies.has(bodyKey(batch, batch)))
+    if (copied.has(checkpointKey(batch)) && !bodies.has(bodyKey(batch, batch)))
       throw notArchived(batch, "pending writes differ");
   }
   for (const { namespace, to } of contents.heads) {
@@ -158,10 +159,6 @@ function isSame(a: CheckpointRecord, b: CheckpointRecord): boolean {
     a.tags.join() === b.tags.join() &&
     Buffer.compare(a.body, b.body) === 0
   );
-}
-
-function addressKey({ namespace, checkpointId }: Address): string {
-  return JSON.stringify([namespace, checkpointId]);
 }
 
 function batchKey({ namespace, checkpointId }: Address, batch: { taskId: string; body: Uint8Array }): string {

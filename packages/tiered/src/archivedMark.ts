@@ -1,10 +1,10 @@
-import type { RemoveRequest, Tier } from "@stratigraph/core";
+import { reservedNamespaces, type RemoveRequest, type Tier } from "@stratigraph/core";
 
 /**
  * A namespace whose head marks a thread that has an archived part. The mark is a head because heads stay when a thread is evicted
  * and go when it is deleted. The namespace has no checkpoints, so no listing shows it.
  */
-export const archivedMark = "\u0001stratigraph.archived";
+export const archivedMark = reservedNamespaces.archived;
 
 /**
  * Marks a thread, right before it loses checkpoints to the archive.

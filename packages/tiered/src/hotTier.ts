@@ -1,5 +1,7 @@
 import {
+  blobClosure,
   keepsCopies,
+  namedBlobs,
   type AppendRequest,
   type AppendWritesRequest,
   type Appended,
@@ -12,7 +14,6 @@ import {
   type Tier,
 } from "@stratigraph/core";
 import { Breaker, type BreakerSettings, type BreakerState } from "./breaker.ts";
-import { chainsOf, namedBlobs } from "./blobClosure.ts";
 import { CopyQueue, type QueueLimits } from "./copyQueue.ts";
 import { DroppedCopies } from "./droppedCopies.ts";
 import { isOutage } from "./outage.ts";
@@ -121,7 +122,7 @@ export class HotTier {
   /** Copies a checkpoint that was read from a farther tier. */
   promote(stored: StoredCheckpoint, head: string | undefined): void {
     const { record } = stored;
-    const blobs = chainsOf(namedBlobs(record, stored.writes), stored.blobs);
+    const blobs = blobClosure(namedBlobs(record, stored.writes), stored.blobs);
     if (blobs === undefined) return;
     const { threadId, namespace, checkpointId } = record;
     const writes = stored.writes

@@ -47,7 +47,7 @@ import {
 import { Archive } from "./archive.ts";
 import { withoutMark } from "./archivedMark.ts";
 import type { BreakerState } from "./breaker.ts";
-import { assembled } from "./blobClosure.ts";
+import { assembled } from "./assembled.ts";
 import { HotTier, type HotCounters } from "./hotTier.ts";
 import { archivedWriteError } from "./archivedWriteError.ts";
 import { openOptional } from "./openOptional.ts";

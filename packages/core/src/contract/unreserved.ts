@@ -1,4 +1,5 @@
-import { isReserved } from "./isReserved.ts";
+import { addressKey } from "./keys.ts";
+import { isReserved } from "./reservedNamespaces.ts";
 import type { ListedCheckpoint, ListQuery, Tier } from "./tier.ts";
 
 /**
@@ -18,12 +19,11 @@ export async function* unreserved(tier: Tier, query: ListQuery): AsyncGenerator<
     let [listed, reserved] = [0, 0];
     for await (const stored of tier.list({ ...query, ...(Number.isFinite(asked) ? { limit: asked } : {}) })) {
       listed += 1;
-      const { threadId, checkpointId } = stored.record;
       if (isReserved(stored.record.namespace)) {
         reserved += 1;
         continue;
       }
-      const key = JSON.stringify([threadId, stored.record.namespace, checkpointId]);
+      const key = addressKey(stored.record, stored.record.checkpointId);
       if (Number.isFinite(limit)) {
         if (yielded.has(key)) continue;
         yielded.add(key);

@@ -55,7 +55,8 @@ function longer(chain: Chain, bytes: number): Chain {
  * A value whose base isn't remembered is stored whole.
  */
 export class BlobEncoder {
-  readonly #envelope: Envelope;
+  /** What blobs and bodies go through last. */
+  readonly envelope: Envelope;
   /** Longest payload that is read back, in bytes. */
   readonly maxBytes: number;
   /** The tier, and the most bytes of a blob or body that can be read back from it. */
@@ -72,7 +73,7 @@ export class BlobEncoder {
     stored: { readonly tier: string; readonly maxBytes: number } = { tier: "memory", maxBytes: Infinity },
   ) {
     this.stored = stored;
-    this.#envelope = envelope;
+    this.envelope = envelope;
     this.maxBytes = options.maxValueBytes;
     this.#hashKey = options.hashKey;
     this.incrementalMemory = Math.floor(options.patchMemory / 4);
@@ -117,7 +118,7 @@ export class BlobEncoder {
         return { hash, blob: { hash, base: on.base, bytes }, known };
       }
     }
-    const wrapping = this.#envelope.wrap(wholeFrame(payload.temporaryView()), hash);
+    const wrapping = this.envelope.wrap(wholeFrame(payload.temporaryView()), hash);
     const whole = wrapping instanceof Promise ? await wrapping : wrapping;
     const size = { stored: whole.length, length: payload.length };
     const known = {
@@ -211,7 +212,7 @@ export class BlobEncoder {
 
   /** The payload as a blob of its own, standing on no other; for pruning. */
   async wholeBlob(hash: BlobHash, blobs: ReadonlyMap<BlobHash, Blob>): Promise<Blob> {
-    const bytes = await this.#envelope.wrap(wholeFrame(await this.payload(hash, blobs)), hash);
+    const bytes = await this.envelope.wrap(wholeFrame(await this.payload(hash, blobs)), hash);
     return { hash, bytes };
   }
 
@@ -224,14 +225,14 @@ export class BlobEncoder {
   #patch(hash: BlobHash, payload: Payload, { known, begins }: Standing): Uint8Array | Promise<Uint8Array> {
     const { ops, literals } = encodePatch(patchOf(known.payload, payload));
     // What begins a chain holds all that was added since the one before, and is written once in a hundred puts.
-    return this.#envelope.wrap(patchFrame(ops, literals, begins), hash, begins ? beginningLevel : undefined);
+    return this.envelope.wrap(patchFrame(ops, literals, begins), hash, begins ? beginningLevel : undefined);
   }
 
   /** A blob decrypted, decompressed and parsed; once per blob object, so that a page shares the work. */
   #parse(blob: Blob): Parsed | Promise<Parsed> {
     const cached = this.#parsed.get(blob);
     if (cached !== undefined) return cached;
-    const unwrapped = this.#envelope.unwrap(blob.bytes, blob.hash);
+    const unwrapped = this.envelope.unwrap(blob.bytes, blob.hash);
     const parsed =
       unwrapped instanceof Promise
         ? unwrapped.then((bytes) => this.#parsedOf(bytes))

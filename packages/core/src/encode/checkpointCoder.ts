@@ -91,11 +91,11 @@ export class CheckpointCoder {
   readonly #coder: ValueCoder;
   readonly #envelope: Envelope;
 
-  constructor(serde: SerializerProtocol, envelope: Envelope, blobs: BlobEncoder) {
+  constructor(serde: SerializerProtocol, blobs: BlobEncoder) {
     this.#coder = new ValueCoder(serde, blobs);
-    this.#envelope = envelope;
+    this.#envelope = blobs.envelope;
     this.blobs = blobs;
-    this.writes = new WriteCoder(this.#coder, envelope);
+    this.writes = new WriteCoder(this.#coder);
   }
 
   /** Nothing of the thread is remembered any more. */

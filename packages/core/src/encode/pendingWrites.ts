@@ -32,7 +32,7 @@ type Line = readonly [
 export interface BatchOrigin {
   /** LangGraph's path of the task; "" for none. */
   readonly taskPath: string;
-  /** See writers.ts; undefined for batches of versions that knew no writers. */
+  /** As writerTags.ts made it; undefined in batches of older versions, which had no tags. */
   readonly writer: string | undefined;
 }
 

@@ -18,7 +18,7 @@ import { undecodable } from "./valueErrors.ts";
 import type { EncodedValue } from "./blobEncoder.ts";
 import type { WritePlace } from "./writeOrder.ts";
 import type { Consumed } from "./record.ts";
-import { consumedBatches, pendingBatches } from "../saver/writers.ts";
+import { consumedBatches, pendingBatches } from "../saver/writerTags.ts";
 
 /** Longest pending write, in bytes, kept in its batch. Longer ones become blobs, which a channel of equal bytes then shares. */
 const inlineWrite = 2048;
@@ -50,9 +50,9 @@ export class WriteCoder {
   readonly #coder: ValueCoder;
   readonly #envelope: Envelope;
 
-  constructor(coder: ValueCoder, envelope: Envelope) {
+  constructor(coder: ValueCoder) {
     this.#coder = coder;
-    this.#envelope = envelope;
+    this.#envelope = coder.blobs.envelope;
   }
 
   /** Serialises the writes of one putWrites call, without awaiting anything. @throws StratigraphError "SERIALIZATION" */

@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
-import { keepsLeases, type Tier } from "../contract/tier.ts";
+import { type Tier } from "../contract/tier.ts";
+import { keepsLeases } from "../contract/tierExtensions.ts";
 
 /** A lease that is prolonged until it is given back, where the tier keeps leases; elsewhere there is only us. */
 export class Lease {

@@ -1,6 +1,7 @@
 import type { CheckpointCoder } from "../encode/checkpointCoder.ts";
 import { pruneThread } from "../operations/prune.ts";
-import { deletesUnchanged, type Tier } from "../contract/tier.ts";
+import { type Tier } from "../contract/tier.ts";
+import { deletesUnchanged } from "../contract/tierExtensions.ts";
 import type { Batch } from "./batch.ts";
 import { PruneWalk } from "./pruneWalk.ts";
 import type { ResolvedRetention } from "./retentionOptions.ts";

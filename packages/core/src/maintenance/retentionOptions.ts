@@ -1,6 +1,7 @@
 import { shown, type OptionNames } from "../contract/checkOptions.ts";
 import { InvalidOptionError } from "../contract/errors.ts";
-import { deletesUnchanged, type Tier } from "../contract/tier.ts";
+import { type Tier } from "../contract/tier.ts";
+import { deletesUnchanged } from "../contract/tierExtensions.ts";
 import { msOf, waitMsOf, type Duration } from "../contract/units.ts";
 
 /**

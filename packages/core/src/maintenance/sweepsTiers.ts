@@ -1,4 +1,5 @@
-import { sweeps, type Tier } from "../contract/tier.ts";
+import { type Tier } from "../contract/tier.ts";
+import { sweeps } from "../contract/tierExtensions.ts";
 import type { Batch } from "./batch.ts";
 import { stepOf, type MaintenanceStep, type MaintenanceTask } from "./steps.ts";
 

@@ -1,44 +1,49 @@
 // long file: the reference for every method of the contract, read as one piece
-import { conflictOf, goesOn } from "../contract/appendRules.ts";
-import { StaleReadError, ThreadDeletedError, closedError } from "../contract/errors.ts";
+import { goesOn } from "../contract/appendRules.ts";
+import { missingBlob, namedBlobs } from "../contract/blobClosure.ts";
+import { closedError } from "../contract/errors.ts";
+import { decideMoves, lostToOf, refuseLateWriter } from "../contract/headRules.ts";
+import { isListed } from "../contract/isListed.ts";
+import { checkpointKey } from "../contract/keys.ts";
 import { tagKey, tagOfKey } from "../contract/tagKey.ts";
 import { tombstoneMs } from "../contract/tier.ts";
 import type {
   Address,
-  AncestryReader,
   Appended,
   AppendRequest,
   AppendWritesRequest,
-  ArchiveSource,
-  BytesReplacer,
   Blob,
   BlobHash,
   BlobInfo,
   CheckpointRecord,
-  CopyKeeper,
-  HeadMove,
-  LeaseKeeper,
   ListedCheckpoint,
   ListQuery,
   MaybeAddress,
-  NamespaceCopy,
   Peek,
   Reading,
   RemoveRequest,
-  ReplaceBytesRequest,
   StoredCheckpoint,
   StoredWriteBatch,
-  Sweeper,
-  ThreadCopier,
   ThreadInfo,
   ThreadQuery,
   ThreadTag,
-  ThreadTagger,
   Tier,
+} from "../contract/tier.ts";
+import type {
+  AncestryReader,
+  ArchiveSource,
+  BytesReplacer,
+  CopyKeeper,
+  LeaseKeeper,
+  NamespaceCopy,
+  ReplaceBytesRequest,
+  Sweeper,
+  ThreadCopier,
+  ThreadTagger,
   Tombstone,
   TombstoneQuery,
   UnchangedDeleter,
-} from "../contract/tier.ts";
+} from "../contract/tierExtensions.ts";
 
 /** All that is kept of one thread. */
 interface Thread {
@@ -79,10 +84,6 @@ function emptyThread(): Thread {
     copyFloor: 0,
     tags: new Set(),
   };
-}
-
-function keyOf(at: { namespace: string; checkpointId: string }): string {
-  return JSON.stringify([at.namespace, at.checkpointId]);
 }
 
 function byDeletion(a: Tombstone, b: Tombstone): number {
@@ -149,7 +150,7 @@ export class MemoryTier
     const checkpointId = at.checkpointId ?? head;
     const state = { revision: thread.revision, head, checkpointId, ...copyOf(thread, at, this.#now()) };
     if (checkpointId === undefined) return { ...state, writes: [] };
-    const record = thread.records.get(keyOf({ ...at, checkpointId }));
+    const record = thread.records.get(checkpointKey({ ...at, checkpointId }));
     return { ...state, writes: this.#writesOf(thread, { ...at, checkpointId }), record };
   }
 
@@ -160,10 +161,11 @@ export class MemoryTier
     const state = { revision: thread.revision, head, ...copyOf(thread, at, this.#now()) };
     const checkpointId = at.checkpointId ?? head;
     const record =
-      checkpointId === undefined ? undefined : thread.records.get(keyOf({ ...at, checkpointId }));
+      checkpointId === undefined ? undefined : thread.records.get(checkpointKey({ ...at, checkpointId }));
     if (record === undefined) return state;
     const checkpoint = this.#stored(thread, record);
-    return isWhole(checkpoint) ? { ...state, checkpoint } : state;
+    const needed = namedBlobs(record, checkpoint.writes);
+    return missingBlob(needed, thread.blobs) === undefined ? { ...state, checkpoint } : state;
   }
 
   async *list(query: ListQuery): AsyncGenerator<ListedCheckpoint> {
@@ -173,7 +175,7 @@ export class MemoryTier
     for (const thread of threads) {
       if (thread === undefined) continue;
       const page = [...thread.records.values()]
-        .filter((record) => wanted(record, query))
+        .filter((record) => isListed(record, query))
         .sort((a, b) => descending(a.checkpointId, b.checkpointId))
         .slice(0, left)
         .map((record) => ({
@@ -213,23 +215,11 @@ export class MemoryTier
 
   async append(request: AppendRequest): Promise<Appended> {
     const thread = this.#open(request, goesOn(request));
-    const moves = request.heads.map((move) => ({ move, moved: mayMove(thread, move) }));
-    const lost = moves.find(({ move, moved }) => !moved && !isKnown(thread, move));
-    if (lost !== undefined && request.onConflict === "refuse") {
-      throw conflictOf(request, lost.move, thread.heads.get(lost.move.namespace)!);
-    }
+    const moves = decideMoves(thread, request);
     thread.revision += 1;
     for (const blob of request.blobs) if (!thread.blobs.has(blob.hash)) thread.blobs.set(blob.hash, blob);
-    for (const record of request.records) {
-      const stored = thread.records.get(keyOf(record));
-      const at = moves.find(({ move: { namespace } }) => namespace === record.namespace);
-      const loses = at !== undefined && !at.moved;
-      let { lostTo } = record;
-      if (loses && stored !== undefined) lostTo = stored.lostTo;
-      else if (loses && !isKnown(thread, { ...at.move, to: record.checkpointId }))
-        lostTo = thread.heads.get(record.namespace);
-      thread.records.set(keyOf(record), { ...record, lostTo });
-    }
+    for (const record of request.records)
+      thread.records.set(checkpointKey(record), { ...record, lostTo: lostToOf(thread, moves, record) });
     for (const batch of request.writes ?? []) this.#addWrites(thread, batch);
     for (const { move, moved } of moves) {
       if (!moved) continue;
@@ -259,8 +249,8 @@ export class MemoryTier
     const thread = this.#threads.get(request.threadId);
     if (thread === undefined || thread.revision !== request.revision) return false;
     for (const at of request.checkpoints) {
-      thread.records.delete(keyOf(at));
-      thread.writes.delete(keyOf(at));
+      thread.records.delete(checkpointKey(at));
+      thread.writes.delete(checkpointKey(at));
     }
     // A new map: readers hold the old one.
     thread.blobs = new Map(thread.blobs);
@@ -287,13 +277,13 @@ export class MemoryTier
     const thread = this.#threads.get(threadId);
     if (thread === undefined || thread.revision !== revision) return undefined;
     for (const { body, ...at } of records) {
-      const record = thread.records.get(keyOf(at));
-      if (record !== undefined) thread.records.set(keyOf(at), { ...record, body });
+      const record = thread.records.get(checkpointKey(at));
+      if (record !== undefined) thread.records.set(checkpointKey(at), { ...record, body });
     }
     for (const { place, body, ...at } of writes) {
-      const batches = thread.writes.get(keyOf(at));
+      const batches = thread.writes.get(checkpointKey(at));
       const batch = batches?.[place];
-      if (batch !== undefined) thread.writes.set(keyOf(at), batches!.with(place, { ...batch, body }));
+      if (batch !== undefined) thread.writes.set(checkpointKey(at), batches!.with(place, { ...batch, body }));
     }
     // A new map: readers hold the old one.
     thread.blobs = new Map(thread.blobs);
@@ -376,9 +366,9 @@ export class MemoryTier
     const thread = this.#threads.get(at.threadId);
     const found: StoredCheckpoint[] = [];
     const open = new Set(seedTags);
-    let record = thread?.records.get(keyOf(at));
+    let record = thread?.records.get(checkpointKey(at));
     while (found.length < limit && open.size > 0 && record?.parentId !== undefined) {
-      record = thread!.records.get(keyOf({ ...at, checkpointId: record.parentId }));
+      record = thread!.records.get(checkpointKey({ ...at, checkpointId: record.parentId }));
       if (record === undefined) break;
       found.push(this.#stored(thread!, record));
       for (const tag of record.tags) open.delete(tag);
@@ -406,11 +396,11 @@ export class MemoryTier
     if (revision < Math.max(thread.copyFloor, thread.copies.get(namespace)?.revision ?? 0)) return;
     thread.revision += 1;
     for (const blob of copy.blobs) if (!thread.blobs.has(blob.hash)) thread.blobs.set(blob.hash, blob);
-    if (record !== undefined) thread.records.set(keyOf(record), record);
+    if (record !== undefined) thread.records.set(checkpointKey(record), record);
     if (head === undefined) thread.heads.delete(namespace);
     else {
       thread.heads.set(namespace, head);
-      thread.writes.set(keyOf({ namespace, checkpointId: head }), [...copy.writes]);
+      thread.writes.set(checkpointKey({ namespace, checkpointId: head }), [...copy.writes]);
     }
     thread.copies.set(namespace, { revision, untilMs });
     this.#close(threadId, thread, head !== undefined);
@@ -461,16 +451,17 @@ export class MemoryTier
     this.#ended = true;
   }
 
-  /** The thread, once the writer isn't late. `continues`: the write goes on from something the writer never read. */
+  /**
+   * The thread to be written to.
+   * @param continues the write continues something that the writer never read
+   * @throws ThreadDeletedError, StaleReadError where the writer is late
+   */
   #open(
     request: { threadId: string; seen?: number | undefined; relies?: boolean | undefined },
     continues: boolean,
   ): Thread {
     const thread = this.#threads.get(request.threadId) ?? emptyThread();
-    const { seen, threadId } = request;
-    if (seen !== undefined && seen < thread.deletedAt) throw new ThreadDeletedError(threadId);
-    if (thread.deleted && continues) throw new ThreadDeletedError(threadId);
-    if (request.relies === true && (seen ?? 0) < thread.removedAt) throw new StaleReadError(threadId);
+    refuseLateWriter(thread, request, continues);
     return thread;
   }
 
@@ -506,14 +497,14 @@ export class MemoryTier
     batch: Address & { taskId: string; blobs: readonly BlobHash[]; body: Uint8Array },
   ): void {
     const { taskId, blobs, body } = batch;
-    const batches = thread.writes.get(keyOf(batch)) ?? [];
+    const batches = thread.writes.get(checkpointKey(batch)) ?? [];
     batches.push({ taskId, blobs, body, order: thread.revision });
-    thread.writes.set(keyOf(batch), batches);
+    thread.writes.set(checkpointKey(batch), batches);
     thread.copies.delete(batch.namespace);
   }
 
   #writesOf(thread: Thread, at: { namespace: string; checkpointId: string }): StoredWriteBatch[] {
-    return [...(thread.writes.get(keyOf(at)) ?? [])];
+    return [...(thread.writes.get(checkpointKey(at)) ?? [])];
   }
 
   #stored(thread: Thread, record: CheckpointRecord): StoredCheckpoint {
@@ -532,49 +523,10 @@ function infoOf(threadId: string, thread: Thread, { headTags }: ThreadQuery): Th
   const head = heads.get("");
   const info = { threadId, revision, head, writtenAtMs, evicted };
   if (headTags === undefined || head === undefined) return info;
-  return { ...info, headRecord: records.get(keyOf({ namespace: "", checkpointId: head })) };
+  return { ...info, headRecord: records.get(checkpointKey({ namespace: "", checkpointId: head })) };
 }
 
 /** Whether a record carries all tags, as far as it is here. */
 function hasTags(record: CheckpointRecord | undefined, tags: readonly number[] = []): boolean {
   return record === undefined || tags.every((tag) => record.tags.includes(tag));
-}
-
-/** Whether every blob is there that a checkpoint and its pending writes need, patch bases included. */
-function isWhole({ record, blobs, writes }: StoredCheckpoint): boolean {
-  const needed = new Set([...record.blobs, ...writes.flatMap((batch) => batch.blobs)]);
-  for (const hash of needed) {
-    const blob = blobs.get(hash);
-    if (blob === undefined) return false;
-    if (blob.base !== undefined) needed.add(blob.base);
-  }
-  return true;
-}
-
-function wanted(record: CheckpointRecord, query: ListQuery): boolean {
-  return (
-    (query.namespace === undefined || record.namespace === query.namespace) &&
-    (query.checkpointId === undefined || record.checkpointId === query.checkpointId) &&
-    (query.before === undefined || record.checkpointId < query.before) &&
-    (query.tags === undefined || query.tags.every((tag) => record.tags.includes(tag))) &&
-    (query.runIds === undefined || (record.runId !== undefined && query.runIds.includes(record.runId))) &&
-    (query.lost !== true || record.lostTo !== undefined)
-  );
-}
-
-/**
- * Whether a checkpoint that doesn't become the head has its place all the same: it is stored already, or the head was
- * made from it and overtook it (LangGraph's "exit" durability puts two checkpoints at once).
- */
-function isKnown(thread: Thread, { namespace, to }: HeadMove): boolean {
-  const head = thread.heads.get(namespace);
-  const overtaking =
-    head === undefined ? undefined : thread.records.get(keyOf({ namespace, checkpointId: head }));
-  return thread.records.has(keyOf({ namespace, checkpointId: to })) || overtaking?.parentId === to;
-}
-
-/** Whether a head may move: from none, from itself (a repeat), or from a head the writer knew. */
-function mayMove(thread: Thread, { namespace, to, expected }: HeadMove): boolean {
-  const head = thread.heads.get(namespace);
-  return head === undefined || head === to || expected === "any" || expected.includes(head);
 }

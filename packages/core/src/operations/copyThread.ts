@@ -1,6 +1,4 @@
 import {
-  copiesThreads,
-  tagsThreads,
   type Address,
   type Blob,
   type CheckpointRecord,
@@ -8,6 +6,7 @@ import {
   type Tier,
   type WriteBatch,
 } from "../contract/tier.ts";
+import { copiesThreads, tagsThreads } from "../contract/tierExtensions.ts";
 import { threadExists } from "../contract/threadExists.ts";
 
 /** A whole thread as a tier holds it, ready to be appended elsewhere. */

@@ -1,13 +1,8 @@
 import type { CheckpointPendingWrite, DeltaChannelHistory } from "@langchain/langgraph-checkpoint";
 import type { CheckpointCoder } from "../encode/checkpointCoder.ts";
 import { snapshotTag } from "../encode/metadataTags.ts";
-import {
-  readsAncestry,
-  type Address,
-  type MaybeAddress,
-  type StoredCheckpoint,
-  type Tier,
-} from "../contract/tier.ts";
+import { type Address, type MaybeAddress, type StoredCheckpoint, type Tier } from "../contract/tier.ts";
+import { readsAncestry } from "../contract/tierExtensions.ts";
 import { asPendingWrite } from "../encode/writeCoder.ts";
 import type { Consumed } from "../encode/record.ts";
 

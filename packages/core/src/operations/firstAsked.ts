@@ -1,11 +1,7 @@
+import { ERROR, INTERRUPT, RESUME } from "@langchain/langgraph-checkpoint";
 import type { CheckpointCoder } from "../encode/checkpointCoder.ts";
 import type { CheckpointRecord, StoredWriteBatch } from "../contract/tier.ts";
-import { outsiders } from "../langgraph/outsiders.ts";
-import { isExitTask, nullTaskId } from "../saver/writers.ts";
-
-const ERROR = "__error__";
-const INTERRUPT = "__interrupt__";
-const RESUME = "__resume__";
+import { isExitTask, NULL_TASK, taskIdsOfNoTask } from "../langgraph/taskIds.ts";
 
 /**
  * Which pending writes of a step that went on since count when it is wound back: those from before any of its interrupts
@@ -27,9 +23,9 @@ export async function firstAsked(
   if (asked.size === 0) return [];
   const answered = channels.findIndex((written) => written.has(RESUME));
   const before = answered === -1 ? batches : batches.slice(0, answered);
-  const others = outsiders(record.checkpointId, batches.length);
+  const others = taskIdsOfNoTask(record.checkpointId, batches.length);
   return before.filter(({ taskId }, index) => {
     if (index > (asked.get(taskId) ?? index) || channels[index]!.has(ERROR)) return false;
-    return taskId !== nullTaskId && !others.has(taskId) && !isExitTask(taskId);
+    return taskId !== NULL_TASK && !others.has(taskId) && !isExitTask(taskId);
   });
 }

@@ -1,5 +1,6 @@
 import { StratigraphError } from "../contract/errors.ts";
-import { isStacked, tagsThreads, type StackLayer, type Tier } from "../contract/tier.ts";
+import { type Tier } from "../contract/tier.ts";
+import { isStacked, tagsThreads, type StackLayer } from "../contract/tierExtensions.ts";
 
 /** What one storage holds of a thread. */
 export interface Holding {

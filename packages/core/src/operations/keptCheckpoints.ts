@@ -1,3 +1,4 @@
+import { checkpointKey } from "../contract/keys.ts";
 import type { DecodedBody } from "../encode/record.ts";
 import { madeAtMs } from "../encode/record.ts";
 import type { BlobHash, CheckpointRecord } from "../contract/tier.ts";
@@ -21,11 +22,6 @@ export interface Thread {
   readonly byKey: ReadonlyMap<string, Node>;
 }
 
-/** Identifies a checkpoint within its thread. */
-export function keyOf(at: { namespace: string; checkpointId: string }): string {
-  return JSON.stringify([at.namespace, at.checkpointId]);
-}
-
 /** What stays of every namespace, besides what is kept always: what either of these keeps. */
 export interface KeepRule {
   /** How many, from its head back. At least 1. */
@@ -38,16 +34,16 @@ export interface KeepRule {
 export function latest(thread: Thread, { keepLast, fromMs = Number.POSITIVE_INFINITY }: KeepRule): Set<Node> {
   const kept = new Set<Node>();
   const continued = new Set(
-    thread.nodes.map(({ record }) => keyOf({ ...record, checkpointId: record.parentId ?? "" })),
+    thread.nodes.map(({ record }) => checkpointKey({ ...record, checkpointId: record.parentId ?? "" })),
   );
   for (const node of thread.nodes) {
-    const waits = node.interrupted && !continued.has(keyOf(node.record));
+    const waits = node.interrupted && !continued.has(checkpointKey(node.record));
     if (waits || madeAtMs(node.body) >= fromMs) kept.add(node);
   }
   for (const [namespace, head] of thread.heads) {
     let checkpointId: string | undefined = head;
     for (let n = 0; n < keepLast && checkpointId !== undefined; n += 1) {
-      const node = thread.byKey.get(keyOf({ namespace, checkpointId }));
+      const node = thread.byKey.get(checkpointKey({ namespace, checkpointId }));
       if (node === undefined) break;
       kept.add(node);
       checkpointId = node.record.parentId;
@@ -64,7 +60,7 @@ export function latest(thread: Thread, { keepLast, fromMs = Number.POSITIVE_INFI
 function isSpent(thread: Thread, node: Node, kept: ReadonlySet<Node>): boolean {
   if (node.interrupted || !node.record.namespace.includes(":")) return false;
   const outer = Object.entries(node.parents).map(([namespace, checkpointId]) =>
-    thread.byKey.get(keyOf({ namespace, checkpointId })),
+    thread.byKey.get(checkpointKey({ namespace, checkpointId })),
   );
   return outer.some((parent) => parent !== undefined && !kept.has(parent));
 }
@@ -96,7 +92,9 @@ export function withDeltaChains(thread: Thread, kept: Set<Node>): Set<Node> {
       while (at !== undefined && at.body.manifest.get(channel)?.value === undefined) {
         const { namespace, parentId }: CheckpointRecord = at.record;
         at =
-          parentId === undefined ? undefined : thread.byKey.get(keyOf({ namespace, checkpointId: parentId }));
+          parentId === undefined
+            ? undefined
+            : thread.byKey.get(checkpointKey({ namespace, checkpointId: parentId }));
         if (at !== undefined) kept.add(at);
       }
     }
@@ -108,13 +106,15 @@ export function withDeltaChains(thread: Thread, kept: Set<Node>): Set<Node> {
 export function headsAfter(thread: Thread, kept: ReadonlySet<Node>): { namespace: string; to?: string }[] {
   const moves: { namespace: string; to?: string }[] = [];
   for (const [namespace, head] of thread.heads) {
-    const first = thread.byKey.get(keyOf({ namespace, checkpointId: head }));
+    const first = thread.byKey.get(checkpointKey({ namespace, checkpointId: head }));
     if (first === undefined || kept.has(first)) continue;
     let at: Node | undefined = first;
     while (at !== undefined && !kept.has(at)) {
       const { parentId }: CheckpointRecord = at.record;
       at =
-        parentId === undefined ? undefined : thread.byKey.get(keyOf({ namespace, checkpointId: parentId }));
+        parentId === undefined
+          ? undefined
+          : thread.byKey.get(checkpointKey({ namespace, checkpointId: parentId }));
     }
     const to =
       at ??

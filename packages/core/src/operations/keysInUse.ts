@@ -2,7 +2,8 @@ import { checkedIds } from "../saver/arguments.ts";
 import { checkOptions, type OptionNames } from "../contract/checkOptions.ts";
 import { keyIdOf } from "../codec/index.ts";
 import { bytesOfCheckpoint, bytesOfWrites, type StoredBytes } from "../encode/ownBytes.ts";
-import { ownersOf, type OwningTier, type Tier } from "../contract/tier.ts";
+import { type Tier } from "../contract/tier.ts";
+import { ownersOf, type OwningTier } from "../contract/tierExtensions.ts";
 import { undecodable } from "../encode/valueErrors.ts";
 
 /** Options of keysInUse. */

@@ -1,9 +1,9 @@
-import { INTERRUPT } from "../langgraph/channels.ts";
+import { INTERRUPT } from "@langchain/langgraph-checkpoint";
+import { checkpointKey } from "../contract/keys.ts";
 import type { CheckpointCoder } from "../encode/checkpointCoder.ts";
 import { StratigraphError } from "../contract/errors.ts";
 import {
   headsAfter,
-  keyOf,
   latest,
   withDeltaChains,
   type KeepRule,
@@ -126,7 +126,7 @@ async function load(tier: Tier, coder: CheckpointCoder, threadId: string): Promi
     nodes.push(await toNode(coder, listed));
     if (listed.head !== undefined) heads.set(listed.record.namespace, listed.head);
   }
-  return { revision, nodes, heads, byKey: new Map(nodes.map((node) => [keyOf(node.record), node])) };
+  return { revision, nodes, heads, byKey: new Map(nodes.map((node) => [checkpointKey(node.record), node])) };
 }
 
 async function toNode(coder: CheckpointCoder, { record, writes }: ListedCheckpoint): Promise<Node> {

@@ -6,14 +6,14 @@ import { InvalidOptionError, StratigraphError } from "../contract/errors.ts";
 import { bytesOfThread, keyOf, unlistedOf } from "./keysInUse.ts";
 import { isThreadInfo } from "./listThreads.ts";
 import type { StoredBytes } from "../encode/ownBytes.ts";
+import { type Tier } from "../contract/tier.ts";
 import {
   ownersOf,
   replacesBytes,
   type BytesReplacer,
   type OwningTier,
   type ReplaceBytesRequest,
-  type Tier,
-} from "../contract/tier.ts";
+} from "../contract/tierExtensions.ts";
 import { undecodable } from "../encode/valueErrors.ts";
 
 /** Options of reencrypt. */

@@ -1,3 +1,4 @@
+import { INTERRUPT } from "@langchain/langgraph-checkpoint";
 import type { CheckpointCoder } from "../encode/checkpointCoder.ts";
 import { currentWrites } from "./currentWrites.ts";
 import type { Node, Outline } from "./threadOutline.ts";
@@ -41,7 +42,7 @@ export async function subgraphTip(
       if (!continued) return { node, rewound: false };
       // The step went on since: it is to be found as it was when it first asked, or not begun.
       const written = await coder.writes.channels(node.record, currentWrites(node.writes));
-      if (written.has("__interrupt__")) asked = node;
+      if (written.has(INTERRUPT)) asked = node;
       continue;
     }
     if (asked !== undefined) break;

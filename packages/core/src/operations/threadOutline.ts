@@ -1,12 +1,12 @@
-import { isReserved } from "../contract/isReserved.ts";
+import { isReserved } from "../contract/reservedNamespaces.ts";
 import { rewindMark } from "./rewindMark.ts";
 import {
-  forksThreads,
   type CheckpointRecord,
   type StoredCheckpoint,
   type StoredWriteBatch,
   type Tier,
 } from "../contract/tier.ts";
+import { forksThreads } from "../contract/tierExtensions.ts";
 
 /** A checkpoint without its values. `writes`: all its batches; see {@link currentWrites} for those that count. */
 export interface Node {

@@ -1,4 +1,4 @@
-import { emptyCheckpoint, uuid6, type CheckpointMetadata } from "@langchain/langgraph-checkpoint";
+import { INTERRUPT, emptyCheckpoint, uuid6, type CheckpointMetadata } from "@langchain/langgraph-checkpoint";
 import type { CheckpointCoder } from "../encode/checkpointCoder.ts";
 import { batchDigest, currentWrites } from "./currentWrites.ts";
 import { firstAsked } from "./firstAsked.ts";
@@ -114,7 +114,7 @@ async function endedTasks(
   const ended = new Set<string>();
   for (const batch of writes.filter((one) => keep.has(batchDigest(one)))) {
     const channels = await coder.writes.channels(record, [batch]);
-    if (!channels.has("__interrupt__")) ended.add(batch.taskId);
+    if (!channels.has(INTERRUPT)) ended.add(batch.taskId);
   }
   return ended;
 }

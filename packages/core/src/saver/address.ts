@@ -1,7 +1,7 @@
 import type { RunnableConfig } from "@langchain/core/runnables";
 import { shown } from "../contract/checkOptions.ts";
 import { InvalidAddressError } from "../contract/errors.ts";
-import { isReserved } from "../contract/isReserved.ts";
+import { isReserved } from "../contract/reservedNamespaces.ts";
 import type { Address, MaybeAddress, Namespace } from "../contract/tier.ts";
 
 /** Longest id that is stored, in UTF-16 units. */

@@ -1,16 +1,9 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import type { CheckpointCoder } from "../encode/checkpointCoder.ts";
 import type { CachedParent, ParentCache } from "./parentCache.ts";
+import { namespaceKey } from "../contract/keys.ts";
 import { remembering } from "./remembering.ts";
-import type {
-  Address,
-  BlobHash,
-  MaybeAddress,
-  Namespace,
-  Reading,
-  StoredCheckpoint,
-  Tier,
-} from "../contract/tier.ts";
+import type { Address, BlobHash, MaybeAddress, Reading, StoredCheckpoint, Tier } from "../contract/tier.ts";
 import type { DecodedAhead } from "../encode/valueCoder.ts";
 
 /** Of how many namespaces a saver remembers the head. About 200 bytes each. */
@@ -29,10 +22,6 @@ export type KnownReading = Reading & {
   /** Values that were decoded while the tier was asked. */
   readonly ahead: DecodedAhead;
 };
-
-function keyOf({ threadId, namespace }: Namespace): string {
-  return JSON.stringify([threadId, namespace]);
-}
 
 /**
  * Reads checkpoints, and where all their values are remembered, without the bytes: then only what can have changed since is
@@ -53,7 +42,7 @@ export class HeadCache {
 
   /** This saver put a checkpoint. */
   wrote(at: Address): void {
-    const key = keyOf(at);
+    const key = namespaceKey(at);
     this.#heads.set(key, { shared: this.#heads.get(key)?.shared ?? false, checkpointId: at.checkpointId });
   }
 
@@ -62,7 +51,7 @@ export class HeadCache {
     const reading = await this.#tier.read(at);
     const { head } = reading;
     if (at.checkpointId === undefined && head !== undefined) {
-      const key = keyOf(at);
+      const key = namespaceKey(at);
       const before = this.#heads.get(key);
       const shared = before !== undefined && before.checkpointId !== head;
       this.#heads.set(key, { checkpointId: head, shared });
@@ -80,7 +69,7 @@ export class HeadCache {
     if (likely === undefined) return undefined;
     const [{ record, writes, ...state }, ahead] = await Promise.all([
       this.#tier.peek(at),
-      this.#decodedAhead(likely.at, likely.line),
+      this.#decodedAhead(likely.at, likely.parent),
     ]);
     if (record === undefined || !this.#coder.remembers(record, writes)) return undefined;
     return { ...state, checkpoint: { record, writes, blobs: new Map() }, ahead };
@@ -104,16 +93,16 @@ export class HeadCache {
   }
 
   /** The checkpoint that a config most likely stands for, where its values are remembered. */
-  #likely(at: MaybeAddress): { readonly at: Address; readonly line: CachedParent } | undefined {
-    const head = at.checkpointId === undefined ? this.#heads.get(keyOf(at)) : undefined;
+  #likely(at: MaybeAddress): { readonly at: Address; readonly parent: CachedParent } | undefined {
+    const head = at.checkpointId === undefined ? this.#heads.get(namespaceKey(at)) : undefined;
     const checkpointId = at.checkpointId ?? head?.checkpointId;
     if (checkpointId === undefined || head?.shared === true) return undefined;
     const likely = { ...at, checkpointId };
-    const line = this.#parents.get(likely);
-    if (line === undefined) return undefined;
-    for (const { value } of line.manifest.values())
+    const parent = this.#parents.get(likely);
+    if (parent === undefined) return undefined;
+    for (const { value } of parent.manifest.values())
       if (value !== undefined && "hash" in value && !this.#coder.blobs.has(at.threadId, value.hash))
         return undefined;
-    return { at: likely, line };
+    return { at: likely, parent };
   }
 }

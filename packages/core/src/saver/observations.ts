@@ -1,4 +1,5 @@
 import type { RunnableConfig } from "@langchain/core/runnables";
+import { addressKey } from "../contract/keys.ts";
 import { remembering } from "./remembering.ts";
 import type { Namespace } from "../contract/tier.ts";
 
@@ -7,10 +8,6 @@ const remembered = 20_000;
 
 /** What a saver answered: the head of the namespace at that moment ("" for none). */
 const none = "";
-
-function keyOf(at: Namespace, checkpointId: string): string {
-  return JSON.stringify([at.threadId, at.namespace, checkpointId]);
-}
 
 /**
  * LangGraph gives every run an object of its own in the config (`control`, and `signal`), the same one
@@ -46,7 +43,7 @@ export class Observations {
     checkpointId: string | undefined,
     head: string | undefined,
   ): void {
-    const key = keyOf(at, checkpointId ?? none);
+    const key = addressKey(at, checkpointId ?? none);
     const run = runOf(config);
     if (run !== undefined) {
       const answers = this.#byRun.get(run) ?? new Map<string, string>();
@@ -63,8 +60,8 @@ export class Observations {
    * polls the head mustn't make a permitted fork of an update that lost the race for it.
    */
   handedOutParent(at: Namespace, parentId: string | undefined, head: string | undefined): void {
-    if (parentId === undefined) this.#outside.delete(keyOf(at, none));
-    else this.#parents.set(keyOf(at, parentId), head ?? none);
+    if (parentId === undefined) this.#outside.delete(addressKey(at, none));
+    else this.#parents.set(addressKey(at, parentId), head ?? none);
   }
 
   /**
@@ -78,7 +75,7 @@ export class Observations {
     parentId: string | undefined,
     source: unknown,
   ): readonly string[] | "any" {
-    const key = keyOf(at, parentId ?? none);
+    const key = addressKey(at, parentId ?? none);
     const run = runOf(config);
     const answers = run === undefined ? undefined : this.#byRun.get(run);
     const head = answers?.get(key) ?? (answers === undefined ? this.#outside.get(key) : undefined);

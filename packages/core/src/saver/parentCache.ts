@@ -1,11 +1,12 @@
 import type { CheckpointCoder, EncodedCheckpoint, Manifest } from "../encode/checkpointCoder.ts";
+import { addressKey, threadPrefix } from "../contract/keys.ts";
 import { remembering } from "./remembering.ts";
 import type { Address, CheckpointRecord, Tier } from "../contract/tier.ts";
 import type { EncodedValue } from "../encode/blobEncoder.ts";
 import type { Consumed } from "../encode/record.ts";
 
-/** How many checkpoints' lines a saver remembers. About 1 kB each. */
-const remembered = 4096;
+/** How many checkpoints a saver remembers. About 1 kB each. */
+const rememberedCheckpoints = 4096;
 
 /** Of how many threads a saver remembers anything. About 100 bytes each. */
 const rememberedThreads = 100_000;
@@ -18,96 +19,94 @@ export interface CachedParent {
   readonly consumed: Consumed;
 }
 
-function keyOf(at: Address): string {
-  return JSON.stringify([at.threadId, at.namespace, at.checkpointId]);
-}
-
-/** The lines of recently read and written checkpoints, so that a put carries values over without reading its parent. */
+/** Manifests of recently read and written checkpoints, so that a put carries values over without reading its parent. */
 export class ParentCache {
   readonly #tier: Tier;
   readonly #coder: CheckpointCoder;
-  readonly #lines = remembering<CachedParent>(remembered);
-  /** The revision of each thread at which all that is remembered of it was stored; no more than that is known. */
-  readonly #since = remembering<number>(rememberedThreads, (threadId) => this.#drop(threadId));
-
-  /** Of each thread, which forgetting was the last. */
-  readonly #forgotten = remembering<number>(rememberedThreads);
-  #forgettings = 0;
+  readonly #parents = remembering<CachedParent>(rememberedCheckpoints);
+  /** The oldest revision of each thread at which something that is remembered of it was known to be stored. */
+  readonly #oldestRevisions = remembering<number>(rememberedThreads, (threadId) => this.#drop(threadId));
+  /** The number of the last time that each thread was forgotten. */
+  readonly #generations = remembering<number>(rememberedThreads);
+  #lastGeneration = 0;
 
   constructor(tier: Tier, coder: CheckpointCoder) {
     this.#tier = tier;
     this.#coder = coder;
   }
 
-  /** Something that is remembered of a thread was stored at `revision`. */
-  known(threadId: string, revision: number): void {
-    this.#since.set(threadId, Math.min(revision, this.#since.get(threadId) ?? revision));
+  /** Takes down that something which is remembered of a thread was stored at `revision`. */
+  storedAt(threadId: string, revision: number): void {
+    this.#oldestRevisions.set(threadId, Math.min(revision, this.#oldestRevisions.get(threadId) ?? revision));
   }
 
   /**
-   * The revision that a write is based on which relies on what is remembered, by a writer who last read at `seen`: what that
-   * read didn't look at may have been removed before it.
+   * The oldest revision that a write depends on which uses what is remembered.
+   * @param seen the revision that its writer read last; what the read didn't look at may have been removed before that
    */
-  basis(threadId: string, seen: number | undefined): number {
-    return Math.min(seen ?? 0, this.#since.get(threadId) ?? 0);
+  oldestRevision(threadId: string, seen: number | undefined): number {
+    return Math.min(seen ?? 0, this.#oldestRevisions.get(threadId) ?? 0);
   }
 
-  /** Changes whenever all that is remembered of a thread is forgotten: what is known since then is of later revisions. */
-  forgotten(threadId: string): number {
-    return this.#forgotten.get(threadId) ?? 0;
+  /** Changes whenever all that is remembered of a thread is forgotten: what is remembered after that is of later revisions. */
+  generation(threadId: string): number {
+    return this.#generations.get(threadId) ?? 0;
   }
 
   get(at: Address): CachedParent | undefined {
-    return this.#lines.get(keyOf(at));
+    return this.#parents.get(addressKey(at, at.checkpointId));
   }
 
-  /** Remembered, or read with its payloads, so that a put can patch them. `seen` is told the revision that was read. */
+  /**
+   * A checkpoint that is remembered, or else is read with its payloads, so that a put can patch them.
+   * @param seen is told the revision that was read
+   */
   async find(at: Address, seen: (revision: number) => void): Promise<CachedParent | undefined> {
-    const known = this.get(at);
-    if (known !== undefined) return known;
+    const cached = this.get(at);
+    if (cached !== undefined) return cached;
     const { checkpoint, revision } = await this.#tier.read(at);
     seen(revision);
     if (checkpoint === undefined) return undefined;
-    this.known(at.threadId, revision);
+    this.storedAt(at.threadId, revision);
     const { manifest, consumed } = await this.#coder.decodeBody(checkpoint.record);
     await this.#coder.remember(checkpoint.record, manifest, checkpoint.blobs);
-    // Once more: what was remembered just now stays as old as it is, where all else was forgotten meanwhile.
-    this.known(at.threadId, revision);
+    // The thread may have been forgotten while the payloads were decoded; these are still only as new as this revision.
+    this.storedAt(at.threadId, revision);
     return this.set(checkpoint.record, { manifest, consumed });
   }
 
   set(record: CheckpointRecord, { manifest, consumed }: Omit<CachedParent, "parentId">): CachedParent {
-    const line = { manifest, parentId: record.parentId, consumed };
-    this.#lines.set(keyOf(record), line);
-    return line;
+    const parent = { manifest, parentId: record.parentId, consumed };
+    this.#parents.set(addressKey(record, record.checkpointId), parent);
+    return parent;
   }
 
-  /** A put was acknowledged: its values can be patched and carried over. */
+  /** Remembers a put that was acknowledged: its values can be patched and carried over. */
   stored(encoded: EncodedCheckpoint, revision: number): void {
     const { record, values } = encoded;
-    this.known(record.threadId, revision);
+    this.storedAt(record.threadId, revision);
     this.set(record, encoded);
     for (const value of values) this.#coder.blobs.remember(record.threadId, value);
   }
 
-  /** Pending writes were acknowledged, of a writer who last read at `seen`. */
+  /** Remembers pending writes that were acknowledged, of a writer who last read at `seen`. */
   storedWrites(threadId: string, values: readonly EncodedValue[], seen: number | undefined): void {
-    // Without values nothing is remembered: it must not make older what else is.
-    if (values.length > 0) this.known(threadId, seen ?? 0);
+    // Where there is nothing to remember, the oldest revision must not become older.
+    if (values.length > 0) this.storedAt(threadId, seen ?? 0);
     for (const value of values) this.#coder.blobs.remember(threadId, value);
   }
 
-  /** Nothing of the thread is taken for stored any more. */
+  /** Forgets a thread: nothing of it is taken for stored any more. */
   forgetThread(threadId: string): void {
-    this.#since.delete(threadId);
+    this.#oldestRevisions.delete(threadId);
     this.#drop(threadId);
   }
 
   #drop(threadId: string): void {
-    this.#forgettings += 1;
-    this.#forgotten.set(threadId, this.#forgettings);
+    this.#lastGeneration += 1;
+    this.#generations.set(threadId, this.#lastGeneration);
     this.#coder.forgetThread(threadId);
-    const prefix = `${JSON.stringify([threadId]).slice(0, -1)},`;
-    for (const key of this.#lines.keys()) if (key.startsWith(prefix)) this.#lines.delete(key);
+    const prefix = threadPrefix(threadId);
+    for (const key of this.#parents.keys()) if (key.startsWith(prefix)) this.#parents.delete(key);
   }
 }

@@ -5,7 +5,8 @@ import { configurableOf } from "./address.ts";
 import { shown } from "../contract/checkOptions.ts";
 import { InvalidOptionError } from "../contract/errors.ts";
 import { tagKey } from "../contract/tagKey.ts";
-import { maxTagBytes, tagsThreads, type ThreadTag, type ThreadTagger, type Tier } from "../contract/tier.ts";
+import { maxTagBytes, type ThreadTag, type Tier } from "../contract/tier.ts";
+import { tagsThreads, type ThreadTagger } from "../contract/tierExtensions.ts";
 
 /** Tags of a thread, as callers name them: `{ user_id: "anna" }`. A number or a boolean is the same tag as its text. */
 export type Tags = Readonly<Record<string, string | number | boolean>>;

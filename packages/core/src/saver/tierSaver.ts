@@ -31,7 +31,6 @@ import {
   EvictedError,
   InvalidAddressError,
   NotFoundError,
-  StaleReadError,
   StratigraphError,
 } from "../contract/errors.ts";
 import { healthOf, type Health, type HealthOptions } from "../operations/health.ts";
@@ -59,6 +58,7 @@ import { prune, removeRuns } from "../operations/prune.ts";
 import { checkPruneOptions, type PruneOptions } from "../operations/pruneOptions.ts";
 import { reencrypt, type ReencryptOptions, type ReencryptReport } from "../operations/reencrypt.ts";
 import { matches, metadataTags } from "../encode/metadataTags.ts";
+import { StaleRetry } from "./staleRetry.ts";
 import { ThreadTags, type Tags } from "./threadTags.ts";
 import type {
   Address,
@@ -76,10 +76,7 @@ import { unreserved } from "../contract/unreserved.ts";
 import { BlobEncoder } from "../encode/blobEncoder.ts";
 import { asPendingWrite } from "../encode/writeCoder.ts";
 import type { Consumed } from "../encode/record.ts";
-import { Writers } from "./writers.ts";
-
-/** How often a write is tried on a thread that is pruned again and again. */
-const staleAttempts = 8;
+import { WriterTags } from "./writerTags.ts";
 
 /** How long stopping waits for maintenance of a tier that doesn't answer. Milliseconds. */
 const longestStopMs = 10_000;
@@ -99,8 +96,8 @@ export class TierSaver extends BaseCheckpointSaver {
   readonly #observations = new Observations();
   readonly #parents: ParentCache;
   readonly #heads: HeadCache;
-  readonly #envelope: Envelope;
-  readonly #writers = new Writers();
+  readonly #staleRetry: StaleRetry;
+  readonly #writerTags = new WriterTags();
   #ended: Promise<void> | undefined;
   readonly #retention: ResolvedRetention;
   #maintenance: Maintenance | undefined;
@@ -116,11 +113,13 @@ export class TierSaver extends BaseCheckpointSaver {
     this.#conflict = resolved.conflict;
     this.#onConflict = resolved.onConflict;
     const envelope = new Envelope(resolved.cipher, resolved.maxValueBytes);
-    this.#envelope = envelope;
     const stored = { tier: tier.name, maxBytes: tier.maxBytes ?? Infinity };
-    this.coder = new CheckpointCoder(resolved.serde, envelope, new BlobEncoder(envelope, resolved, stored));
+    this.coder = new CheckpointCoder(resolved.serde, new BlobEncoder(envelope, resolved, stored));
     this.#parents = new ParentCache(tier, this.coder);
     this.#heads = new HeadCache(tier, this.coder, this.#parents);
+    this.#staleRetry = new StaleRetry(tier, this.#parents, this.#observations, (threadId) =>
+      this.#forget(threadId),
+    );
     checkRetention(tier, options);
     this.#retention = resolved.retention;
     this.#tags = new ThreadTags(tier, resolved.threadTags, resolved.hashKey);
@@ -299,17 +298,17 @@ export class TierSaver extends BaseCheckpointSaver {
     checkWrites(writes, taskId, taskPath);
     if (writes.length === 0) return;
     // Before anything is awaited: a graph may change in place what it wrote.
-    const origin = { taskPath, writer: this.#writers.tag(config, at, taskId) };
+    const origin = { taskPath, writer: this.#writerTags.tag(config, at, taskId) };
     const captured = this.coder.writes.capture(at, taskId, origin, writes);
     const tags = this.#tags.named(config);
     try {
-      await this.#again(config, at.threadId, async (basis) => {
+      await this.#staleRetry.run(config, at.threadId, async (seenRevision) => {
         const tagging = this.#tags.ensure(at.threadId, tags, false);
         if (tagging !== undefined) await tagging;
         const early = this.#parents.get(at) === undefined;
         const { batch, values, relies } = await this.coder.writes.encode(at, captured, early);
         const newBlobs = values.flatMap(({ blob }) => (blob === undefined ? [] : [blob]));
-        const seen = basis(relies);
+        const seen = seenRevision(relies);
         await this.tier.appendWrites({ ...at, ...batch, newBlobs, relies, seen });
         this.#parents.storedWrites(at.threadId, values, seen);
       });
@@ -440,7 +439,7 @@ export class TierSaver extends BaseCheckpointSaver {
    * @throws InvalidOptionError without `encryption`; StratigraphError "KEY_UNAVAILABLE", "UNAVAILABLE": call again
    */
   async reencrypt(options: ReencryptOptions = {}): Promise<ReencryptReport> {
-    return await reencrypt(this.tier, this.#envelope, options);
+    return await reencrypt(this.tier, this.coder.blobs.envelope, options);
   }
 
   /**
@@ -496,14 +495,14 @@ export class TierSaver extends BaseCheckpointSaver {
     // A run reads the root namespace where it begins; objects that stand for a run may be shared by several.
     if (at.namespace === "") this.#observations.caughtUp(config, at.threadId, revision);
     else this.#observations.read(config, at.threadId, revision);
-    this.#parents.known(at.threadId, revision);
+    this.#parents.storedAt(at.threadId, revision);
     if (checkpoint !== undefined) {
       // Another process wrote since: it may have deleted the thread before, and its tags with it.
       if (at.namespace === "" && this.#parents.get(checkpoint.record) === undefined)
         this.#tags.forget(at.threadId);
       const tuple = await this.#tuple(config, checkpoint, head, { remember: true, ahead });
       // Once more: all else may have been forgotten meanwhile.
-      this.#parents.known(at.threadId, revision);
+      this.#parents.storedAt(at.threadId, revision);
       return tuple;
     }
     const checkpointId = at.checkpointId ?? head;
@@ -530,17 +529,17 @@ export class TierSaver extends BaseCheckpointSaver {
     const { source } = put.metadata;
     // Before anything is awaited: a graph may change its values in place as soon as it goes on.
     const before = this.#remembered(at, parentId);
-    const consumed = this.#writers.consumed(config, at, before.parentId, put);
+    const consumed = this.#writerTags.consumed(config, at, before.parentId, put);
     const captured = this.coder.capture(at, before, { ...put, consumed });
     const tags = this.#tags.named(config);
-    return await this.#again(config, at.threadId, async (basis) => {
+    return await this.#staleRetry.run(config, at.threadId, async (seenRevision) => {
       // Durability "exit" puts the last checkpoint again, naming itself as the parent: the parent it had stays.
       const itself =
         parentId === at.checkpointId ? await this.#parents.find(at, seen) : this.#parents.get(at);
       const parent = parentId === at.checkpointId ? itself?.parentId : parentId;
       const origin = parent === undefined ? undefined : { ...at, checkpointId: parent };
-      const line = origin && (this.#parents.get(origin) ?? (await this.#parents.find(origin, seen)));
-      const found: Before = { parentId: parent, parent: line?.manifest, again: itself?.manifest };
+      const cached = origin && (this.#parents.get(origin) ?? (await this.#parents.find(origin, seen)));
+      const found: Before = { parentId: parent, parent: cached?.manifest, again: itself?.manifest };
       // What is put again was made from what it was made from the first time.
       const again = parentId === at.checkpointId && itself !== undefined;
       const made = again ? { ...captured, consumed: itself.consumed } : captured;
@@ -560,7 +559,7 @@ export class TierSaver extends BaseCheckpointSaver {
           { namespace: at.namespace, to: at.checkpointId, expected: expected === "any" ? [] : expected },
         ],
         onConflict: this.#refuses(config) ? "refuse" : "branch",
-        seen: begins && !encoded.relies ? tagged : basis(encoded.relies),
+        seen: begins && !encoded.relies ? tagged : seenRevision(encoded.relies),
       };
       const appended = await this.#storedOnce(request, at, expected === "any");
       if (appended === undefined) return undefined;
@@ -598,55 +597,8 @@ export class TierSaver extends BaseCheckpointSaver {
   #remembered(at: Address, parentId: string | undefined): Before {
     const itself = this.#parents.get(at);
     const parent = parentId === at.checkpointId ? (itself?.parentId ?? parentId) : parentId;
-    const line = parent === undefined ? undefined : this.#parents.get({ ...at, checkpointId: parent });
-    return { parentId: parent, parent: line?.manifest, again: itself?.manifest };
-  }
-
-  /**
-   * Runs `work`; again from scratch if the thread was pruned since it was read, as a write under way makes what is remembered
-   * older again; and once more if that is from before the thread was deleted and begun anew. `basis` tells the revision that a
-   * write is based on.
-   */
-  async #again<T>(
-    config: RunnableConfig,
-    threadId: string,
-    work: (basis: (relies: boolean) => number | undefined) => Promise<T>,
-  ): Promise<T> {
-    let read: number | undefined;
-    let [remembers, wasDeleted] = [false, false];
-    let forgotten = 0;
-    let outdated: unknown;
-    const basis = (relies: boolean): number | undefined => {
-      // What was encoded may rely on what was remembered before, and what is remembered now is of a later revision.
-      if (relies && this.#parents.forgotten(threadId) !== forgotten)
-        throw (outdated = new StaleReadError(threadId));
-      // What a repetition reads must not make a late writer look timely.
-      if (!wasDeleted) read = this.#observations.revision(config, threadId);
-      const lowest = relies ? this.#parents.basis(threadId, read) : read;
-      remembers = lowest !== read;
-      return lowest;
-    };
-    for (let attempt = 1; ; attempt += 1) {
-      forgotten = this.#parents.forgotten(threadId);
-      try {
-        return await work(basis);
-      } catch (error) {
-        // The tier wasn't asked: it has to say whether the thread was pruned or deleted.
-        if (error === outdated && attempt < staleAttempts) continue;
-        const stale = StratigraphError.is(error, "STALE_READ") && attempt < staleAttempts;
-        const old = remembers && !wasDeleted && StratigraphError.is(error, "THREAD_DELETED");
-        if (!stale && !old) throw error;
-        // Unless another call did: those that go by what it read since would have to begin anew, too.
-        if (this.#parents.forgotten(threadId) === forgotten) this.#forget(threadId);
-        if (old) {
-          wasDeleted = true;
-          continue;
-        }
-        const { revision } = await this.tier.peek({ threadId, namespace: "" });
-        this.#observations.caughtUp(config, threadId, revision);
-        read = this.#observations.revision(config, threadId);
-      }
-    }
+    const cached = parent === undefined ? undefined : this.#parents.get({ ...at, checkpointId: parent });
+    return { parentId: parent, parent: cached?.manifest, again: itself?.manifest };
   }
 
   /** Whether a conflict is thrown. "auto" keeps the work under "async", where steps went on before their checkpoints were put. */
@@ -702,7 +654,7 @@ export class TierSaver extends BaseCheckpointSaver {
     if (checkpoint.v < 4 && record.parentId !== undefined)
       await this.#migrateSends(checkpoint, { ...record, checkpointId: record.parentId });
     const batches = await this.coder.writes.open(record, stored.writes);
-    this.#writers.handedOut(config, record, batches, {
+    this.#writerTags.handedOut(config, record, batches, {
       parentId: record.parentId,
       consumed: body.consumed,
       values: checkpoint.channel_values,

@@ -1,3 +1,4 @@
+import { missingBlob, namedBlobs } from "@stratigraph/core";
 import type { Blob, BlobHash, CheckpointRecord, ListedCheckpoint, StoredWriteBatch } from "@stratigraph/core";
 import { hexOf } from "./hex.ts";
 import type { KeyReader } from "./keys.ts";
@@ -25,22 +26,6 @@ function hashesOf(packed: Uint8Array): BlobHash[] {
   for (let at = 0; at < digits.length; at += hashLength * 2)
     hashes.push(digits.slice(at, at + hashLength * 2));
   return hashes;
-}
-
-function isWhole(
-  checkpoint: { record: CheckpointRecord; writes: readonly StoredWriteBatch[] },
-  blobs: ReadonlyMap<BlobHash, Blob>,
-): boolean {
-  const named = [checkpoint.record.blobs, ...checkpoint.writes.map((batch) => batch.blobs)].flat();
-  return named.every((hash) => {
-    let next: BlobHash | undefined = hash;
-    while (next !== undefined) {
-      const blob = blobs.get(next);
-      if (blob === undefined) return false;
-      next = blob.base;
-    }
-    return true;
-  });
 }
 
 /** The checkpoints and pending writes of some rows. */
@@ -102,7 +87,8 @@ export function pageOf(
       };
       const stored = { record, blobs: blobs.get(row.thread) ?? none, writes: writes.get(place(row)) ?? [] };
       const head = heads.get(`${row.thread} ${hexOf(row.ns!)} `);
-      return { ...stored, head, row, whole: isWhole(stored, stored.blobs) };
+      const whole = missingBlob(namedBlobs(record, stored.writes), stored.blobs) === undefined;
+      return { ...stored, head, row, whole };
     });
   return { checkpoints, writes: all };
 }

@@ -1,10 +1,11 @@
 import type { RunnableConfig } from "@langchain/core/runnables";
 import { randomBytes } from "node:crypto";
+import { addressKey } from "../contract/keys.ts";
 import { remembering } from "./remembering.ts";
 import type { Checkpoint } from "@langchain/langgraph-checkpoint";
 import { checkpointIdOf } from "./address.ts";
 import { runOf } from "./observations.ts";
-import { outsiders } from "../langgraph/outsiders.ts";
+import { isExitTask, NULL_TASK, taskIdsOfNoTask } from "../langgraph/taskIds.ts";
 import type { OpenedBatch } from "../encode/pendingWrites.ts";
 import type { Consumed } from "../encode/record.ts";
 import type { Address } from "../contract/tier.ts";
@@ -18,30 +19,16 @@ const rememberedOutside = 10_000;
 /** The same for one run; more than the namespaces it has under way at once. */
 const rememberedInRun = 4096;
 
-/** LangGraph's id of what was written by no task: input, and the updates of a Command. */
-export const nullTaskId = "00000000-0000-0000-0000-000000000000";
-
-/**
- * Ids under which durability "exit" stores the DeltaChannel writes of a whole run on the checkpoint where it began: a step
- * number or ffffffff, where task ids have random digits. They belong to the one checkpoint which that run puts at its end.
- */
-const exitTaskId = /^(0000[0-9-]{4}|ffffffff)-/;
-
 /** Ends the tag of a batch that is part of nothing but what its own writer puts. */
 const ownOnly = "!";
 
-/** Whether a task id is one that durability "exit" makes up. LangGraph writes Commands' updates under {@link nullTaskId}, also then. */
-export function isExitTask(taskId: string): boolean {
-  return taskId !== nullTaskId && exitTaskId.test(taskId);
-}
-
-/** What {@link Writers} have to know of a checkpoint that is put. */
+/** What {@link WriterTags} have to know of a checkpoint that is put. */
 interface Put {
   readonly checkpoint: Pick<Checkpoint, "channel_values">;
   readonly metadata: { readonly source?: unknown };
 }
 
-/** What {@link Writers} have to know of a checkpoint that is handed out. */
+/** What {@link WriterTags} have to know of a checkpoint that is handed out. */
 interface HandedOut {
   readonly parentId: string | undefined;
   readonly consumed: Consumed;
@@ -67,10 +54,6 @@ interface Writer {
   readonly seen: Map<string, readonly Seen[]>;
 }
 
-function keyOf(at: Address): string {
-  return JSON.stringify([at.threadId, at.namespace, at.checkpointId]);
-}
-
 /** Who wrote a batch: its tag without the number. */
 function writerOf(tag: string): string {
   return tag.slice(0, tag.indexOf("."));
@@ -88,7 +71,7 @@ function newWriter(prefix: string): Writer {
  * A writer is a run (see {@link runOf}), or outside runs the config object that LangGraph's updateState uses for its writes and
  * its checkpoint alike. A checkpoint whose parent its writer never read, as in an import, is made from all that is there.
  */
-export class Writers {
+export class WriterTags {
   readonly #byRun = new WeakMap<object, Writer>();
   readonly #byConfig = new WeakMap<object, { readonly writer: Writer; readonly wrote: Set<string> }>();
   readonly #seenOutside = remembering<readonly Seen[]>(rememberedOutside);
@@ -111,9 +94,9 @@ export class Writers {
     }
     // Whoever names a checkpoint wants it as it was: LangGraph's updateState applies no pending writes then.
     const isNamed = checkpointIdOf(config) !== undefined;
-    this.#seenOutside.set(keyOf(at), isNamed ? [] : seen);
+    this.#seenOutside.set(addressKey(at, at.checkpointId), isNamed ? [] : seen);
     if (handed.parentId === undefined) return;
-    const parent = keyOf({ ...at, checkpointId: handed.parentId });
+    const parent = addressKey(at, handed.parentId);
     const copied: Copied = { parent, consumed: handed.consumed };
     this.#copied.set(parent, copied);
     for (const value of Object.values(handed.values))
@@ -129,8 +112,8 @@ export class Writers {
     const isOwn = run !== undefined && durability === "exit" && isExitTask(taskId);
     const tag = `${writer.tag}.${writer.batches}${isOwn ? ownOnly : ""}`;
     if (run === undefined) {
-      const wrote = this.#wroteOutside.get(keyOf(at));
-      if (wrote === undefined) this.#wroteOutside.set(keyOf(at), [tag]);
+      const wrote = this.#wroteOutside.get(addressKey(at, at.checkpointId));
+      if (wrote === undefined) this.#wroteOutside.set(addressKey(at, at.checkpointId), [tag]);
       else wrote.push(tag);
     }
     return tag;
@@ -145,7 +128,7 @@ export class Writers {
     const parent = parentId === undefined ? undefined : { ...at, checkpointId: parentId };
     if (run === undefined) return parent === undefined ? undefined : this.#outside(config, parent, put);
     const writer = this.#ofRun(run);
-    const seen = parent === undefined ? undefined : writer.seen.get(keyOf(parent));
+    const seen = parent === undefined ? undefined : writer.seen.get(addressKey(parent, parent.checkpointId));
     // The run goes on from what it put, which nobody else has written to.
     remember(writer, at, []);
     if (parent === undefined || seen === undefined) return undefined;
@@ -154,7 +137,7 @@ export class Writers {
 
   #outside(config: RunnableConfig, parent: Address, { metadata, checkpoint }: Put): Consumed {
     const { source } = metadata;
-    const key = keyOf(parent);
+    const key = addressKey(parent, parent.checkpointId);
     if (source === "fork") return this.#copiedFrom(key, checkpoint.channel_values)?.consumed;
     const seen = this.#seenOutside.get(key);
     if (seen === undefined) return undefined;
@@ -189,13 +172,13 @@ export class Writers {
       known = { writer: newWriter(outside), wrote: new Set() };
       this.#byConfig.set(config, known);
     }
-    known.wrote.add(keyOf(at));
+    known.wrote.add(addressKey(at, at.checkpointId));
     return known.writer;
   }
 }
 
 function remember({ seen }: Writer, at: Address, batches: readonly Seen[]): void {
-  const key = keyOf(at);
+  const key = addressKey(at, at.checkpointId);
   seen.delete(key);
   seen.set(key, batches);
   if (seen.size > rememberedInRun) for (const oldest of seen.keys()) return void seen.delete(oldest);
@@ -204,7 +187,7 @@ function remember({ seen }: Writer, at: Address, batches: readonly Seen[]): void
 /** Without what LangGraph's updateState and input wrote to a checkpoint: a run, or an update, takes up tasks' writes alone. */
 function byTasks(seen: readonly Seen[], { checkpointId }: Address): readonly Seen[] {
   if (seen.length === 0) return seen;
-  const others = outsiders(checkpointId, seen.length);
+  const others = taskIdsOfNoTask(checkpointId, seen.length);
   return seen.filter(({ taskId }) => !others.has(taskId));
 }
 
@@ -212,7 +195,7 @@ function byTasks(seen: readonly Seen[], { checkpointId }: Address): readonly See
 function madeFrom(own: string, seen: readonly Seen[], source: unknown): Consumed {
   if (source === "fork") return [own];
   const wanted = seen.filter(
-    ({ tag, taskId }) => writerOf(tag) !== own && (source !== "input" || taskId === nullTaskId),
+    ({ tag, taskId }) => writerOf(tag) !== own && (source !== "input" || taskId === NULL_TASK),
   );
   return [own, ...wanted.map(({ tag }) => tag)];
 }

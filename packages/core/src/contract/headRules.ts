@@ -1,0 +1,94 @@
+import { conflictOf } from "./appendRules.ts";
+import { StaleReadError, ThreadDeletedError } from "./errors.ts";
+import { checkpointKey } from "./keys.ts";
+import type { AppendRequest, AppendWritesRequest, CheckpointRecord, HeadMove } from "./tier.ts";
+
+/** What a tier remembers of a thread's deletions and removals. */
+export interface ThreadPast {
+  /** Revision of the last deletion; 0 for none. */
+  readonly deletedAt: number;
+  /** There has been no checkpoint since the last deletion. */
+  readonly deleted: boolean;
+  /** Revision of the last removal of blobs; 0 for none. */
+  readonly removedAt: number;
+}
+
+/** A thread's heads and records, as far as the rules for moving a head look at them. */
+export interface HeadsAndRecords {
+  /** Checkpoint ids by namespace. */
+  readonly heads: ReadonlyMap<string, string>;
+  /** By {@link checkpointKey}. */
+  readonly records: ReadonlyMap<string, Pick<CheckpointRecord, "parentId" | "lostTo">>;
+}
+
+/** What becomes of one head move. */
+export interface DecidedMove {
+  readonly move: HeadMove;
+  readonly moved: boolean;
+}
+
+/**
+ * Refuses a writer whose last read is too old.
+ * @param continues the write continues something that the writer never read
+ * @throws ThreadDeletedError, StaleReadError
+ */
+export function refuseLateWriter(
+  { deletedAt, deleted, removedAt }: ThreadPast,
+  { threadId, seen, relies }: Pick<AppendWritesRequest, "threadId" | "seen" | "relies">,
+  continues: boolean,
+): void {
+  if (seen !== undefined && seen < deletedAt) throw new ThreadDeletedError(threadId);
+  if (deleted && continues) throw new ThreadDeletedError(threadId);
+  if (relies === true && (seen ?? 0) < removedAt) throw new StaleReadError(threadId);
+}
+
+/**
+ * Decides which heads of an append move.
+ * @throws CheckpointConflictError where one may not move, under `onConflict: "refuse"`
+ */
+export function decideMoves(thread: HeadsAndRecords, request: AppendRequest): DecidedMove[] {
+  const moves = request.heads.map((move) => ({ move, moved: mayMove(thread.heads, move) }));
+  if (request.onConflict === "branch") return moves;
+  const lost = moves.find(
+    ({ move, moved }) => !moved && !isStoredOrOvertaken(thread, move.namespace, move.to),
+  );
+  if (lost !== undefined) throw conflictOf(request, lost.move, thread.heads.get(lost.move.namespace)!);
+  return moves;
+}
+
+/** What `lostTo` of a record is to be when it is stored by an append whose head moves were decided. */
+export function lostToOf(
+  thread: HeadsAndRecords,
+  moves: readonly DecidedMove[],
+  record: Pick<CheckpointRecord, "namespace" | "checkpointId" | "lostTo">,
+): string | undefined {
+  const decided = moves.find(({ move }) => move.namespace === record.namespace);
+  if (decided === undefined || decided.moved) return record.lostTo;
+  const stored = thread.records.get(checkpointKey(record));
+  if (stored !== undefined) return stored.lostTo;
+  if (isStoredOrOvertaken(thread, record.namespace, record.checkpointId)) return record.lostTo;
+  return thread.heads.get(record.namespace);
+}
+
+/** Whether a head may move: from none, from itself (a repetition), or from a head that the writer expects. */
+function mayMove(heads: ReadonlyMap<string, string>, { namespace, to, expected }: HeadMove): boolean {
+  const head = heads.get(namespace);
+  return head === undefined || head === to || expected === "any" || expected.includes(head);
+}
+
+/**
+ * Whether a checkpoint that doesn't become the head is no side branch all the same: it is stored already, or the head was made
+ * from it and overtook it (LangGraph's "exit" durability puts two checkpoints at once).
+ */
+function isStoredOrOvertaken(
+  { heads, records }: HeadsAndRecords,
+  namespace: string,
+  checkpointId: string,
+): boolean {
+  if (records.has(checkpointKey({ namespace, checkpointId }))) return true;
+  const head = heads.get(namespace);
+  return (
+    head !== undefined &&
+    records.get(checkpointKey({ namespace, checkpointId: head }))?.parentId === checkpointId
+  );
+}

@@ -1,2 +1,0 @@
-/** LangGraph's channel for interrupts among pending writes; not exported by its checkpoint package. */
-export const INTERRUPT = "__interrupt__";
