@@ -1,15 +1,11 @@
-import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
+import { documents, root } from "./documents.ts";
 
 // Code in the documents is code that is type-checked and run: a fence that begins with `// file: <path>`, or
 // `// file: <path>#<region>`, holds the text of that file, or of the part between `// #region <region>` and
 // `// #endregion`. Indentation that the whole part shares does not count.
-
-const root = join(import.meta.dirname, "..");
-const documents = ["README.md", ...markdownUnder("docs"), ...packageReadmes()].filter((path) =>
-  existsSync(join(root, path)),
-);
 
 const found = documents.flatMap((path) => fencesOf(path, readFileSync(join(root, path), "utf8")));
 
@@ -19,15 +15,12 @@ describe("fences of the documents", () => {
     expect(text).toBe(part(readFileSync(join(root, file), "utf8"), region));
   });
 
-  test.runIf(existsSync(join(root, "README.md")))(
-    "the README's first code is taken from a file, and is short",
-    () => {
-      const readme = readFileSync(join(root, "README.md"), "utf8");
-      const first = /^```ts\n(.*?)^```/ms.exec(readme)?.[1] ?? "";
-      expect(first).toMatch(/^\/\/ file: /);
-      expect(first.trimEnd().split("\n").slice(1).length).toBeLessThanOrEqual(20);
-    },
-  );
+  test("the README's first code is taken from a file, and is short", () => {
+    const readme = readFileSync(join(root, "README.md"), "utf8");
+    const first = /^```ts\n(.*?)^```/ms.exec(readme)?.[1] ?? "";
+    expect(first).toMatch(/^\/\/ file: /);
+    expect(first.trimEnd().split("\n").slice(1).length).toBeLessThanOrEqual(20);
+  });
 });
 
 test("a fence that differs from its file is seen", () => {
@@ -61,15 +54,4 @@ function dedent(text: string): string {
     .map((line) => line.length - line.trimStart().length);
   const shared = Math.min(...indents, Infinity);
   return lines.map((line) => (line.trim() === "" ? "" : line.slice(shared))).join("\n");
-}
-
-function markdownUnder(folder: string): string[] {
-  if (!existsSync(join(root, folder))) return [];
-  return readdirSync(join(root, folder), { recursive: true, encoding: "utf8" })
-    .filter((name) => name.endsWith(".md"))
-    .map((name) => `${folder}/${name}`);
-}
-
-function packageReadmes(): string[] {
-  return readdirSync(join(root, "packages")).map((name) => `packages/${name}/README.md`);
 }

@@ -1,22 +1,23 @@
-import { existsSync, readdirSync } from "node:fs";
+import { readdirSync } from "node:fs";
 import { loadavg } from "node:os";
-import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { query, startPostgres } from "../servers/postgres.ts";
 import { inChild } from "./child.ts";
+import { findConversations } from "./conversations.ts";
 import { formatTable } from "./format.ts";
 import { type Build, BUILDS } from "./libraries.ts";
 import { profile, type ProfileOf } from "./profile.ts";
 import { SAVERS } from "./savers.ts";
 import { targets } from "./targets.ts";
 import type { BenchContext, BenchOptions, SaverId, Section, Table } from "./types.ts";
-import { writeCosts, writeReport } from "./writeReport.ts";
+import { writeReport } from "./writeReport.ts";
 
-const USAGE = `pnpm bench [--quick] [--full] [--write] [--only section]… [--saver id]… [--build build]…
+const USAGE = `pnpm bench [--quick] [--full] [--write] [--generated] [--only section]… [--saver id]… [--build build]…
 pnpm bench --profile [--history | --cold] [--quick] [--saver id]… [--build build]…
   --quick   5 conversations and small states: shows that the bench works
   --full    also what takes minutes: the official PostgresSaver on all 60 conversations
-  --write   writes docs/benchmarks.md and docs/costs.md
+  --write   writes docs/benchmarks.md
+  --generated  replays generated conversations, also where the recorded ones are there
   --only    a section of test/bench/sections; may be repeated
   --saver   one of ${Object.keys(SAVERS).join(", ")}; may be repeated
   --build   LangGraph, LangChain and the savers imported (esm) or required (cjs), in the sections that
@@ -25,9 +26,6 @@ pnpm bench --profile [--history | --cold] [--quick] [--saver id]… [--build bui
             where --saver and --build don't say otherwise; with --history of listing a thread's history,
             with --cold of the first seconds of a process with 8 threads
 `;
-const CONVERSATIONS = fileURLToPath(
-  new URL("../../../shared/data/agent-conversations.json", import.meta.url),
-);
 
 await main(readOptions());
 
@@ -43,13 +41,13 @@ async function main(options: BenchOptions): Promise<void> {
 }
 
 async function bench(options: BenchOptions, postgresUrl: string, load: number): Promise<void> {
-  const present = existsSync(CONVERSATIONS);
-  if (!present) say(`The recorded conversations are not at ${CONVERSATIONS}: what needs them is skipped.`);
+  const conversations = findConversations(options);
+  say(`The conversations are ${conversations.origin} ones.`);
   const context: BenchContext = {
     options,
     postgresUrl,
     savers: await availableSavers(postgresUrl, options.saver),
-    conversationsFile: present ? CONVERSATIONS : undefined,
+    conversations,
     figures: new Map(),
     failed(what, error) {
       say(`FAILED: ${what}: ${String(error)}`);
@@ -60,18 +58,19 @@ async function bench(options: BenchOptions, postgresUrl: string, load: number): 
   if (options.profile !== undefined) return await printProfiles(context, options.profile);
   const tables: Table[] = [];
   for (const section of await sections(options.only)) {
-    const missing = (section.needs ?? []).filter((need) => !has(context, need));
-    if (missing.length > 0) {
-      say(`Skipped the section "${section.name}": no ${missing.join(", no ")}.`);
+    if (section.needsPostgresSaver === true && !context.savers.includes("postgres")) {
+      say(`Skipped the section "${section.name}": it measures our PostgresSaver.`);
       continue;
     }
     const start = performance.now();
-    const table = await section.run(context).catch((error: unknown) => {
+    const made = await section.run(context).catch((error: unknown) => {
       context.failed(`section "${section.name}"`, error);
     });
-    if (table === undefined) continue;
-    tables.push(table);
-    say(`\n${formatTable(table)}\n(${section.name}: ${((performance.now() - start) / 1000).toFixed(1)} s)`);
+    if (made === undefined) continue;
+    const ofSection = [made].flat();
+    tables.push(...ofSection);
+    for (const table of ofSection) say(`\n${formatTable(table)}`);
+    say(`(${section.name}: ${((performance.now() - start) / 1000).toFixed(1)} s)`);
   }
   const summary = targets(context.figures);
   say(`\n${formatTable(summary)}`);
@@ -79,23 +78,19 @@ async function bench(options: BenchOptions, postgresUrl: string, load: number): 
     const [row] = await query(postgresUrl, "SHOW server_version");
     const file = writeReport([summary, ...tables], {
       postgresVersion: String(row?.["server_version"]),
+      conversations: conversations.origin,
       command: ["pnpm bench", ...process.argv.slice(2)].join(" "),
       load,
     });
-    say(`Wrote ${[file, writeCosts(context.figures)].filter((name) => name !== undefined).join(" and ")}.`);
+    say(`Wrote ${file}.`);
   }
 }
 
 async function printProfiles(context: BenchContext, of: ProfileOf): Promise<void> {
-  if (context.conversationsFile === undefined) return;
   const { saver, build } = context.options;
   for (const id of saver.length > 0 ? context.savers : (["postgres"] as const))
     for (const each of build.length > 0 ? build : (["cjs"] as const))
       for (const table of await profile(context, id, each, of)) say(`\n${formatTable(table)}`);
-}
-
-function has(context: BenchContext, need: NonNullable<Section["needs"]>[number]): boolean {
-  return need === "recording" ? context.conversationsFile !== undefined : context.savers.includes("postgres");
 }
 
 function readOptions(): BenchOptions {
@@ -106,6 +101,7 @@ function readOptions(): BenchOptions {
       quick: { type: "boolean", default: false },
       full: { type: "boolean", default: false },
       write: { type: "boolean", default: false },
+      generated: { type: "boolean", default: false },
       only: { type: "string", multiple: true, default: [] },
       saver: { type: "string", multiple: true, default: [] },
       build: { type: "string", multiple: true, default: [] },

@@ -14,7 +14,7 @@ import type { BenchContext, SaverId, Table } from "./types.ts";
 const ROWS = 40;
 
 /**
- * What is profiled: a warmed run of the recording on one thread, listing that thread's history, or the first seconds of a cold
+ * What is profiled: a warmed run of the conversations on one thread, listing that thread's history, or the first seconds of a cold
  * process with several threads.
  */
 export type ProfileOf = "run" | "history" | "cold";
@@ -59,29 +59,29 @@ export async function profile(
 
 /** Returns what was measured, in words. */
 async function warmed(
-  { options, postgresUrl, conversationsFile = "", inChild }: BenchContext,
+  { options, postgresUrl, conversations, inChild }: BenchContext,
   saver: SaverId,
   build: Build,
   of: "run" | "history",
   file: string,
 ): Promise<string> {
-  const conversations = options.quick ? 5 : 20;
+  const count = options.quick ? 5 : 20;
   const input = {
     build,
     saver,
     url: postgresUrl,
     schema: `profile_${build}`,
-    conversationsFile,
-    conversations,
+    conversationsFile: conversations.file,
+    conversations: count,
     profile: { of, file },
   } satisfies BuildInput;
   const job = new URL("./jobs/replayBuild.ts", import.meta.url);
   const { wall, cpu } = (await inChild<BuildResult>(job, input, "built"))[of];
-  return `${conversations} conversations, warmed; wall ${ms(wall)}, CPU ${ms(cpu)}`;
+  return `${count} ${conversations.origin} conversations, warmed; wall ${ms(wall)}, CPU ${ms(cpu)}`;
 }
 
 async function cold(
-  { options, postgresUrl, conversationsFile = "", inChild }: BenchContext,
+  { options, postgresUrl, conversations, inChild }: BenchContext,
   saver: SaverId,
   build: Build,
   file: string,
@@ -93,7 +93,7 @@ async function cold(
     url: postgresUrl,
     redisUrl: "",
     schema: `profile_cold_${build}`,
-    conversationsFile,
+    conversationsFile: conversations.file,
     process: 0,
     processes: 1,
     threads,

@@ -2,7 +2,8 @@ import { readFileSync } from "node:fs";
 import type { BaseMessage } from "@langchain/core/messages";
 import type { LangChain } from "./libraries.ts";
 
-interface RecordedMessage {
+/** A message as OpenAI's API has it. */
+export interface RecordedMessage {
   role: "system" | "user" | "assistant" | "tool";
   content: string | null;
   tool_calls?: { id: string; function: { name: string; arguments: string } }[] | null;
@@ -32,15 +33,16 @@ export function conversations(file: string, langchain: LangChain): (position: nu
   return (position) => toMessages(all[position % all.length], langchain);
 }
 
-interface Recorded {
+/** A conversation of the recording, and of those that are generated in its place. */
+export interface RecordedConversation {
   traj: RecordedMessage[];
 }
 
-function read(file: string): Recorded[] {
-  return JSON.parse(readFileSync(file, "utf8")) as Recorded[];
+function read(file: string): RecordedConversation[] {
+  return JSON.parse(readFileSync(file, "utf8")) as RecordedConversation[];
 }
 
-function toMessages(recorded: Recorded | undefined, langchain: LangChain): BaseMessage[] {
+function toMessages(recorded: RecordedConversation | undefined, langchain: LangChain): BaseMessage[] {
   return (recorded?.traj ?? []).map((message, index) => toLangChain(message, `m${index}`, langchain));
 }
 

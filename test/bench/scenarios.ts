@@ -1,5 +1,6 @@
 import { AIMessage, type BaseMessage, SystemMessage } from "@langchain/core/messages";
-import { randomNumbers, TurnMaker } from "./synthetic.ts";
+import { randomNumbers } from "./randomNumbers.ts";
+import { TurnMaker } from "./synthetic.ts";
 
 /** A thread's channel values, one after another: the first is the state it starts with. */
 export type Scenario = (size: ScenarioSize) => Iterable<Record<string, unknown>>;

@@ -77,20 +77,6 @@ const TARGETS: Target[] = [
     print: count,
   },
   {
-    what: "serde alone: dumps",
-    ours: "serde.ours.dumps",
-    theirs: "serde.official.dumps",
-    share: 1 / 2,
-    print: ms,
-  },
-  {
-    what: "serde alone: loads",
-    ours: "serde.ours.loads",
-    theirs: "serde.official.loads",
-    share: 1 / 8,
-    print: ms,
-  },
-  {
     what: "growing state: blob bytes per turn, against zstd -19 of the append stream",
     ours: "scale.growing.bytesPerTurn",
     theirs: "scale.growing.floor",

@@ -1,4 +1,5 @@
 import type { Packages } from "./child.ts";
+import type { Conversations } from "./conversations.ts";
 import type { Build } from "./libraries.ts";
 import type { ProfileOf } from "./profile.ts";
 
@@ -17,6 +18,8 @@ export interface BenchOptions {
   quick: boolean;
   /** Also what takes minutes: the official PostgresSaver on all 60 conversations. */
   full: boolean;
+  /** Generated conversations, also where the recorded ones are there. */
+  generated: boolean;
   /** Write docs/benchmarks.md. */
   write: boolean;
   /** Sections to run, by file name; all where empty. */
@@ -36,8 +39,7 @@ export interface BenchContext {
   postgresUrl: string;
   /** Savers that can be measured in this checkout, in the order of the columns. */
   savers: SaverId[];
-  /** The recorded conversations; undefined where `../shared/data` is absent. */
-  conversationsFile: string | undefined;
+  conversations: Conversations;
   /** Figures that the table of targets reads, by names such as `replay.postgres.putP50`. */
   figures: Map<string, number>;
   /** Reports what went wrong; the bench goes on with the rest and ends with a non-zero exit code. */
@@ -49,11 +51,11 @@ export interface BenchContext {
 /** One file of test/bench/sections exports these two. */
 export interface Section {
   name: string;
-  run(context: BenchContext): Promise<Table>;
+  run(context: BenchContext): Promise<Table | Table[]>;
   /** Sections run in ascending order; 100 where not given. */
   order?: number;
-  /** What has to be there, or else the section is skipped with a notice. */
-  needs?: ("recording" | "our PostgresSaver")[];
+  /** It measures our PostgresSaver, and is skipped where that isn't measured. False where not given. */
+  needsPostgresSaver?: boolean;
 }
 
 export type SaverId = "official-memory" | "official-postgres" | "memory" | "postgres";

@@ -1,6 +1,6 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { cpus, totalmem } from "node:os";
-import { costFiguresOf, costsDocument } from "./costs.ts";
+import type { Conversations } from "./conversations.ts";
 import { formatTable } from "./format.ts";
 import type { Table } from "./types.ts";
 
@@ -12,6 +12,8 @@ const BY_HAND = "<!-- Below this line: notes written by hand, kept by `pnpm benc
 /** How the figures came about. */
 export interface Circumstances {
   postgresVersion: string;
+  /** Where the replayed conversations come from. */
+  conversations: Conversations["origin"];
   command: string;
   /** Load average of the last minute before the run. */
   load: number;
@@ -39,20 +41,14 @@ export function writeReport(tables: readonly Table[], run: Circumstances): strin
     "",
     `Machine: ${machine.join("; ")}.`,
     "",
+    `The conversations are ${run.conversations} ones.`,
+    "",
     ...tables.flatMap((table) => [formatTable(table), ""]),
     BY_HAND,
   ].join("\n");
   mkdirSync(new URL(".", FILE), { recursive: true });
   writeFileSync(FILE, text + notesByHand());
   return "docs/benchmarks.md";
-}
-
-/** Writes docs/costs.md; returns that name, or undefined where the figures weren't measured. */
-export function writeCosts(figures: ReadonlyMap<string, number>): string | undefined {
-  const measured = costFiguresOf(figures);
-  if (measured === undefined) return undefined;
-  writeFileSync(new URL("../../docs/costs.md", import.meta.url), costsDocument(measured));
-  return "docs/costs.md";
 }
 
 function notesByHand(): string {

@@ -4,8 +4,8 @@ import { root } from "./bootstrap.mjs";
 
 // SQL and Lua live in files of their own, packages/*/sql/*.sql and packages/*/lua/*.lua. This puts them into
 // packages/*/src/embedded.ts, so that no file is read at run time and no bundler needs to know. `--check` only
-// says what is out of date. A file's opening comment says why it is there and stays out: it would be sent with every
-// statement. Lines that start with `--!` are kept.
+// says what is out of date. A file may hold several texts, each after a line `-- name: …`. The opening comment of a text says
+// why it is there and stays out: it would be sent with every statement. Lines that start with `--!` are kept.
 const KINDS = [
   { folder: "sql", name: "sql", extension: ".sql" },
   { folder: "lua", name: "lua", extension: ".lua" },
@@ -16,16 +16,23 @@ function embedded(folder) {
   const parts = KINDS.map(({ folder: kind, name, extension }) => {
     const from = join(folder, kind);
     const files = existsSync(from) ? readdirSync(from).filter((file) => file.endsWith(extension)) : [];
-    const entries = files.toSorted().map((file) => {
-      const text = body(readFileSync(join(from, file), "utf8"));
-      return `  ${JSON.stringify(file.slice(0, -extension.length))}: ${literal(text)},\n`;
+    const entries = files.toSorted().flatMap((file) => {
+      const texts = textsOf(file.slice(0, -extension.length), readFileSync(join(from, file), "utf8"));
+      return texts.map(([key, text]) => `  ${JSON.stringify(key)}: ${literal(body(text))},\n`);
     });
     return entries.length === 0
       ? ""
-      : `\n/** By file name. */\nexport const ${name} = {\n${entries.join("")}} as const;\n`;
+      : `\n/** By file name, or by the names inside a file. */\nexport const ${name} = {\n${entries.join("")}} as const;\n`;
   });
   if (parts.every((part) => part === "")) return undefined;
   return `// Generated from the .sql and .lua files of this package by \`pnpm embed\`. Do not edit.\n${parts.join("")}`;
+}
+
+/** The texts of a file with their names: the file's own, where it names none. */
+function textsOf(fileName, file) {
+  const [whole, ...parts] = file.split(/^-- name: (\w+)$/m);
+  if (parts.length === 0) return [[fileName, whole]];
+  return Array.from({ length: parts.length / 2 }, (_, i) => [parts[i * 2], parts[i * 2 + 1]]);
 }
 
 function body(text) {

@@ -7,7 +7,7 @@ import { countLine, runVitest } from "./vitest.mjs";
 // The unit and contract tests on newer Nodes: real binaries from npm. What needs a server is left out.
 
 // Parts of paths, as vitest takes them; each must be there.
-const SERVERLESS = ["packages/core/test", "packages/testing/test", "packages/postgres/test/folderLock"];
+const SERVERLESS = ["packages/core/test", "packages/testing/test", "packages/postgres/test/lockFolder"];
 const WITHOUT = ["--exclude=**/*OnPostgres*", "--exclude=**/node_modules/**"];
 // Of these files the tests on PGlite, by their names: the others of the same files need PostgreSQL. history.test.ts isn't here: it
 // asks at its end whether all of its tests together did everything.

@@ -1,13 +1,14 @@
 import { execFileSync } from "node:child_process";
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { bootstrap, fail, root, run } from "./bootstrap.mjs";
 import { pack } from "./pack.mjs";
 
-// What a stranger does, who has only the README: the commands of its first shell block in an empty folder, with the packages as
-// they would be published and whatever LangGraph is the newest, and its first code saved under the name that the block runs. It
-// is run twice (the thread must go on), and type-checked. The packages must be built.
+// What a stranger does who has only the documents: the commands of the README's first shell block in an empty folder, with the
+// packages as they would be published and the newest LangGraph, and the README's first code saved under the name that the block
+// runs. It is run twice (the thread must go on) and type-checked. Then each whole program of the guides is type-checked and run.
+// The packages must be built.
 bootstrap({ quiet: true });
 const folder = mkdtempSync(join(tmpdir(), "stratigraph-stranger-"));
 process.once("exit", () => rmSync(folder, { recursive: true, force: true }));
@@ -40,12 +41,29 @@ if (printed.join("\n") !== "Message 1 was read.\nMessage 3 was read.")
 if (!existsSync(join(folder, ".stratigraph")))
   fail("There is no folder .stratigraph after the README's code.");
 
-// Not in the README: what a stranger's editor brings.
+// Not in the README: what a stranger's editor brings. It makes the guides' TypeScript programs runnable, too.
 await step("npm", ["install", ...quiet, "typescript@5.9.3", "@types/node@20"], 5);
+const programs = guidePrograms();
+if (programs.length === 0) fail("No guide has a whole program.");
 writeFileSync(join(folder, "main.mts"), code);
-const tsc = ["tsc", "--noEmit", "--strict", "--module", "nodenext", "--target", "es2023", "main.mts"];
-await step("npx", tsc, 3);
-console.log(`the README's commands and code, copied: run twice and type-check, with LangGraph ${version}`);
+for (const { name, text } of programs) writeFileSync(join(folder, `${name}.mts`), text);
+const sources = ["main.mts", ...programs.map(({ name }) => `${name}.mts`)];
+const compiler = ["tsc", "--strict", "--module", "nodenext", "--target", "es2023", "--outDir", "built"];
+await step("npx", [...compiler, ...sources], 3);
+for (const { name } of programs) await step(process.execPath, [`built/${name}.mjs`], 1);
+console.log(
+  `the README's commands and code: run twice and type-check; ${programs.length} programs of the guides run; with LangGraph ${version}`,
+);
+
+/** Fences of the guides that are whole programs: code of an example that opens its own checkpointer. */
+function guidePrograms() {
+  return readdirSync(join(root, "docs/guides")).flatMap((guide) => {
+    const text = readFileSync(join(root, "docs/guides", guide), "utf8");
+    return [...text.matchAll(/^```ts\n(\/\/ file: examples\/.*?)^```/gms)]
+      .map(([, program], n) => ({ name: `${guide.replace(/\.md$/, "")}${n}`, text: program }))
+      .filter((program) => program.text.includes("await createCheckpointer("));
+  });
+}
 
 /** Runs a program in the stranger's folder; shows what it said only if it fails. */
 async function step(command, args, minutes, cwd = folder) {

@@ -1,4 +1,4 @@
-export type { Executor, PgPool, PgQuery, PgResult } from "./client.ts";
+export type { Executor, PgPool, PgQuery, PgResult } from "./connection/client.ts";
 export type {
   DatabaseOptions,
   EmbeddedOptions,
@@ -9,5 +9,5 @@ export type {
 } from "./options.ts";
 export { pglite, postgres, PostgresSaver } from "./postgresSaver.ts";
 export { PostgresTier } from "./postgresTier.ts";
-export type { SetupOptions } from "./setUp.ts";
-export { setupSql } from "./statements.ts";
+export type { SetupOptions } from "./schema/setUp.ts";
+export { setupSql } from "./schema/statements.ts";

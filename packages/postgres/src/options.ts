@@ -8,7 +8,7 @@ import {
   type OptionNames,
   type SaverOptions,
 } from "@stratigraph/core";
-import type { PgPool } from "./client.ts";
+import type { PgPool } from "./connection/client.ts";
 
 /** Options that every database takes, on a server or embedded. */
 export interface DatabaseOptions {

@@ -10,7 +10,7 @@ import {
   type Tier,
 } from "@stratigraph/core";
 import pg from "pg";
-import type { PgPool } from "./client.ts";
+import type { PgPool } from "./connection/client.ts";
 import {
   databaseNames,
   embeddedAdvice,
@@ -29,11 +29,11 @@ import {
   type PostgresSaverOptions,
   type SetupSqlOptions,
 } from "./options.ts";
-import { openPgLite, PgLiteExecutor } from "./pgliteExecutor.ts";
-import { connectTimeoutMsOf, PoolExecutor } from "./poolExecutor.ts";
+import { openPgLite, PgLiteExecutor } from "./connection/pgliteExecutor.ts";
+import { connectTimeoutMsOf, PoolExecutor } from "./connection/poolExecutor.ts";
 import { PostgresTier } from "./postgresTier.ts";
-import { checkFlag, type SetupOptions } from "./setUp.ts";
-import { setupSql } from "./statements.ts";
+import { checkFlag, type SetupOptions } from "./schema/setUp.ts";
+import { setupSql } from "./schema/statements.ts";
 
 /** Most connections of a pool that fromConnString opens. */
 const connections = 10;

@@ -39,15 +39,16 @@ import {
   type TombstoneQuery,
   type UnchangedDeleter,
 } from "@stratigraph/core";
-import { appendValues, requestParts } from "./appendValues.ts";
-import type { Executor, PgResult } from "./client.ts";
-import { GroupCommit } from "./groupCommit.ts";
-import { isLongKey, keyOf, KeyReader } from "./keys.ts";
-import { packedAppend, packedWrites, type PackedAppend } from "./packedAppend.ts";
-import { Pieces } from "./pieces.ts";
-import { hexOf, pageOf, unknownKeys, type Page, type ReadRow } from "./rows.ts";
-import { checkInstalled, setUp, type SetupOptions } from "./setUp.ts";
-import { statementsIn, type Statement } from "./statements.ts";
+import { appendArguments } from "./append/appendArguments.ts";
+import { GroupCommit } from "./append/groupCommit.ts";
+import { pendingAppend, pendingWrites, type PendingAppend } from "./append/pendingAppend.ts";
+import { BinaryArgument } from "./wire/binaryArgument.ts";
+import type { Executor, PgResult } from "./connection/client.ts";
+import { hashText, hexOf } from "./wire/hex.ts";
+import { keyOf, KeyReader, keyText, longIdOf } from "./wire/keys.ts";
+import { pageOf, unknownKeys, type Page, type ReadRow } from "./wire/readRows.ts";
+import { checkInstalled, setUp, type SetupOptions } from "./schema/setUp.ts";
+import { statementsIn, type Statement } from "./schema/statements.ts";
 
 /** Checkpoints per page: the first is small, so that reading one costs little; later ones grow to `largestPage`. */
 const firstPage = 16;
@@ -58,17 +59,8 @@ const threadsPerSweep = 200;
 /** Ancestors that are followed at most: far above what there is, and an integer. */
 const mostAncestors = 1_000_000;
 
-function longIdOf(key: Buffer, id: string): Buffer | null {
-  return isLongKey(key) ? Buffer.from(id, "utf8") : null;
-}
-
 function maybeKey(id: string | undefined): Buffer | null {
   return id === undefined ? null : keyOf(id);
-}
-
-/** A PostgreSQL array of integers inside an array of texts. */
-function arrayOf(numbers: readonly number[]): string {
-  return `{${numbers.join(",")}}`;
 }
 
 /**
@@ -251,7 +243,7 @@ export class PostgresTier
 
   async append(request: AppendRequest): Promise<Appended> {
     checkStoredSize(this.name, this.maxBytes, request);
-    const rows = await this.#appends.append(this.#fitting(packedAppend(request), request.threadId));
+    const rows = await this.#appends.append(this.#fitting(pendingAppend(request)));
     const first = rows[0]!;
     this.#refused(request.threadId, first["status"]);
     const others = rows.flatMap(({ head }) => (head === null ? [] : [head as Uint8Array]));
@@ -270,35 +262,43 @@ export class PostgresTier
   async appendWrites(request: AppendWritesRequest): Promise<void> {
     const { threadId, newBlobs } = request;
     checkStoredSize(this.name, this.maxBytes, { threadId, blobs: newBlobs, writes: [request] });
-    const rows = await this.#appends.append(this.#fitting(packedWrites(request), threadId));
+    const rows = await this.#appends.append(this.#fitting(pendingWrites(request)));
     this.#refused(request.threadId, rows[0]!["status"]);
   }
 
   /** What is longer than a parameter may be is refused here: PostgreSQL would end the connection. */
-  #fitting(packed: PackedAppend, threadId: string): PackedAppend {
-    if (packed.bytes <= longestParameter) return packed;
+  #fitting(append: PendingAppend): PendingAppend {
+    const { bytes, threadId } = append;
+    if (bytes <= longestParameter) return append;
     throw new StratigraphError(
       "SERIALIZATION",
-      `Thread ${JSON.stringify(threadId)}: nothing was stored. One write brings ${packed.bytes} bytes; PostgreSQL takes at most ` +
+      `Thread ${JSON.stringify(threadId)}: nothing was stored. One write brings ${bytes} bytes; PostgreSQL takes at most ` +
         `${longestParameter} at once. Put large values in steps of their own, or keep them elsewhere and their keys in the state.`,
-      { threadId, tier: this.name, bytes: packed.bytes, maxBytes: longestParameter },
+      { threadId, tier: this.name, bytes, maxBytes: longestParameter },
     );
   }
 
   async remove(request: RemoveRequest): Promise<boolean> {
     checkStoredSize(this.name, this.maxBytes, { threadId: request.threadId, blobs: request.replaceBlobs });
-    const pieces = new Pieces();
-    for (const { checkpointId, namespace } of request.checkpoints) pieces.id(checkpointId).id(namespace);
-    for (const hash of request.dropBlobs) pieces.hash(hash);
-    for (const { hash, base, bytes } of request.replaceBlobs) pieces.hash(hash).hash(base).bytes(bytes);
-    for (const { namespace, to } of request.heads) pieces.id(namespace).id(to);
-    const counts = [
-      request.checkpoints.length,
-      request.dropBlobs.length,
-      request.replaceBlobs.length,
-      request.heads.length,
-    ];
-    const values = [keyOf(request.threadId), request.revision, counts, pieces.lengths, pieces.data()];
+    const data = new BinaryArgument();
+    const changes = {
+      checkpoints: request.checkpoints.map(({ checkpointId, namespace }) => ({
+        id: keyText(checkpointId),
+        ns: keyText(namespace),
+      })),
+      drop_blobs: request.dropBlobs.map(hashText),
+      replace_blobs: request.replaceBlobs.map(({ hash, base, bytes }) => ({
+        hash: hashText(hash),
+        base: hashText(base),
+        bytes_start: data.add(bytes),
+        bytes_length: bytes.length,
+      })),
+      heads: request.heads.map(({ namespace, to }) => ({
+        ns: keyText(namespace),
+        id: to === undefined ? undefined : keyText(to),
+      })),
+    };
+    const values = [keyOf(request.threadId), request.revision, JSON.stringify(changes), data.value()];
     const rows = await this.#run(this.#sql.remove, values, request.threadId);
     return rows[0]!["done"] === true;
   }
@@ -307,11 +307,23 @@ export class PostgresTier
     const { threadId, revision, records, writes, blobs } = request;
     const sized = blobs.map(({ hash, bytes }) => ({ hash, bytes }));
     checkStoredSize(this.name, this.maxBytes, { threadId, blobs: sized });
-    const pieces = new Pieces();
-    for (const at of [...records, ...writes]) pieces.id(at.checkpointId).id(at.namespace).bytes(at.body);
-    for (const { hash, bytes } of blobs) pieces.hash(hash).bytes(undefined).bytes(bytes);
-    const places = [...records.map(() => -2), ...writes.map(({ place }) => place), ...blobs.map(() => -1)];
-    const values = [keyOf(threadId), revision, places, pieces.lengths, pieces.data()];
+    const data = new BinaryArgument();
+    const body = ({ checkpointId, namespace, body: bytes }: Address & { body: Uint8Array }): object => ({
+      id: keyText(checkpointId),
+      ns: keyText(namespace),
+      body_start: data.add(bytes),
+      body_length: bytes.length,
+    });
+    const replaced = {
+      records: records.map(body),
+      writes: writes.map((batch) => ({ ...body(batch), place: batch.place })),
+      blobs: blobs.map(({ hash, bytes }) => ({
+        hash: hashText(hash),
+        bytes_start: data.add(bytes),
+        bytes_length: bytes.length,
+      })),
+    };
+    const values = [keyOf(threadId), revision, JSON.stringify(replaced), data.value()];
     const [row] = await this.#run(this.#sql.replaceBytes, values, threadId);
     return row === undefined ? undefined : Number(row["revision"]);
   }
@@ -339,8 +351,7 @@ export class PostgresTier
   }
 
   async copyThread(sourceId: string, targetId: string): Promise<boolean> {
-    const target = keyOf(targetId);
-    const values = [keyOf(sourceId), target, longIdOf(target, targetId)];
+    const values = [keyOf(sourceId), keyOf(targetId), longIdOf(targetId) ?? null];
     const rows = await this.#run(this.#sql.copyThread, values);
     return rows[0]!["done"] === true;
   }
@@ -366,27 +377,27 @@ export class PostgresTier
     tips,
     also,
   }: ForkRequest): Promise<{ checkpoints: number; bytes: number } | undefined> {
-    const pieces = new Pieces();
-    for (const { namespace, checkpointId } of tips) pieces.id(namespace).id(checkpointId);
     const heads = tips.map(({ namespace, checkpointId }) => ({ namespace, to: checkpointId, expected: [] }));
-    const target = keyOf(targetId);
-    const request = packedAppend({
+    const append = pendingAppend({
       threadId: targetId,
       ...also,
       heads: [...heads, ...also.heads],
       onConflict: "refuse",
     });
-    const rows = await this.#run(this.#sql.fork, [
+    const tipRows = tips.map(({ namespace, checkpointId, ancestors, until, writes }) => ({
+      ns: keyText(namespace),
+      id: keyText(checkpointId),
+      ancestors: Math.min(ancestors, mostAncestors),
+      until,
+      writes,
+    }));
+    const rows = await this.#run(this.#sql.forkThread, [
       keyOf(sourceId),
       seen,
-      target,
-      longIdOf(target, targetId),
-      pieces.lengths,
-      pieces.data(),
-      tips.map(({ ancestors }) => Math.min(ancestors, mostAncestors)),
-      tips.map(({ until }) => (until === undefined ? null : arrayOf(until))),
-      tips.map(({ writes }) => arrayOf(writes)),
-      ...appendValues([[request]]).slice(requestParts),
+      keyOf(targetId),
+      longIdOf(targetId) ?? null,
+      JSON.stringify(tipRows),
+      ...appendArguments([[append]]),
     ]);
     const { status, head, checkpoints, bytes } = rows[0]!;
     if (status === "exists") {
@@ -402,8 +413,7 @@ export class PostgresTier
   }
 
   async tagThread(threadId: string, tags: readonly ThreadTag[]): Promise<number> {
-    const key = keyOf(threadId);
-    const values = [key, longIdOf(key, threadId), ...tagColumns(tags)];
+    const values = [keyOf(threadId), longIdOf(threadId) ?? null, ...tagColumns(tags)];
     const rows = await this.#run(this.#sql.tagThread, values, threadId);
     return Number(rows[0]!["revision"]);
   }

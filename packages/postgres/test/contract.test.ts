@@ -6,7 +6,7 @@ import { testTier } from "@stratigraph/testing";
 import pg from "pg";
 import { freshDatabase } from "../../../test/servers/shared.ts";
 import { resolveDatabaseOptions } from "../src/options.ts";
-import { openPgLite, PgLiteExecutor } from "../src/pgliteExecutor.ts";
+import { openPgLite, PgLiteExecutor } from "../src/connection/pgliteExecutor.ts";
 import { fastFolder } from "../../../test/servers/fastFolder.ts";
 
 testTier(

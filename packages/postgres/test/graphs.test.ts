@@ -4,7 +4,7 @@ import { testGraphs, testPromises, testSaver } from "@stratigraph/testing";
 import pg from "pg";
 import { freshDatabase } from "../../../test/servers/shared.ts";
 import { resolveDatabaseOptions } from "../src/options.ts";
-import { openPgLite, PgLiteExecutor } from "../src/pgliteExecutor.ts";
+import { openPgLite, PgLiteExecutor } from "../src/connection/pgliteExecutor.ts";
 import { sparse } from "../../../test/rounds.ts";
 
 const onPostgres = async (serde?: SerializerProtocol) => {

@@ -2,7 +2,7 @@ import { PostgresSaver } from "@stratigraph/postgres";
 import { expect, test } from "vitest";
 import { query } from "../../../test/servers/postgres.ts";
 import { freshDatabase } from "../../../test/servers/shared.ts";
-import { keyOf } from "../src/keys.ts";
+import { keyOf } from "../src/wire/keys.ts";
 import { appendOf } from "./group/support/requests.ts";
 import { at, checkpointOf } from "./support/checkpoints.ts";
 import { threeNodes } from "./support/threeNodes.ts";

@@ -8,7 +8,7 @@ import { query } from "../../../test/servers/postgres.ts";
 import { waitUntil } from "../../../test/servers/process.ts";
 import { freshDatabase } from "../../../test/servers/shared.ts";
 import { resolveDatabaseOptions } from "../src/options.ts";
-import { PgLiteExecutor } from "../src/pgliteExecutor.ts";
+import { PgLiteExecutor } from "../src/connection/pgliteExecutor.ts";
 import { at, checkpointOf } from "./support/checkpoints.ts";
 import { startDeafProxy, type DeafProxy } from "./support/deafProxy.ts";
 import { linesOf, stepsGraph } from "./support/stepsGraph.ts";

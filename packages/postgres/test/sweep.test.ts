@@ -3,10 +3,10 @@ import { PostgresTier } from "@stratigraph/postgres";
 import pg from "pg";
 import { expect, test } from "vitest";
 import { freshDatabase } from "../../../test/servers/shared.ts";
-import type { Executor } from "../src/client.ts";
+import type { Executor } from "../src/connection/client.ts";
 import { resolveDatabaseOptions } from "../src/options.ts";
-import { openPgLite, PgLiteExecutor } from "../src/pgliteExecutor.ts";
-import { PoolExecutor } from "../src/poolExecutor.ts";
+import { openPgLite, PgLiteExecutor } from "../src/connection/pgliteExecutor.ts";
+import { PoolExecutor } from "../src/connection/poolExecutor.ts";
 import { appendOf, blobOf, writesOf } from "./group/support/requests.ts";
 
 // What processes that died leave: threads with nothing but pending writes; and tombstones past their week.

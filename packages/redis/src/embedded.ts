@@ -1,6 +1,6 @@
 // Generated from the .sql and .lua files of this package by `pnpm embed`. Do not edit.
 
-/** By file name. */
+/** By file name, or by the names inside a file. */
 export const lua = {
   "adopt": `local id, ttl, namespace, revision, untilMs = arg(), number(), arg(), number(), number()
 local head, record = list(arg)[1], list(function() return { key = arg(), lost = arg(), value = arg() } end)[1]

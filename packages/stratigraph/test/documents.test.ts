@@ -3,14 +3,15 @@ import { join } from "node:path";
 import ts from "typescript";
 import { expect, test } from "vitest";
 
-// Code in the READMEs that stands in no file is type-checked here, against the sources. What it takes for granted (a graph, a
-// pool, a client) is declared below.
+// Code in the documents for users that is in no file is type-checked here, against the sources. What it takes for granted (a
+// graph, a pool, a client) is declared below.
 
 const root = join(import.meta.dirname, "../../..");
 const packages = join(root, "packages");
 const documents = [
   "README.md",
   "docs/data-protection.md",
+  ...readdirSync(join(root, "docs/guides")).map((name) => `docs/guides/${name}`),
   "packages/core/ERRORS.md",
   ...readdirSync(packages).map((name) => `packages/${name}/README.md`),
 ].filter((path) => existsSync(join(root, path)));
@@ -48,7 +49,7 @@ interface Snippet {
 function snippetsOf(document: string, text: string): Snippet[] {
   return [...text.matchAll(/^```ts\n(?!\/\/ file:)(.*?)^```/gms)].map(([, code = ""], n) => ({
     name: `${document}, ${n + 1}`,
-    path: join(root, document, `../snippet${n}.ts`),
+    path: join(root, `${document}.${n}.ts`),
     text: withGiven(code),
   }));
 }
@@ -93,9 +94,9 @@ function complaints(snippets: readonly Snippet[]): string[] {
 const wrong =
   'import { createCheckpointer } from "stratigraph";\nawait createCheckpointer({ postgers: "x" });\n';
 
-test("the code of the READMEs type-checks", () => {
+test("the code of the documents type-checks", () => {
   const snippets = documents.flatMap((path) => snippetsOf(path, readFileSync(join(root, path), "utf8")));
-  expect(snippets.length).toBeGreaterThan(8);
+  expect(snippets.length).toBeGreaterThan(30);
   const [seen, ...others] = complaints([
     ...snippetsOf("packages/wrong.md", `\`\`\`ts\n${wrong}\`\`\`\n`),
     ...snippets,

@@ -40,7 +40,7 @@ export interface GraphThroughputResult {
 }
 
 /**
- * Plays recorded conversations through compiled graphs, one after another on each of several threads, until time is up. Nothing is
+ * Plays conversations through compiled graphs, one after another on each of several threads, until time is up. Nothing is
  * warmed up: the clock starts when every process has loaded its modules and opened its saver.
  */
 export async function job(input: GraphThroughputInput): Promise<GraphThroughputResult> {

@@ -4,11 +4,11 @@ import { s3Request } from "../../servers/s3Request.ts";
 import { bytes, count, ms, ratio } from "../format.ts";
 import type { ArchiveInput, ArchiveResult, ThreadFigures } from "../jobs/archiveThreads.ts";
 import type { ForegroundInput, ForegroundResult } from "../jobs/foregroundPuts.ts";
-import type { BenchContext, Section, Table } from "../types.ts";
+import type { BenchContext, Table } from "../types.ts";
 
 export const name = "archive";
 export const order = 50;
-export const needs: Section["needs"] = ["our PostgresSaver", "recording"];
+export const needsPostgresSaver = true;
 
 /** Threads moved from PostgreSQL to S3, what they take there, and what that costs those who go on. */
 export async function run(context: BenchContext): Promise<Table> {
@@ -19,7 +19,7 @@ export async function run(context: BenchContext): Promise<Table> {
     const place = {
       url: context.postgresUrl,
       s3: { ...server, bucket: "archive" },
-      conversationsFile: context.conversationsFile!,
+      conversationsFile: context.conversations.file,
     };
     const archive = await context.inChild<ArchiveResult>(
       new URL("../jobs/archiveThreads.ts", import.meta.url),

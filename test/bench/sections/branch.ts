@@ -1,10 +1,10 @@
 import { bytes, ms, ratio } from "../format.ts";
 import type { BranchesInput, BranchesResult } from "../jobs/branches.ts";
-import type { BenchContext, Section, Table } from "../types.ts";
+import type { BenchContext, Table } from "../types.ts";
 
 export const name = "branch";
 export const order = 60;
-export const needs: Section["needs"] = ["our PostgresSaver"];
+export const needsPostgresSaver = true;
 
 /** A long thread forked a hundred times, and branches merged; the official saver's way of copying beside it. */
 export async function run(context: BenchContext): Promise<Table> {

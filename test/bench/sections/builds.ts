@@ -4,11 +4,10 @@ import { ms, ratio } from "../format.ts";
 import type { BuildInput, BuildResult, BuildSaver } from "../jobs/replayBuild.ts";
 import { BUILD_LABELS, BUILDS, type Build } from "../libraries.ts";
 import { SAVERS } from "../savers.ts";
-import type { BenchContext, Section, Table } from "../types.ts";
+import type { BenchContext, Table } from "../types.ts";
 
 export const name = "builds";
 export const order = 15;
-export const needs: Section["needs"] = ["recording"];
 
 /** Machines are noisy: ours and the floor are measured this often. */
 const ROUNDS = 5;
@@ -81,7 +80,7 @@ async function measureRound(
         saver,
         url: context.postgresUrl,
         schema: `builds_${saver.replace("-", "_")}_${each}_${round}`,
-        conversationsFile: context.conversationsFile ?? "",
+        conversationsFile: context.conversations.file,
         conversations: quick ? 5 : 20,
       } satisfies BuildInput;
       const file = new URL("../jobs/replayBuild.ts", import.meta.url);

@@ -1,13 +1,12 @@
 import { bytes, count, ratio } from "../format.ts";
 import type { ReplayInput, ReplayResult } from "../jobs/replayThread.ts";
 import { SAVERS } from "../savers.ts";
-import type { BenchContext, SaverId, Section, Table } from "../types.ts";
+import type { BenchContext, SaverId, Table } from "../types.ts";
 
 export const name = "replay";
 export const order = 10;
-export const needs: Section["needs"] = ["recording"];
 
-/** Counts of FACTS.md for 20 conversations; others mean that something else was measured. */
+/** Of the first 20 conversations, recorded or generated; other counts mean that something else was measured. */
 const TWENTY = { turns: 202, checkpoints: 812, messages: 610 };
 
 type Measure = [label: string, figure: string, print: (value: number | undefined) => string, of: Pick];
@@ -40,7 +39,7 @@ export async function run(context: BenchContext): Promise<Table> {
       saver,
       url: context.postgresUrl,
       schema: `replay_${saver.replace("-", "_")}`,
-      conversationsFile: context.conversationsFile ?? "",
+      conversationsFile: context.conversations.file,
       conversations,
       // Listing everything twice costs the official PostgresSaver half a minute more.
       liveMemoryOfAll: saver !== "official-postgres" || context.options.full || context.options.quick,
@@ -52,7 +51,7 @@ export async function run(context: BenchContext): Promise<Table> {
       if (value !== undefined) context.figures.set(`replay.${saver}.${figure}`, value);
     }
   }
-  return table(results, conversations);
+  return table(context, results, conversations);
 }
 
 function checkCounts(saver: SaverId, { turns, checkpoints, messages }: ReplayResult): void {
@@ -63,7 +62,11 @@ function checkCounts(saver: SaverId, { turns, checkpoints, messages }: ReplayRes
     );
 }
 
-function table(results: Map<SaverId, ReplayResult>, conversations: number): Table {
+function table(
+  { conversations: { origin } }: BenchContext,
+  results: Map<SaverId, ReplayResult>,
+  conversations: number,
+): Table {
   const savers = [...results.keys()];
   const ours = results.get("postgres");
   const columns = ["", ...savers.map((saver) => SAVERS[saver].label)];
@@ -76,7 +79,7 @@ function table(results: Map<SaverId, ReplayResult>, conversations: number): Tabl
   ]);
   const any = [...results.values()][0];
   return {
-    title: `${conversations} recorded conversations on one thread: statements, memory, storage`,
+    title: `${conversations} ${origin} conversations on one thread: statements, memory, storage`,
     columns,
     rows,
     notes: [

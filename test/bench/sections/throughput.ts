@@ -7,11 +7,10 @@ import type { GraphSaver, GraphThroughputInput, GraphThroughputResult } from "..
 import { BUILD_LABELS, type Build } from "../libraries.ts";
 import { SAVERS } from "../savers.ts";
 import { type Throughput, throughputOf } from "../throughput.ts";
-import type { BenchContext, Section, Table } from "../types.ts";
+import type { BenchContext, Table } from "../types.ts";
 
 export const name = "throughput";
 export const order = 16;
-export const needs: Section["needs"] = ["recording"];
 
 const THREADS = 8;
 
@@ -77,7 +76,7 @@ async function together(
       url: context.postgresUrl,
       redisUrl,
       schema: `throughput_${which}`,
-      conversationsFile: context.conversationsFile ?? "",
+      conversationsFile: context.conversations.file,
       process,
       processes,
       threads,
@@ -133,7 +132,7 @@ function table(
     rows,
     notes: [
       `${processesOf(context)} processes on ${availableParallelism()} cores, ${THREADS} threads in each, ${secondsOf(context)} s` +
-        `${rounds > 1 ? `, ${rounds} times` : ""}, durability "sync". Each thread plays a recorded conversation of its own, then another on a ` +
+        `${rounds > 1 ? `, ${rounds} times` : ""}, durability "sync". Each thread plays a ${context.conversations.origin} conversation of its own, then another on a ` +
         "new thread. Nothing is warmed up: time begins when every process has loaded its modules and opened its saver.",
       "A put is a call of the saver's put; LangGraph's own work, pending writes and reads are between puts. The first one is that of " +
         "the median process. The database is on the same machine.",

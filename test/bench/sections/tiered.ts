@@ -5,11 +5,11 @@ import { bytes, ms, ratio } from "../format.ts";
 import type { TieredReadsInput, TieredReadsResult } from "../jobs/tieredReads.ts";
 import type { ThroughputInput, ThroughputResult } from "../jobs/tieredThroughput.ts";
 import { percentile } from "../stats.ts";
-import type { BenchContext, Section, Table } from "../types.ts";
+import type { BenchContext, Table } from "../types.ts";
 
 export const name = "tiered";
 export const order = 40;
-export const needs: Section["needs"] = ["our PostgresSaver"];
+export const needsPostgresSaver = true;
 
 const CONCURRENT = 64;
 const PROCESSES = 8;

@@ -40,7 +40,7 @@ export const DEFAULT_LEVEL = 3;
 /**
  * The level with a shipped dictionary, which is kept prepared for this level. Level 5 makes the literals of recorded conversations
  * 5 % smaller than level 3 does. Level 6 gains less than 1 % more, and takes half as long again where they are longer than
- * 600 bytes (bench/levels.ts).
+ * 600 bytes.
  */
 export const DICTIONARY_LEVEL = 5;
 

@@ -19,7 +19,7 @@ interface ChainState {
  *
  * With limits of 64, 128, 170 and 256, a turn of the 500-turn state takes 7.1, 4.1, 3.4 and 2.7 kB if every cut stores the value
  * whole. If a cut stores a patch on the blob where the chain began, as long as {@link cutsChain} allows that too, it takes 3.3,
- * 3.0, 2.9 and 2.7 kB, and doesn't grow with the length of the history (bench/patch.ts).
+ * 3.0, 2.9 and 2.7 kB, and doesn't grow with the length of the history (docs/decisions/0002-two-level-chains.md).
  */
 export const MAX_CHAIN_DEPTH = 170;
 

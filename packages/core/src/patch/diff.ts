@@ -9,7 +9,7 @@ const LARGE = 1 << 15;
 /**
  * How many bytes before the middle a smaller middle may copy from. Messages repeat what the last ones said, and a compressor of the
  * literals doesn't see those. The limits are a number of bytes, and a number for each byte of the middle: looking twice as far
- * takes twice as long and made the growing conversation of bench/patch.ts no smaller.
+ * takes twice as long and made a growing conversation of 500 turns no smaller.
  */
 const LOOK_BACK = 1 << 15;
 const LOOK_BACK_PER_BYTE = 32;

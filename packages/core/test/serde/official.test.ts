@@ -1,7 +1,8 @@
-import { existsSync, readFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { AIMessage, HumanMessage, isBaseMessage } from "@langchain/core/messages";
 import { PromptTemplate } from "@langchain/core/prompts";
 import { MemorySaver } from "@langchain/langgraph-checkpoint";
+import { findConversations } from "../../../../test/bench/conversations.ts";
 import { StratigraphSerializer } from "../../src/serde/index.ts";
 import { officialCorpus } from "./corpus.ts";
 import { difference } from "./difference.ts";
@@ -141,13 +142,13 @@ describe("what the official serializer reads of ours", () => {
   });
 });
 
-const DATA = new URL("../../../../../shared/data/agent-conversations.json", import.meta.url);
+const { file, origin } = findConversations();
 
-it.skipIf(!existsSync(DATA))("writes and reads recorded conversations alike", async () => {
-  const recorded = JSON.parse(readFileSync(DATA, "utf8")) as {
+it(`writes and reads ${origin} conversations alike`, async () => {
+  const conversations = JSON.parse(readFileSync(file, "utf8")) as {
     traj: { role: string; content: string | null }[];
   }[];
-  const messages = recorded
+  const messages = conversations
     .flatMap((conversation) => conversation.traj)
     .map(({ role, content, ...rest }) =>
       role === "user"

@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { query } from "../../../../test/servers/postgres.ts";
 import { freshDatabase } from "../../../../test/servers/shared.ts";
 import { resolveDatabaseOptions } from "../../src/options.ts";
-import { openPgLite, PgLiteExecutor } from "../../src/pgliteExecutor.ts";
+import { openPgLite, PgLiteExecutor } from "../../src/connection/pgliteExecutor.ts";
 import { at, checkpointOf } from "../support/checkpoints.ts";
 import { countedPool, type CountedPool } from "../support/countedPool.ts";
 import { appendOf, writesOf } from "./support/requests.ts";

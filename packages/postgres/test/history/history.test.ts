@@ -6,7 +6,7 @@ import { history } from "../../../core/test/history/commands.ts";
 import { World } from "../../../core/test/history/model.ts";
 import { freshDatabase } from "../../../../test/servers/shared.ts";
 import { resolveDatabaseOptions } from "../../src/options.ts";
-import { openPgLite, PgLiteExecutor } from "../../src/pgliteExecutor.ts";
+import { openPgLite, PgLiteExecutor } from "../../src/connection/pgliteExecutor.ts";
 import { PostgresTier } from "../../src/postgresTier.ts";
 import { inRounds } from "../../../../test/rounds.ts";
 

@@ -1,7 +1,7 @@
 import { linkSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { StratigraphError } from "@stratigraph/core";
-import { lockFolder } from "../../src/folderLock.ts";
+import { lockFolder } from "../../src/connection/lockFolder.ts";
 
 // Takes and lets go of a folder's lock again and again. Two at once would meet at the marker file.
 const [folder, forMs] = process.argv.slice(2) as [string, string];

@@ -1,1 +1,0 @@
-select hash, base, size from :schema.blobs_1($1::bytea)

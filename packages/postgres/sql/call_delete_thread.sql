@@ -1,1 +1,0 @@
-select :schema.delete_thread_1($1::bytea)

@@ -1,1 +1,0 @@
-select key, id from :schema.long_ids_1($1::bytea[])

@@ -1,1 +1,0 @@
-select :schema.sweep_1($1::double precision, $2::integer) as swept

@@ -1,3 +1,0 @@
-  perform set_config('lock_timeout', v_lock_timeout, true);
-end
-$stratigraph$;

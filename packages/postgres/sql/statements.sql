@@ -1,0 +1,125 @@
+-- Every statement that the tier sends, by the name that src/statements.ts has for it. Nearly all are one call of one function.
+
+-- name: read
+select kind, thread::text, id, ns, a, b, c, d, n::text, tags, body from :schema.read_1($1::bytea, $2::bytea, $3::bytea, $4::boolean)
+
+-- name: list
+select kind, thread::text, id, ns, a, b, c, d, n::text, tags, body
+  from :schema.list_1($1::bytea, $2::bytea, $3::bytea, $4::bytea, $5::integer[], $6::bytea[], $7::boolean, $8::boolean,
+                      $9::bigint, $10::bytea, $11::bytea, $12::integer)
+
+-- name: ancestry
+select kind, thread::text, id, ns, a, b, c, d, n::text, tags, body from :schema.ancestry_1($1::bytea, $2::bytea, $3::bytea, $4::integer[], $5::integer)
+
+-- name: blobs
+select hash, base, size from :schema.blobs_1($1::bytea)
+
+-- name: longIds
+select key, id from :schema.long_ids_1($1::bytea[])
+
+-- name: threads
+select key, long_id, revision::text, head, thread::text, written_ms::text, evicted, parent, lost_to, run, blobs, tags, body
+  from :schema.threads_2(to_timestamp($1::double precision / 1000), $2::boolean, $3::boolean, to_timestamp($4::double precision / 1000), $5::bytea,
+                         $6::integer, $7::bytea[], $8::bytea[], $9::integer[])
+
+-- name: append
+-- Arguments without casts have the function's types: each cast costs the server 3 microseconds.
+select status, revision::text, head, moved from :schema.append_3($1, $2)
+
+-- name: appendThread
+-- As append.
+select status, revision::text, head, moved from :schema.append_thread_1($1, $2)
+
+-- name: remove
+select :schema.remove_2($1::bytea, $2::bigint, $3::jsonb, $4::bytea) as done
+
+-- name: replaceBytes
+-- Puts other bytes in the place of those that a thread holds, if it still is at revision $2. One statement: where the row lock was
+-- waited for, the revision is looked at again, and every change of a thread moves it, so that what else is seen is what is there.
+-- $3: {"records": […], "writes": […], "blobs": […]}, which point into $4 as an append does. place is that of a batch of pending writes
+-- among those of its checkpoint, from 0.
+with at as (
+  update :schema.threads set revision = revision + 1 where key = $1::bytea and revision = $2::bigint returning thread, revision
+), records as (
+  update :schema.checkpoints c set body = substring($4::bytea from r.body_start for r.body_length)
+    from at, jsonb_to_recordset($3::jsonb -> 'records') as r (id bytea, ns bytea, body_start integer, body_length integer)
+   where c.thread = at.thread and c.id = r.id and c.ns = r.ns
+), replaced as (
+  update :schema.blobs b set bytes = substring($4::bytea from r.bytes_start for r.bytes_length)
+    from at, jsonb_to_recordset($3::jsonb -> 'blobs') as r (hash bytea, bytes_start integer, bytes_length integer)
+   where b.thread = at.thread and b.hash = r.hash
+), batches as materialized (
+  select r.* from jsonb_to_recordset($3::jsonb -> 'writes') as r (id bytea, ns bytea, place integer, body_start integer, body_length integer)
+), stored as (
+  select w.thread, w.id, w.ns, w.seq, w.part,
+         row_number() over (partition by w.id, w.ns order by w.seq, w.part) - 1 as place
+    from at join :schema.writes w using (thread)
+   where (w.id, w.ns) in (select b.id, b.ns from batches b)
+), written as (
+  update :schema.writes w set body = substring($4::bytea from b.body_start for b.body_length)
+    from stored s join batches b on b.place = s.place and b.id = s.id and b.ns = s.ns
+   where w.thread = s.thread and w.id = s.id and w.ns = s.ns and w.seq = s.seq and w.part = s.part
+)
+select revision from at
+
+-- name: evict
+select :schema.evict_1($1::bytea, $2::bigint) as done
+
+-- name: deleteThread
+select :schema.delete_thread_1($1::bytea)
+
+-- name: deleteUnchanged
+-- Deletes a thread if it is still at a revision. The row is locked first: who writes to the thread waits, and is late then.
+with unchanged as materialized (
+  select t.key from :schema.threads t where t.key = $1::bytea and t.revision = $2::bigint for update
+)
+select true as done, :schema.delete_thread_1(u.key) from unchanged u
+
+-- name: tombstones
+-- Deleted threads, by age, from an instant on and after a cursor (an instant and a thread key).
+select t.key, t.long_id, (extract(epoch from t.written_at) * 1000)::bigint::text as deleted_ms
+  from :schema.threads t
+ where not t.live and t.deleted_at > 0 and t.written_at >= to_timestamp($1::double precision / 1000)
+   and ($2::double precision is null
+        or (t.written_at, t.key) > (to_timestamp($2::double precision / 1000), coalesce($3::bytea, '')))
+ order by t.written_at, t.key limit $4::integer
+
+-- name: sweep
+select :schema.sweep_1($1::double precision, $2::integer) as swept
+
+-- name: strays
+-- Checkpoints of a thread that have pending writes, and no record.
+select distinct w.id, w.ns
+  from :schema.writes w join :schema.threads t using (thread)
+ where t.key = $1::bytea
+   and not exists (select from :schema.checkpoints c where c.thread = w.thread and c.id = w.id and c.ns = w.ns)
+
+-- name: copyThread
+select :schema.copy_thread_2($1::bytea, $2::bytea, $3::bytea) as done
+
+-- name: outline
+select kind, thread::text, id, ns, a, b, c, d, n::text, tags, body from :schema.outline_1($1::bytea, $2::bytea)
+
+-- name: forkThread
+select status, head, checkpoints::text, bytes::text
+  from :schema.fork_3($1::bytea, $2::bigint, $3::bytea, $4::bytea, $5::jsonb, $6::jsonb, $7::bytea)
+
+-- name: tagThread
+select :schema.tag_thread_1($1::bytea, $2::bytea, $3::bytea[], $4::bytea[])::text as revision
+
+-- name: untagThread
+-- Takes tags (two lists: keys, values) from a thread.
+delete from :schema.thread_tags g
+ using :schema.threads t, unnest($2::bytea[], $3::bytea[]) as u (k, v)
+ where t.key = $1::bytea and g.thread = t.thread and g.key = u.k and g.value = u.v
+
+-- name: threadTags
+-- The tags of a thread.
+select g.key, g.value from :schema.thread_tags g join :schema.threads t using (thread) where t.key = $1::bytea
+
+-- name: lease
+select :schema.lease_1($1::bytea, $2::bytea, $3::double precision) as done
+
+-- name: installed
+-- Which migrations a schema has; fails where it was never set up.
+select id, breaking from :schema.migrations order by id

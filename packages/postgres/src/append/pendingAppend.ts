@@ -1,0 +1,42 @@
+import { goesOn, type AppendRequest, type AppendWritesRequest } from "@stratigraph/core";
+
+/** A call of append() or appendWrites() that is yet to be sent. Its bytes are still where the caller has them. */
+export interface PendingAppend extends AppendRequest {
+  /** It continues a thread rather than beginning one. */
+  readonly goesOn: boolean;
+  /** Bytes of all bodies and blobs. */
+  readonly bytes: number;
+}
+
+/** An append, with each record once. */
+export function pendingAppend(request: AppendRequest): PendingAppend {
+  const records = lastOfEach(request.records);
+  return { ...request, records, goesOn: goesOn(request), bytes: bytesOf({ ...request, records }) };
+}
+
+/** One batch of pending writes: an append of nothing else. */
+export function pendingWrites(batch: AppendWritesRequest): PendingAppend {
+  const { threadId, newBlobs: blobs, seen, relies } = batch;
+  const parts = { threadId, records: [], blobs, writes: [batch], heads: [], seen, relies } as const;
+  return { ...parts, onConflict: "refuse", goesOn: seen === undefined, bytes: bytesOf(parts) };
+}
+
+function bytesOf({
+  records,
+  blobs,
+  writes = [],
+}: Pick<AppendRequest, "records" | "blobs" | "writes">): number {
+  let sum = 0;
+  for (const { body } of records) sum += body.length;
+  for (const { bytes } of blobs) sum += bytes.length;
+  for (const { body } of writes) sum += body.length;
+  return sum;
+}
+
+/** One statement can't write a row twice: a record that comes twice is stored as it came last. */
+function lastOfEach(records: AppendRequest["records"]): AppendRequest["records"] {
+  if (records.length < 2) return records;
+  const byPlace = new Map<string, AppendRequest["records"][number]>();
+  for (const record of records) byPlace.set(JSON.stringify([record.namespace, record.checkpointId]), record);
+  return [...byPlace.values()];
+}

@@ -1,0 +1,47 @@
+/** A statement as every driver takes it (text with $1 … $n, and values), with what time limits, retries and traces need to know. */
+export interface PgQuery {
+  readonly text: string;
+  readonly values?: readonly unknown[];
+  /** Its name in traces: "append", "read", "setup", … */
+  readonly method: string;
+  /** The thread that the statement concerns, if it concerns exactly one. */
+  readonly threadId?: string | undefined;
+  /** It works on a whole thread or on the schema, and may take longer than others. Default false. */
+  readonly heavy?: boolean | undefined;
+  /** After which transient failures it is repeated: after all, after all but lock failures, or after none. Default "all". */
+  readonly repeated?: "all" | "unlessLocked" | "never" | undefined;
+}
+
+/** The used part of a driver's answer. Columns of type bytea are Uint8Array, all others text or number. */
+export interface PgResult {
+  readonly rows: readonly Record<string, unknown>[];
+}
+
+/**
+ * The used part of a `pg.Pool`. The type is structural, so that Neon's pool and other drivers of this shape fit. No statement is
+ * named and no connection is held or configured, so that poolers in transaction mode fit too. `query_timeout` (milliseconds) makes pg
+ * drop a connection that doesn't answer; a driver that doesn't know it keeps that connection.
+ */
+export interface PgPool {
+  query(query: { text: string; values?: unknown[]; query_timeout?: number }): Promise<{ rows: unknown[] }>;
+  end?(): Promise<void>;
+  on?(event: "error", listener: (error: Error) => void): unknown;
+}
+
+/** What the tier needs of a database: it runs statements, each within a time limit. */
+export interface Executor {
+  /**
+   * Counts the call ({@link enter}) while it runs the statement ({@link send}).
+   * @throws what both throw
+   */
+  run(query: PgQuery): Promise<PgResult>;
+  /**
+   * Counts a call as waiting until the returned function is called.
+   * @throws StratigraphError "OVERLOADED" if too many wait, "CLOSED" after end()
+   */
+  enter(): () => void;
+  /** Runs a statement for a call that is counted already. @throws StratigraphError */
+  send(query: PgQuery): Promise<PgResult>;
+  /** Refuses new calls, waits a limited time for those under way, and closes what was opened here. May be called again. */
+  end(): Promise<void>;
+}

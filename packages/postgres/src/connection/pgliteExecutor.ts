@@ -1,0 +1,182 @@
+import type * as PgLiteModule from "@electric-sql/pglite";
+import { closedError, StratigraphError } from "@stratigraph/core";
+import { NoAnswerError, timeoutMsOf, within } from "./timeouts.ts";
+import type { Executor, PgQuery, PgResult } from "./client.ts";
+import { explained } from "./explained.ts";
+import { folderError } from "./folderError.ts";
+import { lockFolder } from "./lockFolder.ts";
+import { byteaText } from "../wire/hex.ts";
+import { BoundedCallGate } from "./boundedCallGate.ts";
+import { tracedCall } from "./tracedCall.ts";
+
+/** PostgreSQL's type OID of bytea. */
+const bytea = 17;
+
+/** How long opening a database may take, in milliseconds: creating a new one takes long on a busy machine. */
+const openingMs = 120_000;
+/** How long closing one may take, in milliseconds. */
+const closingMs = 10_000;
+
+/** The used part of a PGlite database. */
+export interface PgLite {
+  query(
+    text: string,
+    values: unknown[],
+    options: {
+      parsers: Record<number, (value: string) => unknown>;
+      serializers: Record<number, (value: unknown) => string>;
+    },
+  ): Promise<{ rows: unknown[] }>;
+  exec(text: string): Promise<unknown>;
+  close(): Promise<void>;
+}
+
+/** An open database, and a function that unlocks its folder. */
+export interface OpenedPgLite {
+  readonly database: PgLite;
+  readonly release: () => void;
+}
+
+// PGlite's own conversions of bytea go byte by byte; these take half the time of a put.
+const options = {
+  parsers: { [bytea]: (value: string) => Buffer.from(value.slice(2), "hex") },
+  serializers: { [bytea]: (value: unknown) => byteaText(value as Uint8Array) },
+};
+
+/** Runs statements on a PGlite database, which does one at a time. Each has a time limit; the number of calls that wait is limited. */
+export class PgLiteExecutor implements Executor {
+  readonly #open: () => Promise<OpenedPgLite>;
+  readonly #statementTimeoutMs: number;
+  readonly #gate: BoundedCallGate;
+  #opened: Promise<OpenedPgLite> | undefined;
+  #answeredAt = 0;
+  #over = false;
+  #ending: Promise<void> | undefined;
+
+  constructor(
+    open: () => Promise<OpenedPgLite>,
+    limits: { readonly statementTimeoutMs: number; readonly maxQueue: number },
+  ) {
+    this.#open = open;
+    this.#statementTimeoutMs = limits.statementTimeoutMs;
+    this.#gate = new BoundedCallGate("pglite", limits.maxQueue);
+  }
+
+  async run(query: PgQuery): Promise<PgResult> {
+    return await this.#gate.run(() => this.send(query));
+  }
+
+  enter(): () => void {
+    return this.#gate.enter();
+  }
+
+  async send(query: PgQuery): Promise<PgResult> {
+    return await tracedCall("pglite", query, async () => {
+      try {
+        const { database } = await within(this.#database(), openingMs);
+        const timeoutMs = timeoutMsOf(query, this.#statementTimeoutMs, 0);
+        return await this.#inTime(this.#asked(database, query), timeoutMs);
+      } catch (error) {
+        throw error instanceof NoAnswerError ? stuck(error) : explained(error, "pglite");
+      }
+    });
+  }
+
+  async end(): Promise<void> {
+    this.#ending ??= this.#end();
+    await this.#ending;
+  }
+
+  async #end(): Promise<void> {
+    await this.#gate.close(this.#statementTimeoutMs);
+    this.#over = true;
+    const opened = await this.#opened?.catch(() => undefined);
+    if (opened === undefined) return;
+    try {
+      await within(opened.database.close(), closingMs);
+    } catch (error) {
+      // The database still has the folder open. The lock stays, so that no other process opens it too.
+      throw error instanceof NoAnswerError ? stuck(error) : explained(error, "pglite");
+    }
+    opened.release();
+  }
+
+  #database(): Promise<OpenedPgLite> {
+    if (this.#over) throw closedError("pglite");
+    this.#opened ??= this.#open().catch((error: unknown) => {
+      this.#opened = undefined;
+      throw error;
+    });
+    return this.#opened;
+  }
+
+  /**
+   * Statements run one after another and block timers while they do: the time of a statement counts from the last answer.
+   */
+  async #inTime(asked: Promise<PgResult>, timeoutMs: number): Promise<PgResult> {
+    try {
+      return await within(asked, timeoutMs, () => this.#answeredAt);
+    } catch (error) {
+      if (error instanceof NoAnswerError) this.#gate.keep(asked);
+      throw error;
+    }
+  }
+
+  async #asked(database: PgLite, { text, values }: PgQuery): Promise<PgResult> {
+    try {
+      if (values === undefined && text.startsWith("do ")) {
+        await database.exec(text);
+        return { rows: [] };
+      }
+      const { rows } = await database.query(text, [...(values ?? [])], options);
+      return { rows: rows as Record<string, unknown>[] };
+    } finally {
+      this.#answeredAt = performance.now();
+    }
+  }
+}
+
+/** The error of a call that the embedded database doesn't get to. */
+function stuck(cause: NoAnswerError): StratigraphError {
+  return new StratigraphError(
+    "UNAVAILABLE",
+    `The embedded database gave ${cause.message}: a statement or a transaction before this call doesn't end. The call may be repeated; if it stays so, start the process anew.`,
+    { tier: "pglite" },
+    cause,
+  );
+}
+
+/** Opens PGlite on a folder of its own (locked), or in memory. @throws StratigraphError */
+export async function openPgLite(folder: string | undefined): Promise<OpenedPgLite> {
+  const { PGlite } = await importPgLite();
+  if (folder === undefined) return { database: await PGlite.create(), release: () => undefined };
+  const release = locked(folder);
+  try {
+    return { database: await PGlite.create(`${folder}/data`), release };
+  } catch (error) {
+    release();
+    throw folderError(folder, error);
+  }
+}
+
+function locked(folder: string): () => void {
+  try {
+    return lockFolder(folder);
+  } catch (error) {
+    throw folderError(folder, error);
+  }
+}
+
+async function importPgLite(): Promise<typeof PgLiteModule> {
+  // In a try of the same function: bundlers then leave a package that isn't installed to run time.
+  try {
+    return await import("@electric-sql/pglite");
+  } catch (cause) {
+    throw new StratigraphError(
+      "DRIVER_MISSING",
+      "The embedded database needs the package @electric-sql/pglite. Install it: npm install @electric-sql/pglite",
+      { tier: "pglite", package: "@electric-sql/pglite" },
+      cause,
+    );
+  }
+}

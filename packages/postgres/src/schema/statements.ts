@@ -1,0 +1,70 @@
+import type { PgQuery } from "../connection/client.ts";
+import { sql } from "../embedded.ts";
+import { quotedSchema } from "./schemaName.ts";
+
+/** A file of SQL with the schema's name put in. */
+function inSchema(text: string, schema: string): string {
+  return text.replaceAll(":schema", () => quotedSchema(schema));
+}
+
+/** Numbered files are migrations, in order. */
+const migrations: readonly (readonly [id: number, text: string])[] = Object.entries(sql)
+  .filter(([name]) => /^\d{6}$/.test(name))
+  .map(([name, text]) => [Number(name), text] as const)
+  .sort(([a], [b]) => a - b);
+
+/** Newest migration that this version brings. */
+export const newestMigration = migrations.at(-1)![0];
+
+/** A statement without its values. */
+export type Statement = Pick<PgQuery, "text" | "method" | "heavy" | "repeated">;
+
+/** The statements of one schema. */
+export function statementsIn(schema: string) {
+  const quick = (name: keyof typeof sql, method: string = name): Statement => ({
+    text: inSchema(sql[name], schema),
+    method,
+  });
+  const heavy = (name: keyof typeof sql): Statement => ({ ...quick(name), heavy: true });
+  return {
+    peek: quick("read", "peek"),
+    read: quick("read"),
+    list: quick("list"),
+    ancestry: quick("ancestry"),
+    blobs: quick("blobs"),
+    longIds: quick("longIds"),
+    threads: quick("threads"),
+    append: quick("append"),
+    appendThread: quick("appendThread", "append"),
+    remove: heavy("remove"),
+    replaceBytes: heavy("replaceBytes"),
+    evict: heavy("evict"),
+    deleteThread: heavy("deleteThread"),
+    deleteUnchanged: heavy("deleteUnchanged"),
+    tombstones: quick("tombstones"),
+    sweep: heavy("sweep"),
+    strays: quick("strays"),
+    copyThread: heavy("copyThread"),
+    outline: quick("outline"),
+    forkThread: heavy("forkThread"),
+    tagThread: quick("tagThread"),
+    untagThread: quick("untagThread"),
+    threadTags: quick("threadTags"),
+    lease: quick("lease"),
+    installed: quick("installed"),
+    ping: { ...quick("installed", "ping"), repeated: "never" },
+  } as const satisfies Record<string, Statement>;
+}
+
+/** The statement that sets a schema up, and does nothing where that is done: for setup() and for people with psql. */
+export function setupSql(schema: string, options: { createSchema?: boolean } = {}): string {
+  const parts: string[] = [
+    sql.setupBegin,
+    ...(options.createSchema === false ? [] : [sql.setupSchema]),
+    sql.setupMigrations,
+  ];
+  for (const [id, text] of migrations) {
+    parts.push(sql.setupMigration.replaceAll(":id", String(id)).replace(":text", () => text));
+  }
+  return inSchema([...parts, sql.setupEnd].join("\n"), schema);
+}

@@ -1,0 +1,76 @@
+import { createHash } from "node:crypto";
+import { byteaText, hexOf } from "./hex.ts";
+
+/** First byte of an id key: what the rest is. Part of the stored format. */
+const kinds = { uuid: 1, text: 2, hash: 3 } as const;
+
+/** Longest id kept as it is, in bytes of UTF-8: three of them fit an index row of PostgreSQL (2,704 bytes). */
+const longestText = 512;
+
+const canonicalUuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
+
+/**
+ * An id as a key: canonical UUIDs as 16 bytes, other text as UTF-8, long text as SHA-256 (the original goes to
+ * long_ids). The root namespace is the empty key. Keys sort as the ids do, UUIDs before other text.
+ */
+export function keyOf(id: string): Buffer {
+  if (id === "") return Buffer.alloc(0);
+  if (canonicalUuid.test(id)) return Buffer.from(`01${id.replaceAll("-", "")}`, "hex");
+  const bytes = Buffer.from(id, "utf8");
+  const long = bytes.length > longestText;
+  return Buffer.concat([
+    Uint8Array.of(long ? kinds.hash : kinds.text),
+    long ? createHash("sha256").update(bytes).digest() : bytes,
+  ]);
+}
+
+/** Whether a key stands for a long id, whose original must be looked up. */
+function isLongKey(key: Uint8Array): boolean {
+  return key[0] === kinds.hash;
+}
+
+/** The original of a long id, which goes to long_ids beside its key; undefined for other ids. */
+export function longIdOf(id: string): Buffer | undefined {
+  // UTF-8 has at most three bytes for each of JavaScript's characters.
+  if (id.length * 3 <= longestText) return undefined;
+  const bytes = Buffer.from(id, "utf8");
+  return bytes.length > longestText ? bytes : undefined;
+}
+
+/** The key of an id as the text of a bytea. */
+export function keyText(id: string): string {
+  return byteaText(keyOf(id));
+}
+
+/** The original of a long id as the text of a bytea; undefined for other ids. */
+export function longIdText(id: string): string | undefined {
+  const original = longIdOf(id);
+  return original === undefined ? undefined : byteaText(original);
+}
+
+/** Turns keys back into ids; long ones from originals learnt so far. */
+export class KeyReader {
+  readonly #originals = new Map<string, string>();
+
+  learn(key: Uint8Array, original: Uint8Array): void {
+    this.#originals.set(hexOf(key), Buffer.from(original).toString("utf8"));
+  }
+
+  knows(key: Uint8Array): boolean {
+    return !isLongKey(key) || this.#originals.has(hexOf(key));
+  }
+
+  /** @throws RangeError on a key that this version doesn't know */
+  id(key: Uint8Array): string {
+    if (key.length === 0) return "";
+    const rest = Buffer.from(key.buffer, key.byteOffset + 1, key.length - 1);
+    if (key[0] === kinds.text) return rest.toString("utf8");
+    if (key[0] === kinds.uuid) {
+      const digits = rest.toString("hex");
+      return `${digits.slice(0, 8)}-${digits.slice(8, 12)}-${digits.slice(12, 16)}-${digits.slice(16, 20)}-${digits.slice(20)}`;
+    }
+    const original = this.#originals.get(hexOf(key));
+    if (original === undefined) throw new RangeError(`no id is known for key ${hexOf(key)}`);
+    return original;
+  }
+}

@@ -1,0 +1,126 @@
+import type { Blob, BlobHash, CheckpointRecord, ListedCheckpoint, StoredWriteBatch } from "@stratigraph/core";
+import { hexOf } from "./hex.ts";
+import type { KeyReader } from "./keys.ts";
+
+/** A row of read_1, list_1 or ancestry_1; what its columns mean is said in sql/000002.sql. */
+export interface ReadRow {
+  readonly kind: "s" | "c" | "w" | "b" | "h" | "t";
+  readonly thread: string;
+  readonly id: Uint8Array | null;
+  readonly ns: Uint8Array | null;
+  readonly a: Uint8Array | null;
+  readonly b: Uint8Array | null;
+  readonly c: Uint8Array | null;
+  readonly d: Uint8Array | null;
+  readonly n: string | null;
+  readonly tags: string | null;
+  readonly body: Uint8Array | null;
+}
+
+const hashLength = 20;
+
+function hashesOf(packed: Uint8Array): BlobHash[] {
+  const digits = hexOf(packed);
+  const hashes: BlobHash[] = [];
+  for (let at = 0; at < digits.length; at += hashLength * 2)
+    hashes.push(digits.slice(at, at + hashLength * 2));
+  return hashes;
+}
+
+function isWhole(
+  checkpoint: { record: CheckpointRecord; writes: readonly StoredWriteBatch[] },
+  blobs: ReadonlyMap<BlobHash, Blob>,
+): boolean {
+  const named = [checkpoint.record.blobs, ...checkpoint.writes.map((batch) => batch.blobs)].flat();
+  return named.every((hash) => {
+    let next: BlobHash | undefined = hash;
+    while (next !== undefined) {
+      const blob = blobs.get(next);
+      if (blob === undefined) return false;
+      next = blob.base;
+    }
+    return true;
+  });
+}
+
+/** What rows of checkpoints come to. */
+export interface Page {
+  readonly checkpoints: (ListedCheckpoint & { readonly row: ReadRow; readonly whole: boolean })[];
+  readonly writes: readonly StoredWriteBatch[];
+}
+
+/** Puts the rows of a page together. @param threadIds ids by internal number, where the page doesn't tell them */
+export function pageOf(
+  rows: readonly ReadRow[],
+  keys: KeyReader,
+  threadIds: ReadonlyMap<string, string>,
+): Page {
+  const blobs = new Map<string, Map<BlobHash, Blob>>();
+  const writes = new Map<string, StoredWriteBatch[]>();
+  const heads = new Map<string, string>();
+  const names = new Map(threadIds);
+  const all: StoredWriteBatch[] = [];
+  const place = (row: ReadRow): string =>
+    `${row.thread} ${hexOf(row.ns!)} ${row.id === null ? "" : hexOf(row.id)}`;
+  for (const row of rows) {
+    if (row.kind === "b") {
+      const ofThread = blobs.get(row.thread) ?? new Map<BlobHash, Blob>();
+      const hash = hexOf(row.a!);
+      blobs.set(
+        row.thread,
+        ofThread.set(hash, { hash, base: row.b === null ? undefined : hexOf(row.b), bytes: row.body! }),
+      );
+    } else if (row.kind === "w") {
+      const batch = {
+        taskId: keys.id(row.a!),
+        blobs: hashesOf(row.d!),
+        body: row.body!,
+        order: Number(row.n),
+      };
+      writes.set(place(row), [...(writes.get(place(row)) ?? []), batch]);
+      all.push(batch);
+    } else if (row.kind === "h") {
+      heads.set(place(row), keys.id(row.a!));
+    } else if (row.kind === "t") {
+      names.set(row.thread, row.b === null ? keys.id(row.a!) : Buffer.from(row.b).toString("utf8"));
+    }
+  }
+  const none: ReadonlyMap<BlobHash, Blob> = new Map();
+  const checkpoints = rows
+    .filter(({ kind }) => kind === "c")
+    .map((row) => {
+      const record: CheckpointRecord = {
+        threadId: names.get(row.thread)!,
+        namespace: keys.id(row.ns!),
+        checkpointId: keys.id(row.id!),
+        parentId: row.a === null ? undefined : keys.id(row.a),
+        lostTo: row.b === null ? undefined : keys.id(row.b),
+        runId: row.c === null ? undefined : keys.id(row.c),
+        blobs: hashesOf(row.d!),
+        tags: row.tags === null || row.tags === "" ? [] : row.tags.split(",").map(Number),
+        body: row.body!,
+      };
+      const stored = { record, blobs: blobs.get(row.thread) ?? none, writes: writes.get(place(row)) ?? [] };
+      const head = heads.get(`${row.thread} ${hexOf(row.ns!)} `);
+      return { ...stored, head, row, whole: isWhole(stored, stored.blobs) };
+    });
+  return { checkpoints, writes: all };
+}
+
+/** Keys in rows whose original id isn't known yet. */
+export function unknownKeys(rows: readonly ReadRow[], keys: KeyReader): Uint8Array[] {
+  const unknown: Uint8Array[] = [];
+  const look = (key: Uint8Array | null): void => {
+    if (key !== null && !keys.knows(key)) unknown.push(key);
+  };
+  for (const { kind, id, ns, a, b, c } of rows) {
+    look(id);
+    look(ns);
+    if (kind === "s" || kind === "w" || kind === "h" || kind === "c") look(a);
+    if (kind === "c") {
+      look(b);
+      look(c);
+    }
+  }
+  return unknown;
+}
