@@ -1,6 +1,6 @@
 /**
- * An agent of ten steps is killed with SIGKILL in step 9 and started again; then its thread is forked from step 4. All in an
- * embedded database in a folder, without a server. Asserts what it shows, and exits 0 only if it holds.
+ * An agent of ten steps is killed with SIGKILL in step 9 and started again. Then its thread is forked from step 4. Everything is
+ * stored in an embedded database in a folder, without a server. The example asserts what it shows, and exits 0 only if that holds.
  */
 import { strict as assert } from "node:assert";
 import { fork } from "node:child_process";
@@ -86,7 +86,7 @@ try {
   say(`process ${third.pid}   goes back to step ${forkedFrom} and takes the cheap plan from there:`);
   say();
 
-  // What is on disk now, read by this process.
+  // This process reads what is on disk now.
   const saver = PostgresSaver.embedded(folder);
   const graph = tripAgent(saver, async () => undefined);
   const at = (checkpoint_id: string | undefined) => ({

@@ -1,4 +1,4 @@
-// One process of the agent. It tells its parent what it does; the parent kills it when it likes.
+// One process of the agent. It tells its parent what it does, and the parent may kill it at any time.
 import { HumanMessage } from "@langchain/core/messages";
 import { PostgresSaver } from "@stratigraph/postgres";
 import { tripAgent } from "./trip.ts";
@@ -18,7 +18,7 @@ if (forkFrom === undefined) {
   const { values } = await graph.getState(config);
   const begun = (values as { step?: number }).step !== undefined;
   process.send!({ at: "starts", step: begun ? (values as { step: number }).step : 0 });
-  // Input on the first start; null means "go on where the last checkpoint is".
+  // Pass input on the first start. null means: go on from the last checkpoint.
   await graph.invoke(begun ? null : { messages: [new HumanMessage("Book me a trip to Lisbon.")] }, config);
 } else {
   for await (const { config: then, values, next } of graph.getStateHistory(config)) {

@@ -2,7 +2,7 @@ import { AIMessage, ToolMessage, type AIMessageFields } from "@langchain/core/me
 import { Annotation, END, MessagesAnnotation, START, StateGraph } from "@langchain/langgraph";
 import type { BaseCheckpointSaver } from "@langchain/langgraph-checkpoint";
 
-/** A way of looking for a place to stay: which tools it calls, and what comes of it. */
+/** A way of looking for a place to stay: the tools it calls, and what they find. */
 interface StrategyOfAgent {
   tools: string[];
   tokens: number;

@@ -1,7 +1,7 @@
 /**
- * One agent, three strategies: forked from one checkpoint, run side by side, compared in a table, and the best merged back
- * into the thread, where the user went on meanwhile. In an embedded database, without a server. Asserts what it shows, and
- * exits 0 only if it holds.
+ * One agent tries three strategies in forks of one checkpoint, which run side by side and are compared in a table. The best one is
+ * merged back into the thread, where the user went on meanwhile. Everything is stored in an embedded database, without a server.
+ * The example asserts what it shows, and exits 0 only if that holds.
  */
 import { strict as assert } from "node:assert";
 import { HumanMessage } from "@langchain/core/messages";
@@ -49,7 +49,7 @@ try {
       return graph.invoke({ messages: [ask], strategy: names[n]!, step: 0 }, on(threadId));
     }),
   );
-  // The user doesn't wait: the thread itself goes on.
+  // The user doesn't wait, and the thread itself goes on.
   await graph.updateState(
     on("trip"),
     { messages: [new HumanMessage({ id: "wish", content: "With a balcony." })] },

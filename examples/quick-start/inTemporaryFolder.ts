@@ -1,4 +1,4 @@
-// Imported first: the example's folder `.stratigraph` is then made in a place of its own, and goes when the process ends.
+// Import this first: it has the example create its folder `.stratigraph` in a temporary folder, which is removed at the end.
 import { mkdtempSync, realpathSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

@@ -1,4 +1,4 @@
-/** The README's first code, run and checked. */
+/** Runs the first code of the README, and checks it. */
 import { strict as assert } from "node:assert";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
@@ -27,7 +27,7 @@ await checkpointer.end();
 assert.equal(messages.at(-1)?.content, "Message 1 was read.");
 assert.ok(existsSync(join(folder, ".stratigraph")), "the thread is in the folder");
 
-// As a second run of the program would.
+// This does what a second run of the program would do.
 const again = await createCheckpointer({ folder: ".stratigraph" });
 graph.checkpointer = again;
 const later = await graph.invoke({ messages: [{ role: "user", content: "And again!" }] }, config);

@@ -2,8 +2,8 @@ import { postgresBin } from "./postgres.ts";
 import { onPath } from "./process.ts";
 
 /**
- * Which servers tests can start here. `npm test` installs what the packages' tests need, or takes running servers
- * named by environment variables: tests that start (kill, restart, pause) one of their own are then skipped, as
+ * Which servers tests can start on this machine. `npm test` installs what the tests need, or uses running servers that environment
+ * variables name. Then tests that need a server of their own, to kill, restart or pause it, are skipped with
  * `test.skipIf(!available.redis)(…)`.
  */
 export const available = {

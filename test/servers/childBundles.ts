@@ -10,8 +10,8 @@ import { BUNDLES } from "./childProgram.ts";
 const root = join(import.meta.dirname, "../..");
 
 /**
- * vitest's globalSetup: bundles every program that tests start (`*Child.ts`), once per run. A child starts within
- * 0.2 s then; through tsx, which loads a thousand files one by one, it takes 1.2 s. childProgram.ts finds the bundles.
+ * vitest's globalSetup: bundles every program that tests start (`*Child.ts`), once per run. A bundled child starts in 0.2 s;
+ * through tsx, which loads a thousand files one by one, it takes 1.2 s. childProgram.ts finds the bundles.
  */
 export default async function childBundles(project: TestProject): Promise<() => Promise<void>> {
   const cache = join(root, "node_modules/.cache");
@@ -28,7 +28,7 @@ export default async function childBundles(project: TestProject): Promise<() => 
     format: "esm",
     platform: "node",
     target: "node20.19",
-    // The last one as Node has it, so that a library's files are those that other libraries get by its name.
+    // The last condition is Node's own, so that a library's files are the same as other libraries import.
     conditions: ["@stratigraph/source", "module-sync"],
     keepNames: true,
     sourcemap: true,
@@ -38,7 +38,7 @@ export default async function childBundles(project: TestProject): Promise<() => 
   });
   await bundling.rebuild();
   project.onTestsRerun(async () => {
-    // If it fails, esbuild has printed why. Without bundles each child runs through tsx, and fails by itself.
+    // If this fails, esbuild has printed why. Without bundles, children run through tsx, and only the broken one fails.
     await bundling.rebuild().catch(() => rmSync(folder, { recursive: true, force: true }));
   });
   // The processes of test files inherit it.
@@ -61,7 +61,7 @@ const libraries: Plugin = {
       const bundled = OWN.test(path) || path.startsWith("@langchain/") || INSTALLED.test(importer);
       if (bundled || isBuiltin(path) || kind === "entry-point" || pluginData === libraries) return undefined;
       const found = await build.resolve(path, { kind, resolveDir, importer, pluginData: libraries });
-      // What isn't installed fails when it is imported, as it would without a bundle.
+      // A package that isn't installed fails when it is imported, as without a bundle.
       if (found.errors.length > 0) return { path, external: true };
       return { path: pathToFileURL(found.path).href, external: true };
     });
@@ -71,7 +71,7 @@ const libraries: Plugin = {
 const OWN = /^(@stratigraph\/|stratigraph$)/;
 const INSTALLED = /[/\\]node_modules[/\\]/;
 
-/** Lets `import.meta` of a source mean that file, not the bundle. */
+/** Has `import.meta` refer to the source file instead of the bundle. */
 const ownLocation: Plugin = {
   name: "own-location",
   setup(build) {

@@ -3,16 +3,16 @@ import { join, relative } from "node:path";
 
 const root = join(import.meta.dirname, "../..");
 
-/** The environment variable with the folder of the bundles, where vitest made some (childBundles.ts). */
+/** The environment variable that names the folder of bundles, if vitest made some (childBundles.ts). */
 export const BUNDLES = "STRATIGRAPH_TEST_CHILDREN";
 
-/** How Node runs a TypeScript program on the packages' sources. */
+/** How Node runs a TypeScript program with the packages' sources. */
 export interface ChildProgram {
   path: string;
   execArgv: string[];
 }
 
-/** The bundle of a program, or without one (the bench runs without vitest; another checkout) the program itself through tsx. */
+/** The bundle of a program. Without one, as in the bench and for programs of another checkout, the program itself through tsx. */
 export function childProgram(scriptPath: string): ChildProgram {
   const folder = process.env[BUNDLES];
   if (folder !== undefined) {

@@ -4,11 +4,11 @@ import { childProgram } from "./childProgram.ts";
 
 export interface ChildOptions {
   env?: Record<string, string>;
-  /** Another Node binary; default: the one we run on. */
+  /** The Node binary. Default: the one of this process. */
   execPath?: string;
 }
 
-/** How a child ended. */
+/** How a child ended, and what it printed. */
 export interface ChildExit {
   code: number | null;
   signal: NodeJS.Signals | null;
@@ -24,21 +24,21 @@ export interface Child<Message> {
   /** The first message, past or future, that `matches`; rejects when the child ends without it. */
   message(matches: (message: Message) => boolean): Promise<Message>;
   send(message: unknown): void;
-  /** SIGKILL; resolves when it is gone. */
+  /** Sends SIGKILL; resolves when the process has ended. */
   kill(): Promise<ChildExit>;
   /** Resolves when it has ended, whatever its exit code. */
   exit: Promise<ChildExit>;
 }
 
 const running = new Set<ChildProcess>();
-// A test that fails half-way must not leave its children at work.
+// A test that fails must not leave its children running.
 process.once("exit", () => {
   for (const child of running) child.kill("SIGKILL");
 });
 
 /**
- * Runs a TypeScript file with the packages' sources: its bundle where it has one, which starts three times as fast.
- * The child inherits our environment, so it can use shared.ts as well.
+ * Runs a TypeScript file with the packages' sources in a process of its own. It runs the file's bundle if there is one. The child
+ * inherits this process's environment, so it can use shared.ts as well.
  */
 export function runChild<Message = unknown>(
   scriptPath: string,
@@ -63,7 +63,7 @@ export function runChild<Message = unknown>(
   child.on("message", (message) => messages.push(message as Message));
   const exit = new Promise<ChildExit>((resolve, reject) => {
     child.once("error", reject);
-    // "close", not "exit": by then all that it wrote has arrived.
+    // "close" comes after "exit", when all output has arrived.
     child.once("close", (code, signal) => {
       running.delete(child);
       resolve({ code, signal, stdout, stderr });

@@ -26,7 +26,7 @@ export function postgresBin(version?: string | number): string | undefined {
 }
 
 export interface PostgresOptions {
-  /** Default false: fast, and good for everything but crashes of the machine. With true, bytes reach the disk. */
+  /** Whether bytes reach the disk at each commit. Default false, which is faster and only loses data if the machine crashes. */
   fsync?: boolean;
   /** Major version, for example 15; default: the newest installed. */
   version?: string | number;
@@ -72,7 +72,7 @@ export class PostgresServer {
     await server.up(() => query(this.url, "select 1"), 60_000);
   }
 
-  /** Ends the server and keeps its data: "fast" rolls back and writes a checkpoint, "immediate" as in a crash. */
+  /** Ends the server and keeps its data: "fast" rolls back and writes a checkpoint, "immediate" ends as in a crash. */
   async shutDown(mode: "fast" | "immediate" = "fast"): Promise<void> {
     const pids = this.pids;
     await this.#process?.end(mode === "fast" ? "SIGINT" : "SIGQUIT");
@@ -84,7 +84,7 @@ export class PostgresServer {
     await this.start();
   }
 
-  /** SIGKILL to the postmaster, as a crash would; resolves when its children have noticed and ended. */
+  /** Sends SIGKILL to the postmaster, as in a crash; resolves when its children have noticed and ended. */
   async kill(): Promise<void> {
     const pids = this.pids;
     await this.#process?.end("SIGKILL");
@@ -150,7 +150,7 @@ export class PostgresReplica extends PostgresServer {
     );
   }
 
-  /** Becomes a primary of its own; resolves when it takes writes. */
+  /** Makes it a primary; resolves when it takes writes. */
   async promote(): Promise<void> {
     await query(this.url, "select pg_promote(true, 60)");
     await waitUntil("the replica to take writes", async () => {
@@ -159,7 +159,7 @@ export class PostgresReplica extends PostgresServer {
     });
   }
 
-  /** From here on its data stays as it is, while the primary goes on. */
+  /** Stops replaying what the primary writes. */
   async pauseReplay(): Promise<void> {
     await query(this.url, "select pg_wal_replay_pause()");
     await waitUntil("replay to pause", async () => {
@@ -174,7 +174,7 @@ export class PostgresReplica extends PostgresServer {
 
   /** Resolves when it has replayed all that the primary has written so far. */
   async caughtUp(): Promise<void> {
-    // A durable commit first: with fsync off, earlier ones may still wait in the primary's memory.
+    // Commit durably first: with fsync off, earlier commits may still be in the primary's memory.
     await query(
       this.#primary.url,
       "set synchronous_commit = on; select pg_logical_emit_message(true, 'caughtUp', '')",
@@ -189,7 +189,7 @@ export class PostgresReplica extends PostgresServer {
 
   override async stop(): Promise<void> {
     await super.stop();
-    // The slot would make the primary keep its log for a replica that is gone.
+    // Otherwise the slot would have the primary keep its log for a replica that is gone.
     if (this.#primary.pids.length > 0)
       await waitUntil("the replication slot to be free", async () => {
         const sql =
@@ -222,7 +222,7 @@ export async function query(
   values?: unknown[],
 ): Promise<Record<string, unknown>[]> {
   const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 10_000 });
-  // Without a listener a connection that breaks later (a killed server) would end the process.
+  // Without a listener, a connection that breaks when the server is killed would end this process.
   client.on("error", () => undefined);
   try {
     await client.connect();

@@ -15,16 +15,16 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fastFolder } from "./fastFolder.ts";
 
-// Debian keeps servers in sbin, which is not on everyone's path.
+// Debian installs servers in sbin, which may be missing from the PATH.
 const PATH = `${process.env["PATH"] ?? ""}:/usr/local/sbin:/usr/sbin:/sbin`;
 
-/** The account a server runs under; undefined: our own. PostgreSQL and PgBouncer refuse to run as root. */
+/** The account that a server runs under; undefined for that of this process. PostgreSQL and PgBouncer refuse to run as root. */
 export interface Account {
   uid: number;
   gid: number;
 }
 
-/** The `postgres` account where we are root, undefined where we are not. */
+/** The `postgres` account if this process runs as root, otherwise undefined. */
 export function serverAccount(): Account | undefined {
   if (process.getuid?.() !== 0) return undefined;
   const line = readFileSync("/etc/passwd", "utf8")
@@ -36,7 +36,7 @@ export function serverAccount(): Account | undefined {
   return { uid: Number(uid), gid: Number(gid) };
 }
 
-// Outside Linux's ephemeral range (32768 up), so that outgoing connections do not take a port we picked.
+// Below Linux's ephemeral range, which begins at 32768, so that outgoing connections don't take a port that was picked.
 const FIRST_PORT = 15_000;
 const LAST_PORT = 31_000;
 const handedOut = new Set<number>();
@@ -58,7 +58,7 @@ export async function freePort(): Promise<number> {
   throw new Error("no free port found on 127.0.0.1 between 15000 and 31000");
 }
 
-/** Runs `start` with a free port, and again with another (5 times in all) when it lost that port to someone. */
+/** Runs `start` with a free port, and with another one, up to 5 times in all, if another process took that port first. */
 export async function onFreePort<T>(start: (port: number) => Promise<T>): Promise<T> {
   for (let tries = 1; ; tries++) {
     try {
@@ -91,13 +91,13 @@ export async function waitUntil<T>(
   }
 }
 
-/** Whether a process with that id exists; one that ended and waits for its parent (a zombie) does not count. */
+/** Whether a process with that id is running. A zombie, which ended and waits for its parent, doesn't count. */
 export function isAlive(pid: number): boolean {
   try {
     process.kill(pid, 0);
     return !/^\d+ \(.*\) Z/s.test(readFileSync(`/proc/${pid}/stat`, "utf8"));
   } catch (error) {
-    // No /proc (macOS): the signal above already proved that it lives.
+    // There is no /proc on macOS. The signal above showed that the process exists.
     return (error as NodeJS.ErrnoException).code === "ENOENT" && process.platform !== "linux";
   }
 }
@@ -118,8 +118,8 @@ export function childrenOf(pid: number): number[] {
 }
 
 /**
- * A temporary folder whose servers end with this process, however it ends: a shell waits for the end of a
- * pipe that we hold, then signals the processes noted in `<dir>/pids` that still work in the folder, and removes it.
+ * A temporary folder whose servers end with this process, however it ends. A guard, which is a shell, waits until a pipe from this
+ * process closes. Then it signals the processes in `<dir>/pids` that still work in the folder, and removes the folder.
  */
 export class ServerFolder {
   readonly dir: string;
@@ -137,7 +137,7 @@ export class ServerFolder {
     (this.#guard.stdin as unknown as { unref(): void }).unref();
   }
 
-  /** Notes a process for the guard. `signal` is what ends it cleanly when nobody is left to wait. */
+  /** Tells the guard of a process. `signal` ends it cleanly. */
   note(pid: number, signal: "QUIT" | "KILL"): void {
     appendFileSync(join(this.dir, "pids"), `${pid} ${signal}\n`);
   }
@@ -149,7 +149,7 @@ export class ServerFolder {
   }
 }
 
-// A process id may have been given to someone else since: only those that work inside the folder are signalled.
+// Another process may have the same id by then, so only signal those that work inside the folder.
 const GUARD = `
 cat > /dev/null
 dir=$1
@@ -159,10 +159,10 @@ done < "$dir/pids"
 for i in 1 2 3 4 5 6 7 8 9 10; do rm -rf "$dir" && break; sleep 0.2; done
 `;
 
-/** The server ended unexpectedly; the message carries the end of its log. */
+/** A server ended unexpectedly. The message has the end of its log. */
 export class ServerExitedError extends Error {}
 
-/** One server process, in the foreground of a ServerFolder; its output goes to `<folder>/<name>.log`. */
+/** One server process of a ServerFolder. Its output goes to `<folder>/<name>.log`. */
 export class ServerProcess {
   readonly name: string;
   readonly pid: number;
@@ -188,7 +188,7 @@ export class ServerProcess {
     const child = spawn(command, args, {
       cwd: options.cwd ?? folder.dir,
       stdio: ["ignore", log, log],
-      // A process group of its own: Ctrl-C in the terminal must not reach it before its tests have ended.
+      // Give it its own process group, so that Ctrl-C in the terminal doesn't reach it before the tests have ended.
       detached: true,
       env: { ...process.env, PATH, LC_ALL: "C", ...options.env },
       ...options.account,
@@ -211,12 +211,12 @@ export class ServerProcess {
     return this.#running;
   }
 
-  /** The end of what it logged. */
+  /** The end of its log. */
   logTail(): string {
     return readFileSync(this.#log, "utf8").slice(-2_000);
   }
 
-  /** Waits for `check`, and fails at once when the server ends instead of coming up. */
+  /** Waits until `check` holds, and fails at once if the server ends instead. */
   async up(check: () => Promise<unknown>, timeoutMs = 30_000): Promise<void> {
     if (this.pid < 0) await this.exited;
     await waitUntil(
@@ -234,7 +234,7 @@ export class ServerProcess {
     if (this.#running) process.kill(this.pid, signal);
   }
 
-  /** Signals it and waits for its end; SIGKILL after `patienceMs` (default 10 000). */
+  /** Sends a signal and waits until it has ended; sends SIGKILL after `patienceMs` (default 10 000). */
   async end(signal: NodeJS.Signals, patienceMs = 10_000): Promise<void> {
     this.signal(signal);
     const timer = setTimeout(() => this.signal("SIGKILL"), patienceMs);
@@ -243,7 +243,7 @@ export class ServerProcess {
   }
 }
 
-/** Runs a command to its end and returns its standard output. On a non-zero exit it throws with the command's output. */
+/** Runs a command and returns its standard output. Throws with its output if it fails. */
 export async function run(
   command: string,
   args: string[],

@@ -63,7 +63,7 @@ test.skipIf(!available.redis)("a Redis Cluster spreads keys and survives the los
     const sizes = await Promise.all(cluster.nodes.slice(0, 3).map((node) => node.command("dbsize")));
     expect(sizes.every((size) => Number(size) > 0)).toBe(true);
     expect(sizes.reduce((sum: number, size) => sum + Number(size), 0)).toBe(30);
-    // Replication is asynchronous: without it a key could be lost with its master.
+    // Replication is asynchronous. Without WAIT a key could be lost with its master.
     await Promise.all(cluster.nodes.slice(0, 3).map((node) => node.command("wait", 1, 5000)));
 
     await cluster.killMaster(0);

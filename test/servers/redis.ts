@@ -32,7 +32,7 @@ export class RedisServer {
     return `redis://${login}127.0.0.1:${this.port}`;
   }
 
-  /** 0 while it is down. */
+  /** The process id; 0 while it is down. */
   get pid(): number {
     return this.#process?.running ? this.#process.pid : 0;
   }
@@ -73,7 +73,7 @@ export class RedisServer {
     }
   }
 
-  /** It keeps its connections and answers nothing (SIGSTOP). */
+  /** Stops the process with SIGSTOP: it keeps its connections and answers nothing. */
   pause(): void {
     this.#process?.signal("SIGSTOP");
   }
@@ -82,7 +82,7 @@ export class RedisServer {
     this.#process?.signal("SIGCONT");
   }
 
-  /** SIGKILL; resolves when it is gone. */
+  /** Sends SIGKILL; resolves when the process has ended. */
   async kill(): Promise<void> {
     await this.#process?.end("SIGKILL");
   }
@@ -111,7 +111,7 @@ export async function startRedis(options: RedisOptions = {}): Promise<RedisServe
 export interface RedisCluster {
   /** Three masters, then their three replicas. */
   nodes: RedisServer[];
-  /** SIGKILL to master `i` (0 to 2); its replica takes over within about 2 s. */
+  /** Sends SIGKILL to master `i` (0 to 2). Its replica takes over within about 2 s. */
   killMaster(i: number): Promise<void>;
   stop(): Promise<void>;
 }
@@ -125,7 +125,7 @@ export async function startRedisCluster(): Promise<RedisCluster> {
     await Promise.all(nodes.map((node) => node.stop()));
   };
   try {
-    // One by one: each bus port is the client port + 10 000, which is free by the same luck and checked by the server.
+    // Start them one by one: the bus port is the client port + 10 000, which nobody reserved; the server checks that it is free.
     for (let i = 0; i < 6; i++) nodes.push(await startRedis({ extraArgs: CLUSTER }));
     await form(nodes);
     return { nodes, stop, killMaster: async (i) => nodes.slice(0, 3)[i]?.kill() };
@@ -148,7 +148,7 @@ async function form(nodes: RedisServer[]): Promise<void> {
   const share = Math.ceil(SLOTS / masters.length);
   for (const [i, master] of masters.entries())
     await master.command("cluster", "addslotsrange", i * share, Math.min((i + 1) * share, SLOTS) - 1);
-  // Different epochs from the start spare the nodes a vote over who owns what.
+  // With different epochs from the start, the nodes needn't vote on who owns which slots.
   for (const [i, node] of nodes.entries()) await node.command("cluster", "set-config-epoch", i + 1);
   for (const node of others) await first.command("cluster", "meet", "127.0.0.1", node.port);
   for (const [i, replica] of replicas.entries()) {

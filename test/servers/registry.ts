@@ -8,8 +8,8 @@ import { startS3, type S3Server } from "./s3.ts";
 import type { S3Login } from "./s3Request.ts";
 
 /**
- * vitest's globalSetup: one PostgreSQL, one Redis and one S3 for all test files, each started when the first
- * test file asks for it. Test files run in processes of their own and ask over a Unix socket (shared.ts does).
+ * vitest's globalSetup: one PostgreSQL, one Redis and one S3 for all test files. Each is started when the first test file asks for
+ * it. Test files run in other processes and ask through a Unix socket, by shared.ts.
  */
 export default async function registry(): Promise<() => Promise<void>> {
   const dir = mkdtempSync(join(tmpdir(), "stratigraph-registry-"));
@@ -52,12 +52,12 @@ interface Started {
   stop(): Promise<void>;
 }
 
-/** What a test file is told of a shared server. */
+/** How test files reach a shared server. */
 export type Login = { url: string } | S3Login;
 
 const STARTERS: Record<string, () => Promise<Started>> = {
   postgres: async () => {
-    // Many test files share it: room for their pools.
+    // Many test files share it, so it needs many connections.
     const server = await startPostgres({ extraSettings: { max_connections: 400 } });
     return { login: { url: server.url }, stop: () => server.stop() };
   },
@@ -72,7 +72,7 @@ const STARTERS: Record<string, () => Promise<Started>> = {
   },
 };
 
-/** Asks the registry for a shared server, which starts it where it is not up yet. */
+/** Asks the registry for a shared server. The registry starts it if it isn't up yet. */
 export async function askRegistry(name: string): Promise<Login> {
   const socket = process.env[SOCKET];
   if (socket === undefined)

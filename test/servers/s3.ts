@@ -8,12 +8,12 @@ export interface S3Server {
   accessKey: string;
   secretKey: string;
   region: string;
-  /** Of the gateway, the process that speaks S3. */
+  /** The process id of the gateway, which speaks S3. */
   pid: number;
-  /** The gateway keeps its connections and answers nothing (SIGSTOP). */
+  /** Stops the gateway with SIGSTOP: it keeps its connections and answers nothing. */
   pause(): void;
   resume(): void;
-  /** SIGKILL to the gateway; its objects stay. */
+  /** Sends SIGKILL to the gateway. The objects stay. */
   kill(): Promise<void>;
   /** Starts the gateway again after `kill`, on the same port with the same objects. */
   start(): Promise<void>;
@@ -33,7 +33,7 @@ export async function startS3(): Promise<S3Server> {
     const ports = { gateway: port, monitor: await freePort(), first: await freePort() };
     const servers: ServerProcess[] = [];
     const stop = async () => {
-      // The gateway first: without its storage it would wait for it.
+      // End the gateway first: without its storage it would wait.
       for (const server of servers.toReversed()) await server.end("SIGKILL");
       folder.remove();
     };
@@ -132,7 +132,10 @@ interface Ports {
   first: number;
 }
 
-/** One of everything, in memory, without health warnings and waits that only matter to real clusters. */
+/**
+ * The configuration: one daemon of each kind, storage in memory, and no health warnings and waits that only matter in real
+ * clusters.
+ */
 function configuration(dir: string, fsid: string, ports: Ports): string {
   return `[global]
 fsid = ${fsid}

@@ -12,15 +12,15 @@ export async function sharedPostgres(): Promise<string> {
 
 export interface FreshDatabase {
   url: string;
-  /** Drops it, also when connections are open. */
+  /** Drops the database, even if connections are open. */
   drop(): Promise<void>;
 }
 
-/** An empty database of one's own on the shared PostgreSQL (about 40 ms). */
+/** Creates an empty database on the shared PostgreSQL (about 40 ms). */
 export async function freshDatabase(): Promise<FreshDatabase> {
   const server = await sharedPostgres();
   const name = unique("t");
-  // template0 never has connections, so that files that start together do not wait for each other.
+  // Nobody connects to template0, so files that start at the same time don't wait for each other.
   await query(server, `create database ${name} template template0`);
   const url = new URL(server);
   url.pathname = `/${name}`;
@@ -34,7 +34,7 @@ export async function freshDatabase(): Promise<FreshDatabase> {
 
 export interface SharedRedis {
   url: string;
-  /** Put it in front of every key; no other test file has it. It holds no characters special to patterns. */
+  /** A prefix for every key, which no other test file has. It has no characters that patterns treat specially. */
   keyPrefix: string;
 }
 
@@ -63,7 +63,7 @@ export interface FreshBucket extends S3Login {
   drop(): Promise<void>;
 }
 
-/** An empty bucket of one's own on the shared S3 server. */
+/** Creates an empty bucket on the shared S3 server. */
 export async function freshBucket(): Promise<FreshBucket> {
   const login = await sharedS3();
   const bucket = unique("t").replaceAll("_", "-");

@@ -1,20 +1,20 @@
 import { connect, createServer, type Socket } from "node:net";
 
-/** A proxy in front of a server, which can cut the connections silently. */
+/** A proxy in front of a server that can stop passing anything on without closing connections. */
 export interface SilentProxy {
   readonly port: number;
-  /** From now on, open connections, and those made until {@link speak}, pass nothing on for ever. None is closed. */
+  /** From now on present connections, and those made until {@link speak}, never pass anything on again. None is closed. */
   silence(): void;
-  /** Like {@link silence}, but only once the server has sent this many more bytes. */
+  /** As {@link silence}, once the server has sent this many more bytes. */
   silenceAfter(bytes: number): void;
   /** Connections made from now on pass everything on. */
   speak(): void;
   close(): Promise<void>;
 }
 
-/** Starts a proxy in front of a server on 127.0.0.1. It does what a firewall does that forgets its connections. */
+/** Starts a proxy in front of a server on 127.0.0.1. It imitates a firewall that forgets its connections. */
 export async function silentProxy(target: number): Promise<SilentProxy> {
-  /** Connections of an earlier generation pass nothing on. */
+  /** Counts the silences. Connections of an earlier one stay silent. */
   let generation = 0;
   let isSilent = false;
   let bytesLeft = Number.POSITIVE_INFINITY;

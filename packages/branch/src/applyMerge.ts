@@ -8,8 +8,8 @@ import type { Answers, MergePlan } from "./mergePlan.ts";
  * Merges as a plan and its answers say. Pass the strategies that settled the other channels again: functions can't be part of a
  * plan.
  * @throws InvalidOptionError where an answer isn't "base", "ours", "theirs" or { value }, or is for a channel that the plan doesn't
- * have; StratigraphError "MERGE_CONFLICT" where a channel of the plan has no answer; CheckpointConflictError where the target's head
- * moved since the plan was made (merge again for a new plan). Nothing was written then. Otherwise as {@link merge}
+ * have; StratigraphError "MERGE_CONFLICT" where a channel of the plan has no answer; CheckpointConflictError where the target's
+ * head moved since the plan was made (merge again for a new plan). Nothing was written then. Otherwise as {@link merge}
  */
 export async function applyMerge(
   graph: MergeableGraph,

@@ -40,8 +40,8 @@ export interface Comparison {
 }
 
 /**
- * Summarises threads side by side, such as forks of one checkpoint that tried different prompts or strategies. A fork is counted from
- * where it left the other thread.
+ * Summarises threads side by side, such as forks of one checkpoint that tried different prompts or strategies. A fork is counted
+ * from where it left the other thread.
  * @throws NotFoundError, EvictedError, CorruptionError, InvalidOptionError, InvalidAddressError
  */
 export async function compare(saver: TierSaver, points: readonly (string | Point)[]): Promise<Comparison> {

@@ -19,8 +19,8 @@ import { nextReflog, readReflog, type Move } from "./reflog.ts";
 import type { MergeSide } from "./mergeSide.ts";
 
 /**
- * Moves the target's head along the checkpoints of a source that descends from it. Within one thread only the head moves. From another
- * thread the checkpoints are copied under their ids, with pending writes and subgraphs.
+ * Moves the target's head along the checkpoints of a source that descends from it. Within one thread only the head moves. From
+ * another thread the checkpoints are copied under their ids, with pending writes and subgraphs.
  * @throws CheckpointConflictError where the target moved meanwhile
  */
 export async function fastForward(saver: TierSaver, target: MergeSide, source: MergeSide): Promise<Address> {

@@ -53,8 +53,8 @@ interface ResolvedForkPoint extends ForkPoint {
  * Makes a new thread from any checkpoint. The copy keeps the checkpoint's id, so that an interrupted step resumes in the fork as it
  * would have in the source, and independently of it. Bytes are copied as they are; on PostgreSQL they stay in the server.
  *
- * If the checkpoint's step went on since, the step is wound back in the fork: an interrupt waits for an answer again, and tasks that
- * didn't interrupt run again.
+ * If the checkpoint's step went on since, the step is wound back in the fork: an interrupt waits for an answer again, and tasks
+ * that didn't interrupt run again.
  *
  * @param from a point; a thread id stands for the thread's head
  * @throws NotFoundError; StratigraphError "THREAD_EXISTS" where `to` has checkpoints; EvictedError, CorruptionError,

@@ -81,7 +81,10 @@ function childrenFirst({ nodes }: History): string[] {
   return ordered;
 }
 
-/** Draws the tree. Each column holds the id of the checkpoint that continues it; a checkpoint is drawn in the first column that holds its id. */
+/**
+ * Draws the tree. Each column holds the id of the checkpoint that continues it; a checkpoint is drawn in the first column that
+ * holds its id.
+ */
 function draw(entries: readonly LogEntry[]): string {
   const columns: (string | undefined)[] = [];
   const lines: string[] = [];

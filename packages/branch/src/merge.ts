@@ -52,14 +52,15 @@ export type MergeResult =
 
 /**
  * Merges threads, or side branches, into a thread: a three-way merge from the merge base, channel by channel. The result is one
- * checkpoint on the target, put by compare-and-set, whose metadata names all parents. The graph goes on from it as if the thread had
- * reached that state itself. If one side has unfinished work, the merged checkpoint takes it over.
+ * checkpoint on the target, put by compare-and-set, whose metadata names all parents. The graph goes on from it as if the thread
+ * had reached that state itself. If one side has unfinished work, the merged checkpoint takes it over.
  *
  * @param graph compiled with a Stratigraph saver; its channels say how values combine
  * @param target the thread to merge into, at its head
  * @param sources one or more points of other threads or of the same one; a thread id stands for the thread's head
  * @throws StratigraphError "MERGE_REFUSED" where merging would lose or repeat work, or there is no merge base;
- * CheckpointConflictError where the target moved meanwhile (nothing was written); NotFoundError, InvalidOptionError, InvalidAddressError
+ * CheckpointConflictError where the target moved meanwhile (nothing was written); NotFoundError, InvalidOptionError,
+ * InvalidAddressError
  */
 export async function merge(
   graph: MergeableGraph,

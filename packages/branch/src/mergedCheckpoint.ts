@@ -86,7 +86,8 @@ function seenBy(
 ): Checkpoint["versions_seen"] {
   const { versions_seen, channel_versions } = leading.checkpoint;
   const seen = Object.fromEntries(Object.entries(versions_seen).map(([node, of]) => [node, { ...of }]));
-  // LangGraph counts an update as that of the node which read last; these entries don't count as reading. LangGraph before 1.5 would take the key for a node.
+  // LangGraph counts an update as that of the node which read last; these entries don't count as reading. LangGraph before 1.5
+  // would take the key for a node.
   const bumps = sides.some(({ checkpoint }) => SNAPSHOT_BUMPS in checkpoint.versions_seen)
     ? (seen[SNAPSHOT_BUMPS] ??= {})
     : undefined;
@@ -127,7 +128,8 @@ function metadataOf(
     bases: inputs.map(({ base }) => base.at.checkpointId),
     ...(also.size === 0 ? {} : { also: [...also] }),
   };
-  // Every DeltaChannel that was ever written is stored here with a version. That the others were never written holds only if all sides say so.
+  // Every DeltaChannel that was ever written is stored here with a version. That the others were never written holds only if all
+  // sides say so.
   const isVersioned = ({ metadata }: MergeSide): boolean =>
     (metadata as { [DELTA_WRITES_VERSIONED]?: unknown })[DELTA_WRITES_VERSIONED] === true;
   const versioned = [target, ...inputs.map(({ side }) => side)].every(isVersioned);

@@ -18,9 +18,10 @@ export interface Promoted extends Address {
 }
 
 /**
- * Makes a checkpoint the head of its namespace: the tip of a side branch, or an old checkpoint. If its step went on since, the step is
- * wound back: interrupts that were answered wait for an answer again, and tasks that had ended by the time of the interrupt don't run
- * again. Later checkpoints stay readable under their ids, so nothing is lost. The move is recorded, and {@link undo} takes it back.
+ * Makes a checkpoint the head of its namespace: the tip of a side branch, or an old checkpoint. If its step went on since, the
+ * step is wound back: interrupts that were answered wait for an answer again, and tasks that had ended by the time of the
+ * interrupt don't run again. Later checkpoints stay readable under their ids, so nothing is lost. The move is recorded, and
+ * {@link undo} takes it back.
  * @returns the checkpoint, now the head, and the head before
  * @throws NotFoundError; CheckpointConflictError if the head moves meanwhile; InvalidOptionError, InvalidAddressError
  */

@@ -34,7 +34,8 @@ export interface ForkSource {
 }
 
 /**
- * Reads the checkpoints that a fork needs, with their values. Used where the tier can't fork a thread by itself, and by fast-forward.
+ * Reads the checkpoints that a fork needs, with their values. Used where the tier can't fork a thread by itself, and by
+ * fast-forward.
  * @throws NotFoundError, CorruptionError where a part is missing
  */
 export async function readForkSource(

@@ -4,8 +4,9 @@ import { valueless } from "./deltaAncestors.ts";
 import type { ReadPoint } from "./readPoint.ts";
 
 /**
- * The values of a checkpoint's channels, without a graph. Because a DeltaChannel's reducer isn't known here, its value is approximated:
- * the last stored value followed by everything written since, where a later item replaces an earlier one of the same id.
+ * The values of a checkpoint's channels, without a graph. Because a DeltaChannel's reducer isn't known here, its value is
+ * approximated: the last stored value followed by everything written since, where a later item replaces an earlier one of the same
+ * id.
  */
 export async function readValues(saver: TierSaver, point: ReadPoint): Promise<Map<string, unknown>> {
   const { channel_values } = await saver.coder.checkpoint(point.stored, point.body, {});

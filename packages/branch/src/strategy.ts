@@ -22,8 +22,9 @@ export interface ChannelConflict {
  * - a function: its result, or no value where that is `undefined`
  * - "manual": always a conflict, for a person to settle
  *
- * Default: "union" for lists of items with ids (messages), "manual" for everything else. A channel that both sides changed to the same
- * value has that value, unless the strategy is "reducer" or a function: where each side added one to a counter, they added two.
+ * Default: "union" for lists of items with ids (messages), "manual" for everything else. A channel that both sides changed to the
+ * same value has that value, unless the strategy is "reducer" or a function: where each side added one to a counter, they added
+ * two.
  */
 export type Strategy =
   | "ours"
@@ -39,8 +40,8 @@ export type Strategies = Strategy | Readonly<Record<string, Strategy>>;
 const names: readonly string[] = ["ours", "theirs", "union", "reducer", "manual"];
 
 /**
- * Refuses strategies for channels that don't exist. They would be ignored, and the channel that was meant would be settled in another
- * way.
+ * Refuses strategies for channels that don't exist. They would be ignored, and the channel that was meant would be settled in
+ * another way.
  * @throws InvalidOptionError
  */
 export function checkChannels(strategies: Strategies | undefined, channels: Iterable<string>): void {

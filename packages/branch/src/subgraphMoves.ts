@@ -23,8 +23,8 @@ export interface SubgraphMoves {
 }
 
 /**
- * What the sources did since the merge base in subgraphs that persist from step to step, whose namespaces name no task. It is copied
- * into the target where the target did nothing there.
+ * What the sources did since the merge base in subgraphs that persist from step to step, whose namespaces name no task. It is
+ * copied into the target where the target did nothing there.
  * @throws StratigraphError "MERGE_REFUSED" where both sides went on in one such namespace
  */
 export async function subgraphMoves(

@@ -8,8 +8,9 @@ import type { MergeSide } from "./mergeSide.ts";
 import { subgraphMoves } from "./subgraphMoves.ts";
 
 /**
- * Writes a merge in one append: the checkpoint, what the sources did in subgraphs that persist, and the record of the move. It calls
- * the tier instead of the saver's put, which under `conflict: "branch"` would store a merge that came too late as a side branch.
+ * Writes a merge in one append: the checkpoint, what the sources did in subgraphs that persist, and the record of the move. It
+ * calls the tier instead of the saver's put, which under `conflict: "branch"` would store a merge that came too late as a side
+ * branch.
  * @throws CheckpointConflictError where the target moved meanwhile; nothing was written
  */
 export async function writeMerge(

@@ -18,7 +18,7 @@ export type CheckedConfig = {
 
 const commonNames: OptionNames<CommonConfig> = { setup: true, ...saverOptionNames };
 
-/** What each kind takes beside what all take, its own name first. */
+/** The options that each kind has beside the common ones. */
 const ownNames: { readonly [Name in Kind]: OptionNames<Omit<ConfigsByKind[Name], keyof CommonConfig>> } = {
   memory: { memory: true },
   folder: { folder: true, schema: true, statementTimeout: true, maxQueue: true },
@@ -43,7 +43,7 @@ const ownNames: { readonly [Name in Kind]: OptionNames<Omit<ConfigsByKind[Name],
 
 const kinds = Object.keys(ownNames) as Kind[];
 
-/** What to pass as each kind, for those who passed nothing. */
+/** Advice on what to pass for each kind, for a value that is undefined. */
 const examples: Readonly<Record<Kind, string>> = {
   memory: "Pass true.",
   folder: 'Pass the path of a folder, for example ".stratigraph".',
@@ -62,7 +62,7 @@ const advice: OptionAdvice = {
   max: "Pass a pg.Pool of your own as postgres.",
 };
 
-/** What to say of options that this kind doesn't have and another one has. */
+/** Advice for options that this kind doesn't have and another one has. */
 function adviceOf(kind: Kind): OptionAdvice {
   const others = kinds
     .filter((other) => other !== kind)
@@ -82,7 +82,7 @@ export function checkConfig(config: CheckpointerConfig): CheckedConfig {
   if (typeof config !== "object" || config === null || Array.isArray(config)) {
     throw new InvalidOptionError(
       "config",
-      // A connection string in its place may hold a password.
+      // Don't show the value: it may be a connection string with a password.
       config === null ? "null" : Array.isArray(config) ? "an array" : typeof config,
       'Pass an object, for example { folder: ".stratigraph" } or { postgres: "postgresql://…" }.',
     );

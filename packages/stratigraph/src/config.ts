@@ -3,9 +3,9 @@ import type { DatabaseOptions, PgPool, PostgresOptions } from "@stratigraph/post
 import type { RedisClient, RedisOptions } from "@stratigraph/redis";
 import type { ArchivingOptions, TierStackOptions } from "@stratigraph/tiered";
 
-/** What every config takes beside the place where checkpoints are kept. */
+/** The options that every config has beside the place where checkpoints are kept. */
 export interface CommonConfig extends SaverOptions {
-  /** Makes the storage ready (tables, functions). Default true; false where a deployment step does it. */
+  /** Whether to create tables and functions in the storage. Default true; pass false where a deployment step does it. */
   readonly setup?: boolean | undefined;
 }
 
@@ -36,7 +36,7 @@ export interface RedisConfig extends CommonConfig, RedisOptions {
  */
 export type TierSource = string | Tier;
 
-/** In several tiers: hot ones to read from, the warm one that owns, a cold one for what is idle. */
+/** In several tiers: hot ones to read from, the warm one that owns the threads, and a cold one for idle threads. */
 export interface StackConfig
   extends
     CommonConfig,
@@ -44,16 +44,19 @@ export interface StackConfig
     ArchivingOptions {
   readonly warm: TierSource;
   /**
-   * One tier or several, nearest first. Copies in a Redis that is named by a URL expire after a day without use, unless the URL says
-   * otherwise: `?ttl=15m`, `?ttl=never`. A tier that is passed in keeps them as it was told.
+   * One tier or several, nearest first. Copies in a Redis that is named by a URL expire after a day without use, unless the URL
+   * says otherwise: `?ttl=15m`, `?ttl=never`. A tier that is passed in has its own options.
    */
   readonly hot?: TierSource | readonly TierSource[] | undefined;
-  /** Where maintenance moves what is idle. It moves what `archiveAfter`, `keepLast` or `trimAfter` say: without them, nothing. */
+  /**
+   * The tier that maintenance moves idle threads to, as `archiveAfter`, `keepLast` or `trimAfter` say; without any of them it
+   * moves nothing.
+   */
   readonly cold?: TierSource | undefined;
   readonly replicas?: readonly TierSource[] | undefined;
 }
 
-/** Every config by the name that its kind has. */
+/** The configs by kind. A kind is named after the option that only it has. */
 export interface ConfigsByKind {
   readonly memory: MemoryConfig;
   readonly folder: FolderConfig;
@@ -69,7 +72,7 @@ export type Only<Config> = Config & {
   readonly [Name in Exclude<Names<ConfigsByKind[keyof ConfigsByKind]>, keyof Config>]?: undefined;
 };
 
-/** Where checkpoints are kept: exactly one of `memory`, `folder`, `postgres`, `redis` and `warm`, and its options. */
+/** Where checkpoints are kept: exactly one of `memory`, `folder`, `postgres`, `redis` and `warm`, with its options. */
 export type CheckpointerConfig = {
   [Kind in keyof ConfigsByKind]: Only<ConfigsByKind[Kind]>;
 }[keyof ConfigsByKind];

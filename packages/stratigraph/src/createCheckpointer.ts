@@ -24,15 +24,16 @@ import type {
 import { openTier, type Role } from "./openTier.ts";
 
 /**
- * Opens the checkpointer that a plain object describes, ready to use. `end()` closes what was opened here and the tiers of a
- * stack, and leaves alone pools and clients that were passed in.
+ * Opens the checkpointer that a plain object describes, ready to use. Its `end()` closes what was opened here and the tiers of a
+ * stack, but not pools and clients that were passed in.
  *
  * @example
  * const checkpointer = await createCheckpointer({ postgres: "postgresql://user:password@localhost:5432/db" });
  * const graph = builder.compile({ checkpointer });
  * @throws InvalidOptionError; StratigraphError where the storage can't be made ready: "UNAVAILABLE", "NOT_SET_UP", "ACCESS_DENIED",
  * "MISCONFIGURED", "DRIVER_MISSING", "STORAGE_FULL" or "LOCKED"
- * Of a stack, a hot or cold tier or a replica that is only away is no error: the event "unreachable" on the channel tells of it
+ * In a stack, it is no error if a hot tier, the cold tier or a replica can't be reached: the trace channel reports it as
+ * "unreachable".
  */
 export async function createCheckpointer(config: Only<MemoryConfig>): Promise<MemorySaver>;
 export async function createCheckpointer(
@@ -49,7 +50,7 @@ export async function createCheckpointer(config: CheckpointerConfig): Promise<Ti
     await saver.setup();
     return saver;
   } catch (error) {
-    // What couldn't be opened may not be closed either, and the first error is the one that says why.
+    // Closing may fail as well. The first error says why.
     await saver.end().catch(() => undefined);
     throw error;
   }
@@ -119,7 +120,7 @@ function openStack(config: StackConfig): TieredSaver {
     ...options,
     hot: hots.map((source, n) => tier(hots.length === 1 ? "hot" : `hot[${n}]`, source, "hot")),
     warm: tier("warm", warm, "warm"),
-    // One that is named and undefined was meant to be there: a TieredSaver says so where it matters.
+    // Pass on a cold tier that is given as undefined: the TieredSaver reports it where it is needed.
     ...("cold" in config ? { cold: cold === undefined ? undefined : tier("cold", cold, "cold") } : {}),
     ...(replicas === undefined
       ? {}

@@ -5,16 +5,16 @@ import { folder, S3Saver } from "@stratigraph/s3";
 import { memory } from "@stratigraph/tiered";
 import type { TierSource } from "./config.ts";
 
-/** What a tier is for: a hot one in memory is bounded and forgets, which an owner must not. */
+/** What a tier is used for. In memory, a hot tier is bounded and evicts; one that owns threads isn't. */
 export type Role = "hot" | "warm" | "cold" | "replica";
 
 const examples =
   "memory:, pglite:./folder, postgresql://host/database, redis://host:6379, s3://bucket/prefix, file:./folder";
 
-/** When copies in a hot Redis expire whose URL doesn't say it: a stock Redis evicts nothing, and would fill up. */
+/** When copies in a hot Redis expire if its URL doesn't say: by default Redis evicts nothing, and would fill up. */
 const hotTtl = "1d";
 
-/** A tier as it is, or the one that a URL names. @throws InvalidOptionError */
+/** The tier that a URL names; a tier is returned as it is. @throws InvalidOptionError */
 export function openTier(field: string, source: TierSource, role: Role): Tier {
   if (typeof source !== "string") return source;
   const scheme = /^([a-z0-9+]+):/i.exec(source)?.[1]?.toLowerCase();
@@ -41,7 +41,7 @@ export function openTier(field: string, source: TierSource, role: Role): Tier {
     case "file":
       return folder({ path: pathIn(field, source, "file:./archive") });
     default:
-      // A password may be in it: the message shows the scheme alone.
+      // Show only the scheme: the URL may hold a password.
       throw new InvalidOptionError(
         field,
         scheme === undefined ? "text without a scheme" : `${scheme}:…`,

@@ -12,11 +12,11 @@ import {
   type KeyFunction,
 } from "./encryptionOptions.ts";
 
-/** First byte of sealed bytes; 0x40 to 0x4f are the cipher's, lower ones the codec's. */
+/** The first byte of sealed bytes. The cipher has the tags 0x40 to 0x4f, the codec those below. */
 const sealedTag = 0x41;
-/** The same with a name in front of the nonce. */
+/** The first byte of sealed bytes that have a name in front of the nonce. */
 const namedTag = 0x42;
-/** Bytes of such a name. */
+/** Length of such a name, in bytes. */
 export const nameLength = 9;
 const isCipherTag = (tag: number | undefined): boolean => tag !== undefined && tag >> 4 === 4;
 
@@ -38,13 +38,13 @@ export function keyIdOf(bytes: Uint8Array): string | undefined {
   }
   const encoded = Buffer.from(bytes.buffer, bytes.byteOffset + 2, idLength);
   const id = encoded.toString("utf8");
-  // Damage that makes other bytes look sealed seldom leaves text where the id would be.
+  // If damage made other bytes look sealed, there is hardly ever valid text where the id would be.
   if (idLength === 0 || (id.includes("\ufffd") && !Buffer.from(id, "utf8").equals(encoded)))
     throw new CodecError("corrupt", "The bytes begin as sealed ones do, without the id of a key.");
   return id;
 }
 
-/** How much stands in front of the nonce. */
+/** The number of bytes in front of the nonce. */
 function headerLength(bytes: Uint8Array): number {
   return 2 + (bytes[1] ?? 0) + (bytes[0] === namedTag ? nameLength : 0);
 }
@@ -60,14 +60,14 @@ const nonceLength = 12;
 const authTagLength = 16;
 
 /**
- * AES-256-GCM with key ids, the last step before bytes are stored.
+ * AES-256-GCM with key ids. Sealing is the last step before bytes are stored.
  *
  * Sealed bytes: tag 0x41 · length of the key id (1 byte) · key id (UTF-8) · nonce (12) · ciphertext · GCM tag
- * (16). With a name: tag 0x42, and the name (9) in front of the nonce. Authenticated besides the ciphertext: all in front of
- * the nonce, then the caller's associated data.
+ * (16). With a name: tag 0x42, and the name (9) in front of the nonce. Besides the ciphertext, GCM authenticates all that stands
+ * in front of the nonce, followed by the caller's associated data.
  */
 export class Cipher {
-  /** Id of the key that seals. */
+  /** The id of the key that new bytes are sealed with. */
   readonly activeKey: string;
   readonly #keyTimeoutMs: number;
   readonly #refusePlaintext: boolean;
@@ -91,20 +91,10 @@ export class Cipher {
   }
 
   /**
-   * Fetches a key ahead of its first use, e.g. to fail at start-up.
-   *
-   * @param keyId default the active key
-   * @throws CodecError `unknown-key`, `key-failed`
-   */
-  async ready(keyId: string = this.activeKey): Promise<void> {
-    await this.#key(keyId);
-  }
-
-  /**
    * Encrypts with the active key.
    *
-   * @param aad where the bytes belong (the blob's address); they open only with the same
-   * @param name of 9 bytes, which anyone can read: what was called by its bytes before it was sealed anew keeps its name
+   * @param aad associated data that says where the bytes belong, such as the blob's address; they only open with the same
+   * @param name 9 bytes, not encrypted: when bytes that are identified by their hash are sealed anew, the name keeps their identity
    * @throws CodecError `key-failed`
    */
   async seal(bytes: Uint8Array, aad: Uint8Array, name?: Uint8Array): Promise<Uint8Array> {
@@ -152,7 +142,7 @@ export class Cipher {
     return new Uint8Array(decrypted.buffer, decrypted.byteOffset, decrypted.length);
   }
 
-  /** A key, fetched at most once at a time and kept once it was valid. */
+  /** A key. Concurrent calls share one fetch, and a valid key is kept. */
   async #key(id: string): Promise<KeyObject> {
     const known = this.#keys.get(id);
     if (known !== undefined) return known;
@@ -177,7 +167,7 @@ export class Cipher {
     }
   }
 
-  /** Keeps the key, also where it comes too late for who asked. */
+  /** Asks for the key and keeps it, even if it comes after the time limit. */
   async #ask(id: string, source: KeyFunction): Promise<KeyObject> {
     const bytes = await source();
     if (!isKey(bytes))
@@ -188,7 +178,7 @@ export class Cipher {
   }
 }
 
-/** What `answer` resolves to. @throws Error where that takes longer than `ms` milliseconds */
+/** Resolves as `answer` does. @throws Error where that takes longer than `ms` milliseconds */
 async function within<T>(ms: number, answer: Promise<T>): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_, reject) => {
@@ -198,7 +188,7 @@ async function within<T>(ms: number, answer: Promise<T>): Promise<T> {
     return await Promise.race([answer, late]);
   } finally {
     clearTimeout(timer);
-    // What comes after the end of the time is heard by nobody else.
+    // A rejection after the time limit must not count as unhandled.
     answer.catch(() => {});
   }
 }

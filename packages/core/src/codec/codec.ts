@@ -6,11 +6,11 @@ import { DEFAULT_LEVEL, DICTIONARY_LEVEL, type Zstd } from "./zstd.ts";
 /** First byte of packed bytes. Part of the stored format; 0x40 and up belong to the cipher. */
 const tags = { stored: 0, zstd: 1, zstdWithDictionary: 2 } as const;
 
-/** Shorter content never gains 10 %: a frame costs 8 bytes or more. */
+/** Content shorter than this many bytes never gains 10 %, because a frame adds at least 8 bytes. */
 const MIN_COMPRESSED = 24;
-/** Longer content fills its own window: a dictionary gains less than 3 % there, and gets slow. */
+/** For content longer than this many bytes a dictionary saves less than 3 %, and takes long. */
 const MAX_WITH_DICTIONARY = 32 * 1024;
-/** Packed bytes may be at most this part of the content, else it is stored as it is. */
+/** Content is stored uncompressed unless compression brings it down to this share of its size. */
 const WORTHWHILE = 0.9;
 
 export interface PackOptions {
@@ -20,14 +20,14 @@ export interface PackOptions {
   readonly level?: number;
 }
 
-/** Bytes to packed bytes, which name how they were packed, and back. */
+/** Packs bytes and unpacks them. The first byte of packed bytes tells how they were packed. */
 export interface Codec {
   /** Compresses where that saves at least 10 %. The result never shares memory with `raw`. */
   pack(raw: Uint8Array, options?: PackOptions): Uint8Array;
   /**
-   * The content of packed bytes; may share memory with them where they were stored uncompressed.
+   * The content of packed bytes. It may share memory with them where they are uncompressed.
    *
-   * @param maxSize most bytes of the content; more is an error before anything is allocated
+   * @param maxSize the most bytes that the content may have; more is an error before anything is allocated
    * @throws CodecError `corrupt`, `too-large`, `unsupported`, `unknown-tag`, `unknown-dictionary`
    */
   unpack(packed: Uint8Array, maxSize: number): Uint8Array;
@@ -40,28 +40,31 @@ function codecOf(zstd: Zstd): Codec {
   return kept.codec;
 }
 
-/** The codec over the process's Zstandard; cheap after the first call. */
+/** The codec that uses the Zstandard of this process. The first call starts it. */
 export async function loadCodec(): Promise<Codec> {
   return codecOf(await loadZstd());
 }
 
-/** The same without waiting; undefined while it isn't running. A put packs several times: each promise less counts. */
+/**
+ * As {@link loadCodec}, without a promise; undefined while Zstandard isn't running. A put packs several times, so a promise for
+ * each would count.
+ */
 export function runningCodec(): Codec | undefined {
   const zstd = runningZstd();
   return zstd && codecOf(zstd);
 }
 
-/** {@link Codec.pack} of the process's codec, started at the first call. */
+/** {@link Codec.pack} of the codec of this process, which the first call starts. */
 export async function pack(raw: Uint8Array, options?: PackOptions): Promise<Uint8Array> {
   return (await loadCodec()).pack(raw, options);
 }
 
-/** {@link Codec.unpack} of the process's codec, started at the first call. */
+/** {@link Codec.unpack} of the codec of this process, which the first call starts. */
 export async function unpack(packed: Uint8Array, maxSize: number): Promise<Uint8Array> {
   return (await loadCodec()).unpack(packed, maxSize);
 }
 
-/** The codec over a given Zstandard. */
+/** A codec that uses the given Zstandard. */
 export function createCodec(zstd: Zstd): Codec {
   return {
     pack: (raw, options = {}) => packWith(zstd, raw, options),

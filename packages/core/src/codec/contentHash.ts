@@ -18,7 +18,10 @@ export function contentHash(bytes: Uint8Array | readonly Uint8Array[], hmacKey?:
   return hash.digest().toString("hex", 0, hashBytes);
 }
 
-/** Computes {@link contentHash}, without a key, of the versions of one content. What they have in common at the beginning is hashed once. */
+/**
+ * Computes {@link contentHash}, without a key, of the versions of one content. What they have in common at the beginning is hashed
+ * once.
+ */
 export class IncrementalHash {
   #state = createHash("sha256");
   /** How many bytes the state covers. */

@@ -1,16 +1,16 @@
 import { CodecError } from "./codecError.ts";
 import { dictionary1 } from "./dictionary1.ts";
 
-/** Base64 of every dictionary ever shipped, by the id that packed bytes carry. Never change or remove one. */
+/** Every dictionary that was ever shipped, in base64, by the id that stands in packed bytes. Never change or remove one. */
 const shipped: ReadonlyMap<number, string> = new Map([[1, dictionary1]]);
 
-/** The dictionary that new bytes are packed with. */
+/** The id of the dictionary that new bytes are packed with. */
 export const CURRENT_DICTIONARY = 1;
 
 const decoded = new Map<number, Uint8Array>();
 
 /**
- * A shipped dictionary; the same array at every call, so that it can be kept prepared.
+ * A shipped dictionary. It is the same array at every call, so that its prepared form can be kept.
  *
  * @throws CodecError `unknown-dictionary`
  */
@@ -27,7 +27,7 @@ export function shippedDictionary(id: number): Uint8Array {
   return bytes;
 }
 
-/** Whether this very array came from {@link shippedDictionary}. */
+/** Whether this array object came from {@link shippedDictionary}. */
 export function isShippedDictionary(dictionary: Uint8Array): boolean {
   for (const known of decoded.values()) if (known === dictionary) return true;
   return false;

@@ -12,26 +12,26 @@ export type KeySource = Uint8Array | KeyFunction;
 export interface EncryptionOptions {
   /**
    * AES-256 keys by id. Ids are stored with the bytes: 1 to 255 bytes of UTF-8. To rotate, add a key, make it
-   * the active one, and keep the old one for as long as bytes sealed with it exist. A function is called once,
-   * when its key is first needed, also by many calls at a time; its result is kept, a failure is not.
+   * the active one, and keep the old one for as long as bytes sealed with it exist. A function is called when its key is first
+   * needed, and only once even if many calls need it at the same time. Its result is kept, a failure is not.
    */
   readonly keys: Readonly<Record<string, KeySource>>;
-  /** Id of the key that seals. Rotate it well before 2^32 seals, where random nonces may repeat. */
+  /** The id of the key that new bytes are sealed with. Rotate it well before 2^32 uses, because random nonces may repeat then. */
   readonly activeKey: string;
   /**
-   * Secret of at least 32 bytes from which the key of content hashes is derived, so that stored hashes reveal
-   * nothing about content to who guesses at it. It is apart from `keys` because it must never change: with
-   * another one, no stored hash matches its content any more.
+   * A secret of at least 32 bytes, from which the key of content hashes is derived, so that stored hashes don't let anybody
+   * confirm a guess at the content. It is separate from `keys` because it must never change: with another one, no stored hash
+   * would match its content any more.
    */
   readonly hashKey: Uint8Array;
   /**
-   * Refuse to read bytes that are not sealed. Default false, so that encryption can be turned on over existing
-   * data; turn it on afterwards, else who can write to the database can place unsealed bytes.
+   * Whether to refuse bytes that are not sealed. Default false, so that encryption can be turned on for existing data. Turn it on
+   * once all data is sealed: otherwise anybody who can write to the database can place unsealed bytes there.
    */
   readonly refusePlaintext?: boolean;
   /**
-   * How long a function of `keys` may take. A call that needs the key fails then with "KEY_UNAVAILABLE", and the next one asks
-   * again. A duration such as "10s", which is the default.
+   * How long a function of `keys` may take: a duration such as "10s", which is the default. After it, calls that need the key fail
+   * with "KEY_UNAVAILABLE", and the next call asks the function again.
    */
   readonly keyTimeout?: Duration;
 }

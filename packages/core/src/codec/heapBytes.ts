@@ -1,11 +1,11 @@
 import type { Vector, ZstdBinding } from "zstd-codec/lib/module.js";
 
-/** Room that a vector keeps between calls, in bytes; one that had to be larger is made anew. */
+/** How many bytes of heap a vector keeps between calls. One that had to be larger is replaced by a new one. */
 const mostKept = 64 * 1024;
 
 /**
- * Bytes in the heap of zstd-codec, to be written and read from outside, in a vector that is kept from call to call. With vectors
- * of each call's own, and copies made by zstd-codec itself, half the time of compressing a step's bytes was the making of objects.
+ * A vector in the heap of zstd-codec that is reused from call to call, and whose bytes are read and written directly. With a
+ * vector for each call, and zstd-codec's own copying, creating objects took half the time of compressing the bytes of a step.
  */
 export class HeapBytes {
   readonly #binding: ZstdBinding;
@@ -21,7 +21,7 @@ export class HeapBytes {
       throw new Error("the vectors of this zstd-codec are laid out in another way");
   }
 
-  /** For calls of the binding. */
+  /** The vector, to pass to the binding. */
   get vector(): Vector {
     return this.#vector;
   }
@@ -31,17 +31,17 @@ export class HeapBytes {
     this.#binding.HEAPU8.set(bytes, this.#begin);
   }
 
-  /** Makes room for so many bytes. */
+  /** Makes room for `length` bytes. */
   reserve(length: number): void {
     this.#vector.resize(length, 0);
   }
 
-  /** A copy of the first bytes. */
+  /** A copy of the first `length` bytes. */
   read(length: number): Uint8Array {
     return this.#binding.HEAPU8.slice(this.#begin, this.#begin + length);
   }
 
-  /** After a call: gives back what is more than the next one is likely to need. @param length that was used */
+  /** Frees the memory after a call that needed `length` bytes, if the next one is likely to need less. */
   release(length: number): void {
     if (length <= mostKept) return;
     this.#vector.delete();

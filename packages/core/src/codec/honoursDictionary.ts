@@ -1,8 +1,8 @@
 import type { NativeZlib } from "./nativeZlib.ts";
 
 /**
- * Whether this Node's zlib really uses the `dictionary` option. Versions before 22.19 and 24.6 ignore it without
- * a word, so this compresses with one and looks whether the bytes can be read without it.
+ * Whether the zlib of this Node uses the `dictionary` option. Versions before 22.19 and 24.6 silently ignore it, so this compresses
+ * with a dictionary and checks that the bytes can't be decompressed without it.
  */
 export function honoursDictionary(zlib: NativeZlib): boolean {
   const content = Uint8Array.from({ length: 256 }, (_, i) => (i * i * 31 + i * 7) & 0xff);
@@ -12,7 +12,7 @@ export function honoursDictionary(zlib: NativeZlib): boolean {
   try {
     return !same(zlib.zstdDecompressSync(frame, { chunkSize: 1024 }), content);
   } catch {
-    return true; // it needs the dictionary that it was given
+    return true;
   }
 }
 

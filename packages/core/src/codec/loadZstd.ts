@@ -5,22 +5,22 @@ import { NativeZstd } from "./nativeZstd.ts";
 import { WasmZstd } from "./wasmZstd.ts";
 import type { Zstd } from "./zstd.ts";
 
-/** One per process: each has a heap of 16 MiB. */
+/** There is one instance per process, because each has a heap of 16 MiB. */
 const wasm = new WasmZstd();
 let chosen: Zstd | undefined;
 
 /**
- * The process's Zstandard, started at the first call. Calls of the result are synchronous; the result is cheap
- * to ask for again, and asking again is what waits for a restart after CodecError `unavailable`.
+ * The Zstandard of this process, which the first call starts. Its own methods are synchronous. After a CodecError `unavailable`,
+ * call this again: it waits for the restart.
  *
- * WASM; together with node:zlib for large inputs, where this Node's has zstd.
+ * It is zstd-codec (WASM), together with node:zlib for large inputs where this Node's zlib has zstd.
  */
 export async function loadZstd(): Promise<Zstd> {
   await wasm.ready();
   return (chosen ??= choose());
 }
 
-/** The same without waiting; undefined before it was started, and while it starts anew. */
+/** As {@link loadZstd}, without a promise; undefined before it was started and while it restarts. */
 export function runningZstd(): Zstd | undefined {
   return wasm.isRunning ? (chosen ??= choose()) : undefined;
 }

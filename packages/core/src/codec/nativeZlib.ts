@@ -19,7 +19,7 @@ export interface NativeZlib {
   };
 }
 
-/** node:zlib where it has zstd, else undefined. Looked up by name, so that Node 20 can load this file. */
+/** node:zlib, if it has zstd. Looks the functions up by name, so that Node 20 can load this file. */
 export function nativeZlib(): NativeZlib | undefined {
   const found: Partial<NativeZlib> = zlib as unknown as Partial<NativeZlib>;
   const { zstdCompressSync, zstdDecompressSync, constants } = found;

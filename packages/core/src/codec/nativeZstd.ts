@@ -4,7 +4,7 @@ import { MAX_FRAME_ENCODED, type DecompressOptions, type Zstd } from "./zstd.ts"
 import { checkLevel, rawDictionary } from "./zstdChecks.ts";
 import { compressPieces, decompressPieces } from "./zstdPieces.ts";
 
-/** Zstandard by node:zlib; dictionaries only where `honoursDictionary`. Keeps no state between calls. */
+/** Zstandard by node:zlib. Pass dictionaries only where {@link honoursDictionary} holds. It keeps no state between calls. */
 export class NativeZstd implements Zstd {
   readonly name = "native";
   readonly #zlib: NativeZlib;

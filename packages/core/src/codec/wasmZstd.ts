@@ -8,7 +8,7 @@ import { DICTIONARY_LEVEL } from "./zstd.ts";
 import { checkLevel, rawDictionary } from "./zstdChecks.ts";
 import { compressPieces, decompressPieces } from "./zstdPieces.ts";
 
-/** A started module, and what is kept in its heap for as long as it lives. */
+/** A started module, with the objects that stay in its heap. */
 interface Instance {
   readonly binding: ZstdBinding;
   readonly codec: RawCodec;
@@ -21,10 +21,9 @@ interface Instance {
 /**
  * Zstandard by zstd-codec (WASM, fixed heap of 16 MiB). Calls are synchronous once {@link ready} resolved.
  *
- * Shipped dictionaries are prepared once (for DICTIONARY_LEVEL) and kept; any other one is prepared and freed
- * within the call, because the heap holds about twenty. Limits are checked before the heap is touched. Should
- * it fail all the same, the instance is dropped and a new one started; calls until then throw CodecError
- * `unavailable`.
+ * Shipped dictionaries are prepared once (for DICTIONARY_LEVEL) and kept. Any other dictionary is prepared and freed within the
+ * call, because the heap has room for about twenty. Limits are checked before the heap is touched. If a call fails all the same,
+ * the instance is dropped and a new one is started; until that runs, calls throw CodecError `unavailable`.
  */
 export class WasmZstd implements Zstd {
   readonly name = "wasm";
@@ -36,7 +35,7 @@ export class WasmZstd implements Zstd {
     this.#start = start;
   }
 
-  /** Whether calls work now. */
+  /** Whether the module is running, so that calls work. */
   get isRunning(): boolean {
     return this.#instance !== undefined;
   }
@@ -100,11 +99,12 @@ export class WasmZstd implements Zstd {
     };
   }
 
-  /** Runs `use`; anything but a CodecError coming out of it means that the heap is in an unknown state. */
+  /** Runs `use`. If it throws anything but a CodecError, the heap is in an unknown state. */
   #guard(use: (instance: Instance) => Uint8Array): Uint8Array {
     const instance = this.#instance;
     if (instance === undefined) {
-      void this.ready().catch(() => undefined); // a failed start is reported by the next ready()
+      // The next call of ready() reports a start that failed.
+      void this.ready().catch(() => undefined);
       throw new CodecError("unavailable", "The WASM codec is starting; await its ready() and call again.");
     }
     try {
@@ -119,7 +119,7 @@ export class WasmZstd implements Zstd {
   }
 }
 
-/** Uses the kept object of a shipped dictionary, or one that is closed when `use` is done. */
+/** Passes `use` the kept object of a shipped dictionary, or a temporary one of another dictionary. */
 function withPrepared(
   dictionary: Uint8Array,
   kept: Map<Uint8Array, Handle> | undefined,
@@ -139,7 +139,7 @@ function withPrepared(
   }
 }
 
-/** A call of the binding: how many bytes it wrote, below 0 where it failed. */
+/** Calls the binding; returns how many bytes it wrote, or a number below 0 where it failed. */
 type Call = (into: Vector, from: Vector) => number;
 
 function compressed({ codec, from, into }: Instance, content: Uint8Array, call: Call): Uint8Array {

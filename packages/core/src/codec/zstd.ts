@@ -1,14 +1,14 @@
 /** Options of {@link Zstd.decompress}. */
 export interface DecompressOptions {
-  /** Most bytes the result may have; more is a CodecError `too-large` before anything is allocated. */
+  /** The most bytes that the result may have. More is a CodecError `too-large` before anything is allocated. */
   readonly maxSize: number;
-  /** The bytes that `compress` was given as dictionary. */
+  /** The dictionary that `compress` was given. */
   readonly dictionary?: Uint8Array;
 }
 
 /**
- * Zstandard in standard frames (content size in every header, no checksum), each implementation reading what
- * the other wrote. More than {@link MAX_FRAME_CONTENT} bytes become several frames, one after the other.
+ * Zstandard in standard frames, with the content size in every header and no checksum. Each implementation reads what the other
+ * wrote. More than {@link MAX_FRAME_CONTENT} bytes become several frames, one after the other.
  */
 export interface Zstd {
   readonly name: "wasm" | "native";
@@ -22,28 +22,28 @@ export interface Zstd {
   decompress(bytes: Uint8Array, options: DecompressOptions): Uint8Array;
 }
 
-/** Content bytes of one frame: zstd-codec has a fixed heap of 16 MiB. Part of the stored format. */
+/** The most content bytes of one frame, as zstd-codec has a fixed heap of 16 MiB. Part of the stored format. */
 export const MAX_FRAME_CONTENT = 1 << 20;
 
-/** Encoded bytes of one frame: what zstd needs at worst for {@link MAX_FRAME_CONTENT}, with some slack. */
+/** The most encoded bytes of one frame: the worst case of {@link MAX_FRAME_CONTENT}, with some slack. */
 export const MAX_FRAME_ENCODED = MAX_FRAME_CONTENT + (MAX_FRAME_CONTENT >> 8) + 1024;
 
-/** Bytes of a dictionary; the tables that zstd-codec builds for a larger one do not fit its heap. */
+/** The most bytes of a dictionary. The tables that zstd-codec builds for a larger one don't fit its heap. */
 export const MAX_DICTIONARY = 128 * 1024;
 
-/** The window a frame may ask a decoder to hold. Ours need 2 MiB at most; RFC 8878 recommends 8 MiB. */
+/** The largest window, in bytes, that a frame may ask a decoder to hold. Ours need 2 MiB at most; RFC 8878 recommends 8 MiB. */
 export const MAX_WINDOW = 8 * 1024 * 1024;
 
-/** Level without a dictionary: what zstd itself takes by default. */
+/** The level without a dictionary: zstd's own default. */
 export const DEFAULT_LEVEL = 3;
 
 /**
- * Level with a shipped dictionary, which is kept prepared for this one. Level 5 makes the literals of recorded conversations
+ * The level with a shipped dictionary, which is kept prepared for this level. Level 5 makes the literals of recorded conversations
  * 5 % smaller than level 3 does. Level 6 gains less than 1 % more, and takes half as long again where they are longer than
  * 600 bytes.
  */
 export const DICTIONARY_LEVEL = 5;
 
 export const MIN_LEVEL = 1;
-/** Level 10 and up abort zstd-codec's heap on a full frame. */
+/** From level 10 on, a full frame overflows zstd-codec's heap. */
 export const MAX_LEVEL = 9;

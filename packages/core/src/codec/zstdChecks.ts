@@ -1,7 +1,7 @@
 import { CodecError } from "./codecError.ts";
 import { MAX_DICTIONARY, MAX_LEVEL, MIN_LEVEL } from "./zstd.ts";
 
-/** First bytes of a trained dictionary, which zstd would parse instead of using it as content. */
+/** The first bytes of a trained dictionary, which zstd would parse instead of using it as content. */
 const TRAINED_MAGIC = [0x37, 0xa4, 0x30, 0xec] as const;
 /** zstd ignores shorter dictionaries. */
 const MIN_DICTIONARY = 8;
@@ -16,8 +16,8 @@ export function checkLevel(level: number): void {
 }
 
 /**
- * The part of a dictionary that both implementations use as raw content: nothing of a very short one, and one
- * byte less where the content happens to start like a trained dictionary. Part of the stored format.
+ * The part of a dictionary that both implementations use as raw content. A very short one isn't used at all, and the first byte is
+ * left out where the content happens to begin like a trained dictionary. Part of the stored format.
  *
  * @throws CodecError `bad-argument`
  */

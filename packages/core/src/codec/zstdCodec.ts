@@ -1,2 +1,2 @@
-/** The build makes a file of its own of this one, with zstd-codec in it (tsdown.config.ts): both builds load it. */
+/** The build bundles this file with zstd-codec (tsdown.config.ts); the ESM and the CommonJS build both load that bundle. */
 export { run } from "zstd-codec/lib/module.js";

@@ -1,7 +1,7 @@
 import { CodecError } from "./codecError.ts";
 import { MAX_FRAME_CONTENT, MAX_FRAME_ENCODED, MAX_WINDOW } from "./zstd.ts";
 
-/** Where one frame lies, and how many bytes it says it holds. */
+/** The place of one frame, and how many content bytes it declares. */
 export interface ZstdFrame {
   readonly start: number;
   readonly end: number;
@@ -19,10 +19,10 @@ const MAGIC = 0xfd2fb528;
 const MAX_BLOCK = 128 * 1024;
 
 /**
- * Reads the structure of one or more Zstandard frames without decoding them (RFC 8878, section 3.1.1), so that
- * a decoder is only ever handed one whole frame whose size has been checked.
+ * Reads the structure of one or more Zstandard frames without decoding them (RFC 8878, section 3.1.1), so that a decoder only gets
+ * whole frames whose size has been checked.
  *
- * @param maxSize most content bytes of all frames together
+ * @param maxSize the most content bytes that all frames may have together
  * @throws CodecError `corrupt`, `unsupported` or `too-large`
  */
 export function readZstdFrames(bytes: Uint8Array, maxSize: number): readonly ZstdFrame[] {
@@ -101,7 +101,7 @@ function readContentSize(view: DataView, at: number, sizeFlag: number): number {
   return view.getUint32(at, true) + view.getUint32(at + 4, true) * 2 ** 32;
 }
 
-/** Walks the blocks and returns the end of the frame, having checked that they can yield what is declared. */
+/** Walks the blocks, checks that they can yield the declared size, and returns the end of the frame. */
 function readBlocks(view: DataView, header: FrameHeader): number {
   const largest = Math.min(MAX_BLOCK, Math.max(header.windowSize, 1));
   let at = header.end;

@@ -5,9 +5,9 @@ import { readZstdFrames } from "./zstdFrames.ts";
 /** A complete frame without content: single segment, size 0, one empty last block. */
 const EMPTY_FRAME = [0x28, 0xb5, 0x2f, 0xfd, 0x20, 0x00, 0x01, 0x00, 0x00] as const;
 
-/** Compresses up to MAX_FRAME_CONTENT bytes, not none, into one frame. */
+/** Compresses 1 to MAX_FRAME_CONTENT bytes into one frame. */
 type CompressFrame = (content: Uint8Array) => Uint8Array;
-/** Decodes one frame whose structure was checked; the result's size is checked here. */
+/** Decodes one frame whose structure was checked. Its caller checks the size of the result. */
 type DecompressFrame = (frame: Uint8Array, contentSize: number) => Uint8Array;
 
 /** Splits the content into pieces of at most MAX_FRAME_CONTENT bytes and concatenates their frames. */
@@ -27,7 +27,7 @@ export function compressPieces(content: Uint8Array, compressFrame: CompressFrame
   return joined;
 }
 
-/** Checks every frame's structure and size first, then decodes them one by one. */
+/** Checks the structure and size of every frame, then decodes them one by one. */
 export function decompressPieces(
   bytes: Uint8Array,
   maxSize: number,

@@ -8,7 +8,7 @@ export class ChainTracer {
   readonly #patches: readonly Patch[];
   readonly #result: Uint8Array;
   readonly #indexes: OpIndex[];
-  /** For each patch, how many bytes at the beginning it leaves where they are: pieces there skip it. */
+  /** For each patch, how many bytes at the beginning it leaves in place. Tracing a piece there skips the patch. */
   readonly #kept: Int32Array;
   #piecesLeft: number;
 
@@ -27,7 +27,7 @@ export class ChainTracer {
     return this.#piecesLeft < 0 ? undefined : this.#result;
   }
 
-  /** Fills the result from `resultAt` on with `length` bytes that are at `at` in what patch number `level` yields. */
+  /** Fills the result, from `resultAt` on, with the `length` bytes at `at` in the result of patch number `level`. */
   #fill(level: number, resultAt: number, at: number, length: number): void {
     const end = at + length;
     const kept = this.#kept;

@@ -1,9 +1,9 @@
-/** Bytes compared one by one first: most comparisons end here, before a native call would pay. */
+/** How many bytes are compared one by one first. Most comparisons end there, before a native call would pay off. */
 const SHORT = 32;
-/** Window of the first native comparison, in bytes; windows double as long as they are equal. */
+/** The window of the first native comparison, in bytes. Windows double as long as they are equal. */
 const FIRST_WINDOW = 4096;
 const LARGEST_WINDOW = 1 << 18;
-/** Below this many bytes a loop finds the first difference sooner than another native call. */
+/** Within fewer bytes than this, a loop finds the first difference sooner than another native call. */
 const NARROW = 64;
 
 /** How many bytes are equal in `a` from `aFrom` on and `b` from `bFrom` on, at most `max`. */
@@ -41,7 +41,7 @@ export function commonSuffixLength(a: Buffer, aTo: number, b: Buffer, bTo: numbe
   return done;
 }
 
-/** The range is known to differ somewhere: halve it until a loop is faster. */
+/** How many bytes are equal at the beginning of two ranges that differ. Halves the range until a loop is faster. */
 function narrowPrefix(a: Buffer, aFrom: number, b: Buffer, bFrom: number, length: number): number {
   let from = 0;
   let to = length;
@@ -66,7 +66,10 @@ function narrowSuffix(a: Buffer, aFrom: number, b: Buffer, bFrom: number, length
   return length - to;
 }
 
-/** By views: Deno's Buffer refuses ends in `compare` that lie in the one buffer and not in the other (seen in 2.9.6). */
+/**
+ * Compares views instead of offsets, because `compare` of Deno's Buffer refuses ends that lie beyond the other buffer (seen in
+ * 2.9.6).
+ */
 function equalRange(a: Buffer, aFrom: number, b: Buffer, bFrom: number, length: number): boolean {
   return a.subarray(aFrom, aFrom + length).equals(b.subarray(bFrom, bFrom + length));
 }

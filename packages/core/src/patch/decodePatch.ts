@@ -3,8 +3,8 @@ import { INSERT, MAX_PATCH_LENGTH, type Patch } from "./patch.ts";
 import { PatchError } from "./patchError.ts";
 
 /**
- * Reads what `encodePatch` wrote, trusting nothing: a patch that is returned applies to every base of its
- * `baseLength` bytes and yields exactly `length` bytes. Allocates no more than 8 times the size of `ops`.
+ * Reads what `encodePatch` wrote, and trusts nothing: a patch that it returns applies to every base of `baseLength` bytes and
+ * yields exactly `length` bytes. It allocates no more than 8 times the size of `ops`.
  *
  * @param ops the encoded operations
  * @param literals the literals; kept, not copied
@@ -21,7 +21,7 @@ export function decodePatch(
   const baseLength = boundedLength(reader, "base length", limit);
   const length = boundedLength(reader, "result length", limit);
   const count = readNumber(reader, "number of operations");
-  // An operation takes a byte at least, so a lying count cannot make the array large.
+  // An operation takes at least one byte, so a false count can't make the array large.
   if (count > reader.left)
     throw new PatchError(`patch names ${count} operations but has ${reader.left} bytes for them`);
 

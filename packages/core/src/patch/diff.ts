@@ -4,12 +4,12 @@ import { OpList } from "./opList.ts";
 import { INSERT, MAX_PATCH_LENGTH, type Patch } from "./patch.ts";
 import { PatchError } from "./patchError.ts";
 
-/** A middle of more bytes than this may contain copies from anywhere in the base. */
+/** If the middle has more bytes than this, it may contain copies from anywhere in the base. */
 const LARGE = 1 << 15;
 /**
- * How many bytes before the middle a smaller one may copy from: messages repeat what the last ones said, and a
- * compressor of the literals does not see those. At most so many bytes, and so many for each byte of the middle: looking
- * twice as far takes twice as long and made a growing conversation of 500 turns no smaller.
+ * How many bytes before the middle a smaller middle may copy from. Messages repeat what the last ones said, and a compressor of the
+ * literals doesn't see those. The limits are a number of bytes, and a number for each byte of the middle: looking twice as far
+ * takes twice as long and made a growing conversation of 500 turns no smaller.
  */
 const LOOK_BACK = 1 << 15;
 const LOOK_BACK_PER_BYTE = 32;
@@ -32,7 +32,7 @@ export function diff(base: Uint8Array, next: Uint8Array): Patch {
   const prefix = commonPrefixLength(from, 0, to, 0, shorter);
   const suffix = commonSuffixLength(from, from.length, to, to.length, shorter - prefix);
 
-  return between(
+  return patchBetween(
     { bytes: from, from: prefix, to: from.length - suffix },
     { bytes: to, from: prefix, to: to.length - suffix },
     suffix,
@@ -40,21 +40,24 @@ export function diff(base: Uint8Array, next: Uint8Array): Patch {
 }
 
 /**
- * {@link diff} where all of the base is known to be in `next` but for some bytes between its beginning and its end: nothing
- * is compared.
+ * As {@link diff}, where `next` is known to be the base with some bytes inserted before its end. Nothing is compared.
  *
- * @param next beginning and new bytes
- * @param from where the new bytes begin
- * @param end so many bytes come after both
+ * @param next the result without its end
+ * @param from where the inserted bytes begin
+ * @param end how many bytes come after them, in the base and in the result
  */
 export function diffAdded(next: Uint8Array, from: number, end: number): Patch {
   checkLength(next.length + end);
   const bytes = bufferOver(next);
-  return between({ bytes: bytes.subarray(0, from), from, to: from }, { bytes, from, to: bytes.length }, end);
+  return patchBetween(
+    { bytes: bytes.subarray(0, from), from, to: from },
+    { bytes, from, to: bytes.length },
+    end,
+  );
 }
 
-/** The patch that makes the middle of one out of the middle of the other. Before them both are the same, and `suffix` bytes after. */
-function between(base: Range, next: Range, suffix: number): Patch {
+/** The patch between two byte strings that are equal but for a middle: before it, and in the `suffix` bytes after it. */
+function patchBetween(base: Range, next: Range, suffix: number): Patch {
   const ops = new OpList();
   ops.copy(0, next.from);
   matchBlocks(sourceOf(base, next.to - next.from), next, ops);
@@ -64,7 +67,7 @@ function between(base: Range, next: Range, suffix: number): Patch {
     baseLength: base.to + suffix,
     length: next.to + suffix,
     ops: pairs,
-    literals: gather(next.bytes, pairs),
+    literals: literalsOf(next.bytes, pairs),
   };
 }
 
@@ -73,14 +76,14 @@ function checkLength(length: number): void {
     throw new PatchError(`a patch can describe at most ${MAX_PATCH_LENGTH} bytes; got ${length}`);
 }
 
-/** Where the other middle, of `length` bytes, may be copied from. */
+/** The range of the base that a middle of `length` bytes may be copied from. */
 function sourceOf({ bytes, from, to }: Range, length: number): Range {
   if (length > LARGE) return { bytes, from: 0, to: bytes.length };
   return { bytes, from: Math.max(0, from - Math.min(LOOK_BACK, length * LOOK_BACK_PER_BYTE)), to };
 }
 
-/** The bytes of `next` that the inserts stand for. */
-function gather(next: Buffer, ops: Int32Array): Uint8Array {
+/** The bytes of `next` that the inserts of a patch insert. */
+function literalsOf(next: Buffer, ops: Int32Array): Uint8Array {
   let total = 0;
   for (let i = 0; i < ops.length; i += 2) if (ops[i] === INSERT) total += ops[i + 1]!;
   const literals = new Uint8Array(total);

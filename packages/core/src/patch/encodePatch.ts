@@ -1,7 +1,7 @@
 import { MAX_VARINT_BYTES, writeVarint } from "../encode/bytes.ts";
 import { INSERT, type Patch } from "./patch.ts";
 
-/** A patch as two byte strings: `literals` are worth compressing, `ops` seldom are. */
+/** A patch as two byte strings. `literals` are worth compressing, `ops` seldom are. */
 export interface EncodedPatch {
   readonly ops: Uint8Array;
   readonly literals: Uint8Array;

@@ -9,27 +9,27 @@ export interface Range {
 }
 
 /**
- * Bytes that a hash covers, and the shortest copy. 24 and 16 made recorded messages 4 and 10 % smaller,
- * but nothing smaller once a dictionary is used; 48 made them 11 % larger.
+ * The bytes that a hash covers, and the shortest copy. 24 and 16 made recorded messages 4 and 10 % smaller, but no smaller once a
+ * dictionary is used; 48 made them 11 % larger.
  */
 const WINDOW = 32;
-/** Distance of the windows sampled from a small range, and from a large one, in bytes. */
+/** The distance between sampled windows, in bytes: in a small range NEAREST, in a large one up to FAR. */
 const NEAREST = 8;
 const FAR = 32;
 const FEW_SAMPLES = 1 << 14;
-/** The table stays within the second-level cache (1 MiB): larger bases are sampled more thinly. */
+/** Limits the table to the second-level cache (1 MiB). Larger bases are sampled more thinly. */
 const INDEX_BITS = 17;
 const INDEX_MASK = (1 << INDEX_BITS) - 1;
-/** After each so many bytes without a match the scan looks at fewer places, so that new data costs little. */
+/** Each time this many bytes pass without a match, the scan takes larger steps, so that new data takes little time. */
 const PATIENCE = 1 << 15;
-/** Odd, so that every offset modulo the (even) sampling distance is still met. */
+/** An odd number, so that the scan still meets every offset modulo the even sampling distance. */
 const LARGEST_STEP = 31;
 
 /**
  * Describes `next` by inserts and copies of at least 32 bytes from `base`, appended to `ops`.
- * Works like rsync: windows of the base at regular distances go into a hash table; wherever a window of `next` meets
- * one of them the match is extended both ways. One table slot per hash and no probing, so the time is linear
- * whatever the bytes are.
+ * It works like rsync: windows of the base at regular distances go into a hash table, and wherever a window of `next` matches one
+ * of them, the match is extended both ways. Each hash has one slot and there is no probing, so the time is linear whatever the
+ * bytes are.
  */
 export function matchBlocks(base: Range, next: Range, ops: OpList): void {
   if (base.to - base.from < WINDOW || next.to - next.from < WINDOW) {
@@ -65,11 +65,11 @@ export function matchBlocks(base: Range, next: Range, ops: OpList): void {
 }
 
 interface Samples {
-  /** By the leading bits of a window's hash: its number and, above that, bits of the hash; 0 where there is none. */
+  /** At the index that the leading bits of a window's hash give: the number of the window, with bits of the hash above it; or 0. */
   readonly slots: Int32Array;
-  /** How far to shift a hash to the right to get its slot. */
+  /** How far a hash is shifted to the right to get its slot. */
   readonly shift: number;
-  /** Distance of the windows, in bytes. */
+  /** The distance between windows, in bytes. */
   readonly stride: number;
 }
 
@@ -82,8 +82,8 @@ function sample({ bytes, from, to }: Range): Samples {
   const shift = Math.clz32(Math.max(8, count * 2 - 1));
   const slots = emptySlots(2 ** (32 - shift));
   const view = viewOf(bytes);
-  // The first of equal windows stays: in a run of one byte the longest copy starts from it, and a chain that copies
-  // what was copied before is traced back in fewer hops.
+  // Keep the first of equal windows: in a run of one byte the longest copy starts there, and patches that copy what was
+  // copied before are traced back in fewer hops.
   for (let number = 0, at = from; number < count; number++, at += stride) {
     const hash = hashAt(view, at);
     const slot = hash >>> shift;
@@ -92,19 +92,19 @@ function sample({ bytes, from, to }: Range): Samples {
   return { slots, shift, stride };
 }
 
-/** Used again and again: a table per call would be most of what an append allocates. */
+/** Reused by all calls, because a table for each would be most of what an append allocates. */
 const scratch = new Int32Array(1 << 16);
 
 function emptySlots(count: number): Int32Array {
   return count > scratch.length ? new Int32Array(count) : scratch.subarray(0, count).fill(0);
 }
 
-/** Bits of the hash that a slot keeps, never 0: nearly all strangers are told apart without reading the base. */
+/** The bits of a hash that a slot keeps, never 0. They rule out nearly all false matches without reading the base. */
 function tagged(hash: number): number {
   return (hash | 1) << INDEX_BITS;
 }
 
-/** Half of the window's bytes are enough to tell windows apart; a match is verified anyway. */
+/** The hash of a window. Half of its bytes are enough to tell windows apart, as every match is verified. */
 function hashAt(view: DataView, at: number): number {
   let hash = Math.imul(view.getInt32(at, true), 0x9e3779b1);
   hash = Math.imul((hash ^ (hash >>> 15)) + view.getInt32(at + 9, true), 0x85ebca6b);

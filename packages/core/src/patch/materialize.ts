@@ -5,20 +5,19 @@ import { PatchError } from "./patchError.ts";
 
 /** Tracing a piece through a patch takes about as long as copying this many bytes. */
 const BYTES_PER_PIECE = 128;
-/** Pieces that may be traced however short the states are. */
+/** The number of pieces that may always be traced, however short the states are. */
 const FEWEST_PIECES = 1 << 12;
-/** Patches traced together at most: tracing recurses once per patch. */
+/** The most patches that are traced together, because tracing recurses once per patch. */
 const MOST_PATCHES = 512;
 
 /**
  * The bytes at the end of a chain: `base` with every patch applied in turn, oldest first.
  *
- * Each part of the result is traced back through the patches until it turns out to be a literal or a part of the
- * base, and only then copied, once. States in between are never built, unless patches are so scattered that tracing
- * would cost more than building them.
+ * Each part of the result is traced back through the patches to a literal or to a part of the base, and copied from there once. The
+ * states in between are only built where patches are so scattered that tracing would take longer.
  *
- * @param patches oldest first; none at all yields a copy of `base`
- * @throws PatchError if a patch does not have the length of what it applies to as its `baseLength`
+ * @param patches oldest first; without any the result is a copy of `base`
+ * @throws PatchError if the `baseLength` of a patch is not the length of what it applies to
  */
 export function materialize(base: Uint8Array, patches: readonly Patch[]): Uint8Array {
   checkLengths(base, patches);

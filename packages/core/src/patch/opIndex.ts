@@ -4,7 +4,7 @@ import { INSERT, type Patch } from "./patch.ts";
 export class OpIndex {
   /** Result offset at which each operation starts, and the result's length at the end. */
   readonly starts: Int32Array;
-  /** For an insert: where in the literals its bytes are. */
+  /** For each insert, where its bytes are in the literals. */
   readonly literalAt: Int32Array;
   #hint = 0;
 

@@ -5,7 +5,7 @@ export class OpList {
   #pairs = new Int32Array(16);
   #size = 0;
 
-  /** Copy `length` bytes from `offset` of the base; nothing when `length` is 0. */
+  /** Adds a copy of `length` bytes from `offset` of the base; nothing if `length` is 0. */
   copy(offset: number, length: number): void {
     if (length === 0) return;
     const last = this.#size - 2;
@@ -20,7 +20,7 @@ export class OpList {
     this.#push(offset, length);
   }
 
-  /** Insert the next `length` literal bytes; nothing when `length` is 0. */
+  /** Adds an insert of the next `length` literal bytes; nothing if `length` is 0. */
   insert(length: number): void {
     if (length === 0) return;
     const last = this.#size - 2;

@@ -21,7 +21,7 @@ export const BYTE_CLASSES: ReadonlyMap<string, object> = new Map([
   ["ArrayBuffer", ArrayBuffer.prototype],
 ]);
 
-/** The bytes that a view shows, or of a whole buffer, as base64. Multi-byte elements are little-endian. */
+/** The bytes of a view, or of a whole buffer, as base64. Multi-byte elements are little-endian. */
 export function base64FromBytes(value: ArrayBufferView | ArrayBuffer): string {
   const bytes = ArrayBuffer.isView(value)
     ? Buffer.from(value.buffer, value.byteOffset, value.byteLength)
@@ -30,8 +30,8 @@ export function base64FromBytes(value: ArrayBufferView | ArrayBuffer): string {
 }
 
 /**
- * Builds an instance of the named class over a buffer of its own.
- * Returns `undefined` where the class is unknown, the text is not base64 or its length doesn't fit.
+ * Builds an instance of the named class with its own buffer. Undefined where the class is unknown, the text isn't base64, or its
+ * length doesn't fit.
  */
 export function bytesFromBase64(name: string, base64: unknown): object | undefined {
   if (typeof base64 !== "string" || base64.length % 4 !== 0) return undefined;

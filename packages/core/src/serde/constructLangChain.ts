@@ -2,9 +2,9 @@ import type { LangChainClass } from "./langChainClasses.ts";
 import type { JsonRecord } from "./records.ts";
 
 /**
- * Builds a LangChain object from the fields that were stored of another one, so that it has the same ones. Constructors derive
- * some fields from others, which is right for arguments, but forgets what was changed afterwards: `AIMessageChunk` computes its
- * tool calls from their pieces, `RemoveMessage` empties its content.
+ * Builds a LangChain object with the same fields as the one that was stored. Constructors derive some fields from others, which is
+ * right for arguments, but loses what was changed afterwards: `AIMessageChunk` computes its tool calls from their pieces, and
+ * `RemoveMessage` empties its content.
  */
 export function constructLangChain(known: LangChainClass, fields: JsonRecord): object {
   const before = { ...fields };
@@ -17,7 +17,7 @@ export function constructLangChain(known: LangChainClass, fields: JsonRecord): o
   if (blocksLength >= 0) cut(contentBlocks as unknown[], blocksLength);
   for (const key in before) {
     const value = before[key];
-    // The class says which type it is; Python writes others.
+    // The class determines the type. Python writes other names for it.
     if (instance[key] !== value && key !== "type" && Object.hasOwn(instance, key)) instance[key] = value;
   }
   return instance;
@@ -27,7 +27,7 @@ function cut(list: unknown[], length: number): void {
   if (list.length > length) list.length = length;
 }
 
-/** Arguments that LangChain's own constructors may pass on as something else than what they are given. */
+/** Arguments that LangChain's own constructors may change before they pass them on. */
 const DERIVED: ReadonlySet<string> = new Set([
   "content",
   "tool_calls",
@@ -36,8 +36,8 @@ const DERIVED: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * The same with a class of another copy of LangChain. Undefined where it throws, or where it doesn't take its arguments as
- * LangChain's own classes do: then it is somebody's class that only has the name of one. `fields` stays as it is.
+ * As {@link constructLangChain}, with a class of another copy of LangChain. Undefined where the class throws, or where it doesn't
+ * take its arguments as LangChain's own classes do: then it only has the name of one. Doesn't change `fields`.
  */
 export function constructCopy(copy: LangChainClass, fields: JsonRecord): object | undefined {
   const given = { ...fields };

@@ -2,8 +2,8 @@ import { decodeError } from "./decodeError.ts";
 import type { JsonRecord } from "./records.ts";
 
 /**
- * Revives LangGraph's record of a built-in (Set, Map, RegExp, Error, Uint8Array), whose parts are revived
- * already. Anything else, or a record of the wrong shape, stays the plain data that it is, as LangGraph has it.
+ * Revives LangGraph's record of a built-in (Set, Map, RegExp, Error, Uint8Array) whose parts are revived already. Anything else,
+ * and a record of the wrong shape, stays plain data, as with LangGraph.
  */
 export function decodeConstructor(record: JsonRecord): unknown {
   const { id, args, method } = record;

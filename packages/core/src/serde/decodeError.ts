@@ -12,7 +12,7 @@ const ERROR_CLASSES: Readonly<Record<string, ErrorConstructor>> = {
   URIError,
 };
 
-/** Builds an Error from its message and revived kwargs; what has the wrong type is left out. */
+/** Builds an Error from its message and its revived kwargs, leaving out those of the wrong type. */
 export function decodeError(message: string, kwargs: JsonRecord): Error {
   const error = construct(message, kwargs);
   if (typeof kwargs.stack === "string") hidden(error, "stack", kwargs.stack);
@@ -38,7 +38,7 @@ function construct(message: string, kwargs: JsonRecord): Error {
   return new errorClass(message);
 }
 
-/** Like the properties an Error is born with: writable, but not enumerable. */
+/** Sets a property as those of a new Error are: writable, but not enumerable. */
 function hidden(error: Error, key: string, value: unknown): void {
   Object.defineProperty(error, key, { value, writable: true, enumerable: false, configurable: true });
 }

@@ -9,7 +9,7 @@ type Decode = (record: JsonRecord, decoder: ValueDecoder, depth: number) => unkn
 
 const OwnDocument = Document as DocumentConstructor;
 
-/** What a decoder gives back for a payload that no writer of this serializer makes. */
+/** The result for a payload that this serializer never writes. */
 const DAMAGED = Symbol("damaged");
 
 const NUMBERS: ReadonlyMap<unknown, number> = new Map([
@@ -109,7 +109,7 @@ function decodeDocument(record: JsonRecord, decoder: ValueDecoder, depth: number
   const { pageContent } = record;
   const metadata = decoder.child(record.metadata ?? {}, "metadata", depth);
   if (typeof pageContent !== "string" || typeof metadata !== "object" || metadata === null) return DAMAGED;
-  // An id is a text, but nothing keeps an application from setting another one.
+  // An id is a string, but an application may have set something else.
   const id = Object.hasOwn(record, "id") ? decoder.child(record.id, "id", depth) : undefined;
   const fields = id === undefined ? { pageContent, metadata } : { pageContent, metadata, id };
   const { documents } = decoder.registry;
@@ -123,7 +123,7 @@ function decodeDocument(record: JsonRecord, decoder: ValueDecoder, depth: number
   return document;
 }
 
-/** Undefined where the class is not one of LangChain's, but only has the name of one. */
+/** Undefined where the class isn't LangChain's Document, but only has its name. */
 function documentCopy(
   DocumentCopy: DocumentConstructor,
   fields: { pageContent: string; metadata: object; id?: unknown },

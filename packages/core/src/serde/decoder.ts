@@ -12,17 +12,17 @@ import { SerializationError, type SerializationFailure } from "./serializationEr
 import type { TypeRegistry } from "./typeRegistry.ts";
 import type { UnknownTypes, ValueDecoder } from "./valueDecoder.ts";
 
-/** JSON nested deeper than this is refused. A level of a value is up to five levels of JSON. */
+/** JSON that is nested deeper is refused. One level of a value is up to five levels of JSON. */
 const MAX_JSON_DEPTH = 6000;
 
 /**
- * Turns freshly parsed JSON into values, in place: only records are replaced. Nothing in the data chooses
- * code: classes come from the registry, built-ins from closed tables.
+ * Turns freshly parsed JSON into values, in place: only records are replaced. The data never chooses code: classes come from the
+ * registry, and built-ins from closed tables.
  */
 export class Decoder implements ValueDecoder {
   readonly registry: TypeRegistry;
   readonly unknownTypes: UnknownTypes;
-  /** Set where a LangGraph class was named but is not loaded. */
+  /** True once the data named a class of LangGraph that isn't loaded. */
   missedLangGraph = false;
   readonly #path: PathSegment[] = [];
 
@@ -158,7 +158,7 @@ export class Decoder implements ValueDecoder {
 
   #construct(known: LangChainClass, kwargs: JsonRecord): object {
     const choice = this.registry.choiceOf(known);
-    // A class that was registered makes of its arguments what it likes.
+    // A registered class may do with its arguments what it likes, so the result isn't compared with them.
     if (choice === undefined) return known.construct(renamed(kwargs, known.keys));
     const copy = choice.used;
     if (copy !== known) {
@@ -172,7 +172,7 @@ export class Decoder implements ValueDecoder {
   }
 }
 
-/** The arguments under the names that the constructor takes; mostly they have them already. */
+/** The arguments under the names that the constructor takes. Most have these names already. */
 function renamed(kwargs: JsonRecord, names: KeyNames): JsonRecord {
   const keys = Object.keys(kwargs);
   if (keys.every((key) => names.fromJson(key) === key)) return kwargs;

@@ -45,12 +45,12 @@ const ENCODERS: readonly (readonly [string, object, EncodeInstance])[] = [
 const BY_PROTOTYPE = new Map(ENCODERS.map(([, prototype, encode]) => [prototype, encode]));
 const BY_NAME = new Map(ENCODERS.map(([name, , encode]) => [name, encode]));
 
-/** The writer for instances of exactly this built-in class. */
+/** The function that encodes instances of exactly this built-in class. */
 export function builtInEncoder(prototype: object): EncodeInstance | undefined {
   return BY_PROTOTYPE.get(prototype);
 }
 
-/** The same for built-in classes of another realm (`vm`, jest), which have prototypes of their own. */
+/** As {@link builtInEncoder}, for built-in classes of another realm (`vm`, jest), which have other prototypes. */
 export function foreignBuiltInEncoder(value: object, className: string): EncodeInstance | undefined {
   const tag = Object.prototype.toString.call(value).slice(8, -1);
   return tag === className ? BY_NAME.get(className) : undefined;

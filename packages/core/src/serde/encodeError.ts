@@ -1,7 +1,7 @@
 import { constructorRecord, type JsonRecord, setOwn } from "./records.ts";
 import type { ValueEncoder } from "./valueEncoder.ts";
 
-/** Built-in error classes, which stay what they are; others become the nearest of these. */
+/** The names of built-in error classes by prototype. An error of another class is stored as the nearest of these. */
 const ERROR_CLASSES: ReadonlyMap<object, string> = new Map(
   Object.entries({
     Error,
@@ -16,13 +16,13 @@ const ERROR_CLASSES: ReadonlyMap<object, string> = new Map(
   }).map(([name, errorClass]) => [errorClass.prototype, name]),
 );
 
-/** Kept by name, or not worth keeping; everything else own and primitive goes into `properties`. */
+/** Properties with a place of their own in the record. Other own properties go into `properties`, if they are primitive. */
 const NAMED = new Set(["name", "message", "stack", "cause", "errors"]);
 
 /**
- * LangGraph's record of an Error, which has only its message, with the rest in `kwargs`, which LangGraph ignores.
- * Own properties are kept where they are primitive (`code`, `status`), so that a socket hanging on an
- * error doesn't keep a run from being stored.
+ * LangGraph's record of an Error, which has only the message. The rest is in `kwargs`, which LangGraph ignores. Own properties are
+ * kept only where they are primitive (`code`, `status`), so that a socket that hangs on an error doesn't keep a run from being
+ * stored.
  */
 export function encodeError(error: Error, encoder: ValueEncoder, depth: number): JsonRecord {
   const className = classOf(error);

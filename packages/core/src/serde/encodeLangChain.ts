@@ -4,8 +4,8 @@ import type { JsonRecord } from "./records.ts";
 import type { ValueEncoder } from "./valueEncoder.ts";
 
 /**
- * The record that LangChain's `toJSON` gives, key for key, without its three copies of the arguments.
- * What `toJSON` would destroy in them (Map, Date, bytes …) is kept.
+ * The same record as LangChain's `toJSON` gives, key for key, but without making three copies of the arguments, and with the
+ * values in them that `toJSON` would destroy (Map, Date, bytes …).
  */
 export function encodeLangChain(
   value: object,
@@ -34,8 +34,8 @@ export function encodeLangChain(
 }
 
 /**
- * Whether the content of a message that was built from content blocks is what reading its blocks gives: not where it was
- * replaced, nor where LangChain shows blocks of another kind than it was given.
+ * Whether the content of a message that was built from content blocks equals what reading its blocks gives. It doesn't where the
+ * content was replaced, or where LangChain shows blocks of another kind than it was given.
  */
 function isSaidByBlocks({ content, contentBlocks }: JsonRecord): boolean {
   if (!Array.isArray(content)) return false;
@@ -46,7 +46,7 @@ function isSaidByBlocks({ content, contentBlocks }: JsonRecord): boolean {
   }
 }
 
-/** What `toJSON` adds to the arguments. Secrets are refused: they must not be stored, and no loader has them. */
+/** Adds what `toJSON` adds to the arguments. Refuses secrets: they must not be stored, and no loader has them. */
 function addAttributes(
   instance: JsonRecord,
   known: LangChainClass,

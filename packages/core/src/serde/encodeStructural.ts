@@ -5,9 +5,9 @@ import type { DocumentConstructor, TypeRegistry } from "./typeRegistry.ts";
 import type { ValueEncoder } from "./valueEncoder.ts";
 
 /**
- * Classes known by their shape, because their package may be installed twice (ESM and CommonJS) or not at all.
- * The payloads are laid out so that LangGraph understands them even when an official saver reads them back as
- * plain data: `node` and `args` of a Send, `lg_name` of a Command, `__overwrite__` of an Overwrite.
+ * Encodes instances of classes that are recognised by their shape, because their package may be installed twice (ESM and CommonJS)
+ * or not at all. LangGraph understands the payloads even when an official saver reads them back as plain data: `node` and `args`
+ * of a Send, `lg_name` of a Command, `__overwrite__` of an Overwrite.
  */
 export function encodeStructural(
   value: object,
@@ -65,7 +65,7 @@ function encodeDefined(
   return payload;
 }
 
-/** Whether a value is one of LangChain's Documents, of whichever copy of the package. */
+/** Whether a value is a Document of LangChain, whichever copy of the package made it. */
 export function isDocument(value: JsonRecord): boolean {
   return (
     value.constructor?.name === "Document" &&

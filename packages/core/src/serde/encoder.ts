@@ -20,15 +20,15 @@ import type { ValueEncoder } from "./valueEncoder.ts";
 /** Values nested deeper than this are refused. */
 const MAX_DEPTH = 1000;
 
-/** What happens to an instance of a class that has no stored form. */
+/** What happens to instances of a class without a stored form: they are refused, or stored as plain data. */
 export type UnknownClasses = "error" | "plain";
 
 const REGISTER_HINT =
   "Store plain data, or register the class with serde.register({ name, class, toData, fromData }).";
 
 /**
- * Turns one value into what `JSON.stringify` writes: the same object where it is plain JSON already, a copy
- * with records where it isn't. One instance per value; it remembers where it is, for errors.
+ * Turns one value into what `JSON.stringify` can write: the same object where it is plain JSON already, otherwise a copy with
+ * records. Use a new instance for each value; it keeps track of the path, for errors.
  */
 export class Encoder implements ValueEncoder {
   readonly registry: TypeRegistry;
@@ -99,7 +99,7 @@ export class Encoder implements ValueEncoder {
     return this.#instance(value, prototype, depth, inKwargs);
   }
 
-  /** A plain object, wrapped where it looks like a record. */
+  /** Encodes a plain object; one that looks like a record is wrapped in one. */
   plain(value: JsonRecord, depth: number, inKwargs: boolean): JsonRecord {
     if (inKwargs) {
       if (value.lc !== undefined || isLcEscaped(value)) {
@@ -219,7 +219,7 @@ export class Encoder implements ValueEncoder {
   }
 }
 
-/** Classes whose instances have no content that plain data could show. */
+/** Classes whose instances have no content that plain data could hold. */
 const UNKEEPABLE: ReadonlySet<string> = new Set([
   "WeakMap",
   "WeakSet",

@@ -1,9 +1,9 @@
 import { isAscii } from "node:buffer";
 
-/** Items of a long array that are written in one piece. */
+/** How many items of a long array are written in one piece. */
 const ITEMS_PER_PIECE = 32;
 
-/** Bytes that are read in one piece. */
+/** How many bytes are read in one piece. */
 const BYTES_PER_PIECE = 4096;
 
 const COMMA = 44;
@@ -11,8 +11,8 @@ const COMMA = 44;
 const encoder = new TextEncoder();
 
 /**
- * `JSON.stringify` in UTF-8. A long array is written in pieces: one character beyond Latin-1 makes V8 use two bytes
- * per character for the whole text, which costs a third more time (437 kB of messages: 2.0 ms against 1.3).
+ * `JSON.stringify` as UTF-8. A long array is written in pieces, because one character beyond Latin-1 makes V8 use two bytes for
+ * every character of the whole text, which takes a third more time (437 kB of messages: 2.0 ms against 1.3).
  */
 export function jsonBytes(value: unknown): Uint8Array {
   if (!Array.isArray(value) || value.length <= ITEMS_PER_PIECE) return encoder.encode(JSON.stringify(value));
@@ -23,7 +23,7 @@ export function jsonBytes(value: unknown): Uint8Array {
     pieces.push(piece);
     characters += piece.length;
   }
-  // Room for some characters of several bytes; where they are many, it grows.
+  // This has room for some characters of several bytes. It grows where there are many.
   let bytes = new Uint8Array(characters + (characters >> 6) + 64);
   let at = 0;
   for (const piece of pieces) {
@@ -35,7 +35,7 @@ export function jsonBytes(value: unknown): Uint8Array {
       rest = rest.slice(read);
       if (rest !== "") bytes = grown(bytes);
     }
-    // The opening bracket of a piece lands on the closing one before it and becomes a comma.
+    // Each piece overwrites the closing bracket before it with its opening bracket, which becomes a comma.
     if (start > 0) bytes[start] = COMMA;
     at--;
   }
@@ -49,9 +49,9 @@ function grown(bytes: Uint8Array<ArrayBuffer>): Uint8Array<ArrayBuffer> {
 }
 
 /**
- * The text of UTF-8 bytes, ASCII pieces copied and only the others decoded: V8's decoder is several times slower
- * for everything after the first character beyond ASCII (437 kB of messages with JSON.parse: 2.0 ms against 1.6).
- * Escaping those characters, so that the text keeps one byte per character, was measured and gains nothing.
+ * The text of UTF-8 bytes. ASCII pieces are copied and only the others are decoded, because V8's decoder is several times slower
+ * for everything after the first character beyond ASCII (437 kB of messages with JSON.parse: 2.0 ms against 1.6). Escaping those
+ * characters, so that the text keeps one byte per character, was measured and gains nothing.
  */
 export function jsonText(bytes: Uint8Array): string {
   const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
@@ -59,7 +59,7 @@ export function jsonText(bytes: Uint8Array): string {
   let start = 0;
   while (start < buffer.length) {
     let end = Math.min(start + BYTES_PER_PIECE, buffer.length);
-    // Never cut inside a character: the bytes after its first one are 10xxxxxx, and at most three.
+    // Never cut inside a character: its first byte is followed by at most three, which are 10xxxxxx.
     for (let back = 0; back < 3 && ((buffer[end] ?? 0) & 0xc0) === 0x80; back++) end--;
     const ascii = isAscii(buffer.subarray(start, end));
     text += buffer.toString(ascii ? "latin1" : "utf8", start, end);

@@ -1,13 +1,13 @@
-/** Names of LangChain constructor arguments: what JSON has (`snake_case`) and what the constructor takes. */
+/** Converts names of LangChain constructor arguments between JSON (`snake_case`) and what the constructor takes. */
 export interface KeyNames {
   toJson(key: string): string;
   fromJson(key: string): string;
 }
 
-/** Names remembered per class and direction. Stored data chooses names, so there is a limit. */
+/** How many names are remembered for each class and direction. Stored data chooses the names, so there is a limit. */
 const MAX_REMEMBERED = 256;
 
-/** The same rules as LangChain's `keyToJson` and `keyFromJson`; `aliases` are exceptions, field → JSON. */
+/** Follows the rules of LangChain's `keyToJson` and `keyFromJson`. `aliases` are the exceptions, from field to JSON. */
 export function keyNames(aliases: ReadonlyMap<string, string>): KeyNames {
   const inverted = new Map([...aliases].map(([field, json]) => [json, field]));
   return {

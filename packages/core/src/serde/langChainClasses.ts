@@ -28,13 +28,13 @@ export interface LangChainClass {
   construct(fields: Record<string, unknown>): object;
 }
 
-/** A class whose instances have `lc_serializable`, as far as this serializer uses it. */
+/** The part of a class with `lc_serializable` that this serializer uses. */
 export interface LangChainConstructor {
   readonly prototype: object;
   new (fields: never): object;
 }
 
-/** Describes a class, of whichever copy of its package, for reading and writing. `id` is what stored data calls it. */
+/** Describes a class, of any copy of its package, for reading and writing. `id` is its name in stored data. */
 export function langChainClass(id: readonly string[], constructor: LangChainConstructor): LangChainClass {
   const takesText = TAKES_TEXT === id.join("/");
   return {
@@ -46,21 +46,21 @@ export function langChainClass(id: readonly string[], constructor: LangChainCons
   };
 }
 
-/** Its constructor takes the text, not an object of arguments; LangChain's own loader puts the object there. */
+/** The class whose constructor takes a text instead of an object of arguments. LangChain's own loader passes the object. */
 const TAKES_TEXT = "langchain_core/prompt_values/StringPromptValue";
 
 function adjustsArguments(prototype: object): boolean {
   try {
     return ["lc_attributes", "lc_secrets"].some((key) => Reflect.get(prototype, key) !== undefined);
   } catch {
-    // A getter that needs an instance: it has something to say.
+    // A getter that throws without an instance adds something for instances.
     return true;
   }
 }
 
 /**
- * Argument names that LangChain does not convert, from the class up to its oldest ancestor. `ToolMessageChunk` has a field
- * `tool_call_id`, but forgets to say so: LangChain's own loader looks for `toolCallId` and loses it.
+ * The argument names of a class and its ancestors that LangChain doesn't convert. `ToolMessageChunk` has a field `tool_call_id`,
+ * but doesn't list it: LangChain's own loader looks for `toolCallId` and loses it.
  */
 function aliasesOf(constructor: LangChainConstructor): Map<string, string> {
   const aliases = new Map<string, string>([["tool_call_id", "tool_call_id"]]);
@@ -91,7 +91,7 @@ const MESSAGES = {
   ToolMessageChunk,
 };
 
-/** Names of the classes that {@link LangChainClasses} may hold. */
+/** The names of the classes that {@link LangChainClasses} may have. */
 export type LangChainName = keyof typeof MESSAGES | keyof typeof PROMPT_VALUES | "Document";
 
 /**
@@ -102,7 +102,7 @@ export type LangChainClasses = { readonly [Name in LangChainName]?: LangChainCon
 
 const PROMPT_VALUES = { ChatPromptValue, ImagePromptValue, StringPromptValue };
 
-/** Every LangChain class that stored data may name without being registered. Closed: nothing is looked up. */
+/** Every LangChain class that stored data may name without a registration. The list is closed: nothing is looked up elsewhere. */
 export const LANGCHAIN_CLASSES: readonly LangChainClass[] = [
   ...Object.entries(MESSAGES).map(([name, messageClass]) =>
     langChainClass(["langchain_core", "messages", name], messageClass),

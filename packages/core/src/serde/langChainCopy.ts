@@ -2,29 +2,30 @@ import { type LangChainClass, langChainClass } from "./langChainClasses.ts";
 import { isLangChainObject } from "./langChainObject.ts";
 import { classOf, prototypesOf } from "./prototypesOf.ts";
 
-/** The closed list of classes, by what they call themselves. */
+/** Finds classes of the closed list by the names that they give themselves. */
 export interface KnownLangChain {
-  /** By the whole id. */
+  /** The class with this id. */
   langChainNamed(id: readonly unknown[]): LangChainClass | undefined;
   /** Whether any class of the list has this as the last part of its id. */
   hasLangChainName(name: string): boolean;
 }
 
-/** A class of another copy of LangChain, and which one of ours it is. */
+/** A class of another copy of LangChain, and the class of ours that it corresponds to. */
 export interface LangChainCopy {
   readonly own: LangChainClass;
   readonly copy: LangChainClass;
-  /** Whether it can do what ours can, so that values may be revived as it. */
+  /** Whether it can do all that ours can, so that values may be revived as its instances. */
   readonly standsIn: boolean;
 }
 
 /**
- * Describes the class of a value that says, as LangChain's objects do, that it is one of the known classes, but whose class is
- * of another copy of the package: another version, or the CommonJS build besides the ESM one. `"never"`: no instance of this
- * class is one; undefined: this value isn't, another one may be (its class path is a field of the instance).
+ * Describes the class of a value that claims, as LangChain's objects do, to be an instance of a known class, but comes from
+ * another copy of the package: another version, or the CommonJS build beside the ESM one. The result is `"never"` where no
+ * instance of this class is one, and undefined where this value isn't one, but another may be (the class path is a field of the
+ * instance).
  *
- * Not meant are classes derived from a known class, also where they have the same name, and classes with an `lc_id` or a `toJSON`
- * of their own.
+ * Classes that are derived from a known class don't count, even with the same name, nor do classes with their own `lc_id` or
+ * `toJSON`.
  */
 export function langChainCopy(
   value: object,
@@ -50,7 +51,7 @@ export function langChainCopy(
   return { own, copy: langChainClass(own.id, constructor), standsIn: standsIn(prototype, own.prototype) };
 }
 
-/** LangChain's `get_lc_unique_name`: what `lc_name` says, unless that is only inherited. */
+/** The same as LangChain's `get_lc_unique_name`: the result of `lc_name`, unless that is inherited. */
 function uniqueName(prototype: object): string | undefined {
   const constructor = classOf(prototype) as { name: string; lc_name?: () => unknown } | undefined;
   if (constructor === undefined) return undefined;
@@ -64,10 +65,10 @@ function uniqueName(prototype: object): string | undefined {
   }
 }
 
-/** Whether a class has all that ours has, by name, except for what is private to LangChain. */
+/** Whether a class has properties of all the names that ours has, except those private to LangChain. */
 export function standsIn(prototype: object, own: object): boolean {
   const ours = prototypesOf(own);
-  // A class that somebody derived from our own base classes is no copy of ours.
+  // A class that is derived from our own base classes isn't a copy of ours.
   if (prototypesOf(prototype).some((level) => ours.includes(level))) return false;
   return ours
     .flatMap((level) => Object.getOwnPropertyNames(level))

@@ -1,6 +1,6 @@
 /**
- * The constructors of LangGraph whose instances are stored. This package does not depend on LangGraph, and an
- * older one may lack some.
+ * The classes of LangGraph whose instances are stored. This package doesn't depend on LangGraph, and older versions may lack some
+ * of them.
  */
 export interface LangGraphClasses {
   readonly Send?: new (node: string, args: unknown) => object;
@@ -17,8 +17,9 @@ export function loadedLangGraphClasses(): LangGraphClasses | undefined {
 }
 
 /**
- * Loads the installed `@langchain/langgraph` once per process; `undefined` if there is none. Its CommonJS build in ours: each
- * has classes of its own, and an application's are those of the kind it loaded us in.
+ * Loads the installed `@langchain/langgraph` once per process; undefined if there is none. Our CommonJS build loads LangGraph's
+ * CommonJS build, and our ESM build the ESM one. Each has its own classes, and the application most likely uses the kind of build
+ * that it uses of us.
  */
 export async function loadLangGraphClasses(): Promise<LangGraphClasses | undefined> {
   loading ??= importLangGraph();
@@ -27,7 +28,7 @@ export async function loadLangGraphClasses(): Promise<LangGraphClasses | undefin
 }
 
 async function importLangGraph(): Promise<LangGraphClasses | undefined> {
-  // In a try of the same function: bundlers then leave a package that isn't installed to run time.
+  // With the import inside a try of the same function, bundlers accept that the package isn't installed.
   try {
     return (await import("@langchain/langgraph")) as LangGraphClasses;
   } catch {

@@ -9,13 +9,13 @@ export type LangGraphName = keyof LangGraphClasses;
 /** The constructor of that name. */
 export type LangGraphConstructor<Name extends LangGraphName> = Exclude<LangGraphClasses[Name], undefined>;
 
-/** So many classes LangGraph's own have above them, themselves included. What has more was derived from them. */
+/** The number of classes in the inheritance of LangGraph's own, themselves included. A class with more is derived from them. */
 const DEPTHS: Readonly<Record<LangGraphName, number>> = { Send: 1, Command: 2, Overwrite: 1 };
 
 /**
- * Which copy of LangGraph's classes one serializer revives: those that an option names; else the first that it was given an
- * instance of, for these come from the graph that uses it; else the loaded ones. LangGraph itself asks `instanceof Send` at
- * some places. (docs/decisions/0017)
+ * Decides which copy of LangGraph's classes a serializer revives values as. It takes the classes that an option names; otherwise
+ * the first ones that it was given an instance of, because these come from the graph that uses it; otherwise the loaded ones. It
+ * matters because LangGraph uses `instanceof Send` in some places. (docs/decisions/0017)
  */
 export class LangGraphCopies {
   readonly #given: LangGraphClasses | undefined;
@@ -25,7 +25,7 @@ export class LangGraphCopies {
     this.#given = given;
   }
 
-  /** Notes that `value`, which says that it is a `name`, is being stored. */
+  /** Notes that `value`, which claims to be a `name`, is being stored. */
   stored(name: LangGraphName, value: object): void {
     if (this.#given !== undefined || this.#stored.has(name) || wasRevived(value)) return;
     const prototype: object = Object.getPrototypeOf(value);
@@ -33,14 +33,14 @@ export class LangGraphCopies {
     if (copy !== undefined) this.#stored.set(name, copy);
   }
 
-  /** Whether loading LangGraph could tell the class. */
+  /** Whether loading LangGraph could provide the class. */
   mayBeLoaded(name: LangGraphName): boolean {
     return this.#given === undefined && !this.#stored.has(name) && loadedLangGraphClasses() === undefined;
   }
 
   /**
-   * An instance made by `make` of the copy in use, which must have the `parts`; undefined where there is none. A class that was
-   * only shown by a value, and makes something else, is somebody's that has the name of LangGraph's: it isn't used.
+   * An instance that `make` made with the copy in use, which must have the `parts`; undefined where there is no copy. A class that
+   * was taken from a stored value and makes something else only has the name of LangGraph's, and isn't used again.
    */
   make<Name extends LangGraphName>(
     name: Name,

@@ -1,4 +1,4 @@
-/** The prototypes that an instance inherits from, nearest first, without the last one: the `Object.prototype` of some realm. */
+/** The prototypes that an instance inherits from, nearest first, without the `Object.prototype` at the end. */
 export function prototypesOf(prototype: object): object[] {
   const chain: object[] = [];
   for (let level = prototype; ;) {
@@ -9,7 +9,7 @@ export function prototypesOf(prototype: object): object[] {
   }
 }
 
-/** The class that a prototype belongs to, unless somebody rearranged them. */
+/** The class that a prototype belongs to; undefined where the two don't refer to each other. */
 export function classOf(prototype: object): (new (...args: never[]) => object) | undefined {
   const found: unknown = Object.getOwnPropertyDescriptor(prototype, "constructor")?.value;
   return typeof found === "function" && found.prototype === prototype

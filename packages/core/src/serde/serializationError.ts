@@ -1,12 +1,12 @@
 /**
- * What kind of thing went wrong:
- * - `value`: the value, or the data, is not what this serializer can keep or read
+ * The kind of failure:
+ * - `value`: this serializer can't keep the value, or can't read the data
  * - `unregistered-type`: stored data names a class that isn't registered
  * - `newer-format`: stored data has a record that this version doesn't know
  */
 export type SerializationReason = "value" | "unregistered-type" | "newer-format";
 
-/** What went wrong, in a form that code can act on. */
+/** The details of a {@link SerializationError}, for code to act on. */
 export interface SerializationFailure {
   /** Where in the value, such as `messages[3].additional_kwargs.cb`; `""` is the value itself. */
   readonly path: string;

@@ -20,16 +20,16 @@ export interface StratigraphSerializerOptions {
   /** Types to register, as with `register`. */
   readonly types?: readonly (RegisteredType | RegisteredLangChainType)[];
   /**
-   * LangGraph's `Send`, `Command` and `Overwrite`, to revive them as. Default: the classes of those that were stored through
-   * this serializer; before there were any, those of the `@langchain/langgraph` that is installed beside this package.
+   * The classes to revive LangGraph's `Send`, `Command` and `Overwrite` as. Default: the classes of those that were stored through
+   * this serializer, or before any were, those of the `@langchain/langgraph` that is installed beside this package.
    */
   readonly langGraph?: LangGraphClasses;
   /**
-   * LangChain's classes to revive messages, prompt values and Documents as, such as `{ ...messages, ...promptValues,
-   * ...documents }` of the application's `@langchain/core`. Needed only where there are two copies of it, as when an application is
-   * CommonJS and this package isn't, and the first thing a process does is read. Default, for each class: that of the
-   * `@langchain/core` beside this package, unless only instances of another copy's were stored through this serializer. A class
-   * that refuses what was stored is not used again. Throws {@link InvalidOptionError} where a value is no class.
+   * The classes to revive LangChain's messages, prompt values and Documents as, such as `{ ...messages, ...promptValues,
+   * ...documents }` of the application's `@langchain/core`. Needed only where there are two copies of it, for example because the
+   * application is CommonJS and this package isn't, and the process reads before it writes. Default, for each class: that of the
+   * `@langchain/core` beside this package, unless only instances of another copy's class were stored through this serializer. A
+   * class that refuses what was stored is not used again. Throws {@link InvalidOptionError} where a value isn't a class.
    */
   readonly langChain?: LangChainClasses;
 }

@@ -12,7 +12,7 @@ import { type RegisteredLangChainType, type RegisteredType, TypeRegistry } from 
 import type { UnknownTypes } from "./valueDecoder.ts";
 
 /**
- * LangGraph's `json` format, faster, with a typed extension for what that format destroys.
+ * Reads and writes LangGraph's `json` format, faster than LangGraph does, with a typed extension for what that format destroys.
  *
  * Kept: everything JSON has; `undefined`, NaN, ±Infinity, -0, BigInt, Date, Map, Set, RegExp, URL, Errors (name,
  * message, stack, cause, primitive own properties), typed arrays, ArrayBuffer, DataView, Buffer, objects
@@ -70,9 +70,8 @@ export class StratigraphSerializer implements SerializerProtocol {
   }
 
   /**
-   * Like {@link dumps}, for arrays that are much alike one after another, such as one channel's in a conversation: `writer`
-   * keeps what it wrote last, so give each series one of its own. `head` is put in front of the bytes. Undefined where the
-   * value is no array.
+   * Like {@link dumps}, for the versions of one array, such as a channel of a conversation has. The `writer` remembers the last
+   * version, so use one for each channel. `head` is put in front of the bytes. Undefined where the value isn't an array.
    */
   dumpsIncremental(value: unknown, writer: IncrementalWriter, head: Uint8Array): WrittenArray | undefined {
     if (!Array.isArray(value) || Object.getPrototypeOf(value) !== Array.prototype) return undefined;
@@ -90,8 +89,8 @@ export class StratigraphSerializer implements SerializerProtocol {
   }
 
   /**
-   * Like {@link loadsTyped}, for values that are much alike one after another, such as one channel's in a history: `reader`
-   * keeps what it parsed last, so give each series one of its own.
+   * Like {@link loadsTyped}, for the versions of one value, such as a channel has in a history. The `reader` remembers the last
+   * version, so use one for each channel.
    */
   async loadsIncremental(type: string, data: Uint8Array, reader: IncrementalReader): Promise<unknown> {
     const first = this.#decode(type, data, reader);
@@ -134,7 +133,9 @@ export class StratigraphSerializer implements SerializerProtocol {
   }
 }
 
-/** Gives what the engine throws (too deep for the stack, too long a string, no JSON) the one type of this package. */
+/**
+ * Turns what the engine throws (the stack overflows, a string is too long, the text isn't JSON) into a {@link SerializationError}.
+ */
 function guarded<T>(action: "serialise" | "read back", work: () => T): T {
   try {
     return work();

@@ -15,7 +15,7 @@ import {
 import type { LangGraphClasses } from "./langGraphClasses.ts";
 import { LangGraphCopies } from "./langGraphCopies.ts";
 
-/** How instances of one of the user's classes are stored. Subclasses need a registration of their own. */
+/** How instances of one of the user's classes are stored. Subclasses need their own registration. */
 export interface RegisteredType<T extends object = object> {
   /** The name in stored data. Keep it for ever; renaming the class is then harmless. */
   readonly name: string;
@@ -39,9 +39,9 @@ export class TypeRegistry implements KnownLangChain {
   readonly #typesByPrototype = new Map<object, RegisteredType>();
   readonly #langChainByName = new Map<unknown, LangChainClass[]>();
   readonly #langChainByPrototype = new Map<object, LangChainClass>();
-  /** What is known of prototypes that are none of ours. */
+  /** For prototypes of other copies of LangChain, what was found out about them. */
   #copies = new WeakMap<object, LangChainCopy | "never">();
-  /** For each class of the closed list, which copy of it is revived. Classes that were registered are what they are. */
+  /** For each class of the closed list, which copy of it is revived. Registered classes have no other copy. */
   readonly #choices = new Map(LANGCHAIN_CLASSES.map((known) => [known, new CopyChoice(known)]));
 
   /** Which copy of `Document` is revived. */
@@ -50,8 +50,8 @@ export class TypeRegistry implements KnownLangChain {
   readonly langGraph: LangGraphCopies;
 
   /**
-   * @param langChain classes to revive instead of those that values show
-   * @param langGraph the same of LangGraph
+   * @param langChain classes of LangChain to revive, whatever copies the stored values come from
+   * @param langGraph the same for LangGraph
    */
   constructor(langChain: LangChainClasses = {}, langGraph?: LangGraphClasses) {
     this.langGraph = new LangGraphCopies(langGraph);
@@ -97,7 +97,7 @@ export class TypeRegistry implements KnownLangChain {
     return this.#langChainByPrototype.get(prototype);
   }
 
-  /** The class of a value that is none of ours, but of another copy of LangChain. One lookup for classes seen before. */
+  /** The class of a value that comes from another copy of LangChain. Takes one lookup for classes that were seen before. */
   langChainCopyOf(value: object, prototype: object): LangChainCopy | undefined {
     let found = this.#copies.get(prototype);
     if (found === undefined) {
@@ -107,7 +107,7 @@ export class TypeRegistry implements KnownLangChain {
     return found === "never" ? undefined : found;
   }
 
-  /** Which copy of a class of LangChain is revived; undefined for classes that were registered. */
+  /** Which copy of a LangChain class is revived; undefined for registered classes. */
   choiceOf(own: LangChainClass): CopyChoice<LangChainClass> | undefined {
     return this.#choices.get(own);
   }
@@ -121,7 +121,7 @@ export class TypeRegistry implements KnownLangChain {
     return this.#langChainByName.has(name);
   }
 
-  /** Finds a class by what stored data calls it. */
+  /** Finds a class by its name in stored data. */
   langChainNamed(id: readonly unknown[]): LangChainClass | undefined {
     return this.#langChainByName.get(id.at(-1))?.find((known) => isNamed(known.id, id));
   }
@@ -141,14 +141,14 @@ export class TypeRegistry implements KnownLangChain {
   }
 }
 
-/** `Document`, of whichever copy of LangChain. Loosely: nothing keeps an application from setting another kind of id. */
+/** `Document` of any copy of LangChain. `id` is unknown, because an application may set any kind of id. */
 export type DocumentConstructor = new (fields: {
   pageContent: string;
   metadata: object;
   id?: unknown;
 }) => object;
 
-/** @throws InvalidOptionError where something else than a class stands under the name of one */
+/** The class that was given for this name. @throws InvalidOptionError where it isn't a class */
 function chosenClass(classes: LangChainClasses, name: LangChainName): LangChainConstructor | undefined {
   const found: unknown = classes[name];
   if (found === undefined) return undefined;
@@ -159,15 +159,15 @@ function chosenClass(classes: LangChainClasses, name: LangChainName): LangChainC
   throw new InvalidOptionError(`langChain.${name}`, shown(found), advice);
 }
 
-/** Prototypes with a stored form that users can't replace. */
+/** Prototypes whose stored form users can't replace. */
 const BUILT_IN: ReadonlySet<object> = new Set([
   ...[Object, Array, Map, Set, Date, RegExp, URL].map((builtIn) => builtIn.prototype as object),
   ...BYTE_CLASSES.values(),
 ]);
 
 /**
- * Whether `id` is `known`, or what Python writes for it: `["langchain_core", "messages", "ai", "AIMessage"]` is
- * `["langchain_core", "messages", "AIMessage"]`. The last parts are equal already.
+ * Whether `id` is `known`, or what Python writes for it: `["langchain_core", "messages", "ai", "AIMessage"]` stands for
+ * `["langchain_core", "messages", "AIMessage"]`. The caller has compared the last parts.
  */
 function isNamed(known: readonly string[], id: readonly unknown[]): boolean {
   if (id.length < known.length || (id.length > known.length && known.length !== 3)) return false;

@@ -10,12 +10,12 @@ const addressKeys = ["thread_id", "checkpoint_ns", "checkpoint_id", "checkpoint_
 const isRecord = (value: unknown): value is Record<string, unknown> =>
   typeof value === "object" && value !== null;
 
-/** A value as plain data: messages, errors and other objects as what they say, configs as the address in them. */
+/** A value as plain data: messages, errors and other objects by their content, configs by the address in them. */
 export const plain = (value: unknown): unknown => {
   if (!isRecord(value)) return typeof value === "function" ? "a function" : value;
   if (Array.isArray(value)) return value.map(plain);
   if (BaseMessage.isInstance(value)) return plain(value.toDict());
-  // As the official serializer has it, which stores what an object says of itself.
+  // The official serializer also stores what toJSON returns.
   if (typeof value["toJSON"] === "function") return plain(value["toJSON"]());
   if (value instanceof Error) return { error: value.name, message: value.message };
   const { configurable } = value;
@@ -30,17 +30,17 @@ export const plain = (value: unknown): unknown => {
   );
 };
 
-/** Replaces ids by the order in which they appear, and times by a word, in everything that one run shows. */
+/** Replaces ids by the order in which they appear, and times by a word, in all notes of a run. */
 export class Normaliser {
   readonly #names = new Map<string, string>();
   readonly #ordered: boolean;
 
-  /** `ordered`: whether the order of lists says anything. */
+  /** `ordered`: whether the order of lists is compared. */
   constructor(ordered: boolean) {
     this.#ordered = ordered;
   }
 
-  /** The same data with ids and times replaced. Keys are visited in an order that no saver has a say in. */
+  /** The same data with ids and times replaced. Keys are visited in an order that doesn't depend on the saver. */
   normalise(value: unknown): unknown {
     if (typeof value === "string") return this.#text(value);
     if (!isRecord(value)) return value;
@@ -67,7 +67,7 @@ export class Normaliser {
   }
 }
 
-/** A value as text without the ids in it, and with its keys and lists in an order of their own. */
+/** A value as text, without its ids and with its keys and lists sorted. */
 export const withoutIds = (value: unknown): string => {
   if (Array.isArray(value)) return `[${value.map(withoutIds).toSorted().join()}]`;
   if (isRecord(value)) {
@@ -78,5 +78,5 @@ export const withoutIds = (value: unknown): string => {
   return timestamp.test(text) || interruptId.test(text) ? "" : text.replaceAll(uuid, "");
 };
 
-/** Texts by UTF-16: an order that is the same everywhere. */
+/** Compares texts by UTF-16 code units, which doesn't depend on the locale. */
 export const compare = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);

@@ -4,9 +4,9 @@ import { installedVersion, isVersionFrom } from "../installedVersion.ts";
 /** Why a scenario can't be compared with the official MemorySaver as it stands. */
 export interface OfficialException {
   /**
-   * `"differs"`: the official MemorySaver is not what a saver should do, and the saver under test must differ from it.
-   * `"unordered"`: LangGraph itself loses an order, with every saver and at random; all else is compared, and the official
-   * MemorySaver must be seen to lose it.
+   * `"differs"`: the official MemorySaver is wrong, and the saver under test must differ from it.
+   * `"unordered"`: LangGraph itself loses an order at random, with every saver. Everything else is compared, and the official
+   * MemorySaver must be seen to lose the order.
    * `"differs, unordered"`: as "differs", and under this durability no saver keeps the order.
    */
   kind: "differs" | "unordered" | "differs, unordered";

@@ -24,7 +24,7 @@ export interface Outcome {
   error?: unknown;
 }
 
-/** What was seen, and what it is. */
+/** Something that was seen, with its label. */
 export type Note = readonly [label: string, value: unknown];
 
 /** All that could be seen of a scenario. */
@@ -44,7 +44,7 @@ export interface Part {
   to?: number;
 }
 
-/** Ends a scenario in which others have the next part. */
+/** Thrown to end this part of a scenario, because the next part is played elsewhere. */
 class PartEnds extends Error {}
 
 /** How a stage looks at what is played. */
@@ -59,14 +59,14 @@ export interface StageOptions {
   part?: Part | undefined;
 }
 
-/** The note of every turn that ended well: whether the state that is read is the one that was live. */
+/** The label of the note, for every turn that ended well, on whether the state that is read is the one that was live. */
 export const readAsLive = "read as it was live";
 
 const streamMode = ["values", "updates", "debug", "checkpoints", "tasks", "custom"];
 
 /**
- * One thread on which a scenario is played, on one saver. Each step is taken with a saver newly opened over the same storage, and
- * notes all that can be seen of it.
+ * Plays a scenario on one thread of one saver. Each step uses a saver that is newly opened over the same storage, and notes all
+ * that can be seen of it.
  */
 export class Stage {
   readonly durability: Durability;
@@ -112,7 +112,7 @@ export class Stage {
       this.note("thrown", error);
     }
     const snapshot = await this.#tryState(build);
-    // An entrypoint that waits has no result yet.
+    // An interrupted entrypoint has no result yet.
     if (outcome.error === undefined && (isRecord(outcome.value) || snapshot?.next.length === 0)) {
       const asLive = readsAs(plain(outcome.value), plain(snapshot?.values));
       this.#asLive &&= asLive;
@@ -168,7 +168,7 @@ export class Stage {
     }
     if (this.#last !== undefined && this.#options.histories) {
       const history = await this.#tryHistory(this.#last);
-      // By its id a state is read on another way than in a list; a third of them show it.
+      // Reading a state by its id takes another path than listing. Trying a third of them is enough.
       for (const { config } of history.filter((_, index) => index % 3 === 1))
         await this.#tryState(this.#last, config);
     }
@@ -177,7 +177,7 @@ export class Stage {
     return { notes, asLive: this.#asLive };
   }
 
-  /** Whether an act is ours to play. Before our first one we look at what others have left. */
+  /** Whether an act belongs to this part. Before the first one, notes what the earlier parts have left. */
   async #actBegins(build: BuildGraph): Promise<boolean> {
     const from = this.#options.part?.from ?? 0;
     this.#acts += 1;
@@ -194,7 +194,7 @@ export class Stage {
     if (this.#acts === this.#options.part?.to) throw new PartEnds();
   }
 
-  /** Some states can't be read: LangGraph applies what waits in them, and that may not be allowed. */
+  /** Reads a state, or notes the error: LangGraph applies the pending writes of a state, which may be invalid. */
   async #tryState(build: BuildGraph, config?: RunnableConfig): Promise<StateSnapshot | undefined> {
     try {
       return await this.state(build, config);
@@ -219,9 +219,9 @@ export class Stage {
   }
 
   /**
-   * Notes the chunks by namespace, the root's first, then by name: subgraphs that run beside each other may take turns in any order. Of a run
-   * that throws no chunks are noted, as it depends on time which of them arrive before it ends. Gives the last values of the
-   * root.
+   * Notes the chunks by namespace, the root's first, then by name: subgraphs that run beside each other may take turns in any
+   * order. Of a run that throws no chunks are noted, as it depends on time which of them arrive before it ends. Gives the last
+   * values of the root.
    */
   async #stream(graph: PlayedGraph, input: unknown, config: RunnableConfig): Promise<unknown> {
     const chunks = new Map<string, unknown[]>([["", []]]);
@@ -242,7 +242,7 @@ export class Stage {
 const isRecord = (value: unknown): value is Record<string, unknown> =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
-/** Whether everything of a result is in the state, unless it only tells of an interrupt. */
+/** Whether all of a result is in the state. An interrupt alone is no result. */
 const readsAs = (result: unknown, values: unknown): boolean => {
   if (!isRecord(result)) return isDeepStrictEqual(result, values);
   const read = isRecord(values) ? values : {};

@@ -23,7 +23,7 @@ const officially = (scenario: Scenario, durability: Durability): Promise<Played>
   return play;
 };
 
-/** Fails at the first thing that differs, and shows that one alone. */
+/** Fails at the first note that differs, and shows only that one. */
 const expectSame = (found: readonly Note[], wanted: readonly Note[]): void => {
   for (const [index, note] of wanted.entries())
     expect(found[index], `note ${index}: ${note[0]}`).toEqual(note);
@@ -34,10 +34,10 @@ const expectDifferent = (found: Played, wanted: Played, reason: string): void =>
   expect(found.notes, `No difference any more; the one there was: ${reason}`).not.toEqual(wanted.notes);
 };
 
-/** As often as an order of three may be right by chance before it isn't. */
+/** How often a scenario is played until an order that is lost at random is seen to be wrong. */
 const attempts = 12;
 
-/** All is the same but the order that LangGraph loses; and it does lose it. */
+/** Asserts that everything is the same except the order that LangGraph loses, and that it does lose it. */
 const expectUnordered = async (
   scenario: Scenario,
   durability: Durability,

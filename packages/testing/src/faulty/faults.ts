@@ -63,7 +63,10 @@ export class Faults {
     this.#predicates.clear();
   }
 
-  /** Waits as planned and tells the fault that a call meets; takes it off the plan before waiting, so that calls get theirs in order. */
+  /**
+   * Waits as planned and tells the fault that a call meets; takes it off the plan before waiting, so that calls get theirs in
+   * order.
+   */
   async meet(call: TierCall): Promise<Fault | undefined> {
     const fault = this.#planned.get(call.method)?.shift();
     const hold = this.#holds.get(call.method)?.shift();

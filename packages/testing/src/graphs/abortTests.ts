@@ -62,7 +62,7 @@ export const abortTests = ({ test, saver, reopen, thread }: GraphContext): void 
       break;
     }
     const graph = graphOf(await reopen(), calls);
-    // LangGraph lets the step that was under way end, so wait until the thread stands still.
+    // LangGraph lets the current step end, so wait until the thread doesn't change any more.
     let stopped = await graph.getState(config);
     for (let still = 0; still < 4; still++) {
       await new Promise((resolve) => setTimeout(resolve, 50));

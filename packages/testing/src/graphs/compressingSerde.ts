@@ -5,8 +5,8 @@ import { MemorySaver, type SerializerProtocol } from "@langchain/langgraph-check
 export const COMPRESSED_TYPE = "zlib-test";
 
 /**
- * A serializer whose bytes are no text: LangGraph's own format, deflated, under a type of its own. It refuses
- * bytes of any other type, so that a saver which forgets the type or touches the bytes is found out.
+ * A serializer whose bytes aren't text: LangGraph's own format, deflated, with its own type name. It refuses bytes of any other
+ * type, which reveals savers that lose the type or change the bytes.
  */
 export class CompressingSerde implements SerializerProtocol {
   readonly #inner = new MemorySaver().serde;

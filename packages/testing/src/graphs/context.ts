@@ -9,7 +9,7 @@ export interface ThreadConfig {
   configurable: { thread_id: string };
 }
 
-/** What a group of graph tests is given. */
+/** What a group of graph tests can use. */
 export interface GraphContext {
   /** Registers a test of the current group. */
   test(name: string, run: () => Promise<void>): void;

@@ -46,7 +46,7 @@ const parallelOf = (checkpointer: BaseCheckpointSaver, snapshotFrequency: number
   return graph.compile({ checkpointer });
 };
 
-/** By their paths, which end with their names. */
+/** Nodes sorted by their paths, which end with their names. */
 const expectedParallel = (turns: number): string[] =>
   Array.from({ length: turns }, (_, turn) => [
     `in${turn}`,
@@ -54,7 +54,10 @@ const expectedParallel = (turns: number): string[] =>
     "join",
   ]).flat();
 
-/** Before 1.5, LangGraph applies parallel writes in the order of task ids, which are random; under "exit" of other ones when read. */
+/**
+ * Before 1.5, LangGraph applies parallel writes in the order of task ids, which are random; under "exit" the task ids that it reads
+ * are others than those of the run.
+ */
 const keepsOrder = isAtLeast("@langchain/langgraph", "1.5.0");
 
 /** The list after some turns, each with its input. */
@@ -68,7 +71,7 @@ const expectedList = (turns: number, marks: readonly string[] = []): string[] =>
   return list;
 };
 
-/** LangGraph's DeltaChannel, which stores writes and now and then a snapshot. */
+/** Tests of LangGraph's DeltaChannel, which stores writes and, now and then, a snapshot. */
 export const deltaChannelTests = ({ test, saver, reopen, thread, durabilities }: GraphContext): void => {
   for (const frequency of [1, 3, 1000]) {
     for (const durability of durabilities()) {

@@ -116,7 +116,7 @@ export const historyTests = ({ test, saver, reopen, thread }: GraphContext): voi
         break;
       }
     }
-    // Whatever a stopped reader held (a connection, a cursor) must be free again.
+    // A connection or cursor of the stopped reader must be free again.
     expect((await historyOf(graph, config, { limit: 2 })).length).toBe(2);
   });
 };

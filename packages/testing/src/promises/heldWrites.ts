@@ -1,6 +1,6 @@
 import type { BaseCheckpointSaver } from "@langchain/langgraph-checkpoint";
 
-/** A saver whose writing can be kept waiting. */
+/** A saver whose writes can be delayed. */
 export interface HeldWrites {
   /** Passes every call on to the saver; those that are held wait until `release`. */
   readonly saver: BaseCheckpointSaver;
@@ -9,7 +9,7 @@ export interface HeldWrites {
   release(): void;
 }
 
-/** Holds calls of one writer, so that a race goes as a test wants it: who read first, whose writes land first, who wins. */
+/** Holds back the calls of one writer, so that a test decides the order of reads and writes in a race, and who wins it. */
 export const heldWrites = (
   saver: BaseCheckpointSaver,
   methods: readonly ("put" | "putWrites")[],

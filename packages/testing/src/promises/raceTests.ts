@@ -13,7 +13,7 @@ const State = Annotation.Root({
   who: Annotation<string>,
 });
 
-/** Two parallel nodes, then one; each says whose run it belongs to. `plain` is what an ordinary channel makes of the same. */
+/** Two parallel nodes, then one. Each writes whose run it belongs to. `plain` is an ordinary channel with the same writes. */
 const graphOf = (checkpointer: BaseCheckpointSaver, onB: () => void = () => {}) =>
   new StateGraph(State)
     .addNode("a", ({ who }) => ({ list: [`a by ${who}`], plain: [`a by ${who}`] }))
@@ -27,7 +27,7 @@ const graphOf = (checkpointer: BaseCheckpointSaver, onB: () => void = () => {}) 
     .addEdge(["a", "b"], "c")
     .compile({ checkpointer });
 
-/** Asks once; the answer goes to both channels. */
+/** Interrupts once, and writes the answer to both channels. */
 const askingGraph = (checkpointer: BaseCheckpointSaver) =>
   new StateGraph(State)
     .addNode("ask", () => {
@@ -43,7 +43,7 @@ const inputOf = (who: string) => ({ list: [`input of ${who}`], plain: [`input of
 
 type Graph = ReturnType<typeof graphOf>;
 
-/** The DeltaChannel holds what the ordinary channel beside it holds, in the order of its run. */
+/** Asserts that the DeltaChannel has what the ordinary channel has, in the order of its run. */
 const expectSame = async (graph: Graph, config: RunnableConfig): Promise<string[]> => {
   const { values } = await graph.getState(config);
   const { list, plain } = values as { list: string[]; plain: string[] };
@@ -51,7 +51,7 @@ const expectSame = async (graph: Graph, config: RunnableConfig): Promise<string[
   return list;
 };
 
-/** The newest checkpoints of side branches: those that are nobody's parent, without the head. */
+/** The tips of side branches: checkpoints without children, except the head. */
 const sideTips = async (saver: BaseCheckpointSaver, config: ThreadConfig): Promise<RunnableConfig[]> => {
   const tuples: CheckpointTuple[] = [];
   for await (const tuple of saver.list(config)) tuples.push(tuple);
@@ -64,7 +64,7 @@ const sideTips = async (saver: BaseCheckpointSaver, config: ThreadConfig): Promi
     .map(({ config: tip }) => tip);
 };
 
-/** A saver that isn't `one`, where there are several. */
+/** A saver other than `one`, if there are several. */
 const other = async (
   reopen: () => Promise<BaseCheckpointSaver>,
   one: BaseCheckpointSaver,
@@ -73,7 +73,7 @@ const other = async (
   return opened === one ? await reopen() : opened;
 };
 
-/** Two writers start from one checkpoint: what the loser left there is never part of what the winner made, nor the other way. */
+/** Tests with two writers that start from one checkpoint: neither's writes become part of what the other made. */
 export const raceTests = ({ test, saver, reopen, thread, durabilities }: GraphContext): void => {
   for (const durability of durabilities()) {
     test(`a run that lost leaks nothing into the winner's DeltaChannel, durability ${durability}`, async () => {
@@ -110,7 +110,7 @@ export const raceTests = ({ test, saver, reopen, thread, durabilities }: GraphCo
     test(`of two answers to one interrupt the head holds the winner's, durability ${durability}`, async () => {
       const config = { ...thread(), durability };
       await askingGraph(saver()).invoke(inputOf("first"), config);
-      // The winner has read the thread before the loser's answer and all that came of it is stored.
+      // The winner reads the thread before the loser's answer, and what came of it, is stored.
       const winner = heldWrites(await reopen(), ["put", "putWrites"]);
       const winning = askingGraph(winner.saver).invoke(new Command({ resume: "winning answer" }), config);
       await winner.waiting;
@@ -172,7 +172,7 @@ export const raceTests = ({ test, saver, reopen, thread, durabilities }: GraphCo
     test(`an update by hand that lost leaks nothing into a winner that writes ${what}`, async () => {
       const config = thread();
       await graphOf(saver()).invoke(inputOf("first"), config);
-      // Both have read the thread before either writes; the winner writes to the checkpoint alone.
+      // Both read the thread before either writes. The winner only writes pending writes to the checkpoint.
       const winner = heldWrites(await reopen(), ["put", "putWrites"]);
       const winning = graphOf(winner.saver).updateState(config, values, asNode as "c");
       await winner.waiting;

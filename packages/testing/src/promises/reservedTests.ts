@@ -11,7 +11,7 @@ import type { GraphContext } from "../graphs/context.ts";
 
 const reserved = "__stratigraph_records__";
 
-/** Records that packages keep in namespaces of their own, as forks and archives do, are nobody's checkpoints. */
+/** Tests that records in the packages' own namespaces, such as those of forks and archives, never show up as checkpoints. */
 export const reservedTests = ({ test, saver, reopen, thread }: GraphContext): void => {
   const tierSaver = (): TierSaver => {
     const given = saver();
@@ -19,7 +19,7 @@ export const reservedTests = ({ test, saver, reopen, thread }: GraphContext): vo
     return given;
   };
 
-  /** What a package of ours keeps with a thread: as `mark`, a head without a checkpoint. */
+  /** Stores what our packages keep with a thread; a `mark` is a head without a checkpoint. */
   const keep = async (threadId: string, mark: boolean): Promise<void> => {
     const { tier, coder } = tierSaver();
     const checkpointId = uuid6(-1);

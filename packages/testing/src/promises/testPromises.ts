@@ -5,10 +5,9 @@ import { reservedTests } from "./reservedTests.ts";
 import { valueAtCallTests } from "./valueAtCallTests.ts";
 
 /**
- * Registers a vitest suite of what Stratigraph promises beyond what LangGraph asks of a saver: nothing of a writer that lost
- * a race is mixed into what the winner made, what is read back is what was there when the call was made, and what its packages
- * keep beside a thread is nobody's checkpoint. The official
- * savers don't promise it.
+ * Registers a vitest suite of what Stratigraph promises beyond what LangGraph asks of a saver. Nothing that the loser of a race
+ * wrote is part of what the winner made; values are stored as they were when the call was made; and the records that Stratigraph's
+ * packages keep beside a thread never show up as checkpoints. The official savers don't promise this.
  *
  * @param name - name of the suite, usually the saver's
  * @param setup - opens the saver under test with its default `conflict`; called once, in `beforeAll`

@@ -6,7 +6,7 @@ import type { GraphContext } from "../graphs/context.ts";
 
 const long = (text: string): string => text.repeat(400);
 
-/** Values of every kind that a saver stores in a way of its own: short, long, bytes, lists that grow, messages. */
+/** One value of every kind that savers store differently: short, long, bytes, growing lists, messages. */
 const valuesOf = (turn: number) => ({
   short: { turn },
   long: { text: long(`long ${turn} `), list: [turn] },
@@ -20,7 +20,7 @@ const valuesOf = (turn: number) => ({
 
 type Values = ReturnType<typeof valuesOf>;
 
-/** Changes everything in place that a graph could. */
+/** Changes in place everything that a graph could change. */
 const spoil = ({ short, long: text, bytes, messages, map }: Values): void => {
   short.turn = -1;
   text.text = "spoilt";
@@ -45,7 +45,7 @@ const plain = (values: unknown): unknown => {
   return { ...rest, messages: messages.map(({ id, content }) => ({ id, content })) };
 };
 
-/** What is read back is what was there when the call was made, whatever happens to it while the call is under way. */
+/** Tests that values are stored as they were when the call was made, whatever changes while it is under way. */
 export const valueAtCallTests = ({ test, saver, reopen, thread }: GraphContext): void => {
   test("a put stores what it was given, though all of it is changed as soon as put was called", async () => {
     const config = thread();
@@ -102,7 +102,7 @@ export const valueAtCallTests = ({ test, saver, reopen, thread }: GraphContext):
       });
       type All = typeof State.State;
       const step = (name: string) => (state: All) => {
-        // What many nodes do: they change what they were given, and return it.
+        // Many nodes change what they were given, and return it.
         for (const { seen } of [state.first, state.second, state.third]) seen.push(name);
         return { first: state.first, second: state.second, third: state.third };
       };

@@ -15,8 +15,8 @@ export interface TierSuiteOptions {
   /** Longest id that the tier takes, in UTF-8 bytes; it refuses longer ones. Default: 10,000 and more are taken. */
   readonly maxIdBytes?: number;
   /**
-   * Tests of `setup`, `ping`, `reopen`, `ancestry` and `copyThread` fail where the tier doesn't have them, instead of being skipped.
-   * Default false.
+   * Tests of `setup`, `ping`, `reopen`, `ancestry` and `copyThread` fail where the tier doesn't have them, instead of being
+   * skipped. Default false.
    */
   readonly skipNothing?: boolean;
   /** Parts that the tier must have, besides those of `skipNothing`. Default: none; their tests are skipped where they lack. */

@@ -1,6 +1,6 @@
 import { after } from "./after.ts";
 
-/** How long those that have begun wait for the others, some of which may have run before and not run again. */
+/** How long nodes that have begun wait for the others, which may not run again because they ran before. In milliseconds. */
 const patience = 1000;
 
 /**
