@@ -64,7 +64,7 @@ export {
 } from "./maintenance/steps.ts";
 export { sweepsTiers } from "./maintenance/sweepsTiers.ts";
 export { ThreadWalk } from "./maintenance/threadWalk.ts";
-export { MemorySaver, memory } from "./memory/memorySaver.ts";
+export { MemorySaver } from "./memory/memorySaver.ts";
 export { MemoryTier } from "./memory/memoryTier.ts";
 export { saverOptionAdvice, saverOptionNames } from "./saver/options.ts";
 export type { ConflictPolicy, LostRace, SaverOptions } from "./saver/options.ts";

@@ -1,5 +1,4 @@
 import type { SerializerProtocol } from "@langchain/langgraph-checkpoint";
-import { checkOptions } from "../contract/checkOptions.ts";
 import { MemoryTier } from "./memoryTier.ts";
 import { isSerde, type SaverOptions } from "../saver/options.ts";
 import { TierSaver } from "../saver/tierSaver.ts";
@@ -19,16 +18,4 @@ export class MemorySaver extends TierSaver {
   constructor(source: SerializerProtocol | SaverOptions = {}) {
     super(new MemoryTier(), isSerde(source) ? { serde: source } : source);
   }
-}
-
-/** A memory tier without bounds, for tests. The bounded one, for stacks, is in `@stratigraph/tiered`. @throws InvalidOptionError */
-export function memory(options?: undefined): MemoryTier {
-  const advice = "It belongs to memory() of @stratigraph/tiered, which is bounded.";
-  checkOptions<object>(
-    "memory of @stratigraph/core",
-    options,
-    {},
-    { maxSize: advice, maxIdle: advice, clock: advice },
-  );
-  return new MemoryTier();
 }

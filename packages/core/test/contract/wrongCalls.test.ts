@@ -12,7 +12,6 @@ import {
   StratigraphSerializer,
   TierSaver,
 } from "@stratigraph/core";
-import { memory } from "@stratigraph/core";
 import { beforeEach, describe, expect, test } from "vitest";
 import { contents } from "./support.ts";
 
@@ -513,12 +512,6 @@ const constructors: readonly Row[] = [
     () => make(MemorySaver, { patchMemory: "64" }),
     "patchMemory",
     "units",
-  ],
-  [
-    "memory(): the bounded one's options",
-    () => Reflect.apply(memory, undefined, [{ maxSize: "1mb" }]),
-    "maxSize",
-    "@stratigraph/tiered",
   ],
   [
     "encryption: text",
