@@ -20,7 +20,7 @@ export default defineConfig({
     pool: "forks",
     // A young generation of 64 MB: a tenth less time than with Node's own 16 MB, which is collected all the time.
     execArgv: ["--max-semi-space-size=64"],
-    // Files of one process share what they import: a file takes back what it changes of the process.
+    // Files of one process share what they import: a file restores what it changes of the process.
     isolate: false,
     // One more than there are cores: many tests wait, for servers, timeouts and processes that they kill.
     maxWorkers: Math.min(8, availableParallelism() + 1),

@@ -8,7 +8,7 @@ import { beforeAll, expect, test } from "vitest";
 import { inRounds } from "./rounds.ts";
 
 // What users can import from the packages is a promise: it equals test/exports.snapshot.json, which
-// `UPDATE=1 npm test -- test/exports` rewrites. With few rounds the sources are looked at, with all of them what is built from them.
+// `UPDATE=1 npm test -- test/exports` rewrites. With few rounds the sources are checked, with all rounds the built packages.
 
 const execute = promisify(execFile);
 const root = join(import.meta.dirname, "..");
@@ -102,7 +102,7 @@ async function exportsInSource(name: string): Promise<Exports> {
   return { values: names(false), types: names(true) };
 }
 
-/** The keys of what an expression gives in a user's plain Node: without the source condition that our test processes have. */
+/** The keys of an expression's value in a user's plain Node, without the source condition that our test processes have. */
 async function keysOf(expression: string, kind: "module" | "commonjs"): Promise<string[]> {
   const script = `console.log(JSON.stringify(Object.keys(${expression})))`;
   const plain = { ...process.env, NODE_OPTIONS: "" };

@@ -3,9 +3,9 @@ import { askedRounds } from "./run/rounds.mjs";
 const asked = askedRounds();
 
 /**
- * One of two, as STRATIGRAPH_TEST_ROUNDS says: `few`, as in `npm test`, or `all`, as in `.ci/run`. For what is done again and again:
- * races, kills, random histories, threads of a soak. Few must be enough to fail: kills that hit, races
- * that either side wins.
+ * Returns `few` or `all`, as STRATIGRAPH_TEST_ROUNDS says: `npm test` does few rounds, `.ci/run` all. For loops of races, kills,
+ * random histories and threads of a soak. A few rounds must be enough to fail: some kills must hit, and each side must win some
+ * races.
  */
 export function inRounds<T>(counts: { few: T; all: T }): T {
   return counts[asked];

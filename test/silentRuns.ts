@@ -4,15 +4,15 @@ import { StratigraphError } from "@stratigraph/core";
 import { expect } from "vitest";
 import type { SilentProxy } from "./servers/silentProxy.ts";
 
-/** So many runs at once, and steps of each. */
+/** Runs at once, and steps of each. */
 const runs = 12;
 const steps = 8;
-/** The step in which all runs are when the wire goes silent. */
+/** The step that all runs are in when the connection goes silent. */
 const cutAt = 3;
 
 /**
- * Runs of a compiled graph over a wire that goes silent under way: each ends with the code, and as soon as the wire is back as many
- * others run to their ends, and those that were cut off go on from where they were.
+ * Runs of a compiled graph over a connection that goes silent. Each ends with the error code. As soon as the connection works again,
+ * as many other runs complete, and those that were cut off continue from their last checkpoint.
  */
 export async function expectRunsToSurviveSilence(
   checkpointer: BaseCheckpointSaver,
@@ -53,7 +53,7 @@ export async function expectRunsToSurviveSilence(
     const stored = (values as { step?: number }).step;
     if (durability === "sync") expect(stored).toBeGreaterThanOrEqual(cutAt - 1);
     const input = stored === undefined ? { step: 0 } : null;
-    // A write of the run that was cut off may have waited for its turn, and be done now: a conflict, whose advice is to repeat.
+    // A write of the run that was cut off may have waited in a queue and be stored only now. That is a conflict, and its advice is to repeat.
     const resume = async () => await graph.invoke(input, configOf(n));
     const end = await resume().catch((error: unknown) => {
       if (StratigraphError.is(error, "CHECKPOINT_CONFLICT")) return resume();

@@ -1,7 +1,7 @@
 import { relative } from "node:path";
 import { BaseSequencer, type TestSpecification } from "vitest/node";
 
-/** What takes longest; begun last, one of them would be waited for by all the others. */
+/** The files that take longest. If one of them began last, the run would wait for it alone. */
 const SLOW = [
   "packages/s3/test/s3Saver.test.ts",
   "packages/tiered/test/stacks/archivedGraphs.test.ts",
@@ -24,7 +24,7 @@ const SLOW = [
   "packages/s3/test/faults.test.ts",
 ];
 
-/** Runs the files that take longest first, in the order above, then the others as vitest has them. */
+/** Runs the files that take longest first, in the order above, then the others in vitest's order. */
 export class SlowFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const place = ({ moduleId }: TestSpecification): number => {

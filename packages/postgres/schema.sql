@@ -319,7 +319,7 @@ begin
 end
 $$;
 
-COMMENT ON FUNCTION stratigraph.append_1(p_rounds integer[], p_seen bigint[], p_flags integer[], p_records integer[], p_tags text[], p_places integer[], p_blobs integer[], p_writes integer[], p_long_ids integer[], p_heads integer[], p_head_at integer[], p_expected integer[], p_starts integer[], p_lengths integer[], p_data bytea) IS 'Records, blobs, pending writes and head moves of many requests: put, putWrites.';
+COMMENT ON FUNCTION stratigraph.append_1(p_rounds integer[], p_seen bigint[], p_flags integer[], p_records integer[], p_tags text[], p_places integer[], p_blobs integer[], p_writes integer[], p_long_ids integer[], p_heads integer[], p_head_at integer[], p_expected integer[], p_starts integer[], p_lengths integer[], p_data bytea) IS 'For processes of versions before 000007: append_3.';
 
 CREATE FUNCTION stratigraph.append_2(p_rounds integer[], p_seen bigint[], p_flags integer[], p_records integer[], p_tags text[], p_places integer[], p_blobs integer[], p_writes integer[], p_long_ids integer[], p_heads integer[], p_head_at integer[], p_expected integer[], p_starts integer[], p_lengths integer[], p_data bytea) RETURNS TABLE(status text, revision bigint, head bytea, moved boolean)
     LANGUAGE plpgsql
@@ -400,7 +400,7 @@ begin
 end
 $$;
 
-COMMENT ON FUNCTION stratigraph.append_2(p_rounds integer[], p_seen bigint[], p_flags integer[], p_records integer[], p_tags text[], p_places integer[], p_blobs integer[], p_writes integer[], p_long_ids integer[], p_heads integer[], p_head_at integer[], p_expected integer[], p_starts integer[], p_lengths integer[], p_data bytea) IS 'Records, blobs, pending writes and a head move of one thread: put, putWrites.';
+COMMENT ON FUNCTION stratigraph.append_2(p_rounds integer[], p_seen bigint[], p_flags integer[], p_records integer[], p_tags text[], p_places integer[], p_blobs integer[], p_writes integer[], p_long_ids integer[], p_heads integer[], p_head_at integer[], p_expected integer[], p_starts integer[], p_lengths integer[], p_data bytea) IS 'For processes of versions before 000007: append_thread_1.';
 
 CREATE FUNCTION stratigraph.append_3(p_append jsonb, p_data bytea) RETURNS TABLE(status text, revision bigint, head bytea, moved boolean)
     LANGUAGE plpgsql
@@ -895,7 +895,7 @@ exception when sqlstate 'SG001' then
 end
 $$;
 
-COMMENT ON FUNCTION stratigraph.fork_1(p_source bytea, p_seen bigint, p_key bytea, p_long_id bytea, p_tip_lengths integer[], p_tips bytea, p_depths integer[], p_until text[], p_places_of text[], p_records integer[], p_tags text[], p_places integer[], p_blobs integer[], p_writes integer[], p_long_ids integer[], p_heads integer[], p_head_at integer[], p_expected integer[], p_starts integer[], p_lengths integer[], p_data bytea) IS 'A part of a thread as a new thread: fork.';
+COMMENT ON FUNCTION stratigraph.fork_1(p_source bytea, p_seen bigint, p_key bytea, p_long_id bytea, p_tip_lengths integer[], p_tips bytea, p_depths integer[], p_until text[], p_places_of text[], p_records integer[], p_tags text[], p_places integer[], p_blobs integer[], p_writes integer[], p_long_ids integer[], p_heads integer[], p_head_at integer[], p_expected integer[], p_starts integer[], p_lengths integer[], p_data bytea) IS 'For processes of versions before 000005: fork_3.';
 
 CREATE FUNCTION stratigraph.fork_2(p_source bytea, p_seen bigint, p_key bytea, p_long_id bytea, p_tip_lengths integer[], p_tips bytea, p_depths integer[], p_until text[], p_places_of text[], p_records integer[], p_tags text[], p_places integer[], p_blobs integer[], p_writes integer[], p_long_ids integer[], p_heads integer[], p_head_at integer[], p_expected integer[], p_starts integer[], p_lengths integer[], p_data bytea) RETURNS TABLE(status text, head bytea, checkpoints bigint, bytes bigint)
     LANGUAGE plpgsql
@@ -913,7 +913,7 @@ begin
 end
 $$;
 
-COMMENT ON FUNCTION stratigraph.fork_2(p_source bytea, p_seen bigint, p_key bytea, p_long_id bytea, p_tip_lengths integer[], p_tips bytea, p_depths integer[], p_until text[], p_places_of text[], p_records integer[], p_tags text[], p_places integer[], p_blobs integer[], p_writes integer[], p_long_ids integer[], p_heads integer[], p_head_at integer[], p_expected integer[], p_starts integer[], p_lengths integer[], p_data bytea) IS 'A part of a thread as a new thread, with its tags: fork.';
+COMMENT ON FUNCTION stratigraph.fork_2(p_source bytea, p_seen bigint, p_key bytea, p_long_id bytea, p_tip_lengths integer[], p_tips bytea, p_depths integer[], p_until text[], p_places_of text[], p_records integer[], p_tags text[], p_places integer[], p_blobs integer[], p_writes integer[], p_long_ids integer[], p_heads integer[], p_head_at integer[], p_expected integer[], p_starts integer[], p_lengths integer[], p_data bytea) IS 'For processes of versions before 000007: fork_3.';
 
 CREATE FUNCTION stratigraph.fork_3(p_source bytea, p_seen bigint, p_key bytea, p_long_id bytea, p_tips jsonb, p_append jsonb, p_data bytea) RETURNS TABLE(status text, head bytea, checkpoints bigint, bytes bigint)
     LANGUAGE plpgsql
@@ -1384,7 +1384,7 @@ begin
 end
 $$;
 
-COMMENT ON FUNCTION stratigraph.pieces_1(lengths integer[], data bytea) IS 'The pieces of a packed argument.';
+COMMENT ON FUNCTION stratigraph.pieces_1(lengths integer[], data bytea) IS 'For processes of versions before 000007: the pieces of a packed argument.';
 
 CREATE FUNCTION stratigraph.read_1(p_key bytea, p_ns bytea, p_id bytea, p_blobs boolean) RETURNS SETOF stratigraph.read_row_1
     LANGUAGE plpgsql STABLE
@@ -1462,7 +1462,7 @@ begin
 end
 $$;
 
-COMMENT ON FUNCTION stratigraph.remove_1(p_key bytea, p_revision bigint, p_counts integer[], p_lengths integer[], p_data bytea) IS 'Takes checkpoints and blobs away: prune.';
+COMMENT ON FUNCTION stratigraph.remove_1(p_key bytea, p_revision bigint, p_counts integer[], p_lengths integer[], p_data bytea) IS 'For processes of versions before 000007: remove_2.';
 
 CREATE FUNCTION stratigraph.remove_2(p_key bytea, p_revision bigint, p_changes jsonb, p_data bytea) RETURNS boolean
     LANGUAGE plpgsql

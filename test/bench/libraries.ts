@@ -1,5 +1,5 @@
 import { createRequire } from "node:module";
-// Types alone: a process that measures one build has nothing of the other in its memory.
+// Types only: a process that measures one build must not load the other one.
 import type * as langchain from "@langchain/core/messages";
 import type * as langgraph from "@langchain/langgraph";
 import type * as checkpoint from "@langchain/langgraph-checkpoint";

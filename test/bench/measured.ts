@@ -4,7 +4,7 @@ export interface Spent {
   cpu: number;
 }
 
-/** What `work` takes. */
+/** Measures the time and CPU of `work`. */
 export async function measured(work: () => Promise<void>): Promise<Spent> {
   const cpu = process.cpuUsage();
   const start = performance.now();

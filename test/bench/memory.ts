@@ -1,6 +1,6 @@
 /** Growth of this process's memory since the probe was made, in bytes. */
 export interface MemoryProbe {
-  /** Looks now; call it often where the event loop is kept busy. */
+  /** Takes a sample now; call it often where the event loop is kept busy. */
   sample(): void;
   /** Collects garbage first, so that only what is still referenced counts. */
   sampleLive(): void;

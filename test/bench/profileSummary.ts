@@ -9,7 +9,7 @@ export interface Position {
 /** Time of one function, file or package, in milliseconds. */
 export interface Share {
   name: string;
-  /** In itself, without what it called. */
+  /** In the function itself, without what it called. */
   self: number;
   /** With what it called, up to its next `await`; counted once where it called itself. */
   total: number;
@@ -26,7 +26,7 @@ export interface ProfileSummary {
 }
 
 /**
- * Sums the samples of a profile up.
+ * Sums up the samples of a profile.
  * @param locate the source of a position in a built file; lines and columns count from 0
  */
 export function summarise(

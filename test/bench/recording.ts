@@ -11,7 +11,7 @@ export interface RecordedMessage {
   name?: string;
 }
 
-/** The first `conversations` recordings of `file`, joined into one, as messages with ids of the classes in `langchain`. */
+/** The first `conversations` of `file`, joined into one, as messages with ids, of the classes in `langchain`. */
 export function readRecording(file: string, conversations: number, langchain: LangChain): BaseMessage[] {
   const messages = read(file)
     .slice(0, conversations)
@@ -19,14 +19,14 @@ export function readRecording(file: string, conversations: number, langchain: La
   return toMessages({ traj: messages }, langchain);
 }
 
-/** One recording of `file`, by its position, as {@link readRecording} has it. */
+/** One conversation of `file`, by its position, as messages like those of {@link readRecording}. */
 export function readConversation(file: string, position: number, langchain: LangChain): BaseMessage[] {
   return toMessages(read(file)[position], langchain);
 }
 
 /**
- * The recordings of `file` by position, counted round and round, as {@link readConversation} has them: new objects at every call,
- * as an application's are.
+ * The conversations of `file` by position, beginning again after the last one. Every call makes new message objects, as an
+ * application does.
  */
 export function conversations(file: string, langchain: LangChain): (position: number) => BaseMessage[] {
   const all = read(file);

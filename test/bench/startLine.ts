@@ -9,7 +9,7 @@ export interface StartLine {
   processes: number;
 }
 
-/** Waits until every process is here. */
+/** Waits until every process has arrived. */
 export async function waitForAll({ redisUrl, startLine, processes }: StartLine): Promise<void> {
   if (processes === 1) return;
   const client = new Redis(redisUrl);

@@ -6,11 +6,11 @@ import { countLine, runVitest } from "./vitest.mjs";
 
 // The unit and contract tests on newer Nodes: real binaries from npm. What needs a server is left out.
 
-// Parts of paths, as vitest takes them; each must be there.
+// Parts of paths, as vitest takes them. A part that matches no test file is an error.
 const SERVERLESS = ["packages/core/test", "packages/testing/test", "packages/postgres/test/lockFolder"];
 const WITHOUT = ["--exclude=**/*OnPostgres*", "--exclude=**/node_modules/**"];
-// Of these files the tests on PGlite, by their names: the others of the same files need PostgreSQL. history.test.ts isn't here: it
-// asks at its end whether all of its tests together did everything.
+// Of these files the tests on PGlite, selected by name; the others need PostgreSQL. history.test.ts isn't listed: it
+// checks at its end that all of its tests together did everything.
 const ON_PGLITE = [
   "packages/postgres/test/contract.test.ts",
   "packages/postgres/test/graphs.test.ts",
@@ -46,7 +46,7 @@ for (const version of NEWER_NODES) {
     failed: serverless.failed + onPgLite.failed,
     skipped: serverless.skipped,
   };
-  // A file none of whose tests has such a name would be skipped without a word.
+  // A file without a test of such a name would be skipped silently.
   if (onPgLite.silent.length > 0) console.log(`no test on PGlite in ${onPgLite.silent.join(", ")}`);
   if (counts.failed > 0 || serverless.passed === 0 || onPgLite.passed === 0 || onPgLite.silent.length > 0)
     bad++;

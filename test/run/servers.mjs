@@ -42,7 +42,7 @@ const SERVERS = [
 
 /** Makes the servers available that the test files matching `filters` need, or ends with what is missing. */
 export function ensureServers(filters) {
-  // What follows an option ("-t name") is no path; taken for one, it would match no test file.
+  // What follows an option ("-t name") is no path: as a path it would match no test file.
   const paths = filters.filter((part) => hasTests("packages", [part]) || hasTests("test", [part]));
   const missing = SERVERS.filter(
     (server) =>
@@ -92,7 +92,7 @@ function postgresPrograms() {
   return readdirSync(folder).filter((version) => existsSync(join(folder, version, "bin/postgres")));
 }
 
-// Debian's own ways to say: start nothing. The tests start servers on ports and folders of their own.
+// These tell Debian's packages to start no server: the tests start their own, on free ports and in temporary folders.
 const CLUSTER = "/etc/postgresql-common/createcluster.conf";
 const POLICY = "/usr/sbin/policy-rc.d";
 

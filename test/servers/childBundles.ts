@@ -10,7 +10,7 @@ import { BUNDLES } from "./childProgram.ts";
 const root = join(import.meta.dirname, "../..");
 
 /**
- * vitest's globalSetup: bundles every program that tests start (`*Child.ts`), once per run. A child says its first word after
+ * vitest's globalSetup: bundles every program that tests start (`*Child.ts`), once per run. A child starts within
  * 0.2 s then; through tsx, which loads a thousand files one by one, it takes 1.2 s. childProgram.ts finds the bundles.
  */
 export default async function childBundles(project: TestProject): Promise<() => Promise<void>> {
@@ -38,7 +38,7 @@ export default async function childBundles(project: TestProject): Promise<() => 
   });
   await bundling.rebuild();
   project.onTestsRerun(async () => {
-    // Where it fails, esbuild has said why: without bundles each child runs through tsx, and fails for itself.
+    // If it fails, esbuild has printed why. Without bundles each child runs through tsx, and fails by itself.
     await bundling.rebuild().catch(() => rmSync(folder, { recursive: true, force: true }));
   });
   // The processes of test files inherit it.

@@ -8,7 +8,7 @@ export interface ChildOptions {
   execPath?: string;
 }
 
-/** What is left of a child that ended. */
+/** How a child ended. */
 export interface ChildExit {
   code: number | null;
   signal: NodeJS.Signals | null;

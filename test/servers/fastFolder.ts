@@ -6,8 +6,8 @@ const SHARED_MEMORY = "/dev/shm";
 const ROOM_BYTES = 4 * 1024 ** 3;
 
 /**
- * Where folders of servers and stores are made whose bytes needn't reach a disk: in memory, where the machine has such a file
- * system with room, so that nobody waits for a disk that other programs keep busy. Else where temporary files are.
+ * The folder for servers and stores whose bytes needn't reach a disk: in memory, if the machine has such a file system with enough
+ * room, so that tests don't wait for a disk that other programs keep busy; otherwise the folder of temporary files.
  */
 export function fastFolder(): string {
   try {

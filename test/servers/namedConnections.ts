@@ -8,8 +8,8 @@ export function named(url: string, name: string): string {
 }
 
 /**
- * Resolves once the server has ended what a killed process had sent. Until then its last statement may still be committed:
- * a run that is resumed before that loses a race against it, as against any other writer.
+ * Resolves once the server has finished the statements of a killed process. Until then the last one may still be committed, and
+ * a run that is resumed before that loses the race against it, as against any other writer.
  */
 export async function gone(url: string, name: string): Promise<void> {
   const client = new pg.Client({ connectionString: url });

@@ -159,7 +159,7 @@ done < "$dir/pids"
 for i in 1 2 3 4 5 6 7 8 9 10; do rm -rf "$dir" && break; sleep 0.2; done
 `;
 
-/** The server ended although nobody asked it to; the message carries the end of its log. */
+/** The server ended unexpectedly; the message carries the end of its log. */
 export class ServerExitedError extends Error {}
 
 /** One server process, in the foreground of a ServerFolder; its output goes to `<folder>/<name>.log`. */
@@ -243,7 +243,7 @@ export class ServerProcess {
   }
 }
 
-/** Runs a command to its end and gives its standard output. Throws with what it said on a non-zero exit. */
+/** Runs a command to its end and returns its standard output. On a non-zero exit it throws with the command's output. */
 export async function run(
   command: string,
   args: string[],

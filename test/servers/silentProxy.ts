@@ -1,20 +1,20 @@
 import { connect, createServer, type Socket } from "node:net";
 
-/** A wire to a server, which can be cut without a word. */
+/** A proxy in front of a server, which can cut the connections silently. */
 export interface SilentProxy {
   readonly port: number;
-  /** Connections that are there, and those made until {@link speak}, pass nothing on from now on, for ever; none is closed. */
+  /** From now on, open connections, and those made until {@link speak}, pass nothing on for ever. None is closed. */
   silence(): void;
-  /** As {@link silence}, once the server has said so many more bytes. */
+  /** Like {@link silence}, but only once the server has sent this many more bytes. */
   silenceAfter(bytes: number): void;
   /** Connections made from now on pass everything on. */
   speak(): void;
   close(): Promise<void>;
 }
 
-/** Puts a wire in front of a server on 127.0.0.1: what a firewall that forgets its connections does to them. */
+/** Starts a proxy in front of a server on 127.0.0.1. It does what a firewall does that forgets its connections. */
 export async function silentProxy(target: number): Promise<SilentProxy> {
-  /** Connections of an earlier one say nothing any more. */
+  /** Connections of an earlier generation pass nothing on. */
   let generation = 0;
   let isSilent = false;
   let bytesLeft = Number.POSITIVE_INFINITY;

@@ -1,11 +1,11 @@
 -- Tables of Stratigraph. ":schema" is replaced by the quoted schema name.
 --
--- Ids are bytea keys (src/keys.ts): a UUID takes 17 bytes, other text its UTF-8, ids over 512 bytes their
--- SHA-256 with the original in long_ids. That holds any text (NUL too), and keeps every index row small.
+-- Ids are stored as bytea keys (src/wire/keys.ts): a UUID takes 17 bytes, other text its UTF-8, and ids over 512 bytes their
+-- SHA-256, with the original in long_ids. Keys hold any text (NUL too) and keep every index row small.
 -- :schema.id_text(key) shows a key as text.
 --
--- threads has one row per thread; every write of the thread updates it first, so its row lock puts the
--- writers of one thread in line, and one integer tells whether anything changed.
+-- threads has one row per thread. Every write of the thread updates that row first: its lock orders the writers of one thread,
+-- and its revision tells whether anything changed.
 
 create table :schema.threads (
   thread bigint generated always as identity primary key,
@@ -48,7 +48,7 @@ create table :schema.checkpoints (
   primary key (thread, id, ns)
 );
 
--- Inserted into at once (no pending list), so that a put costs the same every time.
+-- No pending list (fastupdate): every put inserts into the index at once and costs the same.
 create index checkpoints_tags on :schema.checkpoints using gin (tags) with (fastupdate = off);
 create index checkpoints_run on :schema.checkpoints (run) where run is not null;
 create index checkpoints_lost on :schema.checkpoints (thread) where lost_to is not null;
@@ -83,14 +83,14 @@ create table :schema.long_ids (
 
 create index long_ids_by_key on :schema.long_ids (key);
 
--- Who does a piece of maintenance now, and until when.
+-- Which process does a piece of maintenance, and until when.
 create table :schema.leases (
   name bytea primary key,
   holder bytea not null,
   until timestamptz not null
 );
 
--- What is stored here is compressed already: compressing it again costs time and gains nothing.
+-- These columns hold compressed bytes: compressing them again would cost time and gain nothing.
 alter table :schema.checkpoints alter column body set storage external;
 alter table :schema.blobs alter column bytes set storage external;
 alter table :schema.writes alter column body set storage external;
@@ -105,7 +105,7 @@ create function :schema.id_text(key bytea) returns text language sql immutable p
   end
 $$;
 
--- The checkpoints as people look for them.
+-- The checkpoints with readable ids, for people.
 create view :schema.history as
   select :schema.id_text(t.key) as thread_id, :schema.id_text(c.ns) as checkpoint_ns, :schema.id_text(c.id) as checkpoint_id,
          :schema.id_text(c.parent) as parent_checkpoint_id, :schema.id_text(c.run) as run_id,

@@ -1,11 +1,12 @@
--- Every saver call is one call of one of these functions: one statement, one round trip, and plans cached per
--- server connection without named statements, which poolers in transaction mode can't keep.
--- A function's name ends in its version: a change of signature or meaning is a new name, so that old and new
--- processes work side by side.
+-- Every call of the saver is one call of one of these functions: one statement and one round trip. PL/pgSQL caches plans per server
+-- connection without named statements, which poolers in transaction mode can't keep.
+-- A function's name ends in its version. A change of signature or meaning gets a new name, so that old and new processes work side by
+-- side.
 --
--- Bytes come packed: one bytea and the length of each piece (-1 for null), which drivers send as binary.
+-- Since 000007 pieces_1, append_1 and remove_1 are there for processes of older versions alone. Their bytes come packed: one bytea and
+-- the length of each piece (-1 for null), which drivers send as binary.
 
--- The pieces of a packed argument. Not in SQL: such a function is planned at every call.
+-- The pieces of a packed argument. Not a function in SQL: PostgreSQL would plan it at every call.
 create function :schema.pieces_1(lengths integer[], data bytea) returns bytea[] language plpgsql immutable parallel safe as $$
 begin
   return array(
@@ -24,11 +25,11 @@ create type :schema.read_row_1 as (
   kind text, thread bigint, id bytea, ns bytea, a bytea, b bytea, c bytea, d bytea, n bigint, tags text, body bytea
 );
 
--- Reads look rows up one by one, by primary key: "lateral (… offset 0)" leaves the planner no other way. Forks share ids and
--- hashes with what they come from, so statistics mislead it: with a hundred forks it went through whole tables for a page of a
--- list. Guesses of costs that high would also have each call compiled, hence "jit = off".
+-- Reads look rows up one by one by primary key: "lateral (… offset 0)" leaves the planner no other plan. Forks share ids and hashes
+-- with their source, so statistics mislead the planner: with a hundred forks it scanned whole tables for a page of a list. Cost
+-- estimates that high would also make PostgreSQL compile each call, hence "jit = off".
 
--- One checkpoint, or the head; with blobs: all that its values and pending writes need.
+-- One checkpoint or the head, with its pending writes; if p_blobs, also with all blobs that it and they need.
 create function :schema.read_1(p_key bytea, p_ns bytea, p_id bytea, p_blobs boolean)
 returns setof :schema.read_row_1 language plpgsql stable set jit = off as $$
 declare
@@ -68,7 +69,7 @@ begin
 end
 $$;
 
--- A page of checkpoints, newest first, after a cursor. Conditions are values, so each call is planned for its own.
+-- A page of checkpoints, newest first, after a cursor. Each call is planned for its own conditions.
 create function :schema.list_1(
   p_key bytea, p_ns bytea, p_id bytea, p_before bytea, p_tags integer[], p_runs bytea[], p_lost boolean, p_blobs boolean,
   p_after_thread bigint, p_after_id bytea, p_after_ns bytea, p_limit integer
@@ -124,8 +125,8 @@ begin
 end
 $$;
 
--- The parent chain of a checkpoint, nearest first, until every seed tag was met. Blobs of pending writes, and of
--- records that carry a seed.
+-- The ancestors of a checkpoint, nearest first, until every seed tag was met; with the blobs of pending writes and of records
+-- that carry a seed tag.
 create function :schema.ancestry_1(p_key bytea, p_ns bytea, p_id bytea, p_tags integer[], p_limit integer)
 returns setof :schema.read_row_1 language plpgsql stable set jit = off as $$
 declare
@@ -395,7 +396,7 @@ begin
 end
 $$;
 
--- Drops all bytes of a thread but keeps its heads, if it is still at p_revision.
+-- Deletes all bytes of a thread and keeps its heads, if the thread is still at p_revision.
 create function :schema.evict_1(p_key bytea, p_revision bigint) returns boolean language plpgsql as $$
 declare
   v_thread bigint;
@@ -410,7 +411,7 @@ begin
 end
 $$;
 
--- Drops a thread, leaving a tombstone; and a few tombstones that have stood for a week.
+-- Deletes a thread and leaves a tombstone; also deletes a few tombstones older than a week.
 create function :schema.delete_thread_1(p_key bytea) returns void language plpgsql as $$
 declare
   v_thread bigint;
@@ -439,7 +440,7 @@ begin
 end
 $$;
 
--- All of a thread under another key. Repeating it changes nothing.
+-- Copies a whole thread to another key. Repeating it changes nothing.
 create function :schema.copy_thread_1(p_source bytea, p_target bytea, p_long_id bytea) returns boolean language plpgsql as $$
 declare
   v_source bigint;
@@ -500,7 +501,7 @@ create function :schema.long_ids_1(p_keys bytea[]) returns table (key bytea, id 
   select distinct l.key, l.id from :schema.long_ids l where l.key = any (p_keys)
 $$;
 
--- Takes, prolongs or (p_ms 0) gives back a lease. The database's clock decides, so that workers' clocks don't matter.
+-- Takes or prolongs a lease, or gives it back (p_ms 0). The database's clock decides, so that workers' clocks don't matter.
 create function :schema.lease_1(p_name bytea, p_holder bytea, p_ms double precision) returns boolean language plpgsql as $$
 begin
   if p_ms <= 0 then

@@ -1,11 +1,12 @@
--- Forks: what a thread of its own needs of another one is copied here, so that no value crosses the wire.
+-- Forks: the database copies the part of a thread that becomes a thread of its own, so that no value crosses the wire. Since 000007
+-- fork_1 is there for processes of older versions alone.
 --
--- Rows are looked up one by one, by primary key: "lateral (… offset 0)" leaves the planner no other way. Of a thread it knows only
--- how many rows there are on average, and forks, which share ids and hashes with their source, make it guess far too few or too
--- many. Free to choose, it read all of a thread of 1,000 checkpoints again for each of its 156 patches: 25 ms instead of 5.
+-- Rows are looked up one by one by primary key: "lateral (… offset 0)" leaves the planner no other plan. The planner knows only how
+-- many rows a thread has on average, and forks, which share ids and hashes with their source, make its estimates far too low or too
+-- high. Free to choose, it read all of a thread of 1,000 checkpoints again for each of its 156 patches: 25 ms instead of 5.
 
--- The heads of a thread's namespaces and a root checkpoint (p_id null: the head), without blobs. The state row's b is
--- set where checkpoints were made from that one.
+-- The heads of a thread's namespaces and a root checkpoint (p_id null: the head), without blobs. b of the state row is set if
+-- checkpoints were made from that root checkpoint.
 create function :schema.outline_1(p_key bytea, p_id bytea) returns setof :schema.read_row_1 language plpgsql stable as $$
 declare
   v_thread bigint;

@@ -1,8 +1,7 @@
--- Waiting has an end; what dead writers left is swept; people find their way with psql.
+-- Lock timeouts, a sweep of what dead writers left, and functions and views for people with psql.
 
--- A statement waits this long for a lock. Then the client repeats it, for as long as it was told to. It gives up a connection
--- that doesn't answer later than that: so a statement that nobody waits for any more never waits in the server for long, and
--- repetitions of it don't pile up there.
+-- A statement waits this long for a lock; then the client repeats it for as long as it was told to. The client's own timeout is longer.
+-- So a statement whose client has given up doesn't wait in the server for long, and repetitions don't pile up there.
 alter function :schema.append_1 set lock_timeout = '4s';
 alter function :schema.remove_1 set lock_timeout = '4s';
 alter function :schema.evict_1 set lock_timeout = '4s';
@@ -13,10 +12,10 @@ alter function :schema.lease_1 set lock_timeout = '4s';
 
 create index threads_early on :schema.threads (written_at) where not live and deleted_at = 0;
 
--- Takes away threads that nothing needs, oldest first, p_limit of each kind: those that never had a checkpoint and have not been
--- written for p_older_ms, and those that were deleted, or lost all their checkpoints, more than a week before. A thread that
--- somebody writes to is locked and left alone; who comes next makes a new row. Where blobs go, the empty row stays for a week: a
--- writer who believes that they are there is told that they aren't.
+-- Deletes threads that nothing needs, oldest first, p_limit of each kind: those that never had a checkpoint and have not been written
+-- for p_older_ms, and those that were deleted, or lost all their checkpoints, more than a week ago. A thread that is being written to
+-- is locked and left alone; a later writer creates a new row. If blobs were deleted, the empty row stays for a week, so that a writer
+-- that relies on these blobs is refused.
 create function :schema.sweep_1(p_older_ms double precision, p_limit integer) returns integer
 language plpgsql set lock_timeout = '4s' as $$
 declare
@@ -95,8 +94,8 @@ create function :schema.id_time(key bytea) returns timestamptz language sql immu
   from encode(substring(key from 2), 'hex') as digits
 $$;
 
--- LangGraph's metadata.source, by its tag: tags are the hashes that list() filters by. The same for other metadata is not to be
--- had: of a step, say, one would have to know it to find it.
+-- LangGraph's metadata.source, recognised by its tag: tags are the hashes that list() filters by. Other metadata can't be shown this
+-- way, as its values aren't known in advance.
 create function :schema.source_of(tags integer[]) returns text language sql immutable parallel safe as $$
   select case
     when tags @> array[-924861548] then 'input'
@@ -106,12 +105,12 @@ create function :schema.source_of(tags integer[]) returns text language sql immu
   end
 $$;
 
--- The number of a thread, by its id: what indexes find it by.
+-- The number of a thread, which indexes find it by, from its id.
 create function :schema.thread_of(thread_id text) returns bigint language sql stable parallel safe as $$
   select t.thread from :schema.threads t where t.key = :schema.id_key(thread_id)
 $$;
 
--- Columns of the first version first, as they were: those who use it go on.
+-- The columns of the first version come first and unchanged, so that its users can go on.
 create or replace view :schema.history as
   select case when t.long_id is null then :schema.id_text(t.key) else :schema.id_text('\x02'::bytea || t.long_id) end as thread_id,
          :schema.id_text(c.ns) as checkpoint_ns, :schema.id_text(c.id) as checkpoint_id,

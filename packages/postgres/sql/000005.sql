@@ -1,7 +1,7 @@
--- Tags of threads, and threads by their tags and by what their newest root checkpoints say.
+-- Tags of threads, and lists of threads by tags and by the metadata of their newest root checkpoints.
 
--- Not in checkpoints, so that pruning and eviction leave them. Key and value are the text's UTF-8, each of at most 1,024 bytes, so
--- that an index row holds both: tags are compared as they are, never by a hash, because deletions go by them.
+-- A table of its own, so that pruning and eviction keep the tags. Key and value are UTF-8 of at most 1,024 bytes each, so that an index
+-- row holds both. Tags are compared as they are, never by a hash, because deletions rely on them.
 create table :schema.thread_tags (
   thread bigint not null,
   key bytea not null,
@@ -11,8 +11,8 @@ create table :schema.thread_tags (
 
 create index thread_tags_by_tag on :schema.thread_tags (key, value, thread);
 
--- Tags go with the thread, whoever deletes it or sweeps its tombstone: a process of an older version too. No foreign key, which
--- every update of threads would have to look at.
+-- Deletes tags with their thread, even if a process of an older version deletes it or sweeps its tombstone. A foreign key would cost
+-- every update of threads.
 create function :schema.drop_tags_1() returns trigger language plpgsql as $$
 begin
   delete from :schema.thread_tags g where g.thread = old.thread;
@@ -23,9 +23,9 @@ $$;
 create trigger threads_tags after delete or update of deleted_at on :schema.threads
   for each row execute function :schema.drop_tags_1();
 
--- Adds tags to a thread and answers its revision: 0 where nothing was written yet. The update locks the row, so that a deletion comes
--- before the tags or takes them along, and makes a row without a checkpoint young: a sweep would take the tags away with it before
--- their writer comes.
+-- Adds tags to a thread and returns its revision, 0 if nothing was written yet. The update locks the row, so that a deletion either
+-- comes before the tags or deletes them too. It also renews the age of a row without a checkpoint, so that no sweep deletes the tags
+-- before the first checkpoint is written.
 create function :schema.tag_thread_1(p_key bytea, p_long_id bytea, p_keys bytea[], p_values bytea[]) returns bigint
 language plpgsql set lock_timeout = '4s' as $$
 declare
@@ -42,7 +42,7 @@ begin
 end
 $$;
 
--- A thread's tags for another one, in the transaction that made that one of it.
+-- Gives a thread the tags of another one, in the transaction that made it from that one.
 create function :schema.inherit_tags_1(p_source bytea, p_target bytea) returns void language sql as $$
   insert into :schema.thread_tags (thread, key, value)
   select t.thread, g.key, g.value
@@ -60,7 +60,7 @@ begin
 end
 $$;
 
--- fork_1, with the source's tags. Its arguments go through as they are.
+-- fork_1, with the source's tags. Since 000007 for processes of older versions alone.
 create function :schema.fork_2(
   p_source bytea, p_seen bigint, p_key bytea, p_long_id bytea,
   p_tip_lengths integer[], p_tips bytea, p_depths integer[], p_until text[], p_places_of text[],

@@ -462,3 +462,9 @@ comment on function :schema.append_3 is 'Records, blobs, pending writes and head
 comment on function :schema.append_thread_1 is 'Records, blobs, pending writes and a head move of one thread: put, putWrites.';
 comment on function :schema.fork_3 is 'A part of a thread as a new thread, with its tags: fork.';
 comment on function :schema.remove_2 is 'Takes checkpoints and blobs away: prune.';
+comment on function :schema.pieces_1 is 'For processes of versions before 000007: the pieces of a packed argument.';
+comment on function :schema.append_1 is 'For processes of versions before 000007: append_3.';
+comment on function :schema.append_2 is 'For processes of versions before 000007: append_thread_1.';
+comment on function :schema.fork_1 is 'For processes of versions before 000005: fork_3.';
+comment on function :schema.fork_2 is 'For processes of versions before 000007: fork_3.';
+comment on function :schema.remove_1 is 'For processes of versions before 000007: remove_2.';

@@ -43,7 +43,7 @@ create table :schema.checkpoints (
   primary key (thread, id, ns)
 );
 
--- Inserted into at once (no pending list), so that a put costs the same every time.
+-- No pending list (fastupdate): every put inserts into the index at once and costs the same.
 create index checkpoints_tags on :schema.checkpoints using gin (tags) with (fastupdate = off);
 create index checkpoints_run on :schema.checkpoints (run) where run is not null;
 create index checkpoints_lost on :schema.checkpoints (thread) where lost_to is not null;
@@ -78,14 +78,14 @@ create table :schema.long_ids (
 
 create index long_ids_by_key on :schema.long_ids (key);
 
--- Who does a piece of maintenance now, and until when.
+-- Which process does a piece of maintenance, and until when.
 create table :schema.leases (
   name bytea primary key,
   holder bytea not null,
   until timestamptz not null
 );
 
--- What is stored here is compressed already: compressing it again costs time and gains nothing.
+-- These columns hold compressed bytes: compressing them again would cost time and gain nothing.
 alter table :schema.checkpoints alter column body set storage external;
 alter table :schema.blobs alter column bytes set storage external;
 alter table :schema.writes alter column body set storage external;
@@ -100,7 +100,7 @@ create function :schema.id_text(key bytea) returns text language sql immutable p
   end
 $$;
 
--- The checkpoints as people look for them.
+-- The checkpoints with readable ids, for people.
 create view :schema.history as
   select :schema.id_text(t.key) as thread_id, :schema.id_text(c.ns) as checkpoint_ns, :schema.id_text(c.id) as checkpoint_id,
          :schema.id_text(c.parent) as parent_checkpoint_id, :schema.id_text(c.run) as run_id,
@@ -126,11 +126,11 @@ create type :schema.read_row_1 as (
   kind text, thread bigint, id bytea, ns bytea, a bytea, b bytea, c bytea, d bytea, n bigint, tags text, body bytea
 );
 
--- Reads look rows up one by one, by primary key: "lateral (… offset 0)" leaves the planner no other way. Forks share ids and
--- hashes with what they come from, so statistics mislead it: with a hundred forks it went through whole tables for a page of a
--- list. Guesses of costs that high would also have each call compiled, hence "jit = off".
+-- Reads look rows up one by one by primary key: "lateral (… offset 0)" leaves the planner no other plan. Forks share ids and hashes
+-- with their source, so statistics mislead the planner: with a hundred forks it scanned whole tables for a page of a list. Cost
+-- estimates that high would also make PostgreSQL compile each call, hence "jit = off".
 
--- One checkpoint, or the head; with blobs: all that its values and pending writes need.
+-- One checkpoint or the head, with its pending writes; if p_blobs, also with all blobs that it and they need.
 create function :schema.read_1(p_key bytea, p_ns bytea, p_id bytea, p_blobs boolean)
 returns setof :schema.read_row_1 language plpgsql stable set jit = off as $$
 declare
@@ -170,7 +170,7 @@ begin
 end
 $$;
 
--- A page of checkpoints, newest first, after a cursor. Conditions are values, so each call is planned for its own.
+-- A page of checkpoints, newest first, after a cursor. Each call is planned for its own conditions.
 create function :schema.list_1(
   p_key bytea, p_ns bytea, p_id bytea, p_before bytea, p_tags integer[], p_runs bytea[], p_lost boolean, p_blobs boolean,
   p_after_thread bigint, p_after_id bytea, p_after_ns bytea, p_limit integer
@@ -226,8 +226,8 @@ begin
 end
 $$;
 
--- The parent chain of a checkpoint, nearest first, until every seed tag was met. Blobs of pending writes, and of
--- records that carry a seed.
+-- The ancestors of a checkpoint, nearest first, until every seed tag was met; with the blobs of pending writes and of records
+-- that carry a seed tag.
 create function :schema.ancestry_1(p_key bytea, p_ns bytea, p_id bytea, p_tags integer[], p_limit integer)
 returns setof :schema.read_row_1 language plpgsql stable set jit = off as $$
 declare
@@ -497,7 +497,7 @@ begin
 end
 $$;
 
--- Drops all bytes of a thread but keeps its heads, if it is still at p_revision.
+-- Deletes all bytes of a thread and keeps its heads, if the thread is still at p_revision.
 create function :schema.evict_1(p_key bytea, p_revision bigint) returns boolean language plpgsql as $$
 declare
   v_thread bigint;
@@ -512,7 +512,7 @@ begin
 end
 $$;
 
--- Drops a thread, leaving a tombstone; and a few tombstones that have stood for a week.
+-- Deletes a thread and leaves a tombstone; also deletes a few tombstones older than a week.
 create function :schema.delete_thread_1(p_key bytea) returns void language plpgsql as $$
 declare
   v_thread bigint;
@@ -541,7 +541,7 @@ begin
 end
 $$;
 
--- All of a thread under another key. Repeating it changes nothing.
+-- Copies a whole thread to another key. Repeating it changes nothing.
 create function :schema.copy_thread_1(p_source bytea, p_target bytea, p_long_id bytea) returns boolean language plpgsql as $$
 declare
   v_source bigint;
@@ -602,7 +602,7 @@ create function :schema.long_ids_1(p_keys bytea[]) returns table (key bytea, id 
   select distinct l.key, l.id from :schema.long_ids l where l.key = any (p_keys)
 $$;
 
--- Takes, prolongs or (p_ms 0) gives back a lease. The database's clock decides, so that workers' clocks don't matter.
+-- Takes or prolongs a lease, or gives it back (p_ms 0). The database's clock decides, so that workers' clocks don't matter.
 create function :schema.lease_1(p_name bytea, p_holder bytea, p_ms double precision) returns boolean language plpgsql as $$
 begin
   if p_ms <= 0 then
@@ -773,10 +773,10 @@ alter function :schema.lease_1 set lock_timeout = '4s';
 
 create index threads_early on :schema.threads (written_at) where not live and deleted_at = 0;
 
--- Takes away threads that nothing needs, oldest first, p_limit of each kind: those that never had a checkpoint and have not been
--- written for p_older_ms, and those that were deleted, or lost all their checkpoints, more than a week before. A thread that
--- somebody writes to is locked and left alone; who comes next makes a new row. Where blobs go, the empty row stays for a week: a
--- writer who believes that they are there is told that they aren't.
+-- Deletes threads that nothing needs, oldest first, p_limit of each kind: those that never had a checkpoint and have not been written
+-- for p_older_ms, and those that were deleted, or lost all their checkpoints, more than a week ago. A thread that is being written to
+-- is locked and left alone; a later writer creates a new row. If blobs were deleted, the empty row stays for a week, so that a writer
+-- that relies on these blobs is refused.
 create function :schema.sweep_1(p_older_ms double precision, p_limit integer) returns integer
 language plpgsql set lock_timeout = '4s' as $$
 declare
@@ -855,8 +855,8 @@ create function :schema.id_time(key bytea) returns timestamptz language sql immu
   from encode(substring(key from 2), 'hex') as digits
 $$;
 
--- LangGraph's metadata.source, by its tag: tags are the hashes that list() filters by. The same for other metadata is not to be
--- had: of a step, say, one would have to know it to find it.
+-- LangGraph's metadata.source, recognised by its tag: tags are the hashes that list() filters by. Other metadata can't be shown this
+-- way, as its values aren't known in advance.
 create function :schema.source_of(tags integer[]) returns text language sql immutable parallel safe as $$
   select case
     when tags @> array[-924861548] then 'input'
@@ -866,12 +866,12 @@ create function :schema.source_of(tags integer[]) returns text language sql immu
   end
 $$;
 
--- The number of a thread, by its id: what indexes find it by.
+-- The number of a thread, which indexes find it by, from its id.
 create function :schema.thread_of(thread_id text) returns bigint language sql stable parallel safe as $$
   select t.thread from :schema.threads t where t.key = :schema.id_key(thread_id)
 $$;
 
--- Columns of the first version first, as they were: those who use it go on.
+-- The columns of the first version come first and unchanged, so that its users can go on.
 create or replace view :schema.history as
   select case when t.long_id is null then :schema.id_text(t.key) else :schema.id_text('\\x02'::bytea || t.long_id) end as thread_id,
          :schema.id_text(c.ns) as checkpoint_ns, :schema.id_text(c.id) as checkpoint_id,
@@ -987,8 +987,8 @@ comment on function :schema.sweep_1 is 'Takes away what dead writers and deletio
 
 create index thread_tags_by_tag on :schema.thread_tags (key, value, thread);
 
--- Tags go with the thread, whoever deletes it or sweeps its tombstone: a process of an older version too. No foreign key, which
--- every update of threads would have to look at.
+-- Deletes tags with their thread, even if a process of an older version deletes it or sweeps its tombstone. A foreign key would cost
+-- every update of threads.
 create function :schema.drop_tags_1() returns trigger language plpgsql as $$
 begin
   delete from :schema.thread_tags g where g.thread = old.thread;
@@ -999,9 +999,9 @@ $$;
 create trigger threads_tags after delete or update of deleted_at on :schema.threads
   for each row execute function :schema.drop_tags_1();
 
--- Adds tags to a thread and answers its revision: 0 where nothing was written yet. The update locks the row, so that a deletion comes
--- before the tags or takes them along, and makes a row without a checkpoint young: a sweep would take the tags away with it before
--- their writer comes.
+-- Adds tags to a thread and returns its revision, 0 if nothing was written yet. The update locks the row, so that a deletion either
+-- comes before the tags or deletes them too. It also renews the age of a row without a checkpoint, so that no sweep deletes the tags
+-- before the first checkpoint is written.
 create function :schema.tag_thread_1(p_key bytea, p_long_id bytea, p_keys bytea[], p_values bytea[]) returns bigint
 language plpgsql set lock_timeout = '4s' as $$
 declare
@@ -1018,7 +1018,7 @@ begin
 end
 $$;
 
--- A thread's tags for another one, in the transaction that made that one of it.
+-- Gives a thread the tags of another one, in the transaction that made it from that one.
 create function :schema.inherit_tags_1(p_source bytea, p_target bytea) returns void language sql as $$
   insert into :schema.thread_tags (thread, key, value)
   select t.thread, g.key, g.value
@@ -1036,7 +1036,7 @@ begin
 end
 $$;
 
--- fork_1, with the source's tags. Its arguments go through as they are.
+-- fork_1, with the source's tags. Since 000007 for processes of older versions alone.
 create function :schema.fork_2(
   p_source bytea, p_seen bigint, p_key bytea, p_long_id bytea,
   p_tip_lengths integer[], p_tips bytea, p_depths integer[], p_until text[], p_places_of text[],
@@ -1680,7 +1680,13 @@ comment on type :schema.fork_tip_1 is 'A checkpoint that becomes a head of a for
 comment on function :schema.append_3 is 'Records, blobs, pending writes and head moves of many requests: put, putWrites.';
 comment on function :schema.append_thread_1 is 'Records, blobs, pending writes and a head move of one thread: put, putWrites.';
 comment on function :schema.fork_3 is 'A part of a thread as a new thread, with its tags: fork.';
-comment on function :schema.remove_2 is 'Takes checkpoints and blobs away: prune.';`,
+comment on function :schema.remove_2 is 'Takes checkpoints and blobs away: prune.';
+comment on function :schema.pieces_1 is 'For processes of versions before 000007: the pieces of a packed argument.';
+comment on function :schema.append_1 is 'For processes of versions before 000007: append_3.';
+comment on function :schema.append_2 is 'For processes of versions before 000007: append_thread_1.';
+comment on function :schema.fork_1 is 'For processes of versions before 000005: fork_3.';
+comment on function :schema.fork_2 is 'For processes of versions before 000007: fork_3.';
+comment on function :schema.remove_1 is 'For processes of versions before 000007: remove_2.';`,
   "setupBegin": `do $stratigraph$
 declare
   v_lock_timeout text := current_setting('lock_timeout');

@@ -10,24 +10,24 @@ import {
 } from "@stratigraph/core";
 import type { PgPool } from "./connection/client.ts";
 
-/** Options that every database takes, on a server or embedded. */
+/** Options of every database, on a server or embedded. */
 export interface DatabaseOptions {
-  /** Where the tables are. Default "stratigraph". */
+  /** Schema of the tables. Default "stratigraph". */
   readonly schema?: string | undefined;
   /**
-   * How long one statement may take before its connection counts as dead. Default "10s". A put has a second more for each
-   * megabyte that it sends; copying, forking, pruning and deleting threads and setup() have six times as long.
+   * How long one statement may take before its connection counts as dead. Default "10s". A put has one second more per megabyte
+   * that it sends; copying, forking, pruning and deleting threads, and setup(), have six times as long.
    */
   readonly statementTimeout?: Duration | undefined;
-  /** Calls that may be under way or wait at once; one more is an error. Default 10,000. */
+  /** Most calls that may be under way or wait at once; further calls fail with "OVERLOADED". Default 10,000. */
   readonly maxQueue?: number | undefined;
 }
 
-/** Options that every way of opening PostgreSQL takes. */
+/** Options of every way to open PostgreSQL. */
 export interface PostgresOptions extends DatabaseOptions {
   /**
-   * How long connection failures are retried before they are an error. Default "15s". A call on a connection that went silent
-   * ends after this and the time of one more attempt.
+   * For how long a call is retried after connection failures before it fails. Default "15s". A call on a connection that went
+   * silent ends after this and the time of one more attempt.
    */
   readonly retryFor?: Duration | undefined;
 }
@@ -37,7 +37,7 @@ export interface PostgresSaverOptions extends PostgresOptions, SaverOptions {}
 
 /** Options of an embedded database. */
 export interface PgliteOptions extends DatabaseOptions {
-  /** Where it is kept; one process per folder. Default: in memory, lost when the process ends. */
+  /** Folder of the database, used by one process at a time. Default: in memory, lost when the process ends. */
   readonly folder?: string | undefined;
 }
 
@@ -46,9 +46,9 @@ export interface EmbeddedOptions extends DatabaseOptions, SaverOptions {}
 
 /** Options of `PostgresSaver.setupSql`. */
 export interface SetupSqlOptions {
-  /** Where the tables are to be. Default "stratigraph". */
+  /** Schema of the tables. Default "stratigraph". */
   readonly schema?: string | undefined;
-  /** False: the schema exists and may not be created. Default true. */
+  /** False: the schema exists already, and the user may not create one. Default true. */
   readonly createSchema?: boolean | undefined;
 }
 
@@ -69,7 +69,7 @@ export const setupSqlNames: OptionNames<SetupSqlOptions> = { schema: true, creat
 const ofPool =
   "It belongs to the pool: pass one of your own, new PostgresSaver({ pool: new pg.Pool({ … }) }).";
 
-/** What to write instead of names that pg and other savers have. */
+/** What to write instead of option names of pg and of other savers. */
 export const postgresAdvice: OptionAdvice = {
   ...saverOptionAdvice,
   connectionString: "Write url in postgres({ url }), or use PostgresSaver.fromConnString(url).",
@@ -92,7 +92,7 @@ export const embeddedAdvice: OptionAdvice = {
   dataDir: "Write folder.",
 };
 
-/** Whether something is a pool, by the one method that is used. */
+/** Whether something is a pool: it has the one method that is used. */
 export function isPool(value: unknown): value is PgPool {
   return (
     typeof value === "object" && value !== null && typeof (value as Partial<PgPool>).query === "function"

@@ -35,17 +35,17 @@ import { PostgresTier } from "./postgresTier.ts";
 import { checkFlag, type SetupOptions } from "./schema/setUp.ts";
 import { setupSql } from "./schema/statements.ts";
 
-/** Most connections of a pool that fromConnString opens. */
+/** Most connections of a pool that is opened here. */
 const connections = 10;
-/** How long a connection idles before the system asks whether the server is still there, in milliseconds. */
+/** After how long an idle connection is probed by the operating system, in milliseconds. */
 const keepAliveMs = 10_000;
 
-/** By what it can do: a process may hold this package's CommonJS build beside its ES modules, each with a class of its own. */
+/** Whether something is a tier, by its methods: the CommonJS build and the ES modules of this package each have a class of their own. */
 function isTier(value: unknown): value is PostgresTier {
   return typeof value === "object" && value !== null && typeof (value as Partial<Tier>).append === "function";
 }
 
-/** A tier over a pool, or over one that it opens for a connection string. @throws InvalidOptionError */
+/** A tier over a pool of the caller's, or over one that is opened for a connection string. @throws InvalidOptionError */
 export function postgres(
   options: PostgresOptions & ({ pool: PgPool; url?: undefined } | { url: string; pool?: undefined }),
 ): PostgresTier {
@@ -85,14 +85,14 @@ function openPool(url: string, connectionTimeoutMillis: number): PgPool {
     connectionString: url,
     max: connections,
     connectionTimeoutMillis,
-    // A server that is gone without a word is noticed on idle connections too.
+    // Idle connections notice too when a server went away silently.
     keepAlive: true,
     keepAliveInitialDelayMillis: keepAliveMs,
   });
 }
 
 /**
- * A tier in an embedded database: in a folder, or in memory. For a first minute, tests and small tools.
+ * A tier in an embedded database, in a folder or in memory: for a first try, tests and small tools.
  * @throws InvalidOptionError
  */
 export function pglite(options: PgliteOptions = {}): PostgresTier {
@@ -102,7 +102,7 @@ export function pglite(options: PgliteOptions = {}): PostgresTier {
     const found = folder === "" ? "empty text" : typeof folder;
     throw new InvalidOptionError("folder", found, "Pass the path of a folder, or leave it out for memory.");
   }
-  // It would become folders, with the password in their names.
+  // PGlite would create folders with the password in their names.
   if (folder?.includes("://") === true)
     throw new InvalidOptionError(
       "folder",
@@ -114,8 +114,8 @@ export function pglite(options: PgliteOptions = {}): PostgresTier {
 }
 
 /**
- * Keeps checkpoints in PostgreSQL. Made as LangGraph's own PostgresSaver is, so that changing the import is the switch;
- * its tables are its own (schema "stratigraph").
+ * Keeps checkpoints in PostgreSQL. It is constructed as LangGraph's own PostgresSaver is, so that changing the import is all it takes.
+ * It has tables of its own (schema "stratigraph").
  *
  * @example
  * const checkpointer = PostgresSaver.fromConnString("postgresql://user:password@localhost:5432/db");
@@ -126,9 +126,9 @@ export class PostgresSaver extends TierSaver {
   declare readonly tier: PostgresTier;
 
   /**
-   * @param source options with the pool, a tier, or (as LangGraph's saver has it) the pool itself
-   * @param serde only after a pool or a tier: a serializer
-   * @param options only after a pool or a tier; after a tier, those of every saver
+   * @param source options with the pool in them, or a tier, or (as for LangGraph's saver) the pool itself
+   * @param serde a serializer; only after a pool or a tier
+   * @param options only after a pool or a tier; after a tier, only the options of every saver
    * @throws InvalidOptionError
    */
   constructor(
@@ -140,7 +140,7 @@ export class PostgresSaver extends TierSaver {
     super(tier, saverOptions);
   }
 
-  /** Opens a pool of its own; end() closes it. @throws InvalidOptionError */
+  /** Opens a pool, which end() closes. @throws InvalidOptionError */
   static fromConnString(url: string, options: PostgresSaverOptions = {}): PostgresSaver {
     checkOptions("PostgresSaver.fromConnString", options, postgresSaverNames, postgresAdvice);
     const tier = postgres({ ...pickOptions<PostgresOptions>(options, postgresNames), url });
@@ -148,7 +148,7 @@ export class PostgresSaver extends TierSaver {
   }
 
   /**
-   * Keeps checkpoints in an embedded database in a folder, or in memory without one. One process per folder.
+   * Keeps checkpoints in an embedded database: in a folder, which one process uses at a time, or in memory.
    * Needs the package @electric-sql/pglite.
    * @throws InvalidOptionError
    */
@@ -158,7 +158,7 @@ export class PostgresSaver extends TierSaver {
     return new PostgresSaver(tier, undefined, pickOptions<SaverOptions>(options, saverOptionNames));
   }
 
-  /** The SQL that setup() runs, for those who apply migrations themselves. @throws InvalidOptionError */
+  /** The SQL that setup() runs, for applying migrations by other means. @throws InvalidOptionError */
   static setupSql(options: SetupSqlOptions = {}): string {
     checkOptions("PostgresSaver.setupSql", options, setupSqlNames);
     const { schema = "stratigraph", createSchema } = options;
@@ -172,7 +172,7 @@ export class PostgresSaver extends TierSaver {
   }
 }
 
-/** The tier and the saver's own options out of what a PostgresSaver is made of. @throws InvalidOptionError */
+/** The tier and the options of the saver, from the arguments of the constructor. @throws InvalidOptionError */
 function openedFrom(
   source: ({ pool: PgPool } & PostgresSaverOptions) | PgPool | PostgresTier,
   serde: SerializerProtocol | undefined,
@@ -213,7 +213,7 @@ function openedFrom(
   return { tier, saverOptions: saverOptions(source) };
 }
 
-/** A serializer where LangGraph's constructor has it. Options in its place are a common slip. @throws InvalidOptionError */
+/** Checks the serializer. Passing options in its place is a common mistake. @throws InvalidOptionError */
 function serdeIn(serde: SerializerProtocol): SerializerProtocol {
   if (typeof serde === "object" && serde !== null && "dumpsTyped" in serde) return serde;
   throw new InvalidOptionError(

@@ -1,4 +1,4 @@
-// long file: every method of the contract, each one call of one function; read as one piece
+// long file: every method of the contract, nearly all one call of one function of the database; read as one piece
 import {
   checkStoredSize,
   conflictOf,
@@ -50,13 +50,13 @@ import { pageOf, unknownKeys, type Page, type ReadRow } from "./wire/readRows.ts
 import { checkInstalled, setUp, type SetupOptions } from "./schema/setUp.ts";
 import { statementsIn, type Statement } from "./schema/statements.ts";
 
-/** Checkpoints per page: the first is small, so that reading one costs little; later ones grow to `largestPage`. */
+/** Checkpoints on the first page of a list: few, so that reading one costs little. Pages double up to `largestPage`. */
 const firstPage = 16;
 const largestPage = 128;
 const threadsPerPage = 500;
 const threadsPerSweep = 200;
 
-/** Ancestors that are followed at most: far above what there is, and an integer. */
+/** Most ancestors that are followed: far more than there are, and an integer of PostgreSQL. */
 const mostAncestors = 1_000_000;
 
 function maybeKey(id: string | undefined): Buffer | null {
@@ -64,15 +64,15 @@ function maybeKey(id: string | undefined): Buffer | null {
 }
 
 /**
- * Most bytes of one column that can be read back. Results come as hex text, two digits a byte, and V8's longest string has
- * 2^29 - 24 characters: what is longer ends the process inside pg's parser, where nothing can catch it.
+ * Most bytes of one column that can be read back. Results arrive as hex text, two digits per byte, and V8's longest string has
+ * 2^29 - 24 characters. A longer column would end the process inside pg's parser, where the error can't be caught.
  */
 const longestResult = 255 * 1024 * 1024;
 
-/** Most bytes of one write: PostgreSQL's largest parameter is 1 GB; some of it is for what stands around the values. */
+/** Most bytes of one write. PostgreSQL's largest parameter has 1 GB, some of which is overhead. */
 const longestParameter = 1000 * 1024 * 1024;
 
-/** The id of a thread's row. */
+/** The thread id in a row of threads. */
 function threadIdOf(row: Readonly<Record<string, unknown>>, keys: KeyReader): string {
   const longId = row["long_id"] as Uint8Array | null;
   return longId === null ? keys.id(row["key"] as Uint8Array) : Buffer.from(longId).toString("utf8");
@@ -83,7 +83,7 @@ function tagColumns(tags: readonly ThreadTag[]): [Buffer[], Buffer[]] {
   return [tags.map(({ key }) => Buffer.from(key)), tags.map(({ value }) => Buffer.from(value))];
 }
 
-/** The record in a row of threads_2, as the row that read_1 has of it. */
+/** The record in a row of threads_2, as a row of read_1. */
 function recordRow(row: Readonly<Record<string, unknown>>): ReadRow {
   const column = (name: string): Uint8Array | null => row[name] as Uint8Array | null;
   return {
@@ -101,7 +101,7 @@ function recordRow(row: Readonly<Record<string, unknown>>): ReadRow {
   };
 }
 
-/** A tier in PostgreSQL: every method is one statement of sql/, nearly always a call of one function. */
+/** A tier in PostgreSQL. Every method is one statement of sql/statements.sql, nearly always a call of one function. */
 export class PostgresTier
   implements
     Tier,
@@ -266,7 +266,7 @@ export class PostgresTier
     this.#refused(request.threadId, rows[0]!["status"]);
   }
 
-  /** What is longer than a parameter may be is refused here: PostgreSQL would end the connection. */
+  /** Refuses a write that is longer than a parameter may be: PostgreSQL would end the connection. */
   #fitting(append: PendingAppend): PendingAppend {
     const { bytes, threadId } = append;
     if (bytes <= longestParameter) return append;
@@ -460,16 +460,16 @@ export class PostgresTier
   }
 
   /**
-   * Creates or updates the schema; safe to repeat, and from many processes at once.
-   * @throws StratigraphError "NOT_SET_UP" under `verifyOnly` where something is missing, or where a newer version's
-   * breaking migration was applied
+   * Creates or updates the schema. It may be repeated, and called by many processes at once.
+   * @throws StratigraphError "NOT_SET_UP" if something is missing under `verifyOnly`, or if a newer version applied a breaking
+   * migration
    */
   async setup(options: SetupOptions = {}): Promise<void> {
     await setUp(this.#executor, this.schema, options);
   }
 
   /**
-   * One statement, without repetitions: whether calls would be served now.
+   * Checks by one statement, which is not repeated, whether calls would be served now.
    * @throws StratigraphError "UNAVAILABLE", "NOT_SET_UP", or what else a call would throw
    */
   async ping(): Promise<void> {
@@ -477,8 +477,8 @@ export class PostgresTier
   }
 
   /**
-   * Takes away threads that never had a checkpoint, only pending writes of a writer that died, and tombstones of more than a
-   * week; at most 200 of each per call.
+   * Deletes threads that never got a checkpoint, only pending writes of a writer that died, and tombstones older than a week; at
+   * most 200 of each per call.
    * @param olderThanMs milliseconds since the thread was last written
    * @throws StratigraphError
    */
@@ -488,8 +488,8 @@ export class PostgresTier
   }
 
   /**
-   * Refuses calls from now on (code "CLOSED"), waits for those under way for at most `statementTimeout`, and closes the pool or
-   * the embedded database that was opened here. May be called again.
+   * Refuses further calls (code "CLOSED"), waits at most `statementTimeout` for those under way, and closes the pool or the
+   * embedded database that was opened here. May be called again.
    */
   async end(): Promise<void> {
     await this.#executor.end();
@@ -515,7 +515,7 @@ export class PostgresTier
     return pageOf(rows, keys, new Map(rows.map(({ thread }) => [thread, threadId])));
   }
 
-  /** @param threadId the thread it is about, where that is exactly one */
+  /** @param threadId the thread that the statement concerns, if it concerns exactly one */
   async #run(statement: Statement, values: readonly unknown[], threadId?: string): Promise<PgResult["rows"]> {
     return (await this.#executor.run({ ...statement, values, threadId })).rows;
   }
@@ -528,7 +528,7 @@ export class PostgresTier
     return await this.#keysOf(unknownKeys(rows, new KeyReader()));
   }
 
-  /** A reader of keys. Only ids of over 512 bytes cost a look-up. */
+  /** A reader that knows these keys. Only keys of ids over 512 bytes cost a statement. */
   async #keysOf(keys: readonly Uint8Array[]): Promise<KeyReader> {
     const reader = new KeyReader();
     const long = keys.filter((key) => !reader.knows(key)).map((key) => Buffer.from(key));

@@ -95,7 +95,7 @@ test("steps of a run, also the first of a thread, are appended row by row; sets 
     const fresh = PostgresSaver.fromConnString(own.url);
     await fresh.setup();
     await work(fresh);
-    // A connection tells what it did when it closes.
+    // A connection reports its statistics when it closes.
     await fresh.end();
     const sql = "select funcname, calls from pg_stat_user_functions where funcname like 'append%'";
     await expect.poll(async () => (await query(own.url, sql)).length).toBeGreaterThan(0);

@@ -11,7 +11,7 @@ import { appendOf } from "./group/support/requests.ts";
 import { at, checkpointOf } from "./support/checkpoints.ts";
 import type { EndMessage } from "./support/endChild.ts";
 
-// end(): calls under way finish, those that come later are refused, and nothing of it ends the process.
+// end(): calls under way finish, later ones are refused, and no error of this ends the process.
 
 const script = join(import.meta.dirname, "support/endChild.ts");
 const metadata = { source: "loop", step: 0, parents: {} } as const;
@@ -27,7 +27,7 @@ async function expectEnded(kind: "url" | "folder", where: string, reopened: () =
   const child = runChild<EndMessage>(script, [kind, where]);
   const { codes } = (await child.message(({ type }) => type === "ended")) as { codes: readonly string[] };
   expect(codes).toEqual(Array.from({ length: 8 }, () => "CLOSED"));
-  // No rejection that nobody handled, no warning, and nothing that keeps the process from ending.
+  // No unhandled rejection, no warning, and nothing that keeps the process running.
   expect(await child.exit).toMatchObject({ code: 0, stderr: "" });
   const saver = reopened();
   for (let n = 0; n < 8; n += 1) {

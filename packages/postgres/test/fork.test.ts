@@ -25,7 +25,7 @@ test.each(["new", "analysed", "analysed with many forks"] as const)(
     if (state === "analysed with many forks")
       for (let n = 0; n < 100; n += 1) await counted.tier.copyThread(short, `${state} ${n}`);
     if (state !== "new") await counted.client.query("analyze");
-    // Plans are kept per connection: what is measured is planned with what is known now.
+    // Plans are cached per connection: the measured statement shall be planned with the present statistics.
     await counted.client.query("discard plans");
     await forkHead(short, `${short} fork`, chain);
     const least = counted.pages();

@@ -16,11 +16,11 @@ import { inRounds } from "../../../test/rounds.ts";
 
 const script = join(import.meta.dirname, "support/killChild.ts");
 const steps = 40;
-/** A run of so many steps takes about this long here. */
+/** How long a run of that many steps takes about on this machine. */
 const runMs = 400;
 const kills = inRounds({ few: 4, all: 50 });
 
-/** Starts a run in a child, and kills it `afterMs` after its first acknowledged put. What it was told was stored. */
+/** Starts a run in a child process and kills it `afterMs` after its first acknowledged put. Returns what was acknowledged. */
 async function killedRun(where: readonly [string, string], threadId: string, afterMs: number, n: number) {
   const durability = n % 2 === 0 ? "sync" : "async";
   const child = runChild<KillMessage>(script, [...where, threadId, String(steps), durability]);
@@ -59,7 +59,7 @@ async function expectAllThere(saver: PostgresSaver, threadId: string, messages: 
   const resumed = await graph.invoke(null, config);
   expect(resumed).toEqual({ log: linesOf(steps), step: steps });
   expect((await graph.getState(config)).values).toEqual(resumed);
-  // Nothing that was acknowledged was done again.
+  // No acknowledged step was repeated.
   const done = (head.checkpoint.channel_values["step"] as number | undefined) ?? 0;
   expect(ran.every((step) => step >= done)).toBe(true);
   expect(await saver.conflicts(threadId)).toEqual([]);
@@ -88,7 +88,7 @@ test.skipIf(!available.postgres)(
         }
       };
       await Promise.all([worker(), worker(), worker()]);
-      // Kills that hit nothing prove nothing.
+      // Kills after the end of a run would prove nothing.
       expect(midRun.length).toBeGreaterThan(kills * 0.3);
       expect(new Set(midRun).size).toBeGreaterThan(kills * 0.16);
     } finally {

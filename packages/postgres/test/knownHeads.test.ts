@@ -5,7 +5,7 @@ import { tracedWhile } from "../../../test/tracedWhile.ts";
 import { at, checkpointOf } from "./support/checkpoints.ts";
 import { logOf, threeNodes } from "./support/threeNodes.ts";
 
-// A saver that has the values of a head in memory asks the database only for what can have changed: a peek instead of a read.
+// A saver that has the values of a head in memory asks the database only for what may have changed, by a peek instead of a read.
 
 let database: Awaited<ReturnType<typeof freshDatabase>>;
 const opened: PostgresSaver[] = [];

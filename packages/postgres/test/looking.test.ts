@@ -7,7 +7,7 @@ import { appendOf } from "./group/support/requests.ts";
 import { at, checkpointOf } from "./support/checkpoints.ts";
 import { threeNodes } from "./support/threeNodes.ts";
 
-// What somebody with psql finds, on call.
+// What people find with psql.
 
 let database: Awaited<ReturnType<typeof freshDatabase>>;
 let saver: PostgresSaver;
@@ -204,7 +204,7 @@ test("an upgrade keeps the rights on the views that somebody was granted", async
   const upgraded = PostgresSaver.fromConnString(own.url);
   await upgraded.setup();
   const role = `reader_${new URL(own.url).pathname.slice(1)}`;
-  // As it was before the migration.
+  // The state before the migration.
   await query(
     own.url,
     `drop function stratigraph.history_of; drop view stratigraph.overview; drop view stratigraph.history;

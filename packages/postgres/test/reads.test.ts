@@ -8,9 +8,9 @@ beforeAll(async () => {
 });
 afterAll(() => counted.close());
 
-/** Pages looked at by a read of the head, a listing of sixteen checkpoints, and the way to the first one. */
+/** Pages visited by a read of the head, by a list of sixteen checkpoints, and by the ancestry down to the first one. */
 async function costs(): Promise<number[]> {
-  // Plans are kept per connection: what is measured is planned with what is known now.
+  // Plans are cached per connection: the measured statement shall be planned with the present statistics.
   await counted.client.query("discard plans");
   const at = { threadId: "long", namespace: "" };
   await counted.tier.read(at);
@@ -25,7 +25,7 @@ async function costs(): Promise<number[]> {
   return costs;
 }
 
-/** Forks share ids and hashes with what they come from, which misleads statistics about both. */
+/** Forks share ids and hashes with their source, which makes statistics about both misleading. */
 test("what a read costs the server doesn't grow with the forks of a thread, whatever statistics say", async () => {
   const alone = await costs();
   for (let n = 0; n < 100; n += 1) await counted.tier.copyThread("long", `copy ${n}`);

@@ -80,7 +80,7 @@ describe.skipIf(!available.postgres)("a server that restarts in the middle of ru
 
 test("connections ended by a pooler or an administrator while idle or at work are unnoticed", async () => {
   const database = await freshDatabase();
-  // As most users make it: without a listener for errors of idle connections.
+  // As most users open a pool: without a listener for errors of idle connections.
   const pool = new pg.Pool({ connectionString: database.url, max: 3 });
   const saver = new PostgresSaver({ pool });
   await saver.setup();

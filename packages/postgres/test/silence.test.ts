@@ -1,4 +1,4 @@
-// long file: one kind of failure, met by every wait there is
+// long file: one kind of failure, for every wait there is
 import { setTimeout as sleep } from "node:timers/promises";
 import { PostgresSaver, PostgresTier } from "@stratigraph/postgres";
 import { PGlite } from "@electric-sql/pglite";
@@ -14,10 +14,10 @@ import { startDeafProxy, type DeafProxy } from "./support/deafProxy.ts";
 import { linesOf, stepsGraph } from "./support/stepsGraph.ts";
 import { tracedWhile } from "../../../test/tracedWhile.ts";
 
-// Nothing answers any more and nothing is closed: a proxy that hangs, a network that drops packets, a statement that waits.
+// The server stops answering and no connection is closed: a proxy hangs, a network drops packets, or a statement waits.
 
 const metadata = { source: "loop", step: 0, parents: {} } as const;
-/** No call may take longer than this here; without bounds it would for ever. */
+/** No call may take longer than this, in milliseconds; without time limits it would wait for ever. */
 const endlessMs = 60_000;
 const steps = 20;
 
@@ -51,7 +51,7 @@ async function twelveRuns(saver: PostgresSaver, meanwhile: () => void) {
     const config = { configurable: { thread_id: `run ${n}` }, durability, recursionLimit: 1000 };
     return graph.invoke({ log: [] }, config);
   });
-  // In front of the runs' own reaction: none has a statement under way that could end before.
+  // Registered before the runs' own handler, so no run has another statement under way yet.
   void all.then(meanwhile);
   return await Promise.allSettled(runs);
 }
@@ -74,7 +74,7 @@ test.each(["lost", "kept"] as const)(
     for (const end of ends)
       expect(end).toMatchObject({ status: "rejected", reason: { code: "UNAVAILABLE", retryable: true } });
     proxy.restore(before);
-    // At the first attempt: nothing waits for a connection of before.
+    // At the first attempt: no call waits for an old connection.
     const events = await tracedWhile(async () => {
       for (let n = 0; n < 12; n += 1) expect(await saver.getTuple(at(`run ${n}`))).toBeDefined();
       const first = checkpointOf({ n: 1 });
@@ -185,7 +185,7 @@ describe("a transaction of somebody else that stays open on a thread", () => {
       await saver.put(at("free"), first, metadata, first.channel_versions);
       await blocked;
       expect(await waitingInServer()).toBeGreaterThan(0);
-      // Nobody lets go of the lock.
+      // The lock is never released.
       await waitUntil("statements that nobody waits for to end", async () => (await waitingInServer()) === 0);
       await locker.query("commit");
       await put();
@@ -248,7 +248,7 @@ describe("embedded", () => {
     await saver.setup();
     return { database, saver };
   };
-  /** A transaction that holds the one connection until it is told to let go. */
+  /** A transaction that holds the one connection until it is told to end. */
   const hold = async (database: PGlite): Promise<() => Promise<void>> => {
     let letGo: () => void = () => undefined;
     const held = new Promise<void>((resolve) => (letGo = resolve));

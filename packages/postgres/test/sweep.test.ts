@@ -9,7 +9,7 @@ import { openPgLite, PgLiteExecutor } from "../src/connection/pgliteExecutor.ts"
 import { PoolExecutor } from "../src/connection/poolExecutor.ts";
 import { appendOf, blobOf, writesOf } from "./group/support/requests.ts";
 
-// What processes that died leave: threads with nothing but pending writes; and tombstones past their week.
+// Threads with nothing but pending writes, which processes that died leave behind, and tombstones older than a week.
 
 const hourMs = 3_600_000;
 const limits = { ...resolveDatabaseOptions({}), retryForMs: 15_000 };
@@ -104,7 +104,7 @@ describe.each(kinds)("%s", (_name, open) => {
     expect(await tier.sweep(24 * hourMs)).toBe(0);
     for (const threadId of ["deleted", "early", "whole"])
       expect(await tier.threadTags(threadId)).toEqual([tag]);
-    // A thread in use doesn't get younger by a tag.
+    // A tag doesn't renew the age of a thread that has a checkpoint.
     expect(await sql("select written_at from stratigraph.threads where live")).toEqual([before]);
   });
 

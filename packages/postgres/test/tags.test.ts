@@ -8,7 +8,7 @@ import { checkpointOf } from "./support/checkpoints.ts";
 import { countedPool, type CountedPool } from "./support/countedPool.ts";
 import { threeNodes } from "./support/threeNodes.ts";
 
-// What tags and filters of threads cost, in statements, and that the database has what it should.
+// How many statements tags and filters of threads cost, and what they store.
 
 let database: Awaited<ReturnType<typeof freshDatabase>>;
 let counted: CountedPool;

@@ -189,7 +189,7 @@ test("filters across threads use the index of metadata", async () => {
     const sql = `select (select idx_scan::int from pg_stat_user_indexes where indexrelname = 'checkpoints_tags') as index,
                         (select seq_scan::int from pg_stat_user_tables where relname = 'checkpoints') as table`;
     await query(database.url, "select pg_stat_force_next_flush()");
-    // Another session's counts arrive when it is idle for a moment.
+    // The statistics of another session arrive when it has been idle for a moment.
     await new Promise((resolve) => setTimeout(resolve, 1_500));
     return (await query(database.url, sql))[0] as { index: number; table: number };
   };

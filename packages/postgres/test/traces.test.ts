@@ -5,7 +5,7 @@ import { freshDatabase } from "../../../test/servers/shared.ts";
 import { appendOf, writesOf } from "./group/support/requests.ts";
 import { tracedWhile } from "../../../test/tracedWhile.ts";
 
-// What the channel "stratigraph" tells of statements: a name for metrics, the thread for a search, the error of those that fail.
+// Events of statements on the channel "stratigraph": a name for metrics, the thread for a search, and the error if one failed.
 
 type Call = Extract<TraceEvent, { type: "call" }>;
 

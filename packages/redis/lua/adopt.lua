@@ -1,12 +1,12 @@
--- CopyKeeper.adopt in one atomic step: head and pending writes of a namespace become what the thread's owner says, unless
--- something later was heard of the owner.
+-- CopyKeeper.adopt in one atomic step: stores the owner's head and pending writes of a namespace, unless a later revision
+-- of the owner is known here.
 local id, ttl, namespace, revision, untilMs = arg(), number(), arg(), number(), number()
 local head, record = list(arg)[1], list(function() return { key = arg(), lost = arg(), value = arg() } end)[1]
 local blobs, writes = list(takeBlob), list(arg)
 
 local meta = open(id)
 local known = adopted(meta, namespace)
-if revision < math.max(meta.floor, known and tonumber(known.revision) or 0) then return 0 end
+if revision < math.max(meta.minCopyRevision, known and tonumber(known.revision) or 0) then return 0 end
 bump(meta)
 local key = head and head .. separator .. namespace
 local stored = record and redis.call("HEXISTS", thread, "r" .. record.key)
@@ -16,7 +16,7 @@ meta.heads = meta.heads + (head and 1 or 0) - headed
 local due = save(meta, id, head ~= nil)
 addBlobs(blobs)
 if record then
-  redis.call("HSET", thread, "r" .. record.key, asText(record.lost) .. record.value)
+  redis.call("HSET", thread, "r" .. record.key, lengthPrefixed(record.lost) .. record.value)
   redis.call("ZADD", index, 0, record.key)
 end
 if head then
@@ -27,6 +27,6 @@ if head then
 else
   redis.call("HDEL", thread, "h" .. namespace)
 end
-redis.call("HSET", thread, "k" .. namespace, string.format("%.0f:%.0f:%.0f:%.0f", revision, untilMs, meta.era, meta.rem))
+redis.call("HSET", thread, "k" .. namespace, string.format("%.0f:%.0f:%.0f:%.0f", revision, untilMs, meta.invalidations, meta.rem))
 expire(meta, ttl)
 return due

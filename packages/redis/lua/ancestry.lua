@@ -1,6 +1,6 @@
--- AncestryReader.ancestry: walks from a checkpoint to its parents until every seed tag was met. A script, because each step
--- needs the one before: without it a walk of n ancestors costs n round trips. Blobs of records come only with seeds, those
--- of writes always. Bounded like a page of a list; the caller goes on from the last one.
+-- AncestryReader.ancestry: walks from a checkpoint to its parents until every seed tag was met. It is a script because
+-- each step needs the one before: a walk of n ancestors would cost n round trips. Blobs of records are answered only for
+-- records with a seed tag, blobs of writes always. A page is bounded like one of a list; the caller goes on from its last record.
 local id, ttl, key, namespace, limit = arg(), number(), arg(), arg(), number()
 local open_, opened = {}, 0
 for _, tag in ipairs(list(arg)) do
@@ -16,13 +16,13 @@ local items, blobs, size = {}, collector(), 0
 local value = redis.call("HGET", thread, "r" .. key)
 while value and opened > 0 and #items < limit do
   if #items == maxItems or size + blobs.bytes > maxBytes then return { 1, items, blobs.found, blobs.large } end
-  local _, at = text(value, 1)
+  local _, at = readString(value, 1)
   local parent = parseRecord(value, at).parent
   if parent == "" then break end
   key = string.sub(parent, 2) .. separator .. namespace
   value = redis.call("HGET", thread, "r" .. key)
   if not value then break end
-  _, at = text(value, 1)
+  _, at = readString(value, 1)
   local record = parseRecord(value, at)
   local seed = false
   for tag in string.gmatch(record.tags, "[^,]+") do

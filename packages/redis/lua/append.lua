@@ -1,6 +1,6 @@
--- Tier.append in one atomic step: checks that the writer isn't late, moves the heads by compare-and-set, stores blobs,
--- records and writes. A script, because compare, branch and write of many fields can't be had from plain commands without
--- a lock or a WATCH loop of several round trips.
+-- Tier.append in one atomic step: checks that the writer isn't late, moves the heads by compare-and-set, and stores blobs,
+-- records and writes. It is a script because plain commands would need a lock, or a WATCH loop of several round trips, to
+-- compare and to write many fields together.
 local id, ttl, seen, continues, relies, refuses = arg(), number(), arg(), arg() == "1", arg() == "1", arg() == "1"
 local blobs = list(takeBlob)
 local moves = list(function()
@@ -20,8 +20,8 @@ for _, batch in ipairs(writes) do names[#names + 1] = blobsOfBatch(batch.value, 
 local refusal = late(meta, seen, continues, relies, names, blobs)
 if refusal then return refusal end
 
--- Whether a checkpoint that doesn't become the head has its place all the same: it is stored, or the head was made from it
--- and overtook it.
+-- Whether a checkpoint that doesn't become the head is no conflict: it is stored already, or the head is its child, which
+-- arrived first.
 local byNamespace = {}
 local function isKnown(move, key)
   if redis.call("HEXISTS", thread, "r" .. key) == 1 then return true end
@@ -29,7 +29,7 @@ local function isKnown(move, key)
     move.overtaken = false
     local record = redis.call("HGET", thread, "r" .. move.head .. separator .. move.namespace)
     if record then
-      local parent = parseRecord(record, select(2, text(record, 1))).parent
+      local parent = parseRecord(record, select(2, readString(record, 1))).parent
       move.overtaken = parent ~= "" and string.sub(parent, 2) .. separator .. move.namespace
     end
   end
@@ -46,14 +46,14 @@ for n, move in ipairs(moves) do
 end
 
 bump(meta)
--- Counted in `n` before they are written, as the fields go in first: see save().
+-- Count new records now, because save() writes the thread's fields before the records are stored.
 local fresh = {}
 for _, record in ipairs(records) do
   local stored = redis.call("HGET", thread, "r" .. record.key)
   local move = byNamespace[record.namespace]
   if move and not move.moved then
     if stored then
-      record.lost = text(stored, 1)
+      record.lost = readString(stored, 1)
     elseif not isKnown(move, record.key) then
       record.lost = "+" .. move.head
     end
@@ -73,7 +73,7 @@ end
 local due = save(meta, id, #moves > 0)
 addBlobs(blobs)
 for _, record in ipairs(records) do
-  redis.call("HSET", thread, "r" .. record.key, asText(record.lost) .. record.value)
+  redis.call("HSET", thread, "r" .. record.key, lengthPrefixed(record.lost) .. record.value)
   redis.call("ZADD", index, 0, record.key)
 end
 for _, batch in ipairs(writes) do addBatch(meta, batch) end

@@ -1,4 +1,4 @@
--- Tier.appendWrites in one atomic step. A script, because whether the writer is late is decided with the write.
+-- Tier.appendWrites in one atomic step. It is a script because the check whether the writer is late belongs to the same step as the write.
 local id, ttl, seen, continues, relies = arg(), number(), arg(), arg() == "1", arg() == "1"
 local blobs = list(takeBlob)
 local batch = takeBatch()

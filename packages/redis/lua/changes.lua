@@ -1,11 +1,11 @@
--- What append and appendWrites share; goes between common.lua and each of them.
+-- What append, appendWrites, adopt and paste share; scripts.ts puts it between common.lua and each of them.
 local function takeBatch()
   return { key = arg(), value = arg() }
 end
 
--- Whether the writer is late, as the answer to give; nil if it isn't. `names` are the blob lists that it relies on being
--- here or brings itself. Looking for them also covers what no revision tells: a thread that expired or was evicted after it
--- was read. The saver then stores everything whole.
+-- The refusal to answer if the writer is late; nil if it isn't. `names` are lists of blobs that the writer brings or relies on.
+-- They are looked up because no revision tells of a thread that expired or was evicted after it was read. A saver that is
+-- refused as stale stores every value whole.
 local function late(meta, seen, continues, relies, names, blobs)
   if seen ~= "" and tonumber(seen) < meta.del then return { "deleted" } end
   if meta.dead and continues then return { "deleted" } end
@@ -17,7 +17,7 @@ local function late(meta, seen, continues, relies, names, blobs)
   if relies then
     if tonumber(seen ~= "" and seen or 0) < meta.rem then return { "stale" } end
     for _, hashes in ipairs(names) do
-      for _, hash in ipairs(texts(hashes)) do bases[#bases + 1] = hash end
+      for _, hash in ipairs(readStrings(hashes)) do bases[#bases + 1] = hash end
     end
     for _, hash in ipairs(bases) do
       if not here[hash] and not has(hash) then return { "stale" } end
@@ -26,8 +26,8 @@ local function late(meta, seen, continues, relies, names, blobs)
   return nil
 end
 
--- Writes the thread's own fields. Returns the moment to put into the index of all threads, or 0 where it stands there
--- already: the index lives in another slot and costs a command, so a moment is a whole second.
+-- Writes the thread's own fields. Returns the time to put into the index of all threads, or 0 if it is there already. Times
+-- are whole seconds, because the index lies in another slot and each update costs a command.
 local function save(meta, id, begins)
   local moment, due = math.floor(now() / 1000) * 1000, 0
   if moment ~= meta.at or (begins and meta.headsBefore == 0) then
@@ -40,7 +40,7 @@ local function save(meta, id, begins)
   end
   redis.call("HSET", thread, "id", id, "rev", meta.rev, "at", meta.at, "n", meta.n, "nh", meta.heads,
     "dead", meta.dead and 1 or 0, "evi", meta.evicted and 1 or 0)
-  -- Where the hash was evicted alone, the sorted set would still name what is gone.
+  -- If the hash alone was evicted, the sorted set still names records that are gone.
   if not meta.exists then redis.call("DEL", index) end
   return due
 end
@@ -54,5 +54,5 @@ end
 local function addBatch(meta, batch)
   disown(string.sub(batch.key, select(2, string.find(batch.key, separator, 1, true)) + 1))
   local n = redis.call("HINCRBY", thread, "c" .. batch.key, 1)
-  redis.call("HSET", thread, "w" .. n .. ":" .. batch.key, asText(string.format("%.0f", meta.rev)) .. batch.value)
+  redis.call("HSET", thread, "w" .. n .. ":" .. batch.key, lengthPrefixed(string.format("%.0f", meta.rev)) .. batch.value)
 end

@@ -1,31 +1,31 @@
--- What every script of this package begins with: the script runner puts it in front of each of them.
+-- Every script of this package begins with this file: scripts.ts puts it in front of each of them.
 --
 -- A thread is ONE hash (KEYS[1]) with one sorted set beside it (KEYS[2]), both in one slot:
 --   id rev del dead rem evi at n nh pin   the thread's own fields: id, revision, revision of the last deletion, "deleted",
 --   flo era                               revision of the last removal, "evicted", last write in ms, number of records,
---                                         number of heads, "pinned"; and of copies of another tier's thread: the first
---                                         revision that may be adopted, how often all copies were invalidated
---   g                                     the thread's tags: per tag a text, in it two texts, key and value
+--                                         number of heads, "pinned"; for a thread that copies another tier's: the lowest
+--                                         revision of its owner that may be adopted, how often all copies were invalidated
+--   g                                     the thread's tags: per tag a string that holds two strings, key and value
 --   h<namespace>                          id of the namespace's head
---   k<namespace>                          of the copy that head and its writes are: the owner's revision, end, and era and
---                                         last removal when it was adopted
---   r<key>                                a record: lostTo, parent, run, tags, blob hashes (each a text), then the body
---   b<hash>                               a blob: its base (a text, empty for a whole one), then the bytes
+--   k<namespace>                          of a copied head with its writes: the owner's revision, the end of trust in ms, and
+--                                         the thread's invalidations and last removal at that time
+--   r<key>                                a record: lostTo, parent, run, tags, blob hashes (each a string), then the body
+--   b<hash>                               a blob: its base (a string, empty for a whole one), then the bytes
 --   B<hash>, P<hash>                      a large blob: its bytes; its base, where it has one
 --   c<key>, w<n>:<key>                    how many write batches a checkpoint has, and the n-th: order, task, blob hashes, body
--- where <key> is the checkpoint id (escaped, so that no two zero bytes are in it), two zero bytes, and the namespace. A text
--- is written "3:abc". One hash, because a server short of memory evicts key by key: so a thread goes as a whole, and never
--- leaves a head without its writes or a record without its blobs. The sorted set only holds every <key>, for listing in
--- order; it is rebuilt from the hash where it was evicted alone.
+-- where <key> is the checkpoint id (escaped, so that no two zero bytes are in it), two zero bytes, and the namespace. A string
+-- is stored with its length in front, "3:abc". A thread is one hash because a server short of memory evicts whole keys: no head
+-- is left without its writes, and no record without its blobs. The sorted set holds every <key>, for listing in order. It is
+-- rebuilt from the hash when it alone was evicted.
 --
--- Every script checks first and writes afterwards. A full server refuses a script at its first write or not at all: so a
--- script is done as a whole or not at all.
+-- Every script checks first and writes afterwards. A full server refuses a script at its first write or not at all, so a
+-- script is applied as a whole or not at all.
 local thread, index = KEYS[1], KEYS[2]
--- From this size on, in bytes, a blob is a large one. Scripts name these to a reader, who gets them by a plain HMGET: a
--- value takes 14 times as long through a script as straight (437 kB: 540 against 14 microseconds of the server's time).
+-- Blobs of this size and more, in bytes, are large. Scripts answer only their names, and the reader fetches them with HMGET,
+-- because a script that answers a value takes the server far longer (437 kB: 540 against 14 microseconds).
 local large = 32768
 local separator = "\0\0"
--- A deleted thread is remembered this long, in ms, so that late writes don't bring it back: 7 days.
+-- How long a tombstone stays, in ms: 7 days. It keeps late writes from bringing a deleted thread back.
 local tombstone = 604800000
 
 local position = 0
@@ -44,38 +44,38 @@ local function list(take)
   return found
 end
 
--- The text that begins at `at`, and where the next one begins.
-local function text(value, at)
+-- The length-prefixed string that begins at `at`, and where the next one begins.
+local function readString(value, at)
   local colon = string.find(value, ":", at, true)
   local last = colon + tonumber(string.sub(value, at, colon - 1))
   return string.sub(value, colon + 1, last), last + 1
 end
 
-local function texts(value)
+local function readStrings(value)
   local found, at = {}, 1
   while at <= #value do
-    found[#found + 1], at = text(value, at)
+    found[#found + 1], at = readString(value, at)
   end
   return found
 end
 
-local function asText(value)
+local function lengthPrefixed(value)
   return #value .. ":" .. value
 end
 
--- The parts of a record before its body. `value` begins with lostTo where it is stored, and after it as it is sent.
+-- The parts of a record before its body. `at` is where they begin: after lostTo in a stored record, at 1 in one that was sent.
 local function parseRecord(value, at)
   local record = {}
-  record.parent, at = text(value, at)
-  record.run, at = text(value, at)
-  record.tags, at = text(value, at)
-  record.blobs = text(value, at)
+  record.parent, at = readString(value, at)
+  record.run, at = readString(value, at)
+  record.tags, at = readString(value, at)
+  record.blobs = readString(value, at)
   return record
 end
 
 local function blobsOfBatch(value, at)
-  local _, after = text(value, at)
-  return (text(value, after))
+  local _, after = readString(value, at)
+  return (readString(value, after))
 end
 
 local function now()
@@ -83,8 +83,8 @@ local function now()
   return time[1] * 1000 + math.floor(time[2] / 1000)
 end
 
--- The thread's own fields; `exists` false where there is none. A key is made from a hash of a long id: should two ids ever
--- meet, this is an error and not somebody else's data.
+-- The thread's own fields; `exists` is false where there is no thread. The key of a long id is made from its hash: if the
+-- hashes of two ids were ever equal, this raises an error instead of showing the wrong thread.
 local function open(id)
   local m = redis.call("HMGET", thread, "id", "rev", "del", "dead", "rem", "at", "n", "nh", "pin", "evi",
     "flo", "era")
@@ -101,19 +101,19 @@ local function open(id)
     headsBefore = tonumber(m[8] or 0),
     pinned = m[9] == "1",
     evicted = m[10] == "1",
-    floor = tonumber(m[11] or 0),
-    era = tonumber(m[12] or 0),
+    minCopyRevision = tonumber(m[11] or 0),
+    invalidations = tonumber(m[12] or 0),
   }
 end
 
--- The next revision. A thread that isn't here may have been here before (expired, evicted): beginning at the clock keeps
--- its revisions growing, so that nobody takes the new one for the one they read.
+-- Counts to the next revision. A thread that isn't here may have expired or been evicted. Its revisions begin at the clock, so
+-- that they are above those that any reader has seen.
 local function bump(meta)
   if meta.rev == 0 then meta.rev = now() end
   meta.rev = meta.rev + 1
 end
 
--- Both keys live equally long. `ttl` 0: for ever, but not what was written before a checkpoint that may never come.
+-- Sets the same expiry for both keys. `ttl` 0 means for ever, except for writes whose checkpoint hasn't come and may never.
 local function expire(meta, ttl)
   if meta.dead or (ttl == 0 and meta.heads == 0 and meta.n == 0) then ttl = math.max(ttl, tombstone) end
   for _, key in ipairs({ thread, index }) do
@@ -121,18 +121,18 @@ local function expire(meta, ttl)
   end
 end
 
--- Reading keeps a thread alive where `ttl` isn't 0.
+-- Reading prolongs a thread's life where `ttl` isn't 0.
 local function refresh(meta, ttl)
   if ttl > 0 and meta.exists and not meta.dead then expire(meta, ttl) end
 end
 
--- Blobs with all their bases, each once; of large ones only hash and base, and in `large` hash and size.
+-- Collects blobs with all their bases, each once. Of a large blob `found` has only hash and base, and `large` hash and size.
 local function collector()
   return { seen = {}, found = {}, large = {}, bytes = 0, missing = false }
 end
 
 local function collect(into, hashes)
-  for _, hash in ipairs(texts(hashes)) do
+  for _, hash in ipairs(readStrings(hashes)) do
     while hash ~= "" and not into.seen[hash] do
       into.seen[hash] = true
       local value = redis.call("HGET", thread, "b" .. hash)
@@ -142,14 +142,14 @@ local function collect(into, hashes)
         break
       end
       if not value then
-        value = asText(redis.call("HGET", thread, "P" .. hash) or "")
+        value = lengthPrefixed(redis.call("HGET", thread, "P" .. hash) or "")
         into.large[#into.large + 1] = hash
         into.large[#into.large + 1] = size
       end
       into.found[#into.found + 1] = hash
       into.found[#into.found + 1] = value
       into.bytes = into.bytes + size
-      hash = text(value, 1)
+      hash = readString(value, 1)
     end
   end
 end
@@ -161,7 +161,7 @@ local function batches(key, into)
     local value = redis.call("HGET", thread, "w" .. n .. ":" .. key)
     found[n] = value
     if into then
-      local _, at = text(value, 1)
+      local _, at = readString(value, 1)
       collect(into, blobsOfBatch(value, at))
     end
   end
@@ -179,7 +179,7 @@ end
 
 local function store(blob)
   if #blob.bytes < large then
-    redis.call("HSET", thread, "b" .. blob.hash, asText(blob.base) .. blob.bytes)
+    redis.call("HSET", thread, "b" .. blob.hash, lengthPrefixed(blob.base) .. blob.bytes)
   else
     redis.call("HSET", thread, "B" .. blob.hash, blob.bytes)
     if blob.base ~= "" then redis.call("HSET", thread, "P" .. blob.hash, blob.base) end
@@ -190,23 +190,23 @@ local function drop(hash)
   redis.call("HDEL", thread, "b" .. hash, "B" .. hash, "P" .. hash)
 end
 
--- Head and writes of a namespace are this tier's own from now on, no copy.
+-- The namespace's head and writes no longer count as a copy of another tier's.
 local function disown(namespace)
   redis.call("HDEL", thread, "k" .. namespace)
 end
 
--- What a namespace is a copy of; nil if nothing, or if anything was removed since.
+-- The copy that a namespace holds; nil if it holds none, or if anything was removed from the thread since.
 local function adopted(meta, namespace)
   local copy = redis.call("HGET", thread, "k" .. namespace)
-  local revision, untilMs, era, rem = string.match(copy or "", "^(%d+):(%d+):(%d+):(%d+)$")
+  local revision, untilMs, invalidations, rem = string.match(copy or "", "^(%d+):(%d+):(%d+):(%d+)$")
   if not revision or tonumber(rem) ~= meta.rem then return nil end
-  return { revision = revision, untilMs = untilMs, era = tonumber(era) }
+  return { revision = revision, untilMs = untilMs, invalidations = tonumber(invalidations) }
 end
 
--- Revision and end of the copy that a namespace is, as "revision:end"; false if it is none that may be believed. Whether
--- the end has come is for the reader's clock to say.
+-- The owner's revision and the end of trust of a namespace's copy, as "revision:end"; false if there is no copy, or it was
+-- invalidated. The reader compares the end with its own clock.
 local function copyOf(meta, namespace)
   local copy = adopted(meta, namespace)
-  if not copy or copy.era ~= meta.era then return false end
+  if not copy or copy.invalidations ~= meta.invalidations then return false end
   return copy.revision .. ":" .. copy.untilMs
 end

@@ -1,12 +1,12 @@
--- Tier.deleteThread in one atomic step: everything goes, and a tombstone stays for a while. It stays also for a thread that
--- isn't here: it may have expired or been evicted while a run still writes to it. With a revision, it is deleted only if it
--- is still at that one: UnchangedDeleter.deleteUnchanged. Answers the tags that went, for their index; 0 where nothing was done.
+-- Tier.deleteThread in one atomic step: deletes everything and leaves a tombstone for a while. A thread that isn't here gets
+-- one too: it may have expired or been evicted while a run still writes to it. With a revision, the thread is deleted only if
+-- it is still at that revision (UnchangedDeleter.deleteUnchanged). Answers the deleted tags, for their index; 0 if nothing was done.
 local id, revision = arg(), tonumber(arg() or "")
 local meta = open(id)
 if revision and (not meta.exists or meta.rev ~= revision) then return 0 end
 local tags = redis.call("HGET", thread, "g")
 bump(meta)
 redis.call("UNLINK", thread, index)
-redis.call("HSET", thread, "id", id, "rev", meta.rev, "del", meta.rev, "rem", meta.rev, "dead", 1, "flo", meta.floor)
+redis.call("HSET", thread, "id", id, "rev", meta.rev, "del", meta.rev, "rem", meta.rev, "dead", 1, "flo", meta.minCopyRevision)
 redis.call("PEXPIRE", thread, tombstone)
-return texts(tags or "")
+return readStrings(tags or "")

@@ -1,14 +1,14 @@
--- Tier.evict in one atomic step: keeps heads and the thread's own fields, if nobody wrote since `revision`. What stays is
--- written anew and the rest freed by UNLINK, in the background.
+-- Tier.evict in one atomic step: keeps heads and the thread's own fields, and drops the rest, if nobody wrote since
+-- `revision`. The hash is unlinked, which frees it in the background, and what stays is written again.
 local id, revision = arg(), number()
 local meta = open(id)
 if not meta.exists or meta.rev ~= revision then return 0 end
 bump(meta)
 local left = redis.call("PTTL", thread)
 local kept = { "id", id, "rev", meta.rev, "del", meta.del, "dead", meta.dead and 1 or 0, "rem", meta.rev, "at", meta.at,
-  "nh", meta.heads, "pin", meta.pinned and 1 or 0, "evi", 1, "flo", meta.floor, "era", meta.era }
+  "nh", meta.heads, "pin", meta.pinned and 1 or 0, "evi", 1, "flo", meta.minCopyRevision, "era", meta.invalidations }
 local tags = redis.call("HGET", thread, "g")
--- By HSCAN and not by HKEYS: only the names of heads become values of the script, and a thread has few of them.
+-- HSCAN rather than HKEYS: only the fields of heads, which are few, are copied into the script.
 local heads, cursor = {}, "0"
 repeat
   local page = redis.call("HSCAN", thread, cursor, "MATCH", "h*", "COUNT", 1000)

@@ -1,8 +1,8 @@
--- CopyKeeper.invalidate in one atomic step: the copies of all namespaces are of a past era now, whose number is compared
--- when they are read.
+-- CopyKeeper.invalidate in one atomic step: counts up the thread's invalidations. A copy that was adopted under a lower
+-- count is not believed any more.
 local id, ttl, before = arg(), number(), number()
 local meta = open(id)
 if not meta.exists and before == 0 then return 0 end
-redis.call("HSET", thread, "id", id, "flo", math.max(meta.floor, before), "era", meta.era + 1)
+redis.call("HSET", thread, "id", id, "flo", math.max(meta.minCopyRevision, before), "era", meta.invalidations + 1)
 expire(meta, ttl)
 return 1

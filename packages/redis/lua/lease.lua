@@ -1,5 +1,5 @@
--- LeaseKeeper.lease: takes, prolongs or gives back the lease KEYS[1]. A script, because who has it is compared and set at
--- once.
+-- LeaseKeeper.lease: takes, prolongs or gives back the lease KEYS[1]. It is a script because the holder is changed by
+-- compare-and-set.
 local holder, forMs = ARGV[1], tonumber(ARGV[2])
 local held = redis.call("GET", KEYS[1])
 if held and held ~= holder then return 0 end

@@ -1,6 +1,6 @@
--- One page of Tier.list: walks the index from the newest id down, and answers the records that match with their writes,
--- heads and blobs. A script, because filters and patch chains need the records, and pages must be whole. A page is bounded
--- in index entries walked and in bytes, so that no listing holds up the server.
+-- One page of Tier.list: walks the sorted set from the newest id down, and answers matching records with their writes,
+-- heads and blobs. It is a script because filters and patch chains depend on the records. A page is bounded in keys walked and
+-- in bytes, so that no listing holds up the server.
 local id, ttl, max, min, limit, bare, lost = arg(), number(), arg(), arg(), number(), arg() == "1", arg() == "1"
 local namespace = list(arg)[1]
 local tags = list(arg)
@@ -26,7 +26,7 @@ end
 refresh(meta, ttl)
 
 local function matches(value)
-  local lostTo, at = text(value, 1)
+  local lostTo, at = readString(value, 1)
   if lost and lostTo == "" then return false end
   local record = parseRecord(value, at)
   if not anyRun and not runs[record.run] then return false end
@@ -47,7 +47,7 @@ for n, key in ipairs(keys) do
     if value and matches(value) then
       if heads[ns] == nil then heads[ns] = redis.call("HGET", thread, "h" .. ns) end
       if not bare then
-        local _, at = text(value, 1)
+        local _, at = readString(value, 1)
         collect(blobs, parseRecord(value, at).blobs)
       end
       items[#items + 1] = { key, value, heads[ns], batches(key, not bare and blobs or nil) }

@@ -1,4 +1,4 @@
--- Pins a thread, or lets it expire again: the mark and the expiry of both keys change together.
+-- Pins a thread, or lets it expire again: the field and the expiry of both keys change together.
 local id, ttl, pinned = arg(), number(), arg() == "1"
 local meta = open(id)
 if not meta.exists or meta.dead then return 0 end

@@ -1,4 +1,4 @@
--- What setup tries before anybody relies on it: scripts run here, the newest command that is needed (Redis 6.2) is known, and
--- this user may write. KEYS[1] is a key of nobody.
+-- Tells setup whether the server runs scripts, knows the newest command that is needed (of Redis 6.2), and lets this user
+-- write. No thread uses KEYS[1].
 redis.call("ZRANDMEMBER", KEYS[1])
 return redis.call("UNLINK", KEYS[1])

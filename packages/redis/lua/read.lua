@@ -1,7 +1,6 @@
--- Tier.peek and Tier.read in one round trip: which record to read is known only once the head is, and which blobs only once
--- the record and each patch's base are. Answers revision, head, what the namespace is a copy of, write batches, key and
--- record; for a read also blobs. A read leaves the record out where any blob is missing, so that a reader sees all of a
--- checkpoint or none.
+-- Tier.peek and Tier.read in one round trip: the head tells which record to read, and the record and each patch's base tell
+-- which blobs. Answers revision, head, the namespace's copy, write batches, key and record; for a read also blobs. A read
+-- leaves the record out if any blob is missing, so that a reader sees a whole checkpoint or none.
 local id, ttl, whole, namespace, wanted = arg(), number(), arg() == "1", arg(), arg()
 local meta = open(id)
 if not meta.exists then return { 0 } end
@@ -16,7 +15,7 @@ if not whole then return { meta.rev, head, copy, batches(key), key, record } end
 
 if not record then return { meta.rev, head, copy } end
 local blobs = collector()
-local _, at = text(record, 1)
+local _, at = readString(record, 1)
 collect(blobs, parseRecord(record, at).blobs)
 local writes = batches(key, blobs)
 if blobs.missing then return { meta.rev, head, copy } end

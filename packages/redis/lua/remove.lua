@@ -1,4 +1,4 @@
--- Tier.remove in one atomic step: only if the thread still is at the revision that the decision was based on.
+-- Tier.remove in one atomic step: only if the thread is still at the revision that the decision was based on.
 local id, revision = arg(), number()
 local keys, drops = list(arg), list(arg)
 local replaced = list(takeBlob)
@@ -7,7 +7,7 @@ local heads = list(function() return { namespace = arg(), to = arg() } end)
 local meta = open(id)
 if not meta.exists or meta.rev ~= revision then return 0 end
 bump(meta)
--- Deleting first: a full server refuses a script's first write only if that needs memory, and this one frees it.
+-- Delete first: a full server refuses a first write that needs memory, and accepts one that frees it.
 for _, key in ipairs(keys) do
   meta.n = meta.n - redis.call("HDEL", thread, "r" .. key)
   redis.call("ZREM", index, key)

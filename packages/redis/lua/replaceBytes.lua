@@ -1,20 +1,20 @@
--- BytesReplacer.replaceBytes in one atomic step: only if the thread still is at the revision at which the bytes were read. What
--- stands in front of the bytes stays. Nothing that a writer relies on goes, so it counts as no removal.
+-- BytesReplacer.replaceBytes in one atomic step: only if the thread is still at the revision at which the bytes were read. What
+-- precedes the bytes in a field stays. Nothing that a writer relies on goes, so this doesn't count as a removal.
 local id, revision = arg(), number()
 local records = list(function() return { key = arg(), body = arg() } end)
 local writes = list(function() return { key = arg(), place = number(), body = arg() } end)
 local blobs = list(function() return { hash = arg(), bytes = arg() } end)
 
--- The value of a field without its last part, which begins after so many texts.
-local function front(value, texts)
+-- The value of a field up to its last part, which begins after `strings` strings.
+local function front(value, strings)
   local at = 1
-  for _ = 1, texts do _, at = text(value, at) end
+  for _ = 1, strings do _, at = readString(value, at) end
   return string.sub(value, 1, at - 1)
 end
 
-local function replace(field, texts, body)
+local function replace(field, strings, body)
   local value = redis.call("HGET", thread, field)
-  if value then redis.call("HSET", thread, field, front(value, texts) .. body) end
+  if value then redis.call("HSET", thread, field, front(value, strings) .. body) end
 end
 
 local meta = open(id)
@@ -26,7 +26,7 @@ for _, batch in ipairs(writes) do replace("w" .. (batch.place + 1) .. ":" .. bat
 for _, blob in ipairs(blobs) do
   if has(blob.hash) then
     local small = redis.call("HGET", thread, "b" .. blob.hash)
-    blob.base = small and text(small, 1) or redis.call("HGET", thread, "P" .. blob.hash) or ""
+    blob.base = small and readString(small, 1) or redis.call("HGET", thread, "P" .. blob.hash) or ""
     drop(blob.hash)
     store(blob)
   end

@@ -1,6 +1,6 @@
--- One piece of a copy on its way: puts fields into a hash (KEYS[1]) and the keys of records into a sorted set (KEYS[2]) that
--- no reader knows of. A script, because both expire from the first piece on: a process that dies leaves nothing for ever.
--- Answers how many fields, records and heads came.
+-- Stores one piece of a copy that is being gathered: puts fields into a hash (KEYS[1]) and the keys of records into a sorted
+-- set (KEYS[2]), which no reader looks at. It is a script so that both keys expire from the first piece on, also when the copying
+-- process dies. Answers how many fields, records and heads were added.
 local livesMs = number()
 local fields, records, heads = 0, 0, 0
 for _ = 1, number() do

@@ -1,5 +1,5 @@
--- A page of the index of all threads (KEYS[1]), after a given one. A script, because that one may have been written since
--- and so be elsewhere in the order: then the page begins where it was.
+-- A page of the index of all threads (KEYS[1]), after a given thread. It is a script because that thread may have been written
+-- since, and so have moved in the order: then the page begins at its old place.
 local newest, max, size, after, score = ARGV[1] == "1", ARGV[2], tonumber(ARGV[3]), ARGV[4], ARGV[5]
 local all = KEYS[1]
 local first = 0

@@ -1,4 +1,5 @@
--- Takes a thread that is gone out of the index of all threads (KEYS[1]), unless it was written again since it was looked up.
+-- Removes a thread that is gone from an index (KEYS[1]: of all threads, or of a tag), unless its score changed since it was
+-- looked up: then it was written again.
 local score = redis.call("ZSCORE", KEYS[1], ARGV[1])
 if score and tonumber(score) == tonumber(ARGV[2]) then return redis.call("ZREM", KEYS[1], ARGV[1]) end
 return 0

@@ -3,8 +3,8 @@ local id = arg()
 local meta = open(id)
 local goes, kept = {}, ""
 for _, tag in ipairs(list(arg)) do goes[tag] = true end
-for _, tag in ipairs(texts(redis.call("HGET", thread, "g") or "")) do
-  if not goes[tag] then kept = kept .. asText(tag) end
+for _, tag in ipairs(readStrings(redis.call("HGET", thread, "g") or "")) do
+  if not goes[tag] then kept = kept .. lengthPrefixed(tag) end
 end
 if meta.exists then redis.call("HSET", thread, "g", kept) end
 return 1

@@ -1,32 +1,32 @@
 import { answerWithin, closedError } from "@stratigraph/core";
 import type { RedisClient } from "./client.ts";
 import { explained, noAnswer } from "./explained.ts";
-import type { Bytes } from "./ids.ts";
-import { linkOver, OwnLink, type Link } from "./openClient.ts";
+import type { Bytes } from "./checkpointKeys.ts";
+import { handleOver, OwnHandle, type ClientHandle } from "./clientHandle.ts";
 import type { Server } from "./options.ts";
 import { scripts, type ScriptName } from "./scripts.ts";
 
 /** A command of many bytes gets more time: a slow line still moves so many of them in a second. */
 const bytesPerSecond = 8 << 20;
-/** How many links are tried within the time of a command while the server is silent. */
-const linksAtOnce = 8;
+/** How many clients are tried within the time limit of a command while the server is silent. */
+const handlesAtOnce = 8;
 
 /** Sends commands and scripts, each for a bounded time, and turns their failures into errors that say what to do. */
 export class Connection {
   readonly #timeoutMs: number;
-  readonly #open: () => Link;
-  #link: Link | undefined;
+  readonly #open: () => ClientHandle;
+  #handle: ClientHandle | undefined;
   #openedAtMs = 0;
-  /** A call waited in vain, and none was answered since. */
+  /** Whether a call got no answer in time, and none has been answered since. */
   #isSilent = false;
   #closed = false;
 
   constructor(server: Server, timeoutMs: number) {
     this.#timeoutMs = timeoutMs;
     if ("client" in server) {
-      const link = linkOver(server.client);
-      this.#open = () => link;
-    } else this.#open = () => new OwnLink(server, timeoutMs);
+      const handle = handleOver(server.client);
+      this.#open = () => handle;
+    } else this.#open = () => new OwnHandle(server, timeoutMs);
   }
 
   /** @throws StratigraphError */
@@ -36,7 +36,7 @@ export class Connection {
       try {
         return await client.callBuffer("EVALSHA", [sha, keys.length, ...keys, ...args]);
       } catch (error) {
-        // A server that was restarted, or a node that took over, doesn't know the script yet. EVAL teaches it.
+        // A server that was restarted, or a node that took over, doesn't have the script yet. EVAL loads it.
         if (!(error instanceof Error) || !error.message.startsWith("NOSCRIPT")) throw error;
         return await client.callBuffer("EVAL", [text, keys.length, ...keys, ...args]);
       }
@@ -57,72 +57,72 @@ export class Connection {
   /** Refuses commands from now on, and closes the client if it was opened here. May be called again. */
   end(): void {
     this.#closed = true;
-    this.#link?.close();
-    this.#link = undefined;
+    this.#handle?.close();
+    this.#handle = undefined;
   }
 
   async #bounded<T>(bytes: number, work: (client: RedisClient) => Promise<T>): Promise<T> {
     if (this.#closed) throw closedError("redis");
     const limitMs = Math.round(this.#timeoutMs + (bytes / bytesPerSecond) * 1000);
-    const link = this.#current();
-    link.calls += 1;
+    const handle = this.#current();
+    handle.calls += 1;
     const late = (): Error => {
       this.#isSilent = true;
-      if (this.#link === link) this.#use(undefined);
-      return noAnswer(limitMs, bytes, link.lastError);
+      if (this.#handle === handle) this.#use(undefined);
+      return noAnswer(limitMs, bytes, handle.lastError);
     };
     try {
-      const answer = await answerWithin(limitMs, async () => await work(await this.#onceOpen(link)), late);
-      this.#answered(link);
+      const answer = await answerWithin(limitMs, async () => await work(await this.#onceOpen(handle)), late);
+      this.#answered(handle);
       return answer;
     } catch (error) {
       if (this.#closed && isGone(error)) throw closedError("redis");
-      throw explained(isGone(error) ? (link.lastError ?? error) : error);
+      throw explained(isGone(error) ? (handle.lastError ?? error) : error);
     } finally {
-      link.calls -= 1;
-      if (link !== this.#link && link.calls === 0) link.close();
+      handle.calls -= 1;
+      if (handle !== this.#handle && handle.calls === 0) handle.close();
     }
   }
 
-  async #onceOpen(link: Link): Promise<RedisClient> {
+  async #onceOpen(handle: ClientHandle): Promise<RedisClient> {
     try {
-      return await link.client;
+      return await handle.client;
     } catch (error) {
-      if (this.#link === link) this.#use(undefined);
+      if (this.#handle === handle) this.#use(undefined);
       throw error;
     }
   }
 
   /**
-   * The link for the next call. A wire that was cut without a word is found out by its silence alone, and may never speak again,
-   * while a new one would: so a link that let a call wait in vain is left, and until one answers others are tried, some at once.
+   * The handle for the next call. A connection that was cut silently shows only by its silence, and a new one might work. So a
+   * handle on which a call timed out is abandoned, and others are tried, several at a time, until one answers.
    */
-  #current(): Link {
+  #current(): ClientHandle {
     const isTried =
-      this.#link !== undefined && performance.now() - this.#openedAtMs < this.#timeoutMs / linksAtOnce;
-    if (this.#link === undefined || (this.#isSilent && !isTried)) {
+      this.#handle !== undefined && performance.now() - this.#openedAtMs < this.#timeoutMs / handlesAtOnce;
+    if (this.#handle === undefined || (this.#isSilent && !isTried)) {
       this.#openedAtMs = performance.now();
       this.#use(this.#open());
     }
-    return this.#link!;
+    return this.#handle!;
   }
 
-  /** The first link that answers is the one for all calls. */
-  #answered(link: Link): void {
+  /** Uses the first handle that answers for all calls. */
+  #answered(handle: ClientHandle): void {
     if (!this.#isSilent || this.#closed) return;
     this.#isSilent = false;
-    this.#use(link);
+    this.#use(handle);
   }
 
-  /** What is under way on the link that was used before may still be answered: it is closed when nothing is. */
-  #use(link: Link | undefined): void {
-    const before = this.#link;
-    this.#link = link;
-    if (before !== link && before?.calls === 0) before.close();
+  /** Calls under way on the previous handle may still be answered, so it is closed once it has none. */
+  #use(handle: ClientHandle | undefined): void {
+    const before = this.#handle;
+    this.#handle = handle;
+    if (before !== handle && before?.calls === 0) before.close();
   }
 }
 
-/** ioredis says of a command only that it gave up; the reason came as an event. */
+/** Whether ioredis only says that it gave up a command; the reason came as an event. */
 function isGone(error: unknown): boolean {
   return (
     error instanceof Error &&

@@ -1,10 +1,10 @@
 import { StratigraphError, threadExists, type BlobHash } from "@stratigraph/core";
 import type { Connection } from "./connection.ts";
-import { decodeId } from "./ids.ts";
-import type { Keys } from "./keys.ts";
+import { decodeId } from "./checkpointKeys.ts";
+import type { KeyNames } from "./keyNames.ts";
 import { largeBlobs } from "./largeBlobs.ts";
-import { decodeBatch, decodeRecord } from "./storedForms.ts";
-import { TextReader } from "./packedTexts.ts";
+import { decodeBatch, decodeRecord } from "./fieldValues.ts";
+import { StringReader } from "./lengthPrefixed.ts";
 
 /** Fields that are read with one command: of values under 32 kB each, so 2 MB at most, and mostly some 20 kB. */
 const pageFields = 64;
@@ -21,7 +21,7 @@ const ownFields: ReadonlySet<string> = new Set("id rev del dead rem evi at n nh 
 /** What a copy goes by. */
 export interface CopyContext {
   readonly connection: Connection;
-  readonly keys: Keys;
+  readonly keys: KeyNames;
   readonly ttlMs: number;
 }
 
@@ -141,7 +141,7 @@ class SeenBlobs {
     switch (String.fromCharCode(name[0]!)) {
       case "b":
         this.#met.add(name.toString("latin1", 1));
-        this.#name(new TextReader(value).next().toString());
+        this.#name(new StringReader(value).next().toString());
         break;
       case "P":
         this.#name(name.toString("latin1", 1));

@@ -8,7 +8,7 @@ local blobs, writes = list(takeBlob), list(arg)
 
 local meta = open(id)
 local known = adopted(meta, namespace)
-if revision < math.max(meta.floor, known and tonumber(known.revision) or 0) then return 0 end
+if revision < math.max(meta.minCopyRevision, known and tonumber(known.revision) or 0) then return 0 end
 bump(meta)
 local key = head and head .. separator .. namespace
 local stored = record and redis.call("HEXISTS", thread, "r" .. record.key)
@@ -18,7 +18,7 @@ meta.heads = meta.heads + (head and 1 or 0) - headed
 local due = save(meta, id, head ~= nil)
 addBlobs(blobs)
 if record then
-  redis.call("HSET", thread, "r" .. record.key, asText(record.lost) .. record.value)
+  redis.call("HSET", thread, "r" .. record.key, lengthPrefixed(record.lost) .. record.value)
   redis.call("ZADD", index, 0, record.key)
 end
 if head then
@@ -29,7 +29,7 @@ if head then
 else
   redis.call("HDEL", thread, "h" .. namespace)
 end
-redis.call("HSET", thread, "k" .. namespace, string.format("%.0f:%.0f:%.0f:%.0f", revision, untilMs, meta.era, meta.rem))
+redis.call("HSET", thread, "k" .. namespace, string.format("%.0f:%.0f:%.0f:%.0f", revision, untilMs, meta.invalidations, meta.rem))
 expire(meta, ttl)
 return due`,
   "ancestry": `local id, ttl, key, namespace, limit = arg(), number(), arg(), arg(), number()
@@ -47,13 +47,13 @@ local items, blobs, size = {}, collector(), 0
 local value = redis.call("HGET", thread, "r" .. key)
 while value and opened > 0 and #items < limit do
   if #items == maxItems or size + blobs.bytes > maxBytes then return { 1, items, blobs.found, blobs.large } end
-  local _, at = text(value, 1)
+  local _, at = readString(value, 1)
   local parent = parseRecord(value, at).parent
   if parent == "" then break end
   key = string.sub(parent, 2) .. separator .. namespace
   value = redis.call("HGET", thread, "r" .. key)
   if not value then break end
-  _, at = text(value, 1)
+  _, at = readString(value, 1)
   local record = parseRecord(value, at)
   local seed = false
   for tag in string.gmatch(record.tags, "[^,]+") do
@@ -87,8 +87,8 @@ for _, batch in ipairs(writes) do names[#names + 1] = blobsOfBatch(batch.value, 
 local refusal = late(meta, seen, continues, relies, names, blobs)
 if refusal then return refusal end
 
--- Whether a checkpoint that doesn't become the head has its place all the same: it is stored, or the head was made from it
--- and overtook it.
+-- Whether a checkpoint that doesn't become the head is no conflict: it is stored already, or the head is its child, which
+-- arrived first.
 local byNamespace = {}
 local function isKnown(move, key)
   if redis.call("HEXISTS", thread, "r" .. key) == 1 then return true end
@@ -96,7 +96,7 @@ local function isKnown(move, key)
     move.overtaken = false
     local record = redis.call("HGET", thread, "r" .. move.head .. separator .. move.namespace)
     if record then
-      local parent = parseRecord(record, select(2, text(record, 1))).parent
+      local parent = parseRecord(record, select(2, readString(record, 1))).parent
       move.overtaken = parent ~= "" and string.sub(parent, 2) .. separator .. move.namespace
     end
   end
@@ -113,14 +113,14 @@ for n, move in ipairs(moves) do
 end
 
 bump(meta)
--- Counted in \`n\` before they are written, as the fields go in first: see save().
+-- Count new records now, because save() writes the thread's fields before the records are stored.
 local fresh = {}
 for _, record in ipairs(records) do
   local stored = redis.call("HGET", thread, "r" .. record.key)
   local move = byNamespace[record.namespace]
   if move and not move.moved then
     if stored then
-      record.lost = text(stored, 1)
+      record.lost = readString(stored, 1)
     elseif not isKnown(move, record.key) then
       record.lost = "+" .. move.head
     end
@@ -140,7 +140,7 @@ end
 local due = save(meta, id, #moves > 0)
 addBlobs(blobs)
 for _, record in ipairs(records) do
-  redis.call("HSET", thread, "r" .. record.key, asText(record.lost) .. record.value)
+  redis.call("HSET", thread, "r" .. record.key, lengthPrefixed(record.lost) .. record.value)
   redis.call("ZADD", index, 0, record.key)
 end
 for _, batch in ipairs(writes) do addBatch(meta, batch) end
@@ -179,7 +179,7 @@ for n = 1, #page[2], 2 do
   local kind = string.sub(field, 1, 1)
   if kind == "b" or kind == "B" then
     local base, at = redis.call("HGET", thread, "P" .. string.sub(field, 2)) or "", 1
-    if kind == "b" then base, at = text(value, 1) end
+    if kind == "b" then base, at = readString(value, 1) end
     found[#found + 1] = string.sub(field, 2)
     found[#found + 1] = base
     found[#found + 1] = #value - at + 1
@@ -190,9 +190,9 @@ return { page[1], found }`,
   return { key = arg(), value = arg() }
 end
 
--- Whether the writer is late, as the answer to give; nil if it isn't. \`names\` are the blob lists that it relies on being
--- here or brings itself. Looking for them also covers what no revision tells: a thread that expired or was evicted after it
--- was read. The saver then stores everything whole.
+-- The refusal to answer if the writer is late; nil if it isn't. \`names\` are lists of blobs that the writer brings or relies on.
+-- They are looked up because no revision tells of a thread that expired or was evicted after it was read. A saver that is
+-- refused as stale stores every value whole.
 local function late(meta, seen, continues, relies, names, blobs)
   if seen ~= "" and tonumber(seen) < meta.del then return { "deleted" } end
   if meta.dead and continues then return { "deleted" } end
@@ -204,7 +204,7 @@ local function late(meta, seen, continues, relies, names, blobs)
   if relies then
     if tonumber(seen ~= "" and seen or 0) < meta.rem then return { "stale" } end
     for _, hashes in ipairs(names) do
-      for _, hash in ipairs(texts(hashes)) do bases[#bases + 1] = hash end
+      for _, hash in ipairs(readStrings(hashes)) do bases[#bases + 1] = hash end
     end
     for _, hash in ipairs(bases) do
       if not here[hash] and not has(hash) then return { "stale" } end
@@ -213,8 +213,8 @@ local function late(meta, seen, continues, relies, names, blobs)
   return nil
 end
 
--- Writes the thread's own fields. Returns the moment to put into the index of all threads, or 0 where it stands there
--- already: the index lives in another slot and costs a command, so a moment is a whole second.
+-- Writes the thread's own fields. Returns the time to put into the index of all threads, or 0 if it is there already. Times
+-- are whole seconds, because the index lies in another slot and each update costs a command.
 local function save(meta, id, begins)
   local moment, due = math.floor(now() / 1000) * 1000, 0
   if moment ~= meta.at or (begins and meta.headsBefore == 0) then
@@ -227,7 +227,7 @@ local function save(meta, id, begins)
   end
   redis.call("HSET", thread, "id", id, "rev", meta.rev, "at", meta.at, "n", meta.n, "nh", meta.heads,
     "dead", meta.dead and 1 or 0, "evi", meta.evicted and 1 or 0)
-  -- Where the hash was evicted alone, the sorted set would still name what is gone.
+  -- If the hash alone was evicted, the sorted set still names records that are gone.
   if not meta.exists then redis.call("DEL", index) end
   return due
 end
@@ -241,14 +241,14 @@ end
 local function addBatch(meta, batch)
   disown(string.sub(batch.key, select(2, string.find(batch.key, separator, 1, true)) + 1))
   local n = redis.call("HINCRBY", thread, "c" .. batch.key, 1)
-  redis.call("HSET", thread, "w" .. n .. ":" .. batch.key, asText(string.format("%.0f", meta.rev)) .. batch.value)
+  redis.call("HSET", thread, "w" .. n .. ":" .. batch.key, lengthPrefixed(string.format("%.0f", meta.rev)) .. batch.value)
 end`,
   "common": `local thread, index = KEYS[1], KEYS[2]
--- From this size on, in bytes, a blob is a large one. Scripts name these to a reader, who gets them by a plain HMGET: a
--- value takes 14 times as long through a script as straight (437 kB: 540 against 14 microseconds of the server's time).
+-- Blobs of this size and more, in bytes, are large. Scripts answer only their names, and the reader fetches them with HMGET,
+-- because a script that answers a value takes the server far longer (437 kB: 540 against 14 microseconds).
 local large = 32768
 local separator = "\\0\\0"
--- A deleted thread is remembered this long, in ms, so that late writes don't bring it back: 7 days.
+-- How long a tombstone stays, in ms: 7 days. It keeps late writes from bringing a deleted thread back.
 local tombstone = 604800000
 
 local position = 0
@@ -267,38 +267,38 @@ local function list(take)
   return found
 end
 
--- The text that begins at \`at\`, and where the next one begins.
-local function text(value, at)
+-- The length-prefixed string that begins at \`at\`, and where the next one begins.
+local function readString(value, at)
   local colon = string.find(value, ":", at, true)
   local last = colon + tonumber(string.sub(value, at, colon - 1))
   return string.sub(value, colon + 1, last), last + 1
 end
 
-local function texts(value)
+local function readStrings(value)
   local found, at = {}, 1
   while at <= #value do
-    found[#found + 1], at = text(value, at)
+    found[#found + 1], at = readString(value, at)
   end
   return found
 end
 
-local function asText(value)
+local function lengthPrefixed(value)
   return #value .. ":" .. value
 end
 
--- The parts of a record before its body. \`value\` begins with lostTo where it is stored, and after it as it is sent.
+-- The parts of a record before its body. \`at\` is where they begin: after lostTo in a stored record, at 1 in one that was sent.
 local function parseRecord(value, at)
   local record = {}
-  record.parent, at = text(value, at)
-  record.run, at = text(value, at)
-  record.tags, at = text(value, at)
-  record.blobs = text(value, at)
+  record.parent, at = readString(value, at)
+  record.run, at = readString(value, at)
+  record.tags, at = readString(value, at)
+  record.blobs = readString(value, at)
   return record
 end
 
 local function blobsOfBatch(value, at)
-  local _, after = text(value, at)
-  return (text(value, after))
+  local _, after = readString(value, at)
+  return (readString(value, after))
 end
 
 local function now()
@@ -306,8 +306,8 @@ local function now()
   return time[1] * 1000 + math.floor(time[2] / 1000)
 end
 
--- The thread's own fields; \`exists\` false where there is none. A key is made from a hash of a long id: should two ids ever
--- meet, this is an error and not somebody else's data.
+-- The thread's own fields; \`exists\` is false where there is no thread. The key of a long id is made from its hash: if the
+-- hashes of two ids were ever equal, this raises an error instead of showing the wrong thread.
 local function open(id)
   local m = redis.call("HMGET", thread, "id", "rev", "del", "dead", "rem", "at", "n", "nh", "pin", "evi",
     "flo", "era")
@@ -324,19 +324,19 @@ local function open(id)
     headsBefore = tonumber(m[8] or 0),
     pinned = m[9] == "1",
     evicted = m[10] == "1",
-    floor = tonumber(m[11] or 0),
-    era = tonumber(m[12] or 0),
+    minCopyRevision = tonumber(m[11] or 0),
+    invalidations = tonumber(m[12] or 0),
   }
 end
 
--- The next revision. A thread that isn't here may have been here before (expired, evicted): beginning at the clock keeps
--- its revisions growing, so that nobody takes the new one for the one they read.
+-- Counts to the next revision. A thread that isn't here may have expired or been evicted. Its revisions begin at the clock, so
+-- that they are above those that any reader has seen.
 local function bump(meta)
   if meta.rev == 0 then meta.rev = now() end
   meta.rev = meta.rev + 1
 end
 
--- Both keys live equally long. \`ttl\` 0: for ever, but not what was written before a checkpoint that may never come.
+-- Sets the same expiry for both keys. \`ttl\` 0 means for ever, except for writes whose checkpoint hasn't come and may never.
 local function expire(meta, ttl)
   if meta.dead or (ttl == 0 and meta.heads == 0 and meta.n == 0) then ttl = math.max(ttl, tombstone) end
   for _, key in ipairs({ thread, index }) do
@@ -344,18 +344,18 @@ local function expire(meta, ttl)
   end
 end
 
--- Reading keeps a thread alive where \`ttl\` isn't 0.
+-- Reading prolongs a thread's life where \`ttl\` isn't 0.
 local function refresh(meta, ttl)
   if ttl > 0 and meta.exists and not meta.dead then expire(meta, ttl) end
 end
 
--- Blobs with all their bases, each once; of large ones only hash and base, and in \`large\` hash and size.
+-- Collects blobs with all their bases, each once. Of a large blob \`found\` has only hash and base, and \`large\` hash and size.
 local function collector()
   return { seen = {}, found = {}, large = {}, bytes = 0, missing = false }
 end
 
 local function collect(into, hashes)
-  for _, hash in ipairs(texts(hashes)) do
+  for _, hash in ipairs(readStrings(hashes)) do
     while hash ~= "" and not into.seen[hash] do
       into.seen[hash] = true
       local value = redis.call("HGET", thread, "b" .. hash)
@@ -365,14 +365,14 @@ local function collect(into, hashes)
         break
       end
       if not value then
-        value = asText(redis.call("HGET", thread, "P" .. hash) or "")
+        value = lengthPrefixed(redis.call("HGET", thread, "P" .. hash) or "")
         into.large[#into.large + 1] = hash
         into.large[#into.large + 1] = size
       end
       into.found[#into.found + 1] = hash
       into.found[#into.found + 1] = value
       into.bytes = into.bytes + size
-      hash = text(value, 1)
+      hash = readString(value, 1)
     end
   end
 end
@@ -384,7 +384,7 @@ local function batches(key, into)
     local value = redis.call("HGET", thread, "w" .. n .. ":" .. key)
     found[n] = value
     if into then
-      local _, at = text(value, 1)
+      local _, at = readString(value, 1)
       collect(into, blobsOfBatch(value, at))
     end
   end
@@ -402,7 +402,7 @@ end
 
 local function store(blob)
   if #blob.bytes < large then
-    redis.call("HSET", thread, "b" .. blob.hash, asText(blob.base) .. blob.bytes)
+    redis.call("HSET", thread, "b" .. blob.hash, lengthPrefixed(blob.base) .. blob.bytes)
   else
     redis.call("HSET", thread, "B" .. blob.hash, blob.bytes)
     if blob.base ~= "" then redis.call("HSET", thread, "P" .. blob.hash, blob.base) end
@@ -413,24 +413,24 @@ local function drop(hash)
   redis.call("HDEL", thread, "b" .. hash, "B" .. hash, "P" .. hash)
 end
 
--- Head and writes of a namespace are this tier's own from now on, no copy.
+-- The namespace's head and writes no longer count as a copy of another tier's.
 local function disown(namespace)
   redis.call("HDEL", thread, "k" .. namespace)
 end
 
--- What a namespace is a copy of; nil if nothing, or if anything was removed since.
+-- The copy that a namespace holds; nil if it holds none, or if anything was removed from the thread since.
 local function adopted(meta, namespace)
   local copy = redis.call("HGET", thread, "k" .. namespace)
-  local revision, untilMs, era, rem = string.match(copy or "", "^(%d+):(%d+):(%d+):(%d+)$")
+  local revision, untilMs, invalidations, rem = string.match(copy or "", "^(%d+):(%d+):(%d+):(%d+)$")
   if not revision or tonumber(rem) ~= meta.rem then return nil end
-  return { revision = revision, untilMs = untilMs, era = tonumber(era) }
+  return { revision = revision, untilMs = untilMs, invalidations = tonumber(invalidations) }
 end
 
--- Revision and end of the copy that a namespace is, as "revision:end"; false if it is none that may be believed. Whether
--- the end has come is for the reader's clock to say.
+-- The owner's revision and the end of trust of a namespace's copy, as "revision:end"; false if there is no copy, or it was
+-- invalidated. The reader compares the end with its own clock.
 local function copyOf(meta, namespace)
   local copy = adopted(meta, namespace)
-  if not copy or copy.era ~= meta.era then return false end
+  if not copy or copy.invalidations ~= meta.invalidations then return false end
   return copy.revision .. ":" .. copy.untilMs
 end`,
   "deleteThread": `local id, revision = arg(), tonumber(arg() or "")
@@ -439,18 +439,18 @@ if revision and (not meta.exists or meta.rev ~= revision) then return 0 end
 local tags = redis.call("HGET", thread, "g")
 bump(meta)
 redis.call("UNLINK", thread, index)
-redis.call("HSET", thread, "id", id, "rev", meta.rev, "del", meta.rev, "rem", meta.rev, "dead", 1, "flo", meta.floor)
+redis.call("HSET", thread, "id", id, "rev", meta.rev, "del", meta.rev, "rem", meta.rev, "dead", 1, "flo", meta.minCopyRevision)
 redis.call("PEXPIRE", thread, tombstone)
-return texts(tags or "")`,
+return readStrings(tags or "")`,
   "evict": `local id, revision = arg(), number()
 local meta = open(id)
 if not meta.exists or meta.rev ~= revision then return 0 end
 bump(meta)
 local left = redis.call("PTTL", thread)
 local kept = { "id", id, "rev", meta.rev, "del", meta.del, "dead", meta.dead and 1 or 0, "rem", meta.rev, "at", meta.at,
-  "nh", meta.heads, "pin", meta.pinned and 1 or 0, "evi", 1, "flo", meta.floor, "era", meta.era }
+  "nh", meta.heads, "pin", meta.pinned and 1 or 0, "evi", 1, "flo", meta.minCopyRevision, "era", meta.invalidations }
 local tags = redis.call("HGET", thread, "g")
--- By HSCAN and not by HKEYS: only the names of heads become values of the script, and a thread has few of them.
+-- HSCAN rather than HKEYS: only the fields of heads, which are few, are copied into the script.
 local heads, cursor = {}, "0"
 repeat
   local page = redis.call("HSCAN", thread, cursor, "MATCH", "h*", "COUNT", 1000)
@@ -466,7 +466,7 @@ return 1`,
   "invalidate": `local id, ttl, before = arg(), number(), number()
 local meta = open(id)
 if not meta.exists and before == 0 then return 0 end
-redis.call("HSET", thread, "id", id, "flo", math.max(meta.floor, before), "era", meta.era + 1)
+redis.call("HSET", thread, "id", id, "flo", math.max(meta.minCopyRevision, before), "era", meta.invalidations + 1)
 expire(meta, ttl)
 return 1`,
   "lease": `local holder, forMs = ARGV[1], tonumber(ARGV[2])
@@ -499,7 +499,7 @@ end
 refresh(meta, ttl)
 
 local function matches(value)
-  local lostTo, at = text(value, 1)
+  local lostTo, at = readString(value, 1)
   if lost and lostTo == "" then return false end
   local record = parseRecord(value, at)
   if not anyRun and not runs[record.run] then return false end
@@ -520,7 +520,7 @@ for n, key in ipairs(keys) do
     if value and matches(value) then
       if heads[ns] == nil then heads[ns] = redis.call("HGET", thread, "h" .. ns) end
       if not bare then
-        local _, at = text(value, 1)
+        local _, at = readString(value, 1)
         collect(blobs, parseRecord(value, at).blobs)
       end
       items[#items + 1] = { key, value, heads[ns], batches(key, not bare and blobs or nil) }
@@ -538,13 +538,13 @@ local staged, stagedIndex = KEYS[3], KEYS[4]
 local own = { id = 1, rev = 1, del = 1, dead = 1, rem = 1, evi = 1, at = 1, n = 1, nh = 1, pin = 1, flo = 1, era = 1 }
 local meta = open(id)
 if meta.heads > 0 then return { "exists", redis.call("HGET", thread, "h") } end
--- A server short of memory may have evicted it since, or a part of it.
+-- A server short of memory may have evicted what was gathered.
 if redis.call("HLEN", staged) ~= fields then return { "lost" } end
 -- A copy carries the tags of its source, and those that were given to it before.
 local tags, has = redis.call("HGET", staged, "g") or "", {}
-for _, tag in ipairs(texts(tags)) do has[tag] = true end
-for _, tag in ipairs(texts(redis.call("HGET", thread, "g") or "")) do
-  if not has[tag] then tags = tags .. asText(tag) end
+for _, tag in ipairs(readStrings(tags)) do has[tag] = true end
+for _, tag in ipairs(readStrings(redis.call("HGET", thread, "g") or "")) do
+  if not has[tag] then tags = tags .. lengthPrefixed(tag) end
 end
 if tags ~= "" then redis.call("HSET", staged, "g", tags) end
 for _, field in ipairs(redis.call("HKEYS", thread)) do
@@ -563,8 +563,8 @@ meta.rev = math.max(meta.rev, revision)
 bump(meta)
 meta.exists, meta.n, meta.heads = true, records, heads
 local due = save(meta, id, true)
-redis.call("HSET", thread, "del", meta.del, "rem", meta.rem, "pin", meta.pinned and 1 or 0, "flo", meta.floor,
-  "era", meta.era)
+redis.call("HSET", thread, "del", meta.del, "rem", meta.rem, "pin", meta.pinned and 1 or 0, "flo", meta.minCopyRevision,
+  "era", meta.invalidations)
 expire(meta, ttl)
 return { "ok", due }`,
   "pin": `local id, ttl, pinned = arg(), number(), arg() == "1"
@@ -590,7 +590,7 @@ if not whole then return { meta.rev, head, copy, batches(key), key, record } end
 
 if not record then return { meta.rev, head, copy } end
 local blobs = collector()
-local _, at = text(record, 1)
+local _, at = readString(record, 1)
 collect(blobs, parseRecord(record, at).blobs)
 local writes = batches(key, blobs)
 if blobs.missing then return { meta.rev, head, copy } end
@@ -603,7 +603,7 @@ local heads = list(function() return { namespace = arg(), to = arg() } end)
 local meta = open(id)
 if not meta.exists or meta.rev ~= revision then return 0 end
 bump(meta)
--- Deleting first: a full server refuses a script's first write only if that needs memory, and this one frees it.
+-- Delete first: a full server refuses a first write that needs memory, and accepts one that frees it.
 for _, key in ipairs(keys) do
   meta.n = meta.n - redis.call("HDEL", thread, "r" .. key)
   redis.call("ZREM", index, key)
@@ -631,16 +631,16 @@ local records = list(function() return { key = arg(), body = arg() } end)
 local writes = list(function() return { key = arg(), place = number(), body = arg() } end)
 local blobs = list(function() return { hash = arg(), bytes = arg() } end)
 
--- The value of a field without its last part, which begins after so many texts.
-local function front(value, texts)
+-- The value of a field up to its last part, which begins after \`strings\` strings.
+local function front(value, strings)
   local at = 1
-  for _ = 1, texts do _, at = text(value, at) end
+  for _ = 1, strings do _, at = readString(value, at) end
   return string.sub(value, 1, at - 1)
 end
 
-local function replace(field, texts, body)
+local function replace(field, strings, body)
   local value = redis.call("HGET", thread, field)
-  if value then redis.call("HSET", thread, field, front(value, texts) .. body) end
+  if value then redis.call("HSET", thread, field, front(value, strings) .. body) end
 end
 
 local meta = open(id)
@@ -652,7 +652,7 @@ for _, batch in ipairs(writes) do replace("w" .. (batch.place + 1) .. ":" .. bat
 for _, blob in ipairs(blobs) do
   if has(blob.hash) then
     local small = redis.call("HGET", thread, "b" .. blob.hash)
-    blob.base = small and text(small, 1) or redis.call("HGET", thread, "P" .. blob.hash) or ""
+    blob.base = small and readString(small, 1) or redis.call("HGET", thread, "P" .. blob.hash) or ""
     drop(blob.hash)
     store(blob)
   end
@@ -679,14 +679,14 @@ return { fields, records, heads }`,
 local meta = open(id)
 local tags = redis.call("HGET", thread, "g") or ""
 local has = {}
-for _, tag in ipairs(texts(tags)) do has[tag] = true end
+for _, tag in ipairs(readStrings(tags)) do has[tag] = true end
 for _, tag in ipairs(list(arg)) do
-  if not has[tag] then tags = tags .. asText(tag) end
+  if not has[tag] then tags = tags .. lengthPrefixed(tag) end
 end
--- Where the hash was evicted alone, the sorted set would still name what is gone.
+-- If the hash alone was evicted, the sorted set still names records that are gone.
 if not meta.exists then redis.call("DEL", index) end
 redis.call("HSET", thread, "id", id, "g", tags)
--- A tombstone must not end between these tags and their writer's checkpoint.
+-- A tombstone must not expire before the checkpoint that the writer of these tags stores next.
 if not meta.exists or meta.dead then expire(meta, ttl) end
 return meta.rev`,
   "threadPage": `local newest, max, size, after, score = ARGV[1] == "1", ARGV[2], tonumber(ARGV[3]), ARGV[4], ARGV[5]
@@ -712,8 +712,8 @@ return 0`,
 local meta = open(id)
 local goes, kept = {}, ""
 for _, tag in ipairs(list(arg)) do goes[tag] = true end
-for _, tag in ipairs(texts(redis.call("HGET", thread, "g") or "")) do
-  if not goes[tag] then kept = kept .. asText(tag) end
+for _, tag in ipairs(readStrings(redis.call("HGET", thread, "g") or "")) do
+  if not goes[tag] then kept = kept .. lengthPrefixed(tag) end
 end
 if meta.exists then redis.call("HSET", thread, "g", kept) end
 return 1`,

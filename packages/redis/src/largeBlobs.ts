@@ -1,7 +1,7 @@
 import type { BlobHash } from "@stratigraph/core";
 import type { Connection } from "./connection.ts";
 
-/** How often a script is run again because blobs went between its answer and fetching them. */
+/** How often a script is run, because blobs may be deleted between its answer and fetching them. */
 const attempts = 3;
 
 /** Bytes that are asked for with one command; a blob that is longer is asked for alone. */
@@ -14,7 +14,7 @@ export type NamedBlobs = readonly (Buffer | number)[];
 export interface WithLarge<Reply> {
   readonly reply: Reply;
   readonly large: ReadonlyMap<BlobHash, Buffer>;
-  /** Some are gone: the thread is being pruned, evicted or deleted all the time. */
+  /** Some were gone each time, because the thread is pruned, evicted or deleted again and again. */
   readonly missing: boolean;
 }
 

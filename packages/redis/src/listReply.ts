@@ -1,12 +1,12 @@
 import type { BlobHash, ListedCheckpoint } from "@stratigraph/core";
-import { decodeId } from "./ids.ts";
-import { decodeBatch, decodeBlobs, decodeRecord } from "./storedForms.ts";
+import { decodeId } from "./checkpointKeys.ts";
+import { decodeBatch, decodeBlobs, decodeRecord } from "./fieldValues.ts";
 
 /** A checkpoint in a page: key, record, head of its namespace, write batches. */
 export type ListedReply = [Buffer, Buffer, Buffer | null, Buffer[]];
 
 /** The checkpoints of a page; they share its blobs. */
-export function storedFrom(
+export function checkpointsFrom(
   threadId: string,
   items: readonly ListedReply[],
   flatBlobs: readonly Buffer[],

@@ -1,7 +1,7 @@
 import type { ListedCheckpoint, ListQuery } from "@stratigraph/core";
-import { keyBounds, type Bytes } from "./ids.ts";
+import { checkpointKeyBounds, type Bytes } from "./checkpointKeys.ts";
 import type { NamedBlobs, WithLarge } from "./largeBlobs.ts";
-import { storedFrom, type ListedReply } from "./listReply.ts";
+import { checkpointsFrom, type ListedReply } from "./listReply.ts";
 
 /** Most checkpoints in a page; list.lua bounds it by bytes too. */
 const largestPage = 100;
@@ -18,7 +18,7 @@ export async function* listThread(
 ): AsyncGenerator<ListedCheckpoint> {
   const { namespace, tags = [], runIds, recordsOnly, lost, limit = Number.POSITIVE_INFINITY } = query;
   if (runIds?.length === 0) return;
-  const { min, max } = keyBounds(query);
+  const { min, max } = checkpointKeyBounds(query);
   const filters = [
     ...(namespace === undefined ? [0] : [1, namespace]),
     ...[tags.length, ...tags],
@@ -30,7 +30,7 @@ export async function* listThread(
     const args = [threadId, refreshMs, below, min, size, recordsOnly === true ? 1 : 0, lost === true ? 1 : 0];
     const { reply, large } = await run([...args, ...filters]);
     const [more, items = [], blobs = [], , last] = reply;
-    for (const listed of storedFrom(threadId, items, blobs, large)) {
+    for (const listed of checkpointsFrom(threadId, items, blobs, large)) {
       yield listed;
       found += 1;
     }

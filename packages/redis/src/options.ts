@@ -11,7 +11,7 @@ import {
   type SaverOptions,
 } from "@stratigraph/core";
 import type { RedisClient } from "./client.ts";
-import { Keys } from "./keys.ts";
+import { KeyNames } from "./keyNames.ts";
 import { redisNames, type RedisOptions } from "./redisOptions.ts";
 import { parseRedisUrl } from "./redisUrl.ts";
 
@@ -43,7 +43,7 @@ export interface ResolvedRedisOptions {
   /** 0: never. */
   readonly ttlMs: number;
   readonly refreshMs: number;
-  readonly keys: Keys;
+  readonly keys: KeyNames;
   readonly commandTimeoutMs: number;
   readonly server: Server;
 }
@@ -93,7 +93,7 @@ export function resolveRedisOptions(options: RedisSource & RedisOptions): Resolv
   return {
     ttlMs,
     refreshMs: refreshOnRead ? ttlMs : 0,
-    keys: new Keys(keyPrefix),
+    keys: new KeyNames(keyPrefix),
     commandTimeoutMs: positive("commandTimeout", commandTimeout, waitMsOf),
     server,
   };

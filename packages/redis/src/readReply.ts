@@ -1,7 +1,7 @@
 import type { BlobHash, MaybeAddress, Peek, Reading, ThreadState } from "@stratigraph/core";
-import { decodeId } from "./ids.ts";
+import { decodeId } from "./checkpointKeys.ts";
 import type { NamedBlobs } from "./largeBlobs.ts";
-import { decodeBatch, decodeBlobs, decodeRecord } from "./storedForms.ts";
+import { decodeBatch, decodeBlobs, decodeRecord } from "./fieldValues.ts";
 
 /**
  * What read.lua answers: revision, head, copy, write batches, key and record; for a read blobs and names of large ones.

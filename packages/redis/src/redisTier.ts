@@ -2,6 +2,7 @@
 import {
   Calls,
   conflictOf,
+  remembering,
   StaleReadError,
   ThreadDeletedError,
   tagKey,
@@ -37,17 +38,20 @@ import {
 } from "@stratigraph/core";
 import { Connection } from "./connection.ts";
 import { copyThread } from "./copyThread.ts";
-import { decodeId, encodeId, encodeKey, type Bytes } from "./ids.ts";
-import type { Keys } from "./keys.ts";
+import { decodeId, encodeId, encodeCheckpointKey, type Bytes } from "./checkpointKeys.ts";
+import type { KeyNames } from "./keyNames.ts";
 import { withLarge, type NamedBlobs, type WithLarge } from "./largeBlobs.ts";
 import { listThread, type ListReply } from "./listThread.ts";
 import { resolveRedisOptions, type RedisSource, type ResolvedRedisOptions } from "./options.ts";
 import type { RedisOptions } from "./redisOptions.ts";
 import { peekFrom, readingFrom, type ReadReply } from "./readReply.ts";
 import { adoptArgs, appendArgs, appendWritesArgs, removeArgs, replaceBytesArgs } from "./requests.ts";
-import { storedFrom, type ListedReply } from "./listReply.ts";
+import { checkpointsFrom, type ListedReply } from "./listReply.ts";
 import { decodeTag, encodeTag, tagsIn } from "./tagIndex.ts";
 import { ThreadIndex } from "./threadIndex.ts";
+
+/** How many runs an instance remembers to have indexed. Forgetting one costs a command. */
+const rememberedRuns = 4096;
 
 /** What append.lua and appendWrites.lua answer. */
 type WriteReply = [Buffer, ...(Buffer | number)[]];
@@ -79,11 +83,11 @@ export class RedisTier
   ];
   readonly #connection: Connection;
   readonly #options: ResolvedRedisOptions;
-  readonly #keys: Keys;
+  readonly #keys: KeyNames;
   readonly #index: ThreadIndex;
   readonly #calls = new Calls("redis");
-  /** Runs that this instance has put into the index, newest last. */
-  readonly #runs = new Set<string>();
+  /** Pairs of run and thread that this instance has put into the index. */
+  readonly #indexedRuns = remembering<true>(rememberedRuns);
 
   /** @throws InvalidOptionError */
   constructor(options: RedisSource & RedisOptions) {
@@ -344,7 +348,7 @@ export class RedisTier
     let from: string = at.checkpointId;
     for (;;) {
       const args = [
-        ...[at.threadId, this.#options.refreshMs, encodeKey(at.namespace, from), at.namespace],
+        ...[at.threadId, this.#options.refreshMs, encodeCheckpointKey(at.namespace, from), at.namespace],
         ...[limit - found.length, seedTags.length, ...seedTags],
       ];
       const { reply, large } = await this.#withLarge(
@@ -353,7 +357,7 @@ export class RedisTier
         (reply) => reply[3],
       );
       const [more, items = [], blobs = []] = reply;
-      for (const stored of storedFrom(at.threadId, items, blobs, large)) {
+      for (const stored of checkpointsFrom(at.threadId, items, blobs, large)) {
         found.push(stored);
         for (const tag of stored.record.tags) open.delete(tag);
       }
@@ -393,11 +397,10 @@ export class RedisTier
   async #indexRuns({ threadId, records }: AppendRequest): Promise<void> {
     for (const runId of new Set(records.map((record) => record.runId))) {
       if (runId === undefined) continue;
-      const known = JSON.stringify([runId, threadId]);
-      if (this.#runs.has(known)) continue;
+      const pair = JSON.stringify([runId, threadId]);
+      if (this.#indexedRuns.get(pair) === true) continue;
       await this.#index.wroteTo(runId, threadId);
-      this.#runs.add(known);
-      if (this.#runs.size > rememberedRuns) this.#runs.delete(this.#runs.values().next().value!);
+      this.#indexedRuns.set(pair, true);
     }
   }
 
@@ -432,9 +435,6 @@ export class RedisTier
     }
   }
 }
-
-/** How many runs an instance remembers to have indexed; forgetting one costs a command. */
-const rememberedRuns = 4096;
 
 /** What ancestry.lua answers: whether there is more, checkpoints, blobs, names of large ones. */
 type AncestryReply = [number, ListedReply[]?, Buffer[]?, NamedBlobs?];

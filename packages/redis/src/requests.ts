@@ -8,7 +8,7 @@ import type {
   ReplaceBytesRequest,
   WriteBatch,
 } from "@stratigraph/core";
-import { encodeId, encodeKey, type Bytes } from "./ids.ts";
+import { encodeId, encodeCheckpointKey, type Bytes } from "./checkpointKeys.ts";
 import {
   asBuffer,
   blobArgs,
@@ -16,7 +16,7 @@ import {
   encodeLostTo,
   encodeRecord,
   encodeStoredBatch,
-} from "./storedForms.ts";
+} from "./fieldValues.ts";
 
 type Args = (Bytes | number)[];
 
@@ -34,7 +34,7 @@ export function appendArgs(request: AppendRequest, ttlMs: number): Args {
   }
   args.push(records.length);
   for (const record of records) {
-    const key = encodeKey(record.namespace, record.checkpointId);
+    const key = encodeCheckpointKey(record.namespace, record.checkpointId);
     args.push(key, record.namespace, encodeLostTo(record), encodeRecord(record));
   }
   return [...args, writes.length, ...writes.flatMap(batchArgs)];
@@ -52,7 +52,7 @@ export function appendWritesArgs(request: AppendWritesRequest, ttlMs: number): A
 }
 
 function batchArgs(batch: Address & WriteBatch): Args {
-  return [encodeKey(batch.namespace, batch.checkpointId), encodeBatch(batch)];
+  return [encodeCheckpointKey(batch.namespace, batch.checkpointId), encodeBatch(batch)];
 }
 
 /** Arguments of remove.lua. */
@@ -66,7 +66,7 @@ export function removeArgs({
 }: RemoveRequest): Args {
   return [
     ...[threadId, revision],
-    ...[checkpoints.length, ...checkpoints.map((at) => encodeKey(at.namespace, at.checkpointId))],
+    ...[checkpoints.length, ...checkpoints.map((at) => encodeCheckpointKey(at.namespace, at.checkpointId))],
     ...[dropBlobs.length, ...dropBlobs],
     ...blobArgs(replaceBlobs),
     ...[
@@ -82,7 +82,11 @@ export function adoptArgs(copy: NamespaceCopy, ttlMs: number): Args {
   const stored =
     record === undefined
       ? []
-      : [encodeKey(record.namespace, record.checkpointId), encodeLostTo(record), encodeRecord(record)];
+      : [
+          encodeCheckpointKey(record.namespace, record.checkpointId),
+          encodeLostTo(record),
+          encodeRecord(record),
+        ];
   return [
     ...[threadId, ttlMs, namespace, revision, Math.floor(untilMs)],
     ...(head === undefined ? [0] : [1, encodeId(head)]),
@@ -97,9 +101,13 @@ export function replaceBytesArgs({ threadId, revision, records, writes, blobs }:
   return [
     ...[threadId, revision],
     records.length,
-    ...records.flatMap((at) => [encodeKey(at.namespace, at.checkpointId), asBuffer(at.body)]),
+    ...records.flatMap((at) => [encodeCheckpointKey(at.namespace, at.checkpointId), asBuffer(at.body)]),
     writes.length,
-    ...writes.flatMap((at) => [encodeKey(at.namespace, at.checkpointId), at.place, asBuffer(at.body)]),
+    ...writes.flatMap((at) => [
+      encodeCheckpointKey(at.namespace, at.checkpointId),
+      at.place,
+      asBuffer(at.body),
+    ]),
     blobs.length,
     ...blobs.flatMap(({ hash, bytes }) => [hash, asBuffer(bytes)]),
   ];

@@ -1,18 +1,18 @@
 import { randomBytes } from "node:crypto";
 import type { ThreadTag } from "@stratigraph/core";
 import type { Connection } from "./connection.ts";
-import { decodeId, encodeId } from "./ids.ts";
-import type { Keys } from "./keys.ts";
-import { packTexts, TextReader } from "./packedTexts.ts";
+import { decodeId, encodeId } from "./checkpointKeys.ts";
+import type { KeyNames } from "./keyNames.ts";
+import { encodeStrings, StringReader } from "./lengthPrefixed.ts";
 
 /** A tag as a thread's hash has it. */
 export function encodeTag({ key, value }: ThreadTag): Buffer {
-  return packTexts([key, value]);
+  return encodeStrings([key, value]);
 }
 
 /** The tag of {@link encodeTag}. */
 export function decodeTag(tag: Buffer): ThreadTag {
-  const reader = new TextReader(tag);
+  const reader = new StringReader(tag);
   return { key: reader.next().toString(), value: reader.next().toString() };
 }
 
@@ -20,7 +20,7 @@ export function decodeTag(tag: Buffer): ThreadTag {
 export function tagsIn(field: Buffer | null | undefined): ReadonlySet<string> {
   const found = new Set<string>();
   if (!field) return found;
-  for (const reader = new TextReader(field); !reader.done;) found.add(reader.next().toString("hex"));
+  for (const reader = new StringReader(field); !reader.done;) found.add(reader.next().toString("hex"));
   return found;
 }
 
@@ -37,9 +37,9 @@ const stepSize = 500;
  */
 export class TagIndex {
   readonly #connection: Connection;
-  readonly #keys: Keys;
+  readonly #keys: KeyNames;
 
-  constructor(connection: Connection, keys: Keys) {
+  constructor(connection: Connection, keys: KeyNames) {
     this.#connection = connection;
     this.#keys = keys;
   }

@@ -1,8 +1,8 @@
 import type { ThreadInfo, ThreadQuery, ThreadTag } from "@stratigraph/core";
 import type { Connection } from "./connection.ts";
-import { decodeId, encodeId, encodeKey } from "./ids.ts";
-import type { Keys } from "./keys.ts";
-import { decodeRecord } from "./storedForms.ts";
+import { decodeId, encodeId, encodeCheckpointKey } from "./checkpointKeys.ts";
+import type { KeyNames } from "./keyNames.ts";
+import { decodeRecord } from "./fieldValues.ts";
 import { encodeTag, TagIndex, tagsIn } from "./tagIndex.ts";
 
 /** How many threads a page has. */
@@ -24,37 +24,37 @@ export interface IndexedThread {
  */
 export class ThreadIndex {
   readonly #connection: Connection;
-  readonly #keys: Keys;
+  readonly #keys: KeyNames;
   readonly #ttlMs: number;
   readonly tags: TagIndex;
   /** Where the next sweep goes on: after this thread, and behind so many runs. */
   #sweptThread: IndexedThread | undefined;
   #sweptRuns = 0;
 
-  constructor(connection: Connection, keys: Keys, ttlMs: number) {
+  constructor(connection: Connection, keys: KeyNames, ttlMs: number) {
     this.#connection = connection;
     this.#keys = keys;
     this.#ttlMs = ttlMs;
     this.tags = new TagIndex(connection, keys);
   }
 
-  /** After a thread was written. Failing is no failure of the write, which is done; the next write of the thread makes up for it. */
+  /** Indexes a thread after it was written. Never rejects: the write is done, and the thread's next write indexes it again. */
   async written(threadId: string, writtenAtMs: number): Promise<void> {
     const key = this.#keys.threads;
     const added = await this.#connection
       .command("ZADD", key, writtenAtMs, encodeId(threadId))
       .catch(() => undefined);
     if (this.#ttlMs === 0 || Number(String(added)) !== 1) return;
-    // Nobody waits for it, and what it misses the next one finds.
+    // Nobody waits for this. What one sample misses, the next one finds.
     this.#sample()
       .then(() => this.tags.sample())
       .catch(() => undefined);
   }
 
-  /** Before a run writes to a thread: a name too many does no harm, a missing one would hide what the run wrote. */
+  /** Indexes a thread before a run writes to it: an extra name does no harm, a missing one would hide what the run wrote. */
   async wroteTo(runId: string, threadId: string): Promise<void> {
     const key = this.#keys.run(runId);
-    // In this order: a sweep that finds the name of a thread that isn't there yet finds the run's new score, too.
+    // In this order, so that a sweep that finds the name of a thread before the thread itself finds the run's new score too.
     const commands = [
       this.#connection.command("ZADD", this.#keys.runs, Date.now(), encodeId(runId)),
       this.#connection.command("SADD", key, encodeId(threadId)),
@@ -65,7 +65,7 @@ export class ThreadIndex {
     await Promise.allSettled(commands);
   }
 
-  /** After a thread was deleted. */
+  /** Removes a thread that was deleted. */
   async deleted(threadId: string): Promise<void> {
     await Promise.allSettled([this.#connection.command("ZREM", this.#keys.threads, encodeId(threadId))]);
   }
@@ -153,7 +153,7 @@ export class ThreadIndex {
           const found = await this.#look(thread.threadId, query);
           if (found === "gone") await this.#gone(thread);
           if (typeof found !== "object") return undefined;
-          // The index may not know yet that the thread was written again: it isn't as old as it seems.
+          // The thread may have been written again, which the index doesn't show yet.
           const isInTime =
             query.writtenBeforeMs === undefined || found.info.writtenAtMs < query.writtenBeforeMs;
           return isInTime ? { ...found.info, writtenAtMs: thread.writtenAtMs } : undefined;
@@ -227,14 +227,14 @@ export class ThreadIndex {
       writtenAtMs: Number(at ?? 0),
     };
     if (headTags === undefined || info.head === undefined) return { info, tags: tagsIn(tags) };
-    const recordKey = Buffer.from(encodeKey("", info.head));
+    const recordKey = Buffer.from(encodeCheckpointKey("", info.head));
     const name = Buffer.concat([Buffer.from("r"), recordKey]);
     const record = (await this.#connection.command("HGET", key, name)) as Buffer | null;
     const headRecord = record === null ? undefined : decodeRecord(threadId, recordKey, record);
     return { info: { ...info, ...(headRecord === undefined ? {} : { headRecord }) }, tags: tagsIn(tags) };
   }
 
-  /** A thread that the index names is gone: unless it was written meanwhile, its name goes too. */
+  /** Removes the name of a thread that is gone, unless it was written meanwhile. */
   async #gone({ threadId, writtenAtMs }: IndexedThread): Promise<number> {
     const args = [encodeId(threadId), writtenAtMs];
     return Number(await this.#connection.run("unindex", [this.#keys.threads], args));
@@ -252,8 +252,8 @@ export class ThreadIndex {
   }
 
   /**
-   * Where threads expire, nobody tells the index. So for each name that is added two are looked at, at random, and dropped where
-   * they are gone: no more than about half of the names are ever of threads gone.
+   * Redis doesn't tell the index when a thread expires. So for each name that is added two random ones are looked at, and removed
+   * if their threads are gone. This keeps names of expired threads below about half of all.
    */
   async #sample(): Promise<void> {
     const key = this.#keys.threads;

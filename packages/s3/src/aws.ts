@@ -4,8 +4,10 @@ import {
   HeadObjectCommand,
   ListObjectsV2Command,
   PutObjectCommand,
+  type S3Client,
 } from "@aws-sdk/client-s3";
-import { AwsObjectStore, type AwsSdk } from "./awsObjectStore.ts";
+import type { AwsSdk } from "./awsConnector.ts";
+import { AwsObjectStore } from "./awsObjectStore.ts";
 import type { ObjectStore } from "./objectStore.ts";
 import type { S3Options } from "./s3Options.ts";
 
@@ -17,9 +19,8 @@ const sdk: AwsSdk = {
   PutObjectCommand,
 };
 
-/**
- * A bucket over a client of `@aws-sdk/client-s3`. The client stays open; whoever made it closes it.
- */
+/** A bucket over a client of `@aws-sdk/client-s3`. The client stays open: whoever opened it closes it. */
 export function awsObjectStore(options: S3Options): ObjectStore {
-  return new AwsObjectStore(sdk, options);
+  const client = options.client as S3Client;
+  return new AwsObjectStore(async () => ({ sdk, client }), options);
 }

@@ -35,7 +35,7 @@ const deniedNames: ReadonlySet<string> = new Set([
   "SignatureDoesNotMatch",
 ]);
 const fullNames: ReadonlySet<string> = new Set(["QuotaExceeded", "XMinioStorageFull"]);
-/** Not Implemented, Insufficient Storage: server errors that don't pass. */
+/** 501 Not Implemented and 507 Insufficient Storage: server errors that don't pass by themselves. */
 const finalStatuses: ReadonlySet<number> = new Set([501, 507]);
 
 /** What was asked of S3, for messages. */

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
-import type * as S3 from "@aws-sdk/client-s3";
-import type { PutObjectCommandInput, S3Client, StorageClass } from "@aws-sdk/client-s3";
+import type { PutObjectCommandInput, StorageClass } from "@aws-sdk/client-s3";
 import { msOf, StratigraphError, trace } from "@stratigraph/core";
+import { AwsConnector, type AwsConnection } from "./awsConnector.ts";
 import { attemptsOf, explained, verdictOf, type Operation } from "./awsErrors.ts";
 import type { FoundObject, GetOptions, ListedObject, ObjectStore, PutCondition } from "./objectStore.ts";
 import { encryptionOf } from "./encryptionOf.ts";
@@ -12,34 +12,24 @@ import { within } from "./requestTimeout.ts";
 const firstPauseMs = 50;
 /** Longest pause. */
 const longestPauseMs = 2000;
-/** Requests that delete, at once. */
+/** How many objects are deleted at the same time. */
 const deletesAtOnce = 8;
-/** Where requests are tried, and with what. */
-const triedFolder = ".conditions/";
-const tried = Buffer.from("Stratigraph tries whether this server keeps conditions.\n");
-/** What was tried and is older than this was left by a process that died; in milliseconds. */
+/** The prefix and the content of objects that test what the server can do. */
+const probePrefix = ".conditions/";
+const probeContent = Buffer.from("Stratigraph tries whether this server keeps conditions.\n");
+/** Probes older than this were left by a process that died; milliseconds. */
 const abandonedMs = 3_600_000;
-/** The etag of no object. */
+/** An etag that no object has. */
 const noObject = '"00000000000000000000000000000000"';
 /** Objects larger than this, in bytes, get more time: a slow line still moves so much in a second. */
 const bytesPerSecond = 1 << 20;
 
-/** What is used of the package `@aws-sdk/client-s3`. Handed over and not imported: it's an optional dependency. */
-export type AwsSdk = Pick<
-  typeof S3,
-  | "DeleteObjectCommand"
-  | "GetObjectCommand"
-  | "HeadObjectCommand"
-  | "ListObjectsV2Command"
-  | "PutObjectCommand"
->;
-
 type Answer<T> = { readonly value: T } | "absent" | "unchanged" | "refused";
-/** An S3 bucket as an {@link ObjectStore}; for AWS and for servers that keep conditional writes as it does. */
+
+/** An S3 bucket as an {@link ObjectStore}, on AWS and on servers that support the same conditional writes. */
 export class AwsObjectStore implements ObjectStore {
   readonly name = "s3";
-  readonly #sdk: AwsSdk;
-  readonly #client: S3Client;
+  readonly #connector: AwsConnector;
   readonly #bucket: string;
   readonly #prefix: string;
   readonly #timeoutMs: number;
@@ -49,13 +39,13 @@ export class AwsObjectStore implements ObjectStore {
   readonly #storageClass: StorageClass | undefined;
   /** Ceph before Reef compares `If-Match` with the ETag as it is stored, without quotes. */
   #bareEtags = false;
-  /** Whether the server keeps a condition on deleting; found out when it is first needed. */
+  /** Whether the server supports conditional deletes; tested when it is first needed. */
   #deletesIfMatch: Promise<boolean> | undefined;
 
-  constructor(sdk: AwsSdk, options: S3Options) {
-    this.#sdk = sdk;
-    const { client, bucket, prefix = "stratigraph", attempts = 4, tags, timeout = "10s" } = options;
-    this.#client = client as S3Client;
+  /** @param connect called with the first request, because the SDK is loaded on demand; after a failure, with the next one */
+  constructor(connect: () => Promise<AwsConnection>, options: Omit<S3Options, "client">) {
+    this.#connector = new AwsConnector(connect);
+    const { bucket, prefix = "stratigraph", attempts = 4, tags, timeout = "10s" } = options;
     this.#bucket = bucket;
     this.#prefix = prefix === "" ? "" : `${prefix.replace(/\/+$/, "")}/`;
     this.#timeoutMs = msOf("timeout", timeout);
@@ -72,20 +62,24 @@ export class AwsObjectStore implements ObjectStore {
   }
 
   async get(key: string, { range, unless }: GetOptions = {}): Promise<FoundObject | "unchanged" | undefined> {
-    const command = new this.#sdk.GetObjectCommand({
+    const input = {
       ...this.#at(key),
       ...this.#encryption.always,
       ...(range === undefined ? {} : { Range: `bytes=${range[0]}-${range[1] - 1}` }),
       ...(unless === undefined ? {} : { IfNoneMatch: unless }),
-    });
+    };
     const size = range === undefined ? 0 : range[1] - range[0];
-    const answer = await this.#run("get", size, async (abortSignal): Promise<FoundObject> => {
-      const { Body, ETag = "" } = await this.#client.send(command, { abortSignal });
-      if (Body === undefined) throw new TypeError("the answer has no body");
-      // The client's signal ends with the headers: a body that stops half-way is ended here.
-      abortSignal.addEventListener("abort", () => (Body as { destroy?: () => void }).destroy?.());
-      return { bytes: await Body.transformToByteArray(), etag: ETag };
-    });
+    const answer = await this.#run(
+      "get",
+      size,
+      async ({ sdk, client }, abortSignal): Promise<FoundObject> => {
+        const { Body, ETag = "" } = await client.send(new sdk.GetObjectCommand(input), { abortSignal });
+        if (Body === undefined) throw new TypeError("the answer has no body");
+        // The client heeds the signal only until the headers have come: abort a body that stops half-way.
+        abortSignal.addEventListener("abort", () => (Body as { destroy?: () => void }).destroy?.());
+        return { bytes: await Body.transformToByteArray(), etag: ETag };
+      },
+    );
     if (answer === "absent" || answer === "refused") return undefined;
     return answer === "unchanged" ? answer : answer.value;
   }
@@ -96,9 +90,11 @@ export class AwsObjectStore implements ObjectStore {
     if (this.#bareEtags) return await this.#put(key, bytes, bare);
     const etag = await this.#put(key, bytes, condition);
     if (etag !== undefined) return etag;
-    // Refused although the object is the one that was named: this server compares without the quotes.
-    const command = new this.#sdk.HeadObjectCommand({ ...this.#at(key), ...this.#encryption.always });
-    const found = await this.#run("get", 0, (abortSignal) => this.#client.send(command, { abortSignal }));
+    // If the object does have this etag, the server compares etags without quotes: put again without them.
+    const input = { ...this.#at(key), ...this.#encryption.always };
+    const found = await this.#run("get", 0, ({ sdk, client }, abortSignal) =>
+      client.send(new sdk.HeadObjectCommand(input), { abortSignal }),
+    );
     if (typeof found === "string" || found.value.ETag !== condition.ifMatch) return undefined;
     const stored = await this.#put(key, bytes, bare);
     this.#bareEtags ||= stored !== undefined;
@@ -107,9 +103,9 @@ export class AwsObjectStore implements ObjectStore {
 
   async *list(prefix: string, after?: string): AsyncGenerator<ListedObject> {
     for (let token: string | undefined; ;) {
-      const page = await this.#run("list", 0, (abortSignal) =>
-        this.#client.send(
-          new this.#sdk.ListObjectsV2Command({
+      const page = await this.#run("list", 0, ({ sdk, client }, abortSignal) =>
+        client.send(
+          new sdk.ListObjectsV2Command({
             Bucket: this.#bucket,
             Prefix: this.#prefix + prefix,
             ...(after === undefined ? {} : { StartAfter: this.#prefix + after }),
@@ -130,18 +126,19 @@ export class AwsObjectStore implements ObjectStore {
   }
 
   async delete(keys: readonly string[]): Promise<void> {
-    // One by one: batches need checksums that not every server takes, and there are seldom more than three.
+    // Delete one by one: batches need checksums that not every server accepts, and there are seldom more than three objects.
     const left = [...keys];
     const worker = async (): Promise<void> => {
       for (let key = left.pop(); key !== undefined; key = left.pop()) {
-        const command = new this.#sdk.DeleteObjectCommand(this.#at(key));
-        await this.#run("delete", 0, (abortSignal) => this.#client.send(command, { abortSignal }));
+        await this.#run("delete", 0, ({ sdk, client }, abortSignal) =>
+          client.send(new sdk.DeleteObjectCommand(this.#at(key)), { abortSignal }),
+        );
       }
     };
     await Promise.all(Array.from({ length: Math.min(deletesAtOnce, keys.length) }, worker));
   }
 
-  /** False, and nothing deleted, also where the server doesn't keep this condition: AWS does since 2025. */
+  /** Also false, with nothing deleted, where the server doesn't support the condition. AWS has since 2025. */
   async deleteIf(key: string, etag: string): Promise<boolean> {
     this.#deletesIfMatch ??= this.#triesDeleteIf();
     const keeps = await this.#deletesIfMatch.catch((error: unknown) => {
@@ -152,24 +149,24 @@ export class AwsObjectStore implements ObjectStore {
   }
 
   /**
-   * Tries all that is needed: to put, get, list and delete under the prefix, and whether the server keeps conditions. One that
-   * ignores them would lose writes without a word.
+   * Tests whether objects can be put, got, listed and deleted under the prefix, and whether the server supports conditional puts.
+   * One that ignores conditions would lose writes silently.
    * @throws StratigraphError "NOT_SET_UP", "ACCESS_DENIED", "MISCONFIGURED", "ARCHIVE_UNAVAILABLE"
    */
   async setup(): Promise<void> {
-    const key = `${triedFolder}${randomUUID()}`;
+    const key = `${probePrefix}${randomUUID()}`;
     let keeps: boolean;
     try {
       keeps = await this.#keepsConditions(key);
       await this.get(key);
     } catch (error) {
-      // It says what is wrong; that what was tried can't be taken away either adds nothing.
+      // Throw this error, and not that the probe can't be deleted either.
       await this.delete([key]).catch(() => undefined);
       throw error;
     }
-    // What a process left that died here.
+    // Also delete probes that processes left which died here.
     const left = [key];
-    for await (const { key: found, modifiedMs } of this.list(triedFolder))
+    for await (const { key: found, modifiedMs } of this.list(probePrefix))
       if (modifiedMs < Date.now() - abandonedMs) left.push(found);
     await this.delete(left);
     if (keeps) return;
@@ -181,12 +178,17 @@ export class AwsObjectStore implements ObjectStore {
     );
   }
 
+  /** Closes the client if it was opened for this store. */
+  async end(): Promise<void> {
+    await this.#connector.end();
+  }
+
   async #keepsConditions(key: string): Promise<boolean> {
-    // Refused may also mean stored, where the answer was lost and the request repeated: then the object is there.
-    const first = (await this.put(key, tried, { ifNoneMatch: "*" })) ?? (await this.#etagOf(key));
-    const again = await this.put(key, tried, { ifNoneMatch: "*" });
-    const other = await this.#put(key, tried, { ifMatch: noObject });
-    const same = first === undefined ? undefined : await this.put(key, tried, { ifMatch: first });
+    // A refusal may mean that the object was stored and the answer lost, so that the repetition was refused.
+    const first = (await this.put(key, probeContent, { ifNoneMatch: "*" })) ?? (await this.#etagOf(key));
+    const again = await this.put(key, probeContent, { ifNoneMatch: "*" });
+    const other = await this.#put(key, probeContent, { ifMatch: noObject });
+    const same = first === undefined ? undefined : await this.put(key, probeContent, { ifMatch: first });
     return first !== undefined && again === undefined && other === undefined && same !== undefined;
   }
 
@@ -196,22 +198,23 @@ export class AwsObjectStore implements ObjectStore {
   }
 
   async #triesDeleteIf(): Promise<boolean> {
-    const key = `${triedFolder}${randomUUID()}`;
-    await this.#put(key, tried);
+    const key = `${probePrefix}${randomUUID()}`;
+    await this.#put(key, probeContent);
     const ignores = await this.#deleteIf(key, noObject);
     if (!ignores) await this.delete([key]);
     return !ignores;
   }
 
   async #deleteIf(key: string, etag: string): Promise<boolean> {
-    const command = new this.#sdk.DeleteObjectCommand({ ...this.#at(key), IfMatch: etag });
-    const answer = await this.#run("delete", 0, (abortSignal) => this.#client.send(command, { abortSignal }));
+    const answer = await this.#run("delete", 0, ({ sdk, client }, abortSignal) =>
+      client.send(new sdk.DeleteObjectCommand({ ...this.#at(key), IfMatch: etag }), { abortSignal }),
+    );
     return typeof answer !== "string";
   }
 
   async #put(key: string, bytes: Uint8Array, condition?: PutCondition): Promise<string | undefined> {
     const isPack = key.endsWith(".pack");
-    const command = new this.#sdk.PutObjectCommand({
+    const input: PutObjectCommandInput = {
       ...this.#at(key),
       ...this.#written,
       ...(isPack && this.#storageClass !== undefined ? { StorageClass: this.#storageClass } : {}),
@@ -219,9 +222,9 @@ export class AwsObjectStore implements ObjectStore {
       // A Buffer: streams are sent with trailing checksums, which Ceph 16 refuses.
       Body: Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length),
       ContentType: "application/octet-stream",
-    });
-    const answer = await this.#run("put", bytes.length, (abortSignal) =>
-      this.#client.send(command, { abortSignal }),
+    };
+    const answer = await this.#run("put", bytes.length, ({ sdk, client }, abortSignal) =>
+      client.send(new sdk.PutObjectCommand(input), { abortSignal }),
     );
     // If-Match on an object that isn't there is a 404.
     if (typeof answer !== "string") return answer.value.ETag ?? "";
@@ -238,20 +241,21 @@ export class AwsObjectStore implements ObjectStore {
     return new StratigraphError("NOT_SET_UP", message, { tier: "s3", bucket: this.#bucket });
   }
 
-  /** Runs a request; again, with growing and jittered pauses, while its failures are passing ones. */
+  /** Makes a request, and repeats it after failures that may pass, with growing and jittered pauses. */
   async #run<T>(
     operation: Operation,
     size: number,
-    request: (signal: AbortSignal) => Promise<T>,
+    request: (connection: AwsConnection, signal: AbortSignal) => Promise<T>,
   ): Promise<Answer<T>> {
+    const connection = await this.#connector.connected();
     const timeoutMs = Math.ceil(this.#timeoutMs + (size / bytesPerSecond) * 1000);
     for (let attempts = 0, round = 0; ; round += 1) {
       try {
-        return { value: await within(timeoutMs, request) };
+        return { value: await within(timeoutMs, (signal) => request(connection, signal)) };
       } catch (error) {
         const verdict = verdictOf(error);
         if (verdict !== "passing" && verdict !== "final") return verdict;
-        // A client that repeats requests itself made several; another round of it must not make more than there may be.
+        // A client that repeats requests itself has made several. Make no other round if that could exceed the limit.
         const made = attemptsOf(error);
         attempts += made;
         if (verdict === "final" || attempts + made > this.#attempts)

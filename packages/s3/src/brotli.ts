@@ -1,15 +1,15 @@
 import { brotliCompress, brotliDecompress, constants } from "node:zlib";
 import { promisify } from "node:util";
 
-const compress = promisify(brotliCompress);
-const decompress = promisify(brotliDecompress);
+const brotli = promisify(brotliCompress);
+const unbrotli = promisify(brotliDecompress);
 
 /**
  * Brotli, off the event loop. Every Node has it, with a window of 16 MiB; the portable zstd sees 1 MiB at once.
  * @param quality 0 to 11
  */
-export async function squeeze(bytes: Uint8Array, quality: number): Promise<Uint8Array> {
-  return await compress(bytes, {
+export async function compress(bytes: Uint8Array, quality: number): Promise<Uint8Array> {
+  return await brotli(bytes, {
     params: {
       [constants.BROTLI_PARAM_QUALITY]: quality,
       [constants.BROTLI_PARAM_LGWIN]: constants.BROTLI_MAX_WINDOW_BITS,
@@ -19,10 +19,10 @@ export async function squeeze(bytes: Uint8Array, quality: number): Promise<Uint8
 }
 
 /** @param size bytes of the content. @throws RangeError where it is damaged, or isn't as long as that */
-export async function unsqueeze(bytes: Uint8Array, size: number): Promise<Uint8Array> {
+export async function decompress(bytes: Uint8Array, size: number): Promise<Uint8Array> {
   let content: Uint8Array;
   try {
-    content = await decompress(bytes, { maxOutputLength: Math.max(1, size) });
+    content = await unbrotli(bytes, { maxOutputLength: Math.max(1, size) });
   } catch (cause) {
     throw new RangeError("the compressed bytes are damaged", { cause });
   }

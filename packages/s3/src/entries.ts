@@ -3,18 +3,18 @@ import type { BlobHash, CheckpointRecord, StoredWriteBatch } from "@stratigraph/
 /** Where an item's bytes are: in memory, or in a pack. */
 export type Place = Uint8Array | PackedPlace;
 
-/** Bytes in a section of a pack, and how they were made from what lies there. */
+/** Where bytes lie in a section of a pack, and how the original bytes are made from them. */
 export interface PackedPlace {
   readonly pack: string;
   readonly section: number;
   readonly start: number;
   readonly length: number;
-  /** See recipes.ts. */
-  readonly recipe: number;
+  /** See recompression.ts. */
+  readonly recompression: number;
 }
 
 /** A blob as a thread's index knows it. `size`: of its bytes. */
-export interface BlobLine {
+export interface BlobEntry {
   readonly hash: BlobHash;
   readonly base: BlobHash | undefined;
   readonly size: number;
@@ -22,36 +22,36 @@ export interface BlobLine {
 }
 
 /** A checkpoint as a thread's index knows it: all but the body. */
-export interface RecordLine extends Omit<CheckpointRecord, "threadId" | "body"> {
+export interface RecordEntry extends Omit<CheckpointRecord, "threadId" | "body"> {
   readonly place: Place;
 }
 
 /** Pending writes as a thread's index knows them. */
-export interface WritesLine extends Omit<StoredWriteBatch, "body"> {
+export interface WritesEntry extends Omit<StoredWriteBatch, "body"> {
   readonly namespace: string;
   readonly checkpointId: string;
   readonly place: Place;
 }
 
-/** Items of a thread. Their bytes lie in this order: blobs, records, writes. */
-export interface Lines {
-  readonly blobs: readonly BlobLine[];
-  readonly records: readonly RecordLine[];
-  readonly writes: readonly WritesLine[];
+/** Entries of a thread. Their bytes lie in this order: blobs, records, writes. */
+export interface Entries {
+  readonly blobs: readonly BlobEntry[];
+  readonly records: readonly RecordEntry[];
+  readonly writes: readonly WritesEntry[];
 }
 
 /** A blob named by its position in the list before, or by its hash where it is elsewhere. */
 type BlobName = number | string;
 type Text = string | null;
 
-/** Lines as JSON; docs/format.md. Every line ends with length and recipe of its stored bytes. */
-export interface LinesJson {
+/** Entries as JSON (docs/format.md). Each ends with the length and the recompression of its stored bytes. */
+export interface EntriesJson {
   readonly b: readonly (readonly [
     hash: string,
     base: BlobName | null,
     size: number,
     length: number,
-    recipe: number,
+    recompression: number,
   ])[];
   readonly r: readonly (readonly [
     namespace: string,
@@ -62,7 +62,7 @@ export interface LinesJson {
     blobs: readonly BlobName[],
     lostTo: Text,
     length: number,
-    recipe: number,
+    recompression: number,
   ])[];
   readonly w: readonly (readonly [
     namespace: string,
@@ -71,29 +71,32 @@ export interface LinesJson {
     blobs: readonly BlobName[],
     order: number,
     length: number,
-    recipe: number,
+    recompression: number,
   ])[];
 }
 
 /** Stored bytes of one item. */
 export interface StoredForm {
   readonly bytes: Uint8Array;
-  readonly recipe: number;
+  readonly recompression: number;
 }
 
-/** The places of lines, in the order in which their bytes lie. */
-export function placesOf({ blobs, records, writes }: Lines): Place[] {
+/** The places of entries, in the order in which their bytes lie. */
+export function placesOf({ blobs, records, writes }: Entries): Place[] {
   return [...blobs, ...records, ...writes].map(({ place }) => place);
 }
 
-/** @param forms the lines' stored bytes, in order */
-export function linesToJson({ blobs, records, writes }: Lines, forms: readonly StoredForm[]): LinesJson {
+/** Entries as JSON. @param forms their stored bytes, in the order of {@link placesOf} */
+export function entriesToJson(
+  { blobs, records, writes }: Entries,
+  forms: readonly StoredForm[],
+): EntriesJson {
   const positions = new Map(blobs.map(({ hash }, position) => [hash, position]));
   const nameOf = (hash: BlobHash): BlobName => positions.get(hash) ?? hash;
   let next = 0;
-  const stored = (): [length: number, recipe: number] => {
-    const { bytes, recipe } = forms[next++]!;
-    return [bytes.length, recipe];
+  const stored = (): [length: number, recompression: number] => {
+    const { bytes, recompression } = forms[next++]!;
+    return [bytes.length, recompression];
   };
   return {
     b: blobs.map(({ hash, base, size }) => [
@@ -102,57 +105,75 @@ export function linesToJson({ blobs, records, writes }: Lines, forms: readonly S
       size,
       ...stored(),
     ]),
-    r: records.map((line) => [
-      line.namespace,
-      line.checkpointId,
-      line.parentId ?? null,
-      line.runId ?? null,
-      line.tags,
-      line.blobs.map(nameOf),
-      line.lostTo ?? null,
+    r: records.map((entry) => [
+      entry.namespace,
+      entry.checkpointId,
+      entry.parentId ?? null,
+      entry.runId ?? null,
+      entry.tags,
+      entry.blobs.map(nameOf),
+      entry.lostTo ?? null,
       ...stored(),
     ]),
-    w: writes.map((line) => [
-      line.namespace,
-      line.checkpointId,
-      line.taskId,
-      line.blobs.map(nameOf),
-      line.order,
+    w: writes.map((entry) => [
+      entry.namespace,
+      entry.checkpointId,
+      entry.taskId,
+      entry.blobs.map(nameOf),
+      entry.order,
       ...stored(),
     ]),
   };
 }
 
 /** @param placeOf tells each item's place; called in the order in which their bytes lie */
-export function linesFromJson(
-  { b, r, w }: LinesJson,
-  placeOf: (length: number, recipe: number) => Place,
-): Lines {
+export function entriesFromJson(
+  { b, r, w }: EntriesJson,
+  placeOf: (length: number, recompression: number) => Place,
+): Entries {
   const hashOf = (name: BlobName): BlobHash => (typeof name === "string" ? name : b[name]![0]);
   return {
-    blobs: b.map(([hash, base, size, length, recipe]) => ({
+    blobs: b.map(([hash, base, size, length, recompression]) => ({
       hash,
       base: base === null ? undefined : hashOf(base),
       size,
-      place: placeOf(length, recipe),
+      place: placeOf(length, recompression),
     })),
-    records: r.map(([namespace, checkpointId, parentId, runId, tags, blobs, lostTo, length, recipe]) => ({
-      namespace,
-      checkpointId,
-      parentId: parentId ?? undefined,
-      runId: runId ?? undefined,
-      tags,
-      blobs: blobs.map(hashOf),
-      lostTo: lostTo ?? undefined,
-      place: placeOf(length, recipe),
-    })),
-    writes: w.map(([namespace, checkpointId, taskId, blobs, order, length, recipe]) => ({
+    records: r.map(
+      ([namespace, checkpointId, parentId, runId, tags, blobs, lostTo, length, recompression]) => ({
+        namespace,
+        checkpointId,
+        parentId: parentId ?? undefined,
+        runId: runId ?? undefined,
+        tags,
+        blobs: blobs.map(hashOf),
+        lostTo: lostTo ?? undefined,
+        place: placeOf(length, recompression),
+      }),
+    ),
+    writes: w.map(([namespace, checkpointId, taskId, blobs, order, length, recompression]) => ({
       namespace,
       checkpointId,
       taskId,
       blobs: blobs.map(hashOf),
       order,
-      place: placeOf(length, recipe),
+      place: placeOf(length, recompression),
     })),
+  };
+}
+
+/** How many bytes entries have together. */
+export function bytesIn(entries: Entries): number {
+  return placesOf(entries).reduce((sum, { length }) => sum + length, 0);
+}
+
+/** Entries with their bytes in memory. @param bytes in the order of {@link placesOf} */
+export function inMemory(entries: Entries, bytes: readonly Uint8Array[]): Entries {
+  let next = 0;
+  const placed = <E extends { place: Place }>(entry: E): E => ({ ...entry, place: bytes[next++]! });
+  return {
+    blobs: entries.blobs.map(placed),
+    records: entries.records.map(placed),
+    writes: entries.writes.map(placed),
   };
 }

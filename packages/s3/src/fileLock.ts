@@ -4,11 +4,11 @@ import { link, mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { StratigraphError } from "@stratigraph/core";
 
-/** How long a lock is waited for, and the longest pause between looks, in milliseconds. */
+/** How long a lock is waited for, and the longest pause between two tries; milliseconds. */
 const waitMs = 30_000;
 const longestPauseMs = 20;
 
-/** Who holds a lock. `startedAt` tells a process from a later one with the same id, where the system says it. */
+/** Who holds a lock. `startedAt` tells a process from a later one with the same id, on systems that tell it. */
 interface Holder {
   readonly pid: number;
   readonly startedAt: string;
@@ -95,11 +95,11 @@ export class FileLocks {
     }
   }
 
-  /** Takes a dead holder's lock away, one process at a time: a second one would take away the next holder's. */
+  /** Removes a dead holder's lock. One process at a time does this, or a second one would remove the next holder's lock. */
   async #break(file: string): Promise<void> {
     const breaker = `${file}.breaking`;
     if (!(await this.#take(breaker))) {
-      // Dead as well: it died in the few instructions below.
+      // That process may have died too, in the few instructions below.
       const holder = await holderOf(breaker);
       if (holder !== undefined && !isAlive(holder)) await rm(breaker, { force: true });
       return;
@@ -112,7 +112,7 @@ export class FileLocks {
     }
   }
 
-  /** The file that names this process. One that couldn't be written is tried again. */
+  /** The file that names this process. If it can't be written, the next call tries again. */
   async #named(): Promise<string> {
     this.#mine ??= this.#name().catch((error: unknown) => {
       this.#mine = undefined;

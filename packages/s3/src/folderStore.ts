@@ -18,11 +18,11 @@ import type { FoundObject, GetOptions, ListedObject, ObjectStore, PutCondition }
 import { FileLocks, processExists } from "./fileLock.ts";
 import { explained } from "./folderErrors.ts";
 
-/** Files on their way, and names of lock holders: nothing that is listed. */
+/** Holds files that are being written and the names of lock holders. It isn't listed. */
 const workFolder = ".work";
 /** Work files older than this were left by a process that died; in milliseconds. */
 const abandonedMs = 3_600_000;
-/** How often a file is put into a folder that somebody takes away meanwhile. */
+/** How often a put is tried when its folder is deleted meanwhile. */
 const folderAttempts = 3;
 
 function codeOf(error: unknown): string | undefined {
@@ -125,7 +125,7 @@ export class FolderStore implements ObjectStore {
     const file = this.#file(key);
     const isSame = async (): Promise<boolean> => (await this.#get(key, { unless: etag })) === "unchanged";
     return await this.#explained(async () => {
-      // Also because a folder that isn't there can hold no lock.
+      // This check also covers a folder that isn't there, which can hold no lock.
       if (!(await isSame())) return false;
       const deletion = this.#locks.run(`${file}.lock`, async () => {
         if (!(await isSame())) return false;
@@ -133,15 +133,15 @@ export class FolderStore implements ObjectStore {
         await syncFolder(dirname(file));
         return true;
       });
-      // Somebody else deleted it, and its folder, just before.
+      // An error ENOENT means that somebody else has deleted the object and its folder.
       const isDeleted = (await deletion.catch(unlessAbsent)) === true;
-      // Its name may be somebody's. It stays where anything is in it.
+      // Delete the thread's folder too, because its name may tell who used it. This fails if anything is left in it.
       if (isDeleted) await rmdir(dirname(file)).catch(() => undefined);
       return isDeleted;
     });
   }
 
-  /** Makes the folder, tries to write there, and takes away what processes that died left behind. */
+  /** Makes the folder, tests whether it can be written to, and deletes what processes left that died. */
   async setup(): Promise<void> {
     await this.#explained(async () => {
       const written = await this.#write(Buffer.from("Stratigraph tries whether files can be stored here.\n"));
@@ -179,7 +179,7 @@ export class FolderStore implements ObjectStore {
     }
   }
 
-  /** As {@link #store}; again where the folder was taken away as empty just before. */
+  /** As {@link #store}, repeated if the empty folder was deleted meanwhile. */
   async #stored(key: string, written: string, condition: PutCondition | undefined): Promise<boolean> {
     for (let attempt = 1; ; attempt += 1) {
       try {

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import type { ThreadTag } from "@stratigraph/core";
-import { squeeze, unsqueeze } from "./brotli.ts";
-import { linesFromJson, linesToJson, type Lines, type LinesJson } from "./entries.ts";
+import { compress, decompress } from "./brotli.ts";
+import { entriesFromJson, entriesToJson, type Entries, type EntriesJson } from "./entries.ts";
 import type { PackRef } from "./packFile.ts";
 
 /** First bytes of a head: format, then SHA-256 of the rest. */
@@ -11,20 +11,20 @@ const hashEnd = magic.length + 32;
 /** Brotli quality: a head is written with every change. */
 const quality = 4;
 
-/** Largest head that is read, in bytes once decompressed: far above what is ever written. */
+/** Largest head that is read, in bytes after decompression: far above what is ever written. */
 const largest = 256 << 20;
 
 /** The one object of a thread that changes. */
 export interface Head {
   readonly threadId: string;
   readonly revision: number;
-  /** Who made the last revisions, newest first: tells a writer whether a put without an answer came through. */
+  /** The writers of the last revisions, newest first. They tell a writer whether its put was done when the answer was lost. */
   readonly writers: readonly string[];
   readonly deletedAt: number;
   readonly deleted: boolean;
   readonly removedAt: number;
   readonly evicted: boolean;
-  /** What the thread is found by; absent where it has no tags. Older versions leave it as it is. */
+  /** Absent where the thread has no tags. Older versions of this package leave them as they are. */
   readonly tags?: readonly ThreadTag[] | undefined;
   /** By namespace. */
   readonly heads: ReadonlyMap<string, string>;
@@ -32,26 +32,26 @@ export interface Head {
   readonly packs: readonly PackRef[];
 }
 
-interface HeadJson extends LinesJson {
+interface HeadJson extends EntriesJson {
   readonly v: 1;
   readonly head: Omit<Head, "heads"> & { readonly heads: readonly (readonly [string, string])[] };
 }
 
 /** @param tail items that are in no pack yet, with their bytes in order of `placesOf` */
-export async function encodeHead(head: Head, tail: Lines, bytes: readonly Uint8Array[]): Promise<Buffer> {
-  const forms = bytes.map((each) => ({ bytes: each, recipe: 0 }));
-  const json: HeadJson = { v: 1, head: { ...head, heads: [...head.heads] }, ...linesToJson(tail, forms) };
+export async function encodeHead(head: Head, tail: Entries, bytes: readonly Uint8Array[]): Promise<Buffer> {
+  const forms = bytes.map((each) => ({ bytes: each, recompression: 0 }));
+  const json: HeadJson = { v: 1, head: { ...head, heads: [...head.heads] }, ...entriesToJson(tail, forms) };
   const text = Buffer.from(JSON.stringify(json));
   const sizes = Buffer.alloc(8);
   const content = Buffer.concat([text, ...bytes]);
   sizes.writeUInt32LE(content.length, 0);
   sizes.writeUInt32LE(text.length, 4);
-  const rest = Buffer.concat([sizes, await squeeze(content, quality)]);
+  const rest = Buffer.concat([sizes, await compress(content, quality)]);
   return Buffer.concat([magic, createHash("sha256").update(rest).digest(), rest]);
 }
 
 /** @throws RangeError where the bytes are no head, or damaged */
-export async function decodeHead(bytes: Uint8Array): Promise<{ head: Head; tail: Lines }> {
+export async function decodeHead(bytes: Uint8Array): Promise<{ head: Head; tail: Entries }> {
   const object = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
   if (object.length < hashEnd + 8 || !object.subarray(0, magic.length).equals(magic))
     throw new RangeError("it isn't the head of a thread, or a newer version wrote it");
@@ -60,10 +60,10 @@ export async function decodeHead(bytes: Uint8Array): Promise<{ head: Head; tail:
     throw new RangeError("it has another SHA-256");
   const size = rest.readUInt32LE(0);
   if (size > largest) throw new RangeError(`it claims to hold ${size} bytes`);
-  const content = await unsqueeze(rest.subarray(8), size);
+  const content = await decompress(rest.subarray(8), size);
   const textEnd = rest.readUInt32LE(4);
   const json = JSON.parse(Buffer.from(content.subarray(0, textEnd)).toString()) as HeadJson;
   let at = textEnd;
-  const tail = linesFromJson(json, (length) => content.slice(at, (at += length)));
+  const tail = entriesFromJson(json, (length) => content.slice(at, (at += length)));
   return { head: { ...json.head, heads: new Map(json.head.heads) }, tail };
 }

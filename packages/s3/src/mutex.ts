@@ -8,13 +8,13 @@ export interface MutexBounds {
   readonly maxWaiting: number;
 }
 
-/** As long as a call goes on trying once it is its turn, and more callers than a thread ever has. */
+/** A call waits as long as it may then take itself; the count is more than a thread ever has. */
 const usual: MutexBounds = { waitMs: 60_000, maxWaiting: 1000 };
 
 /** One call at a time per thread, in the order of asking. */
 export class Mutex {
   readonly #bounds: MutexBounds;
-  /** Those who wait, by thread; a thread with an entry has somebody inside. */
+  /** Waiting calls by thread. A thread has an entry while a call is running. */
   readonly #waiting = new Map<string, (() => void)[]>();
 
   constructor(bounds: MutexBounds = usual) {

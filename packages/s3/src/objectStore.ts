@@ -29,7 +29,7 @@ export type PutCondition = { readonly ifNoneMatch: "*" } | { readonly ifMatch: s
 
 /**
  * What a {@link PackTier} needs of object storage. Keys hold lower-case letters, digits and `-_./` only. Reads see every
- * acknowledged write; a put is whole or not there. Failures that may pass were retried before they are thrown.
+ * acknowledged write; a put is stored as a whole or not at all. Failures that may pass are retried before they are thrown.
  */
 export interface ObjectStore {
   /** For messages and traces. */
@@ -65,6 +65,6 @@ export interface ObjectStore {
    */
   setup?(): Promise<void>;
 
-  /** Closes what was opened for this alone. */
+  /** Closes what was opened for this store alone. */
   end?(): Promise<void>;
 }

@@ -1,15 +1,15 @@
 import { tombstoneMs, trace } from "@stratigraph/core";
 import type { FoundObject, ListedObject, ObjectStore } from "./objectStore.ts";
 import { decodeHead, type Head } from "./head.ts";
-import type { Lines } from "./entries.ts";
+import type { Entries } from "./entries.ts";
 
-/** Objects that a sweep looks at in one call, and whole folders of threads. */
+/** How many objects one call looks at, at least: it ends with the last object of a thread. */
 const sweptObjects = 1000;
 
-/** Takes away what no thread needs: what writers that died left, and what deletions leave for a while. */
-export class Sweep {
+/** Deletes orphans: packs of writers that died, and tombstones and early writes after their time. */
+export class OrphanSweep {
   readonly #store: ObjectStore;
-  /** The last key that was looked at; absent where the next part is the first. */
+  /** The last key that was looked at; absent if the next call begins with the first. */
   #sweptTo: string | undefined;
 
   constructor(store: ObjectStore) {
@@ -23,8 +23,8 @@ export class Sweep {
    */
   async run(beforeMs: number): Promise<number> {
     let [swept, looked] = [0, 0];
-    for await (const objects of this.#folders(this.#sweptTo)) {
-      swept += await this.#sweepFolder(objects, beforeMs);
+    for await (const objects of this.#threadObjects(this.#sweptTo)) {
+      swept += await this.#sweepThread(objects, beforeMs);
       looked += objects.length;
       this.#sweptTo = objects.at(-1)!.key;
       if (looked >= sweptObjects) return swept;
@@ -33,12 +33,12 @@ export class Sweep {
     return swept;
   }
 
-  /** The objects of one thread after the other: in a listing they stand together. */
-  async *#folders(after: string | undefined): AsyncGenerator<ListedObject[]> {
+  /** The objects of one thread after the other: in a listing they are adjacent. */
+  async *#threadObjects(after: string | undefined): AsyncGenerator<ListedObject[]> {
     let objects: ListedObject[] = [];
     for await (const object of this.#store.list("", after)) {
       const [last] = objects;
-      if (last !== undefined && folderOf(last.key) !== folderOf(object.key)) {
+      if (last !== undefined && prefixOf(last.key) !== prefixOf(object.key)) {
         yield objects;
         objects = [];
       }
@@ -47,14 +47,14 @@ export class Sweep {
     if (objects.length > 0) yield objects;
   }
 
-  async #sweepFolder(objects: readonly ListedObject[], beforeMs: number): Promise<number> {
+  async #sweepThread(objects: readonly ListedObject[], beforeMs: number): Promise<number> {
     const old = objects.filter(({ modifiedMs }) => modifiedMs < beforeMs);
     const packs = old.filter(({ key }) => key.endsWith(".pack"));
     const listed = old.find(({ key }) => key.endsWith("/head"));
     if (packs.length === 0 && listed === undefined) return 0;
-    const key = `${folderOf(objects[0]!.key)}/head`;
+    const key = `${prefixOf(objects[0]!.key)}/head`;
     const found = await this.#store.get(key);
-    // Packs without a head are all there is left of a thread whose head was lost: they stay.
+    // Packs without a head stay: they are all that is left of a thread whose head was lost.
     if (found === undefined || found === "unchanged") return 0;
     const read = await decodeHead(found.bytes).catch((error: unknown) => {
       trace({
@@ -67,28 +67,28 @@ export class Sweep {
     const named = new Set(read.head.packs.map((pack) => pack.key));
     const garbage = packs.flatMap((pack) => (named.has(pack.key) ? [] : [pack.key]));
     await this.#store.delete(garbage);
-    // A pack that is too young to go would stay for ever without its head.
+    // Keep the head while a pack is too young to be deleted: without a head the pack would stay for ever.
     const isBare = objects.filter((object) => object.key.endsWith(".pack")).length === garbage.length;
     const isSpent = listed !== undefined && isBare && isSpentHead(read, listed.modifiedMs);
     return garbage.length + (isSpent && (await this.#deleteHead(listed, found)) ? 1 : 0);
   }
 
-  /** Deletes a head that was read; false where it is another one than was listed, or becomes one meanwhile. */
+  /** Deletes a head that was read; false if it isn't the object that was listed, or is replaced meanwhile. */
   async #deleteHead(listed: ListedObject, { etag }: FoundObject): Promise<boolean> {
     if (this.#store.deleteIf === undefined) return false;
-    // What was listed as old may have been written before it was read.
+    // The object may have been replaced between the listing and the read.
     for await (const { key, version } of this.#store.list(listed.key))
       if (key === listed.key && version === listed.version) return await this.#store.deleteIf(key, etag);
     return false;
   }
 }
 
-function folderOf(key: string): string {
+function prefixOf(key: string): string {
   return key.slice(0, key.lastIndexOf("/"));
 }
 
-/** Whether a head says nothing any more: of a thread deleted long ago, or of pending writes whose checkpoint never came. */
-function isSpentHead({ head, tail }: { head: Head; tail: Lines }, modifiedMs: number): boolean {
+/** Whether a head isn't needed any more: of a thread deleted long ago, or of pending writes whose checkpoint never came. */
+function isSpentHead({ head, tail }: { head: Head; tail: Entries }, modifiedMs: number): boolean {
   if (head.heads.size + head.packs.length + tail.records.length > 0) return false;
   const remembers = head.deletedAt > 0 || head.removedAt > 0;
   return !remembers || modifiedMs < Date.now() - tombstoneMs;

@@ -1,18 +1,24 @@
 import { createHash } from "node:crypto";
-import { Breather } from "./eventLoopYield.ts";
-import { squeeze, unsqueeze } from "./brotli.ts";
-import { linesFromJson, linesToJson, type Lines, type LinesJson, type StoredForm } from "./entries.ts";
-import { storedForm } from "./compressionRecipes.ts";
+import { EventLoopYielder } from "./eventLoopYielder.ts";
+import { compress, decompress } from "./brotli.ts";
+import {
+  entriesFromJson,
+  entriesToJson,
+  type Entries,
+  type EntriesJson,
+  type StoredForm,
+} from "./entries.ts";
+import { storedForm } from "./recompression.ts";
 
 /** First bytes of a pack. */
 const magic = Buffer.from("SGPACK1\n");
 
-/** Content of a section, in bytes: what is decompressed to read one value. A longer item has a section of its own. */
+/** Largest content of a section, in bytes: so much is decompressed to read one value. A longer entry has a section of its own. */
 const sectionBytes = 4 << 20;
 
 /**
- * Brotli qualities: of a catalog, of a small pack that will soon be written anew, of a large one; and of an item with a section
- * of its own, which core compressed already: trying hard would take seconds and gain nothing.
+ * Brotli qualities: of a catalog, of a small pack that will soon be merged, of a large one, and of an entry with a section of its
+ * own. Core has compressed such an entry already: a higher quality would take seconds and gain nothing.
  */
 const qualities = { catalog: 9, small: 5, large: 9, alone: 1 } as const;
 
@@ -31,10 +37,10 @@ export type Section = readonly [start: number, end: number, size: number, hash: 
 /** What a pack holds. */
 export interface Catalog {
   readonly sections: readonly Section[];
-  readonly lines: Lines;
+  readonly entries: Entries;
 }
 
-interface CatalogJson extends LinesJson {
+interface CatalogJson extends EntriesJson {
   readonly thread: string;
   readonly sections: readonly (readonly [...Section, items: number])[];
 }
@@ -44,7 +50,7 @@ export function sha256(bytes: Uint8Array): string {
   return createHash("sha256").update(bytes).digest("hex");
 }
 
-/** Groups items into sections: consecutive, none of them torn. */
+/** Groups consecutive entries into sections, without splitting any. */
 function sectionsOf(forms: readonly StoredForm[]): StoredForm[][] {
   const sections: StoredForm[][] = [];
   let size = Number.POSITIVE_INFINITY;
@@ -60,21 +66,21 @@ function sectionsOf(forms: readonly StoredForm[]): StoredForm[][] {
 }
 
 /**
- * Makes a pack of items and their bytes (in the order of `placesOf`). It is self-contained: it names its thread, and its
+ * Makes a pack of entries and their bytes (in the order of `placesOf`). A pack is self-contained: it names its thread, and its
  * last 16 bytes tell where its catalog lies.
  */
 export async function encodePack(
   threadId: string,
-  lines: Lines,
+  entries: Entries,
   bytes: readonly Uint8Array[],
   key: (hash: string) => string,
   large: boolean,
 ): Promise<{ ref: PackRef; content: Buffer; catalog: Catalog }> {
   const forms: StoredForm[] = [];
-  const breather = new Breather();
+  const yielder = new EventLoopYielder();
   for (const each of bytes) {
     forms.push(await storedForm(each));
-    await breather.breathe();
+    await yielder.yieldIfDue();
   }
   const parts: Uint8Array[] = [magic];
   let end = magic.length;
@@ -82,14 +88,14 @@ export async function encodePack(
   for (const items of sectionsOf(forms)) {
     const content = Buffer.concat(items.map((item) => item.bytes));
     const quality = large ? qualities.large : qualities.small;
-    const squeezed = await squeeze(content, content.length > sectionBytes ? qualities.alone : quality);
-    sections.push([end, end + squeezed.length, content.length, sha256(squeezed), items.length]);
-    parts.push(squeezed);
-    end += squeezed.length;
+    const compressed = await compress(content, content.length > sectionBytes ? qualities.alone : quality);
+    sections.push([end, end + compressed.length, content.length, sha256(compressed), items.length]);
+    parts.push(compressed);
+    end += compressed.length;
   }
-  const json: CatalogJson = { thread: threadId, sections, ...linesToJson(lines, forms) };
+  const json: CatalogJson = { thread: threadId, sections, ...entriesToJson(entries, forms) };
   const plain = Buffer.from(JSON.stringify(json));
-  const catalog = await squeeze(plain, qualities.catalog);
+  const catalog = await compress(plain, qualities.catalog);
   const trailer = Buffer.alloc(16);
   trailer.writeBigUInt64LE(BigInt(end), 0);
   trailer.writeBigUInt64LE(BigInt(plain.length), 8);
@@ -106,7 +112,7 @@ export async function encodePack(
 export async function decodeCatalog(ref: PackRef, threadId: string, bytes: Uint8Array): Promise<Catalog> {
   const [, , size, hash] = ref.catalog;
   if (sha256(bytes) !== hash) throw new RangeError("its catalog has another SHA-256");
-  const json = JSON.parse(Buffer.from(await unsqueeze(bytes, size)).toString()) as CatalogJson;
+  const json = JSON.parse(Buffer.from(await decompress(bytes, size)).toString()) as CatalogJson;
   if (json.thread !== threadId) throw new RangeError(`it belongs to thread ${JSON.stringify(json.thread)}`);
   return catalogOf(json, ref.key);
 }
@@ -115,7 +121,7 @@ function catalogOf(json: CatalogJson, pack: string): Catalog {
   let section = -1;
   let left = 0;
   let start = 0;
-  const lines = linesFromJson(json, (length, recipe) => {
+  const entries = entriesFromJson(json, (length, recompression) => {
     while (left === 0) {
       section += 1;
       left = json.sections[section]![4];
@@ -123,13 +129,13 @@ function catalogOf(json: CatalogJson, pack: string): Catalog {
     }
     left -= 1;
     start += length;
-    return { pack, section, start: start - length, length, recipe };
+    return { pack, section, start: start - length, length, recompression };
   });
-  return { sections: json.sections.map(([from, to, content, sum]) => [from, to, content, sum]), lines };
+  return { sections: json.sections.map(([from, to, content, sum]) => [from, to, content, sum]), entries };
 }
 
 /** @throws RangeError where the bytes aren't the section */
 export async function decodeSection([, , size, hash]: Section, bytes: Uint8Array): Promise<Uint8Array> {
   if (sha256(bytes) !== hash) throw new RangeError("a section has another SHA-256");
-  return await unsqueeze(bytes, size);
+  return await decompress(bytes, size);
 }

@@ -1,10 +1,10 @@
 import { LRUCache } from "lru-cache";
-import { Breather } from "./eventLoopYield.ts";
+import { EventLoopYielder } from "./eventLoopYielder.ts";
 import type { ObjectStore } from "./objectStore.ts";
 import { DamagedObject, MissingObject } from "./objectErrors.ts";
 import type { PackedPlace, Place } from "./entries.ts";
 import { decodeCatalog, decodeSection, type Catalog, type PackRef, type Section } from "./packFile.ts";
-import { originalBytes } from "./compressionRecipes.ts";
+import { originalBytes } from "./recompression.ts";
 
 /** Packs up to this size, in bytes, are read in one request; of larger ones the parts that are needed. */
 const wholeBytes = 8 << 20;
@@ -12,24 +12,24 @@ const wholeBytes = 8 << 20;
 /** Parts of a large pack that lie closer together than this, in bytes, are read in one request. */
 const gapBytes = 1 << 20;
 
-/** What a catalog takes in memory per byte of its pack, and a line of it, roughly. */
-const lineBytes = 300;
+/** What an entry of a catalog takes in memory, roughly; bytes. */
+const entryBytes = 300;
 
 type Cached = Uint8Array | Catalog;
 
 function sizeOf(value: Cached): number {
   if (value instanceof Uint8Array) return value.length + 64;
-  const { blobs, records, writes } = value.lines;
-  return (blobs.length + records.length + writes.length) * lineBytes + 64;
+  const { blobs, records, writes } = value.entries;
+  return (blobs.length + records.length + writes.length) * entryBytes + 64;
 }
 
-/** Reads packs, checks every byte, and remembers what it read: packs never change. */
+/** Reads packs, verifies every byte, and caches what it read: packs never change. */
 export class PackReader {
   readonly #store: ObjectStore;
   readonly #cache: LRUCache<string, Cached>;
   readonly #loading = new Map<string, Promise<Cached>>();
 
-  /** @param cacheBytes what may be remembered, in bytes */
+  /** @param cacheBytes size of the cache, in bytes */
   constructor(store: ObjectStore, cacheBytes: number) {
     this.#store = store;
     this.#cache = new LRUCache({ maxSize: Math.max(1, cacheBytes), sizeCalculation: sizeOf });
@@ -47,14 +47,14 @@ export class PackReader {
     })) as Catalog;
   }
 
-  /** A pack that was just written needs no reading. */
-  remember(ref: PackRef, catalog: Catalog, content: Uint8Array): void {
+  /** Caches a pack that was just written, so that it needn't be read. */
+  cache(ref: PackRef, catalog: Catalog, content: Uint8Array): void {
     this.#cache.set(`catalog ${ref.key}`, catalog);
     if (ref.size <= wholeBytes) this.#cache.set(`whole ${ref.key}`, content);
   }
 
   /**
-   * The bytes of items, in order.
+   * The bytes of entries, in the order of their places.
    * @param packs those that the places name
    * @throws MissingObject, DamagedObject
    */
@@ -79,21 +79,21 @@ export class PackReader {
       }),
     );
     const items: Uint8Array[] = [];
-    const breather = new Breather();
+    const yielder = new EventLoopYielder();
     for (const place of places) {
       const isHere = place instanceof Uint8Array;
       items.push(isHere ? place : await this.#item(place, contents.get(nameOf(place))));
-      if (!isHere) await breather.breathe();
+      if (!isHere) await yielder.yieldIfDue();
     }
     return items;
   }
 
   async #item(place: PackedPlace, section: Uint8Array | undefined): Promise<Uint8Array> {
-    const { start, length, recipe } = place;
+    const { start, length, recompression } = place;
     try {
       if (section === undefined) throw new RangeError("its head doesn't name it");
       if (start + length > section.length) throw new RangeError("a section ends early");
-      return await originalBytes({ bytes: section.slice(start, start + length), recipe });
+      return await originalBytes({ bytes: section.slice(start, start + length), recompression });
     } catch (error) {
       throw new DamagedObject(place.pack, error);
     }
@@ -140,7 +140,7 @@ export class PackReader {
     }
   }
 
-  /** Bytes of a pack: cut out of the whole where that is small. */
+  /** A range of a pack. A small pack is read and cached as a whole. */
   async #range(ref: PackRef, start: number, end: number): Promise<Uint8Array> {
     if (ref.size > wholeBytes) return await this.#get(ref.key, [start, end]);
     const whole = (await this.#once(`whole ${ref.key}`, () => this.#get(ref.key))) as Uint8Array;
@@ -153,7 +153,7 @@ export class PackReader {
     return found.bytes;
   }
 
-  /** From the cache, or loaded once for all who ask meanwhile. */
+  /** From the cache, or loaded once for all callers that ask meanwhile. */
   async #once(name: string, load: () => Promise<Cached>): Promise<Cached> {
     const cached = this.#cache.get(name) ?? this.#loading.get(name);
     if (cached !== undefined) return await cached;

@@ -1,19 +1,19 @@
 import type { PackRef } from "./packFile.ts";
 
-/** Bytes that may lie in a head itself, and are written anew with every change. */
+/** How many bytes of entries may lie in a head itself. They are rewritten with every change. */
 export const tailLimitBytes = 64 << 10;
 
-/** A pack this large, in bytes, is no longer merged: it would be copied for too little. */
-const sealedBytes = 64 << 20;
+/** A pack of this size and more, in bytes, is closed: it isn't merged any more, because too much would be copied for too little. */
+const closedBytes = 64 << 20;
 
-/** A pack is merged into the one before when it has this part of its size, so that every byte is copied a few times only. */
+/** A pack is merged into the one before when that is at most so many times as large, so that each byte is copied only a few times. */
 const growth = 4;
 
 /**
- * Which packs are written anew, together with what lies in the head; undefined: nothing is to be done. At most two packs
- * that may still grow are left, so that a thread is read in three requests.
+ * Which packs are merged into a new one, together with the entries in the head; undefined: none, and no pack is made. At most two
+ * open packs are left, so that a thread is read in three requests.
  * @param packs oldest first
- * @param rewrite "all": bytes have to go; "open": one pack is to be left
+ * @param rewrite "all": merge all packs, because bytes have to go; "open": leave one open pack
  */
 export function packsToMerge(
   packs: readonly PackRef[],
@@ -21,7 +21,7 @@ export function packsToMerge(
   rewrite: "all" | "open" | undefined,
 ): readonly PackRef[] | undefined {
   if (rewrite === "all") return packs;
-  const open = packs.filter(({ size }) => size < sealedBytes);
+  const open = packs.filter(({ size }) => size < closedBytes);
   if (rewrite === "open") return open;
   if (tailBytes <= tailLimitBytes) return undefined;
   const [large, small] = open.slice(-2);

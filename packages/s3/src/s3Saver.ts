@@ -10,11 +10,12 @@ import {
   type Duration,
   type SaverOptions,
 } from "@stratigraph/core";
+import type { S3Client } from "@aws-sdk/client-s3";
+import type { AwsConnection } from "./awsConnector.ts";
 import { AwsObjectStore } from "./awsObjectStore.ts";
 import type { ObjectStore } from "./objectStore.ts";
 import { FolderStore } from "./folderStore.ts";
 import { importAwsSdk } from "./importAwsSdk.ts";
-import { LazyStore } from "./lazyStore.ts";
 import { PackTier } from "./packTier.ts";
 import {
   checkS3Settings,
@@ -48,10 +49,8 @@ function s3Store(options: S3Options): ObjectStore {
   if (typeof options.bucket !== "string" || options.bucket === "")
     throw new InvalidOptionError("bucket", options.bucket, "Pass the name of a bucket that exists.");
   checkS3Settings(options);
-  return new LazyStore("s3", async () => {
-    const sdk = await importAwsSdk();
-    return { store: new AwsObjectStore(sdk, options) };
-  });
+  const client = options.client as S3Client;
+  return new AwsObjectStore(async () => ({ sdk: await importAwsSdk(), client }), options);
 }
 
 /**
@@ -117,18 +116,18 @@ export class S3Saver extends TierSaver {
       ...pickOptions<Omit<S3Options, "client" | "bucket">>(options, s3SettingNames),
     };
     checkS3Settings(settings);
-    const store = new LazyStore("s3", async () => {
+    const connect = async (): Promise<AwsConnection> => {
       const sdk = await importAwsSdk();
       const client = new sdk.S3Client({
         ...(region === undefined ? {} : { region }),
         ...(endpoint === undefined ? {} : { endpoint }),
         forcePathStyle: pathStyle,
-        // The store retries itself.
+        // The store repeats requests itself: the client would repeat neither timeouts nor bodies that end early.
         maxAttempts: 1,
       });
-      const store = new AwsObjectStore(sdk, { ...settings, client, bucket });
-      return { store, end: () => client.destroy() };
-    });
+      return { sdk, client, close: () => client.destroy() };
+    };
+    const store = new AwsObjectStore(connect, { ...settings, bucket });
     return new S3Saver(new PackTier(store), pickOptions<SaverOptions>(options, saverOptionNames));
   }
 }

@@ -1,4 +1,5 @@
 import {
+  checkpointKey,
   decideMoves,
   goesOn,
   lostToOf,
@@ -15,15 +16,15 @@ import {
   type WriteBatch,
 } from "@stratigraph/core";
 import type { Head } from "./head.ts";
-import type { BlobLine, RecordLine, WritesLine } from "./entries.ts";
-import { lineKey, type ThreadView } from "./threadView.ts";
+import type { BlobEntry, RecordEntry, WritesEntry } from "./entries.ts";
+import type { ThreadView } from "./threadView.ts";
 
 /** A view that may still be changed. */
 interface Draft {
   head: Head;
-  readonly blobs: Map<BlobHash, BlobLine>;
-  readonly records: Map<string, RecordLine>;
-  readonly writes: Map<string, readonly WritesLine[]>;
+  readonly blobs: Map<BlobHash, BlobEntry>;
+  readonly records: Map<string, RecordEntry>;
+  readonly writes: Map<string, readonly WritesEntry[]>;
 }
 
 /** The next revision of a view, to be changed. */
@@ -44,8 +45,8 @@ function addBlobs(draft: Draft, blobs: readonly Blob[]): void {
 
 function addWrites(draft: Draft, batch: Address & WriteBatch): void {
   const { namespace, checkpointId, taskId, blobs, body } = batch;
-  const line = { namespace, checkpointId, taskId, blobs, order: draft.head.revision, place: body };
-  draft.writes.set(lineKey(batch), [...(draft.writes.get(lineKey(batch)) ?? []), line]);
+  const entry = { namespace, checkpointId, taskId, blobs, order: draft.head.revision, place: body };
+  draft.writes.set(checkpointKey(batch), [...(draft.writes.get(checkpointKey(batch)) ?? []), entry]);
 }
 
 /**
@@ -59,7 +60,7 @@ export function appended(view: ThreadView, request: AppendRequest): { next: Thre
   addBlobs(draft, request.blobs);
   for (const { threadId: _thread, body, ...record } of request.records) {
     const lostTo = lostToOf({ heads: draft.head.heads, records: draft.records }, moves, record);
-    draft.records.set(lineKey(record), { ...record, lostTo, place: body });
+    draft.records.set(checkpointKey(record), { ...record, lostTo, place: body });
   }
   for (const batch of request.writes ?? []) addWrites(draft, batch);
   const now = new Map(view.head.heads);
@@ -90,8 +91,8 @@ export function withWrites(view: ThreadView, request: AppendWritesRequest): Thre
 export function without(view: ThreadView, request: RemoveRequest): ThreadView {
   const draft = draftOf(view);
   for (const at of request.checkpoints) {
-    draft.records.delete(lineKey(at));
-    draft.writes.delete(lineKey(at));
+    draft.records.delete(checkpointKey(at));
+    draft.writes.delete(checkpointKey(at));
   }
   for (const hash of request.dropBlobs) draft.blobs.delete(hash);
   for (const { hash, base, bytes } of request.replaceBlobs)
@@ -105,21 +106,22 @@ export function without(view: ThreadView, request: RemoveRequest): ThreadView {
   return { ...draft, etag: view.etag };
 }
 
-/** The thread with other bytes in the place of some. */
+/** The thread with some bytes replaced. */
 export function withBytes(view: ThreadView, { records, writes, blobs }: ReplaceBytesRequest): ThreadView {
   const draft = draftOf(view);
   for (const { body, ...at } of records) {
-    const line = draft.records.get(lineKey(at));
-    if (line !== undefined) draft.records.set(lineKey(at), { ...line, place: body });
+    const entry = draft.records.get(checkpointKey(at));
+    if (entry !== undefined) draft.records.set(checkpointKey(at), { ...entry, place: body });
   }
   for (const { place, body, ...at } of writes) {
-    const lines = draft.writes.get(lineKey(at));
-    const line = lines?.[place];
-    if (line !== undefined) draft.writes.set(lineKey(at), lines!.with(place, { ...line, place: body }));
+    const entries = draft.writes.get(checkpointKey(at));
+    const entry = entries?.[place];
+    if (entry !== undefined)
+      draft.writes.set(checkpointKey(at), entries!.with(place, { ...entry, place: body }));
   }
   for (const { hash, bytes } of blobs) {
-    const line = draft.blobs.get(hash);
-    if (line !== undefined) draft.blobs.set(hash, { ...line, size: bytes.length, place: bytes });
+    const entry = draft.blobs.get(hash);
+    if (entry !== undefined) draft.blobs.set(hash, { ...entry, size: bytes.length, place: bytes });
   }
   return { ...draft, etag: view.etag };
 }
@@ -139,7 +141,7 @@ export function emptied(view: ThreadView, how: "evicted" | "deleted"): ThreadVie
   return { head: next, etag: view.etag, blobs, records, writes };
 }
 
-/** The thread with other tags. No revision: nothing of what a writer has read is another. */
+/** The thread with other tags. Its revision stays, because nothing that a writer has read changes. */
 export function withTags(view: ThreadView, tags: readonly ThreadTag[]): ThreadView {
   return { ...view, head: { ...view.head, tags: tags.length === 0 ? undefined : tags } };
 }

@@ -1,19 +1,19 @@
-import { blobClosure, namedBlobs, type BlobHash } from "@stratigraph/core";
+import { blobClosure, checkpointKey, namedBlobs, type BlobHash } from "@stratigraph/core";
 import type { Head } from "./head.ts";
-import type { BlobLine, Lines, Place, RecordLine, WritesLine } from "./entries.ts";
+import type { BlobEntry, Entries, Place, RecordEntry, WritesEntry } from "./entries.ts";
 
-/** A thread as one revision of its head has it. Never changed; what changes makes another. */
+/** A thread at one revision of its head. It is immutable: a change makes another view. */
 export interface ThreadView {
   readonly head: Head;
   /** Of the head object; absent where there is none. */
   readonly etag: string | undefined;
-  readonly blobs: ReadonlyMap<BlobHash, BlobLine>;
-  /** By {@link lineKey}. */
-  readonly records: ReadonlyMap<string, RecordLine>;
-  readonly writes: ReadonlyMap<string, readonly WritesLine[]>;
+  readonly blobs: ReadonlyMap<BlobHash, BlobEntry>;
+  /** By {@link checkpointKey}. */
+  readonly records: ReadonlyMap<string, RecordEntry>;
+  readonly writes: ReadonlyMap<string, readonly WritesEntry[]>;
 }
 
-/** A thread nobody wrote. */
+/** The head of a thread that nobody has written. */
 export function emptyHead(threadId: string): Head {
   return {
     threadId,
@@ -28,59 +28,54 @@ export function emptyHead(threadId: string): Head {
   };
 }
 
-/** Names a checkpoint within its thread. */
-export function lineKey({ namespace, checkpointId }: { namespace: string; checkpointId: string }): string {
-  return JSON.stringify([namespace, checkpointId]);
-}
-
 /** @param parts oldest first: what a later one holds replaces what an earlier one does */
-export function viewOf(head: Head, etag: string | undefined, parts: readonly Lines[]): ThreadView {
-  const blobs = new Map<BlobHash, BlobLine>();
-  const records = new Map<string, RecordLine>();
-  const writes = new Map<string, WritesLine[]>();
+export function viewOf(head: Head, etag: string | undefined, parts: readonly Entries[]): ThreadView {
+  const blobs = new Map<BlobHash, BlobEntry>();
+  const records = new Map<string, RecordEntry>();
+  const writes = new Map<string, WritesEntry[]>();
   for (const part of parts) {
-    for (const line of part.blobs) blobs.set(line.hash, line);
-    for (const line of part.records) records.set(lineKey(line), line);
-    for (const line of part.writes) {
-      const found = writes.get(lineKey(line));
-      if (found === undefined) writes.set(lineKey(line), [line]);
-      else found.push(line);
+    for (const entry of part.blobs) blobs.set(entry.hash, entry);
+    for (const entry of part.records) records.set(checkpointKey(entry), entry);
+    for (const entry of part.writes) {
+      const found = writes.get(checkpointKey(entry));
+      if (found === undefined) writes.set(checkpointKey(entry), [entry]);
+      else found.push(entry);
     }
   }
   return { head, etag, blobs, records, writes };
 }
 
-/** Items of a view whose places are chosen. */
-export function linesWhere(view: ThreadView, chosen: (place: Place) => boolean): Lines {
+/** The entries of a view whose places are chosen. */
+export function entriesWhere(view: ThreadView, chosen: (place: Place) => boolean): Entries {
   return {
     blobs: [...view.blobs.values()].filter(({ place }) => chosen(place)),
     records: [...view.records.values()].filter(({ place }) => chosen(place)),
-    writes: [...view.writes.values()].flatMap((lines) => lines.filter(({ place }) => chosen(place))),
+    writes: [...view.writes.values()].flatMap((entries) => entries.filter(({ place }) => chosen(place))),
   };
 }
 
-/** The view with items at new places: `to` are the items of `from`, in the same order. */
-export function moved(view: ThreadView, from: Lines, to: Lines): ThreadView {
+/** The view with entries at new places: `to` holds the entries of `from`, in the same order. */
+export function withPlaces(view: ThreadView, from: Entries, to: Entries): ThreadView {
   const blobs = new Map(view.blobs);
-  for (const line of to.blobs) blobs.set(line.hash, line);
+  for (const entry of to.blobs) blobs.set(entry.hash, entry);
   const records = new Map(view.records);
-  for (const line of to.records) records.set(lineKey(line), line);
-  const places = new Map(from.writes.map((line, position) => [line, to.writes[position]!]));
+  for (const entry of to.records) records.set(checkpointKey(entry), entry);
+  const places = new Map(from.writes.map((entry, position) => [entry, to.writes[position]!]));
   const writes = new Map(
-    [...view.writes].map(([key, lines]) => [key, lines.map((line) => places.get(line) ?? line)]),
+    [...view.writes].map(([key, entries]) => [key, entries.map((entry) => places.get(entry) ?? entry)]),
   );
   return { ...view, blobs, records, writes };
 }
 
 /** Names of a checkpoint's blobs with all bases that they are patches on; undefined where one is missing. */
-export function closureOf(view: ThreadView, record: RecordLine): BlobHash[] | undefined {
-  const closure = blobClosure(namedBlobs(record, view.writes.get(lineKey(record)) ?? []), view.blobs);
+export function closureOf(view: ThreadView, record: RecordEntry): BlobHash[] | undefined {
+  const closure = blobClosure(namedBlobs(record, view.writes.get(checkpointKey(record)) ?? []), view.blobs);
   return closure === undefined ? undefined : [...closure.keys()];
 }
 
-/** Names of a checkpoint's blobs with all they stand on, as far as they are there and named. */
-export function neededBy(view: ThreadView, record: RecordLine): BlobHash[] {
-  const writes = view.writes.get(lineKey(record)) ?? [];
+/** As {@link closureOf}, as far as the blobs are there. */
+export function neededBy(view: ThreadView, record: RecordEntry): BlobHash[] {
+  const writes = view.writes.get(checkpointKey(record)) ?? [];
   const needed = namedBlobs(record, writes);
   for (const hash of needed) {
     const base = view.blobs.get(hash)?.base;

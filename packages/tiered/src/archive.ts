@@ -1,10 +1,11 @@
 // long file: what the archive adds to each method of a stack, read as one piece
 import {
-  StratigraphError,
   addressKey,
   blobClosure,
-  isArchiveSource,
   namedBlobs,
+  StratigraphError,
+  isArchiveSource,
+  remembering,
   trace,
   type Address,
   type BlobInfo,
@@ -17,30 +18,30 @@ import {
   type StoredCheckpoint,
   type Tier,
 } from "@stratigraph/core";
-import { ancestorsOf, lineOf } from "./ancestors.ts";
+import { ancestorsOf, withAncestors } from "./coldAncestors.ts";
 import { archivedMark } from "./archivedMark.ts";
 import type { BreakerSettings, BreakerState } from "./breaker.ts";
-import { byThread } from "./listByThread.ts";
+import { listByThread } from "./listByThread.ts";
 import { ColdTier } from "./coldTier.ts";
 import { mergeListed } from "./mergeListed.ts";
 import type { RestoreOn } from "./options.ts";
 import type { WarmTier } from "./warmTier.ts";
 
-/** Threads remembered as read from the archive and not restored. */
-const remembered = 10_000;
-/** A restore is based on a revision and repeated if the thread moved on; this often. */
+/** How many threads are remembered as read from the archive and not restored. */
+const rememberedThreads = 10_000;
+/** How often a restore is tried: it depends on a revision, and fails when the thread has moved on. */
 const attempts = 8;
 
 /**
- * The cold tier as a stack reads it. It is asked only for threads that the archiver marked in the warm tier. So threads that
- * were never archived cost no request, and don't notice an archive that is down.
+ * The cold tier as a stack reads it. It is asked only about threads that the archiver marked in the warm tier, so threads that
+ * were never archived cost no request and don't notice an archive that is down.
  */
 export class Archive {
   readonly tier: Tier;
   readonly #cold: ColdTier;
   readonly #warm: WarmTier;
-  /** Checkpoints handed out from the archive that the warm tier doesn't have, by thread. */
-  readonly #served = new Map<string, Map<string, Address>>();
+  /** Checkpoints that were read from the archive and that the warm tier doesn't have, by thread. */
+  readonly #served = remembering<Map<string, Address>>(rememberedThreads);
 
   constructor(cold: Tier, warm: WarmTier, breaker: BreakerSettings, now: () => number) {
     this.tier = cold;
@@ -52,7 +53,7 @@ export class Archive {
     return this.#cold.breaker;
   }
 
-  /** A checkpoint that the warm tier, at `state`, hasn't got. One request. @throws StratigraphError "ARCHIVE_UNAVAILABLE" */
+  /** Reads a checkpoint that the warm tier doesn't have, with one request to the archive. @param state the warm tier's answer. @throws StratigraphError "ARCHIVE_UNAVAILABLE" */
   async read(at: MaybeAddress, state: Reading, restoreOn: RestoreOn): Promise<Reading> {
     const checkpointId = at.checkpointId ?? state.head!;
     const address: Address = { ...at, checkpointId };
@@ -67,12 +68,12 @@ export class Archive {
     return { ...state, checkpoint: await this.#withLaterWrites(checkpoint) };
   }
 
-  /** Whether checkpoints of the thread were handed out that the warm tier doesn't have. */
+  /** Whether checkpoints of the thread were read from the archive and not restored to the warm tier. */
   servedUnrestored(threadId: string): boolean {
     return this.#served.has(threadId);
   }
 
-  /** Brings what was handed out of a thread into the warm tier. @throws StratigraphError "ARCHIVE_UNAVAILABLE" */
+  /** Restores the checkpoints of a thread that were read from the archive to the warm tier. @throws StratigraphError "ARCHIVE_UNAVAILABLE" */
   async restoreServed(threadId: string): Promise<void> {
     for (const address of this.#served.get(threadId)?.values() ?? []) {
       if ((await this.#warm.read(address)).checkpoint !== undefined) continue;
@@ -82,7 +83,7 @@ export class Archive {
     this.#served.delete(threadId);
   }
 
-  /** Warm and cold checkpoints without gaps: newest first, thread by thread. */
+  /** Checkpoints of the warm and the cold tier in one listing: thread by thread, newest first. */
   async *list(query: ListQuery): AsyncGenerator<ListedCheckpoint> {
     let left = query.limit ?? Number.POSITIVE_INFINITY;
     const { threadId } = query;
@@ -101,12 +102,12 @@ export class Archive {
   }
 
   /**
-   * First the threads that the warm tier has something of, then those that are in the archive alone. What is remembered is an
-   * id per thread that is in both. A thread that is archived meanwhile may come twice; none is left out.
+   * Lists threads that the warm tier has checkpoints of first, then those that only the archive has. It remembers the id of each
+   * thread that is in both. A thread that is archived meanwhile may be listed twice; none is left out.
    */
   async *#listAll(query: ListQuery): AsyncGenerator<ListedCheckpoint> {
     const inBoth = new Set<string>();
-    for await (const { threadId, listing } of byThread(this.#warm.list(query))) {
+    for await (const { threadId, listing } of listByThread(this.#warm.list(query))) {
       const more = await this.holdsMore(threadId);
       if (more) inBoth.add(threadId);
       yield* more ? mergeListed(listing, this.#listCold({ ...query, threadId })) : listing;
@@ -137,7 +138,7 @@ export class Archive {
     });
   }
 
-  /** Deletes a thread's archive; where that fails now, maintenance does it: the warm tier's tombstone tells. */
+  /** Deletes a thread's archive. If the archive can't be reached, maintenance finds the warm tier's tombstone and deletes it later. */
   async deleteThread(threadId: string): Promise<void> {
     this.#served.delete(threadId);
     try {
@@ -148,7 +149,7 @@ export class Archive {
     }
   }
 
-  /** The parent chain on from where the warm tier's ends. */
+  /** Continues a parent chain where the warm tier's part of it ends. */
   async ancestry(
     at: Address,
     found: readonly StoredCheckpoint[],
@@ -163,7 +164,12 @@ export class Archive {
     const rest = await this.#cold.run(at.threadId, async (cold) =>
       last === undefined
         ? await ancestorsOf(cold, at, open, limit)
-        : await lineOf(cold, { ...pick(last), checkpointId: last.parentId! }, open, limit - found.length),
+        : await withAncestors(
+            cold,
+            { ...pick(last), checkpointId: last.parentId! },
+            open,
+            limit - found.length,
+          ),
     );
     return [...found, ...(await Promise.all(rest.map((stored) => this.#withLaterWrites(stored))))];
   }
@@ -186,7 +192,7 @@ export class Archive {
   /** Archived checkpoints of threads that still have a head, as the warm tier knows it. */
   async *#listCold(query: ListQuery): AsyncGenerator<ListedCheckpoint> {
     const listing = this.#cold.iterate(query.threadId, (cold) => cold.list(query));
-    for await (const { threadId, listing: ofThread } of byThread(listing)) {
+    for await (const { threadId, listing: ofThread } of listByThread(listing)) {
       const heads = new Map<string, string | undefined>();
       const headOf = async (namespace: string): Promise<string | undefined> => {
         if (!heads.has(namespace))
@@ -201,20 +207,20 @@ export class Archive {
     }
   }
 
-  /** An archived checkpoint with what was written on it since, which is in the warm tier. */
+  /** An archived checkpoint with the pending writes that came since; these are in the warm tier. */
   async #withLaterWrites<T extends StoredCheckpoint>(stored: T): Promise<T> {
     const { writes } = await this.#warm.peek(stored.record);
     if (writes.length === 0) return stored;
     if (blobClosure(namedBlobs(undefined, writes), stored.blobs) !== undefined)
       return { ...stored, writes: [...stored.writes, ...writes] };
-    // Blobs that only the warm tier has come with their checkpoint only: it must go there first.
+    // The writes name blobs that only the warm tier has, and it answers blobs only with their checkpoint: restore that first.
     const restored = await this.#restoreWhole(stored);
     return { ...stored, ...restored };
   }
 
   /**
-   * Brings archived checkpoints back into the warm tier that were written on since: the archiver takes what the warm tier
-   * lists, and pending writes are listed with their checkpoint.
+   * Restores archived checkpoints that have got pending writes since. The archiver copies what the warm tier lists, and pending
+   * writes are listed with their checkpoint.
    */
   async restoreWritten(threadId: string): Promise<void> {
     if (!(await this.holdsMore(threadId))) return;
@@ -224,7 +230,7 @@ export class Archive {
     }
   }
 
-  /** Archived checkpoints that the warm tier has pending writes of, and no record. */
+  /** Archived checkpoints of which the warm tier has pending writes but no record. */
   async #strays(threadId: string): Promise<readonly Address[]> {
     const { primary } = this.#warm;
     if (isArchiveSource(primary)) return await primary.strays(threadId);
@@ -265,10 +271,10 @@ export class Archive {
     const { threadId, namespace, checkpointId } = record;
     const blobs = blobClosure(namedBlobs(record, writes), stored.blobs);
     if (blobs === undefined || state.head === undefined) return false;
-    // Two readers restoring at once would add the same pending writes twice, the second time perhaps after newer ones.
+    // Two readers that restore at once would add the same pending writes twice, the second time perhaps after newer ones.
     const now = await this.#warm.peek({ threadId, namespace, checkpointId });
     if (now.revision !== state.revision) return false;
-    // What was written on the archived checkpoint since: again, so that it comes after what it may replace.
+    // Append the writes that came since once more: they must come after those that they may replace.
     const inOrder = [...writes, ...now.writes];
     try {
       await this.#warm.primary.append({
@@ -292,16 +298,10 @@ export class Archive {
   #serve(at: Address): void {
     const served = this.#served.get(at.threadId) ?? new Map<string, Address>();
     served.set(addressKey(at, at.checkpointId), at);
-    bounded(this.#served).set(at.threadId, served);
+    this.#served.set(at.threadId, served);
   }
 }
 
 function pick({ threadId, namespace, checkpointId }: Address): Address {
   return { threadId, namespace, checkpointId };
-}
-
-/** Makes room for one more entry. */
-function bounded<V>(map: Map<string, V>): Map<string, V> {
-  if (map.size >= remembered) map.delete(map.keys().next().value!);
-  return map;
 }

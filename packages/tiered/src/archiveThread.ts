@@ -1,7 +1,7 @@
 import {
-  batchDigest,
   checkpointKey,
   namedBlobs,
+  batchDigest,
   readThread,
   type Address,
   type Blob,
@@ -23,8 +23,8 @@ export interface ArchivedCopy {
 }
 
 /**
- * Copies a thread from the warm tier to the cold one, and reads it back. Nothing is taken away. Repeating it changes
- * nothing, so dying anywhere in it only means that it is done again.
+ * Copies a thread from the warm tier to the cold one, and reads it back. It deletes nothing, and may be
+ * repeated: a process that dies half-way leaves nothing that the next call doesn't finish.
  * @returns undefined where the warm tier has no checkpoints of the thread
  * @throws Error where the copy isn't what was copied
  */
@@ -45,9 +45,9 @@ export async function archiveThread(
         archived.set(key, (archived.get(key) ?? 0) + 1);
       }
   }
-  // What came back from the archive, and goes there again, would else have its pending writes twice. They are counted: a step
-  // that was wound back may be given the same answer once more.
-  // By their names, which they keep when one of the two tiers is encrypted anew before the other.
+  // Skip pending writes that the archive has already: a restored checkpoint that is archived again would get them twice. Count
+  // them, because a step that was wound back may be given the same answer once more. Compare them by their digest, which stays
+  // the same when one of the two tiers is re-encrypted before the other.
   const writes = contents.writes.filter((batch) => {
     const key = batchKey(batch, batch);
     const times = archived.get(key) ?? 0;
@@ -96,7 +96,7 @@ async function verify(
   }
   for (const record of records.values()) throw notArchived(record, "its record is missing");
   for (const batch of contents.writes) {
-    // Early pending writes have no checkpoint to be listed with; they go nowhere before it exists.
+    // Pending writes without a checkpoint aren't listed, so they can't be verified before it exists.
     if (copied.has(checkpointKey(batch)) && !batches.has(batchKey(batch, batch)))
       throw notArchived(batch, "pending writes are missing");
   }
@@ -110,11 +110,11 @@ async function verify(
   }
 }
 
-/** Compares values with those that were copied. What is the same byte for byte needs no decoding. */
+/** Compares values with those that were copied. Values that are equal byte for byte aren't decoded. */
 class CopiedValues {
   readonly #copied: ReadonlyMap<BlobHash, Blob>;
   readonly #check: BlobCheck;
-  /** Blobs that are there with all their bases; whether all of them are as they were copied. */
+  /** Blobs that were found with all their bases, and whether all of these are equal to what was copied. */
   readonly #known = new Map<BlobHash, boolean>();
 
   constructor(copied: readonly Blob[], check: BlobCheck) {
@@ -137,7 +137,7 @@ class CopiedValues {
     let same = next === undefined || this.#known.get(next)!;
     for (const blob of chain.toReversed()) {
       same &&= this.#isCopied(blob);
-      // Archived before, then rewritten by a pruning: other bytes may stand for the same value.
+      // The blob was archived before, then rewritten by a pruning: other bytes may encode the same value.
       if (!same) await this.#check(blob.hash, found);
       this.#known.set(blob.hash, same);
     }
@@ -165,7 +165,7 @@ function batchKey({ namespace, checkpointId }: Address, batch: { taskId: string;
   return JSON.stringify([namespace, checkpointId, batch.taskId, batchDigest(batch)]);
 }
 
-/** With the very bytes. */
+/** As {@link batchKey}, with the stored bytes. */
 function bodyKey(at: Address, batch: { taskId: string; body: Uint8Array }): string {
   return `${batchKey(at, batch)}${Buffer.from(batch.body).toString("base64")}`;
 }

@@ -1,8 +1,8 @@
 import { reservedNamespaces, type RemoveRequest, type Tier } from "@stratigraph/core";
 
 /**
- * A namespace whose head says that the thread has an archived part. A head, because that is what stays when the bytes of a
- * thread are evicted, and goes when the thread is deleted. It has no checkpoints, so no listing shows it.
+ * A namespace whose head marks a thread that has an archived part. The mark is a head because heads stay when a thread is evicted
+ * and go when it is deleted. The namespace has no checkpoints, so no listing shows it.
  */
 export const archivedMark = reservedNamespaces.archived;
 
@@ -29,7 +29,7 @@ export async function markArchived(
   return appended.revision === revision + 1 ? appended.revision : undefined;
 }
 
-/** The mark of an archived part goes with the thread's last root checkpoint. */
+/** The request, which also removes the mark when it removes the thread's last root checkpoint. */
 export function withoutMark(request: RemoveRequest): RemoveRequest {
   const ends = request.heads.some(({ namespace, to }) => namespace === "" && to === undefined);
   return ends ? { ...request, heads: [...request.heads, { namespace: archivedMark }] } : request;

@@ -16,7 +16,7 @@ import {
 import { archiveThread, sizeOf, type ArchivedCopy } from "./archiveThread.ts";
 import { markArchived } from "./archivedMark.ts";
 import type { ResolvedArchiving } from "./archivingOptions.ts";
-import { Sweep } from "./archiveSweep.ts";
+import { DueDeletions } from "./dueDeletions.ts";
 import type { TierStack } from "./tierStack.ts";
 
 /** What archiving works on. */
@@ -28,26 +28,26 @@ export interface ArchivingParts extends Omit<RetentionParts, "tier"> {
 }
 
 /**
- * Moves what is idle from the warm tier to the cold one: copies, reads back, and only then lets the warm tier drop it, if the
- * thread hasn't changed since. May die at any point: nothing is lost or doubled, and the next one goes on.
+ * Moves idle threads from the warm tier to the cold one: it copies a thread, reads it back, and only then lets the warm tier drop
+ * it, if the thread hasn't changed since. The process may die at any point: nothing is lost or doubled, and the next run goes on.
  */
 export class Archiving {
   readonly #parts: ArchivingParts;
-  readonly #sweep: Sweep;
+  readonly #dueDeletions: DueDeletions;
   readonly #idle: ThreadWalk;
   readonly #inUse: PruneWalk;
 
   constructor(parts: ArchivingParts) {
     const { warm, cold, coder, archiving, retention, now } = parts;
     this.#parts = parts;
-    this.#sweep = new Sweep(warm, cold, archiving.retainMs, now);
+    this.#dueDeletions = new DueDeletions(warm, cold, archiving.retainMs, now);
     this.#idle = new ThreadWalk(warm);
     this.#inUse = new PruneWalk(warm, coder, retention, now);
   }
 
-  /** Finishes deletions that died half-way, and deletes what was kept long enough. */
+  /** Finishes deletions whose process died half-way, and deletes archives whose `retain` is over. */
   async *finishDeletions({ dryRun }: Batch): AsyncGenerator<MaintenanceStep> {
-    for await (const { why, threadId } of this.#sweep.threads()) {
+    for await (const { why, threadId } of this.#dueDeletions.threads()) {
       const what = why === "deleted" ? "finish-deletion" : "delete";
       const step = await stepOf({ what, threadId }, async () => {
         if (dryRun) return { done: false };
@@ -55,12 +55,12 @@ export class Archiving {
         await this.#parts.cold.deleteThread(threadId);
         return {};
       });
-      if (!step.done) this.#sweep.owe();
+      if (!step.done) this.#dueDeletions.repeat();
       yield step;
     }
   }
 
-  /** A thread in use keeps what the warm tier has of it; one that is gone on with right now keeps all. */
+  /** Deletes the archive of a thread in use, and an idle thread as a whole unless somebody writes to it right now. */
   async #expire(threadId: string): Promise<boolean> {
     const { warm, cold, stack, forget } = this.#parts;
     const { revision, checkpoint } = await warm.read({ threadId, namespace: "" });
@@ -115,7 +115,7 @@ export class Archiving {
     });
   }
 
-  /** Prunes the warm tier, if it still is what was copied. */
+  /** Prunes the warm tier, if the thread hasn't changed since it was copied. */
   async #prune(threadId: string, copy: ArchivedCopy, rule: KeepRule): Promise<boolean> {
     const { warm, coder, stack, forget } = this.#parts;
     const revision = await markArchived(warm, threadId, copy.revision);

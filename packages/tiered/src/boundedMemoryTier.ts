@@ -45,7 +45,7 @@ const advice: OptionAdvice = {
   size: "Write maxSize.",
 };
 
-/** One thread in a tier of its own, so that it can go as a whole and leave nothing behind. */
+/** One thread in a tier of its own, so that it can be forgotten as a whole. */
 interface Entry {
   readonly tier: MemoryTier;
   bytes: number;
@@ -56,8 +56,8 @@ interface Entry {
 const overhead = 512;
 
 /**
- * A hot tier in this process's memory, bounded in bytes and idle time. Threads are forgotten as a whole, so that nothing is
- * ever here in part. Not for the warm or cold role: it forgets.
+ * A hot tier in this process's memory, bounded in bytes and idle time. Threads are forgotten as a whole, so none is ever here in
+ * part. It isn't for the warm or cold role, because it forgets.
  */
 export class BoundedMemoryTier implements Tier, CopyKeeper {
   readonly name: string = "memory";
@@ -90,7 +90,7 @@ export class BoundedMemoryTier implements Tier, CopyKeeper {
       throw new InvalidOptionError("maxSize", options.maxSize, "Use a size above 0, or leave the tier out.");
   }
 
-  /** What is held, in bytes, an estimate of 512 bytes per record, blob and batch included. */
+  /** Bytes held, including an estimate of 512 bytes for each record, blob and batch. */
   get size(): number {
     return this.#bytes;
   }
@@ -209,7 +209,7 @@ export class BoundedMemoryTier implements Tier, CopyKeeper {
     const written = await write(entry.tier, blobs);
     const sizes = [...blobs.map(({ bytes }) => bytes), ...bodies.map(({ body }) => body)];
     const added = sizes.reduce((sum, { length }) => sum + length + overhead, 0);
-    // Forgotten meanwhile.
+    // The thread was forgotten meanwhile.
     if (this.#kept.get(threadId) !== entry) return written;
     entry.bytes += added;
     this.#bytes += added;
@@ -254,7 +254,7 @@ export class BoundedMemoryTier implements Tier, CopyKeeper {
   }
 }
 
-/** Drivers answer slices of large buffers; keeping one would keep the whole. */
+/** Whether bytes have a buffer of their own. Drivers answer slices of large buffers, and a slice keeps all of its buffer. */
 function isOwn(bytes: Uint8Array): boolean {
   return bytes.buffer.byteLength <= bytes.length * 2;
 }

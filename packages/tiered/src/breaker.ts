@@ -25,8 +25,8 @@ export class Breaker {
   readonly #now: () => number;
   #state: BreakerState = "closed";
   #failures = 0;
-  /** Grows with every failure that counts. What was under way then tells nothing new: one silence fails all of it. */
-  #era = 0;
+  /** Grows with every failure that counts. Calls under way at that moment don't count: one silence fails all of them. */
+  #failureGeneration = 0;
   #openForMs: number;
   #openUntilMs = 0;
   #lastError: unknown;
@@ -54,20 +54,20 @@ export class Breaker {
   async run<T>(call: () => Promise<T>): Promise<T> {
     if (this.refuses) throw this.#refusal();
     if (this.#state === "open") this.#enter("half-open");
-    const era = this.#era;
+    const generation = this.#failureGeneration;
     try {
       const answer = await answerWithin(this.#settings.timeoutMs, call, () => this.#silence());
-      this.#succeeded(era);
+      this.#succeeded(generation);
       return answer;
     } catch (error) {
-      if (isOutage(error)) this.#failed(era, error);
-      else this.#succeeded(era);
+      if (isOutage(error)) this.#failed(generation, error);
+      else this.#succeeded(generation);
       throw error;
     }
   }
 
-  #succeeded(era: number): void {
-    if (era !== this.#era) return;
+  #succeeded(generation: number): void {
+    if (generation !== this.#failureGeneration) return;
     this.#failures = 0;
     if (this.#state === "closed") return;
     this.#openForMs = this.#settings.openForMs;
@@ -75,9 +75,9 @@ export class Breaker {
   }
 
   /** Every failure of a tier behind a breaker comes through here. */
-  #failed(era: number, error: unknown): void {
-    if (era !== this.#era) return;
-    this.#era += 1;
+  #failed(generation: number, error: unknown): void {
+    if (generation !== this.#failureGeneration) return;
+    this.#failureGeneration += 1;
     this.#lastError = error;
     this.#failures += 1;
     if (this.#state === "half-open")

@@ -2,7 +2,7 @@ import { StratigraphError, type Tier } from "@stratigraph/core";
 import { Breaker, type BreakerSettings, type BreakerState } from "./breaker.ts";
 import { isOutage, reasonOf } from "./outage.ts";
 
-/** A cold tier behind a breaker: what fails says that the archive can't be reached, and may be repeated. */
+/** A cold tier behind a breaker. Its outages are errors "ARCHIVE_UNAVAILABLE", which may be repeated. */
 export class ColdTier {
   readonly tier: Tier;
   readonly #breaker: Breaker;

@@ -2,7 +2,7 @@
 export interface CopyJob {
   /** What it holds in memory while it waits. */
   readonly bytes: number;
-  /** A job with the key of one that waits for the same thread already isn't added. */
+  /** A job isn't added if another one with the same key waits for the same thread. */
   readonly key?: string | undefined;
   /** Does the work; false where it came to nothing. Never rejects. */
   readonly run: () => Promise<boolean>;
@@ -18,7 +18,7 @@ export interface QueueLimits {
   readonly parallel: number;
 }
 
-/** Work that nobody waits for: in order per thread, bounded in jobs and bytes. What doesn't fit is dropped and counted. */
+/** Runs background jobs, in order per thread. It is bounded in jobs and bytes: what doesn't fit is dropped and counted. */
 export class CopyQueue {
   readonly #limits: QueueLimits;
   readonly #onDrop: (count: number) => void;
@@ -58,7 +58,7 @@ export class CopyQueue {
     this.#serve();
   }
 
-  /** Takes a thread's waiting jobs away, uncounted. Resolves when the one under way is done. */
+  /** Removes a thread's waiting jobs without counting them as dropped. Resolves when the job under way is done. */
   async discard(threadId: string): Promise<void> {
     for (const job of this.#waiting.get(threadId) ?? []) this.#left(job);
     this.#waiting.delete(threadId);
@@ -74,7 +74,7 @@ export class CopyQueue {
     });
   }
 
-  /** Drops what waits, and what comes from now on. Those under way go on. */
+  /** DroppedCopies what waits, and what comes from now on. Those under way go on. */
   close(): void {
     this.#closed = true;
     this.#onDrop(this.#jobs);
@@ -97,8 +97,8 @@ export class CopyQueue {
   }
 
   async #work(threadId: string): Promise<void> {
-    // The caller goes on first, with all that its answer sets off; but before anything else that the event loop has to do, so that
-    // whoever reads next finds the copy.
+    // Let the caller continue first, but begin before the event loop does anything else, so that the next reader finds the
+    // copy.
     await new Promise<void>((resolve) => {
       process.nextTick(resolve);
     });

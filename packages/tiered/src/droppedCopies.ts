@@ -3,17 +3,17 @@ import { trace } from "@stratigraph/core";
 /** Shortest time between two events of one kind, in milliseconds. */
 const quietMs = 1000;
 
-/** What happened of one kind since its last event. */
+/** Drops of one kind since their last event. */
 interface Untold {
   count: number;
   readonly timer: NodeJS.Timeout;
 }
 
 /**
- * Counts what a tier gave up, and tells of it: the first time at once, then once a second with how many there were. So an
- * outage is a few events, and not one per copy.
+ * Counts copies that a tier dropped, and traces them: the first drop at once, later ones together once a second, so that an
+ * outage is a few events rather than one per copy.
  */
-export class Drops {
+export class DroppedCopies {
   readonly #tier: string;
   /** By kind, for as long as no event of it is due. */
   readonly #quiet = new Map<string, Untold>();
@@ -35,7 +35,7 @@ export class Drops {
     else untold.count += count;
   }
 
-  /** Tells what wasn't told yet. */
+  /** Traces the drops that no event has told of yet. */
   flush(): void {
     for (const [what, { count, timer }] of this.#quiet) {
       clearTimeout(timer);

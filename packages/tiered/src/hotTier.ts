@@ -15,7 +15,7 @@ import {
 } from "@stratigraph/core";
 import { Breaker, type BreakerSettings, type BreakerState } from "./breaker.ts";
 import { CopyQueue, type QueueLimits } from "./copyQueue.ts";
-import { Drops } from "./droppedCopies.ts";
+import { DroppedCopies } from "./droppedCopies.ts";
 import { isOutage } from "./outage.ts";
 
 /** What a hot tier did so far. */
@@ -30,22 +30,22 @@ export interface HotCounters {
   readonly waiting: number;
 }
 
-/** A copy is never late: what it may overwrite is decided by the owner of the thread. */
+/** As `seen`: a copy is never refused as late, because the owner of the thread has accepted the write already. */
 const neverLate = Number.MAX_SAFE_INTEGER;
-/** Threads whose copies couldn't be taken away yet, at most. */
+/** How many threads are remembered whose copies couldn't be deleted yet. */
 const mostOwed = 10_000;
 
 /**
- * A hot tier in its role: it holds copies of what cannot change, and nothing it does or fails to do reaches the caller.
- * Reading and writing have a breaker each: a full Redis takes no more copies and still answers.
+ * A tier in the hot role: it holds copies of immutable data, and its failures never reach the caller. Reads and writes have a
+ * breaker each, because a full Redis takes no more copies but still answers.
  */
 export class HotTier {
   readonly tier: Tier;
   readonly #reading: Breaker;
   readonly #writing: Breaker;
   readonly #queue: CopyQueue;
-  readonly #drops: Drops;
-  /** Threads whose copies must go first. */
+  readonly #dropped: DroppedCopies;
+  /** Threads whose copies must be deleted before the tier is asked about them again. */
   readonly #owed = new Set<string>();
   #hits = 0;
   #misses = 0;
@@ -54,13 +54,18 @@ export class HotTier {
     this.tier = tier;
     this.#reading = new Breaker(tier.name, breaker, now);
     this.#writing = new Breaker(tier.name, breaker, now);
-    const drops = new Drops(tier.name);
-    this.#drops = drops;
-    this.#queue = new CopyQueue(limits, (count) => drops.add(count, "copies"));
+    const dropped = new DroppedCopies(tier.name);
+    this.#dropped = dropped;
+    this.#queue = new CopyQueue(limits, (count) => dropped.add(count, "copies"));
   }
 
   get counters(): HotCounters {
-    return { hits: this.#hits, misses: this.#misses, dropped: this.#drops.total, waiting: this.#queue.size };
+    return {
+      hits: this.#hits,
+      misses: this.#misses,
+      dropped: this.#dropped.total,
+      waiting: this.#queue.size,
+    };
   }
 
   /** The worse state of the two breakers. */
@@ -77,7 +82,7 @@ export class HotTier {
     this.#misses += 1;
   }
 
-  /** What it has, or undefined: not here, too slow, failing. */
+  /** The tier's answer; undefined if it is too slow or failing. */
   async find(at: MaybeAddress): Promise<Reading | undefined> {
     return await this.#asked(at.threadId, () => this.tier.read(at));
   }
@@ -86,7 +91,7 @@ export class HotTier {
     return await this.#asked(at.threadId, () => this.tier.peek(at));
   }
 
-  /** After an append was acknowledged by the warm tier: the same bytes. */
+  /** Copies an append that the warm tier has acknowledged. */
   append(request: AppendRequest, appended: Appended): void {
     const writes = (request.writes ?? []).filter(({ blobs }) => blobs.length > 0);
     const heads = appended.heads.map(({ namespace, head }) => ({
@@ -105,7 +110,7 @@ export class HotTier {
     });
   }
 
-  /** As {@link append}. Only writes that name blobs: the others come from the warm tier, whole. */
+  /** As {@link append}. Writes that name no blobs aren't copied: they are always read from the warm tier. */
   appendWrites(request: AppendWritesRequest): void {
     if (request.newBlobs.length === 0 && request.blobs.length === 0) return;
     const { relies: _relies, ...rest } = request;
@@ -114,7 +119,7 @@ export class HotTier {
     );
   }
 
-  /** A checkpoint that was read from further away. */
+  /** Copies a checkpoint that was read from a farther tier. */
   promote(stored: StoredCheckpoint, head: string | undefined): void {
     const { record } = stored;
     const blobs = blobClosure(namedBlobs(record, stored.writes), stored.blobs);
@@ -134,14 +139,14 @@ export class HotTier {
     });
   }
 
-  /** Takes a thread's copies away, now; if that fails, before anything else is asked of them. */
+  /** Deletes a thread's copies now. If that fails, they are deleted before the tier is next asked about the thread. */
   async dropThread(threadId: string): Promise<void> {
     await this.#queue.discard(threadId);
     this.#owe(threadId);
     await this.#settle(threadId);
   }
 
-  /** Makes the tier stand in for the owner of a namespace, later: `work` is called then, to find out and adopt. */
+  /** Queues the renewal of a namespace's copy: `work` reads the owner's state and adopts it. */
   adoptLater(
     threadId: string,
     namespace: string,
@@ -149,7 +154,7 @@ export class HotTier {
   ): void {
     const keeper = this.#keeper();
     if (this.#writing.refuses) {
-      this.#drops.add(1, "copies");
+      this.#dropped.add(1, "copies");
       return;
     }
     const adopt = async (copy: NamespaceCopy): Promise<void> => {
@@ -160,13 +165,13 @@ export class HotTier {
     this.#queue.push(threadId, { bytes: 0, key: JSON.stringify(["adopt", namespace]), run });
   }
 
-  /** No copy is believed from now on. */
+  /** Invalidates the thread's copies. @param before copies of earlier revisions of the owner are refused for ever */
   async invalidate(threadId: string, before?: number): Promise<void> {
     const keeper = this.#keeper();
     const done = await this.#attempt(async () => {
       await this.#writing.run(() => keeper.invalidate(threadId, before));
     });
-    if (!done) this.#drops.add(1, "invalidation");
+    if (!done) this.#dropped.add(1, "invalidation");
   }
 
   /** Resolves when no copies wait. */
@@ -174,10 +179,10 @@ export class HotTier {
     await this.#queue.idle();
   }
 
-  /** Gives up the copies that wait, and takes none from now on. */
+  /** Drops the waiting copies and all later ones. */
   close(): void {
     this.#queue.close();
-    this.#drops.flush();
+    this.#dropped.flush();
   }
 
   #keeper(): Tier & CopyKeeper {
@@ -205,7 +210,7 @@ export class HotTier {
 
   #push(threadId: string, bytes: number, call: () => Promise<void>): void {
     if (this.#writing.refuses) {
-      this.#drops.add(1, "copies");
+      this.#dropped.add(1, "copies");
       return;
     }
     const run = async (): Promise<boolean> =>
@@ -213,7 +218,7 @@ export class HotTier {
     this.#queue.push(threadId, { bytes, run });
   }
 
-  /** False if it failed. An answer of a healthy tier (its tombstone stands) isn't a failure. */
+  /** False if the tier is failing. A refusal by a healthy tier, for instance because of a tombstone, is no failure. */
   async #attempt(work: () => Promise<void>): Promise<boolean> {
     try {
       await work();
@@ -230,12 +235,12 @@ export class HotTier {
     this.#owed.delete(oldest!);
   }
 
-  /** Takes away what is owed of a thread; false where it can't be for now. */
+  /** Deletes a thread's copies if that is still owed; false if it can't be done now. */
   async #settle(threadId: string): Promise<boolean> {
     if (!this.#owed.has(threadId)) return true;
     const done = await this.#attempt(() => this.#writing.run(() => this.tier.deleteThread(threadId)));
     if (done) this.#owed.delete(threadId);
-    else this.#drops.add(1, "deletion");
+    else this.#dropped.add(1, "deletion");
     return done;
   }
 }

@@ -6,8 +6,8 @@ interface ThreadListing {
   readonly listing: AsyncIterable<ListedCheckpoint>;
 }
 
-/** A listing that goes thread by thread, cut where a thread ends. What isn't consumed of a part is passed over. */
-export async function* byThread(all: AsyncIterable<ListedCheckpoint>): AsyncGenerator<ThreadListing> {
+/** Cuts a listing that goes thread by thread into one listing per thread. Checkpoints that aren't consumed are skipped. */
+export async function* listByThread(all: AsyncIterable<ListedCheckpoint>): AsyncGenerator<ThreadListing> {
   const items = all[Symbol.asyncIterator]();
   try {
     let next = await items.next();

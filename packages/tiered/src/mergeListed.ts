@@ -1,8 +1,7 @@
 import type { ListedCheckpoint } from "@stratigraph/core";
 
 /**
- * Two listings of one thread, each newest first, as one without doubles. A checkpoint that is in both is taken from the
- * first.
+ * Merges two listings of one thread, each newest first. A checkpoint that is in both is taken from the first.
  */
 export async function* mergeListed(
   first: AsyncIterable<ListedCheckpoint>,
@@ -12,7 +11,7 @@ export async function* mergeListed(
   const b = second[Symbol.asyncIterator]();
   try {
     let [nextA, nextB] = await Promise.all([a.next(), b.next()]);
-    /** Namespaces of the id last yielded, which may come more than once: one per namespace. */
+    /** The id yielded last. Checkpoints of several namespaces may have it; `yielded` holds those that came. */
     let id: string | undefined;
     let yielded = new Set<string>();
     while (nextA.done !== true || nextB.done !== true) {

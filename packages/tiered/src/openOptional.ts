@@ -8,8 +8,8 @@ export interface OptionalTier {
 }
 
 /**
- * Makes a tier ready that a stack can do without. One that is away is traced: it is tried again with the calls that come. One
- * that can't work until somebody changes something is an error now, or nobody would notice.
+ * Makes a tier ready that a stack can do without. A tier that can't be reached is traced, and tried again with later calls. A tier
+ * that can't work until somebody changes something is an error now, because later nobody would notice.
  *
  * @param timeoutMs how long it may take, in milliseconds; more counts as being away
  * @throws StratigraphError that names the role
@@ -28,14 +28,14 @@ export async function openOptional({ role, tier }: OptionalTier, timeoutMs: numb
 }
 
 function isAway(role: TierRole, error: unknown): boolean {
-  // A replica of a primary that was set up right now has to follow first.
+  // The replica of a primary that was set up a moment ago has yet to catch up.
   return (
     StratigraphError.is(error) && (error.retryable || (role === "replica" && error.code === "NOT_SET_UP"))
   );
 }
 
 async function ready(role: TierRole, tier: Tier): Promise<void> {
-  // A replica is read-only: what is in it comes from the primary.
+  // A replica is read-only, so it is asked rather than set up.
   if (role !== "replica") await tier.setup?.();
   else await pingTier(tier);
 }

@@ -1,6 +1,6 @@
 import { StratigraphError, type ErrorCode } from "@stratigraph/core";
 
-/** Codes that say that a tier couldn't do its work, for whatever reason, rather than what it found. */
+/** Codes that say that a tier couldn't do its work, rather than what it found. */
 const outages: ReadonlySet<ErrorCode> = new Set([
   "UNAVAILABLE",
   "OVERLOADED",
@@ -14,7 +14,7 @@ const outages: ReadonlySet<ErrorCode> = new Set([
   "LOCKED",
 ]);
 
-/** Whether an error means that the tier is in trouble; a conflict or a late write is an answer of a healthy one. */
+/** Whether an error means that the tier is failing. A conflict or a refused late write is the answer of a healthy tier. */
 export function isOutage(error: unknown): boolean {
   return !StratigraphError.is(error) || outages.has(error.code);
 }

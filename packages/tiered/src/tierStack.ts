@@ -47,16 +47,16 @@ import {
 import { Archive } from "./archive.ts";
 import { withoutMark } from "./archivedMark.ts";
 import type { BreakerState } from "./breaker.ts";
-import { madeOf } from "./madeOf.ts";
+import { assembled } from "./assembled.ts";
 import { HotTier, type HotCounters } from "./hotTier.ts";
-import { notRestored } from "./notRestored.ts";
+import { archivedWriteError } from "./archivedWriteError.ts";
 import { openOptional } from "./openOptional.ts";
 import { resolveStack, type RestoreOn, type TierStackOptions } from "./options.ts";
-import { Trust } from "./trustedHeads.ts";
+import { TrustedHeads } from "./trustedHeads.ts";
 import { WarmTier } from "./warmTier.ts";
 
 /**
- * Tiers in layers: hot ones hold copies, the warm one owns, the cold one keeps what is idle. A stack is a tier, so stacks
+ * Tiers in layers: hot tiers hold copies, the warm tier owns threads, the cold tier keeps idle ones. A stack is a tier, so stacks
  * nest.
  *
  * Only what cannot change is read from a hot tier: bytes named by their content. Heads, pending writes and records come from
@@ -75,12 +75,12 @@ export class TierStack implements Tier, HealthReporter, LayeredTier, Stacked {
   readonly tagThread?: ThreadTagger["tagThread"];
   readonly untagThread?: ThreadTagger["untagThread"];
   readonly threadTags?: ThreadTagger["threadTags"];
-  /** Every storage that may hold a part of a thread. Replicas aren't among them: they follow the warm tier. */
+  /** Every storage that may hold a part of a thread, without replicas, which follow the warm tier. */
   readonly layers: readonly StackLayer[];
   readonly #hot: readonly HotTier[];
   readonly #warm: WarmTier;
   readonly #archive: Archive | undefined;
-  readonly #trust: Trust | undefined;
+  readonly #trustedHeads: TrustedHeads | undefined;
   readonly #restoreOn: RestoreOn;
   readonly #openForMs: number;
   readonly #drainForMs: number;
@@ -96,8 +96,8 @@ export class TierStack implements Tier, HealthReporter, LayeredTier, Stacked {
     this.#hot = stack.hot.map((tier) => new HotTier(tier, stack.hotBreaker, stack.queue, now));
     this.#warm = new WarmTier(warm, stack.replicas, stack.coldBreaker, now);
     this.#archive = cold === undefined ? undefined : new Archive(cold, this.#warm, stack.coldBreaker, now);
-    this.#trust =
-      stack.trustForMs === undefined ? undefined : new Trust(this.#hot, warm, stack.trustForMs, now);
+    this.#trustedHeads =
+      stack.trustForMs === undefined ? undefined : new TrustedHeads(this.#hot, warm, stack.trustForMs, now);
     this.#restoreOn = stack.restoreOn;
     this.#openForMs = stack.coldBreaker.timeoutMs;
     this.#drainForMs = stack.drainForMs;
@@ -126,7 +126,7 @@ export class TierStack implements Tier, HealthReporter, LayeredTier, Stacked {
     ];
   }
 
-  /** The warm and the cold tier, and those that they own in turn. A change of the warm one takes the hot copies away. */
+  /** The owning tiers inside the warm and the cold tier. Changing the warm ones deletes the hot copies. */
   owners(): readonly OwningTier[] {
     const cold = this.#archive?.tier;
     const warm = ownersOf(this.#warm.primary).map((tier) => this.#dropping(tier));
@@ -200,7 +200,7 @@ export class TierStack implements Tier, HealthReporter, LayeredTier, Stacked {
     );
   }
 
-  /** Drops bytes of the warm tier without archiving them. */
+  /** DroppedCopies bytes of the warm tier without archiving them. */
   async evict(threadId: string, revision: number): Promise<boolean> {
     return await this.#gate.run(() =>
       this.#changing(threadId, async () => {
@@ -220,12 +220,12 @@ export class TierStack implements Tier, HealthReporter, LayeredTier, Stacked {
     );
   }
 
-  /** Brings archived checkpoints that were written on since back into the warm tier. For the archiver. */
+  /** Restores archived checkpoints that have got pending writes since. For the archiver. */
   async restoreWritten(threadId: string): Promise<void> {
     await this.#archive?.restoreWritten(threadId);
   }
 
-  /** Takes the hot tiers' copies of a thread away. For the archiver. */
+  /** Deletes the hot tiers' copies of a thread. For the archiver. */
   async dropCopies(threadId: string): Promise<void> {
     await Promise.all(this.#hot.map((hot) => hot.dropThread(threadId)));
   }
@@ -304,14 +304,14 @@ export class TierStack implements Tier, HealthReporter, LayeredTier, Stacked {
   }
 
   async #read(at: MaybeAddress): Promise<Reading> {
-    const believed = await this.#trust?.read(at, (tiers, peek) =>
-      this.#inHot(tiers, { ...at, checkpointId: peek.checkpointId! }, async () => peek.record, peek),
+    const believed = await this.#trustedHeads?.read(at, (tiers, peek) =>
+      this.#fromHot(tiers, { ...at, checkpointId: peek.checkpointId! }, async () => peek.record, peek),
     );
     if (believed !== undefined) return believed;
     try {
-      const found = await this.#found(at);
+      const found = await this.#fromCopies(at);
       if (found !== undefined) {
-        if (at.checkpointId === undefined) this.#trust?.renew(at);
+        if (at.checkpointId === undefined) this.#trustedHeads?.renew(at);
         return found;
       }
     } catch (error) {
@@ -320,49 +320,51 @@ export class TierStack implements Tier, HealthReporter, LayeredTier, Stacked {
     const reading = await this.#warm.read(at);
     for (const hot of this.#hot) hot.miss();
     if (reading.checkpoint !== undefined) this.#promote(this.#hot, reading.checkpoint, reading);
-    // After that: what is promoted is written, and a write ends what was believed of a namespace.
-    if (at.checkpointId === undefined) this.#trust?.renew(at);
+    // Renew after promoting: a promotion is a write, which ends the trust in a namespace's copy.
+    if (at.checkpointId === undefined) this.#trustedHeads?.renew(at);
     if (reading.checkpoint !== undefined) return reading;
     if (this.#archive === undefined || reading.head === undefined) return reading;
     return await this.#archive.read(at, reading, this.#restoreOn);
   }
 
-  /** A checkpoint as the warm tier says it is, made of bytes that are nearer. Undefined: read it from the warm tier. */
-  async #found(at: MaybeAddress): Promise<Reading | undefined> {
+  /** A checkpoint assembled from the warm tier's record and writes and the bytes of a hot tier or replica; undefined on a miss. */
+  async #fromCopies(at: MaybeAddress): Promise<Reading | undefined> {
     const [nearest] = this.#hot;
     if (nearest === undefined && !this.#warm.hasReplicas) return undefined;
     const peeking = this.#warm.peek(at);
-    const [peek, guess] = await Promise.all([peeking, nearest?.find(at)]);
+    const [peek, nearestReading] = await Promise.all([peeking, nearest?.find(at)]);
     const { revision, head, checkpointId } = peek;
     if (checkpointId === undefined) return { revision, head };
     const address: Address = { ...at, checkpointId };
     let record: Promise<CheckpointRecord | undefined> | undefined;
-    const recordOf = (): Promise<CheckpointRecord | undefined> =>
+    const ownersRecord = (): Promise<CheckpointRecord | undefined> =>
       (record ??= peek.record === undefined ? this.#record(address) : Promise.resolve(peek.record));
-    const inHot = await this.#inHot(this.#hot, address, recordOf, peek, guess);
+    const inHot = await this.#fromHot(this.#hot, address, ownersRecord, peek, nearestReading);
     if (inHot !== undefined) return { revision, head, checkpoint: inHot };
     if (!this.#warm.hasReplicas) return undefined;
     const { checkpoint } = (await this.#warm.findOnReplica(address)) ?? {};
-    const whole = checkpoint === undefined ? undefined : madeOf(await recordOf(), peek, checkpoint.blobs);
+    const whole =
+      checkpoint === undefined ? undefined : assembled(await ownersRecord(), peek, checkpoint.blobs);
     if (whole === undefined) return undefined;
     for (const hot of this.#hot) hot.miss();
     this.#promote(this.#hot, whole, peek);
     return { revision, head, checkpoint: whole };
   }
 
-  async #inHot(
+  async #fromHot(
     tiers: readonly HotTier[],
     address: Address,
-    recordOf: () => Promise<CheckpointRecord | undefined>,
+    ownersRecord: () => Promise<CheckpointRecord | undefined>,
     peek: Peek,
-    guess?: Reading,
+    nearestReading?: Reading,
   ): Promise<StoredCheckpoint | undefined> {
     for (const [i, hot] of tiers.entries()) {
-      let { checkpoint } = (i === 0 && guess !== undefined ? guess : await hot.find(address)) ?? {};
+      let { checkpoint } =
+        (i === 0 && nearestReading !== undefined ? nearestReading : await hot.find(address)) ?? {};
       if (i === 0 && checkpoint !== undefined && checkpoint.record.checkpointId !== address.checkpointId)
         ({ checkpoint } = (await hot.find(address)) ?? {});
       if (checkpoint === undefined) continue;
-      const whole = madeOf(await recordOf(), peek, checkpoint.blobs);
+      const whole = assembled(await ownersRecord(), peek, checkpoint.blobs);
       if (whole === undefined) continue;
       hot.hit();
       for (const nearer of tiers.slice(0, i)) nearer.miss();
@@ -383,10 +385,10 @@ export class TierStack implements Tier, HealthReporter, LayeredTier, Stacked {
     for (const hot of tiers) hot.promote(stored, state.head);
   }
 
-  /** A write that relies on blobs may mean ones that this process read from the archive. */
+  /** Restores the thread first if the write relies on blobs that this process may have read from the archive. */
   async #restoreFor(request: AppendRequest | AppendWritesRequest): Promise<void> {
     if (request.relies !== true || this.#archive?.servedUnrestored(request.threadId) !== true) return;
-    if (this.#restoreOn === "never") throw notRestored(this.#warm.primary.name, request);
+    if (this.#restoreOn === "never") throw archivedWriteError(this.#warm.primary.name, request);
     await this.#archive.restoreServed(request.threadId);
   }
 
@@ -412,17 +414,21 @@ export class TierStack implements Tier, HealthReporter, LayeredTier, Stacked {
   }
 
   async #writing<T>(threadId: string, namespaces: readonly string[], write: () => Promise<T>): Promise<T> {
-    return this.#trust === undefined ? await write() : await this.#trust.around(threadId, namespaces, write);
+    return this.#trustedHeads === undefined
+      ? await write()
+      : await this.#trustedHeads.around(threadId, namespaces, write);
   }
 
   async #changing<T>(threadId: string, change: () => Promise<T>): Promise<T> {
-    return this.#trust === undefined ? await change() : await this.#trust.aroundThread(threadId, change);
+    return this.#trustedHeads === undefined
+      ? await change()
+      : await this.#trustedHeads.aroundThread(threadId, change);
   }
 
-  /** The other tiers, once the warm one has deleted a thread. */
+  /** Deletes a thread from the warm tier by `work`, then from the others. */
   async #deleting(threadId: string, work: () => Promise<boolean>): Promise<boolean> {
     return await this.#changing(threadId, async () => {
-      // Asked before: the mark goes with the thread. What an archiver copies meanwhile is found by its sweep.
+      // Ask before deleting, which deletes the mark too. If an archiver copies the thread meanwhile, maintenance finds that.
       const archived = (await this.#archive?.mayHold(threadId)) === true;
       const done = await work();
       if (done)
@@ -456,14 +462,14 @@ export class TierStack implements Tier, HealthReporter, LayeredTier, Stacked {
     });
   }
 
-  /** Of threads that are warm as a whole. One with an archived part is forked by who reads it from both tiers. */
+  /** Only for threads that are warm as a whole. A thread with an archived part is forked by reading it from both tiers. */
   async #outline(
     warm: Tier & ThreadForker,
     threadId: string,
     id?: string,
   ): Promise<ThreadOutline | undefined> {
     const outline = await warm.outline(threadId, id);
-    // Asked afterwards: the mark comes before the loss.
+    // Ask afterwards: the archiver marks a thread before the warm tier drops anything.
     return (await this.#archive?.holdsMore(threadId)) === true ? undefined : outline;
   }
 }

@@ -1,19 +1,19 @@
 import type { MaybeAddress, NamespaceCopy, Peek, Reading, StoredCheckpoint, Tier } from "@stratigraph/core";
 import type { HotTier } from "./hotTier.ts";
 
-/** Namespaces, of all threads, of which is remembered what this process knows. About 300 bytes each. */
+/** How many namespaces are remembered, over all threads. Each takes about 300 bytes. */
 const remembered = 10_000;
 
 /** What this process knows of a namespace. */
 interface Known {
   /** Grows when a write of this process begins, and when it ends. */
-  epoch: number;
+  writeEpoch: number;
   /** Writes of this process under way. */
   writing: number;
-  /** Written since the copy was last renewed. */
+  /** Whether it was written since its copy was last renewed. */
   doubted: boolean;
-  /** Copies of earlier revisions are older than what this process has seen. */
-  revision: number;
+  /** The newest revision that this process has seen. Copies of earlier ones are not believed. */
+  seenRevision: number;
 }
 
 /** A namespace of a thread. */
@@ -23,22 +23,24 @@ interface Cell {
 }
 
 /**
- * `consistency: "trusted"`: the farthest hot tier tells heads and pending writes, too. A copy is invalidated before the warm
- * tier is written to, and renewed after it, by asking the warm tier. A process never believes a copy older than its own
- * writes; what it may miss for up to `trustFor` is the write of another one that died between commit and renewal, or that
- * couldn't reach the hot tier.
+ * `consistency: "trusted"`: heads and pending writes are read from the farthest hot tier too. A copy is invalidated before the
+ * warm tier is written to, and renewed from the warm tier afterwards. A process never believes a copy older than its own writes.
+ * For up to `trustFor` it may miss the write of another process that died between commit and renewal, or that couldn't reach the
+ * hot tier.
  */
-export class Trust {
+export class TrustedHeads {
   readonly #keeper: HotTier;
   readonly #near: readonly HotTier[];
   readonly #warm: Tier;
   readonly #forMs: number;
   readonly #now: () => number;
-  /** By thread, then by namespace; what was used longest ago first. */
+  /** By thread, then by namespace; the least recently used thread first. */
   readonly #known = new Map<string, Map<string, Known>>();
   /** Namespaces in {@link #known}. */
   #size = 0;
-  /** Until then no copy is believed of a namespace that isn't remembered: a doubted one was forgotten. Milliseconds since 1970. */
+  /**
+   * A namespace that isn't remembered is doubted until this time, because a doubted one was forgotten. Milliseconds since 1970.
+   */
   #strangersFromMs = 0;
 
   constructor(hot: readonly HotTier[], warm: Tier, forMs: number, now: () => number) {
@@ -50,8 +52,8 @@ export class Trust {
   }
 
   /**
-   * The head, or that there is none, where a copy may be believed. `nearby`: looks for the head's bytes in the nearer tiers,
-   * so that they don't cross the wire.
+   * The head, or that there is none; undefined if no copy may be believed.
+   * @param nearby looks for the head's bytes in nearer tiers, so that they don't cross the wire
    */
   async read(
     at: MaybeAddress,
@@ -74,12 +76,12 @@ export class Trust {
     return { ...state, checkpoint: reading.checkpoint };
   }
 
-  /** Writes to the warm tier, in between invalidating the copies and having them renewed. */
+  /** Invalidates the copies, writes to the warm tier, and has the copies renewed. */
   async around<T>(threadId: string, namespaces: Iterable<string>, write: () => Promise<T>): Promise<T> {
     const cells = [...new Set(namespaces)].map((namespace) => ({ threadId, namespace }));
     const all = cells.map((cell) => this.#open(cell));
     for (const known of all) {
-      known.epoch += 1;
+      known.writeEpoch += 1;
       known.writing += 1;
       known.doubted = true;
     }
@@ -88,7 +90,7 @@ export class Trust {
       return await write();
     } finally {
       for (const known of all) {
-        known.epoch += 1;
+        known.writeEpoch += 1;
         known.writing -= 1;
       }
       for (const cell of cells) this.renew(cell);
@@ -96,12 +98,12 @@ export class Trust {
   }
 
   /**
-   * As {@link around}, for a change of every namespace. Copies of what was before are void for ever. The root's is renewed; the
-   * others', of which there may be one for every subgraph that ever ran, when somebody reads them.
+   * As {@link around}, for a change of every namespace. Copies of earlier revisions are refused for ever. The root's copy is
+   * renewed now. The others are renewed when they are read, because there may be one for every subgraph that ever ran.
    */
   async aroundThread<T>(threadId: string, change: () => Promise<T>): Promise<T> {
     for (const known of this.#known.get(threadId)?.values() ?? []) {
-      known.epoch += 1;
+      known.writeEpoch += 1;
       known.doubted = true;
     }
     return await this.around(threadId, [""], async () => {
@@ -112,29 +114,29 @@ export class Trust {
     });
   }
 
-  /** Has the copy renewed, in the background. */
+  /** Renews a copy in the background. */
   renew({ threadId, namespace }: Cell): void {
     const cell = { threadId, namespace };
     this.#keeper.adoptLater(threadId, namespace, async (adopt) => {
       const known = this.#open(cell);
-      const { epoch } = known;
+      const { writeEpoch } = known;
       const untilMs = this.#now() + this.#forMs;
       const { revision, head, writes, record } = await this.#warm.peek(cell);
-      // A write that is under way, or was meanwhile, has its own renewal.
-      if (known.writing > 0 || known.epoch !== epoch) return;
+      // A write that is under way, or has been since, renews the copy itself.
+      if (known.writing > 0 || known.writeEpoch !== writeEpoch) return;
       const copy: NamespaceCopy = { ...cell, revision, head, writes, record, blobs: [], untilMs };
       await adopt(copy);
-      if (known.epoch !== epoch) return;
-      known.revision = Math.max(known.revision, revision);
+      if (known.writeEpoch !== writeEpoch) return;
+      known.seenRevision = Math.max(known.seenRevision, revision);
       known.doubted = false;
     });
   }
 
-  /** The owner's state as a copy tells it. Only of the head: other checkpoints' pending writes aren't copied. */
+  /** The owner's state as a copy tells it. Only for the head: pending writes of other checkpoints aren't copied. */
   #stateIn(at: MaybeAddress, found: Peek | Reading | undefined): Reading | undefined {
     const { copy, head } = found ?? {};
     if (copy === undefined || copy.untilMs <= this.#now()) return undefined;
-    if (this.#doubts(at) || copy.revision < (this.#of(at)?.revision ?? 0)) return undefined;
+    if (this.#doubts(at) || copy.revision < (this.#of(at)?.seenRevision ?? 0)) return undefined;
     if (at.checkpointId !== undefined && at.checkpointId !== head) return undefined;
     return { revision: copy.revision, head };
   }
@@ -150,7 +152,12 @@ export class Trust {
 
   #open(cell: Cell): Known {
     const { threadId, namespace } = cell;
-    const known = this.#of(cell) ?? { epoch: 0, writing: 0, doubted: this.#doubts(cell), revision: 0 };
+    const known = this.#of(cell) ?? {
+      writeEpoch: 0,
+      writing: 0,
+      doubted: this.#doubts(cell),
+      seenRevision: 0,
+    };
     this.#forget(cell);
     const ofThread = this.#known.get(threadId) ?? new Map<string, Known>();
     ofThread.set(namespace, known);
@@ -168,7 +175,7 @@ export class Trust {
     if (ofThread.size === 0) this.#known.delete(threadId);
   }
 
-  /** Makes room, but not of what is being written. Copies made before a write go out within `trustFor` after it. */
+  /** Forgets the oldest namespace that isn't being written. Copies made before its last write expire within `trustFor`. */
   #forgetOldest(): void {
     for (const [threadId, ofThread] of this.#known) {
       for (const [namespace, { writing, doubted }] of ofThread) {

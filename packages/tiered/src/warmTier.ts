@@ -19,14 +19,14 @@ interface Replica {
 }
 
 /**
- * The warm tier with its read replicas. Whatever can change is read from the primary. What cannot may come from a replica;
- * one that lags is found out by what it lacks. With the primary down, history can still be read from a replica: a "behind"
- * event says so, and asking for the head is an error.
+ * The warm tier with its read replicas. Whatever can change is read from the primary. Immutable data may come from a replica; one
+ * that lags lacks it. While the primary is down, history can still be read from a replica: a "behind" event says so. Asking for
+ * the head is an error then.
  */
 export class WarmTier {
   readonly primary: Tier;
   readonly #replicas: readonly Replica[];
-  /** Spares history reads the primary's own retries while it is down. The head is asked of the primary every time. */
+  /** While the primary is down, reads of history skip its retries. The head is asked of the primary every time. */
   readonly #down: Breaker;
   #turn = 0;
 
@@ -55,7 +55,7 @@ export class WarmTier {
     return await this.#ask(at.checkpointId !== undefined, () => this.primary.read(at));
   }
 
-  /** A checkpoint's immutable parts from a replica, or undefined: none has them (yet). */
+  /** A checkpoint's immutable parts from a replica; undefined if none has them (yet). */
   async findOnReplica(at: Address): Promise<Reading | undefined> {
     for (const { tier, breaker } of this.#inTurn()) {
       try {
@@ -78,7 +78,7 @@ export class WarmTier {
     return reading;
   }
 
-  /** From the primary, or, if that is down before its first page came, from a replica. */
+  /** Lists from the primary; from a replica if the primary fails before its first page. */
   async *list(query: ListQuery): AsyncGenerator<ListedCheckpoint> {
     if (!this.hasReplicas) {
       yield* this.primary.list(query);
@@ -130,7 +130,7 @@ export class WarmTier {
     return isHistory && this.hasReplicas ? await this.#down.run(call) : await call();
   }
 
-  /** Replicas, another one first every time. */
+  /** The replicas, beginning with another one each time. */
   #inTurn(): Replica[] {
     const from = this.#turn++ % Math.max(1, this.#replicas.length);
     return [...this.#replicas.slice(from), ...this.#replicas.slice(0, from)];

@@ -29,7 +29,7 @@ export interface ArchiveResult {
   many: ThreadFigures;
   /** What Redis takes for the many threads while they are in use. */
   redisBytes: number;
-  /** First token of work after resuming the archived long thread, and the same where it is warm. */
+  /** From resuming the archived long thread until its first node runs, and the same for a thread in the warm tier. */
   resume: { requests: number; ms: number; warmMs: number };
   /** `zstd -19 --long` of all distinct bytes of the long thread. */
   floor: number;
@@ -37,7 +37,7 @@ export interface ArchiveResult {
   distinct: number;
 }
 
-/** What was archived, and what that took. */
+/** What was archived, and the time, CPU and requests that this took. */
 export interface ThreadFigures {
   threads: number;
   checkpoints: number;
@@ -88,7 +88,7 @@ export async function job(input: ArchiveInput): Promise<ArchiveResult> {
   return { long, many, resume, floor, redisBytes, distinct: distinct.length };
 }
 
-/** Many threads of one conversation each. @returns what Redis then takes for them */
+/** Plays many threads of one conversation each. Returns the bytes of Redis' memory that they then take. */
 async function talk(
   { conversationsFile, conversations, threads, redisUrl, s3 }: ArchiveInput,
   open: (options: Partial<TieredSaverOptions>) => TieredSaver,
@@ -113,7 +113,7 @@ async function talk(
   return after - before;
 }
 
-/** Archives all there is. */
+/** Archives every thread. */
 async function archived(
   { url, schema, s3 }: ArchiveInput,
   saver: TieredSaver,
@@ -178,7 +178,7 @@ async function resumed(
   for (const isArchived of [true, false]) {
     const cold = countedS3(input.s3);
     const saver = open({ cold: cold.tier });
-    // Connections and codecs are there in a process that serves.
+    // A process that serves has its connections and codecs already.
     await saver.getTuple({ configurable: { thread_id: "another" } });
     let first = Number.NaN;
     const one = replay(answered, saver, langgraph, () => {

@@ -46,7 +46,7 @@ export async function job(input: ForegroundInput): Promise<ForegroundResult> {
   await saver.setup();
   await makeBacklog(saver, input);
   const threads = Array.from({ length: input.threads }, (_, n) => new Foreground(saver, `foreground ${n}`));
-  // Codecs, plans and connections are there in a process that serves; so are they in the archiver.
+  // A process that serves, or archives, has its codecs, plans and connections already.
   await window(threads, { ...input, windowMs: 1500 });
   await saver.maintain({ signal: AbortSignal.abort() });
   const times = { without: [] as number[], during: [] as number[] };
@@ -97,7 +97,7 @@ async function maintainUntil(saver: TieredSaver, signal: AbortSignal): Promise<n
   return archived;
 }
 
-/** Durations of all puts of a window; each thread puts on time, whatever the last one took. */
+/** Durations of all puts of a window. Each thread puts at fixed times, however long its last put took. */
 async function window(
   threads: readonly Foreground[],
   { everyMs, windowMs }: Pick<ForegroundInput, "everyMs" | "windowMs">,

@@ -64,7 +64,7 @@ export async function job(input: GraphThroughputInput): Promise<GraphThroughputR
   const all = () => Promise.all(Array.from({ length: input.threads }, (_, n) => play(n)));
   const checks = input.profile === undefined ? await all() : await profiled(input.profile, all);
   const { user, system } = process.cpuUsage(cpu);
-  // Reads would count as CPU of the puts: what was stored is looked at afterwards.
+  // What was stored is checked afterwards, so that these reads don't count as CPU of the puts.
   for (const stored of checks) await stored();
   await close();
   return { ...times, cpu: (user + system) / 1000 };

@@ -17,7 +17,7 @@ export interface GrowthInput extends Place {
   stretch: number;
 }
 
-/** Stored bytes when so many checkpoints had been made. */
+/** Stored bytes after a number of checkpoints. */
 export interface GrowthPoint {
   checkpoints: number;
   stored: StoredBytes;

@@ -64,7 +64,7 @@ export async function job(input: ScenarioInput): Promise<ScenarioResult> {
   const [, state] = await serde.dumpsTyped(values);
   for (let get = 0; get < Math.min(3, input.gets); get++) {
     const cold = await openSaver(input.saver, input);
-    // Connecting is not what is measured.
+    // Connecting isn't part of what is measured.
     await cold.saver.getTuple({ configurable: { thread_id: "another" } });
     const { took, tuple } = await timedGet(cold.saver);
     getCold.push(took);

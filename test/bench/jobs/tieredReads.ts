@@ -67,7 +67,7 @@ export async function job(input: TieredReadsInput): Promise<TieredReadsResult> {
   const warm = () => postgres({ pool, schema: input.schema });
   const hot = () => redis({ client, ttl: "15m" });
   const stack = (options: Omit<TieredSaverOptions, "warm">) =>
-    // A machine that does other work must not open breakers: what is measured is the way through.
+    // Breakers must not open because the machine does other work: the reads through every tier are what is measured.
     new TieredSaver({ breaker: { timeout: "10s" }, ...options, warm: warm() });
 
   const plain = new TierSaver(warm());
@@ -80,7 +80,7 @@ export async function job(input: TieredReadsInput): Promise<TieredReadsResult> {
   const times = { stack: [] as number[], postgres: [] as number[] };
   const parents = new Map<string, string>();
   let last: Record<string, unknown> = {};
-  // The first rounds compile, each on threads of its own; the last one's thread is read below.
+  // The first rounds are for compiling. Each round has threads of its own; the thread of the last one is read below.
   for (const round of ["first ", "second ", "third ", ""]) {
     let step = 0;
     for (last of SCENARIOS.growing(input)) {
@@ -131,7 +131,7 @@ export async function job(input: TieredReadsInput): Promise<TieredReadsResult> {
         reads[name].push(took);
         if (name === "nearTrusted" || name === "nearVerified") wires[name].push(wire() - before);
       }
-      // Promotions and renewals of the first rounds.
+      // Wait for the copies and renewals of the first rounds.
       if (saver instanceof TieredSaver) await saver.tier.idle();
     }
   }

@@ -24,7 +24,7 @@ export interface ThroughputResult {
   puts: number[];
 }
 
-/** Conversations put before it begins, by every saver: after fewer, much of what is measured is compiling. */
+/** Conversations that every saver puts before the measurement begins: after fewer, much of what is measured is compiling. */
 const WARM_UP = 50;
 
 /** Puts a growing conversation on every thread, one put after another per thread, until time is up. */
@@ -33,7 +33,7 @@ export async function job(input: ThroughputInput): Promise<ThroughputResult> {
     ? openStack(input)
     : openSaver(input.saver, input));
   const states = [...SCENARIOS.growing({ startTurns: 2, puts: 19 })];
-  // Loading codecs and compiling functions isn't what is measured.
+  // Loading codecs and compiling functions isn't part of what is measured.
   for (let round = 0; round < WARM_UP && input.forMs > 0; round += 1) {
     let parent: string | undefined;
     const thread = `${input.name} warm up ${round}`;

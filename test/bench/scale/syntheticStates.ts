@@ -15,7 +15,7 @@ interface Row {
 
 const GROWING: Row = { label: "500 turns, growing", scenario: "growing", startTurns: 1, puts: 499, gets: 15 };
 
-/** The last state of GROWING as one text, which is also all that was ever appended, under `zstd -19`. */
+/** The last state of GROWING as one text, compressed by `zstd -19`. It is also everything that was ever appended. */
 const FLOOR = {
   stateDigest: "e88d7473bc841587ed41d8ce1e8fa7d3860e1847fa1fa58fc96df6f090166047",
   bytes: 596_501,
@@ -101,7 +101,7 @@ function cells(label: string, result: ScenarioResult): string[] {
   ];
 }
 
-/** Compares the growing state with the floor, and says so in a sentence. */
+/** A sentence that compares the growing state with the floor. */
 function growth(context: BenchContext, row: Row, result: ScenarioResult): string {
   const turns = row.startTurns + row.puts;
   const payload = (result.payloadOfFirst + result.payloadPerPut * row.puts) / turns;

@@ -10,7 +10,7 @@ export const name = "archive";
 export const order = 50;
 export const needsPostgresSaver = true;
 
-/** Threads moved from PostgreSQL to S3, what they take there, and what that costs those who go on. */
+/** Threads moved from PostgreSQL to S3: their size there, the work of moving them, and how much it slows down other threads' puts. */
 export async function run(context: BenchContext): Promise<Table> {
   const [server, redis] = await Promise.all([startS3(), startRedis()]);
   try {

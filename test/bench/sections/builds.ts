@@ -9,7 +9,7 @@ import type { BenchContext, Table } from "../types.ts";
 export const name = "builds";
 export const order = 15;
 
-/** Machines are noisy: ours and the floor are measured this often. */
+/** Rounds of our savers and the floor: single figures are noisy. */
 const ROUNDS = 5;
 
 /** The official savers take minutes for a round, so they have fewer, spread over the others. */
@@ -84,7 +84,7 @@ async function measureRound(
         conversations: quick ? 5 : 20,
       } satisfies BuildInput;
       const file = new URL("../jobs/replayBuild.ts", import.meta.url);
-      // What the run before has written is flushed in its own time.
+      // Flushes what the previous run wrote, so that this isn't part of the next measurement.
       await query(context.postgresUrl, "checkpoint");
       results.set(`${each}.${saver}`, await context.inChild<BuildResult>(file, input, "built"));
     }

@@ -21,7 +21,7 @@ export async function run(context: BenchContext): Promise<Table> {
     const savers = graphSavers(context);
     const results = new Map<string, GraphThroughputResult[][]>();
     for (let round = 0; round < roundsOf(context); round++)
-      // In the other order the second time: what a machine slows down by with time evens out.
+      // The second round goes in reverse order, which evens out a machine that gets slower with time.
       for (const saver of round % 2 === 0 ? savers : savers.toReversed())
         for (const build of alternating(context.options.build, round)) {
           const measured = await together(context, redis.url, { build, saver, round });
@@ -57,7 +57,7 @@ function secondsOf({ options }: BenchContext): number {
   return options.quick ? 3 : 60;
 }
 
-/** A second round evens out what else the machine does, and takes as long as the first. */
+/** A second round takes as long as the first, and evens out other work of the machine. */
 function roundsOf({ options }: BenchContext): number {
   return options.full ? 2 : 1;
 }

@@ -1,3 +1,4 @@
+// long file: what a chain of patches is, written and read in one place
 import { parseFrame, patchFrame, wholeFrame } from "./blobFrame.ts";
 import { contentHash } from "../codec/index.ts";
 import type { Envelope } from "./envelope.ts";

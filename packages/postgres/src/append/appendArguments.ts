@@ -1,11 +1,12 @@
+import type { AppendRequest } from "@stratigraph/core";
 import { BinaryArgument } from "../wire/binaryArgument.ts";
 import { hashesText, hashText } from "../wire/hex.ts";
 import { keyText, longIdText } from "../wire/keys.ts";
 import type { PendingAppend } from "./pendingAppend.ts";
 
 /**
- * The arguments of append_3 and append_thread_1 for many requests: lists of rows as JSON, and the bytes that they point into. Requests of
- * one thread must be in different rounds. The answer has rows in the order of the requests.
+ * The arguments of append_3 and append_thread_1 for many requests: lists of rows as JSON, and the bytes that these point into. Requests
+ * of one thread must be in different rounds. The answer has rows in the order of the requests.
  */
 export function appendArguments(
   rounds: readonly (readonly PendingAppend[])[],
@@ -15,7 +16,24 @@ export function appendArguments(
   return lists.values();
 }
 
-/** Fields are named as in the types append_…_1 of sql/000007.sql, which say what they mean; null may be left out. */
+/** The keys of one request's ids. Long ids are noted. */
+class Keys {
+  /** Originals of long ids by their keys, both as the text of a bytea. */
+  readonly longIds = new Map<string, string>();
+
+  of(id: string): string {
+    const key = keyText(id);
+    const original = longIdText(id);
+    if (original !== undefined) this.longIds.set(key, original);
+    return key;
+  }
+
+  ofMaybe(id: string | undefined): string | undefined {
+    return id === undefined ? undefined : this.of(id);
+  }
+}
+
+/** Rows have the fields of the types append_…_1 of sql/000007.sql, which say what these mean. A field that is left out is null. */
 class AppendLists {
   readonly #requests: object[] = [];
   readonly #records: object[] = [];
@@ -25,50 +43,64 @@ class AppendLists {
   readonly #longIds: object[] = [];
   readonly #data = new BinaryArgument();
 
-  add({ threadId, records, blobs, writes = [], heads, ...rest }: PendingAppend, round: number): void {
-    this.#requests.push({
+  add(pending: PendingAppend, round: number): void {
+    const { threadId, seen, relies, goesOn, onConflict } = pending;
+    const request = this.#requests.push({
       round,
       key: keyText(threadId),
       long_id: longIdText(threadId),
-      seen: rest.seen,
-      relies: rest.relies,
-      goes_on: rest.goesOn,
-      branches: rest.onConflict === "branch",
+      seen,
+      relies,
+      goes_on: goesOn,
+      branches: onConflict === "branch",
     });
-    const request = this.#requests.length;
-    const longIds = new Map<string, string>();
-    const key = (id: string | undefined): string | undefined => {
-      if (id === undefined) return undefined;
-      const text = keyText(id);
-      const longId = longIdText(id);
-      if (longId !== undefined) longIds.set(text, longId);
-      return text;
-    };
+    const keys = new Keys();
+    const moves = this.#addHeads(request, pending.heads, keys);
+    this.#addRecords(request, pending.records, keys, moves);
+    this.#addBlobs(request, pending.blobs);
+    this.#addWrites(request, pending.writes ?? [], keys);
+    for (const [key, id] of keys.longIds) this.#longIds.push({ request, key, id });
+  }
+
+  /** @returns the place of each namespace's first head move in the list, from 1 */
+  #addHeads(request: number, heads: AppendRequest["heads"], keys: Keys): ReadonlyMap<string, number> {
     const moves = new Map<string, number>();
     for (const { namespace, to, expected } of heads) {
-      this.#heads.push({
+      const place = this.#heads.push({
         request,
-        ns: key(namespace),
-        id: key(to),
-        expected: expected === "any" ? undefined : expected.map(key),
+        ns: keys.of(namespace),
+        id: keys.of(to),
+        expected: expected === "any" ? undefined : expected.map((id) => keys.of(id)),
       });
-      if (!moves.has(namespace)) moves.set(namespace, this.#heads.length);
+      if (!moves.has(namespace)) moves.set(namespace, place);
     }
-    for (const { checkpointId, namespace, parentId, lostTo, runId, tags, blobs: hashes, body } of records) {
+    return moves;
+  }
+
+  #addRecords(
+    request: number,
+    records: AppendRequest["records"],
+    keys: Keys,
+    moves: ReadonlyMap<string, number>,
+  ): void {
+    for (const { checkpointId, namespace, parentId, lostTo, runId, tags, blobs, body } of records) {
       this.#records.push({
         request,
         move: moves.get(namespace),
-        id: key(checkpointId),
-        ns: key(namespace),
-        parent: key(parentId),
-        lost_to: key(lostTo),
-        run: key(runId),
+        id: keys.of(checkpointId),
+        ns: keys.of(namespace),
+        parent: keys.ofMaybe(parentId),
+        lost_to: keys.ofMaybe(lostTo),
+        run: keys.ofMaybe(runId),
         tags,
-        blobs: hashesText(hashes),
+        blobs: hashesText(blobs),
         body_start: this.#data.add(body),
         body_length: body.length,
       });
     }
+  }
+
+  #addBlobs(request: number, blobs: AppendRequest["blobs"]): void {
     for (const { hash, base, bytes } of blobs) {
       this.#blobs.push({
         request,
@@ -78,31 +110,33 @@ class AppendLists {
         bytes_length: bytes.length,
       });
     }
-    for (const { checkpointId, namespace, taskId, blobs: hashes, body } of writes) {
+  }
+
+  #addWrites(request: number, writes: NonNullable<AppendRequest["writes"]>, keys: Keys): void {
+    for (const { checkpointId, namespace, taskId, blobs, body } of writes) {
       this.#writes.push({
         request,
-        id: key(checkpointId),
-        ns: key(namespace),
-        task: key(taskId),
-        blobs: hashesText(hashes),
+        id: keys.of(checkpointId),
+        ns: keys.of(namespace),
+        task: keys.of(taskId),
+        blobs: hashesText(blobs),
         body_start: this.#data.add(body),
         body_length: body.length,
       });
     }
-    for (const [text, id] of longIds) this.#longIds.push({ request, key: text, id });
   }
 
+  /** An empty list is left out. */
   values(): [lists: string, data: Buffer] {
-    const filled = (list: readonly object[]): readonly object[] | undefined =>
-      list.length === 0 ? undefined : list;
     const lists = {
       requests: this.#requests,
-      records: filled(this.#records),
-      blobs: filled(this.#blobs),
-      writes: filled(this.#writes),
-      heads: filled(this.#heads),
-      long_ids: filled(this.#longIds),
+      records: this.#records,
+      blobs: this.#blobs,
+      writes: this.#writes,
+      heads: this.#heads,
+      long_ids: this.#longIds,
     };
-    return [JSON.stringify(lists), this.#data.value()];
+    const filled = Object.entries(lists).filter(([, rows]) => rows.length > 0);
+    return [JSON.stringify(Object.fromEntries(filled)), this.#data.value()];
   }
 }

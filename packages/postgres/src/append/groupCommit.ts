@@ -4,47 +4,47 @@ import type { Statement } from "../schema/statements.ts";
 import { appendArguments } from "./appendArguments.ts";
 import type { PendingAppend } from "./pendingAppend.ts";
 
-/** A row of what append_3 and append_thread_1 answer. */
+/** A row that append_3 and append_thread_1 return. */
 export type AppendRow = PgResult["rows"][number];
 
-/** What appends requests of several threads, and of one. */
+/** The statements that append requests of several threads, and of one. */
 interface AppendStatements {
   readonly append: Statement;
   readonly appendThread: Statement;
 }
 
-/** Most requests in one statement, and most bytes of several: what is larger goes alone, without waiting for others. */
+/** Most requests in one statement, and most bytes of several requests: a larger request goes alone, without waiting for others. */
 const mostRequests = 64;
 const mostBytes = 256 * 1024;
 
-/** After so long, in milliseconds, a statement doesn't keep the next one from beginning: it is held up itself. */
+/** A group that takes longer than this, in milliseconds, is held up, and the next one begins beside it. */
 const heldUpMs = 250;
-/** Most groups under way, and most requests that go alone. Both together leave a pool of ten connections some for reads. */
+/** Most groups, and most lone requests, under way at once. Together they leave reads some of a pool of ten connections. */
 const mostGroups = 4;
 const mostAlone = 4;
 
 interface Waiting {
   readonly request: PendingAppend;
   readonly sinceMs: number;
-  /** Goes in a statement of its own: it is large, or another writer had locked its thread. */
+  /** It goes in a statement of its own: it is large, another writer had locked its thread, or its group failed. */
   readonly alone: boolean;
   readonly resolve: (rows: readonly AppendRow[]) => void;
   readonly reject: (error: unknown) => void;
 }
 
 /**
- * Appends of all threads of a process: those that come while a statement is under way go together in the next one, which is one
- * transaction with one commit. A lone one goes at once. Requests of one thread keep their order. What becomes of one request is
- * no matter of the others: a refusal is an answer, and after an error each is tried alone.
+ * Sends the appends of all threads of a process. Requests that arrive while a statement is under way go together in the next one,
+ * which is one transaction with one commit; a lone request goes at once. Requests of one thread keep their order. The outcome of one
+ * request doesn't affect the others: a refusal is an answer, and after an error each request is tried alone.
  */
 export class GroupCommit {
   readonly #executor: Executor;
   readonly #statements: AppendStatements;
   #waiting: Waiting[] = [];
   readonly #underWay = new Set<{ readonly sinceMs: number; readonly alone: boolean }>();
-  /** Threads of statements under way. */
+  /** Threads that have a statement under way. */
   readonly #busy = new Set<string>();
-  #soon = false;
+  #scheduled = false;
   #timer: NodeJS.Timeout | undefined;
 
   constructor(executor: Executor, statements: AppendStatements) {
@@ -66,12 +66,12 @@ export class GroupCommit {
     }
   }
 
-  /** Once those that are ready in this turn of the event loop have come too. */
+  /** Waits for other requests of this turn of the event loop. */
   #serveSoon(): void {
-    if (this.#soon) return;
-    this.#soon = true;
+    if (this.#scheduled) return;
+    this.#scheduled = true;
     setImmediate(() => {
-      this.#soon = false;
+      this.#scheduled = false;
       this.#serve();
     });
   }
@@ -81,7 +81,7 @@ export class GroupCommit {
     this.#wakeLater();
   }
 
-  /** Requests for the next statement: one that goes alone, or others together; none where they have to wait. */
+  /** Takes the requests of the next statement: one that goes alone, or a group; none if all have to wait. */
   #take(): Waiting[] {
     const underWay = [...this.#underWay];
     const groups = underWay.filter(({ alone }) => !alone);
@@ -122,7 +122,10 @@ export class GroupCommit {
     this.#serveSoon();
   }
 
-  /** Answers the requests of a group; returned are those to try alone: others had locked their threads, or the statement failed. Never rejects. */
+  /**
+   * Sends a group and answers its requests. Never rejects.
+   * @returns the requests to try alone, because another writer had locked their threads or the statement failed
+   */
   async #settle(group: readonly Waiting[], sinceMs: number): Promise<readonly Waiting[]> {
     const locked: Waiting[] = [];
     try {
@@ -131,7 +134,7 @@ export class GroupCommit {
       const { append, appendThread } = this.#statements;
       const { rows } = await this.#executor.send({
         ...(threadId === undefined ? append : appendThread),
-        // Of a group, only some requests can have met a lock: each is tried alone, so that the others don't wait with it.
+        // In a group only some requests may meet a lock. Each is tried alone then, so that the others don't wait for it.
         repeated: group.length > 1 ? "unlessLocked" : "all",
         threadId,
         values: appendArguments(rounds.map((round) => round.map(({ request }) => request))),
@@ -146,7 +149,7 @@ export class GroupCommit {
     } catch (error) {
       if (group.length > 1 && !meetsAll(error)) return group;
       for (const { reject } of group) reject(error);
-      // Those who came before have waited for as long as a server that is away is given.
+      // Requests that came before the statement began have waited as long as it: a server that is away gets no more time from them.
       if (meetsAll(error)) this.#giveUp(sinceMs, error);
     }
     return locked;
@@ -158,7 +161,7 @@ export class GroupCommit {
     for (const { reject } of lost) reject(error);
   }
 
-  /** Looks again when the groups under way are held up for so long that they keep no other from beginning. */
+  /** Serves waiting requests when the groups under way have taken so long that the next one may begin. */
   #wakeLater(): void {
     clearTimeout(this.#timer);
     this.#timer = undefined;
@@ -169,13 +172,13 @@ export class GroupCommit {
   }
 }
 
-/** The thread of all requests, where it is one. */
+/** The thread of all requests; undefined if there are several. */
 function threadOf(group: readonly Waiting[]): string | undefined {
   const { threadId } = group[0]!.request;
   return group.every(({ request }) => request.threadId === threadId) ? threadId : undefined;
 }
 
-/** Requests of one thread one after another, each in a round of its own. */
+/** Splits a group into rounds: requests of one thread go in successive rounds, in their order. */
 function roundsOf(group: readonly Waiting[]): Waiting[][] {
   const rounds: Waiting[][] = [];
   const seen = new Map<string, number>();

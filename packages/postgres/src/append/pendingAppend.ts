@@ -33,7 +33,7 @@ function bytesOf({
   return sum;
 }
 
-/** One statement can't write a row twice: a record that comes twice is stored as it came last. */
+/** Keeps the last of equal records: one statement can't write a row twice. */
 function lastOfEach(records: AppendRequest["records"]): AppendRequest["records"] {
   if (records.length < 2) return records;
   const byPlace = new Map<string, AppendRequest["records"][number]>();

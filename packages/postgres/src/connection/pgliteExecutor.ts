@@ -75,7 +75,7 @@ export class PgLiteExecutor implements Executor {
       try {
         const { database } = await within(this.#database(), openingMs);
         const timeoutMs = timeoutMsOf(query, this.#statementTimeoutMs, 0);
-        return await this.#inTime(this.#asked(database, query), timeoutMs);
+        return await this.#inTime(this.#query(database, query), timeoutMs);
       } catch (error) {
         throw error instanceof NoAnswerError ? stuck(error) : explained(error, "pglite");
       }
@@ -113,16 +113,16 @@ export class PgLiteExecutor implements Executor {
   /**
    * Statements run one after another and block timers while they do: the time of a statement counts from the last answer.
    */
-  async #inTime(asked: Promise<PgResult>, timeoutMs: number): Promise<PgResult> {
+  async #inTime(answer: Promise<PgResult>, timeoutMs: number): Promise<PgResult> {
     try {
-      return await within(asked, timeoutMs, () => this.#answeredAt);
+      return await within(answer, timeoutMs, () => this.#answeredAt);
     } catch (error) {
-      if (error instanceof NoAnswerError) this.#gate.keep(asked);
+      if (error instanceof NoAnswerError) this.#gate.keep(answer);
       throw error;
     }
   }
 
-  async #asked(database: PgLite, { text, values }: PgQuery): Promise<PgResult> {
+  async #query(database: PgLite, { text, values }: PgQuery): Promise<PgResult> {
     try {
       if (values === undefined && text.startsWith("do ")) {
         await database.exec(text);

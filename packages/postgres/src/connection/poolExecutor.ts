@@ -14,9 +14,9 @@ import { BoundedCallGate } from "./boundedCallGate.ts";
 import { retried } from "./retried.ts";
 import { tracedCall } from "./tracedCall.ts";
 
-/** How long opening a connection, or waiting for a free one, may take at most before it counts as failed, in milliseconds. */
+/** Longest time for opening a connection or waiting for a free one, in milliseconds. */
 const longestConnectMs = 10_000;
-/** For how long the name of a host is looked up that never answered, in milliseconds: long enough for a name service to come up. */
+/** For how long an unknown host name is looked up again, in milliseconds: a name service may be starting. */
 const unknownHostMs = 2000;
 /** How long closing a pool may take, in milliseconds. */
 const closingMs = 2000;
@@ -106,14 +106,14 @@ export class PoolExecutor implements Executor {
     const state = this.#current;
     const startedAt = performance.now();
     const timeoutMs = timeoutMsOf(query, this.#limits.statementTimeoutMs, timeouts);
-    const asked = this.#asked(state, query, timeoutMs);
+    const answer = this.#query(state, query, timeoutMs);
     try {
-      const answer = await within(asked, connectTimeoutMsOf(this.#limits) + timeoutMs);
-      this.#heardFrom(state);
-      return answer;
+      const result = await within(answer, connectTimeoutMsOf(this.#limits) + timeoutMs);
+      this.#noteAnswer(state);
+      return result;
     } catch (error) {
-      if (error instanceof NoAnswerError) this.#gate.keep(asked);
-      if (sqlStateOf(error) !== undefined) this.#heardFrom(state);
+      if (error instanceof NoAnswerError) this.#gate.keep(answer);
+      if (sqlStateOf(error) !== undefined) this.#noteAnswer(state);
       const silent = isTimeout(error) && state.answeredAt < startedAt;
       // After a failover the host name leads to the new primary, while old connections lead to the server that is a standby now.
       if (silent || isReadOnly(error)) this.#replace(state);
@@ -121,7 +121,7 @@ export class PoolExecutor implements Executor {
     }
   }
 
-  async #asked(
+  async #query(
     state: PoolState,
     { text, values = [] }: PgQuery,
     timeoutMs: number,
@@ -135,7 +135,7 @@ export class PoolExecutor implements Executor {
     }
   }
 
-  #heardFrom(state: PoolState): void {
+  #noteAnswer(state: PoolState): void {
     this.#answered = true;
     state.answeredAt = performance.now();
   }

@@ -4,21 +4,21 @@ import { newestMigration, setupSql, statementsIn, type Statement } from "./state
 
 /** Options of setup(). */
 export interface SetupOptions {
-  /** False: the schema exists and may not be created. Default true. */
+  /** False: the schema exists already, and the user may not create one. Default true. */
   readonly createSchema?: boolean | undefined;
-  /** Change nothing; fail where something would have to change. Default false. */
+  /** Change nothing, and fail if something would have to change. Default false. */
   readonly verifyOnly?: boolean | undefined;
 }
 
-/** SQLSTATEs of a schema that isn't there, and of one without tables. */
+/** SQLSTATEs of a schema that doesn't exist, and of one without tables. */
 const absent: ReadonlySet<unknown> = new Set(["3F000", "42P01"]);
 
-/** SQLSTATE of a user who may not create what is missing. */
+/** SQLSTATE of a user without the right to create. */
 const mayNot = "42501";
 
 const names: OptionNames<SetupOptions> = { createSchema: true, verifyOnly: true };
 
-/** An option that is true, false or left out. @throws InvalidOptionError */
+/** Checks an option that is true, false or left out. @throws InvalidOptionError */
 export function checkFlag(field: string, value: unknown): void {
   if (value === undefined || typeof value === "boolean") return;
   throw new InvalidOptionError(
@@ -29,10 +29,9 @@ export function checkFlag(field: string, value: unknown): void {
 }
 
 /**
- * Creates or updates a schema; safe to repeat, and from many processes at once.
- * @throws StratigraphError "NOT_SET_UP" under `verifyOnly` where something is missing, or where a newer version's
- * breaking migration was applied; "ACCESS_DENIED" without the right to create; "MISCONFIGURED" where the schema holds tables of
- * others; InvalidOptionError
+ * Creates or updates a schema. It may be repeated, and called by many processes at once.
+ * @throws StratigraphError "NOT_SET_UP" if something is missing under `verifyOnly`, or if a newer version applied a breaking migration;
+ * "ACCESS_DENIED" without the right to create; "MISCONFIGURED" if the schema holds tables of others; InvalidOptionError
  */
 export async function setUp(executor: Executor, schema: string, options: SetupOptions): Promise<void> {
   checkOptions("setup", options, names, { schema: "It is chosen where the saver is made." });
@@ -40,7 +39,7 @@ export async function setUp(executor: Executor, schema: string, options: SetupOp
   checkFlag("createSchema", createSchema);
   checkFlag("verifyOnly", verifyOnly);
   let rows = await installed(executor, statementsIn(schema).installed);
-  // Looking first lets a user without rights to create anything call setup() where all is there.
+  // Looking first lets a user without the right to create call setup() on a schema that is complete.
   if (!verifyOnly && !has(rows, newestMigration)) {
     await applied(executor, setupSql(schema, { createSchema }));
     rows = await installed(executor, statementsIn(schema).installed);

@@ -2,18 +2,18 @@ import type { PgQuery } from "../connection/client.ts";
 import { sql } from "../embedded.ts";
 import { quotedSchema } from "./schemaName.ts";
 
-/** A file of SQL with the schema's name put in. */
+/** A text of SQL with the schema's name filled in. */
 function inSchema(text: string, schema: string): string {
   return text.replaceAll(":schema", () => quotedSchema(schema));
 }
 
-/** Numbered files are migrations, in order. */
+/** The migrations, in order: the files whose names are numbers. */
 const migrations: readonly (readonly [id: number, text: string])[] = Object.entries(sql)
   .filter(([name]) => /^\d{6}$/.test(name))
   .map(([name, text]) => [Number(name), text] as const)
   .sort(([a], [b]) => a - b);
 
-/** Newest migration that this version brings. */
+/** The newest migration of this version. */
 export const newestMigration = migrations.at(-1)![0];
 
 /** A statement without its values. */
@@ -56,7 +56,7 @@ export function statementsIn(schema: string) {
   } as const satisfies Record<string, Statement>;
 }
 
-/** The statement that sets a schema up, and does nothing where that is done: for setup() and for people with psql. */
+/** The statement that sets a schema up, for setup() and for people with psql. It does nothing where that is done already. */
 export function setupSql(schema: string, options: { createSchema?: boolean } = {}): string {
   const parts: string[] = [
     sql.setupBegin,

@@ -1,17 +1,17 @@
 import { createHash } from "node:crypto";
 import { byteaText, hexOf } from "./hex.ts";
 
-/** First byte of an id key: what the rest is. Part of the stored format. */
+/** The first byte of an id's key says what the rest is. Part of the stored format. */
 const kinds = { uuid: 1, text: 2, hash: 3 } as const;
 
-/** Longest id kept as it is, in bytes of UTF-8: three of them fit an index row of PostgreSQL (2,704 bytes). */
+/** Longest id that is stored as it is, in bytes of UTF-8: three of them fit into an index row of PostgreSQL (2,704 bytes). */
 const longestText = 512;
 
 const canonicalUuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 
 /**
- * An id as a key: canonical UUIDs as 16 bytes, other text as UTF-8, long text as SHA-256 (the original goes to
- * long_ids). The root namespace is the empty key. Keys sort as the ids do, UUIDs before other text.
+ * The key of an id: the 16 bytes of a canonical UUID, the UTF-8 of other text, or the SHA-256 of long text, whose original goes to
+ * long_ids. The root namespace has the empty key. Keys sort as the ids do, UUIDs before other text.
  */
 export function keyOf(id: string): Buffer {
   if (id === "") return Buffer.alloc(0);
@@ -48,7 +48,7 @@ export function longIdText(id: string): string | undefined {
   return original === undefined ? undefined : byteaText(original);
 }
 
-/** Turns keys back into ids; long ones from originals learnt so far. */
+/** Turns keys back into ids. Those of long ids must be learnt first. */
 export class KeyReader {
   readonly #originals = new Map<string, string>();
 

@@ -3,7 +3,7 @@ import type { Blob, BlobHash, CheckpointRecord, ListedCheckpoint, StoredWriteBat
 import { hexOf } from "./hex.ts";
 import type { KeyReader } from "./keys.ts";
 
-/** A row of read_1, list_1 or ancestry_1; what its columns mean is said in sql/000002.sql. */
+/** A row of read_1, list_1, ancestry_1 or outline_1. sql/000002.sql says what the columns mean by kind. */
 export interface ReadRow {
   readonly kind: "s" | "c" | "w" | "b" | "h" | "t";
   readonly thread: string;
@@ -28,13 +28,13 @@ function hashesOf(packed: Uint8Array): BlobHash[] {
   return hashes;
 }
 
-/** What rows of checkpoints come to. */
+/** The checkpoints and pending writes of some rows. */
 export interface Page {
   readonly checkpoints: (ListedCheckpoint & { readonly row: ReadRow; readonly whole: boolean })[];
   readonly writes: readonly StoredWriteBatch[];
 }
 
-/** Puts the rows of a page together. @param threadIds ids by internal number, where the page doesn't tell them */
+/** Builds checkpoints from the rows of a page. @param threadIds thread ids by number, where the rows don't tell them */
 export function pageOf(
   rows: readonly ReadRow[],
   keys: KeyReader,
@@ -93,7 +93,7 @@ export function pageOf(
   return { checkpoints, writes: all };
 }
 
-/** Keys in rows whose original id isn't known yet. */
+/** The keys in rows whose ids have yet to be looked up. */
 export function unknownKeys(rows: readonly ReadRow[], keys: KeyReader): Uint8Array[] {
   const unknown: Uint8Array[] = [];
   const look = (key: Uint8Array | null): void => {

@@ -75,7 +75,7 @@ test("requests of one thread that come together are done in their order, in one 
     const begun = tier.append(first);
     const line = Array.from({ length: 20 }, (_, n) => tier.append(appendOf("order", `c${n + 1}`, `c${n}`)));
     const writes = Array.from({ length: 20 }, (_, n) => tier.appendWrites(writesOf("order", "c20", `t${n}`)));
-    // A repetition of what the others began from: no conflict, the head stays.
+    // A repetition of the first append is no conflict, and the head stays.
     await Promise.all([begun, ...line, ...writes, tier.append(first)]);
   });
   expect(used).toBe(1);

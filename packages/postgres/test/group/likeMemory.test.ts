@@ -6,8 +6,8 @@ import { freshDatabase } from "../../../../test/servers/shared.ts";
 import { blobOf } from "./support/requests.ts";
 import { inRounds } from "../../../../test/rounds.ts";
 
-// Random requests: PostgreSQL gets several at once, the reference tier one after the other. Each is answered the same, and in the
-// end both hold the same. Those of several threads are appended by sets, those of one thread row by row.
+// Random requests: PostgreSQL gets several at once, the reference tier one after the other. Both must give the same answers and hold the
+// same in the end. Requests of several threads go through append_3, those of one thread through append_thread_1.
 
 const ids = ["c1", "c2", "c3", "c4", "long ".repeat(200)];
 const threads = ["one", "two", "three", "long ".repeat(300)];
@@ -57,7 +57,7 @@ const writes = fc.record({
 const request = fc.oneof({ weight: 3, arbitrary: append }, { weight: 2, arbitrary: writes });
 type Request = typeof request extends fc.Arbitrary<infer T> ? T : never;
 
-/** What goes before: some threads are deleted, or had blobs removed. */
+/** What happens before the requests: some threads are deleted, or have blobs removed. */
 const history = fc.array(
   fc.record({ threadId, what: fc.constantFrom("delete" as const, "remove" as const) }),
   {
@@ -156,8 +156,8 @@ async function all(tier: Tier): Promise<unknown> {
 }
 
 const first = { threadId: threads[0]! };
-// As savers ask: one record for each namespace, to which its head moves. Of records beside one that its own child overtook, the tiers
-// think differently.
+// As savers ask: one record per namespace, to which its head moves. The tiers treat records beside one that its own child overtook
+// differently.
 const ofOneThread = request.map((each) => {
   if (each.do === "writes") return { ...each, ...first };
   const records = each.records.filter(
@@ -221,7 +221,7 @@ test.each([
       await database.drop();
     }
     expect(schemas).toBeGreaterThanOrEqual(numRuns);
-    // The requests reach what they are for.
+    // The requests reach the outcomes that they are meant for.
     for (const what of [
       "append CHECKPOINT_CONFLICT",
       "append THREAD_DELETED",

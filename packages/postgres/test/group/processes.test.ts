@@ -15,7 +15,7 @@ function startWriter(url: string, name: string, order: "up" | "down", rounds: nu
   return runChild<GroupMessage>(script, [url, name, order, String(threads), String(rounds), prefix]);
 }
 
-/** What a child was told was stored, by thread. */
+/** What was acknowledged to a child, by thread. */
 function acknowledged(messages: readonly GroupMessage[]): Map<string, string[]> {
   const acked = new Map<string, string[]>();
   for (const message of messages) {
@@ -77,7 +77,7 @@ describe.skipIf(!available.postgres)("groups of several processes", () => {
       "select deadlocks from pg_stat_database where datname = current_database()",
     );
     expect(row!["deadlocks"]).toBe("0");
-    // They did meet: each lost races.
+    // The processes did compete: each lost races.
     let lost = 0;
     for await (const _ of tier.list({ lost: true, recordsOnly: true })) lost += 1;
     expect(lost).toBeGreaterThan(threads);

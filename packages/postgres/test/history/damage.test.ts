@@ -96,7 +96,7 @@ describe("rows of a two-level chain, damaged by SQL", () => {
     ]) {
       const failed = await whileDamaged("blobs", damage, key, () => errorsOf("log"));
       expect(failed).toContain(idOf(n));
-      // What was put before doesn't stand on it.
+      // Earlier checkpoints don't need the damaged bytes.
       expect(failed.filter((id) => id < idOf(n))).toEqual([]);
     }
     expect(await errorsOf(undefined)).toEqual([]);

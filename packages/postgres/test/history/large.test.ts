@@ -30,7 +30,7 @@ test.each([
   // Hex digits hold half a byte each.
   expect(large).toBeLessThan(0.6 * size * MB);
   expect(small).toBeLessThan(1000);
-  // What a put and a read hold at once: value, bytes, payload, frame and compressed bytes, a few times over.
+  // A put and a read hold the value, its bytes, payload, frame and compressed bytes at once, some of them several times.
   expect(report.peak - report.start).toBeLessThan(100 * MB + 16 * size * MB);
   process.stdout.write(`${where}, ${size} MB: ${JSON.stringify(report)}\n`);
 });

@@ -14,7 +14,7 @@ export interface CountedPool {
   reset(): void;
 }
 
-/** Counts at the lowest place there is: the driver's clients, whoever asked them; and the pool's own "acquire" event. */
+/** Counts statements in the driver's clients, whoever uses them, and connections by the pool's "acquire" event. */
 export function countedPool(config: pg.PoolConfig): CountedPool {
   const sent: Sent[] = [];
   let checkouts = 0;

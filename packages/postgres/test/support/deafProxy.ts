@@ -8,9 +8,9 @@ export interface DeafProxy {
   readonly lost: () => number;
   /** The next `count` statements reach the server, which does them; their answers, and the connection, are lost. */
   loseAnswers(count: number): void;
-  /** Nothing is forwarded any more, either way, and nothing is closed; new connections are accepted and hear nothing. */
+  /** Forwards nothing in either direction and closes nothing. New connections are accepted and get no answer. */
   silence(): void;
-  /** New connections work again. Those of before are "lost", silent for ever, or "kept": what was held back arrives. */
+  /** New connections work again. Older ones stay silent for ever ("lost"), or get what was held back ("kept"). */
   restore(before: "lost" | "kept"): void;
   stop(): Promise<void>;
 }
@@ -28,7 +28,7 @@ export async function startDeafProxy(target: string): Promise<DeafProxy> {
   let lost = 0;
   /** What is to be done once the wire is back, in order; undefined while it is there. */
   let held: (() => void)[] | undefined;
-  /** Connections of an earlier wire hear nothing more. */
+  /** How often connections were lost: those of an earlier count stay silent. */
   let wire = 0;
   const server = createServer((client) => {
     const upstream = connect(Number(port), hostname);

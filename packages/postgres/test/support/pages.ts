@@ -4,7 +4,7 @@ import { postgres } from "@stratigraph/postgres";
 import pg from "pg";
 import { freshDatabase } from "../../../../test/servers/shared.ts";
 
-/** So many patches lead to the last value of each chain. */
+/** Length of each chain of patches. */
 export const chain = 100;
 
 export type PagesTier = ReturnType<typeof postgres>;

@@ -7,7 +7,7 @@ import type { Server } from "./options.ts";
 type OwnServer = Exclude<Server, { client: RedisClient }>;
 
 /** A client with the calls that are under way on it. */
-export interface Link {
+export interface ClientHandle {
   /** @throws what keeps the client from being opened */
   readonly client: Promise<RedisClient>;
   /** What the client said last about its connection, where that is in trouble. */
@@ -17,13 +17,13 @@ export interface Link {
   close(): void;
 }
 
-/** A link over a client that was passed in: it stays open, and there is no other one. */
-export function linkOver(client: RedisClient): Link {
+/** A handle of a client that was passed in: it stays open, and there is no other one. */
+export function handleOver(client: RedisClient): ClientHandle {
   return { client: Promise.resolve(client), lastError: undefined, calls: 0, close: () => undefined };
 }
 
-/** A link over a client of its own. */
-export class OwnLink implements Link {
+/** A handle of a client of its own. */
+export class OwnHandle implements ClientHandle {
   readonly client: Promise<RedisClient>;
   calls = 0;
   #lastError: Error | undefined;

@@ -51,20 +51,23 @@ export function decodeId(bytes: Uint8Array): string {
 const separator = "\0\0";
 
 /** A checkpoint as the scripts name it: escaped id, two zero bytes, namespace. */
-export function encodeKey(namespace: string, checkpointId: string): Bytes {
+export function encodeCheckpointKey(namespace: string, checkpointId: string): Bytes {
   const id = encodeId(checkpointId);
   if (typeof id === "string") return `${id}${separator}${namespace}`;
   return Buffer.concat([id, Buffer.from(separator + namespace)]);
 }
 
-/** Namespace and id of an {@link encodeKey}. */
-export function decodeKey(key: Buffer): { namespace: string; checkpointId: string } {
+/** Namespace and id of an {@link encodeCheckpointKey}. */
+export function decodeCheckpointKey(key: Buffer): { namespace: string; checkpointId: string } {
   const end = key.indexOf(separator);
   return { checkpointId: decodeId(key.subarray(0, end)), namespace: key.toString("utf8", end + 2) };
 }
 
 /** Bounds of the keys of one checkpoint id in all namespaces, or of all ids before one, for ZREVRANGEBYLEX. */
-export function keyBounds(query: { checkpointId?: string | undefined; before?: string | undefined }): {
+export function checkpointKeyBounds(query: {
+  checkpointId?: string | undefined;
+  before?: string | undefined;
+}): {
   min: Bytes;
   max: Bytes;
 } {

@@ -9,7 +9,7 @@ import {
 } from "@stratigraph/core";
 
 /** A checkpoint of the owner's record and pending writes with blobs found elsewhere; undefined where one is missing. */
-export function madeOf(
+export function assembled(
   record: CheckpointRecord | undefined,
   { writes }: Peek,
   found: ReadonlyMap<BlobHash, Blob>,

@@ -1,7 +1,7 @@
 import { createHash, randomUUID } from "node:crypto";
 import { InvalidOptionError } from "@stratigraph/core";
 
-/** Ids that can stand in a key as they are: readable in redis-cli, and no brace or "~" to confuse with the rest. */
+/** Ids that can stand in a key as they are: readable in redis-cli, and without braces or "~", which have meanings there. */
 const plainId = /^[\w.:-]{1,80}$/;
 
 function tagOf(id: string): string {
@@ -9,7 +9,7 @@ function tagOf(id: string): string {
 }
 
 /** Names of the keys under one prefix. */
-export class Keys {
+export class KeyNames {
   readonly #prefix: string;
 
   /** @throws InvalidOptionError */
@@ -46,7 +46,7 @@ export class Keys {
     return `${this.#prefix}tag:${createHash("sha256").update(tag).digest("base64url")}`;
   }
 
-  /** Keys of all {@link tag}s: a set. */
+  /** KeyNames of all {@link tag}s: a set. */
   get tags(): string {
     return `${this.#prefix}tags`;
   }

@@ -1,7 +1,7 @@
 import { readsAncestry, type Address, type StoredCheckpoint, type Tier } from "@stratigraph/core";
 
-/** A checkpoint with its ancestors, nearest first, until every tag in `open` was met. */
-export async function lineOf(
+/** A checkpoint of the cold tier with its ancestors, nearest first, until every tag in `open` was met. */
+export async function withAncestors(
   cold: Tier,
   at: Address,
   open: ReadonlySet<number>,
@@ -14,7 +14,7 @@ export async function lineOf(
   return [checkpoint, ...(await ancestorsOf(cold, at, left, limit - 1))];
 }
 
-/** As {@link lineOf}, without the checkpoint itself. */
+/** The ancestors of a checkpoint, nearest first, until every tag in `open` was met. */
 export async function ancestorsOf(
   cold: Tier,
   at: Address,

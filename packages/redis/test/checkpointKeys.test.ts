@@ -1,5 +1,11 @@
 import fc from "fast-check";
-import { decodeId, decodeKey, encodeId, encodeKey, keyBounds } from "../src/ids.ts";
+import {
+  decodeId,
+  decodeCheckpointKey,
+  encodeId,
+  encodeCheckpointKey,
+  checkpointKeyBounds,
+} from "../src/checkpointKeys.ts";
 
 /** Texts in which the hard parts are frequent: zeros, halves of pairs, the characters beside them. */
 const id = fc.string({
@@ -26,8 +32,8 @@ test("an encoded id comes back", () => {
 test("keys keep namespace and id apart, and sort as JavaScript sorts the ids", () => {
   fc.assert(
     fc.property(id, id, namespace, namespace, (a, b, nsA, nsB) => {
-      const [keyA, keyB] = [bytes(encodeKey(nsA, a)), bytes(encodeKey(nsB, b))];
-      expect(decodeKey(keyA)).toEqual({ namespace: nsA, checkpointId: a });
+      const [keyA, keyB] = [bytes(encodeCheckpointKey(nsA, a)), bytes(encodeCheckpointKey(nsB, b))];
+      expect(decodeCheckpointKey(keyA)).toEqual({ namespace: nsA, checkpointId: a });
       if (a !== b) expect(Math.sign(Buffer.compare(keyA, keyB))).toBe(a < b ? -1 : 1);
       else expect(keyA.equals(keyB)).toBe(nsA === nsB);
     }),
@@ -38,19 +44,19 @@ test("keys keep namespace and id apart, and sort as JavaScript sorts the ids", (
 test("bounds hold exactly the keys asked for", () => {
   fc.assert(
     fc.property(id, id, id, namespace, (checkpointId, before, other, ns) => {
-      const key = bytes(encodeKey(ns, other));
-      expect(within(key, keyBounds({ before }))).toBe(other < before);
-      expect(within(key, keyBounds({ checkpointId }))).toBe(other === checkpointId);
-      expect(within(bytes(encodeKey(ns, checkpointId)), keyBounds({ checkpointId, before }))).toBe(
-        checkpointId < before,
-      );
+      const key = bytes(encodeCheckpointKey(ns, other));
+      expect(within(key, checkpointKeyBounds({ before }))).toBe(other < before);
+      expect(within(key, checkpointKeyBounds({ checkpointId }))).toBe(other === checkpointId);
+      expect(
+        within(bytes(encodeCheckpointKey(ns, checkpointId)), checkpointKeyBounds({ checkpointId, before })),
+      ).toBe(checkpointId < before);
     }),
     settings,
   );
 });
 
 /** What ZREVRANGEBYLEX makes of bounds. */
-function within(key: Buffer, { min, max }: ReturnType<typeof keyBounds>): boolean {
+function within(key: Buffer, { min, max }: ReturnType<typeof checkpointKeyBounds>): boolean {
   const [low, high] = [bytes(min), bytes(max)];
   const aboveLow = low[0] === 45 || (low[0] !== 43 && Buffer.compare(key, low.subarray(1)) >= 0);
   const belowHigh = high[0] === 43 || (high[0] !== 45 && Buffer.compare(key, high.subarray(1)) < 0);

@@ -1,11 +1,11 @@
 import type { Blob, BlobHash, CheckpointRecord, StoredWriteBatch, WriteBatch } from "@stratigraph/core";
-import { decodeId, decodeKey, encodeId, type Bytes } from "./ids.ts";
-import { TextReader, packTexts } from "./packedTexts.ts";
+import { decodeId, decodeCheckpointKey, encodeId, type Bytes } from "./checkpointKeys.ts";
+import { StringReader, encodeStrings } from "./lengthPrefixed.ts";
 
-// How records, batches and blobs stand in a thread's hash; lua/common.lua has the list. An optional text is empty where it
-// is absent, else it begins with "+".
+// How records, batches and blobs are stored in a thread's hash; lua/common.lua lists the fields. An optional string is empty if
+// it is absent; otherwise it begins with "+".
 
-/** An optional text. */
+/** An optional string. */
 export function optional(value: Bytes | undefined): Bytes {
   if (value === undefined) return "";
   return typeof value === "string" ? `+${value}` : Buffer.concat([Buffer.from("+"), value]);
@@ -25,7 +25,7 @@ function decodeOptionalId(bytes: Buffer): string | undefined {
 
 function hashesOf(bytes: Buffer): BlobHash[] {
   const hashes: BlobHash[] = [];
-  for (const reader = new TextReader(bytes); !reader.done;) hashes.push(reader.next().toString());
+  for (const reader = new StringReader(bytes); !reader.done;) hashes.push(reader.next().toString());
   return hashes;
 }
 
@@ -37,32 +37,35 @@ export function encodeLostTo(record: CheckpointRecord): Bytes {
 /** A record without address and `lostTo`, which the script puts in front. */
 export function encodeRecord({ parentId, runId, tags, blobs, body }: CheckpointRecord): Buffer {
   const tagList = tags.length === 0 ? "" : `,${tags.join(",")},`;
-  return Buffer.concat([packTexts([optionalId(parentId), optional(runId), tagList, packTexts(blobs)]), body]);
+  return Buffer.concat([
+    encodeStrings([optionalId(parentId), optional(runId), tagList, encodeStrings(blobs)]),
+    body,
+  ]);
 }
 
 /** A record from its key and stored form. */
 export function decodeRecord(threadId: string, key: Buffer, value: Buffer): CheckpointRecord {
-  const reader = new TextReader(value);
+  const reader = new StringReader(value);
   const lostTo = decodeOptionalId(reader.next());
   const parentId = decodeOptionalId(reader.next());
   const runId = decodeOptional(reader.next());
   const tags = reader.next().toString().split(",").filter(Boolean).map(Number);
   const blobs = hashesOf(reader.next());
-  return { threadId, ...decodeKey(key), parentId, runId, tags, blobs, body: reader.rest(), lostTo };
+  return { threadId, ...decodeCheckpointKey(key), parentId, runId, tags, blobs, body: reader.rest(), lostTo };
 }
 
 /** A batch without its order, which the script puts in front. */
 export function encodeBatch({ taskId, blobs, body }: WriteBatch): Buffer {
-  return Buffer.concat([packTexts([taskId, packTexts(blobs)]), body]);
+  return Buffer.concat([encodeStrings([taskId, encodeStrings(blobs)]), body]);
 }
 
 /** A batch with its order. */
 export function encodeStoredBatch(batch: StoredWriteBatch): Buffer {
-  return Buffer.concat([packTexts([String(batch.order)]), encodeBatch(batch)]);
+  return Buffer.concat([encodeStrings([String(batch.order)]), encodeBatch(batch)]);
 }
 
 export function decodeBatch(value: Buffer): StoredWriteBatch {
-  const reader = new TextReader(value);
+  const reader = new StringReader(value);
   const order = Number(reader.next().toString());
   const taskId = reader.next().toString();
   const blobs = hashesOf(reader.next());
@@ -87,7 +90,7 @@ export function decodeBlobs(
   const blobs = new Map<BlobHash, Blob>();
   for (let i = 0; i < flat.length; i += 2) {
     const hash = flat[i]!.toString();
-    const reader = new TextReader(flat[i + 1]!);
+    const reader = new StringReader(flat[i + 1]!);
     const base = reader.next().toString();
     blobs.set(hash, { hash, base: base === "" ? undefined : base, bytes: large.get(hash) ?? reader.rest() });
   }

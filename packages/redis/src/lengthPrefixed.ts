@@ -1,5 +1,5 @@
-/** Parts one after the other, each with its length in bytes in front ("3:abc"): what the scripts call a text. */
-export function packTexts(parts: readonly (string | Uint8Array)[]): Buffer {
+/** Strings one after the other, each with its length in bytes in front: "3:abc". The scripts read them with readString(). */
+export function encodeStrings(parts: readonly (string | Uint8Array)[]): Buffer {
   const pieces: Uint8Array[] = [];
   for (const part of parts) {
     const bytes = typeof part === "string" ? Buffer.from(part) : part;
@@ -8,8 +8,8 @@ export function packTexts(parts: readonly (string | Uint8Array)[]): Buffer {
   return Buffer.concat(pieces);
 }
 
-/** Reads texts one after the other. */
-export class TextReader {
+/** Reads length-prefixed strings one after the other. */
+export class StringReader {
   readonly #bytes: Buffer;
   #at = 0;
 

@@ -1,7 +1,7 @@
 import { EvictedError, type AppendRequest, type AppendWritesRequest } from "@stratigraph/core";
 
-/** Refusal of a write on an archived thread under `restoreOn: "never"`. */
-export function notRestored(tier: string, request: AppendRequest | AppendWritesRequest): EvictedError {
+/** The error on a write to an archived thread under `restoreOn: "never"`. */
+export function archivedWriteError(tier: string, request: AppendRequest | AppendWritesRequest): EvictedError {
   const { threadId } = request;
   if (!("heads" in request)) {
     const { namespace, checkpointId } = request;

@@ -1,0 +1,44 @@
+import type * as S3 from "@aws-sdk/client-s3";
+import type { S3Client } from "@aws-sdk/client-s3";
+
+/** What is used of the package `@aws-sdk/client-s3`. Handed over and not imported: it is an optional dependency. */
+export type AwsSdk = Pick<
+  typeof S3,
+  | "DeleteObjectCommand"
+  | "GetObjectCommand"
+  | "HeadObjectCommand"
+  | "ListObjectsV2Command"
+  | "PutObjectCommand"
+>;
+
+/** The SDK with a client, and how to close that client where it was opened for the store. */
+export interface AwsConnection {
+  readonly sdk: AwsSdk;
+  readonly client: S3Client;
+  readonly close?: () => void;
+}
+
+/** Connects with the first request, because the SDK is loaded on demand; after a failure, with the next request. */
+export class AwsConnector {
+  readonly #connect: () => Promise<AwsConnection>;
+  #connection: Promise<AwsConnection> | undefined;
+
+  constructor(connect: () => Promise<AwsConnection>) {
+    this.#connect = connect;
+  }
+
+  async connected(): Promise<AwsConnection> {
+    this.#connection ??= this.#connect().catch((error: unknown) => {
+      this.#connection = undefined;
+      throw error;
+    });
+    return await this.#connection;
+  }
+
+  async end(): Promise<void> {
+    // A connection that failed needs no closing, and its error was already thrown to whoever called first.
+    const connection = await this.#connection?.catch(() => undefined);
+    this.#connection = undefined;
+    connection?.close?.();
+  }
+}

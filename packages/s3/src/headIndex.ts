@@ -1,0 +1,88 @@
+import { remembering, tagKey, type ThreadInfo, type ThreadQuery } from "@stratigraph/core";
+import { corruptThread } from "./corruptThread.ts";
+import { decodeHead } from "./head.ts";
+import { DamagedObject } from "./objectErrors.ts";
+import type { ListedObject, ObjectStore } from "./objectStore.ts";
+import { headKey } from "./threadKey.ts";
+
+/** How many heads are read ahead when all threads are listed. */
+const headsAhead = 8;
+/** How many heads are remembered between listings. */
+const rememberedHeads = 10_000;
+
+/** What is remembered of a head. */
+interface IndexedHead {
+  /** The version of the head object, as listings name it. */
+  readonly version: string;
+  /** Absent where the thread has no checkpoint. */
+  readonly info: ThreadInfo | undefined;
+  /** By `tagKey`. */
+  readonly tags: ReadonlySet<string>;
+}
+
+/** All threads, found by listing their heads. A head is read again only when its object has changed. */
+export class HeadIndex {
+  readonly #store: ObjectStore;
+  readonly #indexed = remembering<IndexedHead>(rememberedHeads);
+
+  constructor(store: ObjectStore) {
+    this.#store = store;
+  }
+
+  /** Threads that have checkpoints, in the order asked for. @throws StratigraphError "CORRUPT" */
+  async *threads(query: ThreadQuery): AsyncGenerator<ThreadInfo> {
+    const direction = query.order === "newest" ? -1 : 1;
+    const order = (a: { modifiedMs: number; key: string }, b: { modifiedMs: number; key: string }): number =>
+      direction * (a.modifiedMs - b.modifiedMs || (a.key < b.key ? -1 : Number(a.key > b.key)));
+    const { after, writtenBeforeMs = Number.POSITIVE_INFINITY } = query;
+    const from =
+      after === undefined ? undefined : { modifiedMs: after.writtenAtMs, key: headKey(after.threadId) };
+    const heads = (await this.#heads())
+      .filter((head) => head.modifiedMs < writtenBeforeMs && (from === undefined || order(head, from) > 0))
+      .sort(order);
+    let left = query.limit ?? Number.POSITIVE_INFINITY;
+    for (let at = 0; at < heads.length && left > 0; at += headsAhead) {
+      const indexed = await Promise.all(heads.slice(at, at + headsAhead).map((head) => this.#head(head)));
+      for (const { info, tags } of indexed) {
+        if (info === undefined || (query.includeEvicted === false && info.evicted)) continue;
+        if (query.tags?.every((tag) => tags.has(tagKey(tag))) === false) continue;
+        yield info;
+        left -= 1;
+        if (left <= 0) return;
+      }
+    }
+  }
+
+  /** Ids of threads that have checkpoints, in the order of their keys. @throws StratigraphError "CORRUPT" */
+  async *threadIds(): AsyncGenerator<string> {
+    for (const head of await this.#heads()) {
+      const { info } = await this.#head(head);
+      if (info !== undefined) yield info.threadId;
+    }
+  }
+
+  async #heads(): Promise<ListedObject[]> {
+    const heads: ListedObject[] = [];
+    for await (const object of this.#store.list("")) if (object.key.endsWith("/head")) heads.push(object);
+    return heads;
+  }
+
+  async #head(listed: ListedObject): Promise<IndexedHead> {
+    const known = this.#indexed.get(listed.key);
+    if (known !== undefined && known.version === listed.version) return known;
+    const found = await this.#store.get(listed.key);
+    if (found === undefined || found === "unchanged")
+      return { version: listed.version, info: undefined, tags: new Set() };
+    const { head } = await decodeHead(found.bytes).catch((error: unknown) => {
+      throw corruptThread({}, new DamagedObject(listed.key, error));
+    });
+    const { threadId, revision, evicted, heads, tags = [] } = head;
+    const info =
+      heads.size === 0
+        ? undefined
+        : { threadId, revision, head: heads.get(""), writtenAtMs: listed.modifiedMs, evicted };
+    const indexed = { version: listed.version, info, tags: new Set(tags.map(tagKey)) };
+    this.#indexed.set(listed.key, indexed);
+    return indexed;
+  }
+}
