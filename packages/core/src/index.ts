@@ -1,4 +1,4 @@
-export { addressOf, checkpointIdOf, configOf, namespaceOf, validId } from "./saver/address.ts";
+export { configOf, validId } from "./saver/address.ts";
 export { answerWithin } from "./contract/answerWithin.ts";
 export { conflictOf, goesOn } from "./contract/appendRules.ts";
 export { blobClosure, missingBlob, namedBlobs } from "./contract/blobClosure.ts";

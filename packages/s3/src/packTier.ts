@@ -289,7 +289,7 @@ export class PackTier implements Tier, BytesReplacer, ThreadTagger, Sweeper {
         .filter((record) => isListed(record, query))
         .sort(newestFirst)
         .slice(0, limit)
-        .map(checkpointKey),
+        .map((record) => checkpointKey(record)),
     );
     const size = Math.min(pageSize, Math.max(1, query.limit ?? pageSize));
     for (let at = 0; at < keys.length; at += size) {

@@ -73,7 +73,7 @@ export function closureOf(view: ThreadView, record: RecordEntry): BlobHash[] | u
   return closure === undefined ? undefined : [...closure.keys()];
 }
 
-/** Names of a checkpoint's blobs with all they stand on, as far as they are there and named. */
+/** As {@link closureOf}, as far as the blobs are there. */
 export function neededBy(view: ThreadView, record: RecordEntry): BlobHash[] {
   const writes = view.writes.get(checkpointKey(record)) ?? [];
   const needed = namedBlobs(record, writes);

@@ -1,7 +1,7 @@
 import {
-  batchDigest,
   checkpointKey,
   namedBlobs,
+  batchDigest,
   readThread,
   type Address,
   type Blob,

@@ -3,9 +3,8 @@ import { isReserved } from "./reservedNamespaces.ts";
 import type { ListedCheckpoint, ListQuery, Tier } from "./tier.ts";
 
 /**
- * Checkpoints as {@link Tier.list} has them, without those in namespaces that packages built on core keep records of their own in.
- * The limit counts what is left: where the tier's listing ends before, it is asked for more, which only a short listing of a
- * thread with recorded moves comes to.
+ * Checkpoints as {@link Tier.list} yields them, without those in {@link reservedNamespaces}. The query's limit counts what is
+ * left. Where reserved ones took places, the tier is asked again for more; only short listings need that.
  */
 export async function* unreserved(tier: Tier, query: ListQuery): AsyncGenerator<ListedCheckpoint> {
   const { namespace, limit = Number.POSITIVE_INFINITY } = query;

@@ -1,3 +1,4 @@
+// long file: what a chain of patches is, written and read in one place
 import { parseFrame, patchFrame, wholeFrame } from "./blobFrame.ts";
 import { contentHash } from "../codec/index.ts";
 import type { Envelope } from "./envelope.ts";
@@ -15,12 +16,13 @@ import {
 import { Payload } from "../incremental/payload.ts";
 import type { Blob, BlobHash } from "../contract/tier.ts";
 
-/** A value as it goes into a manifest. */
+/** A value as a manifest names it, and the blob to store it by. */
 export interface EncodedValue {
   readonly hash: BlobHash;
   /** Absent where the thread has it already. */
   readonly blob: Blob | undefined;
-  readonly known: CachedPayload;
+  /** What to remember once the blob is stored. */
+  readonly cached: CachedPayload;
 }
 
 /** Serialised bytes and their name. */
@@ -31,13 +33,13 @@ export interface NamedPayload {
 
 type Parsed = { readonly whole: Uint8Array } | { readonly patch: Patch; readonly begins: boolean };
 
-/** Shortest payload, in bytes, for which a patch is tried: below, the frame alone eats the gain. */
+/** Shortest payload, in bytes, for which a patch is tried: of a shorter one, the frame takes as much as the patch saves. */
 const shortestPatched = 512;
 
-/** A chain this close to its limit, in patches, is about to be cut: a reader then remembers where it began as well. */
+/** A chain this close to its limit, in patches, is about to be cut: a reader then remembers the value where it began, too. */
 const soonCut = 32;
 
-/** Longest chain that is followed when reading: far above what is ever written, far below a loop. */
+/** Longest chain that is followed when reading, in patches: far longer than any that is written. Ends a circle. */
 const longestChain = 4096;
 
 /** zstd level of a patch that begins a chain. */
@@ -51,18 +53,18 @@ function longer(chain: Chain, bytes: number): Chain {
 
 /**
  * Turns channel values into blobs and back. Remembers the payloads of recently read and written values, so that the
- * usual put patches against its parent without reading anything; what that may take is a named limit (`patchMemory`).
+ * usual put makes a patch on its parent without reading anything; `patchMemory` limits the memory for that.
  * A value whose base isn't remembered is stored whole.
  */
 export class BlobEncoder {
-  /** What blobs and bodies go through last. */
+  /** Compresses and encrypts blobs and bodies. */
   readonly envelope: Envelope;
   /** Longest payload that is read back, in bytes. */
   readonly maxBytes: number;
   /** The tier, and the most bytes of a blob or body that can be read back from it. */
   readonly stored: { readonly tier: string; readonly maxBytes: number };
   readonly #hashKey: Uint8Array | undefined;
-  readonly #known: PayloadCache;
+  readonly #payloads: PayloadCache;
   /** How much of `patchMemory` is for {@link IncrementalSerializer}, in bytes. */
   readonly incrementalMemory: number;
   readonly #parsed = new WeakMap<Blob, Parsed | Promise<Parsed>>();
@@ -77,7 +79,7 @@ export class BlobEncoder {
     this.maxBytes = options.maxValueBytes;
     this.#hashKey = options.hashKey;
     this.incrementalMemory = Math.floor(options.patchMemory / 4);
-    this.#known = new PayloadCache(options.patchMemory - this.incrementalMemory);
+    this.#payloads = new PayloadCache(options.patchMemory - this.incrementalMemory);
   }
 
   /** Whether names depend on a key. */
@@ -90,13 +92,16 @@ export class BlobEncoder {
     return { payload, hash: contentHash(payload.temporaryView(), this.#hashKey) };
   }
 
-  /** Encodes a value of a thread, as a patch where what it would stand on is remembered and it pays. */
+  /**
+   * Encodes a value of a thread: as a patch where a base is remembered and the patch is short enough, else whole.
+   * @param base what the channel had before
+   */
   async encode(threadId: string, named: NamedPayload, base: BlobHash | undefined): Promise<EncodedValue> {
     try {
       return await this.#encoded(threadId, named, base);
     } finally {
-      // Now, not once it is stored, which may fail; not sooner, as what this stands on may have to go.
-      this.#known.recount(named.payload.buffer);
+      // Recount even if the put fails later: the shared buffer has grown. Not earlier: that may evict the base of this patch.
+      this.#payloads.recount(named.payload.buffer);
     }
   }
 
@@ -105,56 +110,56 @@ export class BlobEncoder {
     { payload, hash }: NamedPayload,
     base: BlobHash | undefined,
   ): Promise<EncodedValue> {
-    const stored = this.#known.get(threadId, hash);
-    if (stored !== undefined) return { hash, blob: undefined, known: stored };
+    const stored = this.#payloads.get(threadId, hash);
+    if (stored !== undefined) return { hash, blob: undefined, cached: stored };
     if (base !== undefined && payload.length >= shortestPatched) {
-      for (const patching of [onParent, onBeginning]) {
-        const on = patching(this.#known, threadId, base);
+      for (const baseOf of [parentBase, beginningBase]) {
+        const on = baseOf(this.#payloads, threadId, base);
         if (on === undefined || on.chain.depth >= MAX_CHAIN_DEPTH) continue;
         const patch = this.#patch(hash, payload, on);
         const bytes = patch instanceof Promise ? await patch : patch;
         if (isCut(on, payload, bytes)) continue;
-        const known = { ...on.next(longer(on.chain, bytes.length)), whole: on.known.whole, payload };
-        return { hash, blob: { hash, base: on.base, bytes }, known };
+        const cached = { ...on.next(longer(on.chain, bytes.length)), whole: on.cached.whole, payload };
+        return { hash, blob: { hash, base: on.base, bytes }, cached };
       }
     }
     const wrapping = this.envelope.wrap(wholeFrame(payload.temporaryView()), hash);
     const whole = wrapping instanceof Promise ? await wrapping : wrapping;
     const size = { stored: whole.length, length: payload.length };
-    const known = {
+    const cached = {
       payload,
       whole: size,
       beginning: undefined,
       sinceBeginning: noChain,
       underBeginning: noChain,
     };
-    return { hash, blob: { hash, bytes: whole }, known };
+    return { hash, blob: { hash, bytes: whole }, cached };
   }
 
   /** Whether the payload is remembered. */
   has(threadId: string, hash: BlobHash): boolean {
-    return this.#known.has(threadId, hash);
+    return this.#payloads.has(threadId, hash);
   }
 
   /** Length of the payload in bytes, where it is remembered. */
   lengthOf(threadId: string, hash: BlobHash): number | undefined {
-    return this.#known.get(threadId, hash)?.payload.length;
+    return this.#payloads.get(threadId, hash)?.payload.length;
   }
 
-  /** The value, if the thread is known to hold its bytes already. */
+  /** The value, if it is remembered that the thread has its bytes. */
   find(threadId: string, { hash }: NamedPayload): EncodedValue | undefined {
-    const known = this.#known.get(threadId, hash);
-    return known === undefined ? undefined : { hash, blob: undefined, known };
+    const cached = this.#payloads.get(threadId, hash);
+    return cached === undefined ? undefined : { hash, blob: undefined, cached };
   }
 
-  /** The value is stored in the thread now. */
+  /** Remembers a value that is stored in the thread now. */
   remember(threadId: string, value: EncodedValue): void {
-    this.#known.set(threadId, value.hash, value.known);
+    this.#payloads.set(threadId, value.hash, value.cached);
   }
 
-  /** Nothing of the thread is taken for stored any more. */
+  /** Forgets a thread: nothing of it is taken for stored any more. */
   forgetThread(threadId: string): void {
-    this.#known.forgetThread(threadId);
+    this.#payloads.forgetThread(threadId);
   }
 
   /**
@@ -169,9 +174,9 @@ export class BlobEncoder {
     threadId?: string,
     remember = true,
   ): Promise<Uint8Array> {
-    // Content addresses content: bytes that were verified under this name before need no second look.
-    const known = threadId === undefined ? undefined : this.#known.get(threadId, hash);
-    if (known !== undefined) return known.payload.bytes();
+    // Remembered bytes were compared with this hash before.
+    const cached = threadId === undefined ? undefined : this.#payloads.get(threadId, hash);
+    if (cached !== undefined) return cached.payload.bytes();
     const patches: Patch[] = [];
     let beginning: BlobHash | undefined;
     let sinceBeginning = noChain;
@@ -188,7 +193,7 @@ export class BlobEncoder {
           throw new RangeError(`the bytes of blob ${hash} have another hash`);
         if (threadId === undefined || !remember) return payload;
         const whole = { stored: blob.bytes.length, length: parsed.whole.length };
-        this.#known.set(threadId, hash, {
+        this.#payloads.set(threadId, hash, {
           payload: Payload.of(payload),
           whole,
           beginning,
@@ -196,14 +201,14 @@ export class BlobEncoder {
           underBeginning,
         });
         const cutIsNear = beginning !== undefined && sinceBeginning.depth > MAX_CHAIN_DEPTH - soonCut;
-        if (cutIsNear && !this.#known.has(threadId, beginning!))
+        if (cutIsNear && !this.#payloads.has(threadId, beginning!))
           await this.payload(beginning!, blobs, threadId);
         return payload;
       }
       if (blob.base === undefined) throw new RangeError(`blob ${next} is a patch without a base`);
       patches.push(parsed.patch);
       if (patches.length > longestChain) throw new RangeError(`the chain of blob ${hash} has no end`);
-      // What began a chain stands on what began the one before, and so do all below it.
+      // What began a chain is a patch on what began the chain before, and so on.
       if (parsed.begins) underBeginning = longer(underBeginning, blob.bytes.length);
       else sinceBeginning = longer(sinceBeginning, blob.bytes.length);
       next = blob.base;
@@ -222,9 +227,9 @@ export class BlobEncoder {
     return this.#hashKey !== undefined && contentHash(payload) === hash;
   }
 
-  #patch(hash: BlobHash, payload: Payload, { known, begins }: Standing): Uint8Array | Promise<Uint8Array> {
-    const { ops, literals } = encodePatch(patchOf(known.payload, payload));
-    // What begins a chain holds all that was added since the one before, and is written once in a hundred puts.
+  #patch(hash: BlobHash, payload: Payload, { cached, begins }: PatchBase): Uint8Array | Promise<Uint8Array> {
+    const { ops, literals } = encodePatch(patchOf(cached.payload, payload));
+    // A patch that begins a chain holds all that was added since the chain before, and is written once in a hundred puts.
     return this.envelope.wrap(patchFrame(ops, literals, begins), hash, begins ? beginningLevel : undefined);
   }
 
@@ -238,7 +243,7 @@ export class BlobEncoder {
         ? unwrapped.then((bytes) => this.#parsedOf(bytes))
         : this.#parsedOf(unwrapped);
     this.#parsed.set(blob, parsed);
-    // A failure may pass: a key that couldn't be fetched, a codec that starts anew. Tiers keep blob objects for as long as they live.
+    // A failure may be over the next time (a key that couldn't be fetched, a codec that starts anew), and tiers keep blob objects.
     if (parsed instanceof Promise) parsed.catch(() => this.#parsed.delete(blob));
     return parsed;
   }
@@ -250,46 +255,47 @@ export class BlobEncoder {
   }
 }
 
-/** What a patch may stand on. */
-interface Standing {
+/** A remembered value that a patch may be made on. */
+interface PatchBase {
   readonly base: BlobHash;
-  readonly known: CachedPayload;
-  /** The chain that it would lengthen, and whether it begins the one above. */
+  readonly cached: CachedPayload;
+  /** The chain that the patch makes longer. */
   readonly chain: Chain;
+  /** Whether later patches on it count as a new chain. */
   readonly begins: boolean;
-  /** Where the value stands with that chain. */
+  /** What to remember of the patched value's place, given the chain with the patch. */
   next(chain: Chain): Pick<CachedPayload, "beginning" | "sinceBeginning" | "underBeginning">;
 }
 
-/** The parent's value, unless it isn't remembered: one more patch of its chain. */
-function onParent(values: PayloadCache, threadId: string, base: BlobHash): Standing | undefined {
-  const known = values.get(threadId, base);
-  if (known === undefined) return undefined;
-  // A chain in use keeps the value where it began within reach.
-  if (known.beginning !== undefined) values.get(threadId, known.beginning);
-  const { underBeginning, beginning = base } = known;
+/** The parent's value, where it is remembered: the patch makes its chain longer. */
+function parentBase(payloads: PayloadCache, threadId: string, base: BlobHash): PatchBase | undefined {
+  const cached = payloads.get(threadId, base);
+  if (cached === undefined) return undefined;
+  // Using the value where the chain began keeps it remembered for as long as the chain is used.
+  if (cached.beginning !== undefined) payloads.get(threadId, cached.beginning);
+  const { underBeginning, beginning = base } = cached;
   return {
     base,
-    known,
-    chain: known.sinceBeginning,
+    cached,
+    chain: cached.sinceBeginning,
     begins: false,
     next: (sinceBeginning) => ({ beginning, sinceBeginning, underBeginning }),
   };
 }
 
-/** The value where the parent's chain began: a new chain begins. */
-function onBeginning(values: PayloadCache, threadId: string, parent: BlobHash): Standing | undefined {
-  const base = values.get(threadId, parent)?.beginning;
-  const known = base === undefined ? undefined : values.get(threadId, base);
-  if (base === undefined || known === undefined) return undefined;
+/** The value where the parent's chain began, where it is remembered: a new chain begins with the patch. */
+function beginningBase(payloads: PayloadCache, threadId: string, parent: BlobHash): PatchBase | undefined {
+  const base = payloads.get(threadId, parent)?.beginning;
+  const cached = base === undefined ? undefined : payloads.get(threadId, base);
+  if (base === undefined || cached === undefined) return undefined;
   const next = (underBeginning: Chain) => ({ beginning: undefined, sinceBeginning: noChain, underBeginning });
-  return { base, known, chain: known.underBeginning, begins: true, next };
+  return { base, cached, chain: cached.underBeginning, begins: true, next };
 }
 
 /** Whether a chain is better cut than lengthened by a patch of these bytes. */
-function isCut({ known, chain }: Standing, payload: Payload, bytes: Uint8Array): boolean {
-  // What the value would take whole is taken to grow with its length: to know, it would have to be compressed.
-  const wholeBytes = Math.ceil(known.whole.stored * (payload.length / Math.max(1, known.whole.length)));
+function isCut({ cached, chain }: PatchBase, payload: Payload, bytes: Uint8Array): boolean {
+  // Estimated from the base's compressed length: to know it, the value would have to be compressed.
+  const wholeBytes = Math.ceil(cached.whole.stored * (payload.length / Math.max(1, cached.whole.length)));
   return cutsChain({ depth: chain.depth, wholeBytes, patchBytes: bytes.length, chainBytes: chain.bytes });
 }
 

@@ -45,7 +45,7 @@ export interface EncodedCheckpoint {
   readonly values: readonly EncodedValue[];
   readonly manifest: Manifest;
   readonly consumed: Consumed;
-  /** It names blobs that it doesn't carry, or carries patches on such. */
+  /** It names blobs that it doesn't carry, or carries patches on such blobs: {@link AppendRequest.relies}. */
   readonly relies: boolean;
 }
 
@@ -59,7 +59,7 @@ export interface CheckpointPut {
   readonly consumed?: Consumed;
 }
 
-/** What is known of the values that a checkpoint's channels may share. */
+/** What is remembered of earlier checkpoints whose values a checkpoint may share. */
 export interface Before {
   readonly parentId: string | undefined;
   /** The parent's manifest, where there is a parent and it is known. */
@@ -75,11 +75,11 @@ export interface CapturedPut {
   readonly tags: readonly number[];
   readonly runId: string | undefined;
   readonly consumed: Consumed;
-  /** Whether channels that aren't new may have a value of their own all the same: LangGraph's `__copy__`. */
+  /** Put by LangGraph's `__copy__`: channels that aren't new may have a value of their own, too. */
   readonly isFork: boolean;
   readonly newChannels: ReadonlySet<string>;
   readonly given: Checkpoint["channel_values"];
-  /** BlobEncoder that may have to be stored. */
+  /** Values that may have to be stored. */
   readonly values: ReadonlyMap<string, CapturedValue>;
 }
 
@@ -98,7 +98,7 @@ export class CheckpointCoder {
     this.writes = new WriteCoder(this.#coder);
   }
 
-  /** Nothing of the thread is remembered any more. */
+  /** Forgets all that is remembered of a thread. */
   forgetThread(threadId: string): void {
     this.#coder.forgetThread(threadId);
   }
@@ -173,7 +173,7 @@ export class CheckpointCoder {
         value = before.value;
         relies ||= "hash" in value;
       } else if (isGiven && (isNew || parentId !== undefined || captured.isFork)) {
-        // Not captured where the parent had it and is gone since, pruned by another process between two attempts.
+        // It wasn't captured where the parent had the value, and another process pruned the parent between two attempts.
         const own = captured.values.get(channel) ?? this.#coder.capture(at, channel, given[channel]);
         const encoding = this.#coder.encode(at, channel, own, {
           base: before?.value,

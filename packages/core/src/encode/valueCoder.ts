@@ -13,10 +13,10 @@ import type { EncodedValue, NamedPayload, BlobEncoder } from "./blobEncoder.ts";
 /** What a listing remembers per channel, to save work on the next checkpoint: neighbours are much alike. */
 export type Series = Map<string, { hash: BlobHash; payload: Uint8Array; reader: IncrementalReader }>;
 
-/** Shortest value, in bytes, that a reference to its blob is shorter than. */
+/** Shortest value, in bytes, for which a reference to a blob is shorter than the value itself. */
 const worthReferring = 65;
 
-/** Shortest payload of the value before, in bytes, for which a channel's values are written as a series. */
+/** Shortest payload of the value before, in bytes, for which a value is serialised incrementally. */
 const worthComparing = 4096;
 
 /** What a blob may hold besides the serialised bytes: its kind, and the name of the type. */
@@ -26,12 +26,12 @@ const framing = 256;
  * A value as it was when it was captured: serialised, and no longer changed by what a graph does to it. A serde that answers
  * with a promise has been called.
  */
-export type CapturedValue = { readonly similar: NamedPayload } | Dumped;
+export type CapturedValue = { readonly incremental: NamedPayload } | Dumped;
 
 /** What a serde made of a value, or is about to. */
 export type Dumped = { readonly typed: Typed } | { readonly dumping: Promise<Typed> };
 
-/** BlobEncoder of remembered blobs, by channel; each is given out once. */
+/** Values of remembered blobs that were decoded ahead, by channel; each is given out once. */
 export type DecodedAhead = ReadonlyMap<string, { readonly hash: BlobHash; readonly value: unknown }>;
 
 /** How values are read: kept for later puts to patch, or as one of a series. */
@@ -51,24 +51,24 @@ export interface Encoding {
   readonly into: EncodedValue[];
 }
 
-/** BlobEncoder to references and back: the only place where a serde is called. */
+/** Values to references and back: the only place where a serde is called. */
 export class ValueCoder {
   readonly serde: SerializerProtocol;
   readonly blobs: BlobEncoder;
-  readonly #similar: IncrementalSerializer | undefined;
+  readonly #incremental: IncrementalSerializer | undefined;
   readonly #dumpsAtOnce: boolean;
 
   constructor(serde: SerializerProtocol, blobs: BlobEncoder) {
     this.serde = serde;
     this.blobs = blobs;
-    this.#similar = IncrementalSerializer.for(serde, blobs);
+    this.#incremental = IncrementalSerializer.for(serde, blobs);
     this.#dumpsAtOnce = serde.dumpsTyped === StratigraphSerializer.prototype.dumpsTyped;
   }
 
-  /** Nothing of the thread is remembered any more. */
+  /** Forgets all that is remembered of a thread. */
   forgetThread(threadId: string): void {
     this.blobs.forgetThread(threadId);
-    this.#similar?.forgetThread(threadId);
+    this.#incremental?.forgetThread(threadId);
   }
 
   /**
@@ -77,8 +77,8 @@ export class ValueCoder {
    * @throws StratigraphError "SERIALIZATION"; where the serde answers with a promise, {@link encode} throws it
    */
   capture(at: Address, channel: string, value: unknown, base?: ValueRef): CapturedValue {
-    const similar = this.#similarTo(hashOf(base), at, channel, value);
-    return similar === undefined ? this.dump(at, channel, value) : { similar };
+    const incremental = this.#captureIncrementally(hashOf(base), at, channel, value);
+    return incremental === undefined ? this.dump(at, channel, value) : { incremental };
   }
 
   /**
@@ -86,9 +86,9 @@ export class ValueCoder {
    * where the thread has it already. No promise where nothing has to be waited for: most channels of a step are short.
    */
   encode(at: Address, channel: string, captured: CapturedValue, how: Encoding): ValueRef | Promise<ValueRef> {
-    if ("similar" in captured) {
-      this.#checkLength(at, channel, captured.similar.payload.length);
-      return this.#blob(at, channel, captured.similar, how);
+    if ("incremental" in captured) {
+      this.#checkLength(at, channel, captured.incremental.payload.length);
+      return this.#blob(at, channel, captured.incremental, how);
     }
     if ("dumping" in captured)
       return captured.dumping.then((typed) => this.#encodeTyped(at, channel, typed, how));
@@ -164,24 +164,24 @@ export class ValueCoder {
   }
 
   /** The payload of a value that is an array like the one before; undefined where it is another way or too short to gain. */
-  #similarTo(
+  #captureIncrementally(
     base: BlobHash | undefined,
     at: Address,
     channel: string,
     value: unknown,
   ): NamedPayload | undefined {
-    if (this.#similar === undefined || base === undefined) return undefined;
+    if (this.#incremental === undefined || base === undefined) return undefined;
     if ((this.blobs.lengthOf(at.threadId, base) ?? 0) < worthComparing) return undefined;
     try {
-      const similar = this.#similar.payload(at, channel, value);
-      return similar === undefined || similar.payload.length < worthComparing ? undefined : similar;
+      const named = this.#incremental.payload(at, channel, value);
+      return named === undefined || named.payload.length < worthComparing ? undefined : named;
     } catch (cause) {
       throw notStored(at, channel, cause);
     }
   }
 
   #readerOf(at: Address, channel: string, length: number, remember: boolean): IncrementalReader | undefined {
-    return remember && length >= worthComparing ? this.#similar?.reader(at, channel, length) : undefined;
+    return remember && length >= worthComparing ? this.#incremental?.reader(at, channel, length) : undefined;
   }
 
   #named(type: string, bytes: Uint8Array): NamedPayload {

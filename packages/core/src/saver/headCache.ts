@@ -16,7 +16,7 @@ interface Head {
   readonly shared: boolean;
 }
 
-/** A checkpoint without its blobs, as all its values are remembered. */
+/** A checkpoint without blobs, all values of which are remembered. */
 export type KnownReading = Reading & {
   readonly checkpoint: StoredCheckpoint;
   /** Values that were decoded while the tier was asked. */
@@ -24,9 +24,9 @@ export type KnownReading = Reading & {
 };
 
 /**
- * Reads checkpoints, and where all their values are remembered, without the bytes: then only what can have changed since is
- * asked for. That is so for most reads, as a run begins where the one before ended. While others move a head too, it is read
- * outright: asking first would be a second round trip.
+ * Reads checkpoints. Where all values of a checkpoint are remembered, only what can have changed is asked for, and no bytes are
+ * read. Most reads are such ones, as a run begins where the run before ended. While other processes move a head, too, it is
+ * always read with its bytes: asking first would often cost a second round trip.
  */
 export class HeadCache {
   readonly #tier: Tier;
@@ -60,8 +60,8 @@ export class HeadCache {
   }
 
   /**
-   * The same, without blobs, where the tier can tell it and all that the checkpoint needs is remembered; else undefined. While the
-   * tier is asked, the values of the checkpoint that it will most likely name are decoded.
+   * As {@link read}, without blobs. Undefined where the tier can't peek at records, or not all that the checkpoint needs is
+   * remembered. While the tier is asked, the values of the checkpoint that it will most likely name are decoded.
    */
   async readKnown(at: MaybeAddress): Promise<KnownReading | undefined> {
     if (this.#tier.peeksRecords !== true) return undefined;
@@ -78,7 +78,7 @@ export class HeadCache {
   /** The remembered values of a checkpoint that is likely to be read; what fails is left to the read itself. */
   async #decodedAhead(at: Address, { manifest }: CachedParent): Promise<DecodedAhead> {
     const decoded = new Map<string, { hash: BlobHash; value: unknown }>();
-    // In the next turn of the event loop the question is under way.
+    // From the next turn of the event loop on, the tier works on the answer.
     await nextTurn();
     try {
       for (const { channel, value: ref } of manifest.values()) {
@@ -87,7 +87,7 @@ export class HeadCache {
         decoded.set(channel, { hash: ref.hash, value });
       }
     } catch {
-      // It was forgotten meanwhile, or can't be revived: the read tells which.
+      // A value was forgotten meanwhile, or can't be decoded: the read itself finds out, and throws where it has to.
     }
     return decoded;
   }

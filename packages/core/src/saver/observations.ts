@@ -6,7 +6,7 @@ import type { Namespace } from "../contract/tier.ts";
 /** How many answers each saver remembers. An entry is about 200 bytes. */
 const remembered = 20_000;
 
-/** What a saver answered: the head of the namespace at that moment ("" for none). */
+/** Stands for "no checkpoint" where an id is expected. */
 const none = "";
 
 /**
@@ -20,8 +20,8 @@ export function runOf(config: RunnableConfig): object | undefined {
 }
 
 /**
- * Tells a deliberate fork from a lost race. Both put a checkpoint whose parent isn't the head; what
- * separates them is what the saver itself answered. A writer that was handed checkpoint P while the head
+ * What this saver answered to whom: it tells a deliberate fork from a lost race. Both put a checkpoint whose parent isn't the
+ * head; they differ in what the saver had answered. A writer that was handed checkpoint P while the head
  * was H meant to fork if it puts with parent P while the head is still H; if the head is another one by
  * then, somebody else wrote in between.
  *
@@ -31,7 +31,7 @@ export function runOf(config: RunnableConfig): object | undefined {
 export class Observations {
   readonly #byRun = new WeakMap<object, Map<string, string>>();
   readonly #outside = remembering<string>(remembered);
-  /** Answers that named a checkpoint as a parent only: enough for a copy beside its child, not for going on from it. */
+  /** Answers that named a checkpoint only as a parent. They permit a copy beside its child, and no continuation from it. */
   readonly #parents = remembering<string>(remembered);
   readonly #revisions = remembering<number>(remembered);
   readonly #runRevisions = new WeakMap<object, Map<string, number>>();

@@ -1,9 +1,9 @@
 import { LRUCache } from "lru-cache";
 
 /**
- * Entries by key, of which the one used longest ago is forgotten when there are more than `entries`. It takes memory as it fills:
- * lru-cache's own `max` takes room for all of them at once, and a saver that may remember 100,000 threads took 25 ms and 5 MB to
- * be made.
+ * A map that forgets the entry used longest ago when there are more than `entries`. Its memory grows as it fills: lru-cache's own
+ * `max` allocates all of it at once, which cost 25 ms and 5 MB per saver for 100,000 threads.
+ * @param forgotten is called with the key of an entry that had to make room
  */
 export function remembering<V extends {}>(
   entries: number,

@@ -64,7 +64,7 @@ function newWriter(prefix: string): Writer {
 }
 
 /**
- * Tells which pending writes belong to whom. Two runs that start from one checkpoint both leave their writes on it, under the
+ * Tags pending writes with their writer, and tells which of them a checkpoint was made from. Two runs that start from one checkpoint both leave their writes on it, under the
  * same task ids, before one of them wins the race for its child; and a DeltaChannel is rebuilt from these writes. So each
  * batch says who wrote it, each child from whose batches it was made, and a history reads only those.
  *
