@@ -1,5 +1,6 @@
 // long file: what the archive adds to each method of a stack, read as one piece
 import {
+  StratigraphError,
   addressKey,
   blobClosure,
   isArchiveSource,
