@@ -1,4 +1,3 @@
-import { setImmediate as nextTurn } from "node:timers/promises";
 import type { CheckpointCoder } from "../encode/checkpointCoder.ts";
 import type { CachedParent, ParentCache } from "./parentCache.ts";
 import { namespaceKey } from "../contract/keys.ts";
@@ -79,7 +78,7 @@ export class HeadCache {
   async #decodedAhead(at: Address, { manifest }: CachedParent): Promise<DecodedAhead> {
     const decoded = new Map<string, { hash: BlobHash; value: unknown }>();
     // From the next turn of the event loop on, the tier works on the answer.
-    await nextTurn();
+    await new Promise((resolve) => setImmediate(resolve));
     try {
       for (const { channel, value: ref } of manifest.values()) {
         if (ref === undefined || !("hash" in ref)) continue;
