@@ -43,6 +43,19 @@ const sources: Source[] = packages.flatMap((name) =>
   filesUnder(`packages/${name}/src`).map((path) => read(path, name)),
 );
 
+test("test files that are named elsewhere exist", () => {
+  const naming = ["test/slowFirst.ts", "test/run/langgraph-versions.mjs", "test/run/node-versions.mjs"];
+  const named = naming.flatMap((file) =>
+    [...readFileSync(join(root, file), "utf8").matchAll(/"((?:packages|test)\/[\w./-]*)"/g)].map(
+      ([, path]) => path!,
+    ),
+  );
+  expect(named.length).toBeGreaterThan(25);
+  // Some name the beginning of a file's path, as vitest takes it.
+  const isThere = (path: string) => existsSync(join(root, path)) || existsSync(join(root, `${path}.test.ts`));
+  expect(named.filter((path) => !isThere(path))).toEqual([]);
+});
+
 test("there are sources to look at", () => {
   expect(packages.length).toBeGreaterThanOrEqual(8);
   expect(sources.length).toBeGreaterThan(10);
