@@ -20,8 +20,8 @@ for _, batch in ipairs(writes) do names[#names + 1] = blobsOfBatch(batch.value, 
 local refusal = late(meta, seen, continues, relies, names, blobs)
 if refusal then return refusal end
 
--- Whether a checkpoint that doesn't become the head is no conflict: it is stored already, or the head is its child, which
--- arrived first.
+-- Whether it is no conflict that a checkpoint doesn't become the head: the checkpoint is stored already, or the head is its child,
+-- which arrived first.
 local byNamespace = {}
 local function isKnown(move, key)
   if redis.call("HEXISTS", thread, "r" .. key) == 1 then return true end

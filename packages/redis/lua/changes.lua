@@ -3,9 +3,9 @@ local function takeBatch()
   return { key = arg(), value = arg() }
 end
 
--- The refusal to answer if the writer is late; nil if it isn't. `names` are lists of blobs that the writer brings or relies on.
--- They are looked up because no revision tells of a thread that expired or was evicted after it was read. A saver that is
--- refused as stale stores every value whole.
+-- Returns the refusal if the writer is late, nil if it isn't. `names` are lists of blobs that the writer sends or relies on. They
+-- are looked up because no revision shows that a thread expired or was evicted after it was read. A saver that is refused as stale
+-- repeats the call with every value whole.
 local function late(meta, seen, continues, relies, names, blobs)
   if seen ~= "" and tonumber(seen) < meta.del then return { "deleted" } end
   if meta.dead and continues then return { "deleted" } end

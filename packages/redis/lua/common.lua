@@ -1,18 +1,21 @@
 -- Every script of this package begins with this file: scripts.ts puts it in front of each of them.
 --
 -- A thread is ONE hash (KEYS[1]) with one sorted set beside it (KEYS[2]), both in one slot:
---   id rev del dead rem evi at n nh pin   the thread's own fields: id, revision, revision of the last deletion, "deleted",
---   flo era                               revision of the last removal, "evicted", last write in ms, number of records,
---                                         number of heads, "pinned"; for a thread that copies another tier's: the lowest
---                                         revision of its owner that may be adopted, how often all copies were invalidated
---   g                                     the thread's tags: per tag a string that holds two strings, key and value
---   h<namespace>                          id of the namespace's head
---   k<namespace>                          of a copied head with its writes: the owner's revision, the end of trust in ms, and
---                                         the thread's invalidations and last removal at that time
---   r<key>                                a record: lostTo, parent, run, tags, blob hashes (each a string), then the body
---   b<hash>                               a blob: its base (a string, empty for a whole one), then the bytes
---   B<hash>, P<hash>                      a large blob: its bytes; its base, where it has one
---   c<key>, w<n>:<key>                    how many write batches a checkpoint has, and the n-th: order, task, blob hashes, body
+--   id, rev             the thread's id and revision
+--   del, rem            the revisions of the last deletion and of the last removal
+--   dead, evi, pin      1 if the thread is deleted, evicted, pinned; 0 or absent if it isn't
+--   at                  when the thread was last written, in ms since 1970
+--   n, nh               how many records and how many heads it has
+--   flo, era            if the thread copies another tier's: the lowest revision of the owner that may be adopted, and how often
+--                       all copies were invalidated
+--   g                   the thread's tags: per tag a string that holds two strings, key and value
+--   h<namespace>        the id of the namespace's head
+--   k<namespace>        if this head and its writes are a copy: the owner's revision, until when the copy may be trusted (in ms
+--                       since 1970), and the thread's era and rem when it was adopted
+--   r<key>              a record: lostTo, parent, run, tags, blob hashes (each a string), then the body
+--   b<hash>             a blob: its base (a string, empty if the blob is whole), then the bytes
+--   B<hash>, P<hash>    a large blob: its bytes; its base, if it has one
+--   c<key>, w<n>:<key>  how many write batches a checkpoint has; the n-th batch: order, task, blob hashes, body
 -- where <key> is the checkpoint id (escaped, so that no two zero bytes are in it), two zero bytes, and the namespace. A string
 -- is stored with its length in front, "3:abc". A thread is one hash because a server short of memory evicts whole keys: no head
 -- is left without its writes, and no record without its blobs. The sorted set holds every <key>, for listing in order. It is
@@ -44,7 +47,7 @@ local function list(take)
   return found
 end
 
--- The length-prefixed string that begins at `at`, and where the next one begins.
+-- Returns the length-prefixed string that begins at `at`, and where the next one begins.
 local function readString(value, at)
   local colon = string.find(value, ":", at, true)
   local last = colon + tonumber(string.sub(value, at, colon - 1))
@@ -63,7 +66,7 @@ local function lengthPrefixed(value)
   return #value .. ":" .. value
 end
 
--- The parts of a record before its body. `at` is where they begin: after lostTo in a stored record, at 1 in one that was sent.
+-- Parses the parts of a record before its body. They begin at `at`: after lostTo in a stored record, at 1 in one that was sent.
 local function parseRecord(value, at)
   local record = {}
   record.parent, at = readString(value, at)
@@ -83,8 +86,8 @@ local function now()
   return time[1] * 1000 + math.floor(time[2] / 1000)
 end
 
--- The thread's own fields; `exists` is false where there is no thread. The key of a long id is made from its hash: if the
--- hashes of two ids were ever equal, this raises an error instead of showing the wrong thread.
+-- Reads the thread's own fields; `exists` is false if there is no thread. The key of a long id is made from its hash. If the
+-- hashes of two ids are ever equal, this raises an error instead of showing the wrong thread.
 local function open(id)
   local m = redis.call("HMGET", thread, "id", "rev", "del", "dead", "rem", "at", "n", "nh", "pin", "evi",
     "flo", "era")
@@ -106,14 +109,14 @@ local function open(id)
   }
 end
 
--- Counts to the next revision. A thread that isn't here may have expired or been evicted. Its revisions begin at the clock, so
--- that they are above those that any reader has seen.
+-- Increments the revision. A thread that isn't here may have expired or been evicted, so its revisions begin at the current time
+-- in ms: above every revision that a reader may have seen.
 local function bump(meta)
   if meta.rev == 0 then meta.rev = now() end
   meta.rev = meta.rev + 1
 end
 
--- Sets the same expiry for both keys. `ttl` 0 means for ever, except for writes whose checkpoint hasn't come and may never.
+-- Sets the same expiry for both keys. `ttl` 0 means for ever, except for writes whose checkpoint isn't stored yet and may never be.
 local function expire(meta, ttl)
   if meta.dead or (ttl == 0 and meta.heads == 0 and meta.n == 0) then ttl = math.max(ttl, tombstone) end
   for _, key in ipairs({ thread, index }) do
@@ -121,7 +124,7 @@ local function expire(meta, ttl)
   end
 end
 
--- Reading prolongs a thread's life where `ttl` isn't 0.
+-- Reading restarts a thread's expiry if `ttl` isn't 0.
 local function refresh(meta, ttl)
   if ttl > 0 and meta.exists and not meta.dead then expire(meta, ttl) end
 end
@@ -168,7 +171,7 @@ local function batches(key, into)
   return found
 end
 
--- Blobs as writers send them.
+-- Takes a blob from the arguments.
 local function takeBlob()
   return { hash = arg(), base = arg(), bytes = arg() }
 end
@@ -190,12 +193,12 @@ local function drop(hash)
   redis.call("HDEL", thread, "b" .. hash, "B" .. hash, "P" .. hash)
 end
 
--- The namespace's head and writes no longer count as a copy of another tier's.
+-- Marks the namespace's head and writes as no longer a copy from another tier.
 local function disown(namespace)
   redis.call("HDEL", thread, "k" .. namespace)
 end
 
--- The copy that a namespace holds; nil if it holds none, or if anything was removed from the thread since.
+-- Returns the copy that a namespace holds; nil if it holds none, or if anything was removed from the thread since it was adopted.
 local function adopted(meta, namespace)
   local copy = redis.call("HGET", thread, "k" .. namespace)
   local revision, untilMs, invalidations, rem = string.match(copy or "", "^(%d+):(%d+):(%d+):(%d+)$")
@@ -203,8 +206,8 @@ local function adopted(meta, namespace)
   return { revision = revision, untilMs = untilMs, invalidations = tonumber(invalidations) }
 end
 
--- The owner's revision and the end of trust of a namespace's copy, as "revision:end"; false if there is no copy, or it was
--- invalidated. The reader compares the end with its own clock.
+-- Returns the owner's revision and the time until which a namespace's copy may be trusted, as "revision:ms"; false if there is no
+-- copy or it was invalidated. The reader compares the time with its own clock.
 local function copyOf(meta, namespace)
   local copy = adopted(meta, namespace)
   if not copy or copy.invalidations ~= meta.invalidations then return false end

@@ -1,5 +1,5 @@
--- Tier.evict in one atomic step: keeps heads and the thread's own fields, and drops the rest, if nobody wrote since
--- `revision`. The hash is unlinked, which frees it in the background, and what stays is written again.
+-- Tier.evict in one atomic step: keeps heads and the thread's own fields, and drops the rest, if nobody has written since
+-- `revision`. The hash is unlinked, which frees it in the background, and what is kept is written again.
 local id, revision = arg(), number()
 local meta = open(id)
 if not meta.exists or meta.rev ~= revision then return 0 end

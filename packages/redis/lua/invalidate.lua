@@ -1,5 +1,5 @@
--- CopyKeeper.invalidate in one atomic step: counts up the thread's invalidations. A copy that was adopted under a lower
--- count is not believed any more.
+-- CopyKeeper.invalidate in one atomic step: increments the thread's count of invalidations. Copies that were adopted under a
+-- lower count aren't trusted any more.
 local id, ttl, before = arg(), number(), number()
 local meta = open(id)
 if not meta.exists and before == 0 then return 0 end

@@ -1,12 +1,13 @@
 /** Text or bytes, as a Redis client takes them. */
 export type Bytes = string | Buffer;
 
-// Where UTF-8 and JavaScript's order of strings part: characters above U+FFFF, and the zero that separates parts of a key.
+// Characters that can't stand in a key as UTF-8. Above U+FFFF (surrogate pairs), UTF-8 sorts differently from JavaScript strings,
+// and the zero byte separates the parts of a key.
 const unusual = /[\0\uD800-\uDFFF]/;
 
 /**
- * An id as bytes that sort as JavaScript sorts the ids, and that hold no two zero bytes in a row: UTF-8, with each half of
- * a surrogate pair on its own (CESU-8) and every zero byte followed by 0xFF. Plain ids stay what they are.
+ * Encodes an id as bytes that sort as JavaScript sorts ids and never hold two zero bytes in a row: UTF-8 in which each half of a
+ * surrogate pair is encoded on its own (CESU-8) and every zero byte is followed by 0xFF. Other ids are returned unchanged.
  */
 export function encodeId(id: string): Bytes {
   if (!unusual.test(id)) return id;
@@ -30,7 +31,7 @@ export function encodeId(id: string): Bytes {
   return Buffer.from(bytes);
 }
 
-/** What {@link encodeId} was given. */
+/** The inverse of {@link encodeId}. */
 export function decodeId(bytes: Uint8Array): string {
   const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
   let text = "";
@@ -50,20 +51,22 @@ export function decodeId(bytes: Uint8Array): string {
 
 const separator = "\0\0";
 
-/** A checkpoint as the scripts name it: escaped id, two zero bytes, namespace. */
+/** The key of a checkpoint in the scripts: encoded id, two zero bytes, namespace. */
 export function encodeCheckpointKey(namespace: string, checkpointId: string): Bytes {
   const id = encodeId(checkpointId);
   if (typeof id === "string") return `${id}${separator}${namespace}`;
   return Buffer.concat([id, Buffer.from(separator + namespace)]);
 }
 
-/** Namespace and id of an {@link encodeCheckpointKey}. */
+/** The inverse of {@link encodeCheckpointKey}. */
 export function decodeCheckpointKey(key: Buffer): { namespace: string; checkpointId: string } {
   const end = key.indexOf(separator);
   return { checkpointId: decodeId(key.subarray(0, end)), namespace: key.toString("utf8", end + 2) };
 }
 
-/** Bounds of the keys of one checkpoint id in all namespaces, or of all ids before one, for ZREVRANGEBYLEX. */
+/**
+ * Bounds for ZREVRANGEBYLEX: the keys of one checkpoint id in all namespaces, the keys of all ids before another, or both.
+ */
 export function checkpointKeyBounds(query: {
   checkpointId?: string | undefined;
   before?: string | undefined;

@@ -7,7 +7,7 @@ export interface RedisClient {
   callBuffer(command: string, args: (string | Buffer | number)[]): Promise<unknown>;
 }
 
-/** A client that this package opened, and so closes. */
+/** A client that this package opened and therefore closes. */
 export interface OwnClient extends RedisClient {
   disconnect(): void;
 }

@@ -3,26 +3,26 @@ import type { Cluster, Redis } from "ioredis";
 import type { OwnClient, RedisClient } from "./client.ts";
 import type { Server } from "./options.ts";
 
-/** What a connection is made to, where it is made here. */
+/** The servers for which this package opens a client itself. */
 type OwnServer = Exclude<Server, { client: RedisClient }>;
 
-/** A client with the calls that are under way on it. */
+/** A client, with the number of calls in progress on it. */
 export interface ClientHandle {
-  /** @throws what keeps the client from being opened */
+  /** Rejects with the reason if the client can't be opened. */
   readonly client: Promise<RedisClient>;
-  /** What the client said last about its connection, where that is in trouble. */
+  /** The last connection error that the client reported; undefined while the connection is fine. */
   readonly lastError: Error | undefined;
   calls: number;
-  /** Ends the client at once, where it was opened here. */
+  /** Closes the client at once if this package opened it. */
   close(): void;
 }
 
-/** A handle of a client that was passed in: it stays open, and there is no other one. */
+/** A handle for a client that the caller passed in. It is never closed or replaced. */
 export function handleOver(client: RedisClient): ClientHandle {
   return { client: Promise.resolve(client), lastError: undefined, calls: 0, close: () => undefined };
 }
 
-/** A handle of a client of its own. */
+/** A handle that opens a client of its own. */
 export class OwnHandle implements ClientHandle {
   readonly client: Promise<RedisClient>;
   calls = 0;
@@ -32,7 +32,7 @@ export class OwnHandle implements ClientHandle {
 
   constructor(server: OwnServer, timeoutMs: number) {
     this.client = this.#open(server, timeoutMs);
-    // Whoever waits for it hears of a failure; perhaps nobody does.
+    // Callers that await the client see a failure. Without this handler it would be unhandled if nobody awaits it.
     this.client.catch(() => undefined);
   }
 
@@ -49,10 +49,10 @@ export class OwnHandle implements ClientHandle {
     const client = clientOf(await importIoredis(), server, timeoutMs);
     this.#opened = client;
     if (this.#closed) client.disconnect();
-    // Without a listener ioredis prints. What it says last explains why a command got no answer.
+    // Without a listener, ioredis prints errors to the console. The last one explains why a command got no answer.
     client.on("error", (error: Error) => (this.#lastError = error));
     client.on("ready", () => (this.#lastError = undefined));
-    // ioredis goes on with database 0 where it can't have the one that the URL names.
+    // If ioredis can't select the database that the URL names, it silently uses database 0. This SELECT fails instead.
     if (!("nodes" in server) && server.database !== 0) await client.callBuffer("SELECT", server.database);
     return client;
   }
@@ -63,7 +63,7 @@ function clientOf(
   server: OwnServer,
   timeoutMs: number,
 ): Redis | Cluster {
-  // Short pauses: a server that is back is found again well within the time that a command may take.
+  // The pauses are short, so that a server that is back is found well within a command's time limit.
   const pauseOf = (times: number): number => Math.min(times * 50, Math.max(50, timeoutMs / 4));
   if (!("nodes" in server)) {
     const settings = { maxRetriesPerRequest: 3, connectTimeout: timeoutMs, retryStrategy: pauseOf };
@@ -75,7 +75,7 @@ function clientOf(
   });
 }
 
-/** What the nodes of a cluster are opened with that isn't in the URLs of those that are found by asking. */
+/** Login and TLS for all nodes of a cluster: nodes that ioredis discovers come without them. */
 function loginOf(node: string): { username?: string; password?: string; tls?: object } {
   const { protocol, username, password } = new URL(node);
   return {
@@ -86,7 +86,7 @@ function loginOf(node: string): { username?: string; password?: string; tls?: ob
 }
 
 async function importIoredis(): Promise<{ readonly Redis: typeof Redis; readonly Cluster: typeof Cluster }> {
-  // In a try of the same function: bundlers then leave a package that isn't installed to run time.
+  // If import() stands in a try of the same function, bundlers accept that the package isn't installed.
   try {
     return await import("ioredis");
   } catch (cause) {

@@ -1,23 +1,23 @@
 import { answerWithin, closedError } from "@stratigraph/core";
 import type { RedisClient } from "./client.ts";
-import { explained, noAnswer } from "./explained.ts";
+import { explainRedisError, noAnswer } from "./explainRedisError.ts";
 import type { Bytes } from "./checkpointKeys.ts";
 import { handleOver, OwnHandle, type ClientHandle } from "./clientHandle.ts";
 import type { Server } from "./options.ts";
 import { scripts, type ScriptName } from "./scripts.ts";
 
-/** A command of many bytes gets more time: a slow line still moves so many of them in a second. */
+/** A command gets an additional second for so many bytes, which even a slow network transfers in that time. */
 const bytesPerSecond = 8 << 20;
-/** How many clients are tried within the time limit of a command while the server is silent. */
+/** How many new clients are tried within one command's time limit while the server is silent. */
 const handlesAtOnce = 8;
 
-/** Sends commands and scripts, each for a bounded time, and turns their failures into errors that say what to do. */
+/** Sends commands and scripts with a time limit, and turns their failures into errors that say what to do. */
 export class Connection {
   readonly #timeoutMs: number;
   readonly #open: () => ClientHandle;
   #handle: ClientHandle | undefined;
   #openedAtMs = 0;
-  /** Whether a call got no answer in time, and none has been answered since. */
+  /** Whether a call timed out and no call has been answered since. */
   #isSilent = false;
   #closed = false;
 
@@ -36,7 +36,7 @@ export class Connection {
       try {
         return await client.callBuffer("EVALSHA", [sha, keys.length, ...keys, ...args]);
       } catch (error) {
-        // A server that was restarted, or a node that took over, doesn't have the script yet. EVAL loads it.
+        // After a restart or a failover the server doesn't have the script. EVAL loads it.
         if (!(error instanceof Error) || !error.message.startsWith("NOSCRIPT")) throw error;
         return await client.callBuffer("EVAL", [text, keys.length, ...keys, ...args]);
       }
@@ -48,7 +48,11 @@ export class Connection {
     return await this.#bounded(sizeOf(args), async (client) => await client.callBuffer(name, [...args]));
   }
 
-  /** Fields of a hash whose values are known to be so many bytes together. @throws StratigraphError */
+  /**
+   * Reads fields of a hash.
+   * @param bytes total size of the values, which extends the time limit
+   * @throws StratigraphError
+   */
   async fields(key: string, names: readonly string[], bytes: number): Promise<(Buffer | null)[]> {
     const found = await this.#bounded(bytes, (client) => client.callBuffer("HMGET", [key, ...names]));
     return found as (Buffer | null)[];
@@ -77,7 +81,7 @@ export class Connection {
       return answer;
     } catch (error) {
       if (this.#closed && isGone(error)) throw closedError("redis");
-      throw explained(isGone(error) ? (handle.lastError ?? error) : error);
+      throw explainRedisError(isGone(error) ? (handle.lastError ?? error) : error);
     } finally {
       handle.calls -= 1;
       if (handle !== this.#handle && handle.calls === 0) handle.close();
@@ -94,8 +98,8 @@ export class Connection {
   }
 
   /**
-   * The handle for the next call. A connection that was cut silently shows only by its silence, and a new one might work. So a
-   * handle on which a call timed out is abandoned, and others are tried, several at a time, until one answers.
+   * The handle for the next call. A connection that was cut without notice shows only as a timeout, and a new connection may work.
+   * So a handle on which a call timed out is abandoned, and new ones are tried, several at a time, until one answers.
    */
   #current(): ClientHandle {
     const isTried =
@@ -107,14 +111,14 @@ export class Connection {
     return this.#handle!;
   }
 
-  /** Uses the first handle that answers for all calls. */
+  /** After a silence, the first handle that answers is used for all calls. */
   #answered(handle: ClientHandle): void {
     if (!this.#isSilent || this.#closed) return;
     this.#isSilent = false;
     this.#use(handle);
   }
 
-  /** Calls under way on the previous handle may still be answered, so it is closed once it has none. */
+  /** Replaces the handle. Calls in progress on the previous one may still be answered, so it is closed when the last one ends. */
   #use(handle: ClientHandle | undefined): void {
     const before = this.#handle;
     this.#handle = handle;
@@ -122,7 +126,7 @@ export class Connection {
   }
 }
 
-/** Whether ioredis only says that it gave up a command; the reason came as an event. */
+/** Whether an error of ioredis says only that it gave up. It reported the reason earlier, as an event. */
 function isGone(error: unknown): boolean {
   return (
     error instanceof Error &&

@@ -6,26 +6,26 @@ import { largeBlobs } from "./largeBlobs.ts";
 import { decodeBatch, decodeRecord } from "./fieldValues.ts";
 import { StringReader } from "./lengthPrefixed.ts";
 
-/** Fields that are read with one command: of values under 32 kB each, so 2 MB at most, and mostly some 20 kB. */
+/** How many fields one command reads. Their values are under 32 kB each, so a page has at most 2 MB, and usually about 20 kB. */
 const pageFields = 64;
-/** Bytes that are written with one command; a longer value is written alone. */
+/** How many bytes one command writes. A longer value gets a command of its own. */
 const stagedBytes = 1 << 20;
-/** How long what was gathered of a copy lives after its last piece: longer than its process goes without sending another. */
+/** When an unfinished copy expires, counted from its last piece. A process that is still copying sends the next piece much sooner. */
 const gatheredLivesMs = 600_000;
-/** How often a copy begins anew because the source was written meanwhile, or what was gathered was evicted. */
+/** How often copying is tried. It starts over if the source was written to meanwhile, or if the unfinished copy was evicted. */
 const attempts = 8;
 
-/** Fields that are a thread's own, and aren't copied. What it is a copy of (`k…`) isn't either. */
+/** Fields that aren't copied because they belong to the thread itself. The fields `k…`, of copies from another tier, aren't copied either. */
 const ownFields: ReadonlySet<string> = new Set("id rev del dead rem evi at n nh pin flo era".split(" "));
 
-/** What a copy goes by. */
+/** What copying needs besides the thread ids. */
 export interface CopyContext {
   readonly connection: Connection;
   readonly keys: KeyNames;
   readonly ttlMs: number;
 }
 
-/** How much was gathered. */
+/** How many fields, records and heads the unfinished copy holds. */
 interface Gathered {
   fields: number;
   records: number;
@@ -36,9 +36,10 @@ interface Gathered {
 type Field = readonly [name: Buffer, value: Buffer];
 
 /**
- * Copies a thread. The copy may belong to another slot, so no command can make it on the server: it is read and gathered in
- * small pieces, between which the server serves others, and becomes the thread in one step.
- * @returns when the copy was made, for the index of all threads; undefined where the source has no checkpoints
+ * Copies a thread. The target may be in another cluster slot, so no command can copy on the server. The source is read and
+ * written in small pieces to a temporary key in the target's slot, so that the server can serve other clients in between. Then
+ * one script renames the temporary key to the thread's.
+ * @returns when the copy was made, in milliseconds since 1970, for the index of all threads; undefined if the source has no checkpoints
  * @throws StratigraphError "THREAD_EXISTS", "OVERLOADED"
  */
 export async function copyThread(
@@ -54,7 +55,7 @@ export async function copyThread(
     const places = keys.copyOf(targetId);
     try {
       const { fields, records, heads } = await gathered(connection, sourceId, source, places);
-      // Whatever is written of a thread moves its revision: nothing was, so the pieces fit together.
+      // Every write to a thread increments its revision. If the revision is unchanged, the pieces fit together.
       if ((await revisionOf(connection, source, sourceId)) !== revision) continue;
       const args = [targetId, ttlMs, revision, fields, records, heads];
       const answer = await connection.run("paste", [...keys.thread(targetId), ...places], args);
@@ -72,7 +73,7 @@ export async function copyThread(
   );
 }
 
-/** Undefined where a thread has no checkpoints. */
+/** Undefined if the thread has no checkpoints. */
 async function revisionOf(
   connection: Connection,
   key: string,
@@ -106,7 +107,7 @@ async function gathered(
   const blobs = new SeenBlobs(sourceId);
   let cursor = "0";
   do {
-    // Large blobs are left out here, as their values would all come at once.
+    // HSCAN would return the values of large blobs all at once, so they are left out here and read below.
     const page = await connection.command("HSCAN", source, cursor, "MATCH", "[^B]*", "COUNT", pageFields);
     const [next, flat] = page as [Buffer, Buffer[]];
     const fields = fieldsIn(flat).filter(
@@ -123,7 +124,7 @@ async function gathered(
   return sum;
 }
 
-/** Which blobs were met, and which were only named: these are the large ones. */
+/** Collects which blobs were read and which were only named by others. The latter are the large ones. */
 class SeenBlobs {
   readonly #threadId: string;
   readonly #named = new Set<BlobHash>();
@@ -160,7 +161,7 @@ class SeenBlobs {
   }
 }
 
-/** Sizes of large blobs, in bytes; those that are gone are left out. */
+/** Sizes of large blobs, in bytes. Blobs that are gone are left out. */
 async function sizesOf(
   connection: Connection,
   source: string,

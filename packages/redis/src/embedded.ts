@@ -87,8 +87,8 @@ for _, batch in ipairs(writes) do names[#names + 1] = blobsOfBatch(batch.value, 
 local refusal = late(meta, seen, continues, relies, names, blobs)
 if refusal then return refusal end
 
--- Whether a checkpoint that doesn't become the head is no conflict: it is stored already, or the head is its child, which
--- arrived first.
+-- Whether it is no conflict that a checkpoint doesn't become the head: the checkpoint is stored already, or the head is its child,
+-- which arrived first.
 local byNamespace = {}
 local function isKnown(move, key)
   if redis.call("HEXISTS", thread, "r" .. key) == 1 then return true end
@@ -190,9 +190,9 @@ return { page[1], found }`,
   return { key = arg(), value = arg() }
 end
 
--- The refusal to answer if the writer is late; nil if it isn't. \`names\` are lists of blobs that the writer brings or relies on.
--- They are looked up because no revision tells of a thread that expired or was evicted after it was read. A saver that is
--- refused as stale stores every value whole.
+-- Returns the refusal if the writer is late, nil if it isn't. \`names\` are lists of blobs that the writer sends or relies on. They
+-- are looked up because no revision shows that a thread expired or was evicted after it was read. A saver that is refused as stale
+-- repeats the call with every value whole.
 local function late(meta, seen, continues, relies, names, blobs)
   if seen ~= "" and tonumber(seen) < meta.del then return { "deleted" } end
   if meta.dead and continues then return { "deleted" } end
@@ -267,7 +267,7 @@ local function list(take)
   return found
 end
 
--- The length-prefixed string that begins at \`at\`, and where the next one begins.
+-- Returns the length-prefixed string that begins at \`at\`, and where the next one begins.
 local function readString(value, at)
   local colon = string.find(value, ":", at, true)
   local last = colon + tonumber(string.sub(value, at, colon - 1))
@@ -286,7 +286,7 @@ local function lengthPrefixed(value)
   return #value .. ":" .. value
 end
 
--- The parts of a record before its body. \`at\` is where they begin: after lostTo in a stored record, at 1 in one that was sent.
+-- Parses the parts of a record before its body. They begin at \`at\`: after lostTo in a stored record, at 1 in one that was sent.
 local function parseRecord(value, at)
   local record = {}
   record.parent, at = readString(value, at)
@@ -306,8 +306,8 @@ local function now()
   return time[1] * 1000 + math.floor(time[2] / 1000)
 end
 
--- The thread's own fields; \`exists\` is false where there is no thread. The key of a long id is made from its hash: if the
--- hashes of two ids were ever equal, this raises an error instead of showing the wrong thread.
+-- Reads the thread's own fields; \`exists\` is false if there is no thread. The key of a long id is made from its hash. If the
+-- hashes of two ids are ever equal, this raises an error instead of showing the wrong thread.
 local function open(id)
   local m = redis.call("HMGET", thread, "id", "rev", "del", "dead", "rem", "at", "n", "nh", "pin", "evi",
     "flo", "era")
@@ -329,14 +329,14 @@ local function open(id)
   }
 end
 
--- Counts to the next revision. A thread that isn't here may have expired or been evicted. Its revisions begin at the clock, so
--- that they are above those that any reader has seen.
+-- Increments the revision. A thread that isn't here may have expired or been evicted, so its revisions begin at the current time
+-- in ms: above every revision that a reader may have seen.
 local function bump(meta)
   if meta.rev == 0 then meta.rev = now() end
   meta.rev = meta.rev + 1
 end
 
--- Sets the same expiry for both keys. \`ttl\` 0 means for ever, except for writes whose checkpoint hasn't come and may never.
+-- Sets the same expiry for both keys. \`ttl\` 0 means for ever, except for writes whose checkpoint isn't stored yet and may never be.
 local function expire(meta, ttl)
   if meta.dead or (ttl == 0 and meta.heads == 0 and meta.n == 0) then ttl = math.max(ttl, tombstone) end
   for _, key in ipairs({ thread, index }) do
@@ -344,7 +344,7 @@ local function expire(meta, ttl)
   end
 end
 
--- Reading prolongs a thread's life where \`ttl\` isn't 0.
+-- Reading restarts a thread's expiry if \`ttl\` isn't 0.
 local function refresh(meta, ttl)
   if ttl > 0 and meta.exists and not meta.dead then expire(meta, ttl) end
 end
@@ -391,7 +391,7 @@ local function batches(key, into)
   return found
 end
 
--- Blobs as writers send them.
+-- Takes a blob from the arguments.
 local function takeBlob()
   return { hash = arg(), base = arg(), bytes = arg() }
 end
@@ -413,12 +413,12 @@ local function drop(hash)
   redis.call("HDEL", thread, "b" .. hash, "B" .. hash, "P" .. hash)
 end
 
--- The namespace's head and writes no longer count as a copy of another tier's.
+-- Marks the namespace's head and writes as no longer a copy from another tier.
 local function disown(namespace)
   redis.call("HDEL", thread, "k" .. namespace)
 end
 
--- The copy that a namespace holds; nil if it holds none, or if anything was removed from the thread since.
+-- Returns the copy that a namespace holds; nil if it holds none, or if anything was removed from the thread since it was adopted.
 local function adopted(meta, namespace)
   local copy = redis.call("HGET", thread, "k" .. namespace)
   local revision, untilMs, invalidations, rem = string.match(copy or "", "^(%d+):(%d+):(%d+):(%d+)$")
@@ -426,8 +426,8 @@ local function adopted(meta, namespace)
   return { revision = revision, untilMs = untilMs, invalidations = tonumber(invalidations) }
 end
 
--- The owner's revision and the end of trust of a namespace's copy, as "revision:end"; false if there is no copy, or it was
--- invalidated. The reader compares the end with its own clock.
+-- Returns the owner's revision and the time until which a namespace's copy may be trusted, as "revision:ms"; false if there is no
+-- copy or it was invalidated. The reader compares the time with its own clock.
 local function copyOf(meta, namespace)
   local copy = adopted(meta, namespace)
   if not copy or copy.invalidations ~= meta.invalidations then return false end

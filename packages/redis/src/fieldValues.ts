@@ -5,7 +5,7 @@ import { StringReader, encodeStrings } from "./lengthPrefixed.ts";
 // How records, batches and blobs are stored in a thread's hash; lua/common.lua lists the fields. An optional string is empty if
 // it is absent; otherwise it begins with "+".
 
-/** An optional string. */
+/** Encodes an optional string. */
 export function optional(value: Bytes | undefined): Bytes {
   if (value === undefined) return "";
   return typeof value === "string" ? `+${value}` : Buffer.concat([Buffer.from("+"), value]);
@@ -29,12 +29,12 @@ function hashesOf(bytes: Buffer): BlobHash[] {
   return hashes;
 }
 
-/** `lostTo` as it is stored. */
+/** Encodes a record's `lostTo`. */
 export function encodeLostTo(record: CheckpointRecord): Bytes {
   return optionalId(record.lostTo);
 }
 
-/** A record without address and `lostTo`, which the script puts in front. */
+/** Encodes a record without its address (which is its key) and without `lostTo` (which the script puts in front). */
 export function encodeRecord({ parentId, runId, tags, blobs, body }: CheckpointRecord): Buffer {
   const tagList = tags.length === 0 ? "" : `,${tags.join(",")},`;
   return Buffer.concat([
@@ -43,7 +43,7 @@ export function encodeRecord({ parentId, runId, tags, blobs, body }: CheckpointR
   ]);
 }
 
-/** A record from its key and stored form. */
+/** Decodes a record from its key and its stored value. */
 export function decodeRecord(threadId: string, key: Buffer, value: Buffer): CheckpointRecord {
   const reader = new StringReader(value);
   const lostTo = decodeOptionalId(reader.next());
@@ -54,12 +54,12 @@ export function decodeRecord(threadId: string, key: Buffer, value: Buffer): Chec
   return { threadId, ...decodeCheckpointKey(key), parentId, runId, tags, blobs, body: reader.rest(), lostTo };
 }
 
-/** A batch without its order, which the script puts in front. */
+/** Encodes a batch without its order, which the script puts in front. */
 export function encodeBatch({ taskId, blobs, body }: WriteBatch): Buffer {
   return Buffer.concat([encodeStrings([taskId, encodeStrings(blobs)]), body]);
 }
 
-/** A batch with its order. */
+/** Encodes a batch with its order. */
 export function encodeStoredBatch(batch: StoredWriteBatch): Buffer {
   return Buffer.concat([encodeStrings([String(batch.order)]), encodeBatch(batch)]);
 }
@@ -72,17 +72,17 @@ export function decodeBatch(value: Buffer): StoredWriteBatch {
   return { order, taskId, blobs, body: reader.rest() };
 }
 
-/** Arguments that bring blobs to a script. */
+/** Script arguments for blobs. */
 export function blobArgs(blobs: readonly Blob[]): (Bytes | number)[] {
   return [blobs.length, ...blobs.flatMap(({ hash, base, bytes }) => [hash, base ?? "", asBuffer(bytes)])];
 }
 
-/** The same bytes, as the client takes them. */
+/** The same bytes as a Buffer, which clients need. */
 export function asBuffer(bytes: Uint8Array): Buffer {
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
 }
 
-/** Blobs from a flat list of hashes and stored forms; `large` has the bytes of those that the script only named. */
+/** Decodes blobs from a flat list of hashes and stored values. `large` has the bytes of those that the script only named. */
 export function decodeBlobs(
   flat: readonly Buffer[],
   large: ReadonlyMap<BlobHash, Buffer>,

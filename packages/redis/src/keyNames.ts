@@ -1,7 +1,7 @@
 import { createHash, randomUUID } from "node:crypto";
 import { InvalidOptionError } from "@stratigraph/core";
 
-/** Ids that can stand in a key as they are: readable in redis-cli, and without braces or "~", which have meanings there. */
+/** Ids that can stand in a key unchanged: readable in redis-cli, without braces (hash tags) and without "~" (which marks hashed ids). */
 const plainId = /^[\w.:-]{1,80}$/;
 
 function tagOf(id: string): string {
@@ -24,13 +24,16 @@ export class KeyNames {
     this.#prefix = prefix;
   }
 
-  /** A thread's hash and its sorted set: the same hash tag, so the same slot. A hash of another id is told by the full id inside. */
+  /**
+   * A thread's hash and its sorted set, in one slot because they have the same hash tag. Should the hashes of two ids be equal, the
+   * scripts notice: the thread's hash holds the full id.
+   */
   thread(threadId: string): [string, string] {
     const tag = tagOf(threadId);
     return [`${this.#prefix}t:{${tag}}`, `${this.#prefix}i:{${tag}}`];
   }
 
-  /** Where a copy of a thread is gathered before it becomes the thread: in its slot, for nobody else to see. */
+  /** Temporary keys in the thread's slot, in which a copy is put together before it becomes the thread. */
   copyOf(threadId: string): [string, string] {
     const tag = `{${tagOf(threadId)}}:${randomUUID()}`;
     return [`${this.#prefix}ct:${tag}`, `${this.#prefix}ci:${tag}`];
@@ -41,12 +44,12 @@ export class KeyNames {
     return `${this.#prefix}threads`;
   }
 
-  /** The threads that carry a tag, and whose hashes meet: a sorted set, see TagIndex. */
+  /** The threads that carry a tag, or another tag with the same hash: a sorted set, see TagIndex. */
   tag(tag: Uint8Array): string {
     return `${this.#prefix}tag:${createHash("sha256").update(tag).digest("base64url")}`;
   }
 
-  /** KeyNames of all {@link tag}s: a set. */
+  /** The set of all keys of {@link tag}. */
   get tags(): string {
     return `${this.#prefix}tags`;
   }
@@ -55,12 +58,12 @@ export class KeyNames {
     return `${this.#prefix}lease:${tagOf(name)}`;
   }
 
-  /** The index of all runs that have a set: a sorted set, scored by when the run last came to another thread. */
+  /** The index of all runs that have a set: a sorted set, scored by when the run last began to write to another thread. */
   get runs(): string {
     return `${this.#prefix}runs`;
   }
 
-  /** The threads that a run wrote to: a set. Shared by runs whose hashes meet, as whoever reads it checks the record's run. */
+  /** The set of threads that a run wrote to. Runs with equal hashes share it: readers check the run of each record. */
   run(runId: string): string {
     return `${this.#prefix}run:${tagOf(runId)}`;
   }

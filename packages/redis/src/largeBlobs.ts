@@ -1,26 +1,26 @@
 import type { BlobHash } from "@stratigraph/core";
 import type { Connection } from "./connection.ts";
 
-/** How often a script is run, because blobs may be deleted between its answer and fetching them. */
+/** How often a script is run: again if blobs that it named were deleted before they were fetched. */
 const attempts = 3;
 
-/** Bytes that are asked for with one command; a blob that is longer is asked for alone. */
+/** How many bytes one command requests. A longer blob gets a command of its own. */
 const fetchedBytes = 4 << 20;
 
-/** Large blobs as scripts name them: of each the hash, then its size in bytes. */
+/** Large blobs as scripts name them: alternately a hash and its size in bytes. */
 export type NamedBlobs = readonly (Buffer | number)[];
 
 /** A script's answer, with the bytes of the large blobs that it named. */
 export interface WithLarge<Reply> {
   readonly reply: Reply;
   readonly large: ReadonlyMap<BlobHash, Buffer>;
-  /** Some were gone each time, because the thread is pruned, evicted or deleted again and again. */
+  /** Whether blobs were missing in every attempt, because the thread is pruned, evicted or deleted again and again. */
   readonly missing: boolean;
 }
 
 /**
- * Runs a script that names large blobs instead of sending them, and fetches those. Blobs don't change, so what was fetched
- * a moment later is the same; if one is gone by then, the script is run again.
+ * Runs a script that names large blobs instead of sending them, and fetches these. Blobs never change, so fetching them later
+ * gives the same bytes. If one is gone by then, the script is run again.
  */
 export async function withLarge<Reply>(
   connection: Connection,
@@ -39,7 +39,7 @@ export async function withLarge<Reply>(
   }
 }
 
-/** The bytes of large blobs, a few at a time; those that are gone are left out. */
+/** Fetches large blobs, at most 4 MiB at a time unless one is longer. Blobs that are gone are left out. */
 export async function* largeBlobs(
   connection: Connection,
   thread: string,

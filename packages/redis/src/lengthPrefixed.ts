@@ -1,4 +1,4 @@
-/** Strings one after the other, each with its length in bytes in front: "3:abc". The scripts read them with readString(). */
+/** Encodes strings, each with its length in bytes in front: "3:abc". The scripts read them with readString(). */
 export function encodeStrings(parts: readonly (string | Uint8Array)[]): Buffer {
   const pieces: Uint8Array[] = [];
   for (const part of parts) {

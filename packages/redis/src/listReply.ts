@@ -2,10 +2,10 @@ import type { BlobHash, ListedCheckpoint } from "@stratigraph/core";
 import { decodeId } from "./checkpointKeys.ts";
 import { decodeBatch, decodeBlobs, decodeRecord } from "./fieldValues.ts";
 
-/** A checkpoint in a page: key, record, head of its namespace, write batches. */
+/** One checkpoint in a script's answer: key, record, head of its namespace, write batches. */
 export type ListedReply = [Buffer, Buffer, Buffer | null, Buffer[]];
 
-/** The checkpoints of a page; they share its blobs. */
+/** Decodes the checkpoints of a page. They all get the same map of blobs. */
 export function checkpointsFrom(
   threadId: string,
   items: readonly ListedReply[],

@@ -3,10 +3,10 @@ import { checkpointKeyBounds, type Bytes } from "./checkpointKeys.ts";
 import type { NamedBlobs, WithLarge } from "./largeBlobs.ts";
 import { checkpointsFrom, type ListedReply } from "./listReply.ts";
 
-/** Most checkpoints in a page; list.lua bounds it by bytes too. */
+/** The largest number of checkpoints in a page. list.lua also limits a page's bytes. */
 const largestPage = 100;
 
-/** What list.lua answers: whether there is more, checkpoints, blobs, names of large ones, the last key looked at. */
+/** What list.lua answers: whether there is more, checkpoints, blobs, names of large blobs, the last key that it looked at. */
 export type ListReply = [number, ListedReply[]?, Buffer[]?, NamedBlobs?, (Buffer | null)?];
 
 /** Checkpoints of one thread, newest first, page by page. `run` calls list.lua. */

@@ -19,20 +19,20 @@ import { parseRedisUrl } from "./redisUrl.ts";
 export interface RedisSaverOptions extends SaverOptions, RedisOptions {}
 
 /**
- * Where Redis is: a client that the caller opened and closes; or the URL of a server, or URLs of some nodes of a cluster: then
- * the tier opens a client and `end()` closes it. The options may stand in a URL: `redis://host:6379/0?ttl=15m`.
+ * Where Redis is: a client that the caller opened and closes, the URL of a server, or URLs of some nodes of a cluster. Given URLs,
+ * the tier opens a client itself, and `end()` closes it. The URL of a server may contain options: `redis://host:6379/0?ttl=15m`.
  */
 export type RedisSource =
   | { readonly client: RedisClient; readonly url?: undefined; readonly cluster?: undefined }
   | { readonly url: string; readonly client?: undefined; readonly cluster?: undefined }
   | { readonly cluster: readonly ClusterNode[]; readonly client?: undefined; readonly url?: undefined };
 
-/** A node of a cluster, as LangGraph's RedisSaver names it. */
+/** A node of a cluster, in the form that LangGraph's RedisSaver takes. */
 export interface ClusterNode {
   readonly url: string;
 }
 
-/** What a connection is made to. */
+/** What to connect to. */
 export type Server =
   | { readonly client: RedisClient }
   | { readonly url: string; readonly database: number }
@@ -40,8 +40,9 @@ export type Server =
 
 /** Options with every default filled in. */
 export interface ResolvedRedisOptions {
-  /** 0: never. */
+  /** 0 means that threads never expire. */
   readonly ttlMs: number;
+  /** The time to live that a read sets; 0 means that reads leave it unchanged. */
   readonly refreshMs: number;
   readonly keys: KeyNames;
   readonly commandTimeoutMs: number;
@@ -51,7 +52,7 @@ export interface ResolvedRedisOptions {
 export const redisSaverNames: OptionNames<RedisSaverOptions> = { ...redisNames, ...saverOptionNames };
 export const sourceNames: OptionNames<RedisSource> = { client: true, url: true, cluster: true };
 
-/** What to write instead of names that clients and other savers have. */
+/** Advice on option names that belong to clients or to other savers. */
 export function redisAdvice(options: unknown): OptionAdvice {
   const { defaultTTL } = Object(options) as { readonly defaultTTL?: unknown };
   const minutes = typeof defaultTTL === "number" && defaultTTL > 0 ? defaultTTL : 60;
@@ -99,7 +100,7 @@ export function resolveRedisOptions(options: RedisSource & RedisOptions): Resolv
   };
 }
 
-/** Whether something is a client of ioredis, by the one method that is used. */
+/** Whether a value is an ioredis client: whether it has the one method that is used. */
 export function isClient(value: unknown): value is RedisClient {
   return (
     typeof value === "object" &&
@@ -131,7 +132,7 @@ function serverOf(source: RedisSource | undefined): {
   return { server: { client }, options: {} };
 }
 
-/** The error on what is no client. LangGraph's own saver takes a client of another package. */
+/** The error for a value that isn't an ioredis client. LangGraph's own saver takes a client of the package redis. */
 export function noClient(field: string, found: unknown): InvalidOptionError {
   const isNodeRedis =
     typeof (found as { sendCommand?: unknown } | null | undefined)?.sendCommand === "function";

@@ -3,9 +3,7 @@ import { decodeId } from "./checkpointKeys.ts";
 import type { NamedBlobs } from "./largeBlobs.ts";
 import { decodeBatch, decodeBlobs, decodeRecord } from "./fieldValues.ts";
 
-/**
- * What read.lua answers: revision, head, copy, write batches, key and record; for a read blobs and names of large ones.
- */
+/** What read.lua answers: revision, head, copy, write batches, key and record; for Tier.read also blobs and names of large blobs. */
 export type ReadReply = [
   number,
   (Buffer | null)?,
@@ -26,7 +24,7 @@ function stateOf([revision, head, copied]: ReadReply): ThreadState {
   };
 }
 
-/** What Tier.peek answers. */
+/** The answer of Tier.peek. */
 export function peekFrom(at: MaybeAddress, reply: ReadReply): Peek {
   const [revision, , , writes = [], key, record] = reply;
   if (reply.length === 1) return { revision, writes: [] };
@@ -39,7 +37,7 @@ export function peekFrom(at: MaybeAddress, reply: ReadReply): Peek {
   };
 }
 
-/** What Tier.read answers; `large` undefined where large blobs are missing. */
+/** The answer of Tier.read. @param large undefined if large blobs are missing */
 export function readingFrom(
   at: MaybeAddress,
   reply: ReadReply,

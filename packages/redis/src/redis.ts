@@ -3,7 +3,7 @@ import type { RedisOptions } from "./redisOptions.ts";
 import { RedisTier } from "./redisTier.ts";
 
 /**
- * A Redis tier, for stacks.
+ * Makes a Redis tier, for example for a stack.
  *
  * @example
  * new TieredSaver({ hot: redis({ client, ttl: "15m" }), warm: postgres({ pool }) });

@@ -1,14 +1,14 @@
 import type { Duration, OptionNames } from "@stratigraph/core";
 
-/** Options of a Redis tier, beside its client. */
+/** Options of a Redis tier, besides where Redis is. */
 export interface RedisOptions {
-  /** Threads not written (nor read, see `refreshOnRead`) for this long expire as a whole. Default "never". */
+  /** A thread expires as a whole when it wasn't written (or read, see `refreshOnRead`) for this long. Default "never". */
   readonly ttl?: Duration | "never" | undefined;
-  /** Reading a thread makes its `ttl` begin anew. Default true. */
+  /** Whether reading a thread restarts its `ttl`. Default true. */
   readonly refreshOnRead?: boolean | undefined;
-  /** In front of every key. Default "stratigraph:". */
+  /** The prefix of every key. Default "stratigraph:". */
   readonly keyPrefix?: string | undefined;
-  /** How long a command may take before it is an error "UNAVAILABLE"; a second more for each 8 MiB of it. Default "2s". */
+  /** How long a command may take before it fails with "UNAVAILABLE"; every 8 MiB that it transfers adds a second. Default "2s". */
   readonly commandTimeout?: Duration | undefined;
 }
 

@@ -15,8 +15,8 @@ import { RedisTier } from "./redisTier.ts";
 import { parseRedisUrl } from "./redisUrl.ts";
 
 /**
- * Keeps checkpoints in Redis, for those whose Redis is durable (appendonly, replicas). On plain commands and Lua: Redis 6.2
- * and later, Valkey, ElastiCache, Memorystore, Redis Cluster; no modules.
+ * Keeps checkpoints in Redis alone, so that they are as durable as the server (appendonly, replicas). It uses plain commands and
+ * Lua scripts, and needs no modules: Redis 6.2 and later, Valkey, ElastiCache, Memorystore and Redis Cluster work.
  *
  * @example
  * const checkpointer = await RedisSaver.fromUrl("redis://localhost:6379", { ttl: "7d" });
@@ -26,8 +26,8 @@ export class RedisSaver extends TierSaver {
   declare readonly tier: RedisTier;
 
   /**
-   * @param source options with the client or URL, or (as LangGraph's saver has it) the client itself, one of ioredis
-   * @param options only after a client
+   * @param source options that say where Redis is, or (as with LangGraph's saver) an ioredis client
+   * @param options only if `source` is a client
    * @throws InvalidOptionError
    */
   constructor(source: (RedisSource & RedisSaverOptions) | RedisClient, options?: RedisSaverOptions) {
@@ -40,7 +40,7 @@ export class RedisSaver extends TierSaver {
 
   /**
    * Opens a client of its own, which `end()` closes. Needs the package ioredis.
-   * @throws InvalidOptionError; StratigraphError "ACCESS_DENIED", "MISCONFIGURED", "DRIVER_MISSING"; "UNAVAILABLE", which may heal
+   * @throws InvalidOptionError; StratigraphError "ACCESS_DENIED", "MISCONFIGURED", "DRIVER_MISSING"; "UNAVAILABLE", which may pass
    */
   static async fromUrl(url: string, options: RedisSaverOptions = {}): Promise<RedisSaver> {
     checkOptions("RedisSaver.fromUrl", options, redisSaverNames, redisAdvice(options));
@@ -49,9 +49,9 @@ export class RedisSaver extends TierSaver {
   }
 
   /**
-   * Opens a client of its own for a cluster, of which some nodes are named; `end()` closes it. Needs the package ioredis. User,
-   * password and TLS of the first node are those of all nodes.
-   * @throws InvalidOptionError; StratigraphError "ACCESS_DENIED", "MISCONFIGURED", "DRIVER_MISSING"; "UNAVAILABLE", which may heal
+   * Opens a client of its own for a cluster; `end()` closes it. Needs the package ioredis.
+   * @param rootNodes some nodes of the cluster. User, password and TLS of the first one are used for all nodes.
+   * @throws InvalidOptionError; StratigraphError "ACCESS_DENIED", "MISCONFIGURED", "DRIVER_MISSING"; "UNAVAILABLE", which may pass
    */
   static async fromCluster(
     rootNodes: readonly ClusterNode[],

@@ -1,4 +1,4 @@
-// long file: every method of the contract is one call of one script, read side by side
+// long file: nearly every method of the contract is one call of one script, and they are best read side by side
 import {
   Calls,
   conflictOf,
@@ -50,16 +50,16 @@ import { checkpointsFrom, type ListedReply } from "./listReply.ts";
 import { decodeTag, encodeTag, tagsIn } from "./tagIndex.ts";
 import { ThreadIndex } from "./threadIndex.ts";
 
-/** How many runs an instance remembers to have indexed. Forgetting one costs a command. */
+/** How many pairs of run and thread an instance remembers as indexed. Forgetting one costs a repeated command. */
 const rememberedRuns = 4096;
 
 /** What append.lua and appendWrites.lua answer. */
 type WriteReply = [Buffer, ...(Buffer | number)[]];
 
 /**
- * Checkpoints in Redis, on plain commands and Lua scripts: a thread is one hash with one sorted set beside it, both in one
- * slot, so that every change is one atomic script, a thread expires or is evicted as a whole, and reading is one round trip
- * (two where values of 32 kB and more are fetched). As durable as the server is.
+ * Keeps checkpoints in Redis with plain commands and Lua scripts. A thread is one hash with one sorted set beside it, both in one
+ * slot. So every change is one atomic script, a thread expires or is evicted as a whole, and a read is one round trip (two if
+ * values of 32 kB and more are fetched). It is as durable as the server.
  */
 export class RedisTier
   implements
@@ -98,8 +98,8 @@ export class RedisTier
   }
 
   /**
-   * Finds out whether the server answers, knows what is needed, and lets this user write.
-   * @throws StratigraphError "ACCESS_DENIED", "MISCONFIGURED", "DRIVER_MISSING"; "UNAVAILABLE", which may heal
+   * Checks that the server answers, has the commands needed, and lets this user write.
+   * @throws StratigraphError "ACCESS_DENIED", "MISCONFIGURED", "DRIVER_MISSING"; "UNAVAILABLE", which may pass
    */
   async setup(): Promise<void> {
     await this.#calls.run("setup", undefined, async () => {
@@ -108,14 +108,14 @@ export class RedisTier
     });
   }
 
-  /** @throws StratigraphError, as any other call would */
+  /** @throws StratigraphError as any other call would */
   async ping(): Promise<void> {
     await this.#calls.run("ping", undefined, async () => {
       await this.#connection.command("PING");
     });
   }
 
-  /** Lets calls under way end, for ten seconds at most, refuses later ones, and closes the client if it was opened here. */
+  /** Refuses new calls, waits up to ten seconds for those in progress, and closes the client if this tier opened it. */
   async end(): Promise<void> {
     await this.#calls.close();
     this.#connection.end();
@@ -228,14 +228,14 @@ export class RedisTier
   }
 
   /**
-   * In small pieces, between which the server serves others. Readers see all of the copy or nothing; what a process that
-   * dies leaves expires within ten minutes.
-   * @throws StratigraphError "THREAD_EXISTS" where the target has a head; "OVERLOADED" where the source is written to all the time
+   * Copies in small pieces, so that the server can serve other clients in between. Readers see the whole copy or nothing of it. If
+   * the process dies meanwhile, the unfinished copy expires within ten minutes.
+   * @throws StratigraphError "THREAD_EXISTS" if the target has a head; "OVERLOADED" if the source was written to in every attempt
    */
   async copyThread(sourceId: string, targetId: string): Promise<boolean> {
     return await this.#calls.run("copyThread", targetId, async () => {
       const context = { connection: this.#connection, keys: this.#keys, ttlMs: this.#options.ttlMs };
-      // Indexed before the copy is there: a name too many does no harm, a missing one would hide the copy from a deletion by tag.
+      // Index the target before the copy exists. An extra name does no harm; a missing one would hide the copy from a deletion by tag.
       const tags = await this.#tagsOf(sourceId);
       await this.#index.tags.add(targetId, tags);
       const due = await copyThread(context, sourceId, targetId);
@@ -269,19 +269,19 @@ export class RedisTier
   }
 
   /**
-   * Takes names of threads that are gone out of the indexes: expired ones, and deleted ones that runs wrote to. Half-made
-   * copies and tombstones expire by themselves. A call looks at 200 threads and 200 runs, and goes on where the last one ended.
+   * Removes from the indexes the names of threads that are gone: expired threads, and deleted ones that runs wrote to. Unfinished
+   * copies and tombstones expire by themselves. A call looks at 200 threads and 200 runs, and continues where the last one ended.
    */
   async sweep(olderThanMs: number): Promise<number> {
     return await this.#calls.run("sweep", undefined, () => this.#index.sweep(Date.now() - olderThanMs));
   }
 
-  /** Keeps a thread from expiring, until {@link unpin}. False where the thread isn't here. */
+  /** Keeps a thread from expiring until {@link unpin}. False if the thread isn't here. */
   async pin(threadId: string): Promise<boolean> {
     return await this.#setPin("pin", threadId);
   }
 
-  /** Lets a pinned thread expire again, a whole `ttl` from now. False where the thread isn't here. */
+  /** Lets a pinned thread expire again, a full `ttl` from now. False if the thread isn't here. */
   async unpin(threadId: string): Promise<boolean> {
     return await this.#setPin("unpin", threadId);
   }
@@ -427,7 +427,7 @@ export class RedisTier
       yield* await this.#index.ofRuns(runIds);
       return;
     }
-    // Least recently written first: a thread written meanwhile moves to the end and comes again rather than not at all.
+    // Walk from the least recently written thread. One that is written meanwhile moves to the end, so that it comes twice, not never.
     const seen = new Set<string>();
     for await (const page of this.#index.pages({})) {
       for (const { threadId } of page) if (!seen.has(threadId)) yield threadId;
@@ -436,10 +436,10 @@ export class RedisTier
   }
 }
 
-/** What ancestry.lua answers: whether there is more, checkpoints, blobs, names of large ones. */
+/** What ancestry.lua answers: whether there is more, checkpoints, blobs, names of large blobs. */
 type AncestryReply = [number, ListedReply[]?, Buffer[]?, NamedBlobs?];
 
-/** What Tier.append answers. @throws CheckpointConflictError */
+/** The answer of Tier.append. @throws CheckpointConflictError */
 function appendedFrom(request: AppendRequest, reply: WriteReply): Appended {
   if (reply[0].toString() === "conflict")
     throw conflictOf(request, request.heads[Number(reply[1]) - 1]!, decodeId(reply[2] as Buffer));

@@ -1,26 +1,26 @@
 import { didYouMean, InvalidOptionError, type Duration } from "@stratigraph/core";
 import { redisNames, type RedisOptions } from "./redisOptions.ts";
 
-/** What a URL says. */
+/** A parsed Redis URL. */
 export interface RedisUrl {
-  /** The URL without the options that are ours. */
+  /** The URL without our options, for ioredis. */
   readonly server: string;
-  /** The number of the database; 0 where none is named. */
+  /** The number of the database; 0 if the URL names none. */
   readonly database: number;
-  /** Our options, as in `redis://host:6379?ttl=15m`. Not checked yet, as are those that are given beside a URL. */
+  /** Our options, as in `redis://host:6379?ttl=15m`. Their values aren't checked yet. */
   readonly options: RedisOptions;
 }
 
-/** Parameters that ioredis understands: which protocol of the internet, and which database. */
+/** Parameters for ioredis: the IP version, and the database. */
 const drivers: ReadonlySet<string> = new Set(["family", "db"]);
 
 const advice = 'Pass one such as "redis://user:password@host:6379/0?ttl=15m", or "rediss://…" for TLS.';
 
-/** Reads a URL. Errors never show it: a password may stand in it. @throws InvalidOptionError */
+/** Parses a URL. Errors never show it, because it may contain a password. @throws InvalidOptionError */
 export function parseRedisUrl(text: unknown): RedisUrl {
   if (typeof text !== "string")
     throw new InvalidOptionError("url", text === null ? "null" : typeof text, advice);
-  // The path of a Unix socket; ioredis takes it as it is.
+  // The path of a Unix socket, which ioredis takes unchanged.
   if (text.startsWith("/")) return { server: text, database: 0, options: {} };
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (url === undefined || (url.protocol !== "redis:" && url.protocol !== "rediss:"))
@@ -64,7 +64,7 @@ export function parseRedisUrl(text: unknown): RedisUrl {
   };
 }
 
-/** Whether the parts of a URL that the driver decodes can be. */
+/** Whether a part of a URL has only valid escapes. The driver decodes it, and would throw. */
 function isDecodable(part: string): boolean {
   try {
     decodeURIComponent(part);

@@ -25,7 +25,7 @@ export function appendArgs(request: AppendRequest, ttlMs: number): Args {
   const { threadId, seen, relies, onConflict, blobs, heads, records, writes = [] } = request;
   const args: Args = [threadId, ttlMs, seen ?? "", goesOn(request) ? 1 : 0, relies === true ? 1 : 0];
   args.push(onConflict === "refuse" ? 1 : 0);
-  // One by one: an import has more arguments than a call may have.
+  // Push one by one: an import has more arguments than `push(...)` can take.
   for (const arg of blobArgs(blobs)) args.push(arg);
   args.push(heads.length);
   for (const { namespace, to, expected } of heads) {

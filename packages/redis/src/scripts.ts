@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { lua } from "./embedded.ts";
 
-/** A Lua script, and the name under which a server remembers it. */
+/** A Lua script, and its SHA-1, by which EVALSHA calls it. */
 interface Script {
   readonly text: string;
   readonly sha: string;

@@ -5,18 +5,18 @@ import { decodeId, encodeId } from "./checkpointKeys.ts";
 import type { KeyNames } from "./keyNames.ts";
 import { encodeStrings, StringReader } from "./lengthPrefixed.ts";
 
-/** A tag as a thread's hash has it. */
+/** Encodes a tag for a thread's hash. */
 export function encodeTag({ key, value }: ThreadTag): Buffer {
   return encodeStrings([key, value]);
 }
 
-/** The tag of {@link encodeTag}. */
+/** The inverse of {@link encodeTag}. */
 export function decodeTag(tag: Buffer): ThreadTag {
   const reader = new StringReader(tag);
   return { key: reader.next().toString(), value: reader.next().toString() };
 }
 
-/** The tags in a thread's field, as {@link encodeTag} makes them, in hexadecimal. */
+/** The encoded tags in a thread's field `g`, each in hexadecimal. */
 export function tagsIn(field: Buffer | null | undefined): ReadonlySet<string> {
   const found = new Set<string>();
   if (!field) return found;
@@ -24,16 +24,17 @@ export function tagsIn(field: Buffer | null | undefined): ReadonlySet<string> {
   return found;
 }
 
-/** Names that one step of reading a tag's threads looks at, about. */
+/** About how many names one ZSCAN reads of a tag's threads. */
 const stepSize = 500;
 
 /**
- * Which threads carry a tag: for each tag a sorted set of thread ids. In a cluster it lives in another slot than the threads,
- * so no script can write both. A thread is tagged first and then put in here, before its writer goes on; so a thread may be
- * missing only while nobody was told that it is tagged, and a name too many is told by the thread itself, which knows its tags.
+ * Which threads carry a tag: for each tag a sorted set of thread ids. In a cluster it is in another slot than the threads, so no
+ * script can write both. tagThread() writes the tag to the thread first, adds the thread to this index, and only then returns. So a
+ * thread can be missing here only while its tagThread() is still running. An extra name does no harm, because readers look at the
+ * tags of the thread itself.
  *
- * A name's score is random, and another one each time it is put in. Who finds that the thread of a name isn't there takes it out
- * if it has the score still that it had before looking: so no name is taken out that was put in meanwhile.
+ * Every time a name is added, it gets a new random score. Whoever finds that a name's thread is gone removes the name only if its
+ * score is still the one from before that check, so that a name added meanwhile stays.
  */
 export class TagIndex {
   readonly #connection: Connection;
@@ -44,7 +45,7 @@ export class TagIndex {
     this.#keys = keys;
   }
 
-  /** After a thread was tagged. @throws StratigraphError "UNAVAILABLE" */
+  /** Indexes a thread after it was tagged. @throws StratigraphError "UNAVAILABLE" */
   async add(threadId: string, tags: readonly ThreadTag[]): Promise<void> {
     for (const tag of tags) {
       const key = this.#keys.tag(encodeTag(tag));
@@ -53,7 +54,7 @@ export class TagIndex {
     }
   }
 
-  /** Every thread that is named under a tag. @throws StratigraphError "UNAVAILABLE" */
+  /** All threads that the index names for a tag. @throws StratigraphError "UNAVAILABLE" */
   async threads(tag: ThreadTag): Promise<ReadonlySet<string>> {
     const found = new Set<string>();
     const key = this.#keys.tag(encodeTag(tag));
@@ -67,7 +68,7 @@ export class TagIndex {
     return found;
   }
 
-  /** Takes a thread's name out, unless the thread carries the tag. Failing does no harm: a name too many stays. */
+  /** Removes a thread's name unless the thread carries the tag. Never rejects, because an extra name does no harm. */
   async check(threadId: string, tag: Buffer): Promise<void> {
     await this.#check(this.#keys.tag(tag), threadId, (field) => tagsIn(field).has(tag.toString("hex"))).catch(
       () => undefined,
@@ -75,8 +76,8 @@ export class TagIndex {
   }
 
   /**
-   * Where threads expire, nobody tells the index. So each name that comes into the index of all threads has two names of a tag looked at, all
-   * picked at random, and takes out those of threads that are gone; the last one takes the sorted set along.
+   * Looks at two random names of a random tag, and removes those whose threads are gone. Redis doesn't tell the index when a thread
+   * expires, so this is called for each name that is added to the index of all threads.
    */
   async sample(): Promise<void> {
     const picked = (await this.#connection.command("SRANDMEMBER", this.#keys.tags)) as Buffer | null;

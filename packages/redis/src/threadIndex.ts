@@ -8,26 +8,29 @@ import { encodeTag, TagIndex, tagsIn } from "./tagIndex.ts";
 /** How many threads a page has. */
 const pageSize = 200;
 
-/** How long a run's set outlives its last write where threads expire: later its threads are gone too, or nobody rolls it back. */
+/**
+ * How long a run's set is kept after its last write, at least, if threads expire. After that its threads have expired too, or nobody
+ * will roll the run back any more.
+ */
 const runsLiveMs = 7 * 86_400_000;
 
-/** A thread as the index knows it. */
+/** An entry of the index of all threads. */
 export interface IndexedThread {
   readonly threadId: string;
   readonly writtenAtMs: number;
 }
 
 /**
- * Which threads there are, and which threads a run wrote to. These keys belong to no thread, so in a cluster they live in
- * other slots and no script can write them together with a thread: they are written beside it, and may name threads that
- * are gone. Whoever reads them looks at the thread itself. Reading a checkpoint never needs them.
+ * Which threads there are, and which threads each run wrote to. In a cluster these keys are in other slots than the threads, so no
+ * script can write them together with a thread. They are written separately and may name threads that are gone, so readers look at
+ * the thread itself. Reading a checkpoint never needs them.
  */
 export class ThreadIndex {
   readonly #connection: Connection;
   readonly #keys: KeyNames;
   readonly #ttlMs: number;
   readonly tags: TagIndex;
-  /** Where the next sweep goes on: after this thread, and behind so many runs. */
+  /** Where the next sweep continues: after this thread, and after so many runs. */
   #sweptThread: IndexedThread | undefined;
   #sweptRuns = 0;
 
@@ -38,23 +41,23 @@ export class ThreadIndex {
     this.tags = new TagIndex(connection, keys);
   }
 
-  /** Indexes a thread after it was written. Never rejects: the write is done, and the thread's next write indexes it again. */
+  /** Indexes a thread after it was written. Never rejects: the write succeeded, and the thread's next write indexes it again. */
   async written(threadId: string, writtenAtMs: number): Promise<void> {
     const key = this.#keys.threads;
     const added = await this.#connection
       .command("ZADD", key, writtenAtMs, encodeId(threadId))
       .catch(() => undefined);
     if (this.#ttlMs === 0 || Number(String(added)) !== 1) return;
-    // Nobody waits for this. What one sample misses, the next one finds.
+    // Nobody waits for this: if it fails, the next sample makes up for it.
     this.#sample()
       .then(() => this.tags.sample())
       .catch(() => undefined);
   }
 
-  /** Indexes a thread before a run writes to it: an extra name does no harm, a missing one would hide what the run wrote. */
+  /** Indexes a thread before a run writes to it. An extra name does no harm; a missing one would hide what the run wrote. */
   async wroteTo(runId: string, threadId: string): Promise<void> {
     const key = this.#keys.run(runId);
-    // In this order, so that a sweep that finds the name of a thread before the thread itself finds the run's new score too.
+    // The score comes first: a sweep that sees the name but not yet the thread then sees the new score too, and keeps the name.
     const commands = [
       this.#connection.command("ZADD", this.#keys.runs, Date.now(), encodeId(runId)),
       this.#connection.command("SADD", key, encodeId(threadId)),
@@ -71,10 +74,10 @@ export class ThreadIndex {
   }
 
   /**
-   * Takes away names of threads that are gone: of those that expired, as nobody tells the index, and those that runs wrote
-   * to. Each call looks at a page of threads and a page of runs, and goes on where the last one ended.
-   * @param beforeMs only what was written before this instant
-   * @returns how many names went
+   * Removes the names of threads that are gone: from the index of all threads, which isn't told when threads expire, and from the
+   * sets of runs. Each call looks at a page of threads and a page of runs, and continues where the last one ended.
+   * @param beforeMs only names that were written before this instant, in milliseconds since 1970
+   * @returns how many names were removed
    */
   async sweep(beforeMs: number): Promise<number> {
     return (await this.#sweepThreads(beforeMs)) + (await this.#sweepRuns(beforeMs));
@@ -112,7 +115,7 @@ export class ThreadIndex {
     return swept;
   }
 
-  /** How many threads a run's set names, and those of them that aren't there. */
+  /** How many threads a run's set names, and which of them are gone. */
   async #goneOf(set: string): Promise<[number, Buffer[]]> {
     const members = [...((await this.#connection.command("SMEMBERS", set)) as Iterable<Buffer>)];
     const gone: Buffer[] = [];
@@ -130,7 +133,7 @@ export class ThreadIndex {
     return [...found];
   }
 
-  /** Threads that have checkpoints, as they are now. */
+  /** Threads that have checkpoints, in their current state. */
   async *threads(query: ThreadQuery): AsyncGenerator<ThreadInfo> {
     let found = 0;
     if (query.limit === 0) return;
@@ -153,7 +156,7 @@ export class ThreadIndex {
           const found = await this.#look(thread.threadId, query);
           if (found === "gone") await this.#gone(thread);
           if (typeof found !== "object") return undefined;
-          // The thread may have been written again, which the index doesn't show yet.
+          // The thread may have been written to again without the index showing it yet.
           const isInTime =
             query.writtenBeforeMs === undefined || found.info.writtenAtMs < query.writtenBeforeMs;
           return isInTime ? { ...found.info, writtenAtMs: thread.writtenAtMs } : undefined;
@@ -163,7 +166,7 @@ export class ThreadIndex {
     }
   }
 
-  /** Threads that carry tags, in order. A tag has few, so they are looked up and then sorted. */
+  /** Threads that carry all tags, in order. A tag has few threads, so all are looked up and then sorted. */
   async *#tagged(query: ThreadQuery, tags: readonly ThreadTag[]): AsyncGenerator<ThreadInfo[]> {
     const [first] = tags;
     if (first === undefined) return yield* this.#infos(query);
@@ -205,7 +208,7 @@ export class ThreadIndex {
     }
   }
 
-  /** A thread as it is now, with its tags; "headless" without a checkpoint. */
+  /** A thread's current state and its tags; "headless" if it has no checkpoint. */
   async #look(
     threadId: string,
     { headTags }: ThreadQuery = {},
@@ -234,7 +237,7 @@ export class ThreadIndex {
     return { info: { ...info, ...(headRecord === undefined ? {} : { headRecord }) }, tags: tagsIn(tags) };
   }
 
-  /** Removes the name of a thread that is gone, unless it was written meanwhile. */
+  /** Removes the name of a thread that is gone, unless the thread was written to meanwhile. */
   async #gone({ threadId, writtenAtMs }: IndexedThread): Promise<number> {
     const args = [encodeId(threadId), writtenAtMs];
     return Number(await this.#connection.run("unindex", [this.#keys.threads], args));
@@ -252,8 +255,8 @@ export class ThreadIndex {
   }
 
   /**
-   * Redis doesn't tell the index when a thread expires. So for each name that is added two random ones are looked at, and removed
-   * if their threads are gone. This keeps names of expired threads below about half of all.
+   * Looks at two random names, and removes those whose threads are gone. Redis doesn't tell the index when a thread expires, so this
+   * is called for each name that is added. It keeps the names of expired threads below about half of all names.
    */
   async #sample(): Promise<void> {
     const key = this.#keys.threads;
@@ -267,7 +270,7 @@ export class ThreadIndex {
   }
 }
 
-/** Whether a thread's newest root record carries all tags, as far as it is here. */
+/** Whether a thread's newest root record carries all tags. True if the record isn't here. */
 function hasTags({ headRecord }: ThreadInfo, tags: readonly number[] = []): boolean {
   return headRecord === undefined || tags.every((tag) => headRecord.tags.includes(tag));
 }

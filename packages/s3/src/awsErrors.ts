@@ -85,7 +85,7 @@ export function verdictOf(error: unknown): Verdict {
 }
 
 /** The error to throw, saying what to do. */
-export function explained(error: unknown, failed: Failed): StratigraphError {
+export function explainAwsError(error: unknown, failed: Failed): StratigraphError {
   if (StratigraphError.is(error)) return error;
   const parts = partsOf(error);
   const message = error instanceof Error ? error.message : String(error);

@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import type { PutObjectCommandInput, StorageClass } from "@aws-sdk/client-s3";
 import { msOf, StratigraphError, trace } from "@stratigraph/core";
 import { AwsConnector, type AwsConnection } from "./awsConnector.ts";
-import { attemptsOf, explained, verdictOf, type Operation } from "./awsErrors.ts";
+import { attemptsOf, explainAwsError, verdictOf, type Operation } from "./awsErrors.ts";
 import type { FoundObject, GetOptions, ListedObject, ObjectStore, PutCondition } from "./objectStore.ts";
 import { encryptionOf } from "./encryptionOf.ts";
 import type { S3Options } from "./s3Options.ts";
@@ -259,7 +259,7 @@ export class AwsObjectStore implements ObjectStore {
         const made = attemptsOf(error);
         attempts += made;
         if (verdict === "final" || attempts + made > this.#attempts)
-          throw explained(error, { bucket: this.#bucket, operation, attempts });
+          throw explainAwsError(error, { bucket: this.#bucket, operation, attempts });
         trace({ type: "retry", tier: "s3", attempt: attempts, error });
         const pauseMs = Math.min(longestPauseMs, firstPauseMs * 2 ** round) * (0.5 + Math.random());
         await new Promise((resolve) => setTimeout(resolve, pauseMs));

@@ -16,7 +16,7 @@ import { dirname, join, resolve } from "node:path";
 import { InvalidOptionError } from "@stratigraph/core";
 import type { FoundObject, GetOptions, ListedObject, ObjectStore, PutCondition } from "./objectStore.ts";
 import { FileLocks, processExists } from "./fileLock.ts";
-import { explained } from "./folderErrors.ts";
+import { explainFolderError } from "./explainFolderError.ts";
 
 /** Holds files that are being written and the names of lock holders. It isn't listed. */
 const workFolder = ".work";
@@ -83,11 +83,11 @@ export class FolderStore implements ObjectStore {
   }
 
   async get(key: string, options: GetOptions = {}): Promise<FoundObject | "unchanged" | undefined> {
-    return await this.#explained(() => this.#get(key, options));
+    return await this.#explainingErrors(() => this.#get(key, options));
   }
 
   async put(key: string, bytes: Uint8Array, condition?: PutCondition): Promise<string | undefined> {
-    return await this.#explained(async () => {
+    return await this.#explainingErrors(async () => {
       const written = await this.#write(bytes);
       try {
         const isStored = await this.#stored(key, written, condition);
@@ -109,7 +109,7 @@ export class FolderStore implements ObjectStore {
   }
 
   async delete(keys: readonly string[]): Promise<void> {
-    await this.#explained(async () => {
+    await this.#explainingErrors(async () => {
       for (const key of keys) await rm(this.#file(key), { force: true });
       for (const folder of new Set(keys.map((key) => dirname(this.#file(key)))))
         await syncFolder(folder).catch(unlessAbsent);
@@ -118,13 +118,13 @@ export class FolderStore implements ObjectStore {
 
   /** Fails where the folder isn't there, or nothing may be written to it. */
   async ping(): Promise<void> {
-    await this.#explained(() => access(this.#root, constants.R_OK | constants.W_OK));
+    await this.#explainingErrors(() => access(this.#root, constants.R_OK | constants.W_OK));
   }
 
   async deleteIf(key: string, etag: string): Promise<boolean> {
     const file = this.#file(key);
     const isSame = async (): Promise<boolean> => (await this.#get(key, { unless: etag })) === "unchanged";
-    return await this.#explained(async () => {
+    return await this.#explainingErrors(async () => {
       // This check also covers a folder that isn't there, which can hold no lock.
       if (!(await isSame())) return false;
       const deletion = this.#locks.run(`${file}.lock`, async () => {
@@ -143,7 +143,7 @@ export class FolderStore implements ObjectStore {
 
   /** Makes the folder, tests whether it can be written to, and deletes what processes left that died. */
   async setup(): Promise<void> {
-    await this.#explained(async () => {
+    await this.#explainingErrors(async () => {
       const written = await this.#write(Buffer.from("Stratigraph tries whether files can be stored here.\n"));
       try {
         await link(written, `${written}.link`);
@@ -156,14 +156,14 @@ export class FolderStore implements ObjectStore {
   }
 
   async end(): Promise<void> {
-    await this.#explained(() => this.#locks.end());
+    await this.#explainingErrors(() => this.#locks.end());
   }
 
-  async #explained<T>(work: () => Promise<T>): Promise<T> {
+  async #explainingErrors<T>(work: () => Promise<T>): Promise<T> {
     try {
       return await work();
     } catch (error) {
-      throw explained(error, this.#root);
+      throw explainFolderError(error, this.#root);
     }
   }
 
@@ -211,7 +211,7 @@ export class FolderStore implements ObjectStore {
 
   /** Keys below a folder in their order, folder by folder; of folders that end before `after` nothing is read. */
   async *#keys(folder: string, after: string): AsyncGenerator<string> {
-    const entries = await this.#explained(
+    const entries = await this.#explainingErrors(
       async () =>
         (await readdir(join(this.#root, folder), { withFileTypes: true }).catch(unlessAbsent)) ?? [],
     );

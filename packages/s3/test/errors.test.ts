@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { TraceEvent } from "@stratigraph/core";
 import { s3Request } from "../../../test/servers/s3Request.ts";
-import { explained } from "../src/folderErrors.ts";
+import { explainFolderError } from "../src/explainFolderError.ts";
 import { folder, FolderSaver, S3Saver, s3 } from "../src/index.ts";
 import { clientOf, openBucket } from "./support/bucket.ts";
 import { put } from "./support/puts.ts";
@@ -176,7 +176,7 @@ describe("a folder", () => {
     ["EROFS", "MISCONFIGURED"],
     ["EMFILE", "UNAVAILABLE"],
   ])("%s is %s", (systemCode, code) => {
-    const error = explained(Object.assign(new Error(systemCode), { code: systemCode }), "/archive");
+    const error = explainFolderError(Object.assign(new Error(systemCode), { code: systemCode }), "/archive");
     expect(error).toMatchObject({ code, data: { folder: "/archive", systemCode } });
     expect(error.message).toContain("/archive");
   });

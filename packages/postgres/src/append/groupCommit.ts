@@ -1,5 +1,5 @@
 import type { Executor, PgResult } from "../connection/client.ts";
-import { meetsAll } from "../connection/explained.ts";
+import { meetsAll } from "../connection/explainPostgresError.ts";
 import type { Statement } from "../schema/statements.ts";
 import { appendArguments } from "./appendArguments.ts";
 import type { PendingAppend } from "./pendingAppend.ts";

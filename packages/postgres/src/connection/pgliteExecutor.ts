@@ -2,7 +2,7 @@ import type * as PgLiteModule from "@electric-sql/pglite";
 import { closedError, StratigraphError } from "@stratigraph/core";
 import { NoAnswerError, timeoutMsOf, within } from "./timeouts.ts";
 import type { Executor, PgQuery, PgResult } from "./client.ts";
-import { explained } from "./explained.ts";
+import { explainPostgresError } from "./explainPostgresError.ts";
 import { folderError } from "./folderError.ts";
 import { lockFolder } from "./lockFolder.ts";
 import { byteaText } from "../wire/hex.ts";
@@ -77,7 +77,7 @@ export class PgLiteExecutor implements Executor {
         const timeoutMs = timeoutMsOf(query, this.#statementTimeoutMs, 0);
         return await this.#inTime(this.#query(database, query), timeoutMs);
       } catch (error) {
-        throw error instanceof NoAnswerError ? stuck(error) : explained(error, "pglite");
+        throw error instanceof NoAnswerError ? stuck(error) : explainPostgresError(error, "pglite");
       }
     });
   }
@@ -96,7 +96,7 @@ export class PgLiteExecutor implements Executor {
       await within(opened.database.close(), closingMs);
     } catch (error) {
       // The database still has the folder open. The lock stays, so that no other process opens it too.
-      throw error instanceof NoAnswerError ? stuck(error) : explained(error, "pglite");
+      throw error instanceof NoAnswerError ? stuck(error) : explainPostgresError(error, "pglite");
     }
     opened.release();
   }

@@ -1,5 +1,5 @@
 import { trace } from "@stratigraph/core";
-import { explained } from "./explained.ts";
+import { explainPostgresError } from "./explainPostgresError.ts";
 import { isTimeout } from "./failures.ts";
 
 /** First pause after a failure, and the longest, in milliseconds. */
@@ -31,7 +31,7 @@ export async function retried<T>(
       if (isTimeout(error)) timeouts += 1;
       const forMs = patience(error);
       const wait = Math.min(longestPauseMs, firstPauseMs * 2 ** (attempt - 1)) * (0.5 + Math.random() / 2);
-      if (Date.now() + wait > startedAt + forMs) throw explained(error, tier, forMs);
+      if (Date.now() + wait > startedAt + forMs) throw explainPostgresError(error, tier, forMs);
       trace({ type: "retry", tier, attempt, error });
       await pause(wait);
     }

@@ -132,7 +132,7 @@ function outlasted(error: unknown, forMs: number): Advice {
  * A StratigraphError that says what an error of the driver means and what to do. The original is its cause.
  * @param forMs for how long the statement was repeated, in milliseconds
  */
-export function explained(error: unknown, tier: string, forMs = 0): StratigraphError {
+export function explainPostgresError(error: unknown, tier: string, forMs = 0): StratigraphError {
   if (error instanceof StratigraphError) return error;
   if (isClosedPool(error)) return closedError(tier, error);
   const [code, message] =

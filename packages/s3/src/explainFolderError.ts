@@ -30,7 +30,7 @@ const advice: Readonly<Record<string, readonly [code: ErrorCode, sentence: strin
 };
 
 /** The error that a failed call to the file system becomes. */
-export function explained(error: unknown, folder: string): StratigraphError {
+export function explainFolderError(error: unknown, folder: string): StratigraphError {
   if (StratigraphError.is(error)) return error;
   const { code: systemCode, message } = error as NodeJS.ErrnoException;
   const [code, sentence] = advice[systemCode ?? ""] ?? ["UNAVAILABLE", "The call may be repeated later."];

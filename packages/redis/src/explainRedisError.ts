@@ -1,6 +1,6 @@
 import { StratigraphError, type ErrorCode } from "@stratigraph/core";
 
-/** What a server or client says, what that is, and what a person can do about it. First match counts. */
+/** By what the server or the client says: the error's code, and what to do about it. The first match counts. */
 const advice: readonly (readonly [pattern: RegExp, code: ErrorCode, sentence: string])[] = [
   [
     /\bOOM\b|maxmemory/,
@@ -70,8 +70,8 @@ const advice: readonly (readonly [pattern: RegExp, code: ErrorCode, sentence: st
   ],
 ];
 
-/** The error that a failed command becomes. */
-export function explained(cause: unknown): StratigraphError {
+/** Turns the error of a failed command into one that says what to do. */
+export function explainRedisError(cause: unknown): StratigraphError {
   if (StratigraphError.is(cause)) return cause;
   const said = saidBy(cause);
   forgetArguments(cause);
@@ -85,12 +85,12 @@ export function explained(cause: unknown): StratigraphError {
 }
 
 /**
- * The error that a command without an answer becomes.
- * @param bytes how much was sent, or asked for
- * @param last what the client said last about its connection
+ * The error for a command that got no answer.
+ * @param bytes how many bytes were sent, or requested
+ * @param last the last connection error that the client reported
  */
 export function noAnswer(timeoutMs: number, bytes: number, last: Error | undefined): StratigraphError {
-  if (last !== undefined) return explained(last);
+  if (last !== undefined) return explainRedisError(last);
   const what = bytes < 1 << 20 ? "" : ` to a command of ${Math.round(bytes / 1e6)} MB`;
   return new StratigraphError(
     "UNAVAILABLE",
@@ -101,8 +101,8 @@ export function noAnswer(timeoutMs: number, bytes: number, last: Error | undefin
 }
 
 /**
- * Takes from an error of ioredis what was sent. It keeps a command's name and all its arguments: the password of a login, the values
- * of a checkpoint. Who logs an error logs its causes.
+ * Removes a command's arguments from an error of ioredis. They may be the password of a login or the values of a checkpoint, and
+ * whoever logs an error logs its causes too.
  */
 function forgetArguments(cause: unknown): void {
   if (!(cause instanceof Error)) return;
@@ -113,7 +113,7 @@ function forgetArguments(cause: unknown): void {
 
 function saidBy(cause: unknown): string {
   if (!(cause instanceof Error)) return String(cause);
-  // ioredis names only the last step ("max retries per request"); why a cluster node failed is one level deeper.
+  // ioredis names only the last step ("max retries per request"). Why a cluster node failed is in `lastNodeError`.
   const { lastNodeError } = cause as { lastNodeError?: unknown };
   const deeper = lastNodeError instanceof Error ? lastNodeError.message : "";
   const said = cause.message === "" ? cause.name : cause.message;
