@@ -19,7 +19,7 @@ const sdk: AwsSdk = {
   PutObjectCommand,
 };
 
-/** A bucket over a client of `@aws-sdk/client-s3`. The client stays open: whoever opened it closes it. */
+/** An object store over a client of `@aws-sdk/client-s3`, which stays open: whoever opened it closes it. */
 export function awsObjectStore(options: S3Options): ObjectStore {
   const client = options.client as S3Client;
   return new AwsObjectStore(async () => ({ sdk, client }), options);

@@ -1,7 +1,7 @@
 import type * as S3 from "@aws-sdk/client-s3";
 import type { S3Client } from "@aws-sdk/client-s3";
 
-/** What is used of the package `@aws-sdk/client-s3`. Handed over and not imported: it is an optional dependency. */
+/** The parts of the package `@aws-sdk/client-s3` that are used. They are passed in because the package is an optional dependency. */
 export type AwsSdk = Pick<
   typeof S3,
   | "DeleteObjectCommand"
@@ -11,14 +11,14 @@ export type AwsSdk = Pick<
   | "PutObjectCommand"
 >;
 
-/** The SDK with a client, and how to close that client where it was opened for the store. */
+/** The SDK with a client. `close` is there if the client was opened for the store. */
 export interface AwsConnection {
   readonly sdk: AwsSdk;
   readonly client: S3Client;
   readonly close?: () => void;
 }
 
-/** Connects with the first request, because the SDK is loaded on demand; after a failure, with the next request. */
+/** Connects at the first request, because the SDK is loaded on demand. After a failure the next request tries again. */
 export class AwsConnector {
   readonly #connect: () => Promise<AwsConnection>;
   #connection: Promise<AwsConnection> | undefined;
@@ -36,7 +36,7 @@ export class AwsConnector {
   }
 
   async end(): Promise<void> {
-    // A connection that failed needs no closing, and its error was already thrown to whoever called first.
+    // A connection that failed needs no closing, and its error was already thrown to the request that opened it.
     const connection = await this.#connection?.catch(() => undefined);
     this.#connection = undefined;
     connection?.close?.();

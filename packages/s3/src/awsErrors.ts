@@ -1,6 +1,6 @@
 import { StratigraphError, type ErrorCode } from "@stratigraph/core";
 
-/** What an S3 answer means to a tier. */
+/** What an error of S3 means. "passing" errors may go away, so the request is repeated; "final" ones don't. */
 export type Verdict = "absent" | "unchanged" | "refused" | "passing" | "final";
 
 const systemErrors: ReadonlySet<string> = new Set([
@@ -35,10 +35,10 @@ const deniedNames: ReadonlySet<string> = new Set([
   "SignatureDoesNotMatch",
 ]);
 const fullNames: ReadonlySet<string> = new Set(["QuotaExceeded", "XMinioStorageFull"]);
-/** 501 Not Implemented and 507 Insufficient Storage: server errors that don't pass by themselves. */
+/** 501 Not Implemented and 507 Insufficient Storage: server errors that don't go away by themselves. */
 const finalStatuses: ReadonlySet<number> = new Set([501, 507]);
 
-/** What was asked of S3, for messages. */
+/** The kind of request, for messages. */
 export type Operation = "get" | "put" | "list" | "delete";
 
 /** Which request failed. */
@@ -67,12 +67,12 @@ function partsOf(error: unknown): Parts {
   return { status: $metadata?.httpStatusCode, name: String(name ?? ""), code: String(code ?? "") };
 }
 
-/** How many requests the client made before it threw this: one that repeats them itself says so. */
+/** How many requests the client made before it threw this error. A client that retries says so in the error; the default is 1. */
 export function attemptsOf(error: unknown): number {
   return (Object(error) as AwsError).$metadata?.attempts ?? 1;
 }
 
-/** 412 and 409 both mean that a condition doesn't hold: AWS says 409 where two conditional writes meet. */
+/** Classifies an error. 412 and 409 both mean that a condition doesn't hold: AWS answers 409 if two conditional writes collide. */
 export function verdictOf(error: unknown): Verdict {
   const { status, name, code } = partsOf(error);
   if (name === "NoSuchBucket" || fullNames.has(name)) return "final";
@@ -84,7 +84,7 @@ export function verdictOf(error: unknown): Verdict {
   return passingNames.has(name) || systemErrors.has(code) || systemErrors.has(name) ? "passing" : "final";
 }
 
-/** The error to throw, saying what to do. */
+/** Turns an error of the AWS SDK into one that says what to do. */
 export function explainAwsError(error: unknown, failed: Failed): StratigraphError {
   if (StratigraphError.is(error)) return error;
   const parts = partsOf(error);

@@ -10,18 +10,18 @@ import { within } from "./requestTimeout.ts";
 
 /** First pause after a failure, in milliseconds; doubled each time. */
 const firstPauseMs = 50;
-/** Longest pause. */
+/** The longest pause, in milliseconds. */
 const longestPauseMs = 2000;
 /** How many objects are deleted at the same time. */
 const deletesAtOnce = 8;
-/** The prefix and the content of objects that test what the server can do. */
+/** The prefix and the content of probes: objects that test what the server supports. */
 const probePrefix = ".conditions/";
 const probeContent = Buffer.from("Stratigraph tries whether this server keeps conditions.\n");
-/** Probes older than this were left by a process that died; milliseconds. */
+/** Probes older than this, in milliseconds, were left by a process that died. */
 const abandonedMs = 3_600_000;
 /** An etag that no object has. */
 const noObject = '"00000000000000000000000000000000"';
-/** Objects larger than this, in bytes, get more time: a slow line still moves so much in a second. */
+/** A request gets an additional second for so many bytes, which even a slow network transfers in that time. */
 const bytesPerSecond = 1 << 20;
 
 type Answer<T> = { readonly value: T } | "absent" | "unchanged" | "refused";
@@ -39,10 +39,10 @@ export class AwsObjectStore implements ObjectStore {
   readonly #storageClass: StorageClass | undefined;
   /** Ceph before Reef compares `If-Match` with the ETag as it is stored, without quotes. */
   #bareEtags = false;
-  /** Whether the server supports conditional deletes; tested when it is first needed. */
+  /** Whether the server supports conditional deletes. Tested when the first one is asked for. */
   #deletesIfMatch: Promise<boolean> | undefined;
 
-  /** @param connect called with the first request, because the SDK is loaded on demand; after a failure, with the next one */
+  /** @param connect called at the first request, because the SDK is loaded on demand; after a failure, at the next one */
   constructor(connect: () => Promise<AwsConnection>, options: Omit<S3Options, "client">) {
     this.#connector = new AwsConnector(connect);
     const { bucket, prefix = "stratigraph", attempts = 4, tags, timeout = "10s" } = options;
@@ -52,7 +52,7 @@ export class AwsObjectStore implements ObjectStore {
     this.#attempts = attempts;
     this.#encryption = encryptionOf(options.serverSideEncryption);
     this.#storageClass = options.storageClass as StorageClass | undefined;
-    // Spaces as %20: a plus would be part of the tag.
+    // Not URLSearchParams, which encodes a space as a plus: S3 would take that for part of the tag.
     const tagging = Object.entries(tags ?? {}).map((tag) => tag.map(encodeURIComponent).join("="));
     this.#written = {
       ...this.#encryption.written,
@@ -75,7 +75,7 @@ export class AwsObjectStore implements ObjectStore {
       async ({ sdk, client }, abortSignal): Promise<FoundObject> => {
         const { Body, ETag = "" } = await client.send(new sdk.GetObjectCommand(input), { abortSignal });
         if (Body === undefined) throw new TypeError("the answer has no body");
-        // The client heeds the signal only until the headers have come: abort a body that stops half-way.
+        // The client observes the signal only until the headers have arrived. A body that stalls must be aborted here.
         abortSignal.addEventListener("abort", () => (Body as { destroy?: () => void }).destroy?.());
         return { bytes: await Body.transformToByteArray(), etag: ETag };
       },
@@ -138,7 +138,7 @@ export class AwsObjectStore implements ObjectStore {
     await Promise.all(Array.from({ length: Math.min(deletesAtOnce, keys.length) }, worker));
   }
 
-  /** Also false, with nothing deleted, where the server doesn't support the condition. AWS has since 2025. */
+  /** Also answers false, and deletes nothing, if the server doesn't support conditional deletes. AWS has supported them since 2025. */
   async deleteIf(key: string, etag: string): Promise<boolean> {
     this.#deletesIfMatch ??= this.#triesDeleteIf();
     const keeps = await this.#deletesIfMatch.catch((error: unknown) => {
@@ -150,7 +150,7 @@ export class AwsObjectStore implements ObjectStore {
 
   /**
    * Tests whether objects can be put, got, listed and deleted under the prefix, and whether the server supports conditional puts.
-   * One that ignores conditions would lose writes silently.
+   * On a server that ignores the conditions, writes would be lost silently.
    * @throws StratigraphError "NOT_SET_UP", "ACCESS_DENIED", "MISCONFIGURED", "ARCHIVE_UNAVAILABLE"
    */
   async setup(): Promise<void> {
@@ -160,11 +160,11 @@ export class AwsObjectStore implements ObjectStore {
       keeps = await this.#keepsConditions(key);
       await this.get(key);
     } catch (error) {
-      // Throw this error, and not that the probe can't be deleted either.
+      // If the probe can't be deleted either, the first error is the one to throw.
       await this.delete([key]).catch(() => undefined);
       throw error;
     }
-    // Also delete probes that processes left which died here.
+    // Also delete the probes of processes that died during setup().
     const left = [key];
     for await (const { key: found, modifiedMs } of this.list(probePrefix))
       if (modifiedMs < Date.now() - abandonedMs) left.push(found);
@@ -184,7 +184,7 @@ export class AwsObjectStore implements ObjectStore {
   }
 
   async #keepsConditions(key: string): Promise<boolean> {
-    // A refusal may mean that the object was stored and the answer lost, so that the repetition was refused.
+    // A refusal may mean that the first request stored the object, its answer was lost, and the repeated request was refused.
     const first = (await this.put(key, probeContent, { ifNoneMatch: "*" })) ?? (await this.#etagOf(key));
     const again = await this.put(key, probeContent, { ifNoneMatch: "*" });
     const other = await this.#put(key, probeContent, { ifMatch: noObject });
@@ -219,15 +219,15 @@ export class AwsObjectStore implements ObjectStore {
       ...this.#written,
       ...(isPack && this.#storageClass !== undefined ? { StorageClass: this.#storageClass } : {}),
       ...(condition === undefined ? {} : namedAsSdk(condition)),
-      // A Buffer: streams are sent with trailing checksums, which Ceph 16 refuses.
+      // The SDK sends streams with trailing checksums, which Ceph 16 refuses, but not a Buffer.
       Body: Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length),
       ContentType: "application/octet-stream",
     };
     const answer = await this.#run("put", bytes.length, ({ sdk, client }, abortSignal) =>
       client.send(new sdk.PutObjectCommand(input), { abortSignal }),
     );
-    // If-Match on an object that isn't there is a 404.
     if (typeof answer !== "string") return answer.value.ETag ?? "";
+    // Without a condition, such an answer means that there is no bucket. With If-Match, 404 means that the object isn't there.
     if (condition === undefined) throw this.#notABucket();
     return undefined;
   }
@@ -241,7 +241,7 @@ export class AwsObjectStore implements ObjectStore {
     return new StratigraphError("NOT_SET_UP", message, { tier: "s3", bucket: this.#bucket });
   }
 
-  /** Makes a request, and repeats it after failures that may pass, with growing and jittered pauses. */
+  /** Makes a request and repeats it after passing failures, with growing, jittered pauses. */
   async #run<T>(
     operation: Operation,
     size: number,
@@ -255,7 +255,7 @@ export class AwsObjectStore implements ObjectStore {
       } catch (error) {
         const verdict = verdictOf(error);
         if (verdict !== "passing" && verdict !== "final") return verdict;
-        // A client that repeats requests itself has made several. Make no other round if that could exceed the limit.
+        // A client that retries by itself has made several requests. Don't ask it again if that could exceed the limit.
         const made = attemptsOf(error);
         attempts += made;
         if (verdict === "final" || attempts + made > this.#attempts)

@@ -5,7 +5,8 @@ const brotli = promisify(brotliCompress);
 const unbrotli = promisify(brotliDecompress);
 
 /**
- * Brotli, off the event loop. Every Node has it, with a window of 16 MiB; the portable zstd sees 1 MiB at once.
+ * Compresses with Brotli, off the event loop. Brotli is built into every supported Node and has a window of 16 MiB, while the
+ * portable zstd has one of 1 MiB.
  * @param quality 0 to 11
  */
 export async function compress(bytes: Uint8Array, quality: number): Promise<Uint8Array> {
@@ -18,7 +19,7 @@ export async function compress(bytes: Uint8Array, quality: number): Promise<Uint
   });
 }
 
-/** @param size bytes of the content. @throws RangeError where it is damaged, or isn't as long as that */
+/** @param size the content's size in bytes. @throws RangeError if the bytes are damaged, or the content has another size */
 export async function decompress(bytes: Uint8Array, size: number): Promise<Uint8Array> {
   let content: Uint8Array;
   try {

@@ -1,7 +1,7 @@
 import { CorruptionError, StratigraphError, type MaybeAddress } from "@stratigraph/core";
 import type { DamagedObject, MissingObject } from "./objectErrors.ts";
 
-/** The error on an object of a thread that is lost or damaged: a CorruptionError where a checkpoint was asked for. */
+/** The error for a lost or damaged object of a thread: a CorruptionError if a checkpoint was asked for. */
 export function corruptThread(
   { threadId, namespace, checkpointId }: Partial<MaybeAddress>,
   error: MissingObject | DamagedObject,

@@ -7,7 +7,7 @@ type CustomerKey = Pick<
   "SSECustomerAlgorithm" | "SSECustomerKey" | "SSECustomerKeyMD5"
 >;
 
-/** Settings of encryption: for requests that write, and for all requests. */
+/** The parameters for encryption: `written` for requests that write, `always` for all requests. */
 export function encryptionOf(option: ServerSideEncryption | undefined): {
   written: Pick<PutObjectCommandInput, "ServerSideEncryption" | "SSEKMSKeyId" | "BucketKeyEnabled">;
   always: CustomerKey;

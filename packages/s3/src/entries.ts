@@ -1,6 +1,6 @@
 import type { BlobHash, CheckpointRecord, StoredWriteBatch } from "@stratigraph/core";
 
-/** Where an item's bytes are: in memory, or in a pack. */
+/** An entry's bytes, or where they are in a pack. */
 export type Place = Uint8Array | PackedPlace;
 
 /** Where bytes lie in a section of a pack, and how the original bytes are made from them. */
@@ -9,42 +9,43 @@ export interface PackedPlace {
   readonly section: number;
   readonly start: number;
   readonly length: number;
-  /** See recompression.ts. */
+  /** How the bytes must be compressed again, see recompression.ts. */
   readonly recompression: number;
 }
 
-/** A blob as a thread's index knows it. `size`: of its bytes. */
+/** A blob without its bytes. */
 export interface BlobEntry {
   readonly hash: BlobHash;
   readonly base: BlobHash | undefined;
+  /** Of the blob's bytes. */
   readonly size: number;
   readonly place: Place;
 }
 
-/** A checkpoint as a thread's index knows it: all but the body. */
+/** A checkpoint record without its body. */
 export interface RecordEntry extends Omit<CheckpointRecord, "threadId" | "body"> {
   readonly place: Place;
 }
 
-/** Pending writes as a thread's index knows them. */
+/** A batch of pending writes without its body. */
 export interface WritesEntry extends Omit<StoredWriteBatch, "body"> {
   readonly namespace: string;
   readonly checkpointId: string;
   readonly place: Place;
 }
 
-/** Entries of a thread. Their bytes lie in this order: blobs, records, writes. */
+/** Entries of a thread. Their bytes are stored in this order: blobs, records, writes. */
 export interface Entries {
   readonly blobs: readonly BlobEntry[];
   readonly records: readonly RecordEntry[];
   readonly writes: readonly WritesEntry[];
 }
 
-/** A blob named by its position in the list before, or by its hash where it is elsewhere. */
+/** A blob's position in the list `b`, or its hash if it isn't in that list. */
 type BlobName = number | string;
 type Text = string | null;
 
-/** Entries as JSON (docs/format.md). Each ends with the length and the recompression of its stored bytes. */
+/** The JSON form of entries (docs/format.md). Each entry ends with the length and the recompression of its stored bytes. */
 export interface EntriesJson {
   readonly b: readonly (readonly [
     hash: string,
@@ -75,18 +76,18 @@ export interface EntriesJson {
   ])[];
 }
 
-/** Stored bytes of one item. */
+/** The stored bytes of one entry. */
 export interface StoredForm {
   readonly bytes: Uint8Array;
   readonly recompression: number;
 }
 
-/** The places of entries, in the order in which their bytes lie. */
+/** The places of entries, in the order in which their bytes are stored. */
 export function placesOf({ blobs, records, writes }: Entries): Place[] {
   return [...blobs, ...records, ...writes].map(({ place }) => place);
 }
 
-/** Entries as JSON. @param forms their stored bytes, in the order of {@link placesOf} */
+/** Converts entries to JSON. @param forms their stored bytes, in the order of {@link placesOf} */
 export function entriesToJson(
   { blobs, records, writes }: Entries,
   forms: readonly StoredForm[],
@@ -126,7 +127,7 @@ export function entriesToJson(
   };
 }
 
-/** @param placeOf tells each item's place; called in the order in which their bytes lie */
+/** Converts JSON to entries. @param placeOf makes each entry's place; called in the order in which the bytes are stored */
 export function entriesFromJson(
   { b, r, w }: EntriesJson,
   placeOf: (length: number, recompression: number) => Place,
@@ -162,12 +163,12 @@ export function entriesFromJson(
   };
 }
 
-/** How many bytes entries have together. */
+/** The total stored size of entries, in bytes. */
 export function bytesIn(entries: Entries): number {
   return placesOf(entries).reduce((sum, { length }) => sum + length, 0);
 }
 
-/** Entries with their bytes in memory. @param bytes in the order of {@link placesOf} */
+/** The same entries with their bytes in memory. @param bytes in the order of {@link placesOf} */
 export function inMemory(entries: Entries, bytes: readonly Uint8Array[]): Entries {
   let next = 0;
   const placed = <E extends { place: Place }>(entry: E): E => ({ ...entry, place: bytes[next++]! });

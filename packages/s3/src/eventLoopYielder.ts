@@ -1,9 +1,9 @@
 import { setImmediate as turn } from "node:timers/promises";
 
-/** How long work goes on before the event loop gets a turn, in milliseconds. Other requests may have to wait that long. */
+/** How long work may hold the event loop at a time, in milliseconds. Other requests may have to wait that long. */
 const stretchMs = 1;
 
-/** Gives the event loop turns during long work, because a thread of a thousand entries would hold up every other request. */
+/** Gives the event loop turns during long work. Otherwise a thread of a thousand entries would hold up every other request. */
 export class EventLoopYielder {
   #sinceMs = performance.now();
 

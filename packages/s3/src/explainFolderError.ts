@@ -10,7 +10,7 @@ const noFolder: readonly [ErrorCode, string] = [
   "A part of the path is a file, or no folder can be made there: pass another path.",
 ];
 
-/** What the system's errors are, and what a person can do about them. */
+/** By system code: the error's code, and what to do about it. */
 const advice: Readonly<Record<string, readonly [code: ErrorCode, sentence: string]>> = {
   EACCES: denied,
   EPERM: denied,
@@ -29,7 +29,7 @@ const advice: Readonly<Record<string, readonly [code: ErrorCode, sentence: strin
   ENOTSUP: ["MISCONFIGURED", "The file system lacks hard links: pass a path on another one."],
 };
 
-/** The error that a failed call to the file system becomes. */
+/** Turns an error of the file system into one that says what to do. */
 export function explainFolderError(error: unknown, folder: string): StratigraphError {
   if (StratigraphError.is(error)) return error;
   const { code: systemCode, message } = error as NodeJS.ErrnoException;

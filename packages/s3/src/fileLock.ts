@@ -4,17 +4,17 @@ import { link, mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { StratigraphError } from "@stratigraph/core";
 
-/** How long a lock is waited for, and the longest pause between two tries; milliseconds. */
+/** How long a call waits for a lock, and the longest pause between two attempts; in milliseconds. */
 const waitMs = 30_000;
 const longestPauseMs = 20;
 
-/** Who holds a lock. `startedAt` tells a process from a later one with the same id, on systems that tell it. */
+/** The process that holds a lock. `startedAt` distinguishes it from a later process with the same id; "" if the system doesn't tell. */
 interface Holder {
   readonly pid: number;
   readonly startedAt: string;
 }
 
-/** When a process started, as the kernel counts; "" where that can't be read. */
+/** When a process started, in the kernel's clock ticks; "" if that can't be read. */
 function startOf(pid: number): string {
   try {
     return readFileSync(`/proc/${pid}/stat`, "utf8").split(") ").at(-1)!.split(" ")[19] ?? "";
@@ -47,17 +47,20 @@ async function holderOf(file: string): Promise<Holder | undefined> {
   }
 }
 
-/** Locks between the processes of one machine. A lock is a link to a file that names its holder, so it is never seen half-written. */
+/**
+ * Locks between the processes of one machine. A lock is a hard link to a file that names its holder, so nobody ever sees it
+ * half-written.
+ */
 export class FileLocks {
   readonly #folder: string;
   #mine: Promise<string> | undefined;
 
-  /** @param folder where the file that names this process is kept; on the file system of the files that are locked */
+  /** @param folder for the file that names this process; on the same file system as the locks */
   constructor(folder: string) {
     this.#folder = folder;
   }
 
-  /** Runs `work` while no other holds `file`. @throws StratigraphError "LOCKED" naming the holder */
+  /** Runs `work` while holding the lock `file`. @throws StratigraphError "LOCKED", which names the holder */
   async run<T>(file: string, work: () => Promise<T>): Promise<T> {
     const deadline = Date.now() + waitMs;
     for (let attempt = 0; !(await this.#take(file)); attempt += 1) {
@@ -95,11 +98,11 @@ export class FileLocks {
     }
   }
 
-  /** Removes a dead holder's lock. One process at a time does this, or a second one would remove the next holder's lock. */
+  /** Removes a dead holder's lock. Only one process may do this at a time: a second one could remove the next holder's lock. */
   async #break(file: string): Promise<void> {
     const breaker = `${file}.breaking`;
     if (!(await this.#take(breaker))) {
-      // That process may have died too, in the few instructions below.
+      // The process that holds the breaker may have died too, while it executed the few lines below.
       const holder = await holderOf(breaker);
       if (holder !== undefined && !isAlive(holder)) await rm(breaker, { force: true });
       return;

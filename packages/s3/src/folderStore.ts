@@ -20,22 +20,22 @@ import { explainFolderError } from "./explainFolderError.ts";
 
 /** Holds files that are being written and the names of lock holders. It isn't listed. */
 const workFolder = ".work";
-/** Work files older than this were left by a process that died; in milliseconds. */
+/** Work files older than this, in milliseconds, were left by a process that died. */
 const abandonedMs = 3_600_000;
-/** How often a put is tried when its folder is deleted meanwhile. */
+/** How often a put is tried if its folder is deleted meanwhile. */
 const folderAttempts = 3;
 
 function codeOf(error: unknown): string | undefined {
   return (error as NodeJS.ErrnoException).code;
 }
 
-/** @throws any error but that there is no such file */
+/** Answers undefined for "no such file". @throws any other error */
 function unlessAbsent(error: unknown): undefined {
   if (codeOf(error) !== "ENOENT") throw error;
   return undefined;
 }
 
-/** Gives a file a second name; false where that is taken. */
+/** Makes a hard link to a file. False if the name is taken. */
 async function isLinked(file: string, name: string): Promise<boolean> {
   try {
     await link(file, name);
@@ -51,7 +51,7 @@ function etagOf(bytes: Uint8Array): string {
 }
 
 async function syncFolder(folder: string): Promise<void> {
-  // Windows can't open folders; its renames are durable without.
+  // Windows can't open folders. Its renames are durable without this.
   if (process.platform === "win32") return;
   const handle = await open(folder, "r");
   try {
@@ -62,8 +62,8 @@ async function syncFolder(folder: string): Promise<void> {
 }
 
 /**
- * A folder as object storage, for any number of processes of one machine: a file appears whole or not at all, and is on
- * the disk when its put returns.
+ * A folder as object storage, for any number of processes on one machine. A file appears as a whole or not at all, and is on the
+ * disk when its put returns.
  */
 export class FolderStore implements ObjectStore {
   readonly name = "folder";
@@ -116,7 +116,7 @@ export class FolderStore implements ObjectStore {
     });
   }
 
-  /** Fails where the folder isn't there, or nothing may be written to it. */
+  /** Fails if the folder isn't there or can't be written to. */
   async ping(): Promise<void> {
     await this.#explainingErrors(() => access(this.#root, constants.R_OK | constants.W_OK));
   }
@@ -141,7 +141,7 @@ export class FolderStore implements ObjectStore {
     });
   }
 
-  /** Makes the folder, tests whether it can be written to, and deletes what processes left that died. */
+  /** Makes the folder, tests whether it can be written to, and deletes what dead processes left. */
   async setup(): Promise<void> {
     await this.#explainingErrors(async () => {
       const written = await this.#write(Buffer.from("Stratigraph tries whether files can be stored here.\n"));
@@ -179,7 +179,7 @@ export class FolderStore implements ObjectStore {
     }
   }
 
-  /** As {@link #store}, repeated if the empty folder was deleted meanwhile. */
+  /** Calls {@link #store}, and again if the empty folder was deleted meanwhile. */
   async #stored(key: string, written: string, condition: PutCondition | undefined): Promise<boolean> {
     for (let attempt = 1; ; attempt += 1) {
       try {
@@ -190,7 +190,7 @@ export class FolderStore implements ObjectStore {
     }
   }
 
-  /** Puts a written file where it belongs; false where the condition doesn't hold. */
+  /** Moves a written file to its place. False if the condition doesn't hold. */
   async #store(key: string, written: string, condition: PutCondition | undefined): Promise<boolean> {
     const file = this.#file(key);
     await this.#makeFolder(dirname(file));
@@ -209,13 +209,13 @@ export class FolderStore implements ObjectStore {
     return true;
   }
 
-  /** Keys below a folder in their order, folder by folder; of folders that end before `after` nothing is read. */
+  /** The keys below a folder, in order. Folders all of whose keys come before `after` aren't read. */
   async *#keys(folder: string, after: string): AsyncGenerator<string> {
     const entries = await this.#explainingErrors(
       async () =>
         (await readdir(join(this.#root, folder), { withFileTypes: true }).catch(unlessAbsent)) ?? [],
     );
-    // As keys sort: what is in a folder goes by the folder's name and the slash.
+    // Sort folders by their names with the slash, because that is how the keys in them sort.
     const names = entries.map((entry) => folder + entry.name + (entry.isDirectory() ? "/" : "")).sort();
     for (const name of names) {
       if (name === `${workFolder}/` || /\.lock(\.breaking)?$/.test(name)) continue;
@@ -224,7 +224,7 @@ export class FolderStore implements ObjectStore {
     }
   }
 
-  /** Work files, and names of lock holders, of processes that died. */
+  /** Deletes work files and holder files of processes that died. */
   async #tidy(): Promise<void> {
     const work = join(this.#root, workFolder);
     for (const name of await readdir(work)) {
@@ -253,7 +253,7 @@ export class FolderStore implements ObjectStore {
     }
   }
 
-  /** New folders are made durable from the first one that was there. */
+  /** Makes a folder and its parents, durably: syncs the existing folder that contains the first new one. */
   async #makeFolder(folder: string): Promise<void> {
     const first = await mkdir(folder, { recursive: true });
     if (first !== undefined) await syncFolder(dirname(first));

@@ -4,21 +4,21 @@ import { compress, decompress } from "./brotli.ts";
 import { entriesFromJson, entriesToJson, type Entries, type EntriesJson } from "./entries.ts";
 import type { PackRef } from "./packFile.ts";
 
-/** First bytes of a head: format, then SHA-256 of the rest. */
+/** The first bytes of a head. They are followed by the SHA-256 of the rest. */
 const magic = Buffer.from("SGHEAD1\n");
 const hashEnd = magic.length + 32;
 
-/** Brotli quality: a head is written with every change. */
+/** Brotli quality. It is low because a head is written with every change. */
 const quality = 4;
 
-/** Largest head that is read, in bytes after decompression: far above what is ever written. */
+/** The largest head that is read, in bytes after decompression: far larger than any that is written. */
 const largest = 256 << 20;
 
-/** The one object of a thread that changes. */
+/** A thread's head object, the only one of its objects that changes. */
 export interface Head {
   readonly threadId: string;
   readonly revision: number;
-  /** The writers of the last revisions, newest first. They tell a writer whether its put was done when the answer was lost. */
+  /** The writers of the last revisions, newest first. A writer whose put got no answer learns from them whether it was stored. */
   readonly writers: readonly string[];
   readonly deletedAt: number;
   readonly deleted: boolean;
@@ -26,9 +26,9 @@ export interface Head {
   readonly evicted: boolean;
   /** Absent where the thread has no tags. Older versions of this package leave them as they are. */
   readonly tags?: readonly ThreadTag[] | undefined;
-  /** By namespace. */
+  /** The id of the newest checkpoint, by namespace. */
   readonly heads: ReadonlyMap<string, string>;
-  /** Oldest first; what a later one holds replaces what an earlier one does. */
+  /** Oldest first. Entries of later packs replace those of earlier ones. */
   readonly packs: readonly PackRef[];
 }
 
@@ -37,7 +37,7 @@ interface HeadJson extends EntriesJson {
   readonly head: Omit<Head, "heads"> & { readonly heads: readonly (readonly [string, string])[] };
 }
 
-/** @param tail items that are in no pack yet, with their bytes in order of `placesOf` */
+/** @param tail entries that are in no pack yet. @param bytes their bytes, in the order of `placesOf` */
 export async function encodeHead(head: Head, tail: Entries, bytes: readonly Uint8Array[]): Promise<Buffer> {
   const forms = bytes.map((each) => ({ bytes: each, recompression: 0 }));
   const json: HeadJson = { v: 1, head: { ...head, heads: [...head.heads] }, ...entriesToJson(tail, forms) };
@@ -50,7 +50,7 @@ export async function encodeHead(head: Head, tail: Entries, bytes: readonly Uint
   return Buffer.concat([magic, createHash("sha256").update(rest).digest(), rest]);
 }
 
-/** @throws RangeError where the bytes are no head, or damaged */
+/** @throws RangeError if the bytes aren't a head, or are damaged */
 export async function decodeHead(bytes: Uint8Array): Promise<{ head: Head; tail: Entries }> {
   const object = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
   if (object.length < hashEnd + 8 || !object.subarray(0, magic.length).equals(magic))

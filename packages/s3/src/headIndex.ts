@@ -12,11 +12,11 @@ const rememberedHeads = 10_000;
 
 /** What is remembered of a head. */
 interface IndexedHead {
-  /** The version of the head object, as listings name it. */
+  /** The version of the head object in listings. */
   readonly version: string;
-  /** Absent where the thread has no checkpoint. */
+  /** Undefined if the thread has no checkpoint. */
   readonly info: ThreadInfo | undefined;
-  /** By `tagKey`. */
+  /** Keys made by `tagKey`. */
   readonly tags: ReadonlySet<string>;
 }
 
@@ -29,7 +29,7 @@ export class HeadIndex {
     this.#store = store;
   }
 
-  /** Threads that have checkpoints, in the order asked for. @throws StratigraphError "CORRUPT" */
+  /** Threads that have checkpoints, in the order that the query asks for. @throws StratigraphError "CORRUPT" */
   async *threads(query: ThreadQuery): AsyncGenerator<ThreadInfo> {
     const direction = query.order === "newest" ? -1 : 1;
     const order = (a: { modifiedMs: number; key: string }, b: { modifiedMs: number; key: string }): number =>

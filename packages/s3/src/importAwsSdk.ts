@@ -1,9 +1,9 @@
 import type * as S3 from "@aws-sdk/client-s3";
 import { StratigraphError } from "@stratigraph/core";
 
-/** The AWS SDK, loaded when it is first used. @throws StratigraphError "DRIVER_MISSING" where it isn't installed */
+/** Loads the AWS SDK. @throws StratigraphError "DRIVER_MISSING" if it isn't installed */
 export async function importAwsSdk(): Promise<typeof S3> {
-  // In a try of the same function: bundlers then leave a package that isn't installed to run time.
+  // If import() stands in a try of the same function, bundlers accept that the package isn't installed.
   try {
     return await import("@aws-sdk/client-s3");
   } catch (cause) {

@@ -1,17 +1,17 @@
 import { StratigraphError } from "@stratigraph/core";
 
-/** Bounds of waiting for a turn. */
+/** Limits on waiting for a turn. */
 export interface MutexBounds {
   /** How long a call waits, in milliseconds. */
   readonly waitMs: number;
-  /** How many wait for one thread at once. */
+  /** How many calls may wait for one thread at the same time. */
   readonly maxWaiting: number;
 }
 
-/** A call waits as long as it may then take itself; the count is more than a thread ever has. */
+/** A call waits for its turn as long as it may then contend for the head. No thread normally has so many waiting calls. */
 const usual: MutexBounds = { waitMs: 60_000, maxWaiting: 1000 };
 
-/** One call at a time per thread, in the order of asking. */
+/** Runs one call at a time per thread, in the order of arrival. */
 export class Mutex {
   readonly #bounds: MutexBounds;
   /** Waiting calls by thread. A thread has an entry while a call is running. */
@@ -21,7 +21,7 @@ export class Mutex {
     this.#bounds = bounds;
   }
 
-  /** @throws StratigraphError "OVERLOADED" where it isn't this call's turn in time, or too many wait: nothing was tried */
+  /** @throws StratigraphError "OVERLOADED" if this call waits too long or too many calls wait; `work` wasn't started then */
   async run<T>(threadId: string, work: () => Promise<T>): Promise<T> {
     await this.#enter(threadId);
     try {

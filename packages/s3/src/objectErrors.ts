@@ -1,4 +1,4 @@
-/** An object that a head names isn't there: it was merged into another one after the head was read, or it was lost. */
+/** An object that a head names isn't there: it was merged into another object after the head was read, or it is lost. */
 export class MissingObject extends Error {
   readonly key: string;
 

@@ -3,68 +3,68 @@ export interface ListedObject {
   readonly key: string;
   /** In bytes. */
   readonly size: number;
-  /** By the storage's own clock. Milliseconds since 1970. */
+  /** Milliseconds since 1970, by the storage's clock. */
   readonly modifiedMs: number;
-  /** Changes with the object; only to be compared with what other listings say. */
+  /** Changes whenever the object changes. Compare it only with versions from other listings. */
   readonly version: string;
 }
 
 /** An object, or the part of it that was asked for. */
 export interface FoundObject {
   readonly bytes: Uint8Array;
-  /** Names this content of this object, for `ifMatch`. */
+  /** Identifies this content of this object, for `ifMatch`. */
   readonly etag: string;
 }
 
 /** Options of {@link ObjectStore.get}. */
 export interface GetOptions {
-  /** Only these bytes: first (inclusive) and end (exclusive). */
+  /** Read only the bytes from `start` (inclusive) to `end` (exclusive). */
   readonly range?: readonly [start: number, end: number] | undefined;
-  /** Answer "unchanged" where the object still has this etag. */
+  /** Answer "unchanged" if the object still has this etag. */
   readonly unless?: string | undefined;
 }
 
-/** The condition of {@link ObjectStore.put}: no object is there, or exactly this one. */
+/** The condition of {@link ObjectStore.put}: there is no object, or it has exactly this etag. */
 export type PutCondition = { readonly ifNoneMatch: "*" } | { readonly ifMatch: string };
 
 /**
- * What a {@link PackTier} needs of object storage. Keys hold lower-case letters, digits and `-_./` only. Reads see every
- * acknowledged write; a put is stored as a whole or not at all. Failures that may pass are retried before they are thrown.
+ * What a {@link PackTier} needs of object storage. Keys contain only lower-case letters, digits and `-_./`. Reads see every
+ * acknowledged write, and a put is stored as a whole or not at all. Failures that may pass are retried before they are thrown.
  */
 export interface ObjectStore {
-  /** For messages and traces. */
+  /** Used in messages and traces. */
   readonly name: string;
 
-  /** Absent where there is no such object. */
+  /** Reads an object. Undefined if there is no such object. */
   get(key: string, options?: GetOptions): Promise<FoundObject | "unchanged" | undefined>;
 
-  /** Stores durably. @returns the new etag; absent where the condition doesn't hold: nothing was stored */
+  /** Stores an object durably. @returns the new etag; undefined if the condition doesn't hold and nothing was stored */
   put(key: string, bytes: Uint8Array, condition?: PutCondition): Promise<string | undefined>;
 
   /**
-   * Objects whose keys begin with `prefix`, in order of their keys.
-   * @param after go on after this key (exclusive)
+   * Lists the objects whose keys begin with `prefix`, in the order of their keys.
+   * @param after begin after this key
    */
   list(prefix: string, after?: string): AsyncIterable<ListedObject>;
 
-  /** Deletes; objects that aren't there are no error. */
+  /** Deletes objects. It is no error if some aren't there. */
   delete(keys: readonly string[]): Promise<void>;
 
-  /** Tells whether requests would be served, where a listing doesn't tell. @throws what they would throw */
+  /** Checks that requests are served. Implement it if a listing doesn't show that. @throws what requests would throw */
   ping?(): Promise<void>;
 
   /**
-   * Deletes an object if it is still the one with this etag. False, and nothing deleted, where it isn't, or where the storage
-   * can't tell. Absent: it never can.
+   * Deletes an object if it still has this etag. Answers false, and deletes nothing, if it hasn't or if the storage can't check
+   * that. Leave the method out if the storage never can.
    */
   deleteIf?(key: string, etag: string): Promise<boolean>;
 
   /**
-   * Checks that the storage is there, lets objects be put, got, listed and deleted, and keeps conditions.
+   * Checks that the storage exists, that objects can be put, got, listed and deleted, and that it obeys conditions.
    * @throws StratigraphError "NOT_SET_UP", "ACCESS_DENIED", "MISCONFIGURED", "STORAGE_FULL"
    */
   setup?(): Promise<void>;
 
-  /** Closes what was opened for this store alone. */
+  /** Closes whatever was opened for this store alone. */
   end?(): Promise<void>;
 }

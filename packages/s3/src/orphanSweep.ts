@@ -3,13 +3,13 @@ import type { FoundObject, ListedObject, ObjectStore } from "./objectStore.ts";
 import { decodeHead, type Head } from "./head.ts";
 import type { Entries } from "./entries.ts";
 
-/** How many objects one call looks at, at least: it ends with the last object of a thread. */
+/** How many objects one call looks at, at least. It ends with the last object of a thread. */
 const sweptObjects = 1000;
 
-/** Deletes orphans: packs of writers that died, and tombstones and early writes after their time. */
+/** Deletes orphans: packs that dead writers left, old tombstones, and old pending writes whose checkpoint never came. */
 export class OrphanSweep {
   readonly #store: ObjectStore;
-  /** The last key that was looked at; absent if the next call begins with the first. */
+  /** The last key that was looked at. Undefined if the next call starts with the first key. */
   #sweptTo: string | undefined;
 
   constructor(store: ObjectStore) {
@@ -17,9 +17,9 @@ export class OrphanSweep {
   }
 
   /**
-   * Looks at the next part.
-   * @param beforeMs only what is older than this instant; milliseconds since 1970, by the storage's clock
-   * @returns how many objects went
+   * Sweeps the next part of the listing.
+   * @param beforeMs delete only objects older than this instant; milliseconds since 1970, by the storage's clock
+   * @returns how many objects were deleted
    */
   async run(beforeMs: number): Promise<number> {
     let [swept, looked] = [0, 0];
@@ -33,7 +33,7 @@ export class OrphanSweep {
     return swept;
   }
 
-  /** The objects of one thread after the other: in a listing they are adjacent. */
+  /** The objects of one thread after another. In a listing the objects of a thread are adjacent. */
   async *#threadObjects(after: string | undefined): AsyncGenerator<ListedObject[]> {
     let objects: ListedObject[] = [];
     for await (const object of this.#store.list("", after)) {
@@ -54,7 +54,7 @@ export class OrphanSweep {
     if (packs.length === 0 && listed === undefined) return 0;
     const key = `${prefixOf(objects[0]!.key)}/head`;
     const found = await this.#store.get(key);
-    // Packs without a head stay: they are all that is left of a thread whose head was lost.
+    // Keep packs without a head: they are all that is left of a thread whose head was lost.
     if (found === undefined || found === "unchanged") return 0;
     const read = await decodeHead(found.bytes).catch((error: unknown) => {
       trace({
@@ -67,13 +67,13 @@ export class OrphanSweep {
     const named = new Set(read.head.packs.map((pack) => pack.key));
     const garbage = packs.flatMap((pack) => (named.has(pack.key) ? [] : [pack.key]));
     await this.#store.delete(garbage);
-    // Keep the head while a pack is too young to be deleted: without a head the pack would stay for ever.
+    // Keep the head as long as a pack is too young to be deleted. Without a head the pack would never be deleted.
     const isBare = objects.filter((object) => object.key.endsWith(".pack")).length === garbage.length;
     const isSpent = listed !== undefined && isBare && isSpentHead(read, listed.modifiedMs);
     return garbage.length + (isSpent && (await this.#deleteHead(listed, found)) ? 1 : 0);
   }
 
-  /** Deletes a head that was read; false if it isn't the object that was listed, or is replaced meanwhile. */
+  /** Deletes a head that was read. False if it isn't the object that was listed, or if it is replaced meanwhile. */
   async #deleteHead(listed: ListedObject, { etag }: FoundObject): Promise<boolean> {
     if (this.#store.deleteIf === undefined) return false;
     // The object may have been replaced between the listing and the read.
@@ -87,7 +87,7 @@ function prefixOf(key: string): string {
   return key.slice(0, key.lastIndexOf("/"));
 }
 
-/** Whether a head isn't needed any more: of a thread deleted long ago, or of pending writes whose checkpoint never came. */
+/** Whether a head isn't needed any more: its thread was deleted long ago, or holds only pending writes whose checkpoint never came. */
 function isSpentHead({ head, tail }: { head: Head; tail: Entries }, modifiedMs: number): boolean {
   if (head.heads.size + head.packs.length + tail.records.length > 0) return false;
   const remembers = head.deletedAt > 0 || head.removedAt > 0;

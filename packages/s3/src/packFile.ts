@@ -10,10 +10,10 @@ import {
 } from "./entries.ts";
 import { storedForm } from "./recompression.ts";
 
-/** First bytes of a pack. */
+/** The first bytes of a pack. */
 const magic = Buffer.from("SGPACK1\n");
 
-/** Largest content of a section, in bytes: so much is decompressed to read one value. A longer entry has a section of its own. */
+/** The largest content of a section, in bytes: reading one value decompresses its whole section. A longer entry gets its own section. */
 const sectionBytes = 4 << 20;
 
 /**
@@ -22,19 +22,19 @@ const sectionBytes = 4 << 20;
  */
 const qualities = { catalog: 9, small: 5, large: 9, alone: 1 } as const;
 
-/** A pack as a head names it. */
+/** How a head refers to a pack. */
 export interface PackRef {
   readonly key: string;
-  /** Of the whole object, in bytes. */
+  /** Size of the whole object, in bytes. */
   readonly size: number;
-  /** Where the catalog lies, and what it is: bytes, bytes once decompressed, SHA-256. */
+  /** The catalog: its byte range, its size once decompressed, and the SHA-256 of the compressed bytes. */
   readonly catalog: readonly [start: number, end: number, size: number, hash: string];
 }
 
-/** Where a section lies, and what it is. */
+/** A section: its byte range, its size once decompressed, and the SHA-256 of the compressed bytes. */
 export type Section = readonly [start: number, end: number, size: number, hash: string];
 
-/** What a pack holds. */
+/** The contents of a pack. */
 export interface Catalog {
   readonly sections: readonly Section[];
   readonly entries: Entries;
@@ -108,7 +108,7 @@ export async function encodePack(
   return { content, ref, catalog: catalogOf(json, ref.key) };
 }
 
-/** @throws RangeError where the bytes aren't the catalog that `ref` names */
+/** @throws RangeError if the bytes aren't the catalog that `ref` names */
 export async function decodeCatalog(ref: PackRef, threadId: string, bytes: Uint8Array): Promise<Catalog> {
   const [, , size, hash] = ref.catalog;
   if (sha256(bytes) !== hash) throw new RangeError("its catalog has another SHA-256");
@@ -134,7 +134,7 @@ function catalogOf(json: CatalogJson, pack: string): Catalog {
   return { sections: json.sections.map(([from, to, content, sum]) => [from, to, content, sum]), entries };
 }
 
-/** @throws RangeError where the bytes aren't the section */
+/** @throws RangeError if the bytes aren't the section */
 export async function decodeSection([, , size, hash]: Section, bytes: Uint8Array): Promise<Uint8Array> {
   if (sha256(bytes) !== hash) throw new RangeError("a section has another SHA-256");
   return await decompress(bytes, size);

@@ -6,13 +6,13 @@ import type { PackedPlace, Place } from "./entries.ts";
 import { decodeCatalog, decodeSection, type Catalog, type PackRef, type Section } from "./packFile.ts";
 import { originalBytes } from "./recompression.ts";
 
-/** Packs up to this size, in bytes, are read in one request; of larger ones the parts that are needed. */
+/** Packs up to this size, in bytes, are read in one request. Of larger packs only the parts needed are read. */
 const wholeBytes = 8 << 20;
 
 /** Parts of a large pack that lie closer together than this, in bytes, are read in one request. */
 const gapBytes = 1 << 20;
 
-/** What an entry of a catalog takes in memory, roughly; bytes. */
+/** About how much memory an entry of a catalog takes, in bytes. */
 const entryBytes = 300;
 
 type Cached = Uint8Array | Catalog;
@@ -23,7 +23,7 @@ function sizeOf(value: Cached): number {
   return (blobs.length + records.length + writes.length) * entryBytes + 64;
 }
 
-/** Reads packs, verifies every byte, and caches what it read: packs never change. */
+/** Reads packs, verifies every byte, and caches what it reads, because packs never change. */
 export class PackReader {
   readonly #store: ObjectStore;
   readonly #cache: LRUCache<string, Cached>;
@@ -47,15 +47,15 @@ export class PackReader {
     })) as Catalog;
   }
 
-  /** Caches a pack that was just written, so that it needn't be read. */
+  /** Caches a pack that was just written, so that it doesn't have to be read. */
   cache(ref: PackRef, catalog: Catalog, content: Uint8Array): void {
     this.#cache.set(`catalog ${ref.key}`, catalog);
     if (ref.size <= wholeBytes) this.#cache.set(`whole ${ref.key}`, content);
   }
 
   /**
-   * The bytes of entries, in the order of their places.
-   * @param packs those that the places name
+   * Reads the bytes at places, in the same order.
+   * @param packs must include all that the places name
    * @throws MissingObject, DamagedObject
    */
   async bytes(threadId: string, packs: readonly PackRef[], places: readonly Place[]): Promise<Uint8Array[]> {
@@ -99,7 +99,7 @@ export class PackReader {
     }
   }
 
-  /** Decompressed sections of a pack, put into `contents`. */
+  /** Puts decompressed sections of a pack into `contents`. */
   async #sections(
     ref: PackRef,
     { sections }: Catalog,
@@ -140,7 +140,7 @@ export class PackReader {
     }
   }
 
-  /** A range of a pack. A small pack is read and cached as a whole. */
+  /** Reads a range of a pack. A small pack is read and cached as a whole. */
   async #range(ref: PackRef, start: number, end: number): Promise<Uint8Array> {
     if (ref.size > wholeBytes) return await this.#get(ref.key, [start, end]);
     const whole = (await this.#once(`whole ${ref.key}`, () => this.#get(ref.key))) as Uint8Array;
@@ -153,7 +153,7 @@ export class PackReader {
     return found.bytes;
   }
 
-  /** From the cache, or loaded once for all callers that ask meanwhile. */
+  /** Answers from the cache, or loads once for all callers that ask at the same time. */
   async #once(name: string, load: () => Promise<Cached>): Promise<Cached> {
     const cached = this.#cache.get(name) ?? this.#loading.get(name);
     if (cached !== undefined) return await cached;
@@ -173,7 +173,7 @@ function nameOf({ pack, section }: { pack: string; section: number }): string {
   return `section ${section} ${pack}`;
 }
 
-/** Groups sections that are read together. */
+/** Groups sections that are close enough to be read in one request. */
 function runsOf(wanted: readonly number[], sections: readonly Section[]): number[][] {
   const runs: number[][] = [];
   for (const section of wanted) {

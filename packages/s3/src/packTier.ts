@@ -1,4 +1,4 @@
-// long file: every method of the contract over one head per thread; what can stand alone is in files of its own
+// long file: every method of the contract over one head per thread; what can be separated is in other files
 import {
   Calls,
   checkOptions,
@@ -38,27 +38,28 @@ import { appended, emptied, withBytes, without, withTags, withWrites } from "./t
 import { ThreadStore, type Change, type ChangeOptions } from "./threadStore.ts";
 import { closureOf, neededBy, type ThreadView } from "./threadView.ts";
 
-/** Checkpoints of a listing whose bytes are read together. */
+/** For how many checkpoints of a listing the bytes are read together. */
 const pageSize = 100;
-/** A prefix without objects: no key of a thread begins with a dot. */
+/** A prefix without objects, because no key of a thread begins with a dot. */
 const pingPrefix = ".ping/";
+
 /** Options of a {@link PackTier}. */
 export interface PackTierOptions {
-  /** Memory for what was read, in bytes. Default 64 MiB. */
+  /** Size of the cache for what was read, in bytes. Default 64 MiB. */
   readonly cacheBytes?: number | undefined;
 }
 
 /**
- * Threads in object storage: a head (one object per thread, moved by compare-and-set) and immutable packs that it names.
- * Small changes lie in the head itself, so most appends are one request, and no thread has more than two packs that
- * still grow. docs/format.md describes the objects.
+ * Keeps threads in object storage. Each thread has a head (one object, replaced by compare-and-set) and immutable packs that the
+ * head names. Small changes are stored in the head itself, so most appends are one request. At most two packs of a thread are open,
+ * which means that they may still be merged. docs/format.md describes the objects.
  */
 export class PackTier implements Tier, BytesReplacer, ThreadTagger, Sweeper {
   readonly name: string;
   readonly remains = [
     {
       what: "an object of some 200 bytes, named after the thread, with its id (its tombstone)",
-      // No time is given, because whether the tombstone is deleted depends on the server.
+      // There is no `forMs`, because it depends on the server whether the tombstone is deleted.
       removedBy:
         "maintenance, a week after the deletion, where the server deletes on a condition (AWS does, Ceph 16 doesn't); older versions of objects are the bucket's, where it keeps them: give it a lifecycle rule",
     },
@@ -119,8 +120,8 @@ export class PackTier implements Tier, BytesReplacer, ThreadTagger, Sweeper {
   }
 
   async append(request: AppendRequest): Promise<Appended> {
-    // An import, as archiving makes it, leaves one open pack, which saves whoever resumes a request. It isn't cached, because the
-    // archiver reads it back to verify it.
+    // An import (archiving makes them) leaves one open pack, so that resuming the thread takes one request less. The pack isn't cached,
+    // because the archiver must verify what the storage has.
     const imports = request.heads.some(({ expected }) => expected === "any");
     return await this.#change("append", request.threadId, (view) => ({
       ...appended(view, request),
@@ -142,7 +143,7 @@ export class PackTier implements Tier, BytesReplacer, ThreadTagger, Sweeper {
     });
   }
 
-  /** Replaces bytes, and deletes the packs with the old ones. */
+  /** Replaces bytes, and deletes the packs that hold the old ones. */
   async replaceBytes(request: ReplaceBytesRequest): Promise<number | undefined> {
     return await this.#change("replaceBytes", request.threadId, (view): Change<number | undefined> => {
       const { revision } = view.head;
@@ -164,7 +165,7 @@ export class PackTier implements Tier, BytesReplacer, ThreadTagger, Sweeper {
     );
   }
 
-  /** Writes the tombstone first, then deletes the objects. If the process dies between, the next call or {@link sweep} finishes. */
+  /** Writes the tombstone first, then deletes the packs. If the process dies in between, the next call or {@link sweep} finishes. */
   async deleteThread(threadId: string): Promise<void> {
     await this.#calls.run("deleteThread", threadId, async () => {
       const isKnown = await this.#threadStore.change(
@@ -216,29 +217,29 @@ export class PackTier implements Tier, BytesReplacer, ThreadTagger, Sweeper {
   }
 
   /**
-   * Deletes packs that no head names, tombstones a week after their deletion, and threads that hold only pending writes whose
-   * checkpoint never came. A call looks at a thousand objects, with one request for each thread among them that is old enough,
-   * and goes on where the last one ended. Ages compare the storage's clock with this process's.
+   * Deletes packs that no head names, tombstones a week after the deletion, and threads that hold only pending writes whose
+   * checkpoint never came. A call looks at about a thousand objects, makes one request for each thread with old ones among them, and
+   * continues where the last call ended. Ages are the difference between this process's clock and the storage's.
    */
   async sweep(olderThanMs: number): Promise<number> {
     return await this.#calls.run("sweep", undefined, () => this.#sweep.run(Date.now() - olderThanMs));
   }
 
-  /** @throws StratigraphError what the store can't do: "NOT_SET_UP", "ACCESS_DENIED", "MISCONFIGURED", "DRIVER_MISSING", "STORAGE_FULL" */
+  /** @throws StratigraphError "NOT_SET_UP", "ACCESS_DENIED", "MISCONFIGURED", "DRIVER_MISSING", "STORAGE_FULL" */
   async setup(): Promise<void> {
     await this.#calls.run("setup", undefined, async () => await this.#store.setup?.());
   }
 
-  /** @throws StratigraphError, as any other call would */
+  /** @throws StratigraphError as any other call would */
   async ping(): Promise<void> {
     await this.#calls.run("ping", undefined, async () => {
       if (this.#store.ping !== undefined) return await this.#store.ping();
-      // Listing a prefix without objects is one request that needs the bucket and the right to use it.
+      // Listing a prefix without objects is one request, which fails without the bucket or the right to use it.
       for await (const _ of this.#store.list(pingPrefix)) return;
     });
   }
 
-  /** Lets calls under way end, for ten seconds at most, refuses later ones, and closes what was opened here. */
+  /** Refuses new calls, waits up to ten seconds for those in progress, and closes what was opened here. */
   async end(): Promise<void> {
     await this.#calls.close();
     await (this.#ended ??= this.#store.end?.() ?? Promise.resolve());
@@ -309,7 +310,7 @@ export class PackTier implements Tier, BytesReplacer, ThreadTagger, Sweeper {
     }
   }
 
-  /** Checkpoints with their pending writes and the blobs asked for, as far as they are here. */
+  /** Checkpoints with their pending writes and the blobs asked for. Those that aren't here are undefined or left out. */
   async #stored(
     view: ThreadView,
     keys: readonly string[],

@@ -1,19 +1,20 @@
 import type { PackRef } from "./packFile.ts";
 
-/** How many bytes of entries may lie in a head itself. They are rewritten with every change. */
+/** How many bytes of entries the head itself may hold. They are rewritten with every change. */
 export const tailLimitBytes = 64 << 10;
 
-/** A pack of this size and more, in bytes, is closed: it isn't merged any more, because too much would be copied for too little. */
+/** A pack of this size and more, in bytes, is closed: merging it would copy too much for too little gain. */
 const closedBytes = 64 << 20;
 
-/** A pack is merged into the one before when that is at most so many times as large, so that each byte is copied only a few times. */
+/** A pack is merged with the one before it if that one is at most so many times as large. So each byte is copied only a few times. */
 const growth = 4;
 
 /**
- * Which packs are merged into a new one, together with the entries in the head; undefined: none, and no pack is made. At most two
- * open packs are left, so that a thread is read in three requests.
+ * Decides which packs are merged into a new one, together with the entries in the head. The list is
+ * empty if only those entries go into the new pack; undefined means that no pack is made. At most two open packs are left, so that a
+ * thread without closed packs is read in three requests.
  * @param packs oldest first
- * @param rewrite "all": merge all packs, because bytes have to go; "open": leave one open pack
+ * @param rewrite "all": merge all packs, because bytes must be deleted; "open": leave one open pack
  */
 export function packsToMerge(
   packs: readonly PackRef[],

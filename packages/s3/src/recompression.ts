@@ -2,12 +2,13 @@ import { pack, unpack } from "@stratigraph/core";
 import type { StoredForm } from "./entries.ts";
 
 /**
- * How core compressed values that a pack stores uncompressed, so that one compression window covers many of them. Position + 1
- * is the recompression's number in the stored format; 0 means that the bytes are stored as they came.
+ * The options with which core compresses values. A pack stores such values uncompressed, so that they are compressed together, and
+ * core's compression is repeated when they are read. The position + 1 is the recompression's number in the stored format; 0 means that
+ * the bytes are stored as they came.
  */
 const recompressions = [{}, { level: 9 }] as const;
 
-/** Largest content that is stored uncompressed, in bytes: what zstd's WASM heap compresses in one frame. */
+/** The largest value that is stored uncompressed, in bytes: the most that zstd's WASM heap compresses in one frame. */
 const largestUnpacked = 1 << 20;
 
 function isSame(a: Uint8Array, b: Uint8Array): boolean {
@@ -15,12 +16,12 @@ function isSame(a: Uint8Array, b: Uint8Array): boolean {
 }
 
 /**
- * The form in which bytes go into a pack. Bytes that core compressed are stored uncompressed if compressing them again
- * gives exactly the same bytes; all others (encrypted ones, foreign ones) as they are.
+ * The form in which bytes are stored in a pack. Bytes that core compressed are stored uncompressed if compressing them again gives
+ * exactly the same bytes. All others (encrypted ones, for instance) are stored as they are.
  */
 export async function storedForm(bytes: Uint8Array): Promise<StoredForm> {
   const asItIs = { bytes, recompression: 0 };
-  // Core's tags for zstd, without and with dictionary.
+  // The first byte is core's tag: 1 for zstd, 2 for zstd with a dictionary.
   if (bytes[0] !== 1 && bytes[0] !== 2) return asItIs;
   let raw: Uint8Array;
   try {
@@ -34,9 +35,8 @@ export async function storedForm(bytes: Uint8Array): Promise<StoredForm> {
 }
 
 /**
- * The bytes that {@link storedForm} was given. Another version of zstd may make other bytes, which decompress to the same
- * content.
- * @throws RangeError on a recompression that this version doesn't know
+ * The inverse of {@link storedForm}. With another version of zstd the bytes may differ, but they decompress to the same content.
+ * @throws RangeError if this version doesn't know the recompression
  */
 export async function originalBytes({ bytes, recompression }: StoredForm): Promise<Uint8Array> {
   if (recompression === 0) return bytes;

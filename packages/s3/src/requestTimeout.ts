@@ -1,6 +1,6 @@
 import { answerWithin } from "@stratigraph/core";
 
-/** Makes a request for a bounded time, whether or not the client listens to the signal. */
+/** Makes a request with a time limit, which holds even if the client ignores the signal. */
 export async function within<T>(timeoutMs: number, request: (signal: AbortSignal) => Promise<T>): Promise<T> {
   const abort = new AbortController();
   return await answerWithin(

@@ -7,13 +7,15 @@ import {
   type OptionNames,
 } from "@stratigraph/core";
 
-/** What is used of an `S3Client` of `@aws-sdk/client-s3`. */
+/** The parts of an `S3Client` of `@aws-sdk/client-s3` that are used. */
 export interface S3ClientLike {
   send(command: never, options?: { abortSignal?: AbortSignal }): Promise<unknown>;
   destroy?(): void;
 }
 
-/** Encryption by S3 itself: its own keys, KMS keys, or a key that is sent with every request (256 bits). */
+/**
+ * Encryption by S3 itself: with S3's own keys ("AES256"), with KMS keys, or with a key of 32 bytes that is sent with every request.
+ */
 export type ServerSideEncryption =
   | "AES256"
   | { readonly kmsKeyId?: string | undefined; readonly bucketKey?: boolean | undefined }
@@ -23,21 +25,21 @@ export type ServerSideEncryption =
 export interface S3Options {
   readonly client: S3ClientLike;
   readonly bucket: string;
-  /** Put before every key, followed by "/". Default "stratigraph". */
+  /** The prefix of every key, to which "/" is added. Default "stratigraph". */
   readonly prefix?: string | undefined;
-  /** Default: as the bucket is configured. */
+  /** Default: whatever the bucket is configured for. */
   readonly serverSideEncryption?: ServerSideEncryption | undefined;
-  /** Of packs, for instance "STANDARD_IA" or "GLACIER_IR". Heads change often and stay in the bucket's default. */
+  /** The storage class of packs, for instance "STANDARD_IA" or "GLACIER_IR". Heads change often and get the bucket's default. */
   readonly storageClass?: string | undefined;
-  /** Tags of every object, for lifecycle rules and bills. */
+  /** Tags for every object, for lifecycle rules and cost allocation. Default: none. */
   readonly tags?: Readonly<Record<string, string>> | undefined;
-  /** How long one request may take, to the last byte of its answer; a second more for each MiB. Default "10s". */
+  /** How long one request may take, up to the last byte of its answer; every MiB adds a second. Default "10s". */
   readonly timeout?: Duration | undefined;
-  /** How often a request that failed for a passing reason is made, at most; what the client repeats itself counts. Default 4. */
+  /** How often a request is made at most if its failures may pass. The client's own retries count too. Default 4. */
   readonly attempts?: number | undefined;
 }
 
-/** Options of an S3 tier beside where it is. */
+/** Options of an S3 tier, without those that say where it is. */
 type S3Settings = Omit<S3Options, "client" | "bucket">;
 
 export const s3SettingNames: OptionNames<S3Settings> = {
@@ -52,7 +54,7 @@ export const s3Names: OptionNames<S3Options> = { client: true, bucket: true, ...
 
 const ofClient = "It belongs to the client: client: new S3Client({ … }).";
 
-/** What to write instead of the names that AWS's clients have. */
+/** Advice on option names that belong to AWS's clients. */
 export const s3Advice: OptionAdvice = {
   region: ofClient,
   endpoint: ofClient,
@@ -68,7 +70,7 @@ export const s3Advice: OptionAdvice = {
   StorageClass: "Write storageClass.",
 };
 
-/** As {@link s3Advice}, beside a URL. */
+/** As {@link s3Advice}, for options that are passed with a URL. */
 export const s3UrlAdvice: OptionAdvice = {
   ...s3Advice,
   ...Object.fromEntries(
@@ -81,7 +83,7 @@ export const s3UrlAdvice: OptionAdvice = {
   client: "A URL opens a client of its own: use new S3Saver({ client, bucket }).",
 };
 
-/** Checks all but the client and the bucket. @throws InvalidOptionError */
+/** Checks all options but the client and the bucket. @throws InvalidOptionError */
 export function checkS3Settings(options: S3Settings): void {
   const { prefix, serverSideEncryption, storageClass, tags, timeout, attempts } = options;
   for (const [name, value] of Object.entries({ prefix, storageClass })) {

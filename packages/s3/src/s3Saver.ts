@@ -31,13 +31,13 @@ export interface S3SaverOptions extends S3Options, SaverOptions {}
 
 /** Options of a FolderSaver. */
 export interface FolderOptions {
-  /** Of the folder; it is made where it doesn't exist. */
+  /** The path of the folder. The folder is made if it doesn't exist. */
   readonly path: string;
 }
 
 const folderNames = { path: true } as const;
 
-/** By what it can do: a process may hold this package's CommonJS build beside its ES modules, each with a class of its own. */
+/** Not `instanceof`: a process may load this package both as CommonJS and as ES modules, and each has its own class. */
 function isTier(source: S3SaverOptions | PackTier): source is PackTier {
   return typeof (source as Partial<PackTier> | undefined)?.append === "function";
 }
@@ -54,7 +54,7 @@ function s3Store(options: S3Options): ObjectStore {
 }
 
 /**
- * A tier in an S3 bucket: the cold tier of a stack, or all there is. Needs the package @aws-sdk/client-s3.
+ * Makes a tier in an S3 bucket, to be the cold tier of a stack or to be used alone. Needs the package @aws-sdk/client-s3.
  *
  * @example
  * s3({ client: new S3Client({ region: "eu-central-1" }), bucket: "agents" })
@@ -64,14 +64,17 @@ export function s3(options: S3Options): PackTier {
   return new PackTier(s3Store(options));
 }
 
-/** A tier in a folder, with the same objects as in S3; any number of processes of one machine. @throws InvalidOptionError */
+/**
+ * Makes a tier in a folder, with the same objects as in S3. Any number of processes on one machine may use it.
+ * @throws InvalidOptionError
+ */
 export function folder(options: FolderOptions): PackTier {
   checkOptions("folder", options, folderNames, { folder: "Write path.", dir: "Write path." });
   return new PackTier(new FolderStore(options?.path));
 }
 
 /**
- * Keeps checkpoints in S3 alone: no database. Two writers are told apart by conditional writes.
+ * Keeps checkpoints in S3 alone, without a database. Conditional writes keep concurrent writers from overwriting each other.
  *
  * @example
  * const checkpointer = S3Saver.fromUrl("s3://agents/checkpoints?region=eu-central-1");
@@ -99,8 +102,8 @@ export class S3Saver extends TierSaver {
   }
 
   /**
-   * Opens a client of its own, which finds its credentials as AWS's tools do; end() closes it.
-   * @param url `s3://bucket/prefix?region=…&endpoint=…&pathStyle=true&timeout=10s`. An endpoint implies path style.
+   * Opens a client of its own, which finds credentials as AWS's tools do. `end()` closes it.
+   * @param url `s3://bucket/prefix?region=…&endpoint=…&pathStyle=true&timeout=10s`. With an endpoint, pathStyle is true by default.
    * @throws InvalidOptionError
    */
   static fromUrl(
@@ -122,7 +125,7 @@ export class S3Saver extends TierSaver {
         ...(region === undefined ? {} : { region }),
         ...(endpoint === undefined ? {} : { endpoint }),
         forcePathStyle: pathStyle,
-        // The store repeats requests itself: the client would repeat neither timeouts nor bodies that end early.
+        // The store repeats requests itself, because the client repeats neither timeouts nor bodies that end early.
         maxAttempts: 1,
       });
       return { sdk, client, close: () => client.destroy() };
@@ -132,7 +135,7 @@ export class S3Saver extends TierSaver {
   }
 }
 
-/** Keeps checkpoints in a folder: no server. */
+/** Keeps checkpoints in a folder, without a server. */
 export class FolderSaver extends TierSaver {
   declare readonly tier: PackTier;
 
@@ -156,7 +159,7 @@ interface ParsedUrl {
   readonly timeout: Duration | undefined;
 }
 
-/** Errors never show the URL: a password may stand in it. */
+/** Parses a URL. Errors never show it, because it may contain a password. */
 function parsed(text: string): ParsedUrl {
   const url = typeof text === "string" && URL.canParse(text) ? new URL(text) : undefined;
   if (url === undefined || url.protocol !== "s3:" || url.hostname === "") {

@@ -19,7 +19,7 @@ import type { Head } from "./head.ts";
 import type { BlobEntry, RecordEntry, WritesEntry } from "./entries.ts";
 import type { ThreadView } from "./threadView.ts";
 
-/** A view that may still be changed. */
+/** A view that can be modified. */
 interface Draft {
   head: Head;
   readonly blobs: Map<BlobHash, BlobEntry>;
@@ -27,7 +27,7 @@ interface Draft {
   readonly writes: Map<string, readonly WritesEntry[]>;
 }
 
-/** The next revision of a view, to be changed. */
+/** A copy of a view with the next revision, to be modified. */
 function draftOf(view: ThreadView): Draft {
   return {
     head: { ...view.head, revision: view.head.revision + 1 },
@@ -126,7 +126,7 @@ export function withBytes(view: ThreadView, { records, writes, blobs }: ReplaceB
   return { ...draft, etag: view.etag };
 }
 
-/** The thread without its bytes: evicted (heads stay) or deleted (a tombstone stays). */
+/** The thread without its contents. An evicted thread keeps its heads; of a deleted one only a tombstone is left. */
 export function emptied(view: ThreadView, how: "evicted" | "deleted"): ThreadView {
   const { head, blobs, records, writes } = draftOf(view);
   blobs.clear();
@@ -141,7 +141,7 @@ export function emptied(view: ThreadView, how: "evicted" | "deleted"): ThreadVie
   return { head: next, etag: view.etag, blobs, records, writes };
 }
 
-/** The thread with other tags. Its revision stays, because nothing that a writer has read changes. */
+/** The thread with other tags. Its revision doesn't change, because tags are nothing that a writer relies on. */
 export function withTags(view: ThreadView, tags: readonly ThreadTag[]): ThreadView {
   return { ...view, head: { ...view.head, tags: tags.length === 0 ? undefined : tags } };
 }

@@ -1,14 +1,14 @@
 import { createHash } from "node:crypto";
 
-/** Ids that are safe in a key as they are, such as UUIDs. Capitals aren't: some file systems don't tell them from small letters. */
+/** Ids that can stand in a key unchanged, such as UUIDs. Capitals can't: some file systems don't distinguish upper and lower case. */
 const plain = /^[a-z0-9][a-z0-9_-]{0,63}$/;
 
-/** Longest readable part of a key that ends with a hash, in characters. */
+/** The longest readable part of a key that ends with a hash, in characters. */
 const readable = 24;
 
 /**
- * The part of an object key that stands for a thread: the id itself where that is safe, else what is readable of it and
- * its SHA-256. The full id is stored in the thread's head, and compared when that is read.
+ * The part of an object key that stands for a thread: the id itself if it is safe, otherwise the beginning of its readable
+ * characters and its SHA-256. The thread's head holds the full id, which is compared when the head is read.
  */
 export function threadKey(threadId: string): string {
   if (plain.test(threadId)) return threadId;
@@ -16,12 +16,12 @@ export function threadKey(threadId: string): string {
     .slice(0, readable)
     .toLowerCase()
     .replaceAll(/[^a-z0-9]+/g, "-");
-  // JSON, because UTF-8 alone would take different broken surrogates for the same.
+  // Hash the JSON, because in UTF-8 all lone surrogates become the same replacement character.
   const hash = createHash("sha256").update(JSON.stringify(threadId)).digest("hex");
   return `${shown}.${hash}`;
 }
 
-/** Digits of a revision in the key of a pack. */
+/** How many digits a revision has in the key of a pack. */
 const revisionDigits = 12;
 
 /** The key of a thread's head. */
@@ -29,12 +29,12 @@ export function headKey(threadId: string): string {
   return `${threadKey(threadId)}/head`;
 }
 
-/** What the keys of a thread's packs begin with. */
+/** The prefix of the keys of a thread's packs. */
 export function packPrefix(threadId: string): string {
   return `${threadKey(threadId)}/`;
 }
 
-/** The key of a pack that a writer makes for a revision. @param hash SHA-256 of the pack, in hexadecimal */
+/** The key of the pack that a writer makes for a revision. @param hash SHA-256 of the pack, in hexadecimal */
 export function packKey(threadId: string, revision: number, hash: string, writer: string): string {
   const digits = String(revision).padStart(revisionDigits, "0");
   return `${packPrefix(threadId)}${digits}-${hash.slice(0, 16)}-${writer}.pack`;

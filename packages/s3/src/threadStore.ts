@@ -13,33 +13,33 @@ import { packsToMerge, tailLimitBytes } from "./packsToMerge.ts";
 import { headKey, packKey, packPrefix, revisionOf } from "./threadKey.ts";
 import { emptyHead, entriesWhere, viewOf, withPlaces, type ThreadView } from "./threadView.ts";
 
-/** How many of its last writers a head names: more than write while one request is under way. */
+/** How many of its last writers a head names: more than can write to a thread while one request is in progress. */
 const rememberedWriters = 32;
-/** How long a writer goes on that keeps losing the head to others, and its longest pause between tries; milliseconds. */
+/** How long a writer keeps trying while others move the head first, and its longest pause between attempts; in milliseconds. */
 const contendMs = 60_000;
 const longestPauseMs = 200;
-/** How often a reader starts over because the thread was rewritten while it read. */
+/** How often a read is tried if the thread is rewritten meanwhile. */
 const rereads = 8;
-/** What an entry of a cached view takes in memory, roughly; bytes. */
+/** About how much memory an entry of a cached view takes, in bytes. */
 const entryBytes = 300;
 
-/** What a change makes of a view. `next` absent: nothing changes. */
+/** What a change makes of a view. If `next` is absent, nothing changes. */
 export interface Change<T> {
   readonly next?: ThreadView;
   readonly result: T;
-  /** Which packs are rewritten: "all" when bytes have to go, "open" to leave one open pack. Default: as packsToMerge.ts decides. */
+  /** Which packs are rewritten: "all" if bytes must be deleted, "open" to leave one open pack. Default: packsToMerge.ts decides by size. */
   readonly rewrite?: "all" | "open" | undefined;
-  /** Don't cache the result: whoever reads it next must see what the storage has. */
+  /** Don't cache the result, so that the next reader sees what the storage has. */
   readonly skipCache?: boolean | undefined;
 }
 
 /** How a thread is changed. */
 export interface ChangeOptions {
-  /** `decide` needs the head alone: packs aren't read. */
+  /** `decide` needs only the head, so the packs aren't read. */
   readonly headOnly: boolean;
 }
 
-/** A view of which only the head was read, unless it is `whole`. */
+/** A view. Unless it is `whole`, only the head was read, so that it lacks the entries of the packs. */
 type HeadView = ThreadView & { readonly whole: boolean };
 
 function sizeOf({ head, blobs, records, writes }: ThreadView): number {
@@ -47,8 +47,7 @@ function sizeOf({ head, blobs, records, writes }: ThreadView): number {
 }
 
 /**
- * The objects of each thread: its head and its packs. They are read into views, which are cached, and changed by
- * compare-and-set of the head.
+ * Reads the objects of threads (heads and packs) into views, which it caches, and changes threads by compare-and-set of the head.
  */
 export class ThreadStore {
   readonly #store: ObjectStore;
@@ -56,7 +55,7 @@ export class ThreadStore {
   readonly #views: LRUCache<string, ThreadView>;
   readonly #mutex = new Mutex();
 
-  /** @param cacheBytes memory for what was read: half of it for packs, half for views */
+  /** @param cacheBytes size of the caches: one half is for packs, the other for views */
   constructor(store: ObjectStore, cacheBytes: number) {
     this.#store = store;
     this.#reader = new PackReader(store, cacheBytes / 2);
@@ -64,7 +63,7 @@ export class ThreadStore {
   }
 
   /**
-   * Reads a thread, and starts over when the thread is rewritten meanwhile.
+   * Reads a thread, and starts over if the thread is rewritten meanwhile.
    * @throws CorruptionError, StratigraphError "CORRUPT"
    */
   async read<T>(
@@ -79,7 +78,7 @@ export class ThreadStore {
       } catch (error) {
         if (!(error instanceof MissingObject))
           throw error instanceof DamagedObject ? corruptThread(at, error) : error;
-        // The head is the same as before, so the thread wasn't rewritten: the object is lost.
+        // If the head is the same as before, the thread wasn't rewritten, so the object is lost.
         if ((failed !== undefined && failed.etag === found.etag) || attempt >= rereads)
           throw corruptThread(at, error);
         failed = { etag: found.etag };
@@ -87,7 +86,7 @@ export class ThreadStore {
     }
   }
 
-  /** The current head with the entries that lie in it; the whole view where that is cached. @throws StratigraphError "CORRUPT" */
+  /** The current head with the entries that it holds, or the whole view if it is cached. @throws StratigraphError "CORRUPT" */
   async head(threadId: string): Promise<HeadView> {
     const cached = this.#views.get(threadId);
     const key = headKey(threadId);
@@ -95,7 +94,7 @@ export class ThreadStore {
     if (found === "unchanged" && cached !== undefined) return { ...cached, whole: true };
     if (found === undefined || found === "unchanged") {
       const empty = viewOf(emptyHead(threadId), undefined, []);
-      // A write that follows needn't ask again: its condition is that there is no head.
+      // Cache the empty view, so that a following write doesn't read again: its condition is that there is no head.
       this.#views.set(threadId, empty);
       return { ...empty, whole: true };
     }
@@ -109,15 +108,15 @@ export class ThreadStore {
     }
   }
 
-  /** The bytes of entries of a view, in the order of `placesOf`. @throws MissingObject, DamagedObject */
+  /** Reads the bytes of entries of a view, in the order of `placesOf`. @throws MissingObject, DamagedObject */
   async bytes(view: ThreadView, entries: Entries): Promise<Uint8Array[]> {
     return await this.#reader.bytes(view.head.threadId, view.head.packs, placesOf(entries));
   }
 
   /**
-   * Changes a thread by compare-and-set of its head, and tries again when another writer was first.
-   * @param decide may be called several times; it throws what refuses the change. When it refuses a cached view, the head is read
-   * and it decides again.
+   * Changes a thread by compare-and-set of its head, and tries again if another writer was first.
+   * @param decide makes the change, or throws to refuse it. It may be called several times. If it refuses on a cached view, the
+   * head is read and it is asked again.
    * @throws StratigraphError "OVERLOADED", "CORRUPT"
    */
   async change<T>(
@@ -152,15 +151,15 @@ export class ThreadStore {
   }
 
   /**
-   * Deletes what a deletion left: the packs that the thread's head doesn't name. A thread that never had a head (an import that
-   * died between pack and head) loses all of them.
+   * Finishes a deletion by deleting the packs that the thread's head doesn't name. If there was no head, because an import died
+   * before it wrote one, all packs are deleted.
    */
   async discardPacks(threadId: string, hadHead: boolean): Promise<void> {
     if (!hadHead) return await this.#store.delete(await this.#packsOf(threadId));
     const { head } = await this.head(threadId);
     const packs = await this.#packsOf(threadId);
     const named = new Set(head.packs.map(({ key }) => key));
-    // A pack is written for one revision. Once the head is past that revision, no writer can name the pack any more.
+    // A pack is written for one revision. Once the head has reached that revision, no writer can make it name the pack any more.
     await this.#store.delete(packs.filter((key) => !named.has(key) && revisionOf(key) <= head.revision));
   }
 
@@ -178,7 +177,7 @@ export class ThreadStore {
     return full;
   }
 
-  /** One try. Undefined: another writer was first, and nothing was stored. */
+  /** Tries a change once. Undefined means that another writer was first and nothing was changed. */
   async #attempt<T>(
     view: ThreadView,
     decide: (view: ThreadView) => Change<T>,
@@ -198,7 +197,7 @@ export class ThreadStore {
     const etag = await this.#store.put(headKey(threadId), bytes, condition);
     if (etag !== undefined && !skipCache) this.#views.set(threadId, { ...merged, head, etag });
     else this.#views.delete(threadId);
-    // A refusal may also mean that this put was done and its answer lost; then the head names its writer.
+    // A refusal may also mean that this put was stored and its answer lost. Then the head names this writer.
     if (etag === undefined && !(await this.head(threadId)).head.writers.includes(writer)) {
       if (uploaded !== undefined) await this.#discard([uploaded]);
       return undefined;
@@ -208,7 +207,7 @@ export class ThreadStore {
     return { changed: true, result };
   }
 
-  /** Moves entries that lie in the head into a pack, together with packs that are due to be merged. */
+  /** Moves entries from the head into a new pack, together with those of packs that are due to be merged. */
   async #merge(
     view: ThreadView,
     writer: string,
@@ -239,7 +238,7 @@ export class ThreadStore {
     return { merged: { ...withPlaces(view, entries, catalog.entries), head }, uploaded: ref };
   }
 
-  /** Deletes packs that no head names. A sweep finds those that stay because this failed. */
+  /** Deletes packs that no head names. If this fails, a sweep deletes them later. */
   async #discard(packs: readonly PackRef[]): Promise<void> {
     await this.#store.delete(packs.map(({ key }) => key)).catch(() => undefined);
   }
@@ -252,7 +251,7 @@ export class ThreadStore {
   }
 }
 
-/** Whether an error is what `decide` found in a view, rather than a failure of the storage. */
+/** Whether an error was thrown by `decide`, rather than by the storage. */
 function isDecision(error: unknown): boolean {
   return ["CHECKPOINT_CONFLICT", "THREAD_DELETED", "STALE_READ"].some((code) =>
     StratigraphError.is(error, code as "STALE_READ"),

@@ -2,10 +2,10 @@ import { blobClosure, checkpointKey, namedBlobs, type BlobHash } from "@stratigr
 import type { Head } from "./head.ts";
 import type { BlobEntry, Entries, Place, RecordEntry, WritesEntry } from "./entries.ts";
 
-/** A thread at one revision of its head. It is immutable: a change makes another view. */
+/** A thread at one revision of its head. A view is immutable: a change makes another view. */
 export interface ThreadView {
   readonly head: Head;
-  /** Of the head object; absent where there is none. */
+  /** The etag of the head object; undefined if there is none. */
   readonly etag: string | undefined;
   readonly blobs: ReadonlyMap<BlobHash, BlobEntry>;
   /** By {@link checkpointKey}. */
@@ -13,7 +13,7 @@ export interface ThreadView {
   readonly writes: ReadonlyMap<string, readonly WritesEntry[]>;
 }
 
-/** The head of a thread that nobody has written. */
+/** The head of a thread that nobody has written to. */
 export function emptyHead(threadId: string): Head {
   return {
     threadId,
@@ -28,7 +28,7 @@ export function emptyHead(threadId: string): Head {
   };
 }
 
-/** @param parts oldest first: what a later one holds replaces what an earlier one does */
+/** @param parts oldest first; entries of later parts replace those of earlier ones */
 export function viewOf(head: Head, etag: string | undefined, parts: readonly Entries[]): ThreadView {
   const blobs = new Map<BlobHash, BlobEntry>();
   const records = new Map<string, RecordEntry>();
@@ -45,7 +45,7 @@ export function viewOf(head: Head, etag: string | undefined, parts: readonly Ent
   return { head, etag, blobs, records, writes };
 }
 
-/** The entries of a view whose places are chosen. */
+/** The entries of a view whose places satisfy `chosen`. */
 export function entriesWhere(view: ThreadView, chosen: (place: Place) => boolean): Entries {
   return {
     blobs: [...view.blobs.values()].filter(({ place }) => chosen(place)),
@@ -54,7 +54,7 @@ export function entriesWhere(view: ThreadView, chosen: (place: Place) => boolean
   };
 }
 
-/** The view with entries at new places: `to` holds the entries of `from`, in the same order. */
+/** The view with entries moved to new places. `to` holds the same entries as `from`, in the same order. */
 export function withPlaces(view: ThreadView, from: Entries, to: Entries): ThreadView {
   const blobs = new Map(view.blobs);
   for (const entry of to.blobs) blobs.set(entry.hash, entry);
@@ -67,13 +67,13 @@ export function withPlaces(view: ThreadView, from: Entries, to: Entries): Thread
   return { ...view, blobs, records, writes };
 }
 
-/** Names of a checkpoint's blobs with all bases that they are patches on; undefined where one is missing. */
+/** The hashes of a checkpoint's blobs and of all their bases. Undefined if a blob is missing. */
 export function closureOf(view: ThreadView, record: RecordEntry): BlobHash[] | undefined {
   const closure = blobClosure(namedBlobs(record, view.writes.get(checkpointKey(record)) ?? []), view.blobs);
   return closure === undefined ? undefined : [...closure.keys()];
 }
 
-/** As {@link closureOf}, as far as the blobs are there. */
+/** As {@link closureOf}, but it doesn't matter if blobs are missing. */
 export function neededBy(view: ThreadView, record: RecordEntry): BlobHash[] {
   const writes = view.writes.get(checkpointKey(record)) ?? [];
   const needed = namedBlobs(record, writes);

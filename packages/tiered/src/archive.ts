@@ -1,4 +1,4 @@
-// long file: what the archive adds to each method of a stack, read as one piece
+// long file: what the archive adds to each method of a stack, best read together
 import {
   StratigraphError,
   addressKey,
@@ -27,20 +27,20 @@ import { mergeListed } from "./mergeListed.ts";
 import type { RestoreOn } from "./options.ts";
 import type { WarmTier } from "./warmTier.ts";
 
-/** How many threads are remembered as read from the archive and not restored. */
+/** For how many threads it is remembered that checkpoints were read from the archive and not restored. */
 const rememberedThreads = 10_000;
-/** How often a restore is tried: it depends on a revision, and fails when the thread has moved on. */
+/** How often a restore is tried. It fails if the thread was written to since its revision was read. */
 const attempts = 8;
 
 /**
- * The cold tier as a stack reads it. It is asked only about threads that the archiver marked in the warm tier, so threads that
- * were never archived cost no request and don't notice an archive that is down.
+ * What a stack reads from the cold tier. The cold tier is asked only about threads that the archiver has marked in the warm tier. So
+ * threads that were never archived cost no request, and an archive that is down doesn't affect them.
  */
 export class Archive {
   readonly tier: Tier;
   readonly #cold: ColdTier;
   readonly #warm: WarmTier;
-  /** Checkpoints that were read from the archive and that the warm tier doesn't have, by thread. */
+  /** By thread, the checkpoints that were read from the archive and not restored to the warm tier. */
   readonly #served = remembering<Map<string, Address>>(rememberedThreads);
 
   constructor(cold: Tier, warm: WarmTier, breaker: BreakerSettings, now: () => number) {
@@ -53,7 +53,11 @@ export class Archive {
     return this.#cold.breaker;
   }
 
-  /** Reads a checkpoint that the warm tier doesn't have, with one request to the archive. @param state the warm tier's answer. @throws StratigraphError "ARCHIVE_UNAVAILABLE" */
+  /**
+   * Reads a checkpoint that the warm tier doesn't have, with one request to the archive.
+   * @param state the warm tier's answer
+   * @throws StratigraphError "ARCHIVE_UNAVAILABLE"
+   */
   async read(at: MaybeAddress, state: Reading, restoreOn: RestoreOn): Promise<Reading> {
     const checkpointId = at.checkpointId ?? state.head!;
     const address: Address = { ...at, checkpointId };
@@ -73,7 +77,10 @@ export class Archive {
     return this.#served.has(threadId);
   }
 
-  /** Restores the checkpoints of a thread that were read from the archive to the warm tier. @throws StratigraphError "ARCHIVE_UNAVAILABLE" */
+  /**
+   * Restores to the warm tier those checkpoints of a thread that were read from the archive.
+   * @throws StratigraphError "ARCHIVE_UNAVAILABLE"
+   */
   async restoreServed(threadId: string): Promise<void> {
     for (const address of this.#served.get(threadId)?.values() ?? []) {
       if ((await this.#warm.read(address)).checkpoint !== undefined) continue;
@@ -83,7 +90,7 @@ export class Archive {
     this.#served.delete(threadId);
   }
 
-  /** Checkpoints of the warm and the cold tier in one listing: thread by thread, newest first. */
+  /** Lists the checkpoints of the warm and the cold tier together: thread by thread, newest first. */
   async *list(query: ListQuery): AsyncGenerator<ListedCheckpoint> {
     let left = query.limit ?? Number.POSITIVE_INFINITY;
     const { threadId } = query;
@@ -102,8 +109,8 @@ export class Archive {
   }
 
   /**
-   * Lists threads that the warm tier has checkpoints of first, then those that only the archive has. It remembers the id of each
-   * thread that is in both. A thread that is archived meanwhile may be listed twice; none is left out.
+   * First lists the threads of which the warm tier has checkpoints, then those that only the archive has. It remembers the id of each
+   * thread that is in both. A thread that is archived meanwhile may be listed twice, but none is left out.
    */
   async *#listAll(query: ListQuery): AsyncGenerator<ListedCheckpoint> {
     const inBoth = new Set<string>();
@@ -115,7 +122,7 @@ export class Archive {
     for await (const listed of this.#listCold(query)) if (!inBoth.has(listed.record.threadId)) yield listed;
   }
 
-  /** Blobs of a thread in either tier. */
+  /** The blobs that a thread has in the two tiers together. @param warm those of the warm tier */
   async blobs(threadId: string, warm: readonly BlobInfo[]): Promise<readonly BlobInfo[]> {
     if (!(await this.holdsMore(threadId))) return warm;
     const cold = await this.#cold.run(threadId, (tier) => tier.blobs(threadId));
@@ -123,7 +130,8 @@ export class Archive {
   }
 
   /**
-   * Takes checkpoints out of the archive, before the warm tier does. False where the thread changed since the decision.
+   * Removes checkpoints from the archive, before they are removed from the warm tier. False if the thread has changed since `request`
+   * was made.
    * @throws StratigraphError "ARCHIVE_UNAVAILABLE"
    */
   async remove(request: RemoveRequest): Promise<boolean> {
@@ -138,7 +146,7 @@ export class Archive {
     });
   }
 
-  /** Deletes a thread's archive. If the archive can't be reached, maintenance finds the warm tier's tombstone and deletes it later. */
+  /** Deletes a thread's archive. If the archive can't be reached, maintenance does it later, when it finds the warm tier's tombstone. */
   async deleteThread(threadId: string): Promise<void> {
     this.#served.delete(threadId);
     try {
@@ -149,7 +157,7 @@ export class Archive {
     }
   }
 
-  /** Continues a parent chain where the warm tier's part of it ends. */
+  /** Continues a walk to ancestors (`found`) where the warm tier's part of it ends. */
   async ancestry(
     at: Address,
     found: readonly StoredCheckpoint[],
@@ -174,14 +182,14 @@ export class Archive {
     return [...found, ...(await Promise.all(rest.map((stored) => this.#withLaterWrites(stored))))];
   }
 
-  /** Whether the archive has, or had, checkpoints of a thread that wasn't deleted since. One small query of the warm tier. */
+  /** Whether a thread is marked as archived, so that the archive may have more of it. Makes one small query to the warm tier. */
   async holdsMore(threadId: string): Promise<boolean> {
     return (await this.#warm.peek({ threadId, namespace: archivedMark })).head !== undefined;
   }
 
   /**
-   * Whether a deletion has to ask the archive: it holds something, or the thread was deleted before, perhaps while the archive
-   * was away. Not about threads that were never archived.
+   * Whether a deletion must also ask the archive: if the thread is marked as archived, or if it was deleted before, perhaps while the
+   * archive couldn't be reached.
    */
   async mayHold(threadId: string): Promise<boolean> {
     if (await this.holdsMore(threadId)) return true;
@@ -189,7 +197,7 @@ export class Archive {
     return revision > 0 && head === undefined;
   }
 
-  /** Archived checkpoints of threads that still have a head, as the warm tier knows it. */
+  /** Archived checkpoints of threads that still have a head in the warm tier, with that head. */
   async *#listCold(query: ListQuery): AsyncGenerator<ListedCheckpoint> {
     const listing = this.#cold.iterate(query.threadId, (cold) => cold.list(query));
     for await (const { threadId, listing: ofThread } of listByThread(listing)) {
@@ -207,20 +215,20 @@ export class Archive {
     }
   }
 
-  /** An archived checkpoint with the pending writes that came since; these are in the warm tier. */
+  /** Adds to an archived checkpoint the pending writes that came after it was archived. These are in the warm tier. */
   async #withLaterWrites<T extends StoredCheckpoint>(stored: T): Promise<T> {
     const { writes } = await this.#warm.peek(stored.record);
     if (writes.length === 0) return stored;
     if (blobClosure(namedBlobs(undefined, writes), stored.blobs) !== undefined)
       return { ...stored, writes: [...stored.writes, ...writes] };
-    // The writes name blobs that only the warm tier has, and it answers blobs only with their checkpoint: restore that first.
+    // The writes name blobs that only the warm tier has. It answers blobs only together with their checkpoint, so restore that first.
     const restored = await this.#restoreWhole(stored);
     return { ...stored, ...restored };
   }
 
   /**
-   * Restores archived checkpoints that have got pending writes since. The archiver copies what the warm tier lists, and pending
-   * writes are listed with their checkpoint.
+   * Restores archived checkpoints that have received pending writes since they were archived. The archiver copies what the warm tier
+   * lists, and that lists pending writes only with their checkpoint.
    */
   async restoreWritten(threadId: string): Promise<void> {
     if (!(await this.holdsMore(threadId))) return;
@@ -230,7 +238,7 @@ export class Archive {
     }
   }
 
-  /** Archived checkpoints of which the warm tier has pending writes but no record. */
+  /** Archived checkpoints for which the warm tier has pending writes but no record. */
   async #strays(threadId: string): Promise<readonly Address[]> {
     const { primary } = this.#warm;
     if (isArchiveSource(primary)) return await primary.strays(threadId);
@@ -250,7 +258,7 @@ export class Archive {
     return undefined;
   }
 
-  /** Restores a checkpoint, also while the thread is written to. @throws StratigraphError "OVERLOADED" */
+  /** Restores a checkpoint, and tries again if the thread is written to meanwhile. @throws StratigraphError "OVERLOADED" */
   async #restoreWhole(stored: StoredCheckpoint): Promise<StoredCheckpoint> {
     const at = pick(stored.record);
     for (let attempt = 0; attempt < attempts; attempt += 1) {
@@ -265,16 +273,16 @@ export class Archive {
     );
   }
 
-  /** Puts an archived checkpoint back into the warm tier, if nobody changed the thread meanwhile. */
+  /** Copies an archived checkpoint back to the warm tier. False if somebody changed the thread meanwhile. */
   async #restore(stored: StoredCheckpoint, state: Reading): Promise<boolean> {
     const { record, writes } = stored;
     const { threadId, namespace, checkpointId } = record;
     const blobs = blobClosure(namedBlobs(record, writes), stored.blobs);
     if (blobs === undefined || state.head === undefined) return false;
-    // Two readers that restore at once would add the same pending writes twice, the second time perhaps after newer ones.
+    // Otherwise two readers that restore at the same time would add the same pending writes twice, perhaps after newer ones.
     const now = await this.#warm.peek({ threadId, namespace, checkpointId });
     if (now.revision !== state.revision) return false;
-    // Append the writes that came since once more: they must come after those that they may replace.
+    // Append the newer writes once more, because they must come after the restored ones, which they may replace.
     const inOrder = [...writes, ...now.writes];
     try {
       await this.#warm.primary.append({

@@ -11,22 +11,22 @@ import {
   type Tier,
 } from "@stratigraph/core";
 
-/** Decodes a blob and compares it with the hash that names it. Throws where they differ. */
+/** Decodes a blob and compares its content with the hash that names it. Throws if they differ. */
 export type BlobCheck = (hash: BlobHash, blobs: ReadonlyMap<BlobHash, Blob>) => Promise<unknown>;
 
-/** A thread that was copied to the archive, at the revision it was copied at. */
+/** What was copied of a thread to the archive, and at which revision. */
 export interface ArchivedCopy {
   readonly revision: number;
   readonly checkpoints: number;
-  /** Of records, blobs and pending writes, as they are in the warm tier. */
+  /** Size of records, blobs and pending writes as stored in the warm tier. */
   readonly bytes: number;
 }
 
 /**
- * Copies a thread from the warm tier to the cold one, and reads it back. It deletes nothing, and may be
- * repeated: a process that dies half-way leaves nothing that the next call doesn't finish.
- * @returns undefined where the warm tier has no checkpoints of the thread
- * @throws Error where the copy isn't what was copied
+ * Copies a thread from the warm tier to the cold one, and reads the copy back to verify it. It deletes nothing, and may be repeated:
+ * if the process dies half-way, the next call completes the copy.
+ * @returns undefined if the warm tier has no checkpoints of the thread
+ * @throws Error if the copy differs from the original
  */
 export async function archiveThread(
   warm: Tier,
@@ -45,9 +45,9 @@ export async function archiveThread(
         archived.set(key, (archived.get(key) ?? 0) + 1);
       }
   }
-  // Skip pending writes that the archive has already: a restored checkpoint that is archived again would get them twice. Count
-  // them, because a step that was wound back may be given the same answer once more. Compare them by their digest, which stays
-  // the same when one of the two tiers is re-encrypted before the other.
+  // Skip pending writes that the archive already has, or a restored checkpoint that is archived again would get them twice. Count
+  // them, because after a rewind a step may be given the same answer again. Compare them by digest, which doesn't change when one of
+  // the two tiers is re-encrypted before the other.
   const writes = contents.writes.filter((batch) => {
     const key = batchKey(batch, batch);
     const times = archived.get(key) ?? 0;
@@ -60,13 +60,13 @@ export async function archiveThread(
   return { revision, checkpoints: contents.records.length, bytes: sizeOf(contents) };
 }
 
-/** Bytes of a thread's records, blobs and pending writes. */
+/** The size of a thread's records, blobs and pending writes, in bytes. */
 export function sizeOf({ records, blobs, writes }: ThreadContents): number {
   const bodies = [...records, ...writes].reduce((sum, { body }) => sum + body.length, 0);
   return blobs.reduce((sum, { bytes }) => sum + bytes.length, bodies);
 }
 
-/** Reads back what was copied: the same records, heads and pending writes, and the same bytes of every value. */
+/** Reads the copy back and verifies that it has the same records, heads, pending writes and values. @throws Error if it hasn't */
 async function verify(
   cold: Tier,
   threadId: string,
@@ -110,11 +110,11 @@ async function verify(
   }
 }
 
-/** Compares values with those that were copied. Values that are equal byte for byte aren't decoded. */
+/** Verifies values in the archive. Only values whose bytes differ from those copied are decoded. */
 class CopiedValues {
   readonly #copied: ReadonlyMap<BlobHash, Blob>;
   readonly #check: BlobCheck;
-  /** Blobs that were found with all their bases, and whether all of these are equal to what was copied. */
+  /** Blobs that were found with all their bases, and whether all of their bytes are equal to those copied. */
   readonly #known = new Map<BlobHash, boolean>();
 
   constructor(copied: readonly Blob[], check: BlobCheck) {
@@ -122,7 +122,7 @@ class CopiedValues {
     this.#check = check;
   }
 
-  /** False where a part is missing. @throws what the check throws: the archive had other bytes under this name */
+  /** Whether a value is there with all its bases. @throws what the check throws, if the bytes there encode another value */
   async areThere(hash: BlobHash, found: ReadonlyMap<BlobHash, Blob>): Promise<boolean> {
     if (this.#known.has(hash)) return true;
     const chain: Blob[] = [];
@@ -137,7 +137,7 @@ class CopiedValues {
     let same = next === undefined || this.#known.get(next)!;
     for (const blob of chain.toReversed()) {
       same &&= this.#isCopied(blob);
-      // The blob was archived before, then rewritten by a pruning: other bytes may encode the same value.
+      // Pruning may have rewritten the blob since it was archived before, so other bytes may encode the same value.
       if (!same) await this.#check(blob.hash, found);
       this.#known.set(blob.hash, same);
     }
@@ -165,7 +165,7 @@ function batchKey({ namespace, checkpointId }: Address, batch: { taskId: string;
   return JSON.stringify([namespace, checkpointId, batch.taskId, batchDigest(batch)]);
 }
 
-/** As {@link batchKey}, with the stored bytes. */
+/** As {@link batchKey}, and also with the stored bytes. */
 function bodyKey(at: Address, batch: { taskId: string; body: Uint8Array }): string {
   return `${batchKey(at, batch)}${Buffer.from(batch.body).toString("base64")}`;
 }

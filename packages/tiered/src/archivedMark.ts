@@ -1,14 +1,14 @@
 import { reservedNamespaces, type RemoveRequest, type Tier } from "@stratigraph/core";
 
 /**
- * A namespace whose head marks a thread that has an archived part. The mark is a head because heads stay when a thread is evicted
- * and go when it is deleted. The namespace has no checkpoints, so no listing shows it.
+ * The namespace whose head marks a thread as archived. The mark is a head because heads are kept when a thread is evicted and go when
+ * it is deleted. The namespace has no checkpoints, so no listing shows it.
  */
 export const archivedMark = reservedNamespaces.archived;
 
 /**
- * Marks a thread, right before it loses checkpoints to the archive.
- * @returns its revision then; undefined where it was written to after `revision`
+ * Marks a thread as archived, right before the warm tier drops checkpoints of it.
+ * @returns the thread's revision afterwards; undefined if it was written to after `revision`
  */
 export async function markArchived(
   warm: Tier,
@@ -29,7 +29,7 @@ export async function markArchived(
   return appended.revision === revision + 1 ? appended.revision : undefined;
 }
 
-/** The request, which also removes the mark when it removes the thread's last root checkpoint. */
+/** The same request; if it removes the thread's last root checkpoint, it also removes the mark. */
 export function withoutMark(request: RemoveRequest): RemoveRequest {
   const ends = request.heads.some(({ namespace, to }) => namespace === "" && to === undefined);
   return ends ? { ...request, heads: [...request.heads, { namespace: archivedMark }] } : request;

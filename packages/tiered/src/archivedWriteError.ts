@@ -1,6 +1,6 @@
 import { EvictedError, type AppendRequest, type AppendWritesRequest } from "@stratigraph/core";
 
-/** The error on a write to an archived thread under `restoreOn: "never"`. */
+/** The error for a write to an archived thread with `restoreOn: "never"`. */
 export function archivedWriteError(tier: string, request: AppendRequest | AppendWritesRequest): EvictedError {
   const { threadId } = request;
   if (!("heads" in request)) {

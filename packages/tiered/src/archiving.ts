@@ -19,7 +19,7 @@ import type { ResolvedArchiving } from "./archivingOptions.ts";
 import { DueDeletions } from "./dueDeletions.ts";
 import type { TierStack } from "./tierStack.ts";
 
-/** What archiving works on. */
+/** What archiving needs. */
 export interface ArchivingParts extends Omit<RetentionParts, "tier"> {
   readonly stack: TierStack;
   readonly warm: Tier;
@@ -28,8 +28,9 @@ export interface ArchivingParts extends Omit<RetentionParts, "tier"> {
 }
 
 /**
- * Moves idle threads from the warm tier to the cold one: it copies a thread, reads it back, and only then lets the warm tier drop
- * it, if the thread hasn't changed since. The process may die at any point: nothing is lost or doubled, and the next run goes on.
+ * Moves idle threads from the warm tier to the cold one. It copies a thread, reads the copy back, and only then lets the warm tier
+ * drop the thread, if it hasn't changed meanwhile. If the process dies at any point, nothing is lost or duplicated, and the next run
+ * continues.
  */
 export class Archiving {
   readonly #parts: ArchivingParts;
@@ -45,7 +46,7 @@ export class Archiving {
     this.#inUse = new PruneWalk(warm, coder, retention, now);
   }
 
-  /** Finishes deletions whose process died half-way, and deletes archives whose `retain` is over. */
+  /** Finishes deletions whose process died half-way, and deletes archived threads after `retain`. */
   async *finishDeletions({ dryRun }: Batch): AsyncGenerator<MaintenanceStep> {
     for await (const { why, threadId } of this.#dueDeletions.threads()) {
       const what = why === "deleted" ? "finish-deletion" : "delete";
@@ -60,7 +61,7 @@ export class Archiving {
     }
   }
 
-  /** Deletes the archive of a thread in use, and an idle thread as a whole unless somebody writes to it right now. */
+  /** Of a thread in use deletes the archive. Deletes an idle thread as a whole, unless somebody is writing to it right now. */
   async #expire(threadId: string): Promise<boolean> {
     const { warm, cold, stack, forget } = this.#parts;
     const { revision, checkpoint } = await warm.read({ threadId, namespace: "" });
@@ -115,7 +116,7 @@ export class Archiving {
     });
   }
 
-  /** Prunes the warm tier, if the thread hasn't changed since it was copied. */
+  /** Prunes the thread in the warm tier, if it hasn't changed since it was copied. */
   async #prune(threadId: string, copy: ArchivedCopy, rule: KeepRule): Promise<boolean> {
     const { warm, coder, stack, forget } = this.#parts;
     const revision = await markArchived(warm, threadId, copy.revision);

@@ -8,13 +8,13 @@ import {
 } from "@stratigraph/core";
 import type { TierStackOptions } from "./options.ts";
 
-/** What maintenance does with a cold tier, besides retention. Without any of these it only finishes deletions. */
+/** What maintenance does with a cold tier, besides retention. Without any of these options it only finishes deletions. */
 export interface ArchivingOptions {
-  /** Threads not written for this long move to the cold tier. Default: never. */
+  /** Threads that weren't written to for this long move to the cold tier. Default: never. */
   readonly archiveAfter?: Duration | undefined;
-  /** Archived threads not archived anew for this long are deleted. Default: never. */
+  /** Archived threads that weren't archived again for this long are deleted. Default: never. */
   readonly retain?: Duration | undefined;
-  /** Threads archived at the same time: more gets through a backlog sooner, and takes more from what else runs. Default 1. */
+  /** How many threads are archived at the same time. A higher number clears a backlog sooner, and leaves less for other work. Default 1. */
   readonly parallel?: number | undefined;
 }
 
@@ -24,7 +24,7 @@ export const archivingNames: OptionNames<ArchivingOptions> = {
   parallel: true,
 };
 
-/** Options with every default filled in; absent: not done. */
+/** Options with every default filled in. What is undefined isn't done. */
 export interface ResolvedArchiving {
   readonly archiveAfterMs: number | undefined;
   readonly retainMs: number | undefined;
@@ -62,7 +62,8 @@ export function resolveArchiving(
 }
 
 /**
- * Without a cold tier, what would move there is pruned for good: so one that was meant to be there isn't just left out.
+ * Refuses `cold: undefined` together with options that prune. Without a cold tier they delete checkpoints for good, so a cold tier
+ * that is missing by mistake must be noticed.
  * @throws InvalidOptionError
  */
 function checkNotUnset(options: RetentionOptions & Pick<TierStackOptions, "cold">): void {

@@ -8,7 +8,7 @@ import {
   type StoredCheckpoint,
 } from "@stratigraph/core";
 
-/** A checkpoint of the owner's record and pending writes with blobs found elsewhere; undefined where one is missing. */
+/** Makes a checkpoint of the owner's record and pending writes, and of blobs found elsewhere. Undefined if a blob is missing. */
 export function assembled(
   record: CheckpointRecord | undefined,
   { writes }: Peek,

@@ -30,9 +30,9 @@ import {
 
 /** Limits of an in-process hot tier. */
 export interface BoundedMemoryOptions {
-  /** Most bytes of checkpoints; the thread used longest ago goes first, as a whole. Default "256mb". */
+  /** The most that checkpoints may take. Beyond it, the least recently used threads are forgotten, each as a whole. Default "256mb". */
   readonly maxSize?: Size | undefined;
-  /** Threads not used for this long go. Default "15m". */
+  /** Threads that weren't used for this long are forgotten. Default "15m". */
   readonly maxIdle?: Duration | undefined;
   /** The time in milliseconds since 1970, for tests. Default Date.now. */
   readonly clock?: (() => number) | undefined;
@@ -52,12 +52,12 @@ interface Entry {
   usedMs: number;
 }
 
-/** What a record, a blob or a batch of writes costs beside its bytes. Measured: 300 to 600 bytes. */
+/** Memory that a record, a blob or a batch of writes takes besides its own bytes, in bytes. Measured: 300 to 600. */
 const overhead = 512;
 
 /**
- * A hot tier in this process's memory, bounded in bytes and idle time. Threads are forgotten as a whole, so none is ever here in
- * part. It isn't for the warm or cold role, because it forgets.
+ * A hot tier in this process's memory, with limits on size and idle time. Threads are forgotten as a whole, so none is ever here in
+ * part. Because it forgets, it can't be a warm or cold tier.
  */
 export class BoundedMemoryTier implements Tier, CopyKeeper {
   readonly name: string = "memory";
@@ -65,7 +65,7 @@ export class BoundedMemoryTier implements Tier, CopyKeeper {
   readonly #maxBytes: number;
   readonly #maxIdleMs: number;
   readonly #now: () => number;
-  /** Least recently used first. */
+  /** By thread id, the least recently used first. */
   readonly #kept = new Map<string, Entry>();
   #bytes = 0;
   #ended = false;
@@ -95,7 +95,7 @@ export class BoundedMemoryTier implements Tier, CopyKeeper {
     return this.#bytes;
   }
 
-  /** Every method goes through here, so that none works after {@link end}. */
+  /** The threads, for all methods, so that none of them works after {@link end}. */
   get #threads(): Map<string, Entry> {
     if (this.#ended) throw closedError(this.name);
     return this.#kept;
@@ -164,7 +164,7 @@ export class BoundedMemoryTier implements Tier, CopyKeeper {
     return entry !== undefined && (await entry.tier.evict(threadId, revision));
   }
 
-  /** Without a tombstone: the tier that owns the thread has it. */
+  /** Leaves no tombstone, because the tier that owns the thread has one. */
   async deleteThread(threadId: string): Promise<void> {
     this.#forget(threadId);
   }
@@ -209,7 +209,7 @@ export class BoundedMemoryTier implements Tier, CopyKeeper {
     const written = await write(entry.tier, blobs);
     const sizes = [...blobs.map(({ bytes }) => bytes), ...bodies.map(({ body }) => body)];
     const added = sizes.reduce((sum, { length }) => sum + length + overhead, 0);
-    // The thread was forgotten meanwhile.
+    // If the thread was forgotten meanwhile, its bytes don't count.
     if (this.#kept.get(threadId) !== entry) return written;
     entry.bytes += added;
     this.#bytes += added;
@@ -227,7 +227,7 @@ export class BoundedMemoryTier implements Tier, CopyKeeper {
     return entry;
   }
 
-  /** A thread's entry, used now. */
+  /** A thread's entry, which becomes the most recently used. */
   #used(threadId: string): Entry | undefined {
     this.#forgetIdle();
     const entry = this.#threads.get(threadId);
@@ -254,7 +254,7 @@ export class BoundedMemoryTier implements Tier, CopyKeeper {
   }
 }
 
-/** Whether bytes have a buffer of their own. Drivers answer slices of large buffers, and a slice keeps all of its buffer. */
+/** Whether bytes have a buffer of their own. Drivers answer slices of large buffers, and a slice keeps its whole buffer in memory. */
 function isOwn(bytes: Uint8Array): boolean {
   return bytes.buffer.byteLength <= bytes.length * 2;
 }
@@ -263,7 +263,7 @@ function own(bytes: Uint8Array): Uint8Array {
   return isOwn(bytes) ? bytes : new Uint8Array(bytes);
 }
 
-/** A bounded in-process hot tier: `hot: [memory({ maxSize: "256mb" }), redis({ client })]`. @throws InvalidOptionError */
+/** Makes a hot tier in this process's memory: `hot: [memory({ maxSize: "256mb" }), redis({ client })]`. @throws InvalidOptionError */
 export function memory(options: BoundedMemoryOptions = {}): BoundedMemoryTier {
   return new BoundedMemoryTier(options);
 }

@@ -1,23 +1,24 @@
 import { StratigraphError, answerWithin, trace } from "@stratigraph/core";
 import { isOutage, reasonOf } from "./outage.ts";
 
-/** How a breaker decides. All times in milliseconds. */
+/** Settings of a breaker. All times are in milliseconds. */
 export interface BreakerSettings {
-  /** How long one call may take, this process's own work not counted. */
+  /** How long one call may take, without the time in which this process blocked its own event loop. */
   readonly timeoutMs: number;
-  /** Failures in a row that open it, each of a call made after the one before. */
+  /** How many failures in a row open the breaker. Calls that were in progress together count as one failure. */
   readonly failures: number;
-  /** How long it stays open the first time; twice as long after every failed attempt. */
+  /** How long the breaker stays open the first time. Every failed attempt doubles the time. */
   readonly openForMs: number;
+  /** The limit of that doubling. */
   readonly longestOpenMs: number;
 }
 
-/** Closed: calls go through. Open: none do. Half-open: one goes through to find out. */
+/** Closed: calls go through. Open: calls are refused. Half-open: one call is tried, and others are refused. */
 export type BreakerState = "closed" | "open" | "half-open";
 
 /**
- * Stops using a failing tier for a while. A dead or silent tier costs at most `failures` × `timeoutMs`, then nothing, and
- * comes back by itself.
+ * Stops using a failing tier for a while. A dead or silent tier costs its callers at most `failures` × `timeoutMs`, and then nothing.
+ * When it works again, it is used again.
  */
 export class Breaker {
   readonly tier: string;
@@ -25,7 +26,7 @@ export class Breaker {
   readonly #now: () => number;
   #state: BreakerState = "closed";
   #failures = 0;
-  /** Grows with every failure that counts. Calls under way at that moment don't count: one silence fails all of them. */
+  /** Grows with every failure that counts. Calls that were in progress then don't count, because one outage fails all of them. */
   #failureGeneration = 0;
   #openForMs: number;
   #openUntilMs = 0;
@@ -48,8 +49,8 @@ export class Breaker {
   }
 
   /**
-   * Makes a call, for a bounded time. An answer that comes later is ignored.
-   * @throws StratigraphError "UNAVAILABLE" while open, or when time is up; otherwise what the call throws
+   * Makes a call with a time limit. A later answer is ignored.
+   * @throws StratigraphError "UNAVAILABLE" while the breaker is open and after a timeout; otherwise what the call throws
    */
   async run<T>(call: () => Promise<T>): Promise<T> {
     if (this.refuses) throw this.#refusal();
@@ -74,7 +75,6 @@ export class Breaker {
     this.#enter("closed");
   }
 
-  /** Every failure of a tier behind a breaker comes through here. */
   #failed(generation: number, error: unknown): void {
     if (generation !== this.#failureGeneration) return;
     this.#failureGeneration += 1;

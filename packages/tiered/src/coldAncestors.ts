@@ -1,6 +1,6 @@
 import { readsAncestry, type Address, type StoredCheckpoint, type Tier } from "@stratigraph/core";
 
-/** A checkpoint of the cold tier with its ancestors, nearest first, until every tag in `open` was met. */
+/** Reads a checkpoint of the cold tier and its ancestors, nearest first, until every tag in `open` was found. */
 export async function withAncestors(
   cold: Tier,
   at: Address,
@@ -14,7 +14,7 @@ export async function withAncestors(
   return [checkpoint, ...(await ancestorsOf(cold, at, left, limit - 1))];
 }
 
-/** The ancestors of a checkpoint, nearest first, until every tag in `open` was met. */
+/** Reads the ancestors of a checkpoint, nearest first, until every tag in `open` was found. */
 export async function ancestorsOf(
   cold: Tier,
   at: Address,

@@ -2,7 +2,7 @@ import { StratigraphError, type Tier } from "@stratigraph/core";
 import { Breaker, type BreakerSettings, type BreakerState } from "./breaker.ts";
 import { isOutage, reasonOf } from "./outage.ts";
 
-/** A cold tier behind a breaker. Its outages are errors "ARCHIVE_UNAVAILABLE", which may be repeated. */
+/** A cold tier behind a breaker. During an outage it throws "ARCHIVE_UNAVAILABLE"; such calls may be repeated. */
 export class ColdTier {
   readonly tier: Tier;
   readonly #breaker: Breaker;
@@ -25,7 +25,7 @@ export class ColdTier {
     }
   }
 
-  /** An iteration, each step of it behind the breaker. */
+  /** Iterates, and makes each step through the breaker. */
   async *iterate<T>(threadId: string | undefined, open: (tier: Tier) => AsyncIterable<T>): AsyncGenerator<T> {
     const items = open(this.tier)[Symbol.asyncIterator]();
     try {

@@ -1,24 +1,24 @@
 /** One piece of background work on a thread. */
 export interface CopyJob {
-  /** What it holds in memory while it waits. */
+  /** How many bytes it holds in memory while it waits. */
   readonly bytes: number;
-  /** A job isn't added if another one with the same key waits for the same thread. */
+  /** A job isn't added if one with the same key is already waiting for the same thread. */
   readonly key?: string | undefined;
-  /** Does the work; false where it came to nothing. Never rejects. */
+  /** Does the work. Resolves to false if that failed, and never rejects. */
   readonly run: () => Promise<boolean>;
 }
 
 /** Limits of a queue. */
 export interface QueueLimits {
-  /** Jobs that may wait. */
+  /** How many jobs may wait. */
   readonly maxJobs: number;
-  /** Bytes that waiting jobs may hold. */
+  /** How many bytes waiting jobs may hold. */
   readonly maxBytes: number;
-  /** Threads worked on at once. */
+  /** For how many threads jobs run at the same time. */
   readonly parallel: number;
 }
 
-/** Runs background jobs, in order per thread. It is bounded in jobs and bytes: what doesn't fit is dropped and counted. */
+/** Runs background jobs, those of one thread in order. The number of jobs and bytes is limited: jobs that don't fit are dropped and counted. */
 export class CopyQueue {
   readonly #limits: QueueLimits;
   readonly #onDrop: (count: number) => void;
@@ -35,7 +35,7 @@ export class CopyQueue {
     this.#onDrop = onDrop;
   }
 
-  /** Jobs that wait, those under way not counted. */
+  /** How many jobs wait, without those that are running. */
   get size(): number {
     return this.#jobs;
   }
@@ -58,7 +58,7 @@ export class CopyQueue {
     this.#serve();
   }
 
-  /** Removes a thread's waiting jobs without counting them as dropped. Resolves when the job under way is done. */
+  /** Removes a thread's waiting jobs without counting them as dropped. Resolves when the running job is done. */
   async discard(threadId: string): Promise<void> {
     for (const job of this.#waiting.get(threadId) ?? []) this.#left(job);
     this.#waiting.delete(threadId);
@@ -66,7 +66,7 @@ export class CopyQueue {
     this.#settle();
   }
 
-  /** Resolves when nothing waits and nothing is under way. */
+  /** Resolves when no job waits or runs. */
   async idle(): Promise<void> {
     if (this.#jobs === 0 && this.#busy.size === 0) return;
     await new Promise<void>((resolve) => {
@@ -74,7 +74,7 @@ export class CopyQueue {
     });
   }
 
-  /** DroppedCopies what waits, and what comes from now on. Those under way go on. */
+  /** Drops all waiting and all later jobs. Running jobs continue. */
   close(): void {
     this.#closed = true;
     this.#onDrop(this.#jobs);
@@ -97,8 +97,7 @@ export class CopyQueue {
   }
 
   async #work(threadId: string): Promise<void> {
-    // Let the caller continue first, but begin before the event loop does anything else, so that the next reader finds the
-    // copy.
+    // Let the caller continue first, but begin before the event loop does anything else, so that the next reader finds the copy.
     await new Promise<void>((resolve) => {
       process.nextTick(resolve);
     });

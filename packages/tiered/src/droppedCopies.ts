@@ -1,21 +1,21 @@
 import { trace } from "@stratigraph/core";
 
-/** Shortest time between two events of one kind, in milliseconds. */
+/** The shortest time between two events of one kind, in milliseconds. */
 const quietMs = 1000;
 
-/** Drops of one kind since their last event. */
+/** Drops of one kind that no event has reported yet. */
 interface Untold {
   count: number;
   readonly timer: NodeJS.Timeout;
 }
 
 /**
- * Counts copies that a tier dropped, and traces them: the first drop at once, later ones together once a second, so that an
- * outage is a few events rather than one per copy.
+ * Counts the copies that a tier dropped, and traces them: the first drop at once, later ones together once a second. So an outage is
+ * a few events and not one per copy.
  */
 export class DroppedCopies {
   readonly #tier: string;
-  /** By kind, for as long as no event of it is due. */
+  /** By kind, until its next event is due. */
   readonly #quiet = new Map<string, Untold>();
   #total = 0;
 
@@ -35,7 +35,7 @@ export class DroppedCopies {
     else untold.count += count;
   }
 
-  /** Traces the drops that no event has told of yet. */
+  /** Traces the drops that no event has reported yet. */
   flush(): void {
     for (const [what, { count, timer }] of this.#quiet) {
       clearTimeout(timer);

@@ -1,21 +1,21 @@
 import { isArchiveSource, type ArchiveSource, type Tier } from "@stratigraph/core";
 
-/** How exactly tiers know when a thread was written, and how long a deletion may take. Milliseconds. */
+/** More than the time that a deletion may take, and than the error in the times of writes that tiers report. In milliseconds. */
 const overlapMs = 120_000;
 
-/** An archive that has to go: its thread was deleted, or `retain` is over. */
+/** An archive that must be deleted: its thread was deleted, or `retain` is over. */
 export interface DueDeletion {
   readonly why: "deleted" | "expired";
   readonly threadId: string;
 }
 
-/** Finds archived threads that have to be deleted. It changes nothing. */
+/** Finds archived threads that must be deleted. It changes nothing itself. */
 export class DueDeletions {
   readonly #warm: Tier;
   readonly #cold: Tier;
   readonly #retainMs: number | undefined;
   readonly #now: () => number;
-  /** Tombstones older than this were looked at; milliseconds since 1970 by the warm tier's clock. */
+  /** Tombstones older than this were looked at. Milliseconds since 1970, by the warm tier's clock. */
   #deletedFromMs = 0;
   #expiryLookedAtMs = Number.NEGATIVE_INFINITY;
   #mustRepeat = false;
@@ -47,21 +47,21 @@ export class DueDeletions {
       if (archived.head === undefined) continue;
       yield { why: "deleted", threadId };
     }
-    // The next search begins a little earlier, because transactions may end in another order than they began.
+    // Begin the next search a little earlier, because transactions don't always end in the order in which they began.
     if (!this.#mustRepeat) this.#deletedFromMs = Math.max(this.#deletedFromMs, newestMs - overlapMs);
   }
 
-  /** For warm tiers that don't list tombstones: asks the warm tier about each archived thread. */
+  /** Asks the warm tier about each archived thread. For warm tiers that can't list tombstones. */
   async *#byArchive(): AsyncGenerator<DueDeletion> {
     for await (const { threadId, head } of this.#cold.threads({})) {
       const owner = await this.#warm.peek({ threadId, namespace: "" });
-      // At revision 0 the warm tier has never had the thread. The database may be new or lost, so the archive stays.
+      // Revision 0 means that the warm tier has never had the thread. Its database may be new or lost, so keep the archive.
       if (owner.revision > 0 && owner.head === undefined && head !== undefined)
         yield { why: "deleted", threadId };
     }
   }
 
-  /** Lists the archive, which is costly: at most a hundred times within `retain`. */
+  /** Lists the archive. That is costly, so it is done at most a hundred times within `retain`. */
   async *#expired(): AsyncGenerator<DueDeletion> {
     if (this.#retainMs === undefined) return;
     const now = this.#now();

@@ -18,21 +18,21 @@ import { CopyQueue, type QueueLimits } from "./copyQueue.ts";
 import { DroppedCopies } from "./droppedCopies.ts";
 import { isOutage } from "./outage.ts";
 
-/** What a hot tier did so far. */
+/** What a hot tier has done so far. */
 export interface HotCounters {
-  /** Reads whose bytes came from here. */
+  /** Reads whose bytes came from this tier. */
   readonly hits: number;
-  /** Reads whose bytes had to come from further away. */
+  /** Reads whose bytes had to come from a farther tier. */
   readonly misses: number;
-  /** Copies given up: the queue was full, or the tier failed. Costs a later miss, nothing else. */
+  /** Copies that weren't made because the queue was full or the tier failed. Each costs no more than a later miss. */
   readonly dropped: number;
-  /** Copies that wait. */
+  /** Copies that are waiting to be made. */
   readonly waiting: number;
 }
 
-/** As `seen`: a copy is never refused as late, because the owner of the thread has accepted the write already. */
+/** The value of `seen` for copies: they are never refused as late, because the owner of the thread has already accepted the write. */
 const neverLate = Number.MAX_SAFE_INTEGER;
-/** How many threads are remembered whose copies couldn't be deleted yet. */
+/** How many threads whose copies couldn't be deleted yet are remembered. */
 const mostOwed = 10_000;
 
 /**
@@ -68,7 +68,7 @@ export class HotTier {
     };
   }
 
-  /** The worse state of the two breakers. */
+  /** The worse of the two breakers' states. */
   get breaker(): BreakerState {
     const states = [this.#reading.state, this.#writing.state];
     return (["open", "half-open"] as const).find((state) => states.includes(state)) ?? "closed";
@@ -82,7 +82,7 @@ export class HotTier {
     this.#misses += 1;
   }
 
-  /** The tier's answer; undefined if it is too slow or failing. */
+  /** Reads from the tier. Undefined if it is too slow or failing. */
   async find(at: MaybeAddress): Promise<Reading | undefined> {
     return await this.#asked(at.threadId, () => this.tier.read(at));
   }
@@ -91,7 +91,7 @@ export class HotTier {
     return await this.#asked(at.threadId, () => this.tier.peek(at));
   }
 
-  /** Copies an append that the warm tier has acknowledged. */
+  /** Queues the copying of an append that the warm tier has acknowledged. */
   append(request: AppendRequest, appended: Appended): void {
     const writes = (request.writes ?? []).filter(({ blobs }) => blobs.length > 0);
     const heads = appended.heads.map(({ namespace, head }) => ({
@@ -110,7 +110,7 @@ export class HotTier {
     });
   }
 
-  /** As {@link append}. Writes that name no blobs aren't copied: they are always read from the warm tier. */
+  /** Copies pending writes that the warm tier has acknowledged. Those that name no blobs aren't copied, because pending writes themselves are read from the warm tier. */
   appendWrites(request: AppendWritesRequest): void {
     if (request.newBlobs.length === 0 && request.blobs.length === 0) return;
     const { relies: _relies, ...rest } = request;
@@ -119,7 +119,7 @@ export class HotTier {
     );
   }
 
-  /** Copies a checkpoint that was read from a farther tier. */
+  /** Queues the copying of a checkpoint that was read from a farther tier. */
   promote(stored: StoredCheckpoint, head: string | undefined): void {
     const { record } = stored;
     const blobs = blobClosure(namedBlobs(record, stored.writes), stored.blobs);
@@ -165,7 +165,7 @@ export class HotTier {
     this.#queue.push(threadId, { bytes: 0, key: JSON.stringify(["adopt", namespace]), run });
   }
 
-  /** Invalidates the thread's copies. @param before copies of earlier revisions of the owner are refused for ever */
+  /** Invalidates the thread's copies. @param before copies of the owner's earlier revisions are never accepted again */
   async invalidate(threadId: string, before?: number): Promise<void> {
     const keeper = this.#keeper();
     const done = await this.#attempt(async () => {
@@ -174,7 +174,7 @@ export class HotTier {
     if (!done) this.#dropped.add(1, "invalidation");
   }
 
-  /** Resolves when no copies wait. */
+  /** Resolves when no copy waits or is being made. */
   async idle(): Promise<void> {
     await this.#queue.idle();
   }
@@ -218,7 +218,7 @@ export class HotTier {
     this.#queue.push(threadId, { bytes, run });
   }
 
-  /** False if the tier is failing. A refusal by a healthy tier, for instance because of a tombstone, is no failure. */
+  /** False if the tier is failing. If a healthy tier refuses, for instance because of a tombstone, that is no failure. */
   async #attempt(work: () => Promise<void>): Promise<boolean> {
     try {
       await work();
@@ -235,7 +235,7 @@ export class HotTier {
     this.#owed.delete(oldest!);
   }
 
-  /** Deletes a thread's copies if that is still owed; false if it can't be done now. */
+  /** Deletes a thread's copies if an earlier deletion failed. False if it fails again. */
   async #settle(threadId: string): Promise<boolean> {
     if (!this.#owed.has(threadId)) return true;
     const done = await this.#attempt(() => this.#writing.run(() => this.tier.deleteThread(threadId)));

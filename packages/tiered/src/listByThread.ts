@@ -1,12 +1,12 @@
 import type { ListedCheckpoint } from "@stratigraph/core";
 
-/** The part of a listing that is about one thread. */
+/** The part of a listing that belongs to one thread. */
 interface ThreadListing {
   readonly threadId: string;
   readonly listing: AsyncIterable<ListedCheckpoint>;
 }
 
-/** Cuts a listing that goes thread by thread into one listing per thread. Checkpoints that aren't consumed are skipped. */
+/** Splits a listing, in which the checkpoints of a thread are adjacent, by thread. Checkpoints that aren't consumed are skipped. */
 export async function* listByThread(all: AsyncIterable<ListedCheckpoint>): AsyncGenerator<ThreadListing> {
   const items = all[Symbol.asyncIterator]();
   try {

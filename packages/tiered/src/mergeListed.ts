@@ -1,8 +1,6 @@
 import type { ListedCheckpoint } from "@stratigraph/core";
 
-/**
- * Merges two listings of one thread, each newest first. A checkpoint that is in both is taken from the first.
- */
+/** Merges two listings of one thread, both newest first. A checkpoint that is in both is taken from the first. */
 export async function* mergeListed(
   first: AsyncIterable<ListedCheckpoint>,
   second: AsyncIterable<ListedCheckpoint>,
@@ -11,7 +9,7 @@ export async function* mergeListed(
   const b = second[Symbol.asyncIterator]();
   try {
     let [nextA, nextB] = await Promise.all([a.next(), b.next()]);
-    /** The id yielded last. Checkpoints of several namespaces may have it; `yielded` holds those that came. */
+    /** The last id yielded. Checkpoints of several namespaces may have it: `yielded` has the namespaces that came already. */
     let id: string | undefined;
     let yielded = new Set<string>();
     while (nextA.done !== true || nextB.done !== true) {

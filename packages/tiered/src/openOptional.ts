@@ -1,17 +1,17 @@
 import { StratigraphError, answerWithin, pingTier, trace, type Tier, type TierRole } from "@stratigraph/core";
 import { reasonOf } from "./outage.ts";
 
-/** A tier that a stack can do without for a while. */
+/** A tier that a stack can work without for a while. */
 export interface OptionalTier {
   readonly role: Exclude<TierRole, "warm">;
   readonly tier: Tier;
 }
 
 /**
- * Makes a tier ready that a stack can do without. A tier that can't be reached is traced, and tried again with later calls. A tier
- * that can't work until somebody changes something is an error now, because later nobody would notice.
+ * Sets up a tier that a stack can work without. If the tier can't be reached, that is traced, and later calls try it again. If it
+ * can't work until somebody changes something, that is an error now, because later nobody would notice.
  *
- * @param timeoutMs how long it may take, in milliseconds; more counts as being away
+ * @param timeoutMs after how many milliseconds the tier counts as unreachable
  * @throws StratigraphError that names the role
  */
 export async function openOptional({ role, tier }: OptionalTier, timeoutMs: number): Promise<void> {
@@ -28,14 +28,14 @@ export async function openOptional({ role, tier }: OptionalTier, timeoutMs: numb
 }
 
 function isAway(role: TierRole, error: unknown): boolean {
-  // The replica of a primary that was set up a moment ago has yet to catch up.
+  // A replica may lag behind a primary that was set up just now.
   return (
     StratigraphError.is(error) && (error.retryable || (role === "replica" && error.code === "NOT_SET_UP"))
   );
 }
 
 async function ready(role: TierRole, tier: Tier): Promise<void> {
-  // A replica is read-only, so it is asked rather than set up.
+  // A replica is read-only, so it can't be set up.
   if (role !== "replica") await tier.setup?.();
   else await pingTier(tier);
 }

@@ -15,66 +15,66 @@ import {
 import type { BreakerSettings } from "./breaker.ts";
 import type { QueueLimits } from "./copyQueue.ts";
 
-/** How long a failing tier is left alone. */
+/** When a failing tier is no longer used, and for how long. */
 export interface BreakerOptions {
   /**
-   * How long one call to a hot tier may take. Only time counts in which this process could have read an answer: a callback that
-   * blocks its event loop doesn't make a tier look dead. Default "250ms".
+   * How long one call to a hot tier may take. Time in which this process couldn't have read an answer doesn't count, so a callback
+   * that blocks the event loop doesn't make a tier look dead. Default "250ms".
    */
   readonly timeout?: Duration | undefined;
   /** How long one call to the cold tier or to a replica may take. Default "10s". */
   readonly coldTimeout?: Duration | undefined;
-  /** Failures in a row until the tier is left alone; calls that one silence fails together count once. Default 2. */
+  /** After how many failures in a row the tier isn't used. Calls that fail together in one outage count once. Default 2. */
   readonly failures?: number | undefined;
-  /** How long it is left alone the first time; twice as long after every failed attempt. Default "1s". */
+  /** How long the tier isn't used the first time. Every failed attempt doubles the time. Default "1s". */
   readonly openFor?: Duration | undefined;
-  /** Longest time between two attempts. Default "30s". */
+  /** The longest time between two attempts. Default "30s". */
   readonly longestOpen?: Duration | undefined;
 }
 
-/** What may wait to be copied to one hot tier. More is dropped, counted, and traced. */
+/** Limits on what waits to be copied to one hot tier. Copies beyond them are dropped, counted and traced. */
 export interface QueueOptions {
-  /** Default 10,000. */
+  /** How many copies may wait. Default 10,000. */
   readonly maxCopies?: number | undefined;
-  /** Default "64mb". */
+  /** How much memory waiting copies may take. Default "64mb". */
   readonly maxSize?: Size | undefined;
-  /** Threads copied at once. Default 8. */
+  /** For how many threads copies are made at the same time. Default 8. */
   readonly parallel?: number | undefined;
 }
 
 /**
  * Where the newest checkpoint and pending writes are read from:
- * - "verified": always from the warm tier, in one small query in parallel with the hot read.
- * - "trusted": from the farthest hot tier, for at most `trustFor` after they were last known to be true. Another process
- *   that is killed in the middle of a write, or can't reach the hot tier, makes them stale for that long; writing on a stale
- *   read is still refused as a conflict.
+ * - "verified": always from the warm tier, by one small query that runs in parallel with the hot read.
+ * - "trusted": from the farthest hot tier, for at most `trustFor` after they were last verified. If another process is killed in the
+ *   middle of a write, or can't reach the hot tier, a read may be stale for that long. A write based on a stale read is still refused
+ *   as a conflict.
  */
 export type Consistency = "verified" | "trusted";
 
-/** When an archived checkpoint goes back into the warm tier: when it is read, when it is written on, or not by itself. */
+/** When an archived checkpoint is copied back to the warm tier: when it is read, when a write continues from it, or never. */
 export type RestoreOn = "read" | "write" | "never";
 
 /** Options of a stack of tiers. */
 export interface TierStackOptions {
-  /** Tiers that hold copies for reading fast, nearest first. Losing one costs time only. */
+  /** Tiers that hold copies for fast reads, nearest first. Losing one costs only time. */
   readonly hot?: Tier | readonly Tier[] | undefined;
-  /** The tier that owns heads and pending writes: a write is done when it is in this one. */
+  /** The tier that owns heads and pending writes. A write is done when this tier has stored it. */
   readonly warm: Tier;
   /** Where idle threads are archived. */
   readonly cold?: Tier | undefined;
   /** Read-only copies of the warm tier, for instance streaming replicas. */
   readonly replicas?: readonly Tier[] | undefined;
-  /** Default "verified". */
+  /** Where the newest checkpoint and pending writes are read from. Default "verified". */
   readonly consistency?: Consistency | undefined;
-  /** Default "1m". Only with `consistency: "trusted"`. */
+  /** How long copies of heads and pending writes may be trusted. Only used with `consistency: "trusted"`. Default "1m". */
   readonly trustFor?: Duration | undefined;
-  /** Default "read". */
+  /** When archived checkpoints are restored. Default "read". */
   readonly restoreOn?: RestoreOn | undefined;
   readonly breaker?: BreakerOptions | undefined;
   readonly queue?: QueueOptions | undefined;
   /**
-   * How long `end()` waits for calls under way, and for what waits to be copied to the hot tiers. Copies that aren't made by then
-   * are dropped, with a trace. Default "5s".
+   * How long `end()` waits for calls in progress and for copies to the hot tiers. Copies that aren't made by then are dropped and
+   * traced. Default "5s".
    */
   readonly drainFor?: Duration | undefined;
   /** The time in milliseconds since 1970, for tests. Default Date.now. */
@@ -87,7 +87,7 @@ export interface ResolvedStack {
   readonly warm: Tier;
   readonly cold: Tier | undefined;
   readonly replicas: readonly Tier[];
-  /** Undefined under "verified". Milliseconds. */
+  /** In milliseconds. Undefined with `consistency: "verified"`. */
   readonly trustForMs: number | undefined;
   readonly restoreOn: RestoreOn;
   readonly hotBreaker: BreakerSettings;
@@ -121,7 +121,7 @@ const queueNames: OptionNames<QueueOptions> = { maxCopies: true, maxSize: true, 
 
 const ofMaintenance = "Maintenance is a TieredSaver's: pass it there.";
 
-/** What to write instead of other names. */
+/** Advice on names that other libraries use. */
 export const stackAdvice: OptionAdvice = {
   cache: "Write hot.",
   archive: "Write cold.",
@@ -247,7 +247,7 @@ function checkTrusted(hot: readonly Tier[]): void {
   );
 }
 
-/** Longest time that a timer can wait, a little less than 25 days, in milliseconds. */
+/** The longest time that a timer can wait, in milliseconds: a little less than 25 days. */
 const longestTimerMs = 2 ** 31 - 1;
 
 function drainMsOf(drainFor: Duration): number {

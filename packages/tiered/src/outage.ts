@@ -1,6 +1,6 @@
 import { StratigraphError, type ErrorCode } from "@stratigraph/core";
 
-/** Codes that say that a tier couldn't do its work, rather than what it found. */
+/** Codes which mean that a tier couldn't do its work. The others say what it found. */
 const outages: ReadonlySet<ErrorCode> = new Set([
   "UNAVAILABLE",
   "OVERLOADED",
@@ -19,7 +19,7 @@ export function isOutage(error: unknown): boolean {
   return !StratigraphError.is(error) || outages.has(error.code);
 }
 
-/** What an error says, for a sentence. */
+/** An error's message, to be put into a sentence. */
 export function reasonOf(error: unknown): string {
   return error instanceof Error && error.message !== "" ? error.message : String(error);
 }

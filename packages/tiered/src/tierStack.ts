@@ -1,4 +1,4 @@
-// long file: every method of the contract as a stack has it, read as one piece
+// long file: every method of the contract over several tiers, best read together
 import {
   CallGate,
   copiesThreads,
@@ -56,12 +56,12 @@ import { TrustedHeads } from "./trustedHeads.ts";
 import { WarmTier } from "./warmTier.ts";
 
 /**
- * Tiers in layers: hot tiers hold copies, the warm tier owns threads, the cold tier keeps idle ones. A stack is a tier, so stacks
- * nest.
+ * A tier made of tiers: hot tiers hold copies, the warm tier owns threads, the cold tier keeps idle ones. A stack is a tier itself, so
+ * stacks can be nested.
  *
- * Only what cannot change is read from a hot tier: bytes named by their content. Heads, pending writes and records come from
- * the warm tier, in a small query that runs while the hot tier is asked. So a hot tier may be lost, late, cut off or emptied
- * at any moment, and nothing but time is lost.
+ * Only blobs, which never change, are read from hot tiers. Heads, pending writes and records come from the warm tier, by a small query
+ * that runs while the hot tier is asked. So a hot tier may be lost, late, unreachable or emptied at any moment, and that costs only
+ * time.
  */
 export class TierStack implements Tier, HealthReporter, LayeredTier, Stacked {
   readonly name: string;
@@ -75,7 +75,7 @@ export class TierStack implements Tier, HealthReporter, LayeredTier, Stacked {
   readonly tagThread?: ThreadTagger["tagThread"];
   readonly untagThread?: ThreadTagger["untagThread"];
   readonly threadTags?: ThreadTagger["threadTags"];
-  /** Every storage that may hold a part of a thread, without replicas, which follow the warm tier. */
+  /** Every tier that may hold a part of a thread. Replicas aren't among them, because they follow the warm tier. */
   readonly layers: readonly StackLayer[];
   readonly #hot: readonly HotTier[];
   readonly #warm: WarmTier;
@@ -126,19 +126,19 @@ export class TierStack implements Tier, HealthReporter, LayeredTier, Stacked {
     ];
   }
 
-  /** The owning tiers inside the warm and the cold tier. Changing the warm ones deletes the hot copies. */
+  /** The owning tiers in the warm and the cold tier. Changing a thread in a warm one also deletes its hot copies. */
   owners(): readonly OwningTier[] {
     const cold = this.#archive?.tier;
     const warm = ownersOf(this.#warm.primary).map((tier) => this.#dropping(tier));
     return cold === undefined ? warm : [...warm, ...ownersOf(cold)];
   }
 
-  /** What the hot tiers did so far, nearest first. */
+  /** What the hot tiers have done so far, nearest first. */
   get counters(): readonly (HotCounters & { readonly tier: string })[] {
     return this.#hot.map(({ tier, counters }) => ({ tier: tier.name, ...counters }));
   }
 
-  /** Resolves when no copies wait for a hot tier. */
+  /** Resolves when no copies to hot tiers wait or are being made. */
   async idle(): Promise<void> {
     await Promise.all(this.#hot.map((hot) => hot.idle()));
   }
@@ -200,7 +200,7 @@ export class TierStack implements Tier, HealthReporter, LayeredTier, Stacked {
     );
   }
 
-  /** DroppedCopies bytes of the warm tier without archiving them. */
+  /** Evicts a thread from the warm tier without archiving it. */
   async evict(threadId: string, revision: number): Promise<boolean> {
     return await this.#gate.run(() =>
       this.#changing(threadId, async () => {
@@ -220,7 +220,7 @@ export class TierStack implements Tier, HealthReporter, LayeredTier, Stacked {
     );
   }
 
-  /** Restores archived checkpoints that have got pending writes since. For the archiver. */
+  /** Restores archived checkpoints that have received pending writes since. For the archiver. */
   async restoreWritten(threadId: string): Promise<void> {
     await this.#archive?.restoreWritten(threadId);
   }
@@ -231,9 +231,9 @@ export class TierStack implements Tier, HealthReporter, LayeredTier, Stacked {
   }
 
   /**
-   * Makes every tier ready. A hot or cold tier, or a replica, that is away when a process starts is no reason not to start: it is
-   * traced ("unreachable"). One that can't work until somebody changes something is an error.
-   * @throws StratigraphError, which names the role if it isn't the warm tier's
+   * Sets up every tier. If a hot tier, the cold tier or a replica can't be reached, that is only traced ("unreachable"), so that the
+   * process can start. If one can't work until somebody changes something, that is an error.
+   * @throws StratigraphError, which names the tier's role unless it is the warm tier
    */
   async setup(): Promise<void> {
     await this.#gate.run(async () => {
@@ -251,11 +251,14 @@ export class TierStack implements Tier, HealthReporter, LayeredTier, Stacked {
     await this.#gate.run(() => pingTier(this.#warm.primary));
   }
 
-  /** How every tier is, nearest first. They are asked past their breakers. Never rejects. @param timeoutMs for each, in milliseconds */
+  /**
+   * The health of every tier, nearest first. Breakers don't keep tiers from being asked. Never rejects.
+   * @param timeoutMs time limit for each tier, in milliseconds
+   */
   async health(timeoutMs: number): Promise<readonly TierHealth[]> {
     return await Promise.all(
       this.#parts().map(async ({ role, tier, breaker }) => {
-        // The owner through this stack's own ping, so that one that is being closed isn't ready.
+        // Ping the warm tier through the stack's own ping(), so that a stack that is being closed isn't healthy.
         const ping = role === "warm" ? () => this.ping() : () => pingTier(tier);
         const found = await tierHealth({ name: tier.name, role, ping }, timeoutMs);
         return breaker === undefined || breaker === "closed" ? found : { ...found, breaker };
@@ -264,9 +267,9 @@ export class TierStack implements Tier, HealthReporter, LayeredTier, Stacked {
   }
 
   /**
-   * Refuses calls from now on ("CLOSED"), waits for those under way and for the copies that wait, for at most `drainFor`, and
-   * ends every tier, also where one of them fails. May be called again: it answers the same.
-   * @throws what the first tier threw that failed
+   * Refuses new calls ("CLOSED"), waits at most `drainFor` for calls in progress and waiting copies, and then ends every tier, even if
+   * one of them fails. Further calls have the same result.
+   * @throws the error of the first tier that failed
    */
   async end(): Promise<void> {
     await (this.#ended ??= this.#end());
@@ -279,7 +282,7 @@ export class TierStack implements Tier, HealthReporter, LayeredTier, Stacked {
     for (const outcome of ended) if (outcome.status === "rejected") throw outcome.reason;
   }
 
-  /** Resolves when no call is under way and no copy waits, or when time is up. */
+  /** Resolves when no call is in progress and no copy waits, or when time is up. */
   async #drained(): Promise<void> {
     let timer: NodeJS.Timeout | undefined;
     const timeIsUp = new Promise<void>((resolve) => {
@@ -320,14 +323,17 @@ export class TierStack implements Tier, HealthReporter, LayeredTier, Stacked {
     const reading = await this.#warm.read(at);
     for (const hot of this.#hot) hot.miss();
     if (reading.checkpoint !== undefined) this.#promote(this.#hot, reading.checkpoint, reading);
-    // Renew after promoting: a promotion is a write, which ends the trust in a namespace's copy.
+    // Renew after promoting, because a promotion is a write, and a write to a namespace ends the trust in its copy.
     if (at.checkpointId === undefined) this.#trustedHeads?.renew(at);
     if (reading.checkpoint !== undefined) return reading;
     if (this.#archive === undefined || reading.head === undefined) return reading;
     return await this.#archive.read(at, reading, this.#restoreOn);
   }
 
-  /** A checkpoint assembled from the warm tier's record and writes and the bytes of a hot tier or replica; undefined on a miss. */
+  /**
+   * Reads a checkpoint whose record and pending writes come from the warm tier, and its blobs from a hot tier or replica. Undefined on
+   * a miss.
+   */
   async #fromCopies(at: MaybeAddress): Promise<Reading | undefined> {
     const [nearest] = this.#hot;
     if (nearest === undefined && !this.#warm.hasReplicas) return undefined;
@@ -374,7 +380,7 @@ export class TierStack implements Tier, HealthReporter, LayeredTier, Stacked {
     return undefined;
   }
 
-  /** The record, from a warm tier whose peek doesn't tell it. */
+  /** Reads a record from a warm tier whose peek doesn't answer it. */
   async #record(at: Address): Promise<CheckpointRecord | undefined> {
     for await (const { record } of this.#warm.primary.list({ ...at, recordsOnly: true, limit: 1 }))
       return record;
@@ -385,7 +391,7 @@ export class TierStack implements Tier, HealthReporter, LayeredTier, Stacked {
     for (const hot of tiers) hot.promote(stored, state.head);
   }
 
-  /** Restores the thread first if the write relies on blobs that this process may have read from the archive. */
+  /** Before a write: restores the thread if the write relies on blobs that this process may have read from the archive. */
   async #restoreFor(request: AppendRequest | AppendWritesRequest): Promise<void> {
     if (request.relies !== true || this.#archive?.servedUnrestored(request.threadId) !== true) return;
     if (this.#restoreOn === "never") throw archivedWriteError(this.#warm.primary.name, request);
@@ -425,10 +431,10 @@ export class TierStack implements Tier, HealthReporter, LayeredTier, Stacked {
       : await this.#trustedHeads.aroundThread(threadId, change);
   }
 
-  /** Deletes a thread from the warm tier by `work`, then from the others. */
+  /** Deletes a thread from the warm tier by calling `work`, and then from the other tiers. */
   async #deleting(threadId: string, work: () => Promise<boolean>): Promise<boolean> {
     return await this.#changing(threadId, async () => {
-      // Ask before deleting, which deletes the mark too. If an archiver copies the thread meanwhile, maintenance finds that.
+      // Ask before deleting, because that deletes the mark too. If an archiver copies the thread meanwhile, maintenance notices.
       const archived = (await this.#archive?.mayHold(threadId)) === true;
       const done = await work();
       if (done)
@@ -462,14 +468,14 @@ export class TierStack implements Tier, HealthReporter, LayeredTier, Stacked {
     });
   }
 
-  /** Only for threads that are warm as a whole. A thread with an archived part is forked by reading it from both tiers. */
+  /** Undefined for a thread that is archived in part: it is forked by reading it from both tiers. */
   async #outline(
     warm: Tier & ThreadForker,
     threadId: string,
     id?: string,
   ): Promise<ThreadOutline | undefined> {
     const outline = await warm.outline(threadId, id);
-    // Ask afterwards: the archiver marks a thread before the warm tier drops anything.
+    // Ask for the mark afterwards, because the archiver sets it before the warm tier drops anything.
     return (await this.#archive?.holdsMore(threadId)) === true ? undefined : outline;
   }
 }

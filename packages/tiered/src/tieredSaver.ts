@@ -29,7 +29,7 @@ export interface TieredSaverOptions extends TierStackOptions, SaverOptions, Arch
 const names: OptionNames<TieredSaverOptions> = { ...stackNames, ...saverOptionNames, ...archivingNames };
 
 /**
- * A checkpointer over several tiers: hot ones to read from, a warm one that owns, a cold one for what is idle.
+ * A checkpointer over several tiers: hot tiers for fast reads, a warm tier that owns the threads, and a cold tier for idle threads.
  *
  * @example
  * const checkpointer = new TieredSaver({
@@ -65,7 +65,7 @@ export class TieredSaver extends TierSaver {
     this.#now = clock;
   }
 
-  /** With a cold tier, what would be pruned moves there, and idle threads do; before that, deletions are finished. */
+  /** With a cold tier, deletions are finished first. Then idle threads move there, and checkpoints that would otherwise be pruned. */
   protected override maintenanceTasks(ofSaver: RetentionParts): readonly MaintenanceTask[] {
     const [warm, cold, now] = [this.#warm, this.#cold, this.#now];
     const parts = { ...ofSaver, now };

@@ -1,18 +1,18 @@
 import type { MaybeAddress, NamespaceCopy, Peek, Reading, StoredCheckpoint, Tier } from "@stratigraph/core";
 import type { HotTier } from "./hotTier.ts";
 
-/** How many namespaces are remembered, over all threads. Each takes about 300 bytes. */
+/** How many namespaces of all threads together are remembered. Each takes about 300 bytes. */
 const remembered = 10_000;
 
 /** What this process knows of a namespace. */
 interface Known {
-  /** Grows when a write of this process begins, and when it ends. */
+  /** Grows when a write of this process begins and when it ends. */
   writeEpoch: number;
-  /** Writes of this process under way. */
+  /** How many writes of this process are in progress. */
   writing: number;
-  /** Whether it was written since its copy was last renewed. */
+  /** Whether this process has written to it since its copy was last renewed. */
   doubted: boolean;
-  /** The newest revision that this process has seen. Copies of earlier ones are not believed. */
+  /** The newest revision that this process has seen. Copies of earlier revisions aren't trusted. */
   seenRevision: number;
 }
 
@@ -23,10 +23,10 @@ interface Cell {
 }
 
 /**
- * `consistency: "trusted"`: heads and pending writes are read from the farthest hot tier too. A copy is invalidated before the
- * warm tier is written to, and renewed from the warm tier afterwards. A process never believes a copy older than its own writes.
- * For up to `trustFor` it may miss the write of another process that died between commit and renewal, or that couldn't reach the
- * hot tier.
+ * Implements `consistency: "trusted"`: heads and pending writes, too, are read from the farthest hot tier. Copies are invalidated
+ * before a write to the warm tier, and renewed from the warm tier afterwards. A process never trusts a copy that is older than its own
+ * writes. For up to `trustFor` it may miss the write of another process that died between commit and renewal, or that couldn't reach
+ * the hot tier.
  */
 export class TrustedHeads {
   readonly #keeper: HotTier;
@@ -34,13 +34,11 @@ export class TrustedHeads {
   readonly #warm: Tier;
   readonly #forMs: number;
   readonly #now: () => number;
-  /** By thread, then by namespace; the least recently used thread first. */
+  /** By thread, then by namespace. The least recently used thread is first. */
   readonly #known = new Map<string, Map<string, Known>>();
-  /** Namespaces in {@link #known}. */
+  /** How many namespaces are in {@link #known}. */
   #size = 0;
-  /**
-   * A namespace that isn't remembered is doubted until this time, because a doubted one was forgotten. Milliseconds since 1970.
-   */
+  /** Until this time (milliseconds since 1970) all unknown namespaces are doubted, because a doubted one was forgotten. */
   #strangersFromMs = 0;
 
   constructor(hot: readonly HotTier[], warm: Tier, forMs: number, now: () => number) {
@@ -52,8 +50,8 @@ export class TrustedHeads {
   }
 
   /**
-   * The head, or that there is none; undefined if no copy may be believed.
-   * @param nearby looks for the head's bytes in nearer tiers, so that they don't cross the wire
+   * Reads the head from a copy, or that there is none. Undefined if no copy may be trusted.
+   * @param nearby looks for the head's bytes in nearer tiers, so that they needn't be sent over the network
    */
   async read(
     at: MaybeAddress,
@@ -76,7 +74,7 @@ export class TrustedHeads {
     return { ...state, checkpoint: reading.checkpoint };
   }
 
-  /** Invalidates the copies, writes to the warm tier, and has the copies renewed. */
+  /** Invalidates the thread's copies, calls `write`, and has the copies of these namespaces renewed. */
   async around<T>(threadId: string, namespaces: Iterable<string>, write: () => Promise<T>): Promise<T> {
     const cells = [...new Set(namespaces)].map((namespace) => ({ threadId, namespace }));
     const all = cells.map((cell) => this.#open(cell));
@@ -98,8 +96,8 @@ export class TrustedHeads {
   }
 
   /**
-   * As {@link around}, for a change of every namespace. Copies of earlier revisions are refused for ever. The root's copy is
-   * renewed now. The others are renewed when they are read, because there may be one for every subgraph that ever ran.
+   * As {@link around}, for a change of every namespace. Copies of earlier revisions are never accepted again. The root's copy is
+   * renewed now; the others are renewed when they are read, because there may be one for every subgraph that ever ran.
    */
   async aroundThread<T>(threadId: string, change: () => Promise<T>): Promise<T> {
     for (const known of this.#known.get(threadId)?.values() ?? []) {
@@ -122,7 +120,7 @@ export class TrustedHeads {
       const { writeEpoch } = known;
       const untilMs = this.#now() + this.#forMs;
       const { revision, head, writes, record } = await this.#warm.peek(cell);
-      // A write that is under way, or has been since, renews the copy itself.
+      // If a write is in progress or has been since, that write renews the copy.
       if (known.writing > 0 || known.writeEpoch !== writeEpoch) return;
       const copy: NamespaceCopy = { ...cell, revision, head, writes, record, blobs: [], untilMs };
       await adopt(copy);
@@ -132,7 +130,7 @@ export class TrustedHeads {
     });
   }
 
-  /** The owner's state as a copy tells it. Only for the head: pending writes of other checkpoints aren't copied. */
+  /** The owner's state according to a copy, if it may be trusted. Only for heads, because pending writes of other checkpoints aren't copied. */
   #stateIn(at: MaybeAddress, found: Peek | Reading | undefined): Reading | undefined {
     const { copy, head } = found ?? {};
     if (copy === undefined || copy.untilMs <= this.#now()) return undefined;
@@ -141,7 +139,7 @@ export class TrustedHeads {
     return { revision: copy.revision, head };
   }
 
-  /** Whether a copy may be older than what this process wrote. */
+  /** Whether a copy may be older than this process's last write. */
   #doubts(cell: Cell): boolean {
     return this.#of(cell)?.doubted ?? this.#now() < this.#strangersFromMs;
   }
@@ -175,7 +173,7 @@ export class TrustedHeads {
     if (ofThread.size === 0) this.#known.delete(threadId);
   }
 
-  /** Forgets the oldest namespace that isn't being written. Copies made before its last write expire within `trustFor`. */
+  /** Forgets the oldest namespace that isn't being written to. Copies made before its last write expire within `trustFor`. */
   #forgetOldest(): void {
     for (const [threadId, ofThread] of this.#known) {
       for (const [namespace, { writing, doubted }] of ofThread) {

@@ -19,14 +19,14 @@ interface Replica {
 }
 
 /**
- * The warm tier with its read replicas. Whatever can change is read from the primary. Immutable data may come from a replica; one
- * that lags lacks it. While the primary is down, history can still be read from a replica: a "behind" event says so. Asking for
- * the head is an error then.
+ * The warm tier with its read replicas. Whatever can change is read from the primary. Immutable data may come from a replica; if the
+ * replica lags, the data is missing there, but never wrong. While the primary is down, history can still be read from a replica, and a
+ * "behind" event says so. Reading the head is an error then.
  */
 export class WarmTier {
   readonly primary: Tier;
   readonly #replicas: readonly Replica[];
-  /** While the primary is down, reads of history skip its retries. The head is asked of the primary every time. */
+  /** While the primary is down, reads of history don't wait for its retries. Reads of the head always ask the primary. */
   readonly #down: Breaker;
   #turn = 0;
 
@@ -55,20 +55,20 @@ export class WarmTier {
     return await this.#ask(at.checkpointId !== undefined, () => this.primary.read(at));
   }
 
-  /** A checkpoint's immutable parts from a replica; undefined if none has them (yet). */
+  /** Reads a checkpoint's immutable parts from a replica. Undefined if no replica has them (yet). */
   async findOnReplica(at: Address): Promise<Reading | undefined> {
     for (const { tier, breaker } of this.#inTurn()) {
       try {
         const reading = await breaker.run(() => tier.read(at));
         if (reading.checkpoint !== undefined) return reading;
       } catch {
-        // The next one, or the primary.
+        // Try the next replica.
       }
     }
     return undefined;
   }
 
-  /** What a replica says of a checkpoint while the primary is down. @throws `error` where none has it */
+  /** Reads a checkpoint from a replica because the primary failed with `error`. @throws `error` if no replica has it */
   async readBehind(at: MaybeAddress, error: unknown): Promise<Reading> {
     if (!this.hasReplicas || !isOutage(error)) throw error;
     if (at.checkpointId === undefined) throw this.#headUnknown(at, error);
@@ -78,7 +78,7 @@ export class WarmTier {
     return reading;
   }
 
-  /** Lists from the primary; from a replica if the primary fails before its first page. */
+  /** Lists from the primary, or from a replica if the primary fails before its first item. */
   async *list(query: ListQuery): AsyncGenerator<ListedCheckpoint> {
     if (!this.hasReplicas) {
       yield* this.primary.list(query);
@@ -130,7 +130,7 @@ export class WarmTier {
     return isHistory && this.hasReplicas ? await this.#down.run(call) : await call();
   }
 
-  /** The replicas, beginning with another one each time. */
+  /** The replicas in turn: each call begins with another one. */
   #inTurn(): Replica[] {
     const from = this.#turn++ % Math.max(1, this.#replicas.length);
     return [...this.#replicas.slice(from), ...this.#replicas.slice(0, from)];
