@@ -5,11 +5,11 @@ import { checkMergeOptions, mergeWith, type MergeOptions, type MergeResult } fro
 import type { Answers, MergePlan } from "./mergePlan.ts";
 
 /**
- * Merges as a plan and its answers say. Pass the strategies that settled the other channels again: functions can't be part of a
- * plan.
- * @throws InvalidOptionError where an answer isn't "base", "ours", "theirs" or { value }, or is for a channel that the plan doesn't
- * have; StratigraphError "MERGE_CONFLICT" where a channel of the plan has no answer; CheckpointConflictError where the target's
- * head moved since the plan was made (merge again for a new plan). Nothing was written then. Otherwise as {@link merge}
+ * Carries out a merge with the answers to its plan. Pass the options of the merge again: a plan doesn't hold the strategies that
+ * settled the other channels, because these may be functions.
+ * @throws InvalidOptionError if an answer isn't "base", "ours", "theirs" or { value }, or is for a channel that the plan doesn't have;
+ * StratigraphError "MERGE_CONFLICT" if a channel of the plan has no answer; CheckpointConflictError if the target's head has moved
+ * since the plan was made (merge again for a new plan); otherwise as {@link merge}. Nothing was written in any of these cases
  */
 export async function applyMerge(
   graph: MergeableGraph,

@@ -7,15 +7,15 @@ import { readMergeSide, type MergeSide } from "./mergeSide.ts";
 import type { Strategy } from "./strategy.ts";
 import { mergeRefused } from "./mergeRefused.ts";
 
-/** The strategies that prefer neither side. */
+/** The strategies that treat both sides alike. */
 const evenHanded: readonly unknown[] = ["union", "reducer"];
 
 /**
- * The state that two histories had in common. Where they were merged into each other crosswise, there are several nearest common
- * ancestors, and a single one won't do: what one history took over from the other and then took back would look as if it had never
- * been touched. So the ancestors are merged with each other first, as git does. A channel that can't be settled there keeps the
- * value from before them, so that it counts as changed on both sides.
- * @throws StratigraphError "MERGE_REFUSED" where an ancestor was pruned
+ * The state that two histories had in common. If each was merged into the other (a criss-cross merge), there are several nearest
+ * common ancestors, and using only one of them would go wrong: a change that one history took over from the other and then reverted
+ * would look like no change. So the ancestors are merged with each other first, as git does. If a channel can't be settled in that
+ * merge, the value from before the ancestors is used, so that the channel counts as changed on both sides.
+ * @throws StratigraphError "MERGE_REFUSED" if an ancestor was pruned
  */
 export async function baseSide(
   graph: MergeableGraph,

@@ -11,15 +11,15 @@ export interface Branch {
   readonly namespace: string;
   /** The newest checkpoint of the branch. */
   readonly checkpointId: string;
-  /** The checkpoint where it leaves the branch it belongs to; undefined where it has no stored parent. */
+  /** The checkpoint of another branch from which this one begins. Undefined if its first checkpoint has no stored parent. */
   readonly from: string | undefined;
-  /** The head that won, where this branch lost a race. */
+  /** If this branch lost a race, the head that won it. */
   readonly lostTo?: string | undefined;
 }
 
 /**
  * All branches of a thread's root namespace: first the main line, then side branches (from time travel, `updateState` on an old
- * checkpoint, or lost races) with the newest first, then threads forked from it. Forks whose bytes are archived may be missing.
+ * checkpoint, or lost races), newest first, and then the threads forked from it. Archived forks may be missing.
  * @throws InvalidOptionError, InvalidAddressError, CorruptionError
  */
 export async function branches(saver: TierSaver, thread: ThreadRef): Promise<Branch[]> {
@@ -27,7 +27,7 @@ export async function branches(saver: TierSaver, thread: ThreadRef): Promise<Bra
   return await branchesOf(saver, checkThread("thread", thread));
 }
 
-/** As {@link branches}, with a thread id that was checked. */
+/** As {@link branches}, with a thread id that was already checked. */
 export async function branchesOf(saver: TierSaver, threadId: string): Promise<Branch[]> {
   const head = (await saver.tier.read({ threadId, namespace: "" })).head;
   const records = new Map<string, { parentId: string | undefined; lostTo: string | undefined }>();

@@ -4,8 +4,8 @@ import { kindOfValue } from "./checkSaver.ts";
 import type { Answers, MergePlan } from "./mergePlan.ts";
 
 /**
- * Refuses answers that would have no effect or a wrong one: an unknown side would leave the channel without a value, and an answer
- * for a channel that the plan doesn't have would be ignored.
+ * Refuses wrong answers. An unknown side would leave the channel without a value, and an answer for a channel that the plan doesn't
+ * have would be ignored.
  * @throws InvalidOptionError that names the channel, what was found and what to do
  */
 export function checkAnswers(plan: MergePlan, answers: unknown): asserts answers is Answers {

@@ -2,7 +2,7 @@ import { InvalidAddressError, validId } from "@stratigraph/core";
 import { kindOfValue } from "./checkSaver.ts";
 import type { Point } from "./readPoint.ts";
 
-/** Names that are mistaken for those of a point. Other names are allowed, because forks and branches are points too. */
+/** Wrong names for the properties of a point. Other names are allowed, because forks and branches can be passed as points. */
 const otherNames: Readonly<Record<string, string>> = {
   thread_id: "threadId",
   threadID: "threadId",

@@ -3,7 +3,7 @@ import { InvalidOptionError, TierSaver } from "@stratigraph/core";
 /**
  * Checks the saver that a function was given.
  * @param what the function's name
- * @throws InvalidOptionError that says what to pass, also where it was given a graph or another project's saver
+ * @throws InvalidOptionError that says what to pass instead, for example of a graph or of another project's saver
  */
 export function checkSaver(what: string, given: unknown): TierSaver {
   if (isSaver(given)) return given;
@@ -14,14 +14,14 @@ export function checkSaver(what: string, given: unknown): TierSaver {
   throw new InvalidOptionError("saver", kindOfValue(given), advice);
 }
 
-/** Whether a value is one of Stratigraph's savers, whichever copy of the package made it. */
+/** Whether a value is one of Stratigraph's savers, even if another copy of the package made it. */
 export function isSaver(given: unknown): given is TierSaver {
   if (given instanceof TierSaver) return true;
   const { tier, coder } = Object(given) as { tier?: unknown; coder?: unknown };
   return typeof tier === "object" && tier !== null && typeof coder === "object" && coder !== null;
 }
 
-/** What kind of value this is, in a few words, for errors that name what was found. */
+/** Describes a value in a few words, for errors that name what was found. */
 export function kindOfValue(given: unknown): string {
   if (given === null || given === undefined) return String(given);
   if (Array.isArray(given)) return "an array";

@@ -15,13 +15,13 @@ export interface Tokens {
   readonly total: number;
 }
 
-/** What a thread did since it was forked, or since it began. It is plain JSON. */
+/** What a thread has done since it was forked, or since it began. It is plain JSON. */
 export interface ThreadSummary {
   readonly threadId: string;
   readonly checkpointId: string;
-  /** The checkpoint it was forked from, where counting starts; undefined where it counts from the thread's beginning. */
+  /** The checkpoint from which the thread was forked and counting starts. Undefined if counting starts at the thread's beginning. */
   readonly since: string | undefined;
-  /** "unfinished": a step is due, and nothing is known to have stopped it. */
+  /** "unfinished" means that a step is due and there is no interrupt or error that stopped it. */
   readonly outcome: "finished" | "interrupted" | "failed" | "unfinished";
   /** How many steps its runs took (checkpoints whose `metadata.source` is "loop"). */
   readonly steps: number;
@@ -40,8 +40,8 @@ export interface Comparison {
 }
 
 /**
- * Summarises threads side by side, such as forks of one checkpoint that tried different prompts or strategies. A fork is counted
- * from where it left the other thread.
+ * Summarises threads for comparison, such as forks of one checkpoint that tried different prompts or strategies. Of a fork, only what
+ * it did since it was forked is counted.
  * @throws NotFoundError, EvictedError, CorruptionError, InvalidOptionError, InvalidAddressError
  */
 export async function compare(saver: TierSaver, points: readonly (string | Point)[]): Promise<Comparison> {
@@ -143,7 +143,7 @@ async function outcomeOf(
   return { outcome: due ? "unfinished" : "finished" };
 }
 
-/** Whether a stored channel makes a node run. LangGraph clears those that were used. */
+/** Whether a stored channel makes a node run. LangGraph clears such channels once they are consumed. */
 function isTrigger(name: string, value: unknown): boolean {
   if (name === TASKS) return Array.isArray(value) && value.flat().length > 0;
   return name === "__start__" || name.startsWith("branch:to:");

@@ -1,7 +1,7 @@
 import { currentWrites, isLangGraphChannel } from "@stratigraph/core";
 import type { Address, CheckpointRecord, DecodedBody, Nodes, TierSaver } from "@stratigraph/core";
 
-/** Channels of a checkpoint that may be DeltaChannels without a value of their own: present, but stored nowhere. */
+/** Channels of a checkpoint that have a version but no stored value. They may be DeltaChannels. */
 export function valueless({ manifest }: DecodedBody): string[] {
   return [...manifest.values()]
     .filter(
@@ -12,8 +12,9 @@ export function valueless({ manifest }: DecodedBody): string[] {
 }
 
 /**
- * The ancestors that a checkpoint's DeltaChannels are rebuilt from, nearest first: down to the nearest stored value of
- * each, or to the beginning. A channel without any value that nothing ever wrote to isn't one (it is untracked).
+ * The ancestors from which a checkpoint's DeltaChannels are rebuilt, nearest first. They reach back to the nearest stored value of
+ * each channel, or to the beginning. A channel that has no stored value and was never written to is no DeltaChannel but an untracked
+ * one.
  */
 export async function deltaAncestors(
   saver: TierSaver,

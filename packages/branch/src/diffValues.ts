@@ -4,7 +4,7 @@ import { idOf } from "./unionById.ts";
 /** One difference inside a value. `before` and `after` are plain JSON. */
 export interface Change {
   readonly kind: "added" | "removed" | "changed";
-  /** Where in the value: a JSON pointer (`/a/0`), or `#id` for an item of a list of items with ids; `""` is the value itself. */
+  /** The place in the value: a JSON pointer (`/a/0`), with `#id` for an item in a list of items with ids; `""` is the value itself. */
   readonly path: string;
   readonly before?: unknown;
   readonly after?: unknown;
@@ -24,7 +24,7 @@ export function diffValues(before: unknown, after: unknown, path = ""): Change[]
     const found: Change[] = [];
     for (const key of new Set([...one.parts.keys(), ...other.parts.keys()])) {
       const [a, b] = [one.parts.get(key), other.parts.get(key)];
-      // A changed item with an id is shown whole, before and after.
+      // A changed item with an id is shown as a whole, before and after.
       if (one.kind === "items" && a !== undefined && b !== undefined && !sameValue(a, b))
         found.push({ kind: "changed", path: `${path}#${key}`, before: jsonValue(a), after: jsonValue(b) });
       else

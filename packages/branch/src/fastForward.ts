@@ -19,9 +19,9 @@ import { nextReflog, readReflog, type Move } from "./reflog.ts";
 import type { MergeSide } from "./mergeSide.ts";
 
 /**
- * Moves the target's head along the checkpoints of a source that descends from it. Within one thread only the head moves. From
- * another thread the checkpoints are copied under their ids, with pending writes and subgraphs.
- * @throws CheckpointConflictError where the target moved meanwhile
+ * Moves the target's head forward to a source that descends from it. Within one thread only the head moves. From another thread the
+ * checkpoints in between are copied with their ids, pending writes and subgraphs.
+ * @throws CheckpointConflictError if the target's head moves meanwhile
  */
 export async function fastForward(saver: TierSaver, target: MergeSide, source: MergeSide): Promise<Address> {
   const { threadId, checkpointId: from } = target.at;
@@ -35,7 +35,7 @@ export async function fastForward(saver: TierSaver, target: MergeSide, source: M
   const isNew = (at: Omit<Address, "threadId">): boolean => !known.has(checkpointKey(at));
   const { checkpointId: to } = source.at;
   const at: Address = { threadId, namespace: "", checkpointId: to };
-  // The source is a side branch of the target itself, or was copied by an earlier merge that was undone.
+  // Either the source is a side branch of the target itself, or an earlier merge that was undone has copied it.
   if (!isNew(at)) {
     await moveHead(saver, at, { kind: "fast-forward", from, before });
     return at;
@@ -84,8 +84,8 @@ export async function fastForward(saver: TierSaver, target: MergeSide, source: M
 }
 
 /**
- * The pending writes that the source stored with the target's head since it left. They are copied too, because DeltaChannels are
- * rebuilt from them. A mark separates them from what the head's own step had written, so that undoing restores that.
+ * The pending writes of the target's head that the source stored after it was forked. They are copied too, because DeltaChannels are
+ * rebuilt from them. A rewind mark separates them from what the head's own step had written, so that undo restores that.
  */
 async function writesUnder(
   saver: TierSaver,

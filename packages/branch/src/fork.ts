@@ -21,15 +21,15 @@ import { readForkSource, type ForkSource } from "./readForkSource.ts";
 import { readPoint, type Point } from "./readPoint.ts";
 import { nextReflog, readReflog, type Origin, type Reflog } from "./reflog.ts";
 
-/** How a thread is forked. */
+/** Options of {@link fork}. */
 export interface ForkOptions {
   /** Id of the new thread. Default: a random UUID. */
   readonly to?: string | undefined;
-  /** "needed" (default): what the new thread needs to stand alone; "full": all ancestors too. */
+  /** Which checkpoints are copied. "needed" (default): those that the new thread needs to stand alone; "full": all ancestors too. */
   readonly history?: "needed" | "full" | undefined;
 }
 
-/** A new thread that goes on from another one's checkpoint. */
+/** A new thread that continues from another thread's checkpoint. */
 export interface Fork {
   readonly threadId: string;
   /** The config that names the new thread: `graph.invoke(input, fork.config)`. */
@@ -37,7 +37,7 @@ export interface Fork {
   readonly origin: Origin;
   /** How many checkpoints were copied. */
   readonly checkpoints: number;
-  /** How many bytes were written in all, without what the storage adds. */
+  /** How many bytes were written, without the storage's overhead. */
   readonly bytes: number;
 }
 
@@ -51,13 +51,14 @@ interface ResolvedForkPoint extends ForkPoint {
 
 /**
  * Makes a new thread from any checkpoint. The copy keeps the checkpoint's id, so that an interrupted step resumes in the fork as it
- * would have in the source, and independently of it. Bytes are copied as they are; on PostgreSQL they stay in the server.
+ * would in the source, but independently of it. Encoded bytes are copied without decoding them; on PostgreSQL they don't leave the
+ * server.
  *
- * If the checkpoint's step went on since, the step is wound back in the fork: an interrupt waits for an answer again, and tasks
- * that didn't interrupt run again.
+ * If the checkpoint's step has continued in the source, the step is rewound in the fork: an interrupt waits for an answer again, and
+ * tasks that didn't interrupt run again.
  *
  * @param from a point; a thread id stands for the thread's head
- * @throws NotFoundError; StratigraphError "THREAD_EXISTS" where `to` has checkpoints; EvictedError, CorruptionError,
+ * @throws NotFoundError; StratigraphError "THREAD_EXISTS" if `to` already has checkpoints; EvictedError, CorruptionError,
  * InvalidOptionError, InvalidAddressError
  */
 export async function fork(saver: TierSaver, from: string | Point, options: ForkOptions = {}): Promise<Fork> {
@@ -71,9 +72,9 @@ export async function fork(saver: TierSaver, from: string | Point, options: Fork
 }
 
 /**
- * Makes several threads from one checkpoint; the source is read once.
- * @param to ids of the new threads, or how many (0 to 10,000)
- * @throws as {@link fork}; forks made before the one that failed stay
+ * Makes several threads from one checkpoint, and reads the source only once.
+ * @param to ids of the new threads, or how many to make (0 to 10,000)
+ * @throws as {@link fork}; forks that were made before the one that failed are kept
  */
 export async function forkMany(
   saver: TierSaver,
@@ -119,7 +120,7 @@ function namesOf(to: unknown): readonly string[] {
   );
 }
 
-/** How many unnamed forks one call makes at most, so that a typing error doesn't fill the storage. */
+/** How many unnamed forks one call makes at most, so that a typo doesn't fill the storage. */
 const mostForks = 10_000;
 
 async function forkAll(
@@ -149,13 +150,13 @@ async function resolveForkPoint(saver: TierSaver, from: Point): Promise<Resolved
   const threadId = validId("threadId", from.threadId);
   const namespace = validId("namespace", from.namespace ?? "", { empty: true });
   const reflog = readReflog(saver, threadId);
-  // This is awaited later. Until then a rejection must not count as unhandled.
+  // The reflog is awaited later. Until then a rejection must not count as unhandled.
   reflog.catch(() => undefined);
   if (namespace === "") {
     const wanted = from.checkpointId === undefined ? undefined : validId("checkpointId", from.checkpointId);
     let outline = await outlineOf(saver.tier, threadId, wanted);
     if (outline.root === undefined) {
-      // The checkpoint doesn't exist, or it is archived. Reading it throws, or brings it back.
+      // The checkpoint doesn't exist or is archived. Reading it throws an error or restores it.
       await readPoint(saver, from);
       outline = await outlineOf(saver.tier, threadId, wanted);
     }
@@ -175,7 +176,7 @@ async function resolveForkPoint(saver: TierSaver, from: Point): Promise<Resolved
   return { threadId, rootId, at, wasHead: at.checkpointId === head, inner: stored, outline, reflog };
 }
 
-/** Writes one fork: inside the storage where the tier can do that, or else with contents that were read. */
+/** Writes one fork. If the tier can't copy inside the storage, the contents are read and appended. */
 async function writeFork(
   saver: TierSaver,
   threadId: string,
@@ -220,7 +221,7 @@ async function appendFork(
   try {
     await saver.tier.append({
       threadId,
-      // The records are the main line of the fork, even where they were a side branch of the source.
+      // In the fork these records are the main line, even if they were a side branch in the source.
       records: [
         ...contents.records.map(({ lostTo: _lostTo, ...record }) => ({ ...record, threadId })),
         ...also.records,

@@ -13,11 +13,11 @@ import {
 } from "@stratigraph/core";
 import { deltaAncestors, valueless } from "./deltaAncestors.ts";
 
-/** A checkpoint to fork from, as far as planning needs it. */
+/** The parts of a checkpoint to fork from that planning needs. */
 export interface ForkPoint {
   readonly threadId: string;
   readonly rootId: string;
-  /** The subgraph's checkpoint where the fork begins at one. It is copied as it is. */
+  /** If the fork begins at a checkpoint of a subgraph, that checkpoint. It is copied without being rewound. */
   readonly inner?: Node | undefined;
 }
 
@@ -27,8 +27,8 @@ export interface PlannedTip extends ForkTip {
 }
 
 /**
- * What a thread needs that begins at a checkpoint: that one, the ancestors its DeltaChannels are rebuilt from, pending
- * writes, and the subgraphs as they were at that point; with `history: "full"` all ancestors too.
+ * Plans what a thread that begins at a checkpoint needs: the checkpoint, the ancestors from which its DeltaChannels are rebuilt, its
+ * pending writes, and its subgraphs as they were at that point; with `history: "full"` all ancestors too.
  * @throws NotFoundError
  */
 export async function forkTips(
@@ -70,8 +70,8 @@ async function idsOf(outline: Outline, rootId: string): Promise<ReadonlySet<stri
 }
 
 /**
- * How far back a checkpoint's DeltaChannels reach. LangGraph counts the steps of those it runs: these reach back to their
- * newest snapshot. After `updateState` it doesn't, and their ancestors are looked through.
+ * How far back the ancestors reach from which a checkpoint's DeltaChannels are rebuilt. If LangGraph counted a channel's steps in the
+ * metadata, they reach back to its newest snapshot. After `updateState` it hasn't, so the ancestors are searched.
  */
 async function deltaReach(
   saver: TierSaver,
@@ -88,7 +88,10 @@ async function deltaReach(
   return { ancestors: (await deltaAncestors(saver, nodes, record)).length };
 }
 
-/** Places, among all its pending writes, of those that go along: of what counts, all, or what did when it first asked. */
+/**
+ * The positions of the pending writes that are copied with a tip: all current ones, or, if its step is rewound, those that were
+ * current when the step first interrupted.
+ */
 async function placesOf(saver: TierSaver, { node, rewound }: Tip): Promise<number[]> {
   const counts = currentWrites(node.writes);
   const taken = new Set(rewound ? await firstAsked(saver.coder, node.record, counts) : counts);

@@ -32,7 +32,7 @@ export function formatDiff(diff: Diff, options: { width?: number } = {}): string
   return lines.join("\n");
 }
 
-/** A value on one line. A message is shown as who said what. */
+/** A value on one line. A message is shown as its type and text. */
 function shown(value: unknown, width: number): string {
   const text = messageText(value) ?? JSON.stringify(value) ?? "nothing";
   const line = text.replaceAll(/\s+/g, " ");

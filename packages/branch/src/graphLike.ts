@@ -3,14 +3,14 @@ import { InvalidOptionError, isControlChannel, type TierSaver } from "@stratigra
 import { isSaver, kindOfValue } from "./checkSaver.ts";
 import { isChannel, type ChannelSpec } from "./langgraph.ts";
 
-/** The part of a task of a state snapshot that merging needs. */
+/** The parts of a state snapshot's task that merging needs. */
 export interface TaskLike {
   readonly name: string;
   readonly interrupts: readonly unknown[];
   readonly state?: unknown;
 }
 
-/** The part of a compiled graph that merging needs. Any graph compiled with one of Stratigraph's savers has it. */
+/** The parts of a compiled graph that merging needs. Any graph compiled with one of Stratigraph's savers has them. */
 export interface MergeableGraph {
   readonly checkpointer?: unknown;
   readonly channels: object;
@@ -23,7 +23,7 @@ export interface MergeableGraph {
 /** How a channel takes part in a merge. */
 export type ChannelKind = "state" | "delta" | "control" | "untracked";
 
-/** Types of channels that say what runs next. Their values are taken from the side whose work is unfinished. */
+/** Types of channels that determine what runs next. Their values are taken from the side that has unfinished work. */
 const controlTypes: ReadonlySet<string> = new Set([
   "EphemeralValue",
   "NamedBarrierValue",
@@ -36,7 +36,7 @@ const controlTypes: ReadonlySet<string> = new Set([
 /**
  * The saver that a graph was compiled with.
  * @param what the name of the function that was given the graph
- * @throws InvalidOptionError where it isn't a compiled graph, or the saver isn't one of Stratigraph's
+ * @throws InvalidOptionError if the value isn't a compiled graph, or its saver isn't one of Stratigraph's
  */
 export function saverOf(what: string, graph: MergeableGraph): TierSaver {
   const given: unknown = graph;
@@ -66,7 +66,7 @@ export function channelsOf(graph: MergeableGraph): Map<string, ChannelSpec> {
   return found;
 }
 
-/** How a channel takes part in a merge. One that the graph doesn't have is state, unless its name is one of LangGraph's. */
+/** How a channel takes part in a merge. A channel that the graph doesn't have is state, unless LangGraph uses its name. */
 export function kindOf(name: string, spec: ChannelSpec | undefined): ChannelKind {
   if (isControlChannel(name)) return "control";
   if (spec === undefined) return "state";

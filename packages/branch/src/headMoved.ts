@@ -1,8 +1,8 @@
 import { CheckpointConflictError, isReserved, StratigraphError, type Address } from "@stratigraph/core";
 
 /**
- * Rewords a conflict error of the tier, which speaks of a put checkpoint, as one of a head that was moved meanwhile. Other errors
- * are returned as they are.
+ * Turns a tier's conflict error, whose message is about putting a checkpoint, into one which says that the head moved meanwhile.
+ * Returns other errors unchanged.
  *
  * @param what what was refused, such as "The merge"
  * @param at the checkpoint that was to become the head

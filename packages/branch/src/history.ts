@@ -1,26 +1,26 @@
 import { metadataTags, type CheckpointRecord, type TierSaver } from "@stratigraph/core";
 import { readReflog, type ReadReflog } from "./reflog.ts";
 
-/** Marks the metadata of a merge checkpoint. Its tag finds merges without decoding every record. */
+/** Marks the metadata of a merge checkpoint. Its tag makes it possible to find merges without decoding every record. */
 export const mergeMark = { merge: { recorded: true } };
 
 const [mergeTag] = metadataTags(mergeMark);
 
-/** What the metadata of a merge checkpoint says of the merge. */
+/** The part of a merge checkpoint's metadata that describes the merge. */
 export interface MergeMetadata {
   readonly recorded: true;
-  /** The source checkpoints. The target's is the parent that the record names. */
+  /** The checkpoints that were merged into the target. The target's own checkpoint is the record's parent. */
   readonly sources: readonly { readonly thread_id: string; readonly checkpoint_id: string }[];
-  /** What had been merged into the sources before. It stays known here when their threads are deleted. */
+  /** Checkpoints that had been merged into the sources before. They are recorded here in case the sources' threads are deleted. */
   readonly also?: readonly string[] | undefined;
 }
 
-/** A checkpoint of the root namespace. A fork has some in common with the thread that it was forked from. */
+/** A checkpoint of the root namespace. A fork shares some with the thread that it was forked from. */
 export interface HistoryNode {
   readonly checkpointId: string;
   /** First the checkpoint it was made from, then those that were merged into it. */
   readonly parents: readonly string[];
-  /** Threads that have it. */
+  /** The threads that have this checkpoint. */
   readonly threadIds: readonly string[];
   readonly record: CheckpointRecord;
 }
@@ -37,10 +37,10 @@ export class History {
   readonly #checkpointIds = new Map<string, readonly string[]>();
   /** For the source checkpoints of merges, the thread they came from. */
   readonly #mergedFrom = new Map<string, string>();
-  /** Parents that aren't in stored records: known from reflogs and merge metadata, or inferred where pruning cut a thread. */
+  /** Parents that no stored record names: they are known from reflogs and merge metadata, or inferred where pruning cut a thread. */
   readonly #recordedParents = new Map<string, Set<string>>();
 
-  /** Adds the threads that aren't there yet, reading them at once. A thread without checkpoints adds nothing. */
+  /** Reads threads that weren't added yet, all at the same time, and adds them. A thread without checkpoints adds nothing. */
   async add(saver: TierSaver, ...threadIds: readonly string[]): Promise<void> {
     const added = [...new Set(threadIds)].filter((threadId) => !this.reflogs.has(threadId));
     if (added.length === 0) return;
@@ -62,11 +62,11 @@ export class History {
         ]);
       }
     }
-    // A reflog that was just read may tell of a thread that was added before.
+    // A reflog that was just read may have information about a thread that was added before.
     for (const [threadId, own] of this.#checkpointIds) this.#linkAcrossPruned(threadId, own);
   }
 
-  /** The parents of a checkpoint, those that are no longer stored included. */
+  /** The parents of a checkpoint, including those that are no longer stored. */
   parents(checkpointId: string): readonly string[] {
     return [
       ...(this.nodes.get(checkpointId)?.parents ?? []),
@@ -81,7 +81,7 @@ export class History {
     return found;
   }
 
-  /** Adds the threads that were merged into ancestors of these checkpoints: a common ancestor may only be found through them. */
+  /** Adds the threads that were merged into ancestors of these checkpoints. A common ancestor may be reachable only through them. */
   async addMerged(saver: TierSaver, ...tips: readonly string[]): Promise<void> {
     for (;;) {
       const missing = new Set<string>();
@@ -165,7 +165,7 @@ export class History {
   }
 }
 
-/** Reads of a thread what a history needs. */
+/** Reads the parts of a thread that a history needs. */
 async function load(
   saver: TierSaver,
   threadId: string,
@@ -177,7 +177,7 @@ async function load(
 }> {
   const [reflog, listed] = await Promise.all([readReflog(saver, threadId), rootRecords(saver, threadId)]);
   if (listed.head !== undefined) return { threadId, reflog, ...listed };
-  // Either there is no such thread, or it is archived and lists nothing. Reading it brings an archived thread back.
+  // Either there is no such thread, or it is archived, so that nothing is listed. Reading restores an archived thread.
   const { head } = await saver.tier.read({ threadId, namespace: "" });
   const records = head === undefined ? listed.records : (await rootRecords(saver, threadId)).records;
   return { threadId, head, reflog, records };

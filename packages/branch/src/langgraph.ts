@@ -1,15 +1,16 @@
-/** Names that LangGraph uses in checkpoints and pending writes, and its checkpoint package does not export. */
+/** Names that LangGraph uses in checkpoints and pending writes but doesn't export from its checkpoint package. */
 
-/** Channel of the node whose error is handled, from LangGraph 1.5 on. */
+/** The channel that names the node whose error is handled. Since LangGraph 1.5. */
 export const ERROR_SOURCE = "__error_source_node__";
 /**
- * Key of checkpoint metadata, from LangGraph 1.5 on: all DeltaChannel writes that led to the checkpoint have versions, so a
- * DeltaChannel without a version was never written, and isn't looked for.
+ * A key of checkpoint metadata, since LangGraph 1.5. It means that all DeltaChannel writes that led to the checkpoint have versions. So
+ * a DeltaChannel without a version was never written, and its writes needn't be searched for.
  */
 export const DELTA_WRITES_VERSIONED = "delta_writes_versioned";
-/** Key of versions_seen, from LangGraph 1.5 on: versions that nodes didn't read, but count as having seen. No node. */
+/** A key of versions_seen that isn't a node's name, since LangGraph 1.5. It holds versions that nodes count as having seen without reading them. */
+
 export const SNAPSHOT_BUMPS = "__snapshot_bumps__";
-/** A channel of a compiled graph, as far as merging needs it. */
+/** The parts of a compiled graph's channel that merging needs. */
 export interface ChannelSpec {
   readonly lc_graph_name: string;
   fromCheckpoint(value?: unknown): ChannelSpec;
@@ -20,7 +21,7 @@ export interface ChannelSpec {
   replayWrites?(writes: readonly unknown[]): void;
 }
 
-/** Whether something in a graph's `channels` is a channel (managed values are there too). */
+/** Whether an entry of a graph's `channels` is a channel. Managed values are there too. */
 export function isChannel(value: unknown): value is ChannelSpec {
   return (
     typeof value === "object" &&

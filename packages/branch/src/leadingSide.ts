@@ -6,9 +6,9 @@ import { mergeRefused, type UnfinishedWork } from "./mergeRefused.ts";
 import type { MergeSide } from "./mergeSide.ts";
 
 /**
- * The side whose unfinished work the merged checkpoint goes on with: the one that has any. It is the first where none has, or where
- * all would run the same nodes next.
- * @throws StratigraphError "MERGE_REFUSED" where going on would lose or repeat work
+ * The side whose unfinished work the merged checkpoint continues: the only one that has any. If no side has any, it is the target. If
+ * several sides would run the same nodes next, it is the first of these.
+ * @throws StratigraphError "MERGE_REFUSED" if continuing would lose or repeat work
  */
 export async function leadingSide(
   graph: MergeableGraph,
@@ -36,7 +36,7 @@ export async function leadingSide(
   return first.side;
 }
 
-/** Whether a Send is due anywhere. Sends carry arguments of their own, so equal node names don't mean equal work. */
+/** Whether a Send is due on any side. Sends have arguments of their own, so equal node names don't mean equal work. */
 function sends(unfinished: readonly UnfinishedWork[]): boolean {
   return unfinished.some(({ side: { checkpoint } }) => {
     const tasks: unknown = checkpoint.channel_values[TASKS];
@@ -44,7 +44,10 @@ function sends(unfinished: readonly UnfinishedWork[]): boolean {
   });
 }
 
-/** Tasks belong to a checkpoint id and the merged checkpoint has a new one, so tasks that had begun would run again. */
+/**
+ * Refuses to continue a step that has begun. Tasks belong to a checkpoint id, and the merged checkpoint has a new one, so they would run
+ * again.
+ */
 async function refuseLoss(saver: TierSaver, unfinished: UnfinishedWork): Promise<void> {
   const { side, tasks } = unfinished;
   const { record, writes, blobs } = side.stored;

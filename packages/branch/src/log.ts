@@ -15,9 +15,9 @@ export interface LogEntry {
   /** ISO 8601. */
   readonly ts: string;
   readonly head: boolean;
-  /** The head that it lost a race to. */
+  /** If the checkpoint lost a race, the head that won it. */
   readonly lostTo?: string | undefined;
-  /** Threads forked from here. */
+  /** The threads that were forked from this checkpoint. */
   readonly forks: readonly string[];
 }
 
@@ -30,7 +30,7 @@ export interface Log {
 }
 
 /**
- * A thread's history as a tree, with side branches, merges, and the places where forks leave it.
+ * A thread's history as a tree, with side branches, merges, and the checkpoints from which other threads were forked.
  * @throws InvalidOptionError, InvalidAddressError, CorruptionError
  */
 export async function log(saver: TierSaver, thread: ThreadRef): Promise<Log> {
@@ -61,7 +61,7 @@ export async function log(saver: TierSaver, thread: ThreadRef): Promise<Log> {
   return { threadId, entries, text: draw(entries) };
 }
 
-/** The checkpoints, newest first. A parent never comes before its child, even if a clock was set back. */
+/** The ids of the checkpoints, newest first. A parent never comes before its child, even if a clock was set back. */
 function childrenFirst({ nodes }: History): string[] {
   const waitsFor = new Map<string, number>();
   for (const { parents } of nodes.values())

@@ -23,24 +23,24 @@ import { leadingSide } from "./leadingSide.ts";
 import { mergeRefused } from "./mergeRefused.ts";
 import { writeMerge } from "./writeMerge.ts";
 
-/** How sources are merged. */
+/** Options of {@link merge}. */
 export interface MergeOptions {
-  /** What settles the channels that both sides changed. See {@link Strategies}. */
+  /** How channels that both sides changed are settled. See {@link Strategies}. */
   readonly strategy?: Strategies | undefined;
   /**
-   * What happens where the target did nothing since the source left it: true (default) moves its head along the source's
-   * checkpoints; false makes a merge checkpoint all the same.
+   * What happens if the source descends from the target's head: true (default) only moves the head forward to the source; false makes a
+   * merge checkpoint nevertheless.
    */
   readonly fastForward?: boolean | undefined;
 }
 
 type Config = { configurable: { thread_id: string; checkpoint_ns: string; checkpoint_id: string } };
 
-/** What came of a merge. */
+/** The result of a merge. */
 export type MergeResult =
   | {
       readonly status: "merged";
-      /** Names the merge checkpoint, now the target's head. */
+      /** The config of the merge checkpoint, which is now the target's head. */
       readonly config: Config;
       /** For each state channel, where its value comes from. */
       readonly channels: Readonly<Record<string, Outcome>>;
@@ -51,15 +51,15 @@ export type MergeResult =
   | { readonly status: "conflict"; readonly plan: MergePlan };
 
 /**
- * Merges threads, or side branches, into a thread: a three-way merge from the merge base, channel by channel. The result is one
- * checkpoint on the target, put by compare-and-set, whose metadata names all parents. The graph goes on from it as if the thread
- * had reached that state itself. If one side has unfinished work, the merged checkpoint takes it over.
+ * Merges threads or side branches into a thread. This is a three-way merge from the merge base, channel by channel. The result is one
+ * checkpoint of the target, stored by compare-and-set, whose metadata names all parents. The graph continues from it as if the thread
+ * had reached that state by itself. If one side has unfinished work, the merged checkpoint takes it over.
  *
  * @param graph compiled with a Stratigraph saver; its channels say how values combine
  * @param target the thread to merge into, at its head
  * @param sources one or more points of other threads or of the same one; a thread id stands for the thread's head
- * @throws StratigraphError "MERGE_REFUSED" where merging would lose or repeat work, or there is no merge base;
- * CheckpointConflictError where the target moved meanwhile (nothing was written); NotFoundError, InvalidOptionError,
+ * @throws StratigraphError "MERGE_REFUSED" if merging would lose or repeat work, or if there is no merge base;
+ * CheckpointConflictError if the target's head moves meanwhile (nothing was written); NotFoundError, InvalidOptionError,
  * InvalidAddressError
  */
 export async function merge(
@@ -85,7 +85,7 @@ export function checkMergeOptions(what: string, options: MergeOptions): void {
     throw new InvalidOptionError("fastForward", kindOfValue(fastForward), "Use true or false.");
 }
 
-/** As {@link merge}, with answers to a plan, and only if the target's head is the expected one. */
+/** As {@link merge}, with answers to a plan. @param expected the head that the target must have; undefined: any */
 export async function mergeWith(
   graph: MergeableGraph,
   threadId: string,
@@ -95,7 +95,7 @@ export async function mergeWith(
 ): Promise<MergeResult> {
   const saver = saverOf("merge", graph);
   const strategy = strategyOf(options.strategy);
-  // Forget remembered values, so that patches stand on what is read now: another process may have pruned the others.
+  // Forget remembered values, so that patches are based on what is read now. Another process may have pruned other bases.
   saver.coder.blobs.forgetThread(threadId);
   const threads = [threadId, ...points.map((point) => point.threadId)];
   const read = async (): Promise<History> => {
@@ -108,7 +108,7 @@ export async function mergeWith(
     Promise.all(points.map((point) => readMergeSide(graph, saver, point))),
     read(),
   ]);
-  // A thread may have gone on between the two readings. Then read its history again.
+  // If a thread got new checkpoints between the two reads, read the history again.
   const isThere = ({ at }: MergeSide): boolean => early.nodes.has(at.checkpointId);
   const history = [target, ...sides].every(isThere) ? early : await read();
   if (expected !== undefined && target.at.checkpointId !== expected) {

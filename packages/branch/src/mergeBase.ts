@@ -4,22 +4,22 @@ import { checkSaver } from "./checkSaver.ts";
 import { History } from "./history.ts";
 import { readPoint, type Point } from "./readPoint.ts";
 
-/** The checkpoint where two histories parted. */
+/** The checkpoint where two histories diverged. */
 export interface MergeBase {
   readonly checkpointId: string;
-  /** A thread that still has it; undefined where none of those that were read does. */
+  /** A thread that still has it. Undefined if none of the threads that were read has it. */
   readonly threadId: string | undefined;
   /**
-   * All nearest common ancestors, newest first. There are several where the histories were merged into each other crosswise; a
-   * merge then starts from these, merged with each other.
+   * All nearest common ancestors, newest first. There are several if each history was merged into the other. A merge then merges
+   * these with each other first, and starts from the result.
    */
   readonly all: readonly string[];
 }
 
 /**
- * The nearest checkpoint that two points both descend from, across forks of forks, merges and side branches of one
- * thread; undefined where they have none. A thread id stands for the thread's head.
- * @throws NotFoundError where a point isn't there; InvalidOptionError, InvalidAddressError
+ * Finds the nearest checkpoint from which two points both descend, across forks of forks, merges, and side branches of one thread.
+ * Undefined if there is none. A thread id stands for the thread's head.
+ * @throws NotFoundError if a point doesn't exist; InvalidOptionError, InvalidAddressError
  */
 export async function mergeBase(
   saver: TierSaver,
@@ -41,7 +41,7 @@ async function rootOf(saver: TierSaver, point: Point): Promise<{ threadId: strin
   return { threadId: at.threadId, checkpointId };
 }
 
-/** As {@link mergeBase}, in a history that may have some of the threads already. */
+/** As {@link mergeBase}, with a history that may already have some of the threads. */
 export async function findMergeBase(
   saver: TierSaver,
   history: History,
@@ -53,7 +53,7 @@ export async function findMergeBase(
   for (const threadId of [...threads]) {
     for (const origin of history.reflogs.get(threadId)?.lineage ?? []) threads.push(origin.threadId);
   }
-  // Read the threads that these were forked from only as far as needed: they may be long, or gone.
+  // Add the threads that these were forked from only while no common ancestor is found: they may be long, or deleted.
   for (const threadId of threads) {
     await history.add(saver, threadId);
     await history.addMerged(saver, a.checkpointId, b.checkpointId);
@@ -63,7 +63,7 @@ export async function findMergeBase(
   return undefined;
 }
 
-/** The common ancestors that no other common ancestor descends from; undefined where there are none. */
+/** The common ancestors from which no other common ancestor descends. Undefined if there are none. */
 export function nearestCommon(history: History, a: string, b: string): MergeBase | undefined {
   const ofB = history.ancestors(b);
   const common = [...history.ancestors(a)].filter((id) => ofB.has(id));

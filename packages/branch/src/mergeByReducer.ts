@@ -20,9 +20,9 @@ function stored(channel: ChannelSpec): unknown {
 }
 
 /**
- * Applies the source's updates to the target's value by the channel's own reducer. First they are applied to the base: where that
- * doesn't give the source's value, some updates aren't recorded (durability "exit" records none), and the result would be wrong.
- * @param steps undefined where the writes of a step are gone
+ * Applies the source's updates to the target's value with the channel's own reducer. It applies them to the base first: if that doesn't
+ * give the source's value, some updates weren't recorded (durability "exit" records none), and the merged value would be wrong.
+ * @param steps undefined if the writes of a step are gone
  */
 export function mergeByReducer(
   spec: ChannelSpec,
@@ -32,7 +32,7 @@ export function mergeByReducer(
 ): Union {
   if (steps === undefined) return { unsettled: "checkpoints between the merge base and the source are gone" };
   try {
-    // Count first, and copy the values: a reducer may give recorded messages their ids, or change its arguments in place.
+    // Count before replaying, and copy the values: a reducer may set ids on the recorded messages, or change its arguments in place.
     const bare = withoutIds(name, steps);
     const again = stored(replay(spec, name, copied(base), steps));
     if (!sameValue(again, theirs)) return { unsettled: whyNot(again, theirs, bare) };
@@ -42,7 +42,7 @@ export function mergeByReducer(
   }
 }
 
-/** How many ids a reason names at most. */
+/** How many ids the reason for a conflict names at most. */
 const namedIds = 5;
 
 /** How many messages without an id were written to a channel. */
@@ -52,7 +52,7 @@ function withoutIds(name: string, steps: StepWrites): number {
     .length;
 }
 
-/** Why replaying the updates doesn't give the source's value again. */
+/** Explains why replaying the updates doesn't give the source's value. */
 function whyNot(again: unknown, theirs: unknown, bare: number): string {
   const reason = "the updates on record don't add up to the source's value";
   if (bare > 0)

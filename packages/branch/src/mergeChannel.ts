@@ -9,21 +9,21 @@ import { idOf } from "./unionById.ts";
 import { isUniqueTopic, unionTopic } from "./unionTopic.ts";
 import { unionValues } from "./unionValues.ts";
 
-/** How a channel came by its merged value. */
+/** Where a channel's merged value comes from. */
 export type Outcome = "unchanged" | "same" | "ours" | "theirs" | "union" | "reducer" | "function" | "answer";
 
-/** What settles channels that both sides changed. */
+/** How channels that both sides changed are settled. */
 export interface Settling {
   readonly strategy: (channel: string) => Strategy | undefined;
   readonly answers: Answers;
 }
 
-/** What settling one channel takes. */
+/** What is needed to settle one channel. */
 interface ChannelSettling extends Settling {
-  /** Undefined where the graph has no such channel. */
+  /** Undefined if the graph has no such channel. */
   readonly spec: ChannelSpec | undefined;
   readonly order: UnionOrder;
-  /** The writes of the source's steps, read only where a reducer is asked. */
+  /** Reads the writes of the source's steps. Called only if a reducer needs them. */
   readonly steps: () => Promise<StepWrites | undefined>;
 }
 
@@ -31,9 +31,9 @@ interface ChannelSettling extends Settling {
 export type Settled = { readonly value: unknown; readonly outcome: Outcome } | { readonly unsettled: string };
 
 /**
- * Merges one channel. A value that only one side changed is that side's. For one that both changed, the channel's strategy, or the
- * answer of a person, settles it. Without a strategy, lists of messages (and of other items with ids) are merged by
- * {@link unionById}, and everything else is a conflict.
+ * Merges one channel. If only one side changed the value, the merged value is that side's. If both changed it, the channel's strategy or
+ * a person's answer settles it. Without a strategy, lists of messages (and of other items with ids) are merged by {@link unionById},
+ * and everything else is a conflict.
  */
 export async function mergeChannel(
   name: string,
@@ -44,7 +44,7 @@ export async function mergeChannel(
   if (sameValue(theirs, base)) return { value: ours, outcome: sameValue(ours, base) ? "unchanged" : "ours" };
   if (sameValue(ours, base)) return { value: theirs, outcome: "theirs" };
   const strategy = strategyOf(name) ?? (haveIds(ours, theirs) ? "union" : "manual");
-  // Equal values aren't always settled: where each side added one to a counter, a reducer adds two.
+  // Equal values don't always settle a channel: if each side added one to a counter, a reducer adds two.
   const same = sameValue(ours, theirs);
   if (same && typeof strategy !== "function" && strategy !== "reducer")
     return { value: ours, outcome: "same" };
@@ -72,7 +72,7 @@ function settledBy(outcome: Outcome, union: Union): Settled {
   return "value" in union ? { ...union, outcome } : union;
 }
 
-/** Whether both sides are lists of items with ids: messages, mostly. */
+/** Whether both sides are lists of items with ids, such as messages. */
 function haveIds(ours: unknown, theirs: unknown): boolean {
   if (!Array.isArray(ours) || !Array.isArray(theirs)) return false;
   return [...ours, ...theirs].every((item) => idOf(item) !== undefined);

@@ -26,7 +26,7 @@ export interface MergedChannels {
   readonly conflicts: readonly PlannedConflict[];
 }
 
-/** Merges the sources into the target's values, one after another, each from its own merge base. Writes nothing. */
+/** Merges the sources into the target's values, one after another, each with its own merge base. Writes nothing. */
 export async function mergeChannels(
   graph: MergeableGraph,
   saver: TierSaver,

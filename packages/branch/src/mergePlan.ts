@@ -6,11 +6,11 @@ export interface CheckpointRef {
   readonly checkpointId: string;
 }
 
-/** A channel that both sides changed and nothing settles. Its values are plain JSON, for people to read. */
+/** A channel that both sides changed and no strategy settled. Its values are plain JSON, for people to read. */
 export interface PlannedConflict {
   readonly name: string;
   readonly kind: ChannelKind;
-  /** Index of the source, among the plan's, whose merge met this conflict. */
+  /** The index, in the plan's `sources`, of the source that conflicts with the target. */
   readonly source: number;
   readonly base: unknown;
   readonly ours: unknown;
@@ -19,7 +19,7 @@ export interface PlannedConflict {
   readonly reason: string;
 }
 
-/** A merge that waits for answers. It is plain JSON, so it can be stored, sent, reviewed and applied later. */
+/** A merge that waits for answers. It is plain JSON, so that it can be stored, sent, reviewed and applied later. */
 export interface MergePlan {
   readonly version: 1;
   readonly target: CheckpointRef;
@@ -29,7 +29,7 @@ export interface MergePlan {
   readonly channels: readonly PlannedConflict[];
 }
 
-/** How a person settles a channel: by a side, or by a value of their own (as the channel holds it). */
+/** How a person settles a channel: with the value of a side, or with a value of their own, in the form in which the channel holds it. */
 export type Answer = "base" | "ours" | "theirs" | { readonly value: unknown };
 
 /** An answer for each channel, by name. */

@@ -2,7 +2,7 @@ import { StratigraphError } from "@stratigraph/core";
 import type { TaskLike } from "./graphLike.ts";
 import type { MergeSide } from "./mergeSide.ts";
 
-/** The work that a side has yet to do. */
+/** The work that is still due on a side. */
 export interface UnfinishedWork {
   readonly side: MergeSide;
   readonly next: readonly string[];
@@ -12,7 +12,7 @@ export interface UnfinishedWork {
 /**
  * The error of a merge that would lose or repeat work.
  * @param reason why, as part of a sentence
- * @param sides the sides that are concerned
+ * @param sides the sides concerned, with their unfinished work
  * @param remedy what to do, as a sentence without its full stop
  */
 export function mergeRefused(

@@ -7,11 +7,11 @@ import { readPoint, type Point, type ReadPoint } from "./readPoint.ts";
 /** One side of a merge: a checkpoint with the values of its state channels. DeltaChannels are rebuilt from their writes. */
 export interface MergeSide extends ReadPoint {
   readonly checkpoint: Checkpoint;
-  /** For each state channel, what a checkpoint stores of it; for a DeltaChannel, its value. */
+  /** For each state channel, what a checkpoint stores of it. For each DeltaChannel, its rebuilt value. */
   readonly values: ReadonlyMap<string, unknown>;
 }
 
-/** Reads one side of a merge. The coder remembers its values, to make patches of the merged ones and for `getState`. */
+/** Reads one side of a merge. The coder remembers its values, so that merged values can be stored as patches and `getState` is fast. */
 export async function readMergeSide(
   graph: MergeableGraph,
   saver: TierSaver,
@@ -32,7 +32,8 @@ export async function readMergeSide(
     else if (kind === "state" && checkpoint.channel_values[name] !== undefined)
       values.set(name, checkpoint.channel_values[name]);
   }
-  // Before LangGraph 1.5 the first write to a DeltaChannel could come without a version. Then only its writes show the channel.
+  // Before LangGraph 1.5 the first write to a DeltaChannel could be stored without a version. Then only its writes show that the channel
+  // has a value.
   const { [DELTA_WRITES_VERSIONED]: versioned } = read.metadata as { [DELTA_WRITES_VERSIONED]?: unknown };
   const isHere = new Set(deltas.map(([name]) => name));
   if (versioned !== true)

@@ -15,7 +15,7 @@ import type { MergeSource } from "./mergeChannels.ts";
 import { sameValue } from "./plainValue.ts";
 import type { MergeSide } from "./mergeSide.ts";
 
-/** A checkpoint ready to be put on the target. */
+/** A checkpoint that is ready to be put on the target. */
 export interface Merged {
   readonly checkpoint: Checkpoint;
   readonly metadata: CheckpointMetadata;
@@ -25,9 +25,9 @@ export interface Merged {
 type Version = ChannelVersions[string];
 
 /**
- * The checkpoint that a merge makes: that of the leading side, which says what runs next, with the merged state. Channels whose
- * value isn't the leading side's get a version above all others. Nodes that had seen such a channel count as having seen the new
- * version too, so that merging alone starts no node.
+ * Makes the merge checkpoint: a copy of the leading side's checkpoint, which determines what runs next, with the merged state. Channels
+ * whose value differs from the leading side's get a version above all others. Nodes that had seen such a channel also count as having
+ * seen the new version, so that the merge itself doesn't start any node.
  */
 export function mergedCheckpoint(
   graph: MergeableGraph,
@@ -52,11 +52,11 @@ export function mergedCheckpoint(
   for (const name of new Set([...values.keys(), ...leading.values.keys()])) {
     const value = values.get(name);
     const delta = kindOf(name, specs.get(name)) === "delta";
-    // A DeltaChannel is always stored whole here, because its writes are spread over the histories of both parents.
+    // A DeltaChannel is always stored as a snapshot here, because its writes are spread over the histories of both parents.
     if (!delta && sameValue(value, leading.values.get(name))) continue;
     changed.add(name);
     channel_versions[name] = next;
-    // A DeltaChannel without a stored value would be rebuilt from earlier writes, so store an empty one where it has no value.
+    // Without a snapshot it would be rebuilt from earlier writes, so if it has no value, an empty snapshot is stored.
     const spec = specs.get(name);
     if (delta) channel_values[name] = new DeltaSnapshot(value ?? spec!.fromCheckpoint().get());
     else if (value === undefined) delete channel_values[name];
@@ -86,8 +86,8 @@ function seenBy(
 ): Checkpoint["versions_seen"] {
   const { versions_seen, channel_versions } = leading.checkpoint;
   const seen = Object.fromEntries(Object.entries(versions_seen).map(([node, of]) => [node, { ...of }]));
-  // LangGraph counts an update as that of the node which read last; these entries don't count as reading. LangGraph before 1.5
-  // would take the key for a node.
+  // LangGraph attributes an update to the node that read last, and these entries don't count as reading. LangGraph before 1.5 would
+  // take the key for a node's name, so the entries are written only if a side already has them.
   const bumps = sides.some(({ checkpoint }) => SNAPSHOT_BUMPS in checkpoint.versions_seen)
     ? (seen[SNAPSHOT_BUMPS] ??= {})
     : undefined;
@@ -128,8 +128,8 @@ function metadataOf(
     bases: inputs.map(({ base }) => base.at.checkpointId),
     ...(also.size === 0 ? {} : { also: [...also] }),
   };
-  // Every DeltaChannel that was ever written is stored here with a version. That the others were never written holds only if all
-  // sides say so.
+  // Here every DeltaChannel that is known to have been written is stored with a version. That no other one was ever written is certain
+  // only if all sides say so.
   const isVersioned = ({ metadata }: MergeSide): boolean =>
     (metadata as { [DELTA_WRITES_VERSIONED]?: unknown })[DELTA_WRITES_VERSIONED] === true;
   const versioned = [target, ...inputs.map(({ side }) => side)].every(isVersioned);

@@ -1,12 +1,12 @@
 import { isDeepStrictEqual } from "node:util";
 
-/** The part of a LangChain message that comparing needs. */
+/** The parts of a LangChain message that comparing needs. */
 interface MessageLike {
   readonly id?: string | undefined;
   toDict(): { type: string; data: Record<string, unknown> };
 }
 
-/** Whether a value is a LangChain message, whichever copy of the package made it. */
+/** Whether a value is a LangChain message, even if another copy of the package made it. */
 export function isMessage(value: unknown): value is MessageLike {
   return (
     typeof value === "object" &&
@@ -31,7 +31,7 @@ export function plainValue(value: unknown): unknown {
   return Object.fromEntries(entries.map(([key, item]) => [key, plainValue(item)]));
 }
 
-/** Whether two channel values are equal. Turning messages into plain data takes the most time, so it comes last. */
+/** Whether two channel values are equal. Converting messages to plain data takes the most time, so it is done last. */
 export function sameValue(a: unknown, b: unknown): boolean {
   if (a === b) return true;
   if (typeof a !== "object" || typeof b !== "object" || a === null || b === null) return Object.is(a, b);

@@ -13,15 +13,15 @@ import { dropMove, nextReflog, readReflog, type Move, type ReadReflog } from "./
 
 /** A head that was moved. */
 export interface Promoted extends Address {
-  /** The head before; undefined where there was none. */
+  /** The head before; undefined if there was none. */
   readonly from: string | undefined;
 }
 
 /**
- * Makes a checkpoint the head of its namespace: the tip of a side branch, or an old checkpoint. If its step went on since, the
- * step is wound back: interrupts that were answered wait for an answer again, and tasks that had ended by the time of the
- * interrupt don't run again. Later checkpoints stay readable under their ids, so nothing is lost. The move is recorded, and
- * {@link undo} takes it back.
+ * Makes a checkpoint the head of its namespace, for example the tip of a side branch or an old checkpoint. If its step has continued
+ * since, the step is rewound: interrupts that were answered wait for an answer again, and tasks that had ended by the time of the
+ * interrupt don't run again. Later checkpoints can still be read by their ids, so nothing is lost. The move is recorded, and
+ * {@link undo} reverts it.
  * @returns the checkpoint, now the head, and the head before
  * @throws NotFoundError; CheckpointConflictError if the head moves meanwhile; InvalidOptionError, InvalidAddressError
  */
@@ -43,7 +43,7 @@ export async function promote(
   return await moveHead(saver, point.at, { kind: "promote", from: point.head, before });
 }
 
-/** Moves a head, if it is still `from`, and records the move, in one append. */
+/** Moves a head and records the move, in one append, if the head is still `from`. */
 export async function moveHead(
   saver: TierSaver,
   at: Address,
@@ -78,7 +78,8 @@ export async function moveHead(
       },
     });
   } catch (error) {
-    // The tier writes the other parts of an append even if a head may not move to a stored checkpoint: take the record out again.
+    // If a head can't be moved to a stored checkpoint, the tier writes the other parts of the append nevertheless, so remove the record
+    // of the move.
     if (recorded !== undefined) await dropMove(saver, at.threadId, recorded, before);
     const what = { promote: "The promotion", undo: "Undoing", "fast-forward": "The merge" }[kind];
     throw headMoved(error, what, at, from);

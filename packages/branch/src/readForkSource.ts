@@ -20,10 +20,10 @@ import type {
 import type { PlannedTip } from "./forkTips.ts";
 import { parentsFirst } from "./parentsFirst.ts";
 
-/** Up to this many checkpoints of a namespace are read one by one; more are read with one listing. */
+/** Up to this many checkpoints of a namespace are read one by one. More are read with one listing. */
 const readSingly = 4;
 
-/** What a fork copies, under the ids of the source. Encoded bytes stay as they are. */
+/** What a fork copies. Ids and encoded bytes are those of the source. */
 export interface ForkSource {
   /** Parents before children. */
   readonly records: readonly CheckpointRecord[];
@@ -34,9 +34,9 @@ export interface ForkSource {
 }
 
 /**
- * Reads the checkpoints that a fork needs, with their values. Used where the tier can't fork a thread by itself, and by
+ * Reads the checkpoints that a fork needs, with their values. This is used if the tier can't fork a thread by itself, and for a
  * fast-forward.
- * @throws NotFoundError, CorruptionError where a part is missing
+ * @throws NotFoundError, CorruptionError if a part is missing
  */
 export async function readForkSource(
   saver: TierSaver,

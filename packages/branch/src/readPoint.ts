@@ -21,7 +21,7 @@ export interface Point {
 /** A thread, by its id or by an object that names it, such as a fork. */
 export type ThreadRef = string | { readonly threadId: string };
 
-/** A stored checkpoint whose header and metadata were decoded, but not its values. */
+/** A stored checkpoint with its header and metadata decoded, but not its values. */
 export interface ReadPoint {
   readonly at: Address;
   readonly stored: StoredCheckpoint;
@@ -34,8 +34,8 @@ export interface ReadPoint {
 }
 
 /**
- * Reads a checkpoint without the saver's noting that it was handed out. Otherwise looking at a thread here could permit another
- * writer a side branch where it should be told that it lost a race.
+ * Reads a checkpoint past the saver, which otherwise would note that it handed the checkpoint out. Then a later writer of this process
+ * could make a side branch where it should be told that it lost a race.
  * @throws NotFoundError, EvictedError, InvalidAddressError, CorruptionError
  */
 export async function readPoint(saver: TierSaver, point: Point): Promise<ReadPoint> {

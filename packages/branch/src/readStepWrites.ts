@@ -2,15 +2,15 @@ import { ERROR, INTERRUPT, RESUME } from "@langchain/langgraph-checkpoint";
 import type { DecodedBody, DecodedWrite, TierSaver } from "@stratigraph/core";
 import type { HistoryNode } from "./history.ts";
 
-/** Channels of pending writes that no channel of the graph takes. */
+/** Channels of pending writes that aren't applied to any channel of the graph. */
 const notApplied: ReadonlySet<string> = new Set([ERROR, INTERRUPT, RESUME]);
 
-/** What each step of a side wrote since the merge base, oldest step first. */
+/** The writes of each step of a side since the merge base, oldest step first. */
 export type StepWrites = readonly (readonly DecodedWrite[])[];
 
 /**
- * Reads the writes of the steps that made the checkpoints of `path`; they are stored with each one's parent. Merge checkpoints are
- * left out, because they were made from the others. Undefined where a step's writes are gone.
+ * Reads the writes of the steps that made the checkpoints of `path`. They are stored with the parent of each checkpoint. Merge
+ * checkpoints are left out, because no step made them. Undefined if the writes of a step are gone.
  */
 export async function readStepWrites(
   saver: TierSaver,
@@ -22,7 +22,7 @@ export async function readStepWrites(
   for (const { checkpointId, parents, threadIds } of path) {
     const [parent, ...merged] = parents;
     if (merged.length > 0) continue;
-    // A run's first checkpoint has no writes before it.
+    // A thread's first checkpoint has no parent, and so no writes before it.
     if (parent === undefined) continue;
     const threadId = threadIds.find((id) => nodes.get(parent)?.threadIds.includes(id));
     if (threadId === undefined) return undefined;
@@ -36,7 +36,7 @@ export async function readStepWrites(
     let left = ids.size;
     for await (const { record, writes, blobs } of saver.tier.list({ threadId, namespace: "" })) {
       const key = keyOf(threadId, record.checkpointId);
-      // Children come first: they are newer.
+      // A listing has children before their parents, because they are newer.
       if (children.has(key)) consumed.set(key, (await saver.coder.decodeBody(record)).consumed);
       if (!ids.has(record.checkpointId)) continue;
       for (const { child } of steps.filter(

@@ -4,9 +4,8 @@ import { valueless } from "./deltaAncestors.ts";
 import type { ReadPoint } from "./readPoint.ts";
 
 /**
- * The values of a checkpoint's channels, without a graph. Because a DeltaChannel's reducer isn't known here, its value is
- * approximated: the last stored value followed by everything written since, where a later item replaces an earlier one of the same
- * id.
+ * Reads the values of a checkpoint's channels without a graph. The reducers of DeltaChannels aren't known here, so their values are
+ * approximated: the last stored value is followed by everything written since, and later items replace earlier ones with the same id.
  */
 export async function readValues(saver: TierSaver, point: ReadPoint): Promise<Map<string, unknown>> {
   const { channel_values } = await saver.coder.checkpoint(point.stored, point.body, {});

@@ -10,33 +10,33 @@ import {
 } from "@stratigraph/core";
 
 /**
- * The namespace that holds a thread's origin and the recorded moves of its head, as one small checkpoint. Pruning keeps it, because
- * the newest checkpoint of every namespace stays; archiving and copying take it along; and LangGraph never asks for this namespace.
- * See docs/decisions/0012-fork-origin.md.
+ * The namespace that holds a thread's origin and the recorded moves of its head, as one small checkpoint. Pruning keeps it, because it
+ * keeps the newest checkpoint of every namespace. Archiving and copying include it, and LangGraph never asks for this namespace. See
+ * docs/decisions/0012-fork-origin.md.
  */
 export const reflogNamespace = reservedNamespaces.reflog;
 
-/** How many moves a thread remembers; older ones are forgotten. */
+/** How many moves a reflog keeps. Older ones are dropped. */
 const rememberedMoves = 128;
 
 const channel = "reflog";
 
-/** Where a fork left another thread. */
+/** The checkpoint of another thread from which a thread was forked. */
 export interface Origin {
   readonly threadId: string;
   readonly namespace: string;
   readonly checkpointId: string;
-  /** Whether it was the head of its thread at that moment, so that what came later there descends from it. */
+  /** Whether it was the head of its thread then. If so, all later checkpoints of that thread descend from it. */
   readonly wasHead: boolean;
   /** The time, in ISO 8601. */
   readonly ts: string;
 }
 
-/** A recorded move of a head that no run made. */
+/** A recorded move of a head, made by one of this package's functions and not by a run. */
 export interface Move {
   readonly kind: "promote" | "merge" | "fast-forward" | "undo";
   readonly namespace: string;
-  /** The head before; undefined where there was none. */
+  /** The head before; undefined if there was none. */
   readonly from?: string | undefined;
   readonly to: string;
   /** The time, in ISO 8601. */
@@ -47,7 +47,7 @@ export interface Move {
   readonly subgraphs?: readonly AlsoMoved[] | undefined;
 }
 
-/** What a thread remembers of where it comes from. */
+/** A thread's origins and the recorded moves of its head. */
 export interface Reflog {
   /** The origins, nearest first: that of this thread, then that of the thread it was forked from, and so on. */
   readonly lineage: readonly Origin[];
@@ -55,7 +55,7 @@ export interface Reflog {
   readonly moves: readonly Move[];
 }
 
-/** A reflog that was read, with the id of the checkpoint that a change has to replace. */
+/** A reflog that was read, with the id of its checkpoint, which a change must replace. */
 export interface ReadReflog extends Reflog {
   readonly checkpointId: string | undefined;
 }
@@ -67,7 +67,7 @@ export interface ReflogAppend {
   readonly head: HeadMove;
 }
 
-/** A thread's reflog; empty where it has none. */
+/** Reads a thread's reflog. It is empty if the thread has none. */
 export async function readReflog(saver: TierSaver, threadId: string): Promise<ReadReflog> {
   const { checkpoint, head } = await saver.tier.read({ threadId, namespace: reflogNamespace });
   if (checkpoint === undefined) return { lineage: [], moves: [], checkpointId: head };
@@ -110,7 +110,7 @@ export async function nextReflog(
   return { record, blobs, head: { namespace: reflogNamespace, to: checkpointId, expected } };
 }
 
-/** Restores the reflog `before` if its head still is `recorded`: the move recorded there didn't happen. */
+/** Restores the reflog `before`, because the move recorded in `recorded` failed. Does nothing if the reflog has changed since. */
 export async function dropMove(
   saver: TierSaver,
   threadId: string,

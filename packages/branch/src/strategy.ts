@@ -3,7 +3,7 @@ import { checkChoice } from "./checkChoice.ts";
 import { kindOfValue } from "./checkSaver.ts";
 import type { MergeSide } from "./mergeSide.ts";
 
-/** The values of one channel that both sides changed. `undefined` stands for no value. */
+/** The values of a channel that both sides changed. `undefined` means that there is no value. */
 export interface ChannelConflict {
   readonly name: string;
   readonly base: unknown;
@@ -13,18 +13,17 @@ export interface ChannelConflict {
 
 /**
  * What happens to a channel that both sides changed since the merge base:
- * - "ours", "theirs": that side's value
- * - "union": what both sides did is combined: messages and other items by id, keys of objects, members of sets; see
- *   {@link unionValues}. Where both sides added something at one place, the side that began its work first comes first, so the
- *   source's additions may come before the target's
- * - "reducer": the graph's own reducer applies the source's updates since the base to the target's value, so the target's updates
- *   come first, whenever they were made
- * - a function: its result, or no value where that is `undefined`
+ * - "ours", "theirs": the channel gets the target's ("ours") or the source's ("theirs") value
+ * - "union": the changes of both sides are combined: of lists by the ids of messages or other items, of objects by key, of sets by
+ *   member; see {@link unionValues}. If both sides added something at the same place, the additions of the side that began its work
+ *   first come first, so the source's may come before the target's
+ * - "reducer": the graph's own reducer applies the source's updates since the base to the target's value. So the target's updates come
+ *   first, whenever they were made
+ * - a function: the channel gets its result, or no value if that is `undefined`
  * - "manual": always a conflict, for a person to settle
  *
- * Default: "union" for lists of items with ids (messages), "manual" for everything else. A channel that both sides changed to the
- * same value has that value, unless the strategy is "reducer" or a function: where each side added one to a counter, they added
- * two.
+ * Default: "union" for lists of items with ids (messages), "manual" for everything else. A channel that both sides changed to the same
+ * value gets that value, unless the strategy is "reducer" or a function: if each side added one to a counter, together they added two.
  */
 export type Strategy =
   | "ours"
@@ -34,14 +33,13 @@ export type Strategy =
   | "manual"
   | ((conflict: ChannelConflict) => unknown);
 
-/** One strategy for all channels, or one for each by name; `"*"` stands for those not named. */
+/** One strategy for all channels, or strategies by channel name. `"*"` is for the channels that aren't named. */
 export type Strategies = Strategy | Readonly<Record<string, Strategy>>;
 
 const names: readonly string[] = ["ours", "theirs", "union", "reducer", "manual"];
 
 /**
- * Refuses strategies for channels that don't exist. They would be ignored, and the channel that was meant would be settled in
- * another way.
+ * Refuses strategies for channels that don't exist. They would be ignored, and the channel that was meant would be settled differently.
  * @throws InvalidOptionError
  */
 export function checkChannels(strategies: Strategies | undefined, channels: Iterable<string>): void {
@@ -59,7 +57,7 @@ function shownStrategy(strategy: unknown): string {
   return typeof strategy === "string" ? strategy : kindOfValue(strategy);
 }
 
-/** The function that tells the strategy of a channel. @throws InvalidOptionError */
+/** Checks strategies. @returns a function that returns the strategy of a channel. @throws InvalidOptionError */
 export function strategyOf(strategies: Strategies | undefined): (channel: string) => Strategy | undefined {
   const advice = 'Use "ours", "theirs", "union", "reducer", "manual" or a function.';
   const check = (field: string, strategy: unknown): void => {
@@ -82,7 +80,7 @@ export function strategyOf(strategies: Strategies | undefined): (channel: string
   return (channel) => (Object.hasOwn(byChannel, channel) ? byChannel[channel] : byChannel["*"]);
 }
 
-/** The sort key of a side's additions: the id of its first checkpoint since the base, which tells when its work began. */
+/** The sort key of a side's additions: the id of its first checkpoint since the base. Ids sort by time, so it shows when work began. */
 export function beganAt(path: readonly { readonly checkpointId: string }[], side: MergeSide): string {
   return path[0]?.checkpointId ?? side.at.checkpointId;
 }

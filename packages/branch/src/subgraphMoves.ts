@@ -14,7 +14,7 @@ import type { MergeSource } from "./mergeChannels.ts";
 import type { MergeSide } from "./mergeSide.ts";
 import { mergeRefused } from "./mergeRefused.ts";
 
-/** The parts of an append that take subgraphs along. */
+/** The parts of an append that copy subgraphs to the target. */
 export interface SubgraphMoves {
   readonly records: readonly CheckpointRecord[];
   readonly blobs: readonly Blob[];
@@ -23,9 +23,9 @@ export interface SubgraphMoves {
 }
 
 /**
- * What the sources did since the merge base in subgraphs that persist from step to step, whose namespaces name no task. It is
- * copied into the target where the target did nothing there.
- * @throws StratigraphError "MERGE_REFUSED" where both sides went on in one such namespace
+ * What the sources did since the merge base in subgraphs that keep their state from step to step. (The namespaces of these name no
+ * task.) It is copied into the target if the target did nothing in the same subgraph.
+ * @throws StratigraphError "MERGE_REFUSED" if both sides have continued in the same subgraph
  */
 export async function subgraphMoves(
   saver: TierSaver,
@@ -45,14 +45,15 @@ export async function subgraphMoves(
     if (side.at.threadId === threadId) continue;
     const theirs = await outlineOf(saver.tier, side.at.threadId);
     for (const namespace of theirs.heads.keys()) {
-      // Such a namespace names a task and belongs to it alone.
+      // A namespace with a colon names a task and belongs to that task alone.
       if (namespace.includes(":")) continue;
       ours ??= outlineOf(saver.tier, threadId);
       const had = own.get(namespace) ?? [...(await (await ours).nodes(namespace)).keys()];
       const ids = [...(await theirs.nodes(namespace)).keys()];
       const added = ids.filter((id) => !had.includes(id));
       if (added.length === 0) continue;
-      // The fork copied the newest checkpoint. So if the target did nothing since, the source has its head.
+      // A fork copies the newest checkpoint of a namespace. So if the target has done nothing there since, the source has the target's
+      // head.
       if (had[0] !== undefined && !ids.includes(had[0]))
         throw mergeRefused(
           `both sides went on in the subgraph ${JSON.stringify(namespace)}, which keeps its own state`,

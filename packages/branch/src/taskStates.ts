@@ -8,7 +8,7 @@ import {
 } from "@stratigraph/core";
 import { ERROR_SOURCE } from "./langgraph.ts";
 
-/** What keeps the step of a checkpoint from going on. */
+/** What keeps the step of a checkpoint from continuing. */
 export interface TaskStates {
   /** Whether a task waits for an answer to an interrupt. */
   readonly interrupted: boolean;
@@ -16,13 +16,13 @@ export interface TaskStates {
   readonly failed: DecodedWrite | undefined;
 }
 
-/** Channels among pending writes that are no task's output. */
+/** Channels of pending writes that aren't the output of a task. */
 const notOutput: ReadonlySet<string> = new Set([ERROR, ERROR_SOURCE, INTERRUPT, RESUME]);
 
 /**
- * Whether tasks of a checkpoint's step wait for an answer, or failed. The last batch that a task wrote tells its state: it
- * interrupted (an `__interrupt__` for each question or for all, perhaps with the answers to earlier questions), it failed, or it
- * ended. A task whose question was answered, but which wrote nothing since, still waits.
+ * Whether tasks of a checkpoint's step wait for an answer, or failed. The last batch that a task wrote shows its state: it interrupted
+ * (an `__interrupt__` for each question or for all, perhaps with the answers to earlier questions), it failed, or it ended. A task whose
+ * question was answered but which has written nothing since counts as waiting.
  */
 export async function taskStates(saver: TierSaver, stored: StoredCheckpoint): Promise<TaskStates> {
   const { record, blobs } = stored;

@@ -6,12 +6,12 @@ import { moveHead, type Promoted } from "./promote.ts";
 import { readReflog } from "./reflog.ts";
 
 /**
- * Takes back the last recorded move of a thread's head (a merge, a promotion or an undo). The head goes back to where it was, and
- * what was due there is due again: an interrupt that the merged work had answered waits for an answer. Undoing twice restores the
- * move. What the move made stays readable as a side branch.
+ * Reverts the last recorded move of a thread's head (a merge, a promotion or an undo). The head returns to where it was, and what was
+ * due there is due again: an interrupt that the merged work had answered waits for an answer. Undoing twice restores the move. What the
+ * move made can still be read, as a side branch.
  * @returns the checkpoint that is the head again, and the head before
- * @throws NotFoundError where no move is recorded; StratigraphError "MERGE_REFUSED" where the thread went on since, so
- * that taking the move back would take newer work with it (promote an old checkpoint to do that on purpose);
+ * @throws NotFoundError if no move is recorded; StratigraphError "MERGE_REFUSED" if the thread has continued since, so that the undo
+ * would also drop newer work from the main line (promote an old checkpoint to do that on purpose);
  * CheckpointConflictError if the head moves meanwhile; InvalidOptionError, InvalidAddressError
  */
 export async function undo(saver: TierSaver, thread: ThreadRef): Promise<Promoted> {

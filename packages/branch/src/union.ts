@@ -1,11 +1,11 @@
-/** The three values of a channel, or of a part of one, that a merge works on. `undefined` stands for no value. */
+/** The three values of a channel, or of a part of it, that a merge works on. `undefined` means that there is no value. */
 export interface ThreeWay {
   readonly base: unknown;
   readonly ours: unknown;
   readonly theirs: unknown;
 }
 
-/** Decides whose additions come first where both sides added something at the same place. */
+/** Decides whose additions come first if both sides added something at the same place. */
 export interface UnionOrder {
   /** A sort key for each side: the side that began its work first has the lower one. */
   readonly ours: string;

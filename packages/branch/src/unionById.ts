@@ -1,7 +1,7 @@
 import { sameValue } from "./plainValue.ts";
 import type { Union, UnionOrder } from "./union.ts";
 
-/** The id of an item, where it has one. */
+/** The id of an item, if it has one. */
 export function idOf(item: unknown): string | undefined {
   if (typeof item !== "object" || item === null) return undefined;
   const { id } = item as { id?: unknown };
@@ -11,10 +11,10 @@ export function idOf(item: unknown): string | undefined {
 type Items = ReadonlyMap<string, unknown>;
 
 /**
- * Merges lists of items with ids, messages above all. An item that one side changed or removed is changed or removed; one that both
- * changed differently is unsettled. Items that both sides have keep their order. What a side added stays together, right after the
- * item that it was added after, and the side that began its work first comes first: so an answer stays right after its tool
- * call, and the result doesn't depend on which side is called ours.
+ * Merges lists of items with ids, such as messages. If one side changed or removed an item, it is changed or removed in the result. If
+ * both changed it differently, the merge is unsettled. Items that both sides have keep their order. The additions of a side stay
+ * together, right after the item that they were added after, and those of the side that began its work first come first. So a tool's
+ * answer stays right after the tool call, and the result doesn't depend on which side is called ours.
  */
 export function unionById(
   sides: {
@@ -62,7 +62,7 @@ export function unionById(
   return { value };
 }
 
-/** The ids that both sides have, in the order of the side that changed the order. Undefined where both changed it. */
+/** The ids that both sides have, in the order of the side that changed the order. Undefined if both changed it differently. */
 function commonOrder(base: Items, ours: Items, theirs: Items): string[] | undefined {
   const mine = [...ours.keys()].filter((id) => theirs.has(id));
   const others = [...theirs.keys()].filter((id) => ours.has(id));

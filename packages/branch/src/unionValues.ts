@@ -3,8 +3,9 @@ import type { ThreeWay, Union, UnionOrder } from "./union.ts";
 import { idOf, unionById } from "./unionById.ts";
 
 /**
- * Merges what both sides did to a collection since the base: lists of items with ids ({@link unionById}), objects and Maps by key,
- * Sets by member, and other lists if both sides only appended to them. The result doesn't depend on which side is called ours.
+ * Merges the changes that both sides made to a collection since the base: lists of items with ids by {@link unionById}, objects and
+ * Maps by key, Sets by member, and other lists if both sides only appended to them. The result doesn't depend on which side is called
+ * ours.
  */
 export function unionValues({ base, ours, theirs }: ThreeWay, order: UnionOrder, path = ""): Union {
   if (sameValue(ours, theirs) || sameValue(theirs, base)) return { value: ours };

@@ -8,10 +8,9 @@ import type { MergeSide } from "./mergeSide.ts";
 import { subgraphMoves } from "./subgraphMoves.ts";
 
 /**
- * Writes a merge in one append: the checkpoint, what the sources did in subgraphs that persist, and the record of the move. It
- * calls the tier instead of the saver's put, which under `conflict: "branch"` would store a merge that came too late as a side
- * branch.
- * @throws CheckpointConflictError where the target moved meanwhile; nothing was written
+ * Writes a merge in one append: the checkpoint, what the sources did in subgraphs that keep their state, and the record of the move. It
+ * calls the tier and not the saver's put, which with `conflict: "branch"` would store a merge that lost the race as a side branch.
+ * @throws CheckpointConflictError if the target's head moves meanwhile; nothing was written then
  */
 export async function writeMerge(
   saver: TierSaver,
