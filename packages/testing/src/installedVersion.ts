@@ -1,10 +1,10 @@
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 
-/** The packages whose behaviour the suites know by version. */
+/** Packages of which the suites expect different behaviour in different versions. */
 type KnownPackage = "@langchain/langgraph" | "@langchain/langgraph-checkpoint";
 
-/** The version of a package as these suites load it, for example `"1.7.3"`. */
+/** The version of a package that these suites load, for example `"1.7.3"`. */
 export const installedVersion = (name: KnownPackage): string => {
   const path = createRequire(import.meta.url).resolve(`${name}/package.json`);
   const manifest: unknown = JSON.parse(readFileSync(path, "utf8"));

@@ -1,9 +1,9 @@
 import type { BaseCheckpointSaver } from "@langchain/langgraph-checkpoint";
 
-/** How `prune` treats a thread. */
+/** Options of `prune`. */
 export interface PruneOptions {
   strategy: "keep_latest" | "delete";
-  /** With `keep_latest`: how many of the newest checkpoints of each namespace to keep. Default: 1. */
+  /** With `keep_latest`: how many of the newest checkpoints of each namespace are kept. Default: 1. */
   keepLast?: number;
 }
 
@@ -23,22 +23,22 @@ export type ConformingSaver = BaseCheckpointSaver & Partial<ExtendedMethods>;
 /** What a clause is given. */
 export interface ClauseContext {
   saver: ConformingSaver;
-  /** Another instance over the same storage, or the same saver where there is none. */
+  /** Another instance over the same storage. The same saver if the setup can't open another one. */
   reopen(): Promise<ConformingSaver>;
 }
 
-/** One requirement on savers, checked by running it: it rejects when the saver does not meet it. */
+/** One requirement on savers. Running it checks a saver: it rejects if the saver doesn't meet the requirement. */
 export interface Clause {
   /** The capability, named as in Python's suite: `put`, `put_writes`, … */
   group: string;
-  /** Unique over all groups. Those of Python's suite keep their name, without `test_`. */
+  /** Unique among all groups. Clauses of Python's suite keep their names, without `test_`. */
   name: string;
-  /** The method the clause is about, where savers may lack it. */
+  /** The method that the clause tests, if savers may lack it. */
   needs?: ExtendedMethod;
   run(context: ClauseContext): Promise<void>;
 }
 
-/** Names a group's clauses after their keys. */
+/** Makes the clauses of a group. Their names are the keys. */
 export const clauseGroup = (
   group: string,
   runs: Readonly<Record<string, Clause["run"]>>,
@@ -48,7 +48,7 @@ export const clauseGroup = (
     needs === undefined ? { group, name, run } : { group, name, needs, run },
   );
 
-/** The extended method of a saver, bound to it; throws when the saver has none. */
+/** An extended method of a saver, bound to it. Throws if the saver doesn't have it. */
 export const extended = <M extends ExtendedMethod>(saver: ConformingSaver, method: M): ExtendedMethods[M] => {
   const found = saver[method];
   if (typeof found !== "function") throw new Error(`The saver has no method ${method}()`);

@@ -13,7 +13,7 @@ import { putWritesClauses } from "./putWritesClauses.ts";
 import { writeOwnershipClauses } from "./writeOwnershipClauses.ts";
 import { writesOrderClauses } from "./writesOrderClauses.ts";
 
-/** Every clause, in the order of Python's suite; the order of writes, which it checks elsewhere, follows putWrites. */
+/** Every clause, in the order of Python's suite. Only the clauses on the order of writes follow those of putWrites. */
 export const clauses: readonly Clause[] = [
   ...putClauses,
   ...putWritesClauses,

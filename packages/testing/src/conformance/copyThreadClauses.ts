@@ -4,7 +4,7 @@ import type { CheckpointTuple } from "@langchain/langgraph-checkpoint";
 import { clauseGroup, extended } from "./clause.ts";
 import { at, idOf, listAll, listIds, mustGet, newThread, putLine, putOne, writesOf } from "./fixtures.ts";
 
-/** A line whose value changes at every step. */
+/** Parts of a line of checkpoints whose value changes at every step. */
 const counting = (step: number) => ({
   values: { step, fixed: "same" },
   versions: { step: step + 1, fixed: 1 },
@@ -92,12 +92,12 @@ export const copyThreadClauses = clauseGroup(
     copy_thread_nonexistent_source: async ({ saver }) => {
       const target = newThread();
       const copy = extended(saver, "copyThread");
-      // To refuse is as good as to do nothing.
+      // The saver may refuse this or do nothing.
       await copy(newThread(), target).catch(() => undefined);
       assert.deepEqual(await listIds(saver, at(target)), []);
     },
 
-    /** Source and copy go on separately from there. */
+    /** Later changes of the source or the copy don't affect the other. */
     copy_thread_is_independent: async ({ saver, reopen }) => {
       const [source, target] = [newThread(), newThread()];
       const stored = await putLine(saver, source, 2, counting);

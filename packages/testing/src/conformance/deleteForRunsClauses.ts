@@ -3,7 +3,7 @@ import { randomUUID } from "node:crypto";
 import { clauseGroup, extended } from "./clause.ts";
 import { at, idOf, listIds, mustGet, newThread, putOne, writesOf } from "./fixtures.ts";
 
-/** `deleteForRuns`. A run is known by the `run_id` of the metadata passed to put. */
+/** `deleteForRuns`. A checkpoint belongs to the run whose `run_id` is in the metadata passed to put. */
 export const deleteForRunsClauses = clauseGroup(
   "delete_for_runs",
   {
@@ -68,7 +68,7 @@ export const deleteForRunsClauses = clauseGroup(
       for (const ns of ["", "child:1"]) assert.deepEqual(await listIds(saver, at(thread, { ns })), []);
     },
 
-    /** The checkpoint before the deleted run is what the next run starts from. */
+    /** The next run starts from the checkpoint before the deleted run. */
     delete_for_runs_latest_is_the_newest_left: async ({ saver, reopen }) => {
       const [thread, keep, drop] = [newThread(), randomUUID(), randomUUID()];
       const first = await putOne(saver, thread, { values: { k: 1 }, metadata: { run_id: keep } });

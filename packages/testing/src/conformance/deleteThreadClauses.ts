@@ -58,7 +58,7 @@ export const deleteThreadClauses = clauseGroup("delete_thread", {
     await saver.deleteThread(newThread());
   },
 
-  /** The late calls may reject or do nothing; the thread must stay deleted. */
+  /** Late calls may reject or do nothing, but the thread must stay deleted. */
   delete_thread_blocks_late_writes: async ({ saver, reopen }) => {
     const thread = newThread();
     const stored = await putOne(saver, thread, { values: { k: "v" } });

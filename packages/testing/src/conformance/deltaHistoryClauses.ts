@@ -4,7 +4,7 @@ import { type ConformingSaver, clauseGroup } from "./clause.ts";
 import { putDeltaLine, seedValue, snapshot } from "./deltaLine.ts";
 import { at, idOf, mustGet, newThread, putOne } from "./fixtures.ts";
 
-/** One channel's history, with the writes as bare values. */
+/** The history of one channel, with only the values of the writes. */
 const historyOf = async (saver: ConformingSaver, config: RunnableConfig | undefined, channel: string) => {
   const found = await saver.getDeltaChannelHistory({ config: config ?? {}, channels: [channel] });
   const history = found[channel];
@@ -14,7 +14,7 @@ const historyOf = async (saver: ConformingSaver, config: RunnableConfig | undefi
   return { hasSeed: "seed" in history, seed: seedValue(history.seed), values };
 };
 
-/** `getDeltaChannelHistory`. A stored value is the state before its checkpoint's own writes, so those follow it. */
+/** `getDeltaChannelHistory`. A stored value is the state before the writes stored with its checkpoint, so these come after it. */
 export const deltaHistoryClauses = clauseGroup("delta_channel_history", {
   history_returns_writes_oldest_first: async ({ saver, reopen }) => {
     const stored = await putDeltaLine(saver, newThread(), { steps: 5, seeds: { ch: {} } });
@@ -98,7 +98,7 @@ export const deltaHistoryClauses = clauseGroup("delta_channel_history", {
     assert.deepEqual(history, { hasSeed: true, seed: [10, 20], values: ["at-seed", "after-seed"] });
   },
 
-  /** Writes without a task path, of LangGraph before 1.5, replay in the order of task ids, as it applied them. */
+  /** LangGraph before 1.5 passes no task paths and applies writes in the order of task ids, so they are replayed in that order. */
   history_orders_parallel_writes_by_task_id: async ({ saver }) => {
     const thread = newThread();
     const first = await putOne(saver, thread);
@@ -118,7 +118,7 @@ export const deltaHistoryClauses = clauseGroup("delta_channel_history", {
     );
   },
 
-  /** Only ancestors count, not what is older in the thread. */
+  /** Only ancestors count, and not other older checkpoints of the thread. */
   history_follows_the_branch: async ({ saver, reopen }) => {
     const thread = newThread();
     const base = await putOne(saver, thread);

@@ -8,8 +8,8 @@ const latest = { strategy: "keep_latest" } as const;
 const write = (step: number): number[] => [step];
 
 /**
- * What `prune` must keep so that DeltaChannels can be rebuilt. Python has a method that names that set; here it
- * is seen in what is left.
+ * What `prune` must keep so that DeltaChannels can be rebuilt. Python has a method that returns that set; these clauses look at what
+ * is left after pruning.
  */
 export const deltaKeepsetClauses = clauseGroup(
   "delta_channel_keepset",
@@ -68,7 +68,7 @@ export const deltaKeepsetClauses = clauseGroup(
       assert.deepEqual(await listIds(saver, at(thread)), once);
     },
 
-    /** The chain of the head is kept, another branch's is not. */
+    /** The ancestors of the head are kept; those of another branch aren't. */
     keepset_drops_other_branches: async ({ saver, reopen }) => {
       const thread = newThread();
       const stored = await putDeltaLine(saver, thread, { steps: 3, seeds: { ch: {} }, write });

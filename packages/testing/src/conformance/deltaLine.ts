@@ -6,16 +6,16 @@ import { putLine } from "./fixtures.ts";
 /** What `putDeltaLine` stores. */
 export interface DeltaLine {
   steps: number;
-  /** Per channel: the steps whose checkpoint holds a value for it, and that value. */
+  /** By channel and step: the values that the step's checkpoint stores. */
   seeds: Readonly<Record<string, Readonly<Record<number, unknown>>>>;
-  /** The write of a channel stored under each step's checkpoint. Default: the step's number. */
+  /** The write to a channel that is stored with each step's checkpoint. Default: the step's number. */
   write?: (step: number, channel: string) => unknown;
 }
 
-/** A stored value as LangGraph writes it for a DeltaChannel. */
+/** A stored value in the form that LangGraph writes for a DeltaChannel. */
 export const snapshot = (value: unknown): DeltaSnapshot => new DeltaSnapshot(value);
 
-/** The value of a seed, whether a snapshot or a plain value of an older channel. */
+/** The value of a seed, which is a snapshot, or a plain value if the channel wasn't a DeltaChannel before. */
 export const seedValue = (seed: unknown): unknown => (isDeltaSnapshot(seed) ? seed.value : seed);
 
 /** LangGraph's counters of updates and supersteps since each channel's last snapshot, as put's metadata. */
@@ -33,9 +33,9 @@ export const deltaMetadata = (seeds: DeltaLine["seeds"], step: number): Record<s
 };
 
 /**
- * Puts a line as LangGraph.js does for DeltaChannels: every checkpoint has a version for the channel, few have
- * a value, and the writes that lead to the next checkpoint are stored under each. Each channel's writes are of
- * one task. Returns the configs, oldest first.
+ * Puts a line of checkpoints as LangGraph.js does for DeltaChannels: every checkpoint has a version of the channel, a few have a value,
+ * and each is stored with the writes that lead to the next one. All writes to a channel are of one task. Returns the configs, oldest
+ * first.
  */
 export const putDeltaLine = async (
   saver: ConformingSaver,

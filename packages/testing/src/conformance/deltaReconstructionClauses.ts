@@ -4,7 +4,7 @@ import { type ConformingSaver, clauseGroup } from "./clause.ts";
 import { putDeltaLine, seedValue, snapshot } from "./deltaLine.ts";
 import { newThread } from "./fixtures.ts";
 
-/** What a DeltaChannel of lists makes of its history: the seed, then every write appended. */
+/** Rebuilds the value of a DeltaChannel of lists from its history: the seed with every write appended. */
 export const reconstruct = async (
   saver: ConformingSaver,
   config: RunnableConfig | undefined,
@@ -17,7 +17,7 @@ export const reconstruct = async (
 
 const write = (step: number): number[] => [step];
 
-/** Rebuilding a value from `getDeltaChannelHistory`, end to end through the saver's serializer. */
+/** Values rebuilt from `getDeltaChannelHistory`, end to end through the saver's serializer. */
 export const deltaReconstructionClauses = clauseGroup("delta_channel_reconstruction", {
   reconstruction_basic: async ({ saver, reopen }) => {
     const seeds = { msgs: { 0: snapshot(["seed"]) } };

@@ -44,7 +44,7 @@ export const makeCheckpoint = (parts: Partial<Checkpoint> = {}): Checkpoint => (
   ...parts,
 });
 
-/** Metadata as LangGraph's loop passes it. */
+/** Metadata like that which LangGraph's loop passes. */
 export const makeMetadata = (parts: Record<string, unknown> = {}): CheckpointMetadata => ({
   source: "loop",
   step: 0,
@@ -57,15 +57,15 @@ export interface PutParts {
   ns?: string;
   parent?: string | undefined;
   values?: Record<string, unknown>;
-  /** Default: version 1 for every value. */
+  /** The channel versions. Default: version 1 for every value. */
   versions?: ChannelVersions;
-  /** Default: `versions`. */
+  /** The versions of channels that changed. Default: `versions`. */
   newVersions?: ChannelVersions;
   metadata?: Record<string, unknown>;
   checkpoint?: Partial<Checkpoint>;
 }
 
-/** Puts one checkpoint and returns the config the saver answered. */
+/** Puts one checkpoint and returns the config that the saver returned. */
 export const putOne = (
   saver: ConformingSaver,
   threadId: string,
@@ -82,7 +82,7 @@ export const putOne = (
   return saver.put(config, checkpoint, makeMetadata(parts.metadata), parts.newVersions ?? versions);
 };
 
-/** Puts a line of `count` checkpoints, step 0 first, each the parent of the next. */
+/** Puts a line of `count` checkpoints, step 0 first, each one the parent of the next. */
 export const putLine = async (
   saver: ConformingSaver,
   threadId: string,
@@ -99,7 +99,7 @@ export const putLine = async (
   return stored;
 };
 
-/** `putWrites` with the path of the task, which LangGraph passes from 1.5 on and the types of older ones don't have. */
+/** Calls `putWrites` with the path of the task. LangGraph passes it since 1.5; the types of older versions don't have it. */
 export const putWritesAt = async (
   saver: ConformingSaver,
   stored: RunnableConfig,
@@ -116,14 +116,14 @@ export const putWritesAt = async (
 export const threadOf = ({ configurable }: RunnableConfig): RunnableConfig =>
   at(String(configurable?.["thread_id"]), { ns: String(configurable?.["checkpoint_ns"] ?? "") });
 
-/** A saver's tuple that must be there. */
+/** Gets a tuple. Fails if there is none. */
 export const mustGet = async (saver: ConformingSaver, config: RunnableConfig): Promise<CheckpointTuple> => {
   const tuple = await saver.getTuple(config);
   assert.ok(tuple, `no checkpoint at ${JSON.stringify(config.configurable)}`);
   return tuple;
 };
 
-/** All a list gives. */
+/** All tuples that a list yields. */
 export const listAll = async (
   saver: ConformingSaver,
   config: RunnableConfig,
@@ -134,7 +134,7 @@ export const listAll = async (
   return found;
 };
 
-/** The checkpoint ids a list gives, in order. */
+/** The checkpoint ids that a list yields, in order. */
 export const listIds = async (
   saver: ConformingSaver,
   config: RunnableConfig,

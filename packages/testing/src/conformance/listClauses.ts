@@ -3,7 +3,7 @@ import { randomUUID } from "node:crypto";
 import { type ConformingSaver, clauseGroup } from "./clause.ts";
 import { at, idOf, listAll, listIds, newThread, putLine, putOne, writesOf } from "./fixtures.ts";
 
-/** Four checkpoints, sources alternating "input" and "loop"; ids oldest first. */
+/** Puts four checkpoints whose sources alternate between "input" and "loop". The ids are oldest first. */
 const fourSteps = async (saver: ConformingSaver): Promise<{ thread: string; ids: string[] }> => {
   const thread = newThread();
   const stored = await putLine(saver, thread, 4, (step) => ({
@@ -94,7 +94,7 @@ export const listClauses = clauseGroup("list", {
     assert.deepEqual(await listIds(saver, at(thread), { before }), [ids[1], ids[0]]);
   },
 
-  /** Of LangGraph.js: the loop passes a `before` that has only a checkpoint id. */
+  /** For LangGraph.js, whose loop passes a `before` with only a checkpoint id. */
   list_before_by_id_alone: async ({ saver }) => {
     const { thread, ids } = await fourSteps(saver);
     const before = { configurable: { checkpoint_id: ids[2] } };

@@ -43,7 +43,7 @@ export const pruneClauses = clauseGroup(
       assert.deepEqual(writesOf(await mustGet(saver, at(thread))), [["ch", "val"]]);
     },
 
-    /** Values first stored by a dropped ancestor stay readable. */
+    /** Values that a removed ancestor had stored can still be read. */
     prune_keep_latest_preserves_values: async ({ saver, reopen }) => {
       const thread = newThread();
       await putLine(saver, thread, 5, (step) => ({
@@ -70,7 +70,7 @@ export const pruneClauses = clauseGroup(
       assert.deepEqual(await listIds(saver, at(thread)), [ids[4], ids[3]]);
     },
 
-    /** A question that nobody answered, at the end of a branch that is not the latest, stays answerable. */
+    /** An unanswered question at the end of a branch that isn't the latest can still be answered. */
     prune_keep_latest_keeps_unresolved_interrupts: async ({ saver }) => {
       const thread = newThread();
       const base = await putOne(saver, thread);
@@ -128,7 +128,7 @@ export const pruneClauses = clauseGroup(
       await extended(saver, "prune")([newThread()], { strategy: "delete" });
     },
 
-    /** A pruned thread goes on as if nothing had happened. */
+    /** A pruned thread continues as if nothing had happened. */
     prune_then_put: async ({ saver, reopen }) => {
       const thread = newThread();
       const stored = await putLine(saver, thread, 3, (step) => ({

@@ -12,7 +12,7 @@ import {
   putOne,
 } from "./fixtures.ts";
 
-/** `put`, and what `getTuple` then gives back. */
+/** `put`, and what `getTuple` returns after it. */
 export const putClauses = clauseGroup("put", {
   put_returns_config: async ({ saver }) => {
     const thread = newThread();
@@ -182,7 +182,7 @@ export const putClauses = clauseGroup("put", {
     assert.deepEqual((await mustGet(saver, second)).checkpoint.channel_values, { a: "v1_updated" });
   },
 
-  /** Of LangGraph.js: a channel that got a new version and no value was emptied. */
+  /** For LangGraph.js: a channel with a new version but no value was emptied. */
   put_channel_emptied_stays_empty: async ({ saver }) => {
     const thread = newThread();
     const first = await putOne(saver, thread, { values: { a: "v1", b: "v2" } });
@@ -202,7 +202,7 @@ export const putClauses = clauseGroup("put", {
     assert.deepEqual((await mustGet(saver, third)).checkpoint.channel_values, { a: "v3" });
   },
 
-  /** In Python the run id comes back in the metadata; in LangGraph.js it must not (a turn would pass for a resume). */
+  /** In Python the run id comes back in the metadata. In LangGraph.js it must not, or a new turn would look like a resume. */
   put_accepts_run_id: async ({ saver }) => {
     const thread = newThread();
     const metadata = { source: "loop", step: 7, run_id: newThread() };
@@ -212,7 +212,7 @@ export const putClauses = clauseGroup("put", {
     assert.deepEqual(await listIds(saver, at(thread)), [idOf(stored)]);
   },
 
-  /** Of LangGraph.js: a run that made no progress under "exit" durability puts its checkpoint again, on itself. */
+  /** For LangGraph.js: with durability "exit", a run without progress puts its checkpoint again, with itself as the parent. */
   put_again_keeps_values: async ({ saver }) => {
     const thread = newThread();
     const first = await putOne(saver, thread, { values: { old: "from first" } });
@@ -237,13 +237,13 @@ export const putClauses = clauseGroup("put", {
     assert.equal(idOf((await mustGet(saver, at(thread))).parentConfig), idOf(first));
   },
 
-  /** Of LangGraph.js: versions are integers, so two branches reach the same ones. */
+  /** For LangGraph.js: versions are integers, so two branches have equal versions of different values. */
   put_branches_keep_their_values: async ({ saver, reopen }) => {
     const thread = newThread();
     const base = await putOne(saver, thread, { values: { a: "base", b: "kept" } });
     const branches: [string, string][] = [];
     for (const name of ["left", "right"]) {
-      // Reading the base tells a saver that guards its head that this is a fork and no lost race.
+      // Reading the base first shows a saver that protects its head that this is a fork and not a lost race.
       await mustGet(saver, at(thread));
       await mustGet(saver, base);
       const next = {

@@ -4,7 +4,7 @@ import { ERROR, INTERRUPT, RESUME } from "@langchain/langgraph-checkpoint";
 import { clauseGroup } from "./clause.ts";
 import { at, idOf, makeCheckpoint, makeMetadata, mustGet, newThread, putOne, writesOf } from "./fixtures.ts";
 
-/** `putWrites`, and the pending writes of `getTuple`. */
+/** `putWrites`, and the pending writes that `getTuple` returns after it. */
 export const putWritesClauses = clauseGroup("put_writes", {
   put_writes_basic: async ({ saver }) => {
     const stored = await putOne(saver, newThread());
@@ -120,7 +120,7 @@ export const putWritesClauses = clauseGroup("put_writes", {
     assert.deepEqual(writesOf(await mustGet(saver, first)), [["ch", "old"]]);
   },
 
-  /** Of LangGraph.js: under "async" durability the writes of a checkpoint arrive before it. */
+  /** For LangGraph.js: with durability "async", writes may arrive before their checkpoint. */
   put_writes_before_their_checkpoint: async ({ saver }) => {
     const thread = newThread();
     const checkpoint = makeCheckpoint();

@@ -1,6 +1,6 @@
 import type { ConformingSaver, ExtendedMethod } from "./clause.ts";
 
-/** How one clause went. */
+/** The result of one clause. */
 export interface ClauseResult {
   clause: string;
   group: string;
@@ -9,18 +9,18 @@ export interface ClauseResult {
   error?: string;
 }
 
-/** How a saver did on all clauses. */
+/** The results of all clauses for one saver. */
 export interface ConformanceReport {
   /** Name of the saver. */
   saver: string;
-  /** Extended methods the saver does not have: every clause about one of them counts as failed. */
+  /** Extended methods that the saver doesn't have. Every clause about one of them counts as failed. */
   missing: ExtendedMethod[];
   results: ClauseResult[];
 }
 
 const methods: readonly ExtendedMethod[] = ["copyThread", "deleteForRuns", "prune"];
 
-/** The extended methods a saver lacks. */
+/** The extended methods that a saver lacks. */
 export const missingMethods = (saver: ConformingSaver): ExtendedMethod[] =>
   methods.filter((method) => typeof saver[method] !== "function");
 
@@ -29,8 +29,8 @@ export const failedClauses = (report: ConformanceReport): string[] =>
   report.results.filter((result) => !result.passed).map((result) => result.clause);
 
 /**
- * A table of several savers side by side: passed of all clauses per group, then every clause that one of them
- * fails.
+ * Formats the reports of several savers as a table: how many clauses of each group each saver passes, then every clause that any of
+ * them fails.
  */
 export const formatReports = (reports: readonly ConformanceReport[]): string => {
   const groups = [...new Set(reports.flatMap((report) => report.results.map((result) => result.group)))];

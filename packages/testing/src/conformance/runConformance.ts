@@ -5,7 +5,7 @@ import { type ClauseResult, type ConformanceReport, missingMethods } from "./rep
 
 const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
-/** Runs one clause and says how it went; never rejects. */
+/** Runs one clause and returns its result. Never rejects. */
 export const runClause = async (clause: Clause, context: ClauseContext): Promise<ClauseResult> => {
   const result = { clause: clause.name, group: clause.group };
   try {
@@ -16,17 +16,17 @@ export const runClause = async (clause: Clause, context: ClauseContext): Promise
   }
 };
 
-/** The context clauses run in, over an opened saver. */
+/** The context of clauses for an opened saver. */
 export const clauseContext = ({ saver, second }: OpenedSaver): ClauseContext => ({
   saver,
   reopen: async () => (second === undefined ? saver : await second()),
 });
 
 /**
- * Runs every clause against a saver, one after another, and reports how each went. Needs no test runner.
+ * Runs all clauses on a saver, one after another, and reports the results. Needs no test runner.
  *
  * @param name - the saver's name in the report
- * @param open - opens the saver; closed again at the end
+ * @param open - opens the saver, which is closed at the end
  */
 export const runConformance = async (
   name: string,

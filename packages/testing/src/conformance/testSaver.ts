@@ -7,20 +7,20 @@ import { clauseContext, runClause } from "./runConformance.ts";
 /** Options of `testSaver`. */
 export interface SaverSuiteOptions {
   /**
-   * Clauses this saver is known to fail, by name, or whole groups. They run, and it is an error if one of them
-   * passes. Default: none.
+   * Clauses that this saver is known to fail, by clause name or group name. They run, and it is an error if one of them passes. Default:
+   * none.
    */
   knownFailures?: readonly string[];
 }
 
 /**
- * Registers the clauses of LangGraph's checkpoint conformance as a vitest suite over any JavaScript saver. A
- * clause about a method the saver does not have fails like any other.
+ * Registers the clauses of LangGraph's checkpoint conformance suite as a vitest suite for any JavaScript saver. A clause about a method
+ * that the saver doesn't have fails like any other.
  *
  * @param name - name of the suite, usually the saver's
  * @param setup - opens the saver under test; called once, in `beforeAll`
- * @param options - clauses this saver is known to fail
- * @returns the report, which fills while the tests run
+ * @param options - clauses that this saver is known to fail
+ * @returns the report, to which results are added while the tests run
  */
 export const testSaver = (
   name: string,

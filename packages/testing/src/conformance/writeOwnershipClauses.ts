@@ -3,7 +3,7 @@ import { randomUUID } from "node:crypto";
 import { type ClauseContext, type ConformingSaver, clauseGroup } from "./clause.ts";
 import { at, idOf, listIds, makeCheckpoint, makeMetadata, mustGet, newThread, putOne } from "./fixtures.ts";
 
-/** Two workers on one thread: both read the first checkpoint, then `winner` wrote its child. */
+/** Two workers on one thread: both read the first checkpoint, and then `winner` writes its child. */
 const takeOver = async ({ saver, reopen }: ClauseContext) => {
   const thread = newThread();
   const first = await putOne(saver, thread, { values: { by: "start" } });
@@ -13,13 +13,13 @@ const takeOver = async ({ saver, reopen }: ClauseContext) => {
   await mustGet(winner, at(thread));
   const parent = idOf(first);
   const won = await putOne(winner, thread, { parent, values: { by: "winner" }, versions: { by: 2 } });
-  // Nobody reads from here to the loser's put: reading the first checkpoint again would make it a fork.
+  // Nobody may read before the loser's put, because reading the first checkpoint again would make that put a fork.
   const late = (): Promise<unknown> =>
     putOne(loser, thread, { parent, values: { by: "loser" }, versions: { by: 2 }, metadata: { step: 1 } });
   return { thread, first, won, winner, loser, late };
 };
 
-/** Whether a saver names conflicts of a thread. */
+/** Whether a saver reports conflicts of a thread. */
 const namesConflicts = async (saver: ConformingSaver, thread: string): Promise<boolean> => {
   if (!("conflicts" in saver) || typeof saver.conflicts !== "function") return false;
   const found: unknown = await saver.conflicts(thread);
@@ -27,9 +27,9 @@ const namesConflicts = async (saver: ConformingSaver, thread: string): Promise<b
 };
 
 /**
- * Who may move a thread on, when two workers run it. Python's clauses claim ownership by a method that no
- * JavaScript saver has; here a worker is superseded by another's put on the checkpoint that both had read. Its
- * work may be refused or kept as a side branch, but it must not become the thread's state in silence.
+ * Which of two workers may change a thread's state. In Python's clauses a worker claims ownership with a method that no JavaScript saver
+ * has. Here a worker is superseded when another one puts a child of the checkpoint that both have read. The work of the superseded
+ * worker may be refused or kept as a side branch, but it must not silently become the thread's state.
  */
 export const writeOwnershipClauses = clauseGroup("write_ownership", {
   ownership_superseded_writer_cannot_fork_the_chain: async (context) => {
@@ -84,7 +84,7 @@ export const writeOwnershipClauses = clauseGroup("write_ownership", {
     assert.deepEqual(tuple.checkpoint.channel_values, { by: "winner again" });
   },
 
-  /** A put that is repeated because its answer was lost is no conflict. */
+  /** It is no conflict if a put is repeated because its answer was lost. */
   ownership_repeated_put_is_accepted: async ({ saver, reopen }) => {
     const thread = newThread();
     const first = await putOne(saver, thread);
@@ -107,7 +107,7 @@ export const writeOwnershipClauses = clauseGroup("write_ownership", {
     assert.equal((await mustGet(context.saver, at(other))).checkpoint.id, idOf(next));
   },
 
-  /** Reading an old checkpoint first makes it a deliberate fork, which always moves the thread's state. */
+  /** Reading an old checkpoint first makes a put on it a deliberate fork, which always changes the thread's state. */
   ownership_does_not_forbid_forks: async (context) => {
     const { thread, first, loser } = await takeOver(context);
     await mustGet(loser, first);

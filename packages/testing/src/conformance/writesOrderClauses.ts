@@ -4,10 +4,10 @@ import { ERROR, INTERRUPT, RESUME } from "@langchain/langgraph-checkpoint";
 import { type ConformingSaver, clauseGroup } from "./clause.ts";
 import { idOf, listAll, mustGet, newThread, putOne, putWritesAt, threadOf } from "./fixtures.ts";
 
-// LangGraph applies the writes of one superstep in the order of its tasks' paths, whichever task finishes first, and from 1.5 on
-// passes the path with them. Savers give them back in that order, so that what is rebuilt from them is what the run had.
+// LangGraph applies the writes of one superstep in the order of its tasks' paths, whichever task finishes first, and since 1.5 it passes
+// the path with them. Savers must return them in that order, so that values rebuilt from them are those that the run had.
 
-/** `[task, path]` in an order that is neither theirs nor its reverse; `expected` are the tasks by (path, task). */
+/** `[task, path]` in an order that is neither the expected one nor its reverse. `expected` are the tasks sorted by path, then task. */
 const tasks: readonly (readonly [task: string, path: string | undefined])[] = [
   ["9-task", "~__pregel_pull, alpha"],
   ["5-task", undefined],
@@ -20,8 +20,8 @@ const tasks: readonly (readonly [task: string, path: string | undefined])[] = [
 const expected = ["4-task", "5-task", "8-task", "9-task", "7-task", "1-task", "2-task"];
 
 /**
- * Paths by code point. In UTF-16, U+1F600 begins with 0xD83D, below U+E000 and U+FFFF; and in a collation of words, capitals,
- * digits and small letters stand otherwise.
+ * Paths sorted by code point. By UTF-16 code units U+1F600 would come before U+E000, because it begins with 0xD83D, and in the collation
+ * of a language digits, capitals and small letters would be sorted differently.
  */
 const byCodePoint = [
   "",
@@ -43,7 +43,7 @@ const byCodePoint = [
 /** The same in another order. */
 const shuffled = byCodePoint.map((_, index) => byCodePoint[(index * 5 + 3) % byCodePoint.length] ?? "");
 
-/** The pending writes of a checkpoint, as `getTuple` by id, `getTuple` of the latest and `list` give them: they must agree. */
+/** The pending writes of a checkpoint. Asserts that `getTuple` by id, `getTuple` of the latest and `list` agree on them. */
 const pendingWrites = async (saver: ConformingSaver, stored: RunnableConfig) => {
   const { pendingWrites: writes = [] } = await mustGet(saver, stored);
   assert.deepEqual((await mustGet(saver, threadOf(stored))).pendingWrites, writes, "of the latest");
@@ -83,7 +83,7 @@ export const writesOrderClauses = clauseGroup("writes_order", {
     assert.deepEqual(tasksOf(await pendingWrites(await reopen(), stored)), ["z-task", "a-task"]);
   },
 
-  /** Also where nobody passes paths, as LangGraph before 1.5. */
+  /** LangGraph before 1.5 passes no paths. */
   order_without_any_path_is_by_task: async ({ saver, reopen }) => {
     const stored = await putOne(saver, newThread());
     for (const task of ["f-task", "0-task", "c-task", "a-task"])
@@ -121,7 +121,7 @@ export const writesOrderClauses = clauseGroup("writes_order", {
     );
   },
 
-  /** They have indexes below zero: -4, -3 and -1. */
+  /** Special channels have indexes below zero: -4, -3 and -1. */
   order_of_special_channels_before_others: async ({ saver, reopen }) => {
     const stored = await putOne(saver, newThread());
     const special: [string, unknown][] = [

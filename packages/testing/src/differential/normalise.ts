@@ -4,13 +4,13 @@ const uuid = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/g;
 const interruptId = /^[0-9a-f]{32}$/;
 const timestamp = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d+Z$/;
 
-/** The keys of `configurable` that say which checkpoint is meant; the rest are functions and signals of the run. */
+/** The keys of `configurable` that address a checkpoint. The other keys are functions and signals of the run. */
 const addressKeys = ["thread_id", "checkpoint_ns", "checkpoint_id", "checkpoint_map"];
 
 const isRecord = (value: unknown): value is Record<string, unknown> =>
   typeof value === "object" && value !== null;
 
-/** A value as plain data: messages, errors and other objects by their content, configs by the address in them. */
+/** A value as plain data: messages, errors and other objects as their content, configs as the address in them. */
 export const plain = (value: unknown): unknown => {
   if (!isRecord(value)) return typeof value === "function" ? "a function" : value;
   if (Array.isArray(value)) return value.map(plain);
@@ -30,12 +30,12 @@ export const plain = (value: unknown): unknown => {
   );
 };
 
-/** Replaces ids by the order in which they appear, and times by a word, in all notes of a run. */
+/** Replaces, in all notes of a run, ids by numbers in order of appearance, and times by a word. */
 export class Normaliser {
   readonly #names = new Map<string, string>();
   readonly #ordered: boolean;
 
-  /** `ordered`: whether the order of lists is compared. */
+  /** @param ordered whether the order of lists is compared */
   constructor(ordered: boolean) {
     this.#ordered = ordered;
   }
@@ -67,7 +67,7 @@ export class Normaliser {
   }
 }
 
-/** A value as text, without its ids and with its keys and lists sorted. */
+/** A value as text, without its ids, and with its keys and lists sorted. */
 export const withoutIds = (value: unknown): string => {
   if (Array.isArray(value)) return `[${value.map(withoutIds).toSorted().join()}]`;
   if (isRecord(value)) {
@@ -78,5 +78,5 @@ export const withoutIds = (value: unknown): string => {
   return timestamp.test(text) || interruptId.test(text) ? "" : text.replaceAll(uuid, "");
 };
 
-/** Compares texts by UTF-16 code units, which doesn't depend on the locale. */
+/** Compares texts by UTF-16 code units, so that the result doesn't depend on the locale. */
 export const compare = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);

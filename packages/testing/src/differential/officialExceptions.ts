@@ -1,13 +1,13 @@
 import { DURABILITIES, type Durability } from "../graphs/durabilities.ts";
 import { installedVersion, isVersionFrom } from "../installedVersion.ts";
 
-/** Why a scenario can't be compared with the official MemorySaver as it stands. */
+/** Why a scenario isn't simply compared with the official MemorySaver. */
 export interface OfficialException {
   /**
    * `"differs"`: the official MemorySaver is wrong, and the saver under test must differ from it.
-   * `"unordered"`: LangGraph itself loses an order at random, with every saver. Everything else is compared, and the official
-   * MemorySaver must be seen to lose the order.
-   * `"differs, unordered"`: as "differs", and under this durability no saver keeps the order.
+   * `"unordered"`: LangGraph itself loses an order at random, with every saver. Everything else is compared, and the test checks that the
+   * official MemorySaver does lose the order.
+   * `"differs, unordered"`: as "differs", and with this durability no saver keeps the order.
    */
   kind: "differs" | "unordered" | "differs, unordered";
   reason: string;
@@ -16,7 +16,7 @@ export interface OfficialException {
 interface Entry extends OfficialException {
   scenarios: readonly string[];
   durabilities: readonly Durability[];
-  /** The first version of LangGraph that is right. Default: none is. */
+  /** The first version of LangGraph in which this is right. Default: there is none. */
   until?: string;
 }
 
@@ -86,7 +86,7 @@ const entries: readonly Entry[] = [
   },
 ];
 
-/** What applies to a version of LangGraph, by default the installed one: "scenario, durability" → exception. */
+/** The exceptions for a version of LangGraph, by default the installed one, by "scenario, durability". */
 export const officialExceptions = (
   langgraph = installedVersion("@langchain/langgraph"),
 ): ReadonlyMap<string, OfficialException> =>

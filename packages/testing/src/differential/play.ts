@@ -4,13 +4,13 @@ import { isAtLeast } from "../installedVersion.ts";
 import type { Scenario } from "./scenario.ts";
 import { type Part, type Played, Stage } from "./stage.ts";
 
-/** Before 1.5 the writes of parallel tasks to a DeltaChannel applied in the order of task ids, which are random. */
+/** Before 1.5, LangGraph applied the writes of parallel tasks to a DeltaChannel in the order of task ids, which are random. */
 const tasksApplyInTheirOwnOrder = isAtLeast("@langchain/langgraph", "1.5.0");
 
 /**
- * Plays a scenario on one saver; gives all that could be seen.
+ * Plays a scenario on one saver and returns everything that could be observed.
  *
- * @param part - where other parts of the scenario are played by somebody else, maybe with an older LangGraph
+ * @param part - if only a part of the scenario is to be played, because another process, perhaps with an older LangGraph, plays the rest
  */
 export const play = async (
   { ordersByTask = false, mutates = false, play: run }: Scenario,

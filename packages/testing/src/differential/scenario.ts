@@ -1,24 +1,24 @@
 import type { Stage } from "./stage.ts";
 
-/** Something that an application does with one thread. */
+/** A sequence of actions of an application on one thread. */
 export interface Scenario {
-  /** Unique over all scenarios. */
+  /** Unique among all scenarios. */
   name: string;
   /**
-   * Parallel tasks write to a DeltaChannel. Before LangGraph 1.5 the order in which their writes apply is that of task ids, which
-   * are random: there, lists are compared without their order, and whether the state is read as it was live.
+   * Parallel tasks write to a DeltaChannel. LangGraph before 1.5 applies their writes in the order of task ids, which are random. There,
+   * lists are compared without their order, and it is also compared whether the stored state is the one that the run returned.
    */
   ordersByTask?: boolean;
   /**
-   * Something changes in place what LangGraph holds. Chunks and the checkpoints that wait to be put under "async" are those very
-   * objects, and what they show depends on when somebody looks: nothing is streamed, and under "async" only what is there at the
-   * end of each turn is compared.
+   * Nodes change objects that LangGraph holds. Streamed chunks, and with durability "async" the checkpoints that wait to be put, contain
+   * the same objects, so their content depends on the time. Therefore nothing is streamed, and with "async" only the state at the end of
+   * each turn is compared.
    */
   mutates?: boolean;
   play(stage: Stage): Promise<void>;
 }
 
-/** Names scenarios after their keys. */
+/** Makes scenarios. Their names are the keys. */
 export const scenarioGroup = (
   plays: Readonly<Record<string, Scenario["play"]>>,
   options: Pick<Scenario, "ordersByTask" | "mutates"> = {},

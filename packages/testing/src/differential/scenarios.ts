@@ -9,7 +9,7 @@ import { mutatingScenarios, plainScenarios } from "./scenarios/plainScenarios.ts
 import { stepScenarios } from "./scenarios/stepScenarios.ts";
 import { subgraphScenarios } from "./scenarios/subgraphScenarios.ts";
 
-/** Everything that is played on both savers. */
+/** All scenarios, which are played on both savers. */
 export const scenarios: readonly Scenario[] = [
   ...plainScenarios,
   ...mutatingScenarios,

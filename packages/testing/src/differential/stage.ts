@@ -7,7 +7,7 @@ import type { Durability } from "../graphs/durabilities.ts";
 import { type ReadableGraph, historyOf } from "../graphs/snapshots.ts";
 import { Normaliser, compare, plain, withoutIds } from "./normalise.ts";
 
-/** What scenarios need of a compiled graph or an entrypoint. */
+/** The parts of a compiled graph or an entrypoint that scenarios need. */
 export interface PlayedGraph extends ReadableGraph {
   invoke(input: unknown, config: RunnableConfig): Promise<unknown>;
   stream(input: unknown, config: RunnableConfig): Promise<AsyncIterable<unknown>>;
@@ -24,49 +24,49 @@ export interface Outcome {
   error?: unknown;
 }
 
-/** Something that was seen, with its label. */
+/** Something that was observed, with a label. */
 export type Note = readonly [label: string, value: unknown];
 
-/** All that could be seen of a scenario. */
+/** Everything that was observed of a scenario. */
 export interface Played {
   notes: readonly Note[];
-  /** Whether every state was read as it had been live. */
+  /** Whether every state that was read is the one that its run had returned. */
   asLive: boolean;
 }
 
-/** A part of a scenario, by its acts: turns and updates by hand. */
+/** A part of a scenario. Its acts, which are turns and updates by hand, are counted. */
 export interface Part {
   /** The thread that all parts are played on. */
   threadId: string;
-  /** How many acts somebody else has played before. */
+  /** How many acts were played before by somebody else. */
   from: number;
-  /** After how many acts it ends; those of others count. Default: all there are. */
+  /** After how many acts the part ends, including those before it. Default: at the end of the scenario. */
   to?: number;
 }
 
-/** Thrown to end this part of a scenario, because the next part is played elsewhere. */
+/** Thrown to end a part of a scenario, because the next part is played elsewhere. */
 class PartEnds extends Error {}
 
-/** How a stage looks at what is played. */
+/** What a stage observes of a scenario. */
 export interface StageOptions {
-  /** Which turns are streamed; the others are invoked. */
+  /** Which turns use `stream`. The others use `invoke`. */
   streams: "odd" | "even" | "none";
-  /** Whether older checkpoints than the latest are compared. */
+  /** Whether checkpoints older than the latest are compared too. */
   histories: boolean;
   /** Whether the order of lists is compared. */
   ordered: boolean;
-  /** Default: the whole scenario, on a thread of its own. */
+  /** The part to play. Default: the whole scenario, on a new thread. */
   part?: Part | undefined;
 }
 
-/** The label of the note, for every turn that ended well, on whether the state that is read is the one that was live. */
+/** The label of a note for every turn that didn't fail: whether the state that is read is the one that the turn returned. */
 export const readAsLive = "read as it was live";
 
 const streamMode = ["values", "updates", "debug", "checkpoints", "tasks", "custom"];
 
 /**
- * Plays a scenario on one thread of one saver. Each step uses a saver that is newly opened over the same storage, and notes all
- * that can be seen of it.
+ * Plays a scenario on one thread of one saver. Each step uses a saver that is newly opened over the same storage, and notes everything
+ * that can be observed.
  */
 export class Stage {
   readonly durability: Durability;
@@ -136,7 +136,7 @@ export class Stage {
     return history;
   }
 
-  /** Updates a state by hand and notes what came of it. */
+  /** Updates a state by hand and notes the result. */
   async update(
     build: BuildGraph,
     values: unknown,
@@ -151,7 +151,7 @@ export class Stage {
     return updated;
   }
 
-  /** Several updates by hand at once. */
+  /** Makes several updates by hand in one call. */
   async bulkUpdate(build: BuildGraph, supersteps: unknown): Promise<void> {
     if (!(await this.#actBegins(build))) return;
     this.note("updated", await (await this.#graph(build)).bulkUpdateState(this.config, supersteps));
@@ -159,7 +159,7 @@ export class Stage {
     this.#actEnds();
   }
 
-  /** Plays a scenario, ends with the whole history, and gives all notes, with ids and times replaced. */
+  /** Plays a scenario, reads the whole history at the end, and returns all notes with ids and times replaced. */
   async run(play: (stage: Stage) => Promise<void>): Promise<Played> {
     try {
       await play(this);
@@ -168,7 +168,7 @@ export class Stage {
     }
     if (this.#last !== undefined && this.#options.histories) {
       const history = await this.#tryHistory(this.#last);
-      // Reading a state by its id takes another path than listing. Trying a third of them is enough.
+      // Reading a state by its id takes another path through the saver than listing. A third of the states is enough to test it.
       for (const { config } of history.filter((_, index) => index % 3 === 1))
         await this.#tryState(this.#last, config);
     }
@@ -177,7 +177,7 @@ export class Stage {
     return { notes, asLive: this.#asLive };
   }
 
-  /** Whether an act belongs to this part. Before the first one, notes what the earlier parts have left. */
+  /** Whether an act belongs to this part. Before the first act of the part, notes the state that the earlier parts have left. */
   async #actBegins(build: BuildGraph): Promise<boolean> {
     const from = this.#options.part?.from ?? 0;
     this.#acts += 1;
@@ -194,7 +194,7 @@ export class Stage {
     if (this.#acts === this.#options.part?.to) throw new PartEnds();
   }
 
-  /** Reads a state, or notes the error: LangGraph applies the pending writes of a state, which may be invalid. */
+  /** Reads a state, or notes the error. Reading may fail because LangGraph applies pending writes, which may be invalid. */
   async #tryState(build: BuildGraph, config?: RunnableConfig): Promise<StateSnapshot | undefined> {
     try {
       return await this.state(build, config);
@@ -219,9 +219,9 @@ export class Stage {
   }
 
   /**
-   * Notes the chunks by namespace, the root's first, then by name: subgraphs that run beside each other may take turns in any
-   * order. Of a run that throws no chunks are noted, as it depends on time which of them arrive before it ends. Gives the last
-   * values of the root.
+   * Streams a run and notes the chunks by namespace, first those of the root, then the others by name, because parallel subgraphs may
+   * take turns in any order. If the run throws, no chunks are noted, because it depends on the time which of them arrive before the end.
+   * Returns the last values of the root.
    */
   async #stream(graph: PlayedGraph, input: unknown, config: RunnableConfig): Promise<unknown> {
     const chunks = new Map<string, unknown[]>([["", []]]);
@@ -242,7 +242,7 @@ export class Stage {
 const isRecord = (value: unknown): value is Record<string, unknown> =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
-/** Whether all of a result is in the state. An interrupt alone is no result. */
+/** Whether the state contains everything in a result. Interrupts aren't part of the result. */
 const readsAs = (result: unknown, values: unknown): boolean => {
   if (!isRecord(result)) return isDeepStrictEqual(result, values);
   const read = isRecord(values) ? values : {};

@@ -15,7 +15,7 @@ const playOfficial = (scenario: Scenario, durability: Durability): Promise<Playe
 
 const played = new Map<string, Promise<Played>>();
 
-/** One play is enough for all suites of a file. */
+/** Plays a scenario on the official MemorySaver, once for all suites of a file. */
 const officially = (scenario: Scenario, durability: Durability): Promise<Played> => {
   const key = `${scenario.name}, ${durability}`;
   const play = played.get(key) ?? playOfficial(scenario, durability);
@@ -23,7 +23,7 @@ const officially = (scenario: Scenario, durability: Durability): Promise<Played>
   return play;
 };
 
-/** Fails at the first note that differs, and shows only that one. */
+/** Asserts that all notes are equal. Fails at the first one that differs, and shows only that. */
 const expectSame = (found: readonly Note[], wanted: readonly Note[]): void => {
   for (const [index, note] of wanted.entries())
     expect(found[index], `note ${index}: ${note[0]}`).toEqual(note);
@@ -34,10 +34,10 @@ const expectDifferent = (found: Played, wanted: Played, reason: string): void =>
   expect(found.notes, `No difference any more; the one there was: ${reason}`).not.toEqual(wanted.notes);
 };
 
-/** How often a scenario is played until an order that is lost at random is seen to be wrong. */
+/** How often a scenario is played at most until an order that is lost at random is found to be wrong. */
 const attempts = 12;
 
-/** Asserts that everything is the same except the order that LangGraph loses, and that it does lose it. */
+/** Asserts that everything is equal except the order that LangGraph loses, and that the order does get lost. */
 const expectUnordered = async (
   scenario: Scenario,
   durability: Durability,
@@ -57,15 +57,15 @@ export type DifferentialOptions = Pick<GraphSuiteOptions, "durabilities">;
 
 /**
  * Registers a vitest suite that plays the same scenarios on the official MemorySaver of the installed LangGraph and on a saver
- * under test, with each durability, and compares all that can be seen: results, chunks of streams, errors, states and
+ * under test, with each durability, and compares everything that can be observed: results, chunks of streams, errors, states and
  * histories, each read by a saver newly opened over the same storage. Only ids and times may differ.
  *
- * Where the official MemorySaver of the installed version is known to be wrong, the savers must differ, and the saver under test
- * must read every state as it was live.
+ * If the official MemorySaver of the installed version is known to be wrong in a scenario, the savers must differ, and every state that
+ * the saver under test reads must be the one that the run returned.
  *
  * @param name - name of the suite, usually the saver's
  * @param setup - opens the saver under test; called once, in `beforeAll`
- * @param options - the durabilities that scenarios are played with, if not each
+ * @param options - the durabilities with which scenarios are played. Default: each.
  */
 export const testDifferential = (
   name: string,

@@ -6,23 +6,23 @@ import type { TierCall, TierMethod } from "./tierCall.ts";
 export interface FailOptions {
   /** How many calls fail. Default 1. */
   readonly times?: number;
-  /** Iterations (list, threads): how many items come before the error. Default 0. */
+  /** For iterations (list, threads): after how many items the error is thrown. Default 0. */
   readonly items?: number;
 }
 
-/** Decides whether a call fails: with the error answered, or with a plain one for `true`. */
+/** Decides whether a call fails. It fails with the error returned, or with a generic one if `true` is returned. */
 export type FaultPredicate = (call: TierCall) => Error | boolean | undefined;
 
-/** What a call has to do: throw before it happens, or after. */
+/** A planned fault. "fail": the call throws without reaching the tier. "drop": the tier is called, and then the call throws. */
 export type Fault =
   | { readonly kind: "fail"; readonly error: Error; readonly items: number }
   | { readonly kind: "drop"; readonly error: Error };
 
-/** The plans of a FaultyTier. */
+/** The faults that are planned for a FaultyTier. */
 export class Faults {
   readonly #planned = new Map<TierMethod, Fault[]>();
   readonly #holds = new Map<TierMethod, Hold[]>();
-  /** Holds that calls may be waiting in. */
+  /** Holds in which calls may be waiting. */
   readonly #open = new Set<Hold>();
   readonly #delays = new Map<TierMethod, number>();
   readonly #predicates = new Set<FaultPredicate>();
@@ -64,8 +64,8 @@ export class Faults {
   }
 
   /**
-   * Waits as planned and tells the fault that a call meets; takes it off the plan before waiting, so that calls get theirs in
-   * order.
+   * Waits as planned, and returns the fault for a call. The fault is taken off the plan before waiting, so that calls get their faults
+   * in the order in which they arrive.
    */
   async meet(call: TierCall): Promise<Fault | undefined> {
     const fault = this.#planned.get(call.method)?.shift();

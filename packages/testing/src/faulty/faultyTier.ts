@@ -41,10 +41,10 @@ import type { Hold } from "./hold.ts";
 import type { TierCall, TierMethod } from "./tierCall.ts";
 
 /**
- * A tier with faults on order, around any other tier. Deterministic: a fault hits exactly the calls it was planned for,
- * and without plans every call passes through. It has the optional parts of a tier (`setup`, `ping`, `end`, `ancestry`,
+ * Wraps any tier and makes its calls fail as a test plans it. It is deterministic: a fault hits exactly the calls that it was planned
+ * for, and all other calls pass through. It has the optional parts of a tier (`setup`, `ping`, `end`, `ancestry`,
  * `copyThread`, `outline`, `forkThread`, `adopt`, `invalidate`, `lease`, `deleteUnchanged`, `sweep`, `tombstones`, `strays`,
- * `replaceBytes`, `tagThread`, `untagThread`, `threadTags`) only if the tier behind has them.
+ * `replaceBytes`, `tagThread`, `untagThread`, `threadTags`) only if the wrapped tier has them.
  *
  * @example
  * const tier = new FaultyTier(new MemoryTier());
@@ -53,7 +53,7 @@ import type { TierCall, TierMethod } from "./tierCall.ts";
 export class FaultyTier implements Tier {
   readonly name: string;
   readonly maxBytes: number | undefined;
-  /** The tier behind. */
+  /** The wrapped tier. */
   readonly inner: Tier;
   /** Every call so far, in order of arrival. */
   readonly calls: TierCall[] = [];
@@ -123,38 +123,38 @@ export class FaultyTier implements Tier {
   }
 
   /**
-   * Makes the next calls of a method throw before they reach the tier behind. An iteration throws at its first item, or
-   * after `items` of them. Plans for one method are used up one after the other.
-   * @param error default: an Error that names the method
+   * Makes the next calls of a method throw before they reach the wrapped tier. An iteration throws before its first item, or after
+   * `items` items. Faults planned for one method are used one after another.
+   * @param error Default: an Error that names the method.
    */
   failNext(method: TierMethod, error?: Error, options: FailOptions = {}): void {
     this.#faults.failNext(method, error, options);
   }
 
-  /** Lets the next calls of a method happen, then throws instead of answering. */
+  /** Lets the next calls of a method reach the wrapped tier, and then throws instead of answering. */
   dropAcknowledgement(method: TierMethod, error?: Error, options: { times?: number } = {}): void {
     this.#faults.dropAcknowledgement(method, error, options);
   }
 
   /**
-   * Throws before every call for which `predicate` answers an error, or true.
-   * @returns takes the fault back
+   * Makes every call fail, before it reaches the wrapped tier, for which `predicate` returns an error or true.
+   * @returns a function that ends this
    */
   failWhen(predicate: FaultPredicate): () => void {
     return this.#faults.failWhen(predicate);
   }
 
-  /** Makes every call of a method wait first. 0 takes it back. Milliseconds. */
+  /** Delays every call of a method by `ms` milliseconds. 0 ends the delay. */
   delay(method: TierMethod, ms: number): void {
     this.#faults.delay(method, ms);
   }
 
-  /** Stops the next call of a method before it reaches the tier behind, until `release()`. */
+  /** Holds the next call of a method, before it reaches the wrapped tier, until `release()` of the hold is called. */
   hold(method: TierMethod): Hold {
     return this.#faults.hold(method);
   }
 
-  /** Takes all faults back, lets held calls go on and forgets the calls. */
+  /** Removes all faults, releases held calls, and empties `calls`. */
   reset(): void {
     this.#faults.reset();
     this.calls.length = 0;

@@ -1,6 +1,6 @@
-/** A call that waits in a FaultyTier until a test lets it go on. */
+/** Holds one call of a FaultyTier until a test releases it. */
 export class Hold {
-  /** Resolves once a call waits here. */
+  /** Resolves when the call has arrived and waits. */
   readonly reached: Promise<void>;
   readonly #released: Promise<void>;
   #reach: () => void = () => {};
@@ -15,12 +15,12 @@ export class Hold {
     });
   }
 
-  /** Lets the call go on; before it came, it will not stop at all. */
+  /** Lets the call continue. If it hasn't arrived yet, it won't wait at all. */
   release(): void {
     this.#release();
   }
 
-  /** What the held call does. */
+  /** Waits until release(). The held call calls this. */
   async wait(): Promise<void> {
     this.#reach();
     await this.#released;

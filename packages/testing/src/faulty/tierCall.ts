@@ -34,9 +34,9 @@ export interface TierCall {
   readonly method: TierMethod;
   readonly args: readonly unknown[];
   /**
-   * "running", then "returned", or: "refused" (a planned fault, the tier behind was not called), "unacknowledged" (it was
-   * called and answered, the caller got an error), "failed" (the tier behind threw by itself), "stopped" (the consumer ended
-   * an iteration early).
+   * First "running". In the end: "returned", "refused" (it failed as planned, without reaching the wrapped tier), "unacknowledged" (the
+   * wrapped tier did it, but the caller got an error), "failed" (the wrapped tier threw by itself), or "stopped" (the consumer ended an
+   * iteration early).
    */
   outcome: "running" | "returned" | "refused" | "unacknowledged" | "failed" | "stopped";
 }

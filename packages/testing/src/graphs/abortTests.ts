@@ -28,9 +28,9 @@ const graphOf = (
     .addEdge("b", "c")
     .compile({ checkpointer });
 
-/** Runs that are given up half-way. */
+/** Runs that are aborted or abandoned half-way. */
 export const abortTests = ({ test, saver, reopen, thread }: GraphContext): void => {
-  test("an aborted run goes on from the step it was in", async () => {
+  test("an aborted run continues from the step that was running", async () => {
     const calls = new Calls();
     const config = thread();
     const controller = new AbortController();
@@ -51,7 +51,7 @@ export const abortTests = ({ test, saver, reopen, thread }: GraphContext): void 
     expectOneLine(await historyOf(graph, config));
   });
 
-  test("a stream that is left early can be gone on with", async () => {
+  test("a run whose stream was abandoned can be continued", async () => {
     const calls = new Calls();
     const config = thread();
     for await (const update of await graphOf(saver(), calls).stream(
@@ -62,7 +62,7 @@ export const abortTests = ({ test, saver, reopen, thread }: GraphContext): void 
       break;
     }
     const graph = graphOf(await reopen(), calls);
-    // LangGraph lets the current step end, so wait until the thread doesn't change any more.
+    // LangGraph lets the current step finish, so wait until the thread doesn't change any more.
     let stopped = await graph.getState(config);
     for (let still = 0; still < 4; still++) {
       await new Promise((resolve) => setTimeout(resolve, 50));
@@ -96,7 +96,7 @@ export const abortTests = ({ test, saver, reopen, thread }: GraphContext): void 
     expect((await graphOf(storage, calls).getState(config)).values).toEqual({ log: ["a", "b", "c"] });
   });
 
-  test("the recursion limit stops a loop where it can be gone on with", async () => {
+  test("a loop that the recursion limit stopped can be continued", async () => {
     const build = (checkpointer: BaseCheckpointSaver, until: number) =>
       new StateGraph(State)
         .addNode("again", () => ({ log: ["x"] }))

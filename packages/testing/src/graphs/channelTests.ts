@@ -23,7 +23,7 @@ const State = Annotation.Root({
   seen: Annotation<string[]>({ reducer: (a, b) => [...a, ...b], default: () => [] }),
 });
 
-/** Each node notes what it sees of the channels that come and go. */
+/** Each node notes which of the short-lived channels it sees. */
 const graphOf = (checkpointer: BaseCheckpointSaver) =>
   new StateGraph(State)
     .addNode("a", (s) => ({
@@ -46,7 +46,7 @@ const graphOf = (checkpointer: BaseCheckpointSaver) =>
     .addEdge("b", "c")
     .compile({ checkpointer, interruptBefore: ["c"] });
 
-/** Every kind of channel, over checkpoints and instances. */
+/** Every kind of channel, across checkpoints and saver instances. */
 export const channelTests = ({ test, saver, reopen, thread, durabilities }: GraphContext): void => {
   for (const durability of durabilities()) {
     test(`channels that keep, add up, collect and vanish, durability ${durability}`, async () => {
@@ -78,7 +78,7 @@ export const channelTests = ({ test, saver, reopen, thread, durabilities }: Grap
     });
   }
 
-  test("an untracked value reaches no storage", async () => {
+  test("an untracked value isn't stored", async () => {
     const Secret = Annotation.Root({
       secret: () => new UntrackedValueChannel<string>(),
       out: Annotation<string>,
@@ -99,7 +99,7 @@ export const channelTests = ({ test, saver, reopen, thread, durabilities }: Grap
     }
   });
 
-  test("a join waits for all its branches over an interruption", async () => {
+  test("a join waits for all its branches across an interrupt", async () => {
     const Join = Annotation.Root({
       log: Annotation<string[]>({ reducer: (a, b) => [...a, ...b], default: () => [] }),
     });

@@ -9,7 +9,7 @@ const State = Annotation.Root({
   log: Annotation<string[]>({ reducer: (a, b) => [...a, ...b], default: () => [] }),
 });
 
-/** A router whose next node is a Command's choice. */
+/** A router that chooses the next node with a Command. */
 const router = (checkpointer: BaseCheckpointSaver) =>
   new StateGraph(State)
     .addNode(
@@ -30,7 +30,7 @@ const router = (checkpointer: BaseCheckpointSaver) =>
     .addEdge(START, "router")
     .compile({ checkpointer });
 
-/** A subgraph that sends its parent on. */
+/** A subgraph that chooses the next node of its parent. */
 const escaping = (checkpointer: BaseCheckpointSaver) => {
   const inner = new StateGraph(State)
     .addNode(
@@ -46,7 +46,7 @@ const escaping = (checkpointer: BaseCheckpointSaver) => {
     .compile({ checkpointer });
 };
 
-/** Command as a node's answer and as a run's input. */
+/** Command as the result of a node and as the input of a run. */
 export const commandTests = ({ test, saver, reopen, thread, durabilities }: GraphContext): void => {
   for (const durability of durabilities()) {
     test(`goto and update, durability ${durability}`, async () => {

@@ -1,16 +1,16 @@
 import { deflateSync, inflateSync } from "node:zlib";
 import { MemorySaver, type SerializerProtocol } from "@langchain/langgraph-checkpoint";
 
-/** The type the serializer gives to everything it writes. */
+/** The type that the serializer gives to everything it writes. */
 export const COMPRESSED_TYPE = "zlib-test";
 
 /**
- * A serializer whose bytes aren't text: LangGraph's own format, deflated, with its own type name. It refuses bytes of any other
- * type, which reveals savers that lose the type or change the bytes.
+ * A serializer whose bytes aren't text: LangGraph's own format, deflated, with a type name of its own. It refuses bytes of any other
+ * type, so that savers fail which lose the type or change the bytes.
  */
 export class CompressingSerde implements SerializerProtocol {
   readonly #inner = new MemorySaver().serde;
-  /** How many values were read back. */
+  /** How many values were deserialized. */
   loads = 0;
 
   async dumpsTyped(data: unknown): Promise<[string, Uint8Array]> {

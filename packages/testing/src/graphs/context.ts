@@ -13,20 +13,20 @@ export interface ThreadConfig {
 export interface GraphContext {
   /** Registers a test of the current group. */
   test(name: string, run: () => Promise<void>): void;
-  /** The durabilities of the next test that takes one. */
+  /** The durabilities for the next test that takes one. */
   durabilities(): readonly Durability[];
   /** The saver under test. Only inside a test. */
   saver(): BaseCheckpointSaver;
-  /** Another instance over the same storage, or the same saver where there is none. Only inside a test. */
+  /** Another instance over the same storage. The same saver if the setup can't open another one. Only inside a test. */
   reopen(): Promise<BaseCheckpointSaver>;
   /** A config with a new thread id. */
   thread(prefix?: string): ThreadConfig;
 }
 
-/** A group of graph tests: registers its tests on the context it is given. */
+/** A group of graph tests: a function that registers its tests with the context. */
 export type GraphGroup = (context: GraphContext) => void;
 
-/** Registers one vitest block per group over one opened saver. */
+/** Registers one vitest block per group. All groups use one opened saver. */
 export const registerGroups = (
   suite: string,
   setup: GraphSetup,

@@ -19,7 +19,7 @@ const graphOf = (checkpointer: BaseCheckpointSaver, calls: Calls, mark = "") =>
     .addEdge("b", "c")
     .compile({ checkpointer });
 
-/** updateState as "__copy__": a checkpoint beside the given one, without its writes. */
+/** updateState as "__copy__", which makes a sibling of a checkpoint without its writes. */
 export const copyTests = ({ test, saver, reopen, thread }: GraphContext): void => {
   test("the copy is a sibling with the same values and nothing written", async () => {
     const calls = new Calls();

@@ -33,7 +33,7 @@ const graphOf = (checkpointer: BaseCheckpointSaver, snapshotFrequency: number, m
 
 const writers = ["mike", "zulu", "alpha", "kilo"];
 
-/** Writers side by side in one superstep, of which the last one finishes first, and one after them. */
+/** Parallel writers in one superstep, of which the last one finishes first, and one writer after them. */
 const parallelOf = (checkpointer: BaseCheckpointSaver, snapshotFrequency: number) => {
   const graph = new StateGraph(stateOf(snapshotFrequency)).addNode("join", () => ({ list: ["join"] }));
   for (const [index, name] of writers.entries()) {
@@ -55,12 +55,12 @@ const expectedParallel = (turns: number): string[] =>
   ]).flat();
 
 /**
- * Before 1.5, LangGraph applies parallel writes in the order of task ids, which are random; under "exit" the task ids that it reads
- * are others than those of the run.
+ * Before 1.5, LangGraph applies parallel writes in the order of task ids, which are random. With "exit", the task ids that it stores
+ * differ from those of the run.
  */
 const keepsOrder = isAtLeast("@langchain/langgraph", "1.5.0");
 
-/** The list after some turns, each with its input. */
+/** The expected list after some turns, each with its own input. */
 const expectedList = (turns: number, marks: readonly string[] = []): string[] => {
   const list: string[] = [];
   for (let turn = 0; turn < turns; turn++) {
@@ -71,7 +71,7 @@ const expectedList = (turns: number, marks: readonly string[] = []): string[] =>
   return list;
 };
 
-/** Tests of LangGraph's DeltaChannel, which stores writes and, now and then, a snapshot. */
+/** Tests of LangGraph's DeltaChannel, which stores writes and, from time to time, a snapshot. */
 export const deltaChannelTests = ({ test, saver, reopen, thread, durabilities }: GraphContext): void => {
   for (const frequency of [1, 3, 1000]) {
     for (const durability of durabilities()) {
@@ -138,7 +138,7 @@ export const deltaChannelTests = ({ test, saver, reopen, thread, durabilities }:
           const read = (await parallelOf(await reopen(), frequency).getState(config)).values.list;
           if (keepsOrder || durability !== "exit") expect(read).toEqual(live);
           if (keepsOrder) expect(read).toEqual(expectedParallel(turn + 1));
-          // The next turn goes on from what was read.
+          // The next turn continues from what was read.
           live = read;
           expect(read.toSorted()).toEqual(expectedParallel(turn + 1).toSorted());
         }

@@ -1,16 +1,16 @@
-/** LangGraph's three ways to time the writing of checkpoints. */
+/** LangGraph's three modes that determine when checkpoints are written. */
 export type Durability = "sync" | "async" | "exit";
 
 /** All durability modes. */
 export const DURABILITIES: readonly Durability[] = ["sync", "async", "exit"];
 
 /**
- * With which durabilities a suite runs a test that takes one: with `"each"` of the three, or with one of them, `"in turn"` from
- * test to test.
+ * The durabilities with which a suite runs a test that takes one. `"each"`: with all three. `"in turn"`: with one of them, the next test
+ * with the next one.
  */
 export type SuiteDurabilities = "each" | "in turn";
 
-/** Gives, test by test, the durabilities it is run with. Where they come in turn, the suite's name says which is first. */
+/** Returns a function that returns the durabilities for the next test. If they come in turn, the suite's name determines the first one. */
 export const durabilitiesOf = (
   suite: string,
   which: SuiteDurabilities = "each",

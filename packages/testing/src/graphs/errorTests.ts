@@ -52,10 +52,10 @@ const parallel = (checkpointer: BaseCheckpointSaver, calls: Calls, fails: { left
     .addEdge(["good", "bad"], "join")
     .compile({ checkpointer });
 
-/** Nodes that throw, and going on after them. */
+/** Nodes that throw, and runs that continue after that. */
 export const errorTests = ({ test, saver, reopen, thread, durabilities }: GraphContext): void => {
   for (const durability of durabilities()) {
-    test(`a run goes on from the node that threw, durability ${durability}`, async () => {
+    test(`a run continues from the node that threw, durability ${durability}`, async () => {
       const calls = new Calls();
       const fails = { left: 1 };
       const config = { ...thread(), durability };
@@ -117,7 +117,7 @@ export const errorTests = ({ test, saver, reopen, thread, durabilities }: GraphC
     expect(ids).toContain(idOf(failed.config));
   });
 
-  test("the state can be mended by updateState before going on", async () => {
+  test("the state can be repaired by updateState before the run continues", async () => {
     const calls = new Calls();
     const config = thread();
     await expect(flaky(saver(), calls, { left: 9 }).invoke({}, config)).rejects.toThrow("b is broken");

@@ -5,21 +5,21 @@ import { Calls } from "./calls.ts";
 import type { GraphContext } from "./context.ts";
 import { historyOf, interruptValues } from "./snapshots.ts";
 
-/** Adds its input to what it returned last time. */
+/** Adds its input to its previous result. */
 const adder = (checkpointer: BaseCheckpointSaver) =>
   entrypoint(
     { name: "adder", checkpointer },
     async (input: number) => (getPreviousState<number>() ?? 0) + input,
   );
 
-/** Returns one value and remembers another. */
+/** Returns one value and saves another for the next call. */
 const separate = (checkpointer: BaseCheckpointSaver) =>
   entrypoint({ name: "separate", checkpointer }, async (input: string) => {
     const before = getPreviousState<string[]>() ?? [];
     return entrypoint.final({ value: before.length, save: [...before, input] });
   });
 
-/** Two tasks, a question between them, and a third. */
+/** Two tasks with a question between them, and a third task. */
 const essay = (checkpointer: BaseCheckpointSaver, calls: Calls, broken: { left: number }) => {
   const write = task("write", async (topic: string) => (calls.add("write"), `about ${topic}`));
   const check = task({ name: "check" }, async (text: string) => {
@@ -35,7 +35,7 @@ const essay = (checkpointer: BaseCheckpointSaver, calls: Calls, broken: { left: 
   });
 };
 
-/** entrypoint and task. */
+/** LangGraph's functional API: entrypoint and task. */
 export const functionalTests = ({ test, saver, reopen, thread, durabilities }: GraphContext): void => {
   for (const durability of durabilities()) {
     test(`an entrypoint sees what it returned before, durability ${durability}`, async () => {

@@ -22,10 +22,10 @@ const logOf = (snapshot: StateSnapshot | undefined): string[] => {
   return values?.log ?? [];
 };
 
-/** A long thread and how its history is paged and filtered. */
+/** Paging and filtering the history of a long thread. */
 export const historyTests = ({ test, saver, reopen, thread }: GraphContext): void => {
   let longThread: ThreadConfig | undefined;
-  /** Sixty turns of three checkpoints; made once, then only read. */
+  /** A thread of sixty turns with three checkpoints each. It is made once, and then only read. */
   const longConfig = async (): Promise<ThreadConfig> => {
     if (longThread !== undefined) return longThread;
     const config = thread();
@@ -116,7 +116,7 @@ export const historyTests = ({ test, saver, reopen, thread }: GraphContext): voi
         break;
       }
     }
-    // A connection or cursor of the stopped reader must be free again.
+    // The connection or cursor of the reader that stopped must have been released.
     expect((await historyOf(graph, config, { limit: 2 })).length).toBe(2);
   });
 };

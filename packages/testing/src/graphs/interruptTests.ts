@@ -61,7 +61,7 @@ const line = (
     .addEdge("a", "b")
     .compile({ checkpointer, ...pause });
 
-/** interrupt(), interruptBefore, interruptAfter and resuming, each also from another saver instance. */
+/** interrupt(), interruptBefore, interruptAfter and resuming, also with another saver instance. */
 export const interruptTests = ({ test, saver, reopen, thread, durabilities }: GraphContext): void => {
   for (const durability of durabilities()) {
     test(`interrupt and resume in another instance, durability ${durability}`, async () => {

@@ -22,7 +22,7 @@ const graphOf = (checkpointer: BaseCheckpointSaver, pauseMs = 0) =>
 
 const after = (name: string): string[] => [name, `one ${name}`, `two one ${name}`];
 
-/** Threads that must not know of each other. */
+/** Threads that must not affect each other. */
 export const isolationTests = ({ test, saver, reopen, thread, durabilities }: GraphContext): void => {
   test("ids of any text are threads of their own", async () => {
     const run = randomUUID();

@@ -7,7 +7,7 @@ import { Calls } from "./calls.ts";
 import type { GraphContext } from "./context.ts";
 import { expectOneLine, historyOf } from "./snapshots.ts";
 
-/** A model that asks for a tool whenever a person spoke, and answers when the tool has. */
+/** A model that calls a tool after each message of a person, and answers after the tool has. */
 const agent = (checkpointer: BaseCheckpointSaver, calls: Calls) =>
   new StateGraph(MessagesAnnotation)
     .addNode("model", ({ messages }) => {
@@ -68,7 +68,7 @@ const talk = (checkpointer: BaseCheckpointSaver) =>
 
 const idsOf = (messages: BaseMessage[]): (string | undefined)[] => messages.map((message) => message.id);
 
-/** Conversations: messages of all kinds, tool calls, replacing and removing by id. */
+/** Conversations: messages of all kinds, tool calls, messages replaced and removed by id. */
 export const messageTests = ({ test, saver, reopen, thread, durabilities }: GraphContext): void => {
   for (const durability of durabilities()) {
     test(`a conversation with tool calls over three turns, durability ${durability}`, async () => {

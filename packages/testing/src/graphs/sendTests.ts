@@ -11,7 +11,7 @@ const State = Annotation.Root({
   total: Annotation<number>,
 });
 
-/** Maps each item in a task of its own, then reduces. `broken` names items that throw for now. */
+/** Maps each item in a task of its own, then reduces. Items in `broken` throw. */
 const mapReduce = (checkpointer: BaseCheckpointSaver, calls: Calls, broken: Set<string>) =>
   new StateGraph(State)
     .addNode("split", () => ({ total: 0 }))

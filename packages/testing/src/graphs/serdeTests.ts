@@ -33,7 +33,7 @@ const graphOf = (checkpointer: BaseCheckpointSaver) =>
  *
  * @param open - opens a saver over the given serializer, once per test
  * @param known - whether a test, by name, is known to fail
- * @param durabilities - which of them tests run with. Default: each
+ * @param durabilities - the durabilities with which tests run. Default: each.
  */
 export const registerSerdeTests = (
   open: NonNullable<GraphSetup["withSerde"]>,

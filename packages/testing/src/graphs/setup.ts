@@ -5,21 +5,20 @@ import type { SuiteDurabilities } from "./durabilities.ts";
 export interface OpenedSaver {
   saver: BaseCheckpointSaver;
   /**
-   * Opens one more saver instance over the same storage, to prove that state comes back from storage and not
-   * from process memory. Called several times in most tests, so let the instances share a connection pool where
-   * there is one. When absent, the suite goes on with `saver`.
+   * Opens another saver instance over the same storage, to prove that state comes from storage and not from process memory. Most tests
+   * call it several times, so let the instances share a connection pool if there is one. Without it, the suite uses `saver` again.
    */
   second?: () => Promise<BaseCheckpointSaver>;
-  /** Closes everything this setup opened, the instances of `second()` included. */
+  /** Closes everything that this setup opened, including the instances of `second()`. */
   close(): Promise<void>;
 }
 
-/** How a suite opens the saver under test. It is called once per suite; tests use threads of their own. */
+/** Opens the saver under test. It is called once per suite, and each test uses its own threads. */
 export interface GraphSetup {
   (): Promise<OpenedSaver>;
   /**
    * Opens a saver that stores everything through `serde`, a serializer whose bytes are binary and compressed.
-   * When absent, the tests of binary serdes are not registered.
+   * Without it, the tests of binary serializers aren't registered.
    */
   withSerde?: (serde: SerializerProtocol) => Promise<OpenedSaver>;
 }
@@ -27,10 +26,10 @@ export interface GraphSetup {
 /** Options of `testGraphs`. */
 export interface GraphSuiteOptions {
   /**
-   * Full names ("group > test") of tests this saver is known to fail. They run, and it is an error if one of
-   * them passes. Default: none.
+   * Full names ("group > test") of tests that this saver is known to fail. They run, and it is an error if one of them passes. Default:
+   * none.
    */
   knownFailures?: readonly string[];
-  /** With which durabilities tests run that take one: `"each"` of the three, or one of them, `"in turn"`. Default: `"each"`. */
+  /** With which durabilities a test runs that takes one: `"each"` of the three, or one of them, `"in turn"`. Default: `"each"`. */
   durabilities?: SuiteDurabilities;
 }

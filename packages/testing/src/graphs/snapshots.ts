@@ -3,7 +3,7 @@ import type { StateSnapshot } from "@langchain/langgraph";
 import type { CheckpointListOptions } from "@langchain/langgraph-checkpoint";
 import { expect } from "vitest";
 
-/** The part of a compiled graph that reads state. */
+/** The parts of a compiled graph that read state. */
 export interface ReadableGraph {
   getState(config: RunnableConfig, options?: { subgraphs?: boolean }): Promise<StateSnapshot>;
   getStateHistory(
@@ -12,14 +12,14 @@ export interface ReadableGraph {
   ): AsyncIterableIterator<StateSnapshot>;
 }
 
-/** The checkpoint id in a config; throws when there is none. */
+/** The checkpoint id in a config. Throws if there is none. */
 export const idOf = (config: RunnableConfig | undefined): string => {
   const id: unknown = config?.configurable?.["checkpoint_id"];
   if (typeof id !== "string") throw new Error(`No checkpoint_id in ${JSON.stringify(config?.configurable)}`);
   return id;
 };
 
-/** Everything `getStateHistory` gives, newest first. */
+/** Everything that `getStateHistory` yields, newest first. */
 export const historyOf = async (
   graph: ReadableGraph,
   config: RunnableConfig,
@@ -30,7 +30,7 @@ export const historyOf = async (
   return found;
 };
 
-/** A snapshot and its ancestors, newest first, each one read by the id its child names as parent. */
+/** A snapshot and its ancestors, newest first. Each ancestor is read by the parent id that its child names. */
 export const chainOf = async (graph: ReadableGraph, config: RunnableConfig): Promise<StateSnapshot[]> => {
   const chain: StateSnapshot[] = [];
   let next: RunnableConfig | undefined = config;
@@ -53,11 +53,11 @@ export const expectOneLine = (history: readonly StateSnapshot[]): string[] => {
   return ids;
 };
 
-/** The values waiting to be answered, over all tasks of a snapshot, in order. */
+/** The questions that wait for an answer, of all tasks of a snapshot, in order. */
 export const interruptValues = (snapshot: StateSnapshot): unknown[] =>
   snapshot.tasks.flatMap((task) => task.interrupts.map((interrupt): unknown => interrupt.value));
 
-/** The ids of all interrupts waiting to be answered, in order. */
+/** The ids of all interrupts that wait for an answer, in order. */
 export const interruptIds = (snapshot: StateSnapshot): string[] =>
   snapshot.tasks.flatMap((task) =>
     task.interrupts.map((interrupt) => {
@@ -66,6 +66,6 @@ export const interruptIds = (snapshot: StateSnapshot): string[] =>
     }),
   );
 
-/** `metadata.source` and `metadata.step` of each snapshot, for comparing whole histories at a glance. */
+/** `metadata.source` and `metadata.step` of each snapshot, to compare whole histories. */
 export const sourcesOf = (history: readonly StateSnapshot[]): string[] =>
   history.map((snapshot) => `${snapshot.metadata?.source} ${snapshot.metadata?.step}`);

@@ -15,7 +15,7 @@ const Inner = Annotation.Root({
   visits: Annotation<number>({ reducer: (a, b) => a + b, default: () => 0 }),
 });
 
-/** parent -> child -> grandchild; the grandchild asks. */
+/** parent -> child -> grandchild. The grandchild interrupts. */
 const nested = (checkpointer: BaseCheckpointSaver, calls: Calls) => {
   const grandchild = new StateGraph(State)
     .addNode("prepare", () => (calls.add("prepare"), { log: ["prepared"] }))
@@ -49,7 +49,7 @@ const nested = (checkpointer: BaseCheckpointSaver, calls: Calls) => {
     .compile({ checkpointer });
 };
 
-/** A subgraph added as a node, which remembers its own channel between runs when `persistent`. */
+/** A subgraph added as a node. If `persistent`, it keeps its own channel between runs. */
 const counted = (checkpointer: BaseCheckpointSaver, persistent: boolean) => {
   const inner = new StateGraph(Inner)
     .addNode("count", (state) => ({ visits: 1, log: [`visit ${state.visits + 1}`] }))
@@ -64,7 +64,7 @@ const counted = (checkpointer: BaseCheckpointSaver, persistent: boolean) => {
     .compile({ checkpointer });
 };
 
-/** A subgraph as a node of its own, with a question inside. */
+/** A subgraph added as a node, which interrupts. */
 const asNode = (checkpointer: BaseCheckpointSaver, calls: Calls) => {
   const inner = new StateGraph(State)
     .addNode("one", () => (calls.add("one"), { log: ["one"] }))
@@ -79,14 +79,14 @@ const asNode = (checkpointer: BaseCheckpointSaver, calls: Calls) => {
   return new StateGraph(State).addNode("inner", inner).addEdge(START, "inner").compile({ checkpointer });
 };
 
-/** The states of a snapshot's subgraph, as `getState({ subgraphs: true })` nests it. */
+/** The state of a snapshot's subgraph, which `getState({ subgraphs: true })` nests in it. */
 const innerState = (snapshot: StateSnapshot): StateSnapshot => {
   const state = snapshot.tasks[0]?.state;
   if (state === undefined || !("values" in state)) throw new Error("No state of a subgraph");
   return state as StateSnapshot;
 };
 
-/** Subgraphs without and with a memory of their own. */
+/** Subgraphs with and without a memory of their own. */
 export const subgraphTests = ({ test, saver, reopen, thread, durabilities }: GraphContext): void => {
   for (const durability of durabilities()) {
     test(`a question two graphs deep is answered in another instance, durability ${durability}`, async () => {

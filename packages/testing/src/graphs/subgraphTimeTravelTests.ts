@@ -33,7 +33,7 @@ const counting = (checkpointer: BaseCheckpointSaver, calls: Calls, mark: string)
     .compile({ checkpointer });
 };
 
-/** ask (inside a subgraph), then report. */
+/** ask (in a subgraph) -> report. */
 const asking = (checkpointer: BaseCheckpointSaver, calls: Calls) => {
   const inner = new StateGraph(State)
     .addNode("prepare", () => (calls.add("prepare"), { log: ["prepared"] }))
@@ -53,7 +53,7 @@ const asking = (checkpointer: BaseCheckpointSaver, calls: Calls) => {
     .compile({ checkpointer });
 };
 
-/** Time travel where subgraphs have checkpoints of their own. */
+/** Time travel in graphs whose subgraphs have checkpoints of their own. */
 export const subgraphTimeTravelTests = ({ test, saver, reopen, thread }: GraphContext): void => {
   test("a replay gives a persistent subgraph the memory it had then", async () => {
     const calls = new Calls();

@@ -50,7 +50,7 @@ const serdeGroup = "compressing serializer";
  *
  * @param name - name of the suite, usually the saver's
  * @param setup - opens the saver under test; called once, in `beforeAll`
- * @param options - tests this saver is known to fail, and durabilities
+ * @param options - tests that this saver is known to fail, and durabilities
  */
 export const testGraphs = (name: string, setup: GraphSetup, options: GraphSuiteOptions = {}): void => {
   registerGroups(name, setup, groups, options);

@@ -11,7 +11,7 @@ const State = Annotation.Root({
   count: Annotation<number>({ reducer: (a, b) => a + b, default: () => 0 }),
 });
 
-/** Three steps that each note the topic they saw, so that a value of another branch shows at once. */
+/** Three steps that each note the topic they see, so that a value of another branch is noticed. */
 const steps = (checkpointer: BaseCheckpointSaver, calls: Calls, mark = "") =>
   new StateGraph(State)
     .addNode("one", (s) => (calls.add("one"), { log: [`one:${s.topic}${mark}`], count: 1 }))
@@ -91,7 +91,7 @@ export const timeTravelTests = ({ test, saver, reopen, thread, durabilities }: G
         const tuple = await storage.getTuple({ configurable: { ...config.configurable, checkpoint_id: id } });
         versions.push(tuple?.checkpoint.channel_versions["log"]);
       }
-      // The point of this test: the branches do reach one version number with different values.
+      // This is what the test is about: the branches have equal version numbers of different values.
       expect(versions[1]).toBe(versions[2]);
 
       const reader = steps(storage, new Calls());

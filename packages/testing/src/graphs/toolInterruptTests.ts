@@ -10,7 +10,7 @@ const State = Annotation.Root({
   results: Annotation<string[]>({ reducer: (a, b) => [...a, ...b], default: () => [] }),
 });
 
-/** One task per tool; those whose name starts with "ask" wait for an answer. */
+/** One task per tool. Those whose names start with "ask" wait for an answer. */
 const toolGraph = (checkpointer: BaseCheckpointSaver, calls: Calls) =>
   new StateGraph(State)
     .addNode("plan", (state) => state)

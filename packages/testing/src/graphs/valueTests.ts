@@ -35,7 +35,7 @@ const kinds: Readonly<Record<string, unknown>> = {
   "a large text": "0123456789abcdef".repeat(64 * 1024),
 };
 
-/** Values of all JSON kinds come back as they were, in state and in what a node saw. */
+/** Values of all JSON types come back unchanged, in the state and in what a node sees. */
 export const valueTests = ({ test, saver, reopen, thread }: GraphContext): void => {
   for (const [name, value] of Object.entries(kinds)) {
     test(name, async () => {

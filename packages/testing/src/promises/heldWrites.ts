@@ -2,14 +2,14 @@ import type { BaseCheckpointSaver } from "@langchain/langgraph-checkpoint";
 
 /** A saver whose writes can be delayed. */
 export interface HeldWrites {
-  /** Passes every call on to the saver; those that are held wait until `release`. */
+  /** Passes every call on to the saver. Calls of the held methods wait until `release` is called. */
   readonly saver: BaseCheckpointSaver;
-  /** Resolves once a call waits. */
+  /** Resolves when a call waits. */
   readonly waiting: Promise<void>;
   release(): void;
 }
 
-/** Holds back the calls of one writer, so that a test decides the order of reads and writes in a race, and who wins it. */
+/** Delays the writes of one writer, so that a test determines the order of reads and writes in a race, and the winner. */
 export const heldWrites = (
   saver: BaseCheckpointSaver,
   methods: readonly ("put" | "putWrites")[],

@@ -13,7 +13,7 @@ const State = Annotation.Root({
   who: Annotation<string>,
 });
 
-/** Two parallel nodes, then one. Each writes whose run it belongs to. `plain` is an ordinary channel with the same writes. */
+/** Two parallel nodes, then one. Each writes the name of its run. `plain` is an ordinary channel that gets the same writes. */
 const graphOf = (checkpointer: BaseCheckpointSaver, onB: () => void = () => {}) =>
   new StateGraph(State)
     .addNode("a", ({ who }) => ({ list: [`a by ${who}`], plain: [`a by ${who}`] }))
@@ -43,7 +43,7 @@ const inputOf = (who: string) => ({ list: [`input of ${who}`], plain: [`input of
 
 type Graph = ReturnType<typeof graphOf>;
 
-/** Asserts that the DeltaChannel has what the ordinary channel has, in the order of its run. */
+/** Asserts that the DeltaChannel has the same items as the ordinary channel, and returns them. */
 const expectSame = async (graph: Graph, config: RunnableConfig): Promise<string[]> => {
   const { values } = await graph.getState(config);
   const { list, plain } = values as { list: string[]; plain: string[] };
@@ -64,7 +64,7 @@ const sideTips = async (saver: BaseCheckpointSaver, config: ThreadConfig): Promi
     .map(({ config: tip }) => tip);
 };
 
-/** A saver other than `one`, if there are several. */
+/** Opens a saver other than `one`, if the setup opens several. */
 const other = async (
   reopen: () => Promise<BaseCheckpointSaver>,
   one: BaseCheckpointSaver,
@@ -73,7 +73,7 @@ const other = async (
   return opened === one ? await reopen() : opened;
 };
 
-/** Tests with two writers that start from one checkpoint: neither's writes become part of what the other made. */
+/** Tests with two writers that start from one checkpoint: the writes of one never become part of the other's result. */
 export const raceTests = ({ test, saver, reopen, thread, durabilities }: GraphContext): void => {
   for (const durability of durabilities()) {
     test(`a run that lost leaks nothing into the winner's DeltaChannel, durability ${durability}`, async () => {
@@ -107,10 +107,10 @@ export const raceTests = ({ test, saver, reopen, thread, durabilities }: GraphCo
       ).toEqual([]);
     });
 
-    test(`of two answers to one interrupt the head holds the winner's, durability ${durability}`, async () => {
+    test(`of two answers to one interrupt, the head has the winner's, durability ${durability}`, async () => {
       const config = { ...thread(), durability };
       await askingGraph(saver()).invoke(inputOf("first"), config);
-      // The winner reads the thread before the loser's answer, and what came of it, is stored.
+      // The winner reads the thread before anything of the loser's is stored.
       const winner = heldWrites(await reopen(), ["put", "putWrites"]);
       const winning = askingGraph(winner.saver).invoke(new Command({ resume: "winning answer" }), config);
       await winner.waiting;
@@ -131,7 +131,7 @@ export const raceTests = ({ test, saver, reopen, thread, durabilities }: GraphCo
 
   // Under "exit", LangGraph before 1.5 stores the writes of such a step twice, with every saver.
   for (const durability of ["sync", "async"] as const) {
-    test(`a step that another process began and this one ended is whole, durability ${durability}`, async () => {
+    test(`a step that one process began and another one finished is complete, durability ${durability}`, async () => {
       const config = { ...thread(), durability };
       const failing = graphOf(saver(), () => {
         throw new Error("b fails");
@@ -189,7 +189,7 @@ export const raceTests = ({ test, saver, reopen, thread, durabilities }: GraphCo
     });
   }
 
-  test("an update by hand that lost is refused, also where its saver read the winner's work meanwhile", async () => {
+  test("an update by hand that lost is refused, even if its saver has read the winner's work meanwhile", async () => {
     const config = thread();
     await graphOf(saver()).invoke(inputOf("first"), config);
     const update = (who: string) => ({ list: [`update by ${who}`], plain: [`update by ${who}`] });
@@ -208,7 +208,7 @@ export const raceTests = ({ test, saver, reopen, thread, durabilities }: GraphCo
     expect((await expectSame(graphOf(await reopen()), config)).at(-1)).toBe("update by winner");
   });
 
-  test("a copy holds what was copied, though a sibling of it was read meanwhile", async () => {
+  test("a copy has the values of the original, even if the saver reads a sibling of it meanwhile", async () => {
     const config = thread();
     await graphOf(saver()).invoke(inputOf("first"), config);
     const before = await graphOf(saver()).getState(config);
@@ -227,7 +227,7 @@ export const raceTests = ({ test, saver, reopen, thread, durabilities }: GraphCo
     expect((await graphOf(await reopen()).getState(await copied)).values).toEqual(before.values);
   });
 
-  test("under exit, the update that comes with an answer stays where the step stops again", async () => {
+  test("under exit, an update that comes with an answer is kept if the step is interrupted again", async () => {
     const config = { ...thread(), durability: "exit" as const };
     const twice = (checkpointer: BaseCheckpointSaver) =>
       new StateGraph(State)
@@ -245,7 +245,7 @@ export const raceTests = ({ test, saver, reopen, thread, durabilities }: GraphCo
     expect((values as { list: string[] }).list).toEqual(["input of first", "told", "one", "two"]);
   });
 
-  test("an update of an older checkpoint doesn't hold what was made from it before", async () => {
+  test("an update of an older checkpoint doesn't include writes of the earlier continuation", async () => {
     const config = thread();
     await graphOf(saver()).invoke(inputOf("first"), config);
     const graph = graphOf(await reopen());
@@ -259,7 +259,7 @@ export const raceTests = ({ test, saver, reopen, thread, durabilities }: GraphCo
     expect.unreachable("no checkpoint waited for c");
   });
 
-  test("a copy of a checkpoint holds what the checkpoint holds, also where another writer lost beside it", async () => {
+  test("a copy has the values of the original, even if another writer lost a race there", async () => {
     const config = { ...thread(), durability: "sync" as const };
     await graphOf(saver()).invoke(inputOf("first"), config);
     const loser = heldWrites(await reopen(), ["put"]);
@@ -279,7 +279,7 @@ export const raceTests = ({ test, saver, reopen, thread, durabilities }: GraphCo
     }
   });
 
-  test("a replay from an older checkpoint reads back what it returned", async () => {
+  test("after a replay from an older checkpoint, the state is what the replay returned", async () => {
     const config = thread();
     await graphOf(saver()).invoke(inputOf("first"), config);
     const graph = graphOf(await reopen());

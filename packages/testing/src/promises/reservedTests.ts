@@ -11,7 +11,7 @@ import type { GraphContext } from "../graphs/context.ts";
 
 const reserved = "__stratigraph_records__";
 
-/** Tests that records in the packages' own namespaces, such as those of forks and archives, never show up as checkpoints. */
+/** Tests that records in Stratigraph's own namespaces, such as those of forks and archives, never appear as checkpoints. */
 export const reservedTests = ({ test, saver, reopen, thread }: GraphContext): void => {
   const tierSaver = (): TierSaver => {
     const given = saver();
@@ -19,7 +19,7 @@ export const reservedTests = ({ test, saver, reopen, thread }: GraphContext): vo
     return given;
   };
 
-  /** Stores what our packages keep with a thread; a `mark` is a head without a checkpoint. */
+  /** Stores a record as Stratigraph's packages do, or with `mark` only a head without a checkpoint. */
   const keep = async (threadId: string, mark: boolean): Promise<void> => {
     const { tier, coder } = tierSaver();
     const checkpointId = uuid6(-1);
@@ -47,7 +47,7 @@ export const reservedTests = ({ test, saver, reopen, thread }: GraphContext): vo
     return found;
   };
 
-  test("they are in no list, whatever its limit", async () => {
+  test("they appear in no list, whatever its limit", async () => {
     const config = thread();
     const threadId = config.configurable.thread_id;
     const ids: string[] = [];
@@ -73,7 +73,7 @@ export const reservedTests = ({ test, saver, reopen, thread }: GraphContext): vo
     expect((await saver().getTuple(config))?.checkpoint.id).toBe(ids[0]!.slice(1));
   });
 
-  test("nobody reads or writes there by a config", async () => {
+  test("their namespaces can't be read or written with a config", async () => {
     const config = thread();
     await saver().put(config, emptyCheckpoint(), { source: "loop", step: 0, parents: {} }, {});
     await keep(config.configurable.thread_id, false);

@@ -5,9 +5,9 @@ import { reservedTests } from "./reservedTests.ts";
 import { valueAtCallTests } from "./valueAtCallTests.ts";
 
 /**
- * Registers a vitest suite of what Stratigraph promises beyond what LangGraph asks of a saver. Nothing that the loser of a race
- * wrote is part of what the winner made; values are stored as they were when the call was made; and the records that Stratigraph's
- * packages keep beside a thread never show up as checkpoints. The official savers don't promise this.
+ * Registers a vitest suite of what Stratigraph promises beyond what LangGraph requires of a saver. Nothing that the loser of a race
+ * wrote becomes part of the winner's result, values are stored as they were when the call was made, and the records that Stratigraph's
+ * packages store beside a thread never appear as checkpoints. The official savers don't promise this.
  *
  * @param name - name of the suite, usually the saver's
  * @param setup - opens the saver under test with its default `conflict`; called once, in `beforeAll`

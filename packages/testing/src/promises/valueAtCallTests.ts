@@ -6,7 +6,7 @@ import type { GraphContext } from "../graphs/context.ts";
 
 const long = (text: string): string => text.repeat(400);
 
-/** One value of every kind that savers store differently: short, long, bytes, growing lists, messages. */
+/** One value of every kind that savers store in a different way: short, long, bytes, growing lists, messages. */
 const valuesOf = (turn: number) => ({
   short: { turn },
   long: { text: long(`long ${turn} `), list: [turn] },
@@ -20,7 +20,7 @@ const valuesOf = (turn: number) => ({
 
 type Values = ReturnType<typeof valuesOf>;
 
-/** Changes in place everything that a graph could change. */
+/** Changes in place everything that a graph could change in place. */
 const spoil = ({ short, long: text, bytes, messages, map }: Values): void => {
   short.turn = -1;
   text.text = "spoilt";
@@ -45,9 +45,9 @@ const plain = (values: unknown): unknown => {
   return { ...rest, messages: messages.map(({ id, content }) => ({ id, content })) };
 };
 
-/** Tests that values are stored as they were when the call was made, whatever changes while it is under way. */
+/** Tests that values are stored as they were when the call was made, even if they are changed before it ends. */
 export const valueAtCallTests = ({ test, saver, reopen, thread }: GraphContext): void => {
-  test("a put stores what it was given, though all of it is changed as soon as put was called", async () => {
+  test("put stores the values that it was given, even if all of them are changed right after the call", async () => {
     const config = thread();
     let parent: { configurable: Record<string, unknown> } = config;
     for (let turn = 1; turn <= 4; turn += 1) {
@@ -71,7 +71,7 @@ export const valueAtCallTests = ({ test, saver, reopen, thread }: GraphContext):
     }
   });
 
-  test("putWrites stores what it was given, though all of it is changed as soon as it was called", async () => {
+  test("putWrites stores the values that it was given, even if all of them are changed right after the call", async () => {
     const config = thread();
     const parent = await saver().put(
       config,
@@ -93,7 +93,7 @@ export const valueAtCallTests = ({ test, saver, reopen, thread }: GraphContext):
   });
 
   for (const durability of ["sync", "async"] as const) {
-    test(`a node that changes state in place changes no checkpoint before it, durability ${durability}`, async () => {
+    test(`a node that changes state in place doesn't change earlier checkpoints, durability ${durability}`, async () => {
       const config = { ...thread(), durability };
       const State = Annotation.Root({
         first: Annotation<{ seen: string[] }>,
@@ -102,7 +102,7 @@ export const valueAtCallTests = ({ test, saver, reopen, thread }: GraphContext):
       });
       type All = typeof State.State;
       const step = (name: string) => (state: All) => {
-        // Many nodes change what they were given, and return it.
+        // Many real nodes change the state that they were given and return it.
         for (const { seen } of [state.first, state.second, state.third]) seen.push(name);
         return { first: state.first, second: state.second, third: state.third };
       };
@@ -115,7 +115,7 @@ export const valueAtCallTests = ({ test, saver, reopen, thread }: GraphContext):
       const input = { first: { seen: [] }, second: { seen: [] }, third: { seen: [] } };
       const result = await graph.invoke(input, config);
       expect(result.third.seen).toEqual(["one", "two"]);
-      // Each checkpoint holds all of a step or nothing of it, in all channels alike.
+      // Each checkpoint has either all of a step or nothing of it, and all channels agree.
       for await (const { values } of graph.getStateHistory(config)) {
         const { first, second, third } = values as Partial<All>;
         expect(second).toEqual(first);

@@ -5,7 +5,7 @@ import { at, batch, blob, plainRecord, plainWrites, put, record, shown } from ".
 
 const ids = (found: readonly StoredCheckpoint[]): string[] => found.map((item) => item.record.checkpointId);
 
-/** The optional fast path for parent chains. */
+/** AncestryReader, the optional fast path for parent chains. */
 export function ancestryTests(context: TierContext): void {
   const ancestry = (
     test: TestContext,
@@ -38,7 +38,7 @@ export function ancestryTests(context: TierContext): void {
   };
 
   describe("ancestry (optional)", () => {
-    test("nearest first, without the checkpoint itself, along its own branch", async (test) => {
+    test("nearest first, without the checkpoint itself, only on its own branch", async (test) => {
       const threadId = await family();
       expect(ids(await ancestry(test, threadId, "c4", [99]))).toEqual(["c3", "c2", "c1"]);
       expect(ids(await ancestry(test, threadId, "c3x", [99]))).toEqual(["c2", "c1"]);
@@ -46,7 +46,7 @@ export function ancestryTests(context: TierContext): void {
       expect(ids(await ancestry(test, threadId, "nobody", [99]))).toEqual([]);
     });
 
-    test("ends where each seed tag was met once", async (test) => {
+    test("ends when each seed tag was found once", async (test) => {
       const threadId = await family();
       expect(ids(await ancestry(test, threadId, "c4", [2]))).toEqual(["c3", "c2"]);
       expect(ids(await ancestry(test, threadId, "c4", [1]))).toEqual(["c3", "c2", "c1"]);
@@ -54,7 +54,7 @@ export function ancestryTests(context: TierContext): void {
       expect(ids(await ancestry(test, threadId, "c4", [2, 60]))).toEqual(["c3", "c2"]);
     });
 
-    test("records and writes are whole; seeds come with their blobs", async (test) => {
+    test("records and writes are complete, and seeds come with their blobs", async (test) => {
       const threadId = await family();
       const [third, second] = await ancestry(test, threadId, "c4", [2]);
       const patch = blob("patch", blob("seed"));
@@ -66,7 +66,7 @@ export function ancestryTests(context: TierContext): void {
         expect(shown(second!.blobs.get(made.hash)!.bytes)).toBe(shown(made.bytes));
     });
 
-    test("at most so many", async (test) => {
+    test("no more than the limit", async (test) => {
       const threadId = await family();
       expect(ids(await ancestry(test, threadId, "c4", [99], 2))).toEqual(["c3", "c2"]);
     });

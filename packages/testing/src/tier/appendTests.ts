@@ -14,13 +14,13 @@ import {
   shown,
 } from "./fixtures.ts";
 
-/** Tier.append: heads, conflicts, repeats. */
+/** Tier.append: heads, conflicts, repeated appends. */
 export function appendTests(context: TierContext): void {
   const headOf = async (threadId: string, namespace = ""): Promise<string | undefined> =>
     (await context.tier.peek({ threadId, namespace })).head;
 
   describe("append", () => {
-    test("moves the head and tells where it stands", async () => {
+    test("moves the head and answers where it is", async () => {
       const { tier } = context;
       const threadId = context.thread();
       const first = await tier.append(put(threadId, "c1"));
@@ -31,7 +31,7 @@ export function appendTests(context: TierContext): void {
       expect(await headOf(threadId)).toBe("c2");
     });
 
-    test("the head moves by expectation, not by the order of ids", async () => {
+    test("the head moves if it is the expected one, whatever the order of ids", async () => {
       const { tier } = context;
       const threadId = context.thread();
       await tier.append(put(threadId, "c9"));
@@ -39,7 +39,7 @@ export function appendTests(context: TierContext): void {
       expect(await headOf(threadId)).toBe("c1");
     });
 
-    test("refuse: nothing of a conflicting append is stored, and the error says who won", async () => {
+    test("refuse: nothing of a conflicting append is stored, and the error names the winner", async () => {
       const { tier } = context;
       const threadId = context.thread();
       await tier.append(put(threadId, "c1"));
@@ -65,7 +65,7 @@ export function appendTests(context: TierContext): void {
       expect(peek.revision).toBe(revision);
     });
 
-    test("branch: a conflicting append is stored beside the head, marked with who won", async () => {
+    test("branch: a conflicting append is stored beside the head and marked with the winner", async () => {
       const { tier } = context;
       const threadId = context.thread();
       await tier.append(put(threadId, "c1"));
@@ -86,7 +86,7 @@ export function appendTests(context: TierContext): void {
       expect((await tier.read(at(threadId, "c2"))).checkpoint!.record.lostTo).toBeUndefined();
     });
 
-    test("expected: none of them, one of several, any", async () => {
+    test("expected: none is the head, one of several is, any", async () => {
       const { tier } = context;
       const threadId = context.thread();
       await tier.append(put(threadId, "c1", { expected: ["x", "y"] }));
@@ -100,7 +100,7 @@ export function appendTests(context: TierContext): void {
       await thrown(tier.append(put(threadId, "c4", { expected: ["any"] })), "CHECKPOINT_CONFLICT");
     });
 
-    test("repeated: the same append again changes nothing", async () => {
+    test("repeating an append changes nothing", async () => {
       const { tier } = context;
       for (const onConflict of ["refuse", "branch"] as const) {
         const threadId = context.thread();
@@ -115,7 +115,7 @@ export function appendTests(context: TierContext): void {
       }
     });
 
-    test("repeated after the head moved on: no conflict, and the head isn't moved back", async () => {
+    test("repeating an append after the head moved on: no conflict, and the head isn't moved back", async () => {
       const { tier } = context;
       for (const onConflict of ["refuse", "branch"] as const) {
         const threadId = context.thread();
@@ -131,7 +131,7 @@ export function appendTests(context: TierContext): void {
       }
     });
 
-    test("repeated loser: still lost to who won first", async () => {
+    test("repeating an append that lost: it still lost to the first winner", async () => {
       const { tier } = context;
       const threadId = context.thread();
       await tier.append(put(threadId, "c1"));
@@ -144,7 +144,7 @@ export function appendTests(context: TierContext): void {
       expect(await listedIds(tier, { threadId })).toEqual(["c4", "c3", "c2", "c1"]);
     });
 
-    test("overtaken by its own child: stored in its place, the head stays, nobody lost", async () => {
+    test("an append that its own child overtook: it is stored, the head stays, and neither lost", async () => {
       const { tier } = context;
       for (const onConflict of ["refuse", "branch"] as const) {
         const threadId = context.thread();
@@ -173,7 +173,7 @@ export function appendTests(context: TierContext): void {
       expect(await listedIds(tier, { threadId, tags: [1] })).toEqual([]);
     });
 
-    test("a record without a head move is stored, and keeps what it says of itself", async () => {
+    test("a record without a head move is stored and keeps its own lostTo", async () => {
       const { tier } = context;
       const threadId = context.thread();
       await tier.append(put(threadId, "c1"));
@@ -185,7 +185,7 @@ export function appendTests(context: TierContext): void {
       expect((await tier.read(at(threadId, "c2"))).checkpoint!.record.lostTo).toBe("c9");
     });
 
-    test("a whole thread in one append: side branches, writes and heads as they were", async () => {
+    test("a whole thread in one append, with side branches, writes and heads", async () => {
       const { tier } = context;
       const threadId = context.thread();
       const sub = { namespace: "sub" };
@@ -224,7 +224,7 @@ export function appendTests(context: TierContext): void {
       expect(plainWrites((await tier.peek(at(threadId, "s1", "sub"))).writes)).toEqual(["t3: third"]);
     });
 
-    test("a winner's mark is taken off by an append that moves the head to it", async () => {
+    test("an append that moves the head to a loser removes its lostTo", async () => {
       const { tier } = context;
       const threadId = context.thread();
       await tier.append(put(threadId, "c1"));
@@ -266,7 +266,7 @@ export function appendTests(context: TierContext): void {
       expect([await headOf(threadId), await headOf(threadId, "sub")]).toEqual(["c2", "s2"]);
     });
 
-    test("several heads with branch: each namespace for itself", async () => {
+    test("several heads with branch: each namespace is decided separately", async () => {
       const { tier } = context;
       const threadId = context.thread();
       await tier.append(put(threadId, "s1", { namespace: "sub" }));

@@ -5,7 +5,7 @@ import { at, batch, blob, plainWrites, put, shown } from "./fixtures.ts";
 /** Tier.appendWrites. */
 export function appendWritesTests(context: TierContext): void {
   describe("appendWrites", () => {
-    test("batches come back in the order they came, across tasks", async () => {
+    test("batches of several tasks come back in the order in which they were stored", async () => {
       const { tier } = context;
       const threadId = context.thread();
       await tier.append(put(threadId, "c1"));
@@ -20,7 +20,7 @@ export function appendWritesTests(context: TierContext): void {
       expect(plainWrites((await tier.read(at(threadId, "c1"))).checkpoint!.writes)).toEqual(expected);
     });
 
-    test("before their checkpoint exists; it finds them when it comes", async () => {
+    test("may be stored before their checkpoint, which then has them", async () => {
       const { tier } = context;
       const threadId = context.thread();
       const value = blob("early value");
@@ -32,7 +32,7 @@ export function appendWritesTests(context: TierContext): void {
       expect(shown(checkpoint!.blobs.get(value.hash)!.bytes)).toBe(shown(value.bytes));
     });
 
-    test("the order goes on over append's own writes", async () => {
+    test("appended writes and writes of an append have one common order", async () => {
       const { tier } = context;
       const threadId = context.thread();
       const c1 = at(threadId, "c1");
@@ -59,7 +59,7 @@ export function appendWritesTests(context: TierContext): void {
           ]);
     });
 
-    test("don't move heads; they do change the thread", async () => {
+    test("don't move heads, but increment the revision", async () => {
       const { tier } = context;
       const threadId = context.thread();
       const { revision } = await tier.append(put(threadId, "c1"));

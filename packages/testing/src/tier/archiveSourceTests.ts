@@ -3,7 +3,7 @@ import { describe, expect, test, type TestContext } from "vitest";
 import type { TierContext } from "./context.ts";
 import { at, batch, line, put } from "./fixtures.ts";
 
-/** The optional part that tells an archiver what it would else have to ask thread by thread. */
+/** ArchiveSource, the optional part that saves an archiver a query for each thread. */
 export function archiveSourceTests(context: TierContext): void {
   const source = (test: TestContext): Tier & ArchiveSource => {
     const { tier } = context;
@@ -20,7 +20,7 @@ export function archiveSourceTests(context: TierContext): void {
   };
 
   describe("archive source (optional)", () => {
-    test("tells which threads were deleted, and not those that are there or came back", async (test) => {
+    test("lists threads that were deleted, but none that exist or exist again", async (test) => {
       const tier = source(test);
       const name = context.thread();
       const ids = ["gone", "back", "there", "\0'{}*😀", "x".repeat(context.options.maxIdBytes ?? 2000)].map(
@@ -36,7 +36,7 @@ export function archiveSourceTests(context: TierContext): void {
       expect(await found(tier.tombstones({ deletedFromMs: Date.now() + 120_000 }), ids)).toEqual([]);
     });
 
-    test("goes on after a tombstone", async (test) => {
+    test("continues after a given tombstone", async (test) => {
       const tier = source(test);
       const ids = Array.from({ length: 5 }, () => context.thread());
       for (const id of ids) {
@@ -52,7 +52,7 @@ export function archiveSourceTests(context: TierContext): void {
       }
     });
 
-    test("tells which checkpoints have pending writes and no record", async (test) => {
+    test("lists checkpoints that have pending writes but no record", async (test) => {
       const tier = source(test);
       const threadId = context.thread();
       await line(tier, threadId, ["c1", "c2"]);

@@ -36,7 +36,7 @@ export function blobsTests(context: TierContext): void {
       expect(infos.sort(byHash)).toEqual(made.sort(byHash));
     });
 
-    test("belong to their thread alone", async () => {
+    test("belong to one thread only", async () => {
       const { tier } = context;
       const [here, there] = [context.thread(), context.thread()];
       const value = blob("shared by content");
@@ -49,7 +49,7 @@ export function blobsTests(context: TierContext): void {
       expect(shown(reading.checkpoint!.blobs.get(value.hash)!.bytes)).toBe(shown(value.bytes));
     });
 
-    test("the first one written stays, whatever comes under its name", async () => {
+    test("the first blob written under a name stays, whatever is written later", async () => {
       const { tier } = context;
       const threadId = context.thread();
       const base = blob("base");
@@ -63,7 +63,7 @@ export function blobsTests(context: TierContext): void {
       expect(checkpoint!.blobs.get(first.hash)!.base).toBeUndefined();
     });
 
-    test("one name twice in one append is one blob", async () => {
+    test("the same name twice in one append makes one blob", async () => {
       const { tier } = context;
       const threadId = context.thread();
       const value = blob("value");

@@ -2,18 +2,18 @@ import { StratigraphError, type ErrorCode, type Tier } from "@stratigraph/core";
 import { expect, type TestContext } from "vitest";
 import type { OpenedTier, TierPart, TierSuiteOptions } from "./setup.ts";
 
-/** What the groups of the suite share. The tier is open only while tests run. */
+/** What the groups of the suite share. The tier is only open while tests run. */
 export interface TierContext {
   readonly options: TierSuiteOptions;
   readonly tier: Tier;
   readonly opened: OpenedTier;
-  /** A thread id that nothing was written under, also in earlier runs. */
+  /** A thread id that was never used, not even in earlier runs. */
   thread(): string;
-  /** Skips a test where the tier lacks an optional part, or fails it where the options ask for the part. */
+  /** If the tier lacks an optional part, skips the test, or fails it if the options require the part. */
   need(test: TestContext, has: boolean, part: TierPart): void;
 }
 
-/** The error that a call throws: one of ours, with this code. Anything else fails the test. */
+/** The StratigraphError with this code that a call throws. If the call does anything else, the test fails. */
 export async function thrown(call: Promise<unknown>, code: ErrorCode): Promise<StratigraphError> {
   const error: unknown = await call.then(
     () => undefined,
@@ -26,7 +26,7 @@ export async function thrown(call: Promise<unknown>, code: ErrorCode): Promise<S
   return error;
 }
 
-/** Results of racing calls: what came back, and what was thrown. */
+/** The answers and the errors of calls that were made at the same time. */
 export async function race<T>(
   calls: readonly Promise<T>[],
 ): Promise<{ answers: readonly T[]; errors: readonly unknown[] }> {

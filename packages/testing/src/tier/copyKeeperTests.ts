@@ -5,9 +5,9 @@ import { at, batch, blob, bytes, plainRecord, plainWrites, put, record, shown } 
 
 const hour = 3_600_000;
 
-/** The optional part that a hot tier needs to answer for the owner. */
+/** CopyKeeper, the optional part that a hot tier needs to answer in place of the owner. */
 export function copyKeeperTests(context: TierContext): void {
-  /** The tier, if it keeps copies; ends the test otherwise. */
+  /** The tier, if it keeps copies. Otherwise the test ends. */
   const keeper = (test: TestContext): Tier & CopyKeeper => {
     const { tier } = context;
     if (!keepsCopies(tier)) {
@@ -37,7 +37,7 @@ export function copyKeeperTests(context: TierContext): void {
   };
 
   describe("copies (optional)", () => {
-    test("adopted: head, writes, record and blobs are answered, as a copy", async (test) => {
+    test("an adopted copy is answered as one, with head, writes, record and blobs", async (test) => {
       const tier = keeper(test);
       const threadId = context.thread();
       const adopted = copy(threadId, 40);
@@ -52,7 +52,7 @@ export function copyKeeperTests(context: TierContext): void {
       expect(await believed(tier, threadId)).toBe(40);
     });
 
-    test("what was never adopted is no copy, in no namespace", async (test) => {
+    test("a namespace that was never adopted isn't answered as a copy", async (test) => {
       const tier = keeper(test);
       const threadId = context.thread();
       await tier.append(put(threadId, "c1", { namespace: "sub" }));
@@ -61,7 +61,7 @@ export function copyKeeperTests(context: TierContext): void {
       expect(await believed(tier, context.thread())).toBeUndefined();
     });
 
-    test("a namespace without a head is told as such", async (test) => {
+    test("a copy may say that the namespace has no head", async (test) => {
       const tier = keeper(test);
       const threadId = context.thread();
       await tier.adopt(copy(threadId, 40));
@@ -70,7 +70,7 @@ export function copyKeeperTests(context: TierContext): void {
       expect(await believed(tier, threadId)).toBe(41);
     });
 
-    test("a later copy replaces it, an earlier one doesn't; a record that isn't given stays", async (test) => {
+    test("a later copy replaces an earlier one, not the reverse; without a record it keeps the one that is here", async (test) => {
       const tier = keeper(test);
       const threadId = context.thread();
       const writes = [{ taskId: "later", blobs: [], body: bytes("adopted"), order: 41 }];
@@ -82,7 +82,7 @@ export function copyKeeperTests(context: TierContext): void {
       expect(plainWrites(reading.checkpoint!.writes)).toEqual(["later: adopted"]);
     });
 
-    test("is believed until its time, and no longer", async (test) => {
+    test("a copy may be trusted until its time and no longer", async (test) => {
       const tier = keeper(test);
       const threadId = context.thread();
       await tier.adopt(copy(threadId, 40, { untilMs: Date.now() - 1 }));
@@ -90,7 +90,7 @@ export function copyKeeperTests(context: TierContext): void {
       expect((await tier.peek({ threadId, namespace: "" })).head).toBe("c1");
     });
 
-    test("invalidated: believed no more, until a new one is adopted", async (test) => {
+    test("an invalidated copy isn't trusted, but one that is adopted later is", async (test) => {
       const tier = keeper(test);
       const threadId = context.thread();
       await tier.adopt(copy(threadId, 40));
@@ -102,7 +102,7 @@ export function copyKeeperTests(context: TierContext): void {
       expect(await believed(tier, threadId)).toBe(41);
     });
 
-    test("what is older than an invalidation says can't be adopted, also where nothing was known", async (test) => {
+    test("copies older than an invalidation names can't be adopted, even if the thread was unknown", async (test) => {
       const tier = keeper(test);
       const threadId = context.thread();
       await tier.invalidate(threadId, 42);
@@ -113,7 +113,7 @@ export function copyKeeperTests(context: TierContext): void {
       expect(await believed(tier, threadId)).toBe(42);
     });
 
-    test("another write to the namespace ends it", async (test) => {
+    test("any other write to the namespace ends the trust in the copy", async (test) => {
       const tier = keeper(test);
       const writes: readonly ((threadId: string) => Promise<unknown>)[] = [
         (threadId) => tier.append(put(threadId, "c2", { parentId: "c1" })),
@@ -129,7 +129,7 @@ export function copyKeeperTests(context: TierContext): void {
       }
     });
 
-    test("a tombstone doesn't matter: the owner knows better", async (test) => {
+    test("a tombstone doesn't keep a copy from being adopted, because the owner decides", async (test) => {
       const tier = keeper(test);
       const threadId = context.thread();
       await tier.append(put(threadId, "c1"));

@@ -3,7 +3,7 @@ import { describe, expect, test, type TestContext } from "vitest";
 import type { TierContext } from "./context.ts";
 import { at, batch, blob, line, listed, plainRecord, plainWrites, put, shown } from "./fixtures.ts";
 
-/** A listing as a comparison wants it, whatever the thread's id is. */
+/** A listing in a form that can be compared with that of another thread. */
 function plain(items: readonly ListedCheckpoint[]): unknown[] {
   return items
     .map((item) => ({
@@ -20,7 +20,7 @@ function plain(items: readonly ListedCheckpoint[]): unknown[] {
     .sort((a, b) => (JSON.stringify(a) < JSON.stringify(b) ? -1 : 1));
 }
 
-/** The optional fast path for copies. */
+/** ThreadCopier, the optional fast path for copies. */
 export function copyThreadTests(context: TierContext): void {
   const copy = async (test: TestContext, source: string, target: string): Promise<boolean> => {
     const { tier } = context;
@@ -41,7 +41,7 @@ export function copyThreadTests(context: TierContext): void {
   };
 
   describe("copyThread (optional)", () => {
-    test("ids, order, heads, side branches, blobs and writes are the source's", async (test) => {
+    test("the copy has the source's ids, order, heads, side branches, blobs and writes", async (test) => {
       const { tier } = context;
       const [source, target] = [context.thread(), context.thread()];
       await family(tier, source);
@@ -55,7 +55,7 @@ export function copyThreadTests(context: TierContext): void {
       expect(mine.map(({ hash }) => hash).sort()).toEqual(theirs.map(({ hash }) => hash).sort());
     });
 
-    test("the copy lives on its own", async (test) => {
+    test("the copy is independent of the source", async (test) => {
       const { tier } = context;
       const [source, target] = [context.thread(), context.thread()];
       await family(tier, source);
@@ -78,7 +78,7 @@ export function copyThreadTests(context: TierContext): void {
       expect(known.get(target)).toBe((await tier.peek({ threadId: target, namespace: "" })).revision);
     });
 
-    test("an unknown source, and a deleted one: false, and no target", async (test) => {
+    test("an unknown or deleted source: false, and no target is made", async (test) => {
       const { tier } = context;
       const [source, target] = [context.thread(), context.thread()];
       expect(await copy(test, source, target)).toBe(false);
@@ -89,7 +89,7 @@ export function copyThreadTests(context: TierContext): void {
       expect(await listed(tier, { threadId: target })).toEqual([]);
     });
 
-    test("onto a thread that was deleted", async (test) => {
+    test("the target may be a deleted thread", async (test) => {
       const { tier } = context;
       const [source, target] = [context.thread(), context.thread()];
       await family(tier, source);

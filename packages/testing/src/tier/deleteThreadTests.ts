@@ -4,7 +4,7 @@ import { at, batch, blob, line, listedIds, plainWrites, put } from "./fixtures.t
 
 /** Tier.deleteThread and its tombstone. */
 export function deleteThreadTests(context: TierContext): void {
-  /** A thread that was written, seen at `seen`, then deleted. */
+  /** A thread that was written, then read at revision `seen`, then deleted. `now` is its revision afterwards. */
   const deleted = async (): Promise<{ threadId: string; seen: number; now: number }> => {
     const { tier } = context;
     const threadId = context.thread();
@@ -28,7 +28,7 @@ export function deleteThreadTests(context: TierContext): void {
   };
 
   describe("deleteThread", () => {
-    test("takes heads, checkpoints, blobs and writes of all namespaces; the revision goes on", async () => {
+    test("deletes heads, checkpoints, blobs and writes of all namespaces, and increments the revision", async () => {
       const { threadId, seen, now } = await deleted();
       await expectGone(threadId);
       expect(now).toBeGreaterThan(seen);
@@ -44,7 +44,7 @@ export function deleteThreadTests(context: TierContext): void {
       expect((await tier.read({ threadId: kept, namespace: "" })).checkpoint!.blobs.size).toBe(1);
     });
 
-    test("of an unknown thread, and twice: no error", async () => {
+    test("deleting an unknown thread, or one thread twice, is no error", async () => {
       const { tier } = context;
       const unknown = context.thread();
       await tier.deleteThread(unknown);
@@ -71,7 +71,7 @@ export function deleteThreadTests(context: TierContext): void {
       await expectGone(threadId);
     });
 
-    test("an append that continues what is gone is refused, whatever its writer saw", async () => {
+    test("an append that continues a deleted checkpoint is refused, whatever its writer saw", async () => {
       const { tier } = context;
       const { threadId, now } = await deleted();
       await thrown(tier.append(put(threadId, "c3", { parentId: "c2" })), "THREAD_DELETED");
@@ -94,7 +94,7 @@ export function deleteThreadTests(context: TierContext): void {
       await expectGone(threadId);
     });
 
-    test("a new beginning is welcome: without a parent, by who saw the deletion or never looked", async () => {
+    test("an append without a parent may begin the thread anew, if its writer saw the deletion or never read the thread", async () => {
       const { tier } = context;
       for (const known of [true, false]) {
         const { threadId, seen, now } = await deleted();
@@ -112,7 +112,7 @@ export function deleteThreadTests(context: TierContext): void {
       }
     });
 
-    test("a new run's pending writes may come before its first checkpoint", async () => {
+    test("pending writes of a new run may be stored before its first checkpoint", async () => {
       const { tier } = context;
       const { threadId, now } = await deleted();
       await tier.appendWrites(batch(at(threadId, "d1"), "early", { seen: now }));
@@ -121,7 +121,7 @@ export function deleteThreadTests(context: TierContext): void {
       expect(plainWrites(checkpoint!.writes)).toEqual(["early: writes of early"]);
     });
 
-    test("an import is welcome, parents or not", async () => {
+    test("an import is accepted, even with parents that aren't here", async () => {
       const { tier } = context;
       const { threadId } = await deleted();
       const answer = await tier.append(put(threadId, "d2", { parentId: "d1", expected: "any" }));
@@ -129,7 +129,7 @@ export function deleteThreadTests(context: TierContext): void {
       expect(await listedIds(tier, { threadId })).toEqual(["d2"]);
     });
 
-    test("conditional changes decided before it do nothing", async () => {
+    test("evict and remove that were decided before the deletion do nothing", async () => {
       const { tier } = context;
       const { threadId, seen } = await deleted();
       expect(await tier.evict(threadId, seen)).toBe(false);

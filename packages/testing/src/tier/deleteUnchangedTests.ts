@@ -3,7 +3,7 @@ import { describe, expect, test, type TestContext } from "vitest";
 import { thrown, type TierContext } from "./context.ts";
 import { at, batch, blob, line, listedIds, put } from "./fixtures.ts";
 
-/** The optional part that deletes a thread unless somebody wrote to it. */
+/** UnchangedDeleter, the optional part that deletes a thread unless somebody has written to it. */
 export function deleteUnchangedTests(context: TierContext): void {
   const deleter = (test: TestContext): Tier & UnchangedDeleter => {
     const { tier } = context;
@@ -22,7 +22,7 @@ export function deleteUnchangedTests(context: TierContext): void {
   };
 
   describe("deleteUnchanged (optional)", () => {
-    test("at the revision it names, a thread goes as deleteThread takes it, tombstone and all", async (test) => {
+    test("a thread at the given revision is deleted as by deleteThread, and leaves a tombstone", async (test) => {
       const tier = deleter(test);
       const { threadId, revision } = await written();
       expect(await tier.deleteUnchanged(threadId, revision)).toBe(true);
@@ -34,7 +34,7 @@ export function deleteUnchangedTests(context: TierContext): void {
       expect((await tier.append(put(threadId, "d1"))).heads[0]!.moved).toBe(true);
     });
 
-    test("a checkpoint, pending writes or a removal since: it stays, and false", async (test) => {
+    test("a thread that got a checkpoint or pending writes, or was evicted, is kept: false", async (test) => {
       const tier = deleter(test);
       for (const change of [
         (threadId: string) => tier.append(put(threadId, "c3", { parentId: "c2" })),
@@ -49,7 +49,7 @@ export function deleteUnchangedTests(context: TierContext): void {
       }
     });
 
-    test("an unknown thread, and one that was deleted: false, and nothing is changed", async (test) => {
+    test("an unknown or deleted thread: false, and nothing changes", async (test) => {
       const tier = deleter(test);
       const unknown = context.thread();
       expect(await tier.deleteUnchanged(unknown, 1)).toBe(false);
@@ -59,7 +59,7 @@ export function deleteUnchangedTests(context: TierContext): void {
       expect(await tier.deleteUnchanged(threadId, revision)).toBe(false);
     });
 
-    test("against a write at the same time: one of them is refused, never both done", async (test) => {
+    test("racing with a write, one of the two is refused", async (test) => {
       const tier = deleter(test);
       for (let round = 0; round < 10; round += 1) {
         const { threadId, revision } = await written();
@@ -76,7 +76,7 @@ export function deleteUnchangedTests(context: TierContext): void {
       }
     });
 
-    test("what threads() tells of a thread is enough to delete it", async (test) => {
+    test("the revision that threads() answers can be used to delete a thread", async (test) => {
       const tier = deleter(test);
       const { threadId } = await written();
       for await (const thread of tier.threads({ order: "newest" })) {

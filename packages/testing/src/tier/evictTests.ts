@@ -33,7 +33,7 @@ export function evictTests(context: TierContext): void {
       expect((await tier.read(at(threadId, "c1"))).checkpoint).toBeUndefined();
     });
 
-    test("does nothing where the thread changed since", async () => {
+    test("does nothing if the thread has changed since", async () => {
       const { tier } = context;
       const threadId = context.thread();
       const { revision } = await tier.append(put(threadId, "c1", { names: [blob("value")] }));
@@ -49,7 +49,7 @@ export function evictTests(context: TierContext): void {
       expect(await context.tier.evict(context.thread(), 1)).toBe(false);
     });
 
-    test("heads are contended for as before", async () => {
+    test("appends to an evicted thread are checked against its heads", async () => {
       const { tier } = context;
       const { threadId } = await evicted();
       const error = await thrown(tier.append(put(threadId, "c3", { expected: [] })), "CHECKPOINT_CONFLICT");
@@ -59,7 +59,7 @@ export function evictTests(context: TierContext): void {
       expect(await listedIds(tier, { threadId })).toEqual(["c3"]);
     });
 
-    test("a writer that relies on what it saw before is told to read again", async () => {
+    test("a writer that relies on what it read before must read again", async () => {
       const { tier } = context;
       const { threadId, revision } = await evicted();
       const parts = { parentId: "c2", names: [blob("value")], brings: [], relies: true, seen: revision };
@@ -70,7 +70,7 @@ export function evictTests(context: TierContext): void {
       );
     });
 
-    test("a restored thread is as it was, and listed as here again", async () => {
+    test("a restored thread is as it was, and isn't listed as evicted any more", async () => {
       const { tier } = context;
       const { threadId } = await evicted();
       await tier.append(put(threadId, "c2", { parentId: "c1", names: [blob("value")] }));
@@ -80,7 +80,7 @@ export function evictTests(context: TierContext): void {
         if (info.threadId === threadId) expect(info.evicted).toBe(false);
     });
 
-    test("deleting an evicted thread takes the heads too", async () => {
+    test("deleting an evicted thread deletes its heads too", async () => {
       const { tier } = context;
       const { threadId } = await evicted();
       await tier.deleteThread(threadId);

@@ -17,7 +17,7 @@ export function bytes(content: string | Uint8Array): Uint8Array {
   return typeof content === "string" ? new TextEncoder().encode(content) : content;
 }
 
-/** Bytes as text that a failed comparison can show: short ones whole, long ones by length and hash. */
+/** Bytes as text for the message of a failed comparison: short ones in hexadecimal, long ones as length and hash. */
 export function shown(content: Uint8Array): string {
   const hex = Buffer.from(content).toString("hex");
   if (hex.length <= 128) return hex;
@@ -37,7 +37,7 @@ export function noise(length: number, seed = 1): Uint8Array {
   return filled;
 }
 
-/** A blob named by its content; on `base`, a patch. The bytes are no real patch: a tier must not look into them. */
+/** A blob named by its content; with `base`, a patch on it. The bytes aren't a real patch, because a tier must not look into them. */
 export function blob(content: string | Uint8Array, base?: Blob): Blob {
   const hash = createHash("sha256")
     .update(base?.hash ?? "")
@@ -47,7 +47,7 @@ export function blob(content: string | Uint8Array, base?: Blob): Blob {
   return { hash, base: base?.hash, bytes: bytes(content) };
 }
 
-/** What {@link put} may say besides the ids. */
+/** What {@link put} takes besides the ids. */
 export interface PutParts {
   readonly namespace?: string;
   readonly parentId?: string;
@@ -56,9 +56,9 @@ export interface PutParts {
   readonly body?: string | Uint8Array;
   /** Blobs that the record names. */
   readonly names?: readonly Blob[];
-  /** Blobs that the request brings. Default: those it names. */
+  /** Blobs that the request contains. Default: those that the record names. */
   readonly brings?: readonly Blob[];
-  /** Default: the parent, or none. */
+  /** The heads from which the head may move. Default: the parent, or none. */
   readonly expected?: HeadMove["expected"];
   readonly onConflict?: AppendRequest["onConflict"];
   readonly seen?: number;
@@ -82,7 +82,7 @@ export function record(threadId: string, checkpointId: string, parts: PutParts =
   };
 }
 
-/** The append that a saver makes for one checkpoint. Refuses conflicts unless told otherwise. */
+/** The append that a saver makes for one checkpoint. By default it refuses conflicts. */
 export function put(threadId: string, checkpointId: string, parts: PutParts = {}): AppendRequest {
   const { namespace = "", parentId, names = [], brings = names, onConflict = "refuse", seen, relies } = parts;
   const expected = parts.expected ?? (parentId === undefined ? [] : [parentId]);
@@ -120,7 +120,7 @@ export function at(threadId: string, checkpointId: string, namespace = ""): Addr
   return { threadId, namespace, checkpointId };
 }
 
-/** Appends a line of checkpoints, each the child of the one before. */
+/** Appends a line of checkpoints, each one the child of the one before. */
 export async function line(
   tier: Tier,
   threadId: string,
@@ -134,7 +134,7 @@ export async function line(
   }
 }
 
-/** A record as a comparison wants it: absent and undefined are the same, tags have no order, bytes are text. */
+/** A record in a form that can be compared: absent and undefined are the same, tags have no order, bytes are text. */
 export function plainRecord(found: CheckpointRecord): Record<string, unknown> {
   return {
     threadId: found.threadId,

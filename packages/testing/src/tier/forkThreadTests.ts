@@ -23,7 +23,7 @@ import { hostileIds } from "./hostileIds.ts";
 
 const reflog = "reflog";
 
-/** The optional fast path for forks. */
+/** ThreadForker, the optional fast path for forks. */
 export function forkThreadTests(context: TierContext): void {
   const forking = (test: TestContext): Tier & ThreadForker => {
     const { tier } = context;
@@ -54,7 +54,7 @@ export function forkThreadTests(context: TierContext): void {
     },
   });
   const names = (): readonly [string, string] => [context.thread(), context.thread()];
-  /** c1 ← c2 ← c3, c3 a patch on a patch; a side branch of c1; a subgraph; writes. */
+  /** c1 ← c2 ← c3, where c3 has a patch on a patch; also a side branch of c1, a subgraph, and pending writes. */
   const family = async (tier: Tier, threadId: string): Promise<void> => {
     const whole = blob("whole");
     const first = blob("patch", whole);
@@ -87,7 +87,7 @@ export function forkThreadTests(context: TierContext): void {
       expect(await tier.outline(unknown)).toMatchObject({ revision: 0, continued: false, heads: [] });
     });
 
-    test("an older checkpoint, continued or not, and one that isn't there", async (test) => {
+    test("an older checkpoint with or without children, and one that isn't there", async (test) => {
       const tier = forking(test);
       const [thread] = names();
       await family(tier, thread);
@@ -105,7 +105,7 @@ export function forkThreadTests(context: TierContext): void {
   });
 
   describe("forkThread (optional)", () => {
-    test("the tips, their blobs and the bases of these, and nothing else", async (test) => {
+    test("copies the tips, their blobs and the bases of these, and nothing else", async (test) => {
       const tier = forking(test);
       const [source, target] = names();
       await family(tier, source);
@@ -136,7 +136,7 @@ export function forkThreadTests(context: TierContext): void {
       });
     });
 
-    test("ancestors: so many, until each tag was met, all; with their writes", async (test) => {
+    test("copies a number of ancestors, or those until each tag was found, or all, with their writes", async (test) => {
       const tier = forking(test);
       const [source] = names();
       await family(tier, source);
@@ -158,7 +158,7 @@ export function forkThreadTests(context: TierContext): void {
       }
     });
 
-    test("some of the writes, in their order, and more after them", async (test) => {
+    test("copies the chosen writes in their order, and later writes come after them", async (test) => {
       const tier = forking(test);
       const [source, target] = names();
       await family(tier, source);
@@ -170,7 +170,7 @@ export function forkThreadTests(context: TierContext): void {
       expect((await tier.peek(at(source, "c3"))).writes).toHaveLength(3);
     });
 
-    test("a side branch becomes the main line, and the fork goes on when its source is gone", async (test) => {
+    test("a side branch becomes the fork's main line, and the fork doesn't need its source any more", async (test) => {
       const tier = forking(test);
       const [source, target] = names();
       await family(tier, source);
@@ -186,7 +186,7 @@ export function forkThreadTests(context: TierContext): void {
       expect(known).toContain(target);
     });
 
-    test("a target with a head is refused and left alone; a deleted one is not", async (test) => {
+    test("refuses a target that has a head and doesn't change it; a deleted thread may be a target", async (test) => {
       const tier = forking(test);
       const [source, target] = names();
       await family(tier, source);
@@ -203,7 +203,7 @@ export function forkThreadTests(context: TierContext): void {
       expect((await tier.peek({ threadId: target, namespace: "" })).head).toBe("c3");
     });
 
-    test("where a tip, a blob or the source isn't here, nothing is done", async (test) => {
+    test("does nothing if a tip, a blob or the source is missing", async (test) => {
       const tier = forking(test);
       const [source, target] = names();
       await family(tier, source);
@@ -219,7 +219,7 @@ export function forkThreadTests(context: TierContext): void {
       expect(await tier.blobs(target)).toEqual([]);
     });
 
-    test("where something was removed since the outline, nothing is done", async (test) => {
+    test("does nothing if something was removed since the outline was read", async (test) => {
       const tier = forking(test);
       const [source, target] = names();
       await family(tier, source);
@@ -233,7 +233,7 @@ export function forkThreadTests(context: TierContext): void {
       expect(await tier.forkThread(again)).toMatchObject({ checkpoints: 2 });
     });
 
-    test("of forks that race for one target, one is made", async (test) => {
+    test("of several forks to one target at the same time, one succeeds", async (test) => {
       const tier = forking(test);
       const [source, target] = names();
       await family(tier, source);

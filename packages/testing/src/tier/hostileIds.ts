@@ -1,4 +1,4 @@
-/** Ids that break quoting, patterns, key building, folding or C strings; neighbours in the list look alike on purpose. */
+/** Ids that break quoting, patterns, key building, case folding or C strings. Neighbours in the list look alike on purpose. */
 export const hostileIds: readonly string[] = [
   "a",
   "A",
@@ -99,7 +99,7 @@ export const hostileIds: readonly string[] = [
   "nul",
 ];
 
-/** Two halves whose concatenations collide where ids are joined by this separator. */
+/** Separators with which a tier may join ids. Ids that contain them must not collide. */
 export const separators: readonly string[] = [
   "|",
   ":",

@@ -4,10 +4,10 @@ import type { TierContext } from "./context.ts";
 import { at, batch, bytes, listed, listedIds, plainWrites, put, record, shown } from "./fixtures.ts";
 import { hostileIds, separators } from "./hostileIds.ts";
 
-/** What a thread, namespace or checkpoint holds in these tests: bytes that only it has. */
+/** The content of a thread, namespace or checkpoint in these tests: bytes that no other one has. */
 const own = (kind: string, n: number): Uint8Array => bytes(`${kind} ${n}`);
 
-/** Ids of any text: kept apart, and back as they were. */
+/** Ids of any text are distinguished and come back unchanged. */
 export function idTests(context: TierContext): void {
   const longest = Math.min(context.options.maxIdBytes ?? 10_000, 10_000);
   const long = "x".repeat(longest - 1);
@@ -116,7 +116,7 @@ export function idTests(context: TierContext): void {
       expect((await tier.read(at(threadId, "loser"))).checkpoint!.record.lostTo).toBe(parentId);
     });
 
-    test("ids don't run into their neighbours", async () => {
+    test("addresses aren't confused if their ids contain separators", async () => {
       const { tier } = context;
       const prefix = context.thread();
       const addresses = separators.flatMap((by) => [

@@ -5,7 +5,7 @@ import type { TierContext } from "./context.ts";
 
 const hour = 3_600_000;
 
-/** The optional part that lets one worker at a time do something. */
+/** LeaseKeeper, the optional part that lets only one worker at a time do something. */
 export function leaseTests(context: TierContext): void {
   const keeper = (test: TestContext): Tier & LeaseKeeper => {
     const { tier } = context;
@@ -17,7 +17,7 @@ export function leaseTests(context: TierContext): void {
   };
 
   describe("leases (optional)", () => {
-    test("one holder at a time, who may prolong it and give it back", async (test) => {
+    test("a lease has one holder at a time, who may prolong it and give it back", async (test) => {
       const tier = keeper(test);
       const name = randomUUID();
       expect(await tier.lease(name, "one", hour)).toBe(true);
@@ -30,21 +30,21 @@ export function leaseTests(context: TierContext): void {
       expect(await tier.lease(name, "one", hour)).toBe(false);
     });
 
-    test("names are apart, of any text", async (test) => {
+    test("leases of different names are separate, whatever text the names are", async (test) => {
       const tier = keeper(test);
       const name = randomUUID();
       for (const like of [name, `${name} `, `${name}\0`, `${name}*`, `${name}'"{}%`, `${name}😀`])
         expect(await tier.lease(like, like, hour)).toBe(true);
     });
 
-    test("one of many that ask at once gets it", async (test) => {
+    test("of many that ask for a lease at the same time, one gets it", async (test) => {
       const tier = keeper(test);
       const name = randomUUID();
       const answers = await Promise.all(Array.from({ length: 8 }, (_, n) => tier.lease(name, `h${n}`, hour)));
       expect(answers.filter((got) => got)).toHaveLength(1);
     });
 
-    test("another opener sees who holds it", async (test) => {
+    test("a lease also holds for a tier that was opened separately", async (test) => {
       const tier = keeper(test);
       context.need(test, context.opened.reopen !== undefined, "reopen");
       const other = await context.opened.reopen!();

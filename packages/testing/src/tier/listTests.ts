@@ -24,7 +24,7 @@ export function listTests(context: TierContext): void {
       expect(await listedIds(context.tier, { threadId: context.thread() })).toEqual([]);
     });
 
-    test("newest first: by checkpoint id, descending, in whatever order they came", async () => {
+    test("newest first: by checkpoint id, descending, in whatever order they were stored", async () => {
       const { tier } = context;
       const threadId = context.thread();
       for (const id of ["c3", "c1", "c2", "B", "a", "c10"])
@@ -32,7 +32,7 @@ export function listTests(context: TierContext): void {
       expect(await listedIds(tier, { threadId })).toEqual(["c3", "c2", "c10", "c1", "a", "B"]);
     });
 
-    test("records, blobs, writes and head come with it", async () => {
+    test("each item has its record, blobs, writes and head", async () => {
       const { tier } = context;
       const threadId = context.thread();
       const whole = blob("whole");
@@ -56,7 +56,7 @@ export function listTests(context: TierContext): void {
       expect([first!.head, second!.head]).toEqual(["c2", "c2"]);
     });
 
-    test("recordsOnly: no blobs, all else", async () => {
+    test("recordsOnly: everything but blobs", async () => {
       const { tier } = context;
       const threadId = context.thread();
       await tier.append(put(threadId, "c1", { names: [blob("value")] }));
@@ -81,7 +81,7 @@ export function listTests(context: TierContext): void {
       expect(await listedIds(tier, { threadId, namespace: "sub:2", checkpointId: "c2" })).toEqual(["c2"]);
     });
 
-    test("heads are told per namespace", async () => {
+    test("each item has the head of its own namespace", async () => {
       const { tier } = context;
       const threadId = context.thread();
       await line(tier, threadId, ["c1", "c2"]);
@@ -109,7 +109,7 @@ export function listTests(context: TierContext): void {
       expect(await listedIds(tier, { threadId, limit: 100 })).toEqual(["c4", "c3", "c2", "c1"]);
     });
 
-    test("by tags: all of them; the limit counts what matches", async () => {
+    test("by tags: items have all of them, and only these count for the limit", async () => {
       const { tier } = context;
       const threadId = context.thread();
       const tags: readonly (readonly number[])[] = [[1, 2], [2], [-3, 2, 1], []];
@@ -148,7 +148,7 @@ export function listTests(context: TierContext): void {
       expect(await listedIds(tier, { threadId })).toEqual(["c3", "c2", "c1"]);
     });
 
-    test("conditions hold together", async () => {
+    test("all conditions are combined", async () => {
       const { tier } = context;
       const threadId = context.thread();
       for (const [n, id] of numbered(12).entries()) {
@@ -197,7 +197,7 @@ export function listTests(context: TierContext): void {
       expect(byId.sort()).toEqual([...own].sort());
     });
 
-    test("the limit counts over all threads", async () => {
+    test("the limit is for all threads together", async () => {
       const { tier } = context;
       const own = [context.thread(), context.thread(), context.thread()];
       const runIds = [`run of ${own[0]}`];

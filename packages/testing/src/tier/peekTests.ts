@@ -13,7 +13,7 @@ export function peekTests(context: TierContext): void {
       expect(peek.writes).toEqual([]);
     });
 
-    test("means the head where no checkpoint is asked for", async () => {
+    test("answers for the head if no checkpoint is named", async () => {
       const { tier } = context;
       const threadId = context.thread();
       await tier.append(put(threadId, "c1"));
@@ -26,7 +26,7 @@ export function peekTests(context: TierContext): void {
       expect(plainWrites(peek.writes)).toEqual(["new: writes of new"]);
     });
 
-    test("tells head and writes of the checkpoint asked for", async () => {
+    test("answers the head, and the writes of the checkpoint that is named", async () => {
       const { tier } = context;
       const threadId = context.thread();
       await tier.append(put(threadId, "c1"));
@@ -38,7 +38,7 @@ export function peekTests(context: TierContext): void {
       expect(plainWrites(peek.writes)).toEqual(["old: writes of old"]);
     });
 
-    test("writes of a checkpoint that doesn't exist yet", async () => {
+    test("answers writes of a checkpoint that doesn't exist yet", async () => {
       const { tier } = context;
       const threadId = context.thread();
       await tier.appendWrites(batch(at(threadId, "c1"), "early"));
@@ -48,7 +48,7 @@ export function peekTests(context: TierContext): void {
       expect(peek.revision).toBeGreaterThan(0);
     });
 
-    test("where it tells the record, it is the record of the checkpoint meant", async () => {
+    test("a record, if any is answered, is that of the right checkpoint", async () => {
       const { tier } = context;
       const threadId = context.thread();
       await tier.append(put(threadId, "c1", { runId: "run", tags: [1], names: [blob("value")] }));

@@ -5,9 +5,9 @@ import { at, batch, blob, listed, listedIds, plainWrites, put } from "./fixtures
 
 const racers = 8;
 
-/** Writers that meet. */
+/** Several writers at the same time. */
 export function raceTests(context: TierContext): void {
-  /** Racing children of `parentId`; each brings a blob of its own. */
+  /** Appends of several children of `parentId`, each with its own blob, to be made at the same time. */
   const children = (
     threadId: string,
     parentId: string | undefined,
@@ -62,7 +62,7 @@ export function raceTests(context: TierContext): void {
   };
 
   describe("races", () => {
-    test("one of many moves the head; the others are refused and leave nothing", async () => {
+    test("one of many appends moves the head; the others are refused and store nothing", async () => {
       for (let round = 0; round < 5; round += 1) {
         const threadId = context.thread();
         await context.tier.append(put(threadId, "base"));
@@ -70,7 +70,7 @@ export function raceTests(context: TierContext): void {
       }
     });
 
-    test("one of many moves the head; the others are kept as branches that lost to it", async () => {
+    test("one of many appends moves the head; the others are stored as branches that lost to it", async () => {
       for (let round = 0; round < 5; round += 1) {
         const threadId = context.thread();
         await context.tier.append(put(threadId, "base"));
@@ -78,12 +78,12 @@ export function raceTests(context: TierContext): void {
       }
     });
 
-    test("the same on a thread that was empty", async () => {
+    test("the same on an empty thread", async () => {
       await refused([context.tier], context.thread());
       await branched([context.tier], context.thread());
     });
 
-    test("the same between two openers of one storage", async (test) => {
+    test("the same between two tiers over one storage", async (test) => {
       context.need(test, context.opened.reopen !== undefined, "reopen");
       const tiers = [context.tier, await context.opened.reopen!()];
       for (let round = 0; round < 3; round += 1) {
@@ -96,7 +96,7 @@ export function raceTests(context: TierContext): void {
       }
     });
 
-    test("one append, many times at once: stored once, nobody refused", async () => {
+    test("the same append many times at once: it is stored once, and none is refused", async () => {
       const { tier } = context;
       const threadId = context.thread();
       const request = put(threadId, "c1", { names: [blob("value")] });
@@ -107,7 +107,7 @@ export function raceTests(context: TierContext): void {
       expect(await tier.blobs(threadId)).toHaveLength(1);
     });
 
-    test("namespaces of one thread, and threads, don't get in each other's way", async () => {
+    test("appends to several namespaces and threads don't conflict", async () => {
       const { tier } = context;
       const threadId = context.thread();
       const others = Array.from({ length: racers }, () => context.thread());
@@ -122,7 +122,7 @@ export function raceTests(context: TierContext): void {
       expect(await listed(tier, { threadId })).toHaveLength(racers);
     });
 
-    test("revisions of racing changes are all different", async () => {
+    test("changes made at the same time get different revisions", async () => {
       const { tier } = context;
       const threadId = context.thread();
       const { answers } = await race(
@@ -134,7 +134,7 @@ export function raceTests(context: TierContext): void {
       );
     });
 
-    test("racing pending writes are all kept, in one order", async () => {
+    test("pending writes stored at the same time are all kept, in one order", async () => {
       const { tier } = context;
       const threadId = context.thread();
       await Promise.all(
@@ -148,7 +148,7 @@ export function raceTests(context: TierContext): void {
       expect(orders).toEqual([...new Set(orders)].sort((a, b) => a - b));
     });
 
-    test("a deletion among writers that go on: nothing is left", async () => {
+    test("a deletion during writes of late writers leaves nothing", async () => {
       const { tier } = context;
       for (let round = 0; round < 5; round += 1) {
         const threadId = context.thread();
@@ -167,7 +167,7 @@ export function raceTests(context: TierContext): void {
       }
     });
 
-    test("a removal among writers: done on what it was decided on, or not at all", async () => {
+    test("a removal during a write is done or refused, and the write isn't lost", async () => {
       const { tier } = context;
       for (let round = 0; round < 5; round += 1) {
         const threadId = context.thread();
@@ -187,7 +187,7 @@ export function raceTests(context: TierContext): void {
       }
     });
 
-    test("an eviction among writers: the writer's work is never evicted", async () => {
+    test("an eviction during a write never evicts what was written", async () => {
       const { tier } = context;
       for (let round = 0; round < 5; round += 1) {
         const threadId = context.thread();

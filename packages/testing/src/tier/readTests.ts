@@ -44,7 +44,7 @@ export function readTests(context: TierContext): void {
       expect(reading.checkpoint!.writes[0]!.blobs).toEqual([written.hash]);
     });
 
-    test("the head, or the checkpoint asked for", async () => {
+    test("answers the head, or the checkpoint that is named", async () => {
       const { tier } = context;
       const threadId = context.thread();
       await tier.append(put(threadId, "c1"));
@@ -58,7 +58,7 @@ export function readTests(context: TierContext): void {
       expect(older.head).toBe("c2");
     });
 
-    test("a checkpoint that isn't there: the head is told all the same", async () => {
+    test("answers the head even if the named checkpoint isn't there", async () => {
       const { tier } = context;
       const threadId = context.thread();
       await tier.append(put(threadId, "c1"));
@@ -100,7 +100,7 @@ export function readTests(context: TierContext): void {
       expectBlobs(await tier.read({ threadId, namespace: "" }), [whole, patch]);
     });
 
-    test("no checkpoint where a blob is missing, or a base of one", async () => {
+    test("answers no checkpoint if a blob or a base of one is missing", async () => {
       const { tier } = context;
       for (const missing of [0, 1, 2]) {
         const threadId = context.thread();
@@ -128,7 +128,7 @@ export function readTests(context: TierContext): void {
       }
     });
 
-    test("bytes stay what they are: every value, none, and 5 MB", async () => {
+    test("bytes come back unchanged: every byte value, no bytes, and 5 MB", async () => {
       const { tier } = context;
       const threadId = context.thread();
       const every = Uint8Array.from({ length: 256 }, (_, value) => value);
@@ -156,7 +156,7 @@ export function readTests(context: TierContext): void {
       expectBlobs(reading, made);
     });
 
-    test("what was read doesn't change under the reader", async () => {
+    test("later writes don't change what was read before", async () => {
       const { tier } = context;
       const threadId = context.thread();
       const value = blob("value");
@@ -169,7 +169,7 @@ export function readTests(context: TierContext): void {
       expect(reading.head).toBe("c1");
     });
 
-    test("what was read isn't pruned under the reader", async () => {
+    test("later removals don't change what was read before", async () => {
       const { tier } = context;
       const threadId = context.thread();
       const value = blob("value");

@@ -18,7 +18,7 @@ export function removeTests(context: TierContext): void {
     (await context.tier.peek({ threadId, namespace: "" })).revision;
 
   describe("remove", () => {
-    test("takes checkpoints with their pending writes away, and leaves the rest", async () => {
+    test("removes checkpoints with their pending writes, and nothing else", async () => {
       const { tier } = context;
       const threadId = context.thread();
       await line(tier, threadId, ["c1", "c2", "c3"]);
@@ -59,7 +59,7 @@ export function removeTests(context: TierContext): void {
       expect(checkpoint!.blobs.get(patch.hash)!.base).toBeUndefined();
     });
 
-    test("moves heads, and ends namespaces", async () => {
+    test("moves heads, and removes heads of namespaces", async () => {
       const { tier } = context;
       const threadId = context.thread();
       await line(tier, threadId, ["c1", "c2"]);
@@ -79,7 +79,7 @@ export function removeTests(context: TierContext): void {
       await tier.append(put(threadId, "c3", { parentId: "c1" }));
     });
 
-    test("the last namespace ended: the thread is listed no more, and can begin again", async () => {
+    test("a thread without any head isn't listed any more, and can begin anew", async () => {
       const { tier } = context;
       const threadId = context.thread();
       const { revision } = await tier.append(put(threadId, "c1"));
@@ -94,7 +94,7 @@ export function removeTests(context: TierContext): void {
       expect((await tier.append(put(threadId, "c2"))).heads[0]!.moved).toBe(true);
     });
 
-    test("does nothing where the revision moved on", async () => {
+    test("does nothing if the revision has changed", async () => {
       const { tier } = context;
       const threadId = context.thread();
       const value = blob("value");
@@ -121,7 +121,7 @@ export function removeTests(context: TierContext): void {
       expect(await context.tier.remove(removal(context.thread(), 1))).toBe(false);
     });
 
-    test("one removal of two that were decided on the same state", async () => {
+    test("of two removals that were decided at the same revision, one is done", async () => {
       const { tier } = context;
       const threadId = context.thread();
       await line(tier, threadId, ["c1", "c2", "c3"]);
@@ -133,7 +133,7 @@ export function removeTests(context: TierContext): void {
       expect(await listedIds(tier, { threadId })).toHaveLength(2);
     });
 
-    test("a writer that relies on what it saw before is told to read again", async () => {
+    test("a writer that relies on what it read before must read again", async () => {
       const { tier } = context;
       const threadId = context.thread();
       const value = blob("value");
@@ -155,7 +155,7 @@ export function removeTests(context: TierContext): void {
       expect((await tier.append(put(threadId, "c2", { ...relying, seen: now }))).heads[0]!.moved).toBe(true);
     });
 
-    test("a writer that relies on nothing needn't read again", async () => {
+    test("a writer that relies on nothing doesn't have to read again", async () => {
       const { tier } = context;
       const threadId = context.thread();
       const { revision: seen } = await tier.append(put(threadId, "c1"));

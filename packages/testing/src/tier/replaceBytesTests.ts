@@ -3,7 +3,7 @@ import { describe, expect, test, type TestContext } from "vitest";
 import type { TierContext } from "./context.ts";
 import { at, batch, blob, bytes, noise, plainWrites, put, shown } from "./fixtures.ts";
 
-/** The optional part that puts other bytes in the place of those that a thread holds. */
+/** BytesReplacer, the optional part that replaces stored bytes of a thread by others. */
 export function replaceBytesTests(context: TierContext): void {
   const replacer = (test: TestContext): Tier & BytesReplacer => {
     const { tier } = context;
@@ -22,7 +22,7 @@ export function replaceBytesTests(context: TierContext): void {
     (await context.tier.peek({ threadId, namespace: "" })).revision;
 
   describe("replaceBytes (optional)", () => {
-    test("replaces bodies, pending writes by their place, and blobs; all else stays", async (test) => {
+    test("replaces bodies, pending writes by their position, and blobs, and nothing else", async (test) => {
       const tier = replacer(test);
       const threadId = context.thread();
       const base = blob("base");
@@ -76,7 +76,7 @@ export function replaceBytesTests(context: TierContext): void {
       expect(await tier.blobs(threadId)).toHaveLength(3);
     });
 
-    test("writers who rely on what they read before go on", async (test) => {
+    test("writers that rely on what they read before can continue", async (test) => {
       const tier = replacer(test);
       const threadId = context.thread();
       const value = blob("value");
@@ -89,7 +89,7 @@ export function replaceBytesTests(context: TierContext): void {
       expect(shown(checkpoint!.blobs.get(value.hash)!.bytes)).toBe(shown(bytes("sealed")));
     });
 
-    test("does nothing where the revision moved on, or there is no such thread", async (test) => {
+    test("does nothing if the revision has changed or there is no such thread", async (test) => {
       const tier = replacer(test);
       const threadId = context.thread();
       const { revision } = await tier.append(put(threadId, "c1"));
@@ -104,7 +104,7 @@ export function replaceBytesTests(context: TierContext): void {
       expect([shown(checkpoint!.record.body), after]).toEqual([shown(bytes("body of c1")), now]);
     });
 
-    test("what isn't here is left out", async (test) => {
+    test("ignores bytes of what isn't here", async (test) => {
       const tier = replacer(test);
       const threadId = context.thread();
       const { revision } = await tier.append(put(threadId, "c1"));
@@ -125,7 +125,7 @@ export function replaceBytesTests(context: TierContext): void {
       expect(await tier.blobs(threadId)).toEqual([]);
     });
 
-    test("one of several that were decided on the same state", async (test) => {
+    test("of several that were decided at the same revision, one is done", async (test) => {
       const tier = replacer(test);
       const threadId = context.thread();
       const { revision } = await tier.append(put(threadId, "c1"));

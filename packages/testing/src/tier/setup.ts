@@ -1,10 +1,10 @@
 import type { Tier } from "@stratigraph/core";
 
-/** A tier that is open. */
+/** A tier that was opened for the suite. */
 export interface OpenedTier {
   /** The tier under test, ready to use. Its storage belongs to this suite alone. */
   readonly tier: Tier;
-  /** Opens the same storage once more, as another process would. Absent where that can't be. */
+  /** Opens the same storage once more, as another process would. Leave it out if that isn't possible. */
   readonly reopen?: () => Promise<Tier>;
   /** Ends the suite: closes tiers and clients, removes the storage. */
   close(): Promise<void>;
@@ -12,18 +12,17 @@ export interface OpenedTier {
 
 /** Options of `testTier`. */
 export interface TierSuiteOptions {
-  /** Longest id that the tier takes, in UTF-8 bytes; it refuses longer ones. Default: 10,000 and more are taken. */
+  /** The longest id that the tier accepts, in UTF-8 bytes. It refuses longer ones. Default: it accepts at least 10,000. */
   readonly maxIdBytes?: number;
   /**
-   * Tests of `setup`, `ping`, `reopen`, `ancestry` and `copyThread` fail where the tier doesn't have them, instead of being
-   * skipped. Default false.
+   * If the tier lacks `setup`, `reopen`, `ancestry` or `copyThread`, their tests fail instead of being skipped. Default false.
    */
   readonly skipNothing?: boolean;
-  /** Parts that the tier must have, besides those of `skipNothing`. Default: none; their tests are skipped where they lack. */
+  /** Parts that the tier must have, besides those of `skipNothing`. Default: none. Tests of other missing parts are skipped. */
   readonly requires?: readonly TierPart[];
 }
 
-/** A part that a tier may have or not. */
+/** An optional part of a tier. */
 export type TierPart =
   | "setup"
   | "ping"

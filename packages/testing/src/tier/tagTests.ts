@@ -15,7 +15,7 @@ import { thrown, type TierContext } from "./context.ts";
 import { blob, line, put } from "./fixtures.ts";
 import { hostileIds, separators } from "./hostileIds.ts";
 
-/** The optional part that finds threads by tags. */
+/** ThreadTagger, the optional part that finds threads by tags. */
 export function tagTests(context: TierContext): void {
   const tagger = (test: TestContext): Tier & ThreadTagger => {
     const { tier } = context;
@@ -25,7 +25,7 @@ export function tagTests(context: TierContext): void {
     }
     return tier;
   };
-  /** A tag nobody else in this storage has. */
+  /** A tag that no other test uses. */
   const own = (key = "user_id"): ThreadTag => ({ key, value: context.thread() });
   const infos = async (tier: Tier, query: ThreadQuery): Promise<ThreadInfo[]> => {
     const found: ThreadInfo[] = [];
@@ -36,7 +36,7 @@ export function tagTests(context: TierContext): void {
     (await infos(tier, { tags })).map(({ threadId }) => threadId).sort();
   const plain = async (tier: ThreadTagger, threadId: string): Promise<string[]> =>
     (await tier.threadTags(threadId)).map(tagKey).sort();
-  /** A thread with tags, tagged before it is written as a saver does it. */
+  /** Makes a thread with tags. It is tagged before its first checkpoint, as a saver does. */
   const tagged = async (
     tier: Tier & ThreadTagger,
     threadId: string,
@@ -63,7 +63,7 @@ export function tagTests(context: TierContext): void {
       expect(await ids(tier, [{ key: anna.key, value: `${anna.value} ` }])).toEqual([]);
     });
 
-    test("tell of each thread what threads() tells without them, in order and page by page", async (test) => {
+    test("find threads with the same information as threads() without tags, in order and page by page", async (test) => {
       const tier = tagger(test);
       const anna = own();
       const threads: string[] = [];
@@ -84,7 +84,7 @@ export function tagTests(context: TierContext): void {
       expect(await infos(tier, { tags: [anna], writtenBeforeMs: 1 })).toEqual([]);
     });
 
-    test("of several writers add up; repeating changes nothing, and no revision grows", async (test) => {
+    test("tags of several writers add up; repeating changes nothing, and the revision stays", async (test) => {
       const tier = tagger(test);
       const [anna, ben] = [own(), own()];
       const threadId = await tagged(tier, context.thread(), [anna]);
@@ -96,7 +96,7 @@ export function tagTests(context: TierContext): void {
       expect((await tier.peek({ threadId, namespace: "" })).revision).toBe(revision);
     });
 
-    test("are taken away one by one; what isn't there is no error", async (test) => {
+    test("can be removed one by one; removing a missing tag is no error", async (test) => {
       const tier = tagger(test);
       const [anna, ben] = [own(), own()];
       const threadId = await tagged(tier, context.thread(), [anna, ben]);
@@ -108,7 +108,7 @@ export function tagTests(context: TierContext): void {
       expect(await tier.threadTags(context.thread())).toEqual([]);
     });
 
-    test("come before the thread: it is found once it has a checkpoint", async (test) => {
+    test("may be stored before the thread, which is found as soon as it has a checkpoint", async (test) => {
       const tier = tagger(test);
       const anna = own();
       const threadId = context.thread();
@@ -119,7 +119,7 @@ export function tagTests(context: TierContext): void {
       expect(await ids(tier, [anna])).toEqual([threadId]);
     });
 
-    test("stay when checkpoints are removed and bytes evicted, go with the thread", async (test) => {
+    test("stay when checkpoints are removed or evicted, and are deleted with the thread", async (test) => {
       const tier = tagger(test);
       const anna = own();
       const threadId = await tagged(tier, context.thread(), [anna]);
@@ -140,7 +140,7 @@ export function tagTests(context: TierContext): void {
       expect(await ids(tier, [anna])).toEqual([]);
     });
 
-    test("of a thread that was deleted after it was tagged: a writer who saw the tagging is late", async (test) => {
+    test("a writer that tagged a thread before its deletion is late", async (test) => {
       const tier = tagger(test);
       for (const isThere of [true, false]) {
         const anna = own();
@@ -156,7 +156,7 @@ export function tagTests(context: TierContext): void {
       }
     });
 
-    test("racing: writers, taggers and a deletion leave no thread untagged", async (test) => {
+    test("writers and a deletion at the same time leave no thread without its tags", async (test) => {
       const tier = tagger(test);
       const anna = own();
       const threads = Array.from({ length: 8 }, () => context.thread());
@@ -175,7 +175,7 @@ export function tagTests(context: TierContext): void {
       expect(await ids(tier, [anna])).toEqual(live.sort());
     });
 
-    test("are kept apart whatever they and the thread ids are made of", async (test) => {
+    test("are distinguished whatever text they and the thread ids are", async (test) => {
       const tier = tagger(test);
       const mark = context.thread();
       const threads = new Map<string, string>();
@@ -198,7 +198,7 @@ export function tagTests(context: TierContext): void {
       }
     });
 
-    test("may be as long as they may be", async (test) => {
+    test("may be as long as the limit allows", async (test) => {
       const tier = tagger(test);
       const long = own().value.padEnd(maxTagBytes, "x");
       const threadId = await tagged(tier, context.thread(), [{ key: long, value: long }]);
@@ -207,7 +207,7 @@ export function tagTests(context: TierContext): void {
       expect(await ids(tier, [{ key: long, value: almost }])).toEqual([]);
     });
 
-    test("are inherited by copies, beside what the copy had", async (test) => {
+    test("are inherited by copies, which also keep the tags they had", async (test) => {
       const tier = tagger(test);
       if (!copiesThreads(tier)) return context.need(test, false, "copyThread");
       const [anna, ben] = [own(), own()];
@@ -239,7 +239,7 @@ export function tagTests(context: TierContext): void {
       expect(await ids(tier, [anna])).toEqual([source, target].sort());
     });
 
-    test("are there for another process", async (test) => {
+    test("can be read by another process", async (test) => {
       const tier = tagger(test);
       const { reopen } = context.opened;
       if (reopen === undefined) return context.need(test, false, "reopen");
@@ -250,7 +250,7 @@ export function tagTests(context: TierContext): void {
   });
 
   describe("threads with the tags of their heads", () => {
-    test("leave no thread out whose head carries them, and tell true records", async () => {
+    test("find every thread whose head carries them, and answer true records", async () => {
       const { tier } = context;
       const [has, lacks, had] = [context.thread(), context.thread(), context.thread()];
       await tier.append(put(has, "c1", { tags: [1, 2, 3] }));

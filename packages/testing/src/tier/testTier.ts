@@ -25,12 +25,12 @@ import type { OpenedTier, TierPart, TierSuiteOptions } from "./setup.ts";
 import { tagTests } from "./tagTests.ts";
 import { threadsTests } from "./threadsTests.ts";
 
-/** Parts that `skipNothing` asks for. */
+/** Parts that `skipNothing` requires. */
 const basicParts: ReadonlySet<TierPart> = new Set(["setup", "reopen", "ancestry", "copyThread"]);
 
 /**
- * Registers the tier contract as a vitest suite: one group per method, races, ids of any text, and the optional parts
- * where the tier has them. Passing it is what makes a class a tier.
+ * Registers the tier contract as a vitest suite: one group per method, races, ids of any text, and the optional parts that the tier has.
+ * A class is a tier if it passes this suite.
  *
  * @param name name of the suite, usually the tier's
  * @param setup opens the tier on an empty storage of its own; called once

@@ -4,7 +4,7 @@ import { describe, expect, test } from "vitest";
 import type { TierContext } from "./context.ts";
 import { at, batch, put } from "./fixtures.ts";
 
-/** Lets the clock move on, so that a tier that keeps time finely can tell writes apart. */
+/** Waits for the clock to advance, so that writes have different times in a tier that stores milliseconds. */
 async function nextMillisecond(): Promise<void> {
   for (const from = Date.now(); Date.now() <= from + 1;) await tick();
 }
@@ -20,7 +20,7 @@ export function threadsTests(context: TierContext): void {
     (await found({})).find((info) => info.threadId === threadId);
   const ids = (infos: readonly ThreadInfo[]): string[] => infos.map(({ threadId }) => threadId);
 
-  /** Four threads, written in this order, the first one twice: it is the newest. */
+  /** Writes four threads in this order, and then the first one again, so that it is the newest. */
   const someThreads = async (): Promise<string[]> => {
     const [first, ...others] = [context.thread(), context.thread(), context.thread(), context.thread()];
     await context.tier.append(put(first!, "c1"));
@@ -34,7 +34,7 @@ export function threadsTests(context: TierContext): void {
   };
 
   describe("threads", () => {
-    test("tells revision, root head and time", async () => {
+    test("answers revision, root head and time", async () => {
       const { tier } = context;
       const threadId = context.thread();
       const from = Date.now();
@@ -48,14 +48,14 @@ export function threadsTests(context: TierContext): void {
       expect(info.writtenAtMs).toBeLessThan(Date.now() + 60_000);
     });
 
-    test("a thread with a head in another namespace only has no root head", async () => {
+    test("a thread that has a head only in another namespace has no root head", async () => {
       const threadId = context.thread();
       await context.tier.append(put(threadId, "s1", { namespace: "sub" }));
       const info = (await infoOf(threadId))!;
       expect(info.head).toBeUndefined();
     });
 
-    test("pending writes don't make a thread; deleting one takes it out", async () => {
+    test("threads with pending writes only, and deleted threads, aren't listed", async () => {
       const { tier } = context;
       const threadId = context.thread();
       await tier.appendWrites(batch(at(threadId, "c1"), "early"));
@@ -75,7 +75,7 @@ export function threadsTests(context: TierContext): void {
       expect(times).toEqual([...times].sort((a, b) => a - b));
       const mine = own.map((threadId) => infos.find((info) => info.threadId === threadId)!.writtenAtMs);
       expect(mine).toEqual([...mine].sort((a, b) => a - b));
-      // A tier may keep minutes; one that tells these writes apart has to order by them.
+      // A tier may store only minutes. If the times of these writes differ, it must order by them.
       if (new Set(mine).size === own.length)
         expect(ids(infos).filter((threadId) => own.includes(threadId))).toEqual(own);
       expect(
@@ -92,7 +92,7 @@ export function threadsTests(context: TierContext): void {
       expect(ids(await found({ order: "newest" }))).toEqual(oldest.reverse());
     });
 
-    test("goes on after a thread, in both orders, none twice and none left out", async () => {
+    test("continues after a given thread, in both orders, without repeating or leaving out any", async () => {
       await someThreads();
       for (const order of ["oldest", "newest"] as const) {
         const all = ids(await found({ order }));
@@ -123,7 +123,7 @@ export function threadsTests(context: TierContext): void {
       expect(await found({ writtenBeforeMs: 0 })).toEqual([]);
     });
 
-    test("evicted threads are there unless left out", async () => {
+    test("evicted threads are listed unless the query excludes them", async () => {
       const { tier } = context;
       const [kept, gone] = [context.thread(), context.thread()];
       await tier.append(put(kept, "c1"));

@@ -1,4 +1,4 @@
-/** Resolves some time later. */
+/** Resolves after some milliseconds. */
 export const after = (milliseconds: number): Promise<void> =>
   new Promise((resolve) => {
     setTimeout(resolve, milliseconds);

@@ -15,7 +15,7 @@ import { finishInTurn } from "./finishInTurn.ts";
 import { deltaState, names } from "./states.ts";
 import { turns } from "./turns.ts";
 
-/** Nodes side by side that all write to one DeltaChannel, and one after them. */
+/** Parallel nodes that all write to one DeltaChannel, and one node after them. */
 const parallel = (count: number, { reversed = false, snapshotFrequency = 1000 } = {}) => {
   const finish = finishInTurn(count);
   return (checkpointer: BaseCheckpointSaver) => {
@@ -34,7 +34,7 @@ const parallel = (count: number, { reversed = false, snapshotFrequency = 1000 } 
   };
 };
 
-/** One task for each text, in the order of the texts; the later ones finish first. */
+/** One task for each text, in the order of the texts. Later tasks finish first. */
 const sends = () => {
   const finish = finishInTurn(5);
   return (checkpointer: BaseCheckpointSaver) =>
@@ -57,7 +57,7 @@ const Messages = Annotation.Root({
   messages: () => new DeltaChannel<BaseMessage[], BaseMessage[]>(messagesDeltaReducer),
 });
 
-/** A model that calls three tools at once, whose answers arrive in another order; `ids`: whether messages name theirs. */
+/** A model that calls three tools at once, which answer in another order. `ids`: whether the messages have ids. */
 const agent = (ids: boolean) => {
   const finish = finishInTurn(3);
   return (checkpointer: BaseCheckpointSaver) =>
@@ -200,8 +200,8 @@ export const deltaScenarios = scenarioGroup(
       const build = parallel(4, { reversed: true });
       await turns(stage, build, 2);
       const history = await stage.history(build);
-      // Under "exit" there is none. A run from an end, with nothing to do, would put it again: before LangGraph 1.5 the official
-      // MemorySaver makes it its own parent then, walks in that circle, and the process dies of it.
+      // With "exit" there is no checkpoint in the middle, and a run from the last checkpoint, which has nothing to do, would put that one
+      // again. Before LangGraph 1.5 the official MemorySaver then makes it its own parent and follows that circle until the process dies.
       const middle = history.findLast(({ next }) => next.length === 4);
       if (middle !== undefined) await stage.turn(build, null, stage.at(middle.config));
       const end = history.findLast(({ next }) => next.length === 0) ?? history.at(-1);

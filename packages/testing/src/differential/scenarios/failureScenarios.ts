@@ -87,7 +87,7 @@ const failingSubgraph = () => {
   };
 };
 
-/** Nodes that throw, and going on after them. */
+/** Nodes that throw, and runs that continue after that. */
 export const failureScenarios = scenarioGroup({
   "a node that succeeds at the third attempt": async (stage) => {
     const build = flaky(2, 3);

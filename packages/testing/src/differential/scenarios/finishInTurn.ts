@@ -1,11 +1,11 @@
 import { after } from "./after.ts";
 
-/** How long nodes that have begun wait for the others, which may not run again because they ran before. In milliseconds. */
+/** How long nodes wait for the others, in milliseconds. The others may not come: a task that has finished isn't run again. */
 const patience = 1000;
 
 /**
- * Gives a function that `size` nodes of one superstep await, each with its place: once all have begun, they go on one after
- * another. Timers alone would let a busy machine decide which of them finishes first.
+ * Returns a function that `size` nodes of one superstep await, each with its place in the order. When all have begun, they continue one
+ * after another in that order. With timers alone, a busy machine would decide which of them finishes first.
  */
 export const finishInTurn = (size: number, milliseconds = 2): ((place: number) => Promise<void>) => {
   let waiting = new Map<number, () => void>();

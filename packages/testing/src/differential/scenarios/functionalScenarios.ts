@@ -29,7 +29,7 @@ const essay = () => {
     });
 };
 
-/** entrypoint and task. */
+/** LangGraph's functional API: entrypoint and task. */
 export const functionalScenarios = scenarioGroup({
   "an entrypoint that remembers": async (stage) => {
     for (const input of [1, 10, 100]) await stage.turn(sum, input);

@@ -25,7 +25,7 @@ const twoInOne = (checkpointer: BaseCheckpointSaver) =>
     .addEdge("ask", "b")
     .compile({ checkpointer });
 
-/** Three side by side: two ask, at different times, one does not. */
+/** Three parallel nodes: two interrupt at different times, one doesn't. */
 const parallel = (checkpointer: BaseCheckpointSaver) =>
   new StateGraph(State)
     .addNode("slow", async () => {
@@ -69,7 +69,7 @@ const stops = (checkpointer: BaseCheckpointSaver) =>
     .addEdge("b", "c")
     .compile({ checkpointer, interruptBefore: ["b"], interruptAfter: ["b"] });
 
-/** Answers by the ids of the interrupts, those whose question `matches`. */
+/** Answers, by interrupt id, the questions that match. */
 const answersById = async (
   stage: Stage,
   build: BuildGraph,

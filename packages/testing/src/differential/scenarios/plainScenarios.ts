@@ -16,7 +16,7 @@ const linear = (checkpointer: BaseCheckpointSaver) =>
     .addEdge("b", "c")
     .compile({ checkpointer });
 
-/** Nodes side by side, finishing as they are listed or the other way round. */
+/** Parallel nodes that finish in the order in which they are listed, or in the reverse order. */
 const parallel = (count: number, reversed = false) => {
   const finish = finishInTurn(count);
   return (checkpointer: BaseCheckpointSaver) => {
@@ -62,7 +62,7 @@ interface Nested {
 
 const Mutable = Annotation.Root({ box: Annotation<Nested>, log: State.spec.log });
 
-/** Nodes that change what they were given instead of returning something new. */
+/** Nodes that change the state they were given, instead of returning something new. */
 const inPlace = (checkpointer: BaseCheckpointSaver) => {
   const change = (name: string) => async (s: typeof Mutable.State) => {
     s.box.items.push({ name, tags: [] });
@@ -80,7 +80,7 @@ const inPlace = (checkpointer: BaseCheckpointSaver) => {
     .compile({ checkpointer });
 };
 
-/** A node that changes what it was given and returns nothing of it, and one after it that does. */
+/** A node that changes the state it was given without returning the change, and a node after it that returns something. */
 const silently = (checkpointer: BaseCheckpointSaver) =>
   new StateGraph(Mutable)
     .addNode("silent", (s) => {
@@ -176,7 +176,7 @@ export const plainScenarios = scenarioGroup({
   },
 });
 
-/** Nodes that change what LangGraph holds, or what it holds changes by itself. */
+/** Graphs in which objects that LangGraph holds are changed, by nodes or by themselves. */
 export const mutatingScenarios = scenarioGroup(
   {
     "channels that keep, collect, vanish and aren't tracked": async (stage) => {

@@ -37,7 +37,7 @@ const Inner = Annotation.Root({
   visits: Annotation<number>({ reducer: (a, b) => a + b, default: () => 0 }),
 });
 
-/** A subgraph with a memory of its own; it asks on its second visit. */
+/** A subgraph with a memory of its own, which interrupts on its second visit. */
 const remembering = (checkpointer: BaseCheckpointSaver) => {
   const inner = new StateGraph(Inner)
     .addNode("count", (s) => ({ visits: 1, log: [`visit ${s.visits + 1}`] }))
@@ -57,7 +57,7 @@ const remembering = (checkpointer: BaseCheckpointSaver) => {
 };
 
 const sideBySide = () => {
-  // Long enough for the first to store its last checkpoint, also in a busy stack, before the second ends.
+  // Long enough that the first one stores its last checkpoint before the second one ends, even in a busy stack of tiers.
   const finish = finishInTurn(2, 150);
   const inner = (name: string, place: number) =>
     new StateGraph(Inner)
@@ -80,7 +80,7 @@ const sideBySide = () => {
       .compile({ checkpointer });
 };
 
-/** Graphs in graphs. */
+/** Graphs that contain graphs. */
 export const subgraphScenarios = scenarioGroup({
   "a subgraph in a subgraph, which asks": async (stage) => {
     for (const turn of ["one", "two"]) {
