@@ -34,8 +34,8 @@ export interface ReadPoint {
 }
 
 /**
- * Reads a checkpoint past the saver, which otherwise would note that it handed the checkpoint out. Then a later writer of this process
- * could make a side branch where it should be told that it lost a race.
+ * Reads a checkpoint past the saver, which otherwise would note that it handed the checkpoint out. Then a later put by that saver could
+ * make a side branch although it lost a race, of which the caller should be told.
  * @throws NotFoundError, EvictedError, InvalidAddressError, CorruptionError
  */
 export async function readPoint(saver: TierSaver, point: Point): Promise<ReadPoint> {
