@@ -7,7 +7,10 @@ export const ERROR_SOURCE = "__error_source_node__";
  * a DeltaChannel without a version was never written, and its writes needn't be searched for.
  */
 export const DELTA_WRITES_VERSIONED = "delta_writes_versioned";
-/** A key of versions_seen that isn't a node's name, since LangGraph 1.5. It holds versions that nodes count as having seen without reading them. */
+/**
+ * A key of versions_seen that isn't a node's name, since LangGraph 1.5. It holds versions that nodes count as having seen without
+ * reading them.
+ */
 
 export const SNAPSHOT_BUMPS = "__snapshot_bumps__";
 /** The parts of a compiled graph's channel that merging needs. */

@@ -61,7 +61,7 @@ export class Archiving {
     }
   }
 
-  /** Of a thread in use deletes the archive. Deletes an idle thread as a whole, unless somebody is writing to it right now. */
+  /** Deletes only the archive of a thread in use, but an idle thread as a whole, unless somebody is writing to it right now. */
   async #expire(threadId: string): Promise<boolean> {
     const { warm, cold, stack, forget } = this.#parts;
     const { revision, checkpoint } = await warm.read({ threadId, namespace: "" });

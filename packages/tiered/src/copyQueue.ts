@@ -18,7 +18,7 @@ export interface QueueLimits {
   readonly parallel: number;
 }
 
-/** Runs background jobs, those of one thread in order. The number of jobs and bytes is limited: jobs that don't fit are dropped and counted. */
+/** Runs background jobs, those of one thread in order. The number of jobs and bytes is limited. Other jobs are dropped and counted. */
 export class CopyQueue {
   readonly #limits: QueueLimits;
   readonly #onDrop: (count: number) => void;

@@ -110,7 +110,10 @@ export class HotTier {
     });
   }
 
-  /** Copies pending writes that the warm tier has acknowledged. Those that name no blobs aren't copied, because pending writes themselves are read from the warm tier. */
+  /**
+   * Queues the copying of pending writes that the warm tier has acknowledged. Those that name no blobs aren't copied, because pending
+   * writes themselves are read from the warm tier.
+   */
   appendWrites(request: AppendWritesRequest): void {
     if (request.newBlobs.length === 0 && request.blobs.length === 0) return;
     const { relies: _relies, ...rest } = request;
@@ -235,7 +238,7 @@ export class HotTier {
     this.#owed.delete(oldest!);
   }
 
-  /** Deletes a thread's copies if an earlier deletion failed. False if it fails again. */
+  /** Deletes a thread's copies if that is still due. False if it can't be done now. */
   async #settle(threadId: string): Promise<boolean> {
     if (!this.#owed.has(threadId)) return true;
     const done = await this.#attempt(() => this.#writing.run(() => this.tier.deleteThread(threadId)));

@@ -59,9 +59,9 @@ import { WarmTier } from "./warmTier.ts";
  * A tier made of tiers: hot tiers hold copies, the warm tier owns threads, the cold tier keeps idle ones. A stack is a tier itself, so
  * stacks can be nested.
  *
- * Only blobs, which never change, are read from hot tiers. Heads, pending writes and records come from the warm tier, by a small query
- * that runs while the hot tier is asked. So a hot tier may be lost, late, unreachable or emptied at any moment, and that costs only
- * time.
+ * With the default `consistency`, only blobs are read from hot tiers, which never change. Heads, pending writes and records come from the
+ * warm tier, by a small query that runs while the hot tier is asked. So a hot tier may be lost, late, unreachable or emptied at any
+ * moment, and that costs only time. {@link TrustedHeads} is for the other `consistency`.
  */
 export class TierStack implements Tier, HealthReporter, LayeredTier, Stacked {
   readonly name: string;

@@ -130,7 +130,7 @@ export class TrustedHeads {
     });
   }
 
-  /** The owner's state according to a copy, if it may be trusted. Only for heads, because pending writes of other checkpoints aren't copied. */
+  /** The owner's state according to a copy that may be trusted. Only for heads: pending writes of other checkpoints aren't copied. */
   #stateIn(at: MaybeAddress, found: Peek | Reading | undefined): Reading | undefined {
     const { copy, head } = found ?? {};
     if (copy === undefined || copy.untilMs <= this.#now()) return undefined;
