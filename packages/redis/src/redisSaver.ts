@@ -15,8 +15,8 @@ import { RedisTier } from "./redisTier.ts";
 import { parseRedisUrl } from "./redisUrl.ts";
 
 /**
- * Keeps checkpoints in Redis alone, so that they are as durable as the server (appendonly, replicas). It uses plain commands and
- * Lua scripts, and needs no modules: Redis 6.2 and later, Valkey, ElastiCache, Memorystore and Redis Cluster work.
+ * Keeps checkpoints in Redis alone. They are only as durable as the server, so give it appendonly and replicas. It uses plain commands
+ * and Lua scripts, and needs no modules: Redis 6.2 and later, Valkey, ElastiCache, Memorystore and Redis Cluster work.
  *
  * @example
  * const checkpointer = await RedisSaver.fromUrl("redis://localhost:6379", { ttl: "7d" });
