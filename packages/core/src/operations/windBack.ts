@@ -2,7 +2,7 @@ import { INTERRUPT, emptyCheckpoint, uuid6, type CheckpointMetadata } from "@lan
 import type { CheckpointCoder } from "../encode/checkpointCoder.ts";
 import { batchDigest, currentWrites } from "./currentWrites.ts";
 import { firstAsked } from "./firstAsked.ts";
-import { line } from "./ancestors.ts";
+import { ancestorsFrom } from "./ancestors.ts";
 import { childrenOf, type Node, type Outline } from "./threadOutline.ts";
 import { rewindMark, rewindTask } from "./rewindMark.ts";
 import { outerOf, subgraphTip } from "./subgraphTip.ts";
@@ -74,7 +74,7 @@ export async function windBack(
   const writes = [...(await windBackWrites(coder, root, made))];
   const done = await endedTasks(coder, root, writes[0]?.taskId);
   const ancestors = async (): Promise<ReadonlySet<string>> =>
-    new Set(line(await outline.nodes(""), rootId).map(({ checkpointId }) => checkpointId));
+    new Set(ancestorsFrom(await outline.nodes(""), rootId).map(({ checkpointId }) => checkpointId));
   for (const [namespace, head] of outline.heads) {
     const from = head.record.checkpointId;
     const named = known.get(namespace);
