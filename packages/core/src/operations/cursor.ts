@@ -1,7 +1,7 @@
 import { shown } from "../contract/checkOptions.ts";
 import { InvalidOptionError } from "../contract/errors.ts";
 
-/** A place in a list, as callers hand it back. */
+/** Encodes a place in a list as text that callers hand back. */
 export function encodeCursor(place: unknown): string {
   return Buffer.from(JSON.stringify(place)).toString("base64url");
 }
