@@ -4,7 +4,7 @@ import type { JsonRecord } from "./records.ts";
 import type { ValueEncoder } from "./valueEncoder.ts";
 
 /**
- * The same record as LangChain's `toJSON` gives, key for key, but without making three copies of the arguments, and with the
+ * Makes the same record as LangChain's `toJSON`, key for key, but without three copies of the arguments on the way, and keeps
  * values in them that `toJSON` would destroy (Map, Date, bytes …).
  */
 export function encodeLangChain(
@@ -34,8 +34,8 @@ export function encodeLangChain(
 }
 
 /**
- * Whether the content of a message that was built from content blocks equals what reading its blocks gives. It doesn't where the
- * content was replaced, or where LangChain shows blocks of another kind than it was given.
+ * Whether the content of a message that was built from content blocks equals those blocks. It doesn't if the content was replaced,
+ * or if LangChain shows blocks of another kind than it was given.
  */
 function isSaidByBlocks({ content, contentBlocks }: JsonRecord): boolean {
   if (!Array.isArray(content)) return false;
