@@ -134,7 +134,7 @@ export interface ListQuery {
 /** A thread in {@link Tier.threads}. */
 export interface ThreadInfo {
   readonly threadId: string;
-  /** The revision at `writtenAtMs` or later, but before the thread was written to again. */
+  /** The thread's revision at some time between `writtenAtMs` and its next write. */
   readonly revision: number;
   /** Head of the root namespace. */
   readonly head?: string | undefined;
@@ -190,7 +190,7 @@ export interface AppendRequest {
   readonly records: readonly CheckpointRecord[];
   /** New blobs. One that is stored already is left as it is. */
   readonly blobs: readonly Blob[];
-  /** Whether the request names blobs, or bases of its patches, that it doesn't carry because they were stored at `seen`. */
+  /** Whether the request refers to blobs (by name, or as bases of patches) that it doesn't carry, because they were stored at `seen`. */
   readonly relies?: boolean | undefined;
   readonly writes?: readonly (Address & WriteBatch)[] | undefined;
   readonly heads: readonly HeadMove[];

@@ -54,7 +54,7 @@ export interface ForkTip {
   readonly namespace: string;
   /** The checkpoint that becomes the namespace's head in the fork. */
   readonly checkpointId: string;
-  /** Which of its pending writes are copied, by their place in their order; 0 is the oldest. */
+  /** Which of its pending writes are copied, each by its place among them; 0 is the oldest. */
   readonly writes: readonly number[];
   /** How many ancestors are copied at most, with all their pending writes. */
   readonly ancestors: number;
@@ -95,7 +95,7 @@ export function forksThreads(tier: Tier): tier is Tier & ThreadForker {
   return typeof (tier as Partial<ThreadForker>).forkThread === "function";
 }
 
-/** A copy of one namespace, as the tier has it that owns the thread. */
+/** One namespace as it is in the tier that owns the thread. */
 export interface NamespaceCopy extends Namespace {
   /** The owner's revision when the copy was taken. */
   readonly revision: number;

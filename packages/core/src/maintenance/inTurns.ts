@@ -31,8 +31,8 @@ export interface Turns<Step> {
 }
 
 /**
- * Takes steps one by one, in one process at a time. Rests after each for nine times as long as it took, so that the work takes a
- * tenth of the time however busy the machine is. Ends early when the lease is lost, the signal is aborted, or `isLast` says so.
+ * Takes steps one by one, in one process at a time. Rests after each for nine times as long as it took (at least `pauseMs`, at most
+ * 10 seconds), so that the work takes a tenth of the time however busy the machine is. Ends early when the lease is lost, the signal is aborted, or `isLast` says so.
  * @param steps undefined stands for a step that isn't reported, but is followed by a rest like any other
  * @returns the steps taken; undefined where another process has the lease
  */

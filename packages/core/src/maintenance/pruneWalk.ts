@@ -76,7 +76,7 @@ export class PruneWalk {
 
   #startAnewIfDue(): void {
     const now = this.#now();
-    // A pass of more threads than fit into that time would never come to its end.
+    // A pass under way isn't begun anew: one that takes longer than the time between two passes would never end.
     if (this.#trimAfterMs === undefined || now < this.#nextDueMs || this.#written.isUnderWay) return;
     if (now < this.#allFromMs + this.#trimAfterMs / looksPerAge) return;
     this.#written.startAnew();

@@ -478,7 +478,7 @@ export class MemoryTier
 
   /** Notes a thread without a checkpoint. As these are kept for a while only, each one that comes drops those past their time. */
   #lostHeads(threadId: string): void {
-    // It counts from now again: whoever wrote to it or tagged it is about to put a checkpoint.
+    // Its time begins anew, because whoever wrote to it or tagged it is about to put a checkpoint.
     this.#headless.delete(threadId);
     this.#headless.set(threadId, this.#now());
     for (const [oldest, sinceMs] of this.#headless) {

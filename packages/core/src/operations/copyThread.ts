@@ -17,7 +17,7 @@ export interface ThreadContents {
   readonly heads: readonly HeadMove[];
 }
 
-/** Reads a thread with all it holds, under another thread id. Encoded bytes stay as they are. */
+/** Reads a whole thread, and gives it the thread id `as`. Encoded bytes stay as they are. */
 export async function readThread(
   tier: Tier,
   threadId: string,

@@ -7,8 +7,8 @@ export function encodeCursor(place: unknown): string {
 }
 
 /**
- * The place that {@link encodeCursor} made a cursor of.
- * @param isOurs tells a place of this list from anything else
+ * Decodes a cursor that {@link encodeCursor} made.
+ * @param isOurs whether something is a place in the list in question
  * @param advice what to pass instead
  * @throws InvalidOptionError
  */

@@ -12,7 +12,7 @@ export type ThreadSelection =
 
 /** Options of deleteThreads. */
 export interface DeleteThreadsOptions {
-  /** Tells what would be deleted, and deletes nothing. Default false. */
+  /** Only reports what would be deleted. Default false. */
   readonly dryRun?: boolean | undefined;
   /** Most threads that one call deletes; repeat the call while `complete` is false. Default 10,000. */
   readonly limit?: number | undefined;
@@ -23,7 +23,7 @@ export interface DeletedThread {
   readonly threadId: string;
   /** What each storage held of it before. */
   readonly found: readonly Holding[];
-  /** Every storage was asked again after the deletion, and holds nothing of it. */
+  /** Whether every storage was asked again after the deletion, and holds nothing of the thread. */
   readonly verified: boolean;
   /** Why it isn't verified: which tiers still hold something or could not be asked, or how the deletion failed. */
   readonly reason?: string | undefined;

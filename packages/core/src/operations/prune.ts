@@ -14,7 +14,7 @@ import type { PruneOptions } from "./pruneOptions.ts";
 import { snapshotTag } from "../encode/metadataTags.ts";
 import type { Address, Blob, BlobHash, BlobInfo, ListedCheckpoint, Tier } from "../contract/tier.ts";
 
-/** How often it is decided what to remove, if the thread is written to meanwhile. */
+/** How often pruning is tried at most, if the thread is written to meanwhile. */
 const attempts = 8;
 
 /** Options of {@link pruneThread}. */
@@ -33,7 +33,7 @@ export interface Pruned {
   readonly checkpoints: number;
 }
 
-/** Prunes one thread, by options that were checked. Unknown threads are no-ops. */
+/** Prunes one thread, with options that were checked before. An unknown thread is a no-op. */
 export async function prune(
   tier: Tier,
   coder: CheckpointCoder,

@@ -51,7 +51,7 @@ export interface ReencryptReport {
 /** Most bytes, and most pieces, that one step replaces. A piece that is larger has a step of its own. */
 const mostBytes = 4 * 1024 * 1024;
 const mostPieces = 500;
-/** How often a thread is gone through, if it is written to meanwhile. */
+/** How often a thread is gone through at most, if it is written to meanwhile. */
 const attempts = 8;
 /** Most failures that a report lists. */
 const mostTold = 100;

@@ -53,7 +53,7 @@ async function countedBefore(
 ): Promise<readonly StoredWriteBatch[]> {
   const last = writes.findLastIndex(({ taskId }) => rewindMark(taskId) !== undefined);
   const mark = last === -1 ? undefined : rewindMark(writes[last]!.taskId);
-  // What counted before a fast-forward stands before its mark, so it needn't be found out.
+  // The batches before the mark of a fast-forward are exactly those that counted before it.
   if (mark?.undoable === true) return currentWrites(writes.slice(0, last));
   return await firstAsked(coder, record, currentWrites(writes));
 }

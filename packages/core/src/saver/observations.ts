@@ -30,7 +30,7 @@ export function runOf(config: RunnableConfig): object | undefined {
 export class Observations {
   readonly #byRun = new WeakMap<object, Map<string, string>>();
   readonly #outside = remembering<string>(remembered);
-  /** Answers that named a checkpoint only as a parent. They permit to copy its child beside it, but not to go on from the parent. */
+  /** Answers that named a checkpoint only as a parent. They permit a copy of its child, but no continuation from the parent. */
   readonly #parents = remembering<string>(remembered);
   readonly #revisions = remembering<number>(remembered);
   readonly #runRevisions = new WeakMap<object, Map<string, number>>();

@@ -26,7 +26,7 @@ export class ParentCache {
   readonly #parents = remembering<CachedParent>(rememberedCheckpoints);
   /** For each thread, the oldest of the revisions at which what is remembered of it was known to be stored. */
   readonly #oldestRevisions = remembering<number>(rememberedThreads, (threadId) => this.#drop(threadId));
-  /** For each thread, the number of the occasion on which it was last forgotten. */
+  /** For each thread, a number that is new each time that it is forgotten. */
   readonly #generations = remembering<number>(rememberedThreads);
   #lastGeneration = 0;
 

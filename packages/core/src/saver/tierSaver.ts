@@ -1,4 +1,4 @@
-// long file: the one class that LangGraph and users call has all their methods; each of them is short
+// long file: one class has to have every method that LangGraph and users call; each of them is short
 import type { RunnableConfig } from "@langchain/core/runnables";
 import { BaseCheckpointSaver, TASKS, maxChannelVersion } from "@langchain/langgraph-checkpoint";
 import type {
@@ -89,7 +89,7 @@ const longestStopMs = 10_000;
  */
 export class TierSaver extends BaseCheckpointSaver {
   readonly tier: Tier;
-  /** Encodes and decodes; for the packages built on this one. */
+  /** Encodes and decodes checkpoints. Public for the packages that are built on this one. */
   readonly coder: CheckpointCoder;
   readonly #conflict: ConflictPolicy;
   readonly #onConflict: SaverOptions["onConflict"];
@@ -189,7 +189,7 @@ export class TierSaver extends BaseCheckpointSaver {
   /**
    * The checkpoint that a config names, or the head of its namespace.
    * @throws InvalidAddressError, CorruptionError, EvictedError; StratigraphError "KEY_MISSING", "KEY_UNAVAILABLE",
-   * "PLAINTEXT_REFUSED", "UNREGISTERED_TYPE", "NEWER_FORMAT", "SERIALIZATION" where what is stored can't be decoded
+   * "PLAINTEXT_REFUSED", "UNREGISTERED_TYPE", "NEWER_FORMAT", "SERIALIZATION" if the stored data can't be decoded
    */
   override async getTuple(config: RunnableConfig): Promise<CheckpointTuple | undefined> {
     if (maybeThreadOf(config)["thread_id"] === undefined) return undefined;
@@ -339,8 +339,8 @@ export class TierSaver extends BaseCheckpointSaver {
   }
 
   /**
-   * Adds tags by which a thread can be found to those that the option `threadTags` gives it: `tagThread("42", { user_id: "anna" })`.
-   * They stay until the thread is deleted. Copies and forks inherit them.
+   * Gives a thread further tags, besides those of the option `threadTags`: `tagThread("42", { user_id: "anna" })`. They stay until
+   * the thread is deleted. Copies and forks inherit them.
    * @throws NotFoundError if the thread has no checkpoint; InvalidOptionError, InvalidAddressError
    */
   async tagThread(threadId: string, tags: Tags): Promise<void> {
@@ -435,8 +435,8 @@ export class TierSaver extends BaseCheckpointSaver {
   }
 
   /**
-   * Encrypts everything with the active key that is encrypted with other keys, or not at all, while others read and write. Safe to
-   * repeat, and to interrupt at any moment. Afterwards {@link keysInUse} tells whether anything is left.
+   * Re-encrypts with the active key all that is encrypted with other keys, or not at all. Others can read and write meanwhile. Safe
+   * to repeat, and to interrupt at any moment. Afterwards {@link keysInUse} tells whether anything is left.
    * @throws InvalidOptionError without `encryption`; StratigraphError "KEY_UNAVAILABLE", "UNAVAILABLE": call again
    */
   async reencrypt(options: ReencryptOptions = {}): Promise<ReencryptReport> {
@@ -494,7 +494,7 @@ export class TierSaver extends BaseCheckpointSaver {
     at: MaybeAddress,
     { checkpoint, head, revision, ahead }: Reading & { readonly ahead?: DecodedAhead },
   ): Promise<CheckpointTuple | undefined> {
-    // A run begins with reading the root namespace. Its revision is set anew then, as several runs may share a config's objects.
+    // A run begins by reading the root namespace. Its revision is set anew then, as several runs may share the object for a run.
     if (at.namespace === "") this.#observations.caughtUp(config, at.threadId, revision);
     else this.#observations.read(config, at.threadId, revision);
     this.#parents.storedAt(at.threadId, revision);
@@ -510,7 +510,7 @@ export class TierSaver extends BaseCheckpointSaver {
     const checkpointId = at.checkpointId ?? head;
     if (checkpointId === undefined) {
       this.#observations.handedOut(config, at, undefined, undefined);
-      // There is no thread any more, if there was one, and no tags either. A run reads the root namespace before it writes anything.
+      // The thread was deleted or never existed, so it has no tags. A run reads the root namespace before it writes anything.
       if (at.namespace === "") this.#tags.forget(at.threadId);
       return undefined;
     }
@@ -549,7 +549,7 @@ export class TierSaver extends BaseCheckpointSaver {
       // Outside a run, a put without a parent is an import or begins the thread anew, which is allowed right after a deletion.
       const begins = parentId === undefined && runOf(config) === undefined;
       const expected = this.#observations.expected(config, at, parentId, source);
-      // The tags are stored first, so that no put of a thread is acknowledged that can't be found by its tags.
+      // The tags are stored first, so that no put is acknowledged while its thread can't be found by them.
       const tagging = this.#tags.ensure(at.threadId, tags, begins);
       const tagged = tagging === undefined ? undefined : await tagging;
       const request: AppendRequest = {

@@ -153,7 +153,7 @@ export class WriterTags {
     return [newWriter(outside).tag, ...seen.map(({ tag }) => tag), ...more];
   }
 
-  /** Of which child of `parent` a checkpoint with these values is a copy. */
+  /** The child of `parent` that a checkpoint with these values is a copy of. */
   #copiedFrom(parent: string, values: Readonly<Record<string, unknown>>): Copied | undefined {
     for (const value of Object.values(values)) {
       const copied = typeof value === "object" && value !== null ? this.#copiedByValue.get(value) : undefined;
