@@ -5,7 +5,7 @@ export function isLangGraphChannel(name: string): boolean {
   return /^(__|branch:|join:)/.test(name);
 }
 
-/** Whether a channel says what runs next, by its name. Other than for {@link isLangGraphChannel}, "__" in front isn't enough. */
+/** Whether a channel says what runs next, by its name. Unlike in {@link isLangGraphChannel}, "__" in front isn't enough. */
 export function isControlChannel(name: string): boolean {
   return /^(__start__$|__pregel_|branch:|join:)/.test(name);
 }

@@ -10,7 +10,7 @@ export const NULL_TASK = "00000000-0000-0000-0000-000000000000";
  */
 const exitTaskId = /^(0000[0-9-]{4}|ffffffff)-/;
 
-/** Whether a task id is one that durability "exit" makes up. Updates of Commands have {@link NULL_TASK} under it, too. */
+/** Whether a task id is one that durability "exit" makes up. Updates of Commands aren't among these: they have {@link NULL_TASK}. */
 export function isExitTask(taskId: string): boolean {
   return taskId !== NULL_TASK && exitTaskId.test(taskId);
 }

@@ -122,7 +122,7 @@ export class WriterTags {
   }
 
   /**
-   * Which batches of its parent a checkpoint is made from that is about to be put.
+   * For a checkpoint that is about to be put: which batches of its parent it is made from.
    * @param parentId id of the parent
    */
   consumed(config: RunnableConfig, at: Address, parentId: string | undefined, put: Put): Consumed {

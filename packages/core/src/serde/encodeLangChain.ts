@@ -4,8 +4,8 @@ import type { JsonRecord } from "./records.ts";
 import type { ValueEncoder } from "./valueEncoder.ts";
 
 /**
- * Makes the same record as LangChain's `toJSON`, key for key, but without three copies of the arguments on the way, and keeps
- * values in them that `toJSON` would destroy (Map, Date, bytes …).
+ * Makes the same record as LangChain's `toJSON`, key for key. Unlike that, it doesn't copy the arguments three times, nor destroy
+ * some of the values in them (Map, Date, bytes …).
  */
 export function encodeLangChain(
   value: object,
