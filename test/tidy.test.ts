@@ -14,6 +14,9 @@ const LAYERS: Record<string, string[] | "any"> = {
   s3: ["core"],
   tiered: ["core"],
   branch: ["core"],
+  migrate: ["core"],
+  operations: ["core", "branch", "migrate"],
+  cli: ["core", "operations"],
   testing: ["core"],
   stratigraph: "any",
 };

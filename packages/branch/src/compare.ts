@@ -1,5 +1,5 @@
 import { TASKS } from "@langchain/langgraph-checkpoint";
-import { InvalidOptionError, line, type TierSaver } from "@stratigraph/core";
+import { ancestorsFrom, InvalidOptionError, type TierSaver } from "@stratigraph/core";
 import { checkPoint } from "./checkPoint.ts";
 import { checkSaver, kindOfValue } from "./checkSaver.ts";
 import { isMessage, jsonValue } from "./plainValue.ts";
@@ -92,7 +92,7 @@ async function pathOf(
   const lastMs = Date.parse(body.header.ts);
   let steps = 0;
   let firstMs = lastMs;
-  for (const record of line(records, at.checkpointId)) {
+  for (const record of ancestorsFrom(records, at.checkpointId)) {
     if (record.checkpointId === origin) return { steps, firstMs, lastMs, since: origin };
     const opened = await saver.coder.decodeBody(record);
     firstMs = Date.parse(opened.header.ts);

@@ -1,7 +1,7 @@
 import {
+  ancestorsFrom,
   currentWrites,
   firstAsked,
-  line,
   NotFoundError,
   snapshotTag,
   subgraphTip,
@@ -66,7 +66,7 @@ export async function forkTips(
 }
 
 async function idsOf(outline: Outline, rootId: string): Promise<ReadonlySet<string>> {
-  return new Set(line(await outline.nodes(""), rootId).map(({ checkpointId }) => checkpointId));
+  return new Set(ancestorsFrom(await outline.nodes(""), rootId).map(({ checkpointId }) => checkpointId));
 }
 
 /**

@@ -1,7 +1,7 @@
 import {
+  ancestorsFrom,
   blobClosure,
   CorruptionError,
-  line,
   missingBlob,
   namedBlobs,
   NotFoundError,
@@ -50,7 +50,9 @@ export async function readForkSource(
   for (const tip of tips) {
     const { namespace } = tip;
     const wanted =
-      tip.ancestors === 0 ? [tip.node.record] : line(await outline.nodes(namespace), tip.checkpointId, tip);
+      tip.ancestors === 0
+        ? [tip.node.record]
+        : ancestorsFrom(await outline.nodes(namespace), tip.checkpointId, tip);
     const stored = await readCheckpoints(saver, wanted);
     for (const record of wanted) {
       const { checkpointId } = record;

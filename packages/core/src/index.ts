@@ -46,7 +46,7 @@ export { firstAsked } from "./operations/firstAsked.ts";
 export { pingTier, tierHealth } from "./operations/health.ts";
 export type { Health, HealthOptions, HealthReporter, TierHealth, TierRole } from "./operations/health.ts";
 export type { KeysInUse, KeysInUseOptions, KeyUse } from "./operations/keysInUse.ts";
-export { line } from "./operations/ancestors.ts";
+export { ancestorsFrom } from "./operations/ancestors.ts";
 export type { ThreadListOptions, ThreadPage } from "./operations/listThreads.ts";
 export { isControlChannel, isLangGraphChannel } from "./langgraph/channelNames.ts";
 export { NULL_TASK } from "./langgraph/taskIds.ts";

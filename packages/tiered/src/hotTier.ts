@@ -123,7 +123,7 @@ export class HotTier {
   }
 
   /** Queues the copying of a checkpoint that was read from a farther tier. */
-  promote(stored: StoredCheckpoint, head: string | undefined): void {
+  copyRead(stored: StoredCheckpoint, head: string | undefined): void {
     const { record } = stored;
     const blobs = blobClosure(namedBlobs(record, stored.writes), stored.blobs);
     if (blobs === undefined) return;

@@ -322,8 +322,8 @@ export class TierStack implements Tier, HealthReporter, LayeredTier, Stacked {
     }
     const reading = await this.#warm.read(at);
     for (const hot of this.#hot) hot.miss();
-    if (reading.checkpoint !== undefined) this.#promote(this.#hot, reading.checkpoint, reading);
-    // Renew after promoting, because a promotion is a write, and a write to a namespace ends the trust in its copy.
+    if (reading.checkpoint !== undefined) this.#copyInto(this.#hot, reading.checkpoint, reading);
+    // Renew after copying: each write to a hot tier ends the trust in a namespace's copy.
     if (at.checkpointId === undefined) this.#trustedHeads?.renew(at);
     if (reading.checkpoint !== undefined) return reading;
     if (this.#archive === undefined || reading.head === undefined) return reading;
@@ -353,7 +353,7 @@ export class TierStack implements Tier, HealthReporter, LayeredTier, Stacked {
       checkpoint === undefined ? undefined : assembled(await ownersRecord(), peek, checkpoint.blobs);
     if (whole === undefined) return undefined;
     for (const hot of this.#hot) hot.miss();
-    this.#promote(this.#hot, whole, peek);
+    this.#copyInto(this.#hot, whole, peek);
     return { revision, head, checkpoint: whole };
   }
 
@@ -374,7 +374,7 @@ export class TierStack implements Tier, HealthReporter, LayeredTier, Stacked {
       if (whole === undefined) continue;
       hot.hit();
       for (const nearer of tiers.slice(0, i)) nearer.miss();
-      this.#promote(tiers.slice(0, i), whole, peek);
+      this.#copyInto(tiers.slice(0, i), whole, peek);
       return whole;
     }
     return undefined;
@@ -387,8 +387,8 @@ export class TierStack implements Tier, HealthReporter, LayeredTier, Stacked {
     return undefined;
   }
 
-  #promote(tiers: readonly HotTier[], stored: StoredCheckpoint, state: Peek | Reading): void {
-    for (const hot of tiers) hot.promote(stored, state.head);
+  #copyInto(tiers: readonly HotTier[], stored: StoredCheckpoint, state: Peek | Reading): void {
+    for (const hot of tiers) hot.copyRead(stored, state.head);
   }
 
   /** Before a write: restores the thread if the write relies on blobs that this process may have read from the archive. */

@@ -70,7 +70,7 @@ export class TrustedHeads {
     if (reading === undefined || state === undefined || state.head === undefined) return state;
     if (reading.checkpoint === undefined) return undefined;
     this.#keeper.hit();
-    for (const hot of this.#near) hot.promote(reading.checkpoint, state.head);
+    for (const hot of this.#near) hot.copyRead(reading.checkpoint, state.head);
     return { ...state, checkpoint: reading.checkpoint };
   }
 

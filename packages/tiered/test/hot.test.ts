@@ -38,7 +38,7 @@ test("a cold start reads once from the warm tier, and then from the hot one", as
   expect(saver.tier.counters[0]).toMatchObject({ hits: 1, misses: 1 });
 });
 
-test("what is only in a farther hot tier is promoted to the nearer one", async () => {
+test("what is only in a farther hot tier is copied to the nearer one", async () => {
   const { hot, warm } = tiers();
   const first = open({ hot, warm });
   await put(first, "t", 1, text("one"));

@@ -1,8 +1,7 @@
 import { CodecError } from "./codecError.ts";
 import type { NativeZlib } from "./nativeZlib.ts";
-import { MAX_FRAME_ENCODED, type DecompressOptions, type Zstd } from "./zstd.ts";
-import { checkLevel, rawDictionary } from "./zstdChecks.ts";
-import { compressPieces, decompressPieces } from "./zstdPieces.ts";
+import { checkLevel, type DecompressOptions, MAX_FRAME_ENCODED, rawDictionary, type Zstd } from "./zstd.ts";
+import { compressPieces, decompressPieces } from "./zstdFrames.ts";
 
 /** Zstandard by node:zlib. Pass dictionaries only where {@link honoursDictionary} holds. It keeps no state between calls. */
 export class NativeZstd implements Zstd {

@@ -4,9 +4,8 @@ import { isShippedDictionary } from "./dictionaries.ts";
 import { HeapBytes } from "./heapBytes.ts";
 import { startZstdCodec, type Started } from "./startZstdCodec.ts";
 import type { DecompressOptions, Zstd } from "./zstd.ts";
-import { DICTIONARY_LEVEL } from "./zstd.ts";
-import { checkLevel, rawDictionary } from "./zstdChecks.ts";
-import { compressPieces, decompressPieces } from "./zstdPieces.ts";
+import { checkLevel, DICTIONARY_LEVEL, rawDictionary } from "./zstd.ts";
+import { compressPieces, decompressPieces } from "./zstdFrames.ts";
 
 /** A started module, with the objects that stay in its heap. */
 interface Instance {

@@ -28,7 +28,7 @@ export type ErrorCode =
   | "MERGE_CONFLICT"
   | "MERGE_REFUSED";
 
-/** Codes of what passes by itself: nobody has to change anything for the same call to succeed later. */
+/** Codes of failures that pass by themselves: the same call may succeed later without anybody changing anything. */
 const retryableCodes: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
   "STALE_READ",
   "KEY_UNAVAILABLE",
@@ -44,7 +44,7 @@ const retryableCodes: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
 export class StratigraphError extends Error {
   readonly code: ErrorCode;
   readonly data: Readonly<Record<string, unknown>>;
-  /** Whether the same call may succeed later without anybody changing anything. By the code alone. */
+  /** Whether the same call may succeed later without anybody changing anything. Follows from the code alone. */
   readonly retryable: boolean;
 
   constructor(code: ErrorCode, message: string, data: Record<string, unknown> = {}, cause?: unknown) {
@@ -70,7 +70,7 @@ export class InvalidAddressError extends StratigraphError {
   }
 }
 
-/** An option that can't be used, found when the saver was constructed. `data`: field, found. */
+/** An option or argument that can't be used. `data`: field, found. */
 export class InvalidOptionError extends StratigraphError {
   constructor(field: string, found: unknown, advice: string) {
     const shown = typeof found === "string" ? JSON.stringify(found) : String(found);
@@ -81,7 +81,7 @@ export class InvalidOptionError extends StratigraphError {
 
 /** Another writer moved the head first. `data`: threadId, namespace, checkpointId, parentId, head, expected. */
 export class CheckpointConflictError extends StratigraphError {
-  /** @param message what to tell who did something else than to put a checkpoint */
+  /** @param message replaces the default one, which is about a put */
   constructor(
     data: {
       threadId: string;
@@ -118,7 +118,7 @@ export class ThreadDeletedError extends StratigraphError {
   }
 }
 
-/** Blobs were removed after the writer read the thread; the saver reads again and repeats. `data`: threadId. */
+/** Blobs were removed after the writer read the thread. The saver reads it again and repeats the write. `data`: threadId. */
 export class StaleReadError extends StratigraphError {
   constructor(threadId: string) {
     super(
@@ -132,7 +132,7 @@ export class StaleReadError extends StratigraphError {
   }
 }
 
-/** Bytes that aren't what was put. `data`: threadId, namespace, checkpointId, channel. */
+/** Stored bytes that aren't what was put. `data`: threadId, namespace, checkpointId, channel. */
 export class CorruptionError extends StratigraphError {
   constructor(
     where: { threadId: string; namespace: string; checkpointId: string; channel?: string | undefined },
@@ -152,7 +152,7 @@ export class CorruptionError extends StratigraphError {
   }
 }
 
-/** A thread's head is known here, but its bytes aren't. `data`: tier, threadId, namespace, checkpointId. */
+/** A tier knows a thread's head, but no longer holds its bytes. `data`: tier, threadId, namespace, checkpointId. */
 export class EvictedError extends StratigraphError {
   constructor(tier: string, at: { threadId: string; namespace: string; checkpointId: string }) {
     super(

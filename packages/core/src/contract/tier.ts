@@ -2,8 +2,8 @@
 /**
  * The contract between the saver and a storage technology.
  *
- * A tier moves ids, bytes and records. It knows nothing of RunnableConfig, serialisers, TTL policy,
- * retries or logging. Width of this contract decides the size of every backend, so it stays narrow:
+ * A tier stores ids, bytes and records. It knows nothing of RunnableConfig, serialisers, TTL policy,
+ * retries or logging. The contract is narrow, because its width decides the size of every backend:
  * reading (peek, read, list, threads, blobs), writing (append, appendWrites), and removing
  * (remove, evict, deleteThread).
  */
@@ -11,7 +11,7 @@
 /** Names a blob by its content: 40 lower-case hex digits (SHA-256 of type and bytes, cut to 160 bits). */
 export type BlobHash = string;
 
-/** A namespace of a thread: the cell that has one head. The root namespace is `""`. */
+/** A namespace of a thread, which has one head. The root namespace is `""`. */
 export interface Namespace {
   readonly threadId: string;
   readonly namespace: string;
@@ -22,7 +22,7 @@ export interface Address extends Namespace {
   readonly checkpointId: string;
 }
 
-/** One checkpoint, or the head of the namespace where `checkpointId` is absent. */
+/** One checkpoint. Where `checkpointId` is absent: the head of the namespace. */
 export interface MaybeAddress extends Namespace {
   readonly checkpointId?: string | undefined;
 }
@@ -35,19 +35,19 @@ export interface Blob {
   readonly bytes: Uint8Array;
 }
 
-/** A blob without its bytes, for deciding what is still needed. `size` in bytes. */
+/** A blob without its bytes, to decide which blobs are still needed. `size` in bytes. */
 export interface BlobInfo {
   readonly hash: BlobHash;
   readonly base?: BlobHash | undefined;
   readonly size: number;
 }
 
-/** One checkpoint without its channel bytes. Immutable, but for `lostTo`. */
+/** One checkpoint without the bytes of its channels. Immutable, except for `lostTo`. */
 export interface CheckpointRecord extends Address {
   readonly parentId?: string | undefined;
-  /** The run that wrote it, where the caller named one (`metadata.run_id`). */
+  /** The run that wrote it, if the caller named one (`metadata.run_id`). */
   readonly runId?: string | undefined;
-  /** Signed 32-bit hashes of the metadata's leaves: an index for filters, checked again after decoding. */
+  /** Signed 32-bit hashes of the metadata's leaves: an index for filters, which are checked again after decoding. */
   readonly tags: readonly number[];
   /** Every blob that the manifest names (patch bases not included). */
   readonly blobs: readonly BlobHash[];
@@ -70,25 +70,25 @@ export interface StoredWriteBatch extends WriteBatch {
   readonly order: number;
 }
 
-/** What can change about a thread and one of its namespaces. */
+/** The state of a thread and of one of its namespaces: what can change. */
 export interface ThreadState {
   /** Counts every change of the thread; 0 for a thread never written. */
   readonly revision: number;
   /** Id of the newest checkpoint of the namespace; absent where there is none. */
   readonly head?: string | undefined;
-  /** Set by a {@link CopyKeeper} where head and the head's pending writes are a copy that may still be believed. */
+  /** Set by a {@link CopyKeeper} if the head and its pending writes are a copy that may still be trusted. */
   readonly copy?: { readonly revision: number; readonly untilMs: number } | undefined;
 }
 
 /** Answer of {@link Tier.peek}. */
 export interface Peek extends ThreadState {
-  /** The checkpoint meant: the one asked for, or the head. Absent where the namespace has none. */
+  /** The checkpoint that was asked for, or else the head. Absent where the namespace has no head. */
   readonly checkpointId?: string | undefined;
   /** Pending writes of that checkpoint, oldest batch first. */
   readonly writes: readonly StoredWriteBatch[];
   /**
-   * The checkpoint's record, where it is here and telling it costs no second round trip. Spares a stack over this tier a
-   * query per read.
+   * The checkpoint's record, if it is here and can be had without a second round trip. Saves a stack over this tier a query
+   * per read.
    */
   readonly record?: CheckpointRecord | undefined;
 }
@@ -96,7 +96,7 @@ export interface Peek extends ThreadState {
 /** One checkpoint as stored, with all that is needed to decode it. */
 export interface StoredCheckpoint {
   readonly record: CheckpointRecord;
-  /** At least the blobs of record and writes, with their patch bases; may hold more (shared by a page). */
+  /** At least the blobs of the record and the writes, with their patch bases. May hold more, as a page shares one map. */
   readonly blobs: ReadonlyMap<BlobHash, Blob>;
   readonly writes: readonly StoredWriteBatch[];
 }
@@ -109,7 +109,7 @@ export interface ListedCheckpoint extends StoredCheckpoint {
 
 /** Answer of {@link Tier.read}. */
 export interface Reading extends ThreadState {
-  /** Absent where the checkpoint, or any blob it needs, is not here. */
+  /** Absent where the checkpoint, or any blob that it needs, isn't here. */
   readonly checkpoint?: StoredCheckpoint | undefined;
 }
 
@@ -127,14 +127,14 @@ export interface ListQuery {
   readonly lost?: boolean | undefined;
   /** Without blobs: `StoredCheckpoint.blobs` is empty. Default false. */
   readonly recordsOnly?: boolean | undefined;
-  /** At most this many; also a hint for the page size. */
+  /** At most this many. Also a hint for the page size. */
   readonly limit?: number | undefined;
 }
 
 /** A thread in {@link Tier.threads}. */
 export interface ThreadInfo {
   readonly threadId: string;
-  /** Not of before it was written at `writtenAtMs`, nor of after it was written again. */
+  /** The thread's revision at some time between `writtenAtMs` and its next write. */
   readonly revision: number;
   /** Head of the root namespace. */
   readonly head?: string | undefined;
@@ -142,7 +142,7 @@ export interface ThreadInfo {
   readonly writtenAtMs: number;
   /** Its bytes were evicted: only heads are here. */
   readonly evicted: boolean;
-  /** Record of the root namespace's head, where {@link ThreadQuery.headTags} asked for it and the tier has it at hand. */
+  /** Record of the root namespace's head, if {@link ThreadQuery.headTags} asked for it and it costs the tier nothing more. */
   readonly headRecord?: CheckpointRecord | undefined;
 }
 
@@ -154,19 +154,19 @@ export interface ThreadQuery {
   readonly after?: ThreadInfo | undefined;
   /** Default "oldest": least recently written first. */
   readonly order?: "oldest" | "newest" | undefined;
-  /** Default true. False leaves out evicted threads. */
+  /** False leaves out evicted threads. Default true. */
   readonly includeEvicted?: boolean | undefined;
-  /** Only threads that carry all of these. Asked of a {@link ThreadTagger} only. */
+  /** Only threads that carry all of these tags. Only a {@link ThreadTagger} is asked for this. */
   readonly tags?: readonly ThreadTag[] | undefined;
   /**
-   * Asks for `headRecord`. Threads whose root head is known to lack one of these {@link CheckpointRecord.tags} may be left out;
-   * a tier that knows nothing of it yields them all, without `headRecord`.
+   * Asks for `headRecord`. A tier may leave out threads whose root head lacks one of these {@link CheckpointRecord.tags}. One that
+   * doesn't support this yields them all, without `headRecord`.
    */
   readonly headTags?: readonly number[] | undefined;
   readonly limit?: number | undefined;
 }
 
-/** What a thread can be found by: text under a name. Compared exactly, both at most {@link maxTagBytes} bytes of UTF-8. */
+/** A key and a value that a thread can be found by. Both are compared exactly, and have {@link maxTagBytes} bytes of UTF-8 at most. */
 export interface ThreadTag {
   readonly key: string;
   readonly value: string;
@@ -179,52 +179,52 @@ export const maxTagBytes = 1024;
 export interface HeadMove {
   readonly namespace: string;
   readonly to: string;
-  /** Heads from which the move is allowed, besides "none yet" and `to` itself. "any": an import. */
+  /** Heads that the move may replace, besides `to` itself. A namespace without a head always gets one. "any": an import. */
   readonly expected: readonly string[] | "any";
 }
 
 /** One atomic write of records, blobs, pending writes and heads of one thread. */
 export interface AppendRequest {
   readonly threadId: string;
-  /** Parents before children. A record with the id of a stored one replaces its body. */
+  /** Parents come before children. A record with the id of a stored one replaces its body. */
   readonly records: readonly CheckpointRecord[];
-  /** New blobs; one that is stored already is left as it is. */
+  /** New blobs. One that is stored already is left as it is. */
   readonly blobs: readonly Blob[];
-  /** The request needs blobs that it doesn't carry (named, or bases of its patches), believed stored at `seen`. */
+  /** Whether the request refers to blobs (by name, or as bases of patches) that it doesn't carry, because they were stored at `seen`. */
   readonly relies?: boolean | undefined;
   readonly writes?: readonly (Address & WriteBatch)[] | undefined;
   readonly heads: readonly HeadMove[];
   /**
-   * Where a head may not move: "refuse" writes nothing and throws CheckpointConflictError;
-   * "branch" stores the records with `lostTo` set and leaves the head. It is no conflict where the
-   * checkpoint is stored already, or is the parent of the head, which overtook it: it is stored, the head stays.
+   * What happens if a head may not move: "refuse" writes nothing and throws CheckpointConflictError; "branch" stores the
+   * records with `lostTo` set and leaves the head. It is no conflict if the checkpoint is stored already, or is the parent of
+   * the head, which overtook it: then it is stored, and the head stays.
    */
   readonly onConflict: "refuse" | "branch";
-  /** Revision at which the writer last read this thread; absent where it never did. */
+  /** The revision at which the writer last read this thread; absent if it never did. */
   readonly seen?: number | undefined;
 }
 
-/** Answer of {@link Tier.append}: per head move, where the head stands now. */
+/** Answer of {@link Tier.append}: for each head move, the head as it is now. */
 export interface Appended {
   readonly revision: number;
   readonly heads: readonly { readonly namespace: string; readonly head: string; readonly moved: boolean }[];
 }
 
-/** Takes checkpoints out of a thread; see {@link Tier.remove}. */
+/** Argument of {@link Tier.remove}. */
 export interface RemoveRequest {
   readonly threadId: string;
   /** The revision that the decision was based on. */
   readonly revision: number;
   readonly checkpoints: readonly Address[];
-  /** Blobs nothing needs any more once the checkpoints are gone. */
+  /** Blobs that nothing needs any more once the checkpoints are gone. */
   readonly dropBlobs: readonly BlobHash[];
-  /** Blobs rewritten so that what is kept needs nothing of what goes. They replace the stored ones. */
+  /** Blobs rewritten as whole ones, because their bases are dropped. They replace the stored ones. */
   readonly replaceBlobs: readonly Blob[];
-  /** New heads of namespaces whose head goes; `to` absent: the namespace ends. */
+  /** New heads of namespaces whose head is removed. `to` absent: nothing of the namespace is left. */
   readonly heads: readonly { readonly namespace: string; readonly to?: string | undefined }[];
 }
 
-/** Options of {@link Tier.appendWrites}. */
+/** Argument of {@link Tier.appendWrites}. */
 export interface AppendWritesRequest extends Address, WriteBatch {
   readonly newBlobs: readonly Blob[];
   /** As in {@link AppendRequest.relies}. */
@@ -234,38 +234,38 @@ export interface AppendWritesRequest extends Address, WriteBatch {
 }
 
 /**
- * One storage technology in its role.
+ * One storage technology.
  *
- * Promises every tier keeps: an acknowledged append is durable to the degree the technology is;
- * nothing half-written is ever read; two racing appends move a head once; repeating an append
- * changes nothing; ids of any text are kept apart and come back as they were.
+ * Every tier promises: an acknowledged append is as durable as the technology makes it; nothing half-written is ever read; of
+ * two racing appends one moves the head; repeating an append changes nothing; ids may be any text, are kept apart, and come back
+ * as they were.
  */
 export interface Tier {
   /** For messages and traces, e.g. "postgres". */
   readonly name: string;
 
-  /** What stays of a deleted thread in this storage. Absent: nothing. */
+  /** What remains of a deleted thread in this storage. Absent: nothing. */
   readonly remains?: readonly Remainder[] | undefined;
 
-  /** Most bytes of one blob, body or batch that can be read back. Absent: as many as a value may have. */
+  /** Most bytes that one blob, body or batch may have, in order to be read back. Absent: no limit besides that of values. */
   readonly maxBytes?: number | undefined;
 
-  /** {@link peek} always tells the record, and costs less than {@link read}: who has the values asks for no more. */
+  /** Whether {@link peek} always delivers the record and costs less than {@link read}. A saver that has the values then peeks. */
   readonly peeksRecords?: boolean | undefined;
 
-  /** Head and pending writes: all that can change. One round trip, no blobs. */
+  /** Head and pending writes, which is all that can change, without blobs. One round trip. */
   peek(at: MaybeAddress): Promise<Peek>;
 
-  /** A record with every blob its manifest needs, and what {@link peek} tells. One round trip. */
+  /** A checkpoint with all blobs that it needs, and what {@link peek} answers. One round trip. */
   read(at: MaybeAddress): Promise<Reading>;
 
   /**
-   * Checkpoints, newest first: by checkpoint id, descending, thread by thread. Pages are fetched as
-   * they are consumed; ending the iteration ends the fetching.
+   * Checkpoints, thread by thread, and in each thread by descending checkpoint id, so newest first. Pages are fetched as they
+   * are consumed; ending the iteration ends the fetching.
    */
   list(query: ListQuery): AsyncIterable<ListedCheckpoint>;
 
-  /** Threads that have checkpoints (also evicted ones). */
+  /** Threads that have checkpoints, evicted ones among them. */
   threads(query: ThreadQuery): AsyncIterable<ThreadInfo>;
 
   /** Every blob of a thread, without bytes. */
@@ -274,8 +274,8 @@ export interface Tier {
   /**
    * Writes atomically and moves the heads.
    * @throws CheckpointConflictError under `onConflict: "refuse"`: nothing was written
-   * @throws ThreadDeletedError where the thread was deleted after `seen`, or was deleted and the record has a parent
-   * @throws StaleReadError where `relies` is set and blobs were removed after `seen`
+   * @throws ThreadDeletedError if the thread was deleted after `seen`, or is deleted and a record has a parent
+   * @throws StaleReadError if `relies` is set and blobs were removed after `seen`
    */
   append(request: AppendRequest): Promise<Appended>;
 
@@ -285,19 +285,19 @@ export interface Tier {
    */
   appendWrites(request: AppendWritesRequest): Promise<void>;
 
-  /** Takes checkpoints, their pending writes and blobs away; false (and nothing done) if the revision moved on. */
+  /** Removes checkpoints, their pending writes and blobs. False, and nothing is done, if the thread isn't at `revision`. */
   remove(request: RemoveRequest): Promise<boolean>;
 
-  /** Drops bytes but keeps heads; false (and nothing done) if the thread changed since `revision`. */
+  /** Drops records, writes and blobs, but keeps the heads. False, and nothing is done, if the thread isn't at `revision`. */
   evict(threadId: string, revision: number): Promise<boolean>;
 
-  /** Drops everything, heads too, leaving a tombstone so that late writes don't bring the thread back. */
+  /** Deletes everything, heads too. Leaves a tombstone, so that late writes don't bring the thread back. */
   deleteThread(threadId: string): Promise<void>;
 
-  /** Makes the storage ready (tables, folders). Safe to repeat and to race. */
+  /** Creates what the storage needs, such as tables and folders. Safe to repeat, and from many processes at once. */
   setup?(): Promise<void>;
 
-  /** One cheap round trip that tells whether calls would be served now. @throws what a call would throw */
+  /** One cheap round trip, to learn whether calls would be served now. @throws what a call would throw */
   ping?(): Promise<void>;
 
   /** Closes what this tier opened itself. May be called again. Calls made afterwards are refused with code "CLOSED". */
@@ -308,9 +308,9 @@ export interface Tier {
 export interface Remainder {
   /** In a few words, such as "a tombstone with the thread's id". */
   readonly what: string;
-  /** For how long, in milliseconds; absent where nothing ends it by itself. */
+  /** How long it remains, in milliseconds; absent where it doesn't go by itself. */
   readonly forMs?: number | undefined;
-  /** What takes it away, or what has to be done so that it goes. */
+  /** What removes it, or what has to be done to remove it. */
   readonly removedBy: string;
 }
 

@@ -11,13 +11,13 @@ import type {
   Tier,
 } from "./tier.ts";
 
-// What a tier may be able to do beyond its contract: each an interface, with a function that tells whether a tier has it.
+// Abilities that a tier may have beyond its contract: for each, an interface and a function that tells whether a tier has it.
 
-/** Fast path: ancestors of a checkpoint in one round trip (LangGraph's DeltaChannel). */
+/** Fast path: reads the ancestors of a checkpoint in one round trip, for LangGraph's DeltaChannel. */
 export interface AncestryReader {
   /**
-   * The parent chain of a checkpoint, nearest first, without the checkpoint itself. Blobs are there
-   * only for records that carry one of `seedTags`; the walk ends when each seed tag was met once.
+   * The parent chain of a checkpoint, nearest first, without the checkpoint itself. Blobs need be there only for records that
+   * carry one of `seedTags`. The chain ends where each seed tag was met once.
    */
   ancestry(at: Address, seedTags: readonly number[], limit: number): Promise<readonly StoredCheckpoint[]>;
 }
@@ -29,7 +29,7 @@ export function readsAncestry(tier: Tier): tier is Tier & AncestryReader {
 
 /** Fast path: copies a thread inside the storage. */
 export interface ThreadCopier {
-  /** Same checkpoint ids, order, side branches and pending writes. False where the source has none. */
+  /** The copy has the same checkpoint ids, order, side branches, pending writes and tags. False if the source has no checkpoints. */
   copyThread(sourceId: string, targetId: string): Promise<boolean>;
 }
 
@@ -38,7 +38,7 @@ export function copiesThreads(tier: Tier): tier is Tier & ThreadCopier {
   return typeof (tier as Partial<ThreadCopier>).copyThread === "function";
 }
 
-/** Where a thread stands, without blobs. */
+/** The heads of a thread and one of its root checkpoints, without blobs. */
 export interface ThreadOutline {
   readonly revision: number;
   /** The root checkpoint that was asked for; absent where it isn't here. */
@@ -49,16 +49,16 @@ export interface ThreadOutline {
   readonly heads: readonly StoredCheckpoint[];
 }
 
-/** A namespace of a thread that is to be forked, and how much of it goes along. */
+/** Which part of a namespace is copied to a fork. */
 export interface ForkTip {
   readonly namespace: string;
-  /** Becomes the namespace's head. */
+  /** The checkpoint that becomes the namespace's head in the fork. */
   readonly checkpointId: string;
-  /** Which of its pending writes go along, by their place among them, oldest first; 0 is the oldest. */
+  /** Which of its pending writes are copied, each by its place among them; 0 is the oldest. */
   readonly writes: readonly number[];
-  /** How many ancestors go along at most, with all their pending writes. */
+  /** How many ancestors are copied at most, with all their pending writes. */
   readonly ancestors: number;
-  /** No more ancestors once each of these tags was met. */
+  /** Ends the copying of ancestors once each of these tags was met. */
   readonly until?: readonly number[] | undefined;
 }
 
@@ -66,23 +66,24 @@ export interface ForkTip {
 export interface ForkRequest {
   readonly sourceId: string;
   readonly targetId: string;
-  /** Revision of the source's outline: nothing may have been removed since. */
+  /** Revision of the source's outline. Nothing may have been removed since. */
   readonly seen: number;
   readonly tips: readonly ForkTip[];
-  /** Written with the copy, to other namespaces. */
+  /** What is written together with the copy, to other namespaces. */
   readonly also: Pick<AppendRequest, "records" | "blobs" | "heads">;
 }
 
-/** Fast path: makes a thread out of a part of another one, inside the storage. No value leaves it. */
+/** Fast path: makes a thread out of a part of another one, inside the storage. No value leaves the storage. */
 export interface ThreadForker {
-  /** One round trip. Default `checkpointId`: the root head. Undefined where the thread can't be forked by {@link forkThread}. */
+  /** One round trip. `checkpointId` defaults to the root head. Undefined if {@link forkThread} can't fork this thread. */
   outline(threadId: string, checkpointId?: string): Promise<ThreadOutline | undefined>;
 
   /**
-   * Copies the tips with what they name, under their ids, as main line. Atomic; one round trip.
-   * @returns how much was copied (bytes of bodies and blobs); undefined, and nothing done, where a part of it isn't
-   * here, or was removed after `seen`
-   * @throws StratigraphError "THREAD_EXISTS" where the target has a head: nothing was written
+   * Copies the tips, and the blobs that they need, under the same ids. Side branches among them become the main line. Atomic; one
+   * round trip.
+   * @returns how much was copied (bytes of bodies and blobs); undefined, and nothing is done, if a part of it isn't here, or
+   * anything was removed after `seen`
+   * @throws StratigraphError "THREAD_EXISTS" if the target has a head: nothing was written
    */
   forkThread(
     request: ForkRequest,
@@ -94,19 +95,19 @@ export function forksThreads(tier: Tier): tier is Tier & ThreadForker {
   return typeof (tier as Partial<ThreadForker>).forkThread === "function";
 }
 
-/** One namespace as the tier that owns its thread has it. */
+/** One namespace as it is in the tier that owns the thread. */
 export interface NamespaceCopy extends Namespace {
-  /** The owner's revision at which it was so. */
+  /** The owner's revision when the copy was taken. */
   readonly revision: number;
   /** Absent where the namespace has no head. */
   readonly head?: string | undefined;
   /** All pending writes of the head. */
   readonly writes: readonly StoredWriteBatch[];
-  /** The head's record; absent to leave the one that is here. */
+  /** The head's record; absent to keep the one that is here. */
   readonly record?: CheckpointRecord | undefined;
   /** Blobs to add. */
   readonly blobs: readonly Blob[];
-  /** Until when it may be answered without asking the owner. Milliseconds since 1970. */
+  /** Until when the copy may be served without asking the owner. Milliseconds since 1970. */
   readonly untilMs: number;
 }
 
@@ -117,12 +118,12 @@ export interface NamespaceCopy extends Namespace {
  */
 export interface CopyKeeper {
   /**
-   * Replaces head and pending writes of a namespace. Nothing is done where a copy of a later revision was adopted, or where
-   * `invalidate` named a later one. Tombstones don't matter.
+   * Replaces the head and the pending writes of a namespace. Nothing is done if a copy of a later revision was adopted before, or
+   * if `invalidate` named a later one. A tombstone doesn't prevent it.
    */
   adopt(copy: NamespaceCopy): Promise<void>;
 
-  /** No copy of the thread is believed from now on; those of revisions before `before` (default 0) can't be adopted later either. */
+  /** Ends the trust in all copies of the thread. Copies of revisions before `before` (default 0) can't be adopted later either. */
   invalidate(threadId: string, before?: number): Promise<void>;
 }
 
@@ -131,11 +132,10 @@ export function keepsCopies(tier: Tier): tier is Tier & CopyKeeper {
   return typeof (tier as Partial<CopyKeeper>).adopt === "function";
 }
 
-/** A tier that can see to it that one worker at a time does something, across processes. */
+/** A tier that keeps leases, so that one worker at a time does something, across processes. */
 export interface LeaseKeeper {
   /**
-   * Takes or prolongs the lease called `name` for `forMs` milliseconds. False where another holder has it. `forMs` 0 gives
-   * it back.
+   * Takes or prolongs the lease called `name` for `forMs` milliseconds; 0 gives it back. False if another holder has it.
    */
   lease(name: string, holder: string, forMs: number): Promise<boolean>;
 }
@@ -145,9 +145,9 @@ export function keepsLeases(tier: Tier): tier is Tier & LeaseKeeper {
   return typeof (tier as Partial<LeaseKeeper>).lease === "function";
 }
 
-/** A tier that can delete a thread unless somebody wrote to it. Deleting by age needs it: nobody is asked then. */
+/** A tier that can delete a thread only if nobody wrote to it meanwhile. Deleting by age needs this, as nobody confirms it. */
 export interface UnchangedDeleter {
-  /** As {@link Tier.deleteThread}, if the thread is still at `revision`; else false, and nothing is done. Atomic. */
+  /** As {@link Tier.deleteThread}, if the thread is still at `revision`; otherwise false, and nothing is done. Atomic. */
   deleteUnchanged(threadId: string, revision: number): Promise<boolean>;
 }
 
@@ -159,7 +159,7 @@ export function deletesUnchanged(tier: Tier): tier is Tier & UnchangedDeleter {
 /** A deleted thread, as a tier remembers it. */
 export interface Tombstone {
   readonly threadId: string;
-  /** To the minute or better. Milliseconds since 1970. */
+  /** When it was deleted, to the minute or better. Milliseconds since 1970. */
   readonly deletedAtMs: number;
 }
 
@@ -171,12 +171,12 @@ export interface TombstoneQuery {
   readonly after?: Tombstone | undefined;
 }
 
-/** Fast path for who archives threads of a tier: spares it a question per archived thread, or per archived checkpoint. */
+/** Fast path for archiving the threads of a tier: saves a question per archived thread, or per archived checkpoint. */
 export interface ArchiveSource {
-  /** Deleted threads that nobody wrote again, least recently deleted first, for a week or longer. */
+  /** Deleted threads that nobody wrote to since, least recently deleted first. A deletion is remembered for a week or longer. */
   tombstones(query: TombstoneQuery): AsyncIterable<Tombstone>;
 
-  /** Checkpoints of a thread that have pending writes here, and no record. */
+  /** Checkpoints of a thread that have pending writes here, but no record. */
   strays(threadId: string): Promise<readonly Address[]>;
 }
 
@@ -187,18 +187,18 @@ export function isArchiveSource(tier: Tier): tier is Tier & ArchiveSource {
 
 /**
  * A tier that finds threads by tags ({@link ThreadQuery.tags}). Tags belong to the thread, not to its checkpoints: `remove` and
- * `evict` leave them, copies and forks made inside the storage get those of their source, `deleteThread` takes them away.
- * They change no revision.
+ * `evict` leave them, copies and forks made inside the storage get those of their source, and `deleteThread` removes them.
+ * Tagging doesn't change the revision.
  */
 export interface ThreadTagger {
   /**
-   * Adds tags to a thread, which need not be there yet; those it has are left as they are. Durable when it returns.
-   * @returns the thread's revision, so that a writer who never read it can tell its tier what it has `seen`: if the thread is
-   * deleted after this, its append is refused and makes no untagged thread
+   * Adds tags to a thread, which need not exist yet. Tags that it has are left as they are. Durable when the call resolves.
+   * @returns the thread's revision. A writer that never read the thread passes it as `seen`: if the thread is deleted after the
+   * tagging, the append is refused instead of making a thread without tags
    */
   tagThread(threadId: string, tags: readonly ThreadTag[]): Promise<number>;
 
-  /** Takes tags away; those it doesn't have are no error. */
+  /** Removes tags. Tags that the thread doesn't have are no error. */
   untagThread(threadId: string, tags: readonly ThreadTag[]): Promise<void>;
 
   /** All tags of a thread, in any order. */
@@ -210,13 +210,13 @@ export function tagsThreads(tier: Tier): tier is Tier & ThreadTagger {
   return typeof (tier as Partial<ThreadTagger>).tagThread === "function";
 }
 
-/** One storage of a stack, and its part in it. */
+/** One storage of a stack, and its role there. */
 export interface StackLayer {
   readonly role: "hot" | "warm" | "cold";
   readonly tier: Tier;
 }
 
-/** A tier made of tiers that may all hold parts of a thread: who proves that a thread is gone asks each of them. */
+/** A tier made of tiers that may all hold parts of a thread: to prove that a thread is gone, each of them is asked. */
 export interface Stacked {
   readonly layers: readonly StackLayer[];
 }
@@ -226,13 +226,13 @@ export function isStacked(tier: Tier): tier is Tier & Stacked {
   return Array.isArray((tier as Partial<Stacked>).layers);
 }
 
-/** A tier that processes which died, or deletions, leave something in that no thread needs. */
+/** A tier in which crashed processes, or deletions, leave things that no thread needs. */
 export interface Sweeper {
   /**
-   * Takes away what nothing needs any more: what writers that died left half-made, pending writes whose checkpoint never
-   * came, tombstones past their time. Safe beside everything else, and to repeat; bounded per call.
-   * @param olderThanMs leaves alone what is younger than this many milliseconds: its writer may still be at it
-   * @returns how many things went; fewer than all where there was more than one call takes
+   * Removes what nothing needs any more: what crashed writers left half-made, pending writes whose checkpoint never came, and
+   * expired tombstones. Safe beside all other calls, and to repeat. One call removes a limited number of things.
+   * @param olderThanMs age below which things stay, in milliseconds, because their writer may still be at work
+   * @returns how many things were removed; there may be more
    */
   sweep(olderThanMs: number): Promise<number>;
 }
@@ -242,25 +242,25 @@ export function sweeps(tier: Tier): tier is Tier & Sweeper {
   return typeof (tier as Partial<Sweeper>).sweep === "function";
 }
 
-/** Bytes that are to take the place of others; see {@link BytesReplacer}. */
+/** Argument of {@link BytesReplacer.replaceBytes}: bytes that take the place of stored ones. */
 export interface ReplaceBytesRequest {
   readonly threadId: string;
-  /** The revision at which the bytes in place were read. */
+  /** The revision at which the stored bytes were read. */
   readonly revision: number;
   /** Bodies of records. */
   readonly records: readonly (Address & { readonly body: Uint8Array })[];
   /** Bodies of pending writes, each by its place among those of its checkpoint; 0 is the oldest. */
   readonly writes: readonly (Address & { readonly place: number; readonly body: Uint8Array })[];
-  /** Bytes of blobs. What a blob is a patch on stays. */
+  /** Bytes of blobs. A patch stays a patch on the same base. */
   readonly blobs: readonly { readonly hash: BlobHash; readonly bytes: Uint8Array }[];
 }
 
-/** A tier that can put other bytes in the place of those it holds, which mean the same: what encrypting anew needs. */
+/** A tier that can replace stored bytes by others that mean the same, as re-encryption needs. */
 export interface BytesReplacer {
   /**
-   * Replaces bytes in one atomic step. What isn't here (any more) is left out. Writers under way aren't disturbed: nothing that
-   * they rely on goes.
-   * @returns the thread's revision afterwards; undefined, and nothing done, where it isn't at `revision`
+   * Replaces bytes in one atomic step. Skips what isn't here, or isn't any more. Writers under way aren't disturbed, as nothing
+   * that they rely on is removed.
+   * @returns the thread's revision afterwards; undefined, and nothing is done, if it isn't at `revision`
    */
   replaceBytes(request: ReplaceBytesRequest): Promise<number | undefined>;
 }
@@ -270,17 +270,17 @@ export function replacesBytes<T extends Pick<Tier, "name">>(tier: T): tier is T 
   return typeof (tier as Partial<BytesReplacer>).replaceBytes === "function";
 }
 
-/** What looks through all that a tier holds as its own. */
+/** The methods of a tier that are needed to go through all data that it owns. */
 export type OwningTier = Pick<Tier, "name" | "peek" | "list" | "threads" | "blobs" | "remove"> &
   Partial<BytesReplacer & ArchiveSource>;
 
-/** A tier made of others, of which several own something: a stack with an archive. */
+/** A tier made of others, of which several own data: a stack with an archive. */
 export interface LayeredTier {
-  /** The tiers that own something, without those that hold copies. What is replaced in one of them is dropped from the copies. */
+  /** The tiers that own data, without those that hold copies. What is replaced in one of them is dropped from the copies. */
   owners(): readonly OwningTier[];
 }
 
-/** The tiers that own what a tier holds: itself, unless it is a {@link LayeredTier}. */
+/** The tiers that own the data of a tier: the tier itself, unless it is a {@link LayeredTier}. */
 export function ownersOf(tier: Tier): readonly OwningTier[] {
   const { owners } = tier as Partial<LayeredTier>;
   return owners === undefined ? [tier] : owners.call(tier);

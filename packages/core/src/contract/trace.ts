@@ -6,11 +6,11 @@ export type TraceEvent =
       /** A statement or request ended, well or with `error`. */
       readonly type: "call";
       readonly tier: string;
-      /** Its name, always the same for the same work: "append", "read", … A label for metrics. */
+      /** Its name, always the same for the same work, such as "append" or "read": a label for metrics. */
       readonly method: string;
       /** The thread it was about, where that is exactly one. */
       readonly threadId?: string | undefined;
-      /** How long it took with all repetitions, in milliseconds. */
+      /** How long it took, retries included, in milliseconds. */
       readonly ms: number;
       readonly error?: unknown;
     }
@@ -24,7 +24,7 @@ export type TraceEvent =
       readonly outcome: "branched" | "thrown";
     }
   | {
-      /** A function of the application that the saver calls threw, or rejected; nothing else came of it. */
+      /** A function of the application that the saver calls threw or rejected. This changed nothing else. */
       readonly type: "hook";
       readonly hook: "onConflict";
       readonly threadId: string;
@@ -44,23 +44,23 @@ export type TraceEvent =
       readonly error?: unknown;
     }
   | {
-      /** A tier of a stack that can be done without was away when the stack was opened. It is tried again by itself. */
+      /** A tier that a stack can do without couldn't be reached when the stack was opened. The stack tries it again later. */
       readonly type: "unreachable";
       readonly tier: string;
       readonly role: "hot" | "cold" | "replica";
       readonly error: unknown;
     }
   | {
-      /** Work that was given up, which costs time later and nothing else. At most one event a second per tier and kind. */
+      /** Work was given up, which costs time later and nothing else. At most one event a second per tier and kind. */
       readonly type: "dropped";
       readonly tier: string;
       readonly what: string;
-      /** How many since the last event. */
+      /** How often since the last event. */
       readonly count: number;
       readonly error?: unknown;
     }
   | {
-      /** History was read from a replica, because the tier that owns it is down: it may lack the newest. */
+      /** History was read from a replica, because the tier that owns it is down. The newest checkpoints may be missing. */
       readonly type: "behind";
       readonly tier: string;
       readonly method: "read" | "list";
@@ -75,7 +75,7 @@ export type TraceEvent =
 
 const traces = channel("stratigraph");
 
-/** Whether anybody listens; lets callers skip building an event. */
+/** Whether anybody subscribes. Lets callers skip building an event. */
 export function traced(): boolean {
   return traces.hasSubscribers;
 }

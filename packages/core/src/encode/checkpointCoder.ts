@@ -6,7 +6,7 @@ import type {
   CheckpointMetadata,
   SerializerProtocol,
 } from "@langchain/langgraph-checkpoint";
-import { bodyAddress, ownerOf, wrapBody } from "./bodyOwner.ts";
+import { bodyAddress, ownerOf, wrapBody } from "./storedBody.ts";
 import type { Envelope } from "./envelope.ts";
 import {
   decodeBody,

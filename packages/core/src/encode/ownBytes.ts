@@ -1,4 +1,4 @@
-import { bodyAddress, ownerOf } from "./bodyOwner.ts";
+import { bodyAddress, ownerOf } from "./storedBody.ts";
 import { batchName } from "../operations/currentWrites.ts";
 import type { Address, Blob, ListedCheckpoint } from "../contract/tier.ts";
 

@@ -1,7 +1,7 @@
 import { WRITES_IDX_MAP } from "@langchain/langgraph-checkpoint";
 import { ByteReader, concat, text, utf8, varint } from "./bytes.ts";
 import type { ValueRef } from "./record.ts";
-import { verified, withChecksum } from "./checksum.ts";
+import { verified, withChecksum } from "./storedBody.ts";
 import type { BlobHash } from "../contract/tier.ts";
 import { compareWrites, type WritePlace } from "./writeOrder.ts";
 

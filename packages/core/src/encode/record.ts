@@ -1,6 +1,6 @@
 import type { ChannelVersions, Checkpoint } from "@langchain/langgraph-checkpoint";
 import { ByteReader, concat, text, utf8, varint } from "./bytes.ts";
-import { verified, withChecksum } from "./checksum.ts";
+import { verified, withChecksum } from "./storedBody.ts";
 import type { BlobHash } from "../contract/tier.ts";
 
 /**

@@ -1,5 +1,5 @@
 import type { CheckpointPendingWrite, PendingWrite } from "@langchain/langgraph-checkpoint";
-import { bodyAddress, ownerOf, wrapBody } from "./bodyOwner.ts";
+import { bodyAddress, ownerOf, wrapBody } from "./storedBody.ts";
 import { currentWrites } from "../operations/currentWrites.ts";
 import type { Envelope } from "./envelope.ts";
 import {

@@ -59,7 +59,7 @@ export class IncrementalReader {
       if (this.#ends[middle - 1]! <= prefix) low = middle;
       else high = middle - 1;
     }
-    // The last of these items may be longer in this text, as 123 is the longer 12.
+    // The last of these items may be longer in this text, as 123 also begins with 12.
     const next = low === 0 ? undefined : bytes[this.#ends[low - 1]!];
     return next === bytesOf.comma || next === bytesOf.close ? low : Math.max(0, low - 1);
   }

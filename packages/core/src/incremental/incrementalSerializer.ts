@@ -19,7 +19,7 @@ interface LastValue {
   readonly reads: number;
 }
 
-/** About how many bytes of memory a parsed text takes for each of its own, itself included. */
+/** About how many bytes of memory a text and its parsed items take per byte of the text. */
 const parsedBytes = 4;
 
 const head = payloadHead("json");
@@ -60,8 +60,8 @@ export class IncrementalSerializer {
   }
 
   /**
-   * The reader of the channel's successive values. Undefined for the first one, which is read faster without and may be the only
-   * one.
+   * The reader of the channel's successive values. Undefined for the first value, which is read faster without a reader and may
+   * remain the only one.
    * @param length length of the value, in bytes
    */
   reader(at: Address, channel: string, length: number): IncrementalReader | undefined {

@@ -53,8 +53,8 @@ export class IncrementalWriter {
   }
 
   /**
-   * Has the buffer hold the first `start` bytes and nothing else, with room for `length` bytes. Earlier payloads may share the
-   * buffer, so bytes are never taken out of it: a new one takes its place.
+   * Makes the buffer hold the first `start` bytes and nothing else, with room for `length` bytes. Bytes are never removed from a
+   * buffer, as earlier payloads may share it: a new buffer takes its place.
    */
   #goBackTo(start: number, length: number, head: Uint8Array): void {
     if (this.#buffer.length === start) {
@@ -71,7 +71,7 @@ export class IncrementalWriter {
     this.#buffer.add(OPEN);
   }
 
-  /** How many items, from the first on, are what they were. */
+  /** How many items at the beginning are unchanged. */
   #sameItems(list: readonly unknown[], encoder: Encoder, headLength: number): number {
     const most = Math.min(list.length, this.#items.length);
     for (let index = 0; index < most; index += 1) {

@@ -4,7 +4,7 @@ import type { AppendOnlyBuffer } from "./appendOnlyBuffer.ts";
 import type { Payload } from "./payload.ts";
 import type { BlobHash } from "../contract/tier.ts";
 
-/** A run of patches, each on the one before. */
+/** A series of patches, each on the one before. */
 export interface Chain {
   readonly depth: number;
   /** Size of the patches as they are stored. */
@@ -64,7 +64,7 @@ export class PayloadCache {
     });
   }
 
-  /** Doesn't count as a use. */
+  /** Whether a value is remembered. Asking doesn't count as a use. */
   has(threadId: string, hash: BlobHash): boolean {
     return this.#threads.get(threadId)?.has(hash) ?? false;
   }

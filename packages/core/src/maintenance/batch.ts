@@ -1,6 +1,6 @@
 /** How much one maintenance may do, shared by its tasks. */
 export class Batch {
-  /** Nothing is changed: tasks only tell what they would do. */
+  /** True where nothing may be changed: tasks only report what they would do. */
   readonly dryRun: boolean;
   #left: number;
 

@@ -3,38 +3,38 @@ import type { Tier } from "../contract/tier.ts";
 import { Lease } from "./lease.ts";
 import { sleep } from "./sleep.ts";
 
-/** How long after a process died another one may take over. Milliseconds. */
+/** How long after a process died another one takes over. Milliseconds. */
 const leaseMs = 60_000;
-/** Rest after a step, as a multiple of the time it took, and at most: a large one mustn't stop the others for minutes. */
+/** Rest after a step, as a multiple of the time it took. It has a limit, so that one long step doesn't delay the others for minutes. */
 const restPerWork = 9;
 const longestRestMs = 10_000;
 
 /** Codes after which the next step would fail as well: the storage can't be reached, or was closed. */
 const down: ReadonlySet<ErrorCode> = new Set<ErrorCode>(["UNAVAILABLE", "ARCHIVE_UNAVAILABLE", "CLOSED"]);
 
-/** How {@link inTurns} goes about it. */
+/** Options of {@link inTurns}. */
 export interface Turns<Step> {
   /** Keeps the lease, where it can. */
   readonly tier: Tier;
-  /** What one process at a time does. Absent: anybody may, for what changes nothing. */
+  /** Name of the lease that lets one process at a time do this. Absent: any process may, as nothing is changed. */
   readonly lease?: string | undefined;
   /** Shortest rest after a step, in milliseconds; 0 is none. */
   readonly pauseMs: number;
-  /** Hears of every step as it is done. */
+  /** Called with every step when it is done. */
   readonly onStep?: ((step: Step) => void) | undefined;
-  /** Whether to end after a step. Default: where its error says that the storage is down. */
+  /** Whether to end after this step. Default: if its error says that the storage is down. */
   readonly isLast?: ((step: Step) => boolean) | undefined;
-  /** Ends it after the step under way. */
+  /** Ends the work after the step under way. */
   readonly signal?: AbortSignal | undefined;
-  /** Whether resting keeps the process alive. Default true. */
+  /** Whether the rests keep the process alive. Default true. */
   readonly keepsAlive?: boolean | undefined;
 }
 
 /**
- * Takes steps one by one, in one process at a time, with a rest after each, so that it works a tenth of the time whatever the
- * machine does besides. Ends early where the lease was lost, the signal came, or a step was the last one.
- * @param steps undefined for a step that isn't worth telling; rested after all the same
- * @returns undefined where another process has the lease
+ * Takes steps one by one, in one process at a time. Rests after each for nine times as long as it took (at least `pauseMs`, at most
+ * 10 seconds), so that the work takes a tenth of the time however busy the machine is. Ends early when the lease is lost, the signal is aborted, or `isLast` says so.
+ * @param steps undefined stands for a step that isn't reported, but is followed by a rest like any other
+ * @returns the steps taken; undefined where another process has the lease
  */
 export async function inTurns<Step extends { readonly error?: unknown }>(
   steps: AsyncIterable<Step | undefined>,

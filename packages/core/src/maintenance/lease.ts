@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { type Tier } from "../contract/tier.ts";
 import { keepsLeases } from "../contract/tierExtensions.ts";
 
-/** A lease that is prolonged until it is given back, where the tier keeps leases; elsewhere there is only us. */
+/** A lease that is prolonged until it is given back. Where the tier keeps no leases, everybody gets it. */
 export class Lease {
   readonly #tier: Tier;
   readonly #name: string;
@@ -11,14 +11,14 @@ export class Lease {
   #timer: NodeJS.Timeout | undefined;
   #untilMs = 0;
 
-  /** @param forMs how long it stands after its holder died, in milliseconds */
+  /** @param forMs how long the lease lasts after its holder died, in milliseconds */
   constructor(tier: Tier, name: string, forMs: number) {
     this.#tier = tier;
     this.#name = name;
     this.#forMs = forMs;
   }
 
-  /** False where another holder has it. */
+  /** Takes the lease; false where another holder has it. */
   async take(): Promise<boolean> {
     if (!(await this.#ask(this.#forMs))) return false;
     this.#timer = setInterval(() => void this.#prolong(), this.#forMs / 4);
@@ -26,19 +26,19 @@ export class Lease {
     return true;
   }
 
-  /** Whether it is still ours: it may have run out in a process that slept. */
+  /** Whether this holder still has it: it may have expired while the process was suspended. */
   get held(): boolean {
     return performance.now() < this.#untilMs;
   }
 
   async giveBack(): Promise<void> {
     clearInterval(this.#timer);
-    // One that can't be given back runs out by itself; what was done under it counts all the same.
+    // A lease that can't be given back expires by itself, and the work under it is done: no reason to fail.
     await this.#ask(0).catch(() => undefined);
   }
 
   async #prolong(): Promise<void> {
-    // A tier that can't be reached now may be reached a quarter of the time later.
+    // If the tier can't be reached now, the next attempts may still come in time.
     const kept = await this.#ask(this.#forMs).catch(() => undefined);
     if (kept === false) this.#untilMs = 0;
   }

@@ -2,14 +2,14 @@ import { checkOptions, kindOf } from "../contract/checkOptions.ts";
 import { InvalidOptionError } from "../contract/errors.ts";
 import { msOf, type Duration } from "../contract/units.ts";
 
-/** Above it, timers fire at once. */
+/** Longest delay of a timer: with a longer one, Node fires it at once. */
 const longestTimerMs = 2 ** 31 - 1;
 
 /** Options of `maintain`. */
 export interface MaintainOptions {
-  /** Only tell what would be done. Default false. */
+  /** Only report what would be done. Default false. */
   readonly dryRun?: boolean | undefined;
-  /** Ends it after the thread under way. */
+  /** Ends the maintenance after the thread under way. */
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -19,7 +19,7 @@ export interface StartMaintenanceOptions {
   readonly every: Duration;
 }
 
-/** @throws InvalidOptionError: a misspelt `dryRun` would delete */
+/** Checks the options, as a misspelt `dryRun` would delete. @throws InvalidOptionError */
 export function checkMaintainOptions(options: MaintainOptions): void {
   checkOptions(
     "maintain",

@@ -5,11 +5,11 @@ import { inTurns, isDown } from "./inTurns.ts";
 import type { MaintainOptions } from "./maintainOptions.ts";
 import type { MaintenanceReport, MaintenanceStep, MaintenanceTask } from "./steps.ts";
 
-/** How much one maintenance does, and how it rests. */
+/** How much one maintenance does, and how long it rests in between. */
 export interface MaintenancePace {
   /** Threads looked at or changed at most. */
   readonly batch: number;
-  /** Shortest rest after each, in milliseconds; 0 is none. */
+  /** Shortest rest after each thread, in milliseconds; 0 is none. */
   readonly pauseMs: number;
 }
 
@@ -28,15 +28,15 @@ export class Maintenance {
   }
 
   /**
-   * One batch. May die at any point: nothing is lost or doubled, and the next one goes on.
-   * @param background `keepsAlive` false: resting doesn't keep the process alive
+   * Runs one batch. If the process dies at any point, nothing is lost or done twice, and the next batch goes on.
+   * @param background `keepsAlive` false: the rests don't keep the process alive
    */
   async run(
     { dryRun = false, signal }: MaintainOptions,
     { keepsAlive = true } = {},
   ): Promise<MaintenanceReport> {
     if (dryRun) return reportOf(await inTurns(this.#steps(true), { tier: this.#tier, pauseMs: 0, signal }));
-    // For tiers that keep no leases.
+    // Tiers that keep no leases would let two calls in this process work at once.
     if (this.#isRunning) return reportOf(undefined);
     this.#isRunning = true;
     try {
@@ -59,7 +59,7 @@ export class Maintenance {
   }
 }
 
-/** A tier that can't be swept now is swept the next time; the others are served. */
+/** A tier that can't be swept now is swept the next time, and doesn't end the maintenance of the others. */
 function isLast({ what, error }: MaintenanceStep): boolean {
   return what !== "sweep" && isDown(error);
 }

@@ -2,17 +2,17 @@ import type { CheckpointCoder } from "../encode/checkpointCoder.ts";
 import { madeAtMs } from "../encode/record.ts";
 import type { Tier } from "../contract/tier.ts";
 
-/** Whether a thread has checkpoints to lose. */
+/** Whether a thread has checkpoints to prune. */
 export interface PruneDue {
-  /** Its main line has some now that the rule leaves over; pruneThread may still keep all of them. */
+  /** Whether its main line has checkpoints now that the rule doesn't keep. pruneThread may still find reasons to keep them all. */
   readonly isDue: boolean;
-  /** When the next ones come of age, if nobody writes to it: milliseconds since 1970; Infinity: never. */
+  /** When the next checkpoint reaches the age, if nobody writes to the thread. Milliseconds since 1970; Infinity: never. */
   readonly nextDueMs: number;
 }
 
 /**
- * Asks for the records of a thread's main line alone: a cheap question before pruneThread.
- * @param trimAfterMs the age at which checkpoints go that aren't among the last; absent: at any age
+ * A cheap check before pruneThread, which reads only the records of the thread's main line.
+ * @param trimAfterMs the age at which checkpoints are pruned that aren't among the last `keepLast`; absent: at any age
  */
 export async function pruneDue(
   tier: Tier,

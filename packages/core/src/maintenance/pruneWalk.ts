@@ -7,13 +7,13 @@ import type { ResolvedRetention } from "./retentionOptions.ts";
 import { stepOf, type MaintenanceStep, type StepOutcome } from "./steps.ts";
 import { WrittenThreads } from "./writtenThreads.ts";
 
-/** Threads whose checkpoints may only have come of age are looked at so often in the time after which these go. */
+/** How often in the time `trimAfter` all threads are looked at, because checkpoints may have reached that age. */
 const looksPerAge = 100;
 
 /**
- * Finds threads that have more checkpoints than are to stay. Asks only about threads that were written since, and, once in
- * a hundredth of `trimAfter` at most, about all of them, if a checkpoint that was seen has come of age. So a maintenance
- * that finds nothing due costs one page of threads.
+ * Finds threads that have more checkpoints than are to stay. It looks only at threads that were written to since it last did.
+ * It looks at all of them if a checkpoint that it saw has reached the age `trimAfter`, but at most once in a hundredth of that
+ * time. So a maintenance that finds nothing due reads one page of threads.
  */
 export class PruneWalk {
   readonly #coder: CheckpointCoder;
@@ -22,9 +22,9 @@ export class PruneWalk {
   readonly #trimAfterMs: number | undefined;
   readonly #now: () => number;
   readonly #written: WrittenThreads;
-  /** When all threads were last begun to be looked at. */
+  /** When the last pass through all threads began. */
   #allFromMs = Number.NEGATIVE_INFINITY;
-  /** When the first of what was seen since comes of age. */
+  /** When the first checkpoint seen since then reaches the age `trimAfter`. */
   #nextDueMs = Number.POSITIVE_INFINITY;
 
   /** @param now the time in milliseconds since 1970 */
@@ -38,8 +38,8 @@ export class PruneWalk {
   }
 
   /**
-   * A step per thread that has something to lose.
-   * @param work undefined where the thread keeps all, after all
+   * A step for each thread that has checkpoints to prune.
+   * @param work prunes one; undefined where the thread keeps all its checkpoints after all
    */
   async *steps(
     batch: Batch,
@@ -76,7 +76,7 @@ export class PruneWalk {
 
   #startAnewIfDue(): void {
     const now = this.#now();
-    // A pass of more threads than fit into that time would never come to its end.
+    // A pass under way isn't begun anew: one that takes longer than the time between two passes would never end.
     if (this.#trimAfterMs === undefined || now < this.#nextDueMs || this.#written.isUnderWay) return;
     if (now < this.#allFromMs + this.#trimAfterMs / looksPerAge) return;
     this.#written.startAnew();

@@ -4,13 +4,13 @@ import { sleep } from "./sleep.ts";
 
 /** Something that is done in the background until it is stopped. */
 export interface Repeated {
-  /** Lets what is under way finish the thread it is at. May be called again. */
+  /** Stops after the thread under way; resolves then. May be called again. */
   stop(): Promise<void>;
 }
 
 /**
- * Repeats `work`, the first time after `everyMs`, and always so long after the last time ended. A failure is traced, and the
- * next time tries again; once the storage was closed there is no next time. The timer doesn't keep the process alive.
+ * Runs `work` again and again, each time `everyMs` after the last run ended, and the first time after `everyMs`. A failure is
+ * traced, and the next run tries again, unless the storage was closed. The timer doesn't keep the process alive.
  */
 export function repeated(work: (signal: AbortSignal) => Promise<unknown>, everyMs: number): Repeated {
   const ending = new AbortController();
@@ -35,7 +35,7 @@ export function repeated(work: (signal: AbortSignal) => Promise<unknown>, everyM
   };
 }
 
-/** Stops what is repeated; after `longestMs` without waiting any longer, which is traced: a tier may never answer. */
+/** Stops all of them. As a tier may never answer, it waits for at most `longestMs`, and traces what it left behind. */
 export async function stopAll(all: Iterable<Repeated>, longestMs: number): Promise<void> {
   const waiting = new AbortController();
   const stopped = Promise.all([...all].map((one) => one.stop())).finally(() => waiting.abort());

@@ -13,15 +13,15 @@ export interface RetentionParts {
   readonly tier: Tier;
   readonly coder: CheckpointCoder;
   readonly retention: ResolvedRetention;
-  /** Hears of threads that lost checkpoints. */
+  /** Called with each thread that lost checkpoints. */
   readonly forget: (threadId: string) => void;
   /** The time in milliseconds since 1970. */
   readonly now: () => number;
 }
 
 /**
- * Deletes threads not written for long enough. One that is written to between the decision and the deletion stays; a writer
- * who comes later is told that the thread was deleted.
+ * Deletes threads that weren't written to for `deleteAfter`. A thread that is written to between the decision and the deletion
+ * stays. Writers that come after the deletion get a ThreadDeletedError.
  */
 export function deletesIdle({ tier, retention, forget, now }: RetentionParts): MaintenanceTask {
   const { deleteAfterMs } = retention;
@@ -39,7 +39,7 @@ export function deletesIdle({ tier, retention, forget, now }: RetentionParts): M
   };
 }
 
-/** Prunes threads in use, for good. */
+/** Prunes threads in use. What is pruned is gone for good. */
 export function prunesInUse({ tier, coder, retention, forget, now }: RetentionParts): MaintenanceTask {
   const walk = new PruneWalk(tier, coder, retention, now);
   return (batch) =>

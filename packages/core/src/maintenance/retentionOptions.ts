@@ -5,30 +5,30 @@ import { deletesUnchanged } from "../contract/tierExtensions.ts";
 import { msOf, waitMsOf, type Duration } from "../contract/units.ts";
 
 /**
- * What `maintain` takes away, so that storage doesn't grow for ever. Without any of these nothing is deleted or pruned.
- * Nothing happens by itself either: call `maintain()` or `startMaintenance()`.
+ * What `maintain` removes, so that storage doesn't grow for ever. Without these options nothing is deleted or pruned. With them
+ * nothing happens by itself either: call `maintain()` or `startMaintenance()`.
  */
 export interface RetentionOptions {
   /**
-   * Threads not written for this long are deleted, for good. Also those that wait for a human's answer: an interrupt nobody
-   * answered is a thread at rest. Default: never.
+   * Threads that weren't written to for this long are deleted for good, including those whose interrupt still waits for an answer.
+   * Default: never.
    */
   readonly deleteAfter?: Duration | undefined;
   /**
-   * Of threads in use, this many newest checkpoints per namespace stay, and what `prune` keeps besides; older ones are pruned.
-   * With a cold tier they move there instead. Default: all stay.
+   * Of threads in use, this many newest checkpoints of each namespace stay, and those that `prune` always keeps. Older ones are
+   * pruned, or with a cold tier moved there. Default: all stay.
    */
   readonly keepLast?: number | undefined;
   /**
-   * Of threads in use, checkpoints older than this are pruned; with a cold tier they move there instead. With `keepLast` too,
-   * what either keeps stays; the newest one stays always. Default: never.
+   * Of threads in use, checkpoints older than this are pruned, or with a cold tier moved there. With `keepLast` as well, those
+   * stay that either option keeps. The newest always stays. Default: never.
    */
   readonly trimAfter?: Duration | undefined;
-  /** Threads that one maintenance looks at or changes at most. Default 100. */
+  /** How many threads one maintenance looks at or changes at most. Default 100. */
   readonly batch?: number | undefined;
   /**
-   * Shortest pause after each of them. Default "20ms". The pause is nine times as long as the thread took, where that is more,
-   * so that maintenance works a tenth of the time; "0ms" is without pauses: for a backlog.
+   * Shortest pause after each thread. Default "20ms". If nine times as long as the thread took is more (up to 10 seconds), the
+   * pause is that long, so that maintenance works a tenth of the time. "0ms" makes no pauses, to work off a backlog.
    */
   readonly pause?: Duration | undefined;
 }
@@ -41,7 +41,7 @@ export const retentionNames: OptionNames<RetentionOptions> = {
   pause: true,
 };
 
-/** Options with every default filled in; absent: not done. */
+/** Options with every default filled in. What is undefined isn't done. */
 export interface ResolvedRetention {
   readonly deleteAfterMs: number | undefined;
   readonly keepLast: number | undefined;
@@ -73,7 +73,7 @@ export function resolveRetention(options: RetentionOptions): ResolvedRetention {
   };
 }
 
-/** Refuses to delete by age where a thread that is written to meanwhile couldn't be spared. @throws InvalidOptionError */
+/** Refuses to delete by age on a tier that couldn't spare a thread which is written to meanwhile. @throws InvalidOptionError */
 export function checkRetention(tier: Tier, { deleteAfter }: RetentionOptions): void {
   if (deleteAfter === undefined || deletesUnchanged(tier)) return;
   throw new InvalidOptionError(

@@ -1,4 +1,4 @@
-/** Waits, until `signal` ends it. `ref` false: the process may end meanwhile. */
+/** Waits for `ms` milliseconds, or until `signal` is aborted. `ref` false: waiting doesn't keep the process alive. */
 export async function sleep(ms: number, signal?: AbortSignal, { ref = true } = {}): Promise<void> {
   if (signal?.aborted === true) return;
   await new Promise<void>((resolve) => {

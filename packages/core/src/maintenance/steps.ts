@@ -1,14 +1,14 @@
 import type { Batch } from "./batch.ts";
 
-/** What was done, or would be, with one thread, or with one tier. */
+/** What was done, or would be in a dry run, with one thread or one tier. */
 export interface MaintenanceStep {
   /**
-   * - "delete": a thread, because of its age
-   * - "prune": checkpoints of a thread are gone for good
-   * - "archive": a thread moved to the cold tier
-   * - "trim": checkpoints of a thread moved to the cold tier
-   * - "finish-deletion": the archive of a thread that was deleted
-   * - "sweep": what crashes and deletions left in a tier
+   * - "delete": deletes a thread because of its age
+   * - "prune": deletes checkpoints of a thread for good
+   * - "archive": moves a thread to the cold tier
+   * - "trim": moves checkpoints of a thread to the cold tier
+   * - "finish-deletion": deletes the archive of a thread that was deleted
+   * - "sweep": removes what crashes and deletions left in a tier
    */
   readonly what: "delete" | "prune" | "archive" | "trim" | "finish-deletion" | "sweep";
   /** Absent for a sweep. */
@@ -17,11 +17,11 @@ export interface MaintenanceStep {
   readonly tier?: string | undefined;
   /** Checkpoints pruned, or copied to the cold tier. */
   readonly checkpoints?: number | undefined;
-  /** Bytes copied to the cold tier, as they are in the warm one. */
+  /** Bytes copied to the cold tier, counted as the warm tier stores them. */
   readonly bytes?: number | undefined;
-  /** Things that a sweep took away. */
+  /** How many things a sweep removed. */
   readonly swept?: number | undefined;
-  /** False where the thread was written to meanwhile, and stays. */
+  /** False in a dry run, after an error, and where the thread was written to meanwhile and stays. */
   readonly done: boolean;
   /** Why it failed; the next maintenance tries again. */
   readonly error?: unknown;
@@ -29,7 +29,7 @@ export interface MaintenanceStep {
 
 /** Answer of `maintain`. */
 export interface MaintenanceReport {
-  /** False where another process, or another call, was at it. */
+  /** False where another process, or another call, was running maintenance. */
   readonly ran: boolean;
   readonly steps: readonly MaintenanceStep[];
   /** Sum of the steps' bytes. */
@@ -37,15 +37,15 @@ export interface MaintenanceReport {
 }
 
 /**
- * One kind of maintenance. Yields a step per thread, and undefined for a thread that was looked at and needs nothing, so that
- * looking is paused after, too. May be ended after any of them; the next maintenance goes on.
+ * One kind of maintenance. Yields a step for each thread, and undefined for a thread that was looked at and needs nothing, so
+ * that there is a pause after looking, too. May be ended after any of them; the next maintenance goes on.
  */
 export type MaintenanceTask = (batch: Batch) => AsyncIterable<MaintenanceStep | undefined>;
 
-/** What a step tells about the work that was done in it. */
+/** What the work of a step reports. */
 export type StepOutcome = Partial<Pick<MaintenanceStep, "checkpoints" | "bytes" | "swept" | "done">>;
 
-/** Runs the work of one step. Its failure is told, and ends neither the task nor the batch. */
+/** Runs the work of one step. A failure is reported in the step, and ends neither the task nor the batch. */
 export async function stepOf(
   step: Pick<MaintenanceStep, "what" | "threadId" | "tier">,
   work: () => Promise<StepOutcome>,

@@ -4,8 +4,8 @@ import type { Batch } from "./batch.ts";
 type IdleQuery = Pick<ThreadQuery, "writtenBeforeMs" | "includeEvicted">;
 
 /**
- * Threads of a query, least recently written first, a batch at a time. Each batch goes on where the last one ended, and from the
- * last thread on with the first, so that threads whose turn fails again and again don't keep the others from theirs.
+ * Threads of a query, least recently written first, a batch at a time. Each batch goes on where the one before ended, and after
+ * the last thread with the first, so that threads that fail again and again don't keep the others from their turn.
  */
 export class ThreadWalk {
   readonly #tier: Tier;
@@ -15,7 +15,7 @@ export class ThreadWalk {
     this.#tier = tier;
   }
 
-  /** Each thread once. A plan begins with the first, and changes nothing about where the next batch goes on. */
+  /** The threads of the next batch, each once. A dry run begins with the first thread, and doesn't move the place to go on from. */
   async *next(query: IdleQuery, batch: Batch): AsyncGenerator<ThreadInfo> {
     const begin = batch.dryRun ? undefined : this.#after;
     const met = new Set<string>();

@@ -1,26 +1,26 @@
 import type { ThreadInfo, Tier } from "../contract/tier.ts";
 import type { Batch } from "./batch.ts";
 
-/** How exactly tiers know when a thread was written, and how long a write may take to be seen. Milliseconds. */
+/** By how much two writes may be seen in the wrong order: tiers round their times, and a write takes time to be seen. Milliseconds. */
 const overlapMs = 120_000;
-/** Threads remembered at most as looked at; those beyond are looked at once more. */
+/** Most threads that are remembered as looked at; those beyond are looked at once more. */
 const remembered = 10_000;
 
 /**
- * Threads written since they were last looked at. Goes through them newest first, as many passes as there are: a pass ends
- * where the last one began. Threads only ever move to the front, so none is missed; the next pass finds what moved. By the
- * tier's clock alone.
+ * Threads written to since they were last looked at. Goes through them in passes, newest first: each pass ends where the one
+ * before began. A thread that is written to moves to the front, so none is missed: the next pass finds it. Relies on the clock of
+ * the tier alone.
  */
 export class WrittenThreads {
   readonly #tier: Tier;
-  /** Of the pass under way: the thread it has come to, and the newest write when it began. */
+  /** Of the pass under way: the last thread it went through, and the time of the newest write when it began. */
   #after: ThreadInfo | undefined;
   #topMs: number | undefined;
-  /** Threads written before this were looked at. */
+  /** All threads last written before this have been looked at. */
   #floorMs = Number.NEGATIVE_INFINITY;
-  /** Threads written so lately that the next pass meets them again, as they were when they were looked at. */
+  /** Threads that were looked at, as they were then, but were written so lately that the next pass meets them again. */
   readonly #looked = new Map<string, ThreadInfo>();
-  /** Threads that failed and are to be tried again, though nobody may write to them. */
+  /** Threads that failed and are tried again, even if nobody writes to them. */
   readonly #owed = new Map<string, ThreadInfo>();
 
   constructor(tier: Tier) {
@@ -32,7 +32,7 @@ export class WrittenThreads {
     return this.#after !== undefined;
   }
 
-  /** The next pass goes through all threads. */
+  /** Makes the next pass go through all threads. */
   startAnew(): void {
     this.#after = undefined;
     this.#topMs = undefined;
@@ -40,14 +40,14 @@ export class WrittenThreads {
     this.#looked.clear();
   }
 
-  /** Threads to look at, as many as the batch allows; the next call goes on from there. A plan changes nothing about that. */
+  /** Threads to look at, as many as the batch allows. The next call goes on from there, except after a dry run. */
   async *next(batch: Batch): AsyncGenerator<ThreadInfo> {
     const owed = new Map(this.#owed);
     for await (const thread of this.#written(batch)) {
       owed.delete(thread.threadId);
       yield thread;
     }
-    // Last, so that those that fail for good don't keep the others from their turn.
+    // These come last, so that threads that always fail don't keep the others from their turn.
     for (const thread of owed.values()) {
       if (!batch.take()) return;
       if (!batch.dryRun) this.#owed.delete(thread.threadId);
@@ -71,20 +71,20 @@ export class WrittenThreads {
     if (!batch.dryRun) this.#end(topMs);
   }
 
-  /** The thread needs nothing as long as it stays at this revision. */
+  /** Notes that the thread needs nothing as long as it stays at this revision. */
   isFine(thread: ThreadInfo): void {
     const topMs = this.#topMs ?? thread.writtenAtMs;
     if (thread.writtenAtMs >= topMs - overlapMs && this.#looked.size < remembered)
       this.#looked.set(thread.threadId, thread);
   }
 
-  /** The thread's turn failed. */
+  /** Notes that the work on a thread failed, so that it is tried again. */
   owe(thread: ThreadInfo): void {
     if (this.#owed.size < remembered) this.#owed.set(thread.threadId, thread);
   }
 
   #end(topMs: number | undefined): void {
-    // Again from a little before: writes that ended together may be seen one after the other.
+    // The next pass goes a little further back, because writes may be seen later than newer ones.
     if (topMs !== undefined) this.#floorMs = Math.max(this.#floorMs, topMs - overlapMs);
     this.#after = undefined;
     this.#topMs = undefined;

@@ -4,8 +4,8 @@ import { isSerde, type SaverOptions } from "../saver/options.ts";
 import { TierSaver } from "../saver/tierSaver.ts";
 
 /**
- * Keeps checkpoints in this process's memory, encoded as every Stratigraph saver does. A drop-in for LangGraph's MemorySaver
- * that is faster, grows linearly, and keeps branches apart. State is lost when the process ends.
+ * Keeps checkpoints in the memory of this process, encoded as by every Stratigraph saver. A drop-in replacement for LangGraph's
+ * MemorySaver that is faster, grows linearly, and keeps branches apart. State is lost when the process ends.
  *
  * @example
  * const graph = builder.compile({ checkpointer: new MemorySaver() });

@@ -48,11 +48,11 @@ import type {
 /** All that is kept of one thread. */
 interface Thread {
   revision: number;
-  /** Revision of the last deletion: writers that read before it are late. */
+  /** Revision of the last deletion: writers that read the thread before it are late. */
   deletedAt: number;
-  /** No checkpoint since the last deletion. */
+  /** Whether it was deleted, and has had no checkpoint since. */
   deleted: boolean;
-  /** Revision of the last removal of blobs: what was read before it may be gone. */
+  /** Revision of the last removal of blobs: blobs that were read before it may be gone. */
   removedAt: number;
   evicted: boolean;
   writtenAtMs: number;
@@ -60,9 +60,9 @@ interface Thread {
   records: Map<string, CheckpointRecord>;
   blobs: Map<BlobHash, Blob>;
   writes: Map<string, StoredWriteBatch[]>;
-  /** Namespaces that were adopted, and until when they may be believed. */
+  /** Namespaces that were adopted from the owner, and until when these copies may be trusted. */
   copies: Map<string, { readonly revision: number; readonly untilMs: number }>;
-  /** Copies of earlier revisions of the owner are refused. */
+  /** Copies of revisions of the owner below this are refused. */
   copyFloor: number;
   /** Tags, by {@link tagKey}. */
   tags: ReadonlySet<string>;
@@ -95,14 +95,14 @@ function descending(a: string, b: string): number {
   return a < b ? 1 : -1;
 }
 
-/** Most threads without a checkpoint that are remembered: tombstones, and early pending writes. The oldest go first. */
+/** Most threads without a checkpoint that are kept: tombstones, and pending writes that came early. The oldest are dropped first. */
 const mostHeadless = 100_000;
-/** Most of them that one call of `sweep` takes away. */
+/** Most of these threads that one call of `sweep` removes. */
 const mostSwept = 1000;
 
 /**
- * The contract in plain data structures: the reference that every other tier is compared with, and what MemorySaver
- * stands on. JavaScript runs each method's changes without interruption, so they are atomic as they are.
+ * The contract in plain data structures: the reference that every other tier is compared with, and the tier of MemorySaver.
+ * Methods make their changes without awaiting anything, so they are atomic.
  */
 export class MemoryTier
   implements
@@ -252,7 +252,7 @@ export class MemoryTier
       thread.records.delete(checkpointKey(at));
       thread.writes.delete(checkpointKey(at));
     }
-    // A new map: readers hold the old one.
+    // A new map, because readers hold the old one.
     thread.blobs = new Map(thread.blobs);
     for (const hash of request.dropBlobs) thread.blobs.delete(hash);
     for (const blob of request.replaceBlobs) thread.blobs.set(blob.hash, blob);
@@ -285,7 +285,7 @@ export class MemoryTier
       const batch = batches?.[place];
       if (batch !== undefined) thread.writes.set(checkpointKey(at), batches!.with(place, { ...batch, body }));
     }
-    // A new map: readers hold the old one.
+    // A new map, because readers hold the old one.
     thread.blobs = new Map(thread.blobs);
     for (const { hash, bytes } of blobs) {
       const blob = thread.blobs.get(hash);
@@ -453,7 +453,7 @@ export class MemoryTier
 
   /**
    * The thread to be written to.
-   * @param continues the write continues something that the writer never read
+   * @param continues whether the write continues what must be there already, so that a deleted thread refuses it
    * @throws ThreadDeletedError, StaleReadError where the writer is late
    */
   #open(
@@ -476,9 +476,9 @@ export class MemoryTier
     else this.#headless.delete(threadId);
   }
 
-  /** A thread without a checkpoint is remembered for a while only; so each one that comes takes away those past their time. */
+  /** Notes a thread without a checkpoint. As these are kept for a while only, each one that comes drops those past their time. */
   #lostHeads(threadId: string): void {
-    // What was written or tagged just now is young again: its writer is about to put a checkpoint.
+    // Its time begins anew, because whoever wrote to it or tagged it is about to put a checkpoint.
     this.#headless.delete(threadId);
     this.#headless.set(threadId, this.#now());
     for (const [oldest, sinceMs] of this.#headless) {
@@ -512,7 +512,7 @@ export class MemoryTier
   }
 }
 
-/** What a namespace's answer says of being a copy. */
+/** The part of an answer that says that a namespace is a copy which may still be trusted. */
 function copyOf(thread: Thread, { namespace }: { namespace: string }, nowMs: number): Pick<Peek, "copy"> {
   const copy = thread.copies.get(namespace);
   return copy === undefined || copy.untilMs <= nowMs ? {} : { copy };
@@ -526,7 +526,7 @@ function infoOf(threadId: string, thread: Thread, { headTags }: ThreadQuery): Th
   return { ...info, headRecord: records.get(checkpointKey({ namespace: "", checkpointId: head })) };
 }
 
-/** Whether a record carries all tags, as far as it is here. */
+/** Whether a record carries all tags. True where the record isn't here, because then it may. */
 function hasTags(record: CheckpointRecord | undefined, tags: readonly number[] = []): boolean {
   return record === undefined || tags.every((tag) => record.tags.includes(tag));
 }

@@ -9,15 +9,18 @@ export interface Conflict {
   readonly checkpointId: string;
   /** Oldest checkpoint of the branch. */
   readonly firstCheckpointId: string;
-  /** Where the branch leaves the line that the winner went on; absent where the thread was empty. */
+  /** The main-line checkpoint that the branch departs from; absent where the thread was empty. */
   readonly parentId: string | undefined;
   /** The head that won. */
   readonly lostTo: string;
-  /** How many checkpoints the branch has, all tips included. */
+  /** How many checkpoints the branch has, from the oldest to the newest. */
   readonly checkpoints: number;
 }
 
-/** The checkpoints of a namespace's side branches that lead to `tip`, oldest first. */
+/**
+ * The checkpoints of the side branch that ends with `tip`, oldest first.
+ * @param records checkpoints of the namespace's side branches by id
+ */
 export function sideBranch(
   tip: CheckpointRecord,
   records: ReadonlyMap<string, CheckpointRecord>,

@@ -17,7 +17,7 @@ export interface ThreadContents {
   readonly heads: readonly HeadMove[];
 }
 
-/** Reads a thread with all it holds, under another thread id. Encoded bytes stay as they are. */
+/** Reads a whole thread, and gives it the thread id `as`. Encoded bytes stay as they are. */
 export async function readThread(
   tier: Tier,
   threadId: string,
@@ -42,7 +42,7 @@ export async function readThread(
   };
 }
 
-/** Gives a thread the tags of another one, before it is copied from that: a copy belongs to whom its source belongs to. */
+/** Gives a thread the tags of another one. Call it before the copy is written, so that the copy can always be found by them. */
 export async function inheritTags(tier: Tier, sourceId: string, targetId: string): Promise<void> {
   if (!tagsThreads(tier)) return;
   const tags = await tier.threadTags(sourceId);
@@ -61,7 +61,7 @@ export async function copyThread(tier: Tier, sourceId: string, targetId: string)
   const contents = await readThread(tier, sourceId, targetId);
   if (contents.records.length === 0) return;
   await inheritTags(tier, sourceId, targetId);
-  // Only an import may bring a deleted thread back with records that name parents, as those of a pruned thread do.
+  // A deleted thread refuses records that name parents, as those of a pruned thread do, from everything but an import.
   const { revision } = await tier.peek({ threadId: targetId, namespace: "" });
   const heads =
     revision === 0 ? contents.heads : contents.heads.map((move): HeadMove => ({ ...move, expected: "any" }));

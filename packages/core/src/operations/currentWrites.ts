@@ -4,11 +4,12 @@ import { rewindMark } from "./rewindMark.ts";
 import type { WriteBatch } from "../contract/tier.ts";
 
 /**
- * The batches of pending writes that count: for whoever goes on from their checkpoint now, or, with `child`, those that
- * this checkpoint was made from. All of them, but where the checkpoint was wound back; see {@link RewindMark}.
+ * The batches of pending writes that count. Without `child`, those are the batches that a run which goes on from their checkpoint
+ * now gets to see; with `child`, the batches that this checkpoint was made from. They are all batches, unless the checkpoint was
+ * wound back; see {@link RewindMark}.
  *
- * Marks name batches instead of going by the order alone: an append that is repeated, and an archived checkpoint that is
- * restored after it was written on, bring batches again.
+ * Marks name batches instead of relying on their order, because batches may be added twice: by an append that is repeated, and
+ * when an archived checkpoint is restored after new batches were added to it.
  *
  * @param batches all batches of the checkpoint, oldest first
  */
@@ -43,8 +44,8 @@ function named<Batch extends WriteBatch>(batches: readonly Batch[], digests: rea
 }
 
 /**
- * Names a batch among those of its checkpoint by what it says, wherever it is copied to. 72 bits. One that was encrypted anew
- * keeps the name that it had: marks call it so.
+ * Names a batch among those of its checkpoint by its content, so that copies have the same name. 72 bits as base64url. A batch
+ * that is re-encrypted keeps its name, because rewind marks refer to it.
  */
 export function batchDigest(batch: Pick<WriteBatch, "taskId" | "body">): string {
   return batchName(batch).toString("base64url");

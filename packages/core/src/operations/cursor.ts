@@ -1,14 +1,14 @@
 import { shown } from "../contract/checkOptions.ts";
 import { InvalidOptionError } from "../contract/errors.ts";
 
-/** A place in a list, as callers hand it back. */
+/** Encodes a place in a list as text that callers hand back. */
 export function encodeCursor(place: unknown): string {
   return Buffer.from(JSON.stringify(place)).toString("base64url");
 }
 
 /**
- * The place that {@link encodeCursor} made a cursor of.
- * @param isOurs tells a place of this list from anything else
+ * Decodes a cursor that {@link encodeCursor} made.
+ * @param isOurs whether something is a place in the list in question
  * @param advice what to pass instead
  * @throws InvalidOptionError
  */

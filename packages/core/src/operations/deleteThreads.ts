@@ -12,9 +12,9 @@ export type ThreadSelection =
 
 /** Options of deleteThreads. */
 export interface DeleteThreadsOptions {
-  /** Tells what would be deleted, and deletes nothing. Default false. */
+  /** Only reports what would be deleted. Default false. */
   readonly dryRun?: boolean | undefined;
-  /** Most threads of one call; repeat it where `complete` is false. Default 10,000. */
+  /** Most threads that one call deletes; repeat the call while `complete` is false. Default 10,000. */
   readonly limit?: number | undefined;
 }
 
@@ -23,9 +23,9 @@ export interface DeletedThread {
   readonly threadId: string;
   /** What each storage held of it before. */
   readonly found: readonly Holding[];
-  /** Every storage was asked again after the deletion, and holds nothing of it. */
+  /** Whether every storage was asked again after the deletion, and holds nothing of the thread. */
   readonly verified: boolean;
-  /** Why it isn't verified: what still holds something, could not be asked, or failed. */
+  /** Why it isn't verified: which tiers still hold something or could not be asked, or how the deletion failed. */
   readonly reason?: string | undefined;
 }
 
@@ -36,16 +36,16 @@ export interface TierRemainder extends Remainder {
 
 /** What deleteThreads did. */
 export interface DeletionReport {
-  /** Every thread that was selected is gone, and none is left that carries the tags. Always false after a dry run. */
+  /** Whether every selected thread is gone, and none is left that carries the tags. Always false after a dry run. */
   readonly complete: boolean;
   readonly threads: readonly DeletedThread[];
-  /** What stays of each of them for a while, by tier; backups and older versions that a storage keeps aren't seen. */
+  /** What remains of each thread for a while, by tier. Backups, and older versions that a storage keeps, aren't listed. */
   readonly remains: readonly TierRemainder[];
 }
 
-/** Threads that are deleted at once. */
+/** How many threads are deleted at the same time. */
 const atOnce = 4;
-/** How often one thread is deleted: it may be written again while the call goes on. */
+/** How often one thread is deleted at most: it may be written to again during the call. */
 const mostTries = 3;
 
 const selectionNames: OptionNames<ThreadSelection> = { tag: true, threadIds: true };
@@ -81,7 +81,10 @@ export function checkSelection(
   return { threadIds: checkedIds("threadIds", threadIds) };
 }
 
-/** Deletes threads, and proves it. Goes on where one fails; safe to repeat, and to end at any moment. */
+/**
+ * Deletes threads and verifies that they are gone. One that fails doesn't stop the others. Safe to repeat, and to interrupt at any
+ * moment.
+ */
 export async function deleteThreads(
   tier: Tier,
   selection: CheckedSelection,
@@ -89,7 +92,7 @@ export async function deleteThreads(
   deleteThread: (threadId: string) => Promise<void>,
 ): Promise<DeletionReport> {
   const deletion = new Deletion(new Storages(tier), options, deleteThread);
-  // Until a whole pass finds nothing to do: threads may be tagged, or written again, while it goes on.
+  // Repeated until a whole pass finds nothing to do, because threads may be tagged, or written to again, meanwhile.
   let isDone: boolean;
   do isDone = await deletion.pass(selected(tier, selection, deletion.outcomes));
   while (!isDone);
@@ -104,7 +107,7 @@ class Deletion {
   readonly #isDry: boolean;
   readonly #limit: number;
   readonly #tries = new Map<string, number>();
-  /** The last pass met a thread that was not to be deleted any more. */
+  /** Whether the last pass skipped a thread, because the limit was reached or its deletion had been tried too often. */
   #isLeft = false;
 
   constructor(
@@ -143,7 +146,7 @@ class Deletion {
     };
   }
 
-  /** Whether a thread is to be deleted, again or for the first time. */
+  /** Whether to delete a thread now. Counts it as a try. */
   #begin(threadId: string): boolean {
     const tries = this.#tries.get(threadId) ?? 0;
     if (tries === 0 && this.#tries.size === this.#limit) return false;
@@ -156,13 +159,13 @@ class Deletion {
     const outcome = this.#isDry
       ? await looked(this.#storages, threadId)
       : await deleted(this.#storages, threadId, this.#deleteThread);
-    // What was there is what the first try met.
+    // The report says what the first try found.
     const { found } = this.outcomes.get(threadId) ?? outcome;
     this.outcomes.set(threadId, { ...outcome, found });
   }
 }
 
-/** Threads that are selected now; of those named by their ids, the ones that aren't known to be gone. */
+/** The threads that are selected now. Those selected by id are left out once they are verified to be gone. */
 async function* selected(
   tier: Tier,
   selection: CheckedSelection,

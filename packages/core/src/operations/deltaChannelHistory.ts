@@ -6,7 +6,7 @@ import { readsAncestry } from "../contract/tierExtensions.ts";
 import { asPendingWrite } from "../encode/writeCoder.ts";
 import type { Consumed } from "../encode/record.ts";
 
-/** How many ancestors are asked for at once. LangGraph writes a snapshot long before, with its default settings. */
+/** How many ancestors are read at once. With its default settings, LangGraph writes snapshots far more often. */
 const pageOfAncestors = 1000;
 
 async function* ancestors(
@@ -31,10 +31,11 @@ async function* ancestors(
 }
 
 /**
- * Per channel, the writes on the way from its nearest stored value (the seed) to a checkpoint, oldest first. What LangGraph
- * rebuilds a DeltaChannel from. Of each ancestor's pending writes, those from which its child on the way was made.
+ * What LangGraph rebuilds a DeltaChannel from: for each channel, the value stored by the nearest ancestor that has one (the
+ * seed), and the writes from there to the checkpoint `from`, oldest first. Of each ancestor's pending writes, only those count
+ * that its child on this path was made from.
  *
- * @param consumedBy tells them of the checkpoint where the way ends
+ * @param consumedBy which pending writes of its parent a checkpoint was made from; asked of `from` alone
  */
 export async function deltaChannelHistory(
   tier: Tier,

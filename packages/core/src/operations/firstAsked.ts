@@ -4,10 +4,10 @@ import type { CheckpointRecord, StoredWriteBatch } from "../contract/tier.ts";
 import { isExitTask, NULL_TASK, taskIdsOfNoTask } from "../langgraph/taskIds.ts";
 
 /**
- * Which pending writes of a step that went on since count when it is wound back: those from before any of its interrupts
- * was answered. So an interrupt waits again, and tasks that ended by then don't run again. Errors, an answer, what came of it, and
- * what wasn't written by the step's tasks (new input, `updateState`, commands) stay behind. Where nothing asked, the step
- * runs again, with no writes.
+ * The pending writes that still count when a step is wound back: those from before any of its interrupts was answered. So its
+ * interrupts wait again, and tasks that had ended by then don't run again. Left out are errors, answers and all that followed
+ * them, and what wasn't written by the step's tasks (new input, `updateState`, commands). A step without interrupts runs again
+ * with no writes.
  *
  * @param batches those that count now, oldest first
  */

@@ -7,23 +7,26 @@ import { waitMsOf, type Duration } from "../contract/units.ts";
 /** What a tier is for. A tier that stands alone is "warm": it owns its threads. */
 export type TierRole = "hot" | "warm" | "cold" | "replica";
 
-/** How one tier is. */
+/** The state of one tier. */
 export interface TierHealth {
   readonly name: string;
   readonly role: TierRole;
-  /** It answered in time. */
+  /** Whether it answered in time. */
   readonly ok: boolean;
   /** How long it took to answer, or to fail. Milliseconds. */
   readonly ms: number;
   /** Why it isn't ok. */
   readonly error?: unknown;
-  /** In a stack: "open" while the tier isn't asked because it failed; "half-open" while one call tries it. Absent: "closed", or none. */
+  /**
+   * The tier's circuit breaker in a stack: "open" while the tier isn't asked because it failed, "half-open" while one call tries it.
+   * Absent where it is closed, and outside stacks.
+   */
   readonly breaker?: "open" | "half-open" | undefined;
 }
 
-/** How a saver is. */
+/** The state of a saver. */
 export interface Health {
-  /** It can serve: the tier that owns the threads answers. Hot tiers, the archive and replicas may be away. */
+  /** Whether it can serve: the tier that owns the threads answers. Hot tiers, the archive and replicas may be down. */
   readonly ok: boolean;
   /** Nearest first. */
   readonly tiers: readonly TierHealth[];
@@ -35,7 +38,7 @@ export interface HealthOptions {
   readonly timeout?: Duration | undefined;
 }
 
-/** A tier made of tiers, which tells how each of them is. */
+/** A tier made of tiers that reports the state of each. */
 export interface HealthReporter {
   /** @param timeoutMs how long each part may take, in milliseconds. Never rejects. */
   health(timeoutMs: number): Promise<readonly TierHealth[]>;
@@ -81,7 +84,7 @@ export async function tierHealth(
 /** One cheap round trip to a tier, also to one that has no `ping`. @throws what a call would throw */
 export async function pingTier(tier: Tier): Promise<void> {
   if (tier.ping !== undefined) await tier.ping();
-  // Of a thread that nobody has: ids of users don't begin so.
+  // No application's thread ids begin like this, so there is no such thread.
   else await tier.peek({ threadId: "\u0001stratigraph.ping", namespace: "" });
 }
 

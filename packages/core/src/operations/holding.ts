@@ -8,26 +8,26 @@ export interface Holding {
   readonly tier: string;
   readonly role: StackLayer["role"];
   readonly checkpoints: number;
-  /** Of checkpoints, pending writes that belong to them, and values, as stored. */
+  /** Bytes of checkpoints, of the pending writes that belong to them, and of values, as stored. */
   readonly bytes: number;
-  /** It could not be asked; the figures are 0 then. */
+  /** Why the storage could not be asked; the figures are 0 then. */
   readonly error?: unknown;
 }
 
-/** A holding, and whether anything else of the thread is there: a head, a value, a tag. */
+/** A holding. `isEmpty`: the storage has nothing else of the thread either, such as a head, a value or a tag. */
 export interface Finding extends Holding {
   readonly isEmpty: boolean;
 }
 
-/** The storages that a tier is made of. A tier alone owns what it has. */
+/** The storages that a tier is made of: the parts of a stack, otherwise the tier itself, which is "warm" as it owns its threads. */
 function layersOf(tier: Tier, role: StackLayer["role"] = "warm"): readonly StackLayer[] {
   if (!isStacked(tier)) return [{ role, tier }];
   return tier.layers.flatMap((layer) => layersOf(layer.tier, role === "warm" ? layer.role : role));
 }
 
 /**
- * The storages of a tier, for who asks them about one thread after another. One that can't be reached costs its whole patience, so
- * it isn't asked again.
+ * The storages of a tier, to ask them about one thread after another. A storage that can't be reached isn't asked again, because
+ * each call would wait for its whole timeout.
  */
 export class Storages {
   readonly layers: readonly StackLayer[];
@@ -37,7 +37,7 @@ export class Storages {
     this.layers = layersOf(tier);
   }
 
-  /** What each of them holds of a thread. Never rejects: what failed is in the answer. */
+  /** What each of them holds of a thread. Never rejects: errors are in the answer. */
   async holdings(threadId: string): Promise<Finding[]> {
     return await Promise.all(this.layers.map((layer) => this.#ask(layer, threadId)));
   }
@@ -55,7 +55,7 @@ function unknown({ tier, role }: StackLayer, error: unknown): Finding {
   return { tier: tier.name, role, checkpoints: 0, bytes: 0, error, isEmpty: false };
 }
 
-/** Asks a storage what it holds of a thread. Never throws: what it threw is in the answer. */
+/** Asks a storage what it holds of a thread. Never rejects: an error is in the answer. */
 async function holdingOf({ tier, role }: StackLayer, threadId: string): Promise<Finding> {
   let checkpoints = 0;
   let bytes = 0;

@@ -3,7 +3,7 @@ import type { DecodedBody } from "../encode/record.ts";
 import { madeAtMs } from "../encode/record.ts";
 import type { BlobHash, CheckpointRecord } from "../contract/tier.ts";
 
-/** One checkpoint while deciding: its record, what its manifest says, what it waits for. */
+/** What pruning has to know of one checkpoint. */
 export interface Node {
   readonly record: CheckpointRecord;
   readonly body: DecodedBody;
@@ -14,7 +14,7 @@ export interface Node {
   readonly parents: Readonly<Record<string, string>>;
 }
 
-/** A thread while deciding: all of its checkpoints, newest first, and its heads. */
+/** What pruning has to know of a thread: all of its checkpoints, newest first, and its heads. */
 export interface Thread {
   readonly revision: number;
   readonly nodes: readonly Node[];
@@ -22,15 +22,18 @@ export interface Thread {
   readonly byKey: ReadonlyMap<string, Node>;
 }
 
-/** What stays of every namespace, besides what is kept always: what either of these keeps. */
+/** Which checkpoints of every namespace stay: those that either of these keeps, and those that are always kept. */
 export interface KeepRule {
-  /** How many, from its head back. At least 1. */
+  /** How many stay, from the head back. At least 1. */
   readonly keepLast: number;
-  /** All that were made at this instant or later. Milliseconds since 1970. */
+  /** All stay that were made at this instant or later. Milliseconds since 1970. */
   readonly fromMs?: number | undefined;
 }
 
-/** The newest of every namespace by the parent chain from its head, what is young enough, and every leaf that waits for an answer. */
+/**
+ * The checkpoints that a rule keeps: in every namespace the newest on the parent chain from its head, and those that are young
+ * enough; and every leaf whose interrupt waits for an answer.
+ */
 export function latest(thread: Thread, { keepLast, fromMs = Number.POSITIVE_INFINITY }: KeepRule): Set<Node> {
   const kept = new Set<Node>();
   const continued = new Set(
@@ -102,7 +105,7 @@ export function withDeltaChains(thread: Thread, kept: Set<Node>): Set<Node> {
   return kept;
 }
 
-/** New heads where the head goes: its nearest ancestor that stays, or else the newest main-line checkpoint that does. */
+/** New heads for those that are removed: the nearest ancestor that stays, or else the newest main-line checkpoint that stays. */
 export function headsAfter(thread: Thread, kept: ReadonlySet<Node>): { namespace: string; to?: string }[] {
   const moves: { namespace: string; to?: string }[] = [];
   for (const [namespace, head] of thread.heads) {

@@ -14,9 +14,9 @@ export interface KeysInUseOptions {
 
 /** How much is stored under one key. */
 export interface KeyUse {
-  /** Absent: not encrypted. */
+  /** Absent for what isn't encrypted. */
   readonly keyId?: string | undefined;
-  /** Threads that hold something under it; of a stack, an archived thread that has a part in the warm tier counts twice. */
+  /** Threads that hold something under it. In a stack, an archived thread that also has a part in the warm tier counts twice. */
   readonly threads: number;
   /** Checkpoints without their values. */
   readonly records: number;
@@ -28,9 +28,9 @@ export interface KeyUse {
 
 /** What {@link keysInUse} finds. */
 export interface KeysInUse {
-  /** By key id, what isn't encrypted first. */
+  /** Ordered by key id; what isn't encrypted comes first. */
   readonly keys: readonly KeyUse[];
-  /** Blobs that no checkpoint names any more, so that nobody can tell their key. `reencrypt` takes them away where it can. */
+  /** Blobs that no checkpoint names any more, which can't be read to tell their key. `reencrypt` removes them where it can. */
   readonly unlisted: number;
 }
 
@@ -40,8 +40,8 @@ const names: OptionNames<KeysInUseOptions> = { threadIds: true };
 const counted = { record: "records", write: "writes", blob: "blobs" } as const;
 
 /**
- * Which keys sealed what a tier holds: reads everything once, a page at a time, and decrypts nothing. In a stack the tiers that
- * own are asked, not those that hold copies.
+ * Which keys a tier's data is encrypted with. Reads everything once, a page at a time, and decrypts nothing. In a stack it asks
+ * the tiers that own data, not those that hold copies.
  * @throws InvalidOptionError, InvalidAddressError; StratigraphError "NEWER_FORMAT"; CorruptionError
  */
 export async function keysInUse(tier: Tier, options: KeysInUseOptions = {}): Promise<KeysInUse> {
@@ -71,7 +71,7 @@ export async function keysInUse(tier: Tier, options: KeysInUseOptions = {}): Pro
   return { keys: keys.sort((a, b) => ((a.keyId ?? "") < (b.keyId ?? "") ? -1 : 1)), unlisted };
 }
 
-/** The key that sealed a piece. @throws as {@link keysInUse} */
+/** The id of the key that a piece is encrypted with; undefined for none. @throws as {@link keysInUse} */
 export function keyOf({ at, bytes }: StoredBytes): string | undefined {
   try {
     return keyIdOf(bytes);
@@ -80,13 +80,13 @@ export function keyOf({ at, bytes }: StoredBytes): string | undefined {
   }
 }
 
-/** The threads asked for, or all of a tier. */
+/** The threads that were asked for, or else all threads of a tier. */
 async function* threadsOf(owner: OwningTier, only: readonly string[] | undefined): AsyncGenerator<string> {
   if (only !== undefined) yield* only;
   else for await (const { threadId } of owner.threads({})) yield threadId;
 }
 
-/** Everything that a tier holds of a thread, pending writes without their checkpoint too. `seen` gets the hashes of blobs. */
+/** Everything that a tier holds of a thread, also pending writes without a checkpoint. Adds the hashes of blobs to `seen`. */
 export async function* bytesOfThread(
   owner: OwningTier,
   threadId: string,
@@ -97,7 +97,7 @@ export async function* bytesOfThread(
   for (const at of await owner.strays(threadId)) yield* bytesOfWrites(at, (await owner.peek(at)).writes);
 }
 
-/** Blobs of a thread that nothing listed needs. */
+/** Hashes of a thread's blobs that aren't in `seen`. */
 export async function unlistedOf(
   owner: OwningTier,
   threadId: string,

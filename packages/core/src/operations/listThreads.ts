@@ -37,7 +37,7 @@ export interface ThreadPage {
   readonly cursor?: string;
 }
 
-/** Whether something that came back from a caller is a place in a list of threads. */
+/** Whether a decoded cursor is a place in a list of threads. */
 export function isThreadInfo(value: unknown): value is ThreadInfo {
   const { threadId, revision, writtenAtMs, evicted } = (value ?? {}) as Partial<
     Record<keyof ThreadInfo, unknown>
@@ -60,13 +60,13 @@ function checkThreadListOptions(options: ThreadListOptions): void {
     throw new InvalidOptionError("cursor", shown(cursor), "Pass the cursor of an earlier page as it was.");
   checkFilter(filter);
   for (const [key, value] of Object.entries(filter ?? {})) {
-    // It would ask for nothing: everybody's threads would be the answer.
+    // An undefined value would ask for nothing, and everybody's threads would be the answer.
     if (value === undefined)
       throw new InvalidOptionError(`filter.${key}`, "undefined", "Give it a value, or leave it out.");
   }
 }
 
-/** Threads whose records are looked up at once, where a tier doesn't tell them with the threads. */
+/** How many records are looked up at the same time, where a tier doesn't list them with the threads. */
 const lookedUpTogether = 16;
 
 /** Threads of a tier, a page at a time. @throws InvalidOptionError */
@@ -129,7 +129,7 @@ async function headMatches(
   return matches(metadata as Record<string, unknown>, filter);
 }
 
-/** The record of the root head, asked for alone: of a tier that doesn't tell it with its threads, or of an archived thread. */
+/** Reads the record of a root head that wasn't listed with its thread: the tier can't, or the thread is archived. */
 async function headRecord(tier: Tier, { threadId, head }: ThreadInfo): Promise<CheckpointRecord | undefined> {
   if (head === undefined) return undefined;
   const query = { threadId, namespace: "", checkpointId: head, recordsOnly: true };

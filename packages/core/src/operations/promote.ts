@@ -5,23 +5,23 @@ import { childrenOf, outlineOf, type Node } from "./threadOutline.ts";
 import type { Address, AppendRequest, CheckpointRecord, Tier } from "../contract/tier.ts";
 import { windBack, windBackWrites, type AlsoMoved, type WoundBack } from "./windBack.ts";
 
-/** What goes with a promotion. */
+/** Options of {@link promote}. */
 export interface PromoteOptions {
-  /** Heads that the move was decided on, and is allowed from. Default: the one that is found. */
+  /** Heads that may be replaced: those that the decision was based on. Default: the head that is found. */
   readonly expected?: readonly string[] | undefined;
-  /** Where subgraphs are to stand: namespace to checkpoint. Others stand where they stood at the checkpoint. */
+  /** Checkpoints that become the heads of subgraphs, by namespace. Other subgraphs get the head that they had at the checkpoint. */
   readonly subgraphs?: ReadonlyMap<string, string> | undefined;
-  /** Written in the same append, to namespaces that are no subgraph's. Told which heads of subgraphs move along. */
+  /** What to write in the same append, to namespaces of no subgraph. Called with the heads of subgraphs that are moved too. */
   readonly also?:
     | ((moved: readonly AlsoMoved[]) => Promise<Pick<AppendRequest, "records" | "blobs" | "heads">>)
     | undefined;
 }
 
 /**
- * Moves a namespace's head to a checkpoint that exists; a side branch leading to it becomes main line. Where the
- * checkpoint's step went on since, it is wound back: its interrupts wait again, tasks that had ended when it asked don't
- * run again, and what was written later counts only for the checkpoints that were made from it. They stay readable, and
- * promoting one of them makes their line the main line again. Subgraphs of a root checkpoint go along.
+ * Moves a namespace's head to a stored checkpoint. A side branch that leads to it becomes the main line. If the checkpoint's
+ * step went on since, the step is wound back: its interrupts wait again, tasks that had ended before the first answer don't run
+ * again, and what was written later counts only for the checkpoints that were made from it. Those stay readable, and promoting
+ * one of them makes its line the main line again. With a root checkpoint, the heads of its subgraphs move too.
  *
  * @returns the head before
  * @throws NotFoundError; CheckpointConflictError where the head moved meanwhile, or isn't an expected one
@@ -52,10 +52,10 @@ export async function promote(
   }
   const wound = await woundBack(tier, coder, at, checkpoint, subgraphs);
   const more = await also?.(wound.moves);
-  const line = sideBranch(checkpoint.record, side).map(({ lostTo: _lostTo, ...record }) => record);
+  const mainLine = sideBranch(checkpoint.record, side).map(({ lostTo: _lostTo, ...record }) => record);
   const appended = await tier.append({
     threadId: at.threadId,
-    records: [...line, ...wound.records, ...(more?.records ?? [])],
+    records: [...mainLine, ...wound.records, ...(more?.records ?? [])],
     blobs: more?.blobs ?? [],
     relies: true,
     writes: wound.writes,
@@ -67,7 +67,7 @@ export async function promote(
     onConflict: "refuse",
     seen: revision,
   });
-  // The checkpoint is stored, so a tier takes an append that came too late for a repeated one and refuses nothing.
+  // As the checkpoint is stored already, a tier takes an append that lost a race for a repeated one, and doesn't refuse it.
   const own = appended.heads.find(({ namespace }) => namespace === at.namespace);
   if (own?.moved === false) throw moved({ ...at, parentId, head: own.head, expected: allowed });
   return head;

@@ -14,14 +14,14 @@ import type { PruneOptions } from "./pruneOptions.ts";
 import { snapshotTag } from "../encode/metadataTags.ts";
 import type { Address, Blob, BlobHash, BlobInfo, ListedCheckpoint, Tier } from "../contract/tier.ts";
 
-/** Decisions are made on a revision and repeated if the thread moved on; this often. */
+/** How often pruning is tried at most, if the thread is written to meanwhile. */
 const attempts = 8;
 
-/** How {@link pruneThread} goes about it. */
+/** Options of {@link pruneThread}. */
 export interface PruneThreadOptions {
-  /** Only if the thread is still at this revision. Absent: on the newest state, whatever that is. */
+  /** Prunes the thread only if it is still at this revision. Default: at whatever revision it is. */
   readonly revision?: number | undefined;
-  /** Only count. Default false. */
+  /** Only counts what would be removed. Default false. */
   readonly dryRun?: boolean | undefined;
 }
 
@@ -29,11 +29,11 @@ export interface PruneThreadOptions {
 export interface Pruned {
   /** False where the thread is at another revision than the one named: nothing was done. */
   readonly done: boolean;
-  /** Checkpoints that went, or would go. */
+  /** How many checkpoints were removed, or would be in a dry run. */
   readonly checkpoints: number;
 }
 
-/** Prunes one thread, by options that were checked. Unknown threads are no-ops. */
+/** Prunes one thread, with options that were checked before. An unknown thread is a no-op. */
 export async function prune(
   tier: Tier,
   coder: CheckpointCoder,
@@ -46,8 +46,9 @@ export async function prune(
 }
 
 /**
- * Takes away what `rule` leaves over, except what kept checkpoints need for their DeltaChannels, and those with unresolved
- * interrupts. For maintenance.
+ * Removes the checkpoints that `rule` doesn't keep, except those that kept ones need for their DeltaChannels, and those with
+ * unresolved interrupts.
+ * @throws StratigraphError "OVERLOADED" where the thread is written to during every attempt
  */
 export async function pruneThread(
   tier: Tier,
@@ -80,8 +81,8 @@ export async function removeRuns(
 }
 
 /**
- * Removes what `keep` leaves out, atomically; again on the newest state if the thread moved on meanwhile, unless a revision is
- * named.
+ * Removes the checkpoints that `keep` leaves out, in one atomic step. If the thread was written to meanwhile, decides again on its
+ * newest state, unless a revision is named.
  */
 async function removeWhere(
   tier: Tier,
@@ -146,8 +147,8 @@ async function toNode(coder: CheckpointCoder, { record, writes }: ListedCheckpoi
 }
 
 /**
- * What happens to the thread's blobs: which go, and which are rewritten whole because their base goes. Blobs that no
- * checkpoint names stay, as pending writes may have come before their checkpoint; those are never patches.
+ * Which of the thread's blobs are dropped, and which are rewritten whole because their base is dropped. Whole blobs that no
+ * checkpoint names stay, as they may belong to pending writes that came before their checkpoint; those are never patches.
  */
 async function blobsAfter(
   tier: Tier,

@@ -3,7 +3,7 @@ import { InvalidOptionError } from "../contract/errors.ts";
 
 /** How a thread is pruned. */
 export interface PruneOptions {
-  /** "keep_latest": the newest checkpoints of every namespace stay; "delete": the thread goes. */
+  /** "keep_latest": the newest checkpoints of every namespace stay; "delete": the whole thread is deleted. */
   readonly strategy: "keep_latest" | "delete";
   /** How many of each namespace stay. Default 1. */
   readonly keepLast?: number | undefined;
@@ -17,7 +17,7 @@ const advice: OptionAdvice = {
   threadIds: "They are the first argument.",
 };
 
-/** Checks how to prune: what is removed is gone for good, so nothing is guessed. @throws InvalidOptionError */
+/** Checks how to prune. The strategy has no default, because what is removed is gone for good. @throws InvalidOptionError */
 export function checkPruneOptions(options: PruneOptions | undefined): void {
   const ways = 'Use "keep_latest", with keepLast beside it, or "delete".';
   if (options === undefined)

@@ -20,7 +20,7 @@ import { undecodable } from "../encode/valueErrors.ts";
 export interface ReencryptOptions {
   /** Only these threads. Default: all that have checkpoints. */
   readonly threadIds?: readonly string[] | undefined;
-  /** Stop after so many threads; the report's `cursor` tells where to go on. Default: no limit. */
+  /** Stop after this many threads; the report's `cursor` tells where to go on. Default: no limit. */
   readonly limit?: number | undefined;
   /** `cursor` of an earlier report, of the same `threadIds`. */
   readonly cursor?: string | undefined;
@@ -28,32 +28,32 @@ export interface ReencryptOptions {
 
 /** What {@link reencrypt} did. */
 export interface ReencryptReport {
-  /** Threads that were looked through; of a stack, an archived thread that has a part in the warm tier counts twice. */
+  /** Threads that were gone through. In a stack, an archived thread that also has a part in the warm tier counts twice. */
   readonly threads: number;
-  /** Checkpoints without their values that were encrypted anew. */
+  /** Checkpoints that were re-encrypted, without their values. */
   readonly records: number;
-  /** Batches of pending writes that were. */
+  /** Batches of pending writes that were re-encrypted. */
   readonly writes: number;
-  /** Values and patches that were. */
+  /** Values and patches that were re-encrypted. */
   readonly blobs: number;
-  /** Blobs that no checkpoint named any more, and that were taken away. */
+  /** Blobs that were removed because no checkpoint named them any more. */
   readonly dropped: number;
-  /** Such blobs that stay, under whatever key: the tier can't tell whether a pending write needs them. */
+  /** Blobs that no checkpoint named, but that stay under their key: the tier can't tell whether a pending write needs them. */
   readonly unlisted: number;
-  /** Threads that aren't done, and why: the first hundred. They are read and written as before. */
+  /** The first hundred threads that failed, and why. They can be read and written as before. */
   readonly failed: readonly { readonly threadId: string; readonly error: StratigraphError }[];
-  /** How many aren't done. */
+  /** How many threads failed. */
   readonly failures: number;
   /** Where the next call goes on; absent where all is done. */
   readonly cursor?: string | undefined;
 }
 
-/** So many bytes, or pieces, are replaced in one step at most; a longer piece alone. */
+/** Most bytes, and most pieces, that one step replaces. A piece that is larger has a step of its own. */
 const mostBytes = 4 * 1024 * 1024;
 const mostPieces = 500;
-/** A thread that is written to meanwhile is looked through again; this often. */
+/** How often a thread is gone through at most, if it is written to meanwhile. */
 const attempts = 8;
-/** So many failures are told one by one. */
+/** Most failures that a report lists. */
 const mostTold = 100;
 
 const names: OptionNames<ReencryptOptions> = { threadIds: true, limit: true, cursor: true };
@@ -63,11 +63,11 @@ const advice: OptionAdvice = {
   batch: "Write limit, and go on with the report's cursor.",
 };
 
-/** Where to go on: among the owners of a stack, and their threads. */
+/** Where to go on: at which of the tiers that own data, and at which of its threads. */
 interface Cursor {
   readonly owner: number;
   readonly after?: Parameters<Tier["threads"]>[0]["after"];
-  /** Of `threadIds`, how many are done. */
+  /** How many of `threadIds` are done. */
   readonly done?: number;
 }
 
@@ -78,9 +78,9 @@ type Pieces = {
 };
 
 /**
- * Encrypts all that isn't under the active key anew: thread by thread, beside readers and writers, in small atomic steps that
- * a writer in between undoes none of. What is inside, ids and hashes stay as they are; nothing is decompressed. Done again, it
- * reads everything and changes nothing. A thread that fails for a reason of its own is reported, and the next one is done.
+ * Re-encrypts all that isn't encrypted with the active key, thread by thread, while others read and write. It works in small
+ * atomic steps, none of which a writer undoes. Contents, ids and hashes stay the same, and nothing is decompressed. A second call
+ * reads everything and changes nothing. A thread that fails for a reason of its own is reported, and the work goes on.
  * @throws InvalidOptionError where there is no encryption, or the tier can't replace bytes; StratigraphError "KEY_UNAVAILABLE",
  * "UNAVAILABLE": call again
  */
@@ -160,7 +160,7 @@ async function* work(
   }
 }
 
-/** Whether an error is about the one thread: the others can be done. An outage isn't. */
+/** Whether an error concerns one thread alone, so that the work can go on. An outage concerns all. */
 function isOfThread(error: unknown): error is StratigraphError {
   return (
     StratigraphError.is(error) && (!error.retryable || error.code === "OVERLOADED") && error.code !== "CLOSED"
@@ -182,7 +182,7 @@ async function reencryptThread(
   );
 }
 
-/** Looks through a thread once. False where somebody else changed it: what was replaced until then stays so. */
+/** Goes through a thread once. False if somebody else changed it meanwhile; what was replaced by then stays replaced. */
 async function wholeThread(
   tier: Replacing,
   envelope: Envelope,
@@ -232,7 +232,10 @@ async function resealed(envelope: Envelope, stored: StoredBytes): Promise<Uint8A
   }
 }
 
-/** Blobs that nothing names can't be read, so neither be encrypted anew: they go, where nothing can need them. */
+/**
+ * Removes blobs that nothing names: they can't be read, and so not be re-encrypted. Leaves them where a pending write may need
+ * them. False if somebody else changed the thread meanwhile.
+ */
 async function dropUnlisted(
   tier: Replacing,
   threadId: string,
@@ -261,7 +264,7 @@ async function namedByStrays(tier: OwningTier, threadId: string): Promise<Set<st
   return named;
 }
 
-/** Whether it is a place among so many owners: one that names what isn't there would end the work at once, as if all were done. */
+/** Makes a check of cursors. One that names an owner that isn't there would end the work at once, as if all were done. */
 function isPlaceAmong(owners: number): (place: unknown) => place is Cursor {
   return (place): place is Cursor => {
     const { owner, after, done = 0 } = (place ?? {}) as Partial<Cursor>;

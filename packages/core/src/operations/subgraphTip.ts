@@ -4,18 +4,18 @@ import { currentWrites } from "./currentWrites.ts";
 import type { Node, Outline } from "./threadOutline.ts";
 import type { CheckpointRecord } from "../contract/tier.ts";
 
-/** Where a namespace stood. */
+/** The checkpoint that was a namespace's newest at some time. */
 export interface Tip {
   readonly node: Node;
-  /** Its pending writes are to be wound back to when it first asked. */
+  /** Whether its pending writes are to be wound back to its first interrupt. */
   readonly rewound: boolean;
 }
 
 /**
- * Where a subgraph's namespace stood at the outline's root checkpoint; undefined where it hadn't begun, or is spent.
+ * Where a subgraph's namespace stood at the outline's root checkpoint; undefined where it hadn't begun, or its task had ended.
  *
  * @param ancestors ids of the root checkpoint and those it descends from
- * @param spent whether namespaces of tasks that ended before the root checkpoint are told too
+ * @param spent whether to answer also for namespaces of tasks that had ended before the root checkpoint
  */
 export async function subgraphTip(
   coder: CheckpointCoder,
@@ -26,7 +26,7 @@ export async function subgraphTip(
   const { continued } = outline;
   const rootId = outline.root?.record.checkpointId;
   const outer = await outerOf(coder, head.record);
-  // A namespace that names a task is that task's alone, and so its root checkpoint's; others go on from step to step.
+  // A namespace that names a task belongs to that task alone, and so to one root checkpoint; others persist from step to step.
   const persists = !head.record.namespace.includes(":");
   if (outer === rootId && !continued) return { node: head, rewound: false };
   if (outer !== rootId) {
@@ -40,7 +40,7 @@ export async function subgraphTip(
     const made = await outerOf(coder, node.record);
     if (made === rootId) {
       if (!continued) return { node, rewound: false };
-      // The step went on since: it is to be found as it was when it first asked, or not begun.
+      // The step went on since: the subgraph stood at its first interrupt, or else it counts as not begun.
       const written = await coder.writes.channels(node.record, currentWrites(node.writes));
       if (written.has(INTERRUPT)) asked = node;
       continue;

@@ -17,22 +17,22 @@ export interface Node {
 /** The checkpoints of one namespace by id, newest first. */
 export type Nodes = ReadonlyMap<string, Node>;
 
-/** A thread as far as a fork looks at it: where its namespaces stand, and more of one only where that is asked for. */
+/** What a fork has to know of a thread: the heads of its namespaces, and all checkpoints of those that are asked for. */
 export interface Outline {
-  /** The thread's, where its tier can fork it. */
+  /** Revision of the thread; undefined where its tier can't fork it. */
   readonly revision: number | undefined;
   /** The root checkpoint that the fork begins at; absent where it isn't here. */
   readonly root: Node | undefined;
   /** Head of the root namespace. */
   readonly head: string | undefined;
-  /** Checkpoints were made from the root checkpoint, as its pending writes count now: its step went on. */
+  /** Whether the root checkpoint's step went on: checkpoints were made from it since it was last wound back. */
   readonly continued: boolean;
   /** Heads of the other namespaces. */
   readonly heads: ReadonlyMap<string, Node>;
   nodes(namespace: string): Promise<Nodes>;
 }
 
-/** Looks at a thread: one round trip where the tier can, otherwise a listing of it, without values in either case. */
+/** The outline of a thread: one round trip where the tier can, otherwise a listing of the whole thread without values. */
 export async function outlineOf(tier: Tier, threadId: string, rootId?: string): Promise<Outline> {
   const found = forksThreads(tier) ? await tier.outline(threadId, rootId) : undefined;
   if (found !== undefined) {
@@ -86,7 +86,7 @@ function others(heads: readonly (Node | StoredCheckpoint)[]): Map<string, Node> 
   return found;
 }
 
-/** Checkpoints that were made from one, as its pending writes count now: those from before it was wound back are left out. */
+/** Ids of the checkpoints that were made from this one, without those from before it was last wound back. */
 export function childrenOf(nodes: Nodes, { record, writes }: Node): string[] {
   const known = new Set(writes.flatMap(({ taskId }) => rewindMark(taskId)?.made ?? []));
   return [...nodes.values()]

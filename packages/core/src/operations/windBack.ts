@@ -2,14 +2,14 @@ import { INTERRUPT, emptyCheckpoint, uuid6, type CheckpointMetadata } from "@lan
 import type { CheckpointCoder } from "../encode/checkpointCoder.ts";
 import { batchDigest, currentWrites } from "./currentWrites.ts";
 import { firstAsked } from "./firstAsked.ts";
-import { line } from "./ancestors.ts";
+import { ancestorsFrom } from "./ancestors.ts";
 import { childrenOf, type Node, type Outline } from "./threadOutline.ts";
 import { rewindMark, rewindTask } from "./rewindMark.ts";
 import { outerOf, subgraphTip } from "./subgraphTip.ts";
 import { metadataTags } from "../encode/metadataTags.ts";
 import type { Address, CheckpointRecord, StoredWriteBatch, WriteBatch } from "../contract/tier.ts";
 
-/** What LangGraph's stubs say of themselves. */
+/** Metadata of an empty checkpoint, such as LangGraph makes where there is none. */
 const unbegunMark = { source: "loop", step: -2 } as const;
 
 /** A head that is moved along with another one. */
@@ -19,15 +19,18 @@ export interface AlsoMoved {
   readonly to: string;
 }
 
-/** What is appended with a head's move, so that the step that is due there can go on as it once could. */
+/** What is appended with the move of a head, so that the step that is due there can run as it could before it went on. */
 export interface WoundBack {
   readonly records: readonly CheckpointRecord[];
   readonly writes: readonly (Address & WriteBatch)[];
-  /** Subgraphs' heads. */
+  /** Heads of subgraphs that move too. */
   readonly moves: readonly AlsoMoved[];
 }
 
-/** Winds one checkpoint back whose step went on; nothing where it didn't. */
+/**
+ * The rewind mark of a checkpoint whose step went on; none where it didn't.
+ * @param made ids of the checkpoints that were made from it
+ */
 export async function windBackWrites(
   coder: CheckpointCoder,
   { record, writes }: Node,
@@ -42,7 +45,7 @@ export async function windBackWrites(
   return [{ ...at, ...(await coder.writes.encodeMark(at, task)) }];
 }
 
-/** The pending writes that winding back leads to. */
+/** The pending writes that count once the checkpoint is wound back. */
 async function countedBefore(
   coder: CheckpointCoder,
   record: CheckpointRecord,
@@ -50,16 +53,16 @@ async function countedBefore(
 ): Promise<readonly StoredWriteBatch[]> {
   const last = writes.findLastIndex(({ taskId }) => rewindMark(taskId) !== undefined);
   const mark = last === -1 ? undefined : rewindMark(writes[last]!.taskId);
-  // Those of the target of a fast-forward are known as they were.
+  // The batches before the mark of a fast-forward are exactly those that counted before it.
   if (mark?.undoable === true) return currentWrites(writes.slice(0, last));
   return await firstAsked(coder, record, currentWrites(writes));
 }
 
 /**
- * Winds the step back that is due at the outline's root checkpoint, in its subgraphs too: those that asked wait again, those
- * that began later begin anew, those that persist stand where they stood.
+ * Winds back the step that is due at the outline's root checkpoint, in its subgraphs too: those that raised an interrupt wait
+ * again, those that began later begin anew, and those that persist from step to step get the head that they had.
  *
- * @param known where subgraphs are to stand, as far as that is known
+ * @param known heads that subgraphs are to get, as far as they are known: checkpoint ids by namespace
  */
 export async function windBack(
   coder: CheckpointCoder,
@@ -74,7 +77,7 @@ export async function windBack(
   const writes = [...(await windBackWrites(coder, root, made))];
   const done = await endedTasks(coder, root, writes[0]?.taskId);
   const ancestors = async (): Promise<ReadonlySet<string>> =>
-    new Set(line(await outline.nodes(""), rootId).map(({ checkpointId }) => checkpointId));
+    new Set(ancestorsFrom(await outline.nodes(""), rootId).map(({ checkpointId }) => checkpointId));
   for (const [namespace, head] of outline.heads) {
     const from = head.record.checkpointId;
     const named = known.get(namespace);
@@ -86,7 +89,7 @@ export async function windBack(
     if (tip !== undefined) {
       const { checkpointId } = tip.node.record;
       if (checkpointId !== from) moves.push({ namespace, from, to: checkpointId });
-      // One that isn't the head was gone on from, whether or not it asked.
+      // A checkpoint that isn't the head was continued, whether or not it raised an interrupt.
       if (tip.rewound || checkpointId !== from) {
         const after = childrenOf(await outline.nodes(namespace), tip.node);
         writes.push(...(await windBackWrites(coder, tip.node, after)));
@@ -104,7 +107,7 @@ export async function windBack(
   return { records, writes, moves };
 }
 
-/** The tasks that have ended as it counts after a mark: they don't run again, so their subgraphs stay as they are. */
+/** The tasks that count as ended after the mark `marked`. They don't run again, so their subgraphs stay as they are. */
 async function endedTasks(
   coder: CheckpointCoder,
   { record, writes }: Node,
@@ -119,7 +122,7 @@ async function endedTasks(
   return ended;
 }
 
-/** A namespace can't be without a head again: a checkpoint that holds nothing, as LangGraph's own stubs, stands for it. */
+/** An empty checkpoint, the head of a namespace that counts as not begun: a namespace can't lose its head again. */
 async function unbegun(
   coder: CheckpointCoder,
   { threadId, namespace }: { threadId: string; namespace: string },

@@ -1,4 +1,4 @@
-import { copyBytes } from "./copyBytes.ts";
+import { copyBytes } from "./apply.ts";
 import { OpIndex } from "./opIndex.ts";
 import { INSERT, type Patch } from "./patch.ts";
 

@@ -7,10 +7,10 @@ import type { Address, MaybeAddress, Namespace } from "../contract/tier.ts";
 /** Longest id that is stored, in UTF-16 units. */
 export const maxIdLength = 65_536;
 
-/** Ids that stand in a config, under `configurable`. */
+/** Names of ids in a config, under `configurable`. */
 const inConfigs: ReadonlySet<string> = new Set(["thread_id", "checkpoint_ns", "checkpoint_id"]);
 
-/** What an id may be; the only id validation in the repository. @throws InvalidAddressError */
+/** Checks an id. All ids in the repository are checked here. @throws InvalidAddressError */
 export function validId(field: string, value: unknown, options: { empty?: boolean } = {}): string {
   if (typeof value !== "string") {
     const found = value === null ? "null" : Array.isArray(value) ? "an array" : typeof value;
@@ -37,7 +37,7 @@ export function validId(field: string, value: unknown, options: { empty?: boolea
   return value;
 }
 
-/** What a config says under `configurable`; nothing where it has none. @throws InvalidAddressError on what is no config */
+/** The `configurable` of a config; an empty object where it has none. @throws InvalidAddressError if it isn't a config */
 export function configurableOf(config: RunnableConfig, field = "config"): Readonly<Record<string, unknown>> {
   const advice = 'Pass a config such as { configurable: { thread_id: "..." } }.';
   if (typeof config !== "object" || config === null || Array.isArray(config))
@@ -49,8 +49,8 @@ export function configurableOf(config: RunnableConfig, field = "config"): Readon
 }
 
 /**
- * As {@link configurableOf}, where a config without a thread has a meaning (none, or all of them): one that names its thread
- * under another name would be taken for that. @throws InvalidAddressError
+ * As {@link configurableOf}, for calls where a config without a thread stands for no thread, or for all. There a config that
+ * misspells `thread_id` would be taken for one without a thread, so it is refused. @throws InvalidAddressError
  */
 export function maybeThreadOf(config: RunnableConfig): Readonly<Record<string, unknown>> {
   const configurable = configurableOf(config);
@@ -66,7 +66,7 @@ export function maybeThreadOf(config: RunnableConfig): Readonly<Record<string, u
   );
 }
 
-/** The namespace a config names. @throws InvalidAddressError */
+/** The namespace that a config names. @throws InvalidAddressError */
 export function namespaceOf(config: RunnableConfig): Namespace {
   const { thread_id, checkpoint_ns } = configurableOf(config);
   const namespace = validId("checkpoint_ns", checkpoint_ns ?? "", { empty: true });
@@ -80,7 +80,7 @@ export function namespaceOf(config: RunnableConfig): Namespace {
   return { threadId: validId("thread_id", thread_id), namespace };
 }
 
-/** The checkpoint id a config names, or undefined. `thread_ts` is LangGraph's older name for it. */
+/** The checkpoint id that a config names, or undefined. `thread_ts` is LangGraph's older name for it. @throws InvalidAddressError */
 export function checkpointIdOf(config: RunnableConfig, field = "config"): string | undefined {
   const configurable = configurableOf(config, field);
   const id = configurable["checkpoint_id"] ?? configurable["thread_ts"];
@@ -88,7 +88,7 @@ export function checkpointIdOf(config: RunnableConfig, field = "config"): string
   return validId("checkpoint_id", id);
 }
 
-/** Namespace and, where given, checkpoint. @throws InvalidAddressError */
+/** The namespace that a config names, and its checkpoint where it names one. @throws InvalidAddressError */
 export function addressOf(config: RunnableConfig): MaybeAddress {
   return { ...namespaceOf(config), checkpointId: checkpointIdOf(config) };
 }

@@ -3,8 +3,8 @@ import { configurableOf, validId } from "./address.ts";
 import { checkOptions, shown, type OptionNames } from "../contract/checkOptions.ts";
 import { InvalidOptionError } from "../contract/errors.ts";
 
-// What a saver's methods are given, checked before anything is read or written. Calls of LangGraph's come through here in every
-// step of a run: these checks look at each channel or write once at most, and make no objects unless something is wrong.
+// Checks of what a saver's methods are given, before anything is read or written. LangGraph's calls come through here in every
+// step of a run, so these checks look at each channel or write once at most, and make no objects unless something is wrong.
 
 function refuse(field: string, found: unknown, advice: string): never {
   throw new InvalidOptionError(field, shown(found), advice);
@@ -15,7 +15,7 @@ function isObject(value: unknown): value is Record<string, unknown> {
 }
 
 /**
- * A list of ids, all of them checked before the first is used. A copy: what the caller's list becomes meanwhile doesn't count.
+ * A copy of a list of ids, all of which are checked before the first is used. The caller may change the list meanwhile.
  * @throws InvalidOptionError, InvalidAddressError
  */
 export function checkedIds(field: string, ids: unknown): readonly string[] {
@@ -96,7 +96,7 @@ function isPlainObject(value: unknown): boolean {
 export function checkFilter(
   filter: unknown,
 ): asserts filter is Readonly<Record<string, unknown>> | undefined {
-  // A Map or a Date has no entries of its own: as a filter it would ask for nothing, and be answered with everything.
+  // As a filter, a Map or a Date would have no entries and so match everything.
   if (filter !== undefined && !isPlainObject(filter))
     refuse(
       "filter",
@@ -105,7 +105,7 @@ export function checkFilter(
     );
 }
 
-/** Options of `getDeltaChannelHistory`. Names aren't checked: LangGraph alone calls it, and may name more. @throws InvalidOptionError */
+/** Options of `getDeltaChannelHistory`. Unknown ones aren't refused: only LangGraph calls it, and may add some. @throws InvalidOptionError */
 export function checkDeltaOptions(options: unknown): void {
   if (!isObject(options))
     refuse("options", options, "getDeltaChannelHistory takes an object of config and channels.");

@@ -5,27 +5,27 @@ import { remembering } from "./remembering.ts";
 import type { Address, BlobHash, MaybeAddress, Reading, StoredCheckpoint, Tier } from "../contract/tier.ts";
 import type { DecodedAhead } from "../encode/valueCoder.ts";
 
-/** Of how many namespaces a saver remembers the head. About 200 bytes each. */
+/** For how many namespaces a saver remembers the head. About 200 bytes each. */
 const remembered = 10_000;
 
-/** The head of a namespace, as this saver left or read it last. */
+/** The head of a namespace, as this saver last wrote or read it. */
 interface Head {
   readonly checkpointId: string;
-  /** Somebody else had moved it when it was asked for last. */
+  /** Whether somebody else had moved it when this saver last read it. */
   readonly shared: boolean;
 }
 
-/** A checkpoint without blobs, all values of which are remembered. */
+/** A checkpoint that was read without blobs, because all its values are remembered. */
 export type KnownReading = Reading & {
   readonly checkpoint: StoredCheckpoint;
-  /** Values that were decoded while the tier was asked. */
+  /** Values that were decoded while the tier answered. */
   readonly ahead: DecodedAhead;
 };
 
 /**
- * Reads checkpoints. Where all values of a checkpoint are remembered, only what can have changed is asked for, and no bytes are
- * read. Most reads are such ones, as a run begins where the run before ended. While other processes move a head, too, it is
- * always read with its bytes: asking first would often cost a second round trip.
+ * Reads checkpoints. If all values of a checkpoint are remembered, it only peeks: the tier answers with what can have changed, and
+ * no blobs. Most reads are like this, because a run begins where the run before ended. A head that other processes move, too, is
+ * always read with its blobs, because peeking first would often cost a second round trip.
  */
 export class HeadCache {
   readonly #tier: Tier;
@@ -39,13 +39,13 @@ export class HeadCache {
     this.#parents = parents;
   }
 
-  /** This saver put a checkpoint. */
+  /** Notes that this saver put a checkpoint. */
   wrote(at: Address): void {
     const key = namespaceKey(at);
     this.#heads.set(key, { shared: this.#heads.get(key)?.shared ?? false, checkpointId: at.checkpointId });
   }
 
-  /** As {@link Tier.read} tells it, always from the tier. */
+  /** Always reads from the tier, with blobs, as {@link Tier.read}. */
   async read(at: MaybeAddress): Promise<Reading> {
     const reading = await this.#tier.read(at);
     const { head } = reading;
@@ -59,8 +59,8 @@ export class HeadCache {
   }
 
   /**
-   * As {@link read}, without blobs. Undefined where the tier can't peek at records, or not all that the checkpoint needs is
-   * remembered. While the tier is asked, the values of the checkpoint that it will most likely name are decoded.
+   * As {@link read}, but without blobs. Undefined where the tier can't peek at records, or where some value of the checkpoint
+   * isn't remembered. While the tier answers, the values of the checkpoint that it will most likely name are decoded.
    */
   async readKnown(at: MaybeAddress): Promise<KnownReading | undefined> {
     if (this.#tier.peeksRecords !== true) return undefined;
@@ -74,10 +74,10 @@ export class HeadCache {
     return { ...state, checkpoint: { record, writes, blobs: new Map() }, ahead };
   }
 
-  /** The remembered values of a checkpoint that is likely to be read; what fails is left to the read itself. */
+  /** Decodes the remembered values of a checkpoint. Never rejects: values that fail are left to the read itself. */
   async #decodedAhead(at: Address, { manifest }: CachedParent): Promise<DecodedAhead> {
     const decoded = new Map<string, { hash: BlobHash; value: unknown }>();
-    // From the next turn of the event loop on, the tier works on the answer.
+    // Decoding blocks the process, so first let the tier send its request.
     await new Promise((resolve) => setImmediate(resolve));
     try {
       for (const { channel, value: ref } of manifest.values()) {
@@ -86,12 +86,12 @@ export class HeadCache {
         decoded.set(channel, { hash: ref.hash, value });
       }
     } catch {
-      // A value was forgotten meanwhile, or can't be decoded: the read itself finds out, and throws where it has to.
+      // A value was forgotten meanwhile, or can't be decoded. The read itself finds out, and throws where it has to.
     }
     return decoded;
   }
 
-  /** The checkpoint that a config most likely stands for, where its values are remembered. */
+  /** The checkpoint that will most likely be read; undefined if its values aren't all remembered. */
   #likely(at: MaybeAddress): { readonly at: Address; readonly parent: CachedParent } | undefined {
     const head = at.checkpointId === undefined ? this.#heads.get(namespaceKey(at)) : undefined;
     const checkpointId = at.checkpointId ?? head?.checkpointId;

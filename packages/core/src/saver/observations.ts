@@ -10,8 +10,8 @@ const remembered = 20_000;
 const none = "";
 
 /**
- * LangGraph gives every run an object of its own in the config (`control`, and `signal`), the same one
- * for the run's reads and writes, and none to getState or updateState.
+ * The object that stands for a run: LangGraph puts one into the config (`control`, and `signal`), the same for all reads and
+ * writes of the run. getState and updateState have none.
  */
 export function runOf(config: RunnableConfig): object | undefined {
   const { control, signal } = config as { control?: unknown; signal?: unknown };
@@ -20,23 +20,22 @@ export function runOf(config: RunnableConfig): object | undefined {
 }
 
 /**
- * What this saver answered to whom: it tells a deliberate fork from a lost race. Both put a checkpoint whose parent isn't the
- * head; they differ in what the saver had answered. A writer that was handed checkpoint P while the head
- * was H meant to fork if it puts with parent P while the head is still H; if the head is another one by
- * then, somebody else wrote in between.
+ * What this saver has answered, and to whom. This tells a deliberate fork from a lost race: both put a checkpoint whose parent
+ * isn't the head. If a writer was given checkpoint P while the head was H, and puts a checkpoint with the parent P while the head
+ * is still H, it means to fork. If the head is another one by then, somebody else wrote in between.
  *
- * Answers are kept per run, so that a page polling the thread through the same saver doesn't turn the
- * lost race of a run under way into a permitted fork. Answers outside runs are kept together.
+ * Answers are kept per run. Otherwise a page that polls the thread through the same saver would turn the lost race of a run
+ * under way into a permitted fork. Answers outside runs are kept together.
  */
 export class Observations {
   readonly #byRun = new WeakMap<object, Map<string, string>>();
   readonly #outside = remembering<string>(remembered);
-  /** Answers that named a checkpoint only as a parent. They permit a copy beside its child, and no continuation from it. */
+  /** Answers that named a checkpoint only as a parent. They permit a copy of its child, but no continuation from the parent. */
   readonly #parents = remembering<string>(remembered);
   readonly #revisions = remembering<number>(remembered);
   readonly #runRevisions = new WeakMap<object, Map<string, number>>();
 
-  /** The saver handed out `checkpointId` (absent: "there is none") while `head` was the head. */
+  /** Notes that the saver handed out `checkpointId` (absent: it answered that there is none) while `head` was the head. */
   handedOut(
     config: RunnableConfig,
     at: Namespace,
@@ -50,14 +49,14 @@ export class Observations {
       answers.set(key, head ?? none);
       this.#byRun.set(run, answers);
     }
-    // A run's answers serve outside it too: LangGraph reads subgraphs with configs of several shapes.
+    // Answers to a run also count outside it, because LangGraph reads subgraphs with configs of several shapes.
     this.#outside.set(key, head ?? none);
   }
 
   /**
-   * As {@link handedOut}, for the parent named by a tuple: LangGraph's `__copy__` puts beside the copied checkpoint, and
-   * does so outside runs. Beside the first checkpoint there is no parent to name, as in an import. Kept apart: a page that
-   * polls the head mustn't make a permitted fork of an update that lost the race for it.
+   * As {@link handedOut}, for the parent that a tuple names: LangGraph's `__copy__`, which works outside runs, puts a checkpoint
+   * with the same parent as the copied one. A copy of the first checkpoint has no parent, like an import. These answers are kept
+   * apart, so that a page that polls the head doesn't turn an update that lost the race for it into a permitted fork.
    */
   handedOutParent(at: Namespace, parentId: string | undefined, head: string | undefined): void {
     if (parentId === undefined) this.#outside.delete(addressKey(at, none));
@@ -65,9 +64,9 @@ export class Observations {
   }
 
   /**
-   * Heads from which a put may move on, besides "none yet" and its own id. "any" for a put without a
-   * parent by someone who never asked: an import.
-   * @param source as the checkpoint's metadata has it
+   * Heads that a put may replace, besides the checkpoint itself. "any" for an import: a put without a parent, by a writer that
+   * never read the namespace.
+   * @param source the `source` in the checkpoint's metadata
    */
   expected(
     config: RunnableConfig,
@@ -85,8 +84,8 @@ export class Observations {
   }
 
   /**
-   * The thread stood at `revision` when it was read. A run keeps what it read first: where the thread was deleted since,
-   * what others read through the same saver must not make the run's late writes look timely.
+   * Notes that the thread was at `revision` when it was read. A run keeps the revision that it read first: if the thread was
+   * deleted since, what others read through the same saver must not make the run's late writes look timely.
    */
   read(config: RunnableConfig, threadId: string, revision: number): void {
     this.#sawRevision(threadId, revision);
@@ -95,14 +94,14 @@ export class Observations {
       this.#setRevision(run, threadId, revision);
   }
 
-  /** The thread stood at `revision` when a run began, after a write that wasn't late, or when its pruning was noticed. */
+  /** Notes that the thread was at `revision` when a run began, after a write that wasn't late, or when its pruning was noticed. */
   caughtUp(config: RunnableConfig, threadId: string, revision: number): void {
     this.#sawRevision(threadId, revision);
     const run = runOf(config);
     if (run !== undefined) this.#setRevision(run, threadId, revision);
   }
 
-  /** Revision that a write of this run, or outside runs of this saver, is based on. */
+  /** The revision that a write of this run is based on, or a write outside runs. */
   revision(config: RunnableConfig, threadId: string): number | undefined {
     const run = runOf(config);
     const own = run === undefined ? undefined : this.#runRevisions.get(run)?.get(threadId);

@@ -18,15 +18,15 @@ import { bytesOf, type Size } from "../contract/units.ts";
  * What a put does that lost a race:
  * - "throw": it rejects with CheckpointConflictError and stores nothing.
  * - "branch": it keeps the work as a side branch; the head stays with the winner.
- * - "auto": throws under durability "sync" and "exit", and outside runs. Under "async" it branches: the run's steps have gone
- *   on by the time a put is refused, and what they did stays on record. Below LangGraph 1.5 a throw would also end the
- *   process there, as an unhandled rejection; from 1.5 on "throw" is safe under "async" too, and rejects the run at its end.
+ * - "auto": it throws under durability "sync" and "exit", and outside runs. Under "async" it branches, because by the time a put is
+ *   refused the run has taken further steps, and their work is to be kept. Before LangGraph 1.5, throwing under "async" also ends
+ *   the process, as an unhandled rejection. From 1.5 on, "throw" is safe there too: it rejects the run at its end.
  */
 export type ConflictPolicy = "auto" | "throw" | "branch";
 
-/** A put that lost a race, as {@link SaverOptions.onConflict} is told. */
+/** A put that lost a race, as it is passed to {@link SaverOptions.onConflict}. */
 export interface LostRace extends Address {
-  /** What the checkpoint was made from; absent where the thread was empty. */
+  /** The checkpoint that it was made from; absent where the thread was empty. */
   readonly parentId?: string | undefined;
   /** The checkpoint that won. */
   readonly head: string;
@@ -41,32 +41,32 @@ export interface SaverOptions extends RetentionOptions {
   /** Default "auto". */
   readonly conflict?: ConflictPolicy | undefined;
   /**
-   * Called when a put lost a race, whether it branched or threw: under "auto" and "async" the run itself doesn't notice. It isn't
-   * waited for; what it throws, or rejects with, is traced (`type: "hook"`) and changes nothing else.
+   * Called when a put lost a race, whether it branched or threw: where it branched, the run itself doesn't notice. The saver doesn't
+   * wait for it. If it throws or rejects, that is traced (`type: "hook"`) and changes nothing else.
    */
   readonly onConflict?: ((lost: LostRace) => void | Promise<void>) | undefined;
   /**
-   * Memory for payloads of recent values, so that the next put is a patch without reading; a quarter of it for comparing
-   * arrays with what they were, so that only what changed is serialised. A size such as "64mb"; default "128mb". "0b" stores
+   * Memory for recent values, so that the next put can store a patch without reading anything. A quarter of it serves to compare
+   * arrays with their last version, so that only what changed is serialised. A size such as "64mb"; default "128mb". "0b" stores
    * every changed value whole.
    */
   readonly patchMemory?: Size | undefined;
   /** Largest value that is stored, and decoded. Default "512mb". */
   readonly maxValueSize?: Size | undefined;
   /**
-   * Encrypts all but ids, run ids and the 32-bit hashes of metadata leaves that filters search; tags of threads are stored as
-   * keyed hashes. Default: none.
+   * Encrypts everything except ids, run ids and the 32-bit hashes of metadata leaves by which filters search. Tags of threads are
+   * stored as keyed hashes. Default: no encryption.
    */
   readonly encryption?: EncryptionOptions | undefined;
   /**
-   * Names in `config.configurable` and `config.metadata`, such as `["user_id"]`, whose values (text, finite numbers, booleans)
-   * become tags of the thread: `listThreads` and `deleteThreads` find it by them. A thread carries every tag that any of
-   * its writers gave it. Costs one statement per thread and process. Default: none.
+   * Names in `config.configurable` and `config.metadata`, such as `["user_id"]`. Their values (text, finite numbers, booleans) become
+   * tags of the thread, by which `listThreads` and `deleteThreads` find it. A thread carries every tag that any of its writers
+   * gave it. Costs one statement per thread and process. Default: none.
    */
   readonly threadTags?: readonly string[] | undefined;
 }
 
-/** Names of the options of every saver, for those that take more. */
+/** Names of the options of every saver, for savers that take more. */
 export const saverOptionNames: OptionNames<SaverOptions> = {
   serde: true,
   conflict: true,
@@ -78,7 +78,7 @@ export const saverOptionNames: OptionNames<SaverOptions> = {
   ...retentionNames,
 };
 
-/** What to write instead of names that other savers' options have. */
+/** What to write instead of the names that such options have in other libraries. */
 export const saverOptionAdvice: OptionAdvice = {
   serializer: "Write serde.",
   serialiser: "Write serde.",
@@ -105,7 +105,7 @@ export interface ResolvedOptions {
 
 const policies: ReadonlySet<unknown> = new Set(["auto", "throw", "branch"]);
 
-/** Whether it is a serializer as LangGraph has them. */
+/** Whether a value is a serializer as LangGraph defines it. */
 export function isSerde(value: unknown): value is SerializerProtocol {
   if (typeof value !== "object" || value === null) return false;
   const { dumpsTyped, loadsTyped } = value as Partial<SerializerProtocol>;
@@ -142,7 +142,7 @@ export function resolveOptions(options: SaverOptions): ResolvedOptions {
   };
 }
 
-/** Names of tags; a copy. @throws InvalidOptionError */
+/** A copy of the names of tags, checked and without duplicates. @throws InvalidOptionError */
 function checkedNames(names: unknown): readonly string[] {
   if (!Array.isArray(names))
     throw new InvalidOptionError(

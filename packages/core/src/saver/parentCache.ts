@@ -8,14 +8,14 @@ import type { Consumed } from "../encode/record.ts";
 /** How many checkpoints a saver remembers. About 1 kB each. */
 const rememberedCheckpoints = 4096;
 
-/** Of how many threads a saver remembers anything. About 100 bytes each. */
+/** For how many threads a saver remembers anything. About 100 bytes each. */
 const rememberedThreads = 100_000;
 
-/** What a put needs of a checkpoint that came before it. */
+/** What a put needs to know of its parent. */
 export interface CachedParent {
   readonly manifest: Manifest;
   readonly parentId: string | undefined;
-  /** From which of the parent's pending writes it was made. */
+  /** Which pending writes of its own parent the checkpoint was made from. */
   readonly consumed: Consumed;
 }
 
@@ -24,9 +24,9 @@ export class ParentCache {
   readonly #tier: Tier;
   readonly #coder: CheckpointCoder;
   readonly #parents = remembering<CachedParent>(rememberedCheckpoints);
-  /** The oldest revision of each thread at which something that is remembered of it was known to be stored. */
+  /** For each thread, the oldest of the revisions at which what is remembered of it was known to be stored. */
   readonly #oldestRevisions = remembering<number>(rememberedThreads, (threadId) => this.#drop(threadId));
-  /** The number of the last time that each thread was forgotten. */
+  /** For each thread, a number that is new each time that it is forgotten. */
   readonly #generations = remembering<number>(rememberedThreads);
   #lastGeneration = 0;
 
@@ -35,20 +35,21 @@ export class ParentCache {
     this.#coder = coder;
   }
 
-  /** Takes down that something which is remembered of a thread was stored at `revision`. */
+  /** Notes that something which is remembered of a thread was stored at `revision`. */
   storedAt(threadId: string, revision: number): void {
     this.#oldestRevisions.set(threadId, Math.min(revision, this.#oldestRevisions.get(threadId) ?? revision));
   }
 
   /**
-   * The oldest revision that a write depends on which uses what is remembered.
-   * @param seen the revision that its writer read last; what the read didn't look at may have been removed before that
+   * The oldest revision that a write depends on if it uses what is remembered.
+   * @param seen the revision that its writer read last. That read didn't look at all that is remembered, some of which may have
+   * been removed before
    */
   oldestRevision(threadId: string, seen: number | undefined): number {
     return Math.min(seen ?? 0, this.#oldestRevisions.get(threadId) ?? 0);
   }
 
-  /** Changes whenever all that is remembered of a thread is forgotten: what is remembered after that is of later revisions. */
+  /** Changes whenever a thread is forgotten. What is remembered of it afterwards is of later revisions. */
   generation(threadId: string): number {
     return this.#generations.get(threadId) ?? 0;
   }
@@ -58,8 +59,8 @@ export class ParentCache {
   }
 
   /**
-   * A checkpoint that is remembered, or else is read with its payloads, so that a put can patch them.
-   * @param seen is told the revision that was read
+   * A checkpoint: from memory, or else read from the tier with its payloads, so that a put can store patches on them.
+   * @param seen is called with the revision that was read
    */
   async find(at: Address, seen: (revision: number) => void): Promise<CachedParent | undefined> {
     const cached = this.get(at);
@@ -70,7 +71,7 @@ export class ParentCache {
     this.storedAt(at.threadId, revision);
     const { manifest, consumed } = await this.#coder.decodeBody(checkpoint.record);
     await this.#coder.remember(checkpoint.record, manifest, checkpoint.blobs);
-    // The thread may have been forgotten while the payloads were decoded; these are still only as new as this revision.
+    // Noted once more, as the thread may have been forgotten while the payloads were decoded, which are of this revision.
     this.storedAt(at.threadId, revision);
     return this.set(checkpoint.record, { manifest, consumed });
   }
@@ -81,7 +82,7 @@ export class ParentCache {
     return parent;
   }
 
-  /** Remembers a put that was acknowledged: its values can be patched and carried over. */
+  /** Remembers a put that was acknowledged, so that the next put can patch its values and carry them over. */
   stored(encoded: EncodedCheckpoint, revision: number): void {
     const { record, values } = encoded;
     this.storedAt(record.threadId, revision);
@@ -89,14 +90,14 @@ export class ParentCache {
     for (const value of values) this.#coder.blobs.remember(record.threadId, value);
   }
 
-  /** Remembers pending writes that were acknowledged, of a writer who last read at `seen`. */
+  /** Remembers pending writes that were acknowledged, of a writer that last read the thread at revision `seen`. */
   storedWrites(threadId: string, values: readonly EncodedValue[], seen: number | undefined): void {
-    // Where there is nothing to remember, the oldest revision must not become older.
+    // If nothing is remembered, the oldest revision must not become older.
     if (values.length > 0) this.storedAt(threadId, seen ?? 0);
     for (const value of values) this.#coder.blobs.remember(threadId, value);
   }
 
-  /** Forgets a thread: nothing of it is taken for stored any more. */
+  /** Forgets a thread, so that nothing of it is believed to be stored any more. */
   forgetThread(threadId: string): void {
     this.#oldestRevisions.delete(threadId);
     this.#drop(threadId);

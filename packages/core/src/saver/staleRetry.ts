@@ -4,17 +4,17 @@ import type { Tier } from "../contract/tier.ts";
 import type { Observations } from "./observations.ts";
 import type { ParentCache } from "./parentCache.ts";
 
-/** How often a write is tried on a thread that is pruned again and again. */
+/** How often a write is tried at most, if the thread is pruned again and again. */
 const attempts = 8;
 
 /**
- * Tells a write, once it is encoded, which revision to send as `seen`.
- * @param relies whether it needs blobs that it doesn't carry
- * @throws StaleReadError where the thread was forgotten while the write was encoded: it begins anew
+ * The revision that a write is to send as `seen`. Call it once the write is encoded.
+ * @param relies whether the write needs blobs that it doesn't carry
+ * @throws StaleReadError if the thread was forgotten while the write was encoded, so that it must begin anew
  */
 export type SeenRevision = (relies: boolean) => number | undefined;
 
-/** Repeats writes that used what a saver remembers of a thread, and that isn't so any more. */
+/** Repeats writes that relied on what a saver remembers of a thread, when that turns out to be outdated. */
 export class StaleRetry {
   readonly #tier: Tier;
   readonly #parents: ParentCache;
@@ -35,9 +35,9 @@ export class StaleRetry {
   }
 
   /**
-   * Runs `write`, and repeats it from the beginning in two cases. The thread was pruned since it was read: up to eight times, as
-   * another write under way may bring back what was remembered before. Or what is remembered is from before the thread was
-   * deleted and begun anew: once.
+   * Runs `write`, and repeats it from the beginning in two cases. If the thread was pruned since it was read, it is tried up to
+   * eight times, because other writes under way may bring back outdated memories. If what is remembered is from before the thread
+   * was deleted and begun anew, it is repeated once.
    */
   async run<T>(
     config: RunnableConfig,
@@ -49,10 +49,10 @@ export class StaleRetry {
     let generation = 0;
     let outdated: unknown;
     const seenRevision = (relies: boolean): number | undefined => {
-      // What was encoded may rely on what was remembered before, and what is remembered now is of a later revision.
+      // The write was encoded with what was remembered before, but what is remembered now is of a later revision.
       if (relies && this.#parents.generation(threadId) !== generation)
         throw (outdated = new StaleReadError(threadId));
-      // What a repetition reads must not make a late writer look timely.
+      // What is read during a repetition must not make a late writer look timely.
       if (!wasDeleted) read = this.#observations.revision(config, threadId);
       const oldest = relies ? this.#parents.oldestRevision(threadId, read) : read;
       usesMemory = oldest !== read;
@@ -63,12 +63,12 @@ export class StaleRetry {
       try {
         return await write(seenRevision);
       } catch (error) {
-        // The tier wasn't asked: only it can tell whether the thread was pruned or deleted.
+        // The tier hasn't been asked yet, and only it knows whether the thread was pruned or deleted.
         if (error === outdated && attempt < attempts) continue;
         const wasPruned = StratigraphError.is(error, "STALE_READ") && attempt < attempts;
         const mayBeNew = usesMemory && !wasDeleted && StratigraphError.is(error, "THREAD_DELETED");
         if (!wasPruned && !mayBeNew) throw error;
-        // Where another call forgot the thread already, writes that use what was read since must not have to begin anew, too.
+        // If another call forgot the thread already, forgetting it again would outdate the writes that have begun since.
         if (this.#parents.generation(threadId) === generation) this.#forget(threadId);
         if (mayBeNew) {
           wasDeleted = true;

@@ -8,17 +8,17 @@ import { tagKey } from "../contract/tagKey.ts";
 import { maxTagBytes, type ThreadTag, type Tier } from "../contract/tier.ts";
 import { tagsThreads, type ThreadTagger } from "../contract/tierExtensions.ts";
 
-/** Tags of a thread, as callers name them: `{ user_id: "anna" }`. A number or a boolean is the same tag as its text. */
+/** Tags of a thread, as callers give them: `{ user_id: "anna" }`. A number or boolean is the same tag as its text. */
 export type Tags = Readonly<Record<string, string | number | boolean>>;
 
-/** Threads that are remembered as tagged; one that is forgotten is tagged again, which costs a statement and changes nothing. */
+/** How many threads are remembered as tagged. One that is forgotten is tagged again, which costs a statement but changes nothing. */
 const rememberedThreads = 10_000;
-/** Tags that one call may name: each doubles the forms that {@link ThreadTags.forms} looks for. */
+/** How many tags one call may name: each doubles the number of combinations in {@link ThreadTags.forms}. */
 const mostNamed = 8;
-/** Sets of tags that are remembered per thread: as many as it has users. */
+/** How many sets of tags are remembered per thread. A thread that several users write to has one set for each. */
 const rememberedSets = 64;
 
-/** The name of a tag, checked. @throws InvalidOptionError */
+/** Checks the name of a tag, and returns it. @throws InvalidOptionError */
 export function checkTagName(field: string, name: unknown): string {
   if (typeof name === "string" && name !== "" && fits(name)) return name;
   throw new InvalidOptionError(
@@ -32,7 +32,7 @@ function fits(text: string): boolean {
   return text.isWellFormed() && Buffer.byteLength(text) <= maxTagBytes;
 }
 
-/** The text of a tag. @throws InvalidOptionError */
+/** The value of a tag as text. @throws InvalidOptionError */
 function textOf(field: string, value: unknown): string {
   const isScalar = typeof value === "string" || typeof value === "boolean" || Number.isFinite(value);
   const text = isScalar ? String(value) : "";
@@ -51,17 +51,17 @@ function plainOf(tags: Tags): ThreadTag[] {
 }
 
 /**
- * The tags that a saver gives threads: which ones a writer's config names, in which form they are stored, and which threads
- * have them already, so that a thread costs one statement per process and not one per put.
+ * The tags that a saver gives to threads. Knows which tags a writer's config names, in which form tags are stored, and which
+ * threads have been tagged already: so tagging costs one statement per thread and process, not one per put.
  */
 export class ThreadTags {
   readonly #tier: Tier;
   readonly #names: readonly string[];
   readonly #hashKey: Uint8Array | undefined;
-  /** By thread: what was tagged, by the tags' text, with the revision at which it was. */
+  /** For each thread: by the JSON text of a set of tags, the revision at which the thread was given this set. */
   readonly #tagged = remembering<Map<string, Promise<number>>>(rememberedThreads);
 
-  /** @throws InvalidOptionError where tags are asked for of a tier that keeps none */
+  /** @throws InvalidOptionError if there are names, but the tier keeps no tags */
   constructor(tier: Tier, names: readonly string[], hashKey: Uint8Array | undefined) {
     this.#tier = tier;
     this.#names = names;
@@ -69,7 +69,7 @@ export class ThreadTags {
     if (names.length > 0) this.tagger("threadTags");
   }
 
-  /** The tier, as one that keeps tags. @throws InvalidOptionError that names the option they were asked for by */
+  /** The tier, as one that keeps tags. @throws InvalidOptionError if it keeps none; `field` is the option that asked for tags */
   tagger(field: string): Tier & ThreadTagger {
     if (tagsThreads(this.#tier)) return this.#tier;
     throw new InvalidOptionError(
@@ -79,7 +79,7 @@ export class ThreadTags {
     );
   }
 
-  /** Tags as they are stored: under encryption their values are keyed hashes. @throws InvalidOptionError on none at all */
+  /** Tags as they are stored. With encryption their values are keyed hashes. @throws InvalidOptionError if there are none */
   stored(field: string, tags: unknown): ThreadTag[] {
     const isObject = typeof tags === "object" && tags !== null && !Array.isArray(tags);
     const entries = isObject ? Object.entries(tags) : [];
@@ -95,7 +95,7 @@ export class ThreadTags {
     });
   }
 
-  /** Tags to find threads by, as they are stored. @throws InvalidOptionError on none at all, or a tier that keeps none */
+  /** Tags to find threads by, as they are stored. @throws InvalidOptionError if there are none, or the tier keeps none */
   asked(tags: unknown): ThreadTag[] {
     const stored = this.stored("tag", tags);
     this.tagger("tag");
@@ -103,8 +103,8 @@ export class ThreadTags {
   }
 
   /**
-   * As {@link asked}, in every form that they may be stored in: under encryption, threads that were tagged before it was turned
-   * on carry them as they are. A deletion must not miss those.
+   * As {@link asked}, in all combinations of the forms that each tag may be stored in. Threads that were tagged before encryption
+   * was turned on carry plain tags, and a deletion must not miss those.
    */
   forms(tags: unknown): ThreadTag[][] {
     const stored = this.asked(tags);
@@ -116,13 +116,13 @@ export class ThreadTags {
     );
   }
 
-  /** Tags to take away, in every form as in {@link forms}: one that stayed would have the thread deleted by it. @throws InvalidOptionError */
+  /** Tags to remove, in every form: if one form stayed, the thread would still be deleted by this tag. @throws InvalidOptionError */
   untagged(tags: Tags): ThreadTag[] {
     const stored = this.stored("tags", tags);
     return this.#hashKey === undefined ? stored : [...stored, ...plainOf(tags)];
   }
 
-  /** The tags that a writer's config names. Before anything is awaited. @throws InvalidOptionError, InvalidAddressError */
+  /** The tags that a writer's config names. Call it before anything is awaited. @throws InvalidOptionError, InvalidAddressError */
   named(config: RunnableConfig): ThreadTag[] {
     if (this.#names.length === 0) return [];
     const found = new Map<string, ThreadTag>();
@@ -141,9 +141,10 @@ export class ThreadTags {
   }
 
   /**
-   * Has a thread carry tags before it is written to. One statement, unless this process did it before.
-   * @param begins the write may begin the thread anew, unread: what is remembered may be of a thread that was deleted since
-   * @returns the revision of the thread when it was tagged; undefined where there was nothing to do
+   * Makes sure that a thread carries tags before it is written to. Costs one statement, unless this process did so before.
+   * @param begins whether the write may begin the thread without having read it. Then the thread is tagged again, as it may have
+   * been deleted since
+   * @returns the revision of the thread when it was tagged; undefined if there are no tags
    */
   ensure(threadId: string, tags: readonly ThreadTag[], begins: boolean): Promise<number> | undefined {
     if (tags.length === 0) return undefined;
@@ -158,7 +159,7 @@ export class ThreadTags {
     return tagging;
   }
 
-  /** The thread's tags may be gone: it was deleted, or isn't there. */
+  /** Forgets that a thread was tagged. Call it when the thread was deleted or isn't there, so that its tags may be gone. */
   forget(threadId: string): void {
     this.#tagged.delete(threadId);
   }

@@ -1,4 +1,4 @@
-// long file: all that LangGraph and users call, in the one class that subclasses its base; each method is short
+// long file: one class has to have every method that LangGraph and users call; each of them is short
 import type { RunnableConfig } from "@langchain/core/runnables";
 import { BaseCheckpointSaver, TASKS, maxChannelVersion } from "@langchain/langgraph-checkpoint";
 import type {
@@ -78,7 +78,7 @@ import { asPendingWrite } from "../encode/writeCoder.ts";
 import type { Consumed } from "../encode/record.ts";
 import { WriterTags } from "./writerTags.ts";
 
-/** How long stopping waits for maintenance of a tier that doesn't answer. Milliseconds. */
+/** How long a stop waits for maintenance, as a tier may never answer. Milliseconds. */
 const longestStopMs = 10_000;
 
 /**
@@ -89,7 +89,7 @@ const longestStopMs = 10_000;
  */
 export class TierSaver extends BaseCheckpointSaver {
   readonly tier: Tier;
-  /** Encodes and decodes; for the packages built on this one. */
+  /** Encodes and decodes checkpoints. Public for the packages that are built on this one. */
   readonly coder: CheckpointCoder;
   readonly #conflict: ConflictPolicy;
   readonly #onConflict: SaverOptions["onConflict"];
@@ -125,14 +125,14 @@ export class TierSaver extends BaseCheckpointSaver {
     this.#tags = new ThreadTags(tier, resolved.threadTags, resolved.hashKey);
   }
 
-  /** Makes the storage ready. Safe to repeat, and from many processes at once. It takes no options; PostgresSaver's does. */
+  /** Creates what the storage needs. Safe to repeat, and from many processes at once. Only PostgresSaver's takes options. */
   async setup(options?: undefined): Promise<void> {
     checkOptions<object>("setup of this saver", options, {});
     await this.tier.setup?.();
   }
 
   /**
-   * How every tier is, for a readiness probe: one cheap request each. Rejects for no outage: that is what it tells.
+   * The state of every tier, for a readiness probe: one cheap request each. An outage is in the answer and doesn't make it reject.
    * @throws InvalidOptionError
    */
   async health(options: HealthOptions = {}): Promise<Health> {
@@ -140,10 +140,10 @@ export class TierSaver extends BaseCheckpointSaver {
   }
 
   /**
-   * One batch of maintenance: deletes and prunes what {@link RetentionOptions} say, and takes away what crashes left. Where the
-   * storage keeps leases, one process at a time does it. Safe to end at any moment. For cron, or a worker of one's own.
-   * @param options `dryRun` answers what would be done; `signal` ends it after the thread under way
-   * @throws InvalidOptionError; StratigraphError "UNAVAILABLE" where the storage can't be reached, "CLOSED" after `end()`
+   * Runs one batch of maintenance: deletes and prunes as {@link RetentionOptions} say, and removes what crashes left. If the storage
+   * keeps leases, only one process works at a time. Safe to interrupt at any moment. For cron, or a worker process.
+   * @param options `dryRun` only reports what would be done; `signal` ends the batch after the thread under way
+   * @throws InvalidOptionError; StratigraphError "UNAVAILABLE" if the storage can't be reached, "CLOSED" after `end()`
    */
   async maintain(options: MaintainOptions = {}): Promise<MaintenanceReport> {
     checkMaintainOptions(options);
@@ -152,9 +152,9 @@ export class TierSaver extends BaseCheckpointSaver {
   }
 
   /**
-   * Maintains again and again in this process, the first time after `every`. `stop()` (and `end()`) let the thread under way
-   * finish, for 10 seconds: `process.once("SIGTERM", () => maintenance.stop())`. Doesn't keep the process alive. Failures are
-   * traced, and the next time tries again.
+   * Runs maintenance again and again in this process, the first time after `every`. `stop()` and `end()` wait for the thread under
+   * way, up to 10 seconds: `process.once("SIGTERM", () => maintenance.stop())`. Doesn't keep the process alive. A failure is traced,
+   * and the next run tries again.
    * @throws InvalidOptionError; StratigraphError "CLOSED" after `end()`
    */
   startMaintenance(options: StartMaintenanceOptions): { stop(): Promise<void> } {
@@ -173,23 +173,23 @@ export class TierSaver extends BaseCheckpointSaver {
     };
   }
 
-  /** What maintenance does, in order. Savers over several tiers have more to do. */
+  /** The tasks of maintenance, in order. Savers over several tiers override it, because they have more to do. */
   protected maintenanceTasks(parts: RetentionParts): readonly MaintenanceTask[] {
     return [deletesIdle(parts), prunesInUse(parts), sweepsTiers([parts.tier], parts.now)];
   }
 
   /**
-   * Closes what this saver opened itself; clients that were passed in stay open. Lets maintenance finish, for 10 seconds. May be
-   * called again. Let runs finish first: calls made afterwards are refused with code "CLOSED".
+   * Closes what this saver opened itself; clients that were passed in stay open. Waits for maintenance under way, up to 10 seconds.
+   * May be called again. Let runs finish first: later calls are refused with code "CLOSED".
    */
   async end(): Promise<void> {
     await (this.#ended ??= this.#end());
   }
 
   /**
-   * The checkpoint a config names, or the newest of its namespace.
+   * The checkpoint that a config names, or the head of its namespace.
    * @throws InvalidAddressError, CorruptionError, EvictedError; StratigraphError "KEY_MISSING", "KEY_UNAVAILABLE",
-   * "PLAINTEXT_REFUSED", "UNREGISTERED_TYPE", "NEWER_FORMAT", "SERIALIZATION" where what is stored can't be decoded
+   * "PLAINTEXT_REFUSED", "UNREGISTERED_TYPE", "NEWER_FORMAT", "SERIALIZATION" if the stored data can't be decoded
    */
   override async getTuple(config: RunnableConfig): Promise<CheckpointTuple | undefined> {
     if (maybeThreadOf(config)["thread_id"] === undefined) return undefined;
@@ -199,7 +199,7 @@ export class TierSaver extends BaseCheckpointSaver {
       try {
         return await this.#read(config, at, known);
       } catch (error) {
-        // A value may have been forgotten meanwhile, and its bytes weren't read.
+        // A value may have been forgotten since it was found in memory; then read its bytes.
         if (!StratigraphError.is(error, "CORRUPT")) throw error;
       }
     }
@@ -207,7 +207,7 @@ export class TierSaver extends BaseCheckpointSaver {
   }
 
   /**
-   * Checkpoints, newest first. Fetches page by page, and stops when the consumer does.
+   * Checkpoints, newest first. Pages are fetched as they are consumed.
    * @throws InvalidAddressError, InvalidOptionError, CorruptionError; StratigraphError as {@link getTuple}
    */
   override async *list(
@@ -227,7 +227,7 @@ export class TierSaver extends BaseCheckpointSaver {
       checkpointId: checkpointIdOf(config),
       before: options.before === undefined ? undefined : checkpointIdOf(options.before),
       tags: filter === undefined ? undefined : metadataTags(filter),
-      // Tags find more than the filter asks for (they are hashes of some of its leaves): the limit counts what is left.
+      // The tags are hashes of some leaves of the filter, so they find more than it asks for. The limit counts what passes the filter.
       limit: filter === undefined ? limit : undefined,
     };
     let found = 0;
@@ -244,7 +244,7 @@ export class TierSaver extends BaseCheckpointSaver {
   /**
    * Stores a checkpoint and moves the head, by compare-and-set.
    * @returns a config with exactly thread_id, checkpoint_ns and checkpoint_id
-   * @throws CheckpointConflictError if another writer was first (see {@link SaverOptions.conflict}),
+   * @throws CheckpointConflictError if another writer moved the head first (see {@link SaverOptions.conflict}),
    * ThreadDeletedError, InvalidAddressError, InvalidOptionError; StratigraphError "SERIALIZATION" names channel and path;
    * "KEY_UNAVAILABLE" where the active key can't be fetched: nothing was stored
    */
@@ -276,8 +276,8 @@ export class TierSaver extends BaseCheckpointSaver {
 
   /**
    * Stores pending writes of a task. Their checkpoint need not exist yet.
-   * @param taskPath where the task stands in its step; LangGraph names it from 1.5 on. Pending writes come back ordered by it,
-   * then by task id and position.
+   * @param taskPath the place of the task in its step, which LangGraph passes from 1.5 on. Pending writes come back in the order of
+   * their paths, then of task ids and positions.
    * @throws ThreadDeletedError, InvalidAddressError, InvalidOptionError; StratigraphError "SERIALIZATION"
    */
   override async putWrites(
@@ -297,7 +297,7 @@ export class TierSaver extends BaseCheckpointSaver {
     const at: Address = { ...namespaceOf(config), checkpointId };
     checkWrites(writes, taskId, taskPath);
     if (writes.length === 0) return;
-    // Before anything is awaited: a graph may change in place what it wrote.
+    // Capture the values before anything is awaited, because a graph may change in place what it wrote.
     const origin = { taskPath, writer: this.#writerTags.tag(config, at, taskId) };
     const captured = this.coder.writes.capture(at, taskId, origin, writes);
     const tags = this.#tags.named(config);
@@ -317,17 +317,18 @@ export class TierSaver extends BaseCheckpointSaver {
     }
   }
 
-  /** Deletes a thread in all namespaces. A tombstone keeps late writes from bringing it back. Unknown threads are no error. */
+  /** Deletes a thread with all its namespaces. A tombstone keeps late writes from bringing it back. Unknown threads are no error. */
   override async deleteThread(threadId: string): Promise<void> {
     await this.tier.deleteThread(validId("threadId", threadId));
     this.#forget(threadId);
   }
 
   /**
-   * Deletes every thread that carries all of these tags, from every tier, and proves it: tells what was there, asks each
-   * storage again afterwards, and says what stays for how long. Goes on where one thread fails; safe to repeat. Threads
-   * that are tagged while it runs are found. Select unverified ones again by `threadIds`: their tags are gone.
-   * @throws InvalidOptionError where no tag is named, or the tier keeps none; nothing was deleted then
+   * Deletes every thread that carries all of these tags, from every tier, and proves it: the report says what was there, whether
+   * each storage was empty when it was asked again afterwards, and what remains for how long. A thread that fails doesn't stop the
+   * others. Safe to repeat. Finds threads that are tagged while it runs. Select unverified ones again by `threadIds`, because
+   * their tags are gone.
+   * @throws InvalidOptionError if no tag is named, or the tier keeps none; nothing was deleted then
    */
   async deleteThreads(
     selection: ThreadSelection,
@@ -338,9 +339,9 @@ export class TierSaver extends BaseCheckpointSaver {
   }
 
   /**
-   * Gives a thread tags to be found by, beside those that `threadTags` gives it: `tagThread("42", { user_id: "anna" })`. They
-   * stay until the thread is deleted, and copies and forks inherit them.
-   * @throws NotFoundError where the thread has no checkpoint; InvalidOptionError, InvalidAddressError
+   * Gives a thread further tags, besides those of the option `threadTags`: `tagThread("42", { user_id: "anna" })`. They stay until
+   * the thread is deleted. Copies and forks inherit them.
+   * @throws NotFoundError if the thread has no checkpoint; InvalidOptionError, InvalidAddressError
    */
   async tagThread(threadId: string, tags: Tags): Promise<void> {
     const stored = this.#tags.stored("tags", tags);
@@ -355,7 +356,7 @@ export class TierSaver extends BaseCheckpointSaver {
   }
 
   /**
-   * Takes tags from a thread; those it doesn't have are no error. A writer whose config names them gives them again.
+   * Removes tags from a thread. Tags that it doesn't have are no error. A writer whose config names them adds them again.
    * @throws InvalidOptionError, InvalidAddressError
    */
   async untagThread(threadId: string, tags: Tags): Promise<void> {
@@ -364,7 +365,7 @@ export class TierSaver extends BaseCheckpointSaver {
     this.#tags.forget(threadId);
   }
 
-  /** What each channel was written since its last stored value: one round trip where the tier can. LangGraph's DeltaChannel. */
+  /** For LangGraph's DeltaChannel: each channel's last stored value, and its writes since. One round trip, if the tier can. */
   override async getDeltaChannelHistory(options: {
     config: RunnableConfig;
     channels: string[];
@@ -378,8 +379,8 @@ export class TierSaver extends BaseCheckpointSaver {
   }
 
   /**
-   * Copies a thread with all namespaces, under the same checkpoint ids and in the same order. An unknown source is a no-op.
-   * @throws StratigraphError "THREAD_EXISTS" where the target has checkpoints
+   * Copies a thread with all its namespaces, under the same checkpoint ids and in the same order. An unknown source is a no-op.
+   * @throws StratigraphError "THREAD_EXISTS" if the target has checkpoints
    */
   async copyThread(sourceThreadId: string, targetThreadId: string): Promise<void> {
     await copyThread(
@@ -390,9 +391,9 @@ export class TierSaver extends BaseCheckpointSaver {
   }
 
   /**
-   * Deletes the checkpoints and pending writes of runs, in all threads and namespaces. A run is known by the `run_id` in its
-   * config's `metadata` or `configurable`; LangGraph's `config.runId` never reaches a checkpointer. A head that goes is replaced by its nearest
-   * remaining ancestor. Unknown runs and an empty list are no-ops.
+   * Deletes the checkpoints of runs with their pending writes, in all threads and namespaces. A run is known by the `run_id` in its
+   * config's `metadata` or `configurable`; LangGraph's `config.runId` never reaches a checkpointer. A head that is deleted is
+   * replaced by its nearest remaining ancestor. Unknown runs and an empty list are no-ops.
    * @throws InvalidOptionError, InvalidAddressError; nothing was deleted then
    */
   async deleteForRuns(runIds: readonly string[]): Promise<void> {
@@ -401,9 +402,9 @@ export class TierSaver extends BaseCheckpointSaver {
   }
 
   /**
-   * Removes old checkpoints: "keep_latest" keeps the newest `keepLast` (default 1) of every namespace, what their
-   * DeltaChannels need, and those with unresolved interrupts; "delete" removes whole threads. What is removed is gone for good,
-   * so the strategy has to be named.
+   * Removes old checkpoints. "keep_latest" keeps the newest `keepLast` (default 1) of every namespace, those that their
+   * DeltaChannels need, and those with unresolved interrupts. "delete" removes whole threads. The strategy has no default, because
+   * what is removed is gone for good.
    * @throws InvalidOptionError, InvalidAddressError; no thread was touched then
    */
   async prune(threadIds: readonly string[], options: PruneOptions): Promise<void> {
@@ -414,19 +415,19 @@ export class TierSaver extends BaseCheckpointSaver {
     }
   }
 
-  /** Threads, most recently written first: by their tags, by metadata of the newest root checkpoint. @throws InvalidOptionError */
+  /** Threads by their tags and the metadata of their newest root checkpoint, most recently written first. @throws InvalidOptionError */
   async listThreads(options: ThreadListOptions = {}): Promise<ThreadPage> {
     return await listThreads(this.tier, this.coder, this.#tags, options);
   }
 
-  /** Side branches of a thread: work that lost a race, kept. */
+  /** The side branches of a thread: work that lost a race for the head, but was kept. */
   async conflicts(threadId: string): Promise<Conflict[]> {
     return await listConflicts(this.tier, validId("threadId", threadId));
   }
 
   /**
-   * Which keys sealed what is stored, and how much isn't encrypted: tells whether a key can go. Reads everything once, a page at a
-   * time, and decrypts nothing. Needs no key.
+   * Which keys the stored data is encrypted with, and how much isn't encrypted: tells whether a key is still needed. Reads
+   * everything once, a page at a time, and decrypts nothing, so it needs no key.
    * @throws InvalidOptionError, InvalidAddressError; StratigraphError "NEWER_FORMAT"; CorruptionError
    */
   async keysInUse(options: KeysInUseOptions = {}): Promise<KeysInUse> {
@@ -434,8 +435,8 @@ export class TierSaver extends BaseCheckpointSaver {
   }
 
   /**
-   * Brings all that is stored under the active key, beside readers and writers: what was sealed with other keys, and what isn't
-   * encrypted yet. Safe to repeat, and to stop at any moment. Afterwards {@link keysInUse} tells whether anything is left.
+   * Re-encrypts with the active key all that is encrypted with other keys, or not at all. Others can read and write meanwhile. Safe
+   * to repeat, and to interrupt at any moment. Afterwards {@link keysInUse} tells whether anything is left.
    * @throws InvalidOptionError without `encryption`; StratigraphError "KEY_UNAVAILABLE", "UNAVAILABLE": call again
    */
   async reencrypt(options: ReencryptOptions = {}): Promise<ReencryptReport> {
@@ -443,11 +444,12 @@ export class TierSaver extends BaseCheckpointSaver {
   }
 
   /**
-   * Makes a checkpoint the head of its namespace, for instance the tip of a side branch. Where its step went on since, it
-   * is wound back, so that an interrupt that was answered waits for an answer again. Later checkpoints stay readable by
-   * their ids; promoting the old head undoes it.
+   * Makes a checkpoint the head of its namespace, for instance the tip of a side branch. If its step went on since, the step is
+   * wound back, so that an interrupt that was answered waits for an answer again. Later checkpoints stay readable by their ids.
+   * Promoting the old head undoes it.
    * @returns the head before
-   * @throws NotFoundError, CheckpointConflictError if the head moves meanwhile
+   * @throws NotFoundError if there is no such checkpoint, or none is named; CheckpointConflictError if the head moves meanwhile;
+   * InvalidAddressError
    */
   async promote(config: RunnableConfig): Promise<string | undefined> {
     const at = addressOf(config);
@@ -458,12 +460,12 @@ export class TierSaver extends BaseCheckpointSaver {
   }
 
   async #end(): Promise<void> {
-    // Without maintenance the tier refuses calls from this moment on, and not from the next one.
+    // Await only if there is something to stop: otherwise the tier must refuse calls as soon as end() is called.
     if (this.#running.size > 0) await stopAll(this.#running, longestStopMs);
     await this.tier.end?.();
   }
 
-  /** Maintenance takes the failure of one tier for no reason to stop: it wouldn't notice. @throws StratigraphError "CLOSED" */
+  /** Refuses maintenance after end(). It wouldn't notice by itself, as it goes on when a tier fails. @throws StratigraphError "CLOSED" */
   #checkOpen(): void {
     if (this.#ended !== undefined) throw closedError(this.tier.name);
   }
@@ -480,39 +482,39 @@ export class TierSaver extends BaseCheckpointSaver {
     return this.#maintenance;
   }
 
-  /** What is remembered of a thread may not hold any more. */
+  /** Forgets what is remembered of a thread, because it may not be true any more. */
   #forget(threadId: string): void {
     this.#parents.forgetThread(threadId);
     this.#tags.forget(threadId);
   }
 
-  /** What a reading of the tier comes to. */
+  /** Makes the answer of getTuple from what was read from the tier. */
   async #read(
     config: RunnableConfig,
     at: MaybeAddress,
     { checkpoint, head, revision, ahead }: Reading & { readonly ahead?: DecodedAhead },
   ): Promise<CheckpointTuple | undefined> {
-    // A run reads the root namespace where it begins; objects that stand for a run may be shared by several.
+    // A run begins by reading the root namespace. Its revision is set anew then, as several runs may share the object for a run.
     if (at.namespace === "") this.#observations.caughtUp(config, at.threadId, revision);
     else this.#observations.read(config, at.threadId, revision);
     this.#parents.storedAt(at.threadId, revision);
     if (checkpoint !== undefined) {
-      // Another process wrote since: it may have deleted the thread before, and its tags with it.
+      // Another process wrote this checkpoint. It may have deleted the thread before, and the tags with it.
       if (at.namespace === "" && this.#parents.get(checkpoint.record) === undefined)
         this.#tags.forget(at.threadId);
       const tuple = await this.#tuple(config, checkpoint, head, { remember: true, ahead });
-      // Once more: all else may have been forgotten meanwhile.
+      // Noted once more, as the thread may have been forgotten while the values were decoded.
       this.#parents.storedAt(at.threadId, revision);
       return tuple;
     }
     const checkpointId = at.checkpointId ?? head;
     if (checkpointId === undefined) {
       this.#observations.handedOut(config, at, undefined, undefined);
-      // Deleted since, by whomever: its tags went too. A run reads the root namespace before it writes anything.
+      // The thread was deleted or never existed, so it has no tags. A run reads the root namespace before it writes anything.
       if (at.namespace === "") this.#tags.forget(at.threadId);
       return undefined;
     }
-    // A listing tells a checkpoint that lacks bytes from one that isn't there: decoding it names what is missing.
+    // Unlike a read, a listing also finds a checkpoint that lacks blobs. Decoding it names what is missing.
     for await (const stored of this.tier.list({ ...at, checkpointId, limit: 1 }))
       return await this.#tuple(config, stored, stored.head, { remember: true });
     if (at.checkpointId === undefined) throw new EvictedError(this.tier.name, { ...at, checkpointId });
@@ -527,27 +529,27 @@ export class TierSaver extends BaseCheckpointSaver {
   ): Promise<Appended | undefined> {
     const seen = (revision: number): void => this.#observations.read(config, at.threadId, revision);
     const { source } = put.metadata;
-    // Before anything is awaited: a graph may change its values in place as soon as it goes on.
+    // Capture the values before anything is awaited, because a graph may change them in place as soon as it goes on.
     const before = this.#remembered(at, parentId);
     const consumed = this.#writerTags.consumed(config, at, before.parentId, put);
     const captured = this.coder.capture(at, before, { ...put, consumed });
     const tags = this.#tags.named(config);
     return await this.#staleRetry.run(config, at.threadId, async (seenRevision) => {
-      // Durability "exit" puts the last checkpoint again, naming itself as the parent: the parent it had stays.
+      // Durability "exit" puts the last checkpoint again, with itself as the parent. It keeps the parent that it had.
       const itself =
         parentId === at.checkpointId ? await this.#parents.find(at, seen) : this.#parents.get(at);
       const parent = parentId === at.checkpointId ? itself?.parentId : parentId;
       const origin = parent === undefined ? undefined : { ...at, checkpointId: parent };
       const cached = origin && (this.#parents.get(origin) ?? (await this.#parents.find(origin, seen)));
       const found: Before = { parentId: parent, parent: cached?.manifest, again: itself?.manifest };
-      // What is put again was made from what it was made from the first time.
+      // A checkpoint that is put again was made from the same writes as the first time.
       const again = parentId === at.checkpointId && itself !== undefined;
       const made = again ? { ...captured, consumed: itself.consumed } : captured;
       const encoded = await this.coder.encodeCaptured(at, found, made);
-      // Outside a run a put without a parent is an import or a new beginning, also right after a deletion.
+      // Outside a run, a put without a parent is an import or begins the thread anew, which is allowed right after a deletion.
       const begins = parentId === undefined && runOf(config) === undefined;
       const expected = this.#observations.expected(config, at, parentId, source);
-      // First the tags, so that nothing is acknowledged of a thread that can't be found by them.
+      // The tags are stored first, so that no put is acknowledged while its thread can't be found by them.
       const tagging = this.#tags.ensure(at.threadId, tags, begins);
       const tagged = tagging === undefined ? undefined : await tagging;
       const request: AppendRequest = {
@@ -571,11 +573,12 @@ export class TierSaver extends BaseCheckpointSaver {
   }
 
   /**
-   * Appends a checkpoint, unless it is there already, perhaps in an archive, where a tier doesn't look: that is no conflict.
+   * Appends a checkpoint. It is no conflict if the checkpoint is there already, perhaps in an archive, where a tier's append doesn't
+   * look.
    *
-   * @param isImport put without a parent by someone who never asked. It may begin a thread, or bring what is newer than the
-   * head; run again on a thread that went on since, it must not wind it back.
-   * @returns undefined where it is there already
+   * @param isImport whether this is a put without a parent by a writer that never read the namespace. It may begin a thread, or add
+   * a checkpoint newer than the head. An import that is repeated after the thread went on must not move the head back.
+   * @returns undefined if it is there already
    */
   async #storedOnce(request: AppendRequest, at: Address, isImport: boolean): Promise<Appended | undefined> {
     try {
@@ -593,7 +596,7 @@ export class TierSaver extends BaseCheckpointSaver {
     }
   }
 
-  /** What is remembered of a checkpoint's parent, and of itself; what isn't is asked for later. */
+  /** What is remembered of a checkpoint's parent, and of the checkpoint itself. The rest is read later. */
   #remembered(at: Address, parentId: string | undefined): Before {
     const itself = this.#parents.get(at);
     const parent = parentId === at.checkpointId ? (itself?.parentId ?? parentId) : parentId;
@@ -601,14 +604,17 @@ export class TierSaver extends BaseCheckpointSaver {
     return { parentId: parent, parent: cached?.manifest, again: itself?.manifest };
   }
 
-  /** Whether a conflict is thrown. "auto" keeps the work under "async", where steps went on before their checkpoints were put. */
+  /** Whether a conflict is thrown. "auto" branches under "async", where the run has taken further steps by then. */
   #refuses(config: RunnableConfig): boolean {
     if (this.#conflict !== "auto") return this.#conflict === "throw";
     const { durability } = config as { durability?: unknown };
     return runOf(config) === undefined || durability === "sync" || durability === "exit";
   }
 
-  /** Throws an error on, or keeps it from ending the process where that is all it could do. */
+  /**
+   * Rethrows the error of a write. Under "async" a late write to a deleted thread is only traced, because nothing would catch the
+   * error, and it would end the process.
+   */
   #deliver(config: RunnableConfig, at: Address, parentId: string | undefined, error: unknown): void {
     if (StratigraphError.is(error, "THREAD_DELETED") && !this.#refuses(config)) {
       trace({
@@ -673,7 +679,7 @@ export class TierSaver extends BaseCheckpointSaver {
     return tuple;
   }
 
-  /** Checkpoints before format 4 kept a step's Sends as pending writes of the parent; LangGraph wants them in a channel. */
+  /** Before format 4, a step's Sends were pending writes of the parent checkpoint. LangGraph now expects them in a channel. */
   async #migrateSends(checkpoint: Checkpoint, parent: MaybeAddress & Address): Promise<void> {
     const { checkpoint: stored } = await this.tier.read(parent);
     if (stored === undefined) return;

@@ -13,29 +13,29 @@ import type { Address } from "../contract/tier.ts";
 /** Tags of writers outside runs begin with this. */
 const outside = "~";
 
-/** Of how many checkpoints is remembered what was handed out with them outside runs. About 200 bytes each. */
+/** For how many checkpoints it is remembered what was handed out with them outside runs. About 200 bytes each. */
 const rememberedOutside = 10_000;
 
-/** The same for one run; more than the namespaces it has under way at once. */
+/** The same for one run. It is more than the namespaces that a run has under way at once. */
 const rememberedInRun = 4096;
 
-/** Ends the tag of a batch that is part of nothing but what its own writer puts. */
+/** Ends the tag of a batch that only counts for checkpoints of its own writer. */
 const ownOnly = "!";
 
-/** What {@link WriterTags} have to know of a checkpoint that is put. */
+/** The parts of a checkpoint being put that {@link WriterTags} look at. */
 interface Put {
   readonly checkpoint: Pick<Checkpoint, "channel_values">;
   readonly metadata: { readonly source?: unknown };
 }
 
-/** What {@link WriterTags} have to know of a checkpoint that is handed out. */
+/** The parts of a checkpoint being handed out that {@link WriterTags} look at. */
 interface HandedOut {
   readonly parentId: string | undefined;
   readonly consumed: Consumed;
   readonly values: Readonly<Record<string, unknown>>;
 }
 
-/** A checkpoint that may be copied: its parent, and what it was made from. */
+/** A checkpoint that may be copied: its parent, and which of its parent's batches it was made from. */
 interface Copied {
   readonly parent: string;
   readonly consumed: Consumed;
@@ -50,11 +50,11 @@ interface Seen {
 interface Writer {
   readonly tag: string;
   batches: number;
-  /** By checkpoint, what the writer was handed with it; nothing for those it put itself. */
+  /** By checkpoint, the batches that the writer was handed with it; none for checkpoints that it put itself. */
   readonly seen: Map<string, readonly Seen[]>;
 }
 
-/** Who wrote a batch: its tag without the number. */
+/** The writer part of a batch's tag, without the number. */
 function writerOf(tag: string): string {
   return tag.slice(0, tag.indexOf("."));
 }
@@ -64,25 +64,27 @@ function newWriter(prefix: string): Writer {
 }
 
 /**
- * Tags pending writes with their writer, and tells which of them a checkpoint was made from. Two runs that start from one checkpoint both leave their writes on it, under the
- * same task ids, before one of them wins the race for its child; and a DeltaChannel is rebuilt from these writes. So each
- * batch says who wrote it, each child from whose batches it was made, and a history reads only those.
+ * Tags batches of pending writes with their writer, and tells which of them a checkpoint was made from. Two runs that start from
+ * one checkpoint both leave their writes on it, under the same task ids, before one of them wins the race for the next
+ * checkpoint. As a DeltaChannel is rebuilt from these writes, each batch names its writer, each child checkpoint the batches that
+ * it was made from, and a history reads only those.
  *
- * A writer is a run (see {@link runOf}), or outside runs the config object that LangGraph's updateState uses for its writes and
- * its checkpoint alike. A checkpoint whose parent its writer never read, as in an import, is made from all that is there.
+ * A writer is a run (see {@link runOf}). Outside runs it is the config object, as LangGraph's updateState uses the same one for
+ * its writes and its checkpoint. A checkpoint whose writer never read the parent, as in an import, counts as made from all
+ * batches that are there.
  */
 export class WriterTags {
   readonly #byRun = new WeakMap<object, Writer>();
   readonly #byConfig = new WeakMap<object, { readonly writer: Writer; readonly wrote: Set<string> }>();
   readonly #seenOutside = remembering<readonly Seen[]>(rememberedOutside);
-  /** By checkpoint, the tags of what was written to it outside runs. */
+  /** By checkpoint, the tags of the batches that were written to it outside runs. */
   readonly #wroteOutside = remembering<string[]>(rememberedOutside);
-  /** By parent, the child that was handed out last: LangGraph's `__copy__` puts beside it. */
+  /** By parent, the child that was handed out last, because LangGraph's `__copy__` puts its copy under the same parent. */
   readonly #copied = remembering<Copied>(rememberedOutside);
-  /** By value, the checkpoint that it was handed out with: a copy brings the very same values. */
+  /** By value, the checkpoint that it was handed out with. A copy has the very same objects as values. */
   readonly #copiedByValue = new WeakMap<object, Copied>();
 
-  /** The saver handed out a checkpoint with these batches. */
+  /** Notes that the saver handed out a checkpoint with these batches. */
   handedOut(config: RunnableConfig, at: Address, batches: readonly OpenedBatch[], handed: HandedOut): void {
     const seen = batches.flatMap(({ taskId, writer }) =>
       writer === undefined || writer.endsWith(ownOnly) ? [] : [{ tag: writer, taskId }],
@@ -92,7 +94,7 @@ export class WriterTags {
       remember(this.#ofRun(run), at, seen);
       return;
     }
-    // Whoever names a checkpoint wants it as it was: LangGraph's updateState applies no pending writes then.
+    // If the config names the checkpoint, LangGraph's updateState applies none of its pending writes.
     const isNamed = checkpointIdOf(config) !== undefined;
     this.#seenOutside.set(addressKey(at, at.checkpointId), isNamed ? [] : seen);
     if (handed.parentId === undefined) return;
@@ -120,8 +122,8 @@ export class WriterTags {
   }
 
   /**
-   * What a checkpoint that is about to be put is made from.
-   * @param parentId of the checkpoint that it comes after
+   * For a checkpoint that is about to be put: which batches of its parent it is made from.
+   * @param parentId id of the parent
    */
   consumed(config: RunnableConfig, at: Address, parentId: string | undefined, put: Put): Consumed {
     const run = runOf(config);
@@ -129,7 +131,7 @@ export class WriterTags {
     if (run === undefined) return parent === undefined ? undefined : this.#outside(config, parent, put);
     const writer = this.#ofRun(run);
     const seen = parent === undefined ? undefined : writer.seen.get(addressKey(parent, parent.checkpointId));
-    // The run goes on from what it put, which nobody else has written to.
+    // The run goes on from this checkpoint, to which nobody else has written yet.
     remember(writer, at, []);
     if (parent === undefined || seen === undefined) return undefined;
     return madeFrom(writer.tag, byTasks(seen, parent), put.metadata.source);
@@ -144,14 +146,14 @@ export class WriterTags {
     const own = this.#byConfig.get(config);
     if ((source === "update" || source === "input") && own?.wrote.has(key) === true)
       return madeFrom(own.writer.tag, byTasks(seen, parent), undefined);
-    // What was there when the parent was read. An import may have brought more since; an update that writes nothing has not,
-    // and what came from others is none of its own.
+    // It is made from the batches that were there when the parent was read. An import may have added some since, which count, too.
+    // An update without writes added none, so batches that came since are of others.
     const brought = source === "update" ? [] : (this.#wroteOutside.get(key) ?? []);
     const more = brought.filter((tag) => !seen.some((one) => one.tag === tag));
     return [newWriter(outside).tag, ...seen.map(({ tag }) => tag), ...more];
   }
 
-  /** What a copy beside a child of `parent` is a copy of. */
+  /** The child of `parent` that a checkpoint with these values is a copy of. */
   #copiedFrom(parent: string, values: Readonly<Record<string, unknown>>): Copied | undefined {
     for (const value of Object.values(values)) {
       const copied = typeof value === "object" && value !== null ? this.#copiedByValue.get(value) : undefined;
@@ -184,14 +186,14 @@ function remember({ seen }: Writer, at: Address, batches: readonly Seen[]): void
   if (seen.size > rememberedInRun) for (const oldest of seen.keys()) return void seen.delete(oldest);
 }
 
-/** Without what LangGraph's updateState and input wrote to a checkpoint: a run, or an update, takes up tasks' writes alone. */
+/** The batches that tasks wrote. Runs and updates don't take up what LangGraph's updateState or new input wrote to a checkpoint. */
 function byTasks(seen: readonly Seen[], { checkpointId }: Address): readonly Seen[] {
   if (seen.length === 0) return seen;
   const others = taskIdsOfNoTask(checkpointId, seen.length);
   return seen.filter(({ taskId }) => !others.has(taskId));
 }
 
-/** A fork begins again without what was pending; new input goes on with what no task wrote, the updates of a Command. */
+/** What a checkpoint of writer `own` is made from. A fork takes up no pending writes, new input only the updates of a Command. */
 function madeFrom(own: string, seen: readonly Seen[], source: unknown): Consumed {
   if (source === "fork") return [own];
   const wanted = seen.filter(
@@ -200,14 +202,14 @@ function madeFrom(own: string, seen: readonly Seen[], source: unknown): Consumed
   return [own, ...wanted.map(({ tag }) => tag)];
 }
 
-/** The batches that are pending on a checkpoint: those that a run which goes on from it is to see. */
+/** The batches that are handed out as pending writes of a checkpoint, for a run to go on from. */
 export function pendingBatches(batches: readonly OpenedBatch[]): readonly OpenedBatch[] {
   return batches.filter(({ writer }) => writer?.endsWith(ownOnly) !== true);
 }
 
 /**
- * The batches from which a checkpoint was made, of those that its parent has. Where its writer did a task itself, what others
- * wrote for this task isn't part of it. Batches without a tag count: older versions wrote them.
+ * The batches of its parent that a checkpoint was made from. If its writer ran a task itself, batches of others for the same task
+ * don't count. Batches without a tag, which older versions wrote, do.
  */
 export function consumedBatches(batches: readonly OpenedBatch[], consumed: Consumed): readonly OpenedBatch[] {
   if (consumed === undefined) return batches;

@@ -12,7 +12,7 @@ const advice: OptionAdvice = {
   lc_id: "Write id.",
 };
 
-/** Checks a registration, before anything of it is kept. @throws InvalidOptionError */
+/** Checks a registration before it is kept. @throws InvalidOptionError */
 export function checkRegistration(type: RegisteredType | RegisteredLangChainType): void {
   if (typeof type === "object" && type !== null && "id" in type) {
     checkOptions("register, for a LangChain class,", type, langChainNames, advice);

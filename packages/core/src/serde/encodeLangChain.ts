@@ -4,8 +4,8 @@ import type { JsonRecord } from "./records.ts";
 import type { ValueEncoder } from "./valueEncoder.ts";
 
 /**
- * The same record as LangChain's `toJSON` gives, key for key, but without making three copies of the arguments, and with the
- * values in them that `toJSON` would destroy (Map, Date, bytes …).
+ * Makes the same record as LangChain's `toJSON`, key for key. Unlike that, it doesn't copy the arguments three times, nor destroy
+ * some of the values in them (Map, Date, bytes …).
  */
 export function encodeLangChain(
   value: object,
@@ -34,8 +34,8 @@ export function encodeLangChain(
 }
 
 /**
- * Whether the content of a message that was built from content blocks equals what reading its blocks gives. It doesn't where the
- * content was replaced, or where LangChain shows blocks of another kind than it was given.
+ * Whether the content of a message that was built from content blocks equals those blocks. It doesn't if the content was replaced,
+ * or if LangChain shows blocks of another kind than it was given.
  */
 function isSaidByBlocks({ content, contentBlocks }: JsonRecord): boolean {
   if (!Array.isArray(content)) return false;

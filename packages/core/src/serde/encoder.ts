@@ -46,7 +46,7 @@ export class Encoder implements ValueEncoder {
     return this.encode(value, depth + 1, inKwargs);
   }
 
-  /** Encodes one item of the array that the whole value is. */
+  /** Encodes one item of an array that is the whole value. */
   item(list: readonly unknown[], index: number): unknown {
     this.#ancestors[0] = list;
     return this.child(list[index], index, 0);

@@ -20,8 +20,8 @@ export interface LangChainCopy {
 
 /**
  * Describes the class of a value that claims, as LangChain's objects do, to be an instance of a known class, but comes from
- * another copy of the package: another version, or the CommonJS build beside the ESM one. The result is `"never"` where no
- * instance of this class is one, and undefined where this value isn't one, but another may be (the class path is a field of the
+ * another copy of the package: another version, or the CommonJS build beside the ESM one. The result is `"never"` if this class
+ * isn't such a copy. It is undefined if this value doesn't claim so, but other instances may (the class path is a field of the
  * instance).
  *
  * Classes that are derived from a known class don't count, even with the same name, nor do classes with their own `lc_id` or

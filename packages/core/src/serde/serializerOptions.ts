@@ -6,6 +6,7 @@ import type { LangGraphClasses } from "./langGraphClasses.ts";
 import type { RegisteredLangChainType, RegisteredType } from "./typeRegistry.ts";
 import type { UnknownTypes } from "./valueDecoder.ts";
 
+/** Options of StratigraphSerializer. */
 export interface StratigraphSerializerOptions {
   /**
    * Instances of classes without a stored form: `"error"` (default) refuses them; `"plain"` stores what their
@@ -20,8 +21,8 @@ export interface StratigraphSerializerOptions {
   /** Types to register, as with `register`. */
   readonly types?: readonly (RegisteredType | RegisteredLangChainType)[];
   /**
-   * The classes to revive LangGraph's `Send`, `Command` and `Overwrite` as. Default: the classes of those that were stored through
-   * this serializer, or before any were, those of the `@langchain/langgraph` that is installed beside this package.
+   * The classes to revive LangGraph's `Send`, `Command` and `Overwrite` as. Default: the classes of the first instances that were
+   * stored through this serializer. Until then, those of the `@langchain/langgraph` that is installed beside this package.
    */
   readonly langGraph?: LangGraphClasses;
   /**

@@ -6,8 +6,7 @@ import { explainPostgresError } from "./explainPostgresError.ts";
 import { folderError } from "./folderError.ts";
 import { lockFolder } from "./lockFolder.ts";
 import { byteaText } from "../wire/hex.ts";
-import { BoundedCallGate } from "./boundedCallGate.ts";
-import { tracedCall } from "./tracedCall.ts";
+import { BoundedCallGate, tracedCall } from "./calls.ts";
 
 /** PostgreSQL's type OID of bytea. */
 const bytea = 17;

@@ -10,9 +10,8 @@ import {
   sqlStateOf,
   UnknownHostError,
 } from "./failures.ts";
-import { BoundedCallGate } from "./boundedCallGate.ts";
+import { BoundedCallGate, tracedCall } from "./calls.ts";
 import { retried } from "./retried.ts";
-import { tracedCall } from "./tracedCall.ts";
 
 /** Longest time for opening a connection or waiting for a free one, in milliseconds. */
 const longestConnectMs = 10_000;

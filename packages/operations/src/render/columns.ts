@@ -1,0 +1,31 @@
+import stringWidth from "fast-string-width";
+
+/**
+ * Rows in columns, two spaces apart, without borders. Cells are shown on one line, without control characters.
+ * @param right indexes of columns that are aligned to the right, such as numbers
+ */
+export function* columns(
+  rows: readonly (readonly string[])[],
+  right: readonly number[] = [],
+): Iterable<string> {
+  const cells = rows.map((row) => row.map(shown));
+  const widths: number[] = [];
+  for (const row of cells)
+    for (const [n, cell] of row.entries()) widths[n] = Math.max(widths[n] ?? 0, stringWidth(cell));
+  for (const row of cells) {
+    const padded = row.map((cell, n) => {
+      const room = " ".repeat(widths[n]! - stringWidth(cell));
+      return right.includes(n) ? room + cell : cell + room;
+    });
+    yield padded.join("  ").trimEnd();
+  }
+}
+
+/** Text that can't move a terminal's cursor or change its colours: control characters are written as escapes. */
+export function shown(text: string): string {
+  return text.replaceAll(
+    // oxlint-disable-next-line no-control-regex -- these are what is looked for
+    /[\u0000-\u001f\u007f-\u009f\u2028\u2029\u202a-\u202e\u2066-\u2069]/g,
+    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`,
+  );
+}

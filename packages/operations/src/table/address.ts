@@ -1,0 +1,130 @@
+import type { Point } from "@stratigraph/branch";
+import {
+  InvalidAddressError,
+  NotFoundError,
+  validId,
+  type CheckpointRecord,
+  type TierSaver,
+} from "@stratigraph/core";
+
+/** How an operation's input names a checkpoint; see `fields`. */
+export interface AddressInput {
+  readonly at: string;
+  readonly namespace?: string | undefined;
+  readonly checkpoint?: string | undefined;
+}
+
+/** A point whose parts are all known. */
+export interface ResolvedPoint extends Point {
+  readonly namespace: string;
+  readonly checkpointId: string;
+}
+
+const forms = "head, head~3, step:12, lost:1, or the beginning of a checkpoint's id";
+
+/**
+ * Finds what an address means. `ada` is the head of the thread ada. Behind the last @ stands one of its checkpoints: `ada@head~3`
+ * (three steps back from the head), `ada@step:12` (on the main line), `ada@lost:1` (the newest side branch), `ada@1ef4f79` (the
+ * beginning of an id that no other checkpoint has). A thread whose id is the whole text comes first.
+ * @throws InvalidAddressError; NotFoundError where there is no such thread or checkpoint
+ */
+export async function resolvePoint(saver: TierSaver, input: AddressInput): Promise<ResolvedPoint> {
+  const { at, namespace = "", checkpoint } = input;
+  const threadId = validId("thread", at);
+  if (checkpoint !== undefined)
+    return { threadId, namespace, checkpointId: validId("checkpoint", checkpoint) };
+  const whole = await saver.tier.peek({ threadId, namespace });
+  if (whole.head !== undefined) return { threadId, namespace, checkpointId: whole.head };
+  const split = at.lastIndexOf("@");
+  if (split <= 0) throw noThread(threadId, namespace);
+  const [thread, reference] = [at.slice(0, split), at.slice(split + 1)];
+  const { head } = await saver.tier.peek({ threadId: thread, namespace });
+  if (head === undefined) throw noThread(thread, namespace);
+  const found = await referred(saver, { threadId: thread, namespace, head }, reference);
+  if (found === undefined) {
+    const message = `Thread ${JSON.stringify(thread)} has no checkpoint ${JSON.stringify(reference)}. Write ${forms}.`;
+    throw new NotFoundError(message, { threadId: thread, namespace, checkpointId: reference });
+  }
+  return { threadId: thread, namespace, checkpointId: found };
+}
+
+/** The thread that an address begins with, whether or not it names a checkpoint. @throws as {@link resolvePoint} */
+export async function resolveThread(saver: TierSaver, at: string): Promise<string> {
+  return (await resolvePoint(saver, { at })).threadId;
+}
+
+interface Where {
+  readonly threadId: string;
+  readonly namespace: string;
+  readonly head: string;
+}
+
+async function referred(saver: TierSaver, where: Where, reference: string): Promise<string | undefined> {
+  const back = /^head(?:~(\d+))?$/.exec(reference);
+  if (back !== null) return await stepsBack(saver, where, Number(back[1] ?? 0));
+  const step = /^step:(-?\d+)$/.exec(reference);
+  if (step !== null) return await atStep(saver, where, Number(step[1]));
+  const lost = /^lost:([1-9]\d*)$/.exec(reference);
+  if (lost !== null) {
+    const branches = (await saver.conflicts(where.threadId)).filter(
+      (each) => each.namespace === where.namespace,
+    );
+    return branches[Number(lost[1]) - 1]?.checkpointId;
+  }
+  return await byPrefix(saver, where, reference);
+}
+
+/** The main line, newest first: the head and its ancestors. */
+async function* mainLine(
+  saver: TierSaver,
+  { threadId, namespace, head }: Where,
+): AsyncGenerator<CheckpointRecord> {
+  let wanted: string | undefined = head;
+  // Ids grow with time, so that a parent follows in the listing.
+  for await (const { record } of saver.tier.list({ threadId, namespace, recordsOnly: true })) {
+    if (record.checkpointId !== wanted) continue;
+    yield record;
+    wanted = record.parentId;
+    if (wanted === undefined) return;
+  }
+}
+
+async function stepsBack(saver: TierSaver, where: Where, steps: number): Promise<string | undefined> {
+  let left = steps;
+  for await (const { checkpointId } of mainLine(saver, where)) {
+    if (left === 0) return checkpointId;
+    left -= 1;
+  }
+  return undefined;
+}
+
+async function atStep(saver: TierSaver, where: Where, step: number): Promise<string | undefined> {
+  for await (const record of mainLine(saver, where)) {
+    const metadata = await saver.coder.metadata(record, await saver.coder.decodeBody(record));
+    if (metadata.step === step) return record.checkpointId;
+  }
+  return undefined;
+}
+
+async function byPrefix(saver: TierSaver, where: Where, prefix: string): Promise<string | undefined> {
+  if (prefix === "") return undefined;
+  const { threadId, namespace } = where;
+  const found: string[] = [];
+  for await (const { record } of saver.tier.list({ threadId, namespace, recordsOnly: true })) {
+    if (record.checkpointId === prefix) return prefix;
+    if (record.checkpointId.startsWith(prefix)) found.push(record.checkpointId);
+  }
+  if (found.length <= 1) return found[0];
+  const examples = found.slice(0, 3).join(", ");
+  throw new InvalidAddressError(
+    "checkpoint",
+    `${JSON.stringify(prefix)}, with which ${found.length} ids begin`,
+    `Write more of it: ${examples}${found.length > 3 ? ", …" : ""}.`,
+  );
+}
+
+function noThread(threadId: string, namespace: string): NotFoundError {
+  const where = namespace === "" ? "" : `, namespace ${JSON.stringify(namespace)},`;
+  const message = `Thread ${JSON.stringify(threadId)}${where} has no checkpoints. "stratigraph threads" lists threads.`;
+  return new NotFoundError(message, { threadId, namespace });
+}

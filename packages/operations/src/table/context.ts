@@ -1,0 +1,37 @@
+import type { MergeableGraph } from "@stratigraph/branch";
+import type { TierSaver } from "@stratigraph/core";
+
+/** How far a long operation is. */
+export interface Progress {
+  readonly done: number;
+  /** Absent where nobody knows how many there are. */
+  readonly total?: number | undefined;
+  /** What is counted: "threads", "checkpoints". */
+  readonly unit: string;
+  /** What it is at: the id of a thread, for example. */
+  readonly at?: string | undefined;
+}
+
+/** What an operation runs on. Each front makes one; an operation knows nothing of command lines and requests. */
+export interface Context {
+  /** The saver of the storage in use, opened at the first call. */
+  saver(): Promise<TierSaver>;
+  /**
+   * Another storage of ours: a URL, or the name of an environment of the config. Closed by whoever made the context.
+   * @throws InvalidOptionError; StratigraphError where it can't be opened
+   */
+  open(place: string): Promise<TierSaver>;
+  /**
+   * A compiled graph of the config, whose checkpointer is the context's saver. Default: the only one there is.
+   * @throws StratigraphError "NOT_FOUND" where the config names no such graph
+   */
+  graph(name?: string): Promise<MergeableGraph>;
+  /** Aborted to end a long operation after the thread it is at: it then returns with a cursor from which it can go on. */
+  readonly signal: AbortSignal;
+  /** Told every now and then how far a long operation is. */
+  progress(progress: Progress): void;
+  /** Paths of values that aren't shown, such as `messages.*.content`. */
+  readonly redact: readonly string[];
+  /** Where the settings came from, for people: "stratigraph.config.ts", "STRATIGRAPH_URL", … */
+  readonly origin: string;
+}

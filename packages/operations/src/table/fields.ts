@@ -1,0 +1,37 @@
+import { z } from "zod";
+
+/** Input fields that several operations have. */
+export const fields = {
+  /** An address: a thread, or one of its checkpoints. */
+  at: z
+    .string()
+    .min(1)
+    .describe("A thread, or one of its checkpoints: ada, ada@head~3, ada@step:12, ada@1ef4f79, ada@lost:1."),
+  thread: z.string().min(1).describe("The id of a thread."),
+  namespace: z.string().default("").describe("The namespace: of a subgraph, for example. Default: the root."),
+  checkpoint: z
+    .string()
+    .optional()
+    .describe("The exact id of a checkpoint. The thread is then taken literally, whatever is in it."),
+  limit: z.coerce
+    .number()
+    .int()
+    .min(1)
+    .max(1000)
+    .default(50)
+    .describe("How many at most, up to 1000. More come with the cursor."),
+  cursor: z.string().optional().describe("Where the page before ended."),
+  dryRun: flag("Only tell what would be done."),
+};
+
+/** A yes or no that is off unless given. The texts "true" and "false" count too, as queries are text. */
+export function flag(description: string) {
+  const fromText = (given: unknown): unknown => (given === "true" ? true : given === "false" ? false : given);
+  return z.preprocess(fromText, z.boolean()).default(false).describe(description);
+}
+
+/** A list of texts, empty unless given. One text counts as a list of one. */
+export function texts(description: string, item: z.ZodType<string, string> = z.string()) {
+  const listed = (given: unknown): unknown => (typeof given === "string" ? [given] : given);
+  return z.preprocess(listed, z.array(item)).default([]).describe(description);
+}

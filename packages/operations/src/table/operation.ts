@@ -1,0 +1,45 @@
+import type { z } from "zod";
+import type { Context } from "./context.ts";
+
+/** What an operation does to stored threads: reads them, writes to them, or takes something away for good. */
+export type Effect = "read" | "write" | "destroy";
+
+/** Under which heading an operation is listed. */
+export type Group = "look" | "change" | "storage" | "transfer";
+
+/**
+ * Something that can be done with stored threads. The command line, the inspector's HTTP API and the MCP server are derived from
+ * these descriptions and hold no logic of their own.
+ */
+export interface Operation<I extends z.ZodObject = z.ZodObject, O extends z.ZodObject = z.ZodObject> {
+  /** One lower-case word, such as "history". */
+  readonly name: string;
+  /** One sentence. */
+  readonly summary: string;
+  readonly effect: Effect;
+  readonly group: Group;
+  /** Input fields that a command line takes by position, in this order. A last one that is a list takes all that follow. */
+  readonly args?: readonly string[];
+  /** Command lines that work, each beginning with "stratigraph". */
+  readonly examples: readonly string[];
+  /**
+   * Every field has a description. Numbers and booleans are coerced, as HTTP queries and command lines are text. An operation with
+   * the effect "destroy" has a field `dryRun`, with which it only tells what would go.
+   */
+  readonly input: I;
+  /** JSON. One that comes in pages has `items`, and `cursor` where there are more. */
+  readonly output: O;
+  /** @throws StratigraphError */
+  run(input: z.output<I>, context: Context): Promise<z.input<O>>;
+  /** The output for people, as lines of plain text: columns or a tree. */
+  render(output: z.output<O>): Iterable<string>;
+  /** Whether the operation found what somebody has to look at: differences, damage, conflicts. A command then exits with 2. */
+  found?(output: z.output<O>): boolean;
+}
+
+/** Describes an operation. Checks that `args` are fields of its input. */
+export function operation<I extends z.ZodObject, O extends z.ZodObject>(
+  description: Omit<Operation<I, O>, "args"> & { readonly args?: readonly (keyof z.input<I> & string)[] },
+): Operation<I, O> {
+  return description;
+}

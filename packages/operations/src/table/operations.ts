@@ -1,0 +1,5 @@
+import { threads } from "../read/threads.ts";
+import type { Operation } from "./operation.ts";
+
+/** Every operation, in the order in which they are listed. */
+export const operations: readonly Operation[] = [threads];
