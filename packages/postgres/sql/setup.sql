@@ -1,4 +1,4 @@
--- The parts of the statement that sets a schema up; src/statements.ts joins them.
+-- The parts of the statement that sets a schema up; src/schema/statements.ts joins them.
 
 -- name: setupBegin
 -- Setting up is one statement, so that one transaction and one lock hold all of it, also through a pooler.

@@ -1,4 +1,4 @@
--- Every statement that the tier sends, by the name that src/statements.ts has for it. Nearly all are one call of one function.
+-- Every statement that the tier sends, by the name that src/schema/statements.ts has for it. Nearly all are one call of one function.
 
 -- name: read
 select kind, thread::text, id, ns, a, b, c, d, n::text, tags, body from :schema.read_1($1::bytea, $2::bytea, $3::bytea, $4::boolean)

@@ -378,12 +378,16 @@ export class PostgresTier
     also,
   }: ForkRequest): Promise<{ checkpoints: number; bytes: number } | undefined> {
     const heads = tips.map(({ namespace, checkpointId }) => ({ namespace, to: checkpointId, expected: [] }));
-    const append = pendingAppend({
-      threadId: targetId,
-      ...also,
-      heads: [...heads, ...also.heads],
-      onConflict: "refuse",
-    });
+    const append = {
+      ...pendingAppend({
+        threadId: targetId,
+        ...also,
+        heads: [...heads, ...also.heads],
+        onConflict: "refuse",
+      }),
+      // The copy begins a thread, whatever is written with it: a target that was deleted may be made anew.
+      goesOn: false,
+    };
     const tipRows = tips.map(({ namespace, checkpointId, ancestors, until, writes }) => ({
       ns: keyText(namespace),
       id: keyText(checkpointId),

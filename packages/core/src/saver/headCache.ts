@@ -2,11 +2,28 @@ import type { CheckpointCoder } from "../encode/checkpointCoder.ts";
 import type { CachedParent, ParentCache } from "./parentCache.ts";
 import { namespaceKey } from "../contract/keys.ts";
 import { remembering } from "./remembering.ts";
-import type { Address, BlobHash, MaybeAddress, Reading, StoredCheckpoint, Tier } from "../contract/tier.ts";
+import type {
+  Address,
+  BlobHash,
+  MaybeAddress,
+  Peek,
+  Reading,
+  StoredCheckpoint,
+  Tier,
+} from "../contract/tier.ts";
 import type { DecodedAhead } from "../encode/valueCoder.ts";
 
 /** For how many namespaces a saver remembers the head. About 200 bytes each. */
 const remembered = 10_000;
+
+/** For how long decoding ahead keeps the process from looking for answers, but for the value that it is at. Milliseconds. */
+const longestTurnMs = 2;
+
+type DecodedValues = Map<string, { readonly hash: BlobHash; readonly value: unknown }>;
+
+function nextTurn(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve));
+}
 
 /** The head of a namespace, as this saver last wrote or read it. */
 interface Head {
@@ -32,6 +49,8 @@ export class HeadCache {
   readonly #coder: CheckpointCoder;
   readonly #parents: ParentCache;
   readonly #heads = remembering<Head>(remembered);
+  /** Whether a read decodes ahead at the moment. */
+  #decodesAhead = false;
 
   constructor(tier: Tier, coder: CheckpointCoder, parents: ParentCache) {
     this.#tier = tier;
@@ -66,21 +85,57 @@ export class HeadCache {
     if (this.#tier.peeksRecords !== true) return undefined;
     const likely = this.#likely(at);
     if (likely === undefined) return undefined;
-    const [{ record, writes, ...state }, ahead] = await Promise.all([
-      this.#tier.peek(at),
-      this.#decodedAhead(likely.at, likely.parent),
-    ]);
+    const { record, writes, ahead, ...state } = await this.#peekDecoding(at, likely.at, likely.parent);
     if (record === undefined || !this.#coder.remembers(record, writes)) return undefined;
     return { ...state, checkpoint: { record, writes, blobs: new Map() }, ahead };
   }
 
-  /** Decodes the remembered values of a checkpoint. Never rejects: values that fail are left to the read itself. */
-  async #decodedAhead(at: Address, { manifest }: CachedParent): Promise<DecodedAhead> {
-    const decoded = new Map<string, { hash: BlobHash; value: unknown }>();
+  /** What the tier answers, with the values that were decoded until then: of `likely`, which the tier need not have named. */
+  async #peekDecoding(
+    at: MaybeAddress,
+    likely: Address,
+    parent: CachedParent,
+  ): Promise<Peek & { readonly ahead: DecodedAhead }> {
+    const ahead: DecodedValues = new Map();
+    // One read at a time: many at once would block the process for as long as all of them take to decode, and those that
+    // wait for the tier would hold their values in memory.
+    if (this.#decodesAhead) return { ...(await this.#tier.peek(at)), ahead };
+    this.#decodesAhead = true;
+    const answer = { isThere: false };
+    try {
+      const asked = this.#tier.peek(at);
+      const decoding = this.#decodeAhead(likely, parent, ahead, answer);
+      const peek = await asked;
+      answer.isThere = true;
+      // Decoding has a turn of its own: what is half decoded is worth waiting for, unless it is of another checkpoint.
+      if (peek.checkpointId === likely.checkpointId) await decoding;
+      return { ...peek, ahead };
+    } finally {
+      answer.isThere = true;
+      this.#decodesAhead = false;
+    }
+  }
+
+  /**
+   * Decodes the remembered values of a checkpoint into `decoded` until the tier's answer is there. Never rejects: values that
+   * fail are left to the read itself.
+   */
+  async #decodeAhead(
+    at: Address,
+    { manifest }: CachedParent,
+    decoded: DecodedValues,
+    answer: { readonly isThere: boolean },
+  ): Promise<void> {
     // Decoding blocks the process, so first let the tier send its request.
-    await new Promise((resolve) => setImmediate(resolve));
+    await nextTurn();
+    let turnBeganAt = performance.now();
     try {
       for (const { channel, value: ref } of manifest.values()) {
+        if (performance.now() - turnBeganAt > longestTurnMs) {
+          await nextTurn();
+          turnBeganAt = performance.now();
+        }
+        if (answer.isThere) return;
         if (ref === undefined || !("hash" in ref)) continue;
         const value = await this.#coder.value(at, channel, ref, new Map(), { remember: true });
         decoded.set(channel, { hash: ref.hash, value });
@@ -88,7 +143,6 @@ export class HeadCache {
     } catch {
       // A value was forgotten meanwhile, or can't be decoded. The read itself finds out, and throws where it has to.
     }
-    return decoded;
   }
 
   /** The checkpoint that will most likely be read; undefined if its values aren't all remembered. */

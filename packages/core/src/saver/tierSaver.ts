@@ -186,6 +186,11 @@ export class TierSaver extends BaseCheckpointSaver {
     await (this.#ended ??= this.#end());
   }
 
+  /** As {@link end}, for `await using checkpointer = await createCheckpointer()`. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.end();
+  }
+
   /**
    * The checkpoint that a config names, or the head of its namespace.
    * @throws InvalidAddressError, CorruptionError, EvictedError; StratigraphError "KEY_MISSING", "KEY_UNAVAILABLE",

@@ -201,6 +201,9 @@ export function forkThreadTests(context: TierContext): void {
       await tier.deleteThread(target);
       expect(await tier.forkThread(asked)).toMatchObject({ checkpoints: 1 });
       expect((await tier.peek({ threadId: target, namespace: "" })).head).toBe("c3");
+      await tier.deleteThread(target);
+      const alone = { ...asked, also: { records: [], blobs: [], heads: [] } };
+      expect(await tier.forkThread(alone)).toMatchObject({ checkpoints: 1 });
     });
 
     test("does nothing if a tip, a blob or the source is missing", async (test) => {
