@@ -1,4 +1,8 @@
 import { defineConfig } from "tsdown";
 import { base } from "../../tsdown.base.ts";
 
-export default defineConfig(base);
+export default defineConfig([
+  base,
+  // A program is no CommonJS module: it is run, never required.
+  { ...base, entry: ["src/bin.ts"], format: ["esm"], dts: false, clean: false },
+]);

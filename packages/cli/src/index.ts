@@ -1,1 +1,3 @@
-export {};
+export { exitCodes, type ExitCode } from "./exitCodes.ts";
+export { main } from "./program.ts";
+export type { Terminal } from "./terminal.ts";

@@ -103,7 +103,7 @@ export class S3Saver extends TierSaver {
 
   /**
    * Opens a client of its own, which finds credentials as AWS's tools do. `end()` closes it.
-   * @param url `s3://bucket/prefix?region=…&endpoint=…&pathStyle=true&timeout=10s`. With an endpoint, pathStyle is true by default.
+   * @param url `s3://bucket/prefix?region=…&endpoint=…&pathStyle=true&timeout=10s&attempts=4&storageClass=…`. With an endpoint, pathStyle is true by default.
    * @throws InvalidOptionError
    */
   static fromUrl(
@@ -112,10 +112,9 @@ export class S3Saver extends TierSaver {
   ): S3Saver {
     const names = { ...s3SettingNames, ...saverOptionNames };
     checkOptions("S3Saver.fromUrl", options, names, { ...saverOptionAdvice, ...s3UrlAdvice });
-    const { bucket, prefix, region, endpoint, pathStyle, timeout } = parsed(url);
+    const { bucket, region, endpoint, pathStyle, ...inUrl } = parsed(url);
     const settings = {
-      prefix,
-      ...(timeout === undefined ? {} : { timeout }),
+      ...pickOptions<Omit<S3Options, "client" | "bucket">>(inUrl, s3SettingNames),
       ...pickOptions<Omit<S3Options, "client" | "bucket">>(options, s3SettingNames),
     };
     checkS3Settings(settings);
@@ -157,6 +156,8 @@ interface ParsedUrl {
   readonly endpoint: string | undefined;
   readonly pathStyle: boolean;
   readonly timeout: Duration | undefined;
+  readonly attempts: number | undefined;
+  readonly storageClass: string | undefined;
 }
 
 /** Parses a URL. Errors never show it, because it may contain a password. */
@@ -173,7 +174,7 @@ function parsed(text: string): ParsedUrl {
       "Credentials are found as AWS's tools do, for example in AWS_ACCESS_KEY_ID; a server of your own is named by ?endpoint=….",
     );
   }
-  const known = ["region", "endpoint", "pathStyle", "timeout"];
+  const known = ["region", "endpoint", "pathStyle", "timeout", "attempts", "storageClass"];
   for (const name of url.searchParams.keys()) {
     if (known.includes(name)) continue;
     const meant = didYouMean(name, known);
@@ -195,6 +196,9 @@ function parsed(text: string): ParsedUrl {
     throw new InvalidOptionError("url, pathStyle", pathStyle, "Write true or false.");
   const timeout = (url.searchParams.get("timeout") ?? undefined) as Duration | undefined;
   if (timeout !== undefined) waitMsOf("url, timeout", timeout);
+  const attempts = url.searchParams.get("attempts");
+  if (attempts !== null && !/^[1-9]\d{0,2}$/.test(attempts))
+    throw new InvalidOptionError("url, attempts", attempts, "Write a whole number from 1 to 999.");
   const path = decoded(url.pathname.slice(1));
   return {
     bucket: url.hostname,
@@ -203,6 +207,8 @@ function parsed(text: string): ParsedUrl {
     endpoint,
     pathStyle: pathStyle === "true",
     timeout,
+    attempts: attempts === null ? undefined : Number(attempts),
+    storageClass: url.searchParams.get("storageClass") ?? undefined,
   };
 }
 

@@ -84,7 +84,8 @@ export function checkConfig(config: CheckpointerConfig): CheckedConfig {
       "config",
       // Don't show the value: it may be a connection string with a password.
       config === null ? "null" : Array.isArray(config) ? "an array" : typeof config,
-      'Pass an object, for example { folder: ".stratigraph" } or { postgres: "postgresql://…" }.',
+      'Pass an object, for example { folder: ".stratigraph" } or { postgres: "postgresql://…" }. ' +
+        "If it comes from an environment variable, that one isn't set.",
     );
   }
   const given = Object.entries(config).flatMap(([key, value]) => (value === undefined ? [] : [key]));

@@ -22,9 +22,13 @@ import type {
   TierSource,
 } from "./config.ts";
 import { openTier, type Role } from "./openTier.ts";
+import { openUrl } from "./openUrl.ts";
+import { loadConfig } from "./settings/loadConfig.ts";
+import { postgresUrl } from "./urls.ts";
 
 /**
- * Opens the checkpointer that a plain object describes, ready to use. Its `end()` closes what was opened here and the tiers of a
+ * Opens the checkpointer that a plain object or a URL describes, ready to use. Without either, the one that `stratigraph.config.ts`
+ * describes, or the URL in `STRATIGRAPH_URL`, or an embedded database in the folder `.stratigraph`; see {@link loadConfig}. Its `end()` closes what was opened here and the tiers of a
  * stack, but not pools and clients that were passed in.
  *
  * @example
@@ -41,11 +45,15 @@ export async function createCheckpointer(
 ): Promise<PostgresSaver>;
 export async function createCheckpointer(config: Only<RedisConfig>): Promise<RedisSaver>;
 export async function createCheckpointer(config: Only<StackConfig>): Promise<TieredSaver>;
-export async function createCheckpointer(config: CheckpointerConfig): Promise<TierSaver>;
-export async function createCheckpointer(config: CheckpointerConfig): Promise<TierSaver> {
-  const checked = checkConfig(config);
-  const saver = open(checked);
-  if (checked.config.setup === false) return saver;
+export async function createCheckpointer(config: CheckpointerConfig | string): Promise<TierSaver>;
+export async function createCheckpointer(): Promise<TierSaver>;
+export async function createCheckpointer(
+  ...given: readonly [] | readonly [CheckpointerConfig | string]
+): Promise<TierSaver> {
+  // An argument that is undefined is no config, but a variable that isn't set: it must not open some other storage.
+  const config = given.length === 0 ? (await loadConfig()).checkpointer : given[0];
+  const [saver, setsUp] = openGiven(config);
+  if (!setsUp) return saver;
   try {
     await saver.setup();
     return saver;
@@ -54,6 +62,22 @@ export async function createCheckpointer(config: CheckpointerConfig): Promise<Ti
     await saver.end().catch(() => undefined);
     throw error;
   }
+}
+
+/**
+ * As {@link createCheckpointer}, but creates nothing in the storage and doesn't wait for it. Calls fail with "NOT_SET_UP" where `setup()`
+ * of the saver was never called.
+ * @throws InvalidOptionError
+ */
+export function openCheckpointer(config: CheckpointerConfig | string): TierSaver {
+  return openGiven(config)[0];
+}
+
+/** The saver, and whether it is to be set up. @throws InvalidOptionError */
+function openGiven(given: CheckpointerConfig | string): [saver: TierSaver, setsUp: boolean] {
+  if (typeof given === "string") return [openUrl("config", given), true];
+  const checked = checkConfig(given);
+  return [open(checked), checked.config.setup !== false];
 }
 
 function open({ kind, config }: CheckedConfig): TierSaver {
@@ -81,8 +105,10 @@ function openFolder({ folder, setup: _setup, ...options }: FolderConfig): Postgr
 }
 
 function openPostgres({ postgres: source, setup: _setup, ...options }: PostgresConfig): PostgresSaver {
-  if (typeof source === "string" && /^postgres(ql)?:\/\//.test(source))
-    return PostgresSaver.fromConnString(source, options);
+  if (typeof source === "string" && /^postgres(ql)?:\/\//.test(source)) {
+    const { server, options: inUrl } = postgresUrl("postgres", source);
+    return PostgresSaver.fromConnString(server, { ...inUrl, ...options });
+  }
   if (typeof source === "object" && typeof source?.query === "function")
     return new PostgresSaver({ ...options, pool: source });
   throw new InvalidOptionError(

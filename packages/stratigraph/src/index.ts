@@ -124,4 +124,14 @@ export type {
   StackConfig,
   TierSource,
 } from "./config.ts";
-export { createCheckpointer } from "./createCheckpointer.ts";
+export { createCheckpointer, openCheckpointer } from "./createCheckpointer.ts";
+export { InvalidConfigError } from "./settings/invalidConfigError.ts";
+export { loadConfig, type LoadConfigOptions, type LoadedConfig } from "./settings/loadConfig.ts";
+export {
+  defineConfig,
+  env,
+  type Effect,
+  type EnvironmentConfig,
+  type GraphSource,
+  type StratigraphConfig,
+} from "./settings/stratigraphConfig.ts";

@@ -21,8 +21,9 @@ const folder = join(tmpdir(), `stratigraph-never-made-${process.pid}`);
 const unset = process.env["STRATIGRAPH_TEST_UNSET"];
 
 test.each<[string, unknown, string, string]>([
-  ["nothing", undefined, "config", "Pass an object"],
-  ["a connection string", "postgresql://u:secret@h/d", "config", 'found "string". Pass an object'],
+  ["a variable that isn't set", undefined, "config", "If it comes from an environment variable"],
+  ["a connection string of another database", "mysql://u:secret@h/d", "config", 'found "mysql:…"'],
+  ["text that is no URL", "secret", "config", "text without a scheme"],
   ["a list", [{ memory: true }], "config", "Pass an object"],
   ["an empty object", {}, "config", "one of memory, folder, postgres, redis, warm"],
   ["a misspelt kind", { memroy: true }, "config", "Did you mean memory?"],
@@ -87,14 +88,14 @@ test.each<[string, unknown, string, string]>([
   ["an unknown scheme", { warm: "mysql://root:secret@h/d" }, "warm", "postgresql://host"],
   ["a folder without a name", { warm: "pglite:" }, "warm", "pglite:./"],
   [
-    "a folder with parameters",
-    { warm: `pglite:${folder}?schema=mine` },
-    "warm",
-    "pglite({ folder, schema })",
+    "a folder with a parameter of no one",
+    { warm: `pglite:${folder}?schmea=mine` },
+    "warm, schmea",
+    "Did you mean schema?",
   ],
   ["an archive without a name", { warm, cold: "file:" }, "cold", "file:./"],
-  ["an archive with parameters", { warm, cold: `file:${folder}?cache=1` }, "cold", "folder({ path })"],
-  ["memory with a size in its URL", { hot: "memory:256mb", warm }, "hot", "memory({ maxSize"],
+  ["an archive with parameters", { warm, cold: `file:${folder}?cache=1` }, "cold, cache", "It has none."],
+  ["memory with a size in its URL", { hot: "memory:256mb", warm }, "hot", "memory:?maxSize=256mb"],
   [
     "a bucket with a parameter of no one",
     { warm, cold: "s3://bucket?regoin=eu" },

@@ -1,0 +1,123 @@
+import { runOperation, type Operation } from "@stratigraph/operations";
+import { StratigraphError } from "stratigraph";
+import { confirmDestruction } from "./confirm.ts";
+import { exitCodes, type ExitCode } from "./exitCodes.ts";
+import { Interruption } from "./interruption.ts";
+import { openContext } from "./openContext.ts";
+import { ProgressLine } from "./progressLine.ts";
+import type { Format, Settings } from "./settings.ts";
+import { writeLine, type Terminal } from "./terminal.ts";
+
+/** What the command line looks at in the output of operations that come in pages, or can be interrupted. */
+interface PagedOutput {
+  readonly items?: readonly unknown[];
+  readonly cursor?: string;
+  readonly complete?: boolean;
+}
+
+/**
+ * Runs the command of an operation, and writes its result.
+ * @param given the input as it was typed
+ * @throws what the operation throws
+ */
+export async function runCommand(
+  operation: Operation,
+  given: Readonly<Record<string, unknown>>,
+  settings: Settings,
+  terminal: Terminal,
+): Promise<ExitCode> {
+  const line = settings.quiet === true ? undefined : new ProgressLine(terminal);
+  const interruption = new Interruption(terminal, () => line?.end());
+  const isDry = given["dryRun"] === true;
+  const opened = await openContext({
+    terminal,
+    settings,
+    effect: isDry ? "read" : operation.effect,
+    signal: interruption.signal,
+    progress: (progress) => line?.update(progress),
+  });
+  try {
+    const { allow, origin } = await opened.config();
+    refuseForbidden(operation, settings, allow.cli, origin, isDry);
+    const asks = operation.effect === "destroy" && !isDry && settings.yes !== true;
+    if (asks) {
+      const planned = await runOperation(operation, { ...given, dryRun: true }, opened.context);
+      line?.end();
+      if (!(await confirmDestruction(operation, planned, terminal))) return exitCodes.failed;
+    }
+    const format = settings.json === true ? "json" : settings.output;
+    const pages = pagesOf(operation, given, opened.context, settings.all === true || format === "jsonl");
+    let found = false;
+    let last: PagedOutput = {};
+    for await (const output of pages) {
+      line?.end();
+      await write(operation, output, format, terminal);
+      found ||= operation.found?.(output as never) ?? false;
+      last = output;
+    }
+    if (last.complete === false && interruption.signal.aborted) {
+      if (last.cursor !== undefined)
+        await writeLine(
+          terminal.stderr,
+          `Interrupted. The same command goes on with --cursor ${last.cursor}`,
+        );
+      return exitCodes.interrupted;
+    }
+    return found ? exitCodes.found : exitCodes.done;
+  } finally {
+    line?.end();
+    interruption.end();
+    await opened.close();
+  }
+}
+
+async function* pagesOf(
+  operation: Operation,
+  given: Readonly<Record<string, unknown>>,
+  context: Parameters<Operation["run"]>[1],
+  all: boolean,
+): AsyncGenerator<PagedOutput> {
+  let input = given;
+  for (;;) {
+    const output = (await runOperation(operation, input, context)) as PagedOutput;
+    yield output;
+    const hasMore = output.items !== undefined && output.cursor !== undefined;
+    if (!all || !hasMore || context.signal.aborted) return;
+    input = { ...given, cursor: output.cursor };
+  }
+}
+
+async function write(
+  operation: Operation,
+  output: PagedOutput,
+  format: Format,
+  terminal: Terminal,
+): Promise<void> {
+  const { stdout } = terminal;
+  if (format === "json") await writeLine(stdout, JSON.stringify(output, null, 2));
+  else if (format === "jsonl")
+    for (const item of output.items ?? [output]) await writeLine(stdout, JSON.stringify(item));
+  else for (const text of operation.render(output as never)) await writeLine(stdout, text);
+}
+
+/** @throws StratigraphError "ACCESS_DENIED" */
+function refuseForbidden(
+  { name, effect }: Operation,
+  settings: Settings,
+  allowed: readonly string[],
+  origin: string,
+  isDry: boolean,
+): void {
+  if (isDry || effect === "read") return;
+  const by =
+    settings.readOnly === true
+      ? "--read-only or STRATIGRAPH_READ_ONLY is set"
+      : allowed.includes(effect)
+        ? undefined
+        : `allow.cli in ${origin} lacks "${effect}"`;
+  if (by === undefined) return;
+  const hint = effect === "destroy" ? " With --dry-run it only tells what would go." : "";
+  throw new StratigraphError("ACCESS_DENIED", `${name} would change something, and ${by}.${hint}`, {
+    operation: name,
+  });
+}

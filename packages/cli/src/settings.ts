@@ -1,0 +1,44 @@
+import { Option, type Command } from "commander";
+
+/** How results are written. */
+export type Format = "table" | "json" | "jsonl";
+
+/** The options that every command has. */
+export interface Settings {
+  readonly config?: string;
+  readonly url?: string;
+  readonly env?: string;
+  readonly output: Format;
+  readonly json?: boolean;
+  readonly all?: boolean;
+  readonly yes?: boolean;
+  readonly readOnly?: boolean;
+  readonly redact?: readonly string[];
+  readonly quiet?: boolean;
+  readonly verbose?: boolean;
+}
+
+/** Adds them to a program; commander recognises them before and behind a command's name. */
+export function addSettings(program: Command): void {
+  const options = [
+    new Option("-c, --config <file>", "the config file; default: the nearest stratigraph.config.*").env(
+      "STRATIGRAPH_CONFIG",
+    ),
+    new Option("--url <url>", "a storage by its URL, without a config file"),
+    new Option("--env <name>", "which of the config's environments").env("STRATIGRAPH_ENV"),
+    new Option("-o, --output <format>", "how to write the result")
+      .choices(["table", "json", "jsonl"])
+      .default("table"),
+    new Option("--json", "the same as --output json"),
+    new Option("--all", "all pages, not only the first"),
+    new Option("-y, --yes", "don't ask before something is taken away"),
+    new Option("--read-only", "refuse whatever would change something").env("STRATIGRAPH_READ_ONLY"),
+    new Option(
+      "--redact <path>",
+      "don't show the values at this path, such as messages.*.content; may be repeated",
+    ).argParser((path: string, before: string[] = []) => [...before, path]),
+    new Option("-q, --quiet", "no progress and no hints"),
+    new Option("-v, --verbose", "errors with their causes and stacks"),
+  ];
+  for (const option of options) program.addOption(option);
+}

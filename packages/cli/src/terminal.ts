@@ -1,0 +1,32 @@
+import type { Readable, Writable } from "node:stream";
+
+/** What a command line is connected to. */
+export interface Terminal {
+  /** The result, and nothing else. */
+  readonly stdout: Writable;
+  /** Progress, questions, warnings and errors. */
+  readonly stderr: Writable;
+  readonly stdin: Readable;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly cwd: string;
+}
+
+/** Whether a person can answer questions: both sides of the conversation are a terminal, and it isn't a CI machine. */
+export function canAsk({ stdin, stderr, env }: Terminal): boolean {
+  return isTty(stdin) && isTty(stderr) && (env["CI"] ?? "") === "";
+}
+
+/** Whether a stream is a terminal. */
+export function isTty(stream: Readable | Writable): boolean {
+  return (stream as { isTTY?: boolean }).isTTY === true;
+}
+
+/** Writes a line and waits until the stream takes more: a pipe that is read slowly holds the writer back. */
+export async function writeLine(stream: Writable, line: string): Promise<void> {
+  if (stream.write(`${line}\n`)) return;
+  await new Promise<void>((resolve, reject) => {
+    stream.once("drain", resolve);
+    stream.once("error", reject);
+    stream.once("close", resolve);
+  });
+}

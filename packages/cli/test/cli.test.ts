@@ -1,0 +1,100 @@
+import { mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { MessagesAnnotation, START, StateGraph } from "@langchain/langgraph";
+import { operations } from "@stratigraph/operations";
+import { createCheckpointer } from "stratigraph";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { runCli } from "./support/runCli.ts";
+
+// The command line in pipes: what is on stdout and stderr, and the exit codes.
+
+const hostile = `e\u001b[31mvil "quoted" '; DROP TABLE x; -- 🦊\n`;
+let folder: string;
+let url: string;
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), "stratigraph-cli-"));
+  url = `pglite:${join(folder, "state")}`;
+  const checkpointer = await createCheckpointer(url);
+  const graph = new StateGraph(MessagesAnnotation)
+    .addNode("agent", () => ({ messages: ["Hello"] }))
+    .addEdge(START, "agent")
+    .compile({ checkpointer });
+  for (const id of ["ada", "bob", hostile])
+    await graph.invoke({ messages: ["Hi"] }, { configurable: { thread_id: id } });
+  await checkpointer.end();
+});
+
+afterAll(async () => {
+  await rm(folder, { recursive: true });
+});
+
+test("the result, and nothing else, is on stdout: as a table, as JSON, as lines of JSON of all pages", async () => {
+  const table = await runCli(["threads", "--url", url]);
+  expect(table).toMatchObject({ code: 0, stderr: "" });
+  expect(table.stdout).toMatch(/^THREAD +WRITTEN +HEAD\n/);
+  expect(table.stdout).not.toContain("\u001b");
+  expect(table.stdout.split("\n")).toHaveLength(5);
+  const json = await runCli(["--url", url, "threads", "--json", "-n", "2"]);
+  expect(json.stderr).toBe("");
+  expect(JSON.parse(json.stdout)).toMatchObject({ items: [{}, {}], cursor: expect.any(String) });
+  const lines = await runCli(["threads", "--url", url, "-o", "jsonl", "--limit", "2"]);
+  const threads = lines.stdout
+    .trim()
+    .split("\n")
+    .map((line) => (JSON.parse(line) as { thread: string }).thread);
+  expect(threads.toSorted()).toEqual(["ada", "bob", hostile]);
+});
+
+test("wrong calls end with 1, and say what is wrong and what there is", async () => {
+  const calls: [string[], RegExp][] = [
+    [["thread"], /unknown command 'thread'.*Did you mean threads/s],
+    [["threads", "--lmit", "3"], /unknown option '--lmit'.*Did you mean --limit/s],
+    [
+      ["threads", "--url", url, "--limit", "0"],
+      /error INVALID_OPTION: Invalid input of threads: limit: .*>=1/,
+    ],
+    [["threads", "--url", "postgresql://u:secret@h/db?shema=x"], /shema.*Did you mean schema/],
+    [["threads", "--url", `pglite:${folder}/absent`], /error NOT_SET_UP: There is nothing in/],
+    [["threads", "-o", "xml"], /'xml' is invalid.*table, json, jsonl/s],
+  ];
+  for (const [args, said] of calls) {
+    const ran = await runCli(args);
+    expect(ran).toMatchObject({ code: 1, stdout: "" });
+    expect(ran.stderr).toMatch(said);
+    expect(ran.stderr).not.toContain("secret");
+  }
+  expect(await readdir(folder)).toEqual(["state"]);
+});
+
+test("help shows every operation under its heading, and its examples", async () => {
+  const { code, stdout } = await runCli(["--help"]);
+  expect(code).toBe(0);
+  for (const { name } of operations) expect(stdout).toMatch(new RegExp(`\\n  ${name}\\b`));
+  expect(stdout).toContain("Look:");
+  for (const { name, summary, examples } of operations) {
+    const help = await runCli([name, "--help"]);
+    expect(help).toMatchObject({ code: 0, stderr: "" });
+    for (const text of [...examples, "Global Options:"]) expect(help.stdout).toContain(text);
+    expect(help.stdout.replaceAll(/\s+/g, " ")).toContain(summary);
+  }
+});
+
+test("init writes a config that works, once, and keeps conversations out of the repository", async () => {
+  const project = await mkdtemp(join(tmpdir(), "stratigraph-init-"));
+  await writeFile(join(project, ".gitignore"), "node_modules");
+  await writeFile(
+    join(project, "package.json"),
+    JSON.stringify({ dependencies: { "@langchain/langgraph-checkpoint-sqlite": "1" } }),
+  );
+  const first = await runCli(["init", "--yes"], { cwd: project });
+  const file = join(project, "stratigraph.config.mjs");
+  expect(first).toMatchObject({ code: 0, stdout: `${file}\n` });
+  expect(first.stderr).toContain("npx stratigraph import sqlite:");
+  expect(await readFile(join(project, ".gitignore"), "utf8")).toBe("node_modules\n.stratigraph/\n");
+  const again = await runCli(["init", "--yes"], { cwd: project });
+  expect(again.code).toBe(1);
+  expect(again.stderr).toContain("is there already");
+  await rm(project, { recursive: true });
+});

@@ -1,0 +1,77 @@
+import { InvalidOptionError, StratigraphError } from "@stratigraph/core";
+import type { z as Zod } from "zod";
+import { checkConfig } from "../checkConfig.ts";
+import type { CheckpointerConfig } from "../config.ts";
+import { schemeOf } from "../urls.ts";
+import { InvalidConfigError } from "./invalidConfigError.ts";
+import { isPlaceholder } from "./placeholders.ts";
+import type { EnvironmentConfig, StratigraphConfig } from "./stratigraphConfig.ts";
+
+function schemaOf(z: typeof Zod) {
+  const effects = z.array(z.enum(["read", "write", "destroy"]));
+  const path = z
+    .string()
+    .regex(/^.+:.+$/, 'expected a file and what it exports, such as "./src/agent.ts:graph"');
+  const checkpointer = z.unknown().superRefine((given, context) => {
+    const mistake = mistakeIn(given);
+    if (mistake !== undefined) context.addIssue({ code: "custom", ...mistake });
+  });
+  const shape = {
+    checkpointer,
+    graphs: z
+      .record(z.string(), z.union([path, z.looseObject({ path })], 'expected "./file.ts:name"'))
+      .optional(),
+    allow: z
+      .strictObject({ cli: effects.optional(), inspector: effects.optional(), mcp: effects.optional() })
+      .optional(),
+    redact: z.array(z.string().min(1, "expected a path")).optional(),
+  } satisfies { readonly [Name in keyof Required<EnvironmentConfig>]: Zod.ZodType };
+  const environment = z.strictObject({ ...shape, checkpointer: checkpointer.optional() });
+  return z.strictObject({
+    ...shape,
+    environments: z.record(z.string(), environment).optional(),
+  } satisfies { readonly [Name in keyof Required<StratigraphConfig>]: Zod.ZodType });
+}
+
+/** What is wrong with a checkpointer's config, as `createCheckpointer` would say it. */
+function mistakeIn(given: unknown): { path: string[]; message: string } | undefined {
+  if (given === undefined) return { path: [], message: "expected an object or a URL, found nothing" };
+  try {
+    if (typeof given !== "string") checkConfig(given as CheckpointerConfig);
+    else if (!isPlaceholder(given)) schemeOf("checkpointer", given);
+    return undefined;
+  } catch (error) {
+    if (!(error instanceof InvalidOptionError)) throw error;
+    const field = String(error.data["field"]);
+    return { path: field === "config" || field === "checkpointer" ? [] : [field], message: error.message };
+  }
+}
+
+/** Checks what a config file says. Nothing of its values is in an error. @throws InvalidConfigError that names every mistake */
+export async function checkSettings(file: string, given: unknown): Promise<StratigraphConfig> {
+  const schema = schemaOf(await importZod());
+  const result = schema.safeParse(given);
+  if (result.success) return given as StratigraphConfig;
+  const known = Object.keys(schema.shape).join(", ");
+  const issues = result.error.issues.flatMap((issue) =>
+    issue.code === "unrecognized_keys"
+      ? issue.keys.map((key) => ({
+          path: [...issue.path, key].join("."),
+          expected: issue.path.length === 0 ? `is unknown; expected ${known}` : "is unknown",
+        }))
+      : [{ path: issue.path.join("."), expected: issue.message }],
+  );
+  throw new InvalidConfigError(file, issues);
+}
+
+/** It comes with LangGraph, and is loaded where there is a config file only: that takes 0.2 s. */
+async function importZod(): Promise<typeof Zod> {
+  // If import() stands in a try of the same function, bundlers accept that the package isn't installed.
+  try {
+    return (await import("zod")).z;
+  } catch (cause) {
+    const message =
+      "A config file needs the package zod, which comes with LangGraph. Install it: npm install zod";
+    throw new StratigraphError("DRIVER_MISSING", message, { package: "zod" }, cause);
+  }
+}

@@ -1,0 +1,50 @@
+import type { CheckpointerConfig } from "../config.ts";
+
+/** What an operation may do: read threads, write to them, or take something away for good. */
+export type Effect = "read" | "write" | "destroy";
+
+/** Where a graph is: `./src/agent.ts:graph`, a file and what it exports; as in langgraph.json. */
+export type GraphSource = string | { readonly path: string };
+
+/** What a config file says, apart from its environments. */
+export interface EnvironmentConfig {
+  /** What `createCheckpointer` takes: a plain object, or a URL. Paths in it are relative to the config file. */
+  readonly checkpointer: CheckpointerConfig | string;
+  /** Compiled graphs by name, for what has to run one. Default: those of the langgraph.json beside the config file. */
+  readonly graphs?: Readonly<Record<string, GraphSource>> | undefined;
+  /** What each front may do. Default: everything on the command line, only "read" elsewhere. */
+  readonly allow?:
+    | {
+        readonly cli?: readonly Effect[] | undefined;
+        readonly inspector?: readonly Effect[] | undefined;
+        readonly mcp?: readonly Effect[] | undefined;
+      }
+    | undefined;
+  /** Paths of values that no front shows, such as `messages.*.content`; `*` stands for any name or index. Default: none. */
+  readonly redact?: readonly string[] | undefined;
+}
+
+/** The contents of `stratigraph.config.ts`. */
+export interface StratigraphConfig extends EnvironmentConfig {
+  /** What is different in an environment, chosen with `--env` or `STRATIGRAPH_ENV`. Each option replaces the one above as a whole. */
+  readonly environments?: Readonly<Record<string, Partial<EnvironmentConfig>>> | undefined;
+}
+
+/**
+ * Returns its argument: it is there for its type.
+ *
+ * @example
+ * // stratigraph.config.ts
+ * export default defineConfig({ checkpointer: { postgres: env("DATABASE_URL") } });
+ */
+export function defineConfig(config: StratigraphConfig): StratigraphConfig {
+  return config;
+}
+
+/**
+ * Stands for the value of an environment variable, which is read when the config is used: a variable that another environment needs
+ * doesn't have to be set. In JSON write `"${DATABASE_URL}"`.
+ */
+export function env(variable: string): string {
+  return `\${${variable}}`;
+}

@@ -1,0 +1,66 @@
+import { didYouMean, InvalidOptionError, type OptionNames } from "@stratigraph/core";
+
+/** How the text of a parameter is read: as it is, as a whole number, or as true or false. */
+type Reading = "text" | "count" | "flag";
+
+/** How each option of `T` stands in a URL. One that is forgotten doesn't compile. */
+export type UrlNames<T> = { readonly [Name in keyof OptionNames<T>]: Reading };
+
+/** A URL, and what its query says of our options. */
+export interface UrlWithOptions<T> {
+  /** The URL without our options. */
+  readonly server: string;
+  readonly options: Partial<T>;
+}
+
+/**
+ * Takes our options out of the query of a URL. Errors never show the URL: a password may stand in it.
+ * @param field the option that the URL was given as
+ * @param driver the names of parameters that are passed on to the driver
+ * @throws InvalidOptionError on parameters that nobody knows, and values that aren't what is expected
+ */
+export function takeOptions<T>(
+  field: string,
+  url: string,
+  names: UrlNames<T>,
+  driver: ReadonlySet<string> = new Set(),
+): UrlWithOptions<T> {
+  const [server, query] = splitAt(url, "?");
+  const options: Record<string, unknown> = {};
+  const passed: [string, string][] = [];
+  for (const [name, value] of new URLSearchParams(query)) {
+    if (Object.hasOwn(names, name)) {
+      if (Object.hasOwn(options, name))
+        throw new InvalidOptionError(`${field}, ${name}`, "it twice", "Write it once.");
+      options[name] = read(`${field}, ${name}`, value, names[name as keyof T]);
+    } else if (driver.has(name)) passed.push([name, value]);
+    else throw unknown(field, name, [...Object.keys(names), ...driver]);
+  }
+  const kept = new URLSearchParams(passed).toString();
+  return { server: kept === "" ? server : `${server}?${kept}`, options: options as Partial<T> };
+}
+
+function splitAt(text: string, mark: string): [before: string, after: string] {
+  const at = text.indexOf(mark);
+  return at === -1 ? [text, ""] : [text.slice(0, at), text.slice(at + 1)];
+}
+
+function read(field: string, text: string, reading: Reading): unknown {
+  if (reading === "text") return text;
+  if (reading === "count") {
+    if (/^\d{1,15}$/.test(text)) return Number(text);
+    throw new InvalidOptionError(field, text, "Write a whole number.");
+  }
+  if (text === "true" || text === "false") return text === "true";
+  throw new InvalidOptionError(field, text, "Write true or false.");
+}
+
+function unknown(field: string, name: string, known: readonly string[]): InvalidOptionError {
+  const meant = didYouMean(name, known);
+  const may = known.length === 0 ? "It has none." : `It may have ${known.join(", ")}.`;
+  return new InvalidOptionError(
+    `${field}, ${name}`,
+    "a parameter that nothing listens to",
+    meant === undefined ? may : `${meant} ${may}`,
+  );
+}

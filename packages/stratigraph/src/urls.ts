@@ -1,0 +1,133 @@
+import { InvalidOptionError } from "@stratigraph/core";
+import type { DatabaseOptions, PostgresOptions } from "@stratigraph/postgres";
+import type { BoundedMemoryOptions } from "@stratigraph/tiered";
+import { takeOptions, type UrlNames, type UrlWithOptions } from "./urlOptions.ts";
+
+/** The schemes of URLs that name a storage. */
+export type Scheme = "memory" | "pglite" | "postgresql" | "redis" | "s3" | "file";
+
+const schemes: Readonly<Record<string, Scheme>> = {
+  memory: "memory",
+  pglite: "pglite",
+  postgres: "postgresql",
+  postgresql: "postgresql",
+  redis: "redis",
+  rediss: "redis",
+  s3: "s3",
+  file: "file",
+};
+
+const examples =
+  "memory:, pglite:./folder, postgresql://host/database, redis://host:6379, s3://bucket/prefix, file:./folder";
+
+const databaseNames: UrlNames<DatabaseOptions> = {
+  schema: "text",
+  statementTimeout: "text",
+  maxQueue: "count",
+};
+const postgresNames: UrlNames<PostgresOptions> = { ...databaseNames, retryFor: "text" };
+const memoryNames: UrlNames<Omit<BoundedMemoryOptions, "clock">> = { maxSize: "text", maxIdle: "text" };
+
+/**
+ * Parameters of connection strings that pg and libpq know (PostgreSQL's manual, 34.1.2; pg-connection-string). They are passed on.
+ */
+const driverParameters: ReadonlySet<string> = new Set([
+  "application_name",
+  "channel_binding",
+  "client_encoding",
+  "connect_timeout",
+  "connectionTimeoutMillis",
+  "database",
+  "dbname",
+  "encoding",
+  "fallback_application_name",
+  "gssencmode",
+  "host",
+  "hostaddr",
+  "idleTimeoutMillis",
+  "idle_in_transaction_session_timeout",
+  "keepAlive",
+  "keepalives",
+  "keepalives_count",
+  "keepalives_idle",
+  "keepalives_interval",
+  "lock_timeout",
+  "max",
+  "maxLifetimeSeconds",
+  "min",
+  "options",
+  "passfile",
+  "password",
+  "port",
+  "query_timeout",
+  "replication",
+  "require_auth",
+  "ssl",
+  "ssl_max_protocol_version",
+  "ssl_min_protocol_version",
+  "sslcert",
+  "sslcompression",
+  "sslcrl",
+  "sslkey",
+  "sslmode",
+  "sslnegotiation",
+  "sslpassword",
+  "sslrootcert",
+  "sslsni",
+  "statement_timeout",
+  "target_session_attrs",
+  "tcp_user_timeout",
+  "uselibpqcompat",
+  "user",
+]);
+
+/** The scheme of a URL. @throws InvalidOptionError on one that names no storage; it shows only the scheme */
+export function schemeOf(field: string, url: string): Scheme {
+  const found = /^([a-z0-9+]+):/i.exec(url)?.[1]?.toLowerCase();
+  const scheme = found !== undefined && Object.hasOwn(schemes, found) ? schemes[found] : undefined;
+  if (scheme !== undefined) return scheme;
+  // Show only the scheme: the URL may hold a password.
+  const shown = found === undefined ? "text without a scheme" : `${found}:…`;
+  throw new InvalidOptionError(field, shown, `Pass a tier, or a URL such as ${examples}.`);
+}
+
+/** What a PostgreSQL URL says. @throws InvalidOptionError */
+export function postgresUrl(field: string, url: string): UrlWithOptions<PostgresOptions> {
+  const found = takeOptions(field, url, postgresNames, driverParameters);
+  // Prisma writes it into every URL, and means the tables of the application.
+  if (found.options.schema === "public") {
+    const advice =
+      'If this is the URL of another library, leave it out. To have the tables there, write the option schema: "public".';
+    throw new InvalidOptionError(`${field}, schema`, "public", advice);
+  }
+  return found;
+}
+
+/** The folder and the options that a URL of an embedded database names. @throws InvalidOptionError */
+export function pgliteUrl(field: string, url: string): { readonly folder: string } & DatabaseOptions {
+  const { server, options } = takeOptions(field, url, databaseNames);
+  return { folder: pathIn(field, server, "pglite:./.stratigraph"), ...options };
+}
+
+/** The folder that a URL of an archive names. @throws InvalidOptionError */
+export function fileUrl(field: string, url: string): { readonly path: string } {
+  const { server } = takeOptions(field, url, {});
+  return { path: pathIn(field, server, "file:./archive") };
+}
+
+/**
+ * The limits that a URL of this process's memory names. Only a hot tier has any: one that owns threads can't forget them.
+ * @throws InvalidOptionError
+ */
+export function memoryUrl(field: string, url: string, isHot: boolean): Omit<BoundedMemoryOptions, "clock"> {
+  const { server, options } = isHot ? takeOptions(field, url, memoryNames) : takeOptions(field, url, {});
+  if (/^memory:(\/\/)?$/i.test(server)) return options;
+  const example = isHot ? '"memory:?maxSize=256mb"' : '"memory:" alone';
+  throw new InvalidOptionError(field, "memory: with more behind it", `Write ${example}.`);
+}
+
+function pathIn(field: string, url: string, example: string): string {
+  const path = url.slice(url.indexOf(":") + 1).replace(/^\/\/(?=\/)/, "");
+  if (path !== "") return path;
+  throw new InvalidOptionError(field, url, `Name the folder, for example ${JSON.stringify(example)}.`);
+}

@@ -1,0 +1,176 @@
+import { mkdir, mkdtemp, realpath, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { MessagesAnnotation, START, StateGraph } from "@langchain/langgraph";
+import { createCheckpointer, loadConfig } from "stratigraph";
+import { afterEach, beforeEach, expect, test } from "vitest";
+
+let folder: string;
+const variables = ["STRATIGRAPH_CONFIG", "STRATIGRAPH_URL", "STRATIGRAPH_ENV", "PROD_URL", "OTHER_URL"];
+const before = process.cwd();
+
+beforeEach(async () => {
+  folder = await realpath(await mkdtemp(join(tmpdir(), "stratigraph-config-")));
+  await mkdir(join(folder, ".git"));
+  for (const name of variables) delete process.env[name];
+});
+
+afterEach(async () => {
+  process.chdir(before);
+  for (const name of variables) delete process.env[name];
+  await rm(folder, { recursive: true });
+});
+
+async function write(file: string, text: string): Promise<string> {
+  const path = join(folder, file);
+  await mkdir(dirname(path), { recursive: true });
+  await writeFile(path, text);
+  return path;
+}
+
+test("a config in TypeScript is found from a folder below, and its paths are relative to it", async () => {
+  const file = await write(
+    "stratigraph.config.ts",
+    `enum Names { folder = "state" }
+    const checkpointer = await Promise.resolve({ folder: Names.folder as string });
+    export default { checkpointer, graphs: { agent: "./agent.ts:graph" }, redact: ["messages.*.content"] } satisfies object;`,
+  );
+  await mkdir(join(folder, "src/deep"), { recursive: true });
+  expect(await loadConfig({ cwd: join(folder, "src/deep") })).toEqual({
+    origin: file,
+    folder,
+    environment: undefined,
+    checkpointer: { folder: join(folder, "state") },
+    graphs: { agent: "./agent.ts:graph" },
+    allow: { cli: ["read", "write", "destroy"], inspector: ["read"], mcp: ["read"] },
+    redact: ["messages.*.content"],
+  });
+});
+
+test("it isn't looked for above the repository", async () => {
+  await write("stratigraph.config.json", JSON.stringify({ checkpointer: "memory:" }));
+  await mkdir(join(folder, "inner/.git"), { recursive: true });
+  const { origin, checkpointer } = await loadConfig({ cwd: join(folder, "inner") });
+  expect(origin).toBe("the folder .stratigraph");
+  expect(checkpointer).toEqual({ folder: join(folder, "inner/.stratigraph") });
+});
+
+test("what was named comes before what was found", async () => {
+  await write("stratigraph.config.json", JSON.stringify({ checkpointer: "memory:" }));
+  const other = await write("other.json", JSON.stringify({ checkpointer: "file:./archive" }));
+  const found = async (options = {}) => {
+    const { origin, checkpointer } = await loadConfig({ cwd: folder, ...options });
+    return [origin, checkpointer];
+  };
+  process.env["STRATIGRAPH_URL"] = "postgresql://localhost/a";
+  expect(await found()).toEqual([join(folder, "stratigraph.config.json"), "memory:"]);
+  process.env["STRATIGRAPH_CONFIG"] = other;
+  expect(await found()).toEqual([other, `file:${join(folder, "archive")}`]);
+  expect(await found({ file: "stratigraph.config.json" })).toEqual([
+    join(folder, "stratigraph.config.json"),
+    "memory:",
+  ]);
+  expect(await found({ url: "pglite:./x?schema=s" })).toEqual([
+    "--url",
+    `pglite:${join(folder, "x")}?schema=s`,
+  ]);
+  delete process.env["STRATIGRAPH_CONFIG"];
+  await rm(join(folder, "stratigraph.config.json"));
+  expect(await found()).toEqual(["STRATIGRAPH_URL", "postgresql://localhost/a"]);
+});
+
+test("an environment replaces options, and only its variables have to be set", async () => {
+  await write(
+    "stratigraph.config.mjs",
+    `const env = (name) => "$" + "{" + name + "}";
+    export default {
+      checkpointer: { memory: true },
+      redact: ["a"],
+      environments: {
+        production: { checkpointer: { hot: ["memory:"], warm: env("PROD_URL") }, allow: { cli: ["read"] } },
+        other: { checkpointer: env("OTHER_URL") },
+      },
+    };`,
+  );
+  process.env["PROD_URL"] = "postgresql://user:secret@host/db";
+  expect(await loadConfig({ cwd: folder, environment: "production" })).toMatchObject({
+    checkpointer: { hot: ["memory:"], warm: "postgresql://user:secret@host/db" },
+    allow: { cli: ["read"], mcp: ["read"] },
+    redact: ["a"],
+  });
+  process.env["STRATIGRAPH_ENV"] = "other";
+  await expect(loadConfig({ cwd: folder })).rejects.toMatchObject({
+    code: "INVALID_OPTION",
+    message: expect.stringContaining("checkpointer: the environment variable OTHER_URL isn't set"),
+  });
+  await expect(loadConfig({ cwd: folder, environment: "nowhere" })).rejects.toThrow(
+    "environments.nowhere: isn't there; expected one of production, other",
+  );
+});
+
+test("every mistake is named, and no value is shown", async () => {
+  await write(
+    "stratigraph.config.json",
+    JSON.stringify({
+      checkpointer: { postgres: "postgresql://user:secret@host/db", tll: "secret" },
+      graphs: { agent: "secret" },
+      allow: { cli: ["reed"], mpc: [] },
+      redact: "secret",
+      enviroments: {},
+      environments: { production: { checkpointer: "mysql://user:secret@host" } },
+    }),
+  );
+  const error = await loadConfig({ cwd: folder }).catch((thrown: unknown) => thrown as Error);
+  const { message } = error as Error;
+  expect(message).not.toContain("secret");
+  for (const path of [
+    "checkpointer.tll",
+    "graphs.agent",
+    "allow.cli.0",
+    "allow.mpc",
+    "redact",
+    "enviroments",
+    "environments.production.checkpointer",
+  ])
+    expect(message).toContain(`\n  ${path}: `);
+});
+
+test("a file that can't be evaluated, or read, is named with the reason", async () => {
+  const file = await write("stratigraph.config.ts", "export default (");
+  await expect(loadConfig({ cwd: folder })).rejects.toMatchObject({ code: "MISCONFIGURED" });
+  await write("stratigraph.config.ts", `throw new Error("no such weather")`);
+  await expect(loadConfig({ cwd: folder })).rejects.toThrow(`${file} can't be loaded: no such weather`);
+  await expect(loadConfig({ cwd: folder, file: "absent.json" })).rejects.toMatchObject({
+    code: "MISCONFIGURED",
+  });
+});
+
+test("the graphs of a langgraph.json count where the config names none", async () => {
+  await write("stratigraph.config.json", JSON.stringify({ checkpointer: "memory:" }));
+  await write(
+    "langgraph.json",
+    JSON.stringify({ graphs: { a: "./a.ts:a", b: { path: "./b.ts:b", description: "b" } } }),
+  );
+  expect((await loadConfig({ cwd: folder })).graphs).toEqual({ a: "./a.ts:a", b: "./b.ts:b" });
+});
+
+test("createCheckpointer() finds the config, a URL is enough, and the saver ends with its block", async () => {
+  process.chdir(folder);
+  const thread = { configurable: { thread_id: "ada" } };
+  const say = async (checkpointer: Awaited<ReturnType<typeof createCheckpointer>>) => {
+    const graph = new StateGraph(MessagesAnnotation)
+      .addNode("agent", () => ({ messages: ["Hello"] }))
+      .addEdge(START, "agent")
+      .compile({ checkpointer });
+    return (await graph.invoke({ messages: ["Hi"] }, thread)).messages.length;
+  };
+  let ended;
+  {
+    await using checkpointer = await createCheckpointer();
+    expect(await say(checkpointer)).toBe(2);
+    ended = checkpointer;
+  }
+  await expect(ended.getTuple(thread)).rejects.toMatchObject({ code: "CLOSED" });
+  await using again = await createCheckpointer("pglite:.stratigraph");
+  expect(await say(again)).toBe(4);
+});
