@@ -43,8 +43,17 @@ export {
 export type { ErrorCode } from "./contract/errors.ts";
 export type { Holding } from "./operations/holding.ts";
 export { firstAsked } from "./operations/firstAsked.ts";
+export {
+  checkUp,
+  clockFinding,
+  diagnosisOf,
+  type Check,
+  type CheckUp,
+  type Finding,
+} from "./operations/checkUp.ts";
+export { diagnoseMemory } from "./operations/diagnoseMemory.ts";
 export { pingTier, tierHealth } from "./operations/health.ts";
-export type { Health, HealthOptions, HealthReporter, TierHealth, TierRole } from "./operations/health.ts";
+export type { Health, HealthOptions, HealthReporter, TierHealth } from "./operations/health.ts";
 export type { KeysInUse, KeysInUseOptions, KeyUse } from "./operations/keysInUse.ts";
 export { ancestorsFrom } from "./operations/ancestors.ts";
 export type { ThreadListOptions, ThreadPage } from "./operations/listThreads.ts";
@@ -91,6 +100,7 @@ export { maxTagBytes, tombstoneMs } from "./contract/tier.ts";
 export {
   copiesThreads,
   deletesUnchanged,
+  diagnoses,
   forksThreads,
   isArchiveSource,
   isStacked,
@@ -135,6 +145,9 @@ export type {
   Sweeper,
   BytesReplacer,
   CopyKeeper,
+  Diagnoser,
+  DiagnoseRequest,
+  Diagnosis,
   ForkRequest,
   ForkTip,
   LayeredTier,
@@ -148,6 +161,7 @@ export type {
   ThreadForker,
   ThreadOutline,
   ThreadTagger,
+  TierRole,
   Tombstone,
   TombstoneQuery,
   UnchangedDeleter,

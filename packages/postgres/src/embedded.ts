@@ -1773,4 +1773,30 @@ select true as done, :schema.delete_thread_1(u.key) from unchanged u`,
   "threadTags": `select g.key, g.value from :schema.thread_tags g join :schema.threads t using (thread) where t.key = $1::bytea`,
   "lease": `select :schema.lease_1($1::bytea, $2::bytea, $3::double precision) as done`,
   "installed": `select id, breaking from :schema.migrations order by id`,
+  "serverFacts": `select current_setting('server_version') as version,
+       (extract(epoch from clock_timestamp()) * 1000)::bigint::text as now_ms,
+       current_user::text as "user", current_database()::text as database,
+       current_setting('fsync') as fsync, current_setting('full_page_writes') as full_page_writes,
+       current_setting('synchronous_commit') as synchronous_commit,
+       pg_is_in_recovery() as standby, current_setting('transaction_read_only') as read_only,
+       current_setting('max_connections')::integer as max_connections,
+       current_setting('superuser_reserved_connections')::integer as reserved,
+       (select count(*) from pg_stat_activity where datid is not null)::integer as connected`,
+  "missingRights": `with s as (select oid from pg_namespace where nspname = $1::text)
+select 'usage of the schema' as missing from s where not has_schema_privilege(s.oid, 'usage')
+union all
+select r.name || ' on table ' || c.relname
+  from s join pg_class c on c.relnamespace = s.oid and c.relkind in ('r', 'p')
+  cross join unnest(array['select', 'insert', 'update', 'delete']) as r (name)
+ where (c.relname <> 'migrations' or r.name = 'select') and not has_table_privilege(c.oid, r.name)
+union all
+select 'execute of function ' || p.proname
+  from s join pg_proc p on p.pronamespace = s.oid where not has_function_privilege(p.oid, 'execute')`,
+  "sizes": `select pg_database_size(current_database())::text as database_bytes,
+       (select coalesce(sum(pg_total_relation_size(c.oid)), 0)
+          from pg_class c join pg_namespace n on n.oid = c.relnamespace
+         where n.nspname = $1::text and c.relkind in ('r', 'p', 'm'))::text as schema_bytes,
+       t.spcname::text as tablespace, pg_tablespace_location(t.oid) as location
+  from pg_database d join pg_tablespace t on t.oid = d.dattablespace where d.datname = current_database()`,
+  "backend": `select pg_backend_pid() as pid`,
 } as const;

@@ -16,6 +16,9 @@ import {
   type ArchiveSource,
   type BlobInfo,
   type BytesReplacer,
+  type Diagnoser,
+  type DiagnoseRequest,
+  type Diagnosis,
   type ForkRequest,
   type LeaseKeeper,
   type ListedCheckpoint,
@@ -47,6 +50,7 @@ import type { Executor, PgResult } from "./connection/client.ts";
 import { hashText, hexOf } from "./wire/hex.ts";
 import { keyOf, KeyReader, keyText, longIdOf } from "./wire/keys.ts";
 import { pageOf, unknownKeys, type Page, type ReadRow } from "./wire/readRows.ts";
+import { diagnose } from "./diagnose/diagnose.ts";
 import { checkInstalled, setUp, type SetupOptions } from "./schema/setUp.ts";
 import { statementsIn, type Statement } from "./schema/statements.ts";
 
@@ -112,6 +116,7 @@ export class PostgresTier
     UnchangedDeleter,
     ArchiveSource,
     BytesReplacer,
+    Diagnoser,
     ThreadTagger,
     Sweeper
 {
@@ -478,6 +483,11 @@ export class PostgresTier
    */
   async ping(): Promise<void> {
     checkInstalled(this.schema, await this.#run(this.#sql.ping, []));
+  }
+
+  /** Looks at the server, the schema, the rights of this user, and the pool. Changes nothing. */
+  async diagnose(request: DiagnoseRequest): Promise<readonly Diagnosis[]> {
+    return await diagnose(this.#executor, this.name, this.schema, request);
   }
 
   /**

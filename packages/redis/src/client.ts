@@ -5,6 +5,8 @@
 export interface RedisClient {
   /** Sends a command. Strings in replies come back as Buffers. */
   callBuffer(command: string, args: (string | Buffer | number)[]): Promise<unknown>;
+  /** What the client was opened with. Read for a diagnosis only. */
+  readonly options?: object | undefined;
 }
 
 /** A client that this package opened and therefore closes. */

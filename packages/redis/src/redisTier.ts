@@ -17,6 +17,9 @@ import {
   type BlobInfo,
   type BytesReplacer,
   type CopyKeeper,
+  type Diagnoser,
+  type DiagnoseRequest,
+  type Diagnosis,
   type LeaseKeeper,
   type NamespaceCopy,
   type ListedCheckpoint,
@@ -38,6 +41,7 @@ import {
 } from "@stratigraph/core";
 import { Connection } from "./connection.ts";
 import { copyThread } from "./copyThread.ts";
+import { diagnose } from "./diagnose/diagnose.ts";
 import { decodeId, encodeId, encodeCheckpointKey, type Bytes } from "./checkpointKeys.ts";
 import type { KeyNames } from "./keyNames.ts";
 import { withLarge, type NamedBlobs, type WithLarge } from "./largeBlobs.ts";
@@ -67,6 +71,7 @@ export class RedisTier
     AncestryReader,
     ThreadCopier,
     CopyKeeper,
+    Diagnoser,
     LeaseKeeper,
     UnchangedDeleter,
     BytesReplacer,
@@ -106,6 +111,11 @@ export class RedisTier
       await this.#connection.command("EXISTS", this.#keys.threads);
       await this.#connection.run("probe", [this.#keys.lease("setup")], []);
     });
+  }
+
+  /** Looks at the server's role, memory, eviction, persistence and clock. Writes nothing. */
+  async diagnose(request: DiagnoseRequest): Promise<readonly Diagnosis[]> {
+    return await diagnose(this.#connection, this.#options, request);
   }
 
   /** @throws StratigraphError as any other call would */

@@ -1,5 +1,7 @@
 import {
   DeleteObjectCommand,
+  GetBucketLifecycleConfigurationCommand,
+  GetBucketVersioningCommand,
   GetObjectCommand,
   HeadObjectCommand,
   ListObjectsV2Command,
@@ -13,6 +15,8 @@ import type { S3Options } from "./s3Options.ts";
 
 const sdk: AwsSdk = {
   DeleteObjectCommand,
+  GetBucketLifecycleConfigurationCommand,
+  GetBucketVersioningCommand,
   GetObjectCommand,
   HeadObjectCommand,
   ListObjectsV2Command,

@@ -5,6 +5,8 @@ import type { S3Client } from "@aws-sdk/client-s3";
 export type AwsSdk = Pick<
   typeof S3,
   | "DeleteObjectCommand"
+  | "GetBucketLifecycleConfigurationCommand"
+  | "GetBucketVersioningCommand"
   | "GetObjectCommand"
   | "HeadObjectCommand"
   | "ListObjectsV2Command"

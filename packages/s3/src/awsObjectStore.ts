@@ -1,9 +1,17 @@
 import { randomUUID } from "node:crypto";
 import type { PutObjectCommandInput, StorageClass } from "@aws-sdk/client-s3";
-import { msOf, StratigraphError, trace } from "@stratigraph/core";
+import { msOf, StratigraphError, trace, type Check } from "@stratigraph/core";
 import { AwsConnector, type AwsConnection } from "./awsConnector.ts";
 import { attemptsOf, explainAwsError, verdictOf, type Operation } from "./awsErrors.ts";
-import type { FoundObject, GetOptions, ListedObject, ObjectStore, PutCondition } from "./objectStore.ts";
+import { bucketChecks, endpointOf } from "./bucketChecks.ts";
+import type {
+  FoundObject,
+  GetOptions,
+  ListedObject,
+  ObjectStore,
+  PutCondition,
+  StorePlace,
+} from "./objectStore.ts";
 import { encryptionOf } from "./encryptionOf.ts";
 import type { S3Options } from "./s3Options.ts";
 import { within } from "./requestTimeout.ts";
@@ -176,6 +184,21 @@ export class AwsObjectStore implements ObjectStore {
         `two writers would overwrite each other. Use AWS S3, MinIO, Ceph, Cloudflare R2 or another server that does.`,
       { tier: "s3", bucket: this.#bucket },
     );
+  }
+
+  async place(): Promise<StorePlace> {
+    const endpoint = await endpointOf((await this.#connector.connected()).client);
+    const at = endpoint === undefined ? "" : ` at ${endpoint}`;
+    const option = endpoint === undefined ? "" : ` --endpoint-url ${endpoint}`;
+    return {
+      text: `S3 bucket ${this.#bucket}${at}`,
+      test: `aws s3 ls 's3://${this.#bucket}/${this.#prefix}'${option}`,
+    };
+  }
+
+  checks(): readonly Check[] {
+    const at = { bucket: this.#bucket, prefix: this.#prefix };
+    return bucketChecks(() => this.#connector.connected(), at, this.#timeoutMs);
   }
 
   /** Closes the client if it was opened for this store. */

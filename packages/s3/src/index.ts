@@ -1,4 +1,11 @@
-export type { FoundObject, GetOptions, ListedObject, ObjectStore, PutCondition } from "./objectStore.ts";
+export type {
+  FoundObject,
+  GetOptions,
+  ListedObject,
+  ObjectStore,
+  PutCondition,
+  StorePlace,
+} from "./objectStore.ts";
 export { FolderStore } from "./folderStore.ts";
 export { PackTier, type PackTierOptions } from "./packTier.ts";
 export type { S3ClientLike, S3Options, ServerSideEncryption } from "./s3Options.ts";

@@ -1,3 +1,5 @@
+import type { Check } from "@stratigraph/core";
+
 /** One object in a listing. */
 export interface ListedObject {
   readonly key: string;
@@ -26,6 +28,14 @@ export interface GetOptions {
 
 /** The condition of {@link ObjectStore.put}: there is no object, or it has exactly this etag. */
 export type PutCondition = { readonly ifNoneMatch: "*" } | { readonly ifMatch: string };
+
+/** Where objects are, without secrets. */
+export interface StorePlace {
+  /** For people. */
+  readonly text: string;
+  /** A command that tests from a shell whether they can be reached. */
+  readonly test: string;
+}
 
 /**
  * What a {@link PackTier} needs of object storage. Keys contain only lower-case letters, digits and `-_./`. Reads see every
@@ -64,6 +74,12 @@ export interface ObjectStore {
    * @throws StratigraphError "NOT_SET_UP", "ACCESS_DENIED", "MISCONFIGURED", "STORAGE_FULL"
    */
   setup?(): Promise<void>;
+
+  /** Where the objects are, for a diagnosis. Absent: under the store's name. */
+  place?(): Promise<StorePlace>;
+
+  /** What else there is to look at in storage of this kind, for a diagnosis. Writes nothing. */
+  checks?(): readonly Check[];
 
   /** Closes whatever was opened for this store alone. */
   end?(): Promise<void>;

@@ -14,6 +14,9 @@ import {
   type BlobInfo,
   type BytesReplacer,
   type CheckpointRecord,
+  type Diagnoser,
+  type DiagnoseRequest,
+  type Diagnosis,
   type ListedCheckpoint,
   type ListQuery,
   type MaybeAddress,
@@ -30,6 +33,7 @@ import {
   type ThreadTagger,
   type Tier,
 } from "@stratigraph/core";
+import { diagnose } from "./diagnose.ts";
 import type { RecordEntry, WritesEntry } from "./entries.ts";
 import { HeadIndex } from "./headIndex.ts";
 import type { ObjectStore } from "./objectStore.ts";
@@ -54,7 +58,7 @@ export interface PackTierOptions {
  * head names. Small changes are stored in the head itself, so most appends are one request. At most two packs of a thread are open,
  * which means that they may still be merged. docs/format.md describes the objects.
  */
-export class PackTier implements Tier, BytesReplacer, ThreadTagger, Sweeper {
+export class PackTier implements Tier, BytesReplacer, Diagnoser, ThreadTagger, Sweeper {
   readonly name: string;
   readonly remains = [
     {
@@ -237,6 +241,11 @@ export class PackTier implements Tier, BytesReplacer, ThreadTagger, Sweeper {
       // Listing a prefix without objects is one request, which fails without the bucket or the right to use it.
       for await (const _ of this.#store.list(pingPrefix)) return;
     });
+  }
+
+  /** Looks at the bucket or folder and at this user's rights; at those to write only if a probe object may be written. */
+  async diagnose(request: DiagnoseRequest): Promise<readonly Diagnosis[]> {
+    return await diagnose(this.#store, request);
   }
 
   /** Refuses new calls, waits up to ten seconds for those in progress, and closes what was opened here. */

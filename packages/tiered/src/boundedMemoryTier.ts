@@ -3,6 +3,7 @@ import {
   bytesOf,
   checkOptions,
   closedError,
+  diagnoseMemory,
   msOf,
   InvalidOptionError,
   type AppendRequest,
@@ -11,6 +12,9 @@ import {
   type Blob,
   type BlobInfo,
   type CopyKeeper,
+  type Diagnoser,
+  type DiagnoseRequest,
+  type Diagnosis,
   type Duration,
   type ListedCheckpoint,
   type ListQuery,
@@ -59,7 +63,7 @@ const overhead = 512;
  * A hot tier in this process's memory, with limits on size and idle time. Threads are forgotten as a whole, so none is ever here in
  * part. Because it forgets, it can't be a warm or cold tier.
  */
-export class BoundedMemoryTier implements Tier, CopyKeeper {
+export class BoundedMemoryTier implements Tier, CopyKeeper, Diagnoser {
   readonly name: string = "memory";
   readonly remains: readonly Remainder[];
   readonly #maxBytes: number;
@@ -99,6 +103,10 @@ export class BoundedMemoryTier implements Tier, CopyKeeper {
   get #threads(): Map<string, Entry> {
     if (this.#ended) throw closedError(this.name);
     return this.#kept;
+  }
+
+  async diagnose(request: DiagnoseRequest): Promise<readonly Diagnosis[]> {
+    return await diagnoseMemory(this.name, () => this.#threads.size, request);
   }
 
   async peek(at: MaybeAddress): Promise<Peek> {

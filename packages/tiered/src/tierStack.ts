@@ -3,6 +3,7 @@ import {
   CallGate,
   copiesThreads,
   deletesUnchanged,
+  diagnosisOf,
   forksThreads,
   inheritTags,
   keepsLeases,
@@ -20,6 +21,9 @@ import {
   type AppendWritesRequest,
   type BlobInfo,
   type CheckpointRecord,
+  type Diagnoser,
+  type DiagnoseRequest,
+  type Diagnosis,
   type HealthReporter,
   type LayeredTier,
   type LeaseKeeper,
@@ -63,7 +67,7 @@ import { WarmTier } from "./warmTier.ts";
  * warm tier, by a small query that runs while the hot tier is asked. So a hot tier may be lost, late, unreachable or emptied at any
  * moment, and that costs only time. {@link TrustedHeads} is for the other `consistency`.
  */
-export class TierStack implements Tier, HealthReporter, LayeredTier, Stacked {
+export class TierStack implements Tier, Diagnoser, HealthReporter, LayeredTier, Stacked {
   readonly name: string;
   readonly maxBytes: number | undefined;
   readonly ancestry?: AncestryReader["ancestry"];
@@ -264,6 +268,17 @@ export class TierStack implements Tier, HealthReporter, LayeredTier, Stacked {
         return breaker === undefined || breaker === "closed" ? found : { ...found, breaker };
       }),
     );
+  }
+
+  /** What every tier says of itself, nearest first. They are asked at the same time, past their breakers. Never rejects. */
+  async diagnose({ role: own, ...request }: DiagnoseRequest): Promise<readonly Diagnosis[]> {
+    const findings = await Promise.all(
+      // A stack inside a stack owns threads only where it is itself the warm tier.
+      this.#parts().map(({ role, tier }) =>
+        diagnosisOf(tier, { ...request, role: own === "warm" ? role : own }),
+      ),
+    );
+    return findings.flat();
   }
 
   /**

@@ -210,9 +210,12 @@ export function tagsThreads(tier: Tier): tier is Tier & ThreadTagger {
   return typeof (tier as Partial<ThreadTagger>).tagThread === "function";
 }
 
+/** What a tier is for. A tier that stands alone is "warm": it owns its threads. */
+export type TierRole = "hot" | "warm" | "cold" | "replica";
+
 /** One storage of a stack, and its role there. */
 export interface StackLayer {
-  readonly role: "hot" | "warm" | "cold";
+  readonly role: Exclude<TierRole, "replica">;
   readonly tier: Tier;
 }
 
@@ -284,4 +287,44 @@ export interface LayeredTier {
 export function ownersOf(tier: Tier): readonly OwningTier[] {
   const { owners } = tier as Partial<LayeredTier>;
   return owners === undefined ? [tier] : owners.call(tier);
+}
+
+/** What one check of a tier found. Never holds a secret. */
+export interface Diagnosis {
+  readonly tier: string;
+  readonly role: TierRole;
+  /** What was looked at, in one or two words that never change: "connection", "schema", "eviction". */
+  readonly check: string;
+  /**
+   * - "ok": nothing to do
+   * - "warning": it works, and will hurt some day
+   * - "problem": calls fail, or stored threads are at risk
+   * - "unknown": it couldn't be looked at
+   */
+  readonly status: "ok" | "warning" | "problem" | "unknown";
+  /** In a sentence or two. */
+  readonly found: string;
+  /** What to do, as a command or a statement where there is one. */
+  readonly advice?: string | undefined;
+}
+
+/** How {@link Diagnoser.diagnose} looks. */
+export interface DiagnoseRequest {
+  /** What the tier is used for. A tier made of others knows what those are used for. */
+  readonly role: TierRole;
+  /** How long each check may take, in milliseconds. */
+  readonly timeoutMs: number;
+  /** Whether probe objects may be written, which are removed again. No thread is touched in either case. */
+  readonly write: boolean;
+}
+
+/** A tier that can tell whether it is set up well. */
+export interface Diagnoser {
+  /** Never rejects: a check that fails, and a storage that can't be reached, are findings. Takes two timeouts at most. */
+  diagnose(request: DiagnoseRequest): Promise<readonly Diagnosis[]>;
+}
+
+/** Whether a tier is a {@link Diagnoser}. */
+export function diagnoses(tier: Tier): tier is Tier & Diagnoser {
+  return typeof (tier as Partial<Diagnoser>).diagnose === "function";
 }

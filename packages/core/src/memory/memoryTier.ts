@@ -29,11 +29,15 @@ import type {
   ThreadTag,
   Tier,
 } from "../contract/tier.ts";
+import { diagnoseMemory } from "../operations/diagnoseMemory.ts";
 import type {
   AncestryReader,
   ArchiveSource,
   BytesReplacer,
   CopyKeeper,
+  Diagnoser,
+  DiagnoseRequest,
+  Diagnosis,
   LeaseKeeper,
   NamespaceCopy,
   ReplaceBytesRequest,
@@ -110,6 +114,7 @@ export class MemoryTier
     AncestryReader,
     ThreadCopier,
     CopyKeeper,
+    Diagnoser,
     LeaseKeeper,
     UnchangedDeleter,
     ArchiveSource,
@@ -354,6 +359,10 @@ export class MemoryTier
       if (swept === mostSwept) break;
     }
     return swept;
+  }
+
+  async diagnose(request: DiagnoseRequest): Promise<readonly Diagnosis[]> {
+    return await diagnoseMemory(this.name, () => this.#threads.size, request);
   }
 
   async deleteUnchanged(threadId: string, revision: number): Promise<boolean> {

@@ -2,10 +2,8 @@ import { answerWithin } from "../contract/answerWithin.ts";
 import { checkOptions, type OptionNames } from "../contract/checkOptions.ts";
 import { InvalidOptionError, StratigraphError } from "../contract/errors.ts";
 import type { Tier } from "../contract/tier.ts";
+import type { TierRole } from "../contract/tierExtensions.ts";
 import { waitMsOf, type Duration } from "../contract/units.ts";
-
-/** What a tier is for. A tier that stands alone is "warm": it owns its threads. */
-export type TierRole = "hot" | "warm" | "cold" | "replica";
 
 /** The state of one tier. */
 export interface TierHealth {
@@ -88,7 +86,8 @@ export async function pingTier(tier: Tier): Promise<void> {
   else await tier.peek({ threadId: "\u0001stratigraph.ping", namespace: "" });
 }
 
-function silent(tier: string, timeoutMs: number): StratigraphError {
+/** The error of a tier that gave no answer in time. */
+export function silent(tier: string, timeoutMs: number): StratigraphError {
   return new StratigraphError(
     "UNAVAILABLE",
     `Tier ${tier} gave no answer within ${timeoutMs} ms. It hangs, or it can't be reached.`,

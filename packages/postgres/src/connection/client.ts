@@ -26,10 +26,22 @@ export interface PgPool {
   query(query: { text: string; values?: unknown[]; query_timeout?: number }): Promise<{ rows: unknown[] }>;
   end?(): Promise<void>;
   on?(event: "error", listener: (error: Error) => void): unknown;
+  /** What the pool was opened with. Read for a diagnosis only. */
+  readonly options?: object | undefined;
+  /** One connection, to be released. Used for a diagnosis only. */
+  connect?(): Promise<PgPoolClient>;
+}
+
+/** The used part of a connection of a pool. */
+export interface PgPoolClient {
+  query(query: { text: string }): Promise<{ rows: unknown[] }>;
+  release(): void;
 }
 
 /** What the tier needs of a database: it runs statements, each within a time limit. */
 export interface Executor {
+  /** The pool in use; absent where the database is embedded. */
+  readonly pool?: PgPool | undefined;
   /**
    * Counts the call ({@link enter}) while it runs the statement ({@link send}).
    * @throws what both throw

@@ -70,6 +70,10 @@ export class PoolExecutor implements Executor {
     this.#current = stateOf(typeof source === "function" ? source() : source);
   }
 
+  get pool(): PgPool {
+    return this.#current.pool;
+  }
+
   async run(query: PgQuery): Promise<PgResult> {
     return await this.#gate.run(() => this.send(query));
   }

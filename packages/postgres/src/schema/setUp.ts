@@ -82,8 +82,8 @@ async function applied(executor: Executor, text: string): Promise<void> {
   }
 }
 
-/** The schema's migrations; none where it was never set up. */
-async function installed(
+/** The schema's migrations; none where it was never set up. @throws StratigraphError */
+export async function installed(
   executor: Executor,
   statement: Statement,
 ): Promise<readonly Record<string, unknown>[]> {

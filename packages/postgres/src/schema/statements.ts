@@ -26,6 +26,10 @@ export function statementsIn(schema: string) {
     method,
   });
   const heavy = (name: keyof typeof sql): Statement => ({ ...quick(name), heavy: true });
+  const once = (name: keyof typeof sql, method: string): Statement => ({
+    ...quick(name, method),
+    repeated: "never",
+  });
   return {
     peek: quick("read", "peek"),
     read: quick("read"),
@@ -52,7 +56,12 @@ export function statementsIn(schema: string) {
     threadTags: quick("threadTags"),
     lease: quick("lease"),
     installed: quick("installed"),
-    ping: { ...quick("installed", "ping"), repeated: "never" },
+    ping: once("installed", "ping"),
+    serverFacts: once("serverFacts", "diagnose"),
+    missingRights: once("missingRights", "diagnose"),
+    sizes: once("sizes", "diagnose"),
+    diagnosedSchema: once("installed", "diagnose"),
+    backend: once("backend", "diagnose"),
   } as const satisfies Record<string, Statement>;
 }
 

@@ -1,6 +1,7 @@
 import {
   copiesThreads,
   deletesUnchanged,
+  diagnoses,
   forksThreads,
   isArchiveSource,
   keepsCopies,
@@ -19,6 +20,7 @@ import type {
   BlobInfo,
   BytesReplacer,
   CopyKeeper,
+  Diagnoser,
   LeaseKeeper,
   ListedCheckpoint,
   ListQuery,
@@ -43,7 +45,7 @@ import type { TierCall, TierMethod } from "./tierCall.ts";
 /**
  * Wraps any tier and makes its calls fail as a test plans it. It is deterministic: a fault hits exactly the calls that it was planned
  * for, and all other calls pass through. It has the optional parts of a tier (`setup`, `ping`, `end`, `ancestry`,
- * `copyThread`, `outline`, `forkThread`, `adopt`, `invalidate`, `lease`, `deleteUnchanged`, `sweep`, `tombstones`, `strays`,
+ * `copyThread`, `outline`, `forkThread`, `adopt`, `invalidate`, `lease`, `deleteUnchanged`, `diagnose`, `sweep`, `tombstones`, `strays`,
  * `replaceBytes`, `tagThread`, `untagThread`, `threadTags`) only if the wrapped tier has them.
  *
  * @example
@@ -68,6 +70,7 @@ export class FaultyTier implements Tier {
   readonly invalidate?: CopyKeeper["invalidate"];
   readonly lease?: LeaseKeeper["lease"];
   readonly deleteUnchanged?: UnchangedDeleter["deleteUnchanged"];
+  readonly diagnose?: Diagnoser["diagnose"];
   readonly sweep?: Sweeper["sweep"];
   readonly tombstones?: ArchiveSource["tombstones"];
   readonly strays?: ArchiveSource["strays"];
@@ -107,6 +110,8 @@ export class FaultyTier implements Tier {
       this.deleteUnchanged = (...args) =>
         this.#run("deleteUnchanged", args, () => inner.deleteUnchanged(...args));
     }
+    if (diagnoses(inner))
+      this.diagnose = (...args) => this.#run("diagnose", args, () => inner.diagnose(...args));
     if (sweeps(inner)) this.sweep = (...args) => this.#run("sweep", args, () => inner.sweep(...args));
     if (isArchiveSource(inner)) {
       this.tombstones = (...args) => this.#iterate("tombstones", args, () => inner.tombstones(...args));

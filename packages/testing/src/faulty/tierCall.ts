@@ -21,6 +21,7 @@ export type TierMethod =
   | "invalidate"
   | "lease"
   | "deleteUnchanged"
+  | "diagnose"
   | "sweep"
   | "tombstones"
   | "strays"

@@ -1,0 +1,132 @@
+import {
+  answerWithin,
+  diagnosisOf,
+  StratigraphError,
+  type Diagnosis,
+  type Finding,
+  type TierSaver,
+} from "@stratigraph/core";
+import { z } from "zod";
+import { columns, shown } from "../render/columns.ts";
+import type { Context } from "../table/context.ts";
+import { flag } from "../table/fields.ts";
+import { operation } from "../table/operation.ts";
+import { maintenanceFinding } from "./maintenanceFinding.ts";
+import { processFindings } from "./processFindings.ts";
+
+/** What stands in the place of a tier for findings about this process, and about opening the storage. */
+const thisProcess = "process";
+
+const item = z.object({
+  tier: z.string().describe('The storage, or "process": this process and its packages.'),
+  role: z.enum(["hot", "warm", "cold", "replica"]).optional().describe("What the storage is used for."),
+  check: z.string().describe("What was looked at."),
+  status: z.enum(["ok", "warning", "problem", "unknown"]),
+  found: z.string(),
+  advice: z.string().optional().describe("What to do, as a command where there is one."),
+});
+type Item = z.infer<typeof item>;
+
+/**
+ * Checks the set-up. Its effect is "read" although `write` makes it put a probe object: no thread is read or written either way, and
+ * the probe is removed again.
+ */
+export const doctor = operation({
+  name: "doctor",
+  group: "storage",
+  effect: "read",
+  summary: "Check the set-up of every storage, and say what to do.",
+  examples: ["stratigraph doctor", "stratigraph doctor --write", "stratigraph doctor --timeout 20"],
+  input: z.object({
+    write: flag("Also write a probe object to object storage, and remove it again. Threads are not touched."),
+    timeout: z.coerce
+      .number()
+      .min(0.1)
+      .max(600)
+      .default(5)
+      .describe("How long each check may take, in seconds."),
+  }),
+  output: z.object({
+    problems: z.number().describe("How many findings are problems: calls fail, or threads are at risk."),
+    warnings: z.number(),
+    items: z.array(item),
+  }),
+  async run({ write, timeout }, context) {
+    const timeoutMs = timeout * 1000;
+    const items: Item[] = processFindings(process.cwd()).map((one) => ({ tier: thisProcess, ...one }));
+    const saver = await opened(context);
+    if (saver instanceof StratigraphError)
+      items.push({ tier: thisProcess, check: "open", ...cantOpen(saver, context.origin) });
+    else items.push(...(await findingsOf(saver, { write, timeoutMs })));
+    const count = (status: Item["status"]): number => items.filter((one) => one.status === status).length;
+    return { problems: count("problem"), warnings: count("warning"), items };
+  },
+  *render({ items, problems, warnings }) {
+    const marks = { ok: "ok", warning: "WARNING", problem: "PROBLEM", unknown: "?" } as const;
+    const rows = items.map(({ tier, role, check, status, found }) => [
+      marks[status],
+      role === undefined ? tier : `${tier} (${role})`,
+      check,
+      found,
+    ]);
+    yield* columns([["", "STORAGE", "CHECK", "FOUND"], ...rows]);
+    const advised = items.filter(({ status, advice }) => status !== "ok" && advice !== undefined);
+    const urgency: readonly Item["status"][] = ["problem", "warning", "unknown"];
+    advised.sort((a, b) => urgency.indexOf(a.status) - urgency.indexOf(b.status));
+    if (advised.length > 0) yield* ["", "What to do:"];
+    for (const { tier, check, status, advice } of advised)
+      yield `${marks[status]} ${shown(tier)} ${shown(check)}: ${shown(advice!)}`;
+    yield "";
+    yield verdict(problems, warnings);
+  },
+  found: ({ problems }) => problems > 0,
+});
+
+function verdict(problems: number, warnings: number): string {
+  const counted = (count: number, what: string): string => `${count} ${what}${count === 1 ? "" : "s"}`;
+  if (problems === 0 && warnings === 0) return "All is well.";
+  if (problems === 0) return `It works. ${counted(warnings, "warning")}.`;
+  return `${counted(problems, "problem")}, ${counted(warnings, "warning")}.`;
+}
+
+/** The saver, or why it can't be opened. */
+async function opened(context: Context): Promise<TierSaver | StratigraphError> {
+  try {
+    return await context.saver();
+  } catch (error) {
+    if (StratigraphError.is(error)) return error;
+    throw error;
+  }
+}
+
+function cantOpen({ message }: StratigraphError, origin: string): Pick<Item, "status" | "found" | "advice"> {
+  const found = `The storage can't be opened: ${message}`;
+  return { status: "problem", found, advice: `Correct the settings (${origin}).` };
+}
+
+async function findingsOf(
+  saver: TierSaver,
+  how: { readonly write: boolean; readonly timeoutMs: number },
+): Promise<Item[]> {
+  const { tier } = saver;
+  const found: readonly Diagnosis[] = await diagnosisOf(tier, { role: "warm", ...how });
+  const items: Item[] = found.map(({ advice, ...rest }) => ({
+    ...rest,
+    ...(advice === undefined ? {} : { advice }),
+  }));
+  // A storage that can't be reached has been reported; asking it again would take its whole timeout.
+  const isAway = found.some(
+    ({ check, role, status }) => check === "connection" && role === "warm" && status !== "ok",
+  );
+  if (isAway) return items;
+  try {
+    const look = (): Promise<Finding> => maintenanceFinding(tier, Date.now());
+    const late = (): Error => new Error(`It could not be looked at within ${how.timeoutMs} ms.`);
+    const finding = await answerWithin(how.timeoutMs, look, late);
+    items.push({ tier: tier.name, check: "maintenance", ...finding });
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error);
+    items.push({ tier: tier.name, check: "maintenance", status: "unknown", found: why });
+  }
+  return items;
+}

@@ -1,0 +1,30 @@
+import { isArchiveSource, isStacked, tombstoneMs, type Finding, type Tier } from "@stratigraph/core";
+
+const dayMs = 86_400_000;
+
+/**
+ * Whether maintenance runs. Storages don't record it. But it removes what remains of a deletion after a week, so what is older tells
+ * that it hasn't run since.
+ * @param now milliseconds since 1970
+ */
+export async function maintenanceFinding(tier: Tier, now: number): Promise<Finding> {
+  const unknown: Finding = {
+    status: "unknown",
+    found: "When maintenance ran last isn't known: the storage doesn't record it.",
+    advice: "stratigraph maintain --dry-run shows what is due",
+  };
+  const owner = isStacked(tier) ? tier.layers.find(({ role }) => role === "warm")?.tier : tier;
+  if (owner === undefined || !isArchiveSource(owner)) return unknown;
+  for await (const { deletedAtMs } of owner.tombstones({})) {
+    const overdueMs = now - deletedAtMs - tombstoneMs;
+    // Maintenance sweeps once an hour, a limited number of things at a time: so a day is no delay.
+    if (overdueMs < dayMs) break;
+    const days = Math.floor(overdueMs / dayMs);
+    return {
+      status: "warning",
+      found: `Maintenance hasn't caught up for ${days} days or more: what remains of deletions from then is still there.`,
+      advice: "stratigraph maintain (once), or stratigraph maintain --every 10m (a worker)",
+    };
+  }
+  return unknown;
+}
