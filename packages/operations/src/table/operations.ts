@@ -1,5 +1,6 @@
+import { show } from "../read/show.ts";
 import { threads } from "../read/threads.ts";
 import type { Operation } from "./operation.ts";
 
 /** Every operation, in the order in which they are listed. */
-export const operations: readonly Operation[] = [threads];
+export const operations: readonly Operation[] = [show, threads];
