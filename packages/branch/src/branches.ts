@@ -51,24 +51,21 @@ export async function branchesOf(saver: TierSaver, threadId: string): Promise<Br
       ...(lostTo === undefined ? {} : { lostTo }),
     });
   }
-  return [...found, ...(await forksOf(saver, threadId))];
+  for await (const fork of forksOf(saver, threadId)) found.push(fork);
+  return found;
 }
 
-async function forksOf(saver: TierSaver, threadId: string): Promise<Branch[]> {
-  const forks = new Map<string, Branch>();
+/** The threads that were forked from a thread, as they are found. Each takes two reads. */
+export async function* forksOf(saver: TierSaver, threadId: string): AsyncGenerator<Branch> {
+  const looked = new Set<string>();
   const tags = metadataTags({ forked_from: threadId });
   for await (const { record } of saver.tier.list({ namespace: reflogNamespace, tags, recordsOnly: true })) {
-    if (forks.has(record.threadId)) continue;
+    if (looked.has(record.threadId)) continue;
+    looked.add(record.threadId);
     const [origin] = (await readReflog(saver, record.threadId)).lineage;
     const { head } = await saver.tier.peek({ threadId: record.threadId, namespace: "" });
     if (origin?.threadId !== threadId || head === undefined) continue;
-    forks.set(record.threadId, {
-      kind: "fork",
-      threadId: record.threadId,
-      namespace: "",
-      checkpointId: head,
-      from: origin.checkpointId,
-    });
+    const { checkpointId: from } = origin;
+    yield { kind: "fork", threadId: record.threadId, namespace: "", checkpointId: head, from };
   }
-  return [...forks.values()];
 }

@@ -3,6 +3,7 @@ import { branchesOf } from "./branches.ts";
 import { checkThread } from "./checkPoint.ts";
 import { checkSaver } from "./checkSaver.ts";
 import { History } from "./history.ts";
+import { Lanes } from "./lanes.ts";
 import type { ThreadRef } from "./readPoint.ts";
 
 /** One checkpoint in a log. */
@@ -81,50 +82,17 @@ function childrenFirst({ nodes }: History): string[] {
   return ordered;
 }
 
-/**
- * Draws the tree. Each column holds the id of the checkpoint that continues it; a checkpoint is drawn in the first column that
- * holds its id.
- */
+/** Draws the tree. Parents that were pruned, or are in other threads, aren't drawn. */
 function draw(entries: readonly LogEntry[]): string {
-  const columns: (string | undefined)[] = [];
-  const lines: string[] = [];
-  // Parents that were pruned, or are in other threads, aren't drawn.
+  const lanes = new Lanes();
   const here = new Set(entries.map(({ checkpointId }) => checkpointId));
-  for (const entry of entries) {
-    let own = columns.indexOf(entry.checkpointId);
-    if (own === -1) own = free(columns);
-    const joined = columns.flatMap((id, index) =>
-      id === entry.checkpointId && index !== own ? [index] : [],
-    );
-    if (joined.length > 0)
-      lines.push(row(columns, (index) => (joined.includes(index) ? "╯" : undefined), own));
-    for (const index of joined) columns[index] = undefined;
-    columns[own] = entry.checkpointId;
-    lines.push(`${row(columns, (index) => (index === own ? "●" : undefined))}  ${label(entry)}`);
-    const [parent, ...merged] = entry.parents;
-    columns[own] = parent !== undefined && here.has(parent) ? parent : undefined;
-    for (const other of merged.filter((id) => here.has(id))) {
-      const index = columns.indexOf(other) === -1 ? free(columns) : columns.indexOf(other);
-      columns[index] = other;
-    }
-    while (columns.length > 0 && columns.at(-1) === undefined) columns.pop();
-  }
-  return lines.join("\n");
-}
-
-function free(columns: (string | undefined)[]): number {
-  const gap = columns.indexOf(undefined);
-  return gap === -1 ? columns.length : gap;
-}
-
-function row(
-  columns: readonly (string | undefined)[],
-  mark: (index: number) => string | undefined,
-  joinsAt?: number,
-): string {
-  const cells = columns.map((id, index) => mark(index) ?? (id === undefined ? " " : "│"));
-  if (joinsAt !== undefined) cells[joinsAt] = "├";
-  return cells.join(" ");
+  return entries
+    .flatMap((entry) => {
+      const parents = entry.parents.filter((id) => here.has(id));
+      const { join, row } = lanes.draw({ checkpointId: entry.checkpointId, parents });
+      return [...(join === undefined ? [] : [join]), `${row}  ${label(entry)}`];
+    })
+    .join("\n");
 }
 
 function label({ checkpointId, step, source, head, lostTo, forks, parents }: LogEntry): string {

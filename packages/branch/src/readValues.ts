@@ -3,17 +3,33 @@ import { configOf, isLangGraphChannel, type TierSaver } from "@stratigraph/core"
 import { valueless } from "./deltaAncestors.ts";
 import type { ReadPoint } from "./readPoint.ts";
 
-/**
- * Reads the values of a checkpoint's channels without a graph. The reducers of DeltaChannels aren't known here, so their values are
- * approximated: the last stored value is followed by everything written since, and later items replace earlier ones with the same id.
- */
+/** The values of a checkpoint's channels, without a graph. DeltaChannels have those of {@link readDeltaValues}. */
 export async function readValues(saver: TierSaver, point: ReadPoint): Promise<Map<string, unknown>> {
   const { channel_values } = await saver.coder.checkpoint(point.stored, point.body, {});
   const values = new Map<string, unknown>();
   for (const [name, value] of Object.entries(channel_values))
     if (!isLangGraphChannel(name)) values.set(name, isDeltaSnapshot(value) ? value.value : value);
-  const channels = valueless(point.body);
-  const histories = await saver.getDeltaChannelHistory({ config: configOf(point.at), channels });
+  for (const [name, value] of await readDeltaValues(saver, point)) values.set(name, value);
+  return values;
+}
+
+/**
+ * The values of a checkpoint's DeltaChannels that the checkpoint itself doesn't hold, without a graph. Because the reducer isn't known
+ * here, they are approximated: the last stored value followed by everything written since, where a later item replaces an earlier
+ * one of the same id.
+ * @param channels default: every channel that may be one
+ * @throws CorruptionError
+ */
+export async function readDeltaValues(
+  saver: TierSaver,
+  point: ReadPoint,
+  channels: readonly string[] = valueless(point.body),
+): Promise<Map<string, unknown>> {
+  const values = new Map<string, unknown>();
+  const histories = await saver.getDeltaChannelHistory({
+    config: configOf(point.at),
+    channels: [...channels],
+  });
   for (const channel of channels) {
     const { seed, writes } = histories[channel]!;
     if (writes.length === 0 && seed === undefined) continue;

@@ -42,6 +42,7 @@ export {
 } from "./contract/errors.ts";
 export type { ErrorCode } from "./contract/errors.ts";
 export type { Holding } from "./operations/holding.ts";
+export { decodeCursor, encodeCursor } from "./operations/cursor.ts";
 export { firstAsked } from "./operations/firstAsked.ts";
 export {
   checkUp,
@@ -82,7 +83,7 @@ export { promote, type PromoteOptions } from "./operations/promote.ts";
 export type { KeepRule } from "./operations/keptCheckpoints.ts";
 export { pruneThread, type Pruned, type PruneThreadOptions } from "./operations/prune.ts";
 export type { PruneOptions } from "./operations/pruneOptions.ts";
-export type { DecodedBody, ManifestEntry, ValueRef } from "./encode/record.ts";
+export type { DecodedBody, ManifestEntry, Typed, ValueRef } from "./encode/record.ts";
 export { isReserved, reservedNamespaces } from "./contract/reservedNamespaces.ts";
 export type { ReencryptOptions, ReencryptReport } from "./operations/reencrypt.ts";
 export { rewindTask } from "./operations/rewindMark.ts";
@@ -166,6 +167,7 @@ export type {
   TombstoneQuery,
   UnchangedDeleter,
 } from "./contract/tierExtensions.ts";
+export type { TaskWrite } from "./encode/pendingWrites.ts";
 export type { DecodedWrite } from "./encode/writeCoder.ts";
 export { trace, traced, type TraceEvent } from "./contract/trace.ts";
 export { bytesOf, msOf, waitMsOf, type Duration, type Size } from "./contract/units.ts";

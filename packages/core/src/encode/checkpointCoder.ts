@@ -15,6 +15,7 @@ import {
   type DecodedBody,
   type Header,
   type ManifestEntry,
+  type Typed,
   type ValueRef,
   type Consumed,
 } from "./record.ts";
@@ -286,6 +287,20 @@ export class CheckpointCoder {
     reading: ValueReading = {},
   ): Promise<unknown> {
     return await this.#coder.decode(at, channel, ref, blobs, reading);
+  }
+
+  /**
+   * One value that a manifest or a pending write refers to, as the serde wrote it: its format and bytes. For showing values without
+   * reviving them, which takes longer, and fails where a type isn't registered.
+   * @throws CorruptionError; StratigraphError "KEY_MISSING", "KEY_UNAVAILABLE", "PLAINTEXT_REFUSED", "NEWER_FORMAT"
+   */
+  async serialized(
+    at: Address,
+    channel: string,
+    ref: ValueRef,
+    blobs: ReadonlyMap<BlobHash, Blob>,
+  ): Promise<Typed> {
+    return await this.#coder.serialized(at, channel, ref, blobs);
   }
 }
 

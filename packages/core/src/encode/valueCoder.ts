@@ -148,6 +148,17 @@ export class ValueCoder {
     return await this.load(at, channel, ...splitPayload(payload), reader);
   }
 
+  /** What a reference stands for, as the serde wrote it. @throws as {@link decode}, except for what reviving throws */
+  async serialized(
+    at: Address,
+    channel: string,
+    ref: ValueRef,
+    blobs: ReadonlyMap<BlobHash, Blob>,
+  ): Promise<Typed> {
+    if (!("hash" in ref)) return [ref.type, ref.bytes];
+    return splitPayload(await this.payload(at, channel, ref.hash, blobs, { remember: false }));
+  }
+
   /** The verified payload that a hash names. @throws as {@link decode} */
   async payload(
     at: Address,

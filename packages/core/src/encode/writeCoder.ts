@@ -10,6 +10,7 @@ import {
   type BatchOrigin,
   type EncodedWrite,
   type OpenedBatch,
+  type TaskWrite,
 } from "./pendingWrites.ts";
 import { rewindMark } from "../operations/rewindMark.ts";
 import type { Address, Blob, BlobHash, StoredWriteBatch, WriteBatch } from "../contract/tier.ts";
@@ -147,6 +148,11 @@ export class WriteCoder {
       });
     }
     return decoded;
+  }
+
+  /** What is pending, in the order in which LangGraph applies it, values not revived. @throws CorruptionError */
+  async unrevived(at: Address, batches: readonly StoredWriteBatch[]): Promise<readonly TaskWrite[]> {
+    return mergeWrites(pendingBatches(await this.open(at, batches)));
   }
 
   /** The channels that a checkpoint's pending writes name, without reviving values. */

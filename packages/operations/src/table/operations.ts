@@ -1,6 +1,7 @@
 import { doctor } from "../read/doctor.ts";
+import { show } from "../read/show.ts";
 import { threads } from "../read/threads.ts";
 import type { Operation } from "./operation.ts";
 
 /** Every operation, in the order in which they are listed. */
-export const operations: readonly Operation[] = [threads, doctor];
+export const operations: readonly Operation[] = [threads, show, doctor];

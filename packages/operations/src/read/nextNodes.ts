@@ -1,0 +1,35 @@
+import { TASKS } from "@langchain/langgraph-checkpoint";
+import { contentOf, isObject } from "../values/records.ts";
+
+/**
+ * The nodes that are due at a checkpoint, as far as its control channels tell without the graph: LangGraph clears those that were
+ * used.
+ * @param channels names and JSON of the control channels that have values
+ */
+export function nextNodes(channels: ReadonlyMap<string, unknown>): string[] {
+  const due = new Set<string>();
+  for (const [name, value] of channels) {
+    if (name === "__start__") due.add(name);
+    else if (name === TASKS) for (const node of sendsTo(value)) due.add(node);
+    else if (name.startsWith("branch:to:")) due.add(name.slice("branch:to:".length));
+    else if (name.startsWith("join:")) for (const node of joined(name, value)) due.add(node);
+  }
+  return [...due];
+}
+
+/** The nodes that Sends go to, in the order in which they were sent. */
+export function sendsTo(tasks: unknown): string[] {
+  if (!Array.isArray(tasks)) return [];
+  return tasks.flat().flatMap((send: unknown) => {
+    const content = contentOf(send);
+    return isObject(content) && typeof content["node"] === "string" ? [content["node"]] : [];
+  });
+}
+
+/** The node of a barrier (`join:a+b:node`) that has seen all of the nodes it waits for. */
+function joined(name: string, seen: unknown): string[] {
+  const split = name.lastIndexOf(":");
+  const waited = name.slice("join:".length, split).split("+");
+  const came = Array.isArray(seen) && waited.every((node) => seen.includes(node));
+  return came ? [name.slice(split + 1)] : [];
+}

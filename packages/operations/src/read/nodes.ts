@@ -1,0 +1,42 @@
+import { INTERRUPT, TASKS } from "@langchain/langgraph-checkpoint";
+import type { CheckpointRecord, DecodedBody, StoredWriteBatch, TierSaver } from "@stratigraph/core";
+import { jsonOf } from "../values/view.ts";
+import { sendsTo } from "./nextNodes.ts";
+
+/** Keys of versions_seen that are no nodes. */
+const noNodes: ReadonlySet<string> = new Set([INTERRUPT, "__snapshot_bumps__", "__input__"]);
+
+/** A checkpoint whose header and manifest were decoded, with its pending writes. */
+export interface Opened {
+  readonly record: CheckpointRecord;
+  readonly writes: readonly StoredWriteBatch[];
+  readonly body: DecodedBody;
+}
+
+/**
+ * The nodes that ran between a checkpoint and its parent: those that saw newer versions of their triggers since, and those that
+ * Sends of the parent went to.
+ */
+export async function nodesBetween(saver: TierSaver, parent: Opened, { body }: Opened): Promise<string[]> {
+  const [before, after] = [parent.body.header.versions_seen, body.header.versions_seen];
+  const ran = Object.entries(after)
+    .filter(
+      ([node, seen]) =>
+        !noNodes.has(node) &&
+        Object.entries(seen).some(([channel, version]) => before[node]?.[channel] !== version),
+    )
+    .map(([node]) => node);
+  const sends = parent.body.manifest.get(TASKS)?.value;
+  if (sends === undefined || body.manifest.get(TASKS)?.version === parent.body.manifest.get(TASKS)?.version)
+    return ran;
+  const { checkpoint } = await saver.tier.read(parent.record);
+  if (checkpoint === undefined) return ran;
+  const typed = await saver.coder.serialized(parent.record, TASKS, sends, checkpoint.blobs);
+  return [...new Set([...ran, ...sendsTo(jsonOf(typed)?.value)])];
+}
+
+/** The node that LangGraph's path of a task names, from 1.5 on; undefined for a task that was sent, and for older ones. */
+export function nodeOfPath(taskPath: string): string | undefined {
+  const pull = "~__pregel_pull, ";
+  return taskPath.startsWith(pull) ? taskPath.slice(pull.length) : undefined;
+}

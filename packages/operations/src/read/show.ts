@@ -1,0 +1,258 @@
+import { ERROR, INTERRUPT, RESUME } from "@langchain/langgraph-checkpoint";
+import { isControlChannel, type TierSaver } from "@stratigraph/core";
+import { z } from "zod";
+import { columns, shown } from "../render/columns.ts";
+import { bytesText, timeText } from "../render/units.ts";
+import { resolvePoint } from "../table/address.ts";
+import { fields } from "../table/fields.ts";
+import { operation } from "../table/operation.ts";
+import { shares } from "../values/cut.ts";
+import { parsePath, wrongPath } from "../values/path.ts";
+import { Redaction } from "../values/redaction.ts";
+import { State } from "../values/state.ts";
+import { inlineText, valueLines } from "../values/text.ts";
+import { jsonOf, shownValue, valueView, viewOf, type Shown } from "../values/view.ts";
+import { nextNodes } from "./nextNodes.ts";
+import { nodeOfPath } from "./nodes.ts";
+
+/** The least that a value gets of `maxBytes`, so that one sees what it is. */
+const leastBytes = 200;
+
+/** Control channels whose values say no more than what runs next. */
+const saysWhatIsNext = /^(branch|join):/;
+
+const isoTime = z.string().describe("ISO 8601.");
+
+const output = z.object({
+  thread: z.string(),
+  namespace: z.string(),
+  checkpoint: z.string(),
+  parent: z.string().optional().describe("The checkpoint it was made from."),
+  head: z.boolean().describe("Whether it is the head of its namespace."),
+  lostTo: z.string().optional().describe("The head that it lost a race to."),
+  run: z.string().optional().describe("The run that wrote it."),
+  ts: isoTime,
+  step: z.number().optional(),
+  source: z.string().optional(),
+  next: z.array(z.string()).describe("Nodes that are due, as far as it can be told without the graph."),
+  metadata: valueView,
+  channels: z.array(
+    z.object({
+      channel: z.string(),
+      version: z.union([z.string(), z.number()]).optional(),
+      rebuilt: z
+        .boolean()
+        .describe(
+          "Of a DeltaChannel: put together from writes without its reducer, so it is an approximation.",
+        ),
+      ...valueView.shape,
+    }),
+  ),
+  writes: z
+    .array(
+      z.object({
+        task: z.string(),
+        node: z.string().optional(),
+        kind: z.enum(["write", "interrupt", "resume", "error"]),
+        channel: z.string(),
+        ...valueView.shape,
+      }),
+    )
+    .describe("Pending writes: what tasks of the next step wrote so far."),
+});
+
+type Output = z.output<typeof output>;
+
+/** Shows the state at a checkpoint. */
+export const show = operation({
+  name: "show",
+  group: "look",
+  effect: "read",
+  summary: "Show the state at a checkpoint: values, pending writes, interrupts and what runs next.",
+  examples: [
+    "stratigraph show ada",
+    "stratigraph show ada@head~3",
+    "stratigraph show ada --channel messages --path [3].content",
+  ],
+  args: ["at"],
+  input: z.object({
+    at: fields.at,
+    namespace: fields.namespace,
+    checkpoint: fields.checkpoint,
+    channel: z.string().optional().describe("Only this channel."),
+    path: z
+      .string()
+      .optional()
+      .describe(
+        "Only this part of the channel's value: [3].content, [-1], [10:20], .user.name. Needs channel.",
+      ),
+    maxBytes: z.coerce
+      .number()
+      .int()
+      .min(1000)
+      .max(50_000_000)
+      .default(64_000)
+      .describe("How much of the values to show in all, in bytes. What is longer is cut, in equal shares."),
+  }),
+  output,
+  async run({ at, namespace, checkpoint, channel, path, maxBytes }, context) {
+    if (path !== undefined && channel === undefined) throw wrongPath(path, "Name the channel, too.");
+    const saver = await context.saver();
+    const redaction = new Redaction(context.redact);
+    const state = await State.read(saver, await resolvePoint(saver, { at, namespace, checkpoint }));
+    const { point } = state;
+    const { record } = point.stored;
+    const { step, source } = point.metadata;
+    const shownChannels = await channelsOf(state, redaction, channel, path);
+    const pending = channel === undefined ? await writesOf(saver, state, redaction) : [];
+    const metadata = shownValue("metadata", point.body.metadata, redaction)!;
+    const sizes = [...shownChannels, ...pending, { shown: metadata }].map(({ shown }) => shown.bytes);
+    const given = shares(sizes, maxBytes).map((bytes) => Math.max(leastBytes, bytes));
+    const view = (shown: Shown, n: number) => viewOf(shown, sizes[n]! <= given[n]! ? Infinity : given[n]!);
+    return {
+      thread: point.at.threadId,
+      namespace: point.at.namespace,
+      checkpoint: point.at.checkpointId,
+      parent: record.parentId,
+      head: point.head === point.at.checkpointId,
+      lostTo: record.lostTo,
+      run: record.runId,
+      ts: point.body.header.ts,
+      step,
+      source,
+      next: await nextOf(state),
+      metadata: view(metadata, sizes.length - 1),
+      channels: shownChannels.map(({ shown, ...rest }, n) => ({ ...rest, ...view(shown, n) })),
+      writes: pending.map(({ shown, ...rest }, n) => ({
+        ...rest,
+        ...view(shown, shownChannels.length + n),
+      })),
+    };
+  },
+  *render(found) {
+    yield* headLines(found);
+    const { channels, writes } = found;
+    for (const { channel, bytes, type, rebuilt, value, sha256 } of channels) {
+      yield "";
+      yield `${shown(channel)}  ${bytesText(bytes)}${rebuilt ? ", rebuilt from writes without its reducer" : ""}`;
+      for (const line of value === undefined ? [opaqueText(type, sha256)] : valueLines(value))
+        yield `  ${line}`;
+    }
+    if (writes.length === 0) return;
+    yield "";
+    yield "PENDING WRITES";
+    yield* columns(
+      writes.map(({ task, node, kind, channel, type, value, sha256 }) => [
+        `  ${node ?? task.slice(0, 8)}`,
+        kind === "write" ? channel : kind,
+        clipped(value === undefined ? opaqueText(type, sha256) : inlineText(value)),
+      ]),
+    );
+  },
+});
+
+function* headLines({
+  thread,
+  namespace,
+  checkpoint,
+  head,
+  lostTo,
+  parent,
+  ...rest
+}: Output): Generator<string> {
+  const { ts, step, source, run, next, metadata, writes } = rest;
+  const state = head ? "head" : lostTo === undefined ? "" : `side branch, lost to ${lostTo}`;
+  const asked = writes.filter(({ kind }) => kind === "interrupt").length;
+  const rows = [
+    ["thread", thread],
+    ["namespace", namespace],
+    ["checkpoint", [checkpoint, state].filter((text) => text !== "").join("  ")],
+    ["parent", parent ?? "none"],
+    ["step", `${step ?? "?"}  ${source ?? ""}`],
+    ["time", `${timeText(Date.now() - Date.parse(ts))} ago  ${ts}`],
+    ["run", run ?? ""],
+    ["next", next.length === 0 ? "nothing" : next.join(", ")],
+    ["waits", asked === 0 ? "" : `for an answer to ${asked === 1 ? "an interrupt" : `${asked} interrupts`}`],
+    ["metadata", inlineText(metadata.value)],
+  ];
+  yield* columns(rows.filter(([, text]) => text !== ""));
+}
+
+function opaqueText(type: string, sha256: string | undefined): string {
+  return `(${type}${sha256 === undefined ? "" : `, sha256 ${sha256.slice(0, 16)}…`})`;
+}
+
+function clipped(text: string): string {
+  return text.length > 100 ? `${text.slice(0, 99)}…` : text;
+}
+
+interface ShownChannel {
+  readonly channel: string;
+  readonly version: string | number | undefined;
+  readonly rebuilt: boolean;
+  readonly shown: Shown;
+}
+
+async function channelsOf(
+  state: State,
+  redaction: Redaction,
+  only: string | undefined,
+  path: string | undefined,
+): Promise<ShownChannel[]> {
+  const found: ShownChannel[] = [];
+  const where = parsePath(path ?? "");
+  const all = state.channels().filter((name) => !saysWhatIsNext.test(name));
+  for (const name of only === undefined ? all : [only]) {
+    const read = only === undefined ? await state.channel(name) : await state.existing(name);
+    if (read === undefined) continue;
+    const { channel, version, rebuilt } = read;
+    const value = shownValue(channel, read.stored, redaction, where);
+    if (value === undefined)
+      throw wrongPath(path!, `It leads nowhere in the channel ${JSON.stringify(channel)}.`);
+    found.push({ channel, version, rebuilt, shown: value });
+  }
+  return found;
+}
+
+interface ShownWrite {
+  readonly task: string;
+  readonly node: string | undefined;
+  readonly kind: "write" | "interrupt" | "resume" | "error";
+  readonly channel: string;
+  readonly shown: Shown;
+}
+
+const kinds: Readonly<Record<string, ShownWrite["kind"]>> = {
+  [INTERRUPT]: "interrupt",
+  [RESUME]: "resume",
+  [ERROR]: "error",
+};
+
+async function writesOf(saver: TierSaver, { point }: State, redaction: Redaction): Promise<ShownWrite[]> {
+  const { record, writes, blobs } = point.stored;
+  const found: ShownWrite[] = [];
+  for (const { taskId: task, taskPath, channel, value } of await saver.coder.writes.unrevived(
+    record,
+    writes,
+  )) {
+    const typed = await saver.coder.serialized(point.at, channel, value, blobs);
+    const kind = Object.hasOwn(kinds, channel) ? kinds[channel]! : "write";
+    found.push({
+      task,
+      node: nodeOfPath(taskPath),
+      kind,
+      channel,
+      shown: shownValue(channel, typed, redaction)!,
+    });
+  }
+  return found;
+}
+
+async function nextOf(state: State): Promise<string[]> {
+  const control = new Map<string, unknown>();
+  for (const name of state.channels().filter(isControlChannel)) {
+    const found = await state.channel(name);
+    if (found !== undefined) control.set(name, jsonOf(found.stored)?.value);
+  }
+  return nextNodes(control);
+}

@@ -1,0 +1,70 @@
+import { InvalidOptionError, type TierSaver, type Typed } from "@stratigraph/core";
+import { isCut } from "./cut.ts";
+import { formatPath, wrongPath, type Path } from "./path.ts";
+import { isRedacted } from "./redaction.ts";
+import { replaced } from "./resolve.ts";
+import { jsonOf } from "./view.ts";
+
+/**
+ * The value that a channel has once a part of it was set, revived by the saver's serde: a message stays a message.
+ * @param before the value before; absent where the channel has none
+ * @param path of the part; empty for the whole value
+ * @param text the new part, as JSON of the serde
+ * @throws InvalidOptionError; StratigraphError "SERIALIZATION"
+ */
+export async function edited(
+  saver: TierSaver,
+  before: Typed | undefined,
+  path: Path,
+  text: string,
+): Promise<unknown> {
+  const part = parsed(text);
+  if (path.length === 0) return await revived(saver, part);
+  const json = before === undefined ? undefined : jsonOf(before);
+  if (json === undefined)
+    throw wrongPath(
+      formatPath(path),
+      before === undefined
+        ? "The channel has no value: set it as a whole."
+        : "The value isn't JSON: set it as a whole.",
+    );
+  const root = replaced(json.value, path, part);
+  if (root === undefined) throw wrongPath(formatPath(path), "It leads nowhere in this value.");
+  return await revived(saver, root);
+}
+
+function parsed(text: string): unknown {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch (cause) {
+    throw new InvalidOptionError(
+      "value",
+      `text that is not JSON (${(cause as Error).message})`,
+      'Write a text in quotes: "Hello".',
+    );
+  }
+  const left = leftOut(value);
+  if (left === undefined) return value;
+  throw new InvalidOptionError(
+    "value",
+    `JSON in which something was ${left}`,
+    "Show the whole part first, or set a smaller part with a path.",
+  );
+}
+
+/** Whether something was cut or redacted in JSON that is to be stored. */
+function leftOut(value: unknown): "cut" | "redacted" | undefined {
+  if (isCut(value)) return "cut";
+  if (isRedacted(value)) return "redacted";
+  if (typeof value !== "object" || value === null) return undefined;
+  for (const part of Object.values(value)) {
+    const found = leftOut(part);
+    if (found !== undefined) return found;
+  }
+  return undefined;
+}
+
+async function revived(saver: TierSaver, json: unknown): Promise<unknown> {
+  return (await saver.serde.loadsTyped("json", Buffer.from(JSON.stringify(json)))) as unknown;
+}

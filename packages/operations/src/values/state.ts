@@ -1,0 +1,83 @@
+import { readDeltaValues, readPoint, type Point, type ReadPoint } from "@stratigraph/branch";
+import { isLangGraphChannel, NotFoundError, type TierSaver, type Typed } from "@stratigraph/core";
+
+/** One channel of a checkpoint, its value as the serde wrote it. */
+export interface ChannelState {
+  readonly channel: string;
+  readonly version: string | number | undefined;
+  /** The serde's format and bytes. */
+  readonly stored: Typed;
+  /**
+   * Set for a DeltaChannel that the checkpoint holds no value of. Its reducer isn't known here, so the value is an approximation: the
+   * last stored value, followed by everything written since.
+   */
+  readonly rebuilt: boolean;
+}
+
+/** The state at one checkpoint, its values read one by one when they are asked for. */
+export class State {
+  readonly saver: TierSaver;
+  readonly point: ReadPoint;
+
+  private constructor(saver: TierSaver, point: ReadPoint) {
+    this.saver = saver;
+    this.point = point;
+  }
+
+  /** Reads a checkpoint, without the saver's noting that it was handed out. @throws NotFoundError, EvictedError, CorruptionError */
+  static async read(saver: TierSaver, point: Point): Promise<State> {
+    return new State(saver, await readPoint(saver, point));
+  }
+
+  /** The channels that have values, in the order of their names: those of the graph's author first. */
+  channels(): string[] {
+    const { manifest } = this.point.body;
+    const stored = [...manifest.values()].filter(({ value }) => value !== undefined);
+    const names = [...stored.map(({ channel }) => channel), ...deltaChannels(this.point)];
+    const rank = (name: string): string => `${isLangGraphChannel(name) ? 1 : 0}${name}`;
+    return names.sort((a, b) => (rank(a) < rank(b) ? -1 : 1));
+  }
+
+  /** The value of a channel; undefined where it has none. @throws CorruptionError; StratigraphError as the saver's getTuple */
+  async channel(name: string): Promise<ChannelState | undefined> {
+    const { stored, body, at } = this.point;
+    const entry = body.manifest.get(name);
+    const version = entry?.version;
+    if (entry?.value !== undefined) {
+      const typed = await this.saver.coder.serialized(at, name, entry.value, stored.blobs);
+      return { channel: name, version, stored: typed, rebuilt: false };
+    }
+    if (!deltaChannels(this.point).includes(name)) return undefined;
+    const values = await readDeltaValues(this.saver, this.point, [name]);
+    if (!values.has(name)) return undefined;
+    const typed = await this.saver.serde.dumpsTyped(values.get(name));
+    return { channel: name, version, stored: typed, rebuilt: true };
+  }
+
+  /** As {@link channel}. @throws NotFoundError where it has no value, which names those that have one */
+  async existing(name: string): Promise<ChannelState> {
+    const found = await this.channel(name);
+    if (found !== undefined) return found;
+    const { threadId, checkpointId } = this.point.at;
+    throw new NotFoundError(
+      `Checkpoint ${checkpointId} of thread ${JSON.stringify(threadId)} has no value in the channel ${JSON.stringify(name)}. It has ${this.channels().join(", ")}.`,
+      { ...this.point.at, channel: name },
+    );
+  }
+}
+
+/** Channels of a checkpoint that are DeltaChannels without a value of their own, or may be: older metadata doesn't tell. */
+function deltaChannels({ body, metadata }: ReadPoint): string[] {
+  const { counters_since_delta_snapshot: counters, delta_writes_versioned: versioned } = metadata as {
+    counters_since_delta_snapshot?: Readonly<Record<string, unknown>>;
+    delta_writes_versioned?: unknown;
+  };
+  const isDelta = (channel: string): boolean =>
+    counters === undefined ? versioned !== true : Object.hasOwn(counters, channel);
+  return [...body.manifest.values()]
+    .filter(
+      ({ channel, version, value }) =>
+        version !== undefined && value === undefined && !isLangGraphChannel(channel) && isDelta(channel),
+    )
+    .map(({ channel }) => channel);
+}
