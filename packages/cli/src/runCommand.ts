@@ -56,7 +56,8 @@ export async function runCommand(
       last = output;
     }
     if (last.complete === false && interruption.signal.aborted) {
-      if (last.cursor !== undefined)
+      // As a table it has said so itself.
+      if (last.cursor !== undefined && format !== "table")
         await writeLine(
           terminal.stderr,
           `Interrupted. The same command goes on with --cursor ${last.cursor}`,
@@ -81,7 +82,9 @@ async function* pagesOf(
   for (;;) {
     const output = (await runOperation(operation, input, context)) as PagedOutput;
     yield output;
-    const hasMore = output.items !== undefined && output.cursor !== undefined;
+    // One that says whether it is complete has a cursor where it was interrupted, and no further pages.
+    const hasMore =
+      output.items !== undefined && output.cursor !== undefined && output.complete === undefined;
     if (!all || !hasMore || context.signal.aborted) return;
     input = { ...given, cursor: output.cursor };
   }

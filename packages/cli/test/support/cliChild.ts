@@ -1,0 +1,2 @@
+// The command line as a process of its own.
+import "../../src/bin.ts";

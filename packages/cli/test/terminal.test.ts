@@ -1,0 +1,88 @@
+import { once } from "node:events";
+import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { MessagesAnnotation, START, StateGraph } from "@langchain/langgraph";
+import { createCheckpointer } from "stratigraph";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { freshDatabase } from "../../../test/servers/shared.ts";
+import { spawnCli, spawnOnTerminal } from "./support/spawnCli.ts";
+
+// The command line as a process: on a real terminal, where questions are asked, and with signals and pipes that break.
+
+let database: Awaited<ReturnType<typeof freshDatabase>>;
+
+async function makeThreads(count: number): Promise<void> {
+  await using checkpointer = await createCheckpointer(database.url);
+  const graph = new StateGraph(MessagesAnnotation)
+    .addNode("agent", () => ({ messages: ["Hello"] }))
+    .addEdge(START, "agent")
+    .compile({ checkpointer });
+  for (let n = 0; n < count; n++)
+    await graph.invoke({ messages: ["Hi"] }, { configurable: { thread_id: `thread ${n}` } });
+}
+
+beforeAll(async () => {
+  database = await freshDatabase();
+  await makeThreads(30);
+});
+
+afterAll(async () => {
+  await database.drop();
+});
+
+test("on a terminal, a deletion says what goes and asks; no is the default", async () => {
+  const asked = spawnOnTerminal(["delete", "thread 0", "--url", database.url]);
+  await asked.said(/Would delete 1 thread.*do it\?/s);
+  asked.child.stdin?.write("\r");
+  expect(await asked.ended).toMatchObject({ code: 1 });
+  expect(asked.output()).toContain("Nothing was done.");
+  const answered = spawnOnTerminal(["delete", "thread 0", "--url", database.url]);
+  await answered.said(/do it\?/);
+  answered.child.stdin?.write("y");
+  expect(await answered.ended).toMatchObject({ code: 0 });
+  expect(answered.output()).toContain("Deleted 1 thread");
+});
+
+test("in a pipe it asks nobody: it wants --yes", async () => {
+  const refused = spawnCli(["delete", "thread 1", "--url", database.url]);
+  expect(await refused.ended).toMatchObject({ code: 1 });
+  expect(refused.output()).toMatch(/Would delete 1 thread.*error ACCESS_DENIED.*add --yes/s);
+  const done = spawnCli(["delete", "thread 1", "--yes", "--url", database.url]);
+  expect(await done.ended).toMatchObject({ code: 0 });
+});
+
+test("STRATIGRAPH_READ_ONLY refuses changes, and lets them be tried", async () => {
+  const env = { STRATIGRAPH_READ_ONLY: "1" };
+  const refused = spawnCli(["delete", "thread 2", "--yes", "--url", database.url], env);
+  expect(await refused.ended).toMatchObject({ code: 1 });
+  expect(refused.output()).toContain("read-only");
+  const tried = spawnCli(["delete", "thread 2", "--dry-run", "--url", database.url], env);
+  expect(await tried.ended).toMatchObject({ code: 0 });
+});
+
+test("init asks where checkpoints are to be kept, and suggests what the environment says", async () => {
+  const folder = await mkdtemp(join(tmpdir(), "stratigraph-init-"));
+  const asked = spawnOnTerminal(["init"], { cwd: folder, env: { DATABASE_URL: "postgresql://h/d" } });
+  await asked.said(/Where are checkpoints to be kept/);
+  asked.child.stdin?.write("\r");
+  expect(await asked.ended).toMatchObject({ code: 0 });
+  expect(await readFile(join(folder, "stratigraph.config.mjs"), "utf8")).toContain(
+    '{ postgres: env("DATABASE_URL") }',
+  );
+  await rm(folder, { recursive: true });
+});
+
+test("a reader that ends early is no error", async () => {
+  const running = spawnCli(["threads", "-o", "jsonl", "-n", "1", "--url", database.url]);
+  running.child.stdout?.destroy();
+  expect(await running.ended).toMatchObject({ code: 0 });
+});
+
+test("the first Ctrl-C lets the thread under way be finished and tells how to go on", async () => {
+  const running = spawnCli(["maintain", "--every", "1m", "--url", database.url]);
+  await once(running.child.stdout!, "data");
+  running.child.kill("SIGINT");
+  await running.said(/Finishing what is under way/);
+  expect((await running.ended).code).toSatisfy((code) => code === 0 || code === 130);
+});
