@@ -19,6 +19,7 @@ export { CheckpointCoder } from "./encode/checkpointCoder.ts";
 export type { EncodedCheckpoint, Manifest } from "./encode/checkpointCoder.ts";
 export { pack, unpack, type EncryptionOptions } from "./codec/index.ts";
 export type { Conflict } from "./operations/conflicts.ts";
+export { decodeCursor, encodeCursor } from "./operations/cursor.ts";
 export { batchDigest, currentWrites } from "./operations/currentWrites.ts";
 export { inheritTags, readThread, type ThreadContents } from "./operations/copyThread.ts";
 export type {
@@ -47,6 +48,7 @@ export { pingTier, tierHealth } from "./operations/health.ts";
 export type { Health, HealthOptions, HealthReporter, TierHealth, TierRole } from "./operations/health.ts";
 export type { KeysInUse, KeysInUseOptions, KeyUse } from "./operations/keysInUse.ts";
 export { ancestorsFrom } from "./operations/ancestors.ts";
+export { isThreadInfo } from "./operations/listThreads.ts";
 export type { ThreadListOptions, ThreadPage } from "./operations/listThreads.ts";
 export { isControlChannel, isLangGraphChannel } from "./langgraph/channelNames.ts";
 export { NULL_TASK } from "./langgraph/taskIds.ts";
@@ -76,7 +78,7 @@ export type { PruneOptions } from "./operations/pruneOptions.ts";
 export type { DecodedBody, ManifestEntry, ValueRef } from "./encode/record.ts";
 export { isReserved, reservedNamespaces } from "./contract/reservedNamespaces.ts";
 export type { ReencryptOptions, ReencryptReport } from "./operations/reencrypt.ts";
-export { rewindTask } from "./operations/rewindMark.ts";
+export { rewindMark, rewindTask } from "./operations/rewindMark.ts";
 export { TierSaver } from "./saver/tierSaver.ts";
 export { SerializationError, StratigraphSerializer } from "./serde/index.ts";
 export type { RegisteredType, StratigraphSerializerOptions } from "./serde/index.ts";
@@ -91,8 +93,11 @@ export { maxTagBytes, tombstoneMs } from "./contract/tier.ts";
 export {
   copiesThreads,
   deletesUnchanged,
+  findsLeftovers,
   forksThreads,
+  inspectsThreads,
   isArchiveSource,
+  isReplicated,
   isStacked,
   sweeps,
   tagsThreads,
@@ -139,13 +144,18 @@ export type {
   ForkTip,
   LayeredTier,
   LeaseKeeper,
+  Leftover,
+  LeftoverFinder,
   NamespaceCopy,
   OwningTier,
   ReplaceBytesRequest,
+  Replicated,
   Stacked,
   StackLayer,
   ThreadCopier,
   ThreadForker,
+  ThreadInspection,
+  ThreadInspector,
   ThreadOutline,
   ThreadTagger,
   Tombstone,

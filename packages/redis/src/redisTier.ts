@@ -30,6 +30,8 @@ import {
   type Sweeper,
   type ThreadCopier,
   type ThreadInfo,
+  type ThreadInspection,
+  type ThreadInspector,
   type ThreadQuery,
   type ThreadTag,
   type ThreadTagger,
@@ -39,6 +41,7 @@ import {
 import { Connection } from "./connection.ts";
 import { copyThread } from "./copyThread.ts";
 import { decodeId, encodeId, encodeCheckpointKey, type Bytes } from "./checkpointKeys.ts";
+import { inspectThread } from "./inspectThread.ts";
 import type { KeyNames } from "./keyNames.ts";
 import { withLarge, type NamedBlobs, type WithLarge } from "./largeBlobs.ts";
 import { listThread, type ListReply } from "./listThread.ts";
@@ -71,6 +74,7 @@ export class RedisTier
     UnchangedDeleter,
     BytesReplacer,
     ThreadTagger,
+    ThreadInspector,
     Sweeper
 {
   readonly name: string = "redis";
@@ -221,6 +225,12 @@ export class RedisTier
 
   async threadTags(threadId: string): Promise<ThreadTag[]> {
     return await this.#calls.run("threadTags", threadId, () => this.#tagsOf(threadId));
+  }
+
+  async inspect(threadId: string): Promise<ThreadInspection | undefined> {
+    return await this.#calls.run("inspect", threadId, () =>
+      inspectThread((cursor) => this.#run("inspect", threadId, [threadId, cursor]), threadId),
+    );
   }
 
   async ancestry(at: Address, seedTags: readonly number[], limit: number): Promise<StoredCheckpoint[]> {

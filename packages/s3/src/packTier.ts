@@ -25,6 +25,8 @@ import {
   type StoredWriteBatch,
   type Sweeper,
   type ThreadInfo,
+  type ThreadInspection,
+  type ThreadInspector,
   type ThreadQuery,
   type ThreadTag,
   type ThreadTagger,
@@ -53,7 +55,7 @@ export interface PackTierOptions {
  * Small changes lie in the head itself, so most appends are one request, and no thread has more than two packs that
  * still grow. docs/format.md describes the objects.
  */
-export class PackTier implements Tier, BytesReplacer, ThreadTagger, Sweeper {
+export class PackTier implements Tier, BytesReplacer, ThreadTagger, ThreadInspector, Sweeper {
   readonly name: string;
   readonly remains = [
     {
@@ -212,6 +214,21 @@ export class PackTier implements Tier, BytesReplacer, ThreadTagger, Sweeper {
       "threadTags",
       threadId,
       async () => (await this.#threadStore.head(threadId)).head.tags ?? [],
+    );
+  }
+
+  async inspect(threadId: string): Promise<ThreadInspection | undefined> {
+    return await this.#calls.run("inspect", threadId, () =>
+      this.#threadStore.read({ threadId }, async ({ head, records, writes, etag }) => {
+        if (etag === undefined) return undefined;
+        const { revision, deleted, evicted, removedAt, heads } = head;
+        const strays = [...writes].flatMap(([key, [batch]]) =>
+          batch === undefined || records.has(key)
+            ? []
+            : [{ threadId, namespace: batch.namespace, checkpointId: batch.checkpointId }],
+        );
+        return { revision, deleted, evicted, removedAt, heads: new Map(heads), strays };
+      }),
     );
   }
 

@@ -30,6 +30,7 @@ import {
   type Peek,
   type Reading,
   type RemoveRequest,
+  type Replicated,
   type Stacked,
   type StackLayer,
   type StoredCheckpoint,
@@ -63,7 +64,7 @@ import { WarmTier } from "./warmTier.ts";
  * the warm tier, in a small query that runs while the hot tier is asked. So a hot tier may be lost, late, cut off or emptied
  * at any moment, and nothing but time is lost.
  */
-export class TierStack implements Tier, HealthReporter, LayeredTier, Stacked {
+export class TierStack implements Tier, HealthReporter, LayeredTier, Replicated, Stacked {
   readonly name: string;
   readonly maxBytes: number | undefined;
   readonly ancestry?: AncestryReader["ancestry"];
@@ -131,6 +132,11 @@ export class TierStack implements Tier, HealthReporter, LayeredTier, Stacked {
     const cold = this.#archive?.tier;
     const warm = ownersOf(this.#warm.primary).map((tier) => this.#dropping(tier));
     return cold === undefined ? warm : [...warm, ...ownersOf(cold)];
+  }
+
+  /** The read replicas of the warm tier. */
+  get replicas(): readonly Tier[] {
+    return this.#warm.replicas.map(({ tier }) => tier);
   }
 
   /** What the hot tiers did so far, nearest first. */
