@@ -235,11 +235,24 @@ async function cutBack({ storage, threadId, suspicion }: Case): Promise<Remedy |
       if ((await main!.tier.peek({ threadId, namespace })).revision !== revision) return false;
       const after = await descendants(main!, records, at);
       const side = after.map((record) => ({ ...record, lostTo: at.checkpointId }));
+      const has = new Set((await main!.tier.blobs(threadId)).map(({ hash }) => hash));
+      const whole = side.filter(({ blobs }) => blobs.every((hash) => has.has(hash)));
       try {
         await promote(storage.tier, storage.coder, addressOf(at), {
           expected: [head],
-          also: async () => ({ records: side, blobs: [], heads: [] }),
+          also: async () => ({ records: whole, blobs: [], heads: [] }),
         });
+        // A tier may refuse records that rely on blobs it doesn't have, and moving a head relies on what is there.
+        const lacking = side.filter((record) => !whole.includes(record));
+        if (lacking.length > 0)
+          await storage.tier.append({
+            threadId,
+            records: lacking,
+            blobs: [],
+            heads: [],
+            onConflict: "refuse",
+            seen: revision,
+          });
         return true;
       } catch (error) {
         if (StratigraphError.is(error, "CHECKPOINT_CONFLICT") || StratigraphError.is(error, "STALE_READ"))

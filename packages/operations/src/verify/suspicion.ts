@@ -100,7 +100,7 @@ const longestDetail = 400;
  * @throws the error, where it says nothing of them: an outage, a closed tier
  */
 export function undecodable(error: unknown): Undecodable {
-  const detail = error instanceof Error ? error.message.slice(0, longestDetail) : String(error);
+  const detail = reasonOf(error).slice(0, longestDetail);
   // Tiers decode what a row or a field holds; damage there shows as one of these.
   if (error instanceof RangeError || error instanceof SyntaxError || error instanceof TypeError)
     return { kind: "corrupt", detail };
@@ -111,4 +111,11 @@ export function undecodable(error: unknown): Undecodable {
   if (error.code === "NEWER_FORMAT" || error.code === "PLAINTEXT_REFUSED")
     return { kind: "unreadable", detail };
   throw error;
+}
+
+/** Why bytes can't be decoded. Errors of the saver repeat where that is, which a finding says in fields of their own. */
+function reasonOf(error: unknown): string {
+  const { cause } = error as { cause?: unknown };
+  if (StratigraphError.is(error) && cause instanceof Error) return cause.message;
+  return error instanceof Error ? error.message : String(error);
 }

@@ -79,7 +79,11 @@ export async function verifyThread(storage: Storage, threadId: string, look: Loo
     if (holds === true) findings.push(suspicion);
     unsettled ||= holds === undefined;
   }
-  for (const view of owners) {
+  // Blobs that nothing names may be those of a checkpoint that is lost, which a backup may bring back.
+  const isLost = findings.some(
+    ({ kind, severity }) => kind === "gap" || (kind === "wrong-head" && severity === "error"),
+  );
+  for (const view of isLost ? [] : owners) {
     const { place } = view;
     const orphans = await orphanBlobsOf(view, threadId, before.get(place.name) === after.get(place.name));
     if (orphans === undefined) unsettled = true;
