@@ -19,6 +19,7 @@ export { CheckpointCoder } from "./encode/checkpointCoder.ts";
 export type { EncodedCheckpoint, Manifest } from "./encode/checkpointCoder.ts";
 export { pack, unpack, type EncryptionOptions } from "./codec/index.ts";
 export type { Conflict } from "./operations/conflicts.ts";
+export { decodeCursor, encodeCursor } from "./operations/cursor.ts";
 export { batchDigest, currentWrites } from "./operations/currentWrites.ts";
 export { inheritTags, readThread, type ThreadContents } from "./operations/copyThread.ts";
 export type {
@@ -42,7 +43,6 @@ export {
 } from "./contract/errors.ts";
 export type { ErrorCode } from "./contract/errors.ts";
 export type { Holding } from "./operations/holding.ts";
-export { decodeCursor, encodeCursor } from "./operations/cursor.ts";
 export { firstAsked } from "./operations/firstAsked.ts";
 export {
   checkUp,
@@ -57,6 +57,7 @@ export { pingTier, tierHealth } from "./operations/health.ts";
 export type { Health, HealthOptions, HealthReporter, TierHealth } from "./operations/health.ts";
 export type { KeysInUse, KeysInUseOptions, KeyUse } from "./operations/keysInUse.ts";
 export { ancestorsFrom } from "./operations/ancestors.ts";
+export { isThreadInfo } from "./operations/listThreads.ts";
 export type { ThreadListOptions, ThreadPage } from "./operations/listThreads.ts";
 export { isControlChannel, isLangGraphChannel } from "./langgraph/channelNames.ts";
 export { NULL_TASK } from "./langgraph/taskIds.ts";
@@ -86,7 +87,7 @@ export type { PruneOptions } from "./operations/pruneOptions.ts";
 export type { DecodedBody, ManifestEntry, Typed, ValueRef } from "./encode/record.ts";
 export { isReserved, reservedNamespaces } from "./contract/reservedNamespaces.ts";
 export type { ReencryptOptions, ReencryptReport } from "./operations/reencrypt.ts";
-export { rewindTask } from "./operations/rewindMark.ts";
+export { rewindMark, rewindTask } from "./operations/rewindMark.ts";
 export { TierSaver } from "./saver/tierSaver.ts";
 export { SerializationError, StratigraphSerializer } from "./serde/index.ts";
 export type { RegisteredType, StratigraphSerializerOptions } from "./serde/index.ts";
@@ -102,8 +103,11 @@ export {
   copiesThreads,
   deletesUnchanged,
   diagnoses,
+  findsLeftovers,
   forksThreads,
+  inspectsThreads,
   isArchiveSource,
+  isReplicated,
   isStacked,
   sweeps,
   tagsThreads,
@@ -153,13 +157,18 @@ export type {
   ForkTip,
   LayeredTier,
   LeaseKeeper,
+  Leftover,
+  LeftoverFinder,
   NamespaceCopy,
   OwningTier,
   ReplaceBytesRequest,
+  Replicated,
   Stacked,
   StackLayer,
   ThreadCopier,
   ThreadForker,
+  ThreadInspection,
+  ThreadInspector,
   ThreadOutline,
   ThreadTagger,
   TierRole,

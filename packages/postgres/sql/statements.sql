@@ -94,6 +94,77 @@ select distinct w.id, w.ns
  where t.key = $1::bytea
    and not exists (select from :schema.checkpoints c where c.thread = w.thread and c.id = w.id and c.ns = w.ns)
 
+-- name: inspect
+-- What a thread has beside its checkpoints: its state (kind s), its heads (h), and checkpoints that have pending writes and no
+-- record (w).
+with at as materialized (
+  select t.* from :schema.threads t where t.key = $1::bytea
+)
+select 's' as kind, null::bytea as id, null::bytea as ns, t.revision::text, t.removed_at::text, t.evicted,
+       not t.live and t.deleted_at > 0 as deleted
+  from at t
+ union all
+select 'h', h.id, h.ns, null, null, null, null from at join :schema.heads h using (thread)
+ union all
+select distinct 'w', w.id, w.ns, null, null, null::boolean, null::boolean
+  from at join :schema.writes w using (thread)
+ where not exists (select from :schema.checkpoints c where c.thread = w.thread and c.id = w.id and c.ns = w.ns)
+
+-- name: leftovers
+-- The next $2 numbers of threads after $1 that any row names, and whether these rows are left over: the thread's own row isn't there,
+-- or it says that the thread was deleted after they were written. Steps from number to number in the primary keys, so that a thread
+-- costs four look-ups, however many rows it has.
+with recursive walk (thread, n) as (
+  select $1::bigint, 0
+   union all
+  select least(
+           (select c.thread from :schema.checkpoints c where c.thread > w.thread order by c.thread limit 1),
+           (select h.thread from :schema.heads h where h.thread > w.thread order by h.thread limit 1),
+           (select b.thread from :schema.blobs b where b.thread > w.thread order by b.thread limit 1),
+           (select p.thread from :schema.writes p where p.thread > w.thread order by p.thread limit 1)
+         ), w.n + 1
+    from walk w
+   where w.thread is not null and w.n < $2::integer
+), judged as (
+  select w.thread, t.key, t.long_id,
+         t.thread is null
+           or (not t.live and t.deleted_at > 0
+               and (exists (select from :schema.checkpoints c where c.thread = w.thread)
+                    or exists (select from :schema.heads h where h.thread = w.thread)
+                    or exists (select from :schema.writes p where p.thread = w.thread and p.seq <= t.deleted_at)
+                    or not exists (select from :schema.writes p where p.thread = w.thread))) as is_left
+    from walk w left join :schema.threads t on t.thread = w.thread
+   where w.n > 0 and w.thread is not null
+)
+select j.thread::text, j.key, j.long_id, j.is_left,
+       case when j.is_left then (select count(*) from :schema.checkpoints c where c.thread = j.thread) end::text as checkpoints,
+       case when j.is_left then (select count(*) from :schema.blobs b where b.thread = j.thread) end::text as blobs,
+       case when j.is_left then (select count(*) from :schema.writes p where p.thread = j.thread) end::text as writes
+  from judged j
+ order by j.thread
+
+-- name: dropLeftover
+-- Deletes the rows of a thread, by its number, that are left over as above. A thread that was deleted is locked first: who begins it
+-- anew waits, or was first, and then nothing is done. Pending writes that came after the deletion stay.
+with deleted as materialized (
+  select t.thread, t.deleted_at from :schema.threads t
+   where t.thread = $1::bigint and not t.live and t.deleted_at > 0 for update
+), at as materialized (
+  select d.thread, d.deleted_at from deleted d
+   union all
+  select $1::bigint, null where not exists (select from :schema.threads t where t.thread = $1::bigint)
+), checkpoints as (
+  delete from :schema.checkpoints c using at where c.thread = at.thread returning 1
+), heads as (
+  delete from :schema.heads h using at where h.thread = at.thread returning 1
+), blobs as (
+  delete from :schema.blobs b using at where b.thread = at.thread returning 1
+), writes as (
+  delete from :schema.writes w using at where w.thread = at.thread and (at.deleted_at is null or w.seq <= at.deleted_at) returning 1
+)
+select ((select count(*) from checkpoints) + (select count(*) from heads) + (select count(*) from blobs)
+        + (select count(*) from writes))::text as dropped
+
 -- name: copyThread
 select :schema.copy_thread_2($1::bytea, $2::bytea, $3::bytea) as done
 

@@ -21,6 +21,8 @@ import {
   type Diagnosis,
   type ForkRequest,
   type LeaseKeeper,
+  type Leftover,
+  type LeftoverFinder,
   type ListedCheckpoint,
   type ListQuery,
   type MaybeAddress,
@@ -33,6 +35,8 @@ import {
   type ThreadCopier,
   type ThreadForker,
   type ThreadInfo,
+  type ThreadInspection,
+  type ThreadInspector,
   type ThreadOutline,
   type ThreadQuery,
   type ThreadTag,
@@ -118,6 +122,8 @@ export class PostgresTier
     BytesReplacer,
     Diagnoser,
     ThreadTagger,
+    ThreadInspector,
+    LeftoverFinder,
     Sweeper
 {
   readonly name: string;
@@ -466,6 +472,54 @@ export class PostgresTier
       namespace: keys.id(ns as Uint8Array),
       checkpointId: keys.id(id as Uint8Array),
     }));
+  }
+
+  async inspect(threadId: string): Promise<ThreadInspection | undefined> {
+    const rows = await this.#run(this.#sql.inspect, [keyOf(threadId)], threadId);
+    const state = rows.find(({ kind }) => kind === "s");
+    if (state === undefined) return undefined;
+    const places = rows.filter(({ kind }) => kind !== "s");
+    const keys = await this.#keysOf(places.flatMap(({ id, ns }) => [id as Uint8Array, ns as Uint8Array]));
+    const addresses = (kind: string): Address[] =>
+      places
+        .filter((row) => row["kind"] === kind)
+        .map(({ id, ns }) => ({
+          threadId,
+          namespace: keys.id(ns as Uint8Array),
+          checkpointId: keys.id(id as Uint8Array),
+        }));
+    return {
+      revision: Number(state["revision"]),
+      deleted: state["deleted"] === true,
+      evicted: state["evicted"] === true,
+      removedAt: Number(state["removed_at"]),
+      heads: new Map(addresses("h").map(({ namespace, checkpointId }) => [namespace, checkpointId])),
+      strays: addresses("w"),
+    };
+  }
+
+  async *leftovers(): AsyncGenerator<Leftover> {
+    const keys = new KeyReader();
+    let after = "0";
+    for (;;) {
+      const rows = await this.#run(this.#sql.leftovers, [after, threadsPerPage]);
+      for (const row of rows) {
+        after = row["thread"] as string;
+        if (row["is_left"] !== true) continue;
+        const { checkpoints, blobs, writes } = row;
+        yield {
+          id: after,
+          ...(row["key"] === null ? {} : { threadId: threadIdOf({ ...row, thread: after }, keys) }),
+          what: `${String(checkpoints)} checkpoints, ${String(blobs)} blobs, ${String(writes)} batches of pending writes`,
+        };
+      }
+      if (rows.length < threadsPerPage) return;
+    }
+  }
+
+  async dropLeftover(id: string): Promise<boolean> {
+    const [row] = await this.#run(this.#sql.dropLeftover, [id]);
+    return Number(row!["dropped"]) > 0;
   }
 
   /**

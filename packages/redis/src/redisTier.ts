@@ -33,6 +33,8 @@ import {
   type Sweeper,
   type ThreadCopier,
   type ThreadInfo,
+  type ThreadInspection,
+  type ThreadInspector,
   type ThreadQuery,
   type ThreadTag,
   type ThreadTagger,
@@ -43,6 +45,7 @@ import { Connection } from "./connection.ts";
 import { copyThread } from "./copyThread.ts";
 import { diagnose } from "./diagnose/diagnose.ts";
 import { decodeId, encodeId, encodeCheckpointKey, type Bytes } from "./checkpointKeys.ts";
+import { inspectThread } from "./inspectThread.ts";
 import type { KeyNames } from "./keyNames.ts";
 import { withLarge, type NamedBlobs, type WithLarge } from "./largeBlobs.ts";
 import { listThread, type ListReply } from "./listThread.ts";
@@ -76,6 +79,7 @@ export class RedisTier
     UnchangedDeleter,
     BytesReplacer,
     ThreadTagger,
+    ThreadInspector,
     Sweeper
 {
   readonly name: string = "redis";
@@ -231,6 +235,12 @@ export class RedisTier
 
   async threadTags(threadId: string): Promise<ThreadTag[]> {
     return await this.#calls.run("threadTags", threadId, () => this.#tagsOf(threadId));
+  }
+
+  async inspect(threadId: string): Promise<ThreadInspection | undefined> {
+    return await this.#calls.run("inspect", threadId, () =>
+      inspectThread((cursor) => this.#run("inspect", threadId, [threadId, cursor]), threadId),
+    );
   }
 
   async ancestry(at: Address, seedTags: readonly number[], limit: number): Promise<StoredCheckpoint[]> {

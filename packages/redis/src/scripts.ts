@@ -19,6 +19,7 @@ export const scripts = {
   list: script(lua.common, lua.list),
   ancestry: script(lua.common, lua.ancestry),
   blobs: script(lua.common, lua.blobs),
+  inspect: script(lua.common, lua.inspect),
   remove: script(lua.common, lua.remove),
   replaceBytes: script(lua.common, lua.replaceBytes),
   evict: script(lua.common, lua.evict),

@@ -28,6 +28,8 @@ import {
   type StoredWriteBatch,
   type Sweeper,
   type ThreadInfo,
+  type ThreadInspection,
+  type ThreadInspector,
   type ThreadQuery,
   type ThreadTag,
   type ThreadTagger,
@@ -58,7 +60,7 @@ export interface PackTierOptions {
  * head names. Small changes are stored in the head itself, so most appends are one request. At most two packs of a thread are open,
  * which means that they may still be merged. docs/format.md describes the objects.
  */
-export class PackTier implements Tier, BytesReplacer, Diagnoser, ThreadTagger, Sweeper {
+export class PackTier implements Tier, BytesReplacer, Diagnoser, Sweeper, ThreadInspector, ThreadTagger {
   readonly name: string;
   readonly remains = [
     {
@@ -217,6 +219,21 @@ export class PackTier implements Tier, BytesReplacer, Diagnoser, ThreadTagger, S
       "threadTags",
       threadId,
       async () => (await this.#threadStore.head(threadId)).head.tags ?? [],
+    );
+  }
+
+  async inspect(threadId: string): Promise<ThreadInspection | undefined> {
+    return await this.#calls.run("inspect", threadId, () =>
+      this.#threadStore.read({ threadId }, async ({ head, records, writes, etag }) => {
+        if (etag === undefined) return undefined;
+        const { revision, deleted, evicted, removedAt, heads } = head;
+        const strays = [...writes].flatMap(([key, [batch]]) =>
+          batch === undefined || records.has(key)
+            ? []
+            : [{ threadId, namespace: batch.namespace, checkpointId: batch.checkpointId }],
+        );
+        return { revision, deleted, evicted, removedAt, heads: new Map(heads), strays };
+      }),
     );
   }
 

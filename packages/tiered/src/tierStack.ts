@@ -34,6 +34,7 @@ import {
   type Peek,
   type Reading,
   type RemoveRequest,
+  type Replicated,
   type Stacked,
   type StackLayer,
   type StoredCheckpoint,
@@ -67,7 +68,7 @@ import { WarmTier } from "./warmTier.ts";
  * warm tier, by a small query that runs while the hot tier is asked. So a hot tier may be lost, late, unreachable or emptied at any
  * moment, and that costs only time. {@link TrustedHeads} is for the other `consistency`.
  */
-export class TierStack implements Tier, Diagnoser, HealthReporter, LayeredTier, Stacked {
+export class TierStack implements Tier, Diagnoser, HealthReporter, LayeredTier, Replicated, Stacked {
   readonly name: string;
   readonly maxBytes: number | undefined;
   readonly ancestry?: AncestryReader["ancestry"];
@@ -135,6 +136,11 @@ export class TierStack implements Tier, Diagnoser, HealthReporter, LayeredTier, 
     const cold = this.#archive?.tier;
     const warm = ownersOf(this.#warm.primary).map((tier) => this.#dropping(tier));
     return cold === undefined ? warm : [...warm, ...ownersOf(cold)];
+  }
+
+  /** The read replicas of the warm tier. */
+  get replicas(): readonly Tier[] {
+    return this.#warm.replicas.map(({ tier }) => tier);
   }
 
   /** What the hot tiers have done so far, nearest first. */

@@ -132,6 +132,69 @@ export function keepsCopies(tier: Tier): tier is Tier & CopyKeeper {
   return typeof (tier as Partial<CopyKeeper>).adopt === "function";
 }
 
+/** What a tier holds of a thread beside its checkpoints. */
+export interface ThreadInspection {
+  readonly revision: number;
+  /** It was deleted, and has had no checkpoint since. */
+  readonly deleted: boolean;
+  /** Its bytes were evicted: only heads are here. */
+  readonly evicted: boolean;
+  /** Revision of the last removal of blobs; 0 where nothing was ever removed. */
+  readonly removedAt: number;
+  /** The heads of all namespaces, also where the checkpoint that a head names isn't here. Checkpoint ids by namespace. */
+  readonly heads: ReadonlyMap<string, string>;
+  /** Checkpoints that have pending writes here, but no record. */
+  readonly strays: readonly Address[];
+}
+
+/** A tier that shows of a thread what no checkpoint leads to, so that the thread can be verified. */
+export interface ThreadInspector {
+  /**
+   * What is beside a thread's checkpoints. Undefined where the tier has nothing of the thread, not even a tombstone. Where this
+   * takes several requests, others may write between them; `revision` is the one from before.
+   */
+  inspect(threadId: string): Promise<ThreadInspection | undefined>;
+}
+
+/** Whether a tier is a {@link ThreadInspector}. */
+export function inspectsThreads<T extends Pick<Tier, "name">>(tier: T): tier is T & ThreadInspector {
+  return typeof (tier as Partial<ThreadInspector>).inspect === "function";
+}
+
+/** Stored things that belong to no thread, or to one that was deleted. */
+export interface Leftover {
+  /** How the tier names it, for {@link LeftoverFinder.dropLeftover}. */
+  readonly id: string;
+  /** Absent where the tier doesn't know the thread any more. */
+  readonly threadId?: string | undefined;
+  /** In a few words, such as "3 checkpoints, 12 blobs". */
+  readonly what: string;
+}
+
+/** A tier in which parts of a thread may outlive it, if somebody else changes the storage or restores a part of it. */
+export interface LeftoverFinder {
+  /** Everything that deleted threads left, except what says that they were deleted. Pages are fetched as they are consumed. */
+  leftovers(): AsyncIterable<Leftover>;
+
+  /** Removes a leftover. False, and nothing is done, if it is gone, or if its thread was begun anew. */
+  dropLeftover(id: string): Promise<boolean>;
+}
+
+/** Whether a tier is a {@link LeftoverFinder}. */
+export function findsLeftovers(tier: Tier): tier is Tier & LeftoverFinder {
+  return typeof (tier as Partial<LeftoverFinder>).leftovers === "function";
+}
+
+/** A tier with read replicas, which follow the tier that owns threads. */
+export interface Replicated {
+  readonly replicas: readonly Tier[];
+}
+
+/** Whether a tier has read replicas. */
+export function isReplicated(tier: Tier): tier is Tier & Replicated {
+  return Array.isArray((tier as Partial<Replicated>).replicas);
+}
+
 /** A tier that keeps leases, so that one worker at a time does something, across processes. */
 export interface LeaseKeeper {
   /**

@@ -251,6 +251,24 @@ export class CheckpointCoder {
     }
   }
 
+  /**
+   * The serialised value that a blob stands for: compared with its hash, and not revived.
+   * @param channel for the error, where it is known
+   * @throws CorruptionError; StratigraphError "KEY_MISSING", "KEY_UNAVAILABLE", "PLAINTEXT_REFUSED", "NEWER_FORMAT"
+   */
+  async payload(
+    at: Address,
+    channel: string | undefined,
+    hash: BlobHash,
+    blobs: ReadonlyMap<BlobHash, Blob>,
+  ): Promise<Uint8Array> {
+    try {
+      return await this.blobs.payload(hash, blobs, undefined, false);
+    } catch (cause) {
+      throw undecodable(at, channel, `the value that blob ${hash} holds can't be decoded`, cause);
+    }
+  }
+
   /** A record's metadata, revived. */
   async metadata(record: CheckpointRecord, body: DecodedBody): Promise<CheckpointMetadata> {
     return (await this.#coder.load(record, "metadata", ...body.metadata)) as CheckpointMetadata;

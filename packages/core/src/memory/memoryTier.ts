@@ -43,6 +43,8 @@ import type {
   ReplaceBytesRequest,
   Sweeper,
   ThreadCopier,
+  ThreadInspection,
+  ThreadInspector,
   ThreadTagger,
   Tombstone,
   TombstoneQuery,
@@ -120,6 +122,7 @@ export class MemoryTier
     ArchiveSource,
     BytesReplacer,
     ThreadTagger,
+    ThreadInspector,
     Sweeper
 {
   readonly name: string = "memory";
@@ -448,6 +451,20 @@ export class MemoryTier
       const [namespace, checkpointId] = JSON.parse(key) as [string, string];
       return [{ threadId, namespace, checkpointId }];
     });
+  }
+
+  async inspect(threadId: string): Promise<ThreadInspection | undefined> {
+    const thread = this.#threads.get(threadId);
+    if (thread === undefined) return undefined;
+    const { revision, deleted, evicted, removedAt, heads } = thread;
+    return {
+      revision,
+      deleted,
+      evicted,
+      removedAt,
+      heads: new Map(heads),
+      strays: await this.strays(threadId),
+    };
   }
 
   /** @throws StratigraphError "CLOSED" */

@@ -1,0 +1,280 @@
+import { checkpointKey, isReserved, type Address, type ThreadInspection } from "@stratigraph/core";
+import type { Place } from "./places.ts";
+import { Suspicions, type Suspicion } from "./suspicion.ts";
+import type { SeenCheckpoint, ThreadScan } from "./threadScan.ts";
+
+/** What a tier that owns a part of a thread has of it. */
+export interface OwnerView {
+  readonly place: Place;
+  readonly scan: ThreadScan;
+  readonly inspection: ThreadInspection | undefined;
+}
+
+/**
+ * What is wrong with how the checkpoints of a thread hang together. A thread is what all its owners have together: in a stack with
+ * an archive, the parents of a checkpoint may be there.
+ *
+ * A parent that isn't there was usually pruned, or stayed behind when a fork or an import took only a part. It counts as lost (a
+ * gap) where pruning leaves a thread in another state:
+ * - Pruning removes a checkpoint's pending writes in the same step. Where they are still there, the checkpoint was lost: an error,
+ *   or a warning if all of them came after the last removal, as those of a late writer do.
+ * - Pruning keeps the newest checkpoints of a line. A line that ends before the missing checkpoint, holds no interrupt and isn't
+ *   a head would have been removed with it. So the checkpoint was lost, or was the only one that deleteForRuns() removed: a warning.
+ * A checkpoint that was lost together with its pending writes and everything older can't be told from a pruned one.
+ */
+export function lineageSuspicions(owners: readonly OwnerView[], threadId: string): Suspicions {
+  const suspicions = new Suspicions();
+  const [main] = owners;
+  if (main === undefined) return suspicions;
+  const thread = new Lineage(owners, threadId);
+  for (const view of owners) for (const each of fromTheFuture(view)) suspicions.add(each);
+  // What a tier can't read may be all that seems to be missing.
+  if (owners.some(({ scan }) => scan.partial)) return suspicions;
+  for (const each of thread.order()) suspicions.add(each);
+  for (const each of thread.heads()) suspicions.add(each);
+  for (const each of thread.gaps()) suspicions.add(each);
+  return suspicions;
+}
+
+/** Batches that are numbered after everything that was ever written to the thread. */
+function* fromTheFuture({ place, scan, inspection }: OwnerView): Generator<Suspicion> {
+  const { newest } = scan;
+  if (newest === undefined || inspection === undefined || newest.order <= inspection.revision) return;
+  const { at, order } = newest;
+  yield {
+    kind: "order",
+    severity: "warning",
+    part: "writes",
+    place,
+    namespace: at.namespace,
+    checkpointId: at.checkpointId,
+    detail: `Batch ${order} of a thread at revision ${inspection.revision}.`,
+    involved: [at],
+    concerns: 1,
+    meaning:
+      "Its pending writes are numbered after the thread's revision, which went back: what is written next may be taken for older.",
+  };
+}
+
+class Lineage {
+  readonly #threadId: string;
+  readonly #owners: readonly OwnerView[];
+  readonly #main: OwnerView;
+  readonly #seen = new Map<string, SeenCheckpoint>();
+  readonly #children = new Map<string, SeenCheckpoint[]>();
+  readonly #heads: ReadonlyMap<string, string>;
+  /** Whether checkpoints may be missing because their bytes were evicted. */
+  readonly #evicted: boolean;
+
+  constructor(owners: readonly OwnerView[], threadId: string) {
+    this.#threadId = threadId;
+    this.#owners = owners;
+    this.#main = owners[0]!;
+    for (const { scan } of owners.toReversed())
+      for (const [key, checkpoint] of scan.seen) this.#seen.set(key, this.#withMarks(key, checkpoint));
+    for (const checkpoint of this.#seen.values()) {
+      if (checkpoint.parentId === undefined) continue;
+      const key = keyOf(checkpoint.namespace, checkpoint.parentId);
+      const siblings = this.#children.get(key);
+      if (siblings === undefined) this.#children.set(key, [checkpoint]);
+      else siblings.push(checkpoint);
+    }
+    this.#heads = this.#main.inspection?.heads ?? this.#main.scan.heads;
+    this.#evicted = owners.length === 1 && this.#main.inspection?.evicted === true;
+  }
+
+  *order(): Generator<Suspicion> {
+    for (const child of this.#seen.values()) {
+      const { parentId, checkpointId, namespace } = child;
+      if (isReserved(namespace) || parentId === undefined || checkpointId > parentId) continue;
+      yield this.#found({
+        kind: "order",
+        severity: "warning",
+        part: "record",
+        checkpoint: child,
+        detail: `Its parent is ${parentId}.`,
+        involved: [child],
+        meaning:
+          "Its id doesn't come after its parent's, so that lists show it in the wrong place: clocks of two machines differed.",
+      });
+    }
+  }
+
+  *heads(): Generator<Suspicion> {
+    for (const [namespace, checkpointId] of this.#heads) {
+      if (isReserved(namespace)) continue;
+      const at: Address = { threadId: this.#threadId, namespace, checkpointId };
+      const head = this.#seen.get(checkpointKey(at));
+      if (head === undefined) {
+        if (this.#evicted) continue;
+        yield this.#found({
+          kind: "wrong-head",
+          severity: "error",
+          part: "head",
+          checkpoint: at,
+          target: this.#newest(namespace)?.checkpointId,
+          involved: [at],
+          meaning: "The head names a checkpoint that isn't there: the thread looks empty to whoever goes on.",
+        });
+        continue;
+      }
+      const next = this.#goesOn(head);
+      if (next !== undefined) yield this.#behind(head, this.#tip(next), next);
+      else if (head.lostTo !== undefined) yield this.#onSideBranch(head);
+    }
+    yield* this.#headless();
+  }
+
+  *gaps(): Generator<Suspicion> {
+    if (this.#evicted) return;
+    const ends = this.#ends();
+    for (const child of this.#seen.values()) {
+      const { namespace, parentId } = child;
+      if (isReserved(namespace) || parentId === undefined || this.#seen.has(keyOf(namespace, parentId)))
+        continue;
+      const at: Address = { threadId: this.#threadId, namespace, checkpointId: parentId };
+      const common = { kind: "gap", part: "record", checkpoint: at } as const;
+      const left = this.#strayAt(at);
+      if (left !== undefined) {
+        yield this.#found({
+          ...common,
+          severity: left === "late" ? "warning" : "error",
+          involved: [child, at],
+          meaning: `A checkpoint in the middle of the thread is lost: its pending writes are there, and ${child.checkpointId} was made from it. Going on from newer ones works.`,
+        });
+        continue;
+      }
+      const end = ends.get(namespace)?.find(({ checkpointId }) => checkpointId < parentId);
+      if (end === undefined) continue;
+      yield this.#found({
+        ...common,
+        severity: "warning",
+        involved: [child, at, end],
+        meaning: `A checkpoint in the middle of the thread isn't there, though older ones are: it is lost, unless deleteForRuns() removed it. Going on from newer ones works.`,
+      });
+    }
+  }
+
+  /** Marks of a checkpoint that was archived and went on since are in two tiers. */
+  #withMarks(key: string, checkpoint: SeenCheckpoint): SeenCheckpoint {
+    const before = this.#seen.get(key);
+    return before === undefined ? checkpoint : { ...checkpoint, made: [...checkpoint.made, ...before.made] };
+  }
+
+  /** A checkpoint of the main line that was made from this one since it was last wound back; the newest of them. */
+  #goesOn(checkpoint: SeenCheckpoint): SeenCheckpoint | undefined {
+    const made = new Set(checkpoint.made);
+    return (this.#children.get(checkpointKey(checkpoint)) ?? [])
+      .filter((child) => child.lostTo === undefined && !made.has(child.checkpointId))
+      .reduce<SeenCheckpoint | undefined>(newer, undefined);
+  }
+
+  /** The end of the line that leads on from a checkpoint. */
+  #tip(from: SeenCheckpoint): SeenCheckpoint {
+    const met = new Set<string>();
+    let tip = from;
+    for (let next: SeenCheckpoint | undefined = from; next !== undefined && !met.has(next.checkpointId);) {
+      tip = next;
+      met.add(next.checkpointId);
+      next = this.#goesOn(next);
+    }
+    return tip;
+  }
+
+  /** The newest checkpoint of the main line of a namespace. */
+  #newest(namespace: string): SeenCheckpoint | undefined {
+    return [...this.#seen.values()]
+      .filter((each) => each.namespace === namespace && each.lostTo === undefined)
+      .reduce<SeenCheckpoint | undefined>(newer, undefined);
+  }
+
+  #behind(head: SeenCheckpoint, tip: SeenCheckpoint, next: SeenCheckpoint): Suspicion {
+    return this.#found({
+      kind: "wrong-head",
+      severity: "warning",
+      part: "head",
+      checkpoint: head,
+      target: tip.checkpointId,
+      involved: [head, next, tip],
+      meaning: `The head isn't the newest checkpoint of the main line: ${tip.checkpointId} is, and whoever goes on now repeats or drops what came in between.`,
+    });
+  }
+
+  #onSideBranch(head: SeenCheckpoint): Suspicion {
+    return this.#found({
+      kind: "wrong-head",
+      severity: "warning",
+      part: "head",
+      checkpoint: head,
+      target: this.#newest(head.namespace)?.checkpointId,
+      involved: [head],
+      meaning: "The head is on a side branch, which lost a race and was never made the main line.",
+    });
+  }
+
+  /** Namespaces that have checkpoints of a main line, and no head. */
+  *#headless(): Generator<Suspicion> {
+    const namespaces = new Set([...this.#main.scan.seen.values()].map(({ namespace }) => namespace));
+    for (const namespace of namespaces) {
+      if (isReserved(namespace) || this.#heads.has(namespace)) continue;
+      const newest = this.#newest(namespace);
+      if (newest === undefined) continue;
+      yield this.#found({
+        kind: "wrong-head",
+        severity: "error",
+        part: "head",
+        checkpoint: { namespace, checkpointId: undefined },
+        target: newest.checkpointId,
+        involved: [newest],
+        meaning: "There are checkpoints and no head: the thread looks empty to whoever goes on.",
+      });
+    }
+  }
+
+  /** Ends of lines that pruning removes before anything newer: no heads, no side branches, and no interrupts that wait. */
+  #ends(): ReadonlyMap<string, readonly SeenCheckpoint[]> {
+    const ends = new Map<string, SeenCheckpoint[]>();
+    for (const [key, checkpoint] of this.#seen) {
+      const { namespace, checkpointId, lostTo, interrupted } = checkpoint;
+      if (this.#children.has(key) || lostTo !== undefined || interrupted) continue;
+      if (this.#heads.get(namespace) === checkpointId) continue;
+      const found = ends.get(namespace);
+      if (found === undefined) ends.set(namespace, [checkpoint]);
+      else found.push(checkpoint);
+    }
+    return ends;
+  }
+
+  /** Whether a checkpoint that isn't there has pending writes, and whether they may be those of a writer that came after a pruning. */
+  #strayAt({ namespace, checkpointId }: Address): "there" | "late" | undefined {
+    for (const { scan, inspection } of this.#owners) {
+      const stray = scan.strays.get(keyOf(namespace, checkpointId));
+      if (stray === undefined) continue;
+      const removedAt = inspection?.removedAt ?? 0;
+      return removedAt === 0 || stray.oldest <= removedAt ? "there" : "late";
+    }
+    return undefined;
+  }
+
+  #found({
+    checkpoint: { namespace, checkpointId },
+    ...found
+  }: Omit<Suspicion, "place" | "namespace" | "checkpointId" | "concerns"> & {
+    readonly checkpoint: { readonly namespace: string; readonly checkpointId: string | undefined };
+  }): Suspicion {
+    const involved = found.involved.map(({ namespace: ns, checkpointId: id }) => ({
+      threadId: this.#threadId,
+      namespace: ns,
+      checkpointId: id,
+    }));
+    return { ...found, involved, namespace, checkpointId, place: this.#main.place, concerns: 1 };
+  }
+}
+
+function newer(a: SeenCheckpoint | undefined, b: SeenCheckpoint): SeenCheckpoint {
+  return a === undefined || b.checkpointId > a.checkpointId ? b : a;
+}
+
+function keyOf(namespace: string, checkpointId: string): string {
+  return checkpointKey({ namespace, checkpointId });
+}

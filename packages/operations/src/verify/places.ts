@@ -1,0 +1,69 @@
+import {
+  isReplicated,
+  isStacked,
+  ownersOf,
+  type CheckpointCoder,
+  type OwningTier,
+  type Tier,
+  type TierSaver,
+} from "@stratigraph/core";
+
+/** One storage that may hold a part of a thread. */
+export interface Place {
+  /** The tier's name, with a number where several have the same: "redis", "redis#2". */
+  readonly name: string;
+  /** Warm and cold tiers own what they hold. Hot ones hold copies of a part of it, replicas follow the warm tier. */
+  readonly role: "hot" | "warm" | "cold" | "replica";
+  readonly tier: Tier;
+  /** How what it owns is changed, so that copies of it are dropped. */
+  readonly changes: Pick<OwningTier, "remove"> & Partial<Pick<OwningTier, "replaceBytes">>;
+}
+
+/** What is verified: the tiers of a saver, and how their bytes are decoded. */
+export interface Storage {
+  /** The tier that runs use: a stack of the places, or the only one of them. */
+  readonly tier: Tier;
+  readonly coder: CheckpointCoder;
+  /** Tiers that own data, the one that owns the heads first. */
+  readonly owners: readonly Place[];
+  /** Hot tiers, nearest first. */
+  readonly copies: readonly Place[];
+  readonly replicas: readonly Place[];
+}
+
+/** The places in which a saver's threads are. */
+export function storageOf({ tier, coder }: Pick<TierSaver, "tier" | "coder">): Storage {
+  const changing = ownersOf(tier);
+  const counts = new Map<string, number>();
+  let owner = 0;
+  const places = layersIn(tier, "warm").map(({ role, tier: each }): Place => {
+    const times = (counts.get(each.name) ?? 0) + 1;
+    counts.set(each.name, times);
+    const name = times === 1 ? each.name : `${each.name}#${times}`;
+    // ownersOf goes through a stack in the same order.
+    const isOwner = role === "warm" || role === "cold";
+    return { name, role, tier: each, changes: isOwner ? changing[owner++]! : each };
+  });
+  return {
+    tier,
+    coder,
+    owners: places.filter(({ role }) => role === "warm" || role === "cold"),
+    copies: places.filter(({ role }) => role === "hot"),
+    replicas: places.filter(({ role }) => role === "replica"),
+  };
+}
+
+/** Every place that may have a good copy of something, those that own it first. */
+export function allPlaces({ owners, copies, replicas }: Storage): Place[] {
+  return [...owners, ...copies, ...replicas];
+}
+
+/** The tiers of a stack, and of stacks in it. @param role of the tier itself in the stack around it */
+function layersIn(tier: Tier, role: Place["role"]): Pick<Place, "role" | "tier">[] {
+  const replicas = isReplicated(tier)
+    ? tier.replicas.map((each) => ({ role: "replica" as const, tier: each }))
+    : [];
+  if (!isStacked(tier)) return [{ role, tier }, ...replicas];
+  const roleIn = (layer: Place["role"]): Place["role"] => (role === "warm" || layer === "hot" ? layer : role);
+  return [...tier.layers.flatMap((layer) => layersIn(layer.tier, roleIn(layer.role))), ...replicas];
+}

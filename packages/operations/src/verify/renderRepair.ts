@@ -1,0 +1,35 @@
+import { shown } from "../render/columns.ts";
+import { findingLines, placeText, plural } from "./renderReport.ts";
+import type { RepairOutcome, RepairResult } from "./repairOutcome.ts";
+
+const words: Readonly<Record<RepairResult["outcome"], string>> = {
+  would: "WOULD",
+  done: "DONE",
+  gone: "GONE",
+  changed: "LEFT ALONE",
+  impossible: "CAN'T",
+};
+
+/** What became of findings, for people. */
+export function* renderRepair({ dryRun, results, left, cursor }: RepairOutcome): Iterable<string> {
+  const count = (outcome: RepairResult["outcome"]): number =>
+    results.filter((each) => each.outcome === outcome).length;
+  if (results.length === 0) yield "Nothing to repair.";
+  else if (dryRun)
+    yield `${count("would")} of ${plural(results.length, "finding")} can be mended. Nothing was changed; --apply does it.`;
+  else yield `${count("done")} of ${plural(results.length, "finding")} mended.`;
+  for (const { finding, outcome, action } of results) {
+    yield "";
+    yield `${words[outcome]}  ${finding.kind}  ${placeText(finding)}`;
+    yield `  ${shown(action)}`;
+  }
+  if (left.length > 0) {
+    yield "";
+    yield `Verified again: ${plural(left.length, "finding")} left.`;
+    for (const finding of left) yield* findingLines(finding);
+  } else if (!dryRun && count("done") > 0) {
+    yield "";
+    yield "Verified again: nothing wrong in these threads.";
+  }
+  if (cursor !== undefined) yield `\nNot complete. Go on with --cursor ${cursor}`;
+}

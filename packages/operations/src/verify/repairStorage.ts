@@ -1,0 +1,179 @@
+import { decodeCursor, encodeCursor, findsLeftovers, type TierSaver } from "@stratigraph/core";
+import type { Context } from "../table/context.ts";
+import { remedyFor, type Case } from "./mend.ts";
+import { storageOf, type Place, type Storage } from "./places.ts";
+import { findingOf, type Finding, type Report } from "./report.ts";
+import type { RepairOutcome, RepairResult } from "./repairOutcome.ts";
+import type { Suspicion } from "./suspicion.ts";
+import { isFoundAgain, leak, revisionOf, verifyThread } from "./verifyThread.ts";
+
+/** What is repaired, and whether. */
+export interface RepairInput {
+  readonly report: Report;
+  readonly apply: boolean;
+  readonly dryRun: boolean;
+  readonly prune: boolean;
+  readonly cursor?: string | undefined;
+}
+
+const look = { took: async () => {} };
+
+/** What can be read again comes before what is given up, and both before what only takes room. */
+const order: readonly Finding["kind"][] = [
+  "missing-blob",
+  "corrupt",
+  "gap",
+  "wrong-head",
+  "order",
+  "key-missing",
+  "unreadable",
+  "tombstone-leak",
+  "orphan",
+];
+
+/** Mends the findings of a report, thread by thread. Each is looked at again first, and mended by compare-and-set. */
+export async function repairStorage(
+  saver: Pick<TierSaver, "tier" | "coder">,
+  input: RepairInput,
+  { signal, progress }: Pick<Context, "signal" | "progress">,
+): Promise<RepairOutcome> {
+  const storage = storageOf(saver);
+  const dryRun = input.dryRun || !input.apply;
+  const threads = byThread(input.report.findings);
+  const from =
+    input.cursor === undefined
+      ? 0
+      : decodeCursor(
+          input.cursor,
+          isCount,
+          "Pass the cursor of an earlier repair of the same report as it was.",
+        );
+  const results: RepairResult[] = [];
+  const left: Finding[] = [];
+  for (const [n, [threadId, findings]] of [...threads].entries()) {
+    if (n < from) continue;
+    const done = await repairThread(storage, threadId, findings, { dryRun, prune: input.prune });
+    results.push(...done);
+    if (threadId !== undefined && done.some(({ outcome }) => outcome === "done"))
+      for (const suspicion of (await verifyThread(storage, threadId, look)).findings)
+        left.push(await findingOf(storage, threadId, suspicion));
+    progress({ done: n + 1, total: threads.size, unit: "threads", at: threadId });
+    if (signal.aborted && n + 1 < threads.size)
+      return { dryRun, complete: false, cursor: encodeCursor(n + 1), results, left };
+  }
+  return { dryRun, complete: true, results, left };
+}
+
+function byThread(findings: readonly Finding[]): Map<string | undefined, Finding[]> {
+  const threads = new Map<string | undefined, Finding[]>();
+  for (const finding of findings)
+    threads.set(finding.thread, [...(threads.get(finding.thread) ?? []), finding]);
+  return threads;
+}
+
+interface How {
+  readonly dryRun: boolean;
+  readonly prune: boolean;
+}
+
+async function repairThread(
+  storage: Storage,
+  threadId: string | undefined,
+  findings: readonly Finding[],
+  how: How,
+): Promise<RepairResult[]> {
+  const inOrder = findings.toSorted((a, b) => order.indexOf(a.kind) - order.indexOf(b.kind));
+  const results: RepairResult[] = [];
+  for (const finding of inOrder) {
+    const place = [...storage.owners, ...storage.copies].find(({ name }) => name === finding.tier);
+    if (place === undefined)
+      results.push({
+        finding,
+        outcome: "impossible",
+        action: `This storage has no tier ${finding.tier}. Repair with the configuration that was verified.`,
+      });
+    else if (finding.leftover !== undefined)
+      results.push(await repairLeftover(place, finding, finding.leftover, how));
+    else if (threadId !== undefined)
+      results.push(await repairFinding(storage, threadId, place, finding, how));
+  }
+  return results;
+}
+
+async function repairLeftover(
+  place: Place,
+  finding: Finding,
+  id: string,
+  { dryRun }: How,
+): Promise<RepairResult> {
+  const { tier } = place;
+  const action = `Remove what is left of the deleted thread from ${place.name}.`;
+  if (!findsLeftovers(tier))
+    return { finding, outcome: "impossible", action: `Tier ${place.name} can't do this.` };
+  if (dryRun) return { finding, outcome: "would", action };
+  return (await tier.dropLeftover(id))
+    ? { finding, outcome: "done", action }
+    : { finding, outcome: "gone", action: "It isn't there any more, or the thread was begun anew." };
+}
+
+async function repairFinding(
+  storage: Storage,
+  threadId: string,
+  place: Place,
+  finding: Finding,
+  how: How,
+): Promise<RepairResult> {
+  const found: Case = {
+    storage,
+    threadId,
+    suspicion: suspicionOf(threadId, place, finding),
+    prune: how.prune,
+  };
+  const revision = await revisionOf(place, threadId);
+  const holds = await isStillThere(found);
+  if (holds === undefined)
+    return { finding, outcome: "changed", action: "The thread is written to. Repair it when it is idle." };
+  if (!holds) return { finding, outcome: "gone", action: "It isn't found any more." };
+  const remedy = await remedyFor(found);
+  if ("impossible" in remedy) return { finding, outcome: "impossible", action: remedy.impossible };
+  if (how.dryRun) return { finding, outcome: "would", action: remedy.does };
+  return (await remedy.apply(revision))
+    ? { finding, outcome: "done", action: remedy.does }
+    : {
+        finding,
+        outcome: "changed",
+        action: "The thread was written to meanwhile, and was left alone. Verify and repair it again.",
+      };
+}
+
+async function isStillThere({ storage, threadId, suspicion }: Case): Promise<boolean | undefined> {
+  if (suspicion.kind !== "tombstone-leak") return await isFoundAgain(storage, threadId, suspicion, look);
+  const { findings } = await verifyThread(storage, threadId, look);
+  return findings.some(({ kind, place }) => kind === "tombstone-leak" && place === suspicion.place);
+}
+
+/** The suspicion that a finding came from. */
+function suspicionOf(threadId: string, place: Place, finding: Finding): Suspicion {
+  const { kind, severity, part, namespace, checkpoint, channel, hash, batch, target, meaning, concerns } =
+    finding;
+  if (kind === "tombstone-leak") return leak(place, undefined);
+  return {
+    kind,
+    severity,
+    part,
+    place,
+    namespace,
+    checkpointId: checkpoint,
+    channel,
+    hash,
+    batch,
+    target,
+    meaning,
+    concerns,
+    involved: finding.involved.map((checkpointId) => ({ threadId, namespace, checkpointId })),
+  };
+}
+
+function isCount(place: unknown): place is number {
+  return Number.isInteger(place) && (place as number) >= 0;
+}

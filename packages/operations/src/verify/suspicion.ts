@@ -1,0 +1,121 @@
+import { StratigraphError, type Address } from "@stratigraph/core";
+import type { Place } from "./places.ts";
+
+/** What may be wrong with stored bytes. */
+export const kinds = [
+  "wrong-head",
+  "missing-blob",
+  "corrupt",
+  "gap",
+  "order",
+  "tombstone-leak",
+  "orphan",
+  "key-missing",
+  "unreadable",
+] as const;
+export type Kind = (typeof kinds)[number];
+
+/** Which part of a thread a finding is about. */
+export const parts = ["head", "record", "blob", "writes", "thread"] as const;
+export type Part = (typeof parts)[number];
+
+/** Something that looks wrong, before it was looked at again. */
+export interface Suspicion {
+  readonly kind: Kind;
+  readonly severity: "error" | "warning" | "info";
+  readonly part: Part;
+  readonly place: Place;
+  readonly namespace: string;
+  readonly checkpointId?: string | undefined;
+  readonly channel?: string | undefined;
+  /** Of a blob. */
+  readonly hash?: string | undefined;
+  /** Place of a batch among the pending writes of its checkpoint; 0 is the oldest. */
+  readonly batch?: number | undefined;
+  /** Where a head should be. */
+  readonly target?: string | undefined;
+  /** One sentence: what it means. */
+  readonly meaning: string;
+  /** What exactly was found, where the sentence doesn't say it. */
+  readonly detail?: string | undefined;
+  /** Checkpoints by which it is found again. */
+  readonly involved: readonly Address[];
+  /** How many checkpoints it concerns. */
+  readonly concerns: number;
+}
+
+/** Names a suspicion, so that one that is found again is recognised. A blob is one finding, whichever checkpoints need it. */
+export function suspicionKey(
+  suspicion: Pick<Suspicion, "kind" | "part" | "namespace" | "checkpointId" | "hash" | "batch">,
+  place: string,
+): string {
+  const { kind, part, namespace, checkpointId = "", hash = "", batch = -1 } = suspicion;
+  // One key is missing, whatever is encrypted with it.
+  if (kind === "key-missing") return JSON.stringify([kind, place]);
+  if (part === "thread") return JSON.stringify([kind, part, place]);
+  return JSON.stringify(
+    part === "blob" ? [kind, part, place, hash] : [kind, part, place, namespace, checkpointId, batch],
+  );
+}
+
+/** Most checkpoints by which one suspicion is looked at again: others may be pruned meanwhile. */
+const mostInvolved = 3;
+
+/** Suspicions of a thread. One that comes again concerns one more checkpoint. */
+export class Suspicions {
+  readonly #found = new Map<string, Suspicion>();
+
+  add(suspicion: Suspicion): void {
+    const key = suspicionKey(suspicion, suspicion.place.name);
+    const before = this.#found.get(key);
+    if (before === undefined) {
+      this.#found.set(key, suspicion);
+      return;
+    }
+    const more = suspicion.involved.filter(({ namespace }) => namespace === before.namespace);
+    const involved = [...before.involved, ...more].slice(0, mostInvolved);
+    this.#found.set(key, { ...before, involved, concerns: before.concerns + suspicion.concerns });
+  }
+
+  get all(): readonly Suspicion[] {
+    return [...this.#found.values()];
+  }
+
+  has(key: string): boolean {
+    return this.#found.has(key);
+  }
+}
+
+/** What bytes that can't be decoded mean. */
+export interface Undecodable {
+  readonly kind: "corrupt" | "key-missing" | "unreadable";
+  readonly detail: string;
+}
+
+/** Longest detail, in characters. */
+const longestDetail = 400;
+
+/**
+ * What an error of reading or decoding says of the stored bytes.
+ * @throws the error, where it says nothing of them: an outage, a closed tier
+ */
+export function undecodable(error: unknown): Undecodable {
+  const detail = reasonOf(error).slice(0, longestDetail);
+  // Tiers decode what a row or a field holds; damage there shows as one of these.
+  if (error instanceof RangeError || error instanceof SyntaxError || error instanceof TypeError)
+    return { kind: "corrupt", detail };
+  if (!StratigraphError.is(error)) throw error;
+  if (error.code === "CORRUPT") return { kind: "corrupt", detail };
+  if (error.code === "KEY_MISSING" || error.code === "KEY_UNAVAILABLE")
+    return { kind: "key-missing", detail };
+  if (error.code === "NEWER_FORMAT" || error.code === "PLAINTEXT_REFUSED")
+    return { kind: "unreadable", detail };
+  throw error;
+}
+
+/** Why bytes can't be decoded. Errors of the saver repeat where that is, which a finding says in fields of their own. */
+function reasonOf(error: unknown): string {
+  const { cause } = error as { cause?: unknown };
+  if (StratigraphError.is(error) && cause instanceof Error) return cause.message;
+  return error instanceof Error ? error.message : String(error);
+}

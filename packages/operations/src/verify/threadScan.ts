@@ -1,0 +1,308 @@
+import { INTERRUPT } from "@langchain/langgraph-checkpoint";
+import {
+  checkpointKey,
+  namedBlobs,
+  rewindMark,
+  type Address,
+  type Blob,
+  type BlobHash,
+  type CheckpointCoder,
+  type ListedCheckpoint,
+  type StoredWriteBatch,
+} from "@stratigraph/core";
+import type { Place } from "./places.ts";
+import { Suspicions, undecodable, type Suspicion, type Undecodable } from "./suspicion.ts";
+
+/** What is kept of a checkpoint that was verified: no bytes, so that long threads fit into memory. */
+export interface SeenCheckpoint extends Address {
+  readonly parentId: string | undefined;
+  readonly lostTo: string | undefined;
+  /** It holds an interrupt, so that pruning may have kept it without its parents. */
+  readonly interrupted: boolean;
+  /** Checkpoints that were made from it before it was wound back. */
+  readonly made: readonly string[];
+}
+
+/** A blob that keeps others from being decoded; undefined where all is well. */
+type Culprit =
+  | ({ readonly hash: BlobHash } & (
+      | { readonly kind: "missing-blob"; readonly detail?: undefined }
+      | Undecodable
+    ))
+  | undefined;
+
+/** Told of bytes that were verified, to keep to a rate. */
+export type Took = (bytes: number) => Promise<void>;
+
+type Found = Pick<Suspicion, "kind" | "severity" | "part" | "namespace" | "meaning" | "involved"> &
+  Partial<Suspicion>;
+
+/** Goes through what one tier holds of one thread, a page of checkpoints at a time, and decodes all of it without reviving values. */
+export class ThreadScan {
+  readonly place: Place;
+  readonly suspicions = new Suspicions();
+  /** By {@link checkpointKey}. */
+  readonly seen = new Map<string, SeenCheckpoint>();
+  /** Heads as the listing told them. */
+  readonly heads = new Map<string, string>();
+  /** Blobs that checkpoints and their pending writes name. */
+  readonly named = new Set<BlobHash>();
+  /** Checkpoints of which only pending writes are here, by {@link checkpointKey}, and the number of the oldest batch of each. */
+  readonly strays = new Map<string, { readonly at: Address; readonly oldest: number }>();
+  /** The tier couldn't read all of the thread, so that more may be there than was seen. */
+  partial = false;
+  writes = 0;
+  bytes = 0;
+  /** The batch with the highest number. */
+  newest: { readonly at: Address; readonly order: number } | undefined;
+  readonly #coder: CheckpointCoder;
+  readonly #threadId: string;
+  readonly #took: Took;
+  readonly #judged = new Map<BlobHash, Culprit>();
+
+  constructor(place: Place, coder: CheckpointCoder, threadId: string, took: Took) {
+    this.place = place;
+    this.#coder = coder;
+    this.#threadId = threadId;
+    this.#took = took;
+  }
+
+  /** Scans the whole thread, or only some of its checkpoints. @throws StratigraphError where the tier can't be reached */
+  async run(only?: readonly Address[]): Promise<this> {
+    const queries = only?.map((at) => ({ ...at, limit: 1 })) ?? [{ threadId: this.#threadId }];
+    for (const query of queries)
+      await this.guarded(undefined, async () => {
+        for await (const listed of this.place.tier.list(query)) await this.#checkpoint(listed);
+      });
+    return this;
+  }
+
+  /** What a call of the tier answers, or `otherwise` where what it has to read is damaged, which is noted. */
+  async guarded<T>(otherwise: T, call: () => Promise<T>): Promise<T> {
+    try {
+      return await call();
+    } catch (error) {
+      this.#unreadable(error);
+      return otherwise;
+    }
+  }
+
+  /** Scans pending writes whose checkpoint isn't here. */
+  async runStrays(strays: readonly Address[]): Promise<void> {
+    for (const at of strays) {
+      const { writes, record } = await this.place.tier.peek(at);
+      const [oldest] = writes;
+      if (oldest === undefined || record !== undefined) continue;
+      this.strays.set(checkpointKey(at), { at, oldest: oldest.order });
+      await this.#batches(at, writes, new Map());
+      for (const hash of namedBlobs(undefined, writes)) this.named.add(hash);
+    }
+  }
+
+  #unreadable(error: unknown): void {
+    const { kind, detail } = undecodable(error);
+    this.partial = true;
+    this.#suspect({
+      kind,
+      severity: this.#severity("error"),
+      part: "thread",
+      namespace: "",
+      detail,
+      involved: [],
+      meaning: `Tier ${this.place.name} can't read this thread, or a part of it: what it holds is damaged or lost.`,
+    });
+  }
+
+  async #checkpoint({ record, writes, blobs, head }: ListedCheckpoint): Promise<void> {
+    const { threadId, namespace, checkpointId, parentId, lostTo } = record;
+    const at: Address = { threadId, namespace, checkpointId };
+    if (head !== undefined) this.heads.set(namespace, head);
+    const channels = new Map<BlobHash, string>();
+    try {
+      const { manifest } = await this.#coder.decodeBody(record);
+      for (const { channel, value } of manifest.values())
+        if (value !== undefined && "hash" in value) channels.set(value.hash, channel);
+    } catch (error) {
+      this.#damaged(at, "record", undecodable(error));
+    }
+    const { interrupted, made } = await this.#batches(at, writes, channels);
+    this.seen.set(checkpointKey(at), { ...at, parentId, lostTo, interrupted, made });
+    const bodies = writes.reduce((sum, { body }) => sum + body.length, record.body.length);
+    this.bytes += bodies;
+    await this.#took(bodies);
+    for (const hash of namedBlobs(record, writes)) {
+      this.named.add(hash);
+      const culprit = await this.#culprit(at, channels.get(hash), hash, blobs);
+      if (culprit !== undefined) this.#blamed(at, channels.get(hash), culprit);
+    }
+  }
+
+  async #batches(
+    at: Address,
+    writes: readonly StoredWriteBatch[],
+    channels: Map<BlobHash, string>,
+  ): Promise<Pick<SeenCheckpoint, "interrupted" | "made">> {
+    let interrupted = false;
+    const made: string[] = [];
+    let last = 0;
+    for (const [place, batch] of writes.entries()) {
+      this.writes += 1;
+      if (batch.order < last) this.#wentBack(at, place, batch.order, last);
+      last = batch.order;
+      if (batch.order > (this.newest?.order ?? 0)) this.newest = { at, order: batch.order };
+      try {
+        made.push(...(rewindMark(batch.taskId)?.made ?? []));
+        const [opened] = await this.#coder.writes.open(at, [batch]);
+        for (const { channel, value } of opened?.writes ?? []) {
+          if (channel === INTERRUPT) interrupted = true;
+          if ("hash" in value) channels.set(value.hash, channel);
+        }
+      } catch (error) {
+        this.#damaged(at, "writes", undecodable(error), place);
+      }
+    }
+    return { interrupted, made };
+  }
+
+  /** What keeps a blob from being decoded: itself, or a blob that it is a patch on. */
+  async #culprit(
+    at: Address,
+    channel: string | undefined,
+    hash: BlobHash,
+    blobs: ReadonlyMap<BlobHash, Blob>,
+  ): Promise<Culprit> {
+    if (this.#judged.has(hash)) return this.#judged.get(hash);
+    const chain = this.#chain(hash, blobs);
+    let found = chain.culprit;
+    if (found === undefined && (await this.#failure(at, channel, hash, blobs)) !== undefined) {
+      // Every blob is named by the hash of the value that it stands for, so the deepest one that fails is the one at fault.
+      for (const each of chain.hashes.toReversed()) {
+        const failure = await this.#failure(at, channel, each, blobs);
+        if (failure === undefined) continue;
+        found = { hash: each, ...failure };
+        break;
+      }
+    }
+    this.#judged.set(hash, found);
+    if (found !== undefined) this.#judged.set(found.hash, found);
+    const size = blobs.get(hash)?.bytes.length ?? 0;
+    this.bytes += size;
+    await this.#took(size);
+    return found;
+  }
+
+  /** The blobs that a blob is patched together from, itself first, and one of them that is known to be at fault. */
+  #chain(hash: BlobHash, blobs: ReadonlyMap<BlobHash, Blob>): { hashes: BlobHash[]; culprit: Culprit } {
+    const hashes: BlobHash[] = [];
+    const met = new Set<BlobHash>();
+    for (let next: BlobHash | undefined = hash; next !== undefined;) {
+      const known = this.#judged.get(next);
+      const blob = blobs.get(next);
+      if (known !== undefined) return { hashes, culprit: known };
+      if (blob === undefined) return { hashes, culprit: { kind: "missing-blob", hash: next } };
+      if (met.has(next))
+        return {
+          hashes,
+          culprit: { kind: "corrupt", hash: next, detail: "Its chain of patches is a circle." },
+        };
+      met.add(next);
+      hashes.push(next);
+      next = blob.base;
+    }
+    return { hashes, culprit: undefined };
+  }
+
+  async #failure(
+    at: Address,
+    channel: string | undefined,
+    hash: BlobHash,
+    blobs: ReadonlyMap<BlobHash, Blob>,
+  ): Promise<Undecodable | undefined> {
+    try {
+      await this.#coder.payload(at, channel, hash, blobs);
+      return undefined;
+    } catch (error) {
+      return undecodable(error);
+    }
+  }
+
+  #blamed(at: Address, channel: string | undefined, { hash, kind, detail }: NonNullable<Culprit>): void {
+    // A hot tier may hold a part of what a checkpoint needs: that is a miss.
+    if (kind === "missing-blob" && this.place.role === "hot") return;
+    if (kind !== "missing-blob") {
+      this.#damaged(at, "blob", { kind, detail }, undefined, { channel, hash });
+      return;
+    }
+    this.#suspect({
+      kind,
+      severity: "error",
+      part: "blob",
+      namespace: at.namespace,
+      checkpointId: at.checkpointId,
+      channel,
+      hash,
+      involved: [at],
+      meaning: `${nameOf(channel)} can't be read: tier ${this.place.name} doesn't have its bytes.`,
+    });
+  }
+
+  #damaged(
+    at: Address,
+    part: "record" | "blob" | "writes",
+    { kind, detail }: Undecodable,
+    batch?: number,
+    blob: { readonly channel?: string | undefined; readonly hash?: string | undefined } = {},
+  ): void {
+    if (kind !== "corrupt" && this.place.role === "hot") return;
+    const whats = {
+      record: "This checkpoint",
+      blob: nameOf(blob.channel),
+      writes: "A batch of its pending writes",
+    };
+    const meanings = {
+      corrupt: `${whats[part]} can't be read: its bytes in tier ${this.place.name} aren't what was put.`,
+      "key-missing": `It can't be verified whether it is whole: the key that it is encrypted with isn't there. Nothing says that it is damaged.`,
+      unreadable: `This version, or this saver, refuses to read it; nothing says that it is damaged.`,
+    };
+    this.#suspect({
+      kind,
+      severity: kind === "corrupt" ? this.#severity("error") : "warning",
+      part,
+      namespace: at.namespace,
+      checkpointId: at.checkpointId,
+      batch,
+      ...blob,
+      detail,
+      involved: [at],
+      meaning: meanings[kind],
+    });
+  }
+
+  #wentBack(at: Address, batch: number, order: number, before: number): void {
+    if (this.place.role === "hot") return;
+    this.#suspect({
+      kind: "order",
+      severity: "warning",
+      part: "writes",
+      namespace: at.namespace,
+      checkpointId: at.checkpointId,
+      batch,
+      detail: `Batch ${order} comes after batch ${before}.`,
+      involved: [at],
+      meaning: "Its pending writes aren't in the order in which they were put, so that an older one may win.",
+    });
+  }
+
+  /** Damage of a copy costs time and no data. */
+  #severity(ofOwner: "error"): "error" | "warning" {
+    return this.place.role === "hot" ? "warning" : ofOwner;
+  }
+
+  #suspect(found: Found): void {
+    this.suspicions.add({ concerns: 1, place: this.place, ...found });
+  }
+}
+
+function nameOf(channel: string | undefined): string {
+  return channel === undefined ? "A value" : `The value of channel ${JSON.stringify(channel)}`;
+}

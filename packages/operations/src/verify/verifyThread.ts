@@ -1,0 +1,274 @@
+import {
+  inspectsThreads,
+  StratigraphError,
+  type Address,
+  type BlobInfo,
+  type ThreadInspection,
+} from "@stratigraph/core";
+import { lineageSuspicions, type OwnerView } from "./lineage.ts";
+import { namedIn, orphanBlob, orphanWrites, unneeded } from "./orphans.ts";
+import type { Place, Storage } from "./places.ts";
+import { suspicionKey, undecodable, type Suspicion } from "./suspicion.ts";
+import { ThreadScan, type Took } from "./threadScan.ts";
+
+/** How often something is looked at again, where the thread is written to meanwhile. */
+const attempts = 8;
+
+/** How a thread is looked at. */
+export interface Look {
+  /** Told of bytes that were read. */
+  readonly took: Took;
+  /** When the thread was last written, where that is known. Milliseconds since 1970. */
+  readonly writtenAtMs?: number | undefined;
+}
+
+/** How much was verified. */
+export interface Counts {
+  readonly checkpoints: number;
+  readonly writes: number;
+  readonly blobs: number;
+  /** Stored bytes that were read and verified. */
+  readonly bytes: number;
+}
+
+/** What was found out about a thread. */
+export interface ThreadHealth extends Counts {
+  readonly findings: readonly Suspicion[];
+  /** Something looked wrong, but the thread was written to each time it was looked at again. */
+  readonly unsettled: boolean;
+  /** Hot tiers that couldn't be reached. */
+  readonly unreachable: readonly string[];
+}
+
+interface View extends OwnerView {
+  readonly infos: readonly BlobInfo[];
+}
+
+/**
+ * Verifies a thread in all tiers, beside its writers. What somebody changed meanwhile is read again, until no revision changed
+ * between looking and having looked: only then it counts.
+ * @throws StratigraphError where a tier that owns data can't be reached
+ */
+export async function verifyThread(storage: Storage, threadId: string, look: Look): Promise<ThreadHealth> {
+  const places = [...storage.owners, ...storage.copies];
+  const before = await revisionsOf(places, threadId);
+  const owners: View[] = [];
+  for (const place of storage.owners) owners.push(await viewOf(storage, place, threadId, look));
+  const copies: ThreadScan[] = [];
+  const unreachable: string[] = [];
+  for (const place of storage.copies) {
+    try {
+      copies.push(await new ThreadScan(place, storage.coder, threadId, look.took).run());
+    } catch (error) {
+      // Runs go on without it, and it owns nothing.
+      if (!StratigraphError.is(error)) throw error;
+      unreachable.push(place.name);
+    }
+  }
+  const scans = [...owners.map(({ scan }) => scan), ...copies];
+  const counts = countsOf(scans);
+  const left = await leftOfDeleted(owners, copies, threadId);
+  if (left !== undefined) return { findings: left, unsettled: false, unreachable, ...counts };
+  const suspected = [
+    ...suspicionsOf(owners, threadId, look),
+    ...copies.flatMap((scan) => scan.suspicions.all),
+  ];
+  const after = await revisionsOf(places, threadId);
+  const findings: Suspicion[] = [];
+  let unsettled = false;
+  for (const suspicion of suspected) {
+    const isSettled = relevantTo(storage, suspicion).every(
+      ({ name }) => before.get(name) === after.get(name),
+    );
+    const holds = isSettled || (await isFoundAgain(storage, threadId, suspicion, look));
+    if (holds === true) findings.push(suspicion);
+    unsettled ||= holds === undefined;
+  }
+  // Blobs that nothing names may be those of a checkpoint that is lost, which a backup may bring back.
+  const isLost = findings.some(
+    ({ kind, severity }) => kind === "gap" || (kind === "wrong-head" && severity === "error"),
+  );
+  for (const view of isLost ? [] : owners) {
+    const { place } = view;
+    const orphans = await orphanBlobsOf(view, threadId, before.get(place.name) === after.get(place.name));
+    if (orphans === undefined) unsettled = true;
+    else findings.push(...orphans);
+  }
+  return { findings, unsettled, unreachable, ...counts };
+}
+
+function countsOf(scans: readonly ThreadScan[]): Counts {
+  const sum = (count: (scan: ThreadScan) => number): number =>
+    scans.reduce((all, scan) => all + count(scan), 0);
+  return {
+    checkpoints: sum(({ seen }) => seen.size),
+    writes: sum((scan) => scan.writes),
+    blobs: sum(({ named }) => named.size),
+    bytes: sum(({ bytes }) => bytes),
+  };
+}
+
+/**
+ * Looks at the checkpoints by which something was suspected, until nobody writes meanwhile.
+ * @returns whether it is still so; undefined where somebody wrote each time
+ */
+export async function isFoundAgain(
+  storage: Storage,
+  threadId: string,
+  suspicion: Suspicion,
+  look: Look,
+): Promise<boolean | undefined> {
+  const key = suspicionKey(suspicion, suspicion.place.name);
+  const relevant = relevantTo(storage, suspicion);
+  for (let attempt = 0; attempt < attempts; attempt += 1) {
+    const before = await revisionsOf(relevant, threadId);
+    const found = await suspectedAmong(storage, threadId, suspicion, look);
+    const after = await revisionsOf(relevant, threadId);
+    if (relevant.every(({ name }) => before.get(name) === after.get(name)))
+      return found.some((each) => suspicionKey(each, each.place.name) === key);
+  }
+  return undefined;
+}
+
+async function suspectedAmong(
+  storage: Storage,
+  threadId: string,
+  { place, part, hash, involved }: Suspicion,
+  look: Look,
+): Promise<readonly Suspicion[]> {
+  if (part === "blob" && involved.length === 0) {
+    const infos = await place.tier.blobs(threadId);
+    const named = await namedIn(place, threadId, await straysIn(place, threadId));
+    return unneeded(infos, named).flatMap((each) => (each === hash ? [orphanBlob(place, each, 0)] : []));
+  }
+  const only = part === "thread" ? undefined : involved;
+  if (place.role === "hot")
+    return (await new ThreadScan(place, storage.coder, threadId, look.took).run(only)).suspicions.all;
+  const owners: View[] = [];
+  for (const owner of storage.owners) owners.push(await viewOf(storage, owner, threadId, look, only));
+  return suspicionsOf(owners, threadId, look);
+}
+
+function suspicionsOf(owners: readonly View[], threadId: string, { writtenAtMs }: Look): Suspicion[] {
+  return [
+    ...owners.flatMap(({ scan }) => scan.suspicions.all),
+    ...lineageSuspicions(owners, threadId).all,
+    ...orphanWrites(owners, writtenAtMs, Date.now()),
+  ];
+}
+
+async function viewOf(
+  storage: Storage,
+  place: Place,
+  threadId: string,
+  look: Look,
+  only?: readonly Address[],
+): Promise<View> {
+  const scan = new ThreadScan(place, storage.coder, threadId, look.took);
+  // Blobs that are there before the checkpoints are listed, as those that come meanwhile may belong to checkpoints that aren't seen.
+  const infos = only === undefined ? await scan.guarded([], () => place.tier.blobs(threadId)) : [];
+  await scan.run(only);
+  // Asked last, as a checkpoint may come after its pending writes were seen.
+  const inspection = await scan.guarded(undefined, () => inspected(place, threadId));
+  await scan.guarded(undefined, () => scan.runStrays(inspection?.strays ?? []));
+  return { place, scan, infos, inspection };
+}
+
+async function inspected({ tier }: Place, threadId: string): Promise<ThreadInspection | undefined> {
+  return inspectsThreads(tier) ? await tier.inspect(threadId) : undefined;
+}
+
+async function straysIn(place: Place, threadId: string): Promise<readonly Address[]> {
+  return (await inspected(place, threadId))?.strays ?? [];
+}
+
+async function orphanBlobsOf(
+  { place, scan, infos }: View,
+  threadId: string,
+  isSettled: boolean,
+): Promise<readonly Suspicion[] | undefined> {
+  // Whatever couldn't be read may name them.
+  if (scan.partial) return [];
+  const sizes = new Map(infos.map(({ hash, size }) => [hash, size]));
+  const found = (hashes: readonly string[]): Suspicion[] =>
+    hashes.map((hash) => orphanBlob(place, hash, sizes.get(hash) ?? 0));
+  const candidates = unneeded(infos, scan.named);
+  if (candidates.length === 0 || isSettled) return found(candidates);
+  const suspected = new Set(candidates);
+  for (let attempt = 0; attempt < attempts; attempt += 1) {
+    const before = await revisionOf(place, threadId);
+    const now = await place.tier.blobs(threadId);
+    const left = now.filter(({ hash }) => suspected.has(hash));
+    if (left.length === 0) return [];
+    const named = await namedIn(place, threadId, await straysIn(place, threadId));
+    if ((await revisionOf(place, threadId)) === before)
+      return found(unneeded(now, named).filter((hash) => suspected.has(hash)));
+  }
+  return undefined;
+}
+
+/** What is left of a thread that was deleted, in tiers that own it and in copies of it. Undefined where it wasn't deleted. */
+async function leftOfDeleted(
+  owners: readonly View[],
+  copies: readonly ThreadScan[],
+  threadId: string,
+): Promise<Suspicion[] | undefined> {
+  const [main] = owners;
+  if (main === undefined || !(await isDeleted(main.place, threadId))) return undefined;
+  const left = owners.filter(
+    ({ scan, infos, inspection }) =>
+      scan.seen.size > 0 || unneeded(infos, scan.named).length > 0 || (inspection?.heads.size ?? 0) > 0,
+  );
+  const copied = copies.filter(({ seen }) => seen.size > 0);
+  // Whoever begins the thread anew may have come meanwhile.
+  if (!(await isDeleted(main.place, threadId))) return undefined;
+  return [...left.map(({ place }) => place), ...copied.map(({ place }) => place)].map((place) =>
+    leak(place, undefined),
+  );
+}
+
+/** What is left of a deleted thread in a tier. */
+export function leak(place: Place, detail: string | undefined): Suspicion {
+  return {
+    kind: "tombstone-leak",
+    severity: "warning",
+    part: "thread",
+    place,
+    namespace: "",
+    ...(detail === undefined ? {} : { detail }),
+    involved: [],
+    concerns: 0,
+    meaning: `The thread was deleted, but parts of it are left in tier ${place.name}, where nobody deletes them.`,
+  };
+}
+
+/** Whether a thread was deleted, as far as the tier tells. */
+export async function isDeleted(place: Place, threadId: string): Promise<boolean> {
+  try {
+    return (await inspected(place, threadId))?.deleted === true;
+  } catch (error) {
+    undecodable(error);
+    return false;
+  }
+}
+
+/** Tiers that something suspected depends on. */
+function relevantTo({ owners }: Storage, { place }: Suspicion): readonly Place[] {
+  return place.role === "hot" ? [place] : owners;
+}
+
+async function revisionsOf(places: readonly Place[], threadId: string): Promise<Map<string, number>> {
+  const found = new Map<string, number>();
+  for (const place of places) found.set(place.name, await revisionOf(place, threadId));
+  return found;
+}
+
+/** The revision of a thread in a tier; -1 where the tier can't read what says so, or is a hot one that can't be reached. */
+export async function revisionOf({ tier, role }: Place, threadId: string): Promise<number> {
+  try {
+    return (await tier.peek({ threadId, namespace: "" })).revision;
+  } catch (error) {
+    if (role !== "hot") undecodable(error);
+    return -1;
+  }
+}

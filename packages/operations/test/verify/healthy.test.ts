@@ -1,0 +1,66 @@
+import { Command } from "@langchain/langgraph";
+import { fork, promote, undo } from "@stratigraph/branch";
+import { TierSaver } from "@stratigraph/core";
+import { agent, line, on, storages, turns, verified } from "./support.ts";
+
+// What isn't damage, however unusual.
+
+describe.each(Object.entries(storages))("in %s", (_, openStorage) => {
+  let storage: Awaited<ReturnType<typeof openStorage>>;
+  beforeAll(async () => {
+    storage = await openStorage();
+  });
+  afterAll(() => storage.close());
+
+  const clean = async (threads: number): Promise<void> => {
+    const report = await verified(storage.open());
+    expect(report.findings).toEqual([]);
+    expect(report).toMatchObject({ complete: true, leftOut: 0, unsettled: 0, totals: { threads } });
+  };
+
+  test("an empty storage", () => clean(0));
+
+  test("turns, interrupts, time travel, undo, promote, forks, side branches, pruning and deletions", async () => {
+    const saver = new TierSaver(storage.open());
+    await turns(saver, "plain", 4);
+    await agent(saver).invoke({ log: [line("?")], note: "ask" }, on("asking \u001b[31m'😀\u202e"));
+    await agent(saver).invoke({ log: [line("?")], note: "ask" }, on("answered"));
+    await agent(saver).invoke(new Command({ resume: "yes" }), on("answered"));
+    await turns(saver, "travelled", 3);
+    const states = [];
+    for await (const state of agent(saver).getStateHistory(on("travelled"))) states.push(state);
+    await agent(saver).invoke(null, states[4]!.config);
+    await turns(saver, "undone", 3);
+    const [, , , earlier] = await history(saver, "undone");
+    await promote(saver, { threadId: "undone", checkpointId: earlier! });
+    await undo(saver, "undone");
+    await turns(saver, "promoted", 3);
+    const [, , , back] = await history(saver, "promoted");
+    await promote(saver, { threadId: "promoted", checkpointId: back! });
+    await turns(saver, "went on", 2);
+    const [, , , other] = await history(saver, "went on");
+    await promote(saver, { threadId: "went on", checkpointId: other! });
+    await turns(saver, "went on", 1);
+    const { threadId } = await fork(saver, { threadId: "plain" });
+    await turns(saver, threadId, 1);
+    await saver.copyThread("travelled", "copy");
+    await turns(saver, "pruned", 4);
+    await saver.prune(["pruned", "travelled", "answered"], { strategy: "keep_latest", keepLast: 3 });
+    await turns(saver, "deleted", 1);
+    await saver.deleteThread("deleted");
+    const losing = new TierSaver(storage.open(), { conflict: "branch" });
+    await turns(losing, "raced", 1);
+    const winning = new TierSaver(storage.open(), { conflict: "branch" });
+    await Promise.all([turns(losing, "raced", 2), turns(winning, "raced", 2)]);
+    await agent(saver).invoke({ log: [line("exit")], note: "" }, { ...on("exit"), durability: "exit" });
+    await agent(saver).invoke({ log: [line("exit")], note: "" }, { ...on("exit"), durability: "exit" });
+    await clean(12);
+  });
+});
+
+async function history(saver: TierSaver, threadId: string): Promise<string[]> {
+  const ids: string[] = [];
+  for await (const { config } of agent(saver).getStateHistory(on(threadId)))
+    ids.push(config.configurable!["checkpoint_id"] as string);
+  return ids;
+}

@@ -1,0 +1,28 @@
+import type { Address, ThreadInspection } from "@stratigraph/core";
+import { decodeCheckpointKey, decodeId } from "./checkpointKeys.ts";
+
+/** What inspect.lua answers: where the next page begins, the thread's own fields, heads, keys of strays. Empty: no such thread. */
+type InspectReply = [] | [Buffer, number, number, number, number, Buffer[], Buffer[]];
+
+/** Reads a thread's own fields, page by page. `run` calls inspect.lua. */
+export async function inspectThread(
+  run: (cursor: string) => Promise<unknown>,
+  threadId: string,
+): Promise<ThreadInspection | undefined> {
+  const heads = new Map<string, string>();
+  const strays = new Map<string, Address>();
+  let first: Pick<ThreadInspection, "revision" | "deleted" | "evicted" | "removedAt"> | undefined;
+  let cursor = "0";
+  do {
+    const reply = (await run(cursor)) as InspectReply;
+    if (reply.length === 0) return undefined;
+    const [next, revision, dead, evicted, removedAt, flatHeads, keys] = reply;
+    first ??= { revision, deleted: dead === 1, evicted: evicted === 1, removedAt };
+    for (let i = 0; i < flatHeads.length; i += 2)
+      heads.set(flatHeads[i]!.toString("utf8"), decodeId(flatHeads[i + 1]!));
+    // A scan may answer a field twice.
+    for (const key of keys) strays.set(key.toString("latin1"), { threadId, ...decodeCheckpointKey(key) });
+    cursor = next.toString();
+  } while (cursor !== "0");
+  return { ...first, heads, strays: [...strays.values()] };
+}
