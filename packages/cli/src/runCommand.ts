@@ -28,7 +28,7 @@ export async function runCommand(
 ): Promise<ExitCode> {
   const line = settings.quiet === true ? undefined : new ProgressLine(terminal);
   const interruption = new Interruption(terminal, () => line?.end());
-  const isDry = given["dryRun"] === true;
+  const isDry = staysDry(operation, given);
   const opened = await openContext({
     terminal,
     settings,
@@ -70,6 +70,11 @@ export async function runCommand(
     interruption.end();
     await opened.close();
   }
+}
+
+/** Whether it only tells what it would do: because it was asked to, or because it wasn't told to apply it. */
+function staysDry({ input }: Operation, given: Readonly<Record<string, unknown>>): boolean {
+  return given["dryRun"] === true || ("apply" in input.shape && given["apply"] !== true);
 }
 
 async function* pagesOf(

@@ -24,7 +24,7 @@ export interface Operation<I extends z.ZodObject = z.ZodObject, O extends z.ZodO
   readonly examples: readonly string[];
   /**
    * Every field has a description. Numbers and booleans are coerced, as HTTP queries and command lines are text. An operation with
-   * the effect "destroy" has a field `dryRun`, with which it only tells what would go.
+   * the effect "destroy" has a field `dryRun`, with which it only tells what would go; one that has `apply` too does nothing without it.
    */
   readonly input: I;
   /** JSON. One that comes in pages has `items`, and `cursor` where there are more. */
