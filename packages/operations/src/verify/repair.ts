@@ -23,10 +23,7 @@ export const repair = operation({
   effect: "destroy",
   summary:
     "Mend what verify found: fetch good bytes from other tiers, set heads right, remove what nobody needs.",
-  examples: [
-    `stratigraph repair --report "$(stratigraph verify -o json)"`,
-    `stratigraph repair --report "$(cat report.json)" --apply`,
-  ],
+  examples: ["stratigraph repair @report.json", "stratigraph repair @report.json --apply"],
   args: ["report"],
   input: z.object({
     report: report.describe("What verify printed with -o json."),
