@@ -98,11 +98,13 @@ export { remembering } from "./saver/remembering.ts";
 export { threadExists } from "./contract/threadExists.ts";
 export { maxTagBytes, tombstoneMs } from "./contract/tier.ts";
 export {
+  archivesThreads,
   copiesThreads,
   deletesUnchanged,
   diagnoses,
   forksThreads,
   isArchiveSource,
+  isSetUpByScript,
   isStacked,
   sweeps,
   tagsThreads,
@@ -152,11 +154,14 @@ export type {
   ForkTip,
   LayeredTier,
   LeaseKeeper,
+  MovedThread,
   NamespaceCopy,
   OwningTier,
   ReplaceBytesRequest,
+  ScriptedSetup,
   Stacked,
   StackLayer,
+  ThreadArchiver,
   ThreadCopier,
   ThreadForker,
   ThreadOutline,

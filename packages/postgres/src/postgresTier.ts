@@ -28,6 +28,7 @@ import {
   type Reading,
   type RemoveRequest,
   type ReplaceBytesRequest,
+  type ScriptedSetup,
   type StoredCheckpoint,
   type Sweeper,
   type ThreadCopier,
@@ -52,7 +53,7 @@ import { keyOf, KeyReader, keyText, longIdOf } from "./wire/keys.ts";
 import { pageOf, unknownKeys, type Page, type ReadRow } from "./wire/readRows.ts";
 import { diagnose } from "./diagnose/diagnose.ts";
 import { checkInstalled, setUp, type SetupOptions } from "./schema/setUp.ts";
-import { statementsIn, type Statement } from "./schema/statements.ts";
+import { setupSql, statementsIn, type Statement } from "./schema/statements.ts";
 
 /** Checkpoints on the first page of a list: few, so that reading one costs little. Pages double up to `largestPage`. */
 const firstPage = 16;
@@ -117,6 +118,7 @@ export class PostgresTier
     ArchiveSource,
     BytesReplacer,
     Diagnoser,
+    ScriptedSetup,
     ThreadTagger,
     Sweeper
 {
@@ -471,6 +473,11 @@ export class PostgresTier
    */
   async setup(options: SetupOptions = {}): Promise<void> {
     await setUp(this.#executor, this.schema, options);
+  }
+
+  /** The SQL that {@link setup} runs, for applying migrations by other means. */
+  setupScript({ createSchema = true }: Pick<SetupOptions, "createSchema"> = {}): string {
+    return setupSql(this.schema, { createSchema });
   }
 
   /**
