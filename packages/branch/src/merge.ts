@@ -32,6 +32,8 @@ export interface MergeOptions {
    * merge checkpoint nevertheless.
    */
   readonly fastForward?: boolean | undefined;
+  /** Only tells what would come of it. Default false. */
+  readonly dryRun?: boolean | undefined;
 }
 
 type Config = { configurable: { thread_id: string; checkpoint_ns: string; checkpoint_id: string } };
@@ -47,6 +49,13 @@ export type MergeResult =
     }
   | { readonly status: "fast-forward"; readonly config: Config }
   | { readonly status: "already-merged"; readonly config: Config }
+  /** A dry run found nothing in the way. `channels` as of a merge; absent where the head would only move forward. */
+  | {
+      readonly status: "planned";
+      /** Names the target's head. */
+      readonly config: Config;
+      readonly channels?: Readonly<Record<string, Outcome>> | undefined;
+    }
   /** Nothing was written. Answer the plan and call {@link applyMerge}. */
   | { readonly status: "conflict"; readonly plan: MergePlan };
 
@@ -79,10 +88,11 @@ export async function merge(
 
 /** @throws InvalidOptionError */
 export function checkMergeOptions(what: string, options: MergeOptions): void {
-  checkOptions<MergeOptions>(what, options, { strategy: true, fastForward: true });
-  const { fastForward } = options;
-  if (fastForward !== undefined && typeof fastForward !== "boolean")
-    throw new InvalidOptionError("fastForward", kindOfValue(fastForward), "Use true or false.");
+  checkOptions<MergeOptions>(what, options, { strategy: true, fastForward: true, dryRun: true });
+  const { fastForward, dryRun } = options;
+  for (const [name, value] of Object.entries({ fastForward, dryRun }))
+    if (value !== undefined && typeof value !== "boolean")
+      throw new InvalidOptionError(name, kindOfValue(value), "Use true or false.");
 }
 
 /** As {@link merge}, with answers to a plan. @param expected the head that the target must have; undefined: any */
@@ -130,8 +140,10 @@ export async function mergeWith(
   const [only] = unmerged;
   if (only === undefined) return { status: "already-merged", config };
   const ahead = only.base.checkpointId === target.at.checkpointId;
-  if (unmerged.length === 1 && ahead && options.fastForward !== false)
+  if (unmerged.length === 1 && ahead && options.fastForward !== false) {
+    if (options.dryRun === true) return { status: "planned", config };
     return { status: "fast-forward", config: configOf(await fastForward(saver, target, only.side)) };
+  }
   const [leading, inputs] = await Promise.all([
     leadingSide(graph, saver, [target, ...unmerged.map(({ side }) => side)]),
     Promise.all(
@@ -161,9 +173,11 @@ export async function mergeWith(
     };
     return { status: "conflict", plan };
   }
+  const channels = Object.fromEntries(merged.outcomes);
+  if (options.dryRun === true) return { status: "planned", config, channels };
   const made = mergedCheckpoint(graph, saver, { target, leading, inputs, values: merged.values });
   const at = await writeMerge(saver, history, target, inputs, made);
-  return { status: "merged", config: configOf(at), channels: Object.fromEntries(merged.outcomes) };
+  return { status: "merged", config: configOf(at), channels };
 }
 
 /** The sources that aren't merged into the target yet, each with its merge base. @throws StratigraphError "MERGE_REFUSED" */

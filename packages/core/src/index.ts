@@ -100,6 +100,7 @@ export { remembering } from "./saver/remembering.ts";
 export { threadExists } from "./contract/threadExists.ts";
 export { maxTagBytes, tombstoneMs } from "./contract/tier.ts";
 export {
+  archivesThreads,
   copiesThreads,
   deletesUnchanged,
   diagnoses,
@@ -108,6 +109,7 @@ export {
   inspectsThreads,
   isArchiveSource,
   isReplicated,
+  isSetUpByScript,
   isStacked,
   sweeps,
   tagsThreads,
@@ -159,12 +161,15 @@ export type {
   LeaseKeeper,
   Leftover,
   LeftoverFinder,
+  MovedThread,
   NamespaceCopy,
   OwningTier,
   ReplaceBytesRequest,
   Replicated,
+  ScriptedSetup,
   Stacked,
   StackLayer,
+  ThreadArchiver,
   ThreadCopier,
   ThreadForker,
   ThreadInspection,

@@ -30,6 +30,7 @@ import {
   type Reading,
   type RemoveRequest,
   type ReplaceBytesRequest,
+  type ScriptedSetup,
   type StoredCheckpoint,
   type Sweeper,
   type ThreadCopier,
@@ -56,7 +57,7 @@ import { keyOf, KeyReader, keyText, longIdOf } from "./wire/keys.ts";
 import { pageOf, unknownKeys, type Page, type ReadRow } from "./wire/readRows.ts";
 import { diagnose } from "./diagnose/diagnose.ts";
 import { checkInstalled, setUp, type SetupOptions } from "./schema/setUp.ts";
-import { statementsIn, type Statement } from "./schema/statements.ts";
+import { setupSql, statementsIn, type Statement } from "./schema/statements.ts";
 
 /** Checkpoints on the first page of a list: few, so that reading one costs little. Pages double up to `largestPage`. */
 const firstPage = 16;
@@ -121,6 +122,7 @@ export class PostgresTier
     ArchiveSource,
     BytesReplacer,
     Diagnoser,
+    ScriptedSetup,
     ThreadTagger,
     ThreadInspector,
     LeftoverFinder,
@@ -529,6 +531,11 @@ export class PostgresTier
    */
   async setup(options: SetupOptions = {}): Promise<void> {
     await setUp(this.#executor, this.schema, options);
+  }
+
+  /** The SQL that {@link setup} runs, for applying migrations by other means. */
+  setupScript({ createSchema = true }: Pick<SetupOptions, "createSchema"> = {}): string {
+    return setupSql(this.schema, { createSchema });
   }
 
   /**

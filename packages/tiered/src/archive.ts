@@ -8,11 +8,13 @@ import {
   remembering,
   trace,
   type Address,
+  type BlobHash,
   type BlobInfo,
   type CheckpointRecord,
   type ListedCheckpoint,
   type ListQuery,
   type MaybeAddress,
+  type MovedThread,
   type Reading,
   type RemoveRequest,
   type StoredCheckpoint,
@@ -236,6 +238,32 @@ export class Archive {
       const { checkpoint } = await this.#cold.run(threadId, (cold) => cold.read(at));
       if (checkpoint !== undefined) await this.#restoreWhole(checkpoint);
     }
+  }
+
+  /**
+   * Restores every archived checkpoint of a thread.
+   * @returns how much was copied; undefined where the archive has nothing of the thread
+   * @throws StratigraphError "ARCHIVE_UNAVAILABLE", "OVERLOADED"
+   */
+  async restoreThread(threadId: string): Promise<MovedThread | undefined> {
+    if (!(await this.holdsMore(threadId))) return undefined;
+    let [checkpoints, bytes] = [0, 0];
+    const counted = new Set<BlobHash>();
+    for await (const stored of this.#listCold({ threadId })) {
+      const { record, writes, blobs, head } = stored;
+      // Without a head, nothing leads to it any more.
+      if (head === undefined || (await this.#warmRecord(record)) !== undefined) continue;
+      await this.#restoreWhole(stored);
+      checkpoints += 1;
+      bytes += writes.reduce((sum, { body }) => sum + body.length, record.body.length);
+      for (const [hash, blob] of blobClosure(namedBlobs(record, writes), blobs) ?? []) {
+        if (counted.has(hash)) continue;
+        counted.add(hash);
+        bytes += blob.bytes.length;
+      }
+    }
+    this.#served.delete(threadId);
+    return { done: true, checkpoints, bytes };
   }
 
   /** Archived checkpoints for which the warm tier has pending writes but no record. */

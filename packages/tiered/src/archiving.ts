@@ -13,10 +13,11 @@ import {
   type ThreadInfo,
   type Tier,
 } from "@stratigraph/core";
-import { archiveThread, sizeOf, type ArchivedCopy } from "./archiveThread.ts";
+import { archiveThread, sizeOf, type ArchivedCopy, type BlobCheck } from "./archiveThread.ts";
 import { markArchived } from "./archivedMark.ts";
 import type { ResolvedArchiving } from "./archivingOptions.ts";
 import { DueDeletions } from "./dueDeletions.ts";
+import { moveToArchive } from "./moveToArchive.ts";
 import type { TierStack } from "./tierStack.ts";
 
 /** What archiving needs. */
@@ -37,6 +38,7 @@ export class Archiving {
   readonly #dueDeletions: DueDeletions;
   readonly #idle: ThreadWalk;
   readonly #inUse: PruneWalk;
+  readonly #check: BlobCheck = (hash, blobs) => this.#parts.coder.blobs.payload(hash, blobs);
 
   constructor(parts: ArchivingParts) {
     const { warm, cold, coder, archiving, retention, now } = parts;
@@ -89,15 +91,11 @@ export class Archiving {
   }
 
   async #archived(threads: readonly ThreadInfo[], { dryRun }: Batch): Promise<MaintenanceStep[]> {
-    const { warm, stack } = this.#parts;
     return await Promise.all(
       threads.map(({ threadId }) =>
         stepOf({ what: "archive", threadId }, async () => {
           if (dryRun) return await this.#planned(threadId);
-          const copy = await this.#copy(threadId);
-          const revision = copy && (await markArchived(warm, threadId, copy.revision));
-          const done = revision !== undefined && (await stack.evict(threadId, revision));
-          return { ...outcomeOf(copy), done };
+          return (await moveToArchive(this.#parts, threadId, this.#check)) ?? { done: false };
         }),
       ),
     );
@@ -129,9 +127,9 @@ export class Archiving {
   }
 
   async #copy(threadId: string): Promise<ArchivedCopy | undefined> {
-    const { warm, cold, coder, stack } = this.#parts;
+    const { warm, cold, stack } = this.#parts;
     await stack.restoreWritten(threadId);
-    return await archiveThread(warm, cold, threadId, (hash, blobs) => coder.blobs.payload(hash, blobs));
+    return await archiveThread(warm, cold, threadId, this.#check);
   }
 
   async #planned(threadId: string): Promise<StepOutcome> {

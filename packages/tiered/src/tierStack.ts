@@ -30,6 +30,7 @@ import {
   type ListedCheckpoint,
   type ListQuery,
   type MaybeAddress,
+  type MovedThread,
   type OwningTier,
   type Peek,
   type Reading,
@@ -38,6 +39,7 @@ import {
   type Stacked,
   type StackLayer,
   type StoredCheckpoint,
+  type ThreadArchiver,
   type ThreadCopier,
   type ThreadForker,
   type ThreadInfo,
@@ -50,11 +52,13 @@ import {
   type UnchangedDeleter,
 } from "@stratigraph/core";
 import { Archive } from "./archive.ts";
+import { sizeOf } from "./archiveThread.ts";
 import { withoutMark } from "./archivedMark.ts";
 import type { BreakerState } from "./breaker.ts";
 import { assembled } from "./assembled.ts";
 import { HotTier, type HotCounters } from "./hotTier.ts";
 import { archivedWriteError } from "./archivedWriteError.ts";
+import { moveToArchive } from "./moveToArchive.ts";
 import { openOptional } from "./openOptional.ts";
 import { resolveStack, type RestoreOn, type TierStackOptions } from "./options.ts";
 import { TrustedHeads } from "./trustedHeads.ts";
@@ -80,6 +84,8 @@ export class TierStack implements Tier, Diagnoser, HealthReporter, LayeredTier, 
   readonly tagThread?: ThreadTagger["tagThread"];
   readonly untagThread?: ThreadTagger["untagThread"];
   readonly threadTags?: ThreadTagger["threadTags"];
+  readonly archiveThread?: ThreadArchiver["archiveThread"];
+  readonly restoreThread?: ThreadArchiver["restoreThread"];
   /** Every tier that may hold a part of a thread. Replicas aren't among them, because they follow the warm tier. */
   readonly layers: readonly StackLayer[];
   readonly #hot: readonly HotTier[];
@@ -123,6 +129,11 @@ export class TierStack implements Tier, Diagnoser, HealthReporter, LayeredTier, 
       this.tagThread = (...args) => gate.run(() => warm.tagThread(...args));
       this.untagThread = (...args) => gate.run(() => warm.untagThread(...args));
       this.threadTags = (...args) => gate.run(() => warm.threadTags(...args));
+    }
+    const archive = this.#archive;
+    if (archive !== undefined) {
+      this.archiveThread = (...args) => gate.run(() => this.#archiveThread(archive, ...args));
+      this.restoreThread = (threadId) => gate.run(() => archive.restoreThread(threadId));
     }
     this.layers = [
       ...stack.hot.map((tier) => ({ role: "hot", tier }) as const),
@@ -487,6 +498,19 @@ export class TierStack implements Tier, Diagnoser, HealthReporter, LayeredTier, 
       await warm.append({ threadId: targetId, ...contents, onConflict: "refuse" });
       return true;
     });
+  }
+
+  async #archiveThread(
+    archive: Archive,
+    threadId: string,
+    check: Parameters<ThreadArchiver["archiveThread"]>[1],
+    { dryRun = false }: { readonly dryRun?: boolean | undefined } = {},
+  ): Promise<MovedThread | undefined> {
+    const warm = this.#warm.primary;
+    if (!dryRun) return await moveToArchive({ stack: this, warm, cold: archive.tier }, threadId, check);
+    const contents = await readThread(warm, threadId);
+    if (contents.records.length === 0) return undefined;
+    return { done: false, checkpoints: contents.records.length, bytes: sizeOf(contents) };
   }
 
   /** Undefined for a thread that is archived in part: it is forked by reading it from both tiers. */

@@ -391,3 +391,51 @@ export interface Diagnoser {
 export function diagnoses(tier: Tier): tier is Tier & Diagnoser {
   return typeof (tier as Partial<Diagnoser>).diagnose === "function";
 }
+
+/** A thread that was moved between the owner and the archive. */
+export interface MovedThread {
+  /** False in a dry run, and where somebody wrote to the thread meanwhile: it stays where it was. */
+  readonly done: boolean;
+  readonly checkpoints: number;
+  /** Of checkpoints, pending writes and values, as stored. */
+  readonly bytes: number;
+}
+
+/** A tier with an archive, to which single threads can be moved at once. */
+export interface ThreadArchiver {
+  /**
+   * Copies a thread to the archive, reads it back, and only then drops it from the owner.
+   * @param check decodes a blob and compares it with the hash that names it; throws where they differ
+   * @returns undefined where the owner has no checkpoints of the thread: it doesn't exist, or is in the archive as a whole
+   * @throws StratigraphError "ARCHIVE_UNAVAILABLE"
+   */
+  archiveThread(
+    threadId: string,
+    check: (hash: BlobHash, blobs: ReadonlyMap<BlobHash, Blob>) => Promise<unknown>,
+    options?: { readonly dryRun?: boolean | undefined },
+  ): Promise<MovedThread | undefined>;
+
+  /**
+   * Copies all archived checkpoints of a thread back to the owner. The archive keeps its copy until the thread is deleted.
+   * @returns how much was copied; undefined where the archive has nothing of the thread
+   * @throws StratigraphError "ARCHIVE_UNAVAILABLE"; "OVERLOADED" where the thread is written to all the time
+   */
+  restoreThread(threadId: string): Promise<MovedThread | undefined>;
+}
+
+/** Whether a tier is a {@link ThreadArchiver}. */
+export function archivesThreads(tier: Tier): tier is Tier & ThreadArchiver {
+  return typeof (tier as Partial<ThreadArchiver>).archiveThread === "function";
+}
+
+/** A tier that is set up by a script, which people can read and run by other means. */
+export interface ScriptedSetup {
+  /** The script. @param options `createSchema` false: the schema exists already. Default true */
+  setupScript(options?: { readonly createSchema?: boolean | undefined }): string;
+  setup(options?: { readonly createSchema?: boolean | undefined }): Promise<void>;
+}
+
+/** Whether a tier has a {@link ScriptedSetup}. */
+export function isSetUpByScript(tier: Tier): tier is Tier & ScriptedSetup {
+  return typeof (tier as Partial<ScriptedSetup>).setupScript === "function";
+}

@@ -8,6 +8,8 @@ export interface Node {
   readonly record: CheckpointRecord;
   readonly body: DecodedBody;
   readonly writeBlobs: readonly BlobHash[];
+  /** Of the record's body, and of those of its pending writes. */
+  readonly bytes: number;
   readonly interrupted: boolean;
   readonly deltaChannels: readonly string[];
   readonly written: ReadonlySet<string>;

@@ -31,6 +31,13 @@ export interface Pruned {
   readonly done: boolean;
   /** How many checkpoints were removed, or would be in a dry run. */
   readonly checkpoints: number;
+  /** How many are left. */
+  readonly kept: number;
+  /**
+   * Stored bytes that were freed, or would be: of checkpoints, pending writes and values, less what values take more that are stored
+   * whole because their base goes. Without what the storage adds.
+   */
+  readonly bytes: number;
 }
 
 /** Prunes one thread, with options that were checked before. An unknown thread is a no-op. */
@@ -93,12 +100,17 @@ async function removeWhere(
 ): Promise<Pruned> {
   for (let attempt = 0; attempt < attempts; attempt += 1) {
     const thread = await load(tier, coder, threadId);
-    if (revision !== undefined && thread.revision !== revision) return { done: false, checkpoints: 0 };
+    const all = thread.nodes.length;
+    if (revision !== undefined && thread.revision !== revision)
+      return { done: false, checkpoints: 0, kept: all, bytes: 0 };
     const kept = keep(thread);
-    const checkpoints = thread.nodes.length - kept.size;
-    if (checkpoints === 0 || dryRun) return { done: true, checkpoints };
-    const goes = thread.nodes.filter((node) => !kept.has(node)).map(({ record }): Address => record);
-    const { dropBlobs, replaceBlobs } = await blobsAfter(tier, coder, thread, threadId, kept);
+    const gone = thread.nodes.filter((node) => !kept.has(node));
+    if (gone.length === 0) return { done: true, checkpoints: 0, kept: all, bytes: 0 };
+    const { dropBlobs, replaceBlobs, freed } = await blobsAfter(tier, coder, thread, threadId, kept);
+    const bytes = gone.reduce((sum, node) => sum + node.bytes, freed);
+    const pruned = { done: true, checkpoints: gone.length, kept: kept.size, bytes };
+    if (dryRun) return pruned;
+    const goes = gone.map(({ record }): Address => record);
     const heads = headsAfter(thread, kept);
     if (
       await tier.remove({
@@ -110,7 +122,7 @@ async function removeWhere(
         heads,
       })
     )
-      return { done: true, checkpoints };
+      return pruned;
   }
   throw new StratigraphError(
     "OVERLOADED",
@@ -139,6 +151,7 @@ async function toNode(coder: CheckpointCoder, { record, writes }: ListedCheckpoi
     record,
     body,
     writeBlobs: writes.flatMap((batch) => batch.blobs),
+    bytes: writes.reduce((sum, batch) => sum + batch.body.length, record.body.length),
     interrupted: channels.has(INTERRUPT),
     written: channels,
     deltaChannels: [...Object.keys(metadata.counters_since_delta_snapshot ?? {}), ...snapshots],
@@ -147,7 +160,8 @@ async function toNode(coder: CheckpointCoder, { record, writes }: ListedCheckpoi
 }
 
 /**
- * Which of the thread's blobs are dropped, and which are rewritten whole because their base is dropped. Whole blobs that no
+ * Which of the thread's blobs are dropped, which are rewritten whole because their base is dropped, and how many bytes that frees.
+ * Whole blobs that no
  * checkpoint names stay, as they may belong to pending writes that came before their checkpoint; those are never patches.
  */
 async function blobsAfter(
@@ -156,7 +170,7 @@ async function blobsAfter(
   thread: Thread,
   threadId: string,
   kept: ReadonlySet<Node>,
-): Promise<{ dropBlobs: BlobHash[]; replaceBlobs: Blob[] }> {
+): Promise<{ dropBlobs: BlobHash[]; replaceBlobs: Blob[]; freed: number }> {
   const infos = new Map<BlobHash, BlobInfo>((await tier.blobs(threadId)).map((info) => [info.hash, info]));
   const needed = new Map<BlobHash, Address>();
   for (const node of kept) for (const hash of namedBy(node)) needed.set(hash, node.record);
@@ -175,7 +189,13 @@ async function blobsAfter(
   }
   const goes = ({ hash, base }: BlobInfo): boolean =>
     !needed.has(hash) && (named.has(hash) || base !== undefined);
-  return { dropBlobs: [...infos.values()].filter(goes).map(({ hash }) => hash), replaceBlobs };
+  const dropped = [...infos.values()].filter(goes);
+  const grown = replaceBlobs.map(({ hash, bytes }) => bytes.length - infos.get(hash)!.size);
+  const freed = [...dropped.map(({ size }) => size), ...grown.map((more) => -more)].reduce(
+    (a, b) => a + b,
+    0,
+  );
+  return { dropBlobs: dropped.map(({ hash }) => hash), replaceBlobs, freed };
 }
 
 function namedBy({ record, writeBlobs }: Node): BlobHash[] {

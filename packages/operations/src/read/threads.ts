@@ -3,8 +3,7 @@ import { columns } from "../render/columns.ts";
 import { timeText } from "../render/units.ts";
 import { fields, flag, texts } from "../table/fields.ts";
 import { operation } from "../table/operation.ts";
-
-const pair = z.string().regex(/^[^=]+=/, "write key=value");
+import { pair, pairs, tagsOf } from "../table/pairs.ts";
 
 /** Lists threads. */
 export const threads = operation({
@@ -40,7 +39,7 @@ export const threads = operation({
       limit,
       ...(cursor === undefined ? {} : { cursor }),
       ...(filter.length === 0 ? {} : { filter: pairs(filter, jsonOr) }),
-      ...(tag.length === 0 ? {} : { tag: pairs(tag, (text) => text) }),
+      ...(tag.length === 0 ? {} : { tag: tagsOf(tag) }),
     });
     const items = page.threads
       .filter((thread) => !evicted || thread.evicted)
@@ -68,15 +67,6 @@ export const threads = operation({
     if (cursor !== undefined) yield `More with --cursor ${cursor}`;
   },
 });
-
-function pairs<T>(texts: readonly string[], valueOf: (text: string) => T): Record<string, T> {
-  return Object.fromEntries(
-    texts.map((text) => {
-      const split = text.indexOf("=");
-      return [text.slice(0, split), valueOf(text.slice(split + 1))];
-    }),
-  );
-}
 
 function jsonOr(text: string): unknown {
   try {

@@ -1,3 +1,4 @@
+import type { Duration } from "@stratigraph/core";
 import { z } from "zod";
 
 /** Input fields that several operations have. */
@@ -34,4 +35,14 @@ export function flag(description: string) {
 export function texts(description: string, item: z.ZodType<string, string> = z.string()) {
   const listed = (given: unknown): unknown => (typeof given === "string" ? [given] : given);
   return z.preprocess(listed, z.array(item)).default([]).describe(description);
+}
+
+/** A length of time with its unit. */
+export function duration(description: string) {
+  const form = /^\d+(\.\d+)?(ms|s|m|h|d)$/;
+  return z
+    .string()
+    .regex(form, 'write a time with its unit, such as "30d", "12h" or "15m"')
+    .transform((text) => text as Duration)
+    .describe(description);
 }

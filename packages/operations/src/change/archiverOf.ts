@@ -1,0 +1,12 @@
+import { archivesThreads, StratigraphError, type ThreadArchiver, type Tier } from "@stratigraph/core";
+
+/** A tier as one with an archive. @throws StratigraphError "MISCONFIGURED" where it has none */
+export function archiverOf(tier: Tier): ThreadArchiver {
+  if (archivesThreads(tier)) return tier;
+  throw new StratigraphError(
+    "MISCONFIGURED",
+    `The storage (${tier.name}) has no archive. Name a cold tier beside the warm one: ` +
+      'createCheckpointer({ warm: "postgresql://…", cold: "s3://…" }).',
+    { tier: tier.name },
+  );
+}

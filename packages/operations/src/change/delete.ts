@@ -1,0 +1,211 @@
+import {
+  deletesUnchanged,
+  InvalidOptionError,
+  type DeletedThread,
+  type DeleteThreadsOptions,
+  type DeletionReport,
+  type Duration,
+  type TierSaver,
+} from "@stratigraph/core";
+import { z } from "zod";
+import { columns, shown } from "../render/columns.ts";
+import { bytesText, timeText } from "../render/units.ts";
+import type { Context } from "../table/context.ts";
+import { duration, fields, texts } from "../table/fields.ts";
+import { operation } from "../table/operation.ts";
+import { pair, tagsOf } from "../table/pairs.ts";
+import type { Complete } from "./complete.ts";
+import { eachThread, mostListed, type Walked } from "./eachThread.ts";
+import { holdingsOf, holdingsShape, totalText } from "./holdings.ts";
+import { selectedThreads, wayOf, type SelectedThread } from "./selectedThreads.ts";
+
+const item = z.object({
+  thread: z.string(),
+  ...holdingsShape,
+  gone: z.boolean().describe("Whether every storage was asked again afterwards, and holds nothing of it."),
+  reason: z.string().optional().describe("Why it isn't gone, or isn't known to be."),
+});
+type Item = z.infer<typeof item>;
+
+interface Input {
+  readonly thread: readonly string[];
+  readonly tag: readonly string[];
+  readonly olderThan?: Duration | undefined;
+  readonly dryRun: boolean;
+  readonly cursor?: string | undefined;
+}
+
+/** How many threads that carry tags are deleted between two looks at the signal. */
+const batch = 20;
+
+/** Deletes threads. */
+export const deletes = operation({
+  name: "delete",
+  group: "change",
+  effect: "destroy",
+  summary: "Delete threads for good, from every storage, and prove that they are gone.",
+  args: ["thread"],
+  examples: [
+    "stratigraph delete ada --dry-run",
+    "stratigraph delete ada bob",
+    "stratigraph delete --tag user=anna",
+    "stratigraph delete --older-than 365d --dry-run",
+  ],
+  input: z.object({
+    thread: texts("Ids of threads, taken literally."),
+    tag: texts("key=value of a tag: threads that carry all of these.", pair),
+    olderThan: duration(
+      "Threads that weren't written to for this long, such as 365d; at least 1m.",
+    ).optional(),
+    dryRun: fields.dryRun,
+    cursor: fields.cursor,
+  }),
+  output: z.object({
+    dryRun: z.boolean(),
+    complete: z.boolean().describe("Whether all of them were gone through; if not, go on with the cursor."),
+    threads: z.number().describe("How many there were."),
+    checkpoints: z.number(),
+    bytes: z.number().describe("Stored bytes, in all storages together."),
+    items: z.array(item).describe(`The first ${mostListed} of them.`),
+    remains: z
+      .array(
+        z.object({ tier: z.string(), what: z.string(), forMs: z.number().optional(), removedBy: z.string() }),
+      )
+      .describe("What stays of a deleted thread for a while."),
+    cursor: fields.cursor,
+  }),
+  async run(input, context) {
+    const saver = await context.saver();
+    const deletion = new Deletion(saver, context, input);
+    const { items, complete, cursor } = await deletion.run();
+    const { threads, checkpoints, bytes, remains } = deletion;
+    return {
+      dryRun: input.dryRun,
+      complete,
+      ...{ threads, checkpoints, bytes },
+      items: [...items],
+      remains: remains.map(({ forMs, ...rest }) => ({ ...rest, ...(forMs === undefined ? {} : { forMs }) })),
+      ...(cursor === undefined ? {} : { cursor }),
+    };
+  },
+  *render({ dryRun, complete, cursor, items, remains, ...total }) {
+    if (total.threads === 0) {
+      yield "No such threads.";
+      return;
+    }
+    const rows = items.map(({ thread, checkpoints, bytes, where, gone }) => [
+      thread,
+      String(checkpoints),
+      bytesText(bytes),
+      where.map(({ tier }) => tier).join(", "),
+      dryRun ? "" : gone ? "deleted" : "NOT DELETED",
+    ]);
+    yield* columns([["THREAD", "CHECKPOINTS", "SIZE", "WHERE", ""], ...rows], [1, 2]);
+    if (total.threads > items.length) yield `… and ${total.threads - items.length} more`;
+    yield "";
+    yield `${dryRun ? "Would delete" : "Deleted"} ${totalText(total)}.${dryRun ? " Nothing was deleted." : ""}`;
+    for (const { thread, gone, reason } of items)
+      if (!dryRun && !gone && reason !== undefined) yield `${shown(thread)}: ${shown(reason)}`;
+    for (const { tier, what, forMs, removedBy } of dryRun ? [] : remains)
+      yield `Remains in ${shown(tier)}${forMs === undefined ? "" : ` for ${timeText(forMs)}`}: ${what}. Removed by ${removedBy}.`;
+    if (!complete && cursor !== undefined) yield `Interrupted. Go on with --cursor ${cursor}`;
+    else if (!complete) yield "Not complete: run it again.";
+  },
+  found: ({ dryRun, items }) => !dryRun && items.some(({ gone }) => !gone),
+});
+
+/** One run. Counts what it met. */
+class Deletion {
+  readonly #saver: TierSaver;
+  readonly #context: Context;
+  readonly #input: Input;
+  threads = 0;
+  checkpoints = 0;
+  bytes = 0;
+  remains: DeletionReport["remains"] = [];
+
+  constructor(saver: TierSaver, context: Context, input: Input) {
+    this.#saver = saver;
+    this.#context = context;
+    this.#input = input;
+  }
+
+  /** @throws InvalidOptionError */
+  async run(): Promise<Walked<Item>> {
+    const { cursor } = this.#input;
+    const way = wayOf("delete", this.#input);
+    if (way === "tag") return await this.#byTag();
+    if (way === "olderThan" && !deletesUnchanged(this.#saver.tier))
+      throw new InvalidOptionError(
+        "olderThan",
+        this.#input.olderThan,
+        `Tier ${this.#saver.tier.name} can't delete a thread only if nobody wrote to it meanwhile. Name the threads.`,
+      );
+    const threads = selectedThreads(this.#saver, this.#input, {
+      what: "delete",
+      cursor,
+      skipArchived: false,
+    });
+    return await eachThread(this.#context, threads, cursor, (thread) =>
+      way === "olderThan" ? this.#idle(thread) : this.#named(thread),
+    );
+  }
+
+  /** Repeated until no thread carries the tags: threads may be tagged while it runs. */
+  async #byTag(): Promise<Walked<Item>> {
+    const items: Item[] = [];
+    const tag = tagsOf(this.#input.tag);
+    const { dryRun } = this.#input;
+    const limit = dryRun ? mostListed : batch;
+    for (;;) {
+      const options: Complete<DeleteThreadsOptions> = { dryRun, limit };
+      const report = await this.#saver.deleteThreads({ tag }, options);
+      for (const thread of report.threads) {
+        const found = this.#count(thread, report);
+        if (items.length < mostListed) items.push(found);
+      }
+      this.#context.progress({ done: this.threads, unit: "threads", at: report.threads.at(-1)?.threadId });
+      if (dryRun) return { items, complete: report.threads.length < limit };
+      if (report.complete) return { items, complete: true };
+      const stuck = report.threads.length < limit || report.threads.every(({ verified }) => !verified);
+      if (stuck || this.#context.signal.aborted) return { items, complete: false };
+    }
+  }
+
+  async #named({ threadId }: SelectedThread): Promise<Item> {
+    const { dryRun } = this.#input;
+    const report = await this.#saver.deleteThreads({ threadIds: [threadId] }, { dryRun });
+    return this.#count(report.threads[0]!, report);
+  }
+
+  /** Deletes a thread by its age, if nobody wrote to it since it was chosen: nobody named it. */
+  async #idle({ threadId, revision }: SelectedThread): Promise<Item | undefined> {
+    const look = (): Promise<DeletionReport> =>
+      this.#saver.deleteThreads({ threadIds: [threadId] }, { dryRun: true });
+    const before = await look();
+    const [found] = before.threads;
+    const { tier } = this.#saver;
+    if (this.#input.dryRun || !deletesUnchanged(tier)) return this.#count(found!, before);
+    try {
+      // Written to since: it isn't old any more.
+      if (!(await tier.deleteUnchanged(threadId, revision!))) return undefined;
+    } catch (error) {
+      const reason = `The deletion failed: ${error instanceof Error ? error.message : String(error)}`;
+      return this.#count({ ...found!, verified: false, reason }, before);
+    }
+    const left = holdingsOf((await look()).threads[0]!.found).where;
+    const verified = left.length === 0;
+    const reason = `Still something there: ${left.map(({ tier: name, error }) => `${name}${error === undefined ? "" : ` (${error})`}`).join(", ")}.`;
+    const { reason: _dry, ...rest } = found!;
+    return this.#count({ ...rest, verified, ...(verified ? {} : { reason }) }, before);
+  }
+
+  #count({ threadId, found, verified, reason }: DeletedThread, { remains }: DeletionReport): Item {
+    const holdings = holdingsOf(found);
+    this.threads += 1;
+    this.checkpoints += holdings.checkpoints;
+    this.bytes += holdings.bytes;
+    this.remains = remains;
+    return { thread: threadId, ...holdings, gone: verified, ...(reason === undefined ? {} : { reason }) };
+  }
+}

@@ -1,0 +1,41 @@
+import type { Context } from "../table/context.ts";
+import type { SelectedThread } from "./selectedThreads.ts";
+
+/** What came of going through threads. */
+export interface Walked<T> {
+  /** One for each of the first threads. */
+  readonly items: readonly T[];
+  /** Whether all threads were gone through. */
+  readonly complete: boolean;
+  /** Where to go on, if not all were. */
+  readonly cursor?: string;
+}
+
+/** Most items that are listed; what comes after is only counted. */
+export const mostListed = 1000;
+
+/**
+ * Works on one thread after the other. Once the context's signal is aborted, it ends after the thread under way.
+ * @param from cursor that the threads begin at
+ * @param work undefined where there is nothing to list
+ */
+export async function eachThread<T>(
+  context: Context,
+  threads: AsyncIterable<SelectedThread>,
+  from: string | undefined,
+  work: (thread: SelectedThread) => Promise<T | undefined>,
+): Promise<Walked<T>> {
+  const items: T[] = [];
+  let done = 0;
+  let cursor = from;
+  for await (const thread of threads) {
+    if (context.signal.aborted)
+      return { items, complete: false, ...(cursor === undefined ? {} : { cursor }) };
+    const item = await work(thread);
+    if (item !== undefined && items.length < mostListed) items.push(item);
+    done += 1;
+    cursor = thread.next;
+    context.progress({ done, unit: "threads", at: thread.threadId });
+  }
+  return { items, complete: true };
+}

@@ -1,0 +1,180 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import {
+  InvalidOptionError,
+  msOf,
+  type Duration,
+  type MaintainOptions,
+  type MaintenanceReport,
+  type MaintenanceStep,
+  type StartMaintenanceOptions,
+  type TierSaver,
+} from "@stratigraph/core";
+import { z } from "zod";
+import { columns, shown } from "../render/columns.ts";
+import { bytesText } from "../render/units.ts";
+import type { Context } from "../table/context.ts";
+import { duration, fields } from "../table/fields.ts";
+import { operation } from "../table/operation.ts";
+import type { Complete } from "./complete.ts";
+import { mostListed } from "./eachThread.ts";
+import { counted, holdingsOf } from "./holdings.ts";
+
+const item = z.object({
+  what: z.enum(["delete", "prune", "archive", "trim", "finish-deletion", "sweep"]),
+  thread: z.string().optional().describe("Absent for a sweep."),
+  tier: z.string().optional().describe("The storage that was swept."),
+  checkpoints: z.number().optional().describe("How many were pruned or archived, or would be."),
+  bytes: z.number().optional().describe("How many were copied to the archive, or would be deleted."),
+  swept: z.number().optional().describe("How many things a sweep removed."),
+  done: z
+    .boolean()
+    .describe("False in a dry run, after an error, and where the thread was written to meanwhile."),
+  error: z.string().optional(),
+});
+type Item = z.infer<typeof item>;
+
+/** The longest wait of a timer. Milliseconds. */
+const longestMs = 2 ** 31 - 1;
+
+/** Runs maintenance, as the storage's options say. */
+export const maintain = operation({
+  name: "maintain",
+  group: "storage",
+  effect: "destroy",
+  summary: "Do what the config says about old threads: delete, prune, archive; and sweep up after crashes.",
+  examples: ["stratigraph maintain --dry-run", "stratigraph maintain", "stratigraph maintain --every 10m"],
+  input: z.object({
+    every: duration(
+      "Run as a worker, again and again, with this time in between, such as 10m. Default: once.",
+    ).optional(),
+    dryRun: fields.dryRun,
+  }),
+  output: z.object({
+    dryRun: z.boolean(),
+    runs: z.number().describe("How often it ran here."),
+    skipped: z.number().describe("How often it didn't, because another process was at it."),
+    steps: z.number().describe("How many threads and storages it worked on."),
+    failed: z.number().describe("How many of them failed; the next run tries them again."),
+    bytes: z.number().describe("Bytes copied to the archive; in a dry run also those that would be deleted."),
+    items: z.array(item).describe(`The first ${mostListed} steps.`),
+    errors: z.array(z.string()).describe("Why runs of a worker failed as a whole: the last ten."),
+  }),
+  async run({ every, dryRun }, context) {
+    const saver = await context.saver();
+    const { signal } = context;
+    const options: Complete<MaintainOptions> = { dryRun, signal };
+    const record = new Record();
+    if (every === undefined) record.add(await saver.maintain(options));
+    else {
+      const worker: Complete<StartMaintenanceOptions> = { every };
+      if (dryRun)
+        throw new InvalidOptionError("dryRun", "with every", "A dry run is made once: leave every out.");
+      await repeatedly(saver, context, worker.every, record);
+    }
+    if (dryRun) await addSizes(saver, record.items);
+    const bytes = record.items.reduce((sum, one) => sum + (one.bytes ?? 0), record.unlistedBytes);
+    const { runs, skipped, steps, failed, items, errors } = record;
+    return { dryRun, runs, skipped, steps, failed, bytes, items, errors };
+  },
+  *render({ dryRun, runs, skipped, steps, failed, bytes, items, errors }) {
+    if (items.length > 0) {
+      const rows = items.map(({ what, thread, tier, checkpoints, bytes: size, swept, done, error }) => [
+        what,
+        thread ?? tier ?? "",
+        swept === undefined
+          ? checkpoints === undefined
+            ? ""
+            : counted(checkpoints, "checkpoint")
+          : `${swept} removed`,
+        size === undefined ? "" : bytesText(size),
+        error === undefined ? (done || dryRun ? "" : "not yet: it is in use") : `FAILED: ${error}`,
+      ]);
+      yield* columns([["WHAT", "THREAD OR STORAGE", "", "SIZE", ""], ...rows], [3]);
+      if (steps > items.length) yield `… and ${steps - items.length} more`;
+      yield "";
+    }
+    for (const error of errors) yield `A run failed: ${shown(error)}`;
+    if (runs === 0 && skipped > 0) yield "Another process is running maintenance. Nothing was done here.";
+    else if (steps === 0) yield `Nothing ${dryRun ? "is" : "was"} due.`;
+    else
+      yield `${dryRun ? "Due" : "Done"}: ${counted(steps, "step")}, ${bytesText(bytes)}.${failed > 0 ? ` ${failed} failed.` : ""}`;
+    if (dryRun && steps > 0) yield "Nothing was changed.";
+  },
+  found: ({ failed, errors }) => failed + errors.length > 0,
+});
+
+/** Most errors of runs that are kept. */
+const keptErrors = 10;
+
+/** What happened so far, of bounded size however long a worker runs. */
+class Record {
+  readonly items: Item[] = [];
+  readonly errors: string[] = [];
+  runs = 0;
+  skipped = 0;
+  steps = 0;
+  failed = 0;
+  unlistedBytes = 0;
+
+  add({ ran, steps }: MaintenanceReport): void {
+    if (ran) this.runs += 1;
+    else this.skipped += 1;
+    for (const step of steps) {
+      this.steps += 1;
+      if (step.error !== undefined) this.failed += 1;
+      if (this.items.length < mostListed) this.items.push(itemOf(step));
+      else this.unlistedBytes += step.bytes ?? 0;
+    }
+  }
+
+  fail(error: unknown): void {
+    this.errors.push(error instanceof Error ? error.message : String(error));
+    if (this.errors.length > keptErrors) this.errors.shift();
+  }
+}
+
+function itemOf({ what, threadId, tier, checkpoints, bytes, swept, done, error }: MaintenanceStep): Item {
+  return {
+    what,
+    done,
+    ...(threadId === undefined ? {} : { thread: threadId }),
+    ...(tier === undefined ? {} : { tier }),
+    ...(checkpoints === undefined ? {} : { checkpoints }),
+    ...(bytes === undefined ? {} : { bytes }),
+    ...(swept === undefined ? {} : { swept }),
+    ...(error === undefined ? {} : { error: error instanceof Error ? error.message : String(error) }),
+  };
+}
+
+/** Runs until the context's signal is aborted. An outage doesn't end it: the next run tries again. */
+async function repeatedly(
+  saver: TierSaver,
+  context: Context,
+  every: Duration,
+  record: Record,
+): Promise<void> {
+  const everyMs = msOf("every", every);
+  if (everyMs < 1 || everyMs > longestMs)
+    throw new InvalidOptionError("every", every, "Use a duration of at least 1ms, and at most 24d.");
+  const { signal } = context;
+  while (!signal.aborted) {
+    try {
+      record.add(await saver.maintain({ signal }));
+    } catch (error) {
+      record.fail(error);
+    }
+    context.progress({ done: record.steps, unit: "steps", at: `run ${record.runs}` });
+    // Rejects when the signal is aborted, which ends the loop.
+    await sleep(everyMs, undefined, { signal }).catch(() => undefined);
+  }
+}
+
+/** Adds to what would be deleted how many bytes that is. */
+async function addSizes(saver: TierSaver, items: Item[]): Promise<void> {
+  for (const one of items) {
+    if (one.what !== "delete" || one.thread === undefined) continue;
+    const { threads } = await saver.deleteThreads({ threadIds: [one.thread] }, { dryRun: true });
+    const { checkpoints, bytes } = holdingsOf(threads[0]!.found);
+    Object.assign(one, { checkpoints, bytes });
+  }
+}

@@ -1,0 +1,154 @@
+import { InvalidOptionError, msOf, type Duration, type ThreadInfo, type TierSaver } from "@stratigraph/core";
+import { z } from "zod";
+import { tagsOf } from "../table/pairs.ts";
+
+/** How threads are chosen: by exactly one of these. */
+export interface Selection {
+  readonly thread: readonly string[];
+  /** Pairs: threads that carry all of these tags. */
+  readonly tag: readonly string[];
+  /** Threads that weren't written to for this long. */
+  readonly olderThan?: Duration | undefined;
+  /** All threads. */
+  readonly all?: boolean | undefined;
+}
+
+/** What else there is to say of a selection. */
+export interface SelectionOptions {
+  /** What is done with the threads, for messages: "delete". */
+  readonly what: string;
+  /** Where an earlier call ended. */
+  readonly cursor?: string | undefined;
+  /** Whether threads that are archived as a whole are left out, unless they were named or tagged. */
+  readonly skipArchived: boolean;
+}
+
+/** A chosen thread. */
+export interface SelectedThread {
+  readonly threadId: string;
+  /** Its revision when it was chosen; absent where it was named. */
+  readonly revision?: number | undefined;
+  /** Where a later call goes on after this thread. */
+  readonly next: string;
+}
+
+/** How many threads are listed at once by their tags. */
+const pageSize = 100;
+
+/** By how much the clock of a storage may be ahead. Milliseconds. */
+const clockDoubtMs = 600_000;
+
+/** Where a selection goes on: after so many ids; after so many threads of a page; after a thread. */
+const place = z.union([
+  z.object({ ids: z.int().min(0) }),
+  z.object({ page: z.string().optional(), skip: z.int().min(0) }),
+  z.object({
+    after: z.object({
+      threadId: z.string(),
+      revision: z.int(),
+      head: z.string().optional(),
+      writtenAtMs: z.number(),
+      evicted: z.boolean(),
+    }),
+    beforeMs: z.number(),
+  }),
+]);
+type Place = z.infer<typeof place>;
+
+/** Which one of the ways to choose was taken. @throws InvalidOptionError where it is none, or more than one */
+export function wayOf(what: string, selection: Selection): "thread" | "tag" | "olderThan" | "all" {
+  const { thread, tag, olderThan, all } = selection;
+  const taken = [
+    ...(thread.length > 0 ? (["thread"] as const) : []),
+    ...(tag.length > 0 ? (["tag"] as const) : []),
+    ...(olderThan === undefined ? [] : (["olderThan"] as const)),
+    ...(all === true ? (["all"] as const) : []),
+  ];
+  const [way] = taken;
+  if (way !== undefined && taken.length === 1) return way;
+  const ways = [
+    "thread",
+    "tag",
+    ...("olderThan" in selection ? ["olderThan"] : []),
+    ...("all" in selection ? ["all"] : []),
+  ];
+  throw new InvalidOptionError(
+    taken[1] ?? "thread",
+    taken.length === 0 ? "nothing" : taken.join(" and "),
+    `Say by one of ${ways.join(", ")} which threads to ${what}.`,
+  );
+}
+
+/** The threads that are chosen, each once. Those named by id need not exist. @throws InvalidOptionError */
+export async function* selectedThreads(
+  saver: TierSaver,
+  selection: Selection,
+  { what, cursor, skipArchived }: SelectionOptions,
+): AsyncGenerator<SelectedThread> {
+  const way = wayOf(what, selection);
+  const from = cursor === undefined ? undefined : decode(cursor);
+  if (way === "thread") yield* named(selection.thread, from);
+  else if (way === "tag") yield* tagged(saver, selection.tag, from);
+  else yield* written(saver, selection.olderThan, { from, includeEvicted: !skipArchived });
+}
+
+function* named(threadIds: readonly string[], from: Place | undefined): Generator<SelectedThread> {
+  const ids = [...new Set(threadIds)];
+  const done = from === undefined ? 0 : "ids" in from ? from.ids : wrong();
+  for (const [n, threadId] of ids.entries()) if (n >= done) yield { threadId, next: encode({ ids: n + 1 }) };
+}
+
+async function* tagged(
+  saver: TierSaver,
+  tag: readonly string[],
+  from: Place | undefined,
+): AsyncGenerator<SelectedThread> {
+  let { page, skip } = from === undefined ? { page: undefined, skip: 0 } : "skip" in from ? from : wrong();
+  for (;;) {
+    const found = await saver.listThreads({ tag: tagsOf(tag), limit: pageSize, cursor: page });
+    for (const [n, { threadId, revision }] of found.threads.entries()) {
+      const next = encode({ skip: n + 1, ...(page === undefined ? {} : { page }) });
+      if (n >= skip) yield { threadId, revision, next };
+    }
+    if (found.cursor === undefined) return;
+    [page, skip] = [found.cursor, 0];
+  }
+}
+
+/** Threads by the time of their last write, longest ago first. */
+async function* written(
+  saver: TierSaver,
+  olderThan: Duration | undefined,
+  { from, includeEvicted }: { readonly from: Place | undefined; readonly includeEvicted: boolean },
+): AsyncGenerator<SelectedThread> {
+  const at = from === undefined ? undefined : "after" in from ? from : wrong();
+  // A bound also where all are chosen: threads that are written to meanwhile come again at the end.
+  const ageMs = olderThan === undefined ? -clockDoubtMs : msOf("olderThan", olderThan);
+  const beforeMs = at?.beforeMs ?? Date.now() - ageMs;
+  const after = at?.after as ThreadInfo | undefined;
+  for await (const info of saver.tier.threads({ writtenBeforeMs: beforeMs, after, includeEvicted })) {
+    const { threadId, revision, head, writtenAtMs, evicted } = info;
+    const last = { threadId, revision, writtenAtMs, evicted, ...(head === undefined ? {} : { head }) };
+    yield { threadId, revision, next: encode({ after: last, beforeMs }) };
+  }
+}
+
+function encode(at: Place): string {
+  return Buffer.from(JSON.stringify(at)).toString("base64url");
+}
+
+function decode(cursor: string): Place {
+  try {
+    return place.parse(JSON.parse(Buffer.from(cursor, "base64url").toString("utf8")));
+  } catch {
+    return wrong();
+  }
+}
+
+function wrong(): never {
+  throw new InvalidOptionError(
+    "cursor",
+    "another text",
+    "Pass the cursor of an interrupted call, with its other inputs.",
+  );
+}

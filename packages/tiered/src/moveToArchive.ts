@@ -1,0 +1,28 @@
+import type { MovedThread, Tier } from "@stratigraph/core";
+import { archiveThread, type BlobCheck } from "./archiveThread.ts";
+import { markArchived } from "./archivedMark.ts";
+
+/** What moving a thread works on. */
+export interface ArchivePlaces {
+  readonly stack: Pick<Tier, "evict"> & { restoreWritten(threadId: string): Promise<void> };
+  readonly warm: Tier;
+  readonly cold: Tier;
+}
+
+/**
+ * Copies a thread to the cold tier, reads it back, and only then lets the warm tier drop it, if nobody wrote to it meanwhile.
+ * @returns undefined where the warm tier has no checkpoints of the thread
+ * @throws Error where the copy isn't what was copied
+ */
+export async function moveToArchive(
+  { stack, warm, cold }: ArchivePlaces,
+  threadId: string,
+  check: BlobCheck,
+): Promise<MovedThread | undefined> {
+  await stack.restoreWritten(threadId);
+  const copy = await archiveThread(warm, cold, threadId, check);
+  if (copy === undefined) return undefined;
+  const revision = await markArchived(warm, threadId, copy.revision);
+  const done = revision !== undefined && (await stack.evict(threadId, revision));
+  return { checkpoints: copy.checkpoints, bytes: copy.bytes, done };
+}
