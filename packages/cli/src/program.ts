@@ -33,7 +33,6 @@ export async function main(argv: readonly string[], terminal: Terminal): Promise
   } catch (error) {
     // commander has written what it had to say.
     if (error instanceof CommanderError) return error.exitCode === 0 ? exitCodes.done : exitCodes.failed;
-    if ((error as NodeJS.ErrnoException | undefined)?.code === "EPIPE") return exitCodes.done;
     const { verbose = false } = program.opts<Settings>();
     terminal.stderr.write(`${explain(error, verbose)}\n`);
     return exitCodes.failed;

@@ -25,9 +25,6 @@ if (found === undefined) {
   );
   process.exitCode = 1;
 } else {
-  const { main } = (await import(pathToFileURL(found).href)) as {
-    main(argv: readonly string[], terminal: object): Promise<number>;
-  };
-  const { stdout, stderr, stdin, env } = process;
-  process.exitCode = await main(process.argv.slice(2), { stdout, stderr, stdin, env, cwd: process.cwd() });
+  const { runProcess } = (await import(pathToFileURL(found).href)) as { runProcess(): Promise<void> };
+  await runProcess();
 }

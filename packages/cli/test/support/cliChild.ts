@@ -1,2 +1,4 @@
 // The command line as a process of its own.
-import "../../src/bin.ts";
+import { runProcess } from "@stratigraph/cli";
+
+await runProcess();
