@@ -34,7 +34,7 @@ export interface Origin {
 
 /** A recorded move of a head that no run made. */
 export interface Move {
-  readonly kind: "promote" | "merge" | "fast-forward" | "undo";
+  readonly kind: "promote" | "merge" | "fast-forward" | "edit" | "undo";
   readonly namespace: string;
   /** The head before; undefined where there was none. */
   readonly from?: string | undefined;

@@ -41,6 +41,7 @@ export {
   closedError,
 } from "./contract/errors.ts";
 export type { ErrorCode } from "./contract/errors.ts";
+export { layersOf, Storages } from "./operations/holding.ts";
 export type { Holding } from "./operations/holding.ts";
 export { decodeCursor, encodeCursor } from "./operations/cursor.ts";
 export { firstAsked } from "./operations/firstAsked.ts";

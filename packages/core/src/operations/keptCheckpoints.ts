@@ -7,6 +7,8 @@ import type { BlobHash, CheckpointRecord } from "../contract/tier.ts";
 export interface Node {
   readonly record: CheckpointRecord;
   readonly body: DecodedBody;
+  /** Bytes of the record and of its pending writes, without values. */
+  readonly bytes: number;
   readonly writeBlobs: readonly BlobHash[];
   readonly interrupted: boolean;
   readonly deltaChannels: readonly string[];

@@ -31,6 +31,8 @@ export interface Pruned {
   readonly done: boolean;
   /** How many checkpoints were removed, or would be in a dry run. */
   readonly checkpoints: number;
+  /** How many bytes that freed, or would free: records, pending writes and values, as stored. */
+  readonly bytes: number;
 }
 
 /** Prunes one thread, with options that were checked before. An unknown thread is a no-op. */
@@ -93,12 +95,16 @@ async function removeWhere(
 ): Promise<Pruned> {
   for (let attempt = 0; attempt < attempts; attempt += 1) {
     const thread = await load(tier, coder, threadId);
-    if (revision !== undefined && thread.revision !== revision) return { done: false, checkpoints: 0 };
+    if (revision !== undefined && thread.revision !== revision)
+      return { done: false, checkpoints: 0, bytes: 0 };
     const kept = keep(thread);
     const checkpoints = thread.nodes.length - kept.size;
-    if (checkpoints === 0 || dryRun) return { done: true, checkpoints };
-    const goes = thread.nodes.filter((node) => !kept.has(node)).map(({ record }): Address => record);
-    const { dropBlobs, replaceBlobs } = await blobsAfter(tier, coder, thread, threadId, kept);
+    if (checkpoints === 0) return { done: true, checkpoints, bytes: 0 };
+    const gone = thread.nodes.filter((node) => !kept.has(node));
+    const goes = gone.map(({ record }): Address => record);
+    const { dropBlobs, replaceBlobs, freed } = await blobsAfter(tier, coder, thread, threadId, kept);
+    const bytes = gone.reduce((sum, node) => sum + node.bytes, freed);
+    if (dryRun) return { done: true, checkpoints, bytes };
     const heads = headsAfter(thread, kept);
     if (
       await tier.remove({
@@ -110,7 +116,7 @@ async function removeWhere(
         heads,
       })
     )
-      return { done: true, checkpoints };
+      return { done: true, checkpoints, bytes };
   }
   throw new StratigraphError(
     "OVERLOADED",
@@ -138,6 +144,7 @@ async function toNode(coder: CheckpointCoder, { record, writes }: ListedCheckpoi
   return {
     record,
     body,
+    bytes: writes.reduce((sum, batch) => sum + batch.body.length, record.body.length),
     writeBlobs: writes.flatMap((batch) => batch.blobs),
     interrupted: channels.has(INTERRUPT),
     written: channels,
@@ -156,7 +163,7 @@ async function blobsAfter(
   thread: Thread,
   threadId: string,
   kept: ReadonlySet<Node>,
-): Promise<{ dropBlobs: BlobHash[]; replaceBlobs: Blob[] }> {
+): Promise<{ dropBlobs: BlobHash[]; replaceBlobs: Blob[]; freed: number }> {
   const infos = new Map<BlobHash, BlobInfo>((await tier.blobs(threadId)).map((info) => [info.hash, info]));
   const needed = new Map<BlobHash, Address>();
   for (const node of kept) for (const hash of namedBy(node)) needed.set(hash, node.record);
@@ -175,7 +182,10 @@ async function blobsAfter(
   }
   const goes = ({ hash, base }: BlobInfo): boolean =>
     !needed.has(hash) && (named.has(hash) || base !== undefined);
-  return { dropBlobs: [...infos.values()].filter(goes).map(({ hash }) => hash), replaceBlobs };
+  const dropped = [...infos.values()].filter(goes);
+  const grown = replaceBlobs.reduce((sum, { hash, bytes }) => sum + bytes.length - infos.get(hash)!.size, 0);
+  const freed = dropped.reduce((sum, { size }) => sum + size, -grown);
+  return { dropBlobs: dropped.map(({ hash }) => hash), replaceBlobs, freed };
 }
 
 function namedBy({ record, writeBlobs }: Node): BlobHash[] {
