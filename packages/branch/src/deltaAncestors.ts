@@ -1,5 +1,6 @@
 import { currentWrites, isLangGraphChannel } from "@stratigraph/core";
 import type { Address, CheckpointRecord, DecodedBody, Nodes, TierSaver } from "@stratigraph/core";
+import { DELTA_WRITES_VERSIONED } from "./langgraph.ts";
 
 /** Channels of a checkpoint that have a version but no stored value. They may be DeltaChannels. */
 export function valueless({ manifest }: DecodedBody): string[] {
@@ -9,6 +10,20 @@ export function valueless({ manifest }: DecodedBody): string[] {
         version !== undefined && value === undefined && !isLangGraphChannel(channel),
     )
     .map(({ channel }) => channel);
+}
+
+/**
+ * Channels of a checkpoint that are DeltaChannels without a value of their own, by what its metadata says of them; all that may be
+ * such channels where it was written by LangGraph before 1.5, whose metadata says nothing.
+ */
+export function deltaChannels(body: DecodedBody, metadata: object): string[] {
+  const { counters_since_delta_snapshot: counters, [DELTA_WRITES_VERSIONED]: versioned } = metadata as {
+    counters_since_delta_snapshot?: Readonly<Record<string, unknown>>;
+    [DELTA_WRITES_VERSIONED]?: unknown;
+  };
+  const isDelta = (channel: string): boolean =>
+    counters === undefined ? versioned !== true : Object.hasOwn(counters, channel);
+  return valueless(body).filter(isDelta);
 }
 
 /**

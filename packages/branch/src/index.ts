@@ -1,8 +1,10 @@
 export { applyMerge } from "./applyMerge.ts";
 export { branches, forksOf, type Branch } from "./branches.ts";
 export { compare, type Comparison, type ThreadSummary, type Tokens } from "./compare.ts";
+export { deltaChannels } from "./deltaAncestors.ts";
 export { diff, type ChannelDiff, type Diff } from "./diff.ts";
 export type { Change } from "./diffValues.ts";
+export { edit, type Edited } from "./edit.ts";
 export { fork, forkMany, type Fork, type ForkOptions } from "./fork.ts";
 export { formatComparison } from "./formatComparison.ts";
 export { formatDiff } from "./formatDiff.ts";

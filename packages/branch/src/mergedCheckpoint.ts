@@ -1,5 +1,4 @@
 import {
-  INTERRUPT,
   DeltaSnapshot,
   maxChannelVersion,
   uuid6,
@@ -10,9 +9,10 @@ import {
 import type { TierSaver } from "@stratigraph/core";
 import { channelsOf, kindOf, type MergeableGraph } from "./graphLike.ts";
 import { mergeMark } from "./history.ts";
-import { DELTA_WRITES_VERSIONED, SNAPSHOT_BUMPS } from "./langgraph.ts";
+import { DELTA_WRITES_VERSIONED } from "./langgraph.ts";
 import type { MergeSource } from "./mergeChannels.ts";
 import { sameValue } from "./plainValue.ts";
+import { seenBy, type Version } from "./seenBy.ts";
 import type { MergeSide } from "./mergeSide.ts";
 
 /** A checkpoint that is ready to be put on the target. */
@@ -21,8 +21,6 @@ export interface Merged {
   readonly metadata: CheckpointMetadata;
   readonly newVersions: ChannelVersions;
 }
-
-type Version = ChannelVersions[string];
 
 /**
  * Makes the merge checkpoint: a copy of the leading side's checkpoint, which determines what runs next, with the merged state. Channels
@@ -76,38 +74,6 @@ export function mergedCheckpoint(
     Object.entries(channel_versions).filter(([name]) => !isParents || changed.has(name)),
   );
   return { checkpoint, newVersions, metadata: metadataOf(merge, step) };
-}
-
-function seenBy(
-  sides: readonly MergeSide[],
-  leading: MergeSide,
-  changed: ReadonlySet<string>,
-  next: Version,
-): Checkpoint["versions_seen"] {
-  const { versions_seen, channel_versions } = leading.checkpoint;
-  const seen = Object.fromEntries(Object.entries(versions_seen).map(([node, of]) => [node, { ...of }]));
-  // LangGraph attributes an update to the node that read last, and these entries don't count as reading. LangGraph before 1.5 would
-  // take the key for a node's name, so the entries are written only if a side already has them.
-  const bumps = sides.some(({ checkpoint }) => SNAPSHOT_BUMPS in checkpoint.versions_seen)
-    ? (seen[SNAPSHOT_BUMPS] ??= {})
-    : undefined;
-  for (const { checkpoint } of sides) {
-    for (const [node, of] of Object.entries(checkpoint.versions_seen)) {
-      if (node === INTERRUPT || node === SNAPSHOT_BUMPS) continue;
-      for (const channel of Object.keys(of)) {
-        if (!changed.has(channel)) continue;
-        const last = versions_seen[node]?.[channel];
-        const version = channel_versions[channel];
-        const pending = version !== undefined && (last === undefined || version > last);
-        if (pending) continue;
-        (seen[node] ??= {})[channel] = next;
-        if (bumps === undefined || bumps[`${node}|${channel}`] === next) continue;
-        if (last !== undefined && bumps[`${node}|${channel}`] !== last) bumps[`${node}:${channel}`] = last;
-        bumps[`${node}|${channel}`] = next;
-      }
-    }
-  }
-  return seen;
 }
 
 function metadataOf(

@@ -34,7 +34,7 @@ export interface Origin {
 
 /** A recorded move of a head, made by one of this package's functions and not by a run. */
 export interface Move {
-  readonly kind: "promote" | "merge" | "fast-forward" | "undo";
+  readonly kind: "promote" | "merge" | "fast-forward" | "edit" | "undo";
   readonly namespace: string;
   /** The head before; undefined if there was none. */
   readonly from?: string | undefined;

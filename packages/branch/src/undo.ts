@@ -6,7 +6,7 @@ import { moveHead, type Promoted } from "./promote.ts";
 import { readReflog } from "./reflog.ts";
 
 /**
- * Reverts the last recorded move of a thread's head (a merge, a promotion or an undo). The head returns to where it was, and what was
+ * Reverts the last recorded move of a thread's head (a merge, a promotion, an edit or an undo). The head returns to where it was, and what was
  * due there is due again: an interrupt that the merged work had answered waits for an answer. Undoing twice restores the move. What the
  * move made can still be read, as a side branch.
  * @returns the checkpoint that is the head again, and the head before

@@ -42,6 +42,7 @@ export {
   closedError,
 } from "./contract/errors.ts";
 export type { ErrorCode } from "./contract/errors.ts";
+export { layersOf, Storages } from "./operations/holding.ts";
 export type { Holding } from "./operations/holding.ts";
 export { firstAsked } from "./operations/firstAsked.ts";
 export {

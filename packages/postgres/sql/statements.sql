@@ -14,6 +14,9 @@ select kind, thread::text, id, ns, a, b, c, d, n::text, tags, body from :schema.
 -- name: blobs
 select hash, base, size from :schema.blobs_1($1::bytea)
 
+-- name: blobsNamed
+select hash, base, size from :schema.blobs_1($1::bytea) where hash = any ($2::bytea[])
+
 -- name: longIds
 select key, id from :schema.long_ids_1($1::bytea[])
 

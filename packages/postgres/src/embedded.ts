@@ -1715,6 +1715,7 @@ $stratigraph$;`,
                       $9::bigint, $10::bytea, $11::bytea, $12::integer)`,
   "ancestry": `select kind, thread::text, id, ns, a, b, c, d, n::text, tags, body from :schema.ancestry_1($1::bytea, $2::bytea, $3::bytea, $4::integer[], $5::integer)`,
   "blobs": `select hash, base, size from :schema.blobs_1($1::bytea)`,
+  "blobsNamed": `select hash, base, size from :schema.blobs_1($1::bytea) where hash = any ($2::bytea[])`,
   "longIds": `select key, id from :schema.long_ids_1($1::bytea[])`,
   "threads": `select key, long_id, revision::text, head, thread::text, written_ms::text, evicted, parent, lost_to, run, blobs, tags, body
   from :schema.threads_2(to_timestamp($1::double precision / 1000), $2::boolean, $3::boolean, to_timestamp($4::double precision / 1000), $5::bytea,

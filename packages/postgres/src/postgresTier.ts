@@ -14,6 +14,7 @@ import {
   type AppendRequest,
   type AppendWritesRequest,
   type ArchiveSource,
+  type BlobHash,
   type BlobInfo,
   type BytesReplacer,
   type Diagnoser,
@@ -245,8 +246,16 @@ export class PostgresTier
     }
   }
 
-  async blobs(threadId: string): Promise<BlobInfo[]> {
-    const rows = await this.#run(this.#sql.blobs, [keyOf(threadId)], threadId);
+  async blobs(threadId: string, only?: readonly BlobHash[]): Promise<BlobInfo[]> {
+    const key = keyOf(threadId);
+    const rows =
+      only === undefined
+        ? await this.#run(this.#sql.blobs, [key], threadId)
+        : await this.#run(
+            this.#sql.blobsNamed,
+            [key, only.map((hash) => Buffer.from(hash, "hex"))],
+            threadId,
+          );
     return rows.map(({ hash, base, size }) => ({
       hash: hexOf(hash as Uint8Array),
       base: base === null ? undefined : hexOf(base as Uint8Array),

@@ -19,6 +19,7 @@ import {
   type Appended,
   type AppendRequest,
   type AppendWritesRequest,
+  type BlobHash,
   type BlobInfo,
   type CheckpointRecord,
   type Diagnoser,
@@ -180,10 +181,11 @@ export class TierStack implements Tier, Diagnoser, HealthReporter, LayeredTier, 
     return this.#gate.iterate(() => this.#warm.primary.threads(query));
   }
 
-  async blobs(threadId: string): Promise<readonly BlobInfo[]> {
+  async blobs(threadId: string, only?: readonly BlobHash[]): Promise<readonly BlobInfo[]> {
     return await this.#gate.run(async () => {
-      const warm = await this.#warm.primary.blobs(threadId);
-      return this.#archive === undefined ? warm : await this.#archive.blobs(threadId, warm);
+      const warm = await this.#warm.primary.blobs(threadId, only);
+      const isWhole = only !== undefined && holdsAll(warm, only);
+      return this.#archive === undefined || isWhole ? warm : await this.#archive.blobs(threadId, warm);
     });
   }
 
@@ -523,4 +525,9 @@ export class TierStack implements Tier, Diagnoser, HealthReporter, LayeredTier, 
     // Ask for the mark afterwards, because the archiver sets it before the warm tier drops anything.
     return (await this.#archive?.holdsMore(threadId)) === true ? undefined : outline;
   }
+}
+
+function holdsAll(blobs: readonly BlobInfo[], hashes: readonly BlobHash[]): boolean {
+  const held = new Set(blobs.map(({ hash }) => hash));
+  return hashes.every((hash) => held.has(hash));
 }

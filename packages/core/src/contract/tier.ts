@@ -268,8 +268,11 @@ export interface Tier {
   /** Threads that have checkpoints, evicted ones among them. */
   threads(query: ThreadQuery): AsyncIterable<ThreadInfo>;
 
-  /** Every blob of a thread, without bytes. */
-  blobs(threadId: string): Promise<readonly BlobInfo[]>;
+  /**
+   * Every blob of a thread, without bytes.
+   * @param only the blobs that are asked for. A tier may answer with others too, and saves nothing then
+   */
+  blobs(threadId: string, only?: readonly BlobHash[]): Promise<readonly BlobInfo[]>;
 
   /**
    * Writes atomically and moves the heads.

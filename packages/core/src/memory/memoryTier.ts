@@ -211,9 +211,10 @@ export class MemoryTier
     yield* infos.sort(inOrder).slice(0, query.limit);
   }
 
-  async blobs(threadId: string): Promise<BlobInfo[]> {
+  async blobs(threadId: string, only?: readonly BlobHash[]): Promise<BlobInfo[]> {
     const { blobs } = this.#threads.get(threadId) ?? emptyThread();
-    return [...blobs.values()].map(({ hash, base, bytes }) => ({ hash, base, size: bytes.length }));
+    const named = only?.flatMap((hash) => blobs.get(hash) ?? []) ?? [...blobs.values()];
+    return named.map(({ hash, base, bytes }) => ({ hash, base, size: bytes.length }));
   }
 
   /** Whether a blob of a thread is here. */

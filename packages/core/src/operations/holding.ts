@@ -20,7 +20,7 @@ export interface Finding extends Holding {
 }
 
 /** The storages that a tier is made of: the parts of a stack, otherwise the tier itself, which is "warm" as it owns its threads. */
-function layersOf(tier: Tier, role: StackLayer["role"] = "warm"): readonly StackLayer[] {
+export function layersOf(tier: Tier, role: StackLayer["role"] = "warm"): readonly StackLayer[] {
   if (!isStacked(tier)) return [{ role, tier }];
   return tier.layers.flatMap((layer) => layersOf(layer.tier, role === "warm" ? layer.role : role));
 }

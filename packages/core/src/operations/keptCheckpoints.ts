@@ -7,9 +7,9 @@ import type { BlobHash, CheckpointRecord } from "../contract/tier.ts";
 export interface Node {
   readonly record: CheckpointRecord;
   readonly body: DecodedBody;
-  readonly writeBlobs: readonly BlobHash[];
-  /** Of the record's body, and of those of its pending writes. */
+  /** Bytes of the record and of its pending writes, without values. */
   readonly bytes: number;
+  readonly writeBlobs: readonly BlobHash[];
   readonly interrupted: boolean;
   readonly deltaChannels: readonly string[];
   readonly written: ReadonlySet<string>;

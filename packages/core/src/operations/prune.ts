@@ -150,8 +150,8 @@ async function toNode(coder: CheckpointCoder, { record, writes }: ListedCheckpoi
   return {
     record,
     body,
-    writeBlobs: writes.flatMap((batch) => batch.blobs),
     bytes: writes.reduce((sum, batch) => sum + batch.body.length, record.body.length),
+    writeBlobs: writes.flatMap((batch) => batch.blobs),
     interrupted: channels.has(INTERRUPT),
     written: channels,
     deltaChannels: [...Object.keys(metadata.counters_since_delta_snapshot ?? {}), ...snapshots],

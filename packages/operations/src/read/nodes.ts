@@ -40,3 +40,19 @@ export function nodeOfPath(taskPath: string): string | undefined {
   const pull = "~__pregel_pull, ";
   return taskPath.startsWith(pull) ? taskPath.slice(pull.length) : undefined;
 }
+
+/**
+ * The nodes whose pending writes on a checkpoint name a channel; undefined where that isn't known of all tasks: they were sent, or
+ * LangGraph before 1.5 wrote them.
+ */
+export async function writersOf(
+  saver: TierSaver,
+  { record, writes }: Opened,
+  channel: string,
+): Promise<string[] | undefined> {
+  const named = await saver.coder.writes.unrevived(record, writes);
+  const nodes = named
+    .filter((write) => write.channel === channel)
+    .map(({ taskPath }) => nodeOfPath(taskPath));
+  return nodes.length === 0 || nodes.includes(undefined) ? undefined : (nodes as string[]);
+}

@@ -1,4 +1,4 @@
-import { ERROR, INTERRUPT, RESUME } from "@langchain/langgraph-checkpoint";
+import { ERROR, INTERRUPT, RESUME, TASKS } from "@langchain/langgraph-checkpoint";
 import { isControlChannel, type TierSaver } from "@stratigraph/core";
 import { z } from "zod";
 import { columns, shown } from "../render/columns.ts";
@@ -132,7 +132,7 @@ export const show = operation({
   *render(found) {
     yield* headLines(found);
     const { channels, writes } = found;
-    for (const { channel, bytes, type, rebuilt, value, sha256 } of channels) {
+    for (const { channel, bytes, type, rebuilt, value, sha256 } of channels.filter(isTold)) {
       yield "";
       yield `${shown(channel)}  ${bytesText(bytes)}${rebuilt ? ", rebuilt from writes without its reducer" : ""}`;
       for (const line of value === undefined ? [opaqueText(type, sha256)] : valueLines(value))
@@ -176,6 +176,11 @@ function* headLines({
     ["metadata", inlineText(metadata.value)],
   ];
   yield* columns(rows.filter(([, text]) => text !== ""));
+}
+
+/** Whether a channel tells anything: one of Sends, of which there are none, doesn't. */
+function isTold({ channel, value }: Output["channels"][number]): boolean {
+  return !(channel === TASKS && Array.isArray(value) && value.length === 0);
 }
 
 function opaqueText(type: string, sha256: string | undefined): string {

@@ -21,6 +21,20 @@ export function* columns(
   }
 }
 
+/**
+ * As {@link columns}, with a line of headings first, and without columns in which nothing stands.
+ * @param headings names of the columns; those that begin with ">" are aligned to the right
+ */
+export function* table(headings: readonly string[], rows: readonly (readonly string[])[]): Iterable<string> {
+  const used = headings.map((_, n) => n).filter((n) => rows.some((row) => row[n] !== ""));
+  const names = headings.map((heading) => heading.replace(/^>/, ""));
+  const picked = [names, ...rows].map((row) => used.map((n) => row[n] ?? ""));
+  yield* columns(
+    picked,
+    used.flatMap((n, place) => (headings[n]!.startsWith(">") ? [place] : [])),
+  );
+}
+
 /** Text that can't move a terminal's cursor or change its colours: control characters are written as escapes. */
 export function shown(text: string): string {
   return text.replaceAll(

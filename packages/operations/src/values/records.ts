@@ -7,7 +7,9 @@ export function isObject(value: unknown): value is JsonObject {
 }
 
 /** Whether a part of the serde's JSON is the record of a LangChain object, such as a message. */
-export function isLangChain(value: unknown): value is JsonObject & { id: unknown[]; kwargs: JsonObject } {
+export function isLangChain(
+  value: unknown,
+): value is JsonObject & { readonly id: readonly unknown[]; readonly kwargs: JsonObject } {
   return (
     isObject(value) &&
     value["lc"] === 1 &&

@@ -73,6 +73,9 @@ function below(value: unknown, path: Path): unknown {
   if (typeof content !== "object" || content === null) return value;
   if (Array.isArray(content) && segment !== "*" && !/^\d+$/.test(String(segment))) return redactedRecord;
   const parts = content as JsonObject;
+  // A message as plain data, as diffs have it, holds its fields one level deeper.
+  if (isObject(parts["data"]) && segment !== "*" && !Object.hasOwn(parts, String(segment)))
+    below(parts["data"], path);
   for (const key of Object.keys(parts)) if (names(segment, key)) parts[key] = below(parts[key], rest);
   return value;
 }

@@ -1,4 +1,4 @@
-import { readDeltaValues, readPoint, type Point, type ReadPoint } from "@stratigraph/branch";
+import { deltaChannels, readDeltaValues, readPoint, type Point, type ReadPoint } from "@stratigraph/branch";
 import { isLangGraphChannel, NotFoundError, type TierSaver, type Typed } from "@stratigraph/core";
 
 /** One channel of a checkpoint, its value as the serde wrote it. */
@@ -18,10 +18,12 @@ export interface ChannelState {
 export class State {
   readonly saver: TierSaver;
   readonly point: ReadPoint;
+  readonly #deltas: readonly string[];
 
   private constructor(saver: TierSaver, point: ReadPoint) {
     this.saver = saver;
     this.point = point;
+    this.#deltas = deltaChannels(point.body, point.metadata);
   }
 
   /** Reads a checkpoint, without the saver's noting that it was handed out. @throws NotFoundError, EvictedError, CorruptionError */
@@ -33,7 +35,7 @@ export class State {
   channels(): string[] {
     const { manifest } = this.point.body;
     const stored = [...manifest.values()].filter(({ value }) => value !== undefined);
-    const names = [...stored.map(({ channel }) => channel), ...deltaChannels(this.point)];
+    const names = [...stored.map(({ channel }) => channel), ...this.#deltas];
     const rank = (name: string): string => `${isLangGraphChannel(name) ? 1 : 0}${name}`;
     return names.sort((a, b) => (rank(a) < rank(b) ? -1 : 1));
   }
@@ -47,7 +49,7 @@ export class State {
       const typed = await this.saver.coder.serialized(at, name, entry.value, stored.blobs);
       return { channel: name, version, stored: typed, rebuilt: false };
     }
-    if (!deltaChannels(this.point).includes(name)) return undefined;
+    if (!this.#deltas.includes(name)) return undefined;
     const values = await readDeltaValues(this.saver, this.point, [name]);
     if (!values.has(name)) return undefined;
     const typed = await this.saver.serde.dumpsTyped(values.get(name));
@@ -64,20 +66,4 @@ export class State {
       { ...this.point.at, channel: name },
     );
   }
-}
-
-/** Channels of a checkpoint that are DeltaChannels without a value of their own, or may be: older metadata doesn't tell. */
-function deltaChannels({ body, metadata }: ReadPoint): string[] {
-  const { counters_since_delta_snapshot: counters, delta_writes_versioned: versioned } = metadata as {
-    counters_since_delta_snapshot?: Readonly<Record<string, unknown>>;
-    delta_writes_versioned?: unknown;
-  };
-  const isDelta = (channel: string): boolean =>
-    counters === undefined ? versioned !== true : Object.hasOwn(counters, channel);
-  return [...body.manifest.values()]
-    .filter(
-      ({ channel, version, value }) =>
-        version !== undefined && value === undefined && !isLangGraphChannel(channel) && isDelta(channel),
-    )
-    .map(({ channel }) => channel);
 }

@@ -4,6 +4,8 @@ import { isCut, type CutRecord } from "./cut.ts";
 import { contentKey, contentOf, isCollection, isLangChain, isObject, type JsonObject } from "./records.ts";
 import { isRedacted } from "./redaction.ts";
 
+type Message = JsonObject & { readonly id: readonly unknown[]; readonly kwargs: JsonObject };
+
 /** Longest line before a value is broken into several, in characters. */
 const longestLine = 96;
 
@@ -25,6 +27,7 @@ export function inlineText(value: unknown): string {
   if (typeof value === "string") return shown(JSON.stringify(value));
   if (Array.isArray(value)) return `[${value.map(inlineText).join(", ")}]`;
   if (!isObject(value)) return String(value);
+  if (isMessage(value)) return `${speakerOf(value)} ${inlineText(value.kwargs["content"])}`;
   const name = nameOf(value);
   if (name === undefined) return `{${propertiesOf(value).join(", ")}}`;
   if (name === "undefined") return name;
@@ -89,25 +92,31 @@ function* blockLines(value: unknown, before = "", after = ""): Generator<string>
 }
 
 /** Whether a part of the serde's JSON is the record of a message. */
-function isMessage(value: unknown): value is JsonObject & { id: unknown[]; kwargs: JsonObject } {
+function isMessage(value: unknown): value is Message {
   return isLangChain(value) && /Message(Chunk)?$/.test(String(value.id.at(-1)));
 }
 
 /** A message as who said what, with the tools that it calls. */
-function* messageLines(message: JsonObject & { id: unknown[]; kwargs: JsonObject }): Generator<string> {
-  const { content, name, tool_calls: calls, id } = message.kwargs;
-  const kind = String(message.id.at(-1))
-    .replace(/Message(Chunk)?$/, "")
-    .toLowerCase();
-  const who = typeof name === "string" ? `${kind} (${shown(name)})` : kind;
+function* messageLines(message: Message): Generator<string> {
+  const { content, tool_calls: calls, id } = message.kwargs;
   const [first = "", ...rest] = saidLines(content);
-  yield `${who}: ${first}`.trimEnd() + (typeof id === "string" ? `  #${shown(id)}` : "");
+  yield `${speakerOf(message)}: ${first}`.trimEnd() + (typeof id === "string" ? `  #${shown(id)}` : "");
   for (const line of rest) yield `    ${line}`;
   if (!Array.isArray(calls)) return;
   for (const call of calls) {
     const { name: tool, args } = contentOf(call) as { name?: unknown; args?: unknown };
     yield `    calls ${shown(String(tool))}(${inlineText(args)})`;
   }
+}
+
+function speakerOf({ id, kwargs }: Message): string {
+  const kind = shown(
+    String(id.at(-1))
+      .replace(/Message(Chunk)?$/, "")
+      .toLowerCase(),
+  );
+  const { name } = kwargs;
+  return typeof name === "string" ? `${kind} (${shown(name)})` : kind;
 }
 
 /** The lines of a message's content: of a text the text itself, without quotes. */

@@ -36,6 +36,7 @@ export function statementsIn(schema: string) {
     list: quick("list"),
     ancestry: quick("ancestry"),
     blobs: quick("blobs"),
+    blobsNamed: quick("blobsNamed", "blobs"),
     longIds: quick("longIds"),
     threads: quick("threads"),
     append: quick("append"),

@@ -17,6 +17,7 @@ import type {
   AppendRequest,
   AppendWritesRequest,
   ArchiveSource,
+  BlobHash,
   BlobInfo,
   BytesReplacer,
   CopyKeeper,
@@ -186,8 +187,8 @@ export class FaultyTier implements Tier {
     return this.#iterate("threads", [query], () => this.inner.threads(query));
   }
 
-  blobs(threadId: string): Promise<readonly BlobInfo[]> {
-    return this.#run("blobs", [threadId], () => this.inner.blobs(threadId));
+  blobs(threadId: string, only?: readonly BlobHash[]): Promise<readonly BlobInfo[]> {
+    return this.#run("blobs", [threadId, only], () => this.inner.blobs(threadId, only));
   }
 
   append(request: AppendRequest): Promise<Appended> {

@@ -36,6 +36,17 @@ export function blobsTests(context: TierContext): void {
       expect(infos.sort(byHash)).toEqual(made.sort(byHash));
     });
 
+    test("those that are asked for, and perhaps others", async () => {
+      const { tier } = context;
+      const threadId = context.thread();
+      const [one, other] = [blob("one"), blob("other")];
+      await tier.append(put(threadId, "c1", { names: [one, other] }));
+      const found = await tier.blobs(threadId, [other.hash, blob("missing").hash]);
+      expect(found).toContainEqual(expect.objectContaining({ hash: other.hash, size: 5 }));
+      const known = [one.hash, other.hash];
+      expect(known).toEqual(expect.arrayContaining(found.map(({ hash }) => hash)));
+    });
+
     test("belong to one thread only", async () => {
       const { tier } = context;
       const [here, there] = [context.thread(), context.thread()];

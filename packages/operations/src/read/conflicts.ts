@@ -1,0 +1,155 @@
+import { decodeCursor, encodeCursor, type Conflict, type TierSaver } from "@stratigraph/core";
+import { z } from "zod";
+import { table } from "../render/columns.ts";
+import { timeText } from "../render/units.ts";
+import { resolveThread } from "../table/address.ts";
+import type { Context } from "../table/context.ts";
+import { fields } from "../table/fields.ts";
+import { operation } from "../table/operation.ts";
+import { Records } from "./records.ts";
+
+/** How many threads are looked at for one page at most: most have no conflicts. */
+const mostThreads = 2000;
+
+/** How many threads are asked for their conflicts at the same time. */
+const together = 8;
+
+const item = z.object({
+  thread: z.string(),
+  namespace: z.string(),
+  checkpoint: z.string().describe("The newest checkpoint of the side branch."),
+  first: z.string().describe("Its oldest checkpoint."),
+  from: z.string().optional().describe("The checkpoint of the main line that it departs from."),
+  lostTo: z.string().describe("The head that won."),
+  checkpoints: z.number().describe("How many the branch has."),
+  ts: z.string().optional().describe("When the newest was made, ISO 8601."),
+  step: z.number().optional(),
+  run: z.string().optional(),
+});
+
+type Item = z.output<typeof item>;
+
+const place = z.object({
+  threads: z.string().optional().describe("Cursor of the list of threads."),
+  threadsDone: z.number(),
+  conflictsDone: z.number(),
+});
+
+type Place = z.output<typeof place>;
+
+/** Lists side branches. */
+export const conflicts = operation({
+  name: "conflicts",
+  group: "look",
+  effect: "read",
+  summary: "List side branches: work that lost a race for the head of a thread, but was kept.",
+  examples: ["stratigraph conflicts", "stratigraph conflicts ada"],
+  args: ["thread"],
+  input: z.object({
+    thread: fields.thread.optional().describe("Only of this thread. Default: of all threads."),
+    limit: fields.limit,
+    cursor: fields.cursor,
+  }),
+  output: z.object({
+    items: z.array(item),
+    threads: z.number().describe("How many threads were looked at."),
+    cursor: z.string().optional().describe("Where to go on: there may be more."),
+  }),
+  async run({ thread, limit, cursor }, context) {
+    const saver = await context.saver();
+    const from = cursor === undefined ? start : placeOf(cursor);
+    if (thread === undefined) return await ofAllThreads(saver, context, from, limit);
+    const found = await saver.conflicts(await resolveThread(saver, thread));
+    const { items, next } = await page(saver, found, from.conflictsDone, limit);
+    return {
+      items,
+      threads: 1,
+      ...(next === undefined ? {} : { cursor: encodeCursor({ ...start, conflictsDone: next }) }),
+    };
+  },
+  *render({ items, threads, cursor }) {
+    if (items.length > 0) {
+      const now = Date.now();
+      const rows = items.map(({ thread, namespace, checkpoint, checkpoints, ts, run = "", lostTo }) => [
+        thread,
+        namespace,
+        checkpoint,
+        String(checkpoints),
+        ts === undefined ? "" : `${timeText(now - Date.parse(ts))} ago`,
+        run,
+        lostTo,
+      ]);
+      yield* table(["THREAD", "NAMESPACE", "CHECKPOINT", ">LONG", ">WRITTEN", "RUN", "LOST TO"], rows);
+    } else yield `No conflicts in ${threads === 1 ? "1 thread" : `${threads} threads`}.`;
+    if (cursor !== undefined) yield `More with --cursor ${cursor}`;
+  },
+  found: ({ items }) => items.length > 0,
+});
+
+const start: Place = { threadsDone: 0, conflictsDone: 0 };
+
+async function ofAllThreads(
+  saver: TierSaver,
+  context: Context,
+  from: Place,
+  limit: number,
+): Promise<{ items: Item[]; threads: number; cursor?: string }> {
+  const items: Item[] = [];
+  let threads = 0;
+  let { threads: pageCursor, threadsDone, conflictsDone } = from;
+  for (;;) {
+    const listed = await saver.listThreads({ ...(pageCursor === undefined ? {} : { cursor: pageCursor }) });
+    for (; threadsDone < listed.threads.length; threadsDone += together) {
+      const place = { ...(pageCursor === undefined ? {} : { threads: pageCursor }), threadsDone };
+      if (threads >= mostThreads || items.length >= limit || context.signal.aborted)
+        return { items, threads, cursor: encodeCursor({ ...place, conflictsDone: 0 } satisfies Place) };
+      const some = listed.threads.slice(threadsDone, threadsDone + together);
+      const found = (await Promise.all(some.map(({ threadId }) => saver.conflicts(threadId)))).flat();
+      threads += some.length;
+      const { items: more, next } = await page(saver, found, conflictsDone, limit - items.length);
+      items.push(...more);
+      if (next !== undefined)
+        return { items, threads, cursor: encodeCursor({ ...place, conflictsDone: next } satisfies Place) };
+      conflictsDone = 0;
+      context.progress({ done: threads, unit: "threads", at: some.at(-1)!.threadId });
+    }
+    if (listed.cursor === undefined) return { items, threads };
+    [pageCursor, threadsDone] = [listed.cursor, 0];
+  }
+}
+
+/** Conflicts from `done` on, as many as fit, and how many are done then; undefined for all. */
+async function page(
+  saver: TierSaver,
+  found: readonly Conflict[],
+  done: number,
+  limit: number,
+): Promise<{ items: Item[]; next: number | undefined }> {
+  const items: Item[] = [];
+  for (const conflict of found.slice(done, done + limit)) items.push(await itemOf(saver, conflict));
+  const next = done + items.length;
+  return { items, next: next < found.length ? next : undefined };
+}
+
+async function itemOf(saver: TierSaver, conflict: Conflict): Promise<Item> {
+  const { threadId, namespace, checkpointId, firstCheckpointId, parentId, lostTo, checkpoints } = conflict;
+  const opened = await new Records(saver, { threadId, namespace }).find(checkpointId);
+  const step = opened?.metadata["step"];
+  return {
+    thread: threadId,
+    namespace,
+    checkpoint: checkpointId,
+    first: firstCheckpointId,
+    lostTo,
+    checkpoints,
+    ...(parentId === undefined ? {} : { from: parentId }),
+    ...(opened === undefined ? {} : { ts: opened.body.header.ts }),
+    ...(typeof step === "number" ? { step } : {}),
+    ...(opened?.record.runId === undefined ? {} : { run: opened.record.runId }),
+  };
+}
+
+function placeOf(cursor: string): Place {
+  const isPlace = (value: unknown): value is Place => place.safeParse(value).success;
+  return decodeCursor(cursor, isPlace, "Pass the cursor of the page before as it was.");
+}

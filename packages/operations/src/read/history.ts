@@ -1,0 +1,248 @@
+import { ERROR, INTERRUPT } from "@langchain/langgraph-checkpoint";
+import { forksOf, Lanes } from "@stratigraph/branch";
+import { decodeCursor, encodeCursor, type Namespace, type TierSaver } from "@stratigraph/core";
+import { z } from "zod";
+import { table } from "../render/columns.ts";
+import { bytesText, timeText } from "../render/units.ts";
+import { resolvePoint } from "../table/address.ts";
+import { fields } from "../table/fields.ts";
+import { operation } from "../table/operation.ts";
+import { addedBytes } from "./addedBytes.ts";
+import { nodesBetween } from "./nodes.ts";
+import { Records, type OpenedRecord } from "./records.ts";
+import { shortIds } from "./shortIds.ts";
+import { tiersHolding } from "./tiersHolding.ts";
+
+/** How many forks of a thread are looked at for one page, as each takes two reads. */
+const mostForks = 200;
+
+/** How many lanes of a tree go on from page to page. */
+const mostLanes = 64;
+
+const item = z.object({
+  checkpoint: z.string(),
+  short: z
+    .string()
+    .describe("The shortest beginning of the id that no other checkpoint of the namespace has."),
+  parents: z
+    .array(z.string())
+    .describe(
+      "First the checkpoint it was made from, then those that were merged into it, also from other threads.",
+    ),
+  drawn: z.array(z.string()).describe("The parents that are further down in this history."),
+  step: z.number().optional(),
+  source: z.string().optional().describe("input, loop, update or fork."),
+  nodes: z.array(z.string()).describe("The nodes that ran between its parent and it."),
+  run: z.string().optional(),
+  ts: z.string().describe("ISO 8601."),
+  bytes: z
+    .number()
+    .describe("What it added to the storage: record, pending writes and new values, as stored."),
+  tiers: z
+    .array(z.string())
+    .describe("The tiers of a stack that hold it: hot, warm, cold, each with its name."),
+  head: z.boolean(),
+  lostTo: z.string().optional().describe("The head that it lost a race to."),
+  waits: z
+    .enum(["interrupt", "error"])
+    .optional()
+    .describe("What stopped a task of the step that follows it."),
+  edited: z.array(z.string()).describe("The channels that were set by hand."),
+  forks: z.array(z.string()).describe("Threads that were forked from here."),
+});
+
+type Item = z.output<typeof item>;
+
+const place = z.object({ before: z.string(), lanes: z.array(z.string().nullable()) });
+
+type Place = z.output<typeof place>;
+
+/** Shows the history of a thread. */
+export const history = operation({
+  name: "history",
+  group: "look",
+  effect: "read",
+  summary: "Show the history of a thread as a tree, newest first: branches, lost races, merges and forks.",
+  examples: ["stratigraph history ada", "stratigraph history ada -n 20"],
+  args: ["thread"],
+  input: z.object({
+    thread: fields.thread,
+    namespace: fields.namespace,
+    limit: fields.limit,
+    cursor: fields.cursor,
+  }),
+  output: z.object({
+    thread: z.string(),
+    namespace: z.string(),
+    items: z.array(item),
+    lanes: z
+      .array(z.string().nullable())
+      .describe(
+        "The checkpoints that the lanes of the tree wait for where this page begins, from left to right.",
+      ),
+    missing: z.array(z.string()).describe("Tiers that didn't answer, so that it isn't known what they hold."),
+    forksCut: z.boolean().describe(`Only ${mostForks} forks were looked at; there may be more.`),
+    cursor: z.string().optional().describe("Where the next page begins."),
+  }),
+  async run({ thread, namespace, limit, cursor }, context) {
+    const saver = await context.saver();
+    const { threadId } = await resolvePoint(saver, { at: thread, namespace });
+    const at = { threadId, namespace };
+    const place = cursor === undefined ? undefined : placeOf(cursor);
+    const before = place?.before;
+    const records = new Records(saver, at);
+    const found = await records.page(before, limit + 1);
+    // The main line has the first lane, whatever is newer than the head.
+    const lanes = place?.lanes ?? [found[0]?.head ?? null];
+    const page = found.slice(0, limit);
+    const ids = found.map(({ record }) => record.checkpointId);
+    const short = shortIds(ids, before);
+    const [added, tiers, forks] = await Promise.all([
+      addedBytes(saver.tier, threadId, page, (id) => records.find(id)),
+      tiersHolding(saver.tier, at, before, ids.slice(0, limit)),
+      namespace === ""
+        ? forksFrom(saver, threadId, new Set(ids))
+        : { of: new Map<string, string[]>(), cut: false },
+    ]);
+    const items: Item[] = [];
+    for (const opened of page) {
+      const { checkpointId } = opened.record;
+      items.push({
+        ...(await itemOf(saver, at, records, opened)),
+        short: short.get(checkpointId)!,
+        bytes: added.get(checkpointId)!,
+        tiers: tiers.of.get(checkpointId) ?? [],
+        forks: forks.of.get(checkpointId) ?? [],
+      });
+    }
+    const next = found.length > limit ? { cursor: cursorAfter(items, lanes) } : {};
+    return { ...at, thread: threadId, items, lanes, missing: tiers.missing, forksCut: forks.cut, ...next };
+  },
+  *render({ thread, items, lanes, missing, forksCut, cursor }) {
+    if (items.length === 0 && cursor === undefined) {
+      yield `No checkpoints of ${JSON.stringify(thread)} are here.`;
+      return;
+    }
+    const now = Date.now();
+    const tree = new Lanes(lanes.map((id) => id ?? undefined));
+    const rows = items.flatMap((each) => {
+      const { join, row } = tree.draw({ checkpointId: each.checkpoint, parents: each.drawn });
+      return [...(join === undefined ? [] : [[join, ...empty]]), [row, ...cells(each, now)]];
+    });
+    yield* table(headings, rows);
+    for (const tier of missing) yield `The tier ${tier} didn't answer: what it holds isn't shown.`;
+    if (forksCut) yield `Only ${mostForks} forks were looked at.`;
+    if (cursor !== undefined) yield `More with --cursor ${cursor}`;
+  },
+});
+
+const headings = ["", "CHECKPOINT", ">STEP", "BY", ">WRITTEN", ">ADDED", "TIERS", "RUN", ""];
+const empty: readonly string[] = headings.slice(1).map(() => "");
+
+function cells(each: Item, now: number): string[] {
+  const { short, step, ts, bytes, tiers, run } = each;
+  return [
+    short,
+    step === undefined ? "?" : String(step),
+    by(each),
+    `${timeText(now - Date.parse(ts))} ago`,
+    bytesText(bytes),
+    tiers.map((tier) => tier.replace(/:.*/s, "")).join(" "),
+    run === undefined || run.length <= 13 ? (run ?? "") : `${run.slice(0, 12)}…`,
+    notes(each).join("; "),
+  ];
+}
+
+function by({ source = "?", nodes }: Item): string {
+  if (nodes.length === 0) return source;
+  return source === "loop" ? nodes.join(", ") : `${source} as ${nodes.join(", ")}`;
+}
+
+function notes({ head, lostTo, waits, parents, drawn, edited, forks }: Item): string[] {
+  const [parent, ...merged] = parents;
+  const gone = parent !== undefined && !drawn.includes(parent);
+  return [
+    ...(head ? ["head"] : []),
+    ...(waits === undefined ? [] : [waits === "interrupt" ? "interrupted" : "failed"]),
+    ...(lostTo === undefined ? [] : ["lost a race"]),
+    ...(merged.length === 0 ? [] : [`merges ${merged.join(", ")}`]),
+    ...(edited.length === 0 ? [] : [`set ${edited.join(", ")}`]),
+    ...(gone ? [`from ${parent}, which isn't here`] : []),
+    ...forks.map((fork) => `fork ${fork}`),
+  ];
+}
+
+async function itemOf(
+  saver: TierSaver,
+  { threadId, namespace }: Namespace,
+  records: Records,
+  opened: OpenedRecord,
+): Promise<Omit<Item, "short" | "bytes" | "tiers" | "forks">> {
+  const { record, body, metadata, head, writes } = opened;
+  const { checkpointId, parentId, runId, lostTo } = record;
+  const parent = parentId === undefined ? undefined : await records.find(parentId);
+  const merged = namespace === "" ? mergedInto(metadata) : [];
+  const drawn = parent === undefined ? [] : [parent.record.checkpointId];
+  for (const { thread_id, checkpoint_id } of merged)
+    if (thread_id === threadId && (await records.find(checkpoint_id)) !== undefined)
+      drawn.push(checkpoint_id);
+  const channels = await saver.coder.writes.channels(record, writes);
+  const { step, source } = metadata;
+  return {
+    checkpoint: checkpointId,
+    parents: [
+      ...(parentId === undefined ? [] : [parentId]),
+      ...merged.map(({ checkpoint_id }) => checkpoint_id),
+    ],
+    // A clock that was set back can put a parent above its child: its lane has ended there.
+    drawn: drawn.filter((id) => id < checkpointId),
+    nodes: parent === undefined ? [] : await nodesBetween(saver, parent, opened),
+    ts: body.header.ts,
+    head: head === checkpointId,
+    edited: editedIn(metadata),
+    ...(typeof step === "number" ? { step } : {}),
+    ...(typeof source === "string" ? { source } : {}),
+    ...(runId === undefined ? {} : { run: runId }),
+    ...(lostTo === undefined ? {} : { lostTo }),
+    ...(channels.has(ERROR) ? { waits: "error" } : channels.has(INTERRUPT) ? { waits: "interrupt" } : {}),
+  };
+}
+
+function mergedInto(
+  metadata: Readonly<Record<string, unknown>>,
+): { thread_id: string; checkpoint_id: string }[] {
+  const { sources } = Object(metadata["merge"]) as { sources?: unknown };
+  return Array.isArray(sources) ? (sources as { thread_id: string; checkpoint_id: string }[]) : [];
+}
+
+function editedIn(metadata: Readonly<Record<string, unknown>>): string[] {
+  const { channels } = Object(metadata["edit"]) as { channels?: unknown };
+  return Array.isArray(channels) ? channels.map(String) : [];
+}
+
+async function forksFrom(
+  saver: TierSaver,
+  threadId: string,
+  checkpoints: ReadonlySet<string>,
+): Promise<{ of: Map<string, string[]>; cut: boolean }> {
+  const of = new Map<string, string[]>();
+  let looked = 0;
+  for await (const { threadId: fork, from } of forksOf(saver, threadId)) {
+    if (looked === mostForks) return { of, cut: true };
+    looked += 1;
+    if (from !== undefined && checkpoints.has(from)) of.set(from, [...(of.get(from) ?? []), fork]);
+  }
+  return { of, cut: false };
+}
+
+function cursorAfter(items: readonly Item[], lanes: readonly (string | null)[]): string {
+  const tree = new Lanes(lanes.map((id) => id ?? undefined));
+  for (const { checkpoint, drawn } of items) tree.draw({ checkpointId: checkpoint, parents: drawn });
+  const open = tree.open.slice(0, mostLanes).map((id) => id ?? null);
+  return encodeCursor({ before: items.at(-1)!.checkpoint, lanes: open } satisfies Place);
+}
+
+function placeOf(cursor: string): Place {
+  const isPlace = (value: unknown): value is Place => place.safeParse(value).success;
+  return decodeCursor(cursor, isPlace, "Pass the cursor of the page before as it was.");
+}

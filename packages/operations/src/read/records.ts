@@ -1,0 +1,57 @@
+import type { ListedCheckpoint, Namespace, TierSaver } from "@stratigraph/core";
+import type { Opened } from "./nodes.ts";
+
+/** A checkpoint without its values, decoded. */
+export interface OpenedRecord extends Opened {
+  readonly metadata: Readonly<Record<string, unknown>>;
+  /** Head of the namespace when the checkpoint was listed. */
+  readonly head: string | undefined;
+}
+
+/** Looks up checkpoints of one namespace without their values, each at most once. */
+export class Records {
+  readonly #saver: TierSaver;
+  readonly #at: Namespace;
+  readonly #found = new Map<string, Promise<OpenedRecord | undefined>>();
+
+  constructor(saver: TierSaver, { threadId, namespace }: Namespace) {
+    this.#saver = saver;
+    this.#at = { threadId, namespace };
+  }
+
+  /** Checkpoints, newest first, as many as asked for. @param before only those whose ids sort before this one */
+  async page(before: string | undefined, limit: number): Promise<OpenedRecord[]> {
+    const page: OpenedRecord[] = [];
+    for await (const listed of this.#saver.tier.list({ ...this.#at, before, limit, recordsOnly: true })) {
+      const opened = openRecord(this.#saver, listed);
+      this.#found.set(listed.record.checkpointId, opened);
+      page.push(await opened);
+    }
+    return page;
+  }
+
+  /** A checkpoint by its id; undefined where it isn't stored. One query, unless it was found before. */
+  async find(checkpointId: string): Promise<OpenedRecord | undefined> {
+    const known = this.#found.get(checkpointId);
+    if (known !== undefined) return await known;
+    const looking = this.#look(checkpointId);
+    this.#found.set(checkpointId, looking);
+    return await looking;
+  }
+
+  async #look(checkpointId: string): Promise<OpenedRecord | undefined> {
+    const query = { ...this.#at, checkpointId, limit: 1, recordsOnly: true };
+    for await (const listed of this.#saver.tier.list(query)) return await openRecord(this.#saver, listed);
+    return undefined;
+  }
+}
+
+/** Decodes a record's header and metadata. @throws CorruptionError */
+export async function openRecord(
+  saver: TierSaver,
+  { record, writes, head }: ListedCheckpoint,
+): Promise<OpenedRecord> {
+  const body = await saver.coder.decodeBody(record);
+  const metadata = (await saver.coder.metadata(record, body)) as unknown as Record<string, unknown>;
+  return { record, writes, head, body, metadata };
+}

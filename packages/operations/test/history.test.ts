@@ -1,0 +1,129 @@
+import { fork, merge } from "@stratigraph/branch";
+import { MemorySaver, MemoryTier, TierSaver } from "@stratigraph/core";
+import { FaultyTier } from "@stratigraph/testing";
+import { expect, test } from "vitest";
+import { asking, chat, human, nested, on } from "../../branch/test/support/graphs.ts";
+import { rendered, run } from "./support/run.ts";
+import { testContext } from "./support/testContext.ts";
+import { longThread, putValues } from "./support/threads.ts";
+
+interface Row {
+  readonly checkpoint: string;
+  readonly short: string;
+  readonly parents: readonly string[];
+  readonly step: number;
+  readonly source: string;
+  readonly nodes: readonly string[];
+  readonly bytes: number;
+  readonly head: boolean;
+  readonly lostTo?: string;
+  readonly waits?: string;
+  readonly forks: readonly string[];
+}
+interface Page {
+  readonly items: readonly Row[];
+  readonly cursor?: string;
+}
+
+async function pages(saver: TierSaver, thread: string, limit: number, namespace = ""): Promise<Page[]> {
+  const found: Page[] = [];
+  for (let cursor: string | undefined; ;) {
+    const page: Page = await run("history", { thread, limit, namespace, cursor }, testContext(saver));
+    found.push(page);
+    if (page.cursor === undefined) return found;
+    cursor = page.cursor;
+  }
+}
+
+test("a tree with time travel, a lost race, a fork and a merge", async () => {
+  const saver = new MemorySaver({ conflict: "branch" });
+  const graph = chat(saver);
+  await graph.invoke({ messages: [human("one", "m1")] }, on("ada"));
+  const { config } = await graph.getState(on("ada"));
+  const early = config.configurable!["checkpoint_id"] as string;
+  await fork(saver, { threadId: "ada" }, { to: "ada/b" });
+  await graph.invoke({ messages: [human("side", "m2")] }, on("ada/b"));
+  await graph.invoke({ messages: [human("two", "m3")] }, on("ada"));
+  await merge(graph, "ada", "ada/b", { strategy: { sum: "ours" } });
+  // Two writers that both begin at the same head: the later one loses.
+  const lost = await putValues(saver, "ada", { note: "late" }, early);
+  const [page] = await pages(saver, "ada", 50);
+  const rows = new Map(page!.items.map((row) => [row.checkpoint, row]));
+  expect(rows.get(early)).toMatchObject({ forks: ["ada/b"], nodes: ["answer"], step: 1, source: "loop" });
+  expect(rows.get(lost)).toMatchObject({ head: false, parents: [early] });
+  expect(page!.items.filter(({ head }) => head)).toHaveLength(1);
+  expect(page!.items.find(({ source }) => source === "update")!.parents).toHaveLength(2);
+  const text = rendered("history", page);
+  expect(text).toMatch(/merges/);
+  expect(text).toMatch(/├ ╯|├ │ ╯|├ ╯/);
+});
+
+test("pages join to the same tree as one page, and short ids resolve", async () => {
+  const saver = new MemorySaver();
+  const graph = chat(saver);
+  for (let n = 0; n < 6; n += 1) await graph.invoke({ messages: [human(`${n}`, `m${n}`)] }, on("ada"));
+  const states = [];
+  for await (const state of graph.getStateHistory(on("ada"))) states.push(state.config);
+  for (const config of states.slice(3, 9)) await graph.updateState(config, { title: "side" });
+  const whole = (await pages(saver, "ada", 1000))[0]!;
+  const parts = await pages(saver, "ada", 5);
+  expect(parts.flatMap(({ items }) => items)).toEqual(whole.items);
+  const treeOf = (page: Page): string[] =>
+    rendered("history", page)
+      .split("\n")
+      .slice(1)
+      .filter((line) => /[●├]/.test(line))
+      .map((line) => line.replace(/ {2,}.*/s, ""));
+  expect(parts.flatMap(treeOf)).toEqual(treeOf(whole));
+  for (const { checkpoint, short } of whole.items)
+    expect(await run("show", { at: `ada@${short}` }, testContext(saver))).toMatchObject({ checkpoint });
+});
+
+test("a page of 20,000 checkpoints reads a page", async () => {
+  const tier = new FaultyTier(new MemoryTier());
+  const saver = new TierSaver(tier);
+  const ids = await longThread(saver, "long", 20_000);
+  let listed = 0;
+  const list = tier.list.bind(tier);
+  tier.list = async function* (query) {
+    for await (const each of list(query)) {
+      listed += 1;
+      yield each;
+    }
+  };
+  const context = testContext(saver);
+  tier.reset();
+  const first = await run<Page>("history", { thread: "long", limit: 50 }, context);
+  expect(first.items.map(({ checkpoint }) => checkpoint)).toEqual(ids.slice(-50).toReversed());
+  expect(listed).toBeLessThan(60);
+  expect(tier.count("blobs")).toBeLessThanOrEqual(1);
+  const second = await run<Page>("history", { thread: "long", limit: 50, cursor: first.cursor }, context);
+  expect(second.items.map(({ checkpoint }) => checkpoint)).toEqual(ids.slice(-100, -50).toReversed());
+  expect(listed).toBeLessThan(120);
+});
+
+test("interrupts, namespaces of subgraphs, pruned parents, hostile ids", async () => {
+  const saver = new MemorySaver();
+  const evil = "e\u001b[2Jvil 🙂\u202e";
+  await asking(saver).invoke({ log: ["start"] }, on(evil));
+  const [page] = await pages(saver, evil, 50);
+  expect(page!.items[0]).toMatchObject({ waits: "interrupt", head: true });
+  await nested(saver).invoke({ log: ["start"] }, on("n"));
+  const namespaces = new Set<string>();
+  for await (const { config } of saver.list({ configurable: { thread_id: "n" } }))
+    namespaces.add(config.configurable!["checkpoint_ns"] as string);
+  for (const namespace of namespaces)
+    expect((await pages(saver, "n", 2, namespace)).length).toBeGreaterThan(0);
+  for (let n = 0; n < 4; n += 1) await putValues(saver, evil, { n });
+  await saver.prune([evil], { strategy: "keep_latest", keepLast: 2 });
+  const text = rendered("history", (await pages(saver, evil, 50))[0]);
+  // oxlint-disable-next-line no-control-regex -- these are what is looked for
+  expect(text).not.toMatch(/[\u0000-\u0009\u000b-\u001f\u202e]/);
+  expect(text).toContain("which isn't here");
+  await expect(run("history", { thread: "nobody" }, testContext(saver))).rejects.toMatchObject({
+    code: "NOT_FOUND",
+  });
+  await expect(run("history", { thread: evil, cursor: "x" }, testContext(saver))).rejects.toMatchObject({
+    code: "INVALID_OPTION",
+  });
+});
