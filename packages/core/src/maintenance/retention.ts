@@ -44,9 +44,9 @@ export function prunesInUse({ tier, coder, retention, forget, now }: RetentionPa
   const walk = new PruneWalk(tier, coder, retention, now);
   return (batch) =>
     walk.steps(batch, "prune", async (threadId, rule) => {
-      const { checkpoints } = await pruneThread(tier, coder, threadId, rule, { dryRun: batch.dryRun });
-      if (checkpoints === 0) return undefined;
+      const pruned = await pruneThread(tier, coder, threadId, rule, { dryRun: batch.dryRun });
+      if (pruned.checkpoints === 0) return undefined;
       if (!batch.dryRun) forget(threadId);
-      return { checkpoints, done: !batch.dryRun };
+      return { checkpoints: pruned.checkpoints, freed: pruned.bytes, done: !batch.dryRun };
     });
 }

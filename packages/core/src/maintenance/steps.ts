@@ -19,6 +19,8 @@ export interface MaintenanceStep {
   readonly checkpoints?: number | undefined;
   /** Bytes copied to the cold tier, counted as the warm tier stores them. */
   readonly bytes?: number | undefined;
+  /** Stored bytes that a prune freed, or would free. */
+  readonly freed?: number | undefined;
   /** How many things a sweep removed. */
   readonly swept?: number | undefined;
   /** False in a dry run, after an error, and where the thread was written to meanwhile and stays. */
@@ -43,7 +45,9 @@ export interface MaintenanceReport {
 export type MaintenanceTask = (batch: Batch) => AsyncIterable<MaintenanceStep | undefined>;
 
 /** What the work of a step reports. */
-export type StepOutcome = Partial<Pick<MaintenanceStep, "checkpoints" | "bytes" | "swept" | "done">>;
+export type StepOutcome = Partial<
+  Pick<MaintenanceStep, "checkpoints" | "bytes" | "freed" | "swept" | "done">
+>;
 
 /** Runs the work of one step. A failure is reported in the step, and ends neither the task nor the batch. */
 export async function stepOf(

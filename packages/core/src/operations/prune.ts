@@ -11,6 +11,7 @@ import {
   type Thread,
 } from "./keptCheckpoints.ts";
 import type { PruneOptions } from "./pruneOptions.ts";
+import { isReserved } from "../contract/reservedNamespaces.ts";
 import { snapshotTag } from "../encode/metadataTags.ts";
 import type { Address, Blob, BlobHash, BlobInfo, ListedCheckpoint, Tier } from "../contract/tier.ts";
 
@@ -29,9 +30,9 @@ export interface PruneThreadOptions {
 export interface Pruned {
   /** False where the thread is at another revision than the one named: nothing was done. */
   readonly done: boolean;
-  /** How many checkpoints were removed, or would be in a dry run. */
+  /** How many checkpoints were removed, or would be in a dry run. Records of moved heads aren't counted. */
   readonly checkpoints: number;
-  /** How many are left. */
+  /** How many are left, counted in the same way. */
   readonly kept: number;
   /**
    * Stored bytes that were freed, or would be: of checkpoints, pending writes and values, less what values take more that are stored
@@ -100,7 +101,7 @@ async function removeWhere(
 ): Promise<Pruned> {
   for (let attempt = 0; attempt < attempts; attempt += 1) {
     const thread = await load(tier, coder, threadId);
-    const all = thread.nodes.length;
+    const all = countOf(thread.nodes);
     if (revision !== undefined && thread.revision !== revision)
       return { done: false, checkpoints: 0, kept: all, bytes: 0 };
     const kept = keep(thread);
@@ -108,7 +109,7 @@ async function removeWhere(
     if (gone.length === 0) return { done: true, checkpoints: 0, kept: all, bytes: 0 };
     const { dropBlobs, replaceBlobs, freed } = await blobsAfter(tier, coder, thread, threadId, kept);
     const bytes = gone.reduce((sum, node) => sum + node.bytes, freed);
-    const pruned = { done: true, checkpoints: gone.length, kept: kept.size, bytes };
+    const pruned = { done: true, checkpoints: countOf(gone), kept: countOf(kept), bytes };
     if (dryRun) return pruned;
     const goes = gone.map(({ record }): Address => record);
     const heads = headsAfter(thread, kept);
@@ -129,6 +130,11 @@ async function removeWhere(
     `Thread ${JSON.stringify(threadId)} was written to during each of ${attempts} attempts to prune it. Prune it when it is idle.`,
     { threadId },
   );
+}
+
+/** How many of the nodes are checkpoints of graphs. */
+function countOf(nodes: Iterable<Node>): number {
+  return [...nodes].filter(({ record }) => !isReserved(record.namespace)).length;
 }
 
 async function load(tier: Tier, coder: CheckpointCoder, threadId: string): Promise<Thread> {

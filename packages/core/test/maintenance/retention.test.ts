@@ -121,11 +121,11 @@ describe("keepLast and trimAfter", () => {
     await fill(saver, "long", 5);
     await fill(saver, "short", 2);
     expect((await saver.maintain({ dryRun: true })).steps).toEqual([
-      { what: "prune", threadId: "long", checkpoints: 3, done: false },
+      { what: "prune", threadId: "long", checkpoints: 3, freed: expect.any(Number), done: false },
     ]);
     expect(tier.count("remove")).toBe(0);
     expect((await saver.maintain()).steps).toEqual([
-      { what: "prune", threadId: "long", checkpoints: 3, done: true },
+      { what: "prune", threadId: "long", checkpoints: 3, freed: expect.any(Number), done: true },
     ]);
     expect([await stepsOf(saver, "long"), await stepsOf(saver, "short")]).toEqual([
       [5, 4],

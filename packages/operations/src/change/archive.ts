@@ -5,7 +5,7 @@ import { pair } from "../table/pairs.ts";
 import { archiverOf } from "./archiverOf.ts";
 import { eachThread } from "./eachThread.ts";
 import { MovedThreads, movedOutput, renderMoved } from "./movedThreads.ts";
-import { selectedThreads } from "./selectedThreads.ts";
+import { selectedThreads, wayOf } from "./selectedThreads.ts";
 
 /** Moves threads to the archive. */
 export const archive = operation({
@@ -31,7 +31,8 @@ export const archive = operation({
     const saver = await context.saver();
     const archiver = archiverOf(saver.tier);
     const { blobs } = saver.coder;
-    const threads = selectedThreads(saver, selection, { what: "archive", cursor, skipArchived: true });
+    const way = wayOf(selection, "archive", ["thread", "tag", "olderThan"]);
+    const threads = selectedThreads(saver, selection, { way, cursor, skipArchived: true });
     const moving = new MovedThreads();
     const walked = await eachThread(context, threads, cursor, ({ threadId }) =>
       moving.move(threadId, async () => {

@@ -97,7 +97,7 @@ export const deletes = operation({
       thread,
       String(checkpoints),
       bytesText(bytes),
-      where.map(({ tier }) => tier).join(", "),
+      where.map(({ tier, role }) => `${tier} (${role})`).join(", "),
       dryRun ? "" : gone ? "deleted" : "NOT DELETED",
     ]);
     yield* columns([["THREAD", "CHECKPOINTS", "SIZE", "WHERE", ""], ...rows], [1, 2]);
@@ -106,8 +106,11 @@ export const deletes = operation({
     yield `${dryRun ? "Would delete" : "Deleted"} ${totalText(total)}.${dryRun ? " Nothing was deleted." : ""}`;
     for (const { thread, gone, reason } of items)
       if (!dryRun && !gone && reason !== undefined) yield `${shown(thread)}: ${shown(reason)}`;
-    for (const { tier, what, forMs, removedBy } of dryRun ? [] : remains)
-      yield `Remains in ${shown(tier)}${forMs === undefined ? "" : ` for ${timeText(forMs)}`}: ${what}. Removed by ${removedBy}.`;
+    const remaining = remains.map(
+      ({ tier, what, forMs, removedBy }) =>
+        `Remains in ${shown(tier)}${forMs === undefined ? "" : ` for ${timeText(forMs)}`}: ${what}. Removed by ${removedBy}.`,
+    );
+    if (!dryRun) yield* new Set(remaining);
     if (!complete && cursor !== undefined) yield `Interrupted. Go on with --cursor ${cursor}`;
     else if (!complete) yield "Not complete: run it again.";
   },
@@ -133,7 +136,7 @@ class Deletion {
   /** @throws InvalidOptionError */
   async run(): Promise<Walked<Item>> {
     const { cursor } = this.#input;
-    const way = wayOf("delete", this.#input);
+    const way = wayOf(this.#input, "delete", ["thread", "tag", "olderThan"]);
     if (way === "tag") return await this.#byTag();
     if (way === "olderThan" && !deletesUnchanged(this.#saver.tier))
       throw new InvalidOptionError(
@@ -142,7 +145,7 @@ class Deletion {
         `Tier ${this.#saver.tier.name} can't delete a thread only if nobody wrote to it meanwhile. Name the threads.`,
       );
     const threads = selectedThreads(this.#saver, this.#input, {
-      what: "delete",
+      way,
       cursor,
       skipArchived: false,
     });

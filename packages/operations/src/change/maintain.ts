@@ -24,7 +24,11 @@ const item = z.object({
   thread: z.string().optional().describe("Absent for a sweep."),
   tier: z.string().optional().describe("The storage that was swept."),
   checkpoints: z.number().optional().describe("How many were pruned or archived, or would be."),
-  bytes: z.number().optional().describe("How many were copied to the archive, or would be deleted."),
+  bytes: z.number().optional().describe("Stored bytes that were copied to the archive, or would be."),
+  freed: z
+    .number()
+    .optional()
+    .describe("Stored bytes that a prune freed, or would; in a dry run also what a deletion would free."),
   swept: z.number().optional().describe("How many things a sweep removed."),
   done: z
     .boolean()
@@ -55,7 +59,8 @@ export const maintain = operation({
     skipped: z.number().describe("How often it didn't, because another process was at it."),
     steps: z.number().describe("How many threads and storages it worked on."),
     failed: z.number().describe("How many of them failed; the next run tries them again."),
-    bytes: z.number().describe("Bytes copied to the archive; in a dry run also those that would be deleted."),
+    bytes: z.number().describe("Sum of the bytes copied to the archive."),
+    freed: z.number().describe("Sum of the bytes freed."),
     items: z.array(item).describe(`The first ${mostListed} steps.`),
     errors: z.array(z.string()).describe("Why runs of a worker failed as a whole: the last ten."),
   }),
@@ -64,32 +69,33 @@ export const maintain = operation({
     const { signal } = context;
     const options: Complete<MaintainOptions> = { dryRun, signal };
     const record = new Record();
-    if (every === undefined) record.add(await saver.maintain(options));
+    if (every === undefined) record.add(await due(saver, await saver.maintain(options), dryRun));
     else {
       const worker: Complete<StartMaintenanceOptions> = { every };
       if (dryRun)
         throw new InvalidOptionError("dryRun", "with every", "A dry run is made once: leave every out.");
       await repeatedly(saver, context, worker.every, record);
     }
-    if (dryRun) await addSizes(saver, record.items);
-    const bytes = record.items.reduce((sum, one) => sum + (one.bytes ?? 0), record.unlistedBytes);
-    const { runs, skipped, steps, failed, items, errors } = record;
-    return { dryRun, runs, skipped, steps, failed, bytes, items, errors };
+    const { runs, skipped, steps, failed, bytes, freed, items, errors } = record;
+    return { dryRun, runs, skipped, steps, failed, bytes, freed, items, errors };
   },
-  *render({ dryRun, runs, skipped, steps, failed, bytes, items, errors }) {
+  *render({ dryRun, runs, skipped, steps, failed, bytes, freed, items, errors }) {
     if (items.length > 0) {
-      const rows = items.map(({ what, thread, tier, checkpoints, bytes: size, swept, done, error }) => [
-        what,
-        thread ?? tier ?? "",
-        swept === undefined
-          ? checkpoints === undefined
-            ? ""
-            : counted(checkpoints, "checkpoint")
-          : `${swept} removed`,
-        size === undefined ? "" : bytesText(size),
-        error === undefined ? (done || dryRun ? "" : "not yet: it is in use") : `FAILED: ${error}`,
-      ]);
-      yield* columns([["WHAT", "THREAD OR STORAGE", "", "SIZE", ""], ...rows], [3]);
+      const rows = items.map(
+        ({ what, thread, tier, checkpoints, bytes: moved, freed: gone, swept, done, error }) => [
+          what,
+          thread ?? tier ?? "",
+          swept === undefined
+            ? checkpoints === undefined
+              ? ""
+              : counted(checkpoints, "checkpoint")
+            : `${swept} removed`,
+          moved === undefined ? "" : bytesText(moved),
+          gone === undefined ? "" : bytesText(gone),
+          error === undefined ? (done || dryRun ? "" : "not yet: it is in use") : `FAILED: ${error}`,
+        ],
+      );
+      yield* columns([["WHAT", "THREAD OR STORAGE", "", "ARCHIVED", "FREED", ""], ...rows], [3, 4]);
       if (steps > items.length) yield `… and ${steps - items.length} more`;
       yield "";
     }
@@ -97,7 +103,7 @@ export const maintain = operation({
     if (runs === 0 && skipped > 0) yield "Another process is running maintenance. Nothing was done here.";
     else if (steps === 0) yield `Nothing ${dryRun ? "is" : "was"} due.`;
     else
-      yield `${dryRun ? "Due" : "Done"}: ${counted(steps, "step")}, ${bytesText(bytes)}.${failed > 0 ? ` ${failed} failed.` : ""}`;
+      yield `${dryRun ? "Due" : "Done"}: ${counted(steps, "step")}, ${bytesText(bytes)} to the archive, ${bytesText(freed)} freed.${failed > 0 ? ` ${failed} failed.` : ""}`;
     if (dryRun && steps > 0) yield "Nothing was changed.";
   },
   found: ({ failed, errors }) => failed + errors.length > 0,
@@ -114,7 +120,8 @@ class Record {
   skipped = 0;
   steps = 0;
   failed = 0;
-  unlistedBytes = 0;
+  bytes = 0;
+  freed = 0;
 
   add({ ran, steps }: MaintenanceReport): void {
     if (ran) this.runs += 1;
@@ -122,8 +129,9 @@ class Record {
     for (const step of steps) {
       this.steps += 1;
       if (step.error !== undefined) this.failed += 1;
+      this.bytes += step.bytes ?? 0;
+      this.freed += step.freed ?? 0;
       if (this.items.length < mostListed) this.items.push(itemOf(step));
-      else this.unlistedBytes += step.bytes ?? 0;
     }
   }
 
@@ -133,7 +141,17 @@ class Record {
   }
 }
 
-function itemOf({ what, threadId, tier, checkpoints, bytes, swept, done, error }: MaintenanceStep): Item {
+function itemOf({
+  what,
+  threadId,
+  tier,
+  checkpoints,
+  bytes,
+  freed,
+  swept,
+  done,
+  error,
+}: MaintenanceStep): Item {
   return {
     what,
     done,
@@ -141,6 +159,7 @@ function itemOf({ what, threadId, tier, checkpoints, bytes, swept, done, error }
     ...(tier === undefined ? {} : { tier }),
     ...(checkpoints === undefined ? {} : { checkpoints }),
     ...(bytes === undefined ? {} : { bytes }),
+    ...(freed === undefined ? {} : { freed }),
     ...(swept === undefined ? {} : { swept }),
     ...(error === undefined ? {} : { error: error instanceof Error ? error.message : String(error) }),
   };
@@ -169,12 +188,22 @@ async function repeatedly(
   }
 }
 
-/** Adds to what would be deleted how many bytes that is. */
-async function addSizes(saver: TierSaver, items: Item[]): Promise<void> {
-  for (const one of items) {
-    if (one.what !== "delete" || one.thread === undefined) continue;
-    const { threads } = await saver.deleteThreads({ threadIds: [one.thread] }, { dryRun: true });
+/**
+ * A report as it is shown. A dry run knows a thread that would be deleted as due for pruning, too, and doesn't know its size.
+ */
+async function due(saver: TierSaver, report: MaintenanceReport, dryRun: boolean): Promise<MaintenanceReport> {
+  if (!dryRun) return report;
+  const deleted = new Set(
+    report.steps.flatMap(({ what, threadId }) => (what === "delete" ? [threadId] : [])),
+  );
+  const steps: MaintenanceStep[] = [];
+  for (const step of report.steps) {
+    const { what, threadId } = step;
+    if (threadId === undefined || !deleted.has(threadId)) steps.push(step);
+    if (what !== "delete" || threadId === undefined) continue;
+    const { threads } = await saver.deleteThreads({ threadIds: [threadId] }, { dryRun });
     const { checkpoints, bytes } = holdingsOf(threads[0]!.found);
-    Object.assign(one, { checkpoints, bytes });
+    steps.push({ ...step, checkpoints, freed: bytes });
   }
+  return { ...report, steps };
 }

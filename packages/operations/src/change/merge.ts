@@ -13,6 +13,7 @@ import {
 import { InvalidOptionError, StratigraphError, type TierSaver } from "@stratigraph/core";
 import { z } from "zod";
 import { columns, shown } from "../render/columns.ts";
+import { shellWord } from "../render/shellWord.ts";
 import { resolvePoint } from "../table/address.ts";
 import { fields, flag, texts } from "../table/fields.ts";
 import { operation } from "../table/operation.ts";
@@ -134,8 +135,8 @@ export const merge = operation({
   *render({ status, thread, head, channels, plan, open = [] }) {
     const into = shown(thread);
     const said = {
-      merged: `Merged into ${into}: the head is ${shown(head)}. To take it back: stratigraph undo`,
-      "fast-forward": `Moved ${into} forward to ${shown(head)}. To take it back: stratigraph undo`,
+      merged: `Merged into ${into}: the head is ${shown(head)}. To take it back: stratigraph undo ${shellWord(thread)}`,
+      "fast-forward": `Moved ${into} forward to ${shown(head)}. To take it back: stratigraph undo ${shellWord(thread)}`,
       "already-merged": `${into} has it already. Nothing was written.`,
       planned:
         channels === undefined

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { shown } from "../render/columns.ts";
+import { shellWord } from "../render/shellWord.ts";
 
 /** A head that was moved, as output. */
 export const movedHead = z.object({
@@ -23,9 +24,4 @@ export function* renderMovedHead({
   }
   yield `${where}: the head is ${shown(head)}${before === undefined ? "" : `, it was ${shown(before)}`}.`;
   if (before !== undefined) yield `To take it back: stratigraph undo ${shellWord(thread)}`;
-}
-
-/** A text as one word of a shell. Control characters are shown, not passed on. */
-function shellWord(text: string): string {
-  return /^[\w.:@~-]+$/.test(text) ? text : `'${shown(text).replaceAll("'", String.raw`'\''`)}'`;
 }

@@ -15,7 +15,7 @@ import type { Complete } from "./complete.ts";
 import { eachThread, mostListed } from "./eachThread.ts";
 import { counted, totalText } from "./holdings.ts";
 import { isOutage } from "./isOutage.ts";
-import { selectedThreads } from "./selectedThreads.ts";
+import { selectedThreads, wayOf } from "./selectedThreads.ts";
 
 /** Removes old checkpoints. */
 export const prune = operation({
@@ -75,7 +75,8 @@ export const prune = operation({
     const options: Complete<PruneThreadOptions> = { dryRun, revision: undefined };
     const saver = await context.saver();
     const total = { looked: 0, threads: 0, checkpoints: 0, bytes: 0, failed: 0 };
-    const threads = selectedThreads(saver, selection, { what: "prune", cursor, skipArchived: true });
+    const way = wayOf(selection, "prune", ["thread", "tag", "all"]);
+    const threads = selectedThreads(saver, selection, { way, cursor, skipArchived: true });
     const walked = await eachThread(context, threads, cursor, async ({ threadId }) => {
       total.looked += 1;
       try {

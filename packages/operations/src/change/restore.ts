@@ -5,7 +5,7 @@ import { pair } from "../table/pairs.ts";
 import { archiverOf } from "./archiverOf.ts";
 import { eachThread } from "./eachThread.ts";
 import { MovedThreads, movedOutput, renderMoved } from "./movedThreads.ts";
-import { selectedThreads } from "./selectedThreads.ts";
+import { selectedThreads, wayOf } from "./selectedThreads.ts";
 
 /** Brings threads back from the archive. */
 export const restore = operation({
@@ -24,7 +24,8 @@ export const restore = operation({
   async run({ cursor, ...selection }, context) {
     const saver = await context.saver();
     const archiver = archiverOf(saver.tier);
-    const threads = selectedThreads(saver, selection, { what: "restore", cursor, skipArchived: false });
+    const way = wayOf(selection, "restore", ["thread", "tag"]);
+    const threads = selectedThreads(saver, selection, { way, cursor, skipArchived: false });
     const moving = new MovedThreads();
     const walked = await eachThread(context, threads, cursor, ({ threadId }) =>
       moving.move(threadId, async () => {

@@ -15,8 +15,8 @@ export interface Selection {
 
 /** What else there is to say of a selection. */
 export interface SelectionOptions {
-  /** What is done with the threads, for messages: "delete". */
-  readonly what: string;
+  /** By what the threads are chosen. */
+  readonly way: Way;
   /** Where an earlier call ended. */
   readonly cursor?: string | undefined;
   /** Whether threads that are archived as a whole are left out, unless they were named or tagged. */
@@ -55,23 +55,21 @@ const place = z.union([
 ]);
 type Place = z.infer<typeof place>;
 
-/** Which one of the ways to choose was taken. @throws InvalidOptionError where it is none, or more than one */
-export function wayOf(what: string, selection: Selection): "thread" | "tag" | "olderThan" | "all" {
-  const { thread, tag, olderThan, all } = selection;
-  const taken = [
-    ...(thread.length > 0 ? (["thread"] as const) : []),
-    ...(tag.length > 0 ? (["tag"] as const) : []),
-    ...(olderThan === undefined ? [] : (["olderThan"] as const)),
-    ...(all === true ? (["all"] as const) : []),
-  ];
+/** A way to choose threads, as the inputs of operations name it. */
+export type Way = "thread" | "tag" | "olderThan" | "all";
+
+/**
+ * Which one of the ways to choose was taken.
+ * @param what what is done with the threads, for messages: "delete"
+ * @param ways those that there are
+ * @throws InvalidOptionError where it is none, or more than one
+ */
+export function wayOf(selection: Selection, what: string, ways: readonly Way[]): Way {
+  const { thread, tag, olderThan, all = false } = selection;
+  const isTaken = { thread: thread.length > 0, tag: tag.length > 0, olderThan: olderThan !== undefined, all };
+  const taken = ways.filter((way) => isTaken[way]);
   const [way] = taken;
   if (way !== undefined && taken.length === 1) return way;
-  const ways = [
-    "thread",
-    "tag",
-    ...("olderThan" in selection ? ["olderThan"] : []),
-    ...("all" in selection ? ["all"] : []),
-  ];
   throw new InvalidOptionError(
     taken[1] ?? "thread",
     taken.length === 0 ? "nothing" : taken.join(" and "),
@@ -83,9 +81,8 @@ export function wayOf(what: string, selection: Selection): "thread" | "tag" | "o
 export async function* selectedThreads(
   saver: TierSaver,
   selection: Selection,
-  { what, cursor, skipArchived }: SelectionOptions,
+  { way, cursor, skipArchived }: SelectionOptions,
 ): AsyncGenerator<SelectedThread> {
-  const way = wayOf(what, selection);
   const from = cursor === undefined ? undefined : decode(cursor);
   if (way === "thread") yield* named(selection.thread, from);
   else if (way === "tag") yield* tagged(saver, selection.tag, from);
