@@ -1,7 +1,15 @@
-export { columns, shown } from "./render/columns.ts";
+export { columns, shown, table } from "./render/columns.ts";
 export { bytesText, timeText } from "./render/units.ts";
 export { resolvePoint, resolveThread, type AddressInput, type ResolvedPoint } from "./table/address.ts";
 export type { Context, Progress } from "./table/context.ts";
 export { operation, type Effect, type Group, type Operation } from "./table/operation.ts";
 export { operations } from "./table/operations.ts";
 export { InvalidInputError, runOperation } from "./table/runOperation.ts";
+export { cut, isCut, type CutRecord } from "./values/cut.ts";
+export { edited } from "./values/edit.ts";
+export { formatPath, parsePath, type Path, type Segment, type Slice } from "./values/path.ts";
+export { isRedacted, Redaction, redactedRecord } from "./values/redaction.ts";
+export { replaced, resolve, type Found } from "./values/resolve.ts";
+export { State, type ChannelState } from "./values/state.ts";
+export { inlineText, valueLines } from "./values/text.ts";
+export { jsonOf, shownValue, valueView, viewOf, type Shown, type ValueView } from "./values/view.ts";

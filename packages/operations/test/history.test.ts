@@ -47,6 +47,9 @@ test("a tree with time travel, a lost race, a fork and a merge", async () => {
   await merge(graph, "ada", "ada/b", { strategy: { sum: "ours" } });
   // Two writers that both begin at the same head: the later one loses.
   const lost = await putValues(saver, "ada", { note: "late" }, early);
+  const [forked] = await pages(saver, "ada/b", 50);
+  expect(rendered("history", forked)).toContain("forked from ada");
+  expect(rendered("history", forked)).not.toContain("isn't here");
   const [page] = await pages(saver, "ada", 50);
   const rows = new Map(page!.items.map((row) => [row.checkpoint, row]));
   expect(rows.get(early)).toMatchObject({ forks: ["ada/b"], nodes: ["answer"], step: 1, source: "loop" });

@@ -18,6 +18,7 @@ test("a part of a message is set, and it stays a message; the graph goes on", as
   expect(dry).not.toHaveProperty("checkpoint");
   expect((await graph.getState(on("ada"))).config).toEqual(before.config);
   const done = await run("set", input, context);
+  expect(rendered("set", done)).toMatch(/^Set messages\[0\]\.content of ada.*\n {2}- "Hello"\n {2}\+ "Hi"\n/);
   expect(done).toMatchObject({ before: { value: "Hello" }, after: { value: "Hi" } });
   const state = await graph.getState(on("ada"));
   expect(state.values.messages[0]).toBeInstanceOf(HumanMessage);

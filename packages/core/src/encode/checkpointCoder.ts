@@ -1,4 +1,3 @@
-import type { RunnableConfig } from "@langchain/core/runnables";
 import { isDeltaSnapshot } from "@langchain/langgraph-checkpoint";
 import type {
   ChannelVersions,
@@ -308,22 +307,10 @@ export class CheckpointCoder {
   }
 
   /**
-   * One value that a manifest or a pending write refers to, as the serde wrote it: its format and bytes. For showing values without
-   * reviving them, which takes longer, and fails where a type isn't registered.
-   * @throws CorruptionError; StratigraphError "KEY_MISSING", "KEY_UNAVAILABLE", "PLAINTEXT_REFUSED", "NEWER_FORMAT"
+   * One value that a manifest or a pending write refers to, as the serde wrote it. Reviving takes longer, and fails where a type isn't
+   * registered. @throws CorruptionError; StratigraphError "KEY_MISSING", "KEY_UNAVAILABLE", "PLAINTEXT_REFUSED", "NEWER_FORMAT"
    */
-  async serialized(
-    at: Address,
-    channel: string,
-    ref: ValueRef,
-    blobs: ReadonlyMap<BlobHash, Blob>,
-  ): Promise<Typed> {
-    return await this.#coder.serialized(at, channel, ref, blobs);
+  async serialized(...args: Parameters<ValueCoder["serialized"]>): Promise<Typed> {
+    return await this.#coder.serialized(...args);
   }
-}
-
-/** The run that a put belongs to, where the caller named one. */
-export function runIdOf(config: RunnableConfig, metadata: CheckpointMetadata): string | undefined {
-  const named: unknown = (metadata as { run_id?: unknown }).run_id ?? config.metadata?.["run_id"];
-  return typeof named === "string" && named !== "" ? named : undefined;
 }

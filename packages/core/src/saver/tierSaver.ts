@@ -14,7 +14,7 @@ import { addressOf, checkpointIdOf, configOf, maybeThreadOf, namespaceOf, validI
 import { checkDeltaOptions, checkListOptions, checkPut, checkWrites, checkedIds } from "./arguments.ts";
 import { checkOptions } from "../contract/checkOptions.ts";
 import { checkTier } from "../contract/checkTier.ts";
-import { CheckpointCoder, runIdOf, type Before, type CheckpointPut } from "../encode/checkpointCoder.ts";
+import { CheckpointCoder, type Before, type CheckpointPut } from "../encode/checkpointCoder.ts";
 import { listConflicts, type Conflict } from "../operations/conflicts.ts";
 import { copyThread } from "../operations/copyThread.ts";
 import { deltaChannelHistory } from "../operations/deltaChannelHistory.ts";
@@ -58,6 +58,7 @@ import { prune, removeRuns } from "../operations/prune.ts";
 import { checkPruneOptions, type PruneOptions } from "../operations/pruneOptions.ts";
 import { reencrypt, type ReencryptOptions, type ReencryptReport } from "../operations/reencrypt.ts";
 import { matches, metadataTags } from "../encode/metadataTags.ts";
+import { runIdOf } from "./runIdOf.ts";
 import { StaleRetry } from "./staleRetry.ts";
 import { ThreadTags, type Tags } from "./threadTags.ts";
 import type {

@@ -1,5 +1,5 @@
 import { edit } from "@stratigraph/branch";
-import { didYouMean, NotFoundError, StratigraphError } from "@stratigraph/core";
+import { didYouMean, NotFoundError } from "@stratigraph/core";
 import { z } from "zod";
 import { shown } from "../render/columns.ts";
 import { resolvePoint } from "../table/address.ts";
@@ -92,7 +92,7 @@ export const set = operation({
   },
 });
 
-function noChannel(state: State, channel: string): StratigraphError {
+function noChannel(state: State, channel: string): NotFoundError {
   const { threadId, checkpointId } = state.point.at;
   const known = state.channels();
   const meant = didYouMean(channel, known);

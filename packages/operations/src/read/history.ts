@@ -1,5 +1,5 @@
 import { ERROR, INTERRUPT } from "@langchain/langgraph-checkpoint";
-import { forksOf, Lanes } from "@stratigraph/branch";
+import { forksOf, Lanes, lineage } from "@stratigraph/branch";
 import { decodeCursor, encodeCursor, type Namespace, type TierSaver } from "@stratigraph/core";
 import { z } from "zod";
 import { table } from "../render/columns.ts";
@@ -53,6 +53,8 @@ const item = z.object({
 
 type Item = z.output<typeof item>;
 
+type Origin = { readonly thread: string; readonly checkpoint: string } | undefined;
+
 const place = z.object({ before: z.string(), lanes: z.array(z.string().nullable()) });
 
 type Place = z.output<typeof place>;
@@ -74,6 +76,10 @@ export const history = operation({
   output: z.object({
     thread: z.string(),
     namespace: z.string(),
+    origin: z
+      .object({ thread: z.string(), checkpoint: z.string() })
+      .optional()
+      .describe("Where the thread was forked from another one."),
     items: z.array(item),
     lanes: z
       .array(z.string().nullable())
@@ -97,7 +103,8 @@ export const history = operation({
     const page = found.slice(0, limit);
     const ids = found.map(({ record }) => record.checkpointId);
     const short = shortIds(ids, before);
-    const [added, tiers, forks] = await Promise.all([
+    const [[origin], added, tiers, forks] = await Promise.all([
+      namespace === "" ? lineage(saver, threadId) : [],
       addedBytes(saver.tier, threadId, page, (id) => records.find(id)),
       tiersHolding(saver.tier, at, before, ids.slice(0, limit)),
       namespace === ""
@@ -116,9 +123,20 @@ export const history = operation({
       });
     }
     const next = found.length > limit ? { cursor: cursorAfter(items, lanes) } : {};
-    return { ...at, thread: threadId, items, lanes, missing: tiers.missing, forksCut: forks.cut, ...next };
+    const from =
+      origin === undefined ? {} : { origin: { thread: origin.threadId, checkpoint: origin.checkpointId } };
+    return {
+      namespace,
+      thread: threadId,
+      ...from,
+      items,
+      lanes,
+      missing: tiers.missing,
+      forksCut: forks.cut,
+      ...next,
+    };
   },
-  *render({ thread, items, lanes, missing, forksCut, cursor }) {
+  *render({ thread, origin, items, lanes, missing, forksCut, cursor }) {
     if (items.length === 0 && cursor === undefined) {
       yield `No checkpoints of ${JSON.stringify(thread)} are here.`;
       return;
@@ -127,7 +145,7 @@ export const history = operation({
     const tree = new Lanes(lanes.map((id) => id ?? undefined));
     const rows = items.flatMap((each) => {
       const { join, row } = tree.draw({ checkpointId: each.checkpoint, parents: each.drawn });
-      return [...(join === undefined ? [] : [[join, ...empty]]), [row, ...cells(each, now)]];
+      return [...(join === undefined ? [] : [[join, ...empty]]), [row, ...cells(each, origin, now)]];
     });
     yield* table(headings, rows);
     for (const tier of missing) yield `The tier ${tier} didn't answer: what it holds isn't shown.`;
@@ -139,7 +157,7 @@ export const history = operation({
 const headings = ["", "CHECKPOINT", ">STEP", "BY", ">WRITTEN", ">ADDED", "TIERS", "RUN", ""];
 const empty: readonly string[] = headings.slice(1).map(() => "");
 
-function cells(each: Item, now: number): string[] {
+function cells(each: Item, origin: Origin, now: number): string[] {
   const { short, step, ts, bytes, tiers, run } = each;
   return [
     short,
@@ -149,7 +167,7 @@ function cells(each: Item, now: number): string[] {
     bytesText(bytes),
     tiers.map((tier) => tier.replace(/:.*/s, "")).join(" "),
     run === undefined || run.length <= 13 ? (run ?? "") : `${run.slice(0, 12)}…`,
-    notes(each).join("; "),
+    notes(each, origin).join("; "),
   ];
 }
 
@@ -158,15 +176,20 @@ function by({ source = "?", nodes }: Item): string {
   return source === "loop" ? nodes.join(", ") : `${source} as ${nodes.join(", ")}`;
 }
 
-function notes({ head, lostTo, waits, parents, drawn, edited, forks }: Item): string[] {
+function notes(
+  { checkpoint, head, lostTo, waits, parents, drawn, edited, forks }: Item,
+  origin: Origin,
+): string[] {
   const [parent, ...merged] = parents;
-  const gone = parent !== undefined && !drawn.includes(parent);
+  const isOrigin = checkpoint === origin?.checkpoint;
+  const gone = parent !== undefined && !drawn.includes(parent) && !isOrigin;
   return [
     ...(head ? ["head"] : []),
     ...(waits === undefined ? [] : [waits === "interrupt" ? "interrupted" : "failed"]),
     ...(lostTo === undefined ? [] : ["lost a race"]),
     ...(merged.length === 0 ? [] : [`merges ${merged.join(", ")}`]),
     ...(edited.length === 0 ? [] : [`set ${edited.join(", ")}`]),
+    ...(isOrigin ? [`forked from ${origin.thread}`] : []),
     ...(gone ? [`from ${parent}, which isn't here`] : []),
     ...forks.map((fork) => `fork ${fork}`),
   ];

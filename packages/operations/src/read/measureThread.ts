@@ -1,7 +1,7 @@
 import {
   isReserved,
   pruneThread,
-  Storages,
+  type Storages,
   type Address,
   type BlobHash,
   type BlobInfo,

@@ -18,9 +18,10 @@ export function shortIds(ids: readonly string[], before: string | undefined): Ma
   return short;
 }
 
-function sharedLength(id: string, other: string | undefined): number {
+function sharedLength(id: string, other = ""): number {
+  const most = Math.min(id.length, other.length);
   let length = 0;
-  while (other !== undefined && length < id.length && id[length] === other[length]) length += 1;
+  while (length < most && id[length] === other[length]) length += 1;
   return length;
 }
 

@@ -163,6 +163,7 @@ function* headLines({
   const { ts, step, source, run, next, metadata, writes } = rest;
   const state = head ? "head" : lostTo === undefined ? "" : `side branch, lost to ${lostTo}`;
   const asked = writes.filter(({ kind }) => kind === "interrupt").length;
+  const failed = writes.filter(({ kind }) => kind === "error").map(({ node, task }) => node ?? task);
   const rows = [
     ["thread", thread],
     ["namespace", namespace],
@@ -173,6 +174,7 @@ function* headLines({
     ["run", run ?? ""],
     ["next", next.length === 0 ? "nothing" : next.join(", ")],
     ["waits", asked === 0 ? "" : `for an answer to ${asked === 1 ? "an interrupt" : `${asked} interrupts`}`],
+    ["failed", failed.join(", ")],
     ["metadata", inlineText(metadata.value)],
   ];
   yield* columns(rows.filter(([, text]) => text !== ""));

@@ -156,11 +156,7 @@ function textBytes(text: string): number {
 /** The beginning of a text, of at most so many bytes as JSON. Never ends within a character. */
 function beginning(text: string, bytes: number): string {
   let begins = text.slice(0, Math.max(0, bytes));
-  for (
-    let excess = textBytes(begins) - bytes;
-    excess > 0 && begins !== "";
-    excess = textBytes(begins) - bytes
-  )
-    begins = begins.slice(0, -Math.ceil(excess / 6));
+  for (let size = textBytes(begins); size > bytes && begins !== ""; size = textBytes(begins))
+    begins = begins.slice(0, Math.min(begins.length - 1, Math.floor((begins.length * bytes) / size)));
   return begins.isWellFormed() || !text.isWellFormed() ? begins : begins.slice(0, -1);
 }

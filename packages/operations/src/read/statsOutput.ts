@@ -1,0 +1,58 @@
+import { z } from "zod";
+
+const count = z.number();
+const bytes = z.number().describe("Bytes as stored.");
+
+/** What stats tells. */
+export const statsOutput = z.object({
+  thread: z.string().optional().describe("Absent for a storage."),
+  estimated: z
+    .boolean()
+    .describe("Some threads were measured, and the figures projected from them to all that were counted."),
+  threads: z.object({
+    counted: count,
+    complete: z.boolean().describe("False: there are more, which are in no figure."),
+    evicted: count.describe("Of which only the heads are here."),
+    measured: count,
+    failed: count.describe(
+      "Threads that couldn't be read. They are in no figure: verify tells what they lack.",
+    ),
+  }),
+  checkpoints: count,
+  bytes: z.object({ records: bytes, writes: bytes, values: bytes, total: bytes }),
+  states: z.object({
+    bytes: count.describe("What all states would take if each were stored whole and uncompressed, in bytes."),
+    sampled: z.boolean().describe("Told from some of the states."),
+    ratio: count.optional().describe("How many times as much that is as what is stored."),
+  }),
+  channels: z
+    .array(z.object({ channel: z.string(), values: count, bytes }))
+    .describe('The largest channels. "": values of pending writes, and what other values are patches on.'),
+  namespaces: z.array(z.object({ namespace: z.string(), checkpoints: count })).describe("The largest ones."),
+  tiers: z.array(
+    z.object({ tier: z.string(), role: z.string(), checkpoints: count, bytes, error: z.string().optional() }),
+  ),
+  chains: z.object({
+    whole: count.describe("Values that are stored whole."),
+    patches: count.describe("Values that are stored as patches on others."),
+    mean: count.describe("How many patches it takes to read a value, on average."),
+    longest: count,
+  }),
+  growth: z.object({
+    days: z
+      .array(z.object({ day: z.string(), checkpoints: count, bytes }))
+      .describe("What was added on a day (UTC) and is still there. The newest days."),
+    perDay: bytes.describe("Average of the last 7 days."),
+  }),
+  frees: z.object({
+    prune: z.object({ keepLast: count, checkpoints: count, bytes }),
+    archive: z
+      .object({ idleDays: count, threads: count, bytes })
+      .describe(
+        "What archiving the threads that nobody wrote to for so long would take out of the warm tier.",
+      ),
+  }),
+});
+
+/** See {@link statsOutput}. */
+export type Stats = z.output<typeof statsOutput>;
