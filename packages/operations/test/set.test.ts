@@ -4,7 +4,7 @@ import { undo } from "@stratigraph/branch";
 import { MemorySaver } from "@stratigraph/core";
 import { expect, test } from "vitest";
 import { asking, chat, deltaChat, human, on, textOf } from "../../branch/test/support/graphs.ts";
-import { run } from "./support/run.ts";
+import { rendered, run } from "./support/run.ts";
 import { testContext } from "./support/testContext.ts";
 
 test("a part of a message is set, and it stays a message; the graph goes on", async () => {

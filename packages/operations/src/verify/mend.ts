@@ -224,16 +224,18 @@ async function mendHead(found: Case): Promise<Remedy> {
 async function cutBack({ storage, threadId, suspicion }: Case): Promise<Remedy | undefined> {
   const { namespace } = suspicion;
   const [main] = storage.owners;
-  const { head } = await main!.tier.peek({ threadId, namespace });
+  const { head, revision } = await main!.tier.peek({ threadId, namespace });
   if (head === undefined) return undefined;
   const records = new Map<string, CheckpointRecord>();
-  for await (const { record } of storage.tier.list({ threadId, namespace, recordsOnly: true }))
-    records.set(record.checkpointId, record);
+  // Not of the stack, whose reading restores what is archived.
+  for (const { tier } of storage.owners.toReversed())
+    for await (const { record } of tier.list({ threadId, namespace, recordsOnly: true }))
+      records.set(record.checkpointId, record);
   const at = await lastWhole(storage, records, head);
   if (at === undefined || at.checkpointId === head) return undefined;
   return {
     does: `Set the head back to ${at.checkpointId}, the last one that is whole. What came after it stays, as a side branch.`,
-    async apply(revision) {
+    async apply() {
       if ((await main!.tier.peek({ threadId, namespace })).revision !== revision) return false;
       const after = await descendants(main!, records, at);
       const side = after.map((record) => ({ ...record, lostTo: at.checkpointId }));
@@ -271,10 +273,13 @@ async function lastWhole(
   head: string,
 ): Promise<CheckpointRecord | undefined> {
   const mainLine = [...records.values()].filter(({ lostTo }) => lostTo === undefined);
-  let at = records.get(head) ?? mainLine[0];
+  const newest = mainLine.sort((a, b) => (a.checkpointId < b.checkpointId ? 1 : -1))[0];
+  let at = records.get(head) ?? newest;
   while (at !== undefined) {
-    const { checkpoint } = await storage.tier.read(addressOf(at)).catch(() => ({ checkpoint: undefined }));
-    if (checkpoint !== undefined && (await isWhole(storage, checkpoint))) return at;
+    for (const owner of storage.owners) {
+      const stored = await storedIn(owner, addressOf(at));
+      if (stored !== undefined && (await isWhole(storage, stored))) return at;
+    }
     at = at.parentId === undefined ? undefined : records.get(at.parentId);
   }
   return undefined;

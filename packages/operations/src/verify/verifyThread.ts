@@ -50,6 +50,19 @@ interface View extends OwnerView {
  * @throws StratigraphError where a tier that owns data can't be reached
  */
 export async function verifyThread(storage: Storage, threadId: string, look: Look): Promise<ThreadHealth> {
+  for (let attempt = 1; ; attempt += 1) {
+    const health = await verifiedOnce(storage, threadId, look, attempt === attempts);
+    if (health !== undefined) return health;
+  }
+}
+
+/** Undefined, unless it is the last attempt, where the thread was deleted and begun anew meanwhile. */
+async function verifiedOnce(
+  storage: Storage,
+  threadId: string,
+  look: Look,
+  isLast: boolean,
+): Promise<ThreadHealth | undefined> {
   const places = [...storage.owners, ...storage.copies];
   const before = await revisionsOf(places, threadId);
   const owners: View[] = [];
@@ -68,7 +81,11 @@ export async function verifyThread(storage: Storage, threadId: string, look: Loo
   const scans = [...owners.map(({ scan }) => scan), ...copies];
   const counts = countsOf(scans);
   const left = await leftOfDeleted(owners, copies, threadId);
-  if (left !== undefined) return { findings: left, unsettled: false, unreachable, ...counts };
+  if (left !== undefined) {
+    const isSettled = isUnchanged(places, before, await revisionsOf(places, threadId));
+    if (isSettled) return { findings: left, unsettled: false, unreachable, ...counts };
+    return isLast ? { findings: [], unsettled: left.length > 0, unreachable, ...counts } : undefined;
+  }
   const suspected = [
     ...suspicionsOf(owners, threadId, look),
     ...copies.flatMap((scan) => scan.suspicions.all),
@@ -77,9 +94,7 @@ export async function verifyThread(storage: Storage, threadId: string, look: Loo
   const findings: Suspicion[] = [];
   let unsettled = false;
   for (const suspicion of suspected) {
-    const isSettled = relevantTo(storage, suspicion).every(
-      ({ name }) => before.get(name) === after.get(name),
-    );
+    const isSettled = isUnchanged(relevantTo(storage, suspicion), before, after);
     const holds = isSettled || (await isFoundAgain(storage, threadId, suspicion, look));
     if (holds === true) findings.push(suspicion);
     unsettled ||= holds === undefined;
@@ -124,7 +139,7 @@ export async function isFoundAgain(
     const before = await revisionsOf(relevant, threadId);
     const found = await suspectedAmong(storage, threadId, suspicion, look);
     const after = await revisionsOf(relevant, threadId);
-    if (relevant.every(({ name }) => before.get(name) === after.get(name)))
+    if (isUnchanged(relevant, before, after))
       return found.some((each) => suspicionKey(each, each.place.name) === key);
   }
   return undefined;
@@ -220,8 +235,6 @@ async function leftOfDeleted(
       scan.seen.size > 0 || unneeded(infos, scan.named).length > 0 || (inspection?.heads.size ?? 0) > 0,
   );
   const copied = copies.filter(({ seen }) => seen.size > 0);
-  // Whoever begins the thread anew may have come meanwhile.
-  if (!(await isDeleted(main.place, threadId))) return undefined;
   return [...left.map(({ place }) => place), ...copied.map(({ place }) => place)].map((place) =>
     leak(place, undefined),
   );
@@ -255,6 +268,14 @@ export async function isDeleted(place: Place, threadId: string): Promise<boolean
 /** Tiers that something suspected depends on. */
 function relevantTo({ owners }: Storage, { place }: Suspicion): readonly Place[] {
   return place.role === "hot" ? [place] : owners;
+}
+
+function isUnchanged(
+  places: readonly Place[],
+  before: ReadonlyMap<string, number>,
+  after: ReadonlyMap<string, number>,
+): boolean {
+  return places.every(({ name }) => before.get(name) === after.get(name));
 }
 
 async function revisionsOf(places: readonly Place[], threadId: string): Promise<Map<string, number>> {

@@ -63,8 +63,11 @@ async function ended(tiers: readonly Tier[]): Promise<void> {
   for (const tier of tiers) await tier.end?.();
 }
 
+/** Lines that a thread remembers: threads of tests that write without end stay small. */
+const longestLog = 20;
+
 const State = Annotation.Root({
-  log: Annotation<string[]>({ reducer: (a, b) => [...a, ...b], default: () => [] }),
+  log: Annotation<string[]>({ reducer: (a, b) => [...a, ...b].slice(-longestLog), default: () => [] }),
   note: Annotation<string>(),
 });
 
