@@ -46,7 +46,7 @@ export async function runCommand(
       if (!(await confirmDestruction(operation, planned, terminal))) return exitCodes.failed;
     }
     const format = settings.json === true ? "json" : settings.output;
-    const pages = pagesOf(operation, given, opened.context, settings.all === true || format === "jsonl");
+    const pages = pagesOf(operation, given, opened.context, settings.allPages === true || format === "jsonl");
     let found = false;
     let last: PagedOutput = {};
     for await (const output of pages) {

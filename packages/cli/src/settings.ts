@@ -10,7 +10,7 @@ export interface Settings {
   readonly env?: string;
   readonly output: Format;
   readonly json?: boolean;
-  readonly all?: boolean;
+  readonly allPages?: boolean;
   readonly yes?: boolean;
   readonly readOnly?: boolean;
   readonly redact?: readonly string[];
@@ -30,7 +30,7 @@ export function addSettings(program: Command): void {
       .choices(["table", "json", "jsonl"])
       .default("table"),
     new Option("--json", "the same as --output json"),
-    new Option("--all", "all pages, not only the first"),
+    new Option("--all-pages", "all pages, not only the first"),
     new Option("-y, --yes", "don't ask before something is taken away"),
     new Option("--read-only", "refuse whatever would change something").env("STRATIGRAPH_READ_ONLY"),
     new Option(

@@ -16,7 +16,7 @@ export const fork = operation({
   summary: "Make a new thread that goes on from any checkpoint; the source stays as it is.",
   args: ["at", "to"],
   examples: [
-    "stratigraph fork ada ada-2",
+    "stratigraph fork ada ada-copy",
     "stratigraph fork ada@head~3 retry",
     "stratigraph fork ada@step:12 --count 5",
   ],

@@ -69,11 +69,10 @@ export const maintain = operation({
     const { signal } = context;
     const options: Complete<MaintainOptions> = { dryRun, signal };
     const record = new Record();
-    if (every === undefined) record.add(await due(saver, await saver.maintain(options), dryRun));
+    // A dry run of a worker is one of its runs.
+    if (every === undefined || dryRun) record.add(await due(saver, await saver.maintain(options), dryRun));
     else {
       const worker: Complete<StartMaintenanceOptions> = { every };
-      if (dryRun)
-        throw new InvalidOptionError("dryRun", "with every", "A dry run is made once: leave every out.");
       await repeatedly(saver, context, worker.every, record);
     }
     const { runs, skipped, steps, failed, bytes, freed, items, errors } = record;

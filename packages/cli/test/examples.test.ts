@@ -1,0 +1,104 @@
+import { readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { operations, runOperation, type Context } from "@stratigraph/operations";
+import { openCheckpointer } from "stratigraph";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { exampleProject, type ExampleProject } from "./support/exampleProject.ts";
+import { runCli } from "./support/runCli.ts";
+
+// Every example of every operation runs as it is written.
+
+let project: ExampleProject;
+
+beforeEach(async () => {
+  project = await exampleProject();
+  const report = await runCli(["verify", "-o", "json"], { cwd: project.folder });
+  await writeFile(join(project.folder, "report.json"), report.stdout);
+});
+
+afterEach(async () => {
+  await project.remove();
+});
+
+/** The words of a command line, as a shell takes it apart; and the file that its result goes to. */
+function parse(line: string): { args: string[]; file: string | undefined } {
+  const [, ...words] = [...line.matchAll(/'([^']*)'|(\S+)/g)].map(([, quoted, bare]) => quoted ?? bare!);
+  const to = words.indexOf(">");
+  return { args: to === -1 ? words : words.slice(0, to), file: to === -1 ? undefined : words[to + 1] };
+}
+
+/** Examples that name servers run in the tests of the package that reaches them. */
+const isLocal = (example: string): boolean => !/:\/\/|…|\b(?:sqlite|file):/.test(example);
+const examples = operations.flatMap(({ effect, examples: lines }) =>
+  lines.filter(isLocal).map((line): [string, string] => [line, effect]),
+);
+
+test.each(examples)("%s", async (line, effect) => {
+  const { args, file } = parse(line);
+  // There has to be something to take back.
+  if (args[0] === "undo") await runCli(["promote", "ada@head~2"], { cwd: project.folder });
+  const isWorker = args.includes("--every");
+  const running = runCli([...args, ...(effect === "destroy" ? ["--yes"] : [])], { cwd: project.folder });
+  if (isWorker) setTimeout(() => process.emit("SIGINT"), 500);
+  const { code, stdout, stderr } = await running;
+  expect([0, 2], stderr).toContain(code);
+  expect(stdout).not.toBe("");
+  if (file !== undefined) await writeFile(join(project.folder, file), stdout);
+});
+
+describe("--json prints what the operation returns", () => {
+  test.each([
+    ["threads", ["threads", "-n", "3"], { limit: 3 }],
+    ["history", ["history", "ada", "-n", "4"], { thread: "ada", limit: 4 }],
+    ["show", ["show", "ada@head~3"], { at: "ada@head~3" }],
+    ["diff", ["diff", "ada@head~3", "ada"], { from: "ada@head~3", to: "ada" }],
+    ["conflicts", ["conflicts"], {}],
+    ["compare", ["compare", "ada", "bob"], { threads: ["ada", "bob"] }],
+  ])("%s", async (name, args, input) => {
+    const saver = openCheckpointer(project.config);
+    const context: Partial<Context> = {
+      saver: async () => saver,
+      redact: [],
+      signal: new AbortController().signal,
+      progress: () => {},
+    };
+    const operation = operations.find((each) => each.name === name)!;
+    const { stdout } = await runCli([...args, "--json"], { cwd: project.folder });
+    const output = await runOperation(operation, input, context as Context);
+    expect(JSON.parse(stdout)).toEqual(JSON.parse(JSON.stringify(output)));
+  });
+});
+
+test("a long value is taken from a file or from standard input", async () => {
+  const set = async (args: string[], stdin?: string) => {
+    const ran = await runCli(["set", "ada", "title", ...args], {
+      cwd: project.folder,
+      ...(stdin === undefined ? {} : { stdin }),
+    });
+    expect(ran).toMatchObject({ code: 0 });
+    return (await runCli(["show", "ada", "--channel", "title"], { cwd: project.folder })).stdout;
+  };
+  expect(await set(["@title.json"])).toContain(
+    JSON.parse(await readFile(join(project.folder, "title.json"), "utf8")),
+  );
+  expect(await set(["@-"], '"from a pipe"')).toContain("from a pipe");
+});
+
+test("the config says what the command line may do", async () => {
+  const file = join(project.folder, "stratigraph.config.mjs");
+  await writeFile(
+    file,
+    (await readFile(file, "utf8")).replace("graphs:", `allow: { cli: ["read"] }, graphs:`),
+  );
+  const refused = await runCli(["fork", "ada", "copy", "-c", "limited.mjs"], { cwd: project.folder });
+  expect(refused).toMatchObject({ code: 1, stdout: "" });
+  expect(refused.stderr).toMatch(
+    /ACCESS_DENIED: fork would change something, and allow\.cli in .* lacks "write"/,
+  );
+});
+
+test("redacted values aren't shown", async () => {
+  const { stdout } = await runCli(["show", "ada", "--redact", "messages.*.content"], { cwd: project.folder });
+  expect(stdout).not.toContain("was read.");
+  expect(stdout).toContain("facts");
+});
