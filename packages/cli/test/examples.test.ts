@@ -85,11 +85,9 @@ test("a long value is taken from a file or from standard input", async () => {
 });
 
 test("the config says what the command line may do", async () => {
-  const file = join(project.folder, "stratigraph.config.mjs");
-  await writeFile(
-    file,
-    (await readFile(file, "utf8")).replace("graphs:", `allow: { cli: ["read"] }, graphs:`),
-  );
+  const text = await readFile(join(project.folder, "stratigraph.config.mjs"), "utf8");
+  const limited = text.replace("graphs:", `allow: { cli: ["read"] }, graphs:`);
+  await writeFile(join(project.folder, "limited.mjs"), limited);
   const refused = await runCli(["fork", "ada", "copy", "-c", "limited.mjs"], { cwd: project.folder });
   expect(refused).toMatchObject({ code: 1, stdout: "" });
   expect(refused.stderr).toMatch(
