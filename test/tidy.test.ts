@@ -83,6 +83,22 @@ test("packages import only what their layer may", () => {
   ).toEqual([]);
 });
 
+test("an application that installs stratigraph gets two libraries with it, and none of the tools", () => {
+  const installed = (name: string): string[] => {
+    const file = join(root, "packages", name, "package.json");
+    const { dependencies = {} } = JSON.parse(readFileSync(file, "utf8")) as {
+      dependencies?: Record<string, string>;
+    };
+    return Object.keys(dependencies).flatMap((dependency) => {
+      const [, ours] = /^@stratigraph\/(.+)/.exec(dependency) ?? [];
+      return ours === undefined ? [dependency] : [dependency, ...installed(ours)];
+    });
+  };
+  const all = [...new Set(installed("stratigraph"))];
+  expect(all.filter((name) => !name.startsWith("@stratigraph/")).toSorted()).toEqual(["lru-cache", "pg"]);
+  expect(all).not.toContain("@stratigraph/operations");
+});
+
 test("relative imports stay inside their package and name the file with its extension", () => {
   expect(
     violations((source) =>
