@@ -151,7 +151,5 @@ async function evaluate(file: string): Promise<unknown> {
 
 async function importModule(file: string): Promise<Record<string, unknown>> {
   const { createJiti } = await import("jiti");
-  return await createJiti(pathToFileURL(file).href).import<Record<string, unknown>>(
-    file,
-  );
+  return await createJiti(pathToFileURL(file).href).import<Record<string, unknown>>(file);
 }

@@ -65,6 +65,9 @@ test("wrong calls end with 1, and say what is wrong and what there is", async ()
     expect(ran.stderr).toMatch(said);
     expect(ran.stderr).not.toContain("secret");
   }
+  const checked = await runCli(["doctor", "--url", `pglite:${folder}/absent`]);
+  expect(checked.code).toBe(2);
+  expect(checked.stdout).toContain("stratigraph setup");
   expect(await readdir(folder)).toEqual(["state"]);
 });
 

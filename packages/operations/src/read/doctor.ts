@@ -99,9 +99,13 @@ async function opened(context: Context): Promise<TierSaver | StratigraphError> {
   }
 }
 
-function cantOpen({ message }: StratigraphError, origin: string): Pick<Item, "status" | "found" | "advice"> {
+function cantOpen(
+  { code, message }: StratigraphError,
+  origin: string,
+): Pick<Item, "status" | "found" | "advice"> {
   const found = `The storage can't be opened: ${message}`;
-  return { status: "problem", found, advice: `Correct the settings (${origin}).` };
+  const advice = code === "NOT_SET_UP" ? "stratigraph setup" : `Correct the settings (${origin}).`;
+  return { status: "problem", found, advice };
 }
 
 async function findingsOf(
