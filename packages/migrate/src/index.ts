@@ -17,3 +17,8 @@ export type { PostgresSourceOptions, SourceClient, SourcePool } from "./sources/
 export { saverSource } from "./sources/saverSource.ts";
 export { tierSource } from "./sources/tierSource.ts";
 export { saverTarget, type SaverTargetOptions } from "./targets/saverTarget.ts";
+export { fileSource, type FileSourceOptions } from "./sources/fileSource.ts";
+export { fileTarget, type FileTargetOptions } from "./targets/fileTarget.ts";
+export { openSource, type OpenOptions } from "./openSource.ts";
+export { openTarget } from "./openTarget.ts";
+export { sqliteSource, type SqliteDatabase, type SqliteSourceOptions } from "./sources/sqliteSource.ts";

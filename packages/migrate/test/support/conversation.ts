@@ -38,6 +38,6 @@ function comparable({ config, checkpoint, metadata, parentConfig, pendingWrites 
     checkpoint,
     metadata,
     parent: parentConfig?.configurable?.["checkpoint_id"] as string | undefined,
-    writes: pendingWrites.map((write) => JSON.stringify(write)).sort(),
+    writes: [...pendingWrites].sort((a, b) => (a[0] + a[1] < b[0] + b[1] ? -1 : 1)),
   };
 }
