@@ -18,6 +18,8 @@ export { checkTier } from "./contract/checkTier.ts";
 export { CheckpointCoder } from "./encode/checkpointCoder.ts";
 export type { EncodedCheckpoint, Manifest } from "./encode/checkpointCoder.ts";
 export { pack, unpack, type EncryptionOptions } from "./codec/index.ts";
+export { loadZstd } from "./codec/loadZstd.ts";
+export type { Zstd } from "./codec/zstd.ts";
 export type { Conflict } from "./operations/conflicts.ts";
 export { decodeCursor, encodeCursor } from "./operations/cursor.ts";
 export { batchDigest, currentWrites } from "./operations/currentWrites.ts";

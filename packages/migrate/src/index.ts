@@ -1,1 +1,25 @@
-export {};
+export { importThreads } from "./copy/importThreads.ts";
+export { exportThreads } from "./copy/exportThreads.ts";
+export type { CopyOptions, CopyProgress, CopyReport, Difference } from "./copy/report.ts";
+export type {
+  MixedUp,
+  OutlineEntry,
+  Plan,
+  SourceCheckpoint,
+  SourceThread,
+  SourceWrite,
+  ThreadSelection,
+  ThreadSource,
+} from "./contract/source.ts";
+export type { ThreadTarget, WriteOptions, WrittenThread } from "./contract/target.ts";
+export { postgresSource } from "./sources/postgresSource.ts";
+export type { PostgresSourceOptions, SourceClient, SourcePool } from "./sources/postgresSource.ts";
+export { saverSource } from "./sources/saverSource.ts";
+export { tierSource } from "./sources/tierSource.ts";
+export { saverTarget, type SaverTargetOptions } from "./targets/saverTarget.ts";
+export { fileSource, type FileSourceOptions } from "./sources/fileSource.ts";
+export { fileTarget, type FileTargetOptions } from "./targets/fileTarget.ts";
+export { openSource, type OpenOptions } from "./openSource.ts";
+export { openTarget } from "./openTarget.ts";
+export { sqliteSource, type SqliteDatabase, type SqliteSourceOptions } from "./sources/sqliteSource.ts";
+export { moveThreads, type MoveOptions } from "./copy/moveThreads.ts";

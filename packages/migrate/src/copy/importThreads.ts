@@ -1,0 +1,45 @@
+import { checkOptions, type OptionNames, type TierSaver } from "@stratigraph/core";
+import type { ThreadSource } from "../contract/source.ts";
+import { importThread } from "./importThread.ts";
+import { Tally, type CopyOptions, type CopyReport } from "./report.ts";
+
+/** The names of {@link CopyOptions}. */
+export const copyNames: OptionNames<CopyOptions> = {
+  threadIds: true,
+  after: true,
+  verify: true,
+  signal: true,
+  onProgress: true,
+};
+
+/**
+ * Brings threads from elsewhere into a storage of ours. Their ids, the ids of their checkpoints, parents, metadata and pending
+ * writes stay what they are. May be killed at any moment and repeated: what is in the storage already isn't brought again, and
+ * is compared with the source all the same. A thread that went on here is never wound back.
+ * @throws InvalidOptionError; StratigraphError where the source can't be read or the storage not be written
+ */
+export async function importThreads(
+  source: ThreadSource,
+  saver: TierSaver,
+  options: CopyOptions = {},
+): Promise<CopyReport> {
+  checkOptions("importThreads", options, copyNames);
+  const { verify = true, signal, threadIds, after } = options;
+  const tally = new Tally(await source.plan(), options);
+  for await (const thread of source.threads({ threadIds, after })) {
+    const { threadId } = thread;
+    tally.begin(threadId);
+    try {
+      tally.mixedUp(thread.mixedUp);
+      const brought = () => tally.checkpoint(threadId);
+      const done = await importThread(saver, thread, { verify, brought });
+      if (done.diverged) tally.diverged(threadId);
+      tally.differs(done.differences);
+      tally.end(threadId, done);
+    } finally {
+      await thread.close();
+    }
+    if (signal?.aborted === true) return tally.report(false);
+  }
+  return tally.report(true);
+}

@@ -1,0 +1,141 @@
+import type { MixedUp, Plan } from "../contract/source.ts";
+
+/** How far a copy is. */
+export interface CopyProgress {
+  /** Threads that are done. */
+  readonly threads: number;
+  /** Checkpoints that are done. */
+  readonly checkpoints: number;
+  /** The thread under way. */
+  readonly threadId: string;
+  readonly plan: Plan;
+}
+
+/** Options of every copy. */
+export interface CopyOptions {
+  /** Only these threads. Default: all. */
+  readonly threadIds?: readonly string[] | undefined;
+  /** Go on after this thread: the `cursor` of an earlier report. What was copied before is recognised without it, too. */
+  readonly after?: string | undefined;
+  /** Whether everything is read back and compared as decoded values. Default true. */
+  readonly verify?: boolean | undefined;
+  /** Ends the copy after the thread under way; the report then has a cursor. */
+  readonly signal?: AbortSignal | undefined;
+  /** Called when a thread begins and ends, and every now and then in between. */
+  readonly onProgress?: ((progress: CopyProgress) => void) | undefined;
+}
+
+/** A thread that isn't in the target as it is in the source, and why. */
+export interface Difference {
+  readonly threadId: string;
+  readonly namespace?: string | undefined;
+  readonly checkpointId?: string | undefined;
+  readonly what: string;
+}
+
+/** What a copy did. */
+export interface CopyReport {
+  /** Whether every thread was gone through; false where the signal ended it. */
+  readonly complete: boolean;
+  /** Threads that were gone through. */
+  readonly threads: number;
+  /** Threads of which nothing had to be copied any more. */
+  readonly skipped: number;
+  /** Checkpoints that were copied. */
+  readonly checkpoints: number;
+  /** Pending writes that were copied. */
+  readonly writes: number;
+  /** Checkpoints that the target can't hold: side branches, for a saver that has none. */
+  readonly leftOut: number;
+  /** Whether the copies were compared with the originals. */
+  readonly verified: boolean;
+  /** Branches that the source itself had mixed up. They are copied as the source reads them. */
+  readonly mixedUp: readonly MixedUp[];
+  /** Threads that went on in the target since an earlier copy, and also in the source: the target's stay as they are. */
+  readonly diverged: readonly string[];
+  /** What isn't in the target as it is in the source. Empty where all is well. At most 1000 are listed. */
+  readonly differences: readonly Difference[];
+  /** Where to go on, if the copy isn't complete. */
+  readonly cursor?: string | undefined;
+}
+
+/** Most differences, and mixed-up branches, that a report lists. */
+const mostListed = 1000;
+
+/** Adds up what was done. */
+export class Tally {
+  readonly plan: Plan;
+  readonly #verified: boolean;
+  readonly #onProgress: CopyOptions["onProgress"];
+  readonly #mixedUp: MixedUp[] = [];
+  readonly #differences: Difference[] = [];
+  readonly #diverged: string[] = [];
+  #threads = 0;
+  #skipped = 0;
+  #copied = 0;
+  #checkpoints = 0;
+  #writes = 0;
+  #leftOut = 0;
+  #last: string | undefined;
+
+  constructor(plan: Plan, { verify = true, onProgress, after }: CopyOptions) {
+    this.plan = plan;
+    this.#verified = verify;
+    this.#onProgress = onProgress;
+    this.#last = after;
+  }
+
+  begin(threadId: string): void {
+    this.#tell(threadId);
+  }
+
+  /** A checkpoint was copied. */
+  checkpoint(threadId: string): void {
+    this.#copied += 1;
+    if (this.#copied % 100 === 0) this.#tell(threadId);
+  }
+
+  mixedUp(found: readonly MixedUp[]): void {
+    this.#mixedUp.push(...found.slice(0, mostListed - this.#mixedUp.length));
+  }
+
+  differs(found: readonly Difference[]): void {
+    this.#differences.push(...found.slice(0, mostListed - this.#differences.length));
+  }
+
+  diverged(threadId: string): void {
+    this.#diverged.push(threadId);
+  }
+
+  /** A thread is done. */
+  end(threadId: string, done: { checkpoints: number; writes: number; leftOut?: number }): void {
+    this.#threads += 1;
+    if (done.checkpoints + done.writes === 0) this.#skipped += 1;
+    this.#checkpoints += done.checkpoints;
+    this.#writes += done.writes;
+    this.#leftOut += done.leftOut ?? 0;
+    this.#last = threadId;
+    this.#tell(threadId);
+  }
+
+  report(complete: boolean): CopyReport {
+    return {
+      complete,
+      threads: this.#threads,
+      skipped: this.#skipped,
+      checkpoints: this.#checkpoints,
+      writes: this.#writes,
+      leftOut: this.#leftOut,
+      verified: this.#verified,
+      mixedUp: this.#mixedUp,
+      diverged: this.#diverged,
+      differences: this.#differences,
+      ...(complete || this.#last === undefined ? {} : { cursor: this.#last }),
+    };
+  }
+
+  #tell(threadId: string): void {
+    const progress = { threads: this.#threads, checkpoints: this.#copied, threadId, plan: this.plan };
+    this.#onProgress?.(progress);
+  }
+}

@@ -1,0 +1,78 @@
+import { StratigraphError } from "@stratigraph/core";
+import type { SerializerProtocol } from "@langchain/langgraph-checkpoint";
+import type { MixedUp } from "../contract/source.ts";
+
+/** The first line of a file. */
+export interface FirstLine {
+  readonly format: typeof format;
+  readonly version: number;
+  /** What the values were serialised with: "stratigraph", or the name of the class that was passed. */
+  readonly serde: string;
+}
+
+/** Begins a thread. Each checkpoint of the outline follows on a line of its own. */
+export interface ThreadLine {
+  readonly thread: string;
+  /** By namespace. */
+  readonly heads: Readonly<Record<string, string>>;
+  /** Parents before their children. */
+  readonly outline: readonly (readonly [namespace: string, id: string, parent: string | null, lostTo?: string])[];
+  readonly mixedUp?: readonly MixedUp[];
+}
+
+/** A value as its serializer wrote it: JSON stays readable, other bytes are base64. */
+export type Value = { readonly json: unknown } | { readonly type: string; readonly base64: string };
+
+/** One checkpoint. */
+export interface CheckpointLine {
+  readonly checkpoint: {
+    readonly namespace: string;
+    readonly id: string;
+    readonly run?: string;
+    /** Everything of LangGraph's checkpoint besides the values. */
+    readonly header: Readonly<Record<string, unknown>>;
+    readonly metadata: Value;
+    readonly values: Readonly<Record<string, Value>>;
+    /** Channels that have the value that they had in the line before, which is the parent's then. */
+    readonly same: readonly string[];
+    readonly writes: readonly {
+      readonly task: string;
+      readonly path?: string;
+      readonly index?: number;
+      readonly channel: string;
+      readonly value: Value;
+    }[];
+  };
+}
+
+/** Ends a thread, or the file. The checksum is that of all lines before, from the thread's first or the file's first one. */
+export type EndLine =
+  | { readonly threadEnd: string; readonly sha256: string }
+  | { readonly end: { readonly threads: number; readonly checkpoints: number }; readonly sha256: string };
+
+export type Line = FirstLine | ThreadLine | CheckpointLine | EndLine;
+
+/** Names the format in a file's first line. */
+export const format = "stratigraph-threads";
+
+/** The version that is written, and the newest that is read. */
+export const formatVersion = 1;
+
+/** The text of a value. JSON is put in as the serializer wrote it. */
+export async function valueText(serde: SerializerProtocol, value: unknown): Promise<string> {
+  const [type, bytes] = await serde.dumpsTyped(value);
+  if (type === "json") return `{"json":${Buffer.from(bytes).toString("utf8")}}`;
+  return JSON.stringify({ type, base64: Buffer.from(bytes).toString("base64") });
+}
+
+/** The value that {@link valueText} wrote. */
+export async function valueIn(serde: SerializerProtocol, value: Value): Promise<unknown> {
+  if ("json" in value) return (await serde.loadsTyped("json", JSON.stringify(value.json))) as unknown;
+  return (await serde.loadsTyped(value.type, Buffer.from(value.base64, "base64"))) as unknown;
+}
+
+/** The error of a file that isn't what was written. */
+export function damagedFile(path: string, what: string, cause?: unknown): StratigraphError {
+  const message = `The file ${JSON.stringify(path)} is damaged: ${what}. Nothing of it was imported. Export the threads again.`;
+  return new StratigraphError("CORRUPT", message, { path }, cause);
+}

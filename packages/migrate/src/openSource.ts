@@ -1,0 +1,49 @@
+import type { SerializerProtocol } from "@langchain/langgraph-checkpoint";
+import { checkOptions, type OptionNames } from "@stratigraph/core";
+import type { ThreadSource } from "./contract/source.ts";
+import { schemeOf, unknownScheme } from "./addresses.ts";
+import { openPool, openSqlite } from "./drivers.ts";
+import { compressionOf } from "./file/compression.ts";
+import { fileSource } from "./sources/fileSource.ts";
+import { postgresSource } from "./sources/postgresSource.ts";
+import { sqliteSource } from "./sources/sqliteSource.ts";
+
+/** Options of {@link openSource} and {@link openTarget}. */
+export interface OpenOptions {
+  /** What values are read and written with. Default: Stratigraph's own. Pass the saver's, where it has registered types. */
+  readonly serde?: SerializerProtocol | undefined;
+}
+
+/** The names of {@link OpenOptions}. */
+export const openNames: OptionNames<OpenOptions> = { serde: true };
+
+/**
+ * Opens what a URL names for reading. Close it afterwards.
+ *
+ * - `official+postgresql://user:password@host/database?schema=public`: the tables of the official PostgresSaver
+ * - `sqlite:./checkpoints.sqlite`: the file of the official SqliteSaver
+ * - `threads.jsonl`, `threads.jsonl.gz`, `threads.jsonl.zst`: a file that `exportThreads` wrote
+ *
+ * @throws InvalidOptionError; StratigraphError "DRIVER_MISSING" that names the package to install
+ */
+export async function openSource(url: string, options: OpenOptions = {}): Promise<ThreadSource> {
+  checkOptions("openSource", options, openNames);
+  const place = schemeOf(url);
+  const { scheme, rest } = place;
+  switch (scheme) {
+    case "official+postgresql":
+    case "official+postgres": {
+      const { pool, schema, close } = await openPool(rest);
+      return postgresSource({ pool, schema, serde: options.serde, close });
+    }
+    case "sqlite": {
+      const { database, close } = await openSqlite(rest);
+      return sqliteSource({ database, serde: options.serde, close });
+    }
+    case "file":
+      compressionOf(rest);
+      return fileSource({ path: rest, serde: options.serde });
+    default:
+      throw unknownScheme("source", place);
+  }
+}

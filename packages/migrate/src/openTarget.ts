@@ -1,0 +1,80 @@
+import type { BaseCheckpointSaver, SerializerProtocol } from "@langchain/langgraph-checkpoint";
+import { checkOptions } from "@stratigraph/core";
+import type { ThreadTarget } from "./contract/target.ts";
+import { schemeOf, unknownScheme } from "./addresses.ts";
+import { once, openPool, openSqlite, openSqliteForWriting } from "./drivers.ts";
+import { withDriver } from "./importDriver.ts";
+import { openNames, type OpenOptions } from "./openSource.ts";
+import { postgresSource } from "./sources/postgresSource.ts";
+import { sqliteSource } from "./sources/sqliteSource.ts";
+import { fileTarget } from "./targets/fileTarget.ts";
+import { saverTarget } from "./targets/saverTarget.ts";
+
+type Serde = SerializerProtocol | undefined;
+
+/**
+ * Opens what a URL names for writing, with the same URLs as `openSource`. Savers are the official ones, of the project's own packages,
+ * which create what they need. Close it afterwards.
+ * @throws InvalidOptionError; StratigraphError "DRIVER_MISSING" that names the package to install; what the driver throws
+ */
+export async function openTarget(url: string, options: OpenOptions = {}): Promise<ThreadTarget> {
+  checkOptions("openTarget", options, openNames);
+  const place = schemeOf(url);
+  switch (place.scheme) {
+    case "official+postgresql":
+    case "official+postgres":
+      return await toPostgres(place.rest, options.serde);
+    case "sqlite":
+      return await toSqlite(place.rest, options.serde);
+    case "file":
+      return fileTarget({ path: place.rest, serde: options.serde });
+    default:
+      throw unknownScheme("target", place);
+  }
+}
+
+interface PostgresPackage {
+  readonly PostgresSaver: new (
+    pool: object,
+    serde: Serde,
+    options: { schema: string },
+  ) => BaseCheckpointSaver & { setup(): Promise<void> };
+}
+
+async function toPostgres(url: string, serde: Serde): Promise<ThreadTarget> {
+  const { pool, schema, close } = await openPool(url);
+  try {
+    const saver = await withDriver(
+      "The official PostgresSaver",
+      ["@langchain/langgraph-checkpoint-postgres"],
+      (driver: PostgresPackage) => new driver.PostgresSaver(pool, serde, { schema }),
+    );
+    await saver.setup();
+    return saverTarget(saver, { source: postgresSource({ pool, schema, serde }), close });
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}
+
+interface SqlitePackage {
+  readonly SqliteSaver: new (database: unknown, serde: Serde) => BaseCheckpointSaver;
+}
+
+async function toSqlite(path: string, serde: Serde): Promise<ThreadTarget> {
+  const database = await openSqliteForWriting(path);
+  const saver = await withDriver(
+    "The official SqliteSaver",
+    ["@langchain/langgraph-checkpoint-sqlite"],
+    (driver: SqlitePackage) => new driver.SqliteSaver(database, serde),
+  );
+  // Its first call makes its tables.
+  await saver.getTuple({ configurable: { thread_id: "" } });
+  const reading = await openSqlite(path);
+  const close = once(async () => {
+    await reading.close();
+    database.close();
+  });
+  const source = sqliteSource({ database: reading.database, serde });
+  return saverTarget(saver, { source, branches: true, close });
+}

@@ -1,0 +1,149 @@
+import type { Checkpoint, CheckpointMetadata, SerializerProtocol } from "@langchain/langgraph-checkpoint";
+import { StratigraphSerializer } from "@stratigraph/core";
+import { damagedFile, valueIn, type CheckpointLine, type Line, type ThreadLine } from "../file/lines.ts";
+import { readLines } from "../file/readLines.ts";
+import type {
+  Plan,
+  SourceCheckpoint,
+  SourceThread,
+  ThreadSelection,
+  ThreadSource,
+} from "../contract/source.ts";
+
+/** Options of {@link fileSource}. */
+export interface FileSourceOptions {
+  /** *.jsonl, *.jsonl.gz or *.jsonl.zst. */
+  readonly path: string;
+  /** What the values were serialised with. Default: Stratigraph's own. */
+  readonly serde?: SerializerProtocol | undefined;
+}
+
+/** A file that `exportThreads` wrote. Its checksums are compared before the first thread is given out. */
+export function fileSource({ path, serde = new StratigraphSerializer() }: FileSourceOptions): ThreadSource {
+  let counted: Plan | undefined;
+  const plan = async (): Promise<Plan> => (counted ??= await planOf(path));
+  return {
+    name: `the file ${path}`,
+    plan,
+    threads: async function* (selection) {
+      await plan();
+      yield* threadsOf(path, serde, selection);
+    },
+    close: async () => undefined,
+  };
+}
+
+async function planOf(path: string): Promise<Plan> {
+  let threads = 0;
+  let checkpoints = 0;
+  for await (const line of readLines(path)) {
+    if ("thread" in line) threads += 1;
+    if ("checkpoint" in line) checkpoints += 1;
+    if ("end" in line && (line.end.threads !== threads || line.end.checkpoints !== checkpoints))
+      throw damagedFile(path, "it has other counts than its end says");
+  }
+  return { threads, checkpoints };
+}
+
+async function* threadsOf(
+  path: string,
+  serde: SerializerProtocol,
+  { threadIds, after }: ThreadSelection = {},
+): AsyncGenerator<SourceThread> {
+  const wanted = threadIds === undefined ? undefined : new Set(threadIds);
+  let isAfter = after === undefined;
+  const lines = readLines(path);
+  for await (const line of uninterrupted(lines)) {
+    if (!("thread" in line)) continue;
+    if (isAfter && wanted?.has(line.thread) !== false) {
+      const thread = new FileThread(line, lines, serde);
+      yield thread;
+      await thread.close();
+    }
+    isAfter ||= line.thread === after;
+  }
+}
+
+/** The lines, for a loop in which others read some of them: `for await` alone would end the generator with the inner loop. */
+async function* uninterrupted(lines: AsyncGenerator<Line>): AsyncGenerator<Line> {
+  try {
+    for (let next = await lines.next(); next.done !== true; next = await lines.next()) yield next.value;
+  } finally {
+    await lines.return(undefined);
+  }
+}
+
+/** One thread of a file, read as far as it is asked for. */
+class FileThread implements SourceThread {
+  readonly threadId: string;
+  readonly outline: SourceThread["outline"];
+  readonly heads: ReadonlyMap<string, string>;
+  readonly mixedUp: SourceThread["mixedUp"];
+  readonly #lines: AsyncGenerator<Line>;
+  readonly #serde: SerializerProtocol;
+  #ended = false;
+
+  constructor(line: ThreadLine, lines: AsyncGenerator<Line>, serde: SerializerProtocol) {
+    this.threadId = line.thread;
+    this.outline = line.outline.map(([namespace, checkpointId, parent, lostTo]) => ({
+      namespace,
+      checkpointId,
+      parentId: parent ?? undefined,
+      ...(lostTo === undefined ? {} : { lostTo }),
+    }));
+    this.heads = new Map(Object.entries(line.heads));
+    this.mixedUp = line.mixedUp ?? [];
+    this.#lines = lines;
+    this.#serde = serde;
+  }
+
+  async *checkpoints(): AsyncGenerator<SourceCheckpoint> {
+    const before = new Map<string, Checkpoint["channel_values"]>();
+    for (const entry of this.outline) {
+      const line = await this.#next();
+      if (!("checkpoint" in line)) throw new RangeError("a checkpoint is missing");
+      const values = await this.#values(line.checkpoint, before.get(entry.namespace) ?? {});
+      before.set(entry.namespace, values);
+      yield { ...entry, ...(await this.#checkpoint(line.checkpoint, values)) };
+    }
+  }
+
+  async close(): Promise<void> {
+    while (!this.#ended) await this.#next();
+  }
+
+  async #next(): Promise<Line> {
+    const { value, done } = await this.#lines.next();
+    if (done === true) throw new RangeError("the file ended");
+    if ("threadEnd" in value) this.#ended = true;
+    return value;
+  }
+
+  async #values(
+    line: CheckpointLine["checkpoint"],
+    before: Checkpoint["channel_values"],
+  ): Promise<Checkpoint["channel_values"]> {
+    const values: [string, unknown][] = line.same.map((channel) => [channel, before[channel]]);
+    for (const [channel, value] of Object.entries(line.values))
+      values.push([channel, await valueIn(this.#serde, value)]);
+    return Object.fromEntries(values);
+  }
+
+  async #checkpoint(line: CheckpointLine["checkpoint"], channel_values: Checkpoint["channel_values"]) {
+    const writes = [];
+    for (const { task, path, index, channel, value } of line.writes)
+      writes.push({
+        taskId: task,
+        taskPath: path,
+        index,
+        channel,
+        value: await valueIn(this.#serde, value),
+      });
+    return {
+      checkpoint: { ...line.header, channel_values } as unknown as Checkpoint,
+      metadata: (await valueIn(this.#serde, line.metadata)) as CheckpointMetadata,
+      writes,
+      runId: line.run,
+    };
+  }
+}

@@ -1,0 +1,360 @@
+import type { Checkpoint, CheckpointMetadata, SerializerProtocol } from "@langchain/langgraph-checkpoint";
+import { StratigraphSerializer } from "@stratigraph/core";
+import { sql } from "../embedded.ts";
+import { lastOfEach, parentsFirst } from "../contract/outline.ts";
+import type {
+  OutlineEntry,
+  Plan,
+  SourceCheckpoint,
+  SourceThread,
+  SourceWrite,
+  ThreadSelection,
+  ThreadSource,
+} from "../contract/source.ts";
+import { decoderOf, type Decode } from "./decode.ts";
+import { mixedUpIn, type Versioned } from "./mixedUp.ts";
+
+/** The part of a `pg.Pool` that is used. */
+export interface SourcePool {
+  connect(): Promise<SourceClient>;
+}
+
+/** The part of a `pg.PoolClient` that is used. */
+export interface SourceClient {
+  query(text: string, values?: unknown[]): Promise<{ readonly rows: unknown[] }>;
+  release(error?: boolean): void;
+}
+
+/** Options of {@link postgresSource}. */
+export interface PostgresSourceOptions {
+  readonly pool: SourcePool;
+  /** The schema of the official saver's tables. Default "public", as there. */
+  readonly schema?: string | undefined;
+  /** Default: Stratigraph's own, which reads LangGraph's format. Pass the one that the official saver had, if it had one. */
+  readonly serde?: SerializerProtocol | undefined;
+  /** Closes the pool, where it was opened for this. */
+  readonly close?: (() => Promise<void>) | undefined;
+}
+
+/** How many rows a page has. */
+const page = { threads: 500, outline: 5000, checkpoints: 50 };
+
+/** How many bytes of values of a thread are kept, to be shared by checkpoints. */
+const keptBytes = 128_000_000;
+
+/**
+ * The tables of the official PostgresSaver. Each thread is read in a transaction of its own, which is READ ONLY and sees one
+ * snapshot, so that the official saver may go on writing meanwhile.
+ */
+export function postgresSource(options: PostgresSourceOptions): ThreadSource {
+  const { pool, schema = "public", serde = new StratigraphSerializer(), close } = options;
+  const tables: Tables = { pool, schema, decode: decoderOf(serde) };
+  return {
+    name: "the official PostgresSaver",
+    plan: () => planOf(tables),
+    threads: (selection) => threadsOf(tables, selection),
+    thread: (threadId) => threadOf(tables, threadId),
+    close: async () => await close?.(),
+  };
+}
+
+interface Tables {
+  readonly pool: SourcePool;
+  readonly schema: string;
+  readonly decode: Decode;
+}
+
+async function query<Row>(
+  { schema }: Tables,
+  client: SourceClient,
+  name: keyof typeof sql,
+  values: unknown[] = [],
+): Promise<Row[]> {
+  const text = sql[name].replaceAll(":schema", () => quoted(schema));
+  return (await client.query(text, values)).rows as Row[];
+}
+
+function quoted(name: string): string {
+  return `"${name.replaceAll('"', '""')}"`;
+}
+
+async function withClient<T>({ pool }: Tables, work: (client: SourceClient) => Promise<T>): Promise<T> {
+  const client = await pool.connect();
+  try {
+    const result = await work(client);
+    client.release();
+    return result;
+  } catch (error) {
+    client.release(true);
+    throw error;
+  }
+}
+
+async function planOf(tables: Tables): Promise<Plan> {
+  type Row = { readonly threads: string; readonly checkpoints: string; readonly bytes: string };
+  const names = ["checkpoints", "checkpoint_blobs", "checkpoint_writes"].map(
+    (table) => `${quoted(tables.schema)}.${table}`,
+  );
+  const [row] = await withClient(tables, (client) => query<Row>(tables, client, "pgPlan", [names]));
+  return {
+    threads: Number(row!.threads),
+    checkpoints: Number(row!.checkpoints),
+    bytes: Number(row!.bytes),
+  };
+}
+
+async function* threadsOf(
+  tables: Tables,
+  { threadIds, after }: ThreadSelection = {},
+): AsyncGenerator<SourceThread> {
+  for await (const threadId of threadIds ?? idsOf(tables, after)) {
+    const thread = await threadOf(tables, threadId);
+    if (thread !== undefined) yield thread;
+  }
+}
+
+async function* idsOf(tables: Tables, after: string | undefined): AsyncGenerator<string> {
+  let last: string | null = after ?? null;
+  for (;;) {
+    const values = [last, page.threads];
+    const rows: { readonly thread_id: string }[] = await withClient(tables, (client) =>
+      query(tables, client, "pgThreads", values),
+    );
+    for (const { thread_id } of rows) yield thread_id;
+    if (rows.length < page.threads) return;
+    last = rows.at(-1)!.thread_id;
+  }
+}
+
+/** @returns undefined, with nothing left open, where there is no such thread */
+async function threadOf(tables: Tables, threadId: string): Promise<SourceThread | undefined> {
+  const client = await tables.pool.connect();
+  try {
+    await query(tables, client, "pgBegin");
+    const entries = await outlineOf(tables, client, threadId);
+    if (entries.length > 0) return await openedThread(tables, client, threadId, entries);
+    await query(tables, client, "pgEnd");
+    client.release();
+    return undefined;
+  } catch (error) {
+    client.release(true);
+    throw error;
+  }
+}
+
+async function openedThread(
+  tables: Tables,
+  client: SourceClient,
+  threadId: string,
+  entries: readonly OutlineEntry[],
+): Promise<SourceThread> {
+  const outline = parentsFirst(entries);
+  const versioned = (namespace: string, ids: readonly string[]) =>
+    versionsOf(tables, client, threadId, namespace, ids);
+  const mixedUp = await mixedUpIn(threadId, outline, versioned);
+  let closed = false;
+  return {
+    threadId,
+    outline,
+    heads: lastOfEach(entries),
+    mixedUp,
+    checkpoints: () => checkpointsOf(tables, client, threadId, outline),
+    close: async () => {
+      if (closed) return;
+      closed = true;
+      try {
+        await query(tables, client, "pgEnd");
+        client.release();
+      } catch {
+        // Nothing was written, so that a connection that broke needs no more than to be thrown away.
+        client.release(true);
+      }
+    },
+  };
+}
+
+async function outlineOf(tables: Tables, client: SourceClient, threadId: string): Promise<OutlineEntry[]> {
+  type Row = {
+    readonly checkpoint_ns: string;
+    readonly checkpoint_id: string;
+    readonly parent_checkpoint_id: string | null;
+  };
+  const entries: OutlineEntry[] = [];
+  for (;;) {
+    const last = entries.at(-1);
+    const values = [threadId, last?.namespace ?? null, last?.checkpointId ?? null, page.outline];
+    const rows = await query<Row>(tables, client, "pgOutline", values);
+    for (const { checkpoint_ns, checkpoint_id, parent_checkpoint_id } of rows) {
+      const parentId = parent_checkpoint_id ?? undefined;
+      entries.push({ namespace: checkpoint_ns, checkpointId: checkpoint_id, parentId });
+    }
+    if (rows.length < page.outline) return entries;
+  }
+}
+
+async function* versionsOf(
+  tables: Tables,
+  client: SourceClient,
+  threadId: string,
+  namespace: string,
+  ids: readonly string[],
+): AsyncGenerator<Versioned> {
+  type Row = {
+    readonly checkpoint_id: string;
+    readonly versions: Readonly<Record<string, number | string>> | null;
+    readonly source: string | null;
+  };
+  for (let from = 0; from < ids.length; from += page.outline) {
+    const values = [threadId, namespace, ids.slice(from, from + page.outline)];
+    for (const row of await query<Row>(tables, client, "pgVersions", values))
+      yield {
+        checkpointId: row.checkpoint_id,
+        versions: row.versions ?? {},
+        isCopy: row.source === "fork",
+      };
+  }
+}
+
+interface CheckpointRow {
+  readonly checkpoint_id: string;
+  readonly checkpoint: string;
+  readonly metadata: string;
+}
+
+interface WriteRow {
+  readonly checkpoint_id: string;
+  readonly task_id: string;
+  readonly idx: number;
+  readonly channel: string;
+  readonly type: string | null;
+  readonly blob: Uint8Array;
+}
+
+async function* checkpointsOf(
+  tables: Tables,
+  client: SourceClient,
+  threadId: string,
+  outline: readonly OutlineEntry[],
+): AsyncGenerator<SourceCheckpoint> {
+  const values = new Values(tables, client, threadId);
+  for (const batch of pagesOf(outline)) {
+    const { namespace } = batch[0]!;
+    const args = [threadId, namespace, batch.map(({ checkpointId }) => checkpointId)];
+    const rows = new Map(
+      (await query<CheckpointRow>(tables, client, "pgCheckpoints", args)).map((row) => [row.checkpoint_id, row]),
+    );
+    for (const entry of batch) {
+      const row = rows.get(entry.checkpointId)!;
+      const header = JSON.parse(row.checkpoint) as Omit<Checkpoint, "channel_values">;
+      const versions = header.channel_versions ?? {};
+      yield {
+        ...entry,
+        checkpoint: {
+          ...header,
+          channel_versions: versions,
+          versions_seen: header.versions_seen ?? {},
+          channel_values: await values.of(namespace, versions),
+        },
+        metadata: (await tables.decode("json", row.metadata)) as CheckpointMetadata,
+        writes: await writesOf(tables, client, threadId, entry),
+      };
+    }
+  }
+}
+
+/** Runs of entries of one namespace, each no longer than a page. */
+function* pagesOf(outline: readonly OutlineEntry[]): Iterable<readonly OutlineEntry[]> {
+  let batch: OutlineEntry[] = [];
+  for (const entry of outline) {
+    if (batch.length === page.checkpoints || (batch.length > 0 && batch[0]!.namespace !== entry.namespace)) {
+      yield batch;
+      batch = [];
+    }
+    batch.push(entry);
+  }
+  if (batch.length > 0) yield batch;
+}
+
+async function writesOf(
+  tables: Tables,
+  client: SourceClient,
+  threadId: string,
+  { namespace, checkpointId }: OutlineEntry,
+): Promise<SourceWrite[]> {
+  const args = [threadId, namespace, [checkpointId]];
+  const writes: SourceWrite[] = [];
+  for (const row of await query<WriteRow>(tables, client, "pgWrites", args)) {
+    const value = await tables.decode(row.type, row.blob);
+    writes.push({ taskId: row.task_id, index: row.idx, channel: row.channel, value });
+  }
+  return writes;
+}
+
+interface ValueRow {
+  readonly channel: string;
+  readonly version: string;
+  readonly type: string;
+  readonly blob: Uint8Array | null;
+}
+
+/** Values by channel and version. A checkpoint shares most of its values with the one before, so that the recent ones are kept. */
+class Values {
+  readonly #tables: Tables;
+  readonly #client: SourceClient;
+  readonly #threadId: string;
+  readonly #kept = new Map<string, { readonly value: unknown; readonly bytes: number }>();
+  #bytes = 0;
+
+  constructor(tables: Tables, client: SourceClient, threadId: string) {
+    this.#tables = tables;
+    this.#client = client;
+    this.#threadId = threadId;
+  }
+
+  async of(
+    namespace: string,
+    versions: Readonly<Record<string, number | string>>,
+  ): Promise<Record<string, unknown>> {
+    const wanted = Object.entries(versions).map(([channel, version]) => ({ channel, version: String(version) }));
+    const keyOf = (channel: string, version: string): string => JSON.stringify([namespace, channel, version]);
+    const missing = wanted.filter(({ channel, version }) => !this.#kept.has(keyOf(channel, version)));
+    if (missing.length > 0) {
+      const args = [
+        this.#threadId,
+        namespace,
+        missing.map(({ channel }) => channel),
+        missing.map(({ version }) => version),
+      ];
+      const rows = await query<ValueRow>(this.#tables, this.#client, "pgValues", args);
+      for (const { channel, version, type, blob } of rows) {
+        const isEmpty = type === "empty";
+        const value = isEmpty ? undefined : await this.#tables.decode(type, blob ?? new Uint8Array());
+        this.#keep(keyOf(channel, version), { value, bytes: blob?.length ?? 0 });
+      }
+    }
+    const found = wanted.flatMap(({ channel, version }) => {
+      const key = keyOf(channel, version);
+      const kept = this.#kept.get(key);
+      if (kept === undefined || kept.value === undefined) return [];
+      // What was used last goes last.
+      this.#kept.delete(key);
+      this.#kept.set(key, kept);
+      return [[channel, kept.value] as const];
+    });
+    this.#shrink();
+    return Object.fromEntries(found);
+  }
+
+  #keep(key: string, value: { readonly value: unknown; readonly bytes: number }): void {
+    this.#kept.set(key, value);
+    this.#bytes += value.bytes;
+  }
+
+  #shrink(): void {
+    for (const [key, { bytes }] of this.#kept) {
+      if (this.#bytes <= keptBytes) return;
+      this.#kept.delete(key);
+      this.#bytes -= bytes;
+    }
+  }
+}

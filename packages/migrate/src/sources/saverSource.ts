@@ -1,0 +1,147 @@
+import type { BaseCheckpointSaver, CheckpointTuple } from "@langchain/langgraph-checkpoint";
+import { NotFoundError, StratigraphError } from "@stratigraph/core";
+import { entryKey, parentsFirst } from "../contract/outline.ts";
+import type {
+  OutlineEntry,
+  Plan,
+  SourceCheckpoint,
+  SourceThread,
+  ThreadSelection,
+  ThreadSource,
+} from "../contract/source.ts";
+
+/** What is asked for at most. Named, as some savers answer with ten where nobody names a limit. */
+const limit = 1_000_000;
+
+/**
+ * Any saver as a source, by its public methods alone: `list` says what there is, `getTuple` what is in it. For the official savers,
+ * reading what they store is safer, as `openSource` does: some of their lists leave things out. The saver isn't closed with it.
+ */
+export function saverSource(saver: BaseCheckpointSaver): ThreadSource {
+  const counted = new Map<string, number>();
+  const count = async (): Promise<ReadonlyMap<string, number>> => {
+    if (counted.size === 0)
+      for (const [threadId, entries] of await listed(saver, {})) counted.set(threadId, entries.length);
+    return counted;
+  };
+  return {
+    name: saver.constructor.name,
+    plan: async (): Promise<Plan> => {
+      const counts = [...(await count()).values()];
+      return { threads: counts.length, checkpoints: counts.reduce((sum, each) => sum + each, 0) };
+    },
+    threads: (selection) => threadsOf(saver, count, selection),
+    thread: (threadId) => threadOf(saver, threadId),
+    close: async () => undefined,
+  };
+}
+
+async function* threadsOf(
+  saver: BaseCheckpointSaver,
+  count: () => Promise<ReadonlyMap<string, number>>,
+  { threadIds, after }: ThreadSelection = {},
+): AsyncGenerator<SourceThread> {
+  if (threadIds !== undefined) {
+    for (const threadId of threadIds) {
+      const thread = await threadOf(saver, threadId);
+      if (thread !== undefined) yield thread;
+    }
+    return;
+  }
+  const counts = await count();
+  for (const threadId of [...counts.keys()].sort()) {
+    if (after !== undefined && threadId <= after) continue;
+    const thread = await threadOf(saver, threadId);
+    const found = thread?.outline.length ?? 0;
+    // More of them is a thread that goes on; fewer is a list that leaves things out.
+    if (found < counts.get(threadId)!)
+      throw leavesOut(
+        saver,
+        `${counts.get(threadId)} checkpoints of thread ${JSON.stringify(threadId)}, and then ${found}`,
+      );
+    yield thread!;
+  }
+}
+
+async function threadOf(saver: BaseCheckpointSaver, threadId: string): Promise<SourceThread | undefined> {
+  const entries = (await listed(saver, { thread_id: threadId })).get(threadId);
+  if (entries === undefined) return undefined;
+  const outline = parentsFirst(entries);
+  const heads = new Map<string, string>();
+  for (const checkpoint_ns of new Set(outline.map(({ namespace }) => namespace))) {
+    const head = await saver.getTuple({ configurable: { thread_id: threadId, checkpoint_ns } });
+    if (head !== undefined) heads.set(checkpoint_ns, idsIn(head).checkpointId);
+  }
+  return {
+    threadId,
+    outline,
+    heads,
+    mixedUp: [],
+    checkpoints: () => checkpointsOf(saver, threadId, outline),
+    close: async () => undefined,
+  };
+}
+
+/** What `list` names, by thread, each thread's checkpoints oldest first. */
+async function listed(
+  saver: BaseCheckpointSaver,
+  configurable: Record<string, unknown>,
+): Promise<Map<string, OutlineEntry[]>> {
+  const threads = new Map<string, Map<string, OutlineEntry>>();
+  let count = 0;
+  for await (const tuple of saver.list({ configurable }, { limit })) {
+    count += 1;
+    const { threadId, ...entry } = idsIn(tuple);
+    const entries = threads.get(threadId) ?? new Map<string, OutlineEntry>();
+    threads.set(threadId, entries.set(entryKey(entry), entry));
+  }
+  if (count >= limit)
+    throw leavesOut(saver, `${count} checkpoints, which is the limit that it was asked for`);
+  return new Map([...threads].map(([threadId, entries]) => [threadId, [...entries.values()].sort(byId)]));
+}
+
+function byId(a: OutlineEntry, b: OutlineEntry): number {
+  if (a.namespace !== b.namespace) return a.namespace < b.namespace ? -1 : 1;
+  return a.checkpointId < b.checkpointId ? -1 : 1;
+}
+
+function idsIn({ config, parentConfig }: CheckpointTuple): OutlineEntry & { readonly threadId: string } {
+  const { thread_id, checkpoint_ns, checkpoint_id } = config.configurable as Record<string, string>;
+  return {
+    threadId: thread_id!,
+    namespace: checkpoint_ns ?? "",
+    checkpointId: checkpoint_id!,
+    parentId: parentConfig?.configurable?.["checkpoint_id"] as string | undefined,
+  };
+}
+
+async function* checkpointsOf(
+  saver: BaseCheckpointSaver,
+  threadId: string,
+  outline: readonly OutlineEntry[],
+): AsyncGenerator<SourceCheckpoint> {
+  for (const entry of outline) {
+    const ids = { thread_id: threadId, checkpoint_ns: entry.namespace, checkpoint_id: entry.checkpointId };
+    const tuple = await saver.getTuple({ configurable: ids });
+    if (tuple === undefined) {
+      const message = `Thread ${JSON.stringify(threadId)}: the source lists checkpoint ${entry.checkpointId}, but doesn't have it any more. Repeat the call.`;
+      throw new NotFoundError(message, { threadId, ...entry });
+    }
+    const writes = (tuple.pendingWrites ?? []).map(([taskId, channel, value]) => ({
+      taskId,
+      channel,
+      value,
+    }));
+    yield { ...entry, checkpoint: tuple.checkpoint, metadata: tuple.metadata ?? noMetadata, writes };
+  }
+}
+
+const noMetadata = { source: "update", step: 0, parents: {} } as const;
+
+function leavesOut(saver: BaseCheckpointSaver, what: string): StratigraphError {
+  const name = saver.constructor.name;
+  const message =
+    `${name} listed ${what}: its list can't be trusted to name everything, so nothing of it was copied. ` +
+    `Pass the ids of the threads (threadIds), or read its storage directly, with openSource(url).`;
+  return new StratigraphError("MISCONFIGURED", message, { source: name });
+}

@@ -1,0 +1,158 @@
+import type { Checkpoint, CheckpointMetadata, SerializerProtocol } from "@langchain/langgraph-checkpoint";
+import { StratigraphSerializer } from "@stratigraph/core";
+import { sql } from "../embedded.ts";
+import { lastOfEach, parentsFirst } from "../contract/outline.ts";
+import type {
+  OutlineEntry,
+  Plan,
+  SourceCheckpoint,
+  SourceThread,
+  SourceWrite,
+  ThreadSelection,
+  ThreadSource,
+} from "../contract/source.ts";
+import { decoderOf, type Decode } from "./decode.ts";
+
+/** The part of a database of better-sqlite3, libsql or node:sqlite (Node 22.13 or newer) that is used. */
+export interface SqliteDatabase {
+  /** The drivers' own types all fit this, whatever they call their parameters. */
+  prepare(text: string): { all(...values: never[]): unknown[] };
+  exec(text: string): unknown;
+}
+
+/** Options of {@link sqliteSource}. */
+export interface SqliteSourceOptions {
+  /** An open database, best opened for reading only. What is in its -wal file counts. */
+  readonly database: SqliteDatabase;
+  /** Default: Stratigraph's own, which reads LangGraph's format. Pass the one that the official saver had, if it had one. */
+  readonly serde?: SerializerProtocol | undefined;
+  /** Closes the database, where it was opened for this. */
+  readonly close?: (() => Promise<void>) | undefined;
+}
+
+/** How many threads are asked for at once. */
+const pageOfThreads = 500;
+
+/** The file of the official SqliteSaver. Each thread is read in one transaction, so that the saver may go on writing meanwhile. */
+export function sqliteSource({ database, serde = new StratigraphSerializer(), close }: SqliteSourceOptions): ThreadSource {
+  const file: File = { database, decode: decoderOf(serde) };
+  return {
+    name: "the official SqliteSaver",
+    plan: async () => planOf(database),
+    threads: (selection) => threadsOf(file, selection),
+    thread: async (threadId) => threadOf(file, threadId),
+    close: async () => await close?.(),
+  };
+}
+
+interface File {
+  readonly database: SqliteDatabase;
+  readonly decode: Decode;
+}
+
+function rowsOf(
+  database: SqliteDatabase,
+  name: keyof typeof sql,
+  values: readonly (string | number | null)[] = [],
+): unknown[] {
+  return database.prepare(sql[name]).all(...(values as never[]));
+}
+
+function planOf(database: SqliteDatabase): Plan {
+  const row = rowsOf(database, "litePlan")[0] as Plan;
+  return { threads: Number(row.threads), checkpoints: Number(row.checkpoints), bytes: Number(row.bytes) };
+}
+
+async function* threadsOf(
+  file: File,
+  { threadIds, after }: ThreadSelection = {},
+): AsyncGenerator<SourceThread> {
+  for (const threadId of threadIds ?? idsOf(file.database, after)) {
+    const thread = threadOf(file, threadId);
+    if (thread !== undefined) yield thread;
+  }
+}
+
+function* idsOf(database: SqliteDatabase, after: string | undefined): Iterable<string> {
+  let last: string | null = after ?? null;
+  for (;;) {
+    const rows = rowsOf(database, "liteThreads", [last, last, pageOfThreads]) as { thread_id: string }[];
+    for (const { thread_id } of rows) yield thread_id;
+    if (rows.length < pageOfThreads) return;
+    last = rows.at(-1)!.thread_id;
+  }
+}
+
+function threadOf({ database, decode }: File, threadId: string): SourceThread | undefined {
+  database.exec(sql.liteBegin);
+  let closed = false;
+  const close = async (): Promise<void> => {
+    if (!closed) database.exec(sql.liteEnd);
+    closed = true;
+  };
+  const entries = outlineOf(database, threadId);
+  if (entries.length === 0) {
+    void close();
+    return undefined;
+  }
+  const outline = parentsFirst(entries);
+  return {
+    threadId,
+    outline,
+    heads: lastOfEach(entries),
+    mixedUp: [],
+    checkpoints: () => checkpointsOf({ database, decode }, threadId, outline),
+    close,
+  };
+}
+
+function outlineOf(database: SqliteDatabase, threadId: string): OutlineEntry[] {
+  const rows = rowsOf(database, "liteOutline", [threadId]) as {
+    readonly checkpoint_ns: string;
+    readonly checkpoint_id: string;
+    readonly parent_checkpoint_id: string | null;
+  }[];
+  return rows.map(({ checkpoint_ns, checkpoint_id, parent_checkpoint_id }) => ({
+    namespace: checkpoint_ns,
+    checkpointId: checkpoint_id,
+    parentId: parent_checkpoint_id ?? undefined,
+  }));
+}
+
+async function* checkpointsOf(
+  { database, decode }: File,
+  threadId: string,
+  outline: readonly OutlineEntry[],
+): AsyncGenerator<SourceCheckpoint> {
+  for (const entry of outline) {
+    const place = [threadId, entry.namespace, entry.checkpointId] as const;
+    const row = rowsOf(database, "liteCheckpoint", place)[0] as {
+      readonly type: string | null;
+      readonly checkpoint: Uint8Array | ArrayBuffer | string;
+      readonly metadata: Uint8Array | ArrayBuffer | string;
+    };
+    yield {
+      ...entry,
+      checkpoint: (await decode(row.type, row.checkpoint)) as Checkpoint,
+      metadata: (await decode(row.type, row.metadata)) as CheckpointMetadata,
+      writes: await writesOf({ database, decode }, place),
+    };
+  }
+}
+
+async function writesOf(
+  { database, decode }: File,
+  place: readonly [string, string, string],
+): Promise<SourceWrite[]> {
+  const rows = rowsOf(database, "liteWrites", place) as {
+    readonly task_id: string;
+    readonly idx: number;
+    readonly channel: string;
+    readonly type: string | null;
+    readonly value: Uint8Array | ArrayBuffer | string;
+  }[];
+  const writes: SourceWrite[] = [];
+  for (const { task_id, idx, channel, type, value } of rows)
+    writes.push({ taskId: task_id, index: Number(idx), channel, value: await decode(type, value) });
+  return writes;
+}

@@ -1,0 +1,109 @@
+import { isReserved, NotFoundError, type TierSaver } from "@stratigraph/core";
+import { lastOfEach, parentsFirst } from "../contract/outline.ts";
+import type {
+  OutlineEntry,
+  Plan,
+  SourceCheckpoint,
+  SourceThread,
+  ThreadSelection,
+  ThreadSource,
+} from "../contract/source.ts";
+
+interface OwnEntry extends OutlineEntry {
+  readonly lostTo: string | undefined;
+}
+
+/** A thread of a storage of ours, which tells more than others do. */
+export interface OwnThread extends SourceThread {
+  readonly outline: readonly OwnEntry[];
+}
+
+/** A storage of ours as a source. The saver isn't closed with it. */
+export function tierSource(saver: TierSaver): ThreadSource {
+  return {
+    name: saver.tier.name,
+    plan: () => planOf(saver),
+    threads: (selection) => threadsOf(saver, selection),
+    thread: (threadId) => threadOf(saver, threadId),
+    close: async () => undefined,
+  };
+}
+
+async function planOf({ tier }: TierSaver): Promise<Plan> {
+  let threads = 0;
+  for await (const { evicted } of tier.threads({})) if (!evicted) threads += 1;
+  return { threads };
+}
+
+async function* threadsOf(
+  saver: TierSaver,
+  { threadIds, after }: ThreadSelection = {},
+): AsyncGenerator<SourceThread> {
+  const ids = threadIds ?? (await idsOf(saver));
+  for (const threadId of ids) {
+    if (after !== undefined && threadIds === undefined && threadId <= after) continue;
+    const thread = await threadOf(saver, threadId);
+    if (thread !== undefined) yield thread;
+  }
+}
+
+/** All ids, sorted: threads are written meanwhile, which changes their order in the storage. */
+async function idsOf({ tier }: TierSaver): Promise<string[]> {
+  const ids: string[] = [];
+  for await (const { threadId } of tier.threads({})) ids.push(threadId);
+  return ids.sort();
+}
+
+async function threadOf(saver: TierSaver, threadId: string): Promise<OwnThread | undefined> {
+  const entries: OwnEntry[] = [];
+  const heads = new Map<string, string>();
+  for await (const { record, head } of saver.tier.list({ threadId, recordsOnly: true })) {
+    const { namespace, checkpointId, parentId, lostTo } = record;
+    if (isReserved(namespace)) continue;
+    entries.push({ namespace, checkpointId, parentId, lostTo });
+    if (head !== undefined) heads.set(namespace, head);
+  }
+  if (entries.length === 0) return undefined;
+  // Listed newest first, and of all namespaces in turn.
+  const outline = parentsFirst(entries.reverse().toSorted(byNamespace));
+  return {
+    threadId,
+    outline,
+    heads: heads.size > 0 ? heads : lastOfEach(outline),
+    mixedUp: [],
+    checkpoints: () => checkpointsOf(saver, threadId, outline),
+    close: async () => undefined,
+  };
+}
+
+function byNamespace(a: OutlineEntry, b: OutlineEntry): number {
+  return a.namespace === b.namespace ? 0 : a.namespace < b.namespace ? -1 : 1;
+}
+
+async function* checkpointsOf(
+  { tier, coder }: TierSaver,
+  threadId: string,
+  outline: readonly OutlineEntry[],
+): AsyncGenerator<SourceCheckpoint> {
+  for (const { namespace, checkpointId } of outline) {
+    const at = { threadId, namespace, checkpointId };
+    const { checkpoint: stored } = await tier.read(at);
+    if (stored === undefined)
+      throw new NotFoundError(
+        `Thread ${JSON.stringify(threadId)}: checkpoint ${checkpointId} was removed while the thread was read. Repeat the call.`,
+        at,
+      );
+    const { record } = stored;
+    const body = await coder.decodeBody(record);
+    yield {
+      namespace,
+      checkpointId,
+      parentId: record.parentId,
+      checkpoint: await coder.checkpoint(stored, body, { remember: true }),
+      metadata: await coder.metadata(record, body),
+      writes: await coder.writes.decode(record, stored.writes, stored.blobs),
+      lostTo: record.lostTo,
+      runId: record.runId,
+    };
+  }
+}

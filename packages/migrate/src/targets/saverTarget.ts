@@ -1,0 +1,201 @@
+import { WRITES_IDX_MAP } from "@langchain/langgraph-checkpoint";
+import type { BaseCheckpointSaver, ChannelVersions, PendingWrite } from "@langchain/langgraph-checkpoint";
+import { entryKey, parentKey } from "../contract/outline.ts";
+import type {
+  OutlineEntry,
+  SourceCheckpoint,
+  SourceThread,
+  SourceWrite,
+  ThreadSource,
+} from "../contract/source.ts";
+import type { ThreadTarget, WriteOptions, WrittenThread } from "../contract/target.ts";
+import { Digests, missingIn, type CheckpointDigest } from "../copy/digest.ts";
+import { saverSource } from "../sources/saverSource.ts";
+
+/** Options of {@link saverTarget}. */
+export interface SaverTargetOptions {
+  /** Reads back what the saver stores. Default: by the saver's own public methods. */
+  readonly source?: ThreadSource | undefined;
+  /**
+   * Whether the saver stores each checkpoint's values with it, so that branches can't be mixed up (SqliteSaver, MongoDBSaver,
+   * MemorySaver). Default false: only each namespace's head and its ancestors are written, as PostgresSaver and RedisSaver store
+   * values under version numbers, which branches share.
+   */
+  readonly branches?: boolean | undefined;
+  /** Closes what was opened with the saver. Default: nothing, as the saver belongs to the caller. */
+  readonly close?: (() => Promise<void>) | undefined;
+}
+
+/** Any saver as a target, by its own `put` and `putWrites`, so that its format stays its business. */
+export function saverTarget(saver: BaseCheckpointSaver, options: SaverTargetOptions = {}): ThreadTarget {
+  const { source = saverSource(saver), branches = false, close = async () => undefined } = options;
+  return {
+    name: saver.constructor.name,
+    write: (thread, how) => new Writing(saver, source, thread, how).run(branches),
+    finish: async () => undefined,
+    close,
+  };
+}
+
+/** One thread that is being written. */
+class Writing {
+  readonly #saver: BaseCheckpointSaver;
+  readonly #source: ThreadSource;
+  readonly #thread: SourceThread;
+  readonly #how: WriteOptions;
+  readonly #versions = new Map<string, ChannelVersions>();
+  /** Versions of channels that came without a value. */
+  readonly #empty = new Set<string>();
+  readonly #digests: Digests;
+  readonly #originals = new Map<string, CheckpointDigest>();
+
+  constructor(
+    saver: BaseCheckpointSaver,
+    source: ThreadSource,
+    thread: SourceThread,
+    how: WriteOptions,
+  ) {
+    this.#saver = saver;
+    this.#source = source;
+    this.#thread = thread;
+    this.#how = how;
+    const { serde } = saver;
+    // What the saver's serializer doesn't keep, such as a Date, is its own business and no failure of the copy.
+    this.#digests = new Digests(async (value) => {
+      const [type, bytes] = await serde.dumpsTyped(value);
+      return (await serde.loadsTyped(type, bytes)) as unknown;
+    });
+  }
+
+  async run(branches: boolean): Promise<WrittenThread> {
+    const { outline, heads } = this.#thread;
+    const kept = keptEntries(this.#thread, branches);
+    const there = await this.#there();
+    const ours = new Set(outline.map(entryKey));
+    const done = { checkpoints: 0, writes: 0, skipped: 0, leftOut: outline.length - kept.size };
+    if ([...there].some((key) => !ours.has(key)))
+      return { ...done, differences: ["it went on in the target; nothing of it was written"] };
+    for await (const each of this.#thread.checkpoints()) {
+      const key = entryKey(each);
+      if (!kept.has(key)) continue;
+      if (this.#how.verify) this.#originals.set(key, await this.#digests.of(branches ? each : this.#holdable(each)));
+      const isThere = there.has(key);
+      if (!isThere) {
+        await this.#put(each);
+        done.checkpoints += 1;
+      } else done.skipped += 1;
+      this.#versions.set(key, each.checkpoint.channel_versions);
+      // Writes of a head may have come since an earlier export. Savers ignore those that they have.
+      if (!isThere || heads.get(each.namespace) === each.checkpointId) {
+        await this.#putWrites(each);
+        if (!isThere) done.writes += each.writes.length;
+      }
+      this.#how.wrote(each);
+    }
+    return { ...done, differences: this.#how.verify ? await this.#verify() : [] };
+  }
+
+  /**
+   * A checkpoint as a saver can hold it that stores values under their versions: one that came without a value has none, even where
+   * a later checkpoint has one under the same version. LangGraph's own `__pregel_tasks` is such a channel.
+   */
+  #holdable(each: SourceCheckpoint): SourceCheckpoint {
+    const { channel_versions, channel_values } = each.checkpoint;
+    const held = Object.entries(channel_values).filter(([channel, value]) => {
+      const version = channel_versions[channel];
+      return value !== undefined && !this.#empty.has(JSON.stringify([each.namespace, channel, version]));
+    });
+    const values = Object.fromEntries(held);
+    for (const [channel, version] of Object.entries(channel_versions))
+      if (!Object.hasOwn(values, channel)) this.#empty.add(JSON.stringify([each.namespace, channel, version]));
+    return { ...each, checkpoint: { ...each.checkpoint, channel_values: values } };
+  }
+
+  async #there(): Promise<Set<string>> {
+    const thread = await this.#source.thread?.(this.#thread.threadId);
+    await thread?.close();
+    return new Set(thread?.outline.map(entryKey));
+  }
+
+  async #put(each: SourceCheckpoint): Promise<void> {
+    const { checkpoint, runId } = each;
+    const metadata = runId === undefined ? each.metadata : { ...each.metadata, run_id: runId };
+    await this.#saver.put(this.#config(each, each.parentId), checkpoint, metadata, this.#newVersions(each));
+  }
+
+  /** What changed since the parent. Savers don't store the rest again. */
+  #newVersions(each: SourceCheckpoint): ChannelVersions {
+    const parent = parentKey(each);
+    const before = parent === undefined ? undefined : this.#versions.get(parent);
+    const all = Object.entries(each.checkpoint.channel_versions);
+    return Object.fromEntries(all.filter(([channel, version]) => before?.[channel] !== version));
+  }
+
+  async #putWrites(each: SourceCheckpoint): Promise<void> {
+    const config = this.#config(each, each.checkpointId);
+    for (const taskId of new Set(each.writes.map((write) => write.taskId))) {
+      const ofTask = each.writes.filter((write) => write.taskId === taskId);
+      // Savers number the others by their place in the call.
+      const [special, regular] = [ofTask.filter(isSpecial), ofTask.filter((write) => !isSpecial(write))];
+      for (const writes of [regular.sort((a, b) => (a.index ?? 0) - (b.index ?? 0)), special])
+        if (writes.length > 0) await this.#saver.putWrites(config, writes.map(pairOf), taskId);
+    }
+  }
+
+  #config({ namespace }: OutlineEntry, checkpointId: string | undefined) {
+    const place = { thread_id: this.#thread.threadId, checkpoint_ns: namespace };
+    return {
+      configurable: checkpointId === undefined ? place : { ...place, checkpoint_id: checkpointId },
+    };
+  }
+
+  async #verify(): Promise<string[]> {
+    const thread = await this.#source.thread?.(this.#thread.threadId);
+    if (thread === undefined) return this.#originals.size === 0 ? [] : ["it can't be read back"];
+    const left = new Map(this.#originals);
+    const differences: string[] = [];
+    try {
+      for await (const each of thread.checkpoints()) {
+        const original = left.get(entryKey(each));
+        if (original === undefined) continue;
+        left.delete(entryKey(each));
+        for (const what of missingIn(await this.#digests.of(each), original))
+          differences.push(`checkpoint ${each.checkpointId}: ${what}`);
+      }
+    } finally {
+      await thread.close();
+    }
+    for (const key of left.keys()) differences.push(`checkpoint ${String(JSON.parse(key)[1])} is missing`);
+    return differences;
+  }
+}
+
+/** Positions below zero are those of LangGraph's special channels, one each. */
+function isSpecial({ channel }: SourceWrite): boolean {
+  return Object.hasOwn(WRITES_IDX_MAP, channel);
+}
+
+function pairOf({ channel, value }: SourceWrite): PendingWrite {
+  return [channel, value];
+}
+
+/**
+ * What a saver can hold of a thread. It takes the checkpoint with the greatest id for the head, so that nothing that lies after the
+ * head is written.
+ */
+function keptEntries({ outline, heads }: SourceThread, branches: boolean): ReadonlySet<string> {
+  const byKey = new Map(outline.map((entry) => [entryKey(entry), entry]));
+  const kept = new Set<string>();
+  for (const [namespace, checkpointId] of heads) {
+    let next = byKey.get(entryKey({ namespace, checkpointId }));
+    while (next !== undefined && !kept.has(entryKey(next))) {
+      kept.add(entryKey(next));
+      const parent = parentKey(next);
+      next = parent === undefined ? undefined : byKey.get(parent);
+    }
+  }
+  if (branches)
+    for (const entry of outline)
+      if (entry.checkpointId < (heads.get(entry.namespace) ?? "")) kept.add(entryKey(entry));
+  return kept;
+}
