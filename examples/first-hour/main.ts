@@ -4,7 +4,7 @@
  * docs/first-hour.md.
  */
 import { strict as assert } from "node:assert";
-import { mkdtempSync, realpathSync, rmSync } from "node:fs";
+import { mkdtempSync, realpathSync, rmSync, symlinkSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { MessagesAnnotation, START, StateGraph } from "@langchain/langgraph";
@@ -15,8 +15,9 @@ import { query, startPostgres } from "../../test/servers/postgres.ts";
 import { Transcript } from "./transcript.ts";
 
 const project = realpathSync(mkdtempSync(join(tmpdir(), "first-hour-")));
+symlinkSync(join(import.meta.dirname, "node_modules"), join(project, "node_modules"));
 process.chdir(project);
-const server = await startPostgres();
+const server = await startPostgres({ fsync: true });
 const transcript = new Transcript(project, { [server.url]: "postgresql://localhost/agents" });
 
 /** Runs one turn of the agent on a thread, and returns how many messages the thread then has. */
@@ -91,7 +92,10 @@ try {
   assert.equal((JSON.parse(report.stdout) as { findings: unknown[] }).findings.length, 1);
   await transcript.run("verify", 2);
   await transcript.run("repair @report.json");
-  await transcript.run("repair @report.json --apply --yes");
+  // The head is on whole ground again; what can't be read stays, on a side branch, until it is removed.
+  await transcript.run("repair @report.json --apply --yes", 2);
+  await transcript.run("verify -o json", 2, "report.json");
+  await transcript.run("repair @report.json --apply --prune --yes");
   assert.match((await transcript.run("verify")).stdout, /Nothing wrong/);
   {
     await using checkpointer = await createCheckpointer();

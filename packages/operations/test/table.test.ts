@@ -27,6 +27,10 @@ describe.each(operations.map((operation) => [operation.name, operation] as const
       expect(example).toMatch(new RegExp(`^stratigraph ${operation.name}\\b`));
     for (const [name, field] of Object.entries(inputOf(operation).properties ?? {}))
       expect(field.description, `the description of ${name}`).toMatch(/\S/);
+    // A command line takes --no-… for the contrary of an option.
+    expect(Object.keys(inputOf(operation).properties ?? {}).filter((name) => /^no[A-Z]/.test(name))).toEqual(
+      [],
+    );
   });
 
   test("its arguments are fields, and its schemas are JSON schemas", () => {

@@ -147,7 +147,10 @@ class Bringing {
       const origin = { taskPath: ofTask[0]?.taskPath ?? "", writer: undefined };
       const pairs = ofTask.map(({ channel, value }): [string, unknown] => [channel, value]);
       const captured = this.#coder.writes.capture(at, taskId, origin, pairs);
-      const placed = captured.writes.map((write, n) => ({ ...write, index: ofTask[n]?.index ?? write.index }));
+      const placed = captured.writes.map((write, n) => ({
+        ...write,
+        index: ofTask[n]?.index ?? write.index,
+      }));
       encoded.push(await this.#coder.writes.encode(at, { ...captured, writes: placed }, false));
     }
     this.#writes += writes.length;

@@ -18,6 +18,9 @@ import { history } from "../read/history.ts";
 import { show } from "../read/show.ts";
 import { stats } from "../read/stats.ts";
 import { threads } from "../read/threads.ts";
+import { exports } from "../transfer/export.ts";
+import { imports } from "../transfer/import.ts";
+import { move } from "../transfer/move.ts";
 import { repair } from "../verify/repair.ts";
 import { verify } from "../verify/verify.ts";
 import type { Operation } from "./operation.ts";
@@ -46,4 +49,7 @@ export const operations: readonly Operation[] = [
   maintain,
   archive,
   restore,
+  imports,
+  exports,
+  move,
 ];
