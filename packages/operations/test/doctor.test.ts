@@ -158,6 +158,17 @@ describe("PostgreSQL", () => {
     expect(after.of("schema")).toMatchObject({ status: "ok" });
   });
 
+  test("an embedded one has neither pool nor disk to look at", async () => {
+    const saver = PostgresSaver.embedded();
+    await saver.setup();
+    const { items, of } = await diagnosed(saver, { timeout: 60 });
+    expect(bad(items)).toEqual([]);
+    expect(items.map(({ check }) => check)).toEqual(
+      expect.arrayContaining(["connection", "schema", "rights", "size"]),
+    );
+    expect(of("durability") ?? of("pooler") ?? of("connections")).toBeUndefined();
+  });
+
   test("a pool that is larger than the server allows", async () => {
     const pool = new pg.Pool({ connectionString: await fresh(), max: 500 });
     onTestFinished(() => pool.end());
