@@ -5,10 +5,12 @@ import { maintain } from "../change/maintain.ts";
 import { merge } from "../change/merge.ts";
 import { promote } from "../change/promote.ts";
 import { prune } from "../change/prune.ts";
+import { reencrypt } from "../change/reencrypt.ts";
 import { restore } from "../change/restore.ts";
 import { setup } from "../change/setup.ts";
 import { undo } from "../change/undo.ts";
 import { doctor } from "../read/doctor.ts";
+import { keys } from "../read/keys.ts";
 import { threads } from "../read/threads.ts";
 import type { Operation } from "./operation.ts";
 
@@ -16,6 +18,7 @@ import type { Operation } from "./operation.ts";
 export const operations: readonly Operation[] = [
   threads,
   doctor,
+  keys,
   // Changing
   archive,
   deletes,
@@ -24,6 +27,7 @@ export const operations: readonly Operation[] = [
   merge,
   promote,
   prune,
+  reencrypt,
   restore,
   setup,
   undo,
