@@ -2,7 +2,7 @@ import { promote as promoteThread } from "@stratigraph/branch";
 import type { TierSaver } from "@stratigraph/core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { chat, human, on, textOf } from "../../branch/test/support/graphs.ts";
-import { savers } from "../../branch/test/support/savers.ts";
+import { savers } from "./support/savers.ts";
 import { hostileId, ran } from "./support/ran.ts";
 
 interface Forked {

@@ -3,7 +3,7 @@ import { FaultyTier } from "@stratigraph/testing";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { openStack } from "../../branch/test/support/stack.ts";
 import { chat, human, on } from "../../branch/test/support/graphs.ts";
-import { savers } from "../../branch/test/support/savers.ts";
+import { savers } from "./support/savers.ts";
 import { hostileId, ran } from "./support/ran.ts";
 
 interface Deleted {

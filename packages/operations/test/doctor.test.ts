@@ -1,3 +1,4 @@
+// long file: every way in which a storage can be set up badly, on real servers
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { MemorySaver, MemoryTier, StratigraphError, TierSaver } from "@stratigraph/core";
@@ -17,6 +18,7 @@ import { freshDatabase, sharedRedis } from "../../../test/servers/shared.ts";
 import { s3Request } from "../../../test/servers/s3Request.ts";
 import { silentProxy } from "../../../test/servers/silentProxy.ts";
 import { openBucket } from "../../s3/test/support/bucket.ts";
+import { isSupported, oldestNode, supported } from "../src/read/versions.ts";
 import { temporaryFolder } from "./support/temporaryFolder.ts";
 import { testContext } from "./support/testContext.ts";
 
@@ -62,6 +64,25 @@ test("a saver in memory forgets, and the versions of this project are told", asy
     ]),
   );
   expect(doctor.found!(output)).toBe(false);
+});
+
+test("the oldest supported versions are those that the package names", () => {
+  const manifest = JSON.parse(readFileSync(join(import.meta.dirname, "../package.json"), "utf8")) as Record<
+    "peerDependencies" | "engines",
+    Record<string, string>
+  >;
+  expect(manifest.engines["node"]).toBe(`>=${oldestNode}`);
+  const ranges = Object.entries(supported).map(([name, oldest]) => [name, `^${oldest}`]);
+  expect(manifest.peerDependencies).toEqual(Object.fromEntries(ranges));
+});
+
+test("versions are supported from the oldest on, up to the next major one", () => {
+  expect(["1.4.12", "1.10.0", "2.0.0", "1.4.9"].map((version) => isSupported(version, "1.4.12"))).toEqual([
+    true,
+    true,
+    false,
+    false,
+  ]);
 });
 
 test("a storage that can't even be opened is a finding", async () => {
@@ -156,6 +177,17 @@ describe("PostgreSQL", () => {
     const after = await diagnosed(PostgresSaver.fromConnString(theirs.href));
     expect(after.of("rights")).toMatchObject({ status: "ok" });
     expect(after.of("schema")).toMatchObject({ status: "ok" });
+  });
+
+  test("an embedded one has neither pool nor disk to look at", async () => {
+    const saver = PostgresSaver.embedded();
+    await saver.setup();
+    const { items, of } = await diagnosed(saver, { timeout: 60 });
+    expect(bad(items)).toEqual([]);
+    expect(items.map(({ check }) => check)).toEqual(
+      expect.arrayContaining(["connection", "schema", "rights", "size"]),
+    );
+    expect(of("durability") ?? of("pooler") ?? of("connections")).toBeUndefined();
   });
 
   test("a pool that is larger than the server allows", async () => {

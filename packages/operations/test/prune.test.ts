@@ -2,7 +2,7 @@ import { MemoryTier, TierSaver } from "@stratigraph/core";
 import { FaultyTier } from "@stratigraph/testing";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { asking, chat, human, on } from "../../branch/test/support/graphs.ts";
-import { savers } from "../../branch/test/support/savers.ts";
+import { savers } from "./support/savers.ts";
 import { hostileId, ran } from "./support/ran.ts";
 
 interface Pruned {

@@ -206,3 +206,26 @@ describe("archive and restore", { timeout: 120_000 }, () => {
     expect((await ran<Moved>("restore", { thread: "a" }, saver)).output).toMatchObject({ threads: 1 });
   });
 });
+
+test("keys and reencrypt change the key of all threads, a batch at a time", async () => {
+  const tier = new MemoryTier();
+  const plain = new TierSaver(tier);
+  for (let n = 0; n < 13; n += 1) await say(plain, n === 0 ? hostileId : `t${n}`);
+  const [old] = (await ran<{ items: { key?: string; threads: number }[] }>("keys", {}, plain)).output.items;
+  expect(old).toMatchObject({ threads: 13 });
+  expect(old).not.toHaveProperty("key");
+  const saver = new TierSaver(tier, {
+    encryption: { keys: { new: Buffer.alloc(32, 1) }, activeKey: "new", hashKey: Buffer.alloc(32, 2) },
+  });
+  const abort = new AbortController();
+  const given = { signal: abort.signal, onProgress: () => abort.abort() };
+  const first = await ran<{ cursor: string; threads: number }>("reencrypt", {}, saver, given);
+  expect(first.output).toMatchObject({ complete: false, threads: 10, failures: 0 });
+  const rest = await ran("reencrypt", { cursor: first.output.cursor }, saver);
+  expect(rest.output).toMatchObject({ complete: true, threads: 3 });
+  expect(rest.text).toContain("stratigraph keys");
+  const { output, text } = await ran("keys", {}, plain);
+  expect(output).toMatchObject({ items: [{ key: "new", threads: 13, checkpoints: 39 }] });
+  expect(text).toMatch(/^new +13 +39/m);
+  await expect(ran("reencrypt", {}, plain)).rejects.toMatchObject({ code: "INVALID_OPTION" });
+});

@@ -11,10 +11,9 @@ import {
   rm,
   rmdir,
   stat,
-  statfs,
 } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
-import { InvalidOptionError, type Check, type Finding } from "@stratigraph/core";
+import { InvalidOptionError, type Check } from "@stratigraph/core";
 import type {
   FoundObject,
   GetOptions,
@@ -25,6 +24,7 @@ import type {
 } from "./objectStore.ts";
 import { FileLocks, processExists } from "./fileLock.ts";
 import { explainFolderError } from "./explainFolderError.ts";
+import { spaceOf } from "./folderSpace.ts";
 
 /** Holds files that are being written and the names of lock holders. It isn't listed. */
 const workFolder = ".work";
@@ -56,18 +56,6 @@ async function isLinked(file: string, name: string): Promise<boolean> {
 
 function etagOf(bytes: Uint8Array): string {
   return createHash("sha256").update(bytes).digest("hex");
-}
-
-/** Less free space than this is a warning. Bytes. */
-const leastFree = 1e9;
-
-/** How much is free in the file system of a folder. */
-async function spaceOf(folder: string): Promise<Finding> {
-  const { bavail, bsize, blocks } = await statfs(folder);
-  const free = bavail * bsize;
-  const found = `${(free / 1e9).toFixed(1)} GB of ${((blocks * bsize) / 1e9).toFixed(1)} GB are free.`;
-  if (free >= leastFree) return { status: "ok", found };
-  return { status: "warning", found, advice: "stratigraph prune, or move the folder to a larger disk" };
 }
 
 async function syncFolder(folder: string): Promise<void> {

@@ -1,3 +1,4 @@
+// long file: every ability that a tier may have beyond its contract, read as one piece
 import type {
   Address,
   AppendRequest,

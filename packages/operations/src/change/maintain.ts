@@ -68,14 +68,14 @@ export const maintain = operation({
     const saver = await context.saver();
     const { signal } = context;
     const options: Complete<MaintainOptions> = { dryRun, signal };
-    const record = new Record();
+    const account = new Account();
     // A dry run of a worker is one of its runs.
-    if (every === undefined || dryRun) record.add(await due(saver, await saver.maintain(options), dryRun));
+    if (every === undefined || dryRun) account.add(await due(saver, await saver.maintain(options), dryRun));
     else {
       const worker: Complete<StartMaintenanceOptions> = { every };
-      await repeatedly(saver, context, worker.every, record);
+      await repeatedly(saver, context, worker.every, account);
     }
-    const { runs, skipped, steps, failed, bytes, freed, items, errors } = record;
+    const { runs, skipped, steps, failed, bytes, freed, items, errors } = account;
     return { dryRun, runs, skipped, steps, failed, bytes, freed, items, errors };
   },
   *render({ dryRun, runs, skipped, steps, failed, bytes, freed, items, errors }) {
@@ -112,7 +112,7 @@ export const maintain = operation({
 const keptErrors = 10;
 
 /** What happened so far, of bounded size however long a worker runs. */
-class Record {
+class Account {
   readonly items: Item[] = [];
   readonly errors: string[] = [];
   runs = 0;
@@ -169,7 +169,7 @@ async function repeatedly(
   saver: TierSaver,
   context: Context,
   every: Duration,
-  record: Record,
+  account: Account,
 ): Promise<void> {
   const everyMs = msOf("every", every);
   if (everyMs < 1 || everyMs > longestMs)
@@ -177,11 +177,11 @@ async function repeatedly(
   const { signal } = context;
   while (!signal.aborted) {
     try {
-      record.add(await saver.maintain({ signal }));
+      account.add(await saver.maintain({ signal }));
     } catch (error) {
-      record.fail(error);
+      account.fail(error);
     }
-    context.progress({ done: record.steps, unit: "steps", at: `run ${record.runs}` });
+    context.progress({ done: account.steps, unit: "steps", at: `run ${account.runs}` });
     // Rejects when the signal is aborted, which ends the loop.
     await sleep(everyMs, undefined, { signal }).catch(() => undefined);
   }

@@ -5,6 +5,7 @@ import { maintain } from "../change/maintain.ts";
 import { merge } from "../change/merge.ts";
 import { promote } from "../change/promote.ts";
 import { prune } from "../change/prune.ts";
+import { reencrypt } from "../change/reencrypt.ts";
 import { restore } from "../change/restore.ts";
 import { set } from "../change/set.ts";
 import { setup } from "../change/setup.ts";
@@ -15,6 +16,7 @@ import { conflicts } from "../read/conflicts.ts";
 import { diff } from "../read/diff.ts";
 import { doctor } from "../read/doctor.ts";
 import { history } from "../read/history.ts";
+import { keys } from "../read/keys.ts";
 import { show } from "../read/show.ts";
 import { stats } from "../read/stats.ts";
 import { threads } from "../read/threads.ts";
@@ -52,4 +54,6 @@ export const operations: readonly Operation[] = [
   imports,
   exports,
   move,
+  keys,
+  reencrypt,
 ];

@@ -1,5 +1,5 @@
 import type { Finding } from "@stratigraph/core";
-import type { PgPool } from "../connection/client.ts";
+import type { PgPool, PgPoolClient } from "../connection/client.ts";
 import type { PoolPlace } from "./poolPlace.ts";
 import type { ServerFacts } from "./serverFacts.ts";
 
@@ -28,9 +28,12 @@ export function poolFinding(
   return { status: "ok", found };
 }
 
+/** How often two connections are asked who serves them: other work may be served in between. */
+const rounds = 10;
+
 /**
- * Whether a pooler stands between, and in which mode: in transaction mode, two connections that do nothing are served by the same
- * process of the server one after the other.
+ * Whether a pooler stands between, and in which mode. Only in transaction mode is a connection served by several processes of the
+ * server, or two connections by the same one.
  * @param backend the statement that asks for that process
  */
 export async function poolerFinding(
@@ -39,26 +42,22 @@ export async function poolerFinding(
   backend: string,
 ): Promise<Finding | undefined> {
   if (pool.connect === undefined || connections < 2) return undefined;
-  const clients = [];
+  const clients: PgPoolClient[] = [];
   try {
-    const pids: number[] = [];
-    for (let n = 0; n < 2; n += 1) {
-      const client = await pool.connect();
-      clients.push(client);
-      const { rows } = await client.query({ text: backend });
-      pids.push(Number((rows[0] as { readonly pid: unknown }).pid));
-    }
-    const [first, second] = pids;
-    // pg keeps the number that it was told when it connected. A pooler tells one of its own.
-    const { processID } = clients[0] as { readonly processID?: unknown };
-    if (first === second)
+    while (clients.length < 2) clients.push(await pool.connect());
+    const served = clients.map(() => new Set<number>());
+    for (let round = 0; round < rounds && !isShared(served); round += 1)
+      for (const [n, client] of clients.entries()) served[n]!.add(await backendOf(client, backend));
+    if (isShared(served))
       return {
         status: "ok",
         found:
           "A pooler in transaction mode (PgBouncer or alike) stands between, which is fine: no statement is named, no session is kept. " +
           "Settings in the URL (options=…) would not be.",
       };
-    if (typeof processID === "number" && processID !== first)
+    // pg keeps the number that it was told when it connected. A pooler tells one of its own.
+    const { processID } = clients[0] as { readonly processID?: unknown };
+    if (typeof processID === "number" && !served[0]!.has(processID))
       return {
         status: "warning",
         found:
@@ -70,4 +69,15 @@ export async function poolerFinding(
   } finally {
     for (const client of clients) client.release();
   }
+}
+
+async function backendOf(client: PgPoolClient, text: string): Promise<number> {
+  const { rows } = await client.query({ text });
+  return Number((rows[0] as { readonly pid: unknown }).pid);
+}
+
+/** Whether a connection was served by several processes, or one process served several connections. */
+function isShared(served: readonly ReadonlySet<number>[]): boolean {
+  const all = new Set(served.flatMap((pids) => [...pids]));
+  return served.some(({ size }) => size > 1) || all.size < served.reduce((sum, { size }) => sum + size, 0);
 }

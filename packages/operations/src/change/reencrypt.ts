@@ -1,0 +1,80 @@
+import type { ReencryptOptions } from "@stratigraph/core";
+import { z } from "zod";
+import { shown } from "../render/columns.ts";
+import { fields, texts } from "../table/fields.ts";
+import { operation } from "../table/operation.ts";
+import type { Complete } from "./complete.ts";
+import { counted } from "./holdings.ts";
+
+/** Threads that are gone through between two looks at the signal. */
+const batch = 10;
+/** Most failures that are listed. */
+const mostFailed = 100;
+
+/** Encrypts stored data with the active key. */
+export const reencrypt = operation({
+  name: "reencrypt",
+  group: "storage",
+  effect: "write",
+  summary:
+    "Encrypt with the active key what is encrypted with others, or not at all. Safe beside writers, and to repeat.",
+  args: ["thread"],
+  examples: ["stratigraph reencrypt", "stratigraph reencrypt ada bob"],
+  input: z.object({
+    thread: texts("Ids of threads, taken literally. Default: all."),
+    cursor: fields.cursor,
+  }),
+  output: z.object({
+    complete: z.boolean().describe("Whether all threads were gone through; if not, go on with the cursor."),
+    threads: z.number().describe("How many were gone through."),
+    checkpoints: z.number().describe("How many were encrypted anew, without their values."),
+    writes: z.number().describe("Pending writes that were, in batches as they came."),
+    values: z.number().describe("Values that were."),
+    dropped: z.number().describe("Values removed because no checkpoint named them any more."),
+    unlisted: z.number().describe("Values that no checkpoint names, and that stay under their key."),
+    failures: z.number().describe("How many threads failed. They can be read and written as before."),
+    items: z
+      .array(z.object({ thread: z.string(), error: z.string() }))
+      .describe(`The first ${mostFailed} that failed.`),
+    cursor: fields.cursor,
+  }),
+  async run({ thread, cursor: from }, context) {
+    const saver = await context.saver();
+    const total = { threads: 0, checkpoints: 0, writes: 0, values: 0, dropped: 0, unlisted: 0, failures: 0 };
+    const items: { thread: string; error: string }[] = [];
+    let cursor = from;
+    for (;;) {
+      const threadIds = thread.length === 0 ? undefined : thread;
+      const options: Complete<ReencryptOptions> = { threadIds, limit: batch, cursor };
+      const report = await saver.reencrypt(options);
+      total.threads += report.threads;
+      total.checkpoints += report.records;
+      total.writes += report.writes;
+      total.values += report.blobs;
+      total.dropped += report.dropped;
+      total.unlisted += report.unlisted;
+      total.failures += report.failures;
+      for (const { threadId, error } of report.failed)
+        if (items.length < mostFailed) items.push({ thread: threadId, error: error.message });
+      cursor = report.cursor;
+      context.progress({ done: total.threads, unit: "threads" });
+      if (cursor === undefined) return { complete: true, ...total, items };
+      if (context.signal.aborted) return { complete: false, ...total, items, cursor };
+    }
+  },
+  *render({ complete, threads, checkpoints, writes, values, dropped, unlisted, failures, items, cursor }) {
+    const done = [
+      counted(checkpoints, "checkpoint"),
+      counted(writes, "pending write"),
+      counted(values, "value"),
+    ];
+    yield `Went through ${counted(threads, "thread")}. Encrypted anew: ${done.join(", ")}.`;
+    if (dropped > 0) yield `Removed ${counted(dropped, "value")} that no checkpoint named any more.`;
+    if (unlisted > 0) yield `${counted(unlisted, "value")} that no checkpoint names stay under their keys.`;
+    for (const { thread, error } of items) yield `FAILED ${shown(thread)}: ${shown(error)}`;
+    if (failures > items.length) yield `… and ${failures - items.length} more failed.`;
+    if (!complete && cursor !== undefined) yield `Interrupted. Go on with --cursor ${cursor}`;
+    else if (failures === 0) yield "stratigraph keys tells whether anything is left under other keys.";
+  },
+  found: ({ failures }) => failures > 0,
+});

@@ -1,0 +1,55 @@
+import type { KeysInUseOptions } from "@stratigraph/core";
+import { z } from "zod";
+import type { Complete } from "../change/complete.ts";
+import { columns } from "../render/columns.ts";
+import { texts } from "../table/fields.ts";
+import { operation } from "../table/operation.ts";
+
+/** Which keys data is encrypted with. */
+export const keys = operation({
+  name: "keys",
+  group: "storage",
+  effect: "read",
+  summary: "Tell which keys the stored data is encrypted with, and how much isn't. Needs no key.",
+  args: ["thread"],
+  examples: ["stratigraph keys", "stratigraph keys ada bob"],
+  input: z.object({
+    thread: texts("Ids of threads, taken literally. Default: all; everything is read once."),
+  }),
+  output: z.object({
+    items: z.array(
+      z.object({
+        key: z.string().optional().describe("Id of the key; absent for what isn't encrypted."),
+        threads: z.number().describe("Threads that hold something under it."),
+        checkpoints: z.number().describe("Without their values."),
+        writes: z.number().describe("Batches of pending writes."),
+        values: z.number(),
+      }),
+    ),
+    unlisted: z.number().describe("Values that no checkpoint names any more, whose key can't be told."),
+  }),
+  async run({ thread }, context) {
+    const saver = await context.saver();
+    const options: Complete<KeysInUseOptions> = { threadIds: thread.length === 0 ? undefined : thread };
+    const { keys: found, unlisted } = await saver.keysInUse(options);
+    const items = found.map(({ keyId, threads, records, writes, blobs }) => ({
+      ...(keyId === undefined ? {} : { key: keyId }),
+      threads,
+      checkpoints: records,
+      writes,
+      values: blobs,
+    }));
+    return { items, unlisted };
+  },
+  *render({ items, unlisted }) {
+    if (items.length === 0) yield "Nothing is stored.";
+    else {
+      const rows = items.map(({ key, threads, checkpoints, writes, values }) => [
+        key ?? "(not encrypted)",
+        ...[threads, checkpoints, writes, values].map(String),
+      ]);
+      yield* columns([["KEY", "THREADS", "CHECKPOINTS", "WRITES", "VALUES"], ...rows], [1, 2, 3, 4]);
+    }
+    if (unlisted > 0) yield `${unlisted} values that no checkpoint names any more aren't counted.`;
+  },
+});
