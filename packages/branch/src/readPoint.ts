@@ -46,7 +46,7 @@ export async function readPoint(saver: TierSaver, point: Point): Promise<ReadPoi
   if (checkpoint === undefined) {
     const where = `Thread ${JSON.stringify(threadId)}${namespace === "" ? "" : `, namespace ${JSON.stringify(namespace)}`}`;
     const checkpointId = wanted ?? head;
-    if (wanted === undefined && checkpointId !== undefined)
+    if (checkpointId !== undefined && checkpointId === head)
       throw new EvictedError(saver.tier.name, { threadId, namespace, checkpointId });
     const what = wanted === undefined ? "has no checkpoints" : `has no checkpoint ${wanted}`;
     throw new NotFoundError(`${where} ${what}. Look it up with listThreads() or log().`, {

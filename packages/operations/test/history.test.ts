@@ -1,6 +1,7 @@
 import { fork, merge } from "@stratigraph/branch";
 import { MemorySaver, MemoryTier, TierSaver } from "@stratigraph/core";
 import { FaultyTier } from "@stratigraph/testing";
+import { TieredSaver } from "@stratigraph/tiered";
 import { expect, test } from "vitest";
 import { asking, chat, human, nested, on } from "../../branch/test/support/graphs.ts";
 import { rendered, run } from "./support/run.ts";
@@ -129,4 +130,23 @@ test("interrupts, namespaces of subgraphs, pruned parents, hostile ids", async (
   await expect(run("history", { thread: evil, cursor: "x" }, testContext(saver))).rejects.toMatchObject({
     code: "INVALID_OPTION",
   });
+});
+
+test("a tier that doesn't answer is named, and an evicted thread has nothing to show", async () => {
+  const hot = new FaultyTier(new MemoryTier(), "cache");
+  const saver = new TieredSaver({ hot, warm: new MemoryTier() });
+  await chat(saver).invoke({ messages: [human("one")] }, on("ada"));
+  hot.failNext("list", new Error("it is away"));
+  const page = await run<Page & { missing: string[] }>("history", { thread: "ada" }, testContext(saver));
+  expect(page.missing).toEqual(["hot:cache"]);
+  expect(page.items).toHaveLength(3);
+  expect(rendered("history", page)).toContain("The tier hot:cache didn't answer");
+  await saver.end();
+  const alone = new MemorySaver();
+  await chat(alone).invoke({ messages: [human("one")] }, on("ada"));
+  const { revision } = await alone.tier.peek({ threadId: "ada", namespace: "" });
+  await alone.tier.evict("ada", revision);
+  const none = await run("history", { thread: "ada" }, testContext(alone));
+  expect(rendered("history", none)).toBe('No checkpoints of "ada" are here.');
+  await expect(run("show", { at: "ada" }, testContext(alone))).rejects.toMatchObject({ code: "EVICTED" });
 });

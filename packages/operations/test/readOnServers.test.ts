@@ -115,8 +115,14 @@ describe("on redis>postgres>s3", { timeout: 120_000 }, () => {
     expect(after["checkpoints"]).toBe(before["checkpoints"]);
     expect(rendered("stats", after)).toMatch(/cold/);
     expect(await run("stats", {}, context)).toMatchObject({ threads: { failed: 0 } });
+    const none = await run<{ threads: number; skipped: number }>("conflicts", {}, context);
+    expect(none).toMatchObject({ items: [] });
+    const all = await run<typeof none>("conflicts", { archived: true }, context);
+    expect(all).toMatchObject({ threads: none.threads + none.skipped, skipped: 0 });
+    expect(none.skipped).toBeGreaterThan(0);
+    const still = await run<Page>("history", { thread: "ada" }, context);
+    expect(rolesOf(still), "none of this brought the archived thread back").toEqual(new Set(["cold"]));
     const shown = await run("show", { at: "ada@head~2" }, context);
     expect(rendered("show", shown)).toContain('human "2"');
-    expect(await run("conflicts", {}, context)).toMatchObject({ items: [] });
   });
 });

@@ -72,7 +72,10 @@ test("what was due stays due, a DeltaChannel is set whole, and undo takes it bac
   expect((await ask.getState(on("u"))).values.log).toEqual(["begin", "answer ritz", "end"]);
   const graph = deltaChat(saver, 1000);
   for (const text of ["one", "two"]) await graph.invoke({ messages: [human(text, text)] }, on("d"));
-  await run("set", { at: "d", channel: "messages", value: '"uno"', path: "[0].content" }, context);
+  const part = { at: "d", channel: "messages", value: '"uno"', path: "[0].content" };
+  await expect(run("set", part, context)).rejects.toThrow(/only the graph can tell/);
+  const withGraph = testContext(saver, { graph });
+  await run("set", part, withGraph);
   expect(textOf((await graph.getState(on("d"))).values.messages)).toEqual([
     "uno",
     "re: one",
@@ -86,7 +89,7 @@ test("what was due stays due, a DeltaChannel is set whole, and undo takes it bac
     "two",
     "re: two",
   ]);
-  await run("set", { at: "d", channel: "messages", value: '"uno"', path: "[0].content" }, context);
+  await run("set", part, withGraph);
   await graph.invoke({ messages: [human("three", "three")] }, on("d"));
   expect(textOf((await graph.getState(on("d"))).values.messages)).toEqual([
     "uno",

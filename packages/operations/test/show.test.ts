@@ -1,4 +1,5 @@
 import { AIMessage, HumanMessage } from "@langchain/core/messages";
+import { Annotation, Command, interrupt, Send, START, StateGraph } from "@langchain/langgraph";
 import { MemorySaver } from "@stratigraph/core";
 import { expect, test } from "vitest";
 import { asking, chat, deltaChat, human, nested, on } from "../../branch/test/support/graphs.ts";
@@ -145,6 +146,45 @@ test("interrupts, pending writes and what runs next", async () => {
   expect(shown.next).toEqual(["ask"]);
   expect(shown.writes).toMatchObject([{ kind: "interrupt", node: "ask" }]);
   expect(rendered("show", shown)).toMatch(/waits +for an answer to an interrupt/);
+});
+
+test("next says what LangGraph's own states say, at the head and before, with parallel nodes, Sends and barriers", async () => {
+  const saver = new MemorySaver();
+  const Log = Annotation.Root({
+    log: Annotation<string[]>({ reducer: (a, b) => [...a, ...b], default: () => [] }),
+  });
+  const graph = new StateGraph(Log)
+    .addNode("a", () => ({ log: ["a"] }))
+    .addNode("b", () => ({ log: [`b ${String(interrupt("b?"))}`] }))
+    .addNode("both", () => ({ log: ["both"] }))
+    .addNode("each", ({ log }) => ({ log: [`each ${log.join()}`] }))
+    .addNode("end", () => ({ log: ["end"] }))
+    .addEdge(START, "a")
+    .addEdge(START, "b")
+    .addEdge(["a", "b"], "both")
+    .addConditionalEdges("both", () => [new Send("each", { log: ["x"] }), new Send("each", { log: ["y"] })])
+    .addEdge("each", "end")
+    .compile({ checkpointer: saver });
+  await graph.invoke({ log: [] }, on("p"));
+  const context = testContext(saver);
+  expect((await run<Shown>("show", { at: "p" }, context)).next).toEqual((await graph.getState(on("p"))).next);
+  await graph.invoke(new Command({ resume: "yes" }), on("p"));
+  for await (const { config, next } of graph.getStateHistory(on("p"))) {
+    const checkpoint = config.configurable!["checkpoint_id"] as string;
+    const isHead = (await graph.getState(on("p"))).config.configurable!["checkpoint_id"] === checkpoint;
+    const shown = await run<Shown>("show", { at: "p", checkpoint }, context);
+    if (!isHead)
+      expect(shown.next.toSorted(), rendered("show", shown)).toEqual([...new Set(next)].toSorted());
+  }
+  const { items } = await run<{ items: { nodes: string[] }[] }>("history", { thread: "p" }, context);
+  expect(items.map(({ nodes }) => nodes.toSorted())).toEqual([
+    ["end"],
+    ["each"],
+    ["both"],
+    ["a", "b"],
+    ["__start__"],
+    [],
+  ]);
 });
 
 test("DeltaChannels and namespaces of subgraphs", async () => {

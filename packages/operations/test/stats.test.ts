@@ -1,4 +1,5 @@
-import { MemorySaver } from "@stratigraph/core";
+import { MemorySaver, MemoryTier, TierSaver } from "@stratigraph/core";
+import { FaultyTier } from "@stratigraph/testing";
 import { expect, test } from "vitest";
 import { chat, human, nested, on } from "../../branch/test/support/graphs.ts";
 import { rendered, run } from "./support/run.ts";
@@ -90,6 +91,22 @@ test("of a storage: some threads are measured, and it says so", async () => {
     checkpoints: 0,
     threads: { counted: 0 },
   });
+});
+
+test("a thread that can't be read doesn't hide the others", async () => {
+  const tier = new FaultyTier(new MemoryTier());
+  const saver = new TierSaver(tier);
+  for (let n = 0; n < 5; n += 1) await putValues(saver, `t${n}`, { text: "x".repeat(500) });
+  tier.failNext("blobs", new Error("a bad thread"));
+  const found = await run("stats", {}, testContext(saver));
+  expect(found).toMatchObject({
+    threads: { counted: 5, measured: 4, failed: 1 },
+    estimated: true,
+    checkpoints: 5,
+  });
+  expect(rendered("stats", found)).toContain("Threads that couldn't be read: 1.");
+  tier.failNext("blobs", new Error("a bad thread"));
+  await expect(run("stats", { thread: "t1" }, testContext(saver))).rejects.toThrow("a bad thread");
 });
 
 test("days follow the checkpoints' own times", async () => {

@@ -1,8 +1,9 @@
 import { edit } from "@stratigraph/branch";
-import { didYouMean, NotFoundError } from "@stratigraph/core";
+import { configOf, didYouMean, NotFoundError, type Typed } from "@stratigraph/core";
 import { z } from "zod";
 import { shown } from "../render/columns.ts";
 import { resolvePoint } from "../table/address.ts";
+import type { Context } from "../table/context.ts";
 import { fields, flag } from "../table/fields.ts";
 import { operation } from "../table/operation.ts";
 import { edited } from "../values/edit.ts";
@@ -10,7 +11,7 @@ import { parsePath } from "../values/path.ts";
 import { Redaction } from "../values/redaction.ts";
 import { State } from "../values/state.ts";
 import { valueLines } from "../values/text.ts";
-import { shownValue, valueView, viewOf } from "../values/view.ts";
+import { shownValue, valueView, viewOf, type ValueView } from "../values/view.ts";
 
 /** How much of the value before and after is shown, in bytes each. */
 const shownBytes = 2000;
@@ -38,6 +39,12 @@ export const set = operation({
         'The new value, as JSON of the serde as show prints it: a text in quotes, a message as {"lc":1,…}.',
       ),
     path: z.string().optional().describe("Only this part of the value: [3].content, .user.name."),
+    graph: z
+      .string()
+      .optional()
+      .describe(
+        "The graph of the config that rebuilds a DeltaChannel, of which a part is set. Default: the only one.",
+      ),
     create: flag("Also a channel that the checkpoint doesn't have."),
     namespace: fields.namespace,
     checkpoint: fields.checkpoint,
@@ -53,18 +60,20 @@ export const set = operation({
     before: valueView.optional(),
     after: valueView,
   }),
-  async run({ at, channel, value, path, create, namespace, checkpoint, dryRun }, context) {
+  async run({ at, channel, value, path, graph, create, namespace, checkpoint, dryRun }, context) {
     const saver = await context.saver();
     const state = await State.read(saver, await resolvePoint(saver, { at, namespace, checkpoint }));
     const { threadId, checkpointId: from } = state.point.at;
-    const before = await state.channel(channel);
+    const found = await state.channel(channel);
+    const before =
+      found?.rebuilt === true && path !== undefined ? await rebuiltBy(context, graph, state, channel) : found;
     if (before === undefined && !create) throw noChannel(state, channel);
     const where = parsePath(path ?? "");
     const next = await edited(saver, before?.stored, where, value);
     const redaction = new Redaction(context.redact);
-    const view = (typed: readonly [string, Uint8Array]) => {
-      const found = shownValue(channel, typed, redaction, where);
-      return found === undefined ? undefined : viewOf(found, shownBytes);
+    const view = (typed: Typed): ValueView | undefined => {
+      const part = shownValue(channel, typed, redaction, where);
+      return part === undefined ? undefined : viewOf(part, shownBytes);
     };
     const written = dryRun ? undefined : await edit(saver, state.point.at, { [channel]: next });
     const old = before === undefined ? undefined : view(before.stored);
@@ -101,4 +110,30 @@ function noChannel(state: State, channel: string): NotFoundError {
       `${meant ?? `It has ${known.join(", ")}.`} Pass create to set it nevertheless.`,
     { ...state.point.at, channel },
   );
+}
+
+/**
+ * The value of a DeltaChannel as the graph rebuilds it. Without its reducer the value is an approximation, which must not be stored.
+ * @throws NotFoundError where there is no graph
+ */
+async function rebuiltBy(
+  context: Context,
+  name: string | undefined,
+  state: State,
+  channel: string,
+): Promise<{ readonly stored: Typed }> {
+  let graph;
+  try {
+    graph = await context.graph(name);
+  } catch (cause) {
+    throw new NotFoundError(
+      `The channel ${JSON.stringify(channel)} is a DeltaChannel, whose value only the graph can tell: name the graph in the config (graphs), or set the whole value instead of a part. ` +
+        (cause instanceof Error ? cause.message : ""),
+      { channel },
+    );
+  }
+  const { values } = (await graph.getState(configOf(state.point.at))) as unknown as {
+    readonly values: Readonly<Record<string, unknown>>;
+  };
+  return { stored: await state.saver.serde.dumpsTyped(values[channel]) };
 }

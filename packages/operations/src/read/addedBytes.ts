@@ -1,5 +1,5 @@
 import type { BlobHash, Tier } from "@stratigraph/core";
-import type { Opened } from "./nodes.ts";
+import type { Opened } from "./records.ts";
 
 /**
  * What each of some checkpoints added to the storage, in bytes as stored: record, pending writes, and the values that its parent

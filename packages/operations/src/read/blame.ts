@@ -56,6 +56,11 @@ export const blame = operation({
     path: z.string(),
     id: z.string().optional().describe("The item of a list that was followed by its id, wherever it stood."),
     value: valueView,
+    rebuilt: z
+      .boolean()
+      .describe(
+        "Of a DeltaChannel: put together from writes without its reducer, so it is an approximation.",
+      ),
     changed: entry.describe("The checkpoint that made the value what it is."),
     before: entry
       .extend({ value: valueView.optional().describe("Absent where there was none.") })
@@ -77,7 +82,7 @@ export const blame = operation({
     if (typeof channel !== "string") throw wrongPath(path, "Begin it with a channel: messages[3].content.");
     const values = new Values(saver, channel, new Redaction(context.redact));
     const start = await State.read(saver, point);
-    const { steps, id } = await values.follow(start, inside, path);
+    const { steps, id, rebuilt } = await values.follow(start, inside, path);
     const now = (await values.at(point))!;
     const same = async (other: Address): Promise<boolean> => (await values.at(other))?.digest === now.digest;
     const found = await lastChange(saver, point, { channel, same, exact, signal: context.signal });
@@ -90,6 +95,7 @@ export const blame = operation({
       path: formatPath([channel, ...steps.map(({ shown }) => shown)]),
       ...(id === undefined ? {} : { id }),
       value: now.view,
+      rebuilt,
       changed: await entryOf(saver, records, found.changed, channel),
       ...(found.before === undefined
         ? {}
@@ -103,7 +109,7 @@ export const blame = operation({
       searched: { checkpoints: found.checkpoints, versions: found.versions, read: values.read },
     };
   },
-  *render({ path, id, value, changed, before, complete, searched }) {
+  *render({ path, id, value, rebuilt, changed, before, complete, searched }) {
     yield `${shown(path)}${id === undefined ? "" : `  #${shown(id)}`}`;
     for (const line of linesOf(value)) yield `  ${line}`;
     yield "";
@@ -113,6 +119,7 @@ export const blame = operation({
     ]);
     if (before?.value !== undefined) for (const line of linesOf(before.value)) yield `  ${line}`;
     if (before !== undefined && before.value === undefined) yield "  (there was none)";
+    if (rebuilt) yield "The values were rebuilt from writes without the channel's reducer.";
     if (!complete) yield "Older checkpoints were removed: it may have had this value before.";
     const { checkpoints, versions, read } = searched;
     yield "";
@@ -173,8 +180,8 @@ class Values {
     start: State,
     path: Path,
     given: string,
-  ): Promise<{ steps: readonly Step[]; id: string | undefined }> {
-    const { stored } = await start.existing(this.#channel);
+  ): Promise<{ steps: readonly Step[]; id: string | undefined; rebuilt: boolean }> {
+    const { stored, rebuilt } = await start.existing(this.#channel);
     const steps: Step[] = [];
     let at = jsonOf(stored)?.value;
     for (const segment of path) {
@@ -185,7 +192,7 @@ class Values {
       steps.push({ shown: found.path[0]!, id: isItem ? idOf(at) : undefined });
     }
     this.#steps = steps;
-    return { steps, id: steps.findLast(({ id }) => id !== undefined)?.id };
+    return { steps, id: steps.findLast(({ id }) => id !== undefined)?.id, rebuilt };
   }
 
   /** The value at a checkpoint; undefined where the path leads nowhere. Each checkpoint is read once. */

@@ -4,7 +4,7 @@ import { table } from "../render/columns.ts";
 import { timeText } from "../render/units.ts";
 import { resolveThread } from "../table/address.ts";
 import type { Context } from "../table/context.ts";
-import { fields } from "../table/fields.ts";
+import { fields, flag } from "../table/fields.ts";
 import { operation } from "../table/operation.ts";
 import { Records } from "./records.ts";
 
@@ -47,27 +47,30 @@ export const conflicts = operation({
   args: ["thread"],
   input: z.object({
     thread: fields.thread.optional().describe("Only of this thread. Default: of all threads."),
+    archived: flag("Of all threads, also those in the archive: each of them is read from there."),
     limit: fields.limit,
     cursor: fields.cursor,
   }),
   output: z.object({
     items: z.array(item),
     threads: z.number().describe("How many threads were looked at."),
+    skipped: z.number().describe("How many archived or evicted threads were left out."),
     cursor: z.string().optional().describe("Where to go on: there may be more."),
   }),
-  async run({ thread, limit, cursor }, context) {
+  async run({ thread, archived, limit, cursor }, context) {
     const saver = await context.saver();
     const from = cursor === undefined ? start : placeOf(cursor);
-    if (thread === undefined) return await ofAllThreads(saver, context, from, limit);
+    if (thread === undefined) return await ofAllThreads(saver, context, from, { limit, archived });
     const found = await saver.conflicts(await resolveThread(saver, thread));
     const { items, next } = await page(saver, found, from.conflictsDone, limit);
     return {
       items,
       threads: 1,
+      skipped: 0,
       ...(next === undefined ? {} : { cursor: encodeCursor({ ...start, conflictsDone: next }) }),
     };
   },
-  *render({ items, threads, cursor }) {
+  *render({ items, threads, skipped, cursor }) {
     if (items.length > 0) {
       const now = Date.now();
       const rows = items.map(({ thread, namespace, checkpoint, checkpoints, ts, run = "", lostTo }) => [
@@ -81,6 +84,7 @@ export const conflicts = operation({
       ]);
       yield* table(["THREAD", "NAMESPACE", "CHECKPOINT", ">LONG", ">WRITTEN", "RUN", "LOST TO"], rows);
     } else yield `No conflicts in ${threads === 1 ? "1 thread" : `${threads} threads`}.`;
+    if (skipped > 0) yield `Archived threads that were left out: ${skipped}. Look into them with --archived.`;
     if (cursor !== undefined) yield `More with --cursor ${cursor}`;
   },
   found: ({ items }) => items.length > 0,
@@ -92,28 +96,40 @@ async function ofAllThreads(
   saver: TierSaver,
   context: Context,
   from: Place,
-  limit: number,
-): Promise<{ items: Item[]; threads: number; cursor?: string }> {
+  { limit, archived }: { readonly limit: number; readonly archived: boolean },
+): Promise<{ items: Item[]; threads: number; skipped: number; cursor?: string }> {
   const items: Item[] = [];
-  let threads = 0;
+  let [threads, skipped] = [0, 0];
   let { threads: pageCursor, threadsDone, conflictsDone } = from;
   for (;;) {
     const listed = await saver.listThreads({ ...(pageCursor === undefined ? {} : { cursor: pageCursor }) });
     for (; threadsDone < listed.threads.length; threadsDone += together) {
       const place = { ...(pageCursor === undefined ? {} : { threads: pageCursor }), threadsDone };
-      if (threads >= mostThreads || items.length >= limit || context.signal.aborted)
-        return { items, threads, cursor: encodeCursor({ ...place, conflictsDone: 0 } satisfies Place) };
-      const some = listed.threads.slice(threadsDone, threadsDone + together);
+      if (threads + skipped >= mostThreads || items.length >= limit || context.signal.aborted)
+        return {
+          items,
+          threads,
+          skipped,
+          cursor: encodeCursor({ ...place, conflictsDone: 0 } satisfies Place),
+        };
+      const all = listed.threads.slice(threadsDone, threadsDone + together);
+      const some = archived ? all : all.filter(({ evicted }) => !evicted);
+      skipped += all.length - some.length;
       const found = (await Promise.all(some.map(({ threadId }) => saver.conflicts(threadId)))).flat();
       threads += some.length;
       const { items: more, next } = await page(saver, found, conflictsDone, limit - items.length);
       items.push(...more);
       if (next !== undefined)
-        return { items, threads, cursor: encodeCursor({ ...place, conflictsDone: next } satisfies Place) };
+        return {
+          items,
+          threads,
+          skipped,
+          cursor: encodeCursor({ ...place, conflictsDone: next } satisfies Place),
+        };
       conflictsDone = 0;
-      context.progress({ done: threads, unit: "threads", at: some.at(-1)!.threadId });
+      context.progress({ done: threads, unit: "threads", at: all.at(-1)!.threadId });
     }
-    if (listed.cursor === undefined) return { items, threads };
+    if (listed.cursor === undefined) return { items, threads, skipped };
     [pageCursor, threadsDone] = [listed.cursor, 0];
   }
 }

@@ -8,6 +8,7 @@ import {
   type DecodedBody,
   type TierSaver,
 } from "@stratigraph/core";
+import { listedCheckpoint } from "./records.ts";
 
 /** How many states of a thread are read at most, to tell how long they are. */
 const mostStates = 24;
@@ -32,6 +33,7 @@ export interface Measured {
   readonly days: ReadonlyMap<string, { readonly checkpoints: number; readonly bytes: number }>;
   readonly chains: Chains;
   readonly tiers: Awaited<ReturnType<Storages["holdings"]>>;
+  /** What pruning would remove; nothing for an archived thread. */
   readonly pruned: { readonly checkpoints: number; readonly bytes: number };
 }
 
@@ -53,6 +55,8 @@ export async function measureThread(
 ): Promise<Measured> {
   const infos = new Map((await saver.tier.blobs(threadId)).map((info) => [info.hash, info]));
   const walk = await walkRecords(saver, threadId);
+  const tiers = await storages.holdings(threadId);
+  const { keepLast } = how;
   const states = await statesOf(saver, walk.checkpoints, Math.min(mostStates, how.states ?? mostStates));
   return {
     checkpoints: walk.checkpoints.length,
@@ -64,15 +68,17 @@ export async function measureThread(
     ...states,
     days: daysOf(infos, walk),
     chains: chainsOf(infos),
-    tiers: await storages.holdings(threadId),
-    pruned: await pruneThread(
-      saver.tier,
-      saver.coder,
-      threadId,
-      { keepLast: how.keepLast },
-      { dryRun: true },
-    ),
+    tiers,
+    pruned: isArchived(tiers)
+      ? { checkpoints: 0, bytes: 0 }
+      : await pruneThread(saver.tier, saver.coder, threadId, { keepLast }, { dryRun: true }),
   };
+}
+
+/** Whether a thread is in the archive alone. What pruning would do there isn't asked, as the answer would bring it back. */
+function isArchived(tiers: Measured["tiers"]): boolean {
+  const holding = tiers.filter(({ checkpoints }) => checkpoints > 0);
+  return holding.length > 0 && holding.every(({ role }) => role === "cold");
 }
 
 interface Walk {
@@ -180,7 +186,7 @@ async function statesOf(
   let [bytes, read] = [0, 0];
   for (let n = 0; n < count; n += 1) {
     const at = checkpoints[Math.floor((n * checkpoints.length) / count)]!;
-    const { checkpoint } = await saver.tier.read(at);
+    const checkpoint = await listedCheckpoint(saver, at);
     if (checkpoint === undefined) continue;
     const { manifest } = await saver.coder.decodeBody(checkpoint.record);
     read += 1;

@@ -1,17 +1,11 @@
 import { INTERRUPT, TASKS } from "@langchain/langgraph-checkpoint";
-import type { CheckpointRecord, DecodedBody, StoredWriteBatch, TierSaver } from "@stratigraph/core";
+import type { TierSaver } from "@stratigraph/core";
 import { jsonOf } from "../values/view.ts";
 import { sendsTo } from "./nextNodes.ts";
+import { listedCheckpoint, type Opened } from "./records.ts";
 
 /** Keys of versions_seen that are no nodes. */
 const noNodes: ReadonlySet<string> = new Set([INTERRUPT, "__snapshot_bumps__", "__input__"]);
-
-/** A checkpoint whose header and manifest were decoded, with its pending writes. */
-export interface Opened {
-  readonly record: CheckpointRecord;
-  readonly writes: readonly StoredWriteBatch[];
-  readonly body: DecodedBody;
-}
 
 /**
  * The nodes that ran between a checkpoint and its parent: those that saw newer versions of their triggers since, and those that
@@ -29,7 +23,7 @@ export async function nodesBetween(saver: TierSaver, parent: Opened, { body }: O
   const sends = parent.body.manifest.get(TASKS)?.value;
   if (sends === undefined || body.manifest.get(TASKS)?.version === parent.body.manifest.get(TASKS)?.version)
     return ran;
-  const { checkpoint } = await saver.tier.read(parent.record);
+  const checkpoint = await listedCheckpoint(saver, parent.record);
   if (checkpoint === undefined) return ran;
   const typed = await saver.coder.serialized(parent.record, TASKS, sends, checkpoint.blobs);
   return [...new Set([...ran, ...sendsTo(jsonOf(typed)?.value)])];

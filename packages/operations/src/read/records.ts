@@ -1,5 +1,20 @@
-import type { ListedCheckpoint, Namespace, TierSaver } from "@stratigraph/core";
-import type { Opened } from "./nodes.ts";
+import type {
+  Address,
+  CheckpointRecord,
+  DecodedBody,
+  ListedCheckpoint,
+  Namespace,
+  StoredCheckpoint,
+  StoredWriteBatch,
+  TierSaver,
+} from "@stratigraph/core";
+
+/** A checkpoint whose header and manifest were decoded, with its pending writes. */
+export interface Opened {
+  readonly record: CheckpointRecord;
+  readonly writes: readonly StoredWriteBatch[];
+  readonly body: DecodedBody;
+}
 
 /** A checkpoint without its values, decoded. */
 export interface OpenedRecord extends Opened {
@@ -54,4 +69,16 @@ export async function openRecord(
   const body = await saver.coder.decodeBody(record);
   const metadata = (await saver.coder.metadata(record, body)) as unknown as Record<string, unknown>;
   return { record, writes, head, body, metadata };
+}
+
+/**
+ * A checkpoint with its values, from a listing: unlike reading it, that doesn't bring an archived thread back. Undefined where it isn't
+ * stored.
+ */
+export async function listedCheckpoint(
+  saver: TierSaver,
+  { threadId, namespace, checkpointId }: Address,
+): Promise<StoredCheckpoint | undefined> {
+  for await (const stored of saver.tier.list({ threadId, namespace, checkpointId, limit: 1 })) return stored;
+  return undefined;
 }

@@ -104,7 +104,8 @@ export const show = operation({
     const { record } = point.stored;
     const { step, source } = point.metadata;
     const shownChannels = await channelsOf(state, redaction, channel, path);
-    const pending = channel === undefined ? await writesOf(saver, state, redaction) : [];
+    const all = await writesOf(saver, state, redaction);
+    const pending = channel === undefined ? all : [];
     const metadata = shownValue("metadata", point.body.metadata, redaction)!;
     const sizes = [...shownChannels, ...pending, { shown: metadata }].map(({ shown }) => shown.bytes);
     const given = shares(sizes, maxBytes).map((bytes) => Math.max(leastBytes, bytes));
@@ -120,7 +121,7 @@ export const show = operation({
       ts: point.body.header.ts,
       step,
       source,
-      next: await nextOf(state),
+      next: await nextOf(state, all),
       metadata: view(metadata, sizes.length - 1),
       channels: shownChannels.map(({ shown, ...rest }, n) => ({ ...rest, ...view(shown, n) })),
       writes: pending.map(({ shown, ...rest }, n) => ({
@@ -255,11 +256,14 @@ async function writesOf(saver: TierSaver, { point }: State, redaction: Redaction
   return found;
 }
 
-async function nextOf(state: State): Promise<string[]> {
+/** What is due. At the head, nodes whose tasks have ended aren't; before, the whole step is told, as `getStateHistory` does. */
+async function nextOf(state: State, pending: readonly ShownWrite[]): Promise<string[]> {
   const control = new Map<string, unknown>();
   for (const name of state.channels().filter(isControlChannel)) {
     const found = await state.channel(name);
     if (found !== undefined) control.set(name, jsonOf(found.stored)?.value);
   }
-  return nextNodes(control);
+  const { at, head } = state.point;
+  const ended = new Set(pending.flatMap(({ kind, node }) => (kind === "write" ? [node] : [])));
+  return nextNodes(control).filter((node) => head !== at.checkpointId || !ended.has(node));
 }

@@ -191,7 +191,7 @@ function* summaryLines({
     yield shown(
       `Measured ${threads.measured} threads, and projected to ${threads.counted}. More with --sample.`,
     );
-  if (threads.failed > 0) yield `${threads.failed} threads couldn't be read: run "stratigraph verify".`;
+  if (threads.failed > 0) yield `Threads that couldn't be read: ${threads.failed}. Run "stratigraph verify".`;
 }
 
 async function countThreads(

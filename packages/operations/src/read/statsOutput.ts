@@ -45,7 +45,9 @@ export const statsOutput = z.object({
     perDay: bytes.describe("Average of the last 7 days."),
   }),
   frees: z.object({
-    prune: z.object({ keepLast: count, checkpoints: count, bytes }),
+    prune: z
+      .object({ keepLast: count, checkpoints: count, bytes })
+      .describe("What pruning would remove of threads that aren't archived."),
     archive: z
       .object({ idleDays: count, threads: count, bytes })
       .describe(
