@@ -1,9 +1,4 @@
-import {
-  namedBlobs,
-  type Address,
-  type CheckpointCoder,
-  type StoredCheckpoint,
-} from "@stratigraph/core";
+import { namedBlobs, type Address, type CheckpointCoder, type StoredCheckpoint } from "@stratigraph/core";
 import { allPlaces, type Place, type Storage } from "./places.ts";
 import type { Suspicion } from "./suspicion.ts";
 
@@ -20,7 +15,8 @@ export async function* goodCopies(
   suspicion: Suspicion,
 ): AsyncGenerator<GoodCopy> {
   const { kind, severity, place, namespace, checkpointId } = suspicion;
-  const isMissing = kind === "missing-blob" || kind === "gap" || (kind === "wrong-head" && severity === "error");
+  const isMissing =
+    kind === "missing-blob" || kind === "gap" || (kind === "wrong-head" && severity === "error");
   if (checkpointId === undefined || !(isMissing || kind === "corrupt")) return;
   const places = suspicion.part === "blob" ? suspicion.involved : [{ threadId, namespace, checkpointId }];
   for (const other of allPlaces(storage)) {

@@ -74,7 +74,8 @@ const gapAdvice =
   "No tier has this checkpoint. Newer ones can be read and gone on from; to have the older history in one piece again, restore it from a backup.";
 const historyAdvice =
   "No tier has good bytes. The head doesn't need them, so that runs go on; to read this checkpoint, restore it from a backup, or prune the thread to be rid of it.";
-const objectAdvice =
+/** What a person can do where a tier can't read what it holds. */
+export const objectAdvice =
   "Restore what the tier names from a backup, or an older version of the object where the bucket keeps them, and verify again.";
 
 /** Removes the damaged part of a hot copy. It is copied again from the owner once it is read. */
@@ -153,7 +154,8 @@ function insertion(
   // main line: a head, or what one was made from.
   const isCopy = good.place.role === "hot";
   const writes = isCopy ? [] : good.stored.writes;
-  const lostTo = before === undefined ? (isCopy ? undefined : good.stored.record.lostTo) : before.record.lostTo;
+  const lostTo =
+    before === undefined ? (isCopy ? undefined : good.stored.record.lostTo) : before.record.lostTo;
   const record: CheckpointRecord = { ...good.stored.record, lostTo };
   const tier = place === storage.owners[0] ? storage.tier : place.tier;
   return {
@@ -195,7 +197,8 @@ async function mendHead(found: Case): Promise<Remedy> {
       "No tier has a whole checkpoint that the head could be set to. Restore the thread from a backup, or delete it.";
     return (await putBack(found)) ?? (await cutBack(found)) ?? { impossible: none };
   }
-  const to = target === undefined ? undefined : await storedIn(place, { threadId, namespace, checkpointId: target });
+  const to =
+    target === undefined ? undefined : await storedIn(place, { threadId, namespace, checkpointId: target });
   if (to === undefined || !(await isWhole(storage, to)))
     return { impossible: "The newest checkpoint of the main line can't be read. Mend that one first." };
   const { checkpointId: id } = to.record;
@@ -408,7 +411,12 @@ async function remove(
 }
 
 function isSame(a: CheckpointRecord, b: CheckpointRecord): boolean {
-  return a.parentId === b.parentId && a.runId === b.runId && a.blobs.join() === b.blobs.join() && a.tags.join() === b.tags.join();
+  return (
+    a.parentId === b.parentId &&
+    a.runId === b.runId &&
+    a.blobs.join() === b.blobs.join() &&
+    a.tags.join() === b.tags.join()
+  );
 }
 
 function addressOf({ threadId, namespace, checkpointId }: Address): Address {

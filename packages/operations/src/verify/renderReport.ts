@@ -10,8 +10,10 @@ export function* renderReport(report: Report): Iterable<string> {
   const all = Object.values(totals.findings).reduce((sum, count) => sum + count, 0);
   const verdict = all === 0 ? "Nothing wrong." : `${plural(all, "finding")}: ${countsText(report)}.`;
   yield verdict;
-  yield `Verified ${plural(threads, "thread")}, ${plural(checkpoints, "checkpoint")}, ${plural(blobs, "blob")}, ${bytesText(bytes)} ` +
-    `in ${seconds.toFixed(1)} s, in ${report.tiers.map(({ tier, role }) => `${shown(tier)} (${role})`).join(", ")}.`;
+  yield (
+    `Verified ${plural(threads, "thread")}, ${plural(checkpoints, "checkpoint")}, ${plural(blobs, "blob")}, ${bytesText(bytes)} ` +
+      `in ${seconds.toFixed(1)} s, in ${report.tiers.map(({ tier, role }) => `${shown(tier)} (${role})`).join(", ")}.`
+  );
   if (unreachable.length > 0) yield `Not reached, and so not verified: ${unreachable.map(shown).join(", ")}.`;
   if (unsettled > 0)
     yield `${plural(unsettled, "thread")} changed each time something was looked at again; verify ${unsettled === 1 ? "it" : "them"} when idle.`;
@@ -54,5 +56,7 @@ export function plural(count: number, what: string): string {
 }
 
 function countsText({ totals }: Report): string {
-  return kinds.flatMap((kind) => (totals.findings[kind] ?? 0) === 0 ? [] : [`${totals.findings[kind]} ${kind}`]).join(", ");
+  return kinds
+    .flatMap((kind) => ((totals.findings[kind] ?? 0) === 0 ? [] : [`${totals.findings[kind]} ${kind}`]))
+    .join(", ");
 }

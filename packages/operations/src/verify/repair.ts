@@ -21,8 +21,12 @@ export const repair = operation({
   name: "repair",
   group: "storage",
   effect: "destroy",
-  summary: "Mend what verify found: fetch good bytes from other tiers, set heads right, remove what nobody needs.",
-  examples: [`stratigraph repair --report "$(stratigraph verify -o json)"`, `stratigraph repair --report "$(cat report.json)" --apply`],
+  summary:
+    "Mend what verify found: fetch good bytes from other tiers, set heads right, remove what nobody needs.",
+  examples: [
+    `stratigraph repair --report "$(stratigraph verify -o json)"`,
+    `stratigraph repair --report "$(cat report.json)" --apply`,
+  ],
   args: ["report"],
   input: z.object({
     report: report.describe("What verify printed with -o json."),

@@ -1,6 +1,6 @@
 import { decodeCursor, encodeCursor, findsLeftovers, type TierSaver } from "@stratigraph/core";
 import type { Context } from "../table/context.ts";
-import { remedyFor, type Case } from "./mend.ts";
+import { objectAdvice, remedyFor, type Case } from "./mend.ts";
 import { storageOf, type Place, type Storage } from "./places.ts";
 import { findingOf, type Finding, type Report } from "./report.ts";
 import type { RepairOutcome, RepairResult } from "./repairOutcome.ts";
@@ -43,7 +43,11 @@ export async function repairStorage(
   const from =
     input.cursor === undefined
       ? 0
-      : decodeCursor(input.cursor, isCount, "Pass the cursor of an earlier repair of the same report as it was.");
+      : decodeCursor(
+          input.cursor,
+          isCount,
+          "Pass the cursor of an earlier repair of the same report as it was.",
+        );
   const results: RepairResult[] = [];
   const left: Finding[] = [];
   for (const [n, [threadId, findings]] of [...threads].entries()) {
@@ -90,7 +94,8 @@ async function repairThread(
       });
     else if (finding.leftover !== undefined)
       results.push(await repairLeftover(place, finding, finding.leftover, how));
-    else if (threadId !== undefined) results.push(await repairFinding(storage, threadId, place, finding, how));
+    else if (threadId === undefined) results.push({ finding, outcome: "impossible", action: objectAdvice });
+    else results.push(await repairFinding(storage, threadId, place, finding, how));
   }
   return results;
 }
@@ -103,7 +108,8 @@ async function repairLeftover(
 ): Promise<RepairResult> {
   const { tier } = place;
   const action = `Remove what is left of the deleted thread from ${place.name}.`;
-  if (!findsLeftovers(tier)) return { finding, outcome: "impossible", action: `Tier ${place.name} can't do this.` };
+  if (!findsLeftovers(tier))
+    return { finding, outcome: "impossible", action: `Tier ${place.name} can't do this.` };
   if (dryRun) return { finding, outcome: "would", action };
   return (await tier.dropLeftover(id))
     ? { finding, outcome: "done", action }
@@ -117,7 +123,12 @@ async function repairFinding(
   finding: Finding,
   how: How,
 ): Promise<RepairResult> {
-  const found: Case = { storage, threadId, suspicion: suspicionOf(threadId, place, finding), prune: how.prune };
+  const found: Case = {
+    storage,
+    threadId,
+    suspicion: suspicionOf(threadId, place, finding),
+    prune: how.prune,
+  };
   const revision = await revisionOf(place, threadId);
   const holds = await isStillThere(found);
   if (holds === undefined)
@@ -143,7 +154,8 @@ async function isStillThere({ storage, threadId, suspicion }: Case): Promise<boo
 
 /** The suspicion that a finding came from. */
 function suspicionOf(threadId: string, place: Place, finding: Finding): Suspicion {
-  const { kind, severity, part, namespace, checkpoint, channel, hash, batch, target, meaning, concerns } = finding;
+  const { kind, severity, part, namespace, checkpoint, channel, hash, batch, target, meaning, concerns } =
+    finding;
   if (kind === "tombstone-leak") return leak(place, undefined);
   return {
     kind,

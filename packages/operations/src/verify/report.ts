@@ -8,7 +8,9 @@ export const findingSchema = z.object({
   kind: z.enum(kinds),
   severity: z
     .enum(["error", "warning", "info"])
-    .describe("error: something can't be read. warning: somebody has to look at it. info: it only takes room."),
+    .describe(
+      "error: something can't be read. warning: somebody has to look at it. info: it only takes room.",
+    ),
   tier: z.string().describe("Where it is wrong."),
   part: z.enum(parts),
   thread: z.string().optional().describe("Absent where nobody knows whose it is."),
@@ -23,7 +25,9 @@ export const findingSchema = z.object({
   involved: z.array(z.string()).describe("Checkpoints of the namespace by which it is found again."),
   meaning: z.string().describe("One sentence."),
   detail: z.string().optional(),
-  goodIn: z.array(z.string()).describe("Tiers and replicas that have good bytes of what is missing or damaged."),
+  goodIn: z
+    .array(z.string())
+    .describe("Tiers and replicas that have good bytes of what is missing or damaged."),
 });
 export type Finding = z.output<typeof findingSchema>;
 
@@ -47,7 +51,9 @@ export const reportSchema = z.object({
   unsettled: z
     .number()
     .int()
-    .describe("Threads in which something looked wrong, but which were written to each time it was looked at again."),
+    .describe(
+      "Threads in which something looked wrong, but which were written to each time it was looked at again.",
+    ),
   unreachable: z.array(z.string()).describe("Hot tiers that couldn't be reached, and so weren't verified."),
 });
 export type Report = z.output<typeof reportSchema>;

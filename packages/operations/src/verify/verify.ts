@@ -22,7 +22,9 @@ export const verify = operation({
   args: ["threads"],
   input: z.object({
     threads: texts("Ids of the threads to verify. Default: all."),
-    sample: percent.optional().describe("Only a part of the threads, such as 5%. Which ones follows from their ids and the seed."),
+    sample: percent
+      .optional()
+      .describe("Only a part of the threads, such as 5%. Which ones follows from their ids and the seed."),
     seed: z.string().default("").describe("Another seed takes another sample."),
     since: z.iso
       .datetime({ offset: true })
@@ -32,7 +34,9 @@ export const verify = operation({
       .string()
       .regex(/^\d+(\.\d+)?(b|kb|mb|gb)?(\/s)?$/, "write threads per second (50), or bytes per second (20mb)")
       .optional()
-      .describe("How fast at most: threads per second (50), or bytes per second (20mb). Default: as fast as it goes."),
+      .describe(
+        "How fast at most: threads per second (50), or bytes per second (20mb). Default: as fast as it goes.",
+      ),
     keep: z.coerce
       .number()
       .int()

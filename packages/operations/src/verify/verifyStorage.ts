@@ -15,7 +15,7 @@ import { allPlaces, storageOf, type Place, type Storage } from "./places.ts";
 import { findingOf, type Finding, type Report } from "./report.ts";
 import { Throttle, rateOf } from "./throttle.ts";
 import { isDeleted, leak, verifyThread } from "./verifyThread.ts";
-import type { Suspicion } from "./suspicion.ts";
+import { undecodable, type Suspicion } from "./suspicion.ts";
 
 /** What is verified, and how fast. */
 export interface VerifyInput {
@@ -70,7 +70,8 @@ class Verification {
   async report(): Promise<Report> {
     const startedAt = new Date();
     const from = this.#from();
-    const stoppedAt = (from.place === undefined ? await this.#threads(from) : undefined) ?? (await this.#deleted(from));
+    const stoppedAt =
+      (from.place === undefined ? await this.#threads(from) : undefined) ?? (await this.#deleted(from));
     return {
       complete: stoppedAt === undefined,
       ...(stoppedAt === undefined ? {} : { cursor: encodeCursor(stoppedAt) }),
@@ -120,11 +121,13 @@ class Verification {
     // were verified.
     const again = new Set<string>();
     let repeated = 0;
-    for await (const info of this.#storage.tier.threads(after === undefined ? {} : { after })) {
+    const damaged: Error[] = [];
+    const query = { onDamaged: (error: Error) => void damaged.push(error) };
+    for await (const info of this.#storage.tier.threads(after === undefined ? query : { ...query, after })) {
       const { threadId, writtenAtMs } = info;
       if (again.has(threadId)) {
         repeated += 1;
-        if (repeated > again.size) return;
+        if (repeated > again.size) break;
         continue;
       }
       repeated = 0;
@@ -132,6 +135,7 @@ class Verification {
       if (!this.#isInSample(threadId)) continue;
       yield { threadId, writtenAtMs, next: { after: info } };
     }
+    for (const error of damaged) await this.#found(undefined, unlisted(this.#storage.owners[0]!, error));
   }
 
   #isInSample(threadId: string): boolean {
@@ -146,12 +150,14 @@ class Verification {
     const took = (bytes: number): Promise<void> => this.#throttle.took(bytes);
     const health = await verifyThread(this.#storage, threadId, { took, writtenAtMs });
     const isNamed = this.#input.threads.length > 0;
-    if (isNamed && health.checkpoints + health.findings.length === 0) await checkKnown(this.#storage, threadId);
+    if (isNamed && health.checkpoints + health.findings.length === 0)
+      await checkKnown(this.#storage, threadId);
     for (const suspicion of health.findings) await this.#found(threadId, suspicion);
     for (const tier of health.unreachable) this.#unreachable.add(tier);
     if (health.unsettled) this.#unsettled += 1;
     this.#totals.threads += 1;
-    for (const name of ["checkpoints", "writes", "blobs", "bytes"] as const) this.#totals[name] += health[name];
+    for (const name of ["checkpoints", "writes", "blobs", "bytes"] as const)
+      this.#totals[name] += health[name];
     this.#context.progress({ done: this.#totals.threads, unit: "threads", at: threadId });
     await this.#throttle.tookThread();
   }
@@ -191,15 +197,18 @@ class Verification {
       return true;
     }
     const [main] = this.#storage.owners;
-    for await (const threadId of idsIn(place, main)) {
+    const damaged: Error[] = [];
+    for await (const threadId of idsIn(place, main, (error) => void damaged.push(error))) {
       if (this.#context.signal.aborted) return false;
       await this.#throttle.tookThread();
       if (!(await isDeleted(main!, threadId))) continue;
       const look = { took: (bytes: number) => this.#throttle.took(bytes) };
       const { findings } = await verifyThread(this.#storage, threadId, look);
       for (const suspicion of findings)
-        if (suspicion.kind === "tombstone-leak" && suspicion.place === place) await this.#found(threadId, suspicion);
+        if (suspicion.kind === "tombstone-leak" && suspicion.place === place)
+          await this.#found(threadId, suspicion);
     }
+    for (const error of damaged) await this.#found(undefined, unlisted(place, error));
     return true;
   }
 }
@@ -212,12 +221,31 @@ async function checkKnown({ tier }: Storage, threadId: string): Promise<void> {
 }
 
 /** Threads of which a tier may hold what their owner deleted. */
-async function* idsIn(place: Place, main: Place | undefined): AsyncGenerator<string> {
+async function* idsIn(
+  place: Place,
+  main: Place | undefined,
+  onDamaged: (error: Error) => void,
+): AsyncGenerator<string> {
   if (place === main) {
-    if (isArchiveSource(place.tier)) for await (const { threadId } of place.tier.tombstones({})) yield threadId;
+    if (isArchiveSource(place.tier))
+      for await (const { threadId } of place.tier.tombstones({})) yield threadId;
     return;
   }
-  for await (const { threadId } of place.tier.threads({})) yield threadId;
+  for await (const { threadId } of place.tier.threads({ onDamaged })) yield threadId;
+}
+
+/** A thread that a tier can't list, as what names it is damaged. */
+function unlisted(place: Place, error: Error): Suspicion {
+  return {
+    ...undecodable(error),
+    severity: "error",
+    part: "thread",
+    place,
+    namespace: "",
+    involved: [],
+    concerns: 0,
+    meaning: `A thread in tier ${place.name} can't be read at all: what says which thread it is, is damaged.`,
+  };
 }
 
 /** A place in a list of threads right before an instant: no id sorts before the empty one. */

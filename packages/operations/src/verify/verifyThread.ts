@@ -49,11 +49,7 @@ interface View extends OwnerView {
  * between looking and having looked: only then it counts.
  * @throws StratigraphError where a tier that owns data can't be reached
  */
-export async function verifyThread(
-  storage: Storage,
-  threadId: string,
-  look: Look,
-): Promise<ThreadHealth> {
+export async function verifyThread(storage: Storage, threadId: string, look: Look): Promise<ThreadHealth> {
   for (let attempt = 1; ; attempt += 1) {
     const health = await verifiedOnce(storage, threadId, look, attempt === attempts);
     if (health !== undefined) return health;
@@ -90,7 +86,10 @@ async function verifiedOnce(
     if (isSettled) return { findings: left, unsettled: false, unreachable, ...counts };
     return isLast ? { findings: [], unsettled: left.length > 0, unreachable, ...counts } : undefined;
   }
-  const suspected = [...suspicionsOf(owners, threadId, look), ...copies.flatMap((scan) => scan.suspicions.all)];
+  const suspected = [
+    ...suspicionsOf(owners, threadId, look),
+    ...copies.flatMap((scan) => scan.suspicions.all),
+  ];
   const after = await revisionsOf(places, threadId);
   const findings: Suspicion[] = [];
   let unsettled = false;

@@ -21,13 +21,16 @@ describe.each(Object.entries(quick))("in %s", (_, openStorage) => {
     least: number,
     work: () => Promise<T>,
   ): Promise<T> {
-    let isDone = false;
+    const done = new AbortController();
     let rounds = 0;
     const deadline = performance.now() + 40_000;
     const running = others.map(async (other) => {
-      while (!isDone && performance.now() < deadline) {
+      while (!done.signal.aborted && performance.now() < deadline) {
         await other().catch((error: unknown) => {
-          expect(error).toHaveProperty("code", expect.stringMatching(/CONFLICT|DELETED|OVERLOADED|NOT_FOUND|STALE/));
+          expect(error).toHaveProperty(
+            "code",
+            expect.stringMatching(/CONFLICT|DELETED|OVERLOADED|NOT_FOUND|STALE/),
+          );
         });
         rounds += 1;
         await new Promise((resolve) => setTimeout(resolve, 1));
@@ -36,7 +39,7 @@ describe.each(Object.entries(quick))("in %s", (_, openStorage) => {
     try {
       return await work();
     } finally {
-      isDone = true;
+      done.abort();
       await Promise.all(running);
       expect(rounds).toBeGreaterThanOrEqual(least);
     }

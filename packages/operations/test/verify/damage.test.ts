@@ -186,7 +186,9 @@ describe.each(Object.entries(damageable))("in %s", (tierName, openDamageable) =>
     expect(report.totals.findings).toEqual({ [way.finds.kind]: 1 });
     const before = await opened.damage.digest();
     const dry = await repaired(fresh(), report, {});
-    expect(dry.results.map(({ outcome }) => outcome)).toEqual([way.outcome === "done" ? "would" : way.outcome]);
+    expect(dry.results.map(({ outcome }) => outcome)).toEqual([
+      way.outcome === "done" ? "would" : way.outcome,
+    ]);
     expect(await opened.damage.digest()).toBe(before);
     const done = await repaired(fresh(), report);
     expect(done.results).toMatchObject([{ outcome: way.outcome, action: expect.stringMatching(/\.$/) }]);
@@ -205,7 +207,9 @@ describe.each(Object.entries(damageable))("in %s", (tierName, openDamageable) =>
   test("what is left of a deleted thread", async () => {
     const { saver } = await scene("deleted");
     await saver.deleteThread("deleted");
-    expect((await verified(fresh(), { threads: "deleted" }).catch(() => ({ findings: [] }))).findings).toEqual([]);
+    expect(
+      (await verified(fresh(), { threads: "deleted" }).catch(() => ({ findings: [] }))).findings,
+    ).toEqual([]);
     await opened.damage.leak("deleted");
     const report = await verified(fresh(), { threads: "deleted" });
     expect(report.findings.map(brief)).toMatchObject([{ kind: "tombstone-leak", severity: "warning" }]);

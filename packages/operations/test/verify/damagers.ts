@@ -56,7 +56,10 @@ async function postgresDamager(url: string): Promise<Damager> {
   const bytesOf = (hash: string): Buffer => Buffer.from(hash, "hex");
   return {
     corruptBlob: (id, hash) =>
-      run(`update stratigraph.blobs ${flip("bytes")} where ${thread} and hash = $2`, [keyOf(id), bytesOf(hash)]),
+      run(`update stratigraph.blobs ${flip("bytes")} where ${thread} and hash = $2`, [
+        keyOf(id),
+        bytesOf(hash),
+      ]),
     dropBlob: (id, hash) =>
       run(`delete from stratigraph.blobs where ${thread} and hash = $2`, [keyOf(id), bytesOf(hash)]),
     addBlob: (id, hash) =>
@@ -86,8 +89,11 @@ async function postgresDamager(url: string): Promise<Damager> {
       const found = [];
       for (const table of ["threads", "heads", "checkpoints", "blobs", "writes", "long_ids"])
         found.push(
-          (await pool.query(`select md5(string_agg(x::text, '|' order by x::text)) as digest from stratigraph.${table} x`))
-            .rows,
+          (
+            await pool.query(
+              `select md5(string_agg(x::text, '|' order by x::text)) as digest from stratigraph.${table} x`,
+            )
+          ).rows,
         );
       return JSON.stringify(found);
     },
@@ -168,7 +174,8 @@ async function objectDamager(store: ObjectStore): Promise<Damager> {
   });
   const spare = (hash: string) => ({ hash, base: undefined, size: 5, place: Buffer.from("spare") });
   return {
-    corruptBlob: (id, hash) => edit(id, ({ tail }) => replace(tail.blobs, (each) => each.hash === hash, broken)),
+    corruptBlob: (id, hash) =>
+      edit(id, ({ tail }) => replace(tail.blobs, (each) => each.hash === hash, broken)),
     dropBlob: (id, hash) =>
       edit(id, ({ tail }) => void (tail.blobs = tail.blobs.filter((each) => each.hash !== hash))),
     addBlob: (id, hash) => edit(id, ({ tail }) => void tail.blobs.push(spare(hash))),
@@ -183,7 +190,9 @@ async function objectDamager(store: ObjectStore): Promise<Damager> {
         edited.head = { ...edited.head, heads: new Map(to === undefined ? [] : [["", to]]) };
       }),
     renumberWrites: (at) =>
-      edit(at.threadId, ({ tail }) => replace(tail.writes, isAt(at), (each) => ({ ...each, order: 100_000 }))),
+      edit(at.threadId, ({ tail }) =>
+        replace(tail.writes, isAt(at), (each) => ({ ...each, order: 100_000 })),
+      ),
     leak: (id) => edit(id, ({ tail }) => void tail.blobs.push(spare("11".repeat(20)))),
     digest: async () => {
       const found: string[] = [];

@@ -203,8 +203,14 @@ describe("with an archive", () => {
         ...{ tier: "s3", thread: "archived and damaged", goodIn: [] },
       },
     ]);
+    const before = await Promise.all([warm, hot, cold].map(({ damage }) => damage.digest()));
+    expect((await repaired(open().tier, report, {})).results).toMatchObject([{ outcome: "would" }]);
+    expect(await Promise.all([warm, hot, cold].map(({ damage }) => damage.digest()))).toEqual(before);
     expect((await repaired(open().tier, report)).results).toMatchObject([{ outcome: "done" }]);
-    const { log } = await agent(open()).invoke({ log: [line("again")], note: "" }, on("archived and damaged"));
+    const { log } = await agent(open()).invoke(
+      { log: [line("again")], note: "" },
+      on("archived and damaged"),
+    );
     expect(log.at(-3)).toMatch(/^again/);
     const after = await verified(open().tier);
     expect(after.findings.map(({ kind, tier }) => [kind, tier])).toEqual([["corrupt", "s3"]]);

@@ -91,7 +91,8 @@ export const on = (threadId: string) => ({ configurable: { thread_id: threadId }
 
 /** Runs some turns of a thread. */
 export async function turns(saver: BaseCheckpointSaver, threadId: string, count: number): Promise<void> {
-  for (let n = 0; n < count; n += 1) await agent(saver).invoke({ log: [line(`turn ${n}`)], note: "" }, on(threadId));
+  for (let n = 0; n < count; n += 1)
+    await agent(saver).invoke({ log: [line(`turn ${n}`)], note: "" }, on(threadId));
 }
 
 export const operationNamed = (name: string) => operations.find((each) => each.name === name)!;

@@ -2,6 +2,8 @@ import {
   copiesThreads,
   deletesUnchanged,
   forksThreads,
+  findsLeftovers,
+  inspectsThreads,
   isArchiveSource,
   keepsCopies,
   keepsLeases,
@@ -20,6 +22,7 @@ import type {
   BytesReplacer,
   CopyKeeper,
   LeaseKeeper,
+  LeftoverFinder,
   ListedCheckpoint,
   ListQuery,
   MaybeAddress,
@@ -31,6 +34,7 @@ import type {
   ThreadCopier,
   ThreadForker,
   ThreadInfo,
+  ThreadInspector,
   ThreadQuery,
   ThreadTagger,
   Tier,
@@ -44,7 +48,7 @@ import type { TierCall, TierMethod } from "./tierCall.ts";
  * A tier with faults on order, around any other tier. Deterministic: a fault hits exactly the calls it was planned for,
  * and without plans every call passes through. It has the optional parts of a tier (`setup`, `ping`, `end`, `ancestry`,
  * `copyThread`, `outline`, `forkThread`, `adopt`, `invalidate`, `lease`, `deleteUnchanged`, `sweep`, `tombstones`, `strays`,
- * `replaceBytes`, `tagThread`, `untagThread`, `threadTags`) only if the tier behind has them.
+ * `inspect`, `leftovers`, `dropLeftover`, `replaceBytes`, `tagThread`, `untagThread`, `threadTags`) only if the tier behind has them.
  *
  * @example
  * const tier = new FaultyTier(new MemoryTier());
@@ -71,6 +75,9 @@ export class FaultyTier implements Tier {
   readonly sweep?: Sweeper["sweep"];
   readonly tombstones?: ArchiveSource["tombstones"];
   readonly strays?: ArchiveSource["strays"];
+  readonly inspect?: ThreadInspector["inspect"];
+  readonly leftovers?: LeftoverFinder["leftovers"];
+  readonly dropLeftover?: LeftoverFinder["dropLeftover"];
   readonly replaceBytes?: BytesReplacer["replaceBytes"];
   readonly tagThread?: ThreadTagger["tagThread"];
   readonly untagThread?: ThreadTagger["untagThread"];
@@ -111,6 +118,12 @@ export class FaultyTier implements Tier {
     if (isArchiveSource(inner)) {
       this.tombstones = (...args) => this.#iterate("tombstones", args, () => inner.tombstones(...args));
       this.strays = (...args) => this.#run("strays", args, () => inner.strays(...args));
+    }
+    if (inspectsThreads(inner))
+      this.inspect = (...args) => this.#run("inspect", args, () => inner.inspect(...args));
+    if (findsLeftovers(inner)) {
+      this.leftovers = () => this.#iterate("leftovers", [], () => inner.leftovers());
+      this.dropLeftover = (...args) => this.#run("dropLeftover", args, () => inner.dropLeftover(...args));
     }
     if (replacesBytes(inner)) {
       this.replaceBytes = (...args) => this.#run("replaceBytes", args, () => inner.replaceBytes(...args));

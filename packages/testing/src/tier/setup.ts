@@ -35,5 +35,6 @@ export type TierPart =
   | "leases"
   | "deleteUnchanged"
   | "archiveSource"
+  | "inspect"
   | "replaceBytes"
   | "tags";
