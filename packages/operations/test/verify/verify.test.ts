@@ -219,6 +219,30 @@ describe("objects of a folder", () => {
   });
 });
 
+test("repair verifies by itself where it gets no report", async () => {
+  const tier = new MemoryTier();
+  const saver = new TierSaver(tier);
+  for (const threadId of ["one", "two"]) {
+    await turns(saver, threadId, 1);
+    const { revision } = await tier.peek({ threadId, namespace: "" });
+    const blob = { hash: "ab".repeat(20), bytes: Buffer.from("spare") };
+    const nothing = { checkpoints: [], dropBlobs: [], heads: [] };
+    await tier.remove({ threadId, revision, replaceBlobs: [blob], ...nothing });
+  }
+  const repair = operations.find(({ name }) => name === "repair")!;
+  const context = testContext(saver);
+  const outcomes = async (input: object): Promise<string[]> => {
+    const { results } = (await runOperation(repair, input, context)) as { results: { outcome: string }[] };
+    return results.map(({ outcome }) => outcome);
+  };
+  expect(await outcomes({})).toEqual(["would", "would"]);
+  expect(await outcomes({ threads: "one", apply: true, dryRun: true })).toEqual(["would"]);
+  expect(await outcomes({ threads: "one", apply: "true" })).toEqual(["done"]);
+  const report = JSON.stringify(await verified(tier));
+  expect(await outcomes({ report, apply: true })).toEqual(["done"]);
+  expect(await outcomes({})).toEqual([]);
+});
+
 test("a change between looking and mending is left alone", async () => {
   const tier = new MemoryTier();
   const saver = new TierSaver(tier);
