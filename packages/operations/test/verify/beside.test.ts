@@ -65,7 +65,7 @@ describe.each(Object.entries(quick))("in %s", (_, openStorage) => {
     };
     const reports = await beside([writer(one!), writer(other!), traveller, pruner, deleter], 20, async () => {
       const found = [];
-      for (let n = 0; n < 5; n += 1) found.push(await verified(storage.open(), { rate: "400kb" }));
+      for (let n = 0; n < 5; n += 1) found.push(await verified(storage.open(), { rate: "2mb" }));
       return found;
     });
     expect(reports.flatMap(({ findings }) => findings)).toEqual([]);

@@ -70,6 +70,14 @@ test("an aborted run ends with the thread it is at, and goes on from its cursor"
   expect((await visited(tier, { ...named, cursor: first.cursor }))[0]).toEqual(["thread 2"]);
 });
 
+test("a rate isn't exceeded", async () => {
+  const tier = await filled(5);
+  const secondsAt = async (rate: string): Promise<number> => (await verified(tier, { rate })).totals.seconds;
+  expect(await secondsAt("20/s")).toBeGreaterThanOrEqual(0.24);
+  const { bytes } = (await verified(tier)).totals;
+  expect(await secondsAt(`${bytes * 2}b/s`)).toBeGreaterThanOrEqual(0.45);
+});
+
 test("inputs that mean nothing are refused", async () => {
   const context = testContext(new TierSaver(new MemoryTier()));
   for (const input of [
