@@ -15,7 +15,7 @@ testTier(
       close: async () => client.disconnect(),
     };
   },
-  { requires: ["deleteUnchanged", "tags"] },
+  { requires: ["deleteUnchanged", "inspect", "tags"] },
 );
 
 testTier(

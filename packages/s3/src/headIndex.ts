@@ -1,4 +1,4 @@
-import { remembering, tagKey, type ThreadInfo, type ThreadQuery } from "@stratigraph/core";
+import { remembering, StratigraphError, tagKey, type ThreadInfo, type ThreadQuery } from "@stratigraph/core";
 import { corruptThread } from "./corruptThread.ts";
 import { decodeHead } from "./head.ts";
 import { DamagedObject } from "./objectErrors.ts";
@@ -42,7 +42,9 @@ export class HeadIndex {
       .sort(order);
     let left = query.limit ?? Number.POSITIVE_INFINITY;
     for (let at = 0; at < heads.length && left > 0; at += headsAhead) {
-      const indexed = await Promise.all(heads.slice(at, at + headsAhead).map((head) => this.#head(head)));
+      const indexed = await Promise.all(
+        heads.slice(at, at + headsAhead).map((head) => this.#headOr(head, query.onDamaged)),
+      );
       for (const { info, tags } of indexed) {
         if (info === undefined || (query.includeEvicted === false && info.evicted)) continue;
         if (query.tags?.every((tag) => tags.has(tagKey(tag))) === false) continue;
@@ -65,6 +67,17 @@ export class HeadIndex {
     const heads: ListedObject[] = [];
     for await (const object of this.#store.list("")) if (object.key.endsWith("/head")) heads.push(object);
     return heads;
+  }
+
+  /** A head; one that names no thread where it is damaged and somebody is told so. */
+  async #headOr(listed: ListedObject, onDamaged: ThreadQuery["onDamaged"]): Promise<IndexedHead> {
+    try {
+      return await this.#head(listed);
+    } catch (error) {
+      if (onDamaged === undefined || !StratigraphError.is(error, "CORRUPT")) throw error;
+      onDamaged(error);
+      return { version: listed.version, info: undefined, tags: new Set() };
+    }
   }
 
   async #head(listed: ListedObject): Promise<IndexedHead> {

@@ -163,6 +163,8 @@ export interface ThreadQuery {
    * doesn't support this yields them all, without `headRecord`.
    */
   readonly headTags?: readonly number[] | undefined;
+  /** Told of threads that are left out because what names them is damaged. Default: the first of them ends the listing by its error. */
+  readonly onDamaged?: ((error: Error) => void) | undefined;
   readonly limit?: number | undefined;
 }
 

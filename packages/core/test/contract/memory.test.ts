@@ -12,6 +12,7 @@ const requires: readonly TierPart[] = [
   "leases",
   "deleteUnchanged",
   "archiveSource",
+  "inspect",
   "tags",
 ];
 

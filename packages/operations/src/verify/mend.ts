@@ -74,7 +74,8 @@ const gapAdvice =
   "No tier has this checkpoint. Newer ones can be read and gone on from; to have the older history in one piece again, restore it from a backup.";
 const historyAdvice =
   "No tier has good bytes. The head doesn't need them, so that runs go on; to read this checkpoint, restore it from a backup, or prune the thread to be rid of it.";
-const objectAdvice =
+/** What a person can do where a tier can't read what it holds. */
+export const objectAdvice =
   "Restore what the tier names from a backup, or an older version of the object where the bucket keeps them, and verify again.";
 
 /** Removes the damaged part of a hot copy. It is copied again from the owner once it is read. */

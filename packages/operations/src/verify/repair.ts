@@ -1,10 +1,14 @@
 import { z } from "zod";
-import { flag } from "../table/fields.ts";
+import { flag, texts } from "../table/fields.ts";
 import { operation } from "../table/operation.ts";
 import { renderRepair } from "./renderRepair.ts";
 import { repairStorage } from "./repairStorage.ts";
 import { repairSchema } from "./repairOutcome.ts";
 import { reportSchema } from "./report.ts";
+import { verifyStorage } from "./verifyStorage.ts";
+
+/** Most findings that are repaired at once where no report is given. */
+const mostFindings = 10_000;
 
 /** A report as data, or as the JSON text of it. */
 const report = z.preprocess((given: unknown) => {
@@ -23,20 +27,33 @@ export const repair = operation({
   effect: "destroy",
   summary:
     "Mend what verify found: fetch good bytes from other tiers, set heads right, remove what nobody needs.",
-  examples: ["stratigraph repair @report.json", "stratigraph repair @report.json --apply"],
-  args: ["report"],
+  examples: [
+    "stratigraph repair ada",
+    "stratigraph repair ada --apply",
+    "stratigraph repair --report @report.json --apply",
+  ],
+  args: ["threads"],
   input: z.object({
-    report: report.describe("What verify printed with -o json."),
+    threads: texts("Ids of threads that are verified first, and then repaired. Default: all."),
+    report: report
+      .optional()
+      .describe(
+        "What verify found, as its JSON output has it. With it, nothing else is verified or repaired.",
+      ),
     apply: flag("Do it. Without this, it is only told what would be done."),
     dryRun: flag("Only tell what would be done, whatever apply says."),
     prune: flag(
-      "Also remove checkpoints at the end of a side branch that can't be read, and of which no tier has good bytes.",
+      "Also remove checkpoints at the ends of side branches that can't be read, and of which no tier has good bytes.",
     ),
-    cursor: z.string().optional().describe("Where the call before ended."),
+    cursor: z.string().optional().describe("Where the call before ended. Needs its report."),
   }),
   output: repairSchema,
   async run(input, context) {
-    return await repairStorage(await context.saver(), input, context);
+    const saver = await context.saver();
+    const { threads, report: given, ...how } = input;
+    const found = given ?? (await verifyStorage(saver, { threads, seed: "", keep: mostFindings }, context));
+    const outcome = await repairStorage(saver, { ...how, report: found }, context);
+    return { ...outcome, complete: outcome.complete && (given !== undefined || found.complete) };
   },
   render: renderRepair,
   found: ({ results, left }) =>

@@ -1,6 +1,6 @@
 import { decodeCursor, encodeCursor, findsLeftovers, type TierSaver } from "@stratigraph/core";
 import type { Context } from "../table/context.ts";
-import { remedyFor, type Case } from "./mend.ts";
+import { objectAdvice, remedyFor, type Case } from "./mend.ts";
 import { storageOf, type Place, type Storage } from "./places.ts";
 import { findingOf, type Finding, type Report } from "./report.ts";
 import type { RepairOutcome, RepairResult } from "./repairOutcome.ts";
@@ -94,8 +94,8 @@ async function repairThread(
       });
     else if (finding.leftover !== undefined)
       results.push(await repairLeftover(place, finding, finding.leftover, how));
-    else if (threadId !== undefined)
-      results.push(await repairFinding(storage, threadId, place, finding, how));
+    else if (threadId === undefined) results.push({ finding, outcome: "impossible", action: objectAdvice });
+    else results.push(await repairFinding(storage, threadId, place, finding, how));
   }
   return results;
 }

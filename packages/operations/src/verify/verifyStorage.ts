@@ -15,7 +15,7 @@ import { allPlaces, storageOf, type Place, type Storage } from "./places.ts";
 import { findingOf, type Finding, type Report } from "./report.ts";
 import { Throttle, rateOf } from "./throttle.ts";
 import { isDeleted, leak, verifyThread } from "./verifyThread.ts";
-import type { Suspicion } from "./suspicion.ts";
+import { undecodable, type Suspicion } from "./suspicion.ts";
 
 /** What is verified, and how fast. */
 export interface VerifyInput {
@@ -121,11 +121,13 @@ class Verification {
     // were verified.
     const again = new Set<string>();
     let repeated = 0;
-    for await (const info of this.#storage.tier.threads(after === undefined ? {} : { after })) {
+    const damaged: Error[] = [];
+    const query = { onDamaged: (error: Error) => void damaged.push(error) };
+    for await (const info of this.#storage.tier.threads(after === undefined ? query : { ...query, after })) {
       const { threadId, writtenAtMs } = info;
       if (again.has(threadId)) {
         repeated += 1;
-        if (repeated > again.size) return;
+        if (repeated > again.size) break;
         continue;
       }
       repeated = 0;
@@ -133,6 +135,7 @@ class Verification {
       if (!this.#isInSample(threadId)) continue;
       yield { threadId, writtenAtMs, next: { after: info } };
     }
+    for (const error of damaged) await this.#found(undefined, unlisted(this.#storage.owners[0]!, error));
   }
 
   #isInSample(threadId: string): boolean {
@@ -194,7 +197,8 @@ class Verification {
       return true;
     }
     const [main] = this.#storage.owners;
-    for await (const threadId of idsIn(place, main)) {
+    const damaged: Error[] = [];
+    for await (const threadId of idsIn(place, main, (error) => void damaged.push(error))) {
       if (this.#context.signal.aborted) return false;
       await this.#throttle.tookThread();
       if (!(await isDeleted(main!, threadId))) continue;
@@ -204,6 +208,7 @@ class Verification {
         if (suspicion.kind === "tombstone-leak" && suspicion.place === place)
           await this.#found(threadId, suspicion);
     }
+    for (const error of damaged) await this.#found(undefined, unlisted(place, error));
     return true;
   }
 }
@@ -216,13 +221,31 @@ async function checkKnown({ tier }: Storage, threadId: string): Promise<void> {
 }
 
 /** Threads of which a tier may hold what their owner deleted. */
-async function* idsIn(place: Place, main: Place | undefined): AsyncGenerator<string> {
+async function* idsIn(
+  place: Place,
+  main: Place | undefined,
+  onDamaged: (error: Error) => void,
+): AsyncGenerator<string> {
   if (place === main) {
     if (isArchiveSource(place.tier))
       for await (const { threadId } of place.tier.tombstones({})) yield threadId;
     return;
   }
-  for await (const { threadId } of place.tier.threads({})) yield threadId;
+  for await (const { threadId } of place.tier.threads({ onDamaged })) yield threadId;
+}
+
+/** A thread that a tier can't list, as what names it is damaged. */
+function unlisted(place: Place, error: Error): Suspicion {
+  return {
+    ...undecodable(error),
+    severity: "error",
+    part: "thread",
+    place,
+    namespace: "",
+    involved: [],
+    concerns: 0,
+    meaning: `A thread in tier ${place.name} can't be read at all: what says which thread it is, is damaged.`,
+  };
 }
 
 /** A place in a list of threads right before an instant: no id sorts before the empty one. */

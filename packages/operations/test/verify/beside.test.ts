@@ -21,11 +21,11 @@ describe.each(Object.entries(quick))("in %s", (_, openStorage) => {
     least: number,
     work: () => Promise<T>,
   ): Promise<T> {
-    let isDone = false;
+    const done = new AbortController();
     let rounds = 0;
     const deadline = performance.now() + 40_000;
     const running = others.map(async (other) => {
-      while (!isDone && performance.now() < deadline) {
+      while (!done.signal.aborted && performance.now() < deadline) {
         await other().catch((error: unknown) => {
           expect(error).toHaveProperty(
             "code",
@@ -39,7 +39,7 @@ describe.each(Object.entries(quick))("in %s", (_, openStorage) => {
     try {
       return await work();
     } finally {
-      isDone = true;
+      done.abort();
       await Promise.all(running);
       expect(rounds).toBeGreaterThanOrEqual(least);
     }
@@ -65,7 +65,7 @@ describe.each(Object.entries(quick))("in %s", (_, openStorage) => {
     };
     const reports = await beside([writer(one!), writer(other!), traveller, pruner, deleter], 20, async () => {
       const found = [];
-      for (let n = 0; n < 5; n += 1) found.push(await verified(storage.open(), { rate: "400kb" }));
+      for (let n = 0; n < 5; n += 1) found.push(await verified(storage.open(), { rate: "2mb" }));
       return found;
     });
     expect(reports.flatMap(({ findings }) => findings)).toEqual([]);

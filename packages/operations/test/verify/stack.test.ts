@@ -203,6 +203,9 @@ describe("with an archive", () => {
         ...{ tier: "s3", thread: "archived and damaged", goodIn: [] },
       },
     ]);
+    const before = await Promise.all([warm, hot, cold].map(({ damage }) => damage.digest()));
+    expect((await repaired(open().tier, report, {})).results).toMatchObject([{ outcome: "would" }]);
+    expect(await Promise.all([warm, hot, cold].map(({ damage }) => damage.digest()))).toEqual(before);
     expect((await repaired(open().tier, report)).results).toMatchObject([{ outcome: "done" }]);
     const { log } = await agent(open()).invoke(
       { log: [line("again")], note: "" },

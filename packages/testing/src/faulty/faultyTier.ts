@@ -3,6 +3,8 @@ import {
   deletesUnchanged,
   diagnoses,
   forksThreads,
+  findsLeftovers,
+  inspectsThreads,
   isArchiveSource,
   keepsCopies,
   keepsLeases,
@@ -23,6 +25,7 @@ import type {
   CopyKeeper,
   Diagnoser,
   LeaseKeeper,
+  LeftoverFinder,
   ListedCheckpoint,
   ListQuery,
   MaybeAddress,
@@ -34,6 +37,7 @@ import type {
   ThreadCopier,
   ThreadForker,
   ThreadInfo,
+  ThreadInspector,
   ThreadQuery,
   ThreadTagger,
   Tier,
@@ -47,7 +51,7 @@ import type { TierCall, TierMethod } from "./tierCall.ts";
  * Wraps any tier and makes its calls fail as a test plans it. It is deterministic: a fault hits exactly the calls that it was planned
  * for, and all other calls pass through. It has the optional parts of a tier (`setup`, `ping`, `end`, `ancestry`,
  * `copyThread`, `outline`, `forkThread`, `adopt`, `invalidate`, `lease`, `deleteUnchanged`, `diagnose`, `sweep`, `tombstones`, `strays`,
- * `replaceBytes`, `tagThread`, `untagThread`, `threadTags`) only if the wrapped tier has them.
+ * `inspect`, `leftovers`, `dropLeftover`, `replaceBytes`, `tagThread`, `untagThread`, `threadTags`) only if the wrapped tier has them.
  *
  * @example
  * const tier = new FaultyTier(new MemoryTier());
@@ -75,6 +79,9 @@ export class FaultyTier implements Tier {
   readonly sweep?: Sweeper["sweep"];
   readonly tombstones?: ArchiveSource["tombstones"];
   readonly strays?: ArchiveSource["strays"];
+  readonly inspect?: ThreadInspector["inspect"];
+  readonly leftovers?: LeftoverFinder["leftovers"];
+  readonly dropLeftover?: LeftoverFinder["dropLeftover"];
   readonly replaceBytes?: BytesReplacer["replaceBytes"];
   readonly tagThread?: ThreadTagger["tagThread"];
   readonly untagThread?: ThreadTagger["untagThread"];
@@ -117,6 +124,12 @@ export class FaultyTier implements Tier {
     if (isArchiveSource(inner)) {
       this.tombstones = (...args) => this.#iterate("tombstones", args, () => inner.tombstones(...args));
       this.strays = (...args) => this.#run("strays", args, () => inner.strays(...args));
+    }
+    if (inspectsThreads(inner))
+      this.inspect = (...args) => this.#run("inspect", args, () => inner.inspect(...args));
+    if (findsLeftovers(inner)) {
+      this.leftovers = () => this.#iterate("leftovers", [], () => inner.leftovers());
+      this.dropLeftover = (...args) => this.#run("dropLeftover", args, () => inner.dropLeftover(...args));
     }
     if (replacesBytes(inner)) {
       this.replaceBytes = (...args) => this.#run("replaceBytes", args, () => inner.replaceBytes(...args));

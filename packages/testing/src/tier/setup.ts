@@ -34,5 +34,6 @@ export type TierPart =
   | "leases"
   | "deleteUnchanged"
   | "archiveSource"
+  | "inspect"
   | "replaceBytes"
   | "tags";

@@ -13,6 +13,7 @@ import { evictTests } from "./evictTests.ts";
 import { forkThreadTests } from "./forkThreadTests.ts";
 import { idTests } from "./idTests.ts";
 import { archiveSourceTests } from "./archiveSourceTests.ts";
+import { inspectTests } from "./inspectTests.ts";
 import { leaseTests } from "./leaseTests.ts";
 import { listTests } from "./listTests.ts";
 import { openTests } from "./openTests.ts";
@@ -99,6 +100,7 @@ export function testTier(
     deleteUnchangedTests(context);
     archiveSourceTests(context);
     replaceBytesTests(context);
+    inspectTests(context);
     tagTests(context);
   });
 }
