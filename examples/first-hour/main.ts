@@ -53,7 +53,7 @@ try {
   transcript.say(
     "It moves to PostgreSQL, and goes on there. A config tells the application and the commands where.",
   );
-  await transcript.run(`move --to ${server.url}`);
+  await transcript.run(`move ${server.url}`);
   transcript.write("stratigraph.config.json", { checkpointer: { postgres: server.url } });
   await transcript.run("doctor");
   {
@@ -91,11 +91,11 @@ try {
   const report = await transcript.run("verify -o json", 2, "report.json");
   assert.equal((JSON.parse(report.stdout) as { findings: unknown[] }).findings.length, 1);
   await transcript.run("verify", 2);
-  await transcript.run("repair @report.json");
+  await transcript.run("repair --report @report.json");
   // The head is on whole ground again; what can't be read stays, on a side branch, until it is removed.
-  await transcript.run("repair @report.json --apply --yes", 2);
+  await transcript.run("repair --report @report.json --apply --yes", 2);
   await transcript.run("verify -o json", 2, "report.json");
-  await transcript.run("repair @report.json --apply --prune --yes");
+  await transcript.run("repair --report @report.json --apply --prune --yes");
   assert.match((await transcript.run("verify")).stdout, /Nothing wrong/);
   {
     await using checkpointer = await createCheckpointer();

@@ -7,12 +7,14 @@ import {
   type Tier,
   type TierSaver,
 } from "@stratigraph/core";
+import { openSource, readThrough } from "@stratigraph/migrate";
 import { PostgresSaver } from "@stratigraph/postgres";
 import { RedisSaver } from "@stratigraph/redis";
 import { TieredSaver } from "@stratigraph/tiered";
 import { checkConfig, type CheckedConfig } from "./checkConfig.ts";
 import type {
   CheckpointerConfig,
+  CommonConfig,
   FolderConfig,
   MemoryConfig,
   Only,
@@ -52,10 +54,11 @@ export async function createCheckpointer(
 ): Promise<TierSaver> {
   // An argument that is undefined is no config, but a variable that isn't set: it must not open some other storage.
   const config = given.length === 0 ? (await loadConfig()).checkpointer : given[0];
-  const [saver, setsUp] = openGiven(config);
-  if (!setsUp) return saver;
+  const saver = openCheckpointer(config);
+  const common: CommonConfig = typeof config === "string" ? {} : config;
   try {
-    await saver.setup();
+    await openReadThrough(saver, common);
+    if (common.setup !== false) await saver.setup();
     return saver;
   } catch (error) {
     // Closing may fail as well. The first error says why.
@@ -65,19 +68,12 @@ export async function createCheckpointer(
 }
 
 /**
- * As {@link createCheckpointer}, but creates nothing in the storage and doesn't wait for it. Calls fail with "NOT_SET_UP" where `setup()`
- * of the saver was never called.
+ * As {@link createCheckpointer}, but creates nothing in the storage, doesn't wait for it, and brings no threads over (`readThrough`). Calls
+ * fail with "NOT_SET_UP" where `setup()` of the saver was never called.
  * @throws InvalidOptionError
  */
 export function openCheckpointer(config: CheckpointerConfig | string): TierSaver {
-  return openGiven(config)[0];
-}
-
-/** The saver, and whether it is to be set up. @throws InvalidOptionError */
-function openGiven(given: CheckpointerConfig | string): [saver: TierSaver, setsUp: boolean] {
-  if (typeof given === "string") return [openUrl("config", given), true];
-  const checked = checkConfig(given);
-  return [open(checked), checked.config.setup !== false];
+  return typeof config === "string" ? openUrl("config", config) : open(checkConfig(config));
 }
 
 function open({ kind, config }: CheckedConfig): TierSaver {
@@ -96,15 +92,38 @@ function open({ kind, config }: CheckedConfig): TierSaver {
   }
 }
 
+async function openReadThrough(saver: TierSaver, { readThrough: from }: CommonConfig): Promise<void> {
+  if (from === undefined) return;
+  if (typeof from === "string")
+    readThrough(saver, await openSource(from, { serde: saver.serde }), { close: true });
+  else if (typeof from?.threads === "function") readThrough(saver, from);
+  else
+    throw new InvalidOptionError(
+      "readThrough",
+      typeof from,
+      "Pass a URL such as official+postgresql://…, or a source.",
+    );
+}
+
 function saverOptionsOf(config: SaverOptions): SaverOptions {
   return pickOptions<SaverOptions>(config, saverOptionNames);
 }
 
-function openFolder({ folder, setup: _setup, ...options }: FolderConfig): PostgresSaver {
+function openFolder({
+  folder,
+  setup: _setup,
+  readThrough: _readThrough,
+  ...options
+}: FolderConfig): PostgresSaver {
   return PostgresSaver.embedded(folder, options);
 }
 
-function openPostgres({ postgres: source, setup: _setup, ...options }: PostgresConfig): PostgresSaver {
+function openPostgres({
+  postgres: source,
+  setup: _setup,
+  readThrough: _readThrough,
+  ...options
+}: PostgresConfig): PostgresSaver {
   if (typeof source === "string" && /^postgres(ql)?:\/\//.test(source)) {
     const { server, options: inUrl } = postgresUrl("postgres", source);
     return PostgresSaver.fromConnString(server, { ...inUrl, ...options });
@@ -118,7 +137,12 @@ function openPostgres({ postgres: source, setup: _setup, ...options }: PostgresC
   );
 }
 
-function openRedis({ redis: source, setup: _setup, ...options }: RedisConfig): RedisSaver {
+function openRedis({
+  redis: source,
+  setup: _setup,
+  readThrough: _readThrough,
+  ...options
+}: RedisConfig): RedisSaver {
   if (typeof source === "string" && /^rediss?:\/\//.test(source))
     return new RedisSaver({ ...options, url: source });
   if (typeof source === "object" && typeof source?.callBuffer === "function")
@@ -137,7 +161,7 @@ function foundIn(source: unknown, text: string): string {
 }
 
 function openStack(config: StackConfig): TieredSaver {
-  const { hot, warm, cold, replicas, setup: _setup, ...options } = config;
+  const { hot, warm, cold, replicas, setup: _setup, readThrough: _readThrough, ...options } = config;
   const tier = (field: string, source: TierSource, role: Role): Tier => openTier(field, source, role);
   const hots: readonly TierSource[] = hot === undefined ? [] : isList(hot) ? hot : [hot];
   if (replicas !== undefined && !Array.isArray(replicas))

@@ -20,8 +20,8 @@ import { keys } from "../read/keys.ts";
 import { show } from "../read/show.ts";
 import { stats } from "../read/stats.ts";
 import { threads } from "../read/threads.ts";
-import { exports } from "../transfer/export.ts";
-import { imports } from "../transfer/import.ts";
+import { exportOperation } from "../transfer/export.ts";
+import { importOperation } from "../transfer/import.ts";
 import { move } from "../transfer/move.ts";
 import { repair } from "../verify/repair.ts";
 import { verify } from "../verify/verify.ts";
@@ -51,8 +51,8 @@ export const operations: readonly Operation[] = [
   maintain,
   archive,
   restore,
-  imports,
-  exports,
+  importOperation,
+  exportOperation,
   move,
   keys,
   reencrypt,

@@ -1,47 +1,49 @@
 import { exportThreads, openTarget, tierSource } from "@stratigraph/migrate";
 import { z } from "zod";
 import { operation } from "../table/operation.ts";
-import { copied, copyFields, copyFound, copyOptions, copyOutput, planned, renderCopy } from "./copyOutput.ts";
+import {
+  copied,
+  copyInput,
+  copyOptions,
+  copyOutput,
+  foundInCopy,
+  planned,
+  renderCopy,
+} from "./copyFields.ts";
 
 /** Takes threads elsewhere. */
-export const exports = operation({
+export const exportOperation = operation({
   name: "export",
   group: "transfer",
+  // It changes nothing here, but writes to wherever it is told.
   effect: "write",
-  summary: "Take threads of this storage to an official saver, or into a file. This storage isn't changed.",
+  summary: "Write threads of this storage to a file, or to another saver.",
   args: ["to"],
   examples: [
-    "stratigraph export threads.jsonl.gz",
+    "stratigraph export threads.jsonl.zst",
     "stratigraph export ada.jsonl --thread ada",
-    "stratigraph export official+postgresql://localhost/agents",
+    "stratigraph export official+postgresql://localhost/app",
   ],
   input: z.object({
     to: z
       .string()
       .min(1)
-      .describe("A file (.jsonl, .jsonl.gz, .jsonl.zst), official+postgresql://…, or sqlite:FILE."),
-    ...copyFields,
+      .describe(
+        "Where to: a file *.jsonl, *.jsonl.gz or *.jsonl.zst, official+postgresql://…, sqlite:FILE, official+redis://… or mongodb://….",
+      ),
+    ...copyInput,
   }),
   output: copyOutput,
-  async run(input, context) {
+  async run({ to, dryRun, ...input }, context) {
     const saver = await context.saver();
-    if (input.dryRun) {
-      const source = tierSource(saver);
-      return planned({ from: saver.tier.name, to: withoutSecrets(input.to) }, await source.plan());
-    }
-    const target = await openTarget(input.to, { serde: saver.serde });
+    if (dryRun) return planned(await tierSource(saver).plan());
+    const target = await openTarget(to, { serde: saver.serde });
     try {
-      const places = { from: saver.tier.name, to: target.name };
-      return copied(places, await exportThreads(saver, target, copyOptions(input, context)));
+      return copied(await exportThreads(saver, target, copyOptions(input, context)));
     } finally {
       await target.close();
     }
   },
-  render: renderCopy,
-  found: copyFound,
+  render: (output) => renderCopy("Exported", output),
+  found: foundInCopy,
 });
-
-/** A URL without its user and password. */
-function withoutSecrets(url: string): string {
-  return url.replace(/\/\/[^/]*@/, "//");
-}

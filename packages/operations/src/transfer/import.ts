@@ -1,42 +1,48 @@
 import { importThreads, openSource } from "@stratigraph/migrate";
 import { z } from "zod";
 import { operation } from "../table/operation.ts";
-import { copied, copyFields, copyFound, copyOptions, copyOutput, planned, renderCopy } from "./copyOutput.ts";
+import {
+  copied,
+  copyInput,
+  copyOptions,
+  copyOutput,
+  foundInCopy,
+  planned,
+  renderCopy,
+} from "./copyFields.ts";
 
 /** Brings threads from elsewhere. */
-export const imports = operation({
+export const importOperation = operation({
   name: "import",
   group: "transfer",
   effect: "write",
-  summary: "Bring threads of the official savers, or of a file, into this storage, and compare them.",
+  summary: "Bring threads of another saver, or of a file, into this storage.",
   args: ["from"],
   examples: [
-    "stratigraph import official+postgresql://localhost/agents --dry-run",
-    "stratigraph import official+postgresql://localhost/agents",
-    "stratigraph import sqlite:./checkpoints.sqlite",
-    "stratigraph import threads.jsonl.gz --thread ada",
+    "stratigraph import official+postgresql://localhost/app --dry-run",
+    "stratigraph import sqlite:checkpoints.sqlite",
+    "stratigraph import threads.jsonl.zst --thread ada",
   ],
   input: z.object({
     from: z
       .string()
       .min(1)
       .describe(
-        "official+postgresql://…, sqlite:FILE, or a file that export wrote (.jsonl, .jsonl.gz, .jsonl.zst).",
+        "Where from: official+postgresql://…, sqlite:FILE, official+redis://…, mongodb://…, or a file *.jsonl, *.jsonl.gz or *.jsonl.zst.",
       ),
-    ...copyFields,
+    ...copyInput,
   }),
   output: copyOutput,
-  async run(input, context) {
+  async run({ from, dryRun, ...input }, context) {
     const saver = await context.saver();
-    const source = await openSource(input.from, { serde: saver.serde });
+    const source = await openSource(from, { serde: saver.serde });
     try {
-      const places = { from: source.name, to: saver.tier.name };
-      if (input.dryRun) return planned(places, await source.plan());
-      return copied(places, await importThreads(source, saver, copyOptions(input, context)));
+      if (dryRun) return planned(await source.plan());
+      return copied(await importThreads(source, saver, copyOptions(input, context)));
     } finally {
       await source.close();
     }
   },
-  render: renderCopy,
-  found: copyFound,
+  render: (output) => renderCopy("Imported", output),
+  found: foundInCopy,
 });

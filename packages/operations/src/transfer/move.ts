@@ -1,34 +1,35 @@
 import { moveThreads, tierSource } from "@stratigraph/migrate";
 import { z } from "zod";
 import { operation } from "../table/operation.ts";
-import { copied, copyFields, copyFound, copyOptions, copyOutput, planned, renderCopy } from "./copyOutput.ts";
+import {
+  copied,
+  copyInput,
+  copyOptions,
+  copyOutput,
+  foundInCopy,
+  planned,
+  renderCopy,
+} from "./copyFields.ts";
 
-/** Copies threads to another storage of ours. */
+/** Moves threads to another storage of ours. */
 export const move = operation({
   name: "move",
   group: "transfer",
   effect: "write",
-  summary:
-    "Copy threads to another storage of Stratigraph as they are, with branches and tags. The source keeps them.",
-  examples: [
-    "stratigraph move --to postgresql://localhost/agents",
-    "stratigraph move --to production --thread ada --dry-run",
-  ],
+  summary: "Move threads to another Stratigraph storage, byte for byte. They stay here, too.",
+  args: ["to"],
+  examples: ["stratigraph move postgresql://localhost/app", "stratigraph move production --thread ada"],
   input: z.object({
-    to: z.string().min(1).describe("The URL of a storage, or the name of one of the config's environments."),
-    ...copyFields,
+    to: z.string().min(1).describe("The other storage: a URL, or the name of an environment of the config."),
+    ...copyInput,
   }),
   output: copyOutput,
-  async run(input, context) {
-    const saver = await context.saver();
-    const target = await context.open(input.to);
-    const places = { from: saver.tier.name, to: target.tier.name };
-    if (input.dryRun) return planned(places, await tierSource(saver).plan());
-    return copied(
-      places,
-      await moveThreads(saver, target, { ...copyOptions(input, context), source: "keep" }),
-    );
+  async run({ to, dryRun, ...input }, context) {
+    const from = await context.saver();
+    if (dryRun) return planned(await tierSource(from).plan());
+    const target = await context.open(to);
+    return copied(await moveThreads(from, target, copyOptions(input, context)));
   },
-  render: renderCopy,
-  found: copyFound,
+  render: (output) => renderCopy("Moved", output),
+  found: foundInCopy,
 });
