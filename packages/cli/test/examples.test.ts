@@ -35,8 +35,14 @@ const examples = operations.flatMap(({ effect, examples: lines }) =>
 
 test.each(examples)("%s", async (line, effect) => {
   const { args, file } = parse(line);
+  if (args[0] === "reencrypt") {
+    await project.remove();
+    project = await exampleProject({ encrypted: true });
+  }
   // There has to be something to take back.
   if (args[0] === "undo") await runCli(["promote", "ada@head~2"], { cwd: project.folder });
+  const [command, place = ""] = args;
+  if (command === "import") await runCli(["export", place], { cwd: project.folder });
   const isWorker = args.includes("--every");
   const running = runCli([...args, ...(effect === "destroy" ? ["--yes"] : [])], { cwd: project.folder });
   if (isWorker) setTimeout(() => process.emit("SIGINT"), 500);

@@ -36,17 +36,30 @@ class LastingMemory extends MemoryTier {
 }
 
 /** Makes such a project. Its config is a module, as it has objects in it. */
-export async function exampleProject(): Promise<ExampleProject> {
+export async function exampleProject(
+  options: { readonly encrypted?: boolean } = {},
+): Promise<ExampleProject> {
   const path = await mkdtemp(join(tmpdir(), "stratigraph-examples-"));
   const tier = new LastingMemory();
   const archive = join(path, "archive");
-  const config: CheckpointerConfig = { warm: tier, cold: `file:${archive}`, threadTags: ["user", "team"] };
+  // Threads are written without a key, as before encryption was switched on.
+  const encryption = {
+    keys: { "2026": new Uint8Array(32).fill(1) },
+    activeKey: "2026",
+    hashKey: new Uint8Array(32).fill(2),
+  };
+  const config: CheckpointerConfig = {
+    warm: tier,
+    cold: `file:${archive}`,
+    threadTags: ["user", "team"],
+    ...(options.encrypted === true ? { encryption } : {}),
+  };
   const shared = { config, graph: builder.compile() };
   const key = `stratigraph example ${path}`;
   (globalThis as Record<string, unknown>)[key] = shared;
   await writeFile(
     join(path, "stratigraph.config.mjs"),
-    `const { config } = globalThis[${JSON.stringify(key)}];\nexport default { checkpointer: config, graphs: { agent: "./graph.mjs:graph" } };\n`,
+    `const { config } = globalThis[${JSON.stringify(key)}];\nexport default { checkpointer: config, graphs: { agent: "./graph.mjs:graph" }, environments: { production: { checkpointer: "file:./production" } } };\n`,
   );
   await writeFile(join(path, "graph.mjs"), `export const { graph } = globalThis[${JSON.stringify(key)}];\n`);
   await writeFile(join(path, "title.json"), '"Trip to Rome"');
