@@ -116,6 +116,7 @@ describe("PostgreSQL", () => {
     const url = await fresh();
     const before = await diagnosed(PostgresSaver.fromConnString(url));
     expect(before.of("schema")).toMatchObject({ status: "problem", advice: "stratigraph setup" });
+    expect(before.of("rights")).toBeUndefined();
     expect(before.found).toBe(true);
     const saver = PostgresSaver.fromConnString(url);
     await saver.setup();

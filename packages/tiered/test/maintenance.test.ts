@@ -198,7 +198,7 @@ test("without a cold tier, threads in use are pruned, and copies in hot tiers go
   await fill(saver, "t", 4);
   await saver.tier.idle();
   expect((await saver.maintain()).steps).toEqual([
-    { what: "prune", threadId: "t", checkpoints: 2, done: true },
+    { what: "prune", threadId: "t", checkpoints: 2, freed: expect.any(Number), done: true },
   ]);
   expect(await stepsOf(saver, "t")).toEqual([4, 3]);
   for (const tier of [hot, warm])

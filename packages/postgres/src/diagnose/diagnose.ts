@@ -48,6 +48,9 @@ export async function diagnose(
           name: "rights",
           look: async () => {
             const { rows } = await executor.run({ ...sql.missingRights, values: [schema] });
+            // A schema that isn't there denies nothing.
+            const isThere = rows.length > 0 || (await installed(executor, sql.diagnosedSchema)).length > 0;
+            if (!isThere) return undefined;
             return rightsFinding(
               rows.map(({ missing }) => String(missing)),
               schema,
