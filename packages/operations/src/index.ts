@@ -5,3 +5,5 @@ export type { Context, Progress } from "./table/context.ts";
 export { operation, type Effect, type Group, type Operation } from "./table/operation.ts";
 export { operations } from "./table/operations.ts";
 export { InvalidInputError, runOperation } from "./table/runOperation.ts";
+export type { RepairOutcome, RepairResult } from "./verify/repairOutcome.ts";
+export type { Finding, Report } from "./verify/report.ts";

@@ -1,3 +1,4 @@
+// long file: what a tier may be able to do beyond its contract, one interface after the other; read as a list
 import type {
   Address,
   AppendRequest,
