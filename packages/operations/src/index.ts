@@ -13,3 +13,5 @@ export { replaced, resolve, type Found } from "./values/resolve.ts";
 export { State, type ChannelState } from "./values/state.ts";
 export { inlineText, valueLines } from "./values/text.ts";
 export { jsonOf, shownValue, valueView, viewOf, type Shown, type ValueView } from "./values/view.ts";
+export type { RepairOutcome, RepairResult } from "./verify/repairOutcome.ts";
+export type { Finding, Report } from "./verify/report.ts";

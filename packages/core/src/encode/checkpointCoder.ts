@@ -1,3 +1,4 @@
+// long file: a checkpoint to bytes and back, in one class; each of its methods is short
 import { isDeltaSnapshot } from "@langchain/langgraph-checkpoint";
 import type {
   ChannelVersions,

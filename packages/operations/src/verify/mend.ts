@@ -1,40 +1,14 @@
 import {
   blobClosure,
-  checkpointKey,
-  inspectsThreads,
   namedBlobs,
-  promote,
   StratigraphError,
-  type Address,
-  type BlobHash,
   type CheckpointRecord,
-  type RemoveRequest,
   type StoredCheckpoint,
 } from "@stratigraph/core";
+import { cutBack } from "./cutBack.ts";
+import { dropBlobs, dropCopy, dropDeleted, dropStray, pruneSide } from "./drop.ts";
 import { goodCopies, storedIn, type GoodCopy } from "./goodCopies.ts";
-import { namedIn, unneeded } from "./orphans.ts";
-import type { Place, Storage } from "./places.ts";
-import type { Suspicion } from "./suspicion.ts";
-
-/** What can be done about a finding: a sentence, and how; or why nothing can be done, and what a person can do. */
-export type Remedy =
-  | {
-      readonly does: string;
-      /** False, and nothing is done, if the thread isn't at this revision of the finding's tier. */
-      apply(revision: number): Promise<boolean>;
-    }
-  | { readonly impossible: string };
-
-/** A suspicion that was found again, and the thread that it is about. */
-export interface Case {
-  readonly storage: Storage;
-  readonly threadId: string;
-  readonly suspicion: Suspicion;
-  /** Whether ends of side branches that can't be read may be removed. */
-  readonly prune: boolean;
-}
-
-const nothing = { checkpoints: [], dropBlobs: [], replaceBlobs: [], heads: [] } as const;
+import { addressOf, isWhole, remove, type Case, type Remedy } from "./remedy.ts";
 
 /** Decides what to do about a finding. Reads, and changes nothing. */
 export async function remedyFor(found: Case): Promise<Remedy> {
@@ -77,22 +51,6 @@ const historyAdvice =
 /** What a person can do where a tier can't read what it holds. */
 export const objectAdvice =
   "Restore what the tier names from a backup, or an older version of the object where the bucket keeps them, and verify again.";
-
-/** Removes the damaged part of a hot copy. It is copied again from the owner once it is read. */
-function dropCopy({ threadId, suspicion }: Case): Remedy {
-  const { place, part, hash, involved } = suspicion;
-  return {
-    does: `Remove the damaged copy from ${place.name}. It is copied again when it is read.`,
-    async apply(revision) {
-      if (part === "thread") {
-        await place.tier.deleteThread(threadId);
-        return true;
-      }
-      const dropBlobs = hash === undefined ? [] : [hash];
-      return await place.tier.remove({ ...nothing, threadId, revision, checkpoints: involved, dropBlobs });
-    },
-  };
-}
 
 /** Replaces damaged or missing bytes of an owner by good ones from elsewhere. */
 async function replaced(found: Case): Promise<Remedy | undefined> {
@@ -218,196 +176,9 @@ async function mendHead(found: Case): Promise<Remedy> {
   };
 }
 
-/**
- * Moves the head back to its last ancestor that is whole, as promoting that one does, so that its step runs again. What stood after
- * it stays as a side branch. Undefined where the head is whole, or no ancestor is.
- */
-async function cutBack({ storage, threadId, suspicion }: Case): Promise<Remedy | undefined> {
-  const { namespace } = suspicion;
-  const [main] = storage.owners;
-  const { head, revision } = await main!.tier.peek({ threadId, namespace });
-  if (head === undefined) return undefined;
-  const records = new Map<string, CheckpointRecord>();
-  // Not of the stack, whose reading restores what is archived.
-  for (const { tier } of storage.owners.toReversed())
-    for await (const { record } of tier.list({ threadId, namespace, recordsOnly: true }))
-      records.set(record.checkpointId, record);
-  const at = await lastWhole(storage, records, head);
-  if (at === undefined || at.checkpointId === head) return undefined;
-  return {
-    does: `Set the head back to ${at.checkpointId}, the last one that is whole. What came after it stays, as a side branch.`,
-    async apply() {
-      if ((await main!.tier.peek({ threadId, namespace })).revision !== revision) return false;
-      const after = await descendants(main!, records, at);
-      const side = after.map((record) => ({ ...record, lostTo: at.checkpointId }));
-      const has = new Set((await main!.tier.blobs(threadId)).map(({ hash }) => hash));
-      const whole = side.filter(({ blobs }) => blobs.every((hash) => has.has(hash)));
-      try {
-        await promote(storage.tier, storage.coder, addressOf(at), {
-          expected: [head],
-          also: async () => ({ records: whole, blobs: [], heads: [] }),
-        });
-        // A tier may refuse records that rely on blobs it doesn't have, and moving a head relies on what is there.
-        const lacking = side.filter((record) => !whole.includes(record));
-        if (lacking.length > 0)
-          await storage.tier.append({
-            threadId,
-            records: lacking,
-            blobs: [],
-            heads: [],
-            onConflict: "refuse",
-            seen: revision,
-          });
-        return true;
-      } catch (error) {
-        if (StratigraphError.is(error, "CHECKPOINT_CONFLICT") || StratigraphError.is(error, "STALE_READ"))
-          return false;
-        throw error;
-      }
-    },
-  };
-}
-
-async function lastWhole(
-  storage: Storage,
-  records: ReadonlyMap<string, CheckpointRecord>,
-  head: string,
-): Promise<CheckpointRecord | undefined> {
-  const mainLine = [...records.values()].filter(({ lostTo }) => lostTo === undefined);
-  const newest = mainLine.sort((a, b) => (a.checkpointId < b.checkpointId ? 1 : -1))[0];
-  let at = records.get(head) ?? newest;
-  while (at !== undefined) {
-    for (const owner of storage.owners) {
-      const stored = await storedIn(owner, addressOf(at));
-      if (stored !== undefined && (await isWhole(storage, stored))) return at;
-    }
-    at = at.parentId === undefined ? undefined : records.get(at.parentId);
-  }
-  return undefined;
-}
-
-/** Checkpoints of the main line that were made from one, as the tier that owns heads has them; parents first. */
-async function descendants(
-  main: Place,
-  records: ReadonlyMap<string, CheckpointRecord>,
-  from: CheckpointRecord,
-): Promise<CheckpointRecord[]> {
-  const made = new Set([from.checkpointId]);
-  const found: CheckpointRecord[] = [];
-  const oldestFirst = [...records.values()].sort((a, b) => (a.checkpointId < b.checkpointId ? -1 : 1));
-  for (const record of oldestFirst) {
-    if (record.parentId === undefined || !made.has(record.parentId) || record.lostTo !== undefined) continue;
-    made.add(record.checkpointId);
-    const stored = await storedIn(main, addressOf(record));
-    if (stored !== undefined) found.push(stored.record);
-  }
-  return found;
-}
-
-/** Removes checkpoints of side branches that can't be read, from their ends on, so that no gap remains. */
-async function pruneSide({ storage, threadId, suspicion }: Case): Promise<Remedy | undefined> {
-  const { place, namespace } = suspicion;
-  const children = new Map<string, number>();
-  const records: CheckpointRecord[] = [];
-  for await (const { record } of place.tier.list({ threadId, namespace, recordsOnly: true })) {
-    records.push(record);
-    const { parentId } = record;
-    if (parentId !== undefined) children.set(parentId, (children.get(parentId) ?? 0) + 1);
-  }
-  const goes: Address[] = [];
-  // Newest first, so that children come before their parents.
-  for (const record of records) {
-    const { checkpointId, parentId, lostTo } = record;
-    if (lostTo === undefined || (children.get(checkpointId) ?? 0) > 0) continue;
-    const stored = await storedIn(place, addressOf(record));
-    if (stored === undefined || (await isWhole(storage, stored))) continue;
-    goes.push(addressOf(record));
-    if (parentId !== undefined) children.set(parentId, children.get(parentId)! - 1);
-  }
-  if (goes.length === 0) return undefined;
-  return {
-    does: `Remove what can't be read at the ends of side branches: ${goes.length} of its checkpoints.`,
-    apply: async (revision) => {
-      const dropBlobs = await onlyNeededBy(place, threadId, goes);
-      return await remove(place, { threadId, revision, checkpoints: goes, dropBlobs });
-    },
-  };
-}
-
-/** Blobs that only some checkpoints and their pending writes need. */
-async function onlyNeededBy(place: Place, threadId: string, goes: readonly Address[]): Promise<BlobHash[]> {
-  const keys = new Set(goes.map(checkpointKey));
-  const inspection = inspectsThreads(place.tier) ? await place.tier.inspect(threadId) : undefined;
-  const strays = inspection?.strays ?? [];
-  const all = await namedIn(place, threadId, strays);
-  const others = await namedIn(place, threadId, strays, (at) => !keys.has(checkpointKey(at)));
-  const infos = await place.tier.blobs(threadId);
-  const stays = new Set(unneeded(infos, all));
-  return unneeded(infos, others).filter((hash) => !stays.has(hash));
-}
-
-/** Removes what is left of a deleted thread. */
-function dropDeleted({ threadId, suspicion: { place } }: Case): Remedy {
-  return {
-    does: `Remove what is left of the deleted thread from ${place.name}.`,
-    async apply(revision) {
-      if (place.role === "hot" || place.role === "cold") {
-        await place.tier.deleteThread(threadId);
-        return true;
-      }
-      const checkpoints: Address[] = [];
-      for await (const { record } of place.tier.list({ threadId, recordsOnly: true }))
-        checkpoints.push(addressOf(record));
-      const dropBlobs = (await place.tier.blobs(threadId)).map(({ hash }) => hash);
-      const inspection = inspectsThreads(place.tier) ? await place.tier.inspect(threadId) : undefined;
-      const heads = [...(inspection?.heads.keys() ?? [])].map((namespace) => ({ namespace }));
-      return await remove(place, { threadId, revision, checkpoints, dropBlobs, heads });
-    },
-  };
-}
-
-/** Removes pending writes whose checkpoint never came, and the blobs that only they need. */
-function dropStray({ threadId, suspicion: { place, involved } }: Case): Remedy {
-  return {
-    does: "Remove these pending writes.",
-    async apply(revision) {
-      const dropBlobs = await onlyNeededBy(place, threadId, involved);
-      return await remove(place, { threadId, revision, checkpoints: involved, dropBlobs });
-    },
-  };
-}
-
-/** Removes blobs that nothing names. */
-async function dropBlobs({ threadId, suspicion: { place, hash } }: Case): Promise<Remedy> {
-  return {
-    does: `Remove blob ${hash}.`,
-    apply: (revision) => remove(place, { threadId, revision, dropBlobs: [hash!] }),
-  };
-}
-
 async function firstGood({ storage, threadId, suspicion }: Case): Promise<GoodCopy | undefined> {
   for await (const good of goodCopies(storage, threadId, suspicion)) return good;
   return undefined;
-}
-
-/** Whether a checkpoint can be read, with all values and pending writes. */
-async function isWhole({ coder }: Storage, { record, blobs, writes }: StoredCheckpoint): Promise<boolean> {
-  try {
-    await coder.decodeBody(record);
-    await coder.writes.open(record, writes);
-    for (const hash of namedBlobs(record, writes)) await coder.payload(record, undefined, hash, blobs);
-    return true;
-  } catch {
-    return false;
-  }
-}
-
-/** Changes a tier in one atomic step, and drops copies of what it owned. False where it isn't at the revision. */
-async function remove(
-  place: Place,
-  request: Partial<RemoveRequest> & Pick<RemoveRequest, "threadId" | "revision">,
-): Promise<boolean> {
-  return await place.changes.remove({ ...nothing, ...request });
 }
 
 function isSame(a: CheckpointRecord, b: CheckpointRecord): boolean {
@@ -417,8 +188,4 @@ function isSame(a: CheckpointRecord, b: CheckpointRecord): boolean {
     a.blobs.join() === b.blobs.join() &&
     a.tags.join() === b.tags.join()
   );
-}
-
-function addressOf({ threadId, namespace, checkpointId }: Address): Address {
-  return { threadId, namespace, checkpointId };
 }

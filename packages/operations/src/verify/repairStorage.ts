@@ -1,6 +1,7 @@
 import { decodeCursor, encodeCursor, findsLeftovers, type TierSaver } from "@stratigraph/core";
 import type { Context } from "../table/context.ts";
-import { objectAdvice, remedyFor, type Case } from "./mend.ts";
+import { objectAdvice, remedyFor } from "./mend.ts";
+import type { Case } from "./remedy.ts";
 import { storageOf, type Place, type Storage } from "./places.ts";
 import { findingOf, type Finding, type Report } from "./report.ts";
 import type { RepairOutcome, RepairResult } from "./repairOutcome.ts";

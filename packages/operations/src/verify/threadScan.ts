@@ -4,12 +4,12 @@ import {
   namedBlobs,
   rewindMark,
   type Address,
-  type Blob,
   type BlobHash,
   type CheckpointCoder,
   type ListedCheckpoint,
   type StoredWriteBatch,
 } from "@stratigraph/core";
+import { BlobJudge, type Culprit } from "./blobJudge.ts";
 import type { Place } from "./places.ts";
 import { Suspicions, undecodable, type Suspicion, type Undecodable } from "./suspicion.ts";
 
@@ -22,14 +22,6 @@ export interface SeenCheckpoint extends Address {
   /** Checkpoints that were made from it before it was wound back. */
   readonly made: readonly string[];
 }
-
-/** A blob that keeps others from being decoded; undefined where all is well. */
-type Culprit =
-  | ({ readonly hash: BlobHash } & (
-      | { readonly kind: "missing-blob"; readonly detail?: undefined }
-      | Undecodable
-    ))
-  | undefined;
 
 /** Told of bytes that were verified, to keep to a rate. */
 export type Took = (bytes: number) => Promise<void>;
@@ -58,12 +50,13 @@ export class ThreadScan {
   readonly #coder: CheckpointCoder;
   readonly #threadId: string;
   readonly #took: Took;
-  readonly #judged = new Map<BlobHash, Culprit>();
+  readonly #judge: BlobJudge;
 
   constructor(place: Place, coder: CheckpointCoder, threadId: string, took: Took) {
     this.place = place;
     this.#coder = coder;
     this.#threadId = threadId;
+    this.#judge = new BlobJudge(coder);
     this.#took = took;
   }
 
@@ -128,11 +121,11 @@ export class ThreadScan {
     const { interrupted, made } = await this.#batches(at, writes, channels);
     this.seen.set(checkpointKey(at), { ...at, parentId, lostTo, interrupted, made });
     const bodies = writes.reduce((sum, { body }) => sum + body.length, record.body.length);
-    this.bytes += bodies;
-    await this.#took(bodies);
+    await this.#read(bodies);
     for (const hash of namedBlobs(record, writes)) {
       this.named.add(hash);
-      const culprit = await this.#culprit(at, channels.get(hash), hash, blobs);
+      if (!this.#judge.knows(hash)) await this.#read(blobs.get(hash)?.bytes.length ?? 0);
+      const culprit = await this.#judge.culprit(at, channels.get(hash), hash, blobs);
       if (culprit !== undefined) this.#blamed(at, channels.get(hash), culprit);
     }
   }
@@ -164,66 +157,9 @@ export class ThreadScan {
     return { interrupted, made };
   }
 
-  /** What keeps a blob from being decoded: itself, or a blob that it is a patch on. */
-  async #culprit(
-    at: Address,
-    channel: string | undefined,
-    hash: BlobHash,
-    blobs: ReadonlyMap<BlobHash, Blob>,
-  ): Promise<Culprit> {
-    if (this.#judged.has(hash)) return this.#judged.get(hash);
-    const chain = this.#chain(hash, blobs);
-    let found = chain.culprit;
-    if (found === undefined && (await this.#failure(at, channel, hash, blobs)) !== undefined) {
-      // Every blob is named by the hash of the value that it stands for, so the deepest one that fails is the one at fault.
-      for (const each of chain.hashes.toReversed()) {
-        const failure = await this.#failure(at, channel, each, blobs);
-        if (failure === undefined) continue;
-        found = { hash: each, ...failure };
-        break;
-      }
-    }
-    this.#judged.set(hash, found);
-    if (found !== undefined) this.#judged.set(found.hash, found);
-    const size = blobs.get(hash)?.bytes.length ?? 0;
-    this.bytes += size;
-    await this.#took(size);
-    return found;
-  }
-
-  /** The blobs that a blob is patched together from, itself first, and one of them that is known to be at fault. */
-  #chain(hash: BlobHash, blobs: ReadonlyMap<BlobHash, Blob>): { hashes: BlobHash[]; culprit: Culprit } {
-    const hashes: BlobHash[] = [];
-    const met = new Set<BlobHash>();
-    for (let next: BlobHash | undefined = hash; next !== undefined;) {
-      const known = this.#judged.get(next);
-      const blob = blobs.get(next);
-      if (known !== undefined) return { hashes, culprit: known };
-      if (blob === undefined) return { hashes, culprit: { kind: "missing-blob", hash: next } };
-      if (met.has(next))
-        return {
-          hashes,
-          culprit: { kind: "corrupt", hash: next, detail: "Its chain of patches is a circle." },
-        };
-      met.add(next);
-      hashes.push(next);
-      next = blob.base;
-    }
-    return { hashes, culprit: undefined };
-  }
-
-  async #failure(
-    at: Address,
-    channel: string | undefined,
-    hash: BlobHash,
-    blobs: ReadonlyMap<BlobHash, Blob>,
-  ): Promise<Undecodable | undefined> {
-    try {
-      await this.#coder.payload(at, channel, hash, blobs);
-      return undefined;
-    } catch (error) {
-      return undecodable(error);
-    }
+  async #read(bytes: number): Promise<void> {
+    this.bytes += bytes;
+    await this.#took(bytes);
   }
 
   #blamed(at: Address, channel: string | undefined, { hash, kind, detail }: NonNullable<Culprit>): void {

@@ -4,18 +4,19 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Annotation, START, StateGraph, interrupt, type BaseCheckpointSaver } from "@langchain/langgraph";
 import { MemoryTier, TierSaver, type Tier } from "@stratigraph/core";
-import { operations, runOperation } from "@stratigraph/operations";
+import {
+  operations,
+  runOperation,
+  type Finding,
+  type RepairOutcome,
+  type Report,
+} from "@stratigraph/operations";
 import { postgres } from "@stratigraph/postgres";
 import { redis } from "@stratigraph/redis";
 import { folder, s3 } from "@stratigraph/s3";
-import type { z } from "zod";
 import { freshDatabase, sharedRedis } from "../../../../test/servers/shared.ts";
 import { openBucket } from "../../../s3/test/support/bucket.ts";
-import type { repairSchema } from "../../src/verify/repairOutcome.ts";
-import type { Finding, Report } from "../../src/verify/report.ts";
 import { testContext } from "../support/testContext.ts";
-
-export type RepairOutcome = z.output<typeof repairSchema>;
 
 /** A storage, opened anew for each saver, so that nothing is answered from what another one remembers. */
 export interface Opened {

@@ -2,9 +2,8 @@ import { readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { randomBytes } from "node:crypto";
 import { join } from "node:path";
 import { MemoryTier, TierSaver, type Tier } from "@stratigraph/core";
-import { operations, runOperation, type Progress } from "@stratigraph/operations";
+import { operations, runOperation, type Progress, type Report } from "@stratigraph/operations";
 import pg from "pg";
-import type { Report } from "../../src/verify/report.ts";
 import { testContext } from "../support/testContext.ts";
 import { agent, brief, line, on, repaired, storages, turns, verified } from "./support.ts";
 

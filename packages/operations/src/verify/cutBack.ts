@@ -1,0 +1,90 @@
+import { promote, StratigraphError, type CheckpointRecord } from "@stratigraph/core";
+import { storedIn } from "./goodCopies.ts";
+import type { Place, Storage } from "./places.ts";
+import { addressOf, isWhole, type Case, type Remedy } from "./remedy.ts";
+
+/**
+ * Moves the head back to its last ancestor that is whole, as promoting that one does, so that its step runs again. What stood after
+ * it stays as a side branch. Undefined where the head is whole, or no ancestor is.
+ */
+export async function cutBack({ storage, threadId, suspicion }: Case): Promise<Remedy | undefined> {
+  const { namespace } = suspicion;
+  const [main] = storage.owners;
+  const { head, revision } = await main!.tier.peek({ threadId, namespace });
+  if (head === undefined) return undefined;
+  const records = new Map<string, CheckpointRecord>();
+  // Not of the stack, whose reading restores what is archived.
+  for (const { tier } of storage.owners.toReversed())
+    for await (const { record } of tier.list({ threadId, namespace, recordsOnly: true }))
+      records.set(record.checkpointId, record);
+  const at = await lastWhole(storage, records, head);
+  if (at === undefined || at.checkpointId === head) return undefined;
+  return {
+    does: `Set the head back to ${at.checkpointId}, the last one that is whole. What came after it stays, as a side branch.`,
+    async apply() {
+      if ((await main!.tier.peek({ threadId, namespace })).revision !== revision) return false;
+      const after = await descendants(main!, records, at);
+      const side = after.map((record) => ({ ...record, lostTo: at.checkpointId }));
+      const has = new Set((await main!.tier.blobs(threadId)).map(({ hash }) => hash));
+      const whole = side.filter(({ blobs }) => blobs.every((hash) => has.has(hash)));
+      try {
+        await promote(storage.tier, storage.coder, addressOf(at), {
+          expected: [head],
+          also: async () => ({ records: whole, blobs: [], heads: [] }),
+        });
+        // A tier may refuse records that rely on blobs it doesn't have, and moving a head relies on what is there.
+        const lacking = side.filter((record) => !whole.includes(record));
+        if (lacking.length > 0)
+          await storage.tier.append({
+            threadId,
+            records: lacking,
+            blobs: [],
+            heads: [],
+            onConflict: "refuse",
+            seen: revision,
+          });
+        return true;
+      } catch (error) {
+        if (StratigraphError.is(error, "CHECKPOINT_CONFLICT") || StratigraphError.is(error, "STALE_READ"))
+          return false;
+        throw error;
+      }
+    },
+  };
+}
+
+async function lastWhole(
+  storage: Storage,
+  records: ReadonlyMap<string, CheckpointRecord>,
+  head: string,
+): Promise<CheckpointRecord | undefined> {
+  const mainLine = [...records.values()].filter(({ lostTo }) => lostTo === undefined);
+  const newest = mainLine.sort((a, b) => (a.checkpointId < b.checkpointId ? 1 : -1))[0];
+  let at = records.get(head) ?? newest;
+  while (at !== undefined) {
+    for (const owner of storage.owners) {
+      const stored = await storedIn(owner, addressOf(at));
+      if (stored !== undefined && (await isWhole(storage, stored))) return at;
+    }
+    at = at.parentId === undefined ? undefined : records.get(at.parentId);
+  }
+  return undefined;
+}
+
+/** Checkpoints of the main line that were made from one, as the tier that owns heads has them; parents first. */
+async function descendants(
+  main: Place,
+  records: ReadonlyMap<string, CheckpointRecord>,
+  from: CheckpointRecord,
+): Promise<CheckpointRecord[]> {
+  const made = new Set([from.checkpointId]);
+  const found: CheckpointRecord[] = [];
+  const oldestFirst = [...records.values()].sort((a, b) => (a.checkpointId < b.checkpointId ? -1 : 1));
+  for (const record of oldestFirst) {
+    if (record.parentId === undefined || !made.has(record.parentId) || record.lostTo !== undefined) continue;
+    made.add(record.checkpointId);
+    const stored = await storedIn(main, addressOf(record));
+    if (stored !== undefined) found.push(stored.record);
+  }
+  return found;
+}

@@ -1,0 +1,113 @@
+import {
+  checkpointKey,
+  inspectsThreads,
+  type Address,
+  type BlobHash,
+  type CheckpointRecord,
+} from "@stratigraph/core";
+import { storedIn } from "./goodCopies.ts";
+import { namedIn, unneeded } from "./orphans.ts";
+import type { Place } from "./places.ts";
+import { addressOf, isWhole, remove, type Case, type Remedy } from "./remedy.ts";
+
+// Remedies that take something away that nobody can read, or needs.
+
+/** Removes the damaged part of a hot copy. It is copied again from the owner once it is read. */
+export function dropCopy({ threadId, suspicion }: Case): Remedy {
+  const { place, part, hash, involved } = suspicion;
+  return {
+    does: `Remove the damaged copy from ${place.name}. It is copied again when it is read.`,
+    async apply(revision) {
+      if (part === "thread") {
+        await place.tier.deleteThread(threadId);
+        return true;
+      }
+      const dropBlobs = hash === undefined ? [] : [hash];
+      return await remove(
+        { ...place, changes: place.tier },
+        { threadId, revision, checkpoints: involved, dropBlobs },
+      );
+    },
+  };
+}
+
+/** Removes checkpoints of side branches that can't be read, from their ends on, so that no gap remains. */
+export async function pruneSide({ storage, threadId, suspicion }: Case): Promise<Remedy | undefined> {
+  const { place, namespace } = suspicion;
+  const children = new Map<string, number>();
+  const records: CheckpointRecord[] = [];
+  for await (const { record } of place.tier.list({ threadId, namespace, recordsOnly: true })) {
+    records.push(record);
+    const { parentId } = record;
+    if (parentId !== undefined) children.set(parentId, (children.get(parentId) ?? 0) + 1);
+  }
+  const goes: Address[] = [];
+  // Newest first, so that children come before their parents.
+  for (const record of records) {
+    const { checkpointId, parentId, lostTo } = record;
+    if (lostTo === undefined || (children.get(checkpointId) ?? 0) > 0) continue;
+    const stored = await storedIn(place, addressOf(record));
+    if (stored === undefined || (await isWhole(storage, stored))) continue;
+    goes.push(addressOf(record));
+    if (parentId !== undefined) children.set(parentId, children.get(parentId)! - 1);
+  }
+  if (goes.length === 0) return undefined;
+  return {
+    does: `Remove what can't be read at the ends of side branches: ${goes.length} of its checkpoints.`,
+    apply: async (revision) => {
+      const dropBlobs = await onlyNeededBy(place, threadId, goes);
+      return await remove(place, { threadId, revision, checkpoints: goes, dropBlobs });
+    },
+  };
+}
+
+/** Blobs that only some checkpoints and their pending writes need. */
+async function onlyNeededBy(place: Place, threadId: string, goes: readonly Address[]): Promise<BlobHash[]> {
+  const keys = new Set(goes.map(checkpointKey));
+  const inspection = inspectsThreads(place.tier) ? await place.tier.inspect(threadId) : undefined;
+  const strays = inspection?.strays ?? [];
+  const all = await namedIn(place, threadId, strays);
+  const others = await namedIn(place, threadId, strays, (at) => !keys.has(checkpointKey(at)));
+  const infos = await place.tier.blobs(threadId);
+  const stays = new Set(unneeded(infos, all));
+  return unneeded(infos, others).filter((hash) => !stays.has(hash));
+}
+
+/** Removes what is left of a deleted thread. */
+export function dropDeleted({ threadId, suspicion: { place } }: Case): Remedy {
+  return {
+    does: `Remove what is left of the deleted thread from ${place.name}.`,
+    async apply(revision) {
+      if (place.role === "hot" || place.role === "cold") {
+        await place.tier.deleteThread(threadId);
+        return true;
+      }
+      const checkpoints: Address[] = [];
+      for await (const { record } of place.tier.list({ threadId, recordsOnly: true }))
+        checkpoints.push(addressOf(record));
+      const dropBlobs = (await place.tier.blobs(threadId)).map(({ hash }) => hash);
+      const inspection = inspectsThreads(place.tier) ? await place.tier.inspect(threadId) : undefined;
+      const heads = [...(inspection?.heads.keys() ?? [])].map((namespace) => ({ namespace }));
+      return await remove(place, { threadId, revision, checkpoints, dropBlobs, heads });
+    },
+  };
+}
+
+/** Removes pending writes whose checkpoint never came, and the blobs that only they need. */
+export function dropStray({ threadId, suspicion: { place, involved } }: Case): Remedy {
+  return {
+    does: "Remove these pending writes.",
+    async apply(revision) {
+      const dropBlobs = await onlyNeededBy(place, threadId, involved);
+      return await remove(place, { threadId, revision, checkpoints: involved, dropBlobs });
+    },
+  };
+}
+
+/** Removes blobs that nothing names. */
+export async function dropBlobs({ threadId, suspicion: { place, hash } }: Case): Promise<Remedy> {
+  return {
+    does: `Remove blob ${hash}.`,
+    apply: (revision) => remove(place, { threadId, revision, dropBlobs: [hash!] }),
+  };
+}

@@ -1,0 +1,51 @@
+import { namedBlobs, type Address, type RemoveRequest, type StoredCheckpoint } from "@stratigraph/core";
+import type { Place, Storage } from "./places.ts";
+import type { Suspicion } from "./suspicion.ts";
+
+/** What can be done about a finding: a sentence, and how; or why nothing can be done, and what a person can do. */
+export type Remedy =
+  | {
+      readonly does: string;
+      /** False, and nothing is done, if the thread isn't at this revision of the finding's tier. */
+      apply(revision: number): Promise<boolean>;
+    }
+  | { readonly impossible: string };
+
+/** A suspicion that was found again, and the thread that it is about. */
+export interface Case {
+  readonly storage: Storage;
+  readonly threadId: string;
+  readonly suspicion: Suspicion;
+  /** Whether ends of side branches that can't be read may be removed. */
+  readonly prune: boolean;
+}
+
+const nothing = { checkpoints: [], dropBlobs: [], replaceBlobs: [], heads: [] } as const;
+
+/** Changes a tier in one atomic step, and drops copies of what it owned. False where it isn't at the revision. */
+export async function remove(
+  place: Place,
+  request: Partial<RemoveRequest> & Pick<RemoveRequest, "threadId" | "revision">,
+): Promise<boolean> {
+  return await place.changes.remove({ ...nothing, ...request });
+}
+
+/** Whether a checkpoint can be read, with all values and pending writes. */
+export async function isWhole(
+  { coder }: Storage,
+  { record, blobs, writes }: StoredCheckpoint,
+): Promise<boolean> {
+  try {
+    await coder.decodeBody(record);
+    await coder.writes.open(record, writes);
+    for (const hash of namedBlobs(record, writes)) await coder.payload(record, undefined, hash, blobs);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** The address alone of a record. */
+export function addressOf({ threadId, namespace, checkpointId }: Address): Address {
+  return { threadId, namespace, checkpointId };
+}
