@@ -1,5 +1,6 @@
 import { Command, CommanderError } from "commander";
 import { operations, type Group, type Operation } from "@stratigraph/operations";
+import { addCompletion } from "./completion.ts";
 import { addInit } from "./init.ts";
 import { exitCodes, type ExitCode } from "./exitCodes.ts";
 import { explain } from "./explain.ts";
@@ -28,6 +29,7 @@ export async function main(argv: readonly string[], terminal: Terminal): Promise
     code = ended;
   });
   try {
+    await addCompletion(program, argv);
     await program.parseAsync([...argv], { from: "user" });
     return code;
   } catch (error) {

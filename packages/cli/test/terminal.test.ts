@@ -72,6 +72,18 @@ test("init asks where checkpoints are to be kept, and suggests what the environm
   await rm(folder, { recursive: true });
 });
 
+test("a shell completes commands, options and choices", async () => {
+  const said = async (...args: string[]) => {
+    const running = spawnCli(args);
+    expect(await running.ended).toMatchObject({ code: 0 });
+    return running.output();
+  };
+  expect(await said("completion", "bash")).toContain("stratigraph complete --");
+  expect(await said("complete", "--", "con")).toMatch(/^conflicts\t/m);
+  expect(await said("complete", "--", "threads", "--fil")).toContain("--filter");
+  expect(await said("complete", "--", "fork", "--history", "")).toMatch(/^full\b/m);
+});
+
 test("a reader that ends early is no error", async () => {
   const running = spawnCli(["threads", "-o", "jsonl", "-n", "1", "--url", database.url]);
   running.child.stdout?.destroy();
