@@ -111,6 +111,22 @@ test("more findings than are kept are counted", async () => {
   expect([...verify.render(report)].join("\n")).toContain("1 more finding");
 });
 
+test("pending writes without a checkpoint are orphans once their thread is idle, and not before", async () => {
+  let now = Date.now();
+  const tier = new MemoryTier(() => now);
+  const saver = new TierSaver(tier);
+  await turns(saver, "t", 1);
+  const configurable = { thread_id: "t", checkpoint_ns: "", checkpoint_id: "never" };
+  await saver.putWrites({ configurable }, [["log", line("early")]], "task");
+  expect((await verified(tier)).findings).toEqual([]);
+  now -= 3_600_000;
+  await saver.putWrites({ configurable }, [["log", line("more")]], "other");
+  const report = await verified(tier);
+  expect(report.findings).toMatchObject([{ kind: "orphan", part: "writes", checkpoint: "never" }]);
+  expect(await repaired(tier, report)).toMatchObject({ results: [{ outcome: "done" }], left: [] });
+  expect((await verified(tier)).findings).toEqual([]);
+});
+
 test("without the key, nothing is called damaged", async () => {
   const tier = new MemoryTier();
   const key = randomBytes(32);
