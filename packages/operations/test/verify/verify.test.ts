@@ -1,8 +1,16 @@
 import { readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { randomBytes } from "node:crypto";
 import { join } from "node:path";
-import { MemoryTier, TierSaver, type Tier } from "@stratigraph/core";
-import { operations, runOperation, type Progress, type Report } from "@stratigraph/operations";
+import { MemoryTier, StratigraphError, TierSaver, type Tier } from "@stratigraph/core";
+import { FaultyTier } from "@stratigraph/testing";
+import { TieredSaver } from "@stratigraph/tiered";
+import {
+  operations,
+  runOperation,
+  type Progress,
+  type RepairOutcome,
+  type Report,
+} from "@stratigraph/operations";
 import pg from "pg";
 import { testContext } from "../support/testContext.ts";
 import { agent, brief, line, on, repaired, storages, turns, verified } from "./support.ts";
@@ -264,6 +272,50 @@ test("repair verifies by itself where it gets no report", async () => {
   const report = JSON.stringify(await verified(tier));
   expect(await outcomes({ report, apply: true })).toEqual(["done"]);
   expect(await outcomes({})).toEqual([]);
+});
+
+test("an aborted repair ends with the thread it is at, and goes on from its cursor", async () => {
+  const tier = new MemoryTier();
+  const saver = new TierSaver(tier);
+  for (const threadId of ["one", "two", "three"]) {
+    await turns(saver, threadId, 1);
+    const { revision } = await tier.peek({ threadId, namespace: "" });
+    const blob = { hash: "ab".repeat(20), bytes: Buffer.from("spare") };
+    const nothing = { checkpoints: [], dropBlobs: [], heads: [] };
+    await tier.remove({ threadId, revision, replaceBlobs: [blob], ...nothing });
+  }
+  const report = await verified(tier);
+  const repair = operations.find(({ name }) => name === "repair")!;
+  const context = testContext(saver, { signal: AbortSignal.abort() });
+  const threads: (string | undefined)[] = [];
+  let cursor: string | undefined;
+  for (let run = 0; run < 3; run += 1) {
+    const input = { report, apply: true, ...(cursor === undefined ? {} : { cursor }) };
+    const outcome = (await runOperation(repair, input, context)) as RepairOutcome;
+    threads.push(...outcome.results.map(({ finding }) => finding.thread));
+    cursor = outcome.cursor;
+    expect(outcome.complete).toBe(run === 2);
+  }
+  expect(threads.sort()).toEqual(["one", "three", "two"]);
+  expect((await verified(tier)).findings).toEqual([]);
+});
+
+test("a hot tier that is away is told of, and the rest is verified", async () => {
+  const hot = new FaultyTier(new MemoryTier(), "hot");
+  const saver = new TieredSaver({ hot, warm: new MemoryTier() });
+  await turns(saver, "t", 1);
+  await saver.tier.idle();
+  const comesBack = hot.failWhen(() => new StratigraphError("UNAVAILABLE", "it is away"));
+  const report = await verified(saver.tier);
+  expect(report).toMatchObject({
+    complete: true,
+    findings: [],
+    unreachable: ["hot"],
+    totals: { threads: 1 },
+  });
+  expect([...verify.render(report)].join("\n")).toContain("Not reached, and so not verified: hot.");
+  comesBack();
+  await saver.end();
 });
 
 test("a change between looking and mending is left alone", async () => {
