@@ -85,8 +85,8 @@ class Lineage {
 
   *order(): Generator<Suspicion> {
     for (const child of this.#seen.values()) {
-      const { parentId, checkpointId, namespace } = child;
-      if (isReserved(namespace) || parentId === undefined || checkpointId > parentId) continue;
+      const { parentId, checkpointId, namespace, intact } = child;
+      if (isReserved(namespace) || !intact || parentId === undefined || checkpointId > parentId) continue;
       yield this.#found({
         kind: "order",
         severity: "warning",
@@ -129,8 +129,13 @@ class Lineage {
     if (this.#evicted) return;
     const ends = this.#ends();
     for (const child of this.#seen.values()) {
-      const { namespace, parentId } = child;
-      if (isReserved(namespace) || parentId === undefined || this.#seen.has(keyOf(namespace, parentId)))
+      const { namespace, parentId, intact } = child;
+      if (
+        isReserved(namespace) ||
+        !intact ||
+        parentId === undefined ||
+        this.#seen.has(keyOf(namespace, parentId))
+      )
         continue;
       const at: Address = { threadId: this.#threadId, namespace, checkpointId: parentId };
       const common = { kind: "gap", part: "record", checkpoint: at } as const;

@@ -31,5 +31,5 @@ export function* renderRepair({ dryRun, results, left, cursor }: RepairOutcome):
     yield "";
     yield "Verified again: nothing wrong in these threads.";
   }
-  if (cursor !== undefined) yield `\nNot complete. Go on with --cursor ${cursor}`;
+  if (cursor !== undefined) yield `Not complete. Go on with --cursor ${cursor}`;
 }

@@ -23,9 +23,10 @@ export function* renderReport(report: Report): Iterable<string> {
         yield "";
         yield* findingLines(finding);
       }
-  if (all > 0) yield "\nstratigraph repair tells what can be done about it, and does it with --apply.";
-  if (leftOut > 0) yield `\n${plural(leftOut, "more finding")}, not listed: raise --keep.`;
-  if (cursor !== undefined) yield `\nNot complete. Go on with --cursor ${cursor}`;
+  if (all > 0) yield "";
+  if (leftOut > 0) yield `${plural(leftOut, "more finding")}, not listed: raise --keep.`;
+  if (all > 0) yield "stratigraph repair tells what can be done about it, and does it with --apply.";
+  if (cursor !== undefined) yield `Not complete. Go on with --cursor ${cursor}`;
 }
 
 /** A finding in two to four lines. */

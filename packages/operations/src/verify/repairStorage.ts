@@ -19,6 +19,9 @@ export interface RepairInput {
 
 const look = { took: async () => {} };
 
+/** Pending writes that a report calls orphans have waited long enough: they only have to be there still. */
+const lookAgain = { ...look, writtenAtMs: 0 };
+
 /** What can be read again comes before what is given up, and both before what only takes room. */
 const order: readonly Finding["kind"][] = [
   "missing-blob",
@@ -148,7 +151,7 @@ async function repairFinding(
 }
 
 async function isStillThere({ storage, threadId, suspicion }: Case): Promise<boolean | undefined> {
-  if (suspicion.kind !== "tombstone-leak") return await isFoundAgain(storage, threadId, suspicion, look);
+  if (suspicion.kind !== "tombstone-leak") return await isFoundAgain(storage, threadId, suspicion, lookAgain);
   const { findings } = await verifyThread(storage, threadId, look);
   return findings.some(({ kind, place }) => kind === "tombstone-leak" && place === suspicion.place);
 }

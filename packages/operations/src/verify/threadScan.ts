@@ -17,6 +17,8 @@ import { Suspicions, undecodable, type Suspicion, type Undecodable } from "./sus
 export interface SeenCheckpoint extends Address {
   readonly parentId: string | undefined;
   readonly lostTo: string | undefined;
+  /** Its checksum, which covers its parent too, holds or can't be verified. */
+  readonly intact: boolean;
   /** It holds an interrupt, so that pruning may have kept it without its parents. */
   readonly interrupted: boolean;
   /** Checkpoints that were made from it before it was wound back. */
@@ -111,15 +113,18 @@ export class ThreadScan {
     const at: Address = { threadId, namespace, checkpointId };
     if (head !== undefined) this.heads.set(namespace, head);
     const channels = new Map<BlobHash, string>();
+    let intact = true;
     try {
       const { manifest } = await this.#coder.decodeBody(record);
       for (const { channel, value } of manifest.values())
         if (value !== undefined && "hash" in value) channels.set(value.hash, channel);
     } catch (error) {
-      this.#damaged(at, "record", undecodable(error));
+      const why = undecodable(error);
+      intact = why.kind !== "corrupt";
+      this.#damaged(at, "record", why);
     }
     const { interrupted, made } = await this.#batches(at, writes, channels);
-    this.seen.set(checkpointKey(at), { ...at, parentId, lostTo, interrupted, made });
+    this.seen.set(checkpointKey(at), { ...at, parentId, lostTo, intact, interrupted, made });
     const bodies = writes.reduce((sum, { body }) => sum + body.length, record.body.length);
     await this.#read(bodies);
     for (const hash of namedBlobs(record, writes)) {

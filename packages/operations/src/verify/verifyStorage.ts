@@ -38,7 +38,10 @@ interface Cursor {
 /** Tiers note to the minute when a thread was written. */
 const minuteMs = 60_000;
 
-/** Verifies the threads of a saver, one after the other, and then looks for what deleted threads left. */
+/**
+ * Verifies the threads of a saver, one after the other, and then looks for what deleted threads left. Reads what the storage
+ * answers: a tier that keeps what it read in memory, as those of object storage do, should be opened for this alone.
+ */
 export async function verifyStorage(
   saver: Pick<TierSaver, "tier" | "coder">,
   input: VerifyInput,

@@ -3,6 +3,8 @@ import { redis } from "@stratigraph/redis";
 import { s3 } from "@stratigraph/s3";
 import { postgres } from "@stratigraph/postgres";
 import { TieredSaver } from "@stratigraph/tiered";
+import pg from "pg";
+import { keyOf } from "../../../postgres/src/wire/keys.ts";
 import { damageable } from "./damagers.ts";
 import { agent, brief, line, on, repaired, turns, verified } from "./support.ts";
 
@@ -91,6 +93,17 @@ const ofWarm: readonly Way[] = [
   {
     name: "a damaged head",
     damage: ([head]) => warm.damage.corruptBody(at(head!)),
+    finds: { kind: "corrupt", severity: "error", part: "record" },
+  },
+  {
+    name: "a checkpoint with another parent",
+    damage: async ([head]) => {
+      const pool = new pg.Pool({ connectionString: warm.storage.url, max: 1 });
+      const text = "update stratigraph.checkpoints set parent = $1 where id = $2";
+      const { rowCount } = await pool.query(text, [keyOf("nobody"), keyOf(head!.checkpointId)]);
+      await pool.end();
+      expect(rowCount).toBe(1);
+    },
     finds: { kind: "corrupt", severity: "error", part: "record" },
   },
   {

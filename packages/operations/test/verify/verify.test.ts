@@ -1,11 +1,13 @@
 import { readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { randomBytes } from "node:crypto";
 import { join } from "node:path";
-import { MemoryTier, TierSaver, type Tier } from "@stratigraph/core";
+import { MemoryTier, StratigraphError, TierSaver, type Tier } from "@stratigraph/core";
+import { FaultyTier } from "@stratigraph/testing";
+import { TieredSaver } from "@stratigraph/tiered";
 import { operations, runOperation, type Progress, type Report } from "@stratigraph/operations";
 import pg from "pg";
 import { testContext } from "../support/testContext.ts";
-import { agent, brief, line, on, repaired, storages, turns, verified } from "./support.ts";
+import { brief, line, repaired, storages, turns, verified } from "./support.ts";
 
 const verify = operations.find(({ name }) => name === "verify")!;
 
@@ -109,6 +111,22 @@ test("more findings than are kept are counted", async () => {
   expect(report).toMatchObject({ leftOut: 1, totals: { findings: { orphan: 4 } } });
   expect(report.findings).toHaveLength(3);
   expect([...verify.render(report)].join("\n")).toContain("1 more finding");
+});
+
+test("pending writes without a checkpoint are orphans once their thread is idle, and not before", async () => {
+  let now = Date.now();
+  const tier = new MemoryTier(() => now);
+  const saver = new TierSaver(tier);
+  await turns(saver, "t", 1);
+  const configurable = { thread_id: "t", checkpoint_ns: "", checkpoint_id: "never" };
+  await saver.putWrites({ configurable }, [["log", line("early")]], "task");
+  expect((await verified(tier)).findings).toEqual([]);
+  now -= 3_600_000;
+  await saver.putWrites({ configurable }, [["log", line("more")]], "other");
+  const report = await verified(tier);
+  expect(report.findings).toMatchObject([{ kind: "orphan", part: "writes", checkpoint: "never" }]);
+  expect(await repaired(tier, report)).toMatchObject({ results: [{ outcome: "done" }], left: [] });
+  expect((await verified(tier)).findings).toEqual([]);
 });
 
 test("without the key, nothing is called damaged", async () => {
@@ -226,60 +244,20 @@ describe("objects of a folder", () => {
   });
 });
 
-test("repair verifies by itself where it gets no report", async () => {
-  const tier = new MemoryTier();
-  const saver = new TierSaver(tier);
-  for (const threadId of ["one", "two"]) {
-    await turns(saver, threadId, 1);
-    const { revision } = await tier.peek({ threadId, namespace: "" });
-    const blob = { hash: "ab".repeat(20), bytes: Buffer.from("spare") };
-    const nothing = { checkpoints: [], dropBlobs: [], heads: [] };
-    await tier.remove({ threadId, revision, replaceBlobs: [blob], ...nothing });
-  }
-  const repair = operations.find(({ name }) => name === "repair")!;
-  const context = testContext(saver);
-  const outcomes = async (input: object): Promise<string[]> => {
-    const { results } = (await runOperation(repair, input, context)) as { results: { outcome: string }[] };
-    return results.map(({ outcome }) => outcome);
-  };
-  expect(await outcomes({})).toEqual(["would", "would"]);
-  expect(await outcomes({ threads: "one", apply: true, dryRun: true })).toEqual(["would"]);
-  expect(await outcomes({ threads: "one", apply: "true" })).toEqual(["done"]);
-  const report = JSON.stringify(await verified(tier));
-  expect(await outcomes({ report, apply: true })).toEqual(["done"]);
-  expect(await outcomes({})).toEqual([]);
-});
-
-test("a change between looking and mending is left alone", async () => {
-  const tier = new MemoryTier();
-  const saver = new TierSaver(tier);
-  await turns(saver, "t", 2);
-  const [, , before] = await idsOf(tier, "t");
-  const { revision, head } = await tier.peek({ threadId: "t", namespace: "" });
-  const nothing = { checkpoints: [], dropBlobs: [], replaceBlobs: [] };
-  await tier.remove({ threadId: "t", revision, ...nothing, heads: [{ namespace: "", to: before! }] });
-  const report = await verified(tier);
-  expect(report.findings).toMatchObject([{ kind: "wrong-head", target: head }]);
-  // Somebody goes on from the wrong head first: then it is the newest of the main line that a person has to choose.
-  const racing = new Proxy(tier, {
-    get: (target, name) => {
-      const value: unknown = Reflect.get(target, name, target);
-      if (name === "remove")
-        return async (request: Parameters<Tier["remove"]>[0]) => {
-          await agent(saver).updateState(on("t"), { log: [line("meanwhile")] });
-          return await target.remove(request);
-        };
-      return typeof value === "function" ? value.bind(target) : value;
-    },
+test("a hot tier that is away is told of, and the rest is verified", async () => {
+  const hot = new FaultyTier(new MemoryTier(), "hot");
+  const saver = new TieredSaver({ hot, warm: new MemoryTier() });
+  await turns(saver, "t", 1);
+  await saver.tier.idle();
+  const comesBack = hot.failWhen(() => new StratigraphError("UNAVAILABLE", "it is away"));
+  const report = await verified(saver.tier);
+  expect(report).toMatchObject({
+    complete: true,
+    findings: [],
+    unreachable: ["hot"],
+    totals: { threads: 1 },
   });
-  const outcome = await repaired(racing, report);
-  expect(outcome.results).toMatchObject([{ outcome: "changed" }]);
-  expect((await tier.peek({ threadId: "t", namespace: "" })).head).not.toBe(head);
-  expect((await repaired(tier, report)).results).toMatchObject([{ outcome: "gone" }]);
+  expect([...verify.render(report)].join("\n")).toContain("Not reached, and so not verified: hot.");
+  comesBack();
+  await saver.end();
 });
-
-async function idsOf(tier: Tier, threadId: string): Promise<string[]> {
-  const ids: string[] = [];
-  for await (const { record } of tier.list({ threadId, recordsOnly: true })) ids.push(record.checkpointId);
-  return ids;
-}
