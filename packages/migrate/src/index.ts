@@ -22,3 +22,4 @@ export { fileTarget, type FileTargetOptions } from "./targets/fileTarget.ts";
 export { openSource, type OpenOptions } from "./openSource.ts";
 export { openTarget } from "./openTarget.ts";
 export { sqliteSource, type SqliteDatabase, type SqliteSourceOptions } from "./sources/sqliteSource.ts";
+export { moveThreads, type MoveOptions } from "./copy/moveThreads.ts";

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { StratigraphSerializer } from "@stratigraph/core";
-import type { Checkpoint, CheckpointMetadata } from "@langchain/langgraph-checkpoint";
-import type { SourceCheckpoint, SourceWrite } from "../contract/source.ts";
+import type { CheckpointMetadata } from "@langchain/langgraph-checkpoint";
+import type { SourceCheckpoint } from "../contract/source.ts";
 
 /** What a checkpoint holds, as digests, to compare two copies of it without keeping either in memory. */
 export interface CheckpointDigest {
@@ -17,38 +17,38 @@ export interface CheckpointDigest {
 export class Digests {
   // What is compared has been through a serializer before, so that no class is unknown, or it was stored as plain data.
   readonly #serde = new StratigraphSerializer({ unknownClasses: "plain" });
+  readonly #through: ((value: unknown) => Promise<unknown>) | undefined;
   /** Checkpoints share values that didn't change. */
   readonly #known = new WeakMap<object, string>();
 
-  of({ parentId, checkpoint, metadata, writes }: SourceCheckpoint): CheckpointDigest {
-    const { channel_values, ...header } = checkpoint;
-    const values = Object.entries(channel_values).filter(([, value]) => value !== undefined);
-    return {
-      about: this.#about(parentId, header, metadata),
-      values: new Map(values.map(([channel, value]) => [channel, this.#value(value)])),
-      writes: writes.map((write) => this.#write(write)),
-    };
+  /** @param through what the other copy's serializer makes of a value; absent where it keeps all of it */
+  constructor(through?: (value: unknown) => Promise<unknown>) {
+    this.#through = through;
   }
 
-  #about(
-    parentId: string | undefined,
-    header: Omit<Checkpoint, "channel_values">,
-    metadata: CheckpointMetadata,
-  ): string {
+  async of({ parentId, checkpoint, metadata, writes }: SourceCheckpoint): Promise<CheckpointDigest> {
+    const { channel_values, ...header } = checkpoint;
     // The run's id stands in the metadata of some savers and beside it in others.
     const { run_id: _runId, ...rest } = metadata as CheckpointMetadata & { readonly run_id?: unknown };
-    return this.#value([parentId ?? null, sorted(header), sorted(rest)]);
+    const values = new Map<string, string>();
+    for (const [channel, value] of Object.entries(channel_values))
+      if (value !== undefined) values.set(channel, await this.#value(value));
+    const written: string[] = [];
+    for (const { taskId, channel, value } of writes)
+      written.push(`${JSON.stringify([taskId, channel])}${await this.#value(value)}`);
+    const about = this.#digest([parentId ?? null, sorted(header), sorted(await this.#passed(rest))]);
+    return { about, values, writes: written };
   }
 
-  #write({ taskId, channel, value }: SourceWrite): string {
-    return `${JSON.stringify([taskId, channel])}${this.#value(value)}`;
-  }
-
-  #value(value: unknown): string {
-    if (typeof value !== "object" || value === null) return this.#digest(value);
-    const known = this.#known.get(value) ?? this.#digest(value);
+  async #value(value: unknown): Promise<string> {
+    if (typeof value !== "object" || value === null) return this.#digest(await this.#passed(value));
+    const known = this.#known.get(value) ?? this.#digest(await this.#passed(value));
     this.#known.set(value, known);
     return known;
+  }
+
+  async #passed(value: unknown): Promise<unknown> {
+    return this.#through === undefined ? value : await this.#through(value);
   }
 
   #digest(value: unknown): string {

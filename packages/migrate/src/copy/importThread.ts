@@ -77,7 +77,7 @@ class Bringing {
 
   async run(wentOn: boolean, { verify, brought }: ImportThreadOptions): Promise<ImportedThread> {
     for await (const each of this.#thread.checkpoints()) {
-      if (verify) this.#originals.set(entryKey(each), this.#digests.of(each));
+      if (verify) this.#originals.set(entryKey(each), await this.#digests.of(each));
       if (this.#missing.has(entryKey(each))) {
         await this.#bring(each);
         brought();
@@ -175,7 +175,7 @@ class Bringing {
       if (original === undefined) continue;
       left.delete(entryKey(record));
       const body = await this.#coder.decodeBody(record);
-      const copy = this.#digests.of({
+      const copy = await this.#digests.of({
         ...record,
         checkpoint: await this.#coder.checkpoint(stored, body, { series }),
         metadata: await this.#coder.metadata(record, body),

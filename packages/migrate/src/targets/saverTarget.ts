@@ -44,7 +44,9 @@ class Writing {
   readonly #thread: SourceThread;
   readonly #how: WriteOptions;
   readonly #versions = new Map<string, ChannelVersions>();
-  readonly #digests = new Digests();
+  /** Versions of channels that came without a value. */
+  readonly #empty = new Set<string>();
+  readonly #digests: Digests;
   readonly #originals = new Map<string, CheckpointDigest>();
 
   constructor(
@@ -57,6 +59,12 @@ class Writing {
     this.#source = source;
     this.#thread = thread;
     this.#how = how;
+    const { serde } = saver;
+    // What the saver's serializer doesn't keep, such as a Date, is its own business and no failure of the copy.
+    this.#digests = new Digests(async (value) => {
+      const [type, bytes] = await serde.dumpsTyped(value);
+      return (await serde.loadsTyped(type, bytes)) as unknown;
+    });
   }
 
   async run(branches: boolean): Promise<WrittenThread> {
@@ -70,7 +78,7 @@ class Writing {
     for await (const each of this.#thread.checkpoints()) {
       const key = entryKey(each);
       if (!kept.has(key)) continue;
-      if (this.#how.verify) this.#originals.set(key, this.#digests.of(each));
+      if (this.#how.verify) this.#originals.set(key, await this.#digests.of(branches ? each : this.#holdable(each)));
       const isThere = there.has(key);
       if (!isThere) {
         await this.#put(each);
@@ -85,6 +93,22 @@ class Writing {
       this.#how.wrote(each);
     }
     return { ...done, differences: this.#how.verify ? await this.#verify() : [] };
+  }
+
+  /**
+   * A checkpoint as a saver can hold it that stores values under their versions: one that came without a value has none, even where
+   * a later checkpoint has one under the same version. LangGraph's own `__pregel_tasks` is such a channel.
+   */
+  #holdable(each: SourceCheckpoint): SourceCheckpoint {
+    const { channel_versions, channel_values } = each.checkpoint;
+    const held = Object.entries(channel_values).filter(([channel, value]) => {
+      const version = channel_versions[channel];
+      return value !== undefined && !this.#empty.has(JSON.stringify([each.namespace, channel, version]));
+    });
+    const values = Object.fromEntries(held);
+    for (const [channel, version] of Object.entries(channel_versions))
+      if (!Object.hasOwn(values, channel)) this.#empty.add(JSON.stringify([each.namespace, channel, version]));
+    return { ...each, checkpoint: { ...each.checkpoint, channel_values: values } };
   }
 
   async #there(): Promise<Set<string>> {
@@ -135,7 +159,7 @@ class Writing {
         const original = left.get(entryKey(each));
         if (original === undefined) continue;
         left.delete(entryKey(each));
-        for (const what of missingIn(this.#digests.of(each), original))
+        for (const what of missingIn(await this.#digests.of(each), original))
           differences.push(`checkpoint ${each.checkpointId}: ${what}`);
       }
     } finally {

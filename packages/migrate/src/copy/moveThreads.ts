@@ -1,0 +1,53 @@
+import { checkOptions, InvalidOptionError, type OptionNames, type TierSaver } from "@stratigraph/core";
+import { copyNames } from "./importThreads.ts";
+import { moveThread } from "./moveThread.ts";
+import { Tally, type CopyOptions, type CopyReport } from "./report.ts";
+
+/** Options of {@link moveThreads}. */
+export interface MoveOptions extends CopyOptions {
+  /** What becomes of a thread in the source once its copy was verified. Default "keep". */
+  readonly source?: "keep" | "delete" | undefined;
+}
+
+const names: OptionNames<MoveOptions> = { ...copyNames, source: true };
+
+/**
+ * Moves threads from one storage of ours to another, with side branches, the moves that forks recorded, tags and pending writes. The
+ * stored bytes stay as they are, so that both need the same `encryption`. May be killed at any moment and repeated.
+ * @throws InvalidOptionError; StratigraphError as the storages throw
+ */
+export async function moveThreads(
+  from: TierSaver,
+  to: TierSaver,
+  options: MoveOptions = {},
+): Promise<CopyReport> {
+  checkOptions("moveThreads", options, names);
+  const { verify = true, source = "keep", signal, threadIds, after } = options;
+  if (source !== "keep" && source !== "delete")
+    throw new InvalidOptionError("source", source, 'Pass "keep" or "delete".');
+  if (source === "delete" && !verify)
+    throw new InvalidOptionError("verify", false, "Threads are deleted only once their copies were verified.");
+  const { ids, evicted } = await threadsIn(from);
+  const wanted = (threadIds ?? ids).filter((id) => threadIds !== undefined || after === undefined || id > after);
+  const tally = new Tally({ threads: wanted.length }, options);
+  tally.differs(
+    evicted.map((threadId) => ({ threadId, what: "only its head is here; open it with its archive" })),
+  );
+  for (const threadId of wanted) {
+    tally.begin(threadId);
+    const done = await moveThread(from, to, threadId, { verify, deleteSource: source === "delete" });
+    if (done.diverged) tally.diverged(threadId);
+    tally.differs(done.differences);
+    tally.end(threadId, done);
+    if (signal?.aborted === true) return tally.report(false);
+  }
+  return tally.report(true);
+}
+
+/** All ids, sorted, as threads are written meanwhile, which changes their order in the storage. */
+async function threadsIn({ tier }: TierSaver): Promise<{ ids: string[]; evicted: string[] }> {
+  const ids: string[] = [];
+  const gone: string[] = [];
+  for await (const { threadId, evicted } of tier.threads({})) (evicted ? gone : ids).push(threadId);
+  return { ids: ids.sort(), evicted: gone.sort() };
+}
