@@ -87,6 +87,7 @@ export { subgraphTip, type Tip } from "./operations/subgraphTip.ts";
 export { matches, metadataTags, snapshotTag } from "./encode/metadataTags.ts";
 export { tagKey } from "./contract/tagKey.ts";
 export type { Tags } from "./saver/threadTags.ts";
+export type { ReadThrough, ReadThroughStorage } from "./saver/readThrough.ts";
 export { remembering } from "./saver/remembering.ts";
 export { threadExists } from "./contract/threadExists.ts";
 export { maxTagBytes, tombstoneMs } from "./contract/tier.ts";

@@ -23,3 +23,4 @@ export { openSource, type OpenOptions } from "./openSource.ts";
 export { openTarget } from "./openTarget.ts";
 export { sqliteSource, type SqliteDatabase, type SqliteSourceOptions } from "./sources/sqliteSource.ts";
 export { moveThreads, type MoveOptions } from "./copy/moveThreads.ts";
+export { readThrough, type ReadThroughOptions } from "./readThrough.ts";

@@ -78,7 +78,7 @@ test(`both go on with ${count} recorded threads, there and back`, { timeout: 1_2
   expect(back).toMatchObject({ complete: true, threads: count, leftOut: 0, differences: [], verified: true });
   const there = OfficialSaver.fromConnString(databases[1]!.url);
   try {
-    for (const id of ids.slice(0, 3)) expect(await history(there, id)).toEqual(await history(ours, id));
+    for (const id of ids) expect((await history(there, id)).length).toBe((await history(ours, id)).length);
     await play([ours, there], 1);
     for (const id of ids) {
       expect(await messagesOf(there, id)).toEqual(await messagesOf(ours, id));

@@ -16,7 +16,7 @@ export type CheckedConfig = {
   [Name in Kind]: { readonly kind: Name; readonly config: ConfigsByKind[Name] };
 }[Kind];
 
-const commonNames: OptionNames<CommonConfig> = { setup: true, ...saverOptionNames };
+const commonNames: OptionNames<CommonConfig> = { setup: true, readThrough: true, ...saverOptionNames };
 
 /** The options that each kind has beside the common ones. */
 const ownNames: { readonly [Name in Kind]: OptionNames<Omit<ConfigsByKind[Name], keyof CommonConfig>> } = {

@@ -1,4 +1,5 @@
 import type { SaverOptions, Tier } from "@stratigraph/core";
+import type { ThreadSource } from "@stratigraph/migrate";
 import type { DatabaseOptions, PgPool, PostgresOptions } from "@stratigraph/postgres";
 import type { RedisClient, RedisOptions } from "@stratigraph/redis";
 import type { ArchivingOptions, TierStackOptions } from "@stratigraph/tiered";
@@ -7,6 +8,11 @@ import type { ArchivingOptions, TierStackOptions } from "@stratigraph/tiered";
 export interface CommonConfig extends SaverOptions {
   /** Whether to create tables and functions in the storage. Default true; pass false where a deployment step does it. */
   readonly setup?: boolean | undefined;
+  /**
+   * Where threads come from that aren't here yet, such as `official+postgresql://…`: each is imported when it is first read, while
+   * processes that use the old saver drain. URLs as for `openSource` of `@stratigraph/migrate`; a source that is passed in stays open.
+   */
+  readonly readThrough?: string | ThreadSource | undefined;
 }
 
 /** In this process's memory. State is lost when the process ends. */

@@ -7,12 +7,14 @@ import {
   type Tier,
   type TierSaver,
 } from "@stratigraph/core";
+import { openSource, readThrough } from "@stratigraph/migrate";
 import { PostgresSaver } from "@stratigraph/postgres";
 import { RedisSaver } from "@stratigraph/redis";
 import { TieredSaver } from "@stratigraph/tiered";
 import { checkConfig, type CheckedConfig } from "./checkConfig.ts";
 import type {
   CheckpointerConfig,
+  CommonConfig,
   FolderConfig,
   MemoryConfig,
   Only,
@@ -45,9 +47,9 @@ export async function createCheckpointer(config: CheckpointerConfig): Promise<Ti
 export async function createCheckpointer(config: CheckpointerConfig): Promise<TierSaver> {
   const checked = checkConfig(config);
   const saver = open(checked);
-  if (checked.config.setup === false) return saver;
   try {
-    await saver.setup();
+    await openReadThrough(saver, checked.config);
+    if (checked.config.setup !== false) await saver.setup();
     return saver;
   } catch (error) {
     // Closing may fail as well. The first error says why.
@@ -72,15 +74,22 @@ function open({ kind, config }: CheckedConfig): TierSaver {
   }
 }
 
+async function openReadThrough(saver: TierSaver, { readThrough: from }: CommonConfig): Promise<void> {
+  if (from === undefined) return;
+  if (typeof from === "string") readThrough(saver, await openSource(from, { serde: saver.serde }), { close: true });
+  else if (typeof from?.threads === "function") readThrough(saver, from);
+  else throw new InvalidOptionError("readThrough", typeof from, "Pass a URL such as official+postgresql://…, or a source.");
+}
+
 function saverOptionsOf(config: SaverOptions): SaverOptions {
   return pickOptions<SaverOptions>(config, saverOptionNames);
 }
 
-function openFolder({ folder, setup: _setup, ...options }: FolderConfig): PostgresSaver {
+function openFolder({ folder, setup: _setup, readThrough: _readThrough, ...options }: FolderConfig): PostgresSaver {
   return PostgresSaver.embedded(folder, options);
 }
 
-function openPostgres({ postgres: source, setup: _setup, ...options }: PostgresConfig): PostgresSaver {
+function openPostgres({ postgres: source, setup: _setup, readThrough: _readThrough, ...options }: PostgresConfig): PostgresSaver {
   if (typeof source === "string" && /^postgres(ql)?:\/\//.test(source))
     return PostgresSaver.fromConnString(source, options);
   if (typeof source === "object" && typeof source?.query === "function")
@@ -92,7 +101,7 @@ function openPostgres({ postgres: source, setup: _setup, ...options }: PostgresC
   );
 }
 
-function openRedis({ redis: source, setup: _setup, ...options }: RedisConfig): RedisSaver {
+function openRedis({ redis: source, setup: _setup, readThrough: _readThrough, ...options }: RedisConfig): RedisSaver {
   if (typeof source === "string" && /^rediss?:\/\//.test(source))
     return new RedisSaver({ ...options, url: source });
   if (typeof source === "object" && typeof source?.callBuffer === "function")
@@ -111,7 +120,7 @@ function foundIn(source: unknown, text: string): string {
 }
 
 function openStack(config: StackConfig): TieredSaver {
-  const { hot, warm, cold, replicas, setup: _setup, ...options } = config;
+  const { hot, warm, cold, replicas, setup: _setup, readThrough: _readThrough, ...options } = config;
   const tier = (field: string, source: TierSource, role: Role): Tier => openTier(field, source, role);
   const hots: readonly TierSource[] = hot === undefined ? [] : isList(hot) ? hot : [hot];
   if (replicas !== undefined && !Array.isArray(replicas))

@@ -67,6 +67,23 @@ export type TraceEvent =
       readonly error: unknown;
     }
   | {
+      /** A thread was brought from elsewhere when it was first asked for. */
+      readonly type: "brought";
+      readonly threadId: string;
+      readonly source: string;
+      readonly checkpoints: number;
+      /** Checkpoints whose values the source itself had mixed up with those of another branch. */
+      readonly mixedUp: number;
+      /** What differs between the copy and the source, in words. */
+      readonly differences: readonly string[];
+    }
+  | {
+      /** A thread that was brought from elsewhere was written to there afterwards. What was written there isn't here. */
+      readonly type: "source-went-on";
+      readonly threadId: string;
+      readonly source: string;
+    }
+  | {
       readonly type: "maintenance";
       readonly what: string;
       readonly threadId?: string | undefined;

@@ -58,6 +58,7 @@ import { prune, removeRuns } from "../operations/prune.ts";
 import { checkPruneOptions, type PruneOptions } from "../operations/pruneOptions.ts";
 import { reencrypt, type ReencryptOptions, type ReencryptReport } from "../operations/reencrypt.ts";
 import { matches, metadataTags } from "../encode/metadataTags.ts";
+import type { ReadThrough } from "./readThrough.ts";
 import { StaleRetry } from "./staleRetry.ts";
 import { ThreadTags, type Tags } from "./threadTags.ts";
 import type {
@@ -66,8 +67,10 @@ import type {
   AppendRequest,
   ListedCheckpoint,
   MaybeAddress,
+  Namespace,
   Reading,
   StoredCheckpoint,
+  ThreadState,
   Tier,
 } from "../contract/tier.ts";
 import { trace } from "../contract/trace.ts";
@@ -103,6 +106,7 @@ export class TierSaver extends BaseCheckpointSaver {
   #maintenance: Maintenance | undefined;
   readonly #running = new Set<Repeated>();
   readonly #tags: ThreadTags;
+  #readThrough: ReadThrough | undefined;
 
   /** @throws InvalidOptionError */
   constructor(tier: Tier, options: SaverOptions = {}) {
@@ -129,6 +133,14 @@ export class TierSaver extends BaseCheckpointSaver {
   async setup(options?: undefined): Promise<void> {
     checkOptions<object>("setup of this saver", options, {});
     await this.tier.setup?.();
+  }
+
+  /**
+   * Has threads that this storage doesn't know brought from elsewhere when `getTuple` or `list` first ask for them. Pass what
+   * `readThrough` of `@stratigraph/migrate` makes. Other methods know only what was brought.
+   */
+  readThrough(readThrough: ReadThrough): void {
+    this.#readThrough = readThrough;
   }
 
   /**
@@ -194,6 +206,7 @@ export class TierSaver extends BaseCheckpointSaver {
   override async getTuple(config: RunnableConfig): Promise<CheckpointTuple | undefined> {
     if (maybeThreadOf(config)["thread_id"] === undefined) return undefined;
     const at = addressOf(config);
+    this.#readThrough?.met(at.threadId);
     const known = await this.#heads.readKnown(at);
     if (known !== undefined) {
       try {
@@ -203,6 +216,9 @@ export class TierSaver extends BaseCheckpointSaver {
         if (!StratigraphError.is(error, "CORRUPT")) throw error;
       }
     }
+    const reading = await this.#heads.read(at);
+    if (this.#readThrough === undefined || !(await this.#brought(at, reading)))
+      return await this.#read(config, at, reading);
     return await this.#read(config, at, await this.#heads.read(at));
   }
 
@@ -230,6 +246,10 @@ export class TierSaver extends BaseCheckpointSaver {
       // The tags are hashes of some leaves of the filter, so they find more than it asks for. The limit counts what passes the filter.
       limit: filter === undefined ? limit : undefined,
     };
+    if (this.#readThrough !== undefined && query.threadId !== undefined) {
+      const root = { threadId: query.threadId, namespace: "" };
+      await this.#brought(root, await this.tier.peek(root));
+    }
     let found = 0;
     const series: Series = new Map();
     for await (const stored of unreserved(this.tier, query)) {
@@ -462,7 +482,22 @@ export class TierSaver extends BaseCheckpointSaver {
   async #end(): Promise<void> {
     // Await only if there is something to stop: otherwise the tier must refuse calls as soon as end() is called.
     if (this.#running.size > 0) await stopAll(this.#running, longestStopMs);
+    await this.#readThrough?.close();
     await this.tier.end?.();
+  }
+
+  /** Whether a thread that was read had no head, and was brought from elsewhere. */
+  async #brought(
+    { threadId, namespace }: Namespace,
+    { head, revision }: ThreadState,
+  ): Promise<boolean> {
+    if (this.#readThrough === undefined || head !== undefined) return false;
+    // A run begins with the root. A subgraph of a thread that is here may have no head yet.
+    if (namespace !== "" && revision > 0) return false;
+    const storage = { tier: this.tier, coder: this.coder };
+    const brought = await this.#readThrough.bring(storage, threadId);
+    if (brought) this.#forget(threadId);
+    return brought;
   }
 
   /** Refuses maintenance after end(). It wouldn't notice by itself, as it goes on when a tier fails. @throws StratigraphError "CLOSED" */

@@ -1,4 +1,4 @@
-import type { CheckpointCoder, HeadMove, Manifest, TierSaver } from "@stratigraph/core";
+import type { CheckpointCoder, HeadMove, Manifest, ReadThroughStorage } from "@stratigraph/core";
 import { entryKey, parentKey } from "../contract/outline.ts";
 import type { SourceCheckpoint, SourceThread, SourceWrite } from "../contract/source.ts";
 import { Appender } from "./appender.ts";
@@ -31,29 +31,29 @@ const nothing = { checkpoints: 0, writes: 0, diverged: false, differences: [] };
  * @throws StratigraphError where the source can't be read or the storage not be written
  */
 export async function importThread(
-  saver: TierSaver,
+  storage: ReadThroughStorage,
   thread: SourceThread,
   options: ImportThreadOptions,
 ): Promise<ImportedThread> {
-  const there = await threadThere(saver.tier, thread.threadId);
+  const there = await threadThere(storage.tier, thread.threadId);
   const wanted = new Set(thread.outline.map(entryKey));
   const missing = new Set([...wanted].filter((key) => !there.records.has(key)));
   const wentOn = [...there.records.keys()].some((key) => !wanted.has(key));
   if (wentOn && missing.size > 0) return { ...nothing, diverged: true };
   const isComplete = missing.size === 0 && there.heads.size > 0;
   if (isComplete && !options.verify) return nothing;
-  const bringing = new Bringing(saver, thread, there, missing);
+  const bringing = new Bringing(storage, thread, there, missing);
   try {
     return await bringing.run(wentOn, options);
   } finally {
     // What was remembered of the thread was for this import. A part of it may not have been stored.
-    saver.coder.forgetThread(thread.threadId);
+    storage.coder.forgetThread(thread.threadId);
   }
 }
 
 /** One import of one thread. */
 class Bringing {
-  readonly #saver: TierSaver;
+  readonly #storage: ReadThroughStorage;
   readonly #coder: CheckpointCoder;
   readonly #thread: SourceThread;
   readonly #there: ThreadThere;
@@ -65,14 +65,14 @@ class Bringing {
   #checkpoints = 0;
   #writes = 0;
 
-  constructor(saver: TierSaver, thread: SourceThread, there: ThreadThere, missing: ReadonlySet<string>) {
-    this.#saver = saver;
-    this.#coder = saver.coder;
+  constructor(storage: ReadThroughStorage, thread: SourceThread, there: ThreadThere, missing: ReadonlySet<string>) {
+    this.#storage = storage;
+    this.#coder = storage.coder;
     this.#thread = thread;
     this.#there = there;
     this.#missing = missing;
-    this.#appender = new Appender(saver.tier, thread.threadId, there.revision);
-    this.#manifests = new Manifests(saver, thread);
+    this.#appender = new Appender(storage.tier, thread.threadId, there.revision);
+    this.#manifests = new Manifests(storage, thread);
   }
 
   async run(wentOn: boolean, { verify, brought }: ImportThreadOptions): Promise<ImportedThread> {
@@ -127,7 +127,7 @@ class Bringing {
   async #bringLateWrites(each: SourceCheckpoint): Promise<void> {
     if (each.writes.length === 0) return;
     const at = this.#address(each);
-    const { checkpoint: stored } = await this.#saver.tier.read(at);
+    const { checkpoint: stored } = await this.#storage.tier.read(at);
     if (stored === undefined) return;
     const known = await this.#coder.writes.decode(at, stored.writes, stored.blobs);
     const isKnown = (write: SourceWrite): boolean =>
@@ -169,7 +169,7 @@ class Bringing {
     const left = new Map(this.#originals);
     const differences: Difference[] = [];
     const series = new Map();
-    for await (const stored of this.#saver.tier.list({ threadId })) {
+    for await (const stored of this.#storage.tier.list({ threadId })) {
       const { record } = stored;
       const original = left.get(entryKey(record));
       if (original === undefined) continue;
@@ -195,13 +195,13 @@ class Bringing {
 
 /** Manifests of checkpoints whose children are still to come: a child shares the values that didn't change. */
 class Manifests {
-  readonly #saver: TierSaver;
+  readonly #storage: ReadThroughStorage;
   readonly #threadId: string;
   readonly #children = new Map<string, number>();
   readonly #known = new Map<string, Manifest>();
 
-  constructor(saver: TierSaver, { threadId, outline }: SourceThread) {
-    this.#saver = saver;
+  constructor(storage: ReadThroughStorage, { threadId, outline }: SourceThread) {
+    this.#storage = storage;
     this.#threadId = threadId;
     for (const entry of outline) {
       const parent = parentKey(entry);
@@ -228,7 +228,7 @@ class Manifests {
 
   async #read({ namespace, parentId }: SourceCheckpoint): Promise<Manifest | undefined> {
     if (parentId === undefined) return undefined;
-    const { tier, coder } = this.#saver;
+    const { tier, coder } = this.#storage;
     const { checkpoint } = await tier.read({ threadId: this.#threadId, namespace, checkpointId: parentId });
     if (checkpoint === undefined) return undefined;
     const { manifest } = await coder.decodeBody(checkpoint.record);

@@ -96,14 +96,15 @@ class Writing {
   }
 
   /**
-   * A checkpoint as a saver can hold it that stores values under their versions: one that came without a value has none, even where
-   * a later checkpoint has one under the same version. LangGraph's own `__pregel_tasks` is such a channel.
+   * A checkpoint as a saver can hold it that stores values under their versions. A value without a version is lost there, as LangGraph's
+   * own `__pregel_tasks` sometimes has, and so is one whose version came without a value before.
    */
   #holdable(each: SourceCheckpoint): SourceCheckpoint {
     const { channel_versions, channel_values } = each.checkpoint;
     const held = Object.entries(channel_values).filter(([channel, value]) => {
       const version = channel_versions[channel];
-      return value !== undefined && !this.#empty.has(JSON.stringify([each.namespace, channel, version]));
+      if (value === undefined || version === undefined) return false;
+      return !this.#empty.has(JSON.stringify([each.namespace, channel, version]));
     });
     const values = Object.fromEntries(held);
     for (const [channel, version] of Object.entries(channel_versions))

@@ -1,0 +1,21 @@
+import type { CheckpointCoder } from "../encode/checkpointCoder.ts";
+import type { Tier } from "../contract/tier.ts";
+
+/** The storage of a saver, which threads are brought into. */
+export interface ReadThroughStorage {
+  readonly tier: Tier;
+  readonly coder: CheckpointCoder;
+}
+
+/** Brings threads from elsewhere when they are first asked for; see {@link TierSaver.readThrough}. */
+export interface ReadThrough {
+  /**
+   * Called when a thread without a head is read.
+   * @returns whether the thread is there now; false if there is none, or it was deleted here
+   */
+  bring(storage: ReadThroughStorage, threadId: string): Promise<boolean>;
+  /** Called whenever a thread is read. Must not throw. */
+  met(threadId: string): void;
+  /** Called once, when the saver ends. */
+  close(): Promise<void>;
+}

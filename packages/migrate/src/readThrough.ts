@@ -1,0 +1,126 @@
+import {
+  remembering,
+  StratigraphError,
+  trace,
+  type ReadThrough,
+  type ReadThroughStorage,
+  type TierSaver,
+} from "@stratigraph/core";
+import type { ThreadSource } from "./contract/source.ts";
+import { importThread, type ImportedThread } from "./copy/importThread.ts";
+import { threadThere } from "./copy/threadThere.ts";
+
+/** Options of {@link readThrough}. */
+export interface ReadThroughOptions {
+  /** Whether a thread is compared with the source before it is used. Default true: its first read takes about twice as long. */
+  readonly verify?: boolean | undefined;
+  /** Whether the source is closed when the saver ends. Default false. */
+  readonly close?: boolean | undefined;
+}
+
+/** How long after a look at the source the next one follows at the earliest, in milliseconds. */
+const lookAgainMs = 10_000;
+
+/** For how many threads it is remembered that they were brought. */
+const remembered = 10_000;
+
+/**
+ * Has a saver bring threads from a source when they are first asked for, so that old processes may drain while new ones start: a thread
+ * that this storage doesn't know is imported at its first `getTuple` or `list`. It stays in the source. If the source goes on with a
+ * thread afterwards, the trace channel tells ("source-went-on"), and what it wrote isn't mixed in.
+ *
+ * A thread that is deleted here isn't brought again for as long as the deletion is remembered, which is a week. By then, everything
+ * should have been imported.
+ */
+export function readThrough(saver: TierSaver, source: ThreadSource, options: ReadThroughOptions = {}): void {
+  saver.readThrough(new Bringer(source, options));
+}
+
+class Bringer implements ReadThrough {
+  readonly #source: ThreadSource;
+  readonly #options: ReadThroughOptions;
+  /** Threads under way: whoever asks for one of them waits for the same import. */
+  readonly #underWay = new Map<string, Promise<boolean>>();
+  readonly #brought = remembering<{ readonly heads: string; lookAtMs: number }>(remembered);
+
+  constructor(source: ThreadSource, options: ReadThroughOptions) {
+    this.#source = source;
+    this.#options = options;
+  }
+
+  async bring(storage: ReadThroughStorage, threadId: string): Promise<boolean> {
+    const underWay = this.#underWay.get(threadId);
+    if (underWay !== undefined) return await underWay;
+    const bringing = this.#bring(storage, threadId).finally(() => this.#underWay.delete(threadId));
+    this.#underWay.set(threadId, bringing);
+    return await bringing;
+  }
+
+  met(threadId: string): void {
+    const brought = this.#brought.get(threadId);
+    if (brought === undefined || Date.now() < brought.lookAtMs) return;
+    brought.lookAtMs = Date.now() + lookAgainMs;
+    // Nobody waits for it. If the source can't be reached, the next read looks again.
+    void this.#look(threadId, brought.heads).catch(() => undefined);
+  }
+
+  async close(): Promise<void> {
+    if (this.#options.close === true) await this.#source.close();
+  }
+
+  async #bring(storage: ReadThroughStorage, threadId: string): Promise<boolean> {
+    const there = await threadThere(storage.tier, threadId);
+    const isDeleted = there.revision > 0 && there.records.size === 0;
+    if (isDeleted) return false;
+    // Another call may have brought it since.
+    if (there.heads.has("")) return true;
+    const thread = await this.#source.thread?.(threadId);
+    if (thread === undefined) return false;
+    try {
+      const verify = this.#options.verify ?? true;
+      const imported = await importThread(storage, thread, { verify, brought: () => undefined });
+      this.#brought.set(threadId, {
+        heads: headsOf(thread.heads),
+        lookAtMs: Date.now() + lookAgainMs,
+      });
+      this.#tell(threadId, imported, thread.mixedUp.length);
+      return true;
+    } catch (error) {
+      // Another process brought it, and the source went on between the two.
+      if (!StratigraphError.is(error, "CHECKPOINT_CONFLICT")) throw error;
+      this.#tellWentOn(threadId);
+      return true;
+    } finally {
+      await thread.close();
+    }
+  }
+
+  async #look(threadId: string, heads: string): Promise<void> {
+    const thread = await this.#source.thread?.(threadId);
+    if (thread === undefined) return;
+    await thread.close();
+    if (headsOf(thread.heads) === heads) return;
+    this.#brought.delete(threadId);
+    this.#tellWentOn(threadId);
+  }
+
+  #tell(threadId: string, { checkpoints, differences }: ImportedThread, mixedUp: number): void {
+    const told = differences.map(({ checkpointId = "", what }) => `${checkpointId} ${what}`);
+    trace({
+      type: "brought",
+      threadId,
+      source: this.#source.name,
+      checkpoints,
+      mixedUp,
+      differences: told,
+    });
+  }
+
+  #tellWentOn(threadId: string): void {
+    trace({ type: "source-went-on", threadId, source: this.#source.name });
+  }
+}
+
+function headsOf(heads: ReadonlyMap<string, string>): string {
+  return JSON.stringify([...heads].sort());
+}
