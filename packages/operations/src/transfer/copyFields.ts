@@ -1,0 +1,159 @@
+import type { CopyOptions, CopyReport } from "@stratigraph/migrate";
+import { z } from "zod";
+import type { Context } from "../table/context.ts";
+import { columns, shown } from "../render/columns.ts";
+import { bytesText } from "../render/units.ts";
+import { fields, flag, texts } from "../table/fields.ts";
+
+/** Input fields of every copy. */
+export const copyInput = {
+  thread: texts("Only these threads. Default: all."),
+  skipVerify: flag("Don't read the copies back to compare them."),
+  cursor: fields.cursor,
+  dryRun: fields.dryRun,
+};
+
+/** Output of every copy. */
+export const copyOutput = z.object({
+  dryRun: z.boolean().describe("Nothing was copied."),
+  plan: z
+    .object({
+      threads: z.number().describe("Threads in the source."),
+      checkpoints: z.number().optional().describe("Checkpoints in the source, where they can be counted."),
+      bytes: z.number().optional().describe("What the source occupies."),
+    })
+    .optional()
+    .describe("What there is to copy; of a dry run only."),
+  complete: z.boolean().describe("Every thread was gone through."),
+  threads: z.number().describe("Threads that were gone through."),
+  skipped: z.number().describe("Threads of which nothing had to be copied any more."),
+  checkpoints: z.number().describe("Checkpoints that were copied."),
+  writes: z.number().describe("Pending writes that were copied."),
+  leftOut: z.number().describe("Checkpoints of branches, which the target can't hold."),
+  verified: z.boolean().describe("The copies were compared with the originals."),
+  mixedUp: z
+    .array(
+      z.object({
+        threadId: z.string(),
+        namespace: z.string(),
+        checkpointId: z.string(),
+        sharesWith: z.string(),
+        channels: z.array(z.string()),
+      }),
+    )
+    .describe("Checkpoints whose values the source itself may have mixed up with another branch's."),
+  diverged: z.array(z.string()).describe("Threads that went on on both sides; left as they are."),
+  differences: z
+    .array(
+      z.object({
+        threadId: z.string(),
+        namespace: z.string().optional(),
+        checkpointId: z.string().optional(),
+        what: z.string(),
+      }),
+    )
+    .describe("What isn't in the target as it is in the source."),
+  cursor: z.string().optional().describe("Where to go on, if it isn't complete."),
+});
+
+type CopyResult = z.input<typeof copyOutput>;
+
+/** What a dry run answers. */
+export function planned(plan: NonNullable<CopyResult["plan"]>): CopyResult {
+  return {
+    dryRun: true,
+    plan,
+    complete: false,
+    ...{ threads: 0, skipped: 0, checkpoints: 0, writes: 0, leftOut: 0, verified: false },
+    ...{ mixedUp: [], diverged: [], differences: [] },
+  };
+}
+
+/** A report as an operation's output. */
+export function copied({ mixedUp, diverged, differences, ...counts }: CopyReport): CopyResult {
+  return {
+    dryRun: false,
+    ...counts,
+    mixedUp: mixedUp.map((each) => ({ ...each, channels: [...each.channels] })),
+    diverged: [...diverged],
+    differences: [...differences],
+  };
+}
+
+interface CopyInput {
+  readonly thread: readonly string[];
+  readonly skipVerify: boolean;
+  readonly cursor?: string | undefined;
+}
+
+/** The options of a copy. */
+export function copyOptions({ thread, skipVerify, cursor }: CopyInput, context: Context): CopyOptions {
+  return {
+    ...(thread.length === 0 ? {} : { threadIds: thread }),
+    ...(cursor === undefined ? {} : { after: cursor }),
+    verify: !skipVerify,
+    signal: context.signal,
+    onProgress: ({ threads, threadId, plan }) =>
+      context.progress({
+        done: threads,
+        total: thread.length === 0 ? plan.threads : thread.length,
+        unit: "threads",
+        at: threadId,
+      }),
+  };
+}
+
+/** Most rows of each kind that are shown. */
+const mostShown = 20;
+
+/** A copy for people. */
+export function* renderCopy(done: string, output: z.output<typeof copyOutput>): Iterable<string> {
+  if (output.dryRun) {
+    const { threads, checkpoints, bytes } = output.plan!;
+    const size = bytes === undefined ? "" : `, ${bytesText(bytes)}`;
+    const steps = checkpoints === undefined ? "" : `, ${count(checkpoints, "checkpoint")}`;
+    yield `There are ${count(threads, "thread")}${steps}${size}. Nothing was copied.`;
+    return;
+  }
+  const news = `${count(output.checkpoints, "checkpoint")} and ${count(output.writes, "pending write")}`;
+  const there = output.skipped === 0 ? "" : `, ${output.skipped} of them there already`;
+  yield `${done}: ${count(output.threads, "thread")}${there}; ${news} were copied.`;
+  if (output.leftOut > 0)
+    yield `${count(output.leftOut, "checkpoint")} of branches were left out, as the target can't hold them.`;
+  if (output.verified && output.differences.length === 0)
+    yield "Read back and compared: everything is there.";
+  if (!output.verified) yield "Nothing was compared.";
+  yield* listed(
+    "NOT AS IN THE SOURCE",
+    output.differences.map(({ threadId, checkpointId = "", what }) => [threadId, checkpointId, what]),
+  );
+  yield* listed(
+    "WENT ON ON BOTH SIDES, LEFT ALONE",
+    output.diverged.map((threadId) => [threadId]),
+  );
+  yield* listed(
+    "MIXED UP BY THE SOURCE BEFORE, COPIED AS IT READS THEM",
+    output.mixedUp.map(({ threadId, checkpointId, channels }) => [threadId, checkpointId, channels.join(", ")]),
+  );
+  if (!output.complete)
+    yield output.cursor === undefined
+      ? "Interrupted. Run it again to go on."
+      : `Interrupted. Go on with --cursor ${shown(JSON.stringify(output.cursor))}`;
+}
+
+function* listed(title: string, rows: readonly (readonly string[])[]): Iterable<string> {
+  if (rows.length === 0) return;
+  yield "";
+  yield title;
+  yield* columns(rows.slice(0, mostShown));
+  if (rows.length > mostShown) yield `… and ${rows.length - mostShown} more`;
+}
+
+function count(n: number, what: string): string {
+  return `${n} ${what}${n === 1 ? "" : "s"}`;
+}
+
+/** Whether somebody has to look at a copy. */
+export function foundInCopy(output: z.output<typeof copyOutput>): boolean {
+  return output.differences.length + output.diverged.length + output.mixedUp.length > 0;
+}
