@@ -1,6 +1,7 @@
 import { InvalidOptionError } from "@stratigraph/core";
 import { existsSync } from "node:fs";
 import { withDriver } from "./importDriver.ts";
+import type { MongoDatabase } from "./sources/mongoSource.ts";
 import type { SourcePool } from "./sources/postgresSource.ts";
 import type { SqliteDatabase } from "./sources/sqliteSource.ts";
 
@@ -57,6 +58,43 @@ export async function openSqliteForWriting(path: string): Promise<Database> {
     ["better-sqlite3", "libsql"],
     (driver: { readonly default: OpenDatabase }) => new driver.default(path),
   );
+}
+
+interface Ioredis {
+  call(...args: string[]): Promise<unknown>;
+  on(event: "error", listener: () => void): unknown;
+  quit(): Promise<unknown>;
+}
+
+/** Sends commands to a Redis. @throws StratigraphError "DRIVER_MISSING" */
+export async function openRedis(url: string) {
+  const client = await withDriver(
+    "The official RedisSaver",
+    ["ioredis"],
+    (driver: { readonly Redis: new (url: string, options: object) => Ioredis }) =>
+      new driver.Redis(url, { maxRetriesPerRequest: 3 }),
+  );
+  // Commands tell of what is wrong. Without a listener ioredis prints.
+  client.on("error", () => undefined);
+  return {
+    command: (...args: [string, ...string[]]) => client.call(...args),
+    close: once(async () => void (await client.quit())),
+  };
+}
+
+interface MongoClient {
+  db(): MongoDatabase;
+  close(): Promise<void>;
+}
+
+/** A client of the database that a URL names. @throws StratigraphError "DRIVER_MISSING" */
+export async function openMongo(url: string) {
+  const client = await withDriver(
+    "The official MongoDBSaver",
+    ["mongodb"],
+    (driver: { readonly MongoClient: new (url: string) => MongoClient }) => new driver.MongoClient(url),
+  );
+  return { client, close: once(() => client.close()) };
 }
 
 /** Runs `close` at the first call only. */

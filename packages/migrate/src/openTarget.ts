@@ -2,10 +2,12 @@ import type { BaseCheckpointSaver, SerializerProtocol } from "@langchain/langgra
 import { checkOptions } from "@stratigraph/core";
 import type { ThreadTarget } from "./contract/target.ts";
 import { schemeOf, unknownScheme } from "./addresses.ts";
-import { once, openPool, openSqlite, openSqliteForWriting } from "./drivers.ts";
+import { once, openMongo, openPool, openRedis, openSqlite, openSqliteForWriting } from "./drivers.ts";
 import { withDriver } from "./importDriver.ts";
 import { openNames, type OpenOptions } from "./openSource.ts";
+import { mongoSource } from "./sources/mongoSource.ts";
 import { postgresSource } from "./sources/postgresSource.ts";
+import { redisSource } from "./sources/redisSource.ts";
 import { sqliteSource } from "./sources/sqliteSource.ts";
 import { fileTarget } from "./targets/fileTarget.ts";
 import { saverTarget } from "./targets/saverTarget.ts";
@@ -26,6 +28,12 @@ export async function openTarget(url: string, options: OpenOptions = {}): Promis
       return await toPostgres(place.rest, options.serde);
     case "sqlite":
       return await toSqlite(place.rest, options.serde);
+    case "official+redis":
+    case "official+rediss":
+      return await toRedis(place.rest, options.serde);
+    case "mongodb":
+    case "mongodb+srv":
+      return await toMongo(place.rest, options.serde);
     case "file":
       return fileTarget({ path: place.rest, serde: options.serde });
     default:
@@ -76,5 +84,46 @@ async function toSqlite(path: string, serde: Serde): Promise<ThreadTarget> {
     database.close();
   });
   const source = sqliteSource({ database: reading.database, serde });
+  return saverTarget(saver, { source, branches: true, close });
+}
+
+interface RedisPackage {
+  readonly RedisSaver: {
+    fromUrl(url: string): Promise<BaseCheckpointSaver & { end(): Promise<void> }>;
+  };
+}
+
+async function toRedis(url: string, serde: Serde): Promise<ThreadTarget> {
+  const saver = await withDriver(
+    "The official RedisSaver",
+    ["@langchain/langgraph-checkpoint-redis"],
+    (driver: RedisPackage) => driver.RedisSaver.fromUrl(url),
+  );
+  const { command, close } = await openRedis(url);
+  return saverTarget(saver, {
+    source: redisSource({ command, serde }),
+    close: once(async () => {
+      await close();
+      await saver.end();
+    }),
+  });
+}
+
+interface MongoPackage {
+  readonly MongoDBSaver: new (
+    options: { client: unknown },
+    serde: Serde,
+  ) => BaseCheckpointSaver & { setup(): Promise<unknown> };
+}
+
+async function toMongo(url: string, serde: Serde): Promise<ThreadTarget> {
+  const { client, close } = await openMongo(url);
+  const saver = await withDriver(
+    "The official MongoDBSaver",
+    ["@langchain/langgraph-checkpoint-mongodb"],
+    (driver: MongoPackage) => new driver.MongoDBSaver({ client }, serde),
+  );
+  await saver.setup();
+  const source = mongoSource({ database: client.db(), serde });
   return saverTarget(saver, { source, branches: true, close });
 }
