@@ -27,7 +27,11 @@ export async function openPool(url: string) {
 /** A connection string of pg, and the schema that its query named. @throws InvalidOptionError */
 export function withoutSchema(url: string): { readonly connection: string; readonly schema: string } {
   if (!URL.canParse(url))
-    throw new InvalidOptionError("url", "text that is no URL", "Write official+postgresql://user:password@host/database.");
+    throw new InvalidOptionError(
+      "url",
+      "text that is no URL",
+      "Write official+postgresql://user:password@host/database.",
+    );
   const parsed = new URL(url);
   const schema = parsed.searchParams.get("schema") ?? "public";
   parsed.searchParams.delete("schema");

@@ -25,5 +25,10 @@ export { sqliteSource, type SqliteDatabase, type SqliteSourceOptions } from "./s
 export { moveThreads, type MoveOptions } from "./copy/moveThreads.ts";
 export { readThrough, type ReadThroughOptions } from "./readThrough.ts";
 export { mongoSource } from "./sources/mongoSource.ts";
-export type { MongoCollection, MongoCursor, MongoDatabase, MongoSourceOptions } from "./sources/mongoSource.ts";
+export type {
+  MongoCollection,
+  MongoCursor,
+  MongoDatabase,
+  MongoSourceOptions,
+} from "./sources/mongoSource.ts";
 export { redisSource, type RedisCommand, type RedisSourceOptions } from "./sources/redisSource.ts";

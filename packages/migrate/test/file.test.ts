@@ -40,7 +40,15 @@ beforeAll(async () => {
   const metadata = { source: "loop", step: 0, parents: {}, run_id: "run-1" } as const;
   const first = await saver.put(at, checkpointWith({ odd }, 1), metadata, { odd: 1 });
   const { lone: _lone, ...wellFormed } = odd;
-  await saver.putWrites(first, [["odd", wellFormed], ["raw", odd.bytes]], "task", "~__pregel_pull, node");
+  await saver.putWrites(
+    first,
+    [
+      ["odd", wellFormed],
+      ["raw", odd.bytes],
+    ],
+    "task",
+    "~__pregel_pull, node",
+  );
   await saver.put(first, checkpointWith({ odd, more: odd.bytes }, 2), metadata, { odd: 2, more: 2 });
   // Somebody else goes on from the same checkpoint.
   const late = checkpointWith({ odd: "late" }, 3);

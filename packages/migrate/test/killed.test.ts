@@ -69,25 +69,33 @@ async function killAgainAndAgain(how: string, schema: string): Promise<number> {
   return furthest;
 }
 
-test(`an import of ${threads} threads that is killed ${kills} times ends complete and verified`, async () => {
-  const saver = await ours("stratigraph");
-  expect(await killAgainAndAgain("import", "stratigraph")).toBeGreaterThan(threads / 2);
-  const report = await importThreads(postgresSource({ pool }), saver);
-  expect(report).toMatchObject({ complete: true, threads, verified: true });
-  expect(report).toMatchObject({ differences: [], mixedUp: [], diverged: [] });
-  expect(report.skipped).toBeGreaterThan(0);
-  expect(await history(saver, `t${threads - 1}`)).toEqual(await history(official, `t${threads - 1}`));
-  expect((await say(saver, "t7", "Three")).length).toBe((await say(official, "t7", "Three")).length);
-}, timeout);
+test(
+  `an import of ${threads} threads that is killed ${kills} times ends complete and verified`,
+  async () => {
+    const saver = await ours("stratigraph");
+    expect(await killAgainAndAgain("import", "stratigraph")).toBeGreaterThan(threads / 2);
+    const report = await importThreads(postgresSource({ pool }), saver);
+    expect(report).toMatchObject({ complete: true, threads, verified: true });
+    expect(report).toMatchObject({ differences: [], mixedUp: [], diverged: [] });
+    expect(report.skipped).toBeGreaterThan(0);
+    expect(await history(saver, `t${threads - 1}`)).toEqual(await history(official, `t${threads - 1}`));
+    expect((await say(saver, "t7", "Three")).length).toBe((await say(official, "t7", "Three")).length);
+  },
+  timeout,
+);
 
-test(`a move of ${threads} threads that is killed ${kills} times ends complete and verified`, async () => {
-  const from = savers[0]!;
-  const to = await ours("elsewhere");
-  expect(await killAgainAndAgain("move", "elsewhere")).toBeGreaterThan(threads / 2);
-  const report = await moveThreads(from, to);
-  expect(report).toMatchObject({ complete: true, threads, verified: true, differences: [], diverged: [] });
-  expect(report.skipped).toBeGreaterThan(0);
-  for (const threadId of ["t0", "t7", `t${threads - 1}`])
-    expect(await history(to, threadId)).toEqual(await history(from, threadId));
-  expect((await say(to, "t7", "Four")).length).toBe(8);
-}, timeout);
+test(
+  `a move of ${threads} threads that is killed ${kills} times ends complete and verified`,
+  async () => {
+    const from = savers[0]!;
+    const to = await ours("elsewhere");
+    expect(await killAgainAndAgain("move", "elsewhere")).toBeGreaterThan(threads / 2);
+    const report = await moveThreads(from, to);
+    expect(report).toMatchObject({ complete: true, threads, verified: true, differences: [], diverged: [] });
+    expect(report.skipped).toBeGreaterThan(0);
+    for (const threadId of ["t0", "t7", `t${threads - 1}`])
+      expect(await history(to, threadId)).toEqual(await history(from, threadId));
+    expect((await say(to, "t7", "Four")).length).toBe(8);
+  },
+  timeout,
+);

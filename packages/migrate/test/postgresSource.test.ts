@@ -113,7 +113,9 @@ test("a schema of its own, and a signal that ends after the thread under way", a
   // The official saver cannot have such a schema, as it quotes names without escaping them.
   for (const table of ["checkpoints", "checkpoint_blobs", "checkpoint_writes"])
     await pool.query(`create table "od""d".${table} (like public.${table} including all)`);
-  await pool.query(`insert into "od""d".checkpoints select * from checkpoints where thread_id in ('ada', 'late')`);
+  await pool.query(
+    `insert into "od""d".checkpoints select * from checkpoints where thread_id in ('ada', 'late')`,
+  );
   await pool.query(`insert into "od""d".checkpoint_blobs select * from checkpoint_blobs`);
   const ended = new AbortController();
   ended.abort();

@@ -51,7 +51,14 @@ test("a thread comes over at its first read, goes on, and stays in the source", 
     ]);
   });
   expect(events.filter(({ type }) => type === "brought")).toEqual([
-    { type: "brought", threadId: "ada", source: "the official PostgresSaver", checkpoints: 3, mixedUp: 0, differences: [] },
+    {
+      type: "brought",
+      threadId: "ada",
+      source: "the official PostgresSaver",
+      checkpoints: 3,
+      mixedUp: 0,
+      differences: [],
+    },
   ]);
   expect(await history(official, "ada")).toEqual(before);
   expect(await history(saver, "listed")).toEqual(await history(official, "listed"));
@@ -73,12 +80,11 @@ test("two processes that bring a thread at once end with one of it, and both go 
     const threadId = `raced ${n}`;
     const config = { configurable: { thread_id: threadId } };
     await say(official, threadId, "One");
-    const tuples = await Promise.all(
-      [...savers, ...savers].map((saver) => saver.getTuple(config)),
-    );
+    const tuples = await Promise.all([...savers, ...savers].map((saver) => saver.getTuple(config)));
     const original = (await official.getTuple(config))!;
     for (const tuple of tuples) expect(tuple?.checkpoint).toEqual(original.checkpoint);
-    for (const saver of savers) expect(await history(saver, threadId)).toEqual(await history(official, threadId));
+    for (const saver of savers)
+      expect(await history(saver, threadId)).toEqual(await history(official, threadId));
     expect(await savers[0]!.conflicts(threadId)).toEqual([]);
     expect((await say(savers[n % 2]!, threadId, "Two")).length).toBe(4);
     expect((await say(savers[(n + 1) % 2]!, threadId, "Three")).length).toBe(6);

@@ -27,25 +27,28 @@ afterAll(async () => {
 
 const ids = ["ada", "a:b", "a", "émoji 🎉"];
 
-test.skipIf(!available.redis)("keys come over, more than ten checkpoints, colons in ids too, and go on", async () => {
-  for (const id of ids) for (const text of ["1", "2", "3", "4", "5"]) await say(official, id, text);
-  const saver = new MemorySaver();
-  const source = redisSource({ command: plainCommand(redis) });
-  expect(await source.plan()).toMatchObject({ threads: 4, checkpoints: 60 });
-  const report = await importThreads(source, saver);
-  expect(report).toMatchObject({ threads: 4, checkpoints: 60, differences: [], mixedUp: [] });
-  for (const id of ids) {
-    const config = { configurable: { thread_id: id } };
-    for await (const { config: at, checkpoint, metadata, parentConfig } of saver.list(config)) {
-      const original = (await official.getTuple(at))!;
-      expect(checkpoint).toEqual(original.checkpoint);
-      expect(metadata).toEqual(original.metadata);
-      expect(parentConfig).toEqual(original.parentConfig);
+test.skipIf(!available.redis)(
+  "keys come over, more than ten checkpoints, colons in ids too, and go on",
+  async () => {
+    for (const id of ids) for (const text of ["1", "2", "3", "4", "5"]) await say(official, id, text);
+    const saver = new MemorySaver();
+    const source = redisSource({ command: plainCommand(redis) });
+    expect(await source.plan()).toMatchObject({ threads: 4, checkpoints: 60 });
+    const report = await importThreads(source, saver);
+    expect(report).toMatchObject({ threads: 4, checkpoints: 60, differences: [], mixedUp: [] });
+    for (const id of ids) {
+      const config = { configurable: { thread_id: id } };
+      for await (const { config: at, checkpoint, metadata, parentConfig } of saver.list(config)) {
+        const original = (await official.getTuple(at))!;
+        expect(checkpoint).toEqual(original.checkpoint);
+        expect(metadata).toEqual(original.metadata);
+        expect(parentConfig).toEqual(original.parentConfig);
+      }
+      expect((await say(saver, id, "6")).length).toBe((await say(official, id, "6")).length);
     }
-    expect((await say(saver, id, "6")).length).toBe((await say(official, id, "6")).length);
-  }
-  expect((await importThreads(source, saver)).diverged).toEqual([...ids].sort());
-});
+    expect((await importThreads(source, saver)).diverged).toEqual([...ids].sort());
+  },
+);
 
 test.skipIf(!available.redis)("branches that share keys are reported; and back, without them", async () => {
   const config = { configurable: { thread_id: "forked", checkpoint_ns: "" } };

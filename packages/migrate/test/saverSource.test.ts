@@ -71,12 +71,17 @@ test("side branches, and what lies after the head, are left out of savers that w
   await say(saver, "forked", "Two");
   const states = [];
   for await (const state of counting(saver).getStateHistory(config)) states.push(state);
-  await counting(saver).invoke({ messages: ["Other"] }, states.find((each) => each.values.messages?.length === 2)!.config);
+  await counting(saver).invoke(
+    { messages: ["Other"] },
+    states.find((each) => each.values.messages?.length === 2)!.config,
+  );
   const plain = new OfficialMemory();
   const report = await exportThreads(saver, saverTarget(plain));
   expect(report.leftOut).toBe(2);
   expect(report.differences).toEqual([]);
-  expect((await say(plain, "forked", "on")).at(-1)?.content).toBe((await say(saver, "forked", "on")).at(-1)?.content);
+  expect((await say(plain, "forked", "on")).at(-1)?.content).toBe(
+    (await say(saver, "forked", "on")).at(-1)?.content,
+  );
   await saver.promote(states[0]!.config);
   const head = states[0]!.config.configurable!["checkpoint_id"];
   const promoted = new OfficialMemory();
@@ -90,7 +95,12 @@ test("nobody sees half a thread, and an import goes on in the middle of one", as
   let config: Awaited<ReturnType<MemorySaver["put"]>> = at;
   for (let n = 1; n <= 700; n += 1) {
     const log = Array.from({ length: 5 }, (_, k) => `line ${n}.${k}`);
-    const checkpoint = { ...emptyCheckpoint(), id: uuid6(n), channel_values: { log }, channel_versions: { log: n } };
+    const checkpoint = {
+      ...emptyCheckpoint(),
+      id: uuid6(n),
+      channel_values: { log },
+      channel_versions: { log: n },
+    };
     config = await long.put(config, checkpoint, { source: "loop", step: n, parents: {} }, { log: n });
     if (n % 100 === 0) await long.putWrites(config, [["log", `written ${n}`]], `task ${n}`);
   }

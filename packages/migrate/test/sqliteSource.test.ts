@@ -57,7 +57,14 @@ test("binary values and binary pending writes, which the official list breaks", 
   checkpoint.channel_values = { text: "t" };
   checkpoint.channel_versions = { text: 1 };
   const config = await official.put(at, checkpoint, { source: "loop", step: 0, parents: {} });
-  await official.putWrites(config, [["raw", bytes], ["text", "x"]], "task-1");
+  await official.putWrites(
+    config,
+    [
+      ["raw", bytes],
+      ["text", "x"],
+    ],
+    "task-1",
+  );
   await official.putWrites(config, [["__interrupt__", { value: "why?" }]], "task-1");
   const saver = new MemorySaver();
   const report = await importThreads(sqliteSource({ database }), saver);
@@ -82,7 +89,10 @@ test("forks stay what they are: each checkpoint has its own values in this saver
   const early = states.find(({ values }) => values.messages?.length === 2)!;
   await counting(official).invoke({ messages: ["Other"] }, early.config);
   const saver = new MemorySaver();
-  expect(await importThreads(sqliteSource({ database }), saver)).toMatchObject({ differences: [], mixedUp: [] });
+  expect(await importThreads(sqliteSource({ database }), saver)).toMatchObject({
+    differences: [],
+    mixedUp: [],
+  });
   expect(await history(saver, "forked")).toEqual(await history(official, "forked"));
 
   // And back into another file, branches too.
@@ -93,7 +103,9 @@ test("forks stay what they are: each checkpoint has its own values in this saver
   expect(await history(back.official, "forked")).toEqual(await history(official, "forked"));
   expect(await exportThreads(saver, target)).toMatchObject({ skipped: 1, checkpoints: 0, differences: [] });
   await target.close();
-  expect((await say(back.official, "forked", "on")).length).toBe((await say(official, "forked", "on")).length);
+  expect((await say(back.official, "forked", "on")).length).toBe(
+    (await say(official, "forked", "on")).length,
+  );
 });
 
 test("what isn't there, or isn't known, is told", async () => {

@@ -31,7 +31,11 @@ async function chat(saver: MemorySaver, threadId: string): Promise<number> {
 const rendered = async (name: string, input: object, context: ReturnType<typeof testContext>) => {
   const operation = named(name);
   const output = await runOperation(operation, input, context);
-  return { output: output as Record<string, unknown>, text: [...operation.render(output)].join("\n"), found: operation.found?.(output) };
+  return {
+    output: output as Record<string, unknown>,
+    text: [...operation.render(output)].join("\n"),
+    found: operation.found?.(output),
+  };
 };
 
 test("export and import: a plan first, then a file, read back and compared", async () => {
@@ -50,7 +54,9 @@ test("export and import: a plan first, then a file, read back and compared", asy
   const target = testContext(saver, { onProgress: (progress) => told.push(progress) });
   const counted = await rendered("import", { from: to, dryRun: true }, target);
   expect(counted.text).toBe("There are 3 threads, 9 checkpoints. Nothing was copied.");
-  expect(await rendered("import", { from: to, thread: "ada" }, target)).toMatchObject({ output: { threads: 1 } });
+  expect(await rendered("import", { from: to, thread: "ada" }, target)).toMatchObject({
+    output: { threads: 1 },
+  });
   const rest = await rendered("import", { from: to }, target);
   expect(rest.text).toContain("Imported: 3 threads, 1 of them there already; 6 checkpoints");
   expect(told.at(-1)).toMatchObject({ done: 3, total: 3, unit: "threads" });

@@ -76,20 +76,36 @@ function open({ kind, config }: CheckedConfig): TierSaver {
 
 async function openReadThrough(saver: TierSaver, { readThrough: from }: CommonConfig): Promise<void> {
   if (from === undefined) return;
-  if (typeof from === "string") readThrough(saver, await openSource(from, { serde: saver.serde }), { close: true });
+  if (typeof from === "string")
+    readThrough(saver, await openSource(from, { serde: saver.serde }), { close: true });
   else if (typeof from?.threads === "function") readThrough(saver, from);
-  else throw new InvalidOptionError("readThrough", typeof from, "Pass a URL such as official+postgresql://…, or a source.");
+  else
+    throw new InvalidOptionError(
+      "readThrough",
+      typeof from,
+      "Pass a URL such as official+postgresql://…, or a source.",
+    );
 }
 
 function saverOptionsOf(config: SaverOptions): SaverOptions {
   return pickOptions<SaverOptions>(config, saverOptionNames);
 }
 
-function openFolder({ folder, setup: _setup, readThrough: _readThrough, ...options }: FolderConfig): PostgresSaver {
+function openFolder({
+  folder,
+  setup: _setup,
+  readThrough: _readThrough,
+  ...options
+}: FolderConfig): PostgresSaver {
   return PostgresSaver.embedded(folder, options);
 }
 
-function openPostgres({ postgres: source, setup: _setup, readThrough: _readThrough, ...options }: PostgresConfig): PostgresSaver {
+function openPostgres({
+  postgres: source,
+  setup: _setup,
+  readThrough: _readThrough,
+  ...options
+}: PostgresConfig): PostgresSaver {
   if (typeof source === "string" && /^postgres(ql)?:\/\//.test(source))
     return PostgresSaver.fromConnString(source, options);
   if (typeof source === "object" && typeof source?.query === "function")
@@ -101,7 +117,12 @@ function openPostgres({ postgres: source, setup: _setup, readThrough: _readThrou
   );
 }
 
-function openRedis({ redis: source, setup: _setup, readThrough: _readThrough, ...options }: RedisConfig): RedisSaver {
+function openRedis({
+  redis: source,
+  setup: _setup,
+  readThrough: _readThrough,
+  ...options
+}: RedisConfig): RedisSaver {
   if (typeof source === "string" && /^rediss?:\/\//.test(source))
     return new RedisSaver({ ...options, url: source });
   if (typeof source === "object" && typeof source?.callBuffer === "function")

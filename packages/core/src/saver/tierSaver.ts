@@ -487,10 +487,7 @@ export class TierSaver extends BaseCheckpointSaver {
   }
 
   /** Whether a thread that was read had no head, and was brought from elsewhere. */
-  async #brought(
-    { threadId, namespace }: Namespace,
-    { head, revision }: ThreadState,
-  ): Promise<boolean> {
+  async #brought({ threadId, namespace }: Namespace, { head, revision }: ThreadState): Promise<boolean> {
     if (this.#readThrough === undefined || head !== undefined) return false;
     // A run begins with the root. A subgraph of a thread that is here may have no head yet.
     if (namespace !== "" && revision > 0) return false;

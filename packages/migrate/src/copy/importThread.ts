@@ -65,7 +65,12 @@ class Bringing {
   #checkpoints = 0;
   #writes = 0;
 
-  constructor(storage: ReadThroughStorage, thread: SourceThread, there: ThreadThere, missing: ReadonlySet<string>) {
+  constructor(
+    storage: ReadThroughStorage,
+    thread: SourceThread,
+    there: ThreadThere,
+    missing: ReadonlySet<string>,
+  ) {
     this.#storage = storage;
     this.#coder = storage.coder;
     this.#thread = thread;
@@ -147,7 +152,10 @@ class Bringing {
       const origin = { taskPath: ofTask[0]?.taskPath ?? "", writer: undefined };
       const pairs = ofTask.map(({ channel, value }): [string, unknown] => [channel, value]);
       const captured = this.#coder.writes.capture(at, taskId, origin, pairs);
-      const placed = captured.writes.map((write, n) => ({ ...write, index: ofTask[n]?.index ?? write.index }));
+      const placed = captured.writes.map((write, n) => ({
+        ...write,
+        index: ofTask[n]?.index ?? write.index,
+      }));
       encoded.push(await this.#coder.writes.encode(at, { ...captured, writes: placed }, false));
     }
     this.#writes += writes.length;

@@ -93,14 +93,19 @@ async function thereOf(tier: Tier, threadId: string): Promise<There> {
   return { revision, records, heads, writes, blobs };
 }
 
-function writeKey(at: CheckpointRecord | ThreadContents["writes"][number], batch: { taskId: string; body: Uint8Array }) {
+function writeKey(
+  at: CheckpointRecord | ThreadContents["writes"][number],
+  batch: { taskId: string; body: Uint8Array },
+) {
   return JSON.stringify([at.namespace, at.checkpointId, batch.taskId, batchDigest(batch)]);
 }
 
 /** Whether the target has checkpoints that the source doesn't have, and the other way round. */
 function isDiverged({ records }: ThreadContents, there: There): boolean {
   const wanted = new Set(records.map(entryKey));
-  const wentOn = [...there.records].some(([key, { namespace }]) => !isReserved(namespace) && !wanted.has(key));
+  const wentOn = [...there.records].some(
+    ([key, { namespace }]) => !isReserved(namespace) && !wanted.has(key),
+  );
   return wentOn && [...wanted].some((key) => !there.records.has(key));
 }
 
@@ -112,7 +117,9 @@ async function append(
   const { threadId } = contents.records[0] ?? { threadId: "" };
   if (threadId === "") return { checkpoints: 0, writes: 0 };
   const wanted = new Set(contents.records.map(entryKey));
-  const wentOn = [...there.records].some(([key, { namespace }]) => !isReserved(namespace) && !wanted.has(key));
+  const wentOn = [...there.records].some(
+    ([key, { namespace }]) => !isReserved(namespace) && !wanted.has(key),
+  );
   const appender = new Appender(tier, threadId, there.revision);
   const blobs = new Blobs(contents.blobs, there.blobs);
   let checkpoints = 0;

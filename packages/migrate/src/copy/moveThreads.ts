@@ -26,9 +26,15 @@ export async function moveThreads(
   if (source !== "keep" && source !== "delete")
     throw new InvalidOptionError("source", source, 'Pass "keep" or "delete".');
   if (source === "delete" && !verify)
-    throw new InvalidOptionError("verify", false, "Threads are deleted only once their copies were verified.");
+    throw new InvalidOptionError(
+      "verify",
+      false,
+      "Threads are deleted only once their copies were verified.",
+    );
   const { ids, evicted } = await threadsIn(from);
-  const wanted = (threadIds ?? ids).filter((id) => threadIds !== undefined || after === undefined || id > after);
+  const wanted = (threadIds ?? ids).filter(
+    (id) => threadIds !== undefined || after === undefined || id > after,
+  );
   const tally = new Tally({ threads: wanted.length }, options);
   tally.differs(
     evicted.map((threadId) => ({ threadId, what: "only its head is here; open it with its archive" })),

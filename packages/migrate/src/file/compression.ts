@@ -43,11 +43,11 @@ class ZstdWriter extends Transform {
     this.#waiting.push(chunk);
     this.#bytes += chunk.length;
     if (this.#bytes < frameBytes) done();
-    else this.#write().then(() => done(), done);
+    else void settle(this.#write(), done);
   }
 
   override _flush(done: TransformCallback): void {
-    this.#write().then(() => done(), done);
+    void settle(this.#write(), done);
   }
 
   async #write(): Promise<void> {
@@ -82,7 +82,7 @@ class ZstdReader extends Transform {
       else foreign.write(this.#waiting, () => done());
       return;
     }
-    this.#read().then(() => done(), done);
+    void settle(this.#read(), done);
   }
 
   override _flush(done: TransformCallback): void {
@@ -111,6 +111,17 @@ class ZstdReader extends Transform {
     this.#foreign?.on("error", (error) => this.destroy(error));
     return this.#foreign;
   }
+}
+
+/** Tells a stream how some work ended. */
+async function settle(work: Promise<void>, done: TransformCallback): Promise<void> {
+  try {
+    await work;
+  } catch (error) {
+    done(error as Error);
+    return;
+  }
+  done();
 }
 
 function notOurs(): Error {

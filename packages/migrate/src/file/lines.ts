@@ -16,7 +16,12 @@ export interface ThreadLine {
   /** By namespace. */
   readonly heads: Readonly<Record<string, string>>;
   /** Parents before their children. */
-  readonly outline: readonly (readonly [namespace: string, id: string, parent: string | null, lostTo?: string])[];
+  readonly outline: readonly (readonly [
+    namespace: string,
+    id: string,
+    parent: string | null,
+    lostTo?: string,
+  ])[];
   readonly mixedUp?: readonly MixedUp[];
 }
 

@@ -92,7 +92,11 @@ function parsed(path: string, n: number, bytes: Buffer): Line {
 
 function checkFirst(path: string, line: Line): void {
   if (!("format" in line) || line.format !== format)
-    throw new InvalidOptionError("file", path, "It holds no threads: its first line isn't that of an export.");
+    throw new InvalidOptionError(
+      "file",
+      path,
+      "It holds no threads: its first line isn't that of an export.",
+    );
   if (line.version > formatVersion)
     throw new StratigraphError(
       "NEWER_FORMAT",

@@ -241,7 +241,10 @@ async function* checkpointsOf(
     const { namespace } = batch[0]!;
     const args = [threadId, namespace, batch.map(({ checkpointId }) => checkpointId)];
     const rows = new Map(
-      (await query<CheckpointRow>(tables, client, "pgCheckpoints", args)).map((row) => [row.checkpoint_id, row]),
+      (await query<CheckpointRow>(tables, client, "pgCheckpoints", args)).map((row) => [
+        row.checkpoint_id,
+        row,
+      ]),
     );
     for (const entry of batch) {
       const row = rows.get(entry.checkpointId)!;
@@ -315,7 +318,10 @@ class Values {
     namespace: string,
     versions: Readonly<Record<string, number | string>>,
   ): Promise<Record<string, unknown>> {
-    const wanted = Object.entries(versions).map(([channel, version]) => ({ channel, version: String(version) }));
+    const wanted = Object.entries(versions).map(([channel, version]) => ({
+      channel,
+      version: String(version),
+    }));
     const keyOf = (channel: string, version: string): string => JSON.stringify([namespace, channel, version]);
     const missing = wanted.filter(({ channel, version }) => !this.#kept.has(keyOf(channel, version)));
     if (missing.length > 0) {

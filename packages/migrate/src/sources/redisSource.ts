@@ -48,7 +48,11 @@ type Index = ReadonlyMap<string, readonly OutlineEntry[]>;
  * limit, and asks RediSearch, which has a limit of its own. Ids are taken from inside the documents, as keys are ambiguous where an id
  * has a colon. There is no snapshot in Redis: stop the old saver, or import again afterwards.
  */
-export function redisSource({ command, serde = new StratigraphSerializer(), close }: RedisSourceOptions): ThreadSource {
+export function redisSource({
+  command,
+  serde = new StratigraphSerializer(),
+  close,
+}: RedisSourceOptions): ThreadSource {
   const keys: Keys = { command, decode: decoderOf(serde) };
   return {
     name: "the official RedisSaver",
@@ -87,7 +91,10 @@ async function indexOf({ command }: Keys, pattern: string): Promise<Index> {
   const found = new Set<string>();
   for (let cursor = "0"; ;) {
     // SCAN may name a key twice.
-    const [next, page] = (await command("SCAN", cursor, "MATCH", pattern, "COUNT", "1000")) as [string, string[]];
+    const [next, page] = (await command("SCAN", cursor, "MATCH", pattern, "COUNT", "1000")) as [
+      string,
+      string[],
+    ];
     for (const key of page) found.add(String(key));
     cursor = String(next);
     if (cursor === "0") break;
@@ -167,7 +174,8 @@ async function* checkpointsOf(
   const last = new Map<string, ReadonlyMap<string, unknown>>();
   for (const entry of outline) {
     const document = await documentAt<CheckpointDocument>(keys.command, keyOf(threadId, entry));
-    if (document === undefined) throw new RangeError(`checkpoint ${entry.checkpointId} expired while it was read`);
+    if (document === undefined)
+      throw new RangeError(`checkpoint ${entry.checkpointId} expired while it was read`);
     const checkpoint = (await keys.decode("json", JSON.stringify(document.checkpoint))) as Checkpoint;
     const values = new Map<string, unknown>();
     const known = last.get(entry.namespace);

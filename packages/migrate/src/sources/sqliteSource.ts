@@ -34,7 +34,11 @@ export interface SqliteSourceOptions {
 const pageOfThreads = 500;
 
 /** The file of the official SqliteSaver. Each thread is read in one transaction, so that the saver may go on writing meanwhile. */
-export function sqliteSource({ database, serde = new StratigraphSerializer(), close }: SqliteSourceOptions): ThreadSource {
+export function sqliteSource({
+  database,
+  serde = new StratigraphSerializer(),
+  close,
+}: SqliteSourceOptions): ThreadSource {
   const file: File = { database, decode: decoderOf(serde) };
   return {
     name: "the official SqliteSaver",

@@ -49,12 +49,7 @@ class Writing {
   readonly #digests: Digests;
   readonly #originals = new Map<string, CheckpointDigest>();
 
-  constructor(
-    saver: BaseCheckpointSaver,
-    source: ThreadSource,
-    thread: SourceThread,
-    how: WriteOptions,
-  ) {
+  constructor(saver: BaseCheckpointSaver, source: ThreadSource, thread: SourceThread, how: WriteOptions) {
     this.#saver = saver;
     this.#source = source;
     this.#thread = thread;
@@ -78,7 +73,8 @@ class Writing {
     for await (const each of this.#thread.checkpoints()) {
       const key = entryKey(each);
       if (!kept.has(key)) continue;
-      if (this.#how.verify) this.#originals.set(key, await this.#digests.of(branches ? each : this.#holdable(each)));
+      if (this.#how.verify)
+        this.#originals.set(key, await this.#digests.of(branches ? each : this.#holdable(each)));
       const isThere = there.has(key);
       if (!isThere) {
         await this.#put(each);
@@ -108,7 +104,8 @@ class Writing {
     });
     const values = Object.fromEntries(held);
     for (const [channel, version] of Object.entries(channel_versions))
-      if (!Object.hasOwn(values, channel)) this.#empty.add(JSON.stringify([each.namespace, channel, version]));
+      if (!Object.hasOwn(values, channel))
+        this.#empty.add(JSON.stringify([each.namespace, channel, version]));
     return { ...each, checkpoint: { ...each.checkpoint, channel_values: values } };
   }
 

@@ -45,7 +45,9 @@ class Collection {
     let found = this.#documents.map((bytes) => deserialize(bytes)).filter((each) => fits(each, filter));
     const cursor = {
       sort(field: string, direction: 1 | -1) {
-        found = found.toSorted((a, b) => ((a[field] as string) < (b[field] as string) ? -direction : direction));
+        found = found.toSorted((a, b) =>
+          (a[field] as string) < (b[field] as string) ? -direction : direction,
+        );
         return cursor;
       },
       limit(count: number) {

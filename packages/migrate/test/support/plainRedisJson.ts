@@ -34,5 +34,7 @@ export function plainRedisJson(redis: Redis) {
 /** Commands as `redisSource` sends them. */
 export function plainCommand(redis: Redis) {
   return async (...[name, ...args]: [string, ...string[]]): Promise<unknown> =>
-    await redis.call(...((name === "JSON.GET" ? ["GET", args[0]!] : [name, ...args]) as [string, ...string[]]));
+    await redis.call(
+      ...((name === "JSON.GET" ? ["GET", args[0]!] : [name, ...args]) as [string, ...string[]]),
+    );
 }

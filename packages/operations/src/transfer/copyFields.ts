@@ -133,7 +133,11 @@ export function* renderCopy(done: string, output: z.output<typeof copyOutput>): 
   );
   yield* listed(
     "MIXED UP BY THE SOURCE BEFORE, COPIED AS IT READS THEM",
-    output.mixedUp.map(({ threadId, checkpointId, channels }) => [threadId, checkpointId, channels.join(", ")]),
+    output.mixedUp.map(({ threadId, checkpointId, channels }) => [
+      threadId,
+      checkpointId,
+      channels.join(", "),
+    ]),
   );
   if (!output.complete)
     yield output.cursor === undefined

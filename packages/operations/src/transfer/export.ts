@@ -1,7 +1,15 @@
 import { exportThreads, openTarget, tierSource } from "@stratigraph/migrate";
 import { z } from "zod";
 import { operation } from "../table/operation.ts";
-import { copied, copyInput, copyOptions, copyOutput, foundInCopy, planned, renderCopy } from "./copyFields.ts";
+import {
+  copied,
+  copyInput,
+  copyOptions,
+  copyOutput,
+  foundInCopy,
+  planned,
+  renderCopy,
+} from "./copyFields.ts";
 
 /** Takes threads elsewhere. */
 export const exportOperation = operation({

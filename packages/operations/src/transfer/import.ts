@@ -1,7 +1,15 @@
 import { importThreads, openSource } from "@stratigraph/migrate";
 import { z } from "zod";
 import { operation } from "../table/operation.ts";
-import { copied, copyInput, copyOptions, copyOutput, foundInCopy, planned, renderCopy } from "./copyFields.ts";
+import {
+  copied,
+  copyInput,
+  copyOptions,
+  copyOutput,
+  foundInCopy,
+  planned,
+  renderCopy,
+} from "./copyFields.ts";
 
 /** Brings threads from elsewhere. */
 export const importOperation = operation({

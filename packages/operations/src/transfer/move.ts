@@ -2,14 +2,23 @@ import { moveThreads, tierSource } from "@stratigraph/migrate";
 import { z } from "zod";
 import { flag } from "../table/fields.ts";
 import { operation } from "../table/operation.ts";
-import { copied, copyInput, copyOptions, copyOutput, foundInCopy, planned, renderCopy } from "./copyFields.ts";
+import {
+  copied,
+  copyInput,
+  copyOptions,
+  copyOutput,
+  foundInCopy,
+  planned,
+  renderCopy,
+} from "./copyFields.ts";
 
 /** Moves threads to another storage of ours. */
 export const move = operation({
   name: "move",
   group: "transfer",
   effect: "destroy",
-  summary: "Move threads to another Stratigraph storage, byte for byte. They stay here too, unless told otherwise.",
+  summary:
+    "Move threads to another Stratigraph storage, byte for byte. They stay here too, unless told otherwise.",
   args: ["to"],
   examples: [
     "stratigraph move postgresql://localhost/app",
