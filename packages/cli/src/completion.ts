@@ -8,7 +8,7 @@ const asked = new Set(["complete", "completion"]);
  * for them.
  */
 export async function addCompletion(program: Command, argv: readonly string[]): Promise<void> {
-  const [name] = argv.filter((word) => !word.startsWith("-"));
+  const name = argv.find((word) => !word.startsWith("-"));
   if (name !== undefined && asked.has(name)) {
     const { default: tab } = await import("@bomb.sh/tab/commander");
     tab(program, { completionCommandName: "completion" });

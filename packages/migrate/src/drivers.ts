@@ -2,7 +2,7 @@ import { InvalidOptionError } from "@stratigraph/core";
 import { existsSync } from "node:fs";
 import { withDriver } from "./importDriver.ts";
 import type { MongoDatabase } from "./sources/mongoSource.ts";
-import type { SourcePool } from "./sources/postgresSource.ts";
+import type { SourcePool } from "./sources/postgresTables.ts";
 import type { SqliteDatabase } from "./sources/sqliteSource.ts";
 
 interface Pool extends SourcePool {

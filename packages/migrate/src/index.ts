@@ -13,7 +13,8 @@ export type {
 } from "./contract/source.ts";
 export type { ThreadTarget, WriteOptions, WrittenThread } from "./contract/target.ts";
 export { postgresSource } from "./sources/postgresSource.ts";
-export type { PostgresSourceOptions, SourceClient, SourcePool } from "./sources/postgresSource.ts";
+export type { PostgresSourceOptions } from "./sources/postgresSource.ts";
+export type { SourceClient, SourcePool } from "./sources/postgresTables.ts";
 export { saverSource } from "./sources/saverSource.ts";
 export { tierSource } from "./sources/tierSource.ts";
 export { saverTarget, type SaverTargetOptions } from "./targets/saverTarget.ts";

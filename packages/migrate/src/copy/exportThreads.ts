@@ -2,6 +2,7 @@ import { checkOptions, type TierSaver } from "@stratigraph/core";
 import type { ThreadTarget } from "../contract/target.ts";
 import { tierSource } from "../sources/tierSource.ts";
 import { copyNames } from "./importThreads.ts";
+import { onlyHead, ownThreads } from "./ownThreads.ts";
 import { Tally, type CopyOptions, type CopyReport } from "./report.ts";
 
 /**
@@ -18,8 +19,13 @@ export async function exportThreads(
   const { verify = true, signal, threadIds, after } = options;
   const source = tierSource(saver);
   const tally = new Tally(await source.plan(), options);
-  for await (const thread of source.threads({ threadIds, after })) {
-    const { threadId } = thread;
+  for (const threadId of await ownThreads(saver.tier, { threadIds, after })) {
+    const thread = await source.thread!(threadId);
+    if (thread === undefined) {
+      const { head } = await saver.tier.peek({ threadId, namespace: "" });
+      if (head !== undefined) tally.differs([{ threadId, what: onlyHead }]);
+      continue;
+    }
     tally.begin(threadId);
     try {
       const written = await target.write(thread, { verify, wrote: () => tally.checkpoint(threadId) });

@@ -14,6 +14,7 @@ import {
 } from "@stratigraph/core";
 import { entryKey } from "../contract/outline.ts";
 import { Appender } from "./appender.ts";
+import { onlyHead } from "./ownThreads.ts";
 import type { Difference } from "./report.ts";
 
 /** What became of a thread. */
@@ -50,6 +51,10 @@ export async function moveThread(
   for (let tries = 1; ; tries += 1) {
     const { revision } = await from.tier.peek({ threadId, namespace: "" });
     const contents = await readThread(from.tier, threadId);
+    if (contents.records.length === 0) {
+      const { head } = await from.tier.peek({ threadId, namespace: "" });
+      return { ...done, differences: head === undefined ? [] : [{ threadId, what: onlyHead }] };
+    }
     const there = await thereOf(to.tier, threadId);
     if (isDiverged(contents, there)) return { ...done, diverged: true, differences: [] };
     await copyTags(from.tier, to.tier, threadId);
@@ -114,8 +119,7 @@ async function append(
   contents: ThreadContents,
   there: There,
 ): Promise<{ checkpoints: number; writes: number }> {
-  const { threadId } = contents.records[0] ?? { threadId: "" };
-  if (threadId === "") return { checkpoints: 0, writes: 0 };
+  const { threadId } = contents.records[0]!;
   const wanted = new Set(contents.records.map(entryKey));
   const wentOn = [...there.records].some(
     ([key, { namespace }]) => !isReserved(namespace) && !wanted.has(key),

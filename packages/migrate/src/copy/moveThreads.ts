@@ -1,5 +1,6 @@
 import { checkOptions, InvalidOptionError, type OptionNames, type TierSaver } from "@stratigraph/core";
 import { copyNames } from "./importThreads.ts";
+import { ownThreads } from "./ownThreads.ts";
 import { moveThread } from "./moveThread.ts";
 import { Tally, type CopyOptions, type CopyReport } from "./report.ts";
 
@@ -31,14 +32,8 @@ export async function moveThreads(
       false,
       "Threads are deleted only once their copies were verified.",
     );
-  const { ids, evicted } = await threadsIn(from);
-  const wanted = (threadIds ?? ids).filter(
-    (id) => threadIds !== undefined || after === undefined || id > after,
-  );
+  const wanted = await ownThreads(from.tier, { threadIds, after });
   const tally = new Tally({ threads: wanted.length }, options);
-  tally.differs(
-    evicted.map((threadId) => ({ threadId, what: "only its head is here; open it with its archive" })),
-  );
   for (const threadId of wanted) {
     tally.begin(threadId);
     const done = await moveThread(from, to, threadId, { verify, deleteSource: source === "delete" });
@@ -48,12 +43,4 @@ export async function moveThreads(
     if (signal?.aborted === true) return tally.report(false);
   }
   return tally.report(true);
-}
-
-/** All ids, sorted, as threads are written meanwhile, which changes their order in the storage. */
-async function threadsIn({ tier }: TierSaver): Promise<{ ids: string[]; evicted: string[] }> {
-  const ids: string[] = [];
-  const gone: string[] = [];
-  for await (const { threadId, evicted } of tier.threads({})) (evicted ? gone : ids).push(threadId);
-  return { ids: ids.sort(), evicted: gone.sort() };
 }

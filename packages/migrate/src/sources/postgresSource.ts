@@ -1,6 +1,5 @@
 import type { Checkpoint, CheckpointMetadata, SerializerProtocol } from "@langchain/langgraph-checkpoint";
 import { StratigraphSerializer } from "@stratigraph/core";
-import { sql } from "../embedded.ts";
 import { lastOfEach, parentsFirst } from "../contract/outline.ts";
 import type {
   OutlineEntry,
@@ -11,19 +10,10 @@ import type {
   ThreadSelection,
   ThreadSource,
 } from "../contract/source.ts";
-import { decoderOf, type Decode } from "./decode.ts";
+import { decoderOf } from "./decode.ts";
 import { mixedUpIn, type Versioned } from "./mixedUp.ts";
-
-/** The part of a `pg.Pool` that is used. */
-export interface SourcePool {
-  connect(): Promise<SourceClient>;
-}
-
-/** The part of a `pg.PoolClient` that is used. */
-export interface SourceClient {
-  query(text: string, values?: unknown[]): Promise<{ readonly rows: unknown[] }>;
-  release(error?: boolean): void;
-}
+import { query, quoted, type SourceClient, type SourcePool, type Tables } from "./postgresTables.ts";
+import { PostgresValues } from "./postgresValues.ts";
 
 /** Options of {@link postgresSource}. */
 export interface PostgresSourceOptions {
@@ -39,9 +29,6 @@ export interface PostgresSourceOptions {
 /** How many rows a page has. */
 const page = { threads: 500, outline: 5000, checkpoints: 50 };
 
-/** How many bytes of values of a thread are kept, to be shared by checkpoints. */
-const keptBytes = 128_000_000;
-
 /**
  * The tables of the official PostgresSaver. Each thread is read in a transaction of its own, which is READ ONLY and sees one
  * snapshot, so that the official saver may go on writing meanwhile.
@@ -56,26 +43,6 @@ export function postgresSource(options: PostgresSourceOptions): ThreadSource {
     thread: (threadId) => threadOf(tables, threadId),
     close: async () => await close?.(),
   };
-}
-
-interface Tables {
-  readonly pool: SourcePool;
-  readonly schema: string;
-  readonly decode: Decode;
-}
-
-async function query<Row>(
-  { schema }: Tables,
-  client: SourceClient,
-  name: keyof typeof sql,
-  values: unknown[] = [],
-): Promise<Row[]> {
-  const text = sql[name].replaceAll(":schema", () => quoted(schema));
-  return (await client.query(text, values)).rows as Row[];
-}
-
-function quoted(name: string): string {
-  return `"${name.replaceAll('"', '""')}"`;
 }
 
 async function withClient<T>({ pool }: Tables, work: (client: SourceClient) => Promise<T>): Promise<T> {
@@ -236,7 +203,7 @@ async function* checkpointsOf(
   threadId: string,
   outline: readonly OutlineEntry[],
 ): AsyncGenerator<SourceCheckpoint> {
-  const values = new Values(tables, client, threadId);
+  const values = new PostgresValues(tables, client, threadId);
   for (const batch of pagesOf(outline)) {
     const { namespace } = batch[0]!;
     const args = [threadId, namespace, batch.map(({ checkpointId }) => checkpointId)];
@@ -291,76 +258,4 @@ async function writesOf(
     writes.push({ taskId: row.task_id, index: row.idx, channel: row.channel, value });
   }
   return writes;
-}
-
-interface ValueRow {
-  readonly channel: string;
-  readonly version: string;
-  readonly type: string;
-  readonly blob: Uint8Array | null;
-}
-
-/** Values by channel and version. A checkpoint shares most of its values with the one before, so that the recent ones are kept. */
-class Values {
-  readonly #tables: Tables;
-  readonly #client: SourceClient;
-  readonly #threadId: string;
-  readonly #kept = new Map<string, { readonly value: unknown; readonly bytes: number }>();
-  #bytes = 0;
-
-  constructor(tables: Tables, client: SourceClient, threadId: string) {
-    this.#tables = tables;
-    this.#client = client;
-    this.#threadId = threadId;
-  }
-
-  async of(
-    namespace: string,
-    versions: Readonly<Record<string, number | string>>,
-  ): Promise<Record<string, unknown>> {
-    const wanted = Object.entries(versions).map(([channel, version]) => ({
-      channel,
-      version: String(version),
-    }));
-    const keyOf = (channel: string, version: string): string => JSON.stringify([namespace, channel, version]);
-    const missing = wanted.filter(({ channel, version }) => !this.#kept.has(keyOf(channel, version)));
-    if (missing.length > 0) {
-      const args = [
-        this.#threadId,
-        namespace,
-        missing.map(({ channel }) => channel),
-        missing.map(({ version }) => version),
-      ];
-      const rows = await query<ValueRow>(this.#tables, this.#client, "pgValues", args);
-      for (const { channel, version, type, blob } of rows) {
-        const isEmpty = type === "empty";
-        const value = isEmpty ? undefined : await this.#tables.decode(type, blob ?? new Uint8Array());
-        this.#keep(keyOf(channel, version), { value, bytes: blob?.length ?? 0 });
-      }
-    }
-    const found = wanted.flatMap(({ channel, version }) => {
-      const key = keyOf(channel, version);
-      const kept = this.#kept.get(key);
-      if (kept === undefined || kept.value === undefined) return [];
-      // What was used last goes last.
-      this.#kept.delete(key);
-      this.#kept.set(key, kept);
-      return [[channel, kept.value] as const];
-    });
-    this.#shrink();
-    return Object.fromEntries(found);
-  }
-
-  #keep(key: string, value: { readonly value: unknown; readonly bytes: number }): void {
-    this.#kept.set(key, value);
-    this.#bytes += value.bytes;
-  }
-
-  #shrink(): void {
-    for (const [key, { bytes }] of this.#kept) {
-      if (this.#bytes <= keptBytes) return;
-      this.#kept.delete(key);
-      this.#bytes -= bytes;
-    }
-  }
 }

@@ -1,4 +1,5 @@
 import { isReserved, NotFoundError, type TierSaver } from "@stratigraph/core";
+import { ownThreads } from "../copy/ownThreads.ts";
 import { lastOfEach, parentsFirst } from "../contract/outline.ts";
 import type {
   OutlineEntry,
@@ -30,28 +31,14 @@ export function tierSource(saver: TierSaver): ThreadSource {
 }
 
 async function planOf({ tier }: TierSaver): Promise<Plan> {
-  let threads = 0;
-  for await (const { evicted } of tier.threads({})) if (!evicted) threads += 1;
-  return { threads };
+  return { threads: (await ownThreads(tier)).length };
 }
 
-async function* threadsOf(
-  saver: TierSaver,
-  { threadIds, after }: ThreadSelection = {},
-): AsyncGenerator<SourceThread> {
-  const ids = threadIds ?? (await idsOf(saver));
-  for (const threadId of ids) {
-    if (after !== undefined && threadIds === undefined && threadId <= after) continue;
+async function* threadsOf(saver: TierSaver, selection?: ThreadSelection): AsyncGenerator<SourceThread> {
+  for (const threadId of await ownThreads(saver.tier, selection)) {
     const thread = await threadOf(saver, threadId);
     if (thread !== undefined) yield thread;
   }
-}
-
-/** All ids, sorted: threads are written meanwhile, which changes their order in the storage. */
-async function idsOf({ tier }: TierSaver): Promise<string[]> {
-  const ids: string[] = [];
-  for await (const { threadId } of tier.threads({})) ids.push(threadId);
-  return ids.sort();
 }
 
 async function threadOf(saver: TierSaver, threadId: string): Promise<OwnThread | undefined> {

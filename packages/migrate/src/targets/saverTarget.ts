@@ -31,7 +31,7 @@ export function saverTarget(saver: BaseCheckpointSaver, options: SaverTargetOpti
   const { source = saverSource(saver), branches = false, close = async () => undefined } = options;
   return {
     name: saver.constructor.name,
-    write: (thread, how) => new Writing(saver, source, thread, how).run(branches),
+    write: (thread, how) => new Writing(saver, source, thread, how, branches).run(),
     finish: async () => undefined,
     close,
   };
@@ -43,17 +43,25 @@ class Writing {
   readonly #source: ThreadSource;
   readonly #thread: SourceThread;
   readonly #how: WriteOptions;
+  readonly #branches: boolean;
   readonly #versions = new Map<string, ChannelVersions>();
   /** Versions of channels that came without a value. */
   readonly #empty = new Set<string>();
   readonly #digests: Digests;
   readonly #originals = new Map<string, CheckpointDigest>();
 
-  constructor(saver: BaseCheckpointSaver, source: ThreadSource, thread: SourceThread, how: WriteOptions) {
+  constructor(
+    saver: BaseCheckpointSaver,
+    source: ThreadSource,
+    thread: SourceThread,
+    how: WriteOptions,
+    branches: boolean,
+  ) {
     this.#saver = saver;
     this.#source = source;
     this.#thread = thread;
     this.#how = how;
+    this.#branches = branches;
     const { serde } = saver;
     // What the saver's serializer doesn't keep, such as a Date, is its own business and no failure of the copy.
     this.#digests = new Digests(async (value) => {
@@ -62,9 +70,9 @@ class Writing {
     });
   }
 
-  async run(branches: boolean): Promise<WrittenThread> {
+  async run(): Promise<WrittenThread> {
     const { outline, heads } = this.#thread;
-    const kept = keptEntries(this.#thread, branches);
+    const kept = keptEntries(this.#thread, this.#branches);
     const there = await this.#there();
     const ours = new Set(outline.map(entryKey));
     const done = { checkpoints: 0, writes: 0, skipped: 0, leftOut: outline.length - kept.size };
@@ -73,8 +81,8 @@ class Writing {
     for await (const each of this.#thread.checkpoints()) {
       const key = entryKey(each);
       if (!kept.has(key)) continue;
-      if (this.#how.verify)
-        this.#originals.set(key, await this.#digests.of(branches ? each : this.#holdable(each)));
+      if (this.#how.verify) this.#originals.set(key, await this.#digests.of(this.#held(each)));
+      this.#noteEmpty(each);
       const isThere = there.has(key);
       if (!isThere) {
         await this.#put(each);
@@ -95,18 +103,21 @@ class Writing {
    * A checkpoint as a saver can hold it that stores values under their versions. A value without a version is lost there, as LangGraph's
    * own `__pregel_tasks` sometimes has, and so is one whose version came without a value before.
    */
-  #holdable(each: SourceCheckpoint): SourceCheckpoint {
+  #held(each: SourceCheckpoint): SourceCheckpoint {
+    if (this.#branches) return each;
     const { channel_versions, channel_values } = each.checkpoint;
-    const held = Object.entries(channel_values).filter(([channel, value]) => {
+    const held = Object.entries(channel_values).filter(([channel]) => {
       const version = channel_versions[channel];
-      if (value === undefined || version === undefined) return false;
-      return !this.#empty.has(JSON.stringify([each.namespace, channel, version]));
+      return version !== undefined && !this.#empty.has(JSON.stringify([each.namespace, channel, version]));
     });
-    const values = Object.fromEntries(held);
-    for (const [channel, version] of Object.entries(channel_versions))
-      if (!Object.hasOwn(values, channel))
-        this.#empty.add(JSON.stringify([each.namespace, channel, version]));
-    return { ...each, checkpoint: { ...each.checkpoint, channel_values: values } };
+    return { ...each, checkpoint: { ...each.checkpoint, channel_values: Object.fromEntries(held) } };
+  }
+
+  /** Notes the versions that came without a value. */
+  #noteEmpty({ namespace, checkpoint }: SourceCheckpoint): void {
+    for (const [channel, version] of Object.entries(checkpoint.channel_versions))
+      if (checkpoint.channel_values[channel] === undefined)
+        this.#empty.add(JSON.stringify([namespace, channel, version]));
   }
 
   async #there(): Promise<Set<string>> {
@@ -157,7 +168,7 @@ class Writing {
         const original = left.get(entryKey(each));
         if (original === undefined) continue;
         left.delete(entryKey(each));
-        for (const what of missingIn(await this.#digests.of(each), original))
+        for (const what of missingIn(await this.#digests.of(this.#held(each)), original))
           differences.push(`checkpoint ${each.checkpointId}: ${what}`);
       }
     } finally {

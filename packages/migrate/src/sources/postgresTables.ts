@@ -1,0 +1,36 @@
+import { sql } from "../embedded.ts";
+import type { Decode } from "./decode.ts";
+
+/** The part of a `pg.Pool` that is used. */
+export interface SourcePool {
+  connect(): Promise<SourceClient>;
+}
+
+/** The part of a `pg.PoolClient` that is used. */
+export interface SourceClient {
+  query(text: string, values?: unknown[]): Promise<{ readonly rows: unknown[] }>;
+  release(error?: boolean): void;
+}
+
+/** The official saver's tables. */
+export interface Tables {
+  readonly pool: SourcePool;
+  readonly schema: string;
+  readonly decode: Decode;
+}
+
+/** The rows that a statement of sql/postgres.sql answers. */
+export async function query<Row>(
+  { schema }: Tables,
+  client: SourceClient,
+  name: keyof typeof sql,
+  values: unknown[] = [],
+): Promise<Row[]> {
+  const text = sql[name].replaceAll(":schema", () => quoted(schema));
+  return (await client.query(text, values)).rows as Row[];
+}
+
+/** A name as it stands in SQL. */
+export function quoted(name: string): string {
+  return `"${name.replaceAll('"', '""')}"`;
+}

@@ -1,0 +1,76 @@
+import { query, type SourceClient, type Tables } from "./postgresTables.ts";
+
+/** How many bytes of values of a thread are kept, to be shared by checkpoints. */
+const keptBytes = 128_000_000;
+
+interface ValueRow {
+  readonly channel: string;
+  readonly version: string;
+  readonly type: string;
+  readonly blob: Uint8Array | null;
+}
+
+/** Values by channel and version. A checkpoint shares most of its values with the one before, so that the recent ones are kept. */
+export class PostgresValues {
+  readonly #tables: Tables;
+  readonly #client: SourceClient;
+  readonly #threadId: string;
+  readonly #kept = new Map<string, { readonly value: unknown; readonly bytes: number }>();
+  #bytes = 0;
+
+  constructor(tables: Tables, client: SourceClient, threadId: string) {
+    this.#tables = tables;
+    this.#client = client;
+    this.#threadId = threadId;
+  }
+
+  async of(
+    namespace: string,
+    versions: Readonly<Record<string, number | string>>,
+  ): Promise<Record<string, unknown>> {
+    const wanted = Object.entries(versions).map(([channel, version]) => ({
+      channel,
+      version: String(version),
+    }));
+    const keyOf = (channel: string, version: string): string => JSON.stringify([namespace, channel, version]);
+    const missing = wanted.filter(({ channel, version }) => !this.#kept.has(keyOf(channel, version)));
+    if (missing.length > 0) {
+      const args = [
+        this.#threadId,
+        namespace,
+        missing.map(({ channel }) => channel),
+        missing.map(({ version }) => version),
+      ];
+      const rows = await query<ValueRow>(this.#tables, this.#client, "pgValues", args);
+      for (const { channel, version, type, blob } of rows) {
+        const isEmpty = type === "empty";
+        const value = isEmpty ? undefined : await this.#tables.decode(type, blob ?? new Uint8Array());
+        this.#keep(keyOf(channel, version), { value, bytes: blob?.length ?? 0 });
+      }
+    }
+    const found = wanted.flatMap(({ channel, version }) => {
+      const key = keyOf(channel, version);
+      const kept = this.#kept.get(key);
+      if (kept === undefined || kept.value === undefined) return [];
+      // What was used last goes last.
+      this.#kept.delete(key);
+      this.#kept.set(key, kept);
+      return [[channel, kept.value] as const];
+    });
+    this.#shrink();
+    return Object.fromEntries(found);
+  }
+
+  #keep(key: string, value: { readonly value: unknown; readonly bytes: number }): void {
+    this.#kept.set(key, value);
+    this.#bytes += value.bytes;
+  }
+
+  #shrink(): void {
+    for (const [key, { bytes }] of this.#kept) {
+      if (this.#bytes <= keptBytes) return;
+      this.#kept.delete(key);
+      this.#bytes -= bytes;
+    }
+  }
+}

@@ -1,0 +1,67 @@
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fork } from "@stratigraph/branch";
+import { MemorySaver, MemoryTier } from "@stratigraph/core";
+import { exportThreads, fileTarget, moveThreads } from "@stratigraph/migrate";
+import { TieredSaver } from "@stratigraph/tiered";
+import { lineage } from "stratigraph";
+import { expect, test } from "vitest";
+import { history, say } from "./support/conversation.ts";
+
+async function stored(from: MemorySaver | TieredSaver, threadId: string) {
+  const found = [];
+  for await (const { record, head, writes } of from.tier.list({ threadId }))
+    found.push([record, head, writes.map(({ order: _order, ...batch }) => batch)]);
+  return found;
+}
+
+test("forks' origins, tags, side branches and bytes come along; the source goes only when told", async () => {
+  const options = { threadTags: ["user_id"] };
+  const from = new MemorySaver(options);
+  const to = new MemorySaver(options);
+  await say(from, "ada", "One");
+  const tier = from.tier as MemoryTier;
+  await tier.tagThread("ada", [{ key: "user_id", value: "anna" }]);
+  await fork(from, "ada", { to: "ada/2" });
+  await say(from, "ada/2", "Two");
+  const report = await moveThreads(from, to);
+  expect(report).toMatchObject({ threads: 2, differences: [], verified: true });
+  for (const id of ["ada", "ada/2"]) expect(await stored(to, id)).toEqual(await stored(from, id));
+  expect(await lineage(to, "ada/2")).toEqual(await lineage(from, "ada/2"));
+  expect(await (to.tier as MemoryTier).threadTags("ada")).toEqual([{ key: "user_id", value: "anna" }]);
+  expect(await moveThreads(from, to, { source: "delete" })).toMatchObject({ skipped: 2, differences: [] });
+  expect((await from.listThreads()).threads).toEqual([]);
+  expect((await say(to, "ada/2", "Three")).length).toBe(6);
+});
+
+test("damage in the copy is found; deleting without a comparison is refused", async () => {
+  const [from, to] = [new MemorySaver(), new MemorySaver()];
+  await say(from, "ada", "One");
+  await moveThreads(from, to);
+  const { checkpoint } = await to.tier.read({ threadId: "ada", namespace: "" });
+  const record = { ...checkpoint!.record, body: new Uint8Array([1, 2, 3]) };
+  await to.tier.append({ threadId: "ada", records: [record], blobs: [], heads: [], onConflict: "refuse" });
+  await expect(moveThreads(from, to, { source: "delete" })).rejects.toMatchObject({ code: "CORRUPT" });
+  expect((await from.listThreads()).threads.length).toBe(1);
+  await expect(moveThreads(from, to, { source: "delete", verify: false })).rejects.toThrow("verified");
+});
+
+test("archived threads come along where the archive is there, and are told where it isn't", async () => {
+  const [warm, cold] = [new MemoryTier(), new MemoryTier()];
+  const stack = new TieredSaver({ warm, cold, archiveAfter: "1ms" });
+  await say(stack as never, "ada", "One");
+  await new Promise((resolve) => setTimeout(resolve, 20));
+  await stack.maintain();
+  const before = await history(stack, "ada");
+  const alone = new TieredSaver({ warm });
+  const report = await moveThreads(alone, new MemorySaver());
+  expect(report.differences.map(({ what }) => what)).toEqual([expect.stringContaining("its archive")]);
+  const exported = await exportThreads(
+    alone,
+    fileTarget({ path: join(tmpdir(), `stratigraph-${process.pid}.jsonl`) }),
+  );
+  expect(exported.differences.length).toBe(1);
+  const to = new MemorySaver();
+  expect(await moveThreads(stack, to)).toMatchObject({ threads: 1, differences: [] });
+  expect(await history(to, "ada")).toEqual(before);
+});
