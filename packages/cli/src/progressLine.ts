@@ -12,7 +12,7 @@ const reportMs = 10_000;
 export class ProgressLine {
   readonly #terminal: Terminal;
   readonly #startedAt = performance.now();
-  #shownAt = 0;
+  #shownAt: number | undefined;
   #drawn = false;
 
   constructor(terminal: Terminal) {
@@ -24,8 +24,9 @@ export class ProgressLine {
     const now = performance.now();
     const { stderr } = this.#terminal;
     const onTerminal = isTty(stderr);
-    const since = now - (this.#shownAt === 0 ? this.#startedAt : this.#shownAt);
-    if (since < (onTerminal ? redrawMs : reportMs)) return;
+    // On a terminal the first line comes at once; what is quickly done needs none in a log.
+    const lastAt = this.#shownAt ?? (onTerminal ? Number.NEGATIVE_INFINITY : this.#startedAt);
+    if (now - lastAt < (onTerminal ? redrawMs : reportMs)) return;
     this.#shownAt = now;
     const line = this.#text(progress, now - this.#startedAt);
     if (!onTerminal) stderr.write(`${line}\n`);
