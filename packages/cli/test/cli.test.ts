@@ -5,6 +5,7 @@ import { MessagesAnnotation, START, StateGraph } from "@langchain/langgraph";
 import { operations } from "@stratigraph/operations";
 import { createCheckpointer } from "stratigraph";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { freshDatabase } from "../../../test/servers/shared.ts";
 import { runCli } from "./support/runCli.ts";
 
 // The command line in pipes: what is on stdout and stderr, and the exit codes.
@@ -12,10 +13,12 @@ import { runCli } from "./support/runCli.ts";
 const hostile = `e\u001b[31mvil "quoted" '; DROP TABLE x; -- 🦊\n`;
 let folder: string;
 let url: string;
+let database: Awaited<ReturnType<typeof freshDatabase>>;
 
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), "stratigraph-cli-"));
-  url = `pglite:${join(folder, "state")}`;
+  database = await freshDatabase();
+  url = database.url;
   const checkpointer = await createCheckpointer(url);
   const graph = new StateGraph(MessagesAnnotation)
     .addNode("agent", () => ({ messages: ["Hello"] }))
@@ -27,6 +30,7 @@ beforeAll(async () => {
 });
 
 afterAll(async () => {
+  await database.drop();
   await rm(folder, { recursive: true });
 });
 
@@ -68,7 +72,7 @@ test("wrong calls end with 1, and say what is wrong and what there is", async ()
   const checked = await runCli(["doctor", "--url", `pglite:${folder}/absent`]);
   expect(checked.code).toBe(2);
   expect(checked.stdout).toContain("stratigraph setup");
-  expect(await readdir(folder)).toEqual(["state"]);
+  expect(await readdir(folder)).toEqual([]);
 });
 
 test("help shows every operation under its heading, and its examples", async () => {

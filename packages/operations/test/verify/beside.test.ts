@@ -1,4 +1,5 @@
 import { TierSaver } from "@stratigraph/core";
+import { inRounds } from "../../../../test/rounds.ts";
 import { promote } from "@stratigraph/branch";
 import { agent, line, on, repaired, storages, turns, verified } from "./support.ts";
 
@@ -7,7 +8,13 @@ import { agent, line, on, repaired, storages, turns, verified } from "./support.
 const { s3: _tooSlowForThis, ...quick } = storages;
 const threads = ["a", "b", "c"];
 
-describe.each(Object.entries(quick))("in %s", (_, openStorage) => {
+const { postgres, redis } = quick;
+const wanted = inRounds<Record<string, (typeof quick)[keyof typeof quick]>>({
+  few: { postgres, redis },
+  all: quick,
+});
+
+describe.each(Object.entries(wanted))("in %s", (_, openStorage) => {
   let storage: Awaited<ReturnType<typeof openStorage>>;
   beforeAll(async () => {
     storage = await openStorage();

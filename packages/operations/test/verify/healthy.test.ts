@@ -1,12 +1,19 @@
 import { Command } from "@langchain/langgraph";
 import { fork, merge, promote, undo } from "@stratigraph/branch";
 import { TierSaver } from "@stratigraph/core";
+import { inRounds } from "../../../../test/rounds.ts";
 import { chat, deltaChat, human, nested } from "../../../branch/test/support/graphs.ts";
 import { agent, line, on, storages, turns, verified } from "./support.ts";
 
 // What isn't damage, however unusual.
 
-describe.each(Object.entries(storages))("in %s", (_, openStorage) => {
+const { memory, postgres } = storages;
+const wanted = inRounds<Record<string, (typeof storages)[keyof typeof storages]>>({
+  few: { memory, postgres },
+  all: storages,
+});
+
+describe.each(Object.entries(wanted))("in %s", (_, openStorage) => {
   let storage: Awaited<ReturnType<typeof openStorage>>;
   beforeAll(async () => {
     storage = await openStorage();
