@@ -10,6 +10,9 @@ const words: Readonly<Record<RepairResult["outcome"], string>> = {
   impossible: "CAN'T",
 };
 
+/** Kinds of damage that a head may have been set back from. */
+const cutOff: ReadonlySet<string> = new Set(["corrupt", "missing-blob"]);
+
 /** What became of findings, for people. */
 export function* renderRepair({ dryRun, results, left, cursor }: RepairOutcome): Iterable<string> {
   const count = (outcome: RepairResult["outcome"]): number =>
@@ -27,6 +30,9 @@ export function* renderRepair({ dryRun, results, left, cursor }: RepairOutcome):
     yield "";
     yield `Verified again: ${plural(left.length, "finding")} left.`;
     for (const finding of left) yield* findingLines(finding);
+    // What a head was set back from stays, so that a backup can still mend it.
+    if (left.some(({ kind }) => cutOff.has(kind)))
+      yield "What was cut off stays as a side branch, and is found each time: --prune removes it.";
   } else if (!dryRun && count("done") > 0) {
     yield "";
     yield "Verified again: nothing wrong in these threads.";
