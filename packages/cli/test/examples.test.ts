@@ -106,3 +106,24 @@ test("redacted values aren't shown", async () => {
   expect(stdout).not.toContain("was read.");
   expect(stdout).toContain("facts");
 });
+
+test.each([
+  ["verify", []],
+  ["export", ["all.jsonl"]],
+  ["move", ["production"]],
+])(
+  "an interrupted %s ends with 130, and says where it goes on; from there it ends well",
+  async (name, args) => {
+    const running = runCli([name, ...args], { cwd: project.folder });
+    // As soon as it listens for the signal, which is before it looks at any thread.
+    while (process.listenerCount("SIGINT") === 0) await new Promise((resolve) => setImmediate(resolve));
+    process.emit("SIGINT");
+    const { code, stdout, stderr } = await running;
+    expect(stderr).toContain("Finishing what is under way");
+    expect(code).toBe(130);
+    const [, cursor] = /--cursor "?([^\s"]+)/.exec(stdout) ?? [];
+    expect(cursor, stdout).toBeDefined();
+    const rest = await runCli([name, ...args, "--cursor", cursor!], { cwd: project.folder });
+    expect([0, 2], rest.stderr).toContain(rest.code);
+  },
+);
