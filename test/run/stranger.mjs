@@ -55,13 +55,13 @@ console.log(
   `the README's commands and code: run twice and type-check; ${programs.length} programs of the guides run; with LangGraph ${version}`,
 );
 
-/** Fences of the guides that are whole programs: code of an example that opens its own checkpointer. */
+/** Fences of the guides that are whole programs: code of an example that imports what it opens its checkpointer with. */
 function guidePrograms() {
   return readdirSync(join(root, "docs/guides")).flatMap((guide) => {
     const text = readFileSync(join(root, "docs/guides", guide), "utf8");
     return [...text.matchAll(/^```ts\n(\/\/ file: examples\/.*?)^```/gms)]
       .map(([, program], n) => ({ name: `${guide.replace(/\.md$/, "")}${n}`, text: program }))
-      .filter((program) => program.text.includes("await createCheckpointer("));
+      .filter(({ text }) => /^import .*\bcreateCheckpointer\b/m.test(text));
   });
 }
 
