@@ -1,4 +1,3 @@
-import { createRequire } from "node:module";
 import { join } from "node:path";
 import { StratigraphError } from "@stratigraph/core";
 
@@ -32,6 +31,8 @@ async function load(name: string): Promise<unknown> {
     return (await import(/* @vite-ignore */ name)) as unknown;
   } catch (error) {
     if (!isMissing(error)) throw error;
+    // Imported here, because bundles often declare a createRequire of their own at the top.
+    const { createRequire } = await import("node:module");
     return createRequire(join(process.cwd(), "stratigraph.js"))(name) as unknown;
   }
 }
