@@ -1,0 +1,112 @@
+import { kindOfCall, type Calls, type CallState } from "../log/calls.ts";
+import type { Call } from "../log/entry.ts";
+
+/** What has to be known to decide on a call. */
+export interface CallRequest extends Call {
+  /** Ignore records of calls that may run again. */
+  readonly fresh?: boolean | undefined;
+}
+
+/** What this process knows that isn't in the journal. */
+export interface Knowledge {
+  /** The names of this process's session. */
+  readonly own: ReadonlySet<string>;
+  /** Claims of this process whose call began to run, but whose outcome couldn't be recorded; by the number of their entry. */
+  readonly unrecorded: ReadonlySet<number>;
+  /** Processes that are known to be dead. */
+  readonly dead: ReadonlySet<string>;
+}
+
+/** What to do about a call. */
+export type Resolution =
+  /** It ran: give its result. */
+  | { readonly do: "return"; readonly state: CallState }
+  /** It may run, after a claim where `effects` isn't "none". `key`: the idempotency key that it has to use. */
+  | {
+      readonly do: "run";
+      readonly attempt: number;
+      readonly key?: string | undefined;
+      readonly approved: boolean;
+    }
+  /** Somebody runs it now. */
+  | { readonly do: "wait"; readonly state: CallState }
+  /** Nobody knows whether it, or the same call elsewhere, happened. */
+  | { readonly do: "ask"; readonly state: CallState; readonly died: boolean }
+  /** Two tasks of one step make the same call, and can't be told apart. */
+  | { readonly do: "refuse"; readonly state: CallState };
+
+/**
+ * Decides on a call by what is recorded. Has no effect and asks nobody. This process must not be running the same call: a claim of its
+ * own is then one that never began, because its entry wasn't acknowledged, or one that ended without a record.
+ */
+export function resolveCall(calls: Calls, request: CallRequest, known: Knowledge): Resolution {
+  const state = calls.get(request.call);
+  if (state !== undefined && isTwin(state, request)) return { do: "refuse", state };
+  if (request.effects === "none") {
+    if (state?.status === "succeeded" && request.fresh !== true) return { do: "return", state };
+    return { do: "run", attempt: (state?.attempts ?? 0) + 1, approved: state?.approved ?? false };
+  }
+  const own = state === undefined ? undefined : resolveState(state, request, known);
+  if (own !== undefined && own.do !== "run") return own;
+  const other = openElsewhere(calls, request, known);
+  const run = own ?? { do: "run" as const, attempt: 1, key: undefined, approved: false };
+  if (other === undefined) return run;
+  // An idempotent call may be repeated, with the key of the one that it may be a repetition of.
+  if (request.effects === "idempotent") return { ...run, key: run.key ?? other.state.key };
+  return other;
+}
+
+/**
+ * Equal calls of two tasks of one step, such as parallel subgraphs or `Send`s that nothing tells apart. A task that is repeated has the
+ * same id, except in a subgraph that began anew, of which the checkpoint differs then.
+ */
+function isTwin({ where: there }: CallState, { where: here }: CallRequest): boolean {
+  if (here.checkpoint === undefined || here.task === undefined || there.task === undefined) return false;
+  if (there.checkpoint !== here.checkpoint || there.thread !== here.thread) return false;
+  if (there.namespace !== here.namespace) return true;
+  return there.issuer === here.issuer && there.task !== here.task;
+}
+
+function resolveState(state: CallState, { effects }: CallRequest, known: Knowledge): Resolution {
+  const again = { do: "run", attempt: state.attempts + 1, key: state.key, approved: state.approved } as const;
+  switch (state.status) {
+    case "succeeded":
+      return { do: "return", state };
+    case "failed":
+    case "suspended":
+    case "denied":
+      return again;
+    case "unknown":
+      return effects === "idempotent" ? again : { do: "ask", state, died: false };
+    case "claimed": {
+      const claim = stateOfClaim(state, known);
+      if (claim === "runs") return { do: "wait", state };
+      if (claim === "ours" || effects === "idempotent") return again;
+      return { do: "ask", state, died: true };
+    }
+  }
+}
+
+function stateOfClaim({ claim }: CallState, known: Knowledge): "runs" | "ours" | "died" {
+  if (claim === undefined) return "died";
+  if (!known.own.has(claim.session)) return known.dead.has(claim.session) ? "died" : "runs";
+  return known.unrecorded.has(claim.seq) ? "died" : "ours";
+}
+
+/**
+ * While nobody knows whether a call happened, the same tool isn't run with the same arguments anywhere in the journal: models try again
+ * when they are told of an error. Equal calls under way are no reason to wait, as they may be meant.
+ */
+function openElsewhere(
+  calls: Calls,
+  request: CallRequest,
+  known: Knowledge,
+): Extract<Resolution, { do: "ask" }> | undefined {
+  for (const call of calls.openOf(kindOfCall(request))) {
+    const state = call === request.call ? undefined : calls.get(call);
+    if (state === undefined || state.effects === "none") continue;
+    if (state.status === "unknown") return { do: "ask", state, died: false };
+    if (stateOfClaim(state, known) === "died") return { do: "ask", state, died: true };
+  }
+  return undefined;
+}

@@ -1,0 +1,162 @@
+import { randomUUID } from "node:crypto";
+import { readFileSync, readlinkSync } from "node:fs";
+import { hostname } from "node:os";
+import { keepsLeases, type Tier } from "@stratigraph/core";
+import type { Session as KnownSession } from "../log/calls.ts";
+import type { Writer } from "../log/journalLog.ts";
+
+/** For how long a process counts as alive after it last said so, in milliseconds. */
+export const leaseMs = 30_000;
+
+/**
+ * Which machine, boot and process namespace this is: two processes where it is equal see each other's process ids. A container has a
+ * namespace of its own, also where its host name is that of another one.
+ */
+function thisMachine(): string {
+  const parts = [hostname()];
+  for (const read of [
+    () => readFileSync("/proc/sys/kernel/random/boot_id", "utf8").trim(),
+    () => readlinkSync("/proc/self/ns/pid"),
+  ]) {
+    try {
+      parts.push(read());
+    } catch {
+      // Only Linux has these; elsewhere processes of one host see each other.
+    }
+  }
+  return parts.join(" ");
+}
+
+/** How many calls each session of this process is running. */
+const running = new Map<string, number>();
+
+/**
+ * What makes calls: a journal in a process. While it runs calls it holds a lease in the storage, by which others see that it is alive. One
+ * that was killed is noticed at once by processes on the same machine, and by others when its lease expires. A journal whose lease expired
+ * goes on under another name, as others may have found it dead.
+ */
+export class Session implements Writer {
+  readonly machine = thisMachine();
+  readonly pid = process.pid;
+  readonly #tier: Tier;
+  #name = randomUUID();
+  readonly #own = new Set<string>([this.#name]);
+  /** Until when the lease holds for certain; monotonic milliseconds. */
+  #untilMs = 0;
+  #timer: NodeJS.Timeout | undefined;
+  #taking: Promise<void> | undefined;
+  #running = 0;
+  /** When this process first saw a claim of a session of which nobody can tell whether it lives; monotonic milliseconds. */
+  readonly #firstSeenMs = new Map<string, number>();
+  readonly #dead = new Set<string>();
+
+  constructor(tier: Tier) {
+    this.#tier = tier;
+  }
+
+  /** Its name now. */
+  get session(): string {
+    return this.#name;
+  }
+
+  /** All names that it ever had. */
+  get own(): ReadonlySet<string> {
+    return this.#own;
+  }
+
+  /** Processes that are known to be dead. None of them comes back. */
+  get dead(): ReadonlySet<string> {
+    return this.#dead;
+  }
+
+  /** Runs a call, during which this session is known to be alive. */
+  async during<T>(work: () => Promise<T>): Promise<T> {
+    await this.#sayAlive();
+    const name = this.#name;
+    this.#running += 1;
+    running.set(name, (running.get(name) ?? 0) + 1);
+    this.#timer ??= setInterval(() => void this.#prolong().catch(() => undefined), leaseMs / 4).unref();
+    try {
+      return await work();
+    } finally {
+      this.#running -= 1;
+      const left = running.get(name)! - 1;
+      if (left > 0) running.set(name, left);
+      else running.delete(name);
+      if (this.#running === 0) this.#rest();
+    }
+  }
+
+  /** Gives the lease back. Calls under way go on, and may be taken for dead. */
+  async end(): Promise<void> {
+    this.#rest();
+    if (performance.now() >= this.#untilMs) return;
+    this.#untilMs = 0;
+    // A lease that can't be given back expires by itself.
+    await this.#ask(0).catch(() => false);
+  }
+
+  /** Finds out whether the holder of a claim is alive. */
+  async isAlive(holder: string, known: KnownSession | undefined): Promise<boolean> {
+    if (this.#dead.has(holder)) return false;
+    const alive = running.has(holder) || (await this.#looksAlive(holder, known));
+    if (!alive) this.#dead.add(holder);
+    return alive;
+  }
+
+  async #looksAlive(holder: string, known: KnownSession | undefined): Promise<boolean> {
+    // Of this process, but running nothing; or of one that had the same id before.
+    if (known?.machine === this.machine && (known.pid === process.pid || !isRunning(known.pid))) return false;
+    if (!keepsLeases(this.#tier)) {
+      // Nobody can tell, so it counts as alive for as long as a lease would have lasted.
+      const sinceMs = this.#firstSeenMs.get(holder) ?? performance.now();
+      this.#firstSeenMs.set(holder, sinceMs);
+      return performance.now() - sinceMs < leaseMs;
+    }
+    // A lease that can be taken has expired, or was never held. It is taken for a moment only.
+    return !(await this.#tier.lease(leaseOf(holder), this.#name, 1));
+  }
+
+  async #sayAlive(): Promise<void> {
+    if (performance.now() < this.#untilMs - leaseMs / 2) return;
+    this.#taking ??= this.#prolong().finally(() => (this.#taking = undefined));
+    await this.#taking;
+  }
+
+  async #prolong(): Promise<void> {
+    if (performance.now() >= this.#untilMs) this.#rename();
+    const askedMs = performance.now();
+    const kept = await this.#ask(leaseMs);
+    if (kept) this.#untilMs = askedMs + leaseMs;
+    else this.#untilMs = 0;
+  }
+
+  async #ask(forMs: number): Promise<boolean> {
+    return !keepsLeases(this.#tier) || (await this.#tier.lease(leaseOf(this.#name), this.#name, forMs));
+  }
+
+  #rename(): void {
+    this.#name = randomUUID();
+    this.#own.add(this.#name);
+  }
+
+  /** Stops renewing the lease, which expires by itself if no call comes soon. */
+  #rest(): void {
+    clearInterval(this.#timer);
+    this.#timer = undefined;
+  }
+}
+
+function leaseOf(session: string): string {
+  return `calls/${session}`;
+}
+
+function isRunning(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    // EPERM: it runs, as somebody else.
+    return (error as NodeJS.ErrnoException).code !== "ESRCH";
+  }
+}

@@ -1,0 +1,81 @@
+import { StratigraphError } from "@stratigraph/core";
+import type { CallState } from "./log/calls.ts";
+import type { Where } from "./log/entry.ts";
+
+/** Nobody can know whether a call happened. `data`: threadId, fingerprint, tool, where. */
+export class AmbiguousOutcomeError extends StratigraphError {
+  /** As of HTTP 409: the default retry policy of LangGraph doesn't repeat a node for it. */
+  readonly status = 409;
+
+  constructor(threadId: string, { call, tool, where }: CallState) {
+    super(
+      "AMBIGUOUS_OUTCOME",
+      `A call of ${JSON.stringify(tool)} began and its outcome was never recorded, so it may have happened. It isn't repeated. Find out ` +
+        `whether it did, and tell: journal.resolve(${JSON.stringify(call)}, { threadId: ${JSON.stringify(threadId)}, happened: … }); or ` +
+        `pass a reconcile function for the tool.`,
+      { threadId, fingerprint: call, tool, where },
+    );
+    this.name = "AmbiguousOutcomeError";
+  }
+}
+
+/** The policy, or a person, refused a call. `data`: threadId, tool, reason. */
+export class CallDeniedError extends StratigraphError {
+  /** As of HTTP 403. */
+  readonly status = 403;
+
+  constructor(threadId: string, tool: string, reason: string) {
+    super("CALL_DENIED", `The call of ${JSON.stringify(tool)} was denied: ${reason}`, {
+      threadId,
+      tool,
+      reason,
+    });
+    this.name = "CallDeniedError";
+  }
+}
+
+/** Two tasks of one step make calls that can't be told apart. */
+export function duplicateCall(threadId: string, { call, tool, where }: CallState): StratigraphError {
+  return new StratigraphError(
+    "DUPLICATE_CALL",
+    `Two tasks of one step call ${JSON.stringify(tool)} with equal arguments from equal states, so the journal can't tell whether one is a ` +
+      `repetition of the other. Give each a name of its own: configurable.callScope, or a field callScope in the Send's input.`,
+    { threadId, fingerprint: call, tool, where },
+  );
+}
+
+/** A call was recorded, but its result wasn't, or was erased. */
+export function resultNotKept(threadId: string, { call, tool, where }: CallState): StratigraphError {
+  return new StratigraphError(
+    "RESULT_NOT_KEPT",
+    `A call of ${JSON.stringify(tool)} happened, but its result isn't in the journal: it couldn't be serialised, was too long, or was ` +
+      `erased. Let the tool return JSON or messages; journal.resolve() can supply the result.`,
+    { threadId, fingerprint: call, tool, where },
+  );
+}
+
+/** The checkpoint that issued a call can't become durable before the call. */
+export function notDurable(
+  threadId: string,
+  tool: string,
+  where: Where,
+  why: string,
+  cause?: unknown,
+): StratigraphError {
+  return new StratigraphError(
+    "NOT_DURABLE",
+    `The call of ${JSON.stringify(tool)} may not run: ${why}. After a crash nobody would know that the model had asked for it, and it ` +
+      `would be asked again. Use durability "sync" or "async" and a checkpointer, or declare effects: "none".`,
+    { threadId, tool, where },
+    cause,
+  );
+}
+
+/** An error as an entry keeps it. */
+export function keptError(error: unknown): { name: string; message: string } {
+  const { name = "Error", message = String(error) } = Object(error) as { name?: unknown; message?: unknown };
+  return {
+    name: String(name).toWellFormed().slice(0, 200),
+    message: String(message).toWellFormed().slice(0, 2000),
+  };
+}

@@ -1,0 +1,74 @@
+import { createHash } from "node:crypto";
+import { canonical, describing } from "./canonical.ts";
+
+/** SHA-256 in 64 lower-case hex digits. */
+export type Digest = string;
+
+/** What identifies a call: its content, and the calls before it. */
+export interface CallIdentity {
+  readonly tool: string;
+  /** A version of the tool; null for none. A call of another version isn't the same call. */
+  readonly version: string | null;
+  /** The arguments as the caller gave them: JSON, before the tool's schema fills in defaults. */
+  readonly args: unknown;
+  /** The chain's head before the call; `""` at its root. Calls of one message share it. */
+  readonly previous: string;
+  /** How many equal calls (same tool, version and arguments) stand before this one in the same message or task. */
+  readonly nth: number;
+}
+
+/** A call as a model asks for it. */
+export interface RequestedCall {
+  readonly name: string;
+  readonly args: unknown;
+}
+
+export function sha256(text: string): Digest {
+  return createHash("sha256").update(text).digest("hex");
+}
+
+/** The digest of any value, for comparing. */
+export function digestOf(value: unknown): Digest {
+  return sha256(describing(value));
+}
+
+/** @throws StratigraphError "SERIALIZATION" if the arguments aren't JSON */
+export function fingerprintOf({ tool, version, args, previous, nth }: CallIdentity): Digest {
+  return sha256(canonical(["call/1", tool, version, args, previous, nth]));
+}
+
+/**
+ * The fingerprints of all calls of one message, in their order. All have the same `previous`: parallel calls have no order among each
+ * other, so that a model that repeats them in another order finds them again.
+ */
+export function fingerprintsOf(
+  calls: readonly RequestedCall[],
+  previous: string,
+  versionOf: (tool: string) => string | null,
+): Digest[] {
+  const before = new Map<string, number>();
+  return calls.map(({ name, args }) => {
+    const version = versionOf(name);
+    const key = canonical([name, version, args]);
+    const nth = before.get(key) ?? 0;
+    before.set(key, nth + 1);
+    return fingerprintOf({ tool: name, version, args, previous, nth });
+  });
+}
+
+/** The chain's head after the calls of one message: that of a single call is its fingerprint. Without calls it stays where it is. */
+export function headAfter(previous: string, fingerprints: readonly Digest[]): string {
+  if (fingerprints.length === 0) return previous;
+  if (fingerprints.length === 1) return fingerprints[0]!;
+  return sha256(canonical(["batch/1", fingerprints.toSorted()]));
+}
+
+/**
+ * Where the chain of a subgraph begins. The root graph's begins with `""`.
+ * @param namespace the subgraph's, without the ids of tasks, which differ in every run
+ * @param origin what called it: the fingerprint of the call whose tool runs it, or else the digest of its input
+ */
+export function rootOfChain(namespace: string, scope: string | null, origin: string): string {
+  if (namespace === "" && scope === null) return "";
+  return sha256(canonical(["root/1", namespace, scope, origin]));
+}

@@ -1,0 +1,24 @@
+export { createJournal, type Journal, type PlainCall, type PlainCallContext } from "./journal.ts";
+export { currentCall, type CurrentCall } from "./calls/currentCall.ts";
+export { AmbiguousOutcomeError, CallDeniedError } from "./errors.ts";
+export { canonical } from "./identity/canonical.ts";
+export { fingerprintOf, headAfter, type CallIdentity, type Digest } from "./identity/fingerprint.ts";
+export type {
+  AmbiguousAnswer,
+  AmbiguousQuestion,
+  ApprovalAnswer,
+  ApprovalQuestion,
+  Question,
+} from "./calls/questions.ts";
+export type { Effects, Entry, JournalEvent, KeptError, Where } from "./log/entry.ts";
+export type { SignOptions } from "./log/sealing.ts";
+export type {
+  CallOptions,
+  JournalOptions,
+  Policy,
+  PolicyAnswer,
+  PolicyCall,
+  Reconciled,
+  UnknownCall,
+} from "./options.ts";
+export type { ChainState } from "./langgraph/chain.ts";

@@ -1,0 +1,59 @@
+import { joined, type ChainState } from "./chain.ts";
+
+/**
+ * A channel of a StateGraph that holds the chain's state: LangGraph's `LastValue`, by structure, as this package imports none of
+ * LangGraph's classes. Parallel nodes that both ask a model write two states in one step; both are kept, joined in an order that doesn't
+ * depend on which came first.
+ */
+export class ChainChannel {
+  readonly lg_is_channel = true;
+  readonly lc_graph_name = "LastValue";
+  readonly ValueType = undefined as unknown as ChainState | undefined;
+  readonly UpdateType = undefined as unknown as ChainState | undefined;
+  #value: ChainState | undefined;
+
+  constructor(value?: ChainState) {
+    this.#value = value;
+  }
+
+  fromCheckpoint(checkpoint?: ChainState): ChainChannel {
+    return new ChainChannel(checkpoint);
+  }
+
+  update(values: readonly (ChainState | undefined)[]): boolean {
+    const states = values.filter((value) => value !== undefined && value !== null);
+    if (states.length === 0) return false;
+    this.#value = states.length === 1 ? states[0]! : joined(states);
+    return true;
+  }
+
+  get(): ChainState {
+    if (this.#value === undefined) throw new EmptyChannelError();
+    return this.#value;
+  }
+
+  checkpoint(): ChainState {
+    return this.get();
+  }
+
+  isAvailable(): boolean {
+    return this.#value !== undefined;
+  }
+
+  consume(): boolean {
+    return false;
+  }
+
+  finish(): boolean {
+    return false;
+  }
+
+  equals(other: unknown): boolean {
+    return other instanceof ChainChannel;
+  }
+}
+
+/** Recognised by LangGraph by its name. */
+class EmptyChannelError extends Error {
+  override readonly name = "EmptyChannelError";
+}

@@ -1,0 +1,39 @@
+import { StratigraphError, type TierSaver } from "@stratigraph/core";
+import type { CallSite } from "../calls/callRunner.ts";
+import type { Question } from "../calls/questions.ts";
+import { loadInterrupt } from "./langgraph.ts";
+import type { Task } from "./taskConfig.ts";
+
+/** What the protocol of a call needs of the task in which it is made. */
+export async function siteOf(saver: TierSaver, task: Task, author: string | undefined): Promise<CallSite> {
+  const common = { signal: task.signal, author, task: task.where.task };
+  if (task.attempt === undefined) return common;
+  const interrupt = await loadInterrupt();
+  return {
+    ...common,
+    turns: task.attempt,
+    ask: interrupt === undefined ? undefined : (question: Question) => interrupt(question),
+    passOver: (times) => {
+      // The answers come in the order of the questions, so those that are recorded have to be taken out of the way.
+      for (let n = 0; n < times && task.answersLeft() > 0; n += 1) interrupt?.({ kind: "answered" });
+    },
+    issued: (signal, timeoutMs) => issued(saver, task, signal, timeoutMs),
+  };
+}
+
+/** Waits until the checkpoint from which the task's step began is stored. */
+async function issued(
+  saver: TierSaver,
+  { issuer, durability }: Task,
+  signal: AbortSignal | undefined,
+  timeoutMs: number,
+): Promise<void> {
+  if (issuer === undefined)
+    throw new StratigraphError("NOT_DURABLE", "its graph runs without a checkpointer");
+  if (durability === "exit")
+    throw new StratigraphError(
+      "NOT_DURABLE",
+      'its graph runs with durability "exit", which stores checkpoints only when it ends',
+    );
+  await saver.stored(issuer, { signal, timeoutMs });
+}

@@ -1,0 +1,70 @@
+import { givenResult, type KeptMessage, type KeptResult } from "../calls/results.ts";
+import type { CallOutcome } from "../calls/callRunner.ts";
+import { loadToolMessage } from "./langgraph.ts";
+import { toolCallIdOf } from "./taskConfig.ts";
+
+/** What a wrapped tool has to have. Tools of langchain and of MCP adapters do. */
+export interface ToolLike {
+  readonly name: string;
+  invoke(input: never, config?: never): Promise<unknown>;
+}
+
+/** Makes a call of a tool: with the arguments and the config that the tool is given. */
+export type CallTool = (
+  call: { readonly tool: string; readonly args: unknown; readonly toolCallId: string | undefined },
+  config: unknown,
+  work: (args: unknown) => Promise<unknown>,
+) => Promise<CallOutcome>;
+
+/**
+ * A tool that is called through the journal. It has the tool's class, schema and name; only `invoke` is its own, which is the innermost
+ * place: arguments are final there, and every retry passes through it.
+ */
+export function wrapTool<T extends ToolLike>(tool: T, call: CallTool): T {
+  const invoke = async (input: unknown, config?: unknown): Promise<unknown> => {
+    const toolCallId = toolCallIdOf(input, config);
+    const asked = Object(input) as { type?: unknown; args?: unknown };
+    const isCall = asked.type === "tool_call";
+    const outcome = await call(
+      { tool: tool.name, args: isCall ? asked.args : input, toolCallId },
+      config,
+      // The tool gets the arguments that were looked at: the caller's own may have changed since.
+      (args) => tool.invoke((isCall ? { ...asked, args } : args) as never, config as never),
+    );
+    if (outcome.kind === "ran") return outcome.value;
+    // Code that calls a tool with bare arguments gets its content; a call of a model gets a message.
+    const answersTo = isCall ? toolCallId : undefined;
+    const kept = outcome.kind === "denied" ? denial(tool.name, outcome.reason) : outcome.result;
+    return await given(kept, answersTo);
+  };
+  return Object.create(tool, {
+    invoke: { value: invoke, writable: true, configurable: true, enumerable: false },
+  }) as T;
+}
+
+/** What a model is told of a call that was denied. */
+function denial(name: string, reason: string): KeptResult {
+  return { kind: "message", message: { content: `Denied: ${reason}`, status: "error", name } };
+}
+
+async function given(kept: KeptResult, toolCallId: string | undefined): Promise<unknown> {
+  const ToolMessage = await loadToolMessage();
+  const make = (
+    { content, name, status, artifact, additional_kwargs, metadata }: KeptMessage,
+    id: string,
+  ): unknown =>
+    new ToolMessage(
+      Object.fromEntries(
+        Object.entries({
+          content,
+          name,
+          status,
+          artifact,
+          additional_kwargs,
+          metadata,
+          tool_call_id: id,
+        }).filter(([, field]) => field !== undefined),
+      ),
+    );
+  return givenResult(kept, toolCallId, make);
+}

@@ -1,0 +1,230 @@
+import type { Digest } from "../identity/fingerprint.ts";
+
+/** What may be known, and done, about a repetition of a call. */
+export type Effects =
+  /** It changes nothing outside: it may run again. */
+  | "none"
+  /** It takes an idempotency key: it may be repeated with the same key. */
+  | "idempotent"
+  /** It must not act twice. */
+  | "once";
+
+/** Where in a graph a call was made. What isn't known is absent. */
+export interface Where {
+  /** The thread whose run made the call, where it isn't the journal's own. */
+  readonly thread?: string | undefined;
+  /** The checkpoint of the root graph from which the step with the call began. */
+  readonly checkpoint?: string | undefined;
+  /** The namespace of the task's subgraph, and the checkpoint in it from which the step began; absent in the root graph. */
+  readonly namespace?: string | undefined;
+  readonly issuer?: string | undefined;
+  readonly task?: string | undefined;
+  readonly node?: string | undefined;
+  readonly step?: number | undefined;
+  readonly run?: string | undefined;
+  readonly toolCallId?: string | undefined;
+}
+
+/** An error as an entry keeps it. */
+export interface KeptError {
+  readonly name: string;
+  readonly message: string;
+}
+
+/** A process that makes calls, so that others can tell whether it is still alive. */
+export interface SessionEvent {
+  readonly type: "session";
+  /** Which machine, container and boot; equal for two processes that see each other's ids. */
+  readonly machine: string;
+  readonly pid: number;
+}
+
+/** What a claim, a read and a denial tell of a call. */
+export interface Call {
+  readonly call: Digest;
+  readonly tool: string;
+  readonly version?: string | undefined;
+  readonly effects: Effects;
+  readonly previous: string;
+  readonly nth: number;
+  /** Hash of the canonical arguments; keyed, where the journal signs. The arguments stand beside the entry and can be erased. */
+  readonly argsHash: string;
+  readonly where: Where;
+}
+
+/** The right to run a call, taken before it runs. */
+export interface ClaimedEvent extends Call {
+  readonly type: "claimed";
+  /** 1 for the first one. */
+  readonly attempt: number;
+  /** What the tool passes on to a service that takes idempotency keys. The same in all attempts. */
+  readonly key: string;
+}
+
+/** A call ended well. */
+export interface SucceededEvent {
+  readonly type: "succeeded";
+  readonly call: Digest;
+  /** Number of the claim's entry; absent for a call that needs no claim. */
+  readonly claim?: number | undefined;
+  /** Hash of the serialised result. */
+  readonly resultHash: string;
+  /** Whether the result stands beside the entry. */
+  readonly kept: boolean;
+  /** How long the call took, in milliseconds. */
+  readonly ms: number;
+}
+
+/** A call without a claim, as it may run again, with its outcome. */
+export interface ReadEvent extends Call {
+  readonly type: "read";
+  readonly ms: number;
+  /** Absent where it failed. */
+  readonly resultHash?: string | undefined;
+  readonly kept: boolean;
+  readonly error?: KeptError | undefined;
+}
+
+/** A call failed, and certainly changed nothing. */
+export interface FailedEvent {
+  readonly type: "failed";
+  readonly call: Digest;
+  readonly claim: number;
+  readonly error: KeptError;
+}
+
+/** Nobody knows whether the call acted. */
+export interface UnknownEvent {
+  readonly type: "unknown";
+  readonly call: Digest;
+  readonly claim: number;
+  readonly reason: "error" | "aborted" | "died";
+  readonly error?: KeptError | undefined;
+}
+
+/** The tool interrupted the graph before it acted. */
+export interface SuspendedEvent {
+  readonly type: "suspended";
+  readonly call: Digest;
+  readonly claim: number;
+}
+
+/** The policy, or a person whom it asked, refused the call. */
+export interface DeniedEvent extends Call {
+  readonly type: "denied";
+  readonly by: "policy" | "person";
+  readonly reason: string;
+  /** The task in which the person was asked. */
+  readonly askedIn?: string | undefined;
+}
+
+/** A person whom the policy asked allowed the call. */
+export interface ApprovedEvent extends Call {
+  readonly type: "approved";
+  /** Why the policy asked. */
+  readonly reason: string;
+  /** The task in which the person was asked. */
+  readonly askedIn?: string | undefined;
+}
+
+/** Somebody found out whether a call happened whose outcome was unknown. */
+export interface ResolvedEvent {
+  readonly type: "resolved";
+  readonly call: Digest;
+  readonly claim: number;
+  readonly by: "reconcile" | "person" | "operator";
+  /** The task in which the person was asked. */
+  readonly askedIn?: string | undefined;
+  readonly happened: boolean;
+  readonly resultHash?: string | undefined;
+  readonly kept: boolean;
+}
+
+/** A call ended whose claim somebody else had taken over meanwhile. */
+export interface LateEvent {
+  readonly type: "late";
+  readonly call: Digest;
+  readonly claim: number;
+  readonly outcome: "succeeded" | "failed";
+  readonly resultHash?: string | undefined;
+  readonly kept: boolean;
+  readonly error?: KeptError | undefined;
+}
+
+/** A recorded result was given to another call. Written along with the next entry, so the last ones may be missing. */
+export interface ReturnedEvent {
+  readonly type: "returned";
+  readonly call: Digest;
+  readonly where: Where;
+}
+
+/** Somebody allowed a call to run again as if it had never been made. */
+export interface ForgottenEvent {
+  readonly type: "forgotten";
+  readonly call: Digest;
+  readonly reason: string;
+}
+
+/** A transaction, a batch or an application notes something. */
+export interface NoteEvent {
+  readonly type: "note";
+  readonly about: string;
+  readonly text: string;
+}
+
+/** What had happened in entries that were cut off, so that their calls aren't run again. */
+export interface CutEvent {
+  readonly type: "cut";
+  /** Number and hash of the last entry that was cut off. */
+  readonly last: number;
+  readonly lastHash: string;
+}
+
+/** What happened. */
+export type JournalEvent =
+  | SessionEvent
+  | ClaimedEvent
+  | SucceededEvent
+  | ReadEvent
+  | FailedEvent
+  | UnknownEvent
+  | SuspendedEvent
+  | DeniedEvent
+  | ApprovedEvent
+  | ResolvedEvent
+  | LateEvent
+  | ReturnedEvent
+  | ForgottenEvent
+  | NoteEvent
+  | CutEvent;
+
+/** What every entry says beside its event. */
+export interface EntryHeader {
+  /** Version of the format. */
+  readonly v: 1;
+  /** 1 for the first one. */
+  readonly seq: number;
+  /** When it was made, by the clock of the process that made it, in ISO 8601. */
+  readonly at: string;
+  /** The process that made it. */
+  readonly session: string;
+  /** Who made it, as the application names them. */
+  readonly author?: string | undefined;
+  /** Hash of the entry before; `""` for the first one. */
+  readonly prev: string;
+  /** Which key the hash is made with; absent for plain SHA-256. */
+  readonly keyId?: string | undefined;
+}
+
+/** One line of the journal, chained to the one before by its hash. */
+export type Entry = EntryHeader & { readonly event: JournalEvent; readonly hash: string };
+
+/** The values beside an entry. They aren't part of its hash, only their own hashes are, so that they can be erased. */
+export interface Payload {
+  /** Canonical JSON of the arguments. */
+  readonly args?: string | undefined;
+  /** As {@link KeptResult}. */
+  readonly result?: unknown;
+  /** What was cut off, for {@link CutEvent}. */
+  readonly calls?: unknown;
+}

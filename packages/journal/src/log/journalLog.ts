@@ -1,0 +1,294 @@
+import { StratigraphError, type TierSaver } from "@stratigraph/core";
+import { Calls, type CallState } from "./calls.ts";
+import type { Entry, EntryHeader, JournalEvent, Payload } from "./entry.ts";
+import {
+  decodeEntry,
+  decodePayload,
+  encodeEntry,
+  journalNamespace,
+  newRecordId,
+  recordPrefix,
+  type EntryRecord,
+} from "./records.ts";
+import type { Sealing } from "./sealing.ts";
+
+/** How often a change is tried at most, if other processes write to the same journal meanwhile. */
+const attempts = 1000;
+
+/** How many changes of this process go into one append at most. */
+const mostInOneAppend = 64;
+
+/** How many notes wait for the next entry at most. Further ones are dropped: they are best effort. */
+const mostNotes = 256;
+
+/** An event to append, and what stands beside it. */
+export interface NewEvent {
+  readonly event: JournalEvent;
+  readonly payload?: Payload | undefined;
+  readonly author?: string | undefined;
+}
+
+/** What a change does: which events it appends, and what it answers. */
+export interface Decision<T> {
+  readonly events: readonly NewEvent[];
+  readonly answer: T;
+}
+
+/** Decides on the newest state what to append. Called again, on a newer state, where somebody else wrote first. */
+export type Decide<T> = (calls: Calls, nextSeq: number) => Decision<T>;
+
+interface Waiting {
+  readonly decide: Decide<unknown>;
+  readonly resolve: (answer: unknown) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+/** Who writes: the process, and its place. */
+export interface Writer {
+  readonly session: string;
+  readonly machine: string;
+  readonly pid: number;
+}
+
+/**
+ * The journal of one thread: an append-only chain of entries, of which the state is kept in memory. A change is decided on the state
+ * and appended by compare-and-set on the last entry. If another process appended first, the state is brought up to date, and the change
+ * is decided again. Changes that this process makes at the same time share an append.
+ */
+export class JournalLog {
+  readonly threadId: string;
+  readonly #saver: TierSaver;
+  readonly #sealing: Sealing;
+  readonly #writer: Writer;
+  #calls: Calls = new Calls();
+  /** Name of the last entry's record, and the thread's revision when it was read; undefined before the first read. */
+  #tip: { readonly recordId: string | undefined; readonly revision: number } | undefined;
+  readonly #queue: Waiting[] = [];
+  #notes: NewEvent[] = [];
+  #working: Promise<void> | undefined;
+  #refreshing: Promise<Calls> | undefined;
+  /** Ends when nobody reads or appends: one at a time may change what is known. */
+  #busy: Promise<unknown> = Promise.resolve();
+
+  constructor(threadId: string, saver: TierSaver, sealing: Sealing, writer: Writer) {
+    this.threadId = threadId;
+    this.#saver = saver;
+    this.#sealing = sealing;
+    this.#writer = writer;
+  }
+
+  /** The state as it was last seen; read at the first call. It may be old: only {@link change} decides on the newest one. */
+  async calls(): Promise<Calls> {
+    return this.#tip === undefined ? await this.refresh() : this.#calls;
+  }
+
+  /** Reads what others appended since. */
+  async refresh(): Promise<Calls> {
+    this.#refreshing ??= this.#alone(async () => {
+      await this.#catchUp();
+      return this.#calls;
+    }).finally(() => (this.#refreshing = undefined));
+    return await this.#refreshing;
+  }
+
+  /**
+   * Decides and appends, by compare-and-set.
+   * @throws ThreadDeletedError if the thread was deleted since it was read; StratigraphError as appends of the tier. After one with the
+   * code "UNAVAILABLE" the entries may have been written nevertheless
+   */
+  async change<T>(decide: Decide<T>): Promise<T> {
+    return await new Promise<T>((resolve, reject) => {
+      this.#queue.push({ decide, resolve: resolve as (answer: unknown) => void, reject });
+      this.#working ??= this.#work().finally(() => (this.#working = undefined));
+    });
+  }
+
+  /** Appends an event along with the next change. It is lost if there is none. */
+  note(event: NewEvent): void {
+    if (this.#notes.length < mostNotes) this.#notes.push(event);
+  }
+
+  /** Appends the notes that wait. */
+  async flush(): Promise<void> {
+    if (this.#notes.length === 0) return;
+    const notes = this.#notes;
+    this.#notes = [];
+    await this.change(() => ({ events: notes, answer: undefined }));
+  }
+
+  /** What stands beside an entry; undefined where the entry isn't there any more. */
+  async payload(seq: number): Promise<Payload | undefined> {
+    for await (const stored of this.#saver.tier.list({
+      threadId: this.threadId,
+      namespace: journalNamespace,
+      before: recordPrefix(seq + 1),
+      limit: 1,
+    })) {
+      const entry = await decodeEntry(this.#saver, stored.record);
+      return entry.seq === seq ? await decodePayload(this.#saver, stored) : undefined;
+    }
+    return undefined;
+  }
+
+  async #work(): Promise<void> {
+    // Changes that are made in the same turn of the event loop share an append.
+    await Promise.resolve();
+    while (this.#queue.length > 0) {
+      const batch = this.#queue.splice(0, mostInOneAppend);
+      try {
+        const answers = await this.#alone(() => this.#appended(batch));
+        for (const [n, { resolve }] of batch.entries()) {
+          const answer = answers[n]!;
+          if ("error" in answer) batch[n]!.reject(answer.error);
+          else resolve(answer.value);
+        }
+      } catch (error) {
+        for (const { reject } of batch) reject(error);
+      }
+    }
+  }
+
+  /** Decides and appends a batch of changes. */
+  async #appended(batch: readonly Waiting[]): Promise<({ value: unknown } | { error: unknown })[]> {
+    if (this.#tip === undefined) await this.#catchUp();
+    for (let attempt = 0; attempt < attempts; attempt += 1) {
+      const calls = this.#calls.branch();
+      const made: { entry: Entry; payload: Payload }[] = [];
+      const add = ({ event, payload = {}, author }: NewEvent): void => {
+        const entry = this.#sealed(calls, event, author);
+        made.push({ entry, payload });
+        calls.fold(entry, payload.calls as CallState[] | undefined);
+      };
+      const answers = batch.map(({ decide }) => {
+        try {
+          const { events, answer } = decide(calls, calls.seq + 1);
+          if (events.length > 0 && !calls.sessions.has(this.#writer.session)) {
+            const { machine, pid } = this.#writer;
+            add({ event: { type: "session", machine, pid } });
+            // The decision may name the number of its own entry, so it is made again behind the session's.
+            const again = decide(calls, calls.seq + 1);
+            for (const event of again.events) add(event);
+            return { value: again.answer };
+          }
+          for (const event of events) add(event);
+          return { value: answer };
+        } catch (error) {
+          return { error };
+        }
+      });
+      if (made.length === 0) return answers;
+      const notes = [...this.#notes];
+      for (const event of notes) add(event);
+      if (await this.#append(made)) {
+        this.#notes = this.#notes.filter((note) => !notes.includes(note));
+        this.#calls = calls.commit();
+        return answers;
+      }
+      await this.#catchUp();
+    }
+    throw new StratigraphError(
+      "OVERLOADED",
+      `The journal of thread ${JSON.stringify(this.threadId)} was written to during each of ${attempts} attempts to append to it. Let fewer processes work on one thread.`,
+      { threadId: this.threadId },
+    );
+  }
+
+  async #alone<T>(work: () => Promise<T>): Promise<T> {
+    const done = this.#busy.then(work);
+    this.#busy = done.catch(() => undefined);
+    return await done;
+  }
+
+  #sealed(calls: Calls, event: JournalEvent, author: string | undefined): Entry {
+    const keyId = this.#sealing.activeKey;
+    const header: EntryHeader = {
+      v: 1,
+      seq: calls.seq + 1,
+      at: new Date().toISOString(),
+      session: this.#writer.session,
+      ...(author === undefined ? {} : { author }),
+      prev: calls.hash,
+      ...(keyId === undefined ? {} : { keyId }),
+    };
+    return { ...header, event, hash: this.#sealing.hashOf(header, event) };
+  }
+
+  /** Appends entries after the last one that is known. False where somebody else appended first. */
+  async #append(made: readonly { entry: Entry; payload: Payload }[]): Promise<boolean> {
+    const { threadId } = this;
+    const tip = this.#tip!;
+    const records: EntryRecord[] = [];
+    let parentId = tip.recordId;
+    for (const { entry, payload } of made) {
+      const checkpointId = newRecordId(entry.seq);
+      records.push(await encodeEntry(this.#saver, threadId, { checkpointId, parentId }, entry, payload));
+      parentId = checkpointId;
+    }
+    const expected = tip.recordId === undefined ? [] : [tip.recordId];
+    try {
+      const { revision } = await this.#saver.tier.append({
+        threadId,
+        records: records.map(({ record }) => record),
+        blobs: records.flatMap(({ blobs }) => blobs),
+        heads: [{ namespace: journalNamespace, to: parentId!, expected }],
+        onConflict: "refuse",
+        seen: tip.revision,
+      });
+      this.#tip = { recordId: parentId, revision };
+      return true;
+    } catch (error) {
+      if (StratigraphError.is(error, "CHECKPOINT_CONFLICT")) return false;
+      // Whether the entries are there isn't known, or the thread is gone. The next use begins by reading.
+      this.#forget();
+      throw error;
+    }
+  }
+
+  #forget(): void {
+    this.#tip = undefined;
+    this.#calls = new Calls();
+  }
+
+  async #catchUp(): Promise<void> {
+    const { threadId } = this;
+    const { revision, head } = await this.#saver.tier.peek({ threadId, namespace: journalNamespace });
+    if (head === undefined) {
+      this.#calls = new Calls();
+      this.#tip = { recordId: undefined, revision };
+      return;
+    }
+    if (head === this.#tip?.recordId) {
+      this.#tip = { recordId: head, revision };
+      return;
+    }
+    const found: { entry: Entry; cut: readonly CallState[] | undefined }[] = [];
+    let reached = this.#tip?.recordId === undefined;
+    let newest: string | undefined;
+    for await (const { record } of this.#saver.tier.list({
+      threadId,
+      namespace: journalNamespace,
+      recordsOnly: true,
+    })) {
+      // Others may have appended since the head was read: what is newer is read the next time.
+      if (newest === undefined && record.checkpointId !== head) continue;
+      newest ??= record.checkpointId;
+      if (record.checkpointId === this.#tip?.recordId) {
+        reached = true;
+        break;
+      }
+      const entry = await decodeEntry(this.#saver, record);
+      found.push({ entry, cut: entry.event.type === "cut" ? await this.#cutBeside(record) : undefined });
+    }
+    // What was known isn't there any more: the thread was deleted, and its journal begun anew.
+    const calls = reached ? this.#calls.branch() : new Calls();
+    for (const { entry, cut } of found.reverse()) calls.fold(entry, cut);
+    this.#calls = calls.commit();
+    this.#tip = { recordId: head, revision };
+  }
+
+  async #cutBeside(record: Parameters<typeof decodeEntry>[1]): Promise<readonly CallState[]> {
+    const { checkpoint } = await this.#saver.tier.read(record);
+    if (checkpoint === undefined) return [];
+    return ((await decodePayload(this.#saver, checkpoint)).calls ?? []) as readonly CallState[];
+  }
+}

@@ -1,0 +1,80 @@
+import { randomBytes } from "node:crypto";
+import type { Checkpoint, CheckpointMetadata } from "@langchain/langgraph-checkpoint";
+import {
+  CorruptionError,
+  reservedNamespaces,
+  type Blob,
+  type CheckpointRecord,
+  type StoredCheckpoint,
+  type TierSaver,
+} from "@stratigraph/core";
+import type { Entry, Payload } from "./entry.ts";
+
+/** The namespace of a thread that holds its journal, one record per entry. */
+export const journalNamespace = reservedNamespaces.calls;
+
+/** An entry as a record, ready for a tier. */
+export interface EntryRecord {
+  readonly record: CheckpointRecord;
+  readonly blobs: readonly Blob[];
+}
+
+/** Names the record of an entry: sorts by number, and two writers that race for a number never choose the same name. */
+export function newRecordId(seq: number): string {
+  return `${recordPrefix(seq)}-${randomBytes(8).toString("hex")}`;
+}
+
+/** How the names of records begin that have a number. */
+export function recordPrefix(seq: number): string {
+  return seq.toString(16).padStart(12, "0");
+}
+
+/** Which number a record's name says that its entry has; undefined for a name that isn't one of ours. */
+export function seqOfRecord(checkpointId: string): number | undefined {
+  const match = /^([0-9a-f]{12})-[0-9a-f]{16}$/.exec(checkpointId);
+  return match === null ? undefined : Number.parseInt(match[1]!, 16);
+}
+
+/** Encodes an entry and what stands beside it. @throws StratigraphError "SERIALIZATION" if a value can't be stored */
+export async function encodeEntry(
+  saver: TierSaver,
+  threadId: string,
+  { checkpointId, parentId }: { checkpointId: string; parentId: string | undefined },
+  entry: Entry,
+  payload: Payload,
+): Promise<EntryRecord> {
+  const channels = Object.entries(payload).filter(([, value]) => value !== undefined);
+  const checkpoint: Checkpoint = {
+    v: 4,
+    id: checkpointId,
+    ts: entry.at,
+    channel_values: Object.fromEntries(channels),
+    channel_versions: Object.fromEntries(channels.map(([name]) => [name, 1])),
+    versions_seen: {},
+  };
+  // LangGraph never sees this record, so that its metadata may be the entry.
+  const metadata = entry as unknown as CheckpointMetadata;
+  const { record, blobs } = await saver.coder.encode(
+    { threadId, namespace: journalNamespace, checkpointId },
+    { parentId, parent: undefined, again: undefined },
+    { checkpoint, metadata, newVersions: checkpoint.channel_versions, runId: undefined },
+  );
+  // Nobody looks for entries by tags, and an index of them would cost a claim more than the claim itself.
+  return { record: { ...record, tags: [] }, blobs };
+}
+
+/** The entry that a record holds. @throws CorruptionError and others as {@link TierSaver.getTuple} */
+export async function decodeEntry(saver: TierSaver, record: CheckpointRecord): Promise<Entry> {
+  const body = await saver.coder.decodeBody(record);
+  const entry = (await saver.coder.metadata(record, body)) as unknown as Entry;
+  if (entry.v !== 1 || typeof entry.hash !== "string" || entry.seq !== seqOfRecord(record.checkpointId))
+    throw new CorruptionError(record, "its record isn't an entry of a journal, or is one of another place");
+  return entry;
+}
+
+/** What stands beside an entry. Erased payloads are absent. @throws as {@link decodeEntry} */
+export async function decodePayload(saver: TierSaver, stored: StoredCheckpoint): Promise<Payload> {
+  const body = await saver.coder.decodeBody(stored.record);
+  const { channel_values } = await saver.coder.checkpoint(stored, body, {});
+  return channel_values as Payload;
+}

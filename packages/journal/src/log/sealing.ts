@@ -1,0 +1,68 @@
+import { createHash, createHmac, timingSafeEqual } from "node:crypto";
+import { InvalidOptionError, StratigraphError } from "@stratigraph/core";
+import { canonical } from "../identity/canonical.ts";
+import type { Entry, EntryHeader, JournalEvent } from "./entry.ts";
+
+/** Keys for the hashes of a journal. */
+export interface SignOptions {
+  /** Secrets by name, of at least 16 bytes each. Keep old ones: entries that they signed are verified with them. */
+  readonly keys: Readonly<Record<string, string | Uint8Array>>;
+  /** The key that new entries are signed with. */
+  readonly activeKey: string;
+}
+
+const shortestKey = 16;
+
+/** Makes and checks the hashes of entries: SHA-256, or HMAC-SHA-256 where there are keys. */
+export class Sealing {
+  readonly #keys: ReadonlyMap<string, Uint8Array>;
+  /** Name of the key for new entries; undefined for plain hashes. */
+  readonly activeKey: string | undefined;
+
+  /** @throws InvalidOptionError */
+  constructor(options: SignOptions | undefined) {
+    this.activeKey = options?.activeKey;
+    this.#keys = new Map(
+      Object.entries(options?.keys ?? {}).map(([name, key]) => [name, Buffer.from(key as Uint8Array)]),
+    );
+    if (options === undefined) return;
+    for (const [name, key] of this.#keys)
+      if (key.length < shortestKey)
+        throw new InvalidOptionError(
+          `sign.keys.${name}`,
+          `${key.length} bytes`,
+          `Pass a secret of at least ${shortestKey} bytes, such as randomBytes(32).`,
+        );
+    if (!this.#keys.has(options.activeKey))
+      throw new InvalidOptionError(
+        "sign.activeKey",
+        options.activeKey,
+        `Name one of sign.keys: ${[...this.#keys.keys()].join(", ") || "there are none"}.`,
+      );
+  }
+
+  /** The hash of an entry. @throws StratigraphError "KEY_MISSING" */
+  hashOf(header: EntryHeader, event: JournalEvent): string {
+    return this.hash(canonical(["entry/1", header, event]), header.keyId);
+  }
+
+  /** Whether an entry is as it was made. @throws StratigraphError "KEY_MISSING" */
+  isIntact({ event, hash, ...header }: Entry): boolean {
+    const expected = Buffer.from(this.hashOf(header, event));
+    const found = Buffer.from(hash);
+    return expected.length === found.length && timingSafeEqual(expected, found);
+  }
+
+  /** The hash of a payload's text or bytes: keyed, so that short arguments can't be guessed from it. @throws StratigraphError "KEY_MISSING" */
+  hash(content: string | Uint8Array, keyId: string | undefined = this.activeKey): string {
+    if (keyId === undefined) return createHash("sha256").update(content).digest("hex");
+    const key = this.#keys.get(keyId);
+    if (key === undefined)
+      throw new StratigraphError(
+        "KEY_MISSING",
+        `The journal has entries that are signed with the key ${JSON.stringify(keyId)}. Pass it in the option sign.keys.`,
+        { keyId },
+      );
+    return createHmac("sha256", key).update(content).digest("hex");
+  }
+}

@@ -1,0 +1,70 @@
+import type { Effects, Where } from "./log/entry.ts";
+import type { SignOptions } from "./log/sealing.ts";
+
+/** A call that is about to run, as the policy sees it. Frozen. */
+export interface PolicyCall {
+  readonly tool: string;
+  /** The arguments as the caller gave them. What runs gets these, whatever the caller changes meanwhile. */
+  readonly args: unknown;
+  readonly effects: Effects;
+  readonly threadId: string;
+  readonly author?: string | undefined;
+  readonly where: Where;
+}
+
+/**
+ * What a policy answers: true runs the call, false or `deny` refuses it, `ask` asks a person by an interrupt of the graph. Anything else
+ * refuses it.
+ */
+export type PolicyAnswer = boolean | { readonly deny: string } | { readonly ask: string };
+
+/** Decides on a call before anything runs. One that throws, or doesn't answer in time, refuses the call. */
+export type Policy = (call: PolicyCall) => PolicyAnswer | Promise<PolicyAnswer>;
+
+/** A call whose outcome nobody knows. */
+export interface UnknownCall {
+  readonly fingerprint: string;
+  readonly tool: string;
+  readonly args: unknown;
+  readonly idempotencyKey: string;
+  readonly attempt: number;
+  readonly claimedAt: Date;
+  readonly where: Where;
+}
+
+/**
+ * What a reconciler finds out: that the call happened, with the result that it would have given; that it certainly didn't; or undefined
+ * where it can't tell either.
+ */
+export type Reconciled<R = unknown> =
+  | { readonly happened: true; readonly result: R }
+  | { readonly happened: false }
+  | undefined;
+
+/** How calls of a tool are treated. */
+export interface CallOptions {
+  /** What a repetition would do. Default "once", or what an MCP tool's annotations say. */
+  readonly effects?: Effects | undefined;
+  /** Part of the calls' identity: a changed one makes them new calls. Default: none. */
+  readonly version?: string | undefined;
+  /** Whether an error proves that nothing happened. Default: errors of the tool's schema, and errors with `certain: true`. */
+  readonly certain?: ((error: unknown) => boolean) | undefined;
+  /** Finds out, from the service that the tool calls, what became of a call whose outcome is unknown. Default: a person is asked. */
+  readonly reconcile?: ((call: UnknownCall) => Reconciled | Promise<Reconciled>) | undefined;
+  /** Undoes a call that happened, when a transaction is rolled back. */
+  readonly compensate?: ((result: unknown, args: unknown) => unknown) | undefined;
+}
+
+/** Options of {@link createJournal}. */
+export interface JournalOptions {
+  /** Decides which calls may run. Default: all. */
+  readonly policy?: Policy | undefined;
+  /** How long the policy, and a reconciler, may take, in milliseconds. Default 5,000. */
+  readonly policyTimeoutMs?: number | undefined;
+  /** Signs entries by HMAC-SHA-256, so that nobody without the key can forge the chain. Default: SHA-256. */
+  readonly sign?: SignOptions | undefined;
+  /** Who makes the calls, for the trail: a name, or what tells it from a run's config. Default: none. */
+  readonly author?: string | ((config: unknown) => string | undefined) | undefined;
+  /** How long a call waits for the checkpoint that issued it, or for another process that runs it, in milliseconds. Default 600,000. */
+  readonly waitMs?: number | undefined;
+}
