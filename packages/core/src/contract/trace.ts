@@ -36,6 +36,30 @@ export type TraceEvent =
       readonly namespace: string;
       readonly checkpointId: string;
     }
+  | {
+      /** A call that a journal made, gave the recorded result of, or didn't make. */
+      readonly type: "tool-call";
+      readonly threadId: string;
+      readonly tool: string;
+      readonly fingerprint: string;
+      readonly toolCallId?: string | undefined;
+      /**
+       * "unknown": nobody knows whether it happened; "unrecorded": it ended, and its outcome couldn't be recorded; "unreconciled": the
+       * function that should have found out what happened failed.
+       */
+      readonly outcome:
+        | "ran"
+        | "replayed"
+        | "denied"
+        | "failed"
+        | "suspended"
+        | "unknown"
+        | "unrecorded"
+        | "unreconciled";
+      /** How long it ran, in milliseconds. */
+      readonly ms: number;
+      readonly error?: unknown;
+    }
   | { readonly type: "retry"; readonly tier: string; readonly attempt: number; readonly error: unknown }
   | {
       readonly type: "breaker";

@@ -74,6 +74,11 @@ export class CallRunner {
     this.#results = new StoredResults(parts.saver, parts.sealing);
   }
 
+  /** Whether it is making no call. */
+  get isIdle(): boolean {
+    return this.#underWay.size === 0 && this.#unrecorded.size === 0;
+  }
+
   /**
    * Makes a call, or gives the recorded result of the same call.
    * @throws what the call throws; AmbiguousOutcomeError, StratigraphError "DUPLICATE_CALL", "NOT_DURABLE", "RESULT_NOT_KEPT"; errors of

@@ -43,6 +43,13 @@ interface Waiting {
   readonly reject: (error: unknown) => void;
 }
 
+type Answer = { readonly value: unknown } | { readonly error: unknown };
+
+function settle({ resolve, reject }: Waiting, answer: Answer): void {
+  if ("error" in answer) reject(answer.error);
+  else resolve(answer.value);
+}
+
 /** Who writes: the process, and its place. */
 export interface Writer {
   readonly session: string;
@@ -65,7 +72,7 @@ export class JournalLog {
   #tip: { readonly recordId: string | undefined; readonly revision: number } | undefined;
   readonly #queue: Waiting[] = [];
   #notes: NewEvent[] = [];
-  #working: Promise<void> | undefined;
+  #isWorking = false;
   #refreshing: Promise<Calls> | undefined;
   /** Ends when nobody reads or appends: one at a time may change what is known. */
   #busy: Promise<unknown> = Promise.resolve();
@@ -99,13 +106,18 @@ export class JournalLog {
   async change<T>(decide: Decide<T>): Promise<T> {
     return await new Promise<T>((resolve, reject) => {
       this.#queue.push({ decide, resolve: resolve as (answer: unknown) => void, reject });
-      this.#working ??= this.#work().finally(() => (this.#working = undefined));
+      void this.#work();
     });
   }
 
   /** Appends an event along with the next change. It is lost if there is none. */
   note(event: NewEvent): void {
     if (this.#notes.length < mostNotes) this.#notes.push(event);
+  }
+
+  /** Whether notes wait. */
+  get hasNotes(): boolean {
+    return this.#notes.length > 0;
   }
 
   /** Appends the notes that wait. */
@@ -131,25 +143,31 @@ export class JournalLog {
   }
 
   async #work(): Promise<void> {
+    if (this.#isWorking) return;
+    this.#isWorking = true;
     // Changes that are made in the same turn of the event loop share an append.
     await Promise.resolve();
     while (this.#queue.length > 0) {
       const batch = this.#queue.splice(0, mostInOneAppend);
       try {
         const answers = await this.#alone(() => this.#appended(batch));
-        for (const [n, { resolve }] of batch.entries()) {
-          const answer = answers[n]!;
-          if ("error" in answer) batch[n]!.reject(answer.error);
-          else resolve(answer.value);
-        }
+        for (const [n, waiting] of batch.entries()) settle(waiting, answers[n]!);
       } catch (error) {
-        for (const { reject } of batch) reject(error);
+        // A payload that can't be stored is the fault of one change: the others are made without it.
+        if (batch.length > 1 && StratigraphError.is(error, "SERIALIZATION"))
+          for (const one of batch)
+            await this.#alone(() => this.#appended([one])).then(
+              ([answer]) => settle(one, answer!),
+              one.reject,
+            );
+        else for (const { reject } of batch) reject(error);
       }
     }
+    this.#isWorking = false;
   }
 
   /** Decides and appends a batch of changes. */
-  async #appended(batch: readonly Waiting[]): Promise<({ value: unknown } | { error: unknown })[]> {
+  async #appended(batch: readonly Waiting[]): Promise<Answer[]> {
     if (this.#tip === undefined) await this.#catchUp();
     for (let attempt = 0; attempt < attempts; attempt += 1) {
       const calls = this.#calls.branch();
@@ -162,7 +180,7 @@ export class JournalLog {
       const answers = batch.map(({ decide }) => {
         try {
           const { events, answer } = decide(calls, calls.seq + 1);
-          if (events.length > 0 && !calls.sessions.has(this.#writer.session)) {
+          if (events.length > 0 && calls.session(this.#writer.session) === undefined) {
             const { machine, pid } = this.#writer;
             add({ event: { type: "session", machine, pid } });
             // The decision may name the number of its own entry, so it is made again behind the session's.

@@ -1,0 +1,52 @@
+import { TierSaver, MemoryTier } from "@stratigraph/core";
+import { Command } from "@langchain/langgraph";
+import { describe, expect, it } from "vitest";
+import { createJournal } from "../src/index.ts";
+import { agentOf, asks, payments, says } from "./support/effects.ts";
+
+const pays = (amount: number) => ({ name: "pay", args: { amount } });
+
+describe("a call of a tool", () => {
+  it("happens once, also where its step is repeated from an earlier checkpoint", async () => {
+    const saver = new TierSaver(new MemoryTier());
+    const journal = createJournal(saver);
+    const { pay, paid } = payments();
+    const { graph } = agentOf(journal, journal.tools([pay]), (turn) => (turn === 0 ? asks(pays(5)) : says("done")), saver);
+    const config = { configurable: { thread_id: "ada" } };
+    const first = await graph.invoke({ messages: [{ role: "user", content: "pay 5" }] }, config);
+    expect(paid).toEqual([5]);
+    const history = [];
+    for await (const state of graph.getStateHistory(config)) history.push(state);
+    const beforeTools = history.find(({ next }) => next.includes("tools"))!;
+    const again = await graph.invoke(null, beforeTools.config);
+    expect(paid).toEqual([5]);
+    const beforeModel = history.find(({ next }) => next.includes("agent"))!;
+    const asked = await graph.invoke(null, beforeModel.config);
+    expect(paid).toEqual([5]);
+    for (const { messages } of [first, again, asked]) {
+      const [, ai, answer] = messages;
+      expect(answer).toMatchObject({ content: "receipt 5", tool_call_id: (ai as { tool_calls: { id: string }[] }).tool_calls[0]!.id });
+    }
+  });
+
+  it("is asked about where its outcome is unknown, and not repeated", async () => {
+    const saver = new TierSaver(new MemoryTier());
+    const journal = createJournal(saver);
+    const { pay, paid } = payments(() => {
+      throw new Error("the line was cut");
+    });
+    const { graph } = agentOf(
+      journal,
+      journal.tools([pay]),
+      (turn) => (turn < 2 ? asks(pays(5)) : says("done")),
+      saver,
+    );
+    const config = { configurable: { thread_id: "ada" } };
+    const stopped = await graph.invoke({ messages: [{ role: "user", content: "pay 5" }] }, config);
+    expect(paid).toEqual([5]);
+    expect(stopped["__interrupt__" as never]).toMatchObject([{ value: { kind: "ambiguous", tool: "pay", args: { amount: 5 } } }]);
+    const done = await graph.invoke(new Command({ resume: { happened: true, result: "receipt by phone" } }), config);
+    expect(paid).toEqual([5]);
+    expect(done.messages.at(-1)!.content).toBe("done");
+  });
+});
