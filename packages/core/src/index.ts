@@ -88,7 +88,7 @@ export type { KeepRule } from "./operations/keptCheckpoints.ts";
 export { pruneThread, type Pruned, type PruneThreadOptions } from "./operations/prune.ts";
 export type { PruneOptions } from "./operations/pruneOptions.ts";
 export type { DecodedBody, ManifestEntry, Typed, ValueRef } from "./encode/record.ts";
-export { isReserved, reservedNamespaces } from "./contract/reservedNamespaces.ts";
+export { isKeptWhole, isReserved, reservedNamespaces } from "./contract/reservedNamespaces.ts";
 export type { ReencryptOptions, ReencryptReport } from "./operations/reencrypt.ts";
 export { rewindMark, rewindTask } from "./operations/rewindMark.ts";
 export { TierSaver } from "./saver/tierSaver.ts";

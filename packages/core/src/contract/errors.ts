@@ -26,7 +26,14 @@ export type ErrorCode =
   | "OVERLOADED"
   | "ARCHIVE_UNAVAILABLE"
   | "MERGE_CONFLICT"
-  | "MERGE_REFUSED";
+  | "MERGE_REFUSED"
+  | "NOT_DURABLE"
+  | "AMBIGUOUS_OUTCOME"
+  | "DUPLICATE_CALL"
+  | "RESULT_NOT_KEPT"
+  | "CALL_DENIED"
+  | "REPLAY_DIVERGED"
+  | "JOURNAL_BROKEN";
 
 /** Codes of failures that pass by themselves: the same call may succeed later without anybody changing anything. */
 const retryableCodes: ReadonlySet<ErrorCode> = new Set<ErrorCode>([

@@ -5,6 +5,11 @@
 export const reservedNamespaces = {
   /** A fork's origin and the recorded moves of a thread's head. */
   reflog: "__stratigraph_reflog__",
+  /**
+   * The tool calls of a thread, as a chain: each event is a record whose parent is the event before, and the head is the last one.
+   * Ids are `<sequence number as 12 hex digits>-<16 random hex digits>`, so they sort by number. See {@link isKeptWhole}.
+   */
+  calls: "__stratigraph_calls__",
   /** Has a head, and no checkpoint, where a part of the thread is in the archive. */
   archived: "\u0001stratigraph.archived",
 } as const;
@@ -12,4 +17,12 @@ export const reservedNamespaces = {
 /** Whether a namespace is one of {@link reservedNamespaces}, or begins as they do: later versions may reserve more. */
 export function isReserved(namespace: string): boolean {
   return namespace.startsWith("__stratigraph_") || namespace.startsWith("\u0001stratigraph");
+}
+
+/**
+ * Whether all records of a namespace stay as long as their thread, because each proves those before it. Pruning, retention and the
+ * deletion of runs pass them over; forks inherit them. `Tier.deleteThread` takes them, and `Tier.remove`, if a caller names them.
+ */
+export function isKeptWhole(namespace: string): boolean {
+  return namespace === reservedNamespaces.calls;
 }

@@ -30,7 +30,8 @@ export async function* unreserved(tier: Tier, query: ListQuery): AsyncGenerator<
       yield stored;
       if (yielded.size === limit) return;
     }
-    if (listed < asked || reserved === hidden) return;
-    hidden = reserved;
+    if (listed < asked || reserved <= hidden) return;
+    // Four times as many, so that a thread with thousands of such records is asked a few times, and not once for each.
+    hidden = Math.max(reserved, 4 * hidden);
   }
 }

@@ -16,10 +16,12 @@ export interface Node {
   readonly parents: Readonly<Record<string, string>>;
 }
 
-/** What pruning has to know of a thread: all of its checkpoints, newest first, and its heads. */
+/** What pruning has to know of a thread: all of its checkpoints, newest first, and their heads. */
 export interface Thread {
   readonly revision: number;
   readonly nodes: readonly Node[];
+  /** Records of namespaces that are kept whole. Only their values matter here; {@link heads} has no heads of theirs. */
+  readonly untouched: readonly Pick<Node, "record" | "writeBlobs">[];
   readonly heads: ReadonlyMap<string, string>;
   readonly byKey: ReadonlyMap<string, Node>;
 }

@@ -5,7 +5,8 @@ import { decodeCursor, encodeCursor } from "./cursor.ts";
 import { InvalidOptionError } from "../contract/errors.ts";
 import { matches, metadataTags } from "../encode/metadataTags.ts";
 import type { Tags, ThreadTags } from "../saver/threadTags.ts";
-import type { CheckpointRecord, ThreadInfo, Tier } from "../contract/tier.ts";
+import { reservedNamespaces } from "../contract/reservedNamespaces.ts";
+import type { CheckpointRecord, ThreadInfo, ThreadQuery, Tier } from "../contract/tier.ts";
 
 /** Options of listThreads. */
 export interface ThreadListOptions {
@@ -82,14 +83,17 @@ export async function listThreads(
     cursor === undefined
       ? undefined
       : decodeCursor(cursor, isThreadInfo, "Pass the cursor of an earlier page as it was.");
-  const found = tier.threads({
+  const query: ThreadQuery = {
     order: "newest",
     after,
     ...(tag === undefined ? {} : { tags: tags.asked(tag) }),
-    ...(filter === undefined ? { limit: limit + 1 } : { headTags: metadataTags(filter) }),
-  });
+  };
+  const found =
+    filter === undefined
+      ? withCheckpoints(tier, query, limit + 1)
+      : matching(tier, coder, tier.threads({ ...query, headTags: metadataTags(filter) }), filter);
   const threads: ThreadInfo[] = [];
-  for await (const thread of filter === undefined ? found : matching(tier, coder, found, filter)) {
+  for await (const thread of found) {
     if (threads.length === limit) {
       const last = threads.at(-1)!;
       return { threads, cursor: encodeCursor(last) };
@@ -98,6 +102,33 @@ export async function listThreads(
     threads.push(info);
   }
   return { threads };
+}
+
+/**
+ * Threads, without those that hold nothing but tool calls, which no graph knows. If tags are asked for, these are among them, so that
+ * a deletion by tags misses nothing.
+ * @param pageSize how many threads the tier is asked for at a time
+ */
+async function* withCheckpoints(
+  tier: Tier,
+  query: ThreadQuery,
+  pageSize: number,
+): AsyncGenerator<ThreadInfo> {
+  for (let { after } = query; ;) {
+    let listed = 0;
+    for await (const thread of tier.threads({ ...query, after, limit: pageSize })) {
+      listed += 1;
+      after = thread;
+      if (query.tags !== undefined || thread.head !== undefined || !(await holdsCalls(tier, thread.threadId)))
+        yield thread;
+    }
+    if (listed < pageSize) return;
+  }
+}
+
+async function holdsCalls(tier: Tier, threadId: string): Promise<boolean> {
+  const { head } = await tier.peek({ threadId, namespace: reservedNamespaces.calls });
+  return head !== undefined;
 }
 
 /** Threads whose newest root checkpoint has what the filter asks for. */

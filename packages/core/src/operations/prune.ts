@@ -11,7 +11,7 @@ import {
   type Thread,
 } from "./keptCheckpoints.ts";
 import type { PruneOptions } from "./pruneOptions.ts";
-import { isReserved } from "../contract/reservedNamespaces.ts";
+import { isKeptWhole, isReserved } from "../contract/reservedNamespaces.ts";
 import { snapshotTag } from "../encode/metadataTags.ts";
 import type { Address, Blob, BlobHash, BlobInfo, ListedCheckpoint, Tier } from "../contract/tier.ts";
 
@@ -140,12 +140,19 @@ function countOf(nodes: Iterable<Node>): number {
 async function load(tier: Tier, coder: CheckpointCoder, threadId: string): Promise<Thread> {
   const { revision } = await tier.peek({ threadId, namespace: "" });
   const nodes: Node[] = [];
+  const untouched: Thread["untouched"][number][] = [];
   const heads = new Map<string, string>();
   for await (const listed of tier.list({ threadId, recordsOnly: true })) {
+    const { record, writes, head } = listed;
+    if (isKeptWhole(record.namespace)) {
+      untouched.push({ record, writeBlobs: writes.flatMap((batch) => batch.blobs) });
+      continue;
+    }
     nodes.push(await toNode(coder, listed));
-    if (listed.head !== undefined) heads.set(listed.record.namespace, listed.head);
+    if (head !== undefined) heads.set(record.namespace, head);
   }
-  return { revision, nodes, heads, byKey: new Map(nodes.map((node) => [checkpointKey(node.record), node])) };
+  const byKey = new Map(nodes.map((node) => [checkpointKey(node.record), node]));
+  return { revision, nodes, untouched, heads, byKey };
 }
 
 async function toNode(coder: CheckpointCoder, { record, writes }: ListedCheckpoint): Promise<Node> {
@@ -179,7 +186,8 @@ async function blobsAfter(
 ): Promise<{ dropBlobs: BlobHash[]; replaceBlobs: Blob[]; freed: number }> {
   const infos = new Map<BlobHash, BlobInfo>((await tier.blobs(threadId)).map((info) => [info.hash, info]));
   const needed = new Map<BlobHash, Address>();
-  for (const node of kept) for (const hash of namedBy(node)) needed.set(hash, node.record);
+  for (const node of [...kept, ...thread.untouched])
+    for (const hash of namedBy(node)) needed.set(hash, node.record);
   const replaceBlobs: Blob[] = [];
   for (const [hash, at] of needed) {
     const base = infos.get(hash)?.base;
@@ -204,6 +212,6 @@ async function blobsAfter(
   return { dropBlobs: dropped.map(({ hash }) => hash), replaceBlobs, freed };
 }
 
-function namedBy({ record, writeBlobs }: Node): BlobHash[] {
+function namedBy({ record, writeBlobs }: Pick<Node, "record" | "writeBlobs">): BlobHash[] {
   return [...record.blobs, ...writeBlobs];
 }

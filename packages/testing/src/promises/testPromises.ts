@@ -1,5 +1,6 @@
 import { registerGroups } from "../graphs/context.ts";
 import type { GraphSetup } from "../graphs/setup.ts";
+import { callsTests } from "./callsTests.ts";
 import { raceTests } from "./raceTests.ts";
 import { reservedTests } from "./reservedTests.ts";
 import { valueAtCallTests } from "./valueAtCallTests.ts";
@@ -7,7 +8,7 @@ import { valueAtCallTests } from "./valueAtCallTests.ts";
 /**
  * Registers a vitest suite of what Stratigraph promises beyond what LangGraph requires of a saver. Nothing that the loser of a race
  * wrote becomes part of the winner's result, values are stored as they were when the call was made, and the records that Stratigraph's
- * packages store beside a thread never appear as checkpoints. The official savers don't promise this.
+ * packages store beside a thread never appear as checkpoints; its tool calls stay until the thread is deleted. The official savers don't promise this.
  *
  * @param name - name of the suite, usually the saver's
  * @param setup - opens the saver under test with its default `conflict`; called once, in `beforeAll`
@@ -17,5 +18,6 @@ export const testPromises = (name: string, setup: GraphSetup): void => {
     races: raceTests,
     "values at the call": valueAtCallTests,
     "records of its own": reservedTests,
+    "tool calls": callsTests,
   });
 };
