@@ -1,4 +1,5 @@
 import { TierSaver, MemoryTier } from "@stratigraph/core";
+import type { AIMessage } from "@langchain/core/messages";
 import { Command } from "@langchain/langgraph";
 import { describe, expect, it } from "vitest";
 import { createJournal } from "../src/index.ts";
@@ -11,7 +12,12 @@ describe("a call of a tool", () => {
     const saver = new TierSaver(new MemoryTier());
     const journal = createJournal(saver);
     const { pay, paid } = payments();
-    const { graph } = agentOf(journal, journal.tools([pay]), (turn) => (turn === 0 ? asks(pays(5)) : says("done")), saver);
+    const { graph } = agentOf(
+      journal,
+      journal.tools([pay]),
+      (turn) => (turn === 0 ? asks(pays(5)) : says("done")),
+      saver,
+    );
     const config = { configurable: { thread_id: "ada" } };
     const first = await graph.invoke({ messages: [{ role: "user", content: "pay 5" }] }, config);
     expect(paid).toEqual([5]);
@@ -25,7 +31,8 @@ describe("a call of a tool", () => {
     expect(paid).toEqual([5]);
     for (const { messages } of [first, again, asked]) {
       const [, ai, answer] = messages;
-      expect(answer).toMatchObject({ content: "receipt 5", tool_call_id: (ai as { tool_calls: { id: string }[] }).tool_calls[0]!.id });
+      const [call] = (ai as AIMessage).tool_calls!;
+      expect(answer).toMatchObject({ content: "receipt 5", tool_call_id: call!.id });
     }
   });
 
@@ -44,8 +51,13 @@ describe("a call of a tool", () => {
     const config = { configurable: { thread_id: "ada" } };
     const stopped = await graph.invoke({ messages: [{ role: "user", content: "pay 5" }] }, config);
     expect(paid).toEqual([5]);
-    expect(stopped["__interrupt__" as never]).toMatchObject([{ value: { kind: "ambiguous", tool: "pay", args: { amount: 5 } } }]);
-    const done = await graph.invoke(new Command({ resume: { happened: true, result: "receipt by phone" } }), config);
+    expect(stopped["__interrupt__" as never]).toMatchObject([
+      { value: { kind: "ambiguous", tool: "pay", args: { amount: 5 } } },
+    ]);
+    const done = await graph.invoke(
+      new Command({ resume: { happened: true, result: "receipt by phone" } }),
+      config,
+    );
     expect(paid).toEqual([5]);
     expect(done.messages.at(-1)!.content).toBe("done");
   });

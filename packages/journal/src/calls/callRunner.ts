@@ -136,7 +136,8 @@ export class CallRunner {
     for (;;) {
       const calls = isFresh ? await log.refresh() : await log.calls();
       const resolution = resolveCall(calls, request, this.#known());
-      const asked = calls.get(request.call)?.asked;
+      const own = calls.get(request.call);
+      const asked = own?.asked ?? calls.get(own?.repeats ?? "")?.asked;
       if (!passedOver && asked !== undefined && asked.task === site.task) site.passOver?.(asked.times);
       passedOver = true;
       switch (resolution.do) {
@@ -167,6 +168,12 @@ export class CallRunner {
             isFresh = true;
             continue;
           }
+          if (resolution.state.call !== request.call && calls.get(request.call)?.status !== "repeats")
+            await this.#append(planned, {
+              type: "repeats",
+              ...described(request),
+              of: resolution.state.call,
+            });
           await this.#settle(planned, resolution.state, resolution.died);
           continue;
         case "run": {

@@ -46,7 +46,7 @@ export function resolveCall(calls: Calls, request: CallRequest, known: Knowledge
     if (state?.status === "succeeded" && request.fresh !== true) return { do: "return", state };
     return { do: "run", attempt: (state?.attempts ?? 0) + 1, approved: state?.approved ?? false };
   }
-  const own = state === undefined ? undefined : resolveState(state, request, known);
+  const own = state === undefined ? undefined : resolveState(calls, state, request, known);
   if (own !== undefined && own.do !== "run") return own;
   const other = openElsewhere(calls, request, known);
   const run = own ?? { do: "run" as const, attempt: 1, key: undefined, approved: false };
@@ -67,7 +67,8 @@ function isTwin({ where: there }: CallState, { where: here }: CallRequest): bool
   return there.issuer === here.issuer && there.task !== here.task;
 }
 
-function resolveState(state: CallState, { effects }: CallRequest, known: Knowledge): Resolution {
+function resolveState(calls: Calls, state: CallState, request: CallRequest, known: Knowledge): Resolution {
+  const { effects } = request;
   const again = { do: "run", attempt: state.attempts + 1, key: state.key, approved: state.approved } as const;
   switch (state.status) {
     case "succeeded":
@@ -78,6 +79,11 @@ function resolveState(state: CallState, { effects }: CallRequest, known: Knowled
       return again;
     case "unknown":
       return effects === "idempotent" ? again : { do: "ask", state, died: false };
+    case "repeats": {
+      const first = calls.get(state.repeats ?? "");
+      const found = first && resolveState(calls, first, request, known);
+      return found === undefined || found.do === "run" ? again : found;
+    }
     case "claimed": {
       const claim = stateOfClaim(state, known);
       if (claim === "runs") return { do: "wait", state };

@@ -16,12 +16,12 @@ export class ChainChannel {
     this.#value = value;
   }
 
-  fromCheckpoint(checkpoint?: ChainState): ChainChannel {
-    return new ChainChannel(checkpoint);
+  fromCheckpoint(checkpoint?: unknown): this {
+    return new ChainChannel(checkpoint as ChainState | undefined) as this;
   }
 
-  update(values: readonly (ChainState | undefined)[]): boolean {
-    const states = values.filter((value) => value !== undefined && value !== null);
+  update(values: readonly unknown[]): boolean {
+    const states = values.filter((value) => value !== undefined && value !== null) as ChainState[];
     if (states.length === 0) return false;
     this.#value = states.length === 1 ? states[0]! : joined(states);
     return true;

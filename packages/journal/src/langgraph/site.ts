@@ -4,6 +4,11 @@ import type { Question } from "../calls/questions.ts";
 import { loadInterrupt } from "./langgraph.ts";
 import type { Task } from "./taskConfig.ts";
 
+// Until core has it.
+type StoredSoon = {
+  stored?(config: unknown, options: { signal: AbortSignal | undefined; timeoutMs: number }): Promise<void>;
+};
+
 /** What the protocol of a call needs of the task in which it is made. */
 export async function siteOf(saver: TierSaver, task: Task, author: string | undefined): Promise<CallSite> {
   const common = { signal: task.signal, author, task: task.where.task };
@@ -35,5 +40,5 @@ async function issued(
       "NOT_DURABLE",
       'its graph runs with durability "exit", which stores checkpoints only when it ends',
     );
-  await saver.stored(issuer, { signal, timeoutMs });
+  await (saver as StoredSoon).stored?.(issuer, { signal, timeoutMs });
 }

@@ -8,7 +8,9 @@ export interface CallState {
   readonly argsHash: string;
   readonly effects: Effects;
   readonly where: Where;
-  readonly status: "claimed" | "succeeded" | "failed" | "suspended" | "unknown" | "denied";
+  readonly status: "claimed" | "succeeded" | "failed" | "suspended" | "unknown" | "denied" | "repeats";
+  /** Fingerprint of the call that it repeats, whose outcome wasn't known. */
+  readonly repeats?: Digest | undefined;
   /** How often it was claimed. */
   readonly attempts: number;
   /** Idempotency key; absent for calls without claims. */
@@ -166,6 +168,15 @@ function nextState(
         approved: false,
         asked: askedAgain(before, event.askedIn),
         error: { name: "Denied", message: event.reason },
+      };
+    case "repeats":
+      return {
+        ...described(event),
+        status: "repeats",
+        repeats: event.of,
+        attempts: before?.attempts ?? 0,
+        approved: before?.approved ?? false,
+        asked: before?.asked,
       };
     case "approved":
       return {

@@ -127,6 +127,16 @@ export interface ApprovedEvent extends Call {
   readonly askedIn?: string | undefined;
 }
 
+/**
+ * A call equals one whose outcome isn't known, so it is taken for a repetition of that one: models try again when they are told of an
+ * error. What is found out about the first one holds for this one too.
+ */
+export interface RepeatsEvent extends Call {
+  readonly type: "repeats";
+  /** Fingerprint of the first one. */
+  readonly of: Digest;
+}
+
 /** Somebody found out whether a call happened whose outcome was unknown. */
 export interface ResolvedEvent {
   readonly type: "resolved";
@@ -192,6 +202,7 @@ export type JournalEvent =
   | DeniedEvent
   | ApprovedEvent
   | ResolvedEvent
+  | RepeatsEvent
   | LateEvent
   | ReturnedEvent
   | ForgottenEvent

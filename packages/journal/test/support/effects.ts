@@ -10,7 +10,11 @@ import type { Journal } from "../../src/index.ts";
 export function asks(...calls: readonly { name: string; args: Record<string, unknown> }[]): AIMessage {
   return new AIMessage({
     content: "",
-    tool_calls: calls.map((call) => ({ ...call, id: `call_${crypto.randomUUID()}`, type: "tool_call" as const })),
+    tool_calls: calls.map((call) => ({
+      ...call,
+      id: `call_${crypto.randomUUID()}`,
+      type: "tool_call" as const,
+    })),
   });
 }
 
