@@ -1,4 +1,5 @@
-export { createJournal, type Journal, type PlainCall, type PlainCallContext } from "./journal.ts";
+export { createJournal, type Journal } from "./journal.ts";
+export type { PlainCall, PlainCallContext } from "./callFront.ts";
 export { currentCall, type CurrentCall } from "./calls/currentCall.ts";
 export { AmbiguousOutcomeError, CallDeniedError } from "./errors.ts";
 export { canonical } from "./identity/canonical.ts";

@@ -16,8 +16,8 @@ describe("canonical JSON", () => {
 
   it("has the RFC's own example", () => {
     const given = {
-      numbers: [333333333.33333329, 1e30, 4.5, 2e-3, 0.000000000000000000000000001],
-      string: "\u20ac$\u000F\u000aA'\u0042\u0022\u005c\\\"\/",
+      numbers: [Number("333333333.33333329"), 1e30, 4.5, 2e-3, 0.000000000000000000000000001],
+      string: "\u20ac$\u000F\u000aA'\u0042\u0022\u005c\\\"/",
       literals: [null, true, false],
     };
     expect(canonical(given)).toBe(

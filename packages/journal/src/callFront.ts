@@ -1,0 +1,164 @@
+import { checkOptions, InvalidOptionError } from "@stratigraph/core";
+import type { CallOutcome } from "./calls/callRunner.ts";
+import { currentCall, type CurrentCall } from "./calls/currentCall.ts";
+import { CallDeniedError } from "./errors.ts";
+import { canonical } from "./identity/canonical.ts";
+import {
+  chainAfter,
+  chainKey,
+  chainPlace,
+  placeInTask,
+  type ChainPlace,
+  type ChainState,
+} from "./langgraph/chain.ts";
+import { ChainChannel } from "./langgraph/chainChannel.ts";
+import { taskOf, type Task } from "./langgraph/taskConfig.ts";
+import { wrapTool, type ToolLike } from "./langgraph/wrapTool.ts";
+import type { CallOptions } from "./options.ts";
+
+/** A call that plain code makes. */
+export interface PlainCall extends CallOptions {
+  /** Names what is called. */
+  readonly tool: string;
+  /** JSON by which the call is recognised, together with the task's input. */
+  readonly args: unknown;
+}
+
+/** What the function of a plain call is given. */
+export interface PlainCallContext extends CurrentCall {
+  /** Frozen. */
+  readonly args: unknown;
+  readonly signal: AbortSignal | undefined;
+}
+
+/** A call with its place, before its fingerprint is made. */
+export interface PlacedCall {
+  readonly tool: string;
+  readonly version: string | null;
+  /** Canonical JSON. */
+  readonly argsText: string;
+  readonly place: ChainPlace;
+  readonly toolCallId: string | undefined;
+}
+
+/**
+ * What graphs are given: tools, a channel, and functions that make calls. What becomes of a call is up to the subclass: a journal makes
+ * it once, a replay gives what was recorded.
+ */
+export abstract class CallFront {
+  readonly #versions = new Map<string, string | null>();
+
+  /** Channels for the state of a StateGraph: `Annotation.Root({ ...MessagesAnnotation.spec, ...journal.channel })`. */
+  readonly channel: { readonly [chainKey]: () => ChainChannel } = { [chainKey]: () => new ChainChannel() };
+
+  /**
+   * What a node that asked a model returns along with the message, so that its calls have a place:
+   * `return { messages: [message], ...journal.next(state, message) }`.
+   */
+  next(state: unknown, message: unknown, config?: unknown): { readonly [chainKey]?: ChainState } {
+    const chain = chainAfter(state, message as Parameters<typeof chainAfter>[1], taskOf(config), (tool) =>
+      this.#versionOf(tool),
+    );
+    return chain === undefined ? {} : { [chainKey]: chain };
+  }
+
+  /**
+   * Tools whose calls go through the journal, for `createAgent`, `ToolNode` and `bindTools`. Each keeps its class, name and schema.
+   * @param options how calls of single tools are treated, by the tools' names
+   * @throws InvalidOptionError
+   */
+  tools<T extends ToolLike>(tools: readonly T[], options: Readonly<Record<string, CallOptions>> = {}): T[] {
+    for (const name of Object.keys(options)) {
+      const names = tools.map((tool) => tool.name);
+      if (!names.includes(name))
+        throw new InvalidOptionError(
+          `tools.${name}`,
+          "options",
+          `There is no such tool; there are ${names.join(", ") || "none"}.`,
+        );
+      checkCallOptions(`tools.${name}`, options[name]!);
+    }
+    return tools.map((tool) => {
+      const own = { effects: effectsOf(tool), ...options[tool.name] };
+      this.#versions.set(tool.name, own.version ?? null);
+      return wrapTool(tool, ({ tool: name, args, toolCallId }, config, work) => {
+        const task = taskOf(config);
+        const version = own.version ?? null;
+        const argsText = canonical(args);
+        const place =
+          chainPlace(task, toolCallId, (called) => this.#versionOf(called)) ??
+          placeInTask(task, name, version, argsText);
+        const planned = { tool: name, version, argsText, place, toolCallId };
+        return this.call(task, config, planned, own, (frozen) => work(frozen));
+      });
+    });
+  }
+
+  /**
+   * Runs a function once, from a node or a task of a graph.
+   * @param config of the node or task; its thread's journal is used
+   * @returns what the function returned, or what it returned when the same call was made before
+   * @throws what the function throws; CallDeniedError, AmbiguousOutcomeError; StratigraphError "DUPLICATE_CALL", "NOT_DURABLE",
+   * "RESULT_NOT_KEPT", "SERIALIZATION"
+   */
+  async run<R>(
+    config: unknown,
+    call: PlainCall,
+    work: (context: PlainCallContext) => R | Promise<R>,
+  ): Promise<R> {
+    const { tool, args, ...options } = call;
+    checkCallOptions("call", options);
+    const task = taskOf(config);
+    const version = options.version ?? null;
+    const argsText = canonical(args);
+    const planned = {
+      tool,
+      version,
+      argsText,
+      place: placeInTask(task, tool, version, argsText),
+      toolCallId: undefined,
+    };
+    const outcome = await this.call(task, config, planned, options, (frozen) =>
+      work({ ...currentCall()!, args: frozen, signal: task.signal }),
+    );
+    if (outcome.kind === "ran") return outcome.value as R;
+    if (outcome.kind === "denied") throw new CallDeniedError(task.journal!, tool, outcome.reason);
+    return (outcome.result.kind === "value" ? outcome.result.value : undefined) as R;
+  }
+
+  /** Makes a call, or finds out what came of it before. */
+  protected abstract call(
+    task: Task,
+    config: unknown,
+    placed: PlacedCall,
+    options: CallOptions,
+    work: (args: unknown) => unknown,
+  ): Promise<CallOutcome>;
+
+  #versionOf(tool: string): string | null {
+    return this.#versions.get(tool) ?? null;
+  }
+}
+
+/** @throws InvalidOptionError */
+function checkCallOptions(where: string, options: CallOptions): void {
+  checkOptions<CallOptions>(where, options, {
+    effects: true,
+    version: true,
+    certain: true,
+    reconcile: true,
+    compensate: true,
+  });
+  const { effects } = options;
+  if (effects !== undefined && effects !== "none" && effects !== "idempotent" && effects !== "once")
+    throw new InvalidOptionError(`${where}.effects`, effects, 'Use "none", "idempotent" or "once".');
+}
+
+/** What an MCP tool's annotations say of its effects. */
+function effectsOf(tool: ToolLike): CallOptions["effects"] {
+  const { metadata } = tool as {
+    metadata?: { annotations?: { readOnlyHint?: unknown; idempotentHint?: unknown } };
+  };
+  if (metadata?.annotations?.readOnlyHint === true) return "none";
+  return undefined;
+}
