@@ -98,6 +98,7 @@ export { checkStoredSize } from "./contract/storedSize.ts";
 export { subgraphTip, type Tip } from "./operations/subgraphTip.ts";
 export { matches, metadataTags, snapshotTag } from "./encode/metadataTags.ts";
 export { tagKey } from "./contract/tagKey.ts";
+export type { StoredOptions } from "./saver/storedWaits.ts";
 export type { Tags } from "./saver/threadTags.ts";
 export type { ReadThrough, ReadThroughStorage } from "./saver/readThrough.ts";
 export { remembering } from "./saver/remembering.ts";

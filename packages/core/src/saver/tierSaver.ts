@@ -61,6 +61,7 @@ import { matches, metadataTags } from "../encode/metadataTags.ts";
 import { runIdOf } from "./runIdOf.ts";
 import type { ReadThrough } from "./readThrough.ts";
 import { StaleRetry } from "./staleRetry.ts";
+import { StoredWaits, patienceOf, type StoredOptions } from "./storedWaits.ts";
 import { ThreadTags, type Tags } from "./threadTags.ts";
 import type {
   Address,
@@ -100,6 +101,7 @@ export class TierSaver extends BaseCheckpointSaver {
   readonly #observations = new Observations();
   readonly #parents: ParentCache;
   readonly #heads: HeadCache;
+  readonly #waits: StoredWaits;
   readonly #staleRetry: StaleRetry;
   readonly #writerTags = new WriterTags();
   #ended: Promise<void> | undefined;
@@ -122,6 +124,7 @@ export class TierSaver extends BaseCheckpointSaver {
     this.coder = new CheckpointCoder(resolved.serde, new BlobEncoder(envelope, resolved, stored));
     this.#parents = new ParentCache(tier, this.coder);
     this.#heads = new HeadCache(tier, this.coder, this.#parents);
+    this.#waits = new StoredWaits(tier, (at) => this.#parents.get(at) !== undefined);
     this.#staleRetry = new StaleRetry(tier, this.#parents, this.#observations, (threadId) =>
       this.#forget(threadId),
     );
@@ -284,12 +287,10 @@ export class TierSaver extends BaseCheckpointSaver {
     const at: Address = { ...namespaceOf(config), checkpointId: validId("checkpoint.id", checkpoint.id) };
     const parentId = checkpointIdOf(config);
     try {
-      const appended = await this.#append(config, at, parentId, {
-        checkpoint,
-        metadata,
-        newVersions,
-        runId: runIdOf(config, metadata),
-      });
+      const runId = runIdOf(config, metadata);
+      const appending = this.#append(config, at, parentId, { checkpoint, metadata, newVersions, runId });
+      this.#waits.began(at, appending);
+      const appended = await appending;
       const outcome = appended?.heads.find(({ namespace }) => namespace === at.namespace);
       if (outcome !== undefined && !outcome.moved && outcome.head !== at.checkpointId) {
         tellOfLostRace(this.#onConflict, { ...at, parentId, head: outcome.head, outcome: "branched" });
@@ -341,6 +342,24 @@ export class TierSaver extends BaseCheckpointSaver {
     } catch (error) {
       this.#deliver(config, at, undefined, error);
     }
+  }
+
+  /**
+   * Resolves once the checkpoint that a config names is stored as durably as its storage makes it: at once, without a round trip,
+   * where this saver read it or stored it; with its put, where that is under way here or begins meanwhile, as it may under durability
+   * "async"; otherwise when another process has stored it, which is looked for after 50 ms, and then ever more rarely, at least once
+   * in a second. For tools, which must not act before the message that asked for it is certain to be there after a crash.
+   *
+   * @param config names thread and checkpoint: `{ configurable: { thread_id, checkpoint_ns, checkpoint_id } }`
+   * @throws StratigraphError "NOT_DURABLE" when time is up; the error of the put if it fails meanwhile; the signal's reason;
+   * InvalidAddressError, InvalidOptionError
+   */
+  async stored(config: RunnableConfig, options: StoredOptions = {}): Promise<void> {
+    const patience = patienceOf(options);
+    const checkpointId = checkpointIdOf(config);
+    if (checkpointId === undefined)
+      throw new InvalidAddressError("checkpoint_id", "nothing", "Name the checkpoint to wait for.");
+    await this.#waits.wait({ ...namespaceOf(config), checkpointId }, patience);
   }
 
   /** Deletes a thread with all its namespaces. A tombstone keeps late writes from bringing it back. Unknown threads are no error. */

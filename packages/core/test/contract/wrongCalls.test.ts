@@ -382,6 +382,15 @@ const langGraphs: readonly Row[] = [
     "newVersions",
     'found "an array"',
   ],
+  ["stored: no checkpoint", () => call("stored", at("ada")), "checkpoint_id", "Name the checkpoint"],
+  ["stored: timeoutMs", () => call("stored", under, { timeoutMs: 5 }), "timeoutMs", "Write timeout"],
+  ["stored: a number", () => call("stored", under, { timeout: 5 }), "timeout", "units"],
+  [
+    "stored: a controller",
+    () => call("stored", under, { signal: new AbortController() }),
+    "signal",
+    "Pass the signal",
+  ],
   ["putWrites: no config", () => call("putWrites", undefined, [], "task"), "config", "Pass a config"],
   [
     "putWrites: no checkpoint_id",

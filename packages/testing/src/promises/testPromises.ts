@@ -3,6 +3,7 @@ import type { GraphSetup } from "../graphs/setup.ts";
 import { callsTests } from "./callsTests.ts";
 import { raceTests } from "./raceTests.ts";
 import { reservedTests } from "./reservedTests.ts";
+import { storedTests } from "./storedTests.ts";
 import { valueAtCallTests } from "./valueAtCallTests.ts";
 
 /**
@@ -19,5 +20,6 @@ export const testPromises = (name: string, setup: GraphSetup): void => {
     "values at the call": valueAtCallTests,
     "records of its own": reservedTests,
     "tool calls": callsTests,
+    "waiting for a checkpoint": storedTests,
   });
 };
