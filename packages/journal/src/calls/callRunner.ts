@@ -5,7 +5,8 @@ import { AmbiguousOutcomeError, duplicateCall, keptError, notDurable } from "../
 import type { CallState } from "../log/calls.ts";
 import type { JournalLog, NewEvent } from "../log/journalLog.ts";
 import type { Sealing } from "../log/sealing.ts";
-import type { CallOptions, Policy, PolicyCall, Reconciled, UnknownCall } from "../options.ts";
+import type { CallOptions, Policy, Reconciled, UnknownCall } from "../options.ts";
+import { frozen, judged } from "./judged.ts";
 import { runAs, type CurrentCall } from "./currentCall.ts";
 import { answerOf, type Question } from "./questions.ts";
 import { resolveCall, type CallRequest, type Knowledge } from "./resolve.ts";
@@ -240,13 +241,14 @@ export class CallRunner {
     if (policy === undefined) return undefined;
     const { request, argsText, site } = planned;
     const { tool, effects, where } = request;
-    const call: PolicyCall = Object.freeze({
+    const args = JSON.parse(argsText) as unknown;
+    const call = frozen({
       tool,
-      args: frozen(JSON.parse(argsText) as unknown),
+      args,
       effects,
       threadId: log.threadId,
       author: site.author,
-      where: Object.freeze({ ...where }),
+      where: { ...where },
     });
     const answer = await judged(policy, call, policyTimeoutMs);
     if (answer === true) return undefined;
@@ -436,7 +438,8 @@ export class CallRunner {
         throw error;
       }
       if (isToolMessage(value) && value.status === "error") {
-        await this.#recordFailure(planned, seq, new Error(String(value.content)), true);
+        const told = await this.#results.stored(keptResult(value));
+        await this.#recordFailure(planned, seq, new Error(String(value.content)), true, told);
         return { kind: "ran", value };
       }
       const ms = Math.round(performance.now() - beganMs);
@@ -476,7 +479,13 @@ export class CallRunner {
     return winner === undefined ? undefined : await this.#results.of(log, winner);
   }
 
-  async #recordFailure(planned: PlannedCall, seq: number, error: unknown, certain: boolean): Promise<void> {
+  async #recordFailure(
+    planned: PlannedCall,
+    seq: number,
+    error: unknown,
+    certain: boolean,
+    told?: Awaited<ReturnType<StoredResults["stored"]>>,
+  ): Promise<void> {
     const { request, site } = planned;
     const { call } = request;
     const kept = keptError(error);
@@ -488,7 +497,15 @@ export class CallRunner {
         const event = ((): NewEvent["event"] => {
           if (!isOurs) return { type: "late", call, claim: seq, outcome: "failed", kept: false, error: kept };
           if (suspended) return { type: "suspended", call, claim: seq };
-          if (certain) return { type: "failed", call, claim: seq, error: kept };
+          if (certain)
+            return {
+              type: "failed",
+              call,
+              claim: seq,
+              error: kept,
+              kept: told?.kept ?? false,
+              ...(told === undefined ? {} : { resultHash: told.hash }),
+            };
           return {
             type: "unknown",
             call,
@@ -497,7 +514,8 @@ export class CallRunner {
             error: kept,
           };
         })();
-        return { events: [{ event, author: site.author }], answer: undefined };
+        const payload = event.type === "failed" ? { result: told?.result } : {};
+        return { events: [{ event, payload, author: site.author }], answer: undefined };
       }),
     );
     this.#tell(planned, suspended ? "suspended" : certain ? "failed" : "unknown", 0, error);
@@ -551,25 +569,6 @@ function described({ fresh: _fresh, ...call }: CallRequest): Omit<CallRequest, "
   return call;
 }
 
-/** What the policy says. Errors, silence and answers that aren't one deny. */
-async function judged(
-  policy: Policy,
-  call: PolicyCall,
-  timeoutMs: number,
-): Promise<true | { deny: string } | { ask: string }> {
-  try {
-    const answer: unknown = await within(Promise.resolve(policy(call)), timeoutMs);
-    if (answer === true) return true;
-    if (answer === false) return { deny: "the policy doesn't allow it" };
-    const { deny, ask } = Object(answer) as { deny?: unknown; ask?: unknown };
-    if (typeof deny === "string") return { deny };
-    if (typeof ask === "string") return { ask };
-    return { deny: "the policy gave no answer that it may give: true, false, { deny } or { ask }" };
-  } catch (error) {
-    return { deny: `the policy failed: ${keptError(error).message}` };
-  }
-}
-
 function isCertain({ certain }: CallOptions, error: unknown): boolean {
   if (isBubbleUp(error)) return false;
   const { name, certain: marked } = Object(error) as { name?: unknown; certain?: unknown };
@@ -585,11 +584,4 @@ function isCertain({ certain }: CallOptions, error: unknown): boolean {
 function isBubbleUp(error: unknown): boolean {
   const { name, is_bubble_up: marked } = Object(error) as { name?: unknown; is_bubble_up?: unknown };
   return marked === true || name === "GraphInterrupt" || name === "NodeInterrupt" || name === "ParentCommand";
-}
-
-/** Freezes JSON, so that a policy can't change what runs. */
-function frozen<T>(value: T): T {
-  if (typeof value !== "object" || value === null) return value;
-  for (const field of Object.values(value)) frozen(field);
-  return Object.freeze(value);
 }

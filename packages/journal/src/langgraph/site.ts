@@ -4,10 +4,8 @@ import type { Question } from "../calls/questions.ts";
 import { loadInterrupt } from "./langgraph.ts";
 import type { Task } from "./taskConfig.ts";
 
-// Until core has it.
-type StoredSoon = {
-  stored?(config: unknown, options: { signal: AbortSignal | undefined; timeoutMs: number }): Promise<void>;
-};
+/** How long a call waits at most for the checkpoint that issued it, in milliseconds. */
+const longestBarrierMs = 30_000;
 
 /** What the protocol of a call needs of the task in which it is made. */
 export async function siteOf(saver: TierSaver, task: Task, author: string | undefined): Promise<CallSite> {
@@ -40,5 +38,5 @@ async function issued(
       "NOT_DURABLE",
       'its graph runs with durability "exit", which stores checkpoints only when it ends',
     );
-  await (saver as StoredSoon).stored?.(issuer, { signal, timeoutMs });
+  await saver.stored(issuer, { signal, timeout: `${Math.min(timeoutMs, longestBarrierMs)}ms` });
 }

@@ -196,7 +196,16 @@ function nextState(
         }
       );
     case "failed":
-      return before && { ...before, status: "failed", error: event.error };
+      return (
+        before && {
+          ...before,
+          status: "failed",
+          error: event.error,
+          ...(event.resultHash === undefined
+            ? {}
+            : { result: { seq, hash: event.resultHash, kept: event.kept } }),
+        }
+      );
     case "suspended":
       return before && { ...before, status: "suspended" };
     case "unknown":

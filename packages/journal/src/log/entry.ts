@@ -91,6 +91,9 @@ export interface FailedEvent {
   readonly call: Digest;
   readonly claim: number;
   readonly error: KeptError;
+  /** Where the tool itself gave a message that tells of the failure. */
+  readonly resultHash?: string | undefined;
+  readonly kept: boolean;
 }
 
 /** Nobody knows whether the call acted. */

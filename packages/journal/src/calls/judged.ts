@@ -1,0 +1,29 @@
+import { keptError } from "../errors.ts";
+import type { Policy, PolicyCall } from "../options.ts";
+import { within } from "./within.ts";
+
+/** What the policy says. Errors, silence and answers that aren't one deny. */
+export async function judged(
+  policy: Policy,
+  call: PolicyCall,
+  timeoutMs: number,
+): Promise<true | { deny: string } | { ask: string }> {
+  try {
+    const answer: unknown = await within(Promise.resolve(policy(call)), timeoutMs);
+    if (answer === true) return true;
+    if (answer === false) return { deny: "the policy doesn't allow it" };
+    const { deny, ask } = Object(answer) as { deny?: unknown; ask?: unknown };
+    if (typeof deny === "string") return { deny };
+    if (typeof ask === "string") return { ask };
+    return { deny: "the policy gave no answer that it may give: true, false, { deny } or { ask }" };
+  } catch (error) {
+    return { deny: `the policy failed: ${keptError(error).message}` };
+  }
+}
+
+/** Freezes JSON and what it is in, so that a policy can't change what runs. */
+export function frozen<T>(value: T): T {
+  if (typeof value !== "object" || value === null) return value;
+  for (const field of Object.values(value)) frozen(field);
+  return Object.freeze(value);
+}

@@ -1,0 +1,95 @@
+import type { SerializerProtocol } from "@langchain/langgraph-checkpoint";
+import type { KeptResult } from "../calls/results.ts";
+import type { StoredResult } from "../calls/storedResults.ts";
+import type { Digest } from "../identity/fingerprint.ts";
+import { Calls, type CallState } from "../log/calls.ts";
+import type { Entry } from "../log/entry.ts";
+
+/** A line of a trail: an entry, and what stands beside it. */
+export interface RecordedEntry {
+  readonly entry: Entry;
+  /** Canonical JSON of the arguments; absent where the entry has none, or they were erased. */
+  readonly args?: string | undefined;
+  readonly result?: StoredResult | undefined;
+}
+
+/** A call as it was recorded. */
+export interface RecordedCall {
+  readonly state: CallState;
+  /** The head of the chain before it. */
+  readonly previous: string;
+  /** Canonical JSON; undefined where it was erased. */
+  readonly args: string | undefined;
+  readonly result: StoredResult | undefined;
+  /** Number of its first entry: the order in which calls were made. */
+  readonly seq: number;
+  /** How long it ran, in milliseconds; undefined where that isn't known. */
+  readonly ms: number | undefined;
+}
+
+/** The calls of a trail, by fingerprint, in the order in which they were made. */
+export class Recording {
+  readonly #calls = new Map<Digest, RecordedCall>();
+  readonly #serde: SerializerProtocol;
+
+  private constructor(serde: SerializerProtocol) {
+    this.#serde = serde;
+  }
+
+  static async read(
+    trail: AsyncIterable<RecordedEntry> | Iterable<RecordedEntry>,
+    serde: SerializerProtocol,
+  ): Promise<Recording> {
+    const recording = new Recording(serde);
+    const states = new Calls();
+    for await (const line of trail) {
+      states.fold(line.entry);
+      const { event } = line.entry;
+      if (!("call" in event)) continue;
+      const state = states.get(event.call);
+      if (state === undefined) recording.#calls.delete(event.call);
+      else recording.#add(state, line);
+    }
+    for (const call of recording.#calls.values()) recording.#repeated(call);
+    return recording;
+  }
+
+  get(call: Digest): RecordedCall | undefined {
+    return this.#calls.get(call);
+  }
+
+  all(): readonly RecordedCall[] {
+    return [...this.#calls.values()];
+  }
+
+  /** The result of a call, revived. Undefined where it wasn't kept, or was erased. */
+  async resultOf({ result }: RecordedCall): Promise<KeptResult | undefined> {
+    if (result === undefined) return undefined;
+    return (await this.#serde.loadsTyped(result.type, result.bytes)) as KeptResult;
+  }
+
+  #add(state: CallState, { entry, args, result }: RecordedEntry): void {
+    const before = this.#calls.get(state.call);
+    const { event } = entry;
+    this.#calls.set(state.call, {
+      state,
+      previous: "previous" in event ? event.previous : (before?.previous ?? ""),
+      args: args ?? before?.args,
+      result: state.result?.seq === entry.seq ? result : before?.result,
+      seq: before?.seq ?? entry.seq,
+      ms: "ms" in event ? event.ms : before?.ms,
+    });
+  }
+
+  /** A call that was a repetition of another one was answered as that one was. */
+  #repeated(call: RecordedCall): void {
+    const first = this.#calls.get(call.state.repeats ?? "");
+    if (call.state.status !== "repeats" || first === undefined) return;
+    const { status, result } = first.state;
+    this.#calls.set(call.state.call, {
+      ...call,
+      state: { ...call.state, status, result },
+      result: first.result,
+    });
+  }
+}

@@ -1,0 +1,177 @@
+import { StratigraphError } from "@stratigraph/core";
+import { CallFront, type PlacedCall } from "../callFront.ts";
+import type { CallOutcome } from "../calls/callRunner.ts";
+import { fingerprintOf, type Digest } from "../identity/fingerprint.ts";
+import type { Task } from "../langgraph/taskConfig.ts";
+import type { KeptError, Where } from "../log/entry.ts";
+import type { CallOptions, Policy } from "../options.ts";
+import { judgeCalls, type Judgement } from "./judge.ts";
+import type { RecordedCall, Recording } from "./recording.ts";
+
+/** Options of a replay. */
+export interface ReplayOptions {
+  /**
+   * What happens to a call that wasn't recorded: "throw" (default) ends the replay with a {@link ReplayDivergedError}; "run" runs it, and
+   * the replay goes on.
+   */
+  readonly onMiss?: "throw" | "run" | undefined;
+}
+
+/** A call of a replayed run. */
+export interface ReplayedCall {
+  readonly fingerprint: Digest;
+  readonly tool: string;
+  readonly args: unknown;
+  /** "recorded": it was given what was recorded; "ran": it wasn't recorded, and was run; "diverged": it wasn't recorded, nor run. */
+  readonly outcome: "recorded" | "denied" | "failed" | "ran" | "diverged";
+  readonly where: Where;
+}
+
+/**
+ * A replayed run made a call that wasn't recorded. `data`: tool, args, previous, expected: the recorded calls that stand at the same
+ * place of the chain.
+ */
+export class ReplayDivergedError extends StratigraphError {
+  constructor(
+    tool: string,
+    args: unknown,
+    previous: string,
+    expected: readonly { tool: string; args: unknown }[],
+  ) {
+    const there = expected.map((call) => `${call.tool}(${JSON.stringify(call.args)})`).join(", ");
+    super(
+      "REPLAY_DIVERGED",
+      `The replayed run calls ${tool}(${JSON.stringify(args)}), which wasn't recorded. ` +
+        (there === ""
+          ? "The recording has no call at this place: it ends before, or the run took another way earlier. "
+          : `At this place the recording has ${there}. `) +
+        `Nothing ran. Replay with the code, the input and the thread's state of the recording, or with onMiss: "run".`,
+      { tool, args, previous, expected },
+    );
+    this.name = "ReplayDivergedError";
+  }
+}
+
+/** A call failed when it was recorded, and fails again in the replay. `data`: tool, error. */
+class ReplayedFailure extends Error {
+  constructor({ name, message }: KeptError) {
+    super(message);
+    this.name = name;
+  }
+}
+
+/**
+ * Runs graphs on what was recorded: no tool runs, so it works on a machine that can't reach what the tools reach. Give the graph
+ * `replay.tools(…)`, `replay.channel` and so on in place of the journal's, and run it within {@link follow}.
+ */
+export class Replay extends CallFront {
+  readonly #recording: Recording;
+  readonly #onMiss: "throw" | "run";
+  readonly #made: ReplayedCall[] = [];
+  readonly #asked = new Set<Digest>();
+  #diverged: ReplayDivergedError | undefined;
+
+  constructor(recording: Recording, { onMiss = "throw" }: ReplayOptions = {}) {
+    super();
+    this.#recording = recording;
+    this.#onMiss = onMiss;
+  }
+
+  /** The calls that were made so far, in their order. */
+  get calls(): readonly ReplayedCall[] {
+    return this.#made;
+  }
+
+  /** The first call that wasn't recorded; undefined where there was none, or under `onMiss: "run"`. */
+  get diverged(): ReplayDivergedError | undefined {
+    return this.#diverged;
+  }
+
+  /** Recorded calls that the replayed runs didn't make. */
+  unused(): readonly { readonly tool: string; readonly args: unknown }[] {
+    return this.#recording
+      .all()
+      .filter(({ state }) => !this.#asked.has(state.call))
+      .map(shown);
+  }
+
+  /**
+   * Runs a graph, and throws if it made a call that wasn't recorded: LangGraph's ToolNode shows errors of tools to the model, and would
+   * hide this one.
+   * @throws ReplayDivergedError
+   */
+  async follow<T>(run: () => Promise<T>): Promise<T> {
+    try {
+      return await run();
+    } finally {
+      // oxlint-disable-next-line no-unsafe-finally -- what the graph made of the divergence is of no interest
+      if (this.#diverged !== undefined) throw this.#diverged;
+    }
+  }
+
+  /** What another policy would say of the recorded calls. Nothing runs. */
+  async judge(policy: Policy): Promise<readonly Judgement[]> {
+    return await judgeCalls(this.#recording, policy);
+  }
+
+  protected override async call(
+    task: Task,
+    _config: unknown,
+    { tool, version, argsText, place, toolCallId }: PlacedCall,
+    _options: CallOptions,
+    work: (args: unknown) => unknown,
+  ): Promise<CallOutcome> {
+    const args: unknown = JSON.parse(argsText);
+    const { previous, nth } = place;
+    const fingerprint = fingerprintOf({ tool, version, args, previous, nth });
+    const where = toolCallId === undefined ? task.where : { ...task.where, toolCallId };
+    const note = (outcome: ReplayedCall["outcome"]): void => {
+      this.#made.push({ fingerprint, tool, args, outcome, where });
+    };
+    // After the first difference nothing can be trusted to be the recorded run.
+    if (this.#diverged !== undefined) throw this.#diverged;
+    const recorded = this.#recording.get(fingerprint);
+    const outcome = recorded === undefined ? undefined : await this.#outcomeOf(recorded, note);
+    if (outcome !== undefined) {
+      this.#asked.add(fingerprint);
+      return outcome;
+    }
+    if (this.#onMiss === "run") {
+      note("ran");
+      return { kind: "ran", value: await work(args) };
+    }
+    note("diverged");
+    const expected = this.#recording
+      .all()
+      .filter((call) => call.previous === previous && !this.#asked.has(call.state.call));
+    this.#diverged = new ReplayDivergedError(tool, args, previous, expected.map(shown));
+    throw this.#diverged;
+  }
+
+  /** What came of a recorded call; undefined where the recording doesn't tell. @throws what the call threw */
+  async #outcomeOf(
+    recorded: RecordedCall,
+    note: (outcome: ReplayedCall["outcome"]) => void,
+  ): Promise<CallOutcome | undefined> {
+    const { state } = recorded;
+    if (state.status === "denied") {
+      note("denied");
+      return { kind: "denied", reason: state.error?.message ?? "" };
+    }
+    if (state.status === "failed" && state.error !== undefined && recorded.result === undefined) {
+      note("failed");
+      this.#asked.add(state.call);
+      throw new ReplayedFailure(state.error);
+    }
+    const ended = state.status === "succeeded" || state.status === "failed";
+    const result = ended ? await this.#recording.resultOf(recorded) : undefined;
+    if (result === undefined) return undefined;
+    note(state.status === "failed" ? "failed" : "recorded");
+    return { kind: "recorded", result };
+  }
+}
+
+/** A recorded call, as people are shown it. */
+export function shown({ state, args }: RecordedCall): { tool: string; args: unknown } {
+  return { tool: state.tool, args: args === undefined ? undefined : (JSON.parse(args) as unknown) };
+}
