@@ -7,6 +7,8 @@ export interface CallState {
   readonly tool: string;
   readonly argsHash: string;
   readonly effects: Effects;
+  /** The head of the chain before it. */
+  readonly previous: string;
   readonly where: Where;
   readonly status: "claimed" | "succeeded" | "failed" | "suspended" | "unknown" | "denied" | "repeats";
   /** Fingerprint of the call that it repeats, whose outcome wasn't known. */
@@ -239,7 +241,8 @@ function described({
   tool,
   argsHash,
   effects,
+  previous,
   where,
-}: Call): Pick<CallState, "call" | "tool" | "argsHash" | "effects" | "where"> {
-  return { call, tool, argsHash, effects, where };
+}: Call): Pick<CallState, "call" | "tool" | "argsHash" | "effects" | "previous" | "where"> {
+  return { call, tool, argsHash, effects, previous, where };
 }

@@ -16,8 +16,6 @@ export interface RecordedEntry {
 /** A call as it was recorded. */
 export interface RecordedCall {
   readonly state: CallState;
-  /** The head of the chain before it. */
-  readonly previous: string;
   /** Canonical JSON; undefined where it was erased. */
   readonly args: string | undefined;
   readonly result: StoredResult | undefined;
@@ -73,7 +71,6 @@ export class Recording {
     const { event } = entry;
     this.#calls.set(state.call, {
       state,
-      previous: "previous" in event ? event.previous : (before?.previous ?? ""),
       args: args ?? before?.args,
       result: state.result?.seq === entry.seq ? result : before?.result,
       seq: before?.seq ?? entry.seq,

@@ -143,7 +143,7 @@ export class Replay extends CallFront {
     note("diverged");
     const expected = this.#recording
       .all()
-      .filter((call) => call.previous === previous && !this.#asked.has(call.state.call));
+      .filter((call) => call.state.previous === previous && !this.#asked.has(call.state.call));
     this.#diverged = new ReplayDivergedError(tool, args, previous, expected.map(shown));
     throw this.#diverged;
   }
