@@ -23,3 +23,6 @@ export type {
   UnknownCall,
 } from "./options.ts";
 export type { ChainState } from "./langgraph/chain.ts";
+export { readTrail, type TrailFile } from "./trail/readTrail.ts";
+export type { RecordedEntry, TrailHead, TrailHeader } from "./trail/line.ts";
+export type { TrailSource } from "./trail/lines.ts";

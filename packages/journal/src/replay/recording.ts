@@ -3,15 +3,7 @@ import type { KeptResult } from "../calls/results.ts";
 import type { StoredResult } from "../calls/storedResults.ts";
 import type { Digest } from "../identity/fingerprint.ts";
 import { Calls, type CallState } from "../log/calls.ts";
-import type { Entry } from "../log/entry.ts";
-
-/** A line of a trail: an entry, and what stands beside it. */
-export interface RecordedEntry {
-  readonly entry: Entry;
-  /** Canonical JSON of the arguments; absent where the entry has none, or they were erased. */
-  readonly args?: string | undefined;
-  readonly result?: StoredResult | undefined;
-}
+import type { RecordedEntry } from "../trail/line.ts";
 
 /** A call as it was recorded. */
 export interface RecordedCall {
@@ -41,7 +33,7 @@ export class Recording {
     const recording = new Recording(serde);
     const states = new Calls();
     for await (const line of trail) {
-      states.fold(line.entry);
+      states.fold(line.entry, line.calls);
       const { event } = line.entry;
       if (!("call" in event)) continue;
       const state = states.get(event.call);
