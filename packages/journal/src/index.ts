@@ -26,3 +26,7 @@ export type { ChainState } from "./langgraph/chain.ts";
 export { readTrail, type TrailFile } from "./trail/readTrail.ts";
 export type { RecordedEntry, TrailHead, TrailHeader } from "./trail/line.ts";
 export type { TrailSource } from "./trail/lines.ts";
+export { replayTrail } from "./replay/replayTrail.ts";
+export { ReplayDivergedError, type Replay, type ReplayedCall, type ReplayOptions } from "./replay/replay.ts";
+export type { Judgement } from "./replay/judge.ts";
+export type { ComparedCall, ComparedRow, RunComparison, RunTotals } from "./replay/compareRuns.ts";

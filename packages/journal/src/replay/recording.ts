@@ -82,3 +82,8 @@ export class Recording {
     });
   }
 }
+
+/** A recorded call, as people are shown it. */
+export function shown({ state, args }: RecordedCall): { tool: string; args: unknown } {
+  return { tool: state.tool, args: args === undefined ? undefined : (JSON.parse(args) as unknown) };
+}
