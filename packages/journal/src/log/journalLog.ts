@@ -299,9 +299,27 @@ export class JournalLog {
     }
     // What was known isn't there any more: the thread was deleted, and its journal begun anew.
     const calls = reached ? this.#calls.branch() : new Calls();
-    for (const { entry, cut } of found.reverse()) calls.fold(entry, cut);
+    for (const { entry, cut } of found.reverse()) {
+      this.#checkChained(calls, entry);
+      calls.fold(entry, cut);
+    }
     this.#calls = calls.commit();
     this.#tip = { recordId: head, revision };
+  }
+
+  /** Nothing is given out of a journal that somebody changed. @throws StratigraphError "JOURNAL_BROKEN", "KEY_MISSING" */
+  #checkChained(calls: Calls, entry: Entry): void {
+    // What stands before the first entry may have been cut off.
+    const follows = calls.seq === 0 || (entry.seq === calls.seq + 1 && entry.prev === calls.hash);
+    if (follows && this.#sealing.isIntact(entry)) return;
+    const { seq } = entry;
+    const why = follows ? "its hash isn't that of its content" : "it doesn't follow the entry before it";
+    throw new StratigraphError(
+      "JOURNAL_BROKEN",
+      `Entry ${seq} of the journal of thread ${JSON.stringify(this.threadId)} was changed, or one before it was removed: ${why}. No call ` +
+        `runs, and no result is given, until the thread is restored from a backup. journal.verify() tells more.`,
+      { threadId: this.threadId, seq, why },
+    );
   }
 
   async #cutBeside(record: Parameters<typeof decodeEntry>[1]): Promise<readonly CallState[]> {
