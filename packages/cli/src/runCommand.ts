@@ -83,7 +83,8 @@ async function* pagesOf(
   context: Parameters<Operation["run"]>[1],
   all: boolean,
 ): AsyncGenerator<PagedOutput> {
-  let input = given;
+  const walked = all ? { ...operation.whole, ...given } : given;
+  let input = walked;
   for (;;) {
     const output = (await runOperation(operation, input, context)) as PagedOutput;
     yield output;
@@ -91,7 +92,7 @@ async function* pagesOf(
     const hasMore =
       output.items !== undefined && output.cursor !== undefined && output.complete === undefined;
     if (!all || !hasMore || context.signal.aborted) return;
-    input = { ...given, cursor: output.cursor };
+    input = { ...walked, cursor: output.cursor };
   }
 }
 

@@ -27,6 +27,11 @@ export interface Operation<I extends z.ZodObject = z.ZodObject, O extends z.ZodO
    * the effect "destroy" has a field `dryRun`, with which it only tells what would go; one that has `apply` too does nothing without it.
    */
   readonly input: I;
+  /**
+   * Input of a walk over all pages, where nothing else was given: an order in which what is written to between two pages isn't missed.
+   * Default: none.
+   */
+  readonly whole?: Readonly<Record<string, unknown>>;
   /** JSON. One that comes in pages has `items`, and `cursor` where there are more. */
   readonly output: O;
   /** @throws StratigraphError */
