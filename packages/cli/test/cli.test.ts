@@ -2,6 +2,7 @@ import { mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { PassThrough, Readable, Writable } from "node:stream";
+import { callbackify } from "node:util";
 import { MessagesAnnotation, START, StateGraph } from "@langchain/langgraph";
 import { main } from "@stratigraph/cli";
 import { MemoryTier, TierSaver } from "@stratigraph/core";
@@ -127,14 +128,15 @@ test("a listing of all threads misses none that is written to meanwhile", async 
     'export default { checkpointer: { warm: globalThis["listed beside a writer"] } };',
   );
   // Holds the command back after each line, and meanwhile writes to threads that weren't listed yet.
+  const writeBeside = callbackify(async (line: string) => {
+    left.delete((JSON.parse(line) as { thread: string }).thread);
+    const others = [...left].filter((_, n, all) => n === 0 || n === all.length - 1);
+    for (const id of others) await putValues(saver, id, { n: 2 });
+  });
   const stdout = new Writable({
     highWaterMark: 1,
     decodeStrings: false,
-    write: (line: string, _encoding, done) => {
-      left.delete((JSON.parse(line) as { thread: string }).thread);
-      const others = [...left].filter((_, n, all) => n === 0 || n === all.length - 1);
-      void Promise.all(others.map((id) => putValues(saver, id, { n: 2 }))).then(() => done(), done);
-    },
+    write: (line: string, _encoding, done) => writeBeside(line, done),
   });
   const terminal = { stdout, stderr: new PassThrough(), stdin: Readable.from([]), env: {}, cwd: project };
   expect(await main(["threads", "-o", "jsonl", "-n", "2"], terminal)).toBe(0);

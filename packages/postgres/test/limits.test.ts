@@ -1,8 +1,6 @@
 // long file: the limits of one storage, each test on the same server
-import { execFileSync } from "node:child_process";
 import { randomBytes } from "node:crypto";
-import { appendFileSync, mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { appendFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { PostgresSaver } from "@stratigraph/postgres";
 import pg from "pg";
@@ -11,6 +9,7 @@ import { available } from "../../../test/servers/available.ts";
 import { query, startPostgres } from "../../../test/servers/postgres.ts";
 import { run, serverAccount } from "../../../test/servers/process.ts";
 import { freshDatabase } from "../../../test/servers/shared.ts";
+import { removeDisk, smallDisk } from "../../../test/servers/smallDisk.ts";
 import { at, checkpointOf } from "./support/checkpoints.ts";
 import { inRounds } from "../../../test/rounds.ts";
 
@@ -55,20 +54,6 @@ test("a slow server: so many calls wait, the next ones are refused, and the wait
   for (let n = 0; n < 12; n += 1) expect((await saver.getTuple(at(`t${n}`))) !== undefined).toBe(n < 5);
   await pool.end();
 });
-
-/** A small file system in memory, where the machine lets us make one. */
-function smallDisk(megabytes: number): string | undefined {
-  const folder = mkdtempSync(join(tmpdir(), "stratigraph-disk-"));
-  try {
-    execFileSync("mount", ["-t", "tmpfs", "-o", `size=${megabytes}m,mode=0777`, "tmpfs", folder], {
-      stdio: "ignore",
-    });
-    return folder;
-  } catch {
-    rmSync(folder, { recursive: true });
-    return undefined;
-  }
-}
 
 describe.skipIf(!available.postgres)("a server of its own", () => {
   let server: Awaited<ReturnType<typeof startPostgres>>;
@@ -118,8 +103,7 @@ describe.skipIf(!available.postgres)("a server of its own", () => {
       await query(server.url, "drop database full_disk with (force)");
       await query(server.url, "drop tablespace small");
     } finally {
-      execFileSync("umount", ["-l", disk]);
-      rmSync(disk, { recursive: true });
+      removeDisk(disk);
     }
   }, 120_000);
 });
@@ -271,3 +255,23 @@ test(`a thread of ${count} checkpoints: calls cost what they cost on a short one
   expect((await saver.getTuple(at("t")))?.checkpoint.id).toBe(ids.at(-1));
   await saver.end();
 }, 240_000);
+
+test("an embedded database on a full disk: the error says so, and with space again it is made", async (context) => {
+  const disk = smallDisk(150);
+  if (disk === undefined) return context.skip("no small file system can be mounted here");
+  try {
+    appendFileSync(join(disk, "ballast"), randomBytes(130_000_000));
+    const folder = join(disk, "threads");
+    const saver = PostgresSaver.embedded(folder);
+    const error = await failure(saver.setup());
+    expect(error).toMatchObject({ code: "STORAGE_FULL", data: { folder } });
+    expect(error.message).toContain(`Folder ${folder} can't be used. The disk is full. Free space`);
+    expect(error.message).not.toContain("undefined");
+    rmSync(join(disk, "ballast"));
+    await saver.setup();
+    expect(await saver.getTuple(at("t"))).toBeUndefined();
+    await saver.end();
+  } finally {
+    removeDisk(disk);
+  }
+}, 120_000);
