@@ -143,3 +143,14 @@ test("a listing of all threads misses none that is written to meanwhile", async 
   expect([...left]).toEqual([]);
   await rm(project, { recursive: true });
 });
+
+test("errors of operations are told in the words of a command line", async () => {
+  const set = await runCli(["set", "ada", "nothing-like-it", '"x"', "--url", url]);
+  expect(set.stderr).toContain("Pass --create to set it nevertheless.");
+  const empty = await freshDatabase();
+  const threads = await runCli(["threads", "--url", empty.url]);
+  expect(threads.stderr).toMatch(
+    /^error NOT_SET_UP: .*\n {2}The command that calls setup\(\) is "stratigraph setup"\.\n/,
+  );
+  await empty.drop();
+});

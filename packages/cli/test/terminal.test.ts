@@ -1,3 +1,5 @@
+import { once } from "node:events";
+import { createServer, type AddressInfo } from "node:net";
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -117,4 +119,18 @@ test("a config or a graph that never settles is named, and ends with 1", async (
   expect(await merged.ended).toMatchObject({ code: 1 });
   expect(merged.output()).toContain("waits for something that never comes");
   await rm(folder, { recursive: true });
+});
+
+test("a terminal is told what is waited for, without the password", async () => {
+  const silent = createServer(() => undefined).listen(0, "127.0.0.1");
+  await once(silent, "listening");
+  const { port } = silent.address() as AddressInfo;
+  const waiting = spawnOnTerminal(["threads", "--url", `postgresql://anna:secret@127.0.0.1:${port}/db`]);
+  await waiting.said(new RegExp(`Waiting for an answer of 127.0.0.1:${port} \\(--url\\)`));
+  waiting.child.stdin?.write("\u0003");
+  await waiting.said(/Ctrl-C again/);
+  waiting.child.stdin?.write("\u0003");
+  await waiting.ended;
+  expect(waiting.output()).not.toContain("secret");
+  silent.close();
 });

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { columns } from "../render/columns.ts";
-import { timeText } from "../render/units.ts";
+import { agoText } from "../render/units.ts";
 import { fields, flag, texts } from "../table/fields.ts";
 import { operation } from "../table/operation.ts";
 import { pair, pairs, tagsOf } from "../table/pairs.ts";
@@ -67,7 +67,7 @@ export const threads = operation({
     const now = Date.now();
     const rows = items.map(({ thread, checkpoint, writtenAt, evicted }) => [
       thread,
-      `${timeText(now - Date.parse(writtenAt))} ago`,
+      agoText(now - Date.parse(writtenAt)),
       checkpoint ?? "",
       evicted ? "evicted" : "",
     ]);

@@ -34,7 +34,7 @@ export interface Operation<I extends z.ZodObject = z.ZodObject, O extends z.ZodO
   readonly whole?: Readonly<Record<string, unknown>>;
   /** JSON. One that comes in pages has `items`, and `cursor` where there are more. */
   readonly output: O;
-  /** @throws StratigraphError */
+  /** @throws StratigraphError whose message writes fields of the input in backticks: each front puts its own spelling in their place */
   run(input: z.output<I>, context: Context): Promise<z.input<O>>;
   /** The output for people, as lines of plain text: columns or a tree. */
   render(output: z.output<O>): Iterable<string>;
