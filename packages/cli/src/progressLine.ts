@@ -26,10 +26,7 @@ export class ProgressLine {
   /** Says on a terminal what is waited for, unless something else is shown soon. */
   waitFor(what: string): void {
     if (!isTty(this.#terminal.stderr)) return;
-    this.#silence = setTimeout(
-      () => this.#draw(`Waiting for an answer of ${shown(what)} …`),
-      silenceMs,
-    ).unref();
+    this.#silence = setTimeout(() => this.#draw(`Waiting for ${shown(what)} …`), silenceMs).unref();
   }
 
   /** Takes note of how far it is. */

@@ -126,7 +126,7 @@ test("a terminal is told what is waited for, without the password", async () => 
   await once(silent, "listening");
   const { port } = silent.address() as AddressInfo;
   const waiting = spawnOnTerminal(["threads", "--url", `postgresql://anna:secret@127.0.0.1:${port}/db`]);
-  await waiting.said(new RegExp(`Waiting for an answer of 127.0.0.1:${port} \\(--url\\)`));
+  await waiting.said(new RegExp(`Waiting for 127.0.0.1:${port} \\(--url\\)`));
   waiting.child.stdin?.write("\u0003");
   await waiting.said(/Ctrl-C again/);
   waiting.child.stdin?.write("\u0003");
