@@ -11,7 +11,8 @@ import type {
   ThreadSelection,
   ThreadSource,
 } from "../contract/source.ts";
-import { decoderOf, type Decode } from "./decode.ts";
+import { decoderOf, readAt, writeTo, type Decode } from "./decode.ts";
+import { sourceError } from "./sourceError.ts";
 
 /** The part of a database of better-sqlite3, libsql or node:sqlite (Node 22.13 or newer) that is used. */
 export interface SqliteDatabase {
@@ -30,6 +31,8 @@ export interface SqliteSourceOptions {
   readonly close?: (() => Promise<void>) | undefined;
 }
 
+const sqliteName = "the official SqliteSaver";
+
 /** How many threads are asked for at once. */
 const pageOfThreads = 500;
 
@@ -41,7 +44,7 @@ export function sqliteSource({
 }: SqliteSourceOptions): ThreadSource {
   const file: File = { database, decode: decoderOf(serde) };
   return {
-    name: "the official SqliteSaver",
+    name: sqliteName,
     plan: async () => planOf(database),
     threads: (selection) => threadsOf(file, selection),
     thread: async (threadId) => threadOf(file, threadId),
@@ -59,7 +62,11 @@ function rowsOf(
   name: keyof typeof sql,
   values: readonly (string | number | null)[] = [],
 ): unknown[] {
-  return database.prepare(sql[name]).all(...(values as never[]));
+  try {
+    return database.prepare(sql[name]).all(...(values as never[]));
+  } catch (error) {
+    throw sourceError(sqliteName, error);
+  }
 }
 
 function planOf(database: SqliteDatabase): Plan {
@@ -135,12 +142,12 @@ async function* checkpointsOf(
       readonly checkpoint: Uint8Array | ArrayBuffer | string;
       readonly metadata: Uint8Array | ArrayBuffer | string;
     };
-    yield {
+    yield await readAt(sqliteName, threadId, entry, async () => ({
       ...entry,
-      checkpoint: (await decode(row.type, row.checkpoint)) as Checkpoint,
-      metadata: (await decode(row.type, row.metadata)) as CheckpointMetadata,
+      checkpoint: (await decode("the checkpoint", row.type, row.checkpoint)) as Checkpoint,
+      metadata: (await decode("the metadata", row.type, row.metadata)) as CheckpointMetadata,
       writes: await writesOf({ database, decode }, place),
-    };
+    }));
   }
 }
 
@@ -156,7 +163,9 @@ async function writesOf(
     readonly value: Uint8Array | ArrayBuffer | string;
   }[];
   const writes: SourceWrite[] = [];
-  for (const { task_id, idx, channel, type, value } of rows)
-    writes.push({ taskId: task_id, index: Number(idx), channel, value: await decode(type, value) });
+  for (const { task_id, idx, channel, type, value } of rows) {
+    const decoded = await decode(writeTo(channel), type, value);
+    writes.push({ taskId: task_id, index: Number(idx), channel, value: decoded });
+  }
   return writes;
 }
