@@ -57,7 +57,6 @@ test("a thread comes over at its first read, goes on, and stays in the source", 
       source: "the official PostgresSaver",
       checkpoints: 3,
       mixedUp: 0,
-      differences: [],
     },
   ]);
   expect(await history(official, "ada")).toEqual(before);
