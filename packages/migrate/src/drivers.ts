@@ -5,8 +5,8 @@ import type { MongoDatabase } from "./sources/mongoSource.ts";
 import type { SourcePool } from "./sources/postgresTables.ts";
 import type { SqliteDatabase } from "./sources/sqliteSource.ts";
 
-/** How long a server may take to accept a connection, in milliseconds. */
-const longestConnectMs = 10_000;
+/** How long a server may take to accept a connection, in milliseconds; of a pool, also how long one may wait for its turn. */
+const longestConnectMs = 30_000;
 
 interface Pool extends SourcePool {
   on(event: "error", listener: () => void): unknown;

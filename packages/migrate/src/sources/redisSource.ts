@@ -164,7 +164,7 @@ async function* versionsOf(
     const key = keyOf(threadId, { namespace, checkpointId });
     const document = await documentAt<CheckpointDocument>(command, key);
     if (document === undefined) continue;
-    const versions = document.checkpoint.channel_versions ?? {};
+    const versions = (document.checkpoint as Checkpoint | undefined)?.channel_versions ?? {};
     yield { checkpointId, versions, isCopy: document.metadata?.source === "fork" };
   }
 }

@@ -55,6 +55,8 @@ export function sourceError(source: string, error: unknown): StratigraphError {
 
 function adviceOf(error: unknown, why: string): Advice {
   const { code } = error as { readonly code?: unknown };
+  // A failed connection: whatever its host is called.
+  if (typeof code === "string" && /^E[A-Z]+$/.test(code)) return unreachable;
   const known = typeof code === "string" ? (byCode[code] ?? byCode[code.slice(0, 2)]) : undefined;
   if (known !== undefined) return known;
   const match = byText.find(([pattern]) => pattern.test(why));
