@@ -118,9 +118,9 @@ export class Tally {
 
   /** A thread couldn't be copied. */
   failed(threadId: string, error: StratigraphError): void {
-    const { namespace, checkpointId } = error.data as Partial<Difference>;
+    const { namespace, checkpointId, what = error.message } = error.data as Partial<Difference>;
     const place = checkpointId === undefined ? {} : { namespace, checkpointId };
-    this.differs([{ threadId, ...place, what: `the thread wasn't copied. ${error.message}` }]);
+    this.differs([{ threadId, ...place, what: `the thread wasn't copied: ${what}` }]);
     this.#passed(threadId);
   }
 

@@ -54,7 +54,7 @@ function whyNot(cause: unknown): string {
 /**
  * Reads one checkpoint of a source. What is wrong with the checkpoint itself is told with its place, so that the other threads can
  * be copied all the same.
- * @throws StratigraphError "CORRUPT" or "UNREGISTERED_TYPE"; other StratigraphErrors of `read`
+ * @throws StratigraphError "CORRUPT" or "UNREGISTERED_TYPE", whose `data` has the message without the place as `what`; other StratigraphErrors of `read`
  */
 export async function readAt<T>(
   source: string,
@@ -70,8 +70,13 @@ export async function readAt<T>(
     const place = `Thread ${JSON.stringify(threadId)}, namespace ${JSON.stringify(namespace)}, checkpoint ${checkpointId}`;
     const why = error instanceof Error ? error.message : String(error);
     const [code, advice] = adviceOn(error);
-    const message = `${place} of ${source} can't be read: ${why.replace(/\.$/, "")}. ${advice}`;
-    throw new StratigraphError(code, message, { source, ...at }, error);
+    const what = `${why.replace(/\.$/, "")}. ${advice}`;
+    throw new StratigraphError(
+      code,
+      `${place} of ${source} can't be read: ${what}`,
+      { source, ...at, what },
+      error,
+    );
   }
 }
 
@@ -79,5 +84,5 @@ function adviceOn(error: unknown): readonly [code: ErrorCode, advice: string] {
   const { cause } = error as Error;
   return SerializationError.is(cause) && cause.reason === "unregistered-type"
     ? ["UNREGISTERED_TYPE", "Pass the serializer that has the class registered (serde)."]
-    : ["CORRUPT", "Repair it there, or leave the thread out."];
+    : ["CORRUPT", "Repair it there, and repeat the call."];
 }
