@@ -61,6 +61,7 @@ export async function openContext({
     },
     signal,
     progress,
+    cwd: terminal.cwd,
     redact: [...redact, ...(settings.redact ?? [])],
     origin,
   };

@@ -9,7 +9,7 @@ import { available } from "../../../test/servers/available.ts";
 import { query, startPostgres } from "../../../test/servers/postgres.ts";
 import { run, serverAccount } from "../../../test/servers/process.ts";
 import { freshDatabase } from "../../../test/servers/shared.ts";
-import { removeDisk, smallDisk } from "../../../test/servers/smallDisk.ts";
+import { smallDisk } from "../../../test/servers/smallDisk.ts";
 import { at, checkpointOf } from "./support/checkpoints.ts";
 import { inRounds } from "../../../test/rounds.ts";
 
@@ -67,9 +67,9 @@ describe.skipIf(!available.postgres)("a server of its own", () => {
     if (disk === undefined) return context.skip("no small file system can be mounted here");
     try {
       const account = serverAccount();
-      await run("mkdir", [join(disk, "space")], { account });
-      appendFileSync(join(disk, "ballast"), randomBytes(12_000_000));
-      await query(server.url, `create tablespace small location '${join(disk, "space")}'`);
+      await run("mkdir", [join(disk.folder, "space")], { account });
+      appendFileSync(join(disk.folder, "ballast"), randomBytes(12_000_000));
+      await query(server.url, `create tablespace small location '${join(disk.folder, "space")}'`);
       await query(server.url, "create database full_disk tablespace small");
       const saver = PostgresSaver.fromConnString(server.url.replace(/postgres$/, "full_disk"));
       await saver.setup();
@@ -96,14 +96,14 @@ describe.skipIf(!available.postgres)("a server of its own", () => {
         return found;
       };
       expect(await listed()).toEqual(stored);
-      rmSync(join(disk, "ballast"));
+      rmSync(join(disk.folder, "ballast"));
       await put();
       expect(await listed()).toEqual(stored);
       await saver.end();
       await query(server.url, "drop database full_disk with (force)");
       await query(server.url, "drop tablespace small");
     } finally {
-      removeDisk(disk);
+      disk.remove();
     }
   }, 120_000);
 });
@@ -260,18 +260,18 @@ test("an embedded database on a full disk: the error says so, and with space aga
   const disk = smallDisk(150);
   if (disk === undefined) return context.skip("no small file system can be mounted here");
   try {
-    appendFileSync(join(disk, "ballast"), randomBytes(130_000_000));
-    const folder = join(disk, "threads");
+    appendFileSync(join(disk.folder, "ballast"), randomBytes(130_000_000));
+    const folder = join(disk.folder, "threads");
     const saver = PostgresSaver.embedded(folder);
     const error = await failure(saver.setup());
     expect(error).toMatchObject({ code: "STORAGE_FULL", data: { folder } });
     expect(error.message).toContain(`Folder ${folder} can't be used. The disk is full. Free space`);
     expect(error.message).not.toContain("undefined");
-    rmSync(join(disk, "ballast"));
+    rmSync(join(disk.folder, "ballast"));
     await saver.setup();
     expect(await saver.getTuple(at("t"))).toBeUndefined();
     await saver.end();
   } finally {
-    removeDisk(disk);
+    disk.remove();
   }
 }, 120_000);
