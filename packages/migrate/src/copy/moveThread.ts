@@ -124,23 +124,28 @@ async function append(
   const wentOn = [...there.records].some(
     ([key, { namespace }]) => !isReserved(namespace) && !wanted.has(key),
   );
-  const appender = new Appender(tier, threadId, there.revision);
+  const appender = new Appender(tier, threadId, there);
   const blobs = new Blobs(contents.blobs, there.blobs);
-  let checkpoints = 0;
   for (const record of contents.records) {
     if (there.records.has(entryKey(record))) continue;
-    await appender.add({ record, blobs: blobs.of(record.blobs), writes: [], relies: true });
-    checkpoints += 1;
+    const about = { at: record, record, writes: [], writeCount: 0, relies: true };
+    await appender.add({ ...about, blobs: blobs.of(record.blobs) });
   }
   const writes = contents.writes.filter((batch) => !there.writes.has(writeKey(batch, batch)));
   for (const batch of writes)
-    await appender.add({ blobs: blobs.of(batch.blobs), writes: [batch], relies: true });
+    await appender.add({
+      at: batch,
+      blobs: blobs.of(batch.blobs),
+      writes: [batch],
+      writeCount: 1,
+      relies: true,
+    });
   const heads = contents.heads.flatMap(({ namespace, to }) => {
     const now = there.heads.get(namespace);
     return now === to || wentOn ? [] : [{ namespace, to, expected: now === undefined ? [] : [now] }];
   });
   await appender.end(heads);
-  return { checkpoints, writes: writes.length };
+  return appender.appended;
 }
 
 /** Blobs to copy, each once, with those that it is a patch on. */
