@@ -9,6 +9,8 @@ import type { Task } from "./langgraph/taskConfig.ts";
 import { JournalLog } from "./log/journalLog.ts";
 import { Sealing } from "./log/sealing.ts";
 import type { CallOptions, JournalOptions } from "./options.ts";
+import type { Replay, ReplayOptions } from "./replay/replay.ts";
+import { replayOf } from "./replay/replayTrail.ts";
 import {
   checkCutOptions,
   checkEraseOptions,
@@ -34,7 +36,7 @@ import {
 import { trailOf, type TrailEntry, type TrailOptions } from "./trail/trail.ts";
 import type { Verification } from "./trail/trailCheck.ts";
 import { verifyThread } from "./trail/verifyThread.ts";
-import { hasJournal, trailHead } from "./trail/walk.ts";
+import { hasJournal, recordedEntries, trailHead } from "./trail/walk.ts";
 
 /** How many threads a journal keeps the state of. */
 const rememberedThreads = 1000;
@@ -116,6 +118,16 @@ export class Journal extends CallFront {
    */
   async export(threadId: string, target: TrailTarget): Promise<TrailHead> {
     return await exportTrail(this.checkpointer, validId("threadId", threadId), this.#sealing, target);
+  }
+
+  /**
+   * Opens a thread's journal for replaying: what runs on it is given what was recorded, and nothing runs.
+   * @throws InvalidOptionError; CorruptionError
+   */
+  async replay(threadId: string, options: ReplayOptions = {}): Promise<Replay> {
+    const { seq } = await trailHead(this.checkpointer, validId("threadId", threadId));
+    const entries = recordedEntries(this.checkpointer, threadId, seq);
+    return await replayOf(entries, "replay", options, this.checkpointer.serde);
   }
 
   /** The calls of which nobody knows whether they happened: of one thread, or of all threads, which are read one after another. */
