@@ -53,12 +53,16 @@ export class Journal extends CallFront {
   readonly #session: Session;
   readonly #runners = new Map<string, ThreadJournal>();
 
-  constructor(checkpointer: TierSaver, options: JournalOptions) {
+  constructor(
+    checkpointer: TierSaver,
+    options: JournalOptions,
+    session: Session = new Session(checkpointer.tier),
+  ) {
     super();
     this.checkpointer = checkpointer;
     this.#options = options;
     this.#sealing = new Sealing(options.sign);
-    this.#session = new Session(checkpointer.tier);
+    this.#session = session;
   }
 
   /** Writes what waits to be written, and says that this process makes no more calls. The checkpointer stays open. */
