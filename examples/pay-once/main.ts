@@ -31,13 +31,20 @@ function reach(service: string, what: string): string {
 /** The tools. @param path where the itinerary goes */
 function toolsFor(path: string) {
   const text = z.object({ what: z.string() });
-  const search = tool(({ what }) => reach("search", what), { name: "search", description: "Searches", schema: text });
-  const pay = tool(({ what }) => reach("bank", what), { name: "pay", description: "Pays", schema: text });
-  const mail = tool(({ what }) => reach("mail", `${what} (key ${currentCall()!.idempotencyKey.slice(0, 8)})`), {
-    name: "mail",
-    description: "Sends a mail; the service drops one with a key that it has seen",
+  const search = tool(({ what }) => reach("search", what), {
+    name: "search",
+    description: "Searches",
     schema: text,
   });
+  const pay = tool(({ what }) => reach("bank", what), { name: "pay", description: "Pays", schema: text });
+  const mail = tool(
+    ({ what }) => reach("mail", `${what} (key ${currentCall()!.idempotencyKey.slice(0, 8)})`),
+    {
+      name: "mail",
+      description: "Sends a mail; the service drops one with a key that it has seen",
+      schema: text,
+    },
+  );
   const write = tool(
     ({ what }) => {
       writeFileSync(path, what);
@@ -75,8 +82,16 @@ function agent(calls: Journal | Replay, path: string, checkpointer?: Journal["ch
     .addNode("model", (state) => {
       asked += 1;
       const step = plan[state.messages.filter((message) => message.getType() === "ai").length];
-      const call = step && { name: step[0], args: { what: step[1] }, id: crypto.randomUUID(), type: "tool_call" as const };
-      const message = new AIMessage({ content: call ? "" : "Have a good trip!", tool_calls: call ? [call] : [] });
+      const call = step && {
+        name: step[0],
+        args: { what: step[1] },
+        id: crypto.randomUUID(),
+        type: "tool_call" as const,
+      };
+      const message = new AIMessage({
+        content: call ? "" : "Have a good trip!",
+        tool_calls: call ? [call] : [],
+      });
       return { messages: [message], ...calls.next(state, message) };
     })
     .addNode("tools", new ToolNode(tools, { handleToolErrors: false }))
@@ -121,12 +136,15 @@ try {
     await using journal = createJournal(checkpointer);
     const graph = agent(journal, right, checkpointer);
     let first = config as Parameters<typeof graph.invoke>[1];
-    for await (const state of graph.getStateHistory(config)) if (state.next.includes("model")) first = state.config;
+    for await (const state of graph.getStateHistory(config))
+      if (state.next.includes("model")) first = state.config;
     asked = 0;
     const { messages } = await graph.invoke(null, first);
     assert.equal(messages.at(-1)?.content, "Have a good trip!");
     assert.equal(outside.length, 9);
-    console.log(`  the model was asked ${asked} times, and its ${plan.length} calls got the recorded results.`);
+    console.log(
+      `  the model was asked ${asked} times, and its ${plan.length} calls got the recorded results.`,
+    );
     await journal.export("trip to Lisbon", trail);
   }
 
@@ -134,14 +152,18 @@ try {
   {
     online = false;
     const replay = await replayTrail(createReadStream(trail));
-    const { messages } = await replay.follow(() => agent(replay, wrong).invoke(input, { recursionLimit: 50 }));
+    const { messages } = await replay.follow(() =>
+      agent(replay, wrong).invoke(input, { recursionLimit: 50 }),
+    );
     assert.equal(messages.at(-1)?.content, "Have a good trip!");
     assert.deepEqual(new Set(replay.calls.map(({ outcome }) => outcome)), new Set(["recorded"]));
     console.log(`  ${replay.calls.length} calls, all from the recording; none ran.`);
 
     const changed = await replayTrail(createReadStream(trail));
     const judged = await changed.judge(({ tool: name, args }) =>
-      name === "pay" && Number.parseInt((args as { what: string }).what, 10) > 200 ? { deny: "over 200 EUR" } : true,
+      name === "pay" && Number.parseInt((args as { what: string }).what, 10) > 200
+        ? { deny: "over 200 EUR" }
+        : true,
     );
     const denied = judged.filter(({ now }) => now === "denied");
     assert.equal(denied.length, 1);

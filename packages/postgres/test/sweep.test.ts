@@ -96,7 +96,9 @@ describe.each(kinds)("%s", (_name, open) => {
     for (const name of ["dead", "held"]) await tier.lease(name, "one", hourMs);
     await tier.lease("done", "one", hourMs);
     await tier.lease("done", "one", 0);
-    await sql("update stratigraph.leases set until = until - interval '4 hours' where stratigraph.id_text(name) = 'dead'");
+    await sql(
+      "update stratigraph.leases set until = until - interval '4 hours' where stratigraph.id_text(name) = 'dead'",
+    );
     expect(await tier.sweep(4 * hourMs)).toBe(0);
     expect(await tier.sweep(2 * hourMs)).toBe(1);
     expect(await sql("select name::text from stratigraph.leases")).toHaveLength(1);
