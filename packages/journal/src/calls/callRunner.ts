@@ -42,6 +42,8 @@ export interface PlannedCall {
   readonly argsText: string;
   readonly site: CallSite;
   readonly options: CallOptions;
+  /** The policy isn't asked: the call undoes what it had allowed. */
+  readonly unjudged?: boolean | undefined;
 }
 
 /** What came of a call. */
@@ -186,7 +188,7 @@ export class CallRunner {
           await this.#settle(planned, resolution.state, resolution.died);
           continue;
         case "run": {
-          if (!allowed && !resolution.approved) {
+          if (!allowed && !resolution.approved && planned.unjudged !== true) {
             const verdict = await this.#judge(planned);
             if (verdict === "ask again") continue;
             if (verdict !== undefined) return verdict;
@@ -235,7 +237,12 @@ export class CallRunner {
               author: site.author,
             },
           ],
-          answer: { kind: "run" as const, claim: { seq, session: this.#parts.session.session }, attempt, key },
+          answer: {
+            kind: "run" as const,
+            claim: { seq, session: this.#parts.session.session },
+            attempt,
+            key,
+          },
         };
       }),
     );

@@ -89,7 +89,10 @@ describe("a process on another machine", () => {
     "that is killed in a call is noticed when its lease ends, with a clock that is %i ms wrong",
     async (clockMs) => {
       const thread = `far ${clockMs}`;
-      const [a, b] = await Promise.all([start({ machine: "far away", leaseMs, clockMs }), start({ leaseMs })]);
+      const [a, b] = await Promise.all([
+        start({ machine: "far away", leaseMs, clockMs }),
+        start({ leaseMs }),
+      ]);
       void a.do({ do: "pay", thread, amounts: [5], held: true }).catch(() => undefined);
       await a.paying(5);
       let ended = false;
