@@ -18,7 +18,8 @@ export interface Known {
 /**
  * The state after the last entry, from what is known and the entries since.
  * @param head name of the last record
- * @throws StratigraphError "JOURNAL_BROKEN" where entries are missing, or don't follow each other: what isn't known there may have happened
+ * @throws StratigraphError "JOURNAL_BROKEN" where entries are missing, don't follow each other, or were changed: nothing is given out of
+ * such a journal; "KEY_MISSING"
  */
 export async function caughtUp(
   saver: TierSaver,
@@ -33,11 +34,14 @@ export async function caughtUp(
     const calls = reached ? known.calls.branch() : new Calls();
     const gap = gapIn(entries, calls);
     if (gap === undefined) {
-      for (const { entry, record } of entries)
+      for (const { entry, record } of entries) {
+        if (!sealing.isIntact(entry))
+          throw journalBroken(threadId, entry.seq, "its hash isn't that of its content");
         calls.fold(
           entry,
           entry.event.type === "cut" ? await cutBeside(saver, sealing, entry, record) : undefined,
         );
+      }
       return calls.commit();
     }
     if (attempt === attempts)
