@@ -15,6 +15,7 @@ const LAYERS: Record<string, string[]> = {
   tiered: ["core"],
   branch: ["core"],
   migrate: ["core"],
+  journal: ["core"],
   operations: ["core", "branch", "migrate"],
   cli: ["core", "operations", "stratigraph"],
   testing: ["core"],

@@ -11,6 +11,7 @@ import {
   type TierSaver,
   type WriteBatch,
 } from "@stratigraph/core";
+import { callMoves } from "./callMoves.ts";
 import { forkTips } from "./forkTips.ts";
 import { readForkSource, type ForkSource } from "./readForkSource.ts";
 import { headMoved } from "./headMoved.ts";
@@ -20,7 +21,7 @@ import type { MergeSide } from "./mergeSide.ts";
 
 /**
  * Moves the target's head forward to a source that descends from it. Within one thread only the head moves. From another thread the
- * checkpoints in between are copied with their ids, pending writes and subgraphs.
+ * checkpoints in between are copied with their ids, pending writes and subgraphs, and the tool calls that the source made.
  * @throws CheckpointConflictError if the target's head moves meanwhile
  */
 export async function fastForward(saver: TierSaver, target: MergeSide, source: MergeSide): Promise<Address> {
@@ -42,8 +43,11 @@ export async function fastForward(saver: TierSaver, target: MergeSide, source: M
   }
   const outline = await outlineOf(saver.tier, source.at.threadId, source.at.checkpointId);
   const point = { threadId: source.at.threadId, rootId: source.at.checkpointId };
-  const tips = await forkTips(saver, point, outline, "full");
-  const contents = await readForkSource(saver, source.at.threadId, tips, outline);
+  const tips = await forkTips(saver, point, outline, { history: "full", calls: "none" });
+  const [contents, calls] = await Promise.all([
+    readForkSource(saver, source.at.threadId, tips, outline),
+    callMoves(saver, threadId, [source.at.threadId]),
+  ]);
   const records = contents.records
     .filter(isNew)
     .map(({ lostTo: _lostTo, ...record }) => ({ ...record, threadId }));
@@ -70,10 +74,10 @@ export async function fastForward(saver: TierSaver, target: MergeSide, source: M
   try {
     await saver.tier.append({
       threadId,
-      records: [...records, reflog.record],
-      blobs: [...contents.blobs, ...reflog.blobs],
+      records: [...records, ...calls.records, reflog.record],
+      blobs: [...contents.blobs, ...calls.blobs, ...reflog.blobs],
       writes: [...under, ...writes],
-      heads: [...moves, reflog.head],
+      heads: [...moves, ...calls.heads, reflog.head],
       onConflict: "refuse",
       seen: target.revision,
     });

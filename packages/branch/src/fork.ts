@@ -16,7 +16,7 @@ import {
 import { checkChoice } from "./checkChoice.ts";
 import { checkId, checkPoint } from "./checkPoint.ts";
 import { checkSaver, kindOfValue } from "./checkSaver.ts";
-import { forkTips, type ForkPoint, type PlannedTip } from "./forkTips.ts";
+import { forkTips, type ForkExtent, type ForkPoint, type PlannedTip } from "./forkTips.ts";
 import { readForkSource, type ForkSource } from "./readForkSource.ts";
 import { readPoint, type Point } from "./readPoint.ts";
 import { nextReflog, readReflog, type Origin, type Reflog } from "./reflog.ts";
@@ -27,6 +27,12 @@ export interface ForkOptions {
   readonly to?: string | undefined;
   /** Which checkpoints are copied. "needed" (default): those that the new thread needs to stand alone; "full": all ancestors too. */
   readonly history?: "needed" | "full" | undefined;
+  /**
+   * Whether the new thread gets the tool calls that `@stratigraph/journal` recorded in the source, all of them, whatever `history` is.
+   * "inherit" (default): a call that the source made isn't made again, its recorded result is returned. "none": the new thread makes
+   * its calls anew, and pays again where the source paid.
+   */
+  readonly calls?: "inherit" | "none" | undefined;
 }
 
 /** A new thread that continues from another thread's checkpoint. */
@@ -35,7 +41,7 @@ export interface Fork {
   /** The config that names the new thread: `graph.invoke(input, fork.config)`. */
   readonly config: { configurable: { thread_id: string } };
   readonly origin: Origin;
-  /** How many checkpoints were copied. */
+  /** How many records were copied: checkpoints, and events of inherited tool calls. */
   readonly checkpoints: number;
   /** How many bytes were written, without the storage's overhead. */
   readonly bytes: number;
@@ -64,10 +70,10 @@ interface ResolvedForkPoint extends ForkPoint {
 export async function fork(saver: TierSaver, from: string | Point, options: ForkOptions = {}): Promise<Fork> {
   checkSaver("fork", saver);
   const point = checkPoint("from", from);
-  checkOptions<ForkOptions>("fork", options, { to: true, history: true }, forkAdvice);
-  const { to = crypto.randomUUID(), history = "needed" } = options;
-  checkHistory(history);
-  const [made] = await forkAll(saver, point, [checkId("to", to)], history);
+  checkOptions<ForkOptions>("fork", options, { to: true, history: true, calls: true }, forkAdvice);
+  const { to = crypto.randomUUID() } = options;
+  const extent = extentOf(options);
+  const [made] = await forkAll(saver, point, [checkId("to", to)], extent);
   return made!;
 }
 
@@ -80,25 +86,26 @@ export async function forkMany(
   saver: TierSaver,
   from: string | Point,
   to: readonly string[] | number,
-  options: Pick<ForkOptions, "history"> = {},
+  options: Omit<ForkOptions, "to"> = {},
 ): Promise<Fork[]> {
   checkSaver("forkMany", saver);
   const point = checkPoint("from", from);
   const names = namesOf(to);
   const advice = { ...forkAdvice, to: "Pass the ids of the new threads as the third argument." };
-  checkOptions<Pick<ForkOptions, "history">>("forkMany", options, { history: true }, advice);
-  const { history = "needed" } = options;
-  checkHistory(history);
-  return await forkAll(saver, point, names, history);
+  checkOptions<Omit<ForkOptions, "to">>("forkMany", options, { history: true, calls: true }, advice);
+  return await forkAll(saver, point, names, extentOf(options));
 }
 
 const target = 'The new thread is named by the option "to".';
 const forkAdvice = { name: target, threadId: target, id: target };
 
 /** @throws InvalidOptionError */
-function checkHistory(history: unknown): void {
-  const advice = 'Use "needed" (what the fork needs to stand alone) or "full" (all ancestors).';
-  checkChoice("history", history, ["needed", "full"], advice);
+function extentOf({ history = "needed", calls = "inherit" }: ForkOptions): ForkExtent {
+  const ancestors = 'Use "needed" (what the fork needs to stand alone) or "full" (all ancestors).';
+  checkChoice("history", history, ["needed", "full"], ancestors);
+  const made = 'Use "inherit" (calls that were made are not made again) or "none" (the fork makes its own).';
+  checkChoice("calls", calls, ["inherit", "none"], made);
+  return { history, calls };
 }
 
 /** Ids of new threads. @throws InvalidOptionError, InvalidAddressError */
@@ -127,11 +134,11 @@ async function forkAll(
   saver: TierSaver,
   from: Point,
   names: readonly string[],
-  history: "needed" | "full",
+  extent: ForkExtent,
 ): Promise<Fork[]> {
   const source = await resolveForkPoint(saver, from);
   const [tips, { lineage }] = await Promise.all([
-    forkTips(saver, source, source.outline, history),
+    forkTips(saver, source, source.outline, extent),
     source.reflog,
   ]);
   const ts = new Date().toISOString();

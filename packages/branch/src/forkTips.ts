@@ -26,16 +26,23 @@ export interface PlannedTip extends ForkTip {
   readonly node: Node;
 }
 
+/** What goes into a fork besides what its checkpoint needs. */
+export interface ForkExtent {
+  readonly history: "needed" | "full";
+  readonly calls: "inherit" | "none";
+}
+
 /**
  * Plans what a thread that begins at a checkpoint needs: the checkpoint, the ancestors from which its DeltaChannels are rebuilt, its
- * pending writes, and its subgraphs as they were at that point; with `history: "full"` all ancestors too.
+ * pending writes, and its subgraphs as they were at that point; with `history: "full"` all ancestors too, and with
+ * `calls: "inherit"` all tool calls of the thread, whenever they were made.
  * @throws NotFoundError
  */
 export async function forkTips(
   saver: TierSaver,
   { threadId, rootId, inner }: ForkPoint,
   outline: Outline,
-  history: "needed" | "full",
+  { history, calls }: ForkExtent,
 ): Promise<PlannedTip[]> {
   const { root, continued } = outline;
   if (root === undefined) {
@@ -54,7 +61,7 @@ export async function forkTips(
     const tip = await subgraphTip(saver.coder, outline, head, { ancestors, spent: full });
     if (tip !== undefined) tips.push(tip);
   }
-  return await Promise.all(
+  const planned = await Promise.all(
     tips.map(async (tip): Promise<PlannedTip> => {
       const { node } = tip;
       const { namespace, checkpointId } = node.record;
@@ -63,6 +70,15 @@ export async function forkTips(
       return { namespace, checkpointId, writes, ...reach, node };
     }),
   );
+  return calls === "inherit" && outline.lastCall !== undefined
+    ? [...planned, wholeChain(outline.lastCall)]
+    : planned;
+}
+
+/** The last of a thread's tool calls, with all before it. */
+function wholeChain(node: Node): PlannedTip {
+  const { namespace, checkpointId } = node.record;
+  return { namespace, checkpointId, writes: [], ancestors: Number.POSITIVE_INFINITY, node };
 }
 
 async function idsOf(outline: Outline, rootId: string): Promise<ReadonlySet<string>> {

@@ -1,4 +1,10 @@
-import { CheckpointConflictError, isReserved, StratigraphError, type Address } from "@stratigraph/core";
+import {
+  CheckpointConflictError,
+  isReserved,
+  reservedNamespaces,
+  StratigraphError,
+  type Address,
+} from "@stratigraph/core";
 
 /**
  * Turns a tier's conflict error, whose message is about putting a checkpoint, into one which says that the head moved meanwhile.
@@ -12,9 +18,11 @@ export function headMoved(error: unknown, what: string, at: Address, from: strin
   const { namespace, head } = error.data as { namespace: string; head: string };
   const thread = `thread ${JSON.stringify(at.threadId)}`;
   // The reflog has a head of its own. A conflict there means that another move of this thread came first.
-  const happened = isReserved(namespace)
-    ? `another merge, promotion or undo of ${thread} came first`
-    : `${thread} went on to ${head} meanwhile, from ${from ?? "nothing"}`;
+  const happened = !isReserved(namespace)
+    ? `${thread} went on to ${head} meanwhile, from ${from ?? "nothing"}`
+    : namespace === reservedNamespaces.calls
+      ? `${thread} recorded a tool call meanwhile`
+      : `another merge, promotion or undo of ${thread} came first`;
   const data = { ...at, head, expected: from === undefined ? [] : [from] };
   return new CheckpointConflictError(
     data,

@@ -1,4 +1,5 @@
 import type { Address, Blob, CheckpointRecord, HeadMove, TierSaver, WriteBatch } from "@stratigraph/core";
+import { callMoves } from "./callMoves.ts";
 import { headMoved } from "./headMoved.ts";
 import type { History } from "./history.ts";
 import type { MergeSource } from "./mergeChannels.ts";
@@ -8,7 +9,8 @@ import type { MergeSide } from "./mergeSide.ts";
 import { subgraphMoves } from "./subgraphMoves.ts";
 
 /**
- * Writes a merge in one append: the checkpoint, what the sources did in subgraphs that keep their state, and the record of the move. It
+ * Writes a merge in one append: the checkpoint, what the sources did in subgraphs that keep their state, their tool calls, and the record of the
+ * move. It
  * calls the tier and not the saver's put, which with `conflict: "branch"` would store a merge that lost the race as a side branch.
  * @throws CheckpointConflictError if the target's head moves meanwhile; nothing was written then
  */
@@ -23,9 +25,11 @@ export async function writeMerge(
   const at: Address = { threadId, namespace: "", checkpointId: merged.checkpoint.id };
   const put = { ...merged, runId: undefined };
   const before = { parentId: from, parent: target.body.manifest, again: undefined };
-  const [encoded, moved] = await Promise.all([
+  const threads = inputs.map(({ side }) => side.at.threadId);
+  const [encoded, moved, calls] = await Promise.all([
     saver.coder.encode(at, before, put),
     subgraphMoves(saver, target, inputs),
+    callMoves(saver, threadId, threads),
   ]);
   const reflogBefore = history.reflogs.get(threadId)!;
   const ts = new Date().toISOString();
@@ -39,8 +43,8 @@ export async function writeMerge(
     moves: [...reflogBefore.moves, move],
   });
   const head: HeadMove = { namespace: "", to: at.checkpointId, expected: [from] };
-  const records: CheckpointRecord[] = [...moved.records, encoded.record, reflog.record];
-  const blobs: Blob[] = [...moved.blobs, ...encoded.blobs, ...reflog.blobs];
+  const records: CheckpointRecord[] = [...moved.records, ...calls.records, encoded.record, reflog.record];
+  const blobs: Blob[] = [...moved.blobs, ...calls.blobs, ...encoded.blobs, ...reflog.blobs];
   const writes: (Address & WriteBatch)[] = [...moved.writes];
   try {
     await saver.tier.append({
@@ -49,7 +53,7 @@ export async function writeMerge(
       blobs,
       writes,
       relies: encoded.relies,
-      heads: [head, ...moved.heads, reflog.head],
+      heads: [head, ...moved.heads, ...calls.heads, reflog.head],
       onConflict: "refuse",
       seen: target.revision,
     });

@@ -212,6 +212,7 @@ describe("kinds of arguments", () => {
       () => fork(saver, "t", any({ history: "all" })),
       /history: found "all"\. .*Use "needed"/,
     ],
+    ["fork, calls", () => fork(saver, "t", any({ calls: false })), /calls: found .*Use "inherit"/],
     [
       "fork, name",
       () => fork(saver, "t", any({ name: "x" })),

@@ -88,7 +88,10 @@ select t.key, t.long_id, (extract(epoch from t.written_at) * 1000)::bigint::text
  order by t.written_at, t.key limit $4::integer
 
 -- name: sweep
-select :schema.sweep_1($1::double precision, $2::integer) as swept
+with expired as (
+  delete from :schema.leases where until < clock_timestamp() - $1::double precision * interval '1 millisecond' returning 1
+)
+select :schema.sweep_1($1::double precision, $2::integer) + (select count(*)::integer from expired) as swept
 
 -- name: strays
 -- Checkpoints of a thread that have pending writes, and no record.

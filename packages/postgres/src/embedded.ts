@@ -1758,7 +1758,10 @@ select true as done, :schema.delete_thread_1(u.key) from unchanged u`,
    and ($2::double precision is null
         or (t.written_at, t.key) > (to_timestamp($2::double precision / 1000), coalesce($3::bytea, '')))
  order by t.written_at, t.key limit $4::integer`,
-  "sweep": `select :schema.sweep_1($1::double precision, $2::integer) as swept`,
+  "sweep": `with expired as (
+  delete from :schema.leases where until < clock_timestamp() - $1::double precision * interval '1 millisecond' returning 1
+)
+select :schema.sweep_1($1::double precision, $2::integer) + (select count(*)::integer from expired) as swept`,
   "strays": `select distinct w.id, w.ns
   from :schema.writes w join :schema.threads t using (thread)
  where t.key = $1::bytea

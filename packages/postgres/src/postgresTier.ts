@@ -561,9 +561,9 @@ export class PostgresTier
   }
 
   /**
-   * Deletes threads that never got a checkpoint, only pending writes of a writer that died, and tombstones older than a week; at
-   * most 200 of each per call.
-   * @param olderThanMs milliseconds since the thread was last written
+   * Deletes threads that never got a checkpoint, only pending writes of a writer that died, and tombstones older than a week, at
+   * most 200 of each per call; and leases that their holders didn't give back.
+   * @param olderThanMs milliseconds since the thread was last written, or since the lease expired
    * @throws StratigraphError
    */
   async sweep(olderThanMs: number): Promise<number> {

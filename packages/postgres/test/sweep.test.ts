@@ -92,6 +92,19 @@ describe.each(kinds)("%s", (_name, open) => {
     expect(await tier.sweep(0)).toBe(1);
   });
 
+  test("leases that nobody prolonged go; those that hold stay", async () => {
+    for (const name of ["dead", "held"]) await tier.lease(name, "one", hourMs);
+    await tier.lease("done", "one", hourMs);
+    await tier.lease("done", "one", 0);
+    await sql(
+      "update stratigraph.leases set until = until - interval '4 hours' where stratigraph.id_text(name) = 'dead'",
+    );
+    expect(await tier.sweep(4 * hourMs)).toBe(0);
+    expect(await tier.sweep(2 * hourMs)).toBe(1);
+    expect(await sql("select name::text from stratigraph.leases")).toHaveLength(1);
+    expect(await tier.lease("held", "two", hourMs)).toBe(false);
+  });
+
   test("tags stay for the checkpoint that their writer is about to put, however old the row that they are given to", async () => {
     const tag = { key: "user_id", value: "anna" };
     await tier.append(appendOf("deleted", "1"));

@@ -296,8 +296,8 @@ export function isStacked(tier: Tier): tier is Tier & Stacked {
 /** A tier in which crashed processes, or deletions, leave things that no thread needs. */
 export interface Sweeper {
   /**
-   * Removes what nothing needs any more: what crashed writers left half-made, pending writes whose checkpoint never came, and
-   * expired tombstones. Safe beside all other calls, and to repeat. One call removes a limited number of things.
+   * Removes what nothing needs any more: what crashed writers left half-made, pending writes whose checkpoint never came,
+   * expired tombstones and leases. Safe beside all other calls, and to repeat. One call removes a limited number of things.
    * @param olderThanMs age below which things stay, in milliseconds, because their writer may still be at work
    * @returns how many things were removed; there may be more
    */

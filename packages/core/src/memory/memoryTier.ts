@@ -362,7 +362,14 @@ export class MemoryTier
       swept += 1;
       if (swept === mostSwept) break;
     }
-    return swept;
+    return swept + this.#sweepLeases(olderThanMs);
+  }
+
+  #sweepLeases(olderThanMs: number): number {
+    const before = this.#leases.size;
+    for (const [name, { untilMs }] of this.#leases)
+      if (this.#now() - untilMs >= olderThanMs) this.#leases.delete(name);
+    return before - this.#leases.size;
   }
 
   async diagnose(request: DiagnoseRequest): Promise<readonly Diagnosis[]> {
@@ -433,7 +440,8 @@ export class MemoryTier
     if (this.#ended) throw closedError(this.name);
     const held = this.#leases.get(name);
     if (held !== undefined && held.holder !== holder && held.untilMs > this.#now()) return false;
-    this.#leases.set(name, { holder, untilMs: this.#now() + forMs });
+    if (forMs > 0) this.#leases.set(name, { holder, untilMs: this.#now() + forMs });
+    else this.#leases.delete(name);
     return true;
   }
 

@@ -1,4 +1,4 @@
-import { isReserved } from "../contract/reservedNamespaces.ts";
+import { isReserved, reservedNamespaces } from "../contract/reservedNamespaces.ts";
 import { rewindMark } from "./rewindMark.ts";
 import {
   type CheckpointRecord,
@@ -27,8 +27,10 @@ export interface Outline {
   readonly head: string | undefined;
   /** Whether the root checkpoint's step went on: checkpoints were made from it since it was last wound back. */
   readonly continued: boolean;
-  /** Heads of the other namespaces. */
+  /** Heads of the namespaces of subgraphs. */
   readonly heads: ReadonlyMap<string, Node>;
+  /** The last of the thread's tool calls. */
+  readonly lastCall: Node | undefined;
   nodes(namespace: string): Promise<Nodes>;
 }
 
@@ -46,7 +48,8 @@ export async function outlineOf(tier: Tier, threadId: string, rootId?: string): 
     const { revision, checkpoint: root, continued } = found;
     const isMarked = root?.writes.some(({ taskId }) => rewindMark(taskId) !== undefined) === true;
     const wentOn = continued && isMarked ? childrenOf(await nodes(""), root!).length > 0 : continued;
-    return { revision, root, head, continued: wentOn, heads: others(found.heads), nodes };
+    const lastCall = found.heads.find(({ record }) => record.namespace === reservedNamespaces.calls);
+    return { revision, root, head, continued: wentOn, heads: others(found.heads), lastCall, nodes };
   }
   const all = new Map<string, Map<string, Node>>();
   const heads = new Map<string, Node>();
@@ -66,6 +69,7 @@ export async function outlineOf(tier: Tier, threadId: string, rootId?: string): 
     head,
     continued: root !== undefined && childrenOf(roots, root).length > 0,
     heads: others([...heads.values()]),
+    lastCall: heads.get(reservedNamespaces.calls),
     nodes: async (namespace) => all.get(namespace) ?? new Map<string, Node>(),
   };
 }

@@ -103,3 +103,18 @@ test("what a thread without a checkpoint gets is as old as that, however old the
     expect((await tier.peek(at(threadId))).writes).not.toEqual([]);
   }
 });
+
+test("leases that nobody prolonged go, those that hold stay, and one that is given back is gone at once", async () => {
+  const { tier, pass } = clocked();
+  await tier.lease("dead", "one", 1000);
+  await tier.lease("held", "one", 10_000);
+  await tier.lease("done", "one", 1000);
+  await tier.lease("done", "one", 0);
+  pass(2999);
+  expect(await tier.sweep(2000)).toBe(0);
+  pass(1);
+  expect(await tier.sweep(2000)).toBe(1);
+  expect(await tier.lease("held", "two", 1000)).toBe(false);
+  pass(10_000);
+  expect(await tier.sweep(0)).toBe(1);
+});

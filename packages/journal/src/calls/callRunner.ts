@@ -88,6 +88,11 @@ export class CallRunner {
     return this.#underWay.size === 0 && this.#unrecorded.size === 0;
   }
 
+  /** Whether this process is making a call. */
+  isMaking(call: string): boolean {
+    return this.#underWay.has(call);
+  }
+
   /**
    * Makes a call, or gives the recorded result of the same call.
    * @throws what the call throws; AmbiguousOutcomeError, StratigraphError "DUPLICATE_CALL", "NOT_DURABLE", "RESULT_NOT_KEPT"; errors of

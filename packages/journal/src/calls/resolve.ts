@@ -101,7 +101,7 @@ function stateOfClaim({ claim }: CallState, known: Knowledge): "runs" | "ours" |
 
 /**
  * While nobody knows whether a call happened, the same tool isn't run with the same arguments anywhere in the journal: models try again
- * when they are told of an error. Equal calls under way are no reason to wait, as they may be meant.
+ * when they are told of an error. Equal calls under way, and those of the same message, are no repetitions: they are meant.
  */
 function openElsewhere(
   calls: Calls,
@@ -111,8 +111,11 @@ function openElsewhere(
   for (const call of calls.openOf(kindOfCall(request))) {
     const state = call === request.call ? undefined : calls.get(call);
     if (state === undefined || state.effects === "none") continue;
+    const isBeside = state.previous === request.previous;
+    if (isBeside && request.where.toolCallId !== undefined) continue;
     if (state.status === "unknown") return { do: "ask", state, died: false };
-    if (stateOfClaim(state, known) === "died") return { do: "ask", state, died: true };
+    // Code that makes a call twice in one task may mean it, unless it saw the first one fail.
+    if (!isBeside && stateOfClaim(state, known) === "died") return { do: "ask", state, died: true };
   }
   return undefined;
 }

@@ -16,6 +16,8 @@ export interface CallState {
   readonly tool: string;
   readonly argsHash: string;
   readonly effects: Effects;
+  /** The head of the chain before it. */
+  readonly previous: string;
   readonly where: Where;
   readonly status: "claimed" | "succeeded" | "failed" | "suspended" | "unknown" | "denied" | "repeats";
   /** Fingerprint of the call that it repeats, whose outcome wasn't known. */
@@ -46,6 +48,8 @@ export class Calls {
   /** Number and hash of the last entry; 0 and `""` where there is none. */
   seq = 0;
   hash = "";
+  /** Number of the last entry that was cut off, or is about to be; 0 where none was. */
+  cutUpTo = 0;
   readonly #under: Calls | undefined;
   /** Undefined for a call that was forgotten. */
   readonly #calls = new Map<Digest, CallState | undefined>();
@@ -57,6 +61,7 @@ export class Calls {
     this.#under = under;
     this.seq = under?.seq ?? 0;
     this.hash = under?.hash ?? "";
+    this.cutUpTo = under?.cutUpTo ?? 0;
   }
 
   /** A state that begins as this one, and doesn't change it before it is committed. */
@@ -76,6 +81,7 @@ export class Calls {
       else under.#open.set(kind, open);
     under.seq = this.seq;
     under.hash = this.hash;
+    under.cutUpTo = this.cutUpTo;
     return under;
   }
 
@@ -104,8 +110,10 @@ export class Calls {
     this.hash = entry.hash;
     const { event } = entry;
     if (event.type === "session") this.#sessions.set(entry.session, event);
-    else if (event.type === "cut") for (const state of cut ?? []) this.#put(state);
-    else if (event.type === "forgotten") this.#forget(event.call);
+    else if (event.type === "cut") {
+      this.cutUpTo = event.last;
+      for (const state of cut ?? []) this.#put(state);
+    } else if (event.type === "forgotten") this.#forget(event.call);
     else if ("call" in event) {
       const next = nextState(this.get(event.call), event, entry);
       if (next !== undefined) this.#put(next);
@@ -240,7 +248,8 @@ function described({
   tool,
   argsHash,
   effects,
+  previous,
   where,
-}: Call): Pick<CallState, "call" | "tool" | "argsHash" | "effects" | "where"> {
-  return { call, tool, argsHash, effects, where };
+}: Call): Pick<CallState, "call" | "tool" | "argsHash" | "effects" | "previous" | "where"> {
+  return { call, tool, argsHash, effects, previous, where };
 }

@@ -187,12 +187,23 @@ export interface NoteEvent {
   readonly text: string;
 }
 
+/** Arguments and results of entries were erased. It is written before they are, so that whoever finds them gone knows why. */
+export interface ErasedEvent {
+  readonly type: "erased";
+  /** Number of the last entry of which they were erased. */
+  readonly upTo: number;
+  /** Fingerprint of the one call of which they were erased; absent for all calls. */
+  readonly of?: Digest | undefined;
+}
+
 /** What had happened in entries that were cut off, so that their calls aren't run again. */
 export interface CutEvent {
   readonly type: "cut";
   /** Number and hash of the last entry that was cut off. */
   readonly last: number;
   readonly lastHash: string;
+  /** Hash of the canonical states of all calls, which stand beside the entry. */
+  readonly callsHash: string;
 }
 
 /** What happened. */
@@ -212,6 +223,7 @@ export type JournalEvent =
   | ReturnedEvent
   | ForgottenEvent
   | NoteEvent
+  | ErasedEvent
   | CutEvent;
 
 /** What every entry says beside its event. */

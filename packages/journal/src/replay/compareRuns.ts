@@ -1,6 +1,5 @@
 import type { CallState } from "../log/calls.ts";
-import { shown } from "./replay.ts";
-import type { RecordedCall, Recording } from "./recording.ts";
+import { shown, type RecordedCall, type Recording } from "./recording.ts";
 
 /** How many pairs of calls are compared at most to find the best alignment; longer runs are aligned by their places. */
 const mostPairs = 4_000_000;

@@ -3,21 +3,11 @@ import type { KeptResult } from "../calls/results.ts";
 import type { StoredResult } from "../calls/storedResults.ts";
 import type { Digest } from "../identity/fingerprint.ts";
 import { Calls, type CallState } from "../log/calls.ts";
-import type { Entry } from "../log/entry.ts";
-
-/** A line of a trail: an entry, and what stands beside it. */
-export interface RecordedEntry {
-  readonly entry: Entry;
-  /** Canonical JSON of the arguments; absent where the entry has none, or they were erased. */
-  readonly args?: string | undefined;
-  readonly result?: StoredResult | undefined;
-}
+import type { RecordedEntry } from "../trail/line.ts";
 
 /** A call as it was recorded. */
 export interface RecordedCall {
   readonly state: CallState;
-  /** The head of the chain before it. */
-  readonly previous: string;
   /** Canonical JSON; undefined where it was erased. */
   readonly args: string | undefined;
   readonly result: StoredResult | undefined;
@@ -43,7 +33,7 @@ export class Recording {
     const recording = new Recording(serde);
     const states = new Calls();
     for await (const line of trail) {
-      states.fold(line.entry);
+      states.fold(line.entry, line.calls);
       const { event } = line.entry;
       if (!("call" in event)) continue;
       const state = states.get(event.call);
@@ -73,7 +63,6 @@ export class Recording {
     const { event } = entry;
     this.#calls.set(state.call, {
       state,
-      previous: "previous" in event ? event.previous : (before?.previous ?? ""),
       args: args ?? before?.args,
       result: state.result?.seq === entry.seq ? result : before?.result,
       seq: before?.seq ?? entry.seq,
@@ -92,4 +81,9 @@ export class Recording {
       result: first.result,
     });
   }
+}
+
+/** A recorded call, as people are shown it. */
+export function shown({ state, args }: RecordedCall): { tool: string; args: unknown } {
+  return { tool: state.tool, args: args === undefined ? undefined : (JSON.parse(args) as unknown) };
 }

@@ -1,3 +1,4 @@
+import type { SerializerProtocol } from "@langchain/langgraph-checkpoint";
 import { StratigraphError } from "@stratigraph/core";
 import { CallFront, type PlacedCall } from "../callFront.ts";
 import type { CallOutcome } from "../calls/callRunner.ts";
@@ -5,8 +6,9 @@ import { fingerprintOf, type Digest } from "../identity/fingerprint.ts";
 import type { Task } from "../langgraph/taskConfig.ts";
 import type { KeptError, Where } from "../log/entry.ts";
 import type { CallOptions, Policy } from "../options.ts";
+import { compareRuns, type RunComparison } from "./compareRuns.ts";
 import { judgeCalls, type Judgement } from "./judge.ts";
-import type { RecordedCall, Recording } from "./recording.ts";
+import { shown, type RecordedCall, type Recording } from "./recording.ts";
 
 /** Options of a replay. */
 export interface ReplayOptions {
@@ -15,6 +17,8 @@ export interface ReplayOptions {
    * the replay goes on.
    */
   readonly onMiss?: "throw" | "run" | undefined;
+  /** What revives recorded results: that of the recorded checkpointer, where it has types of its own. Default: Stratigraph's. */
+  readonly serde?: SerializerProtocol | undefined;
 }
 
 /** A call of a replayed run. */
@@ -71,7 +75,7 @@ export class Replay extends CallFront {
   readonly #asked = new Set<Digest>();
   #diverged: ReplayDivergedError | undefined;
 
-  constructor(recording: Recording, { onMiss = "throw" }: ReplayOptions = {}) {
+  constructor(recording: Recording, onMiss: "throw" | "run") {
     super();
     this.#recording = recording;
     this.#onMiss = onMiss;
@@ -114,6 +118,11 @@ export class Replay extends CallFront {
     return await judgeCalls(this.#recording, policy);
   }
 
+  /** This recording and another one, side by side: of two models or prompts, for instance. Nothing runs. */
+  async compare(other: Replay): Promise<RunComparison> {
+    return await compareRuns(this.#recording, other.#recording);
+  }
+
   protected override async call(
     task: Task,
     _config: unknown,
@@ -143,7 +152,7 @@ export class Replay extends CallFront {
     note("diverged");
     const expected = this.#recording
       .all()
-      .filter((call) => call.previous === previous && !this.#asked.has(call.state.call));
+      .filter((call) => call.state.previous === previous && !this.#asked.has(call.state.call));
     this.#diverged = new ReplayDivergedError(tool, args, previous, expected.map(shown));
     throw this.#diverged;
   }
@@ -169,9 +178,4 @@ export class Replay extends CallFront {
     note(state.status === "failed" ? "failed" : "recorded");
     return { kind: "recorded", result };
   }
-}
-
-/** A recorded call, as people are shown it. */
-export function shown({ state, args }: RecordedCall): { tool: string; args: unknown } {
-  return { tool: state.tool, args: args === undefined ? undefined : (JSON.parse(args) as unknown) };
 }

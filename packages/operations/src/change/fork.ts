@@ -34,6 +34,10 @@ export const fork = operation({
       .enum(["needed", "full"])
       .default("needed")
       .describe("needed: what the new thread needs to stand alone. full: all ancestors, too."),
+    calls: z
+      .enum(["inherit", "none"])
+      .default("inherit")
+      .describe("inherit: recorded tool calls aren't made again. none: the new thread makes its own."),
     namespace: fields.namespace,
     checkpoint: fields.checkpoint,
   }),
@@ -47,12 +51,12 @@ export const fork = operation({
     items: z.array(
       z.object({
         thread: z.string(),
-        checkpoints: z.number().describe("How many were copied."),
+        checkpoints: z.number().describe("How many were copied, with the events of inherited tool calls."),
         bytes: z.number().describe("How many were written, without what the storage adds."),
       }),
     ),
   }),
-  async run({ to, count, history, ...address }, context) {
+  async run({ to, count, history, calls, ...address }, context) {
     if (to.length > 0 && count !== undefined)
       throw new InvalidOptionError(
         "count",
@@ -61,7 +65,7 @@ export const fork = operation({
       );
     const saver = await context.saver();
     const point = await resolvePoint(saver, address);
-    const options: Omit<Complete<ForkOptions>, "to"> = { history };
+    const options: Omit<Complete<ForkOptions>, "to"> = { history, calls };
     const forks = await forkMany(saver, point, to.length > 0 ? to : (count ?? 1), options);
     const { origin } = forks[0]!;
     return {

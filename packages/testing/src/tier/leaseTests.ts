@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { keepsLeases, type LeaseKeeper, type Tier } from "@stratigraph/core";
+import { keepsLeases, sweeps, type LeaseKeeper, type Tier } from "@stratigraph/core";
 import { describe, expect, test, type TestContext } from "vitest";
 import type { TierContext } from "./context.ts";
 
@@ -42,6 +42,17 @@ export function leaseTests(context: TierContext): void {
       const name = randomUUID();
       const answers = await Promise.all(Array.from({ length: 8 }, (_, n) => tier.lease(name, `h${n}`, hour)));
       expect(answers.filter((got) => got)).toHaveLength(1);
+    });
+
+    test("a lease that isn't prolonged ends by itself; sweeping takes none that holds", async (test) => {
+      const tier = keeper(test);
+      const [ends, holds] = [randomUUID(), randomUUID()];
+      expect(await tier.lease(ends, "one", 50)).toBe(true);
+      expect(await tier.lease(holds, "one", hour)).toBe(true);
+      await new Promise((resolve) => setTimeout(resolve, 100));
+      if (sweeps(tier)) await tier.sweep(0);
+      expect(await tier.lease(ends, "two", hour)).toBe(true);
+      expect(await tier.lease(holds, "two", hour)).toBe(false);
     });
 
     test("a lease also holds for a tier that was opened separately", async (test) => {

@@ -1,0 +1,82 @@
+import {
+  blobClosure,
+  CorruptionError,
+  missingBlob,
+  namedBlobs,
+  reservedNamespaces,
+  type Blob,
+  type BlobHash,
+  type CheckpointRecord,
+  type HeadMove,
+  type ListedCheckpoint,
+  type TierSaver,
+} from "@stratigraph/core";
+
+const namespace = reservedNamespaces.calls;
+
+/** The parts of an append that take tool calls over. */
+export interface CallMoves {
+  readonly records: readonly CheckpointRecord[];
+  readonly blobs: readonly Blob[];
+  readonly heads: readonly HeadMove[];
+}
+
+/**
+ * The tool calls that sources of a merge made since they were forked, so that the target, which takes their work over, doesn't make
+ * them again. A chain has one end: if the target recorded calls of its own since, or another source was taken over before, the calls
+ * stay in the source's thread, which the recorded move names.
+ * @throws CorruptionError if a value of a call is missing
+ */
+export async function callMoves(
+  saver: TierSaver,
+  threadId: string,
+  sources: readonly string[],
+): Promise<CallMoves> {
+  const headOf = async (id: string): Promise<string | undefined> =>
+    (await saver.tier.peek({ threadId: id, namespace })).head;
+  const had = await headOf(threadId);
+  const blobs = new Map<BlobHash, Blob>();
+  const records: CheckpointRecord[] = [];
+  let head = had;
+  for (const source of new Set(sources)) {
+    const to = source === threadId ? undefined : await headOf(source);
+    if (to === undefined || to === head) continue;
+    const added = await callsBetween(saver, source, to, head);
+    if (added === undefined) continue;
+    for (const one of added) for (const [hash, blob] of blobsOf(one)) blobs.set(hash, blob);
+    records.push(...added.map(({ record }) => ({ ...record, threadId })));
+    head = to;
+  }
+  const heads =
+    head === had || head === undefined
+      ? []
+      : [{ namespace, to: head, expected: had === undefined ? [] : [had] }];
+  return { records, blobs: [...blobs.values()], heads };
+}
+
+/** A source's calls from its last one back to `since`, oldest first; undefined if they don't lead there. */
+async function callsBetween(
+  saver: TierSaver,
+  threadId: string,
+  last: string,
+  since: string | undefined,
+): Promise<ListedCheckpoint[] | undefined> {
+  const found: ListedCheckpoint[] = [];
+  let next: string | undefined = last;
+  // Ids sort by number, so the newest come first, and what both threads have isn't read.
+  for await (const listed of saver.tier.list({ threadId, namespace })) {
+    if (listed.record.checkpointId !== next) continue;
+    found.push(listed);
+    next = listed.record.parentId;
+    if (next === since) return found.reverse();
+  }
+  return undefined;
+}
+
+/** @throws CorruptionError */
+function blobsOf({ record, blobs, writes }: ListedCheckpoint): ReadonlyMap<BlobHash, Blob> {
+  const named = namedBlobs(record, writes);
+  const needed = blobClosure(named, blobs);
+  if (needed !== undefined) return needed;
+  throw new CorruptionError(record, `the blob ${missingBlob(named, blobs)} that it needs is missing`);
+}

@@ -1,0 +1,34 @@
+import type { SerializerProtocol } from "@langchain/langgraph-checkpoint";
+import { checkOptions, InvalidOptionError, StratigraphSerializer } from "@stratigraph/core";
+import type { RecordedEntry } from "../trail/line.ts";
+import type { TrailSource } from "../trail/lines.ts";
+import { readTrail } from "../trail/readTrail.ts";
+import { Recording } from "./recording.ts";
+import { Replay, type ReplayOptions } from "./replay.ts";
+
+/**
+ * Opens an exported trail for replaying. Needs no storage, and no service that the tools reach.
+ * @param source a stream, other chunks of UTF-8, or the path of a file
+ * @throws StratigraphError "JOURNAL_BROKEN"; InvalidOptionError
+ *
+ * @example
+ * const replay = await replayTrail("incident.jsonl");
+ * await replay.follow(() => graphOf(replay.tools(tools)).invoke(input));
+ */
+export async function replayTrail(source: TrailSource, options: ReplayOptions = {}): Promise<Replay> {
+  return await replayOf(readTrail(source), "replayTrail", options, new StratigraphSerializer());
+}
+
+/** A replay of the entries of a trail. @throws InvalidOptionError */
+export async function replayOf(
+  trail: AsyncIterable<RecordedEntry>,
+  where: string,
+  options: ReplayOptions,
+  defaultSerde: SerializerProtocol,
+): Promise<Replay> {
+  checkOptions<ReplayOptions>(where, options, { onMiss: true, serde: true });
+  const { onMiss = "throw", serde = defaultSerde } = options;
+  if (onMiss !== "throw" && onMiss !== "run")
+    throw new InvalidOptionError("onMiss", onMiss, 'Use "throw" or "run".');
+  return new Replay(await Recording.read(trail, serde), onMiss);
+}

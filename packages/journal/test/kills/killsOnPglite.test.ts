@@ -1,0 +1,9 @@
+import { join } from "node:path";
+import { inRounds } from "../../../../test/rounds.ts";
+import { testKills } from "./testKills.ts";
+
+testKills("PGlite", {
+  rounds: inRounds({ few: 1, all: 10 }),
+  durabilities: inRounds({ few: ["async"], all: ["async", "sync"] }),
+  open: (folder) => Promise.resolve({ url: join(folder, "database"), close: () => Promise.resolve() }),
+});

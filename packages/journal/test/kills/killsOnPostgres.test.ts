@@ -1,0 +1,12 @@
+import { inRounds } from "../../../../test/rounds.ts";
+import { freshDatabase } from "../../../../test/servers/shared.ts";
+import { testKills } from "./testKills.ts";
+
+testKills("PostgreSQL", {
+  rounds: inRounds({ few: 1, all: 50 }),
+  durabilities: ["async", "sync"],
+  open: async () => {
+    const { url, drop } = await freshDatabase();
+    return { url, close: drop };
+  },
+});
