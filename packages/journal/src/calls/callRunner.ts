@@ -151,6 +151,8 @@ export class CallRunner {
           this.#tell(planned, "replayed", 0);
           return { kind: "recorded", result };
         }
+        case "deny":
+          return { kind: "denied", reason: resolution.state.error?.message ?? "" };
         case "wait": {
           if (performance.now() - beganMs > waitMs)
             throw new AmbiguousOutcomeError(log.threadId, resolution.state);

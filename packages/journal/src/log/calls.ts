@@ -32,6 +32,8 @@ export interface CallState {
   readonly result?: { readonly seq: number; readonly hash: string; readonly kept: boolean } | undefined;
   /** A person allowed it, which is asked for once. */
   readonly approved: boolean;
+  /** Who denied it last. */
+  readonly deniedBy?: "policy" | "person" | undefined;
   /** Interrupts of its tool that were answered before it succeeded. */
   readonly interrupts?: Interrupts | undefined;
   readonly error?: KeptError | undefined;
@@ -183,6 +185,7 @@ function nextState(
       return {
         ...described(event),
         status: "denied",
+        deniedBy: event.by,
         attempts: before?.attempts ?? 0,
         approved: false,
         error: { name: "Denied", message: event.reason },
