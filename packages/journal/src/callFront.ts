@@ -93,7 +93,9 @@ export abstract class CallFront {
           chainPlace(task, toolCallId, (called) => this.#versionOf(called)) ??
           placeInTask(task, name, version, argsText);
         const planned = { tool: name, version, argsText, place, toolCallId };
-        return this.call(task, config, planned, own, (frozen) => work(frozen));
+        return this.call(task, config, planned, own, (frozen) =>
+          task.during((within) => work(frozen, within)),
+        );
       });
     });
   }
@@ -124,7 +126,7 @@ export abstract class CallFront {
       toolCallId: undefined,
     };
     const outcome = await this.call(task, config, planned, options, (frozen) =>
-      work({ ...currentCall()!, args: frozen, signal: task.signal }),
+      task.during(() => work({ ...currentCall()!, args: frozen, signal: task.signal })),
     );
     if (outcome.kind === "ran") return outcome.value as R;
     if (outcome.kind === "denied") throw new CallDeniedError(task.journal!, tool, outcome.reason);
