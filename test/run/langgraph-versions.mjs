@@ -23,6 +23,7 @@ const ON_MEMORY = [
   "packages/core/test/differential.test.ts",
   "packages/core/test/validation.test.ts",
   "packages/testing/test",
+  "packages/journal/test/questions.test.ts",
 ];
 // On servers, in the oldest row and the newest.
 const ON_SERVERS = [
@@ -32,6 +33,8 @@ const ON_SERVERS = [
   ]),
   "packages/tiered/test/differential.test.ts",
   "packages/tiered/test/stacks/graphs.test.ts",
+  "packages/journal/test/stateGraphs.test.ts",
+  "packages/journal/test/functional.test.ts",
 ];
 
 bootstrap({ quiet: true });

@@ -48,6 +48,9 @@ export interface PlacedCall {
 export abstract class CallFront {
   readonly #versions = new Map<string, string | null>();
 
+  /** What undoes calls, by the names of tools. */
+  protected readonly compensations = new Map<string, NonNullable<CallOptions["compensate"]>>();
+
   /** Channels for the state of a StateGraph: `Annotation.Root({ ...MessagesAnnotation.spec, ...journal.channel })`. */
   readonly channel: { readonly [chainKey]: () => ChainChannel } = { [chainKey]: () => new ChainChannel() };
 
@@ -81,6 +84,7 @@ export abstract class CallFront {
     return tools.map((tool) => {
       const own = { effects: effectsOf(tool), ...options[tool.name] };
       this.#versions.set(tool.name, own.version ?? null);
+      if (own.compensate !== undefined) this.compensations.set(tool.name, own.compensate);
       return wrapTool(tool, ({ tool: name, args, toolCallId }, config, work) => {
         const task = taskOf(config);
         const version = own.version ?? null;
@@ -110,6 +114,7 @@ export abstract class CallFront {
   ): Promise<R> {
     const { tool, args, ...options } = call;
     checkCallOptions("call", options);
+    if (options.compensate !== undefined) this.compensations.set(tool, options.compensate);
     const task = taskOf(config);
     const version = options.version ?? null;
     const argsText = canonical(args);

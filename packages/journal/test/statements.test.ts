@@ -10,7 +10,7 @@ const asked = (events: readonly TraceEvent[]) =>
   events.flatMap((event) => (event.type === "call" ? [event.method] : []));
 
 it("a call costs two appends and a recorded one at most one read, in a process that knows the journal", async () => {
-  const { saver, close } = await savers.find(([name]) => name === "Postgres")![1]();
+  const { saver, close } = await savers.find(([name]) => name === "postgres")![1]();
   const journal = createJournal(saver);
   try {
     const { pay, paid } = payments();

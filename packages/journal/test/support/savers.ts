@@ -1,28 +1,55 @@
 import { MemorySaver, type TierSaver } from "@stratigraph/core";
-import { PostgresSaver } from "@stratigraph/postgres";
-import pg from "pg";
-import { freshDatabase } from "../../../../test/servers/shared.ts";
+import { PostgresSaver, postgres } from "@stratigraph/postgres";
+import { RedisSaver, redis } from "@stratigraph/redis";
+import { S3Saver } from "@stratigraph/s3";
+import { TieredSaver } from "@stratigraph/tiered";
+import { freshDatabase, sharedRedis } from "../../../../test/servers/shared.ts";
+import { openBucket } from "../../../s3/test/support/bucket.ts";
 
 export interface Opened {
-  saver: TierSaver;
+  readonly saver: TierSaver;
   close(): Promise<void>;
 }
 
-/** The savers that the journal is tested on. */
-export const savers: [name: string, open: () => Promise<Opened>][] = [
+/** The storages that journals are tested on. */
+export const savers: readonly [name: string, open: () => Promise<Opened>][] = [
   ["memory", async () => ({ saver: new MemorySaver(), close: async () => undefined })],
   [
-    "Postgres",
+    "postgres",
     async () => {
       const database = await freshDatabase();
-      const pool = new pg.Pool({ connectionString: database.url, max: 4 });
-      const saver = new PostgresSaver({ pool });
+      const saver = PostgresSaver.fromConnString(database.url);
       await saver.setup();
-      const close = async () => {
-        await pool.end();
-        await database.drop();
-      };
-      return { saver, close };
+      return { saver, close: async () => void (await saver.end(), await database.drop()) };
+    },
+  ],
+  [
+    "redis",
+    async () => {
+      const saver = new RedisSaver({ ...(await sharedRedis()) });
+      await saver.setup();
+      return { saver, close: async () => await saver.end() };
+    },
+  ],
+  [
+    "s3",
+    async () => {
+      const { client, bucket, close } = await openBucket();
+      const saver = new S3Saver({ client, bucket });
+      await saver.setup();
+      return { saver, close: async () => void (await saver.end(), await close()) };
+    },
+  ],
+  [
+    "redis>postgres",
+    async () => {
+      const [database, place] = await Promise.all([freshDatabase(), sharedRedis()]);
+      const saver = new TieredSaver({
+        hot: redis({ ...place, ttl: "5m" }),
+        warm: postgres({ url: database.url }),
+      });
+      await saver.setup();
+      return { saver, close: async () => void (await saver.end(), await database.drop()) };
     },
   ],
 ];
