@@ -24,8 +24,10 @@ const ON_MEMORY = [
   "packages/core/test/validation.test.ts",
   "packages/testing/test",
   "packages/journal/test/questions.test.ts",
+  "packages/journal/test/policy.test.ts",
 ];
-// On servers, in the oldest row and the newest.
+// On servers, in the oldest row and the newest. The journal's tests of createAgent (agents, types) aren't among them: langchain asks for a
+// later LangGraph than the oldest row's.
 const ON_SERVERS = [
   ...["graphs", "differential", "validation"].flatMap((name) => [
     `packages/postgres/test/${name}.test.ts`,

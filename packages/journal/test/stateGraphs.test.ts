@@ -1,3 +1,4 @@
+// long file: one test for each edge case of identity and replay, all on the same graphs
 import { HumanMessage, RemoveMessage, type AIMessage } from "@langchain/core/messages";
 import { tool } from "@langchain/core/tools";
 import {
