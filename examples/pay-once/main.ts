@@ -157,9 +157,8 @@ try {
     online = false;
     // #region replay
     const replay = await replayTrail(createReadStream(trail));
-    const { messages } = await replay.follow(() =>
-      agent(replay, wrong).invoke(input, { recursionLimit: 50 }),
-    );
+    const run = () => agent(replay, wrong).invoke(input, { recursionLimit: 50 });
+    const { messages } = await replay.follow(run);
     // #endregion
     assert.equal(messages.at(-1)?.content, "Have a good trip!");
     assert.deepEqual(new Set(replay.calls.map(({ outcome }) => outcome)), new Set(["recorded"]));

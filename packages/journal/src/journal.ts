@@ -9,6 +9,9 @@ import type { Task } from "./langgraph/taskConfig.ts";
 import { JournalLog } from "./log/journalLog.ts";
 import { Sealing } from "./log/sealing.ts";
 import type { CallOptions, JournalOptions } from "./options.ts";
+import { setParts } from "./parts.ts";
+import type { Replay, ReplayOptions } from "./replay/replay.ts";
+import { replayOf } from "./replay/replayTrail.ts";
 import { momentOf, type Moment } from "./trail/at.ts";
 import {
   checkCutOptions,
@@ -36,7 +39,7 @@ import {
 import { trailOf, type TrailEntry, type TrailOptions } from "./trail/trail.ts";
 import type { Verification } from "./trail/trailCheck.ts";
 import { verifyThread } from "./trail/verifyThread.ts";
-import { hasJournal, trailHead } from "./trail/walk.ts";
+import { hasJournal, recordedEntries, trailHead } from "./trail/walk.ts";
 import { provenanceOf, type Provenance } from "./trail/why.ts";
 
 /** How many threads a journal keeps the state of. */
@@ -54,12 +57,24 @@ export class Journal extends CallFront {
   readonly #session: Session;
   readonly #runners = new Map<string, ThreadJournal>();
 
-  constructor(checkpointer: TierSaver, options: JournalOptions) {
+  constructor(
+    checkpointer: TierSaver,
+    options: JournalOptions,
+    session: Session = new Session(checkpointer.tier),
+  ) {
     super();
     this.checkpointer = checkpointer;
     this.#options = options;
     this.#sealing = new Sealing(options.sign);
-    this.#session = new Session(checkpointer.tier);
+    this.#session = session;
+    setParts(this, {
+      checkpointer,
+      sealing: this.#sealing,
+      session: this.#session,
+      compensations: this.compensations,
+      authorOf: (config) => this.#authorOf(config),
+      of: (threadId) => this.#of(threadId),
+    });
   }
 
   /** Writes what waits to be written, and says that this process makes no more calls. The checkpointer stays open. */
@@ -136,6 +151,16 @@ export class Journal extends CallFront {
     return await momentOf(this.checkpointer, validId("threadId", threadId), date);
   }
 
+  /**
+   * Opens a thread's journal for replaying: what runs on it is given what was recorded, and nothing runs.
+   * @throws InvalidOptionError; CorruptionError
+   */
+  async replay(threadId: string, options: ReplayOptions = {}): Promise<Replay> {
+    const { seq } = await trailHead(this.checkpointer, validId("threadId", threadId));
+    const entries = recordedEntries(this.checkpointer, threadId, seq);
+    return await replayOf(entries, "replay", options, this.checkpointer.serde);
+  }
+
   /** The calls of which nobody knows whether they happened: of one thread, or of all threads, which are read one after another. */
   async *unresolved(threadId?: string): AsyncGenerator<UnresolvedCall> {
     if (threadId !== undefined) return yield* unresolvedCalls(this.#of(validId("threadId", threadId)));
@@ -210,13 +235,13 @@ export class Journal extends CallFront {
       where,
       ...(task.fresh ? { fresh: true } : {}),
     };
-    const { author } = this.#options;
-    const site = await siteOf(
-      this.checkpointer,
-      task,
-      typeof author === "function" ? author(config) : author,
-    );
+    const site = await siteOf(this.checkpointer, task, this.#authorOf(config));
     return await runner.call({ request, argsText, site, options }, () => work(args));
+  }
+
+  #authorOf(config: unknown): string | undefined {
+    const { author } = this.#options;
+    return typeof author === "function" ? author(config) : author;
   }
 
   #of(threadId: string): ThreadJournal {

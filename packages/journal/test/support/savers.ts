@@ -53,3 +53,6 @@ export const savers: readonly [name: string, open: () => Promise<Opened>][] = [
     },
   ],
 ];
+
+/** Memory, and one real server: for suites of graphs. */
+export const fewSavers = savers.slice(0, 2);
