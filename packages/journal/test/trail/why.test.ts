@@ -1,7 +1,7 @@
-import { promote } from "@stratigraph/core";
+import { promote, undo } from "@stratigraph/branch";
 import { Command } from "@langchain/langgraph";
 import { describe, expect, it } from "vitest";
-import { createJournal } from "../../src/index.ts";
+import { createJournal, type Question } from "../../src/index.ts";
 import { agentOf, asks, payments, says } from "../support/effects.ts";
 import { savers } from "../support/savers.ts";
 
@@ -24,8 +24,10 @@ describe.each(savers.slice(0, 2))("an auditor's question, on %s", (_name, open) 
     const script = [asks(pays(900)), asks(pays(200)), asks(pays(5)), says("All is paid.")];
     const { graph } = agentOf(journal, journal.tools([pay]), (turn) => script[turn]!, saver);
     const config = { configurable: { thread_id: "ada" } };
-    await graph.invoke({ messages: [{ role: "user", content: "pay my bills" }] }, config);
-    const { messages } = await graph.invoke(new Command({ resume: { allow: true } }), config);
+    const stopped = await graph.invoke({ messages: [{ role: "user", content: "pay my bills" }] }, config);
+    const [{ value }] = stopped["__interrupt__" as never] as [{ value: Question }];
+    const resume = { id: value.id, allow: true };
+    const { messages } = await graph.invoke(new Command({ resume }), config);
     const [, first, , second, answer, third] = messages;
     const why = await journal.why("ada", { messageId: third!.id! });
     expect(why.message.id).toBe(third!.id);
@@ -94,7 +96,20 @@ describe.each(savers.slice(0, 2))("an auditor's question, on %s", (_name, open) 
       checkpoint: { configurable: { checkpoint_id: two } },
       trail: twoHead,
     });
-    void promote;
+    // The head is moved back, and that is undone.
+    await promote(saver, { threadId: "ada", checkpointId: one });
+    const afterMove = await wait();
+    await undo(saver, "ada");
+    expect(await journal.at("ada", afterMove)).toMatchObject({ trail: twoHead });
+    const now = await journal.at("ada", new Date());
+    expect(now.checkpoint!.configurable.checkpoint_id).toBe(await head());
+    expect(await head()).toBe(two);
+    await promote(saver, { threadId: "ada", checkpointId: one });
+    const moved = await journal.at("ada", new Date());
+    expect(moved.checkpoint!.configurable.checkpoint_id).toBe(one);
+    expect(await journal.at("ada", afterTwo)).toMatchObject({
+      checkpoint: { configurable: { checkpoint_id: two } },
+    });
     await journal.end();
     await close();
   });
