@@ -15,7 +15,7 @@ const LAYERS: Record<string, string[]> = {
   tiered: ["core"],
   branch: ["core"],
   migrate: ["core"],
-  journal: ["core"],
+  journal: ["core", "branch"],
   operations: ["core", "branch", "migrate"],
   cli: ["core", "operations", "stratigraph"],
   testing: ["core"],

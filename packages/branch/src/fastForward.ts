@@ -17,14 +17,14 @@ import { readForkSource, type ForkSource } from "./readForkSource.ts";
 import { headMoved } from "./headMoved.ts";
 import { moveHead } from "./promote.ts";
 import { nextReflog, readReflog, type Move } from "./reflog.ts";
-import type { MergeSide } from "./mergeSide.ts";
+import type { ReadPoint } from "./readPoint.ts";
 
 /**
  * Moves the target's head forward to a source that descends from it. Within one thread only the head moves. From another thread the
  * checkpoints in between are copied with their ids, pending writes and subgraphs, and the tool calls that the source made.
  * @throws CheckpointConflictError if the target's head moves meanwhile
  */
-export async function fastForward(saver: TierSaver, target: MergeSide, source: MergeSide): Promise<Address> {
+export async function fastForward(saver: TierSaver, target: ReadPoint, source: ReadPoint): Promise<Address> {
   const { threadId, checkpointId: from } = target.at;
   const before = await readReflog(saver, threadId);
   const known = new Map<string, Node>();
@@ -93,7 +93,7 @@ export async function fastForward(saver: TierSaver, target: MergeSide, source: M
  */
 async function writesUnder(
   saver: TierSaver,
-  { at, stored }: MergeSide,
+  { at, stored }: ReadPoint,
   { records, writes }: ForkSource,
   known: readonly Node[],
 ): Promise<(Address & WriteBatch)[]> {

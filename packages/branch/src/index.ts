@@ -1,3 +1,4 @@
+export { advance, type Advanced } from "./advance.ts";
 export { applyMerge } from "./applyMerge.ts";
 export { branches, forksOf, type Branch } from "./branches.ts";
 export { compare, type Comparison, type ThreadSummary, type Tokens } from "./compare.ts";

@@ -48,6 +48,9 @@ export interface PlacedCall {
 export abstract class CallFront {
   readonly #versions = new Map<string, string | null>();
 
+  /** What undoes calls, by the names of tools. */
+  protected readonly compensations = new Map<string, NonNullable<CallOptions["compensate"]>>();
+
   /** Channels for the state of a StateGraph: `Annotation.Root({ ...MessagesAnnotation.spec, ...journal.channel })`. */
   readonly channel: { readonly [chainKey]: () => ChainChannel } = { [chainKey]: () => new ChainChannel() };
 
@@ -81,6 +84,7 @@ export abstract class CallFront {
     return tools.map((tool) => {
       const own = { effects: effectsOf(tool), ...options[tool.name] };
       this.#versions.set(tool.name, own.version ?? null);
+      if (own.compensate !== undefined) this.compensations.set(tool.name, own.compensate);
       return wrapTool(tool, ({ tool: name, args, toolCallId }, config, work) => {
         const task = taskOf(config);
         const version = own.version ?? null;
@@ -89,7 +93,9 @@ export abstract class CallFront {
           chainPlace(task, toolCallId, (called) => this.#versionOf(called)) ??
           placeInTask(task, name, version, argsText);
         const planned = { tool: name, version, argsText, place, toolCallId };
-        return this.call(task, config, planned, own, (frozen) => work(frozen));
+        return this.call(task, config, planned, own, (frozen) =>
+          task.during((within) => work(frozen, within)),
+        );
       });
     });
   }
@@ -108,6 +114,7 @@ export abstract class CallFront {
   ): Promise<R> {
     const { tool, args, ...options } = call;
     checkCallOptions("call", options);
+    if (options.compensate !== undefined) this.compensations.set(tool, options.compensate);
     const task = taskOf(config);
     const version = options.version ?? null;
     const argsText = canonical(args);
@@ -119,7 +126,7 @@ export abstract class CallFront {
       toolCallId: undefined,
     };
     const outcome = await this.call(task, config, planned, options, (frozen) =>
-      work({ ...currentCall()!, args: frozen, signal: task.signal }),
+      task.during(() => work({ ...currentCall()!, args: frozen, signal: task.signal })),
     );
     if (outcome.kind === "ran") return outcome.value as R;
     if (outcome.kind === "denied") throw new CallDeniedError(task.journal!, tool, outcome.reason);

@@ -75,7 +75,7 @@ export function notDurable(
 export function journalBroken(threadId: string, seq: number, why: string): StratigraphError {
   return new StratigraphError(
     "JOURNAL_BROKEN",
-    `The journal of thread ${JSON.stringify(threadId)} is damaged at entry ${seq}: ${why}. journal.verify() tells more.`,
+    `The journal of thread ${JSON.stringify(threadId)} is damaged at entry ${seq}: ${why}. No call runs, and no result is given, until the thread is restored from a backup. journal.verify() tells more.`,
     { threadId, seq, why },
   );
 }

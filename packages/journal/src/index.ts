@@ -38,3 +38,19 @@ export { replayTrail } from "./replay/replayTrail.ts";
 export { ReplayDivergedError, type Replay, type ReplayedCall, type ReplayOptions } from "./replay/replay.ts";
 export type { Judgement } from "./replay/judge.ts";
 export type { ComparedCall, ComparedRow, RunComparison, RunTotals } from "./replay/compareRuns.ts";
+export {
+  transaction,
+  transactions,
+  type Transaction,
+  type TransactionOptions,
+  type TransactionResult,
+} from "./transaction/transaction.ts";
+export type {
+  Committed,
+  MergeOnConflict,
+  OpenTransaction,
+  Savepoint,
+} from "./transaction/openTransaction.ts";
+export { RolledBackError, TransactionConflictError } from "./transaction/errors.ts";
+export type { KeptCall, RollbackReport, TransactionCall } from "./transaction/report.ts";
+export type { TransactionStatus } from "./transaction/transactionRecord.ts";

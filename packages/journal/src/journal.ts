@@ -9,6 +9,7 @@ import type { Task } from "./langgraph/taskConfig.ts";
 import { JournalLog } from "./log/journalLog.ts";
 import { Sealing } from "./log/sealing.ts";
 import type { CallOptions, JournalOptions } from "./options.ts";
+import { setParts } from "./parts.ts";
 import type { Replay, ReplayOptions } from "./replay/replay.ts";
 import { replayOf } from "./replay/replayTrail.ts";
 import {
@@ -63,6 +64,14 @@ export class Journal extends CallFront {
     this.#options = options;
     this.#sealing = new Sealing(options.sign);
     this.#session = session;
+    setParts(this, {
+      checkpointer,
+      sealing: this.#sealing,
+      session: this.#session,
+      compensations: this.compensations,
+      authorOf: (config) => this.#authorOf(config),
+      of: (threadId) => this.#of(threadId),
+    });
   }
 
   /** Writes what waits to be written, and says that this process makes no more calls. The checkpointer stays open. */
@@ -204,13 +213,13 @@ export class Journal extends CallFront {
       where,
       ...(task.fresh ? { fresh: true } : {}),
     };
-    const { author } = this.#options;
-    const site = await siteOf(
-      this.checkpointer,
-      task,
-      typeof author === "function" ? author(config) : author,
-    );
+    const site = await siteOf(this.checkpointer, task, this.#authorOf(config));
     return await runner.call({ request, argsText, site, options }, () => work(args));
+  }
+
+  #authorOf(config: unknown): string | undefined {
+    const { author } = this.#options;
+    return typeof author === "function" ? author(config) : author;
   }
 
   #of(threadId: string): ThreadJournal {

@@ -1,8 +1,12 @@
 import { Command } from "@langchain/langgraph";
 import { createMiddleware, type AgentMiddleware } from "langchain";
 import { z } from "zod";
-import type { Journal } from "./journal.ts";
-import { chainKey } from "./langgraph/chain.ts";
+import { chainKey, type ChainState } from "./langgraph/chain.ts";
+
+/** What the middleware needs of a journal, or of a replay. */
+export interface ChainKeeper {
+  next(state: unknown, message: unknown, config?: unknown): { readonly [chainKey]?: ChainState };
+}
 
 /**
  * The middleware that keeps the chain of calls in the state of an agent made by `createAgent`. Calls of the journal's tools need it to be
@@ -11,7 +15,7 @@ import { chainKey } from "./langgraph/chain.ts";
  * @example
  * createAgent({ model, tools: journal.tools([pay]), middleware: [journalMiddleware(journal)], checkpointer });
  */
-export function journalMiddleware(journal: Journal): AgentMiddleware {
+export function journalMiddleware(journal: ChainKeeper): AgentMiddleware {
   return createMiddleware({
     name: "StratigraphJournal",
     stateSchema: z.object({ [chainKey]: z.any().optional() }),

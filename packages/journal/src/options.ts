@@ -51,7 +51,11 @@ export interface CallOptions {
   readonly certain?: ((error: unknown) => boolean) | undefined;
   /** Finds out, from the service that the tool calls, what became of a call whose outcome is unknown. Default: a person is asked. */
   readonly reconcile?: ((call: UnknownCall) => Reconciled | Promise<Reconciled>) | undefined;
-  /** Undoes a call that happened, when a transaction is rolled back. */
+  /**
+   * Undoes a call that happened, when a transaction is rolled back. It is found by the tool's name, also in a later process, so it must
+   * need nothing but the call's result and arguments. Where a model called the tool, the result is the content of the tool's message.
+   * It is called once; `currentCall()` has an idempotency key for it. Default: the call can't be undone.
+   */
   readonly compensate?: ((result: unknown, args: unknown) => unknown) | undefined;
 }
 

@@ -1,11 +1,8 @@
 import { TierSaver, MemoryTier } from "@stratigraph/core";
 import type { AIMessage } from "@langchain/core/messages";
-import { Command } from "@langchain/langgraph";
 import { describe, expect, it } from "vitest";
 import { createJournal } from "../src/index.ts";
-import { agentOf, asks, payments, says } from "./support/effects.ts";
-
-const pays = (amount: number) => ({ name: "pay", args: { amount } });
+import { agentOf, asks, payments, pays, reply, says } from "./support/effects.ts";
 
 describe("a call of a tool", () => {
   it("happens once, also where its step is repeated from an earlier checkpoint", async () => {
@@ -54,10 +51,7 @@ describe("a call of a tool", () => {
     expect(stopped["__interrupt__" as never]).toMatchObject([
       { value: { kind: "ambiguous", tool: "pay", args: { amount: 5 } } },
     ]);
-    const done = await graph.invoke(
-      new Command({ resume: { happened: true, result: "receipt by phone" } }),
-      config,
-    );
+    const done = await graph.invoke(reply(stopped, { happened: true, result: "receipt by phone" }), config);
     expect(paid).toEqual([5]);
     expect(done.messages.at(-1)!.content).toBe("done");
   });

@@ -108,7 +108,7 @@ describe("a replay", () => {
       const { amount } = args as { amount: number };
       return amount > 5 ? { deny: "over 5" } : { ask: "really?" };
     });
-    expect(judged.map(({ args, then, now, reason }) => [args, then, now, reason])).toEqual([
+    expect(judged.map(({ args, recorded: was, now, reason }) => [args, was, now, reason])).toEqual([
       [{ amount: 5 }, "allowed", "asked", "really?"],
       [{ amount: 6 }, "allowed", "denied", "over 5"],
       [{ amount: 6 }, "allowed", "denied", "over 5"],

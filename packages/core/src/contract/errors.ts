@@ -33,7 +33,11 @@ export type ErrorCode =
   | "RESULT_NOT_KEPT"
   | "CALL_DENIED"
   | "REPLAY_DIVERGED"
-  | "JOURNAL_BROKEN";
+  | "JOURNAL_BROKEN"
+  | "TRANSACTION_CONFLICT"
+  | "TRANSACTION_ENDED"
+  | "ROLLED_BACK"
+  | "VERSION_CONFLICT";
 
 /** Codes of failures that pass by themselves: the same call may succeed later without anybody changing anything. */
 const retryableCodes: ReadonlySet<ErrorCode> = new Set<ErrorCode>([

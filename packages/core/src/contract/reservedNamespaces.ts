@@ -10,6 +10,8 @@ export const reservedNamespaces = {
    * Ids are `<sequence number as 12 hex digits>-<16 random hex digits>`, so they sort by number. See {@link isKeptWhole}.
    */
   calls: "__stratigraph_calls__",
+  /** Events of a thread, as a chain whose records are named as those of {@link reservedNamespaces.calls}. */
+  events: "__stratigraph_events__",
   /** Has a head, and no checkpoint, where a part of the thread is in the archive. */
   archived: "\u0001stratigraph.archived",
 } as const;
@@ -20,9 +22,9 @@ export function isReserved(namespace: string): boolean {
 }
 
 /**
- * Whether all records of a namespace stay as long as their thread, because each proves those before it. Pruning, retention and the
- * deletion of runs pass them over; forks inherit them. `Tier.deleteThread` takes them, and `Tier.remove`, if a caller names them.
+ * Whether all records of a namespace stay as long as their thread, because each proves those before it, or says what happened. Pruning,
+ * retention and the deletion of runs pass them over; forks inherit calls, but no events. `Tier.deleteThread` takes them, and `Tier.remove`, if a caller names them.
  */
 export function isKeptWhole(namespace: string): boolean {
-  return namespace === reservedNamespaces.calls;
+  return namespace === reservedNamespaces.calls || namespace === reservedNamespaces.events;
 }

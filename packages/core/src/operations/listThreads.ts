@@ -132,16 +132,23 @@ async function* withCheckpoints(
     for await (const thread of tier.threads({ ...query, after, limit: pageSize })) {
       listed += 1;
       after = thread;
-      if (query.tags !== undefined || thread.head !== undefined || !(await holdsCalls(tier, thread.threadId)))
+      if (
+        query.tags !== undefined ||
+        thread.head !== undefined ||
+        !(await holdsRecords(tier, thread.threadId))
+      )
         yield thread;
     }
     if (listed < pageSize) return;
   }
 }
 
-async function holdsCalls(tier: Tier, threadId: string): Promise<boolean> {
-  const { head } = await tier.peek({ threadId, namespace: reservedNamespaces.calls });
-  return head !== undefined;
+/** Whether a thread has calls or events. */
+async function holdsRecords(tier: Tier, threadId: string): Promise<boolean> {
+  const { calls, events } = reservedNamespaces;
+  for (const namespace of [calls, events])
+    if ((await tier.peek({ threadId, namespace })).head !== undefined) return true;
+  return false;
 }
 
 /** Threads whose newest root checkpoint has what the filter asks for. */

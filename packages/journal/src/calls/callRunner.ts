@@ -3,12 +3,13 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { trace, type TierSaver } from "@stratigraph/core";
 import { AmbiguousOutcomeError, duplicateCall, keptError, notDurable, resultNotKept } from "../errors.ts";
 import type { CallState } from "../log/calls.ts";
+import type { Interrupts } from "../log/entry.ts";
 import type { JournalLog, NewEvent } from "../log/journalLog.ts";
 import type { Sealing } from "../log/sealing.ts";
 import type { CallOptions, Policy, Reconciled, UnknownCall } from "../options.ts";
 import { frozen, judged } from "./judged.ts";
 import { runAs, type CurrentCall } from "./currentCall.ts";
-import { answerOf, type Question } from "./questions.ts";
+import { questionId, readAnswer, type Answers, type Question } from "./questions.ts";
 import { resolveCall, type CallRequest, type Knowledge } from "./resolve.ts";
 import { StoredResults } from "./storedResults.ts";
 import { isToolMessage, keptResult, type KeptResult } from "./results.ts";
@@ -25,16 +26,24 @@ export interface CallSite {
   readonly author?: string | undefined;
   /** Names the task in which the call is made, where there is one. */
   readonly task?: string | undefined;
-  /** Calls of one task take turns until it is decided what to do about them, in the order in which they were made. */
-  readonly turns?: object | undefined;
-  /** Asks a person by an interrupt. Absent outside graphs. Throws what the graph has to see, where there is no answer yet. */
-  readonly ask?: ((question: Question) => unknown) | undefined;
-  /** Passes over answers that were given in this task before, and are recorded. */
+  /** Asks a person by an interrupt. Absent outside graphs. */
+  readonly asking?: Asking | undefined;
+  /** How many interrupts of the work that the call runs were answered. */
+  readonly interrupts?: (() => number) | undefined;
+  /** Passes over answers to interrupts of a tool that doesn't run again. */
   readonly passOver?: ((times: number) => void) | undefined;
   /** Waits until the checkpoint that issued the call is stored. Absent where none issued it. @throws if that can't be */
   readonly issued?: ((signal: AbortSignal | undefined, timeoutMs: number) => Promise<void>) | undefined;
   /** Looks whether the thread that made the call is still there. Absent outside graphs. @throws ThreadDeletedError */
   readonly mayBegin?: (() => Promise<void>) | undefined;
+}
+
+/** How a person is asked. */
+export interface Asking {
+  /** What was given to interrupts of the run. */
+  readonly answers: Answers;
+  /** Stops the graph with a question. @throws LangGraph's interrupt */
+  readonly ask: (question: Question) => never;
 }
 
 /** A call to make. */
@@ -44,6 +53,8 @@ export interface PlannedCall {
   readonly argsText: string;
   readonly site: CallSite;
   readonly options: CallOptions;
+  /** The policy isn't asked: the call undoes what it had allowed. */
+  readonly unjudged?: boolean | undefined;
 }
 
 /** What came of a call. */
@@ -70,7 +81,6 @@ export class CallRunner {
   /** Calls that this process is making, by fingerprint. */
   readonly #underWay = new Map<string, Promise<unknown>>();
   readonly #unrecorded = new Set<number>();
-  readonly #turns = new WeakMap<object, Promise<unknown>>();
 
   constructor(parts: CallRunnerParts) {
     this.#parts = parts;
@@ -114,25 +124,13 @@ export class CallRunner {
 
   async #make(planned: PlannedCall, work: () => unknown): Promise<CallOutcome> {
     for (;;) {
-      const decided = await this.#inTurn(planned.site, () => this.#decide(planned));
+      const decided = await this.#decide(planned);
       if (decided.kind !== "run") return decided;
       const { claim } = decided;
       if (claim === undefined) return await this.#read(planned, work);
       const outcome = await this.#run(planned, decided, claim, work);
       if (outcome !== undefined) return outcome;
     }
-  }
-
-  /** Lets the calls of a task decide one after another: answers of people belong to questions by their order. */
-  async #inTurn<T>({ turns }: CallSite, decide: () => Promise<T>): Promise<T> {
-    if (turns === undefined) return await decide();
-    const before = this.#turns.get(turns) ?? Promise.resolve();
-    const deciding = before.then(decide);
-    this.#turns.set(
-      turns,
-      deciding.catch(() => undefined),
-    );
-    return await deciding;
   }
 
   /** Finds out what to do, until the call may run, or needn't. */
@@ -142,19 +140,16 @@ export class CallRunner {
     const beganMs = performance.now();
     let lookMs = firstLookMs;
     let isFresh = false;
-    let passedOver = false;
     let allowed = false;
     for (;;) {
       const calls = isFresh ? await log.refresh() : await log.calls();
       const resolution = resolveCall(calls, request, this.#known());
-      const own = calls.get(request.call);
-      const asked = own?.asked ?? calls.get(own?.repeats ?? "")?.asked;
-      if (!passedOver && asked !== undefined && asked.task === site.task) site.passOver?.(asked.times);
-      passedOver = true;
       switch (resolution.do) {
         case "refuse":
           throw duplicateCall(log.threadId, resolution.state);
         case "return": {
+          const { interrupts } = resolution.state;
+          if (interrupts !== undefined && interrupts.task === site.task) site.passOver?.(interrupts.times);
           const result = await this.#results.of(log, resolution.state);
           if (result === undefined) {
             // The journal may be another one now, where the thread was deleted and begun anew.
@@ -169,6 +164,8 @@ export class CallRunner {
           this.#tell(planned, "replayed", 0);
           return { kind: "recorded", result };
         }
+        case "deny":
+          return { kind: "denied", reason: resolution.state.error?.message ?? "" };
         case "wait": {
           if (performance.now() - beganMs > waitMs)
             throw new AmbiguousOutcomeError(log.threadId, resolution.state);
@@ -194,7 +191,7 @@ export class CallRunner {
           await this.#settle(planned, resolution.state, resolution.died);
           continue;
         case "run": {
-          if (!allowed && !resolution.approved) {
+          if (!allowed && !resolution.approved && planned.unjudged !== true) {
             const verdict = await this.#judge(planned);
             if (verdict === "ask again") continue;
             if (verdict !== undefined) return verdict;
@@ -274,28 +271,26 @@ export class CallRunner {
     const answer = await judged(policy, call, policyTimeoutMs);
     if (answer === true) return undefined;
     if ("deny" in answer) return await this.#deny(planned, "policy", answer.deny);
-    if (site.ask === undefined)
+    const { asking } = site;
+    if (asking === undefined)
       return await this.#deny(
         planned,
         "policy",
-        `${answer.ask} (a person has to allow it, and outside a graph nobody can be asked)`,
+        `${answer.ask} (a person has to allow it, and outside a graph with a checkpointer nobody can be asked)`,
       );
-    const question: Question = {
-      kind: "approval",
+    const question = {
+      kind: "approval" as const,
+      id: questionId("approval", log.threadId, request.call, site.task ?? null, answer.ask.toWellFormed()),
       call: request.call,
       tool,
       args: call.args,
       reason: answer.ask,
     };
-    const given = answerOf(question, site.ask);
-    if (!given.allow)
-      return await this.#deny(planned, "person", given.reason ?? "a person denied it", site.task);
-    await this.#append(planned, {
-      type: "approved",
-      ...described(request),
-      reason: answer.ask,
-      askedIn: site.task,
-    });
+    const read = readAnswer(question, asking.answers);
+    if (!("answer" in read)) return asking.ask(withRefusal(question, read.refused));
+    if (!read.answer.allow)
+      return await this.#deny(planned, "person", read.answer.reason ?? "a person denied it");
+    await this.#append(planned, { type: "approved", ...described(request), reason: answer.ask });
     return "ask again";
   }
 
@@ -303,7 +298,6 @@ export class CallRunner {
     planned: PlannedCall,
     by: "policy" | "person",
     reason: string,
-    askedIn?: string,
   ): Promise<Extract<CallOutcome, { kind: "denied" }>> {
     const kept = reason.toWellFormed().slice(0, 2000);
     await this.#append(planned, {
@@ -311,7 +305,6 @@ export class CallRunner {
       ...described(planned.request),
       by,
       reason: kept,
-      ...(askedIn === undefined ? {} : { askedIn }),
     });
     this.#tell(planned, "denied", 0);
     return { kind: "denied", reason: kept };
@@ -329,10 +322,12 @@ export class CallRunner {
     const args = await this.#argsOf(state);
     const reconciled = await this.#reconciled(options, state, args);
     if (reconciled !== undefined) return await this.resolve(state, reconciled, "reconcile", site);
-    if (site.ask === undefined) throw new AmbiguousOutcomeError(log.threadId, state);
+    const { asking } = site;
+    if (asking === undefined) throw new AmbiguousOutcomeError(log.threadId, state);
     const { call, tool, where } = state;
-    const question: Question = {
-      kind: "ambiguous",
+    const question = {
+      kind: "ambiguous" as const,
+      id: questionId("ambiguous", log.threadId, call, state.claim?.seq ?? 0),
       call,
       tool,
       args,
@@ -342,7 +337,9 @@ export class CallRunner {
         ? "the process that made the call ended before its outcome was recorded"
         : (state.error?.message ?? "its outcome is unknown"),
     };
-    await this.resolve(state, answerOf(question, site.ask), "person", site, site.task);
+    const read = readAnswer(question, asking.answers);
+    if (!("answer" in read)) return asking.ask(withRefusal(question, read.refused));
+    await this.resolve(state, read.answer, "person", site);
   }
 
   async #argsOf({ call, claim }: CallState): Promise<unknown> {
@@ -384,7 +381,6 @@ export class CallRunner {
     found: NonNullable<Reconciled>,
     by: "reconcile" | "person" | "operator",
     { author }: Pick<CallSite, "author">,
-    askedIn?: string,
   ): Promise<void> {
     const stored = found.happened ? await this.#results.stored(keptResult(found.result)) : undefined;
     await this.#parts.log.change((calls) => {
@@ -400,7 +396,6 @@ export class CallRunner {
         happened: found.happened,
         kept: stored?.kept ?? false,
         ...(stored === undefined ? {} : { resultHash: stored.hash }),
-        ...(askedIn === undefined ? {} : { askedIn }),
       };
       return { events: [{ event, payload: { result: stored?.result }, author }], answer: undefined };
     });
@@ -421,7 +416,7 @@ export class CallRunner {
         kept: stored?.kept ?? false,
         ...(stored === undefined
           ? { error: keptError((outcome as { error: unknown }).error) }
-          : { resultHash: stored.hash }),
+          : { resultHash: stored.hash, ...interruptsOf(site) }),
       };
       const events = [{ event, payload: { args: argsText, result: stored?.result }, author: site.author }];
       await this.#recorded(planned, undefined, () =>
@@ -456,10 +451,13 @@ export class CallRunner {
       // The process was suspended since it took the claim, and seemed dead.
       if (session.session !== claimant) return undefined;
       let value: unknown;
+      let began = false;
       try {
+        planned.site.signal?.throwIfAborted();
+        began = true;
         value = await runAs(current, async () => await work());
       } catch (error) {
-        await this.#recordFailure(planned, seq, error, isCertain(options, error));
+        await this.#recordFailure(planned, seq, error, !began || isCertain(options, error));
         throw error;
       }
       if (isToolMessage(value) && value.status === "error") {
@@ -495,7 +493,7 @@ export class CallRunner {
           state?.claim?.seq === seq && (state.status === "claimed" || state.status === "unknown");
         const common = { call, claim: seq, resultHash: stored.hash, kept: stored.kept };
         const event = isOurs
-          ? { type: "succeeded" as const, ...common, ms }
+          ? { type: "succeeded" as const, ...common, ms, ...interruptsOf(planned.site) }
           : { type: "late" as const, ...common, outcome: "succeeded" as const };
         const events = [{ event, payload: { result: stored.result }, author: planned.site.author }];
         return { events, answer: isOurs || state?.status !== "succeeded" ? undefined : state };
@@ -599,6 +597,16 @@ interface Claim {
 
 function described({ fresh: _fresh, ...call }: CallRequest): Omit<CallRequest, "fresh"> {
   return call;
+}
+
+function withRefusal<Q extends Question>(question: Q, refused: string | undefined): Q {
+  return refused === undefined ? question : { ...question, refused };
+}
+
+/** What a success tells of interrupts of its tool. */
+function interruptsOf({ task, interrupts }: CallSite): { interrupts?: Interrupts } {
+  const times = interrupts?.() ?? 0;
+  return task === undefined || times === 0 ? {} : { interrupts: { task, times } };
 }
 
 function isCertain({ certain }: CallOptions, error: unknown): boolean {

@@ -1,64 +1,110 @@
+import { sha256, type Digest } from "../identity/fingerprint.ts";
+import { canonical } from "../identity/canonical.ts";
 import type { Where } from "../log/entry.ts";
 import type { Reconciled } from "../options.ts";
 
 /** A policy wants a person to allow a call. Answer: {@link ApprovalAnswer}. */
 export interface ApprovalQuestion {
   readonly kind: "approval";
+  /** Names the question. An answer counts only with it. */
+  readonly id: string;
   /** The call's fingerprint. */
-  readonly call: string;
+  readonly call: Digest;
   readonly tool: string;
   readonly args: unknown;
   readonly reason: string;
+  /** What was wrong with the answer that was given, where there was one. */
+  readonly refused?: string | undefined;
 }
 
 /** Nobody knows whether a call happened. Answer: {@link AmbiguousAnswer}. */
 export interface AmbiguousQuestion {
   readonly kind: "ambiguous";
+  /** Names the question. An answer counts only with it. */
+  readonly id: string;
   /** The call's fingerprint. */
-  readonly call: string;
+  readonly call: Digest;
   readonly tool: string;
   readonly args: unknown;
   /** When it was claimed, in ISO 8601. */
   readonly claimedAt?: string | undefined;
   readonly where: Where;
   readonly why: string;
+  /** What was wrong with the answer that was given, where there was one. */
+  readonly refused?: string | undefined;
 }
 
 /** What an interrupt of the journal asks. */
 export type Question = ApprovalQuestion | AmbiguousQuestion;
 
-/** The answer to an {@link ApprovalQuestion}. With `call`, it counts only for the question with that fingerprint. */
+/** The answer to an {@link ApprovalQuestion}: `new Command({ resume: { id: question.id, allow: true } })`. */
 export interface ApprovalAnswer {
+  readonly id: string;
   readonly allow: boolean;
   readonly reason?: string | undefined;
-  readonly call?: string | undefined;
 }
 
-/** The answer to an {@link AmbiguousQuestion}. With `call`, it counts only for the question with that fingerprint. */
-export type AmbiguousAnswer = NonNullable<Reconciled> & { readonly call?: string | undefined };
+/**
+ * The answer to an {@link AmbiguousQuestion}: `new Command({ resume: { id: question.id, happened: true, result } })`, or
+ * `happened: false`.
+ */
+export type AmbiguousAnswer = NonNullable<Reconciled> & { readonly id: string };
 
-/** How often a question is put again at most in one run of a task, where an answer doesn't fit it. */
-const mostTimes = 100;
+/** How the names of questions begin, by which answers are told from those to interrupts of others. */
+const prefix = "call-question-";
 
-export function answerOf(question: ApprovalQuestion, ask: (question: Question) => unknown): ApprovalAnswer;
-export function answerOf(question: AmbiguousQuestion, ask: (question: Question) => unknown): AmbiguousAnswer;
-/** Asks until an answer fits the question. One that doesn't is passed over, so that the graph stops and asks again. */
-export function answerOf(
-  question: Question,
-  ask: (question: Question) => unknown,
-): ApprovalAnswer | AmbiguousAnswer {
-  for (let times = 0; times < mostTimes; times += 1) {
-    const answer = Object(ask(question)) as Record<string, unknown>;
-    if (answer["call"] !== undefined && answer["call"] !== question.call) continue;
-    if (question.kind === "approval" && typeof answer["allow"] === "boolean") {
-      const { reason } = answer;
-      return { allow: answer["allow"], reason: typeof reason === "string" ? reason : undefined };
-    }
-    if (question.kind === "ambiguous" && answer["happened"] === false) return { happened: false };
-    if (question.kind === "ambiguous" && answer["happened"] === true)
-      return { happened: true, result: answer["result"] };
+/**
+ * Names a question. LangGraph knows answers only by their order in a task, and gives one that was taken before to the next question when a
+ * run is continued without an answer; so each answer has to say which question it is for.
+ * @param parts what makes the question another one
+ */
+export function questionId(...parts: readonly unknown[]): string {
+  return `${prefix}${sha256(canonical(["question/1", ...parts])).slice(0, 32)}`;
+}
+
+/** The question that a value given to an interrupt answers; undefined for what isn't an answer to one of the journal's. */
+export function answeredQuestion(value: unknown): string | undefined {
+  const { id } = Object(value) as { id?: unknown };
+  return typeof id === "string" && id.startsWith(prefix) ? id : undefined;
+}
+
+/** What is given to interrupts, as far as a question is concerned. */
+export interface Answers {
+  /** Takes the answer to a question, if there is one. */
+  take(id: string): unknown;
+  /** Something that nobody took yet, and doesn't name a question. */
+  readonly unnamed: unknown;
+}
+
+/** Reads the answer to a question; or else tells what was wrong with the one that was given, if there was one. */
+export function readAnswer(
+  question: ApprovalQuestion,
+  answers: Answers,
+): { readonly answer: ApprovalAnswer } | { readonly refused: string | undefined };
+export function readAnswer(
+  question: AmbiguousQuestion,
+  answers: Answers,
+): { readonly answer: NonNullable<Reconciled> } | { readonly refused: string | undefined };
+export function readAnswer(question: Question, answers: Answers): { answer: unknown } | { refused: unknown } {
+  const { id } = question;
+  const given = answers.take(id);
+  const fields = Object(given) as Record<string, unknown>;
+  if (question.kind === "approval") {
+    const { allow, reason } = fields;
+    if (typeof allow === "boolean")
+      return { answer: { id, allow, reason: typeof reason === "string" ? reason : undefined } };
+  } else {
+    if (fields["happened"] === false) return { answer: { happened: false } };
+    if (fields["happened"] === true) return { answer: { happened: true, result: fields["result"] } };
   }
-  throw new Error(
-    `${mostTimes} answers in a row didn't fit the question about the call of ${question.tool}.`,
-  );
+  const wanted =
+    question.kind === "approval"
+      ? `{ id: "${id}", allow: true or false, reason? }`
+      : `{ id: "${id}", happened: true, result } or { id: "${id}", happened: false }`;
+  if (given !== undefined) return { refused: `The answer to this question has to be ${wanted}.` };
+  const unnamed = Object(answers.unnamed) as Record<string, unknown>;
+  const meantForUs = typeof unnamed[question.kind === "approval" ? "allow" : "happened"] === "boolean";
+  return {
+    refused: meantForUs ? `An answer has to name the question that it is for: ${wanted}.` : undefined,
+  };
 }

@@ -21,6 +21,8 @@ export interface Knowledge {
 export type Resolution =
   /** It ran: give its result. */
   | { readonly do: "return"; readonly state: CallState }
+  /** A person denied it in this task, which began anew to go on after another question. */
+  | { readonly do: "deny"; readonly state: CallState }
   /** It may run, after a claim where `effects` isn't "none". `key`: the idempotency key that it has to use. */
   | {
       readonly do: "run";
@@ -42,6 +44,7 @@ export type Resolution =
 export function resolveCall(calls: Calls, request: CallRequest, known: Knowledge): Resolution {
   const state = calls.get(request.call);
   if (state !== undefined && isTwin(state, request)) return { do: "refuse", state };
+  if (state !== undefined && isDeniedHere(state, request)) return { do: "deny", state };
   if (request.effects === "none") {
     if (state?.status === "succeeded" && request.fresh !== true) return { do: "return", state };
     return { do: "run", attempt: (state?.attempts ?? 0) + 1, approved: state?.approved ?? false };
@@ -65,6 +68,12 @@ function isTwin({ where: there }: CallState, { where: here }: CallRequest): bool
   if (there.checkpoint !== here.checkpoint || there.thread !== here.thread) return false;
   if (there.namespace !== here.namespace) return true;
   return there.issuer === here.issuer && there.task !== here.task;
+}
+
+/** A person's denial holds in the task in which it was asked for; elsewhere the policy may ask again. */
+function isDeniedHere({ status, deniedBy, where }: CallState, request: CallRequest): boolean {
+  const { task } = request.where;
+  return status === "denied" && deniedBy === "person" && task !== undefined && where.task === task;
 }
 
 function resolveState(calls: Calls, state: CallState, request: CallRequest, known: Knowledge): Resolution {

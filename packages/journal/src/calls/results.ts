@@ -41,6 +41,11 @@ function isCommand(value: unknown): value is CommandLike {
   );
 }
 
+/** Whether a value answers a call: a ToolMessage, or the plain object that LangGraph makes one of. */
+function answersCall(value: unknown): value is { readonly tool_call_id: string } {
+  return typeof (Object(value) as { tool_call_id?: unknown }).tool_call_id === "string";
+}
+
 /** Takes a tool's result apart, so that it can be given to another call. */
 export function keptResult(value: unknown): KeptResult {
   if (isToolMessage(value)) {
@@ -48,7 +53,7 @@ export function keptResult(value: unknown): KeptResult {
     return { kind: "message", message: { content, name, status, artifact, additional_kwargs, metadata } };
   }
   if (isCommand(value)) {
-    const toolCallId = messagesIn(value.update).find(isToolMessage)?.tool_call_id;
+    const toolCallId = messagesIn(value.update).find(answersCall)?.tool_call_id;
     if (toolCallId !== undefined) return { kind: "command", command: value, toolCallId };
   }
   return { kind: "value", value };
@@ -78,7 +83,11 @@ export function givenResult(
   const { command } = kept;
   if (toolCallId === undefined || !isCommand(command)) return command;
   const renew = (value: unknown): unknown => {
-    if (isToolMessage(value)) return value.tool_call_id === kept.toolCallId ? make(value, toolCallId) : value;
+    if (answersCall(value) && value.tool_call_id === kept.toolCallId) {
+      if (isToolMessage(value)) return make(value, toolCallId);
+      const { id: _id, ...plain } = value as { id?: unknown };
+      return { ...plain, tool_call_id: toolCallId };
+    }
     return Array.isArray(value) ? value.map(renew) : value;
   };
   const { update } = command;

@@ -38,6 +38,9 @@ export interface SessionPlace {
 /** How many calls each session of this process is running. */
 const running = new Map<string, number>();
 
+/** Sessions of this process that were found to be running nothing: what they left counts as ended, so they go on under other names. */
+const takenForDead = new Set<string>();
+
 /**
  * What makes calls: a journal in a process. While it runs calls it holds a lease in the storage, by which others see that it is alive. One
  * that was killed is noticed at once by processes on the same machine, and by others when its lease expires. A journal whose lease expired
@@ -111,7 +114,10 @@ export class Session implements Writer {
   async isAlive(holder: string, known: KnownSession | undefined): Promise<boolean> {
     if (this.#dead.has(holder)) return false;
     const alive = running.has(holder) || (await this.#looksAlive(holder, known));
-    if (!alive) this.#dead.add(holder);
+    if (!alive) {
+      this.#dead.add(holder);
+      if (known?.pid === process.pid) takenForDead.add(holder);
+    }
     return alive;
   }
 
@@ -129,6 +135,7 @@ export class Session implements Writer {
   }
 
   async #sayAlive(): Promise<void> {
+    if (takenForDead.delete(this.#name)) this.#untilMs = 0;
     if (performance.now() < this.#untilMs - this.#leaseMs / 2) return;
     this.#taking ??= this.#prolong().finally(() => (this.#taking = undefined));
     await this.#taking;

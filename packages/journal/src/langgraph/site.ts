@@ -1,6 +1,5 @@
 import { StratigraphError, ThreadDeletedError, type TierSaver } from "@stratigraph/core";
 import type { CallSite } from "../calls/callRunner.ts";
-import type { Question } from "../calls/questions.ts";
 import { loadInterrupt } from "./langgraph.ts";
 import type { Task } from "./taskConfig.ts";
 
@@ -11,15 +10,15 @@ const longestBarrierMs = 30_000;
 export async function siteOf(saver: TierSaver, task: Task, author: string | undefined): Promise<CallSite> {
   const common = { signal: task.signal, author, task: task.where.task };
   if (task.attempt === undefined) return common;
-  const interrupt = await loadInterrupt();
+  const interrupt = task.canInterrupt ? await loadInterrupt() : undefined;
   return {
     ...common,
-    turns: task.attempt,
-    ask: interrupt === undefined ? undefined : (question: Question) => interrupt(question),
-    passOver: (times) => {
-      // The answers come in the order of the questions, so those that are recorded have to be taken out of the way.
-      for (let n = 0; n < times && task.answersLeft() > 0; n += 1) interrupt?.({ kind: "answered" });
-    },
+    asking:
+      interrupt === undefined
+        ? undefined
+        : { answers: task.answers, ask: (question) => task.stop(() => interrupt(question)) },
+    interrupts: task.interrupts,
+    passOver: task.passOver,
     issued: (signal, timeoutMs) => issued(saver, task, signal, timeoutMs),
     mayBegin: () => mayBegin(saver, task),
   };

@@ -1,4 +1,5 @@
 import { AsyncLocalStorageProviderSingleton } from "@langchain/core/singletons";
+import { answeredQuestion, type Answers } from "../calls/questions.ts";
 import type { Where } from "../log/entry.ts";
 
 /**
@@ -18,7 +19,11 @@ interface TaskConfig {
 
 interface Scratchpad {
   readonly currentTaskInput?: unknown;
-  readonly resume?: readonly unknown[];
+  /** Answers to the task's interrupts, in the order of the questions. */
+  readonly resume?: unknown[];
+  /** The answer of this run, where it doesn't name an interrupt. */
+  nullResume?: unknown;
+  /** Index of the interrupt that was asked last. */
   interruptCounter?: number;
 }
 
@@ -42,8 +47,18 @@ export interface Task {
   readonly input: unknown;
   /** The same object in one attempt of the task; undefined outside a graph. */
   readonly attempt: object | undefined;
-  /** How many answers to interrupts are there that weren't asked for yet. */
-  readonly answersLeft: () => number;
+  /** Whether the graph can be stopped by a question, and go on later. */
+  readonly canInterrupt: boolean;
+  /** What was given to questions of the journal. */
+  readonly answers: Answers;
+  /** Stops the task by an interrupt, whatever answers are there. @throws LangGraph's interrupt */
+  readonly stop: (interrupt: () => unknown) => never;
+  /** Runs the work of a call, with the config that it is to be given: its interrupts are counted. */
+  readonly during: <T>(work: (config: unknown) => T) => T;
+  /** How many interrupts there were in {@link during}. */
+  readonly interrupts: () => number;
+  /** Passes over answers that belong to work which isn't done again. */
+  readonly passOver: (times: number) => void;
   /** Ignore records of calls that may run again. */
   readonly fresh: boolean;
 }
@@ -91,7 +106,8 @@ export function taskOf(config: unknown): Task {
     input: given.state ?? scratchpad?.currentTaskInput,
     attempt:
       scratchpad === undefined ? undefined : attemptOf(scratchpad, given.executionInfo?.nodeAttempt ?? 1),
-    answersLeft: () => (scratchpad?.resume?.length ?? 0) - ((scratchpad?.interruptCounter ?? -1) + 1),
+    canInterrupt: scratchpad !== undefined && Boolean(configurable["__pregel_checkpointer"]),
+    ...interruptsOf(config ?? given, given, scratchpad),
     fresh: configurable["calls"] === "fresh",
   };
 }
@@ -100,6 +116,83 @@ export function taskOf(config: unknown): Task {
 export function toolCallIdOf(input: unknown, config: unknown): string | undefined {
   const call = Object(input) as { type?: unknown; id?: unknown };
   return call.type === "tool_call" ? text(call.id) : text((Object(config) as TaskConfig).toolCallId);
+}
+
+/** Answers to the journal's questions that no question took yet, by the questions' names, which are unique. */
+const answers = new Map<string, unknown>();
+
+/** How many answers wait at most to be taken. */
+const mostAnswers = 10_000;
+
+/**
+ * Takes the answers to the journal's questions from where LangGraph keeps those of the task, which tells them apart only by their order.
+ * Other interrupts would get them: of a tool of the same task, or when the run is continued without an answer. They may be for a task of a
+ * subgraph, so they are kept for whoever asks.
+ */
+function takeAnswers(scratchpad: Scratchpad): void {
+  const { resume = [] } = scratchpad;
+  const given = resume.filter((answer) => answeredQuestion(answer) !== undefined);
+  for (const answer of given) resume.splice(resume.indexOf(answer), 1);
+  if (answeredQuestion(scratchpad.nullResume) !== undefined) {
+    given.push(scratchpad.nullResume);
+    delete scratchpad.nullResume;
+  }
+  for (const answer of given) answers.set(answeredQuestion(answer)!, answer);
+  for (const id of answers.keys()) {
+    if (answers.size <= mostAnswers) break;
+    answers.delete(id);
+  }
+}
+
+type TaskInterrupts = Pick<Task, "answers" | "stop" | "during" | "interrupts" | "passOver">;
+
+function interruptsOf(
+  config: unknown,
+  given: TaskConfig,
+  scratchpad: Scratchpad | undefined,
+): TaskInterrupts {
+  if (scratchpad !== undefined) takeAnswers(scratchpad);
+  const within = (other: Scratchpad): TaskConfig => ({
+    ...given,
+    configurable: { ...given.configurable, __pregel_scratchpad: other },
+  });
+  let count = 0;
+  return {
+    answers: {
+      take: (id) => {
+        const answer = answers.get(id);
+        answers.delete(id);
+        return answer;
+      },
+      unnamed: scratchpad?.nullResume ?? scratchpad?.resume?.at(-1),
+    },
+    stop: (interrupt) => {
+      const resume = scratchpad?.resume ?? [];
+      // LangGraph's interrupt() stops the graph only where it finds no answer, whomever it is for.
+      runWithin(within({ resume, interruptCounter: resume.length - 1 }), interrupt);
+      throw new Error("LangGraph's interrupt() found an answer where there is none.");
+    },
+    during: (work) => {
+      if (scratchpad === undefined) return work(config);
+      const counting = new Proxy(scratchpad, {
+        set: (target, key, value) => {
+          if (key === "interruptCounter") count += 1;
+          return Reflect.set(target, key, value);
+        },
+      });
+      const counted = within(counting);
+      return runWithin(counted, () => work(counted));
+    },
+    interrupts: () => count,
+    passOver: (times) => {
+      if (scratchpad !== undefined) scratchpad.interruptCounter = (scratchpad.interruptCounter ?? -1) + times;
+    },
+  };
+}
+
+/** Runs code that finds a config as that of the task under way. */
+function runWithin<T>(config: TaskConfig, work: () => T): T {
+  return AsyncLocalStorageProviderSingleton.runWithConfig(config, work) as T;
 }
 
 const attempts = new WeakMap<object, Map<number, object>>();

@@ -13,7 +13,7 @@ export interface ToolLike {
 export type CallTool = (
   call: { readonly tool: string; readonly args: unknown; readonly toolCallId: string | undefined },
   config: unknown,
-  work: (args: unknown) => Promise<unknown>,
+  work: (args: unknown, config: unknown) => Promise<unknown>,
 ) => Promise<CallOutcome>;
 
 /**
@@ -29,7 +29,7 @@ export function wrapTool<T extends ToolLike>(tool: T, call: CallTool): T {
       { tool: tool.name, args: isCall ? asked.args : input, toolCallId },
       config,
       // The tool gets the arguments that were looked at: the caller's own may have changed since.
-      (args) => tool.invoke((isCall ? { ...asked, args } : args) as never, config as never),
+      (args, within) => tool.invoke((isCall ? { ...asked, args } : args) as never, within as never),
     );
     if (outcome.kind === "ran") return outcome.value;
     // Code that calls a tool with bare arguments gets its content; a call of a model gets a message.

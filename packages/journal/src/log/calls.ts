@@ -1,5 +1,14 @@
 import type { Digest } from "../identity/fingerprint.ts";
-import type { Call, Effects, Entry, JournalEvent, KeptError, SessionEvent, Where } from "./entry.ts";
+import type {
+  Call,
+  Effects,
+  Entry,
+  Interrupts,
+  JournalEvent,
+  KeptError,
+  SessionEvent,
+  Where,
+} from "./entry.ts";
 
 /** What is known of a call. */
 export interface CallState {
@@ -23,8 +32,10 @@ export interface CallState {
   readonly result?: { readonly seq: number; readonly hash: string; readonly kept: boolean } | undefined;
   /** A person allowed it, which is asked for once. */
   readonly approved: boolean;
-  /** Questions about it that a person answered, and the task in which they were asked. */
-  readonly asked?: { readonly task: string; readonly times: number } | undefined;
+  /** Who denied it last. */
+  readonly deniedBy?: "policy" | "person" | undefined;
+  /** Interrupts of its tool that were answered before it succeeded. */
+  readonly interrupts?: Interrupts | undefined;
   readonly error?: KeptError | undefined;
 }
 
@@ -156,7 +167,6 @@ function nextState(
         key: event.key,
         claim: { seq, session, at },
         approved: before?.approved ?? false,
-        asked: before?.asked,
       };
     case "read":
       return {
@@ -165,16 +175,19 @@ function nextState(
         attempts: (before?.attempts ?? 0) + 1,
         approved: before?.approved ?? false,
         ...(event.error === undefined
-          ? { result: { seq, hash: event.resultHash ?? "", kept: event.kept } }
+          ? {
+              result: { seq, hash: event.resultHash ?? "", kept: event.kept },
+              interrupts: event.interrupts,
+            }
           : { error: event.error }),
       };
     case "denied":
       return {
         ...described(event),
         status: "denied",
+        deniedBy: event.by,
         attempts: before?.attempts ?? 0,
         approved: false,
-        asked: askedAgain(before, event.askedIn),
         error: { name: "Denied", message: event.reason },
       };
     case "repeats":
@@ -184,7 +197,6 @@ function nextState(
         repeats: event.of,
         attempts: before?.attempts ?? 0,
         approved: before?.approved ?? false,
-        asked: before?.asked,
       };
     case "approved":
       return {
@@ -193,7 +205,6 @@ function nextState(
         attempts: before?.attempts ?? 0,
         key: before?.key,
         approved: true,
-        asked: askedAgain(before, event.askedIn),
       };
     case "succeeded":
       return (
@@ -201,6 +212,7 @@ function nextState(
           ...before,
           status: "succeeded",
           result: { seq, hash: event.resultHash, kept: event.kept },
+          interrupts: event.interrupts,
         }
       );
     case "failed":
@@ -220,11 +232,9 @@ function nextState(
       return before && { ...before, status: "unknown", error: event.error };
     case "resolved": {
       if (before === undefined) return undefined;
-      const asked = askedAgain(before, event.askedIn);
-      if (!event.happened) return { ...before, asked, status: "failed" };
+      if (!event.happened) return { ...before, status: "failed" };
       return {
         ...before,
-        asked,
         status: "succeeded",
         result: { seq, hash: event.resultHash ?? "", kept: event.kept },
       };
@@ -234,12 +244,6 @@ function nextState(
     case "forgotten":
       return undefined;
   }
-}
-
-/** Counts one more answer, if a person gave it. */
-function askedAgain(before: CallState | undefined, task: string | undefined): CallState["asked"] {
-  if (task === undefined) return before?.asked;
-  return { task, times: before?.asked?.task === task ? before.asked.times + 1 : 1 };
 }
 
 function described({

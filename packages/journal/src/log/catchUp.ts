@@ -18,7 +18,8 @@ export interface Known {
 /**
  * The state after the last entry, from what is known and the entries since.
  * @param head name of the last record
- * @throws StratigraphError "JOURNAL_BROKEN" where entries are missing, or don't follow each other: what isn't known there may have happened
+ * @throws StratigraphError "JOURNAL_BROKEN" where entries are missing, don't follow each other, or were changed: nothing is given out of
+ * such a journal; "KEY_MISSING"
  */
 export async function caughtUp(
   saver: TierSaver,

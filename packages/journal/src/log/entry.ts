@@ -73,6 +73,13 @@ export interface SucceededEvent {
   readonly kept: boolean;
   /** How long the call took, in milliseconds. */
   readonly ms: number;
+  readonly interrupts?: Interrupts | undefined;
+}
+
+/** The tool's own interrupts that were answered, which a task that is repeated has to pass over where the tool doesn't run again. */
+export interface Interrupts {
+  readonly task: string;
+  readonly times: number;
 }
 
 /** A call without a claim, as it may run again, with its outcome. */
@@ -83,6 +90,7 @@ export interface ReadEvent extends Call {
   readonly resultHash?: string | undefined;
   readonly kept: boolean;
   readonly error?: KeptError | undefined;
+  readonly interrupts?: Interrupts | undefined;
 }
 
 /** A call failed, and certainly changed nothing. */
@@ -117,8 +125,6 @@ export interface DeniedEvent extends Call {
   readonly type: "denied";
   readonly by: "policy" | "person";
   readonly reason: string;
-  /** The task in which the person was asked. */
-  readonly askedIn?: string | undefined;
 }
 
 /** A person whom the policy asked allowed the call. */
@@ -126,8 +132,6 @@ export interface ApprovedEvent extends Call {
   readonly type: "approved";
   /** Why the policy asked. */
   readonly reason: string;
-  /** The task in which the person was asked. */
-  readonly askedIn?: string | undefined;
 }
 
 /**
@@ -146,8 +150,6 @@ export interface ResolvedEvent {
   readonly call: Digest;
   readonly claim: number;
   readonly by: "reconcile" | "person" | "operator";
-  /** The task in which the person was asked. */
-  readonly askedIn?: string | undefined;
   readonly happened: boolean;
   readonly resultHash?: string | undefined;
   readonly kept: boolean;

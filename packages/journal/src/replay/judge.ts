@@ -14,7 +14,7 @@ export interface Judgement {
   readonly args: unknown;
   /** Number of its first entry. */
   readonly seq: number;
-  readonly then: "allowed" | "denied";
+  readonly recorded: "allowed" | "denied";
   /** "unknown" where the arguments were erased. */
   readonly now: "allowed" | "denied" | "asked" | "unknown";
   readonly reason?: string | undefined;
@@ -25,9 +25,9 @@ export async function judgeCalls(recording: Recording, policy: Policy): Promise<
   const judgements: Judgement[] = [];
   for (const { state, args: text, seq } of recording.all()) {
     const { call: fingerprint, tool, effects, where, status } = state;
-    const then = status === "denied" ? ("denied" as const) : ("allowed" as const);
+    const recorded = status === "denied" ? ("denied" as const) : ("allowed" as const);
     if (text === undefined) {
-      judgements.push({ fingerprint, tool, args: undefined, seq, then, now: "unknown" });
+      judgements.push({ fingerprint, tool, args: undefined, seq, recorded, now: "unknown" });
       continue;
     }
     const args: unknown = JSON.parse(text);
@@ -36,7 +36,7 @@ export async function judgeCalls(recording: Recording, policy: Policy): Promise<
       { tool, args, effects, threadId: where.thread ?? "", where },
       judgeMs,
     );
-    const common = { fingerprint, tool, args, seq, then };
+    const common = { fingerprint, tool, args, seq, recorded };
     if (answer === true) judgements.push({ ...common, now: "allowed" });
     else if ("deny" in answer) judgements.push({ ...common, now: "denied", reason: answer.deny });
     else judgements.push({ ...common, now: "asked", reason: answer.ask });

@@ -132,10 +132,15 @@ async function finish(thread: string): Promise<Done["finished"][number]> {
     if (asked.length > 0) {
       const resume = Object.fromEntries(
         asked.map(({ id, value }) => {
-          const { kind, call } = value as { kind: string; call: string };
+          const { kind, call, id: question } = value as { kind: string; call: string; id: string };
           if (kind !== "ambiguous") throw new Error(`it asks about ${kind}`);
           answered += 1;
-          return [id, happened(call) ? { happened: true, result: "by the books" } : { happened: false }];
+          return [
+            id,
+            happened(call)
+              ? { id: question, happened: true, result: "by the books" }
+              : { id: question, happened: false },
+          ];
         }),
       );
       await graph.invoke(new Command({ resume }), config);

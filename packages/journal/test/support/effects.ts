@@ -1,10 +1,10 @@
-import { AIMessage } from "@langchain/core/messages";
+import { AIMessage, type BaseMessage, type ToolMessage } from "@langchain/core/messages";
 import { tool } from "@langchain/core/tools";
-import { Annotation, END, MessagesAnnotation, START, StateGraph } from "@langchain/langgraph";
+import { Annotation, Command, END, MessagesAnnotation, START, StateGraph } from "@langchain/langgraph";
 import { ToolNode } from "@langchain/langgraph/prebuilt";
 import type { TierSaver } from "@stratigraph/core";
 import { z } from "zod";
-import type { Journal } from "../../src/index.ts";
+import type { Journal, Question } from "../../src/index.ts";
 
 /** A message of a model that asks for calls. Ids differ each time, as those of real models do. */
 export function asks(...calls: readonly { name: string; args: Record<string, unknown> }[]): AIMessage {
@@ -42,9 +42,10 @@ export type Script = (turn: number, asked: number) => AIMessage;
 /** An agent of a StateGraph, whose model follows a script by how many answers the state has. */
 export function agentOf(
   journal: Journal,
-  tools: Parameters<Journal["tools"]>[0],
+  tools: ReturnType<Journal["tools"]>,
   script: Script,
-  checkpointer: TierSaver,
+  checkpointer: TierSaver | undefined,
+  { retryPolicy }: { retryPolicy?: { maxAttempts: number; initialInterval: number } } = {},
 ) {
   let asked = 0;
   const State = Annotation.Root({ ...MessagesAnnotation.spec, ...journal.channel });
@@ -55,12 +56,45 @@ export function agentOf(
       const message = script(turn, asked);
       return { messages: [message], ...journal.next(state, message) };
     })
-    .addNode("tools", new ToolNode(tools as never))
+    .addNode("tools", new ToolNode(tools as never), retryPolicy === undefined ? {} : { retryPolicy })
     .addEdge(START, "agent")
     .addConditionalEdges("agent", (state) =>
       ((state.messages.at(-1) as AIMessage).tool_calls?.length ?? 0) > 0 ? "tools" : END,
     )
     .addEdge("tools", "agent")
-    .compile({ checkpointer });
+    .compile(checkpointer === undefined ? {} : { checkpointer });
   return { graph, asked: () => asked };
+}
+
+/** A call as a model asks for it. */
+export const call = (name: string, args: Record<string, unknown>) => ({ name, args });
+export const pays = (amount: number) => call("pay", { amount });
+
+/** What a run that was stopped asks. */
+export function questions(result: unknown): { id: string; value: Question }[] {
+  return (Object(result) as { __interrupt__?: { id: string; value: Question }[] }).__interrupt__ ?? [];
+}
+
+/** Goes on with the answer to the only question of a run that was stopped. */
+export function reply(
+  result: unknown,
+  answer: Record<string, unknown>,
+): Command<Record<string, unknown>, never, never> {
+  const [asked, ...others] = questions(result);
+  if (asked === undefined || others.length > 0)
+    throw new Error(`${others.length + 1} questions, or none: ${JSON.stringify(asked)}`);
+  return new Command({ resume: { id: asked.value.id, ...answer } });
+}
+
+/** The answers that a model got to its calls, and that each has the id of its call. */
+export function receipts(messages: readonly BaseMessage[]): string[] {
+  const ids = new Set(
+    messages.flatMap((message) => ((message as AIMessage).tool_calls ?? []).map(({ id }) => id)),
+  );
+  const given = messages.filter((message): message is ToolMessage => message.getType() === "tool");
+  for (const { tool_call_id } of given)
+    if (!ids.has(tool_call_id)) throw new Error(`${tool_call_id} was never asked`);
+  const names = messages.flatMap(({ id }) => (id === undefined ? [] : [id]));
+  if (new Set(names).size < names.length) throw new Error("two messages have the same id");
+  return given.map(({ content }) => String(content));
 }

@@ -1,0 +1,29 @@
+import { InvalidOptionError, type TierSaver } from "@stratigraph/core";
+import type { CallRunner } from "./calls/callRunner.ts";
+import type { Session } from "./calls/session.ts";
+import type { JournalLog } from "./log/journalLog.ts";
+import type { Sealing } from "./log/sealing.ts";
+import type { CallOptions } from "./options.ts";
+
+/** What transactions and batches use of a journal, and applications needn't see. */
+export interface JournalParts {
+  readonly checkpointer: TierSaver;
+  readonly sealing: Sealing;
+  readonly session: Session;
+  readonly compensations: ReadonlyMap<string, NonNullable<CallOptions["compensate"]>>;
+  authorOf(config: unknown): string | undefined;
+  of(threadId: string): { readonly log: JournalLog; readonly runner: CallRunner };
+}
+
+const partsOfJournals = new WeakMap<object, JournalParts>();
+
+export function setParts(journal: object, parts: JournalParts): void {
+  partsOfJournals.set(journal, parts);
+}
+
+/** @throws InvalidOptionError if it isn't a journal that this copy of the package made */
+export function partsOf(journal: unknown): JournalParts {
+  const parts = partsOfJournals.get(Object(journal) as object);
+  if (parts !== undefined) return parts;
+  throw new InvalidOptionError("journal", journal, "Pass what createJournal() made.");
+}

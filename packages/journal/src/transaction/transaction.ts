@@ -1,0 +1,185 @@
+import { fork, forksOf } from "@stratigraph/branch";
+import { checkOptions, InvalidOptionError, validId, type TierSaver } from "@stratigraph/core";
+import type { MergeableGraph, Strategies } from "@stratigraph/branch";
+import { createJournal, type Journal } from "../journal.ts";
+import { partsOf, type JournalParts } from "../parts.ts";
+import { RolledBackError, TransactionConflictError } from "./errors.ts";
+import { OpenTransaction, type Committed, type MergeOnConflict, type Savepoint } from "./openTransaction.ts";
+import type { RollbackReport, TransactionCall } from "./report.ts";
+
+/** Options of {@link transaction}. */
+export interface TransactionOptions {
+  /**
+   * The journal whose tools the work uses: it undoes their calls at a rollback. Default: one that knows no tools, so that calls are listed
+   * and none is undone.
+   */
+  readonly journal?: Journal | undefined;
+  /**
+   * What happens if the thread went on meanwhile. "throw" (default): rolled back, TransactionConflictError. "retry": rolled back, and the
+   * work runs again on the new head; not where a call can't be undone. "merge": the two are merged, which needs `graph`.
+   */
+  readonly onConflict?: "throw" | "retry" | "merge" | undefined;
+  /** How often the work runs at most, for "retry". Default 3. */
+  readonly attempts?: number | undefined;
+  /** For "merge": whose channels say how values are merged. */
+  readonly graph?: MergeableGraph | undefined;
+  /** For "merge": how channels that both sides changed are settled. */
+  readonly strategy?: Strategies | undefined;
+}
+
+/** What the work of a transaction is given. */
+export interface Transaction {
+  /** The thread that the transaction works in: a fork of the thread that it is on. */
+  readonly threadId: string;
+  /** The config for graphs: `graph.invoke(input, tx.config)`. Calls are recorded in the journal of the thread that the transaction is on. */
+  readonly config: { readonly configurable: { readonly thread_id: string; readonly journal: string } };
+  /** 1 the first time that the work runs. */
+  readonly attempt: number;
+  /** Remembers where the transaction stands, to return there. */
+  savepoint(): Promise<Savepoint>;
+}
+
+/** A transaction that was committed. */
+export interface TransactionResult<T> {
+  /** What the work returned. */
+  readonly value: T;
+  readonly status: Committed;
+  /** How often the work ran. */
+  readonly attempts: number;
+  /** Calls of earlier attempts, which were undone. */
+  readonly undone: readonly TransactionCall[];
+}
+
+/**
+ * Runs work on a thread's state that is committed as a whole, or not at all. The work runs in a fork of the thread. When it ends, the
+ * thread's head moves to the fork's by compare-and-set; when it throws, the fork is dropped, and calls that it made are undone by
+ * `compensate` of their tools, the last one first. What can't be undone is reported. {@link transactions} finds what a process that
+ * was killed left. For code that runs graphs, and not for the nodes of one: there a graph runs as part of the graph around it.
+ *
+ * @example
+ * const { value } = await transaction(checkpointer, "ada", async (tx) => {
+ *   const order = await graph.invoke({ messages: [new HumanMessage("book the trip")] }, tx.config);
+ *   const hotel = await tx.savepoint();
+ *   const full = await graph.invoke({ messages: [new HumanMessage("and a hotel")] }, tx.config);
+ *   if (full.failed) await hotel.rollback();
+ *   return order.price;
+ * }, { journal, onConflict: "retry" });
+ *
+ * @param threadId a thread with checkpoints
+ * @throws RolledBackError if the work throws; TransactionConflictError;
+ * NotFoundError if the thread has no checkpoints; StratigraphError "TRANSACTION_ENDED" if another process ended it;
+ * InvalidOptionError, InvalidAddressError; errors of the storage, after which {@link transactions} finds it
+ */
+export async function transaction<T>(
+  checkpointer: TierSaver,
+  threadId: string,
+  work: (tx: Transaction) => T | Promise<T>,
+  options: TransactionOptions = {},
+): Promise<TransactionResult<T>> {
+  const parts = checkedParts(checkpointer, threadId, options);
+  const { onConflict = "throw", attempts = 3 } = options;
+  const merging = mergingOf(options);
+  const undone: TransactionCall[] = [];
+  for (let attempt = 1; ; attempt += 1) {
+    const made = await parts.session.during(() => once(parts, threadId, attempt, work, merging));
+    if ("value" in made) return { ...made, attempts: attempt, undone };
+    const { report, transaction: id, cause } = made;
+    const again = onConflict === "retry" && attempt < attempts && report.kept.length === 0;
+    if (!again) throw new TransactionConflictError(threadId, id, { report, cause });
+    undone.push(...report.undone);
+  }
+}
+
+/**
+ * The transactions on a thread that haven't ended: of processes that were killed, and those under way (`status()` tells). Each can be
+ * committed or rolled back.
+ *
+ * @example
+ * for (const tx of await transactions(checkpointer, "ada", { journal }))
+ *   if (!(await tx.status()).alive) await tx.rollback();
+ *
+ * @param options the journal whose tools undo calls, with these tools already given to `journal.tools()`
+ * @throws InvalidOptionError, InvalidAddressError; errors of the storage
+ */
+export async function transactions(
+  checkpointer: TierSaver,
+  threadId: string,
+  options: Pick<TransactionOptions, "journal"> = {},
+): Promise<OpenTransaction[]> {
+  checkOptions<Pick<TransactionOptions, "journal">>("transactions", options, { journal: true });
+  const parts = partsOf(options.journal ?? createJournal(checkpointer));
+  const found: OpenTransaction[] = [];
+  for await (const { threadId: id } of forksOf(checkpointer, validId("threadId", threadId)))
+    if (isTransaction(id)) found.push(new OpenTransaction(parts, threadId, id));
+  return found;
+}
+
+type Attempt<T> =
+  | { readonly value: T; readonly status: Committed }
+  | { readonly report: RollbackReport; readonly transaction: string; readonly cause: unknown };
+
+async function once<T>(
+  parts: JournalParts,
+  threadId: string,
+  attempt: number,
+  work: (tx: Transaction) => T | Promise<T>,
+  merging: MergeOnConflict | undefined,
+): Promise<Attempt<T>> {
+  const id = `${prefix}${crypto.randomUUID()}`;
+  await fork(parts.checkpointer, threadId, { to: id, calls: "none" });
+  const open = new OpenTransaction(parts, threadId, id);
+  await open.begin();
+  const config = { configurable: { thread_id: id, journal: threadId } };
+  let value: T;
+  try {
+    value = await work({ threadId: id, config, attempt, savepoint: () => open.savepoint() });
+  } catch (error) {
+    const report = await open.rollback();
+    throw new RolledBackError(threadId, id, report, error);
+  }
+  try {
+    return { value, status: await open.commit(merging) };
+  } catch (error) {
+    if (!(error instanceof TransactionConflictError) || error.plan !== undefined) throw error;
+    return { report: await open.rollback(), transaction: id, cause: error };
+  }
+}
+
+const prefix = "transaction-";
+
+function isTransaction(threadId: string): boolean {
+  return new RegExp(`^${prefix}[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$`).test(threadId);
+}
+
+/** @throws InvalidOptionError, InvalidAddressError */
+function checkedParts(checkpointer: TierSaver, threadId: string, options: TransactionOptions): JournalParts {
+  checkOptions<TransactionOptions>("transaction", options, {
+    journal: true,
+    onConflict: true,
+    attempts: true,
+    graph: true,
+    strategy: true,
+  });
+  validId("threadId", threadId);
+  if (isTransaction(threadId))
+    throw new InvalidOptionError(
+      "threadId",
+      threadId,
+      "It is the thread of a transaction. Use tx.savepoint() inside one.",
+    );
+  const { journal, onConflict = "throw", attempts = 3, graph } = options;
+  if (!["throw", "retry", "merge"].includes(onConflict))
+    throw new InvalidOptionError("onConflict", onConflict, 'Use "throw", "retry" or "merge".');
+  if (!Number.isSafeInteger(attempts) || attempts < 1)
+    throw new InvalidOptionError("attempts", attempts, "Pass a whole number from 1.");
+  if (onConflict === "merge" && graph === undefined)
+    throw new InvalidOptionError("graph", graph, 'Pass the compiled graph: onConflict "merge" needs it.');
+  const parts = partsOf(journal ?? createJournal(checkpointer));
+  if (parts.checkpointer !== checkpointer)
+    throw new InvalidOptionError("journal", journal, "Pass a journal of the same checkpointer.");
+  return parts;
+}
+
+function mergingOf({ onConflict, graph, strategy }: TransactionOptions): MergeOnConflict | undefined {
+  return onConflict === "merge" && graph !== undefined ? { graph, strategy } : undefined;
+}

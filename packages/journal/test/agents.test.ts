@@ -1,0 +1,175 @@
+import { HumanMessage, type BaseMessage } from "@langchain/core/messages";
+import { tool, type StructuredTool } from "@langchain/core/tools";
+import { Command, interrupt } from "@langchain/langgraph";
+import { MemorySaver } from "@stratigraph/core";
+import { createJournal } from "@stratigraph/journal";
+import { journalMiddleware } from "@stratigraph/journal/langchain";
+import { createAgent, createMiddleware, toolRetryMiddleware, type AgentMiddleware } from "langchain";
+import { describe, expect, it } from "vitest";
+import { z } from "zod";
+import {
+  asks,
+  call,
+  payments,
+  pays,
+  questions,
+  receipts,
+  reply,
+  says,
+  type Script,
+} from "./support/effects.ts";
+import { ScriptedModel } from "./support/scriptedModel.ts";
+
+const hello = { messages: [new HumanMessage("pay")] };
+const config = { configurable: { thread_id: "ada" } };
+
+interface Made {
+  readonly script: Script;
+  readonly version?: "v1" | "v2";
+  readonly behave?: Parameters<typeof payments>[0];
+  readonly others?: readonly StructuredTool[];
+  readonly middleware?: AgentMiddleware[];
+}
+
+/** The agent, without the many parameters of its type, which depend on the tools. */
+interface Agent {
+  invoke(input: unknown, config: unknown): Promise<{ messages: BaseMessage[] }>;
+}
+
+/** An agent of createAgent that pays through a journal. */
+function payer({ script, version = "v2", behave, others = [], middleware = [] }: Made) {
+  const saver = new MemorySaver();
+  const journal = createJournal(saver);
+  const { pay, paid } = payments(behave);
+  const model = new ScriptedModel(script);
+  const agent = createAgent({
+    model,
+    tools: journal.tools([pay, ...others]),
+    middleware: [journalMiddleware(journal), ...middleware],
+    checkpointer: saver,
+    version,
+  });
+  const start = async () => {
+    let first;
+    for await (const state of agent.graph.getStateHistory(config))
+      if (state.next.includes("model_request")) first = state;
+    return first!.config;
+  };
+  return { agent: agent as Agent, paid, model, start, saver, journal };
+}
+
+describe.each(["v1", "v2"] as const)("calls of an agent of createAgent %s", (version) => {
+  it("happen once, whatever is repeated, and its state holds the chain without showing it", async () => {
+    const { agent, paid, start, model } = payer({
+      version,
+      script: (turn) => (turn === 0 ? asks(pays(5), pays(6)) : says("done")),
+    });
+    const first = await agent.invoke(hello, config);
+    expect(Object.keys(first)).toEqual(["messages"]);
+    const again = await agent.invoke(null, await start());
+    expect(paid).toEqual([5, 6]);
+    expect(model.asked).toBe(4);
+    for (const { messages } of [first, again]) expect(receipts(messages)).toEqual(["receipt 5", "receipt 6"]);
+  });
+
+  it("happen again in a later turn, also after the messages were trimmed", async () => {
+    const trimming = createMiddleware({
+      name: "Trimming",
+      wrapModelCall: (request, handler) => handler({ ...request, messages: request.messages.slice(-1) }),
+    });
+    const { agent, paid } = payer({
+      version,
+      script: (_turn, asked) => (asked % 2 === 1 ? asks(pays(5)) : says("done")),
+      middleware: [trimming],
+    });
+    for (let turn = 0; turn < 3; turn += 1) await agent.invoke(hello, config);
+    expect(paid).toEqual([5, 5, 5]);
+  });
+
+  it("happen once beside one that stops the graph, and beside one that fails", async () => {
+    let broken = true;
+    const confirm = tool(() => `confirmed by ${String(interrupt("really?"))}`, {
+      name: "confirm",
+      description: "asks",
+      schema: z.object({}),
+    });
+    const flaky = tool(
+      () => {
+        if (broken) throw new Error("not now");
+        return "now";
+      },
+      { name: "flaky", description: "fails", schema: z.object({}) },
+    );
+    const failing = createMiddleware({
+      name: "Failing",
+      wrapToolCall: (request, handler) => handler(request),
+    });
+    const { agent, paid } = payer({
+      version,
+      others: [confirm, flaky],
+      middleware: [failing],
+      script: (turn) =>
+        turn === 0
+          ? asks(pays(5), call("confirm", {}))
+          : turn === 1
+            ? asks(pays(6), call("flaky", {}))
+            : says("done"),
+    });
+    const stopped = await agent.invoke(hello, config);
+    expect(questions(stopped)).toMatchObject([{ value: "really?" }]);
+    await expect(agent.invoke(new Command({ resume: "Ada" }), config)).rejects.toThrow("not now");
+    broken = false;
+    // The flaky call's outcome isn't known, so it is asked about; the payments aren't made again.
+    const asked = await agent.invoke(null, config);
+    expect(questions(asked)).toMatchObject([{ value: { kind: "ambiguous", tool: "flaky" } }]);
+    const done = await agent.invoke(reply(asked, { happened: false }), config);
+    expect(paid).toEqual([5, 6]);
+    expect(receipts(done.messages)).toEqual(["receipt 5", "confirmed by Ada", "receipt 6", "now"]);
+  });
+
+  it("two whose outcome is unknown are both asked about, and each gets its own answer", async () => {
+    const { agent, paid } = payer({
+      version,
+      script: (turn) => (turn < 1 ? asks(pays(5), pays(6)) : says("done")),
+      behave: (_amount, times) => {
+        if (times === 1) throw new Error("the line was cut");
+      },
+      middleware: [
+        createMiddleware({ name: "Passing", wrapToolCall: (request, handler) => handler(request) }) as never,
+      ],
+    });
+    await expect(agent.invoke(hello, config)).rejects.toThrow(
+      // LangGraph's own error where several tasks fail.
+      version === "v1" ? "the line was cut" : "Multiple errors",
+    );
+    let result = await agent.invoke(null, config);
+    expect(questions(result).length).toBe(version === "v1" ? 1 : 2);
+    for (let times = 0; times < 3 && questions(result).length > 0; times += 1) {
+      const resume = Object.fromEntries(
+        questions(result).map(({ id, value }) => [
+          id,
+          (value.args as { amount: number }).amount === 5
+            ? { id: value.id, happened: true, result: "by phone" }
+            : { id: value.id, happened: false },
+        ]),
+      );
+      result = await agent.invoke(new Command({ resume }), config);
+    }
+    expect(paid.toSorted()).toEqual([5, 6, 6]);
+    expect(receipts(result.messages).toSorted()).toEqual(["by phone", "receipt 6"]);
+  });
+
+  it("aren't repeated by toolRetryMiddleware, which swallows the question", async () => {
+    const { agent, paid } = payer({
+      version,
+      script: (turn) => (turn < 3 ? asks(pays(5)) : says("done")),
+      behave: () => {
+        throw new Error("the line was cut");
+      },
+      middleware: [toolRetryMiddleware({ maxRetries: 2, initialDelayMs: 1, jitter: false })],
+    });
+    const done = await agent.invoke(hello, config);
+    expect(paid).toEqual([5]);
+    expect(receipts(done.messages).length).toBe(3);
+  });
+});

@@ -1,0 +1,331 @@
+import { HumanMessage } from "@langchain/core/messages";
+import { tool } from "@langchain/core/tools";
+import { Annotation, Command, interrupt, MemorySaver, START, StateGraph } from "@langchain/langgraph";
+import { MemorySaver as Saver } from "@stratigraph/core";
+import { AmbiguousOutcomeError, createJournal } from "@stratigraph/journal";
+import { describe, expect, it } from "vitest";
+import { z } from "zod";
+import {
+  agentOf,
+  asks,
+  call,
+  payments,
+  pays,
+  questions,
+  receipts,
+  reply,
+  says,
+  type Script,
+} from "./support/effects.ts";
+
+const hello = { messages: [new HumanMessage("pay")] };
+const config = { configurable: { thread_id: "ada" } };
+
+/** An agent whose first payments of each amount end in an error that doesn't tell what happened. */
+function unluckyPayer(script: Script, failures = 1, policy?: Parameters<typeof createJournal>[1]) {
+  const saver = new Saver();
+  const journal = createJournal(saver, policy);
+  const { pay, paid } = payments((_amount, times) => {
+    if (times <= failures) throw new Error("the line was cut");
+  });
+  const { graph, asked } = agentOf(journal, journal.tools([pay]), script, saver);
+  return { graph, asked, paid, journal, saver };
+}
+
+const once: Script = (turn) => (turn === 0 ? asks(pays(5)) : says("done"));
+const twice: Script = (turn) => (turn < 2 ? asks(pays(5)) : says("done"));
+
+describe("a call whose outcome is unknown", () => {
+  it("is asked about when the model tries it again, and runs if it didn't happen", async () => {
+    const { graph, paid } = unluckyPayer(twice);
+    const stopped = await graph.invoke(hello, config);
+    const done = await graph.invoke(reply(stopped, { happened: false }), config);
+    expect(paid).toEqual([5, 5]);
+    expect(receipts(done.messages).at(-1)).toBe("receipt 5");
+  });
+
+  it("doesn't hinder a call with other arguments", async () => {
+    const { graph, paid } = unluckyPayer((turn) =>
+      turn === 0 ? asks(pays(5)) : turn === 1 ? asks(pays(6)) : says("done"),
+    );
+    const done = await graph.invoke(hello, config);
+    expect(questions(done)).toEqual([]);
+    expect(paid).toEqual([5, 6]);
+  });
+
+  it("stays open for answers that don't name the question, name another one, or don't fit", async () => {
+    const { graph, paid } = unluckyPayer(twice);
+    let stopped = await graph.invoke(hello, config);
+    const { id } = questions(stopped)[0]!.value;
+    for (const [answer, refused] of [
+      [
+        { happened: false },
+        expect.stringContaining(`An answer has to name the question that it is for: { id: "${id}"`),
+      ],
+      ["yes", undefined],
+      [{ id: `${id}0`, happened: false }, undefined],
+      [{ id, allow: true }, expect.stringContaining("has to be")],
+      [{ id, happened: "no" }, expect.stringContaining("has to be")],
+    ] as const) {
+      stopped = await graph.invoke(new Command({ resume: answer }), config);
+      const value = expect.objectContaining({ id, kind: "ambiguous" });
+      expect(questions(stopped)).toMatchObject([{ value }]);
+      expect((questions(stopped)[0]!.value as { refused?: string }).refused).toEqual(refused);
+    }
+    expect(paid).toEqual([5]);
+    await graph.invoke(new Command({ resume: { id, happened: false } }), config);
+    expect(paid).toEqual([5, 5]);
+  });
+
+  it("isn't taken for answered when the run is continued without an answer: LangGraph gives the last one again", async () => {
+    const State = Annotation.Root({ out: Annotation<string> });
+    const plain = new StateGraph(State)
+      .addNode("ask", () => ({ out: `${interrupt("one?")} ${interrupt("two?")}` }))
+      .addEdge(START, "ask")
+      .compile({ checkpointer: new MemorySaver() });
+    await plain.invoke({ out: "" }, config);
+    await plain.invoke(new Command({ resume: "yes" }), config);
+    // What makes names necessary: nobody answered the second question.
+    expect((await plain.invoke(null, config)).out).toBe("yes yes");
+
+    const { graph, paid } = unluckyPayer(
+      (turn) => (turn < 4 ? asks(pays(5)) : says("done")),
+      Number.POSITIVE_INFINITY,
+    );
+    const stopped = await graph.invoke(hello, config);
+    const again = await graph.invoke(reply(stopped, { happened: false }), config);
+    expect(paid).toEqual([5, 5]);
+    expect(questions(again)[0]!.value.id).not.toBe(questions(stopped)[0]!.value.id);
+    for (let times = 0; times < 3; times += 1) {
+      const still = await graph.invoke(null, config);
+      expect(questions(still)).toMatchObject([{ value: { id: questions(again)[0]!.value.id } }]);
+    }
+    expect(paid).toEqual([5, 5]);
+  });
+
+  it("two in one message are asked about one after another, and each gets its own answer", async () => {
+    const { graph, paid } = unluckyPayer((turn) => (turn < 2 ? asks(pays(5), pays(6)) : says("done")));
+    let stopped = await graph.invoke(hello, config);
+    expect(paid).toEqual([5, 6]);
+    const answers: Record<number, object> = {
+      5: { happened: true, result: "by phone" },
+      6: { happened: false },
+    };
+    for (let times = 0; times < 2; times += 1) {
+      const question = questions(stopped)[0]!.value as { args: { amount: number } };
+      stopped = await graph.invoke(reply(stopped, { ...answers[question.args.amount] }), config);
+    }
+    expect(questions(stopped)).toEqual([]);
+    expect(paid).toEqual([5, 6, 6]);
+    expect(receipts(stopped.messages).slice(2)).toEqual(["by phone", "receipt 6"]);
+  });
+
+  it("leaves the answers to a tool's own interrupt alone, and gets none of them", async () => {
+    const saver = new Saver();
+    const journal = createJournal(saver);
+    const { pay, paid } = payments((_amount, times) => {
+      if (times === 1) throw new Error("the line was cut");
+    });
+    const heard: unknown[] = [];
+    const confirm = tool(
+      () => {
+        const answer: unknown = interrupt("really?");
+        heard.push(answer);
+        return "confirmed";
+      },
+      { name: "confirm", description: "asks", schema: z.object({}) },
+    );
+    const { graph } = agentOf(
+      journal,
+      journal.tools([pay, confirm]),
+      (turn) => (turn === 0 ? asks(pays(5)) : turn === 1 ? asks(call("confirm", {}), pays(5)) : says("done")),
+      saver,
+    );
+    let result = await graph.invoke(hello, config);
+    // An answer that looks like one to the journal's question, but names none.
+    const plain = { happened: false, allow: true };
+    for (let times = 0; questions(result).length > 0 && times < 5; times += 1) {
+      const value: unknown = questions(result)[0]!.value;
+      result = await graph.invoke(
+        value === "really?"
+          ? new Command({ resume: plain })
+          : reply(result, { happened: true, result: "by phone" }),
+        config,
+      );
+    }
+    expect(heard).toEqual([plain]);
+    expect(paid).toEqual([5]);
+    expect(receipts(result.messages).slice(1)).toEqual(["confirmed", "by phone"]);
+  });
+
+  it("in a subgraph that a tool runs is answered through the tool that runs it", async () => {
+    const saver = new Saver();
+    const journal = createJournal(saver);
+    const { pay, paid } = payments((_amount, times) => {
+      if (times === 1) throw new Error("the line was cut");
+    });
+    const inner = agentOf(journal, journal.tools([pay]), twice, undefined).graph;
+    const ask = tool(
+      async ({ task }) => {
+        const { messages } = await inner.invoke({ messages: [new HumanMessage(task)] });
+        return String(messages.at(-1)!.content);
+      },
+      { name: "ask", description: "asks another agent", schema: z.object({ task: z.string() }) },
+    );
+    const outer = agentOf(
+      journal,
+      journal.tools([ask]),
+      (turn) => (turn === 0 ? asks(call("ask", { task: "pay 5" })) : says("all done")),
+      saver,
+    ).graph;
+    const stopped = await outer.invoke(hello, config);
+    expect(questions(stopped)).toMatchObject([{ value: { kind: "ambiguous", tool: "pay" } }]);
+    const done = await outer.invoke(reply(stopped, { happened: false }), config);
+    expect(paid).toEqual([5, 5]);
+    expect(receipts(done.messages)).toEqual(["done"]);
+  });
+
+  it("is found out by the tool's reconciler, and asked about where it can't tell, throws or hangs", async () => {
+    for (const [reconcile, happened] of [
+      [() => ({ happened: true as const, result: "by the books" }), true],
+      [() => undefined, undefined],
+      [() => Promise.reject(new Error("down")), undefined],
+      [() => new Promise<never>(() => undefined), undefined],
+      [() => ({ happened: false as const }), false],
+    ] as const) {
+      const saver = new Saver();
+      const journal = createJournal(saver, { policyTimeoutMs: 50 });
+      const { pay, paid } = payments((_amount, times) => {
+        if (times === 1) throw new Error("the line was cut");
+      });
+      const { graph } = agentOf(journal, journal.tools([pay], { pay: { reconcile } }), twice, saver);
+      const done = await graph.invoke(hello, config);
+      expect(questions(done).length).toBe(happened === undefined ? 1 : 0);
+      expect(paid).toEqual(happened === false ? [5, 5] : [5]);
+      if (happened !== undefined)
+        expect(receipts(done.messages).at(-1)).toBe(happened ? "by the books" : "receipt 5");
+    }
+  });
+
+  it("outside of a graph that can be stopped is an error that LangGraph doesn't retry", async () => {
+    const saver = new Saver();
+    const journal = createJournal(saver);
+    const work = () => {
+      throw new Error("the line was cut");
+    };
+    const plain = { tool: "charge", args: { amount: 5 } };
+    await expect(journal.run(config, plain, work)).rejects.toThrow("the line was cut");
+    const again = await journal.run(config, plain, work).catch((error: unknown) => error);
+    expect(again).toBeInstanceOf(AmbiguousOutcomeError);
+    expect(again).toMatchObject({ code: "AMBIGUOUS_OUTCOME", status: 409 });
+  });
+});
+
+describe("a policy", () => {
+  const asking = { policy: () => ({ ask: "over the limit" }) };
+
+  it("that asks lets a call run once a person allows it, and never again without a record", async () => {
+    const { graph, paid } = unluckyPayer(once, 0, asking);
+    const stopped = await graph.invoke(hello, config);
+    expect(paid).toEqual([]);
+    expect(questions(stopped)).toMatchObject([
+      { value: { kind: "approval", tool: "pay", args: { amount: 5 }, reason: "over the limit" } },
+    ]);
+    const done = await graph.invoke(reply(stopped, { allow: true }), config);
+    expect(receipts(done.messages)).toEqual(["receipt 5"]);
+    expect(paid).toEqual([5]);
+  });
+
+  it("that asks tells the model what a person who denies says", async () => {
+    const { graph, paid } = unluckyPayer(once, 0, asking);
+    const stopped = await graph.invoke(hello, config);
+    const done = await graph.invoke(reply(stopped, { allow: false, reason: "too much" }), config);
+    expect(done.messages.at(-2)).toMatchObject({ content: "Denied: too much", status: "error" });
+    expect(paid).toEqual([]);
+  });
+
+  it("asks for each of two calls of a message, and each gets its own answer", async () => {
+    const { graph, paid } = unluckyPayer(
+      (turn) => (turn === 0 ? asks(pays(5), pays(6)) : says("done")),
+      0,
+      asking,
+    );
+    let result = await graph.invoke(hello, config);
+    for (let times = 0; times < 2; times += 1) {
+      const { args } = questions(result)[0]!.value as { args: { amount: number } };
+      result = await graph.invoke(reply(result, { allow: args.amount === 6 }), config);
+    }
+    expect(paid).toEqual([6]);
+    expect(receipts(result.messages)).toEqual(["Denied: a person denied it", "receipt 6"]);
+  });
+
+  it("that asked isn't asked again when the allowed call's outcome is unknown; a person is, about that", async () => {
+    let asked = 0;
+    const { graph, paid } = unluckyPayer(twice, 1, {
+      policy: () => {
+        asked += 1;
+        return { ask: "over the limit" };
+      },
+    });
+    let result = await graph.invoke(hello, config);
+    result = await graph.invoke(reply(result, { allow: true }), config);
+    expect(questions(result)).toMatchObject([{ value: { kind: "ambiguous" } }]);
+    // The answer to the first question again is none to this one.
+    expect(questions(await graph.invoke(null, config))).toMatchObject([{ value: { kind: "ambiguous" } }]);
+    expect(paid).toEqual([5]);
+    result = await graph.invoke(reply(result, { happened: true, result: "by phone" }), config);
+    expect(receipts(result.messages).at(-1)).toBe("by phone");
+    expect([paid, asked]).toEqual([[5], 2]);
+  });
+
+  it.each([
+    ["denies", () => ({ deny: "over 500" }), "Denied: over 500"],
+    ["says no", () => false, "Denied: the policy doesn't allow it"],
+    ["throws", () => Promise.reject(new Error("no rules")), "Denied: the policy failed: no rules"],
+    [
+      "hangs",
+      () => new Promise<never>(() => undefined),
+      "Denied: the policy failed: it took longer than 50 ms",
+    ],
+    ["answers nonsense", () => 1 as never, expect.stringContaining("no answer that it may give")],
+    [
+      "changes the arguments",
+      ({ args }: { args: unknown }) => {
+        (args as { amount: number }).amount = 1;
+        return true;
+      },
+      expect.stringContaining("Denied: the policy failed"),
+    ],
+  ])("that %s refuses the call before anything runs, and the chain goes on", async (_name, policy, told) => {
+    const { graph, paid } = unluckyPayer(twice, 0, { policy, policyTimeoutMs: 50 });
+    const done = await graph.invoke(hello, config);
+    expect(receipts(done.messages)).toEqual([told, told]);
+    expect(paid).toEqual([]);
+  });
+
+  it("sees the arguments that run, whatever the caller changes meanwhile", async () => {
+    const saver = new Saver();
+    const args = { amount: 5 };
+    const journal = createJournal(saver, {
+      policy: (planned) => {
+        args.amount = 1_000_000;
+        return (planned.args as { amount: number }).amount === 5;
+      },
+    });
+    const { pay, paid } = payments();
+    await journal.tools([pay])[0]!.invoke(args, config);
+    expect(paid).toEqual([5]);
+  });
+
+  it("that changed doesn't undo what is recorded", async () => {
+    let allowed = true;
+    const { graph, paid } = unluckyPayer(once, 0, { policy: () => allowed });
+    await graph.invoke(hello, config);
+    allowed = false;
+    let start;
+    for await (const state of graph.getStateHistory(config))
+      if (state.next.includes("agent")) start = state.config;
+    expect(receipts((await graph.invoke(null, start!)).messages)).toEqual(["receipt 5"]);
+    expect(paid).toEqual([5]);
+  });
+});
