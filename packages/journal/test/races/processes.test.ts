@@ -133,7 +133,7 @@ it("a process that is suspended between its claim and its call, and taken over, 
   const thread = "asleep";
   const leaseMs = 1500;
   const [a, b] = await Promise.all([
-    start({ machine: "far away", leaseMs, slowClaims: true }),
+    start({ machine: "far away", leaseMs, slowClaim: true }),
     start({ leaseMs }),
   ]);
   const first = a.do({ do: "pay", thread, amounts: [5] });

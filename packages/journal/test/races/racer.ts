@@ -10,8 +10,8 @@ export interface Place {
   readonly leaseMs?: number | undefined;
   /** By how much its clock is wrong, in milliseconds. */
   readonly clockMs?: number | undefined;
-  /** Whether the acknowledgements of its claims arrive only when it is told to go on. */
-  readonly slowClaims?: boolean | undefined;
+  /** Whether the acknowledgement of its first claim arrives only when it is told to go on. */
+  readonly slowClaim?: boolean | undefined;
 }
 
 /** What a racer is asked to do. */

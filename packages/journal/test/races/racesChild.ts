@@ -5,7 +5,7 @@ import { Journal } from "../../src/journal.ts";
 import { payingGraph } from "./payingGraph.ts";
 import type { Place, Said, Task, Told } from "./racer.ts";
 
-const { url, machine, leaseMs, clockMs = 0, slowClaims = false } = JSON.parse(process.argv[2]!) as Place;
+const { url, machine, leaseMs, clockMs = 0, slowClaim = false } = JSON.parse(process.argv[2]!) as Place;
 if (clockMs !== 0) {
   const { now } = Date;
   globalThis.Date = class extends Date {
@@ -23,11 +23,13 @@ const journal = new Journal(checkpointer, {}, new Session(checkpointer.tier, { m
 let goOn: () => void = () => undefined;
 let going = new Promise<void>((resolve) => (goOn = resolve));
 
-if (slowClaims) {
+if (slowClaim) {
   const { append } = checkpointer.tier;
+  let isFirst = true;
   checkpointer.tier.append = async (request) => {
     const appended = await append.call(checkpointer.tier, request);
-    if (request.heads.some(({ namespace }) => namespace === reservedNamespaces.calls)) {
+    if (isFirst && request.heads.some(({ namespace }) => namespace === reservedNamespaces.calls)) {
+      isFirst = false;
       say({ claimed: true });
       await going;
     }
