@@ -1,7 +1,7 @@
 // long file: the protocol of a call, in the order in which it happens
 import { setTimeout as sleep } from "node:timers/promises";
 import { trace, type TierSaver } from "@stratigraph/core";
-import { AmbiguousOutcomeError, duplicateCall, keptError, notDurable } from "../errors.ts";
+import { AmbiguousOutcomeError, duplicateCall, keptError, notDurable, resultNotKept } from "../errors.ts";
 import type { CallState } from "../log/calls.ts";
 import type { Interrupts } from "../log/entry.ts";
 import type { JournalLog, NewEvent } from "../log/journalLog.ts";
@@ -34,6 +34,8 @@ export interface CallSite {
   readonly passOver?: ((times: number) => void) | undefined;
   /** Waits until the checkpoint that issued the call is stored. Absent where none issued it. @throws if that can't be */
   readonly issued?: ((signal: AbortSignal | undefined, timeoutMs: number) => Promise<void>) | undefined;
+  /** Looks whether the thread that made the call is still there. Absent outside graphs. @throws ThreadDeletedError */
+  readonly mayBegin?: (() => Promise<void>) | undefined;
 }
 
 /** How a person is asked. */
@@ -149,6 +151,12 @@ export class CallRunner {
           const { interrupts } = resolution.state;
           if (interrupts !== undefined && interrupts.task === site.task) site.passOver?.(interrupts.times);
           const result = await this.#results.of(log, resolution.state);
+          if (result === undefined) {
+            // The journal may be another one now, where the thread was deleted and begun anew.
+            if (isFresh) throw resultNotKept(log.threadId, resolution.state);
+            isFresh = true;
+            continue;
+          }
           log.note({
             event: { type: "returned", call: request.call, where: request.where },
             author: site.author,
@@ -239,7 +247,7 @@ export class CallRunner {
             key,
           },
         };
-      }),
+      }, site.mayBegin),
     );
   }
 
@@ -310,7 +318,7 @@ export class CallRunner {
 
   async #append({ argsText, site }: PlannedCall, event: NewEvent["event"]): Promise<void> {
     const events = [{ event, payload: { args: argsText }, author: site.author }];
-    await this.#parts.log.change(() => ({ events, answer: undefined }));
+    await this.#parts.log.change(() => ({ events, answer: undefined }), site.mayBegin);
   }
 
   /** Finds out whether a call happened: by its reconciler, or by asking a person. */
@@ -340,8 +348,8 @@ export class CallRunner {
     await this.resolve(state, read.answer, "person", site);
   }
 
-  async #argsOf({ claim }: CallState): Promise<unknown> {
-    const text = claim === undefined ? undefined : (await this.#parts.log.payload(claim.seq))?.args;
+  async #argsOf({ call, claim }: CallState): Promise<unknown> {
+    const text = claim === undefined ? undefined : (await this.#parts.log.payload(claim.seq, call))?.args;
     return text === undefined ? undefined : (JSON.parse(text) as unknown);
   }
 
@@ -418,7 +426,7 @@ export class CallRunner {
       };
       const events = [{ event, payload: { args: argsText, result: stored?.result }, author: site.author }];
       await this.#recorded(planned, undefined, () =>
-        this.#parts.log.change(() => ({ events, answer: undefined })),
+        this.#parts.log.change(() => ({ events, answer: undefined }), site.mayBegin),
       );
       this.#tell(planned, stored === undefined ? "failed" : "ran", ms);
     };
@@ -495,7 +503,7 @@ export class CallRunner {
           : { type: "late" as const, ...common, outcome: "succeeded" as const };
         const events = [{ event, payload: { result: stored.result }, author: planned.site.author }];
         return { events, answer: isOurs || state?.status !== "succeeded" ? undefined : state };
-      }),
+      }, false),
     );
     return winner === undefined ? undefined : await this.#results.of(log, winner);
   }
@@ -537,7 +545,7 @@ export class CallRunner {
         })();
         const payload = event.type === "failed" ? { result: told?.result } : {};
         return { events: [{ event, payload, author: site.author }], answer: undefined };
-      }),
+      }, false),
     );
     this.#tell(planned, suspended ? "suspended" : certain ? "failed" : "unknown", 0, error);
   }

@@ -1,5 +1,4 @@
 import type { TierSaver } from "@stratigraph/core";
-import { resultNotKept } from "../errors.ts";
 import type { CallState } from "../log/calls.ts";
 import type { JournalLog } from "../log/journalLog.ts";
 import type { Sealing } from "../log/sealing.ts";
@@ -37,14 +36,14 @@ export class StoredResults {
     return { kept: false, hash: "" };
   }
 
-  /** The result of a call that succeeded. @throws StratigraphError "RESULT_NOT_KEPT" */
-  async of(log: JournalLog, state: CallState): Promise<KeptResult> {
-    const { result } = state;
+  /** The result of a call that succeeded; undefined where it isn't there. */
+  async of(log: JournalLog, state: CallState): Promise<KeptResult | undefined> {
+    const { call, result } = state;
     const stored =
       result?.kept === true
-        ? ((await log.payload(result.seq))?.result as StoredResult | undefined)
+        ? ((await log.payload(result.seq, call))?.result as StoredResult | undefined)
         : undefined;
-    if (stored === undefined) throw resultNotKept(log.threadId, state);
+    if (stored === undefined) return undefined;
     return (await this.#saver.serde.loadsTyped(stored.type, stored.bytes)) as KeptResult;
   }
 }

@@ -1,4 +1,4 @@
-import { StratigraphError, type TierSaver } from "@stratigraph/core";
+import { StratigraphError, ThreadDeletedError, type TierSaver } from "@stratigraph/core";
 import type { CallSite } from "../calls/callRunner.ts";
 import { loadInterrupt } from "./langgraph.ts";
 import type { Task } from "./taskConfig.ts";
@@ -20,7 +20,22 @@ export async function siteOf(saver: TierSaver, task: Task, author: string | unde
     interrupts: task.interrupts,
     passOver: task.passOver,
     issued: (signal, timeoutMs) => issued(saver, task, signal, timeoutMs),
+    mayBegin: () => mayBegin(saver, task),
   };
+}
+
+/** Looks whether the run's thread is still there. What the saver remembers may be of before the thread was deleted. */
+async function mayBegin(
+  saver: TierSaver,
+  { threadId, journal, where: { checkpoint: checkpointId }, durability, signal }: Task,
+): Promise<void> {
+  // Nothing of the run may be there yet, or its calls are in the journal of another thread.
+  if (checkpointId === undefined || threadId === undefined || threadId !== journal || durability === "exit")
+    return;
+  await saver.stored({ configurable: { thread_id: threadId, checkpoint_id: checkpointId } }, { signal });
+  const root = { threadId, namespace: "", checkpointId, recordsOnly: true, limit: 1 } as const;
+  for await (const _ of saver.tier.list(root)) return;
+  throw new ThreadDeletedError(threadId);
 }
 
 /** Waits until the checkpoint from which the task's step began is stored. */

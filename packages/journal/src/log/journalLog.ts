@@ -1,4 +1,10 @@
-import { StratigraphError, type CheckpointRecord, type TierSaver } from "@stratigraph/core";
+import {
+  StratigraphError,
+  ThreadDeletedError,
+  type CheckpointRecord,
+  type TierSaver,
+} from "@stratigraph/core";
+import type { Digest } from "../identity/fingerprint.ts";
 import { caughtUp } from "./catchUp.ts";
 import { Calls, type CallState } from "./calls.ts";
 import type { Entry, EntryHeader, JournalEvent, Payload } from "./entry.ts";
@@ -40,8 +46,15 @@ export interface Decision<T> {
 /** Decides on the newest state what to append. Called again, on a newer state, where somebody else wrote first. */
 export type Decide<T> = (calls: Calls, nextSeq: number) => Decision<T>;
 
+/**
+ * Whether a change may begin a journal: a late run must not bring a deleted thread back. A function throws where it may not; it is asked
+ * while the journal is empty, and when the thread was deleted.
+ */
+export type Begins = boolean | (() => Promise<void>);
+
 interface Waiting {
   readonly decide: Decide<unknown>;
+  readonly begins: Begins;
   readonly resolve: (answer: unknown) => void;
   readonly reject: (error: unknown) => void;
 }
@@ -103,12 +116,13 @@ export class JournalLog {
 
   /**
    * Decides and appends, by compare-and-set.
+   * @param begins whether it may begin the journal
    * @throws ThreadDeletedError if the thread was deleted since it was read; StratigraphError as appends of the tier. After one with the
    * code "UNAVAILABLE" the entries may have been written nevertheless
    */
-  async change<T>(decide: Decide<T>): Promise<T> {
+  async change<T>(decide: Decide<T>, begins: Begins = true): Promise<T> {
     return await new Promise<T>((resolve, reject) => {
-      this.#queue.push({ decide, resolve: resolve as (answer: unknown) => void, reject });
+      this.#queue.push({ decide, begins, resolve: resolve as (answer: unknown) => void, reject });
       void this.#work();
     });
   }
@@ -128,19 +142,25 @@ export class JournalLog {
     if (this.#notes.length === 0) return;
     const notes = this.#notes;
     this.#notes = [];
-    await this.change(() => ({ events: notes, answer: undefined }));
+    await this.change(() => ({ events: notes, answer: undefined }), false).catch((error: unknown) => {
+      if (!(error instanceof ThreadDeletedError)) throw error;
+    });
   }
 
-  /** What stands beside an entry; undefined where the entry isn't there any more. */
-  async payload(seq: number): Promise<Payload | undefined> {
+  /**
+   * What stands beside an entry about a call; undefined where the entry isn't there any more, or is another one: the thread may have been
+   * deleted and begun anew since its number was read.
+   */
+  async payload(seq: number, call: Digest): Promise<Payload | undefined> {
     for await (const stored of this.#saver.tier.list({
       threadId: this.threadId,
       namespace: journalNamespace,
       before: recordPrefix(seq + 1),
       limit: 1,
     })) {
-      const entry = await decodeEntry(this.#saver, stored.record);
-      return entry.seq === seq ? await decodePayload(this.#saver, stored) : undefined;
+      const { seq: found, event } = await decodeEntry(this.#saver, stored.record);
+      const isIt = found === seq && "call" in event && event.call === call;
+      return isIt ? await decodePayload(this.#saver, stored) : undefined;
     }
     return undefined;
   }
@@ -172,7 +192,10 @@ export class JournalLog {
   /** Decides and appends a batch of changes. */
   async #appended(batch: readonly Waiting[]): Promise<Answer[]> {
     if (this.#tip === undefined) await this.#catchUp();
+    let refused: ReadonlyMap<Waiting, unknown> = new Map();
+    let wasDeleted = false;
     for (let attempt = 0; attempt < attempts; attempt += 1) {
+      if (wasDeleted || this.#calls.seq === 0) refused = await this.#refused(batch);
       const calls = this.#calls.branch();
       const made: { entry: Entry; payload: Payload }[] = [];
       const add = ({ event, payload = {}, author }: NewEvent): void => {
@@ -186,7 +209,9 @@ export class JournalLog {
         replaced.push(...(decision.replaced ?? []));
         return { value: decision.answer };
       };
-      const answers = batch.map(({ decide }) => {
+      const answers = batch.map((waiting) => {
+        if (refused.has(waiting)) return { error: refused.get(waiting) };
+        const { decide } = waiting;
         try {
           const decision = decide(calls, calls.seq + 1);
           if (decision.events.length === 0 || calls.session(this.#writer.session) !== undefined)
@@ -202,7 +227,12 @@ export class JournalLog {
       if (made.length === 0) return answers;
       const notes = [...this.#notes];
       for (const event of notes) add(event);
-      if (await this.#append(made, replaced)) {
+      const appended = await this.#append(made, replaced).catch((error: unknown) => {
+        if (!(error instanceof ThreadDeletedError) || wasDeleted) throw error;
+        wasDeleted = true;
+        return false;
+      });
+      if (appended) {
         this.#notes = this.#notes.filter((note) => !notes.includes(note));
         this.#calls = calls.commit();
         return answers;
@@ -214,6 +244,17 @@ export class JournalLog {
       `The journal of thread ${JSON.stringify(this.threadId)} was written to during each of ${attempts} attempts to append to it. Let fewer processes work on one thread.`,
       { threadId: this.threadId },
     );
+  }
+
+  /** Which changes may not begin the journal, and why. */
+  async #refused(batch: readonly Waiting[]): Promise<ReadonlyMap<Waiting, unknown>> {
+    const refused = new Map<Waiting, unknown>();
+    for (const waiting of batch) {
+      const { begins } = waiting;
+      if (begins === false) refused.set(waiting, new ThreadDeletedError(this.threadId));
+      else if (begins !== true) await begins().catch((error: unknown) => refused.set(waiting, error));
+    }
+    return refused;
   }
 
   async #alone<T>(work: () => Promise<T>): Promise<T> {
@@ -278,6 +319,7 @@ export class JournalLog {
 
   #forget(): void {
     this.#tip = undefined;
+    this.#notes = [];
     this.#calls = new Calls();
   }
 

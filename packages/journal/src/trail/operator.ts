@@ -61,7 +61,7 @@ export async function* unresolvedCalls(journal: ThreadJournal): AsyncGenerator<U
   for (const state of [...calls.all()]) {
     if (!(await isUnresolved(journal, calls, state))) continue;
     const { call, tool, effects, where, attempts, key = call, claim, error } = state;
-    const text = claim === undefined ? undefined : (await log.payload(claim.seq))?.args;
+    const text = claim === undefined ? undefined : (await log.payload(claim.seq, call))?.args;
     yield {
       threadId: log.threadId,
       fingerprint: call,
@@ -145,8 +145,8 @@ async function openCall(
   );
 }
 
-async function hasResult(log: JournalLog, { result }: CallState): Promise<boolean> {
-  return result?.kept === true && (await log.payload(result.seq))?.result !== undefined;
+async function hasResult(log: JournalLog, { call, result }: CallState): Promise<boolean> {
+  return result?.kept === true && (await log.payload(result.seq, call))?.result !== undefined;
 }
 
 /** Whether nobody can tell what became of a call. */

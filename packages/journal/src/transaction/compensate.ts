@@ -1,6 +1,6 @@
 import { StoredResults } from "../calls/storedResults.ts";
 import type { KeptResult } from "../calls/results.ts";
-import { keptError } from "../errors.ts";
+import { keptError, resultNotKept } from "../errors.ts";
 import type { CallState } from "../log/calls.ts";
 import type { JournalParts } from "../parts.ts";
 import type { KeptCall, RollbackReport, TransactionCall } from "./report.ts";
@@ -29,7 +29,7 @@ export async function describedCall(
   threadId: string,
   { call, tool, claim }: CallState,
 ): Promise<TransactionCall> {
-  const text = claim && (await parts.of(threadId).log.payload(claim.seq))?.args;
+  const text = claim && (await parts.of(threadId).log.payload(claim.seq, call))?.args;
   return { fingerprint: call, tool, args: text === undefined ? undefined : JSON.parse(text) };
 }
 
@@ -45,7 +45,9 @@ async function undo(
   if (work === undefined) return { why: "no compensation" };
   const { log, runner } = parts.of(record.threadId);
   try {
-    const result = givenTo(await new StoredResults(parts.checkpointer, parts.sealing).of(log, state));
+    const kept = await new StoredResults(parts.checkpointer, parts.sealing).of(log, state);
+    if (kept === undefined) throw resultNotKept(log.threadId, state);
+    const result = givenTo(kept);
     const site = { author: parts.authorOf(undefined) };
     const planned = { ...record.compensationOf(state), site, options: {}, unjudged: true };
     await runner.call(planned, () => work(result, args));

@@ -10,6 +10,8 @@ export interface Place {
   readonly leaseMs?: number | undefined;
   /** By how much its clock is wrong, in milliseconds. */
   readonly clockMs?: number | undefined;
+  /** Whether the acknowledgement of its first claim arrives only when it is told to go on. */
+  readonly slowClaim?: boolean | undefined;
 }
 
 /** What a racer is asked to do. */
@@ -30,6 +32,8 @@ export type Task =
 
 export type Said =
   | { readonly ready: true }
+  /** A claim is stored, and not acknowledged. */
+  | { readonly claimed: true }
   /** A payment has begun. */
   | { readonly paying: number }
   | { readonly id: number; readonly answers: readonly string[] }
@@ -64,6 +68,10 @@ export class Racer {
   /** Resolves when a payment of this amount has begun. */
   async paying(amount: number): Promise<void> {
     await this.child.message((said) => "paying" in said && said.paying === amount);
+  }
+
+  async claimed(): Promise<void> {
+    await this.child.message((said) => "claimed" in said);
   }
 
   /** The payments that began so far. */

@@ -1,11 +1,11 @@
-import { StratigraphError } from "@stratigraph/core";
+import { reservedNamespaces, StratigraphError } from "@stratigraph/core";
 import { createCheckpointer } from "stratigraph";
 import { Session } from "../../src/calls/session.ts";
 import { Journal } from "../../src/journal.ts";
 import { payingGraph } from "./payingGraph.ts";
 import type { Place, Said, Task, Told } from "./racer.ts";
 
-const { url, machine, leaseMs, clockMs = 0 } = JSON.parse(process.argv[2]!) as Place;
+const { url, machine, leaseMs, clockMs = 0, slowClaim = false } = JSON.parse(process.argv[2]!) as Place;
 if (clockMs !== 0) {
   const { now } = Date;
   globalThis.Date = class extends Date {
@@ -22,6 +22,20 @@ const journal = new Journal(checkpointer, {}, new Session(checkpointer.tier, { m
 
 let goOn: () => void = () => undefined;
 let going = new Promise<void>((resolve) => (goOn = resolve));
+
+if (slowClaim) {
+  const { append } = checkpointer.tier;
+  let isFirst = true;
+  checkpointer.tier.append = async (request) => {
+    const appended = await append.call(checkpointer.tier, request);
+    if (isFirst && request.heads.some(({ namespace }) => namespace === reservedNamespaces.calls)) {
+      isFirst = false;
+      say({ claimed: true });
+      await going;
+    }
+    return appended;
+  };
+}
 
 function say(said: Said): void {
   process.send!(said);
