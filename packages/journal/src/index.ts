@@ -46,3 +46,14 @@ export type {
 export { RolledBackError, TransactionConflictError } from "./transaction/errors.ts";
 export type { KeptCall, RollbackReport, TransactionCall } from "./transaction/report.ts";
 export type { TransactionStatus } from "./transaction/transactionRecord.ts";
+export { batch, type BatchItemContext, type BatchOptions } from "./batch/batch.ts";
+export type { BatchProgress, BatchResult, UndoneItem } from "./batch/tally.ts";
+export {
+  events,
+  VersionConflictError,
+  type AppendedEvent,
+  type Events,
+  type EventsOptions,
+  type Projection,
+} from "./events/events.ts";
+export type { StoredEvent } from "./events/eventRecords.ts";

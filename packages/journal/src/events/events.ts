@@ -1,0 +1,321 @@
+import { checkOptions, InvalidOptionError, StratigraphError, validId, type TierSaver } from "@stratigraph/core";
+import { recordPrefix } from "../log/records.ts";
+import { decodeEvent, encodeEvent, eventsNamespace, tagsOfKey, type StoredEvent } from "./eventRecords.ts";
+
+/** How often an append is tried at most, if other processes append to the same thread meanwhile. */
+const attempts = 1000;
+
+/** How many threads the last event of is remembered. */
+const rememberedThreads = 1000;
+
+/** Options of {@link events}. */
+export interface EventsOptions<S> {
+  /** The state before the first event. It isn't changed. */
+  readonly initial: S;
+  /** After how many events the state is stored beside the event, so that reading needn't begin at the first one. Default 100. */
+  readonly snapshotEvery?: number | undefined;
+  /** Version of the reducer: snapshots of another one aren't used. Default: none. */
+  readonly reducerVersion?: string | undefined;
+}
+
+/** What came of an append. */
+export interface AppendedEvent<S, E> extends StoredEvent<E> {
+  /** The state after the event. */
+  readonly state: S;
+  /** An event of the same key was there already: this is what was appended then, and nothing was appended now. */
+  readonly duplicate: boolean;
+}
+
+/** A state, and the event after which it is it. */
+export interface Projection<S> {
+  readonly state: S;
+  /** Of the last event in it; 0 where there is none. */
+  readonly version: number;
+  /** When that event was appended. */
+  readonly at: Date | undefined;
+}
+
+/** The last event of a thread, as it was last seen. */
+interface Tip<S> extends Projection<S> {
+  readonly recordId: string | undefined;
+  readonly revision: number;
+}
+
+/** The thread has more events, or fewer, than the one who appends assumed. Nothing was written. */
+export class VersionConflictError extends StratigraphError {
+  constructor(threadId: string, expected: number, version: number) {
+    super(
+      "VERSION_CONFLICT",
+      `An event was to follow version ${expected} of thread ${JSON.stringify(threadId)}, which is at version ${version}. Nothing was ` +
+        `appended. Project the state and decide again.`,
+      { threadId, expected, version },
+    );
+    this.name = "VersionConflictError";
+  }
+}
+
+/** Threads whose state is the fold of their events. Made by {@link events}. */
+export class Events<S, E> {
+  readonly #saver: TierSaver;
+  readonly #reducer: (state: S, event: E) => S;
+  readonly #options: EventsOptions<S>;
+  readonly #tips = new Map<string, Tip<S>>();
+  /** Appends of this process to a thread take turns. */
+  readonly #turns = new Map<string, Promise<unknown>>();
+
+  constructor(saver: TierSaver, reducer: (state: S, event: E) => S, options: EventsOptions<S>) {
+    this.#saver = saver;
+    this.#reducer = reducer;
+    this.#options = options;
+  }
+
+  /**
+   * Appends an event, whatever came before it.
+   * @param options `key` names the input that the event comes of: a second event with the same key isn't appended, and the first one's
+   * answer is given
+   * @throws StratigraphError "SERIALIZATION", ThreadDeletedError if the thread is deleted meanwhile, InvalidAddressError; what the
+   * reducer throws: nothing was appended then. After "UNAVAILABLE" the event may have been appended; a key makes it safe to repeat
+   */
+  async append(threadId: string, event: E, options: { key?: string } = {}): Promise<AppendedEvent<S, E>> {
+    return await this.#inTurn(threadId, undefined, event, options);
+  }
+
+  /**
+   * Appends an event if the thread is at a version.
+   * @param expectedVersion what {@link project} said; 0 for a thread without events
+   * @throws VersionConflictError; as {@link append}
+   */
+  async appendIf(
+    threadId: string,
+    expectedVersion: number,
+    event: E,
+    options: { key?: string } = {},
+  ): Promise<AppendedEvent<S, E>> {
+    if (!Number.isSafeInteger(expectedVersion) || expectedVersion < 0)
+      throw new InvalidOptionError("expectedVersion", expectedVersion, "Pass a version: 0, 1, 2, …");
+    return await this.#inTurn(threadId, expectedVersion, event, options);
+  }
+
+  /**
+   * The state after all events of a thread, or after those up to a version or a moment. Don't change it.
+   * @throws CorruptionError, InvalidAddressError, InvalidOptionError; what the reducer throws
+   */
+  async project(threadId: string, { until }: { until?: number | Date } = {}): Promise<Projection<S>> {
+    validId("threadId", threadId);
+    if (until === undefined) {
+      const { state, version, at } = await this.#caughtUp(threadId);
+      return { state, version, at };
+    }
+    if (until instanceof Date ? Number.isNaN(until.getTime()) : !Number.isSafeInteger(until) || until < 0)
+      throw new InvalidOptionError("until", until, "Pass a version, or a Date.");
+    return await this.#folded(threadId, until);
+  }
+
+  /** The events of a thread after a version, oldest first. @throws CorruptionError, InvalidAddressError */
+  async *read(threadId: string, { after = 0 }: { after?: number } = {}): AsyncGenerator<StoredEvent<E>> {
+    validId("threadId", threadId);
+    const { version: last } = await this.#caughtUp(threadId);
+    for (let next = after + 1; next <= last; next += readAtOnce) {
+      const page: StoredEvent<E>[] = [];
+      for await (const stored of this.#list(threadId, Math.min(next + readAtOnce - 1, last))) {
+        const { snapshot: _snapshot, ...event } = await decodeEvent<E>(this.#saver, stored);
+        if (event.version < next) break;
+        page.push(event);
+        if (event.version === next) break;
+      }
+      yield* page.reverse();
+    }
+  }
+
+  async #inTurn(
+    threadId: string,
+    expected: number | undefined,
+    event: E,
+    options: { key?: string },
+  ): Promise<AppendedEvent<S, E>> {
+    validId("threadId", threadId);
+    checkOptions<{ key?: string }>("append", options, { key: true });
+    const key = options.key === undefined ? undefined : validId("key", options.key);
+    const before = this.#turns.get(threadId) ?? Promise.resolve();
+    const mine = before.catch(() => undefined).then(() => this.#append(threadId, expected, event, key));
+    this.#turns.set(threadId, mine);
+    try {
+      return await mine;
+    } finally {
+      if (this.#turns.get(threadId) === mine) this.#turns.delete(threadId);
+    }
+  }
+
+  async #append(
+    threadId: string,
+    expected: number | undefined,
+    event: E,
+    key: string | undefined,
+  ): Promise<AppendedEvent<S, E>> {
+    for (let attempt = 0; attempt < attempts; attempt += 1) {
+      // What was seen last may be old. The append tells, except where nothing is going to be appended.
+      const known = attempt === 0 && key === undefined ? this.#tips.get(threadId) : undefined;
+      const tip = known ?? (await this.#caughtUp(threadId));
+      const first = key === undefined ? undefined : await this.#eventOf(threadId, key);
+      if (first !== undefined) {
+        const { state } =
+          first.version === tip.version ? tip : await this.#folded(threadId, first.version);
+        return { ...first, state, duplicate: true };
+      }
+      if (expected !== undefined && tip.version !== expected) {
+        if (known !== undefined) continue;
+        throw new VersionConflictError(threadId, expected, tip.version);
+      }
+      const appended = await this.#tryAppend(threadId, tip, event, key);
+      if (appended !== undefined) return appended;
+    }
+    throw new StratigraphError(
+      "OVERLOADED",
+      `Thread ${JSON.stringify(threadId)} got events during each of ${attempts} attempts to append one. Let fewer processes append to it.`,
+      { threadId },
+    );
+  }
+
+  /** Appends after the last event that is known. Undefined where somebody else appended first. */
+  async #tryAppend(
+    threadId: string,
+    tip: Tip<S>,
+    event: E,
+    key: string | undefined,
+  ): Promise<AppendedEvent<S, E> | undefined> {
+    const { snapshotEvery = 100, reducerVersion = "" } = this.#options;
+    const version = tip.version + 1;
+    const at = new Date(Math.max(Date.now(), tip.at?.getTime() ?? 0));
+    const state = this.#reducer(tip.state, event);
+    const stored: StoredEvent<E> = { version, event, at, ...(key === undefined ? {} : { key }) };
+    const snapshot = version % snapshotEvery === 0 ? { state, reducer: reducerVersion } : undefined;
+    const { record, blobs } = await encodeEvent(this.#saver, threadId, tip.recordId, stored, snapshot);
+    const recordId = record.checkpointId;
+    try {
+      const { revision } = await this.#saver.tier.append({
+        threadId,
+        records: [record],
+        blobs,
+        heads: [
+          {
+            namespace: eventsNamespace,
+            to: recordId,
+            expected: tip.recordId === undefined ? [] : [tip.recordId],
+          },
+        ],
+        onConflict: "refuse",
+        seen: tip.revision,
+      });
+      this.#remember(threadId, { state, version, at, recordId, revision });
+      return { ...stored, state, duplicate: false };
+    } catch (error) {
+      // Whether the event is there isn't known, or somebody else's is.
+      this.#tips.delete(threadId);
+      if (StratigraphError.is(error, "CHECKPOINT_CONFLICT")) return undefined;
+      throw error;
+    }
+  }
+
+  /** The event that came of an input. */
+  async #eventOf(threadId: string, key: string): Promise<StoredEvent<E> | undefined> {
+    const query = { threadId, namespace: eventsNamespace, tags: tagsOfKey(key) };
+    for await (const stored of this.#saver.tier.list(query)) {
+      const { snapshot: _snapshot, ...event } = await decodeEvent<E>(this.#saver, stored);
+      // Tags are hashes, which other keys may share.
+      if (event.key === key) return event;
+    }
+    return undefined;
+  }
+
+  /** The state as it is now. */
+  async #caughtUp(threadId: string): Promise<Tip<S>> {
+    const known = this.#tips.get(threadId);
+    const { head, revision } = await this.#saver.tier.peek({ threadId, namespace: eventsNamespace });
+    if (known !== undefined && known.recordId === head) return known;
+    if (head === undefined) {
+      this.#tips.delete(threadId);
+      return { state: this.#options.initial, version: 0, at: undefined, recordId: undefined, revision };
+    }
+    const version = Number.parseInt(head, 16);
+    const folded = await this.#folded(threadId, version, known);
+    const tip = { ...folded, recordId: head, revision };
+    this.#remember(threadId, tip);
+    return tip;
+  }
+
+  /** Folds events, from what is known, the newest snapshot, or the first one. */
+  async #folded(threadId: string, until: number | Date, known?: Tip<S>): Promise<Projection<S>> {
+    const { initial, reducerVersion = "" } = this.#options;
+    let from: Projection<S> = { state: initial, version: 0, at: undefined };
+    const found: StoredEvent<E>[] = [];
+    for await (const stored of this.#list(threadId, until)) {
+      if (stored.record.checkpointId === known?.recordId) {
+        from = known;
+        break;
+      }
+      const { snapshot, ...event } = await decodeEvent<E>(this.#saver, stored);
+      if (until instanceof Date && event.at > until) continue;
+      if (snapshot?.reducer === reducerVersion) {
+        from = { state: snapshot.state as S, version: event.version, at: event.at };
+        break;
+      }
+      found.push(event);
+    }
+    return found.reduceRight<Projection<S>>(
+      ({ state }, { event, version, at }) => ({ state: this.#reducer(state, event), version, at }),
+      from,
+    );
+  }
+
+  /** The records of a thread up to a version, newest first. */
+  #list(threadId: string, until: number | Date): ReturnType<TierSaver["tier"]["list"]> {
+    const before = typeof until === "number" ? { before: recordPrefix(until + 1) } : {};
+    return this.#saver.tier.list({ threadId, namespace: eventsNamespace, ...before });
+  }
+
+  #remember(threadId: string, tip: Tip<S>): void {
+    this.#tips.delete(threadId);
+    this.#tips.set(threadId, tip);
+    if (this.#tips.size > rememberedThreads) this.#tips.delete(this.#tips.keys().next().value!);
+  }
+}
+
+/** How many events are in memory at a time while they are read. */
+const readAtOnce = 200;
+
+/**
+ * Event-sourced state: what happened is appended to a thread, and the state is the fold of it. Versions count up without gaps, whoever
+ * appends. A thread's events stand beside its checkpoints and stay when these are pruned; a fork doesn't inherit them.
+ *
+ * @example
+ * type Event = { type: "deposited" | "withdrawn"; amount: number };
+ * const account = events(checkpointer, (balance: number, { type, amount }: Event) =>
+ *   type === "deposited" ? balance + amount : balance - amount, { initial: 0 });
+ *
+ * await account.append("ada", { type: "deposited", amount: 50 }, { key: request.id });
+ * const { state, version } = await account.project("ada");
+ * if (state >= 20) await account.appendIf("ada", version, { type: "withdrawn", amount: 20 });
+ * const inMay = await account.project("ada", { until: new Date("2026-06-01") });
+ *
+ * @param reducer gives the state after an event. It must depend on nothing else, and not change the state that it is given
+ * @throws InvalidOptionError
+ */
+export function events<S, E>(
+  checkpointer: TierSaver,
+  reducer: (state: S, event: E) => S,
+  options: EventsOptions<S>,
+): Events<S, E> {
+  if (typeof (Object(checkpointer) as Partial<TierSaver>).coder?.encode !== "function")
+    throw new InvalidOptionError("checkpointer", checkpointer, "Pass a saver of Stratigraph.");
+  if (typeof reducer !== "function")
+    throw new InvalidOptionError("reducer", reducer, "Pass a function: (state, event) => the state after it.");
+  checkOptions<EventsOptions<S>>("events", options, {
+    initial: true,
+    snapshotEvery: true,
+    reducerVersion: true,
+  });
+  const { snapshotEvery = 100 } = options;
+  if (!Number.isSafeInteger(snapshotEvery) || snapshotEvery < 1)
+    throw new InvalidOptionError("snapshotEvery", snapshotEvery, "Pass a whole number from 1.");
+  return new Events(checkpointer, reducer, options);
+}
