@@ -1,5 +1,11 @@
-import { checkOptions, InvalidOptionError, StratigraphError, validId, type TierSaver } from "@stratigraph/core";
-import { recordPrefix } from "../log/records.ts";
+import {
+  checkOptions,
+  InvalidOptionError,
+  StratigraphError,
+  validId,
+  type TierSaver,
+} from "@stratigraph/core";
+import { recordPrefix, seqOfRecord } from "../log/records.ts";
 import { decodeEvent, encodeEvent, eventsNamespace, tagsOfKey, type StoredEvent } from "./eventRecords.ts";
 
 /** How often an append is tried at most, if other processes append to the same thread meanwhile. */
@@ -158,8 +164,7 @@ export class Events<S, E> {
       const tip = known ?? (await this.#caughtUp(threadId));
       const first = key === undefined ? undefined : await this.#eventOf(threadId, key);
       if (first !== undefined) {
-        const { state } =
-          first.version === tip.version ? tip : await this.#folded(threadId, first.version);
+        const { state } = first.version === tip.version ? tip : await this.#folded(threadId, first.version);
         return { ...first, state, duplicate: true };
       }
       if (expected !== undefined && tip.version !== expected) {
@@ -236,7 +241,7 @@ export class Events<S, E> {
       this.#tips.delete(threadId);
       return { state: this.#options.initial, version: 0, at: undefined, recordId: undefined, revision };
     }
-    const version = Number.parseInt(head, 16);
+    const version = seqOfRecord(head)!;
     const folded = await this.#folded(threadId, version, known);
     const tip = { ...folded, recordId: head, revision };
     this.#remember(threadId, tip);
@@ -308,7 +313,11 @@ export function events<S, E>(
   if (typeof (Object(checkpointer) as Partial<TierSaver>).coder?.encode !== "function")
     throw new InvalidOptionError("checkpointer", checkpointer, "Pass a saver of Stratigraph.");
   if (typeof reducer !== "function")
-    throw new InvalidOptionError("reducer", reducer, "Pass a function: (state, event) => the state after it.");
+    throw new InvalidOptionError(
+      "reducer",
+      reducer,
+      "Pass a function: (state, event) => the state after it.",
+    );
   checkOptions<EventsOptions<S>>("events", options, {
     initial: true,
     snapshotEvery: true,
