@@ -72,12 +72,14 @@ let asked = 0;
 
 /** The agent, on a journal or on a replay of one. */
 function agent(calls: Journal | Replay, path: string, checkpointer?: Journal["checkpointer"]) {
+  // #region tools
   const tools = calls.tools(toolsFor(path), {
     search: { effects: "none" },
     mail: { effects: "idempotent" },
     // No such folder: the file certainly wasn't written.
     write: { certain: (error) => (error as { code?: string }).code === "ENOENT" },
   });
+  // #endregion
   return new StateGraph(Annotation.Root({ ...MessagesAnnotation.spec, ...calls.channel }))
     .addNode("model", (state) => {
       asked += 1;
@@ -92,7 +94,9 @@ function agent(calls: Journal | Replay, path: string, checkpointer?: Journal["ch
         content: call ? "" : "Have a good trip!",
         tool_calls: call ? [call] : [],
       });
+      // #region next
       return { messages: [message], ...calls.next(state, message) };
+      // #endregion
     })
     .addNode("tools", new ToolNode(tools, { handleToolErrors: false }))
     .addEdge(START, "model")
@@ -100,7 +104,7 @@ function agent(calls: Journal | Replay, path: string, checkpointer?: Journal["ch
       ((messages.at(-1) as AIMessage).tool_calls?.length ?? 0) > 0 ? "tools" : END,
     )
     .addEdge("tools", "model")
-    .compile({ checkpointer });
+    .compile(checkpointer === undefined ? {} : { checkpointer });
 }
 
 const input = { messages: [{ role: "user", content: "Book me a weekend in Lisbon." }] };
@@ -151,10 +155,11 @@ try {
   console.log("\nThe incident is replayed from the trail, offline and without the database:");
   {
     online = false;
+    // #region replay
     const replay = await replayTrail(createReadStream(trail));
-    const { messages } = await replay.follow(() =>
-      agent(replay, wrong).invoke(input, { recursionLimit: 50 }),
-    );
+    const run = () => agent(replay, wrong).invoke(input, { recursionLimit: 50 });
+    const { messages } = await replay.follow(run);
+    // #endregion
     assert.equal(messages.at(-1)?.content, "Have a good trip!");
     assert.deepEqual(new Set(replay.calls.map(({ outcome }) => outcome)), new Set(["recorded"]));
     console.log(`  ${replay.calls.length} calls, all from the recording; none ran.`);

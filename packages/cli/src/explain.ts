@@ -4,13 +4,22 @@ import { StratigraphError } from "stratigraph";
 /** Where each error code is explained. */
 const errorsPage = "https://github.com/stratigraph/stratigraph/blob/main/packages/core/ERRORS.md";
 
-/** What an error says to a person: its code, its message, and where more about it stands; with `verbose` also causes and stacks. */
-export function explain(error: unknown, verbose: boolean): string {
+/**
+ * What an error says to a person: its code, its message, and where more about it stands; with `verbose` also causes and stacks.
+ * @param written puts the spelling of the command line in the place of what an operation calls its fields
+ */
+export function explain(
+  error: unknown,
+  verbose: boolean,
+  written: (message: string) => string = (message) => message,
+): string {
   if (!(error instanceof Error)) return `error: ${shown(String(error))}`;
   const isOurs = StratigraphError.is(error);
   // A message may have several lines of ours, and ids with control characters of others.
-  const message = error.message.split("\n").map(shown).join("\n");
+  const message = written(error.message).split("\n").map(shown).join("\n");
+  const hint = isOurs && error.code === "NOT_SET_UP" && /\bsetup\(\)/.test(message);
   const lines = [`error${isOurs ? ` ${error.code}` : ""}: ${message}`];
+  if (hint) lines.push('  The command that calls setup() is "stratigraph setup".');
   if (isOurs) lines.push(`  ${errorsPage}#${error.code.toLowerCase()}`);
   if (verbose) lines.push(...stacksOf(error));
   else if (!isOurs) lines.push("  --verbose shows where it came from.");

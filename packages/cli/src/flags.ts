@@ -39,6 +39,14 @@ export function flagsOf({ input, args: positional = [] }: Operation): Flags {
   return { args, options };
 }
 
+/** A message of an operation, in which the fields of its input, which stand in backticks, are written as they are typed here. */
+export function withFlags({ input, args = [] }: Operation, message: string): string {
+  return message.replaceAll(/`(\w+)`/g, (written, name: string) => {
+    if (!Object.hasOwn(input.shape, name)) return written;
+    return args.includes(name) ? `<${kebab(name)}>` : `--${kebab(name)}`;
+  });
+}
+
 function optionOf(name: string, property: Property, isRequired: boolean): Option {
   const { type, description, items } = property;
   const short = Object.hasOwn(shortForms, name) ? `${shortForms[name]}, ` : "";

@@ -61,6 +61,7 @@ export async function openContext({
     },
     signal,
     progress,
+    cwd: terminal.cwd,
     redact: [...redact, ...(settings.redact ?? [])],
     origin,
   };
@@ -82,7 +83,7 @@ function whereOf(settings: Settings, { cwd }: Terminal) {
 async function configOf(place: string, settings: Settings, terminal: Terminal): Promise<LoadedConfig> {
   const where = whereOf(settings, terminal);
   return /^[a-z0-9+]+:/i.test(place)
-    ? await loadConfig({ ...where, url: place })
+    ? await loadConfig({ ...where, url: place, environment: undefined })
     : await loadConfig({ ...where, url: undefined, environment: place });
 }
 

@@ -4,7 +4,7 @@ import { addCompletion } from "./completion.ts";
 import { addInit } from "./init.ts";
 import { exitCodes, type ExitCode } from "./exitCodes.ts";
 import { explain } from "./explain.ts";
-import { flagsOf } from "./flags.ts";
+import { flagsOf, withFlags } from "./flags.ts";
 import { inputFrom } from "./inputFrom.ts";
 import { runCommand } from "./runCommand.ts";
 import { addSettings, type Settings } from "./settings.ts";
@@ -36,7 +36,10 @@ export async function main(argv: readonly string[], terminal: Terminal): Promise
     // commander has written what it had to say.
     if (error instanceof CommanderError) return error.exitCode === 0 ? exitCodes.done : exitCodes.failed;
     const { verbose = false } = program.opts<Settings>();
-    terminal.stderr.write(`${explain(error, verbose)}\n`);
+    const operation = operations.find(({ name }) => program.args[0] === name);
+    const written = (message: string): string =>
+      operation === undefined ? message : withFlags(operation, message);
+    terminal.stderr.write(`${explain(error, verbose, written)}\n`);
     return exitCodes.failed;
   }
 }

@@ -5,6 +5,9 @@ import { isTty, type Terminal } from "./terminal.ts";
 const redrawMs = 100;
 const reportMs = 10_000;
 
+/** After how long a terminal is told what is waited for, where nothing else was told. In milliseconds. */
+const silenceMs = 2000;
+
 /**
  * Shows how far an operation is, on stderr: one line that is drawn anew on a terminal, and a line every ten seconds elsewhere.
  * It isn't a spinner of clack, which reads the keyboard itself and ends the process at Ctrl-C: the thread under way is to be finished.
@@ -14,13 +17,21 @@ export class ProgressLine {
   readonly #startedAt = performance.now();
   #shownAt: number | undefined;
   #drawn = false;
+  #silence: NodeJS.Timeout | undefined;
 
   constructor(terminal: Terminal) {
     this.#terminal = terminal;
   }
 
+  /** Says on a terminal what is waited for, unless something else is shown soon. */
+  waitFor(what: string): void {
+    if (!isTty(this.#terminal.stderr)) return;
+    this.#silence = setTimeout(() => this.#draw(`Waiting for ${shown(what)} …`), silenceMs).unref();
+  }
+
   /** Takes note of how far it is. */
   update(progress: Progress): void {
+    clearTimeout(this.#silence);
     const now = performance.now();
     const { stderr } = this.#terminal;
     const onTerminal = isTty(stderr);
@@ -30,15 +41,19 @@ export class ProgressLine {
     this.#shownAt = now;
     const line = this.#text(progress, now - this.#startedAt);
     if (!onTerminal) stderr.write(`${line}\n`);
-    else {
-      const width = (stderr as { columns?: number }).columns ?? 80;
-      stderr.write(`\r\u001b[2K${line.slice(0, width - 1)}`);
-      this.#drawn = true;
-    }
+    else this.#draw(line);
+  }
+
+  #draw(line: string): void {
+    const { stderr } = this.#terminal;
+    const width = (stderr as { columns?: number }).columns ?? 80;
+    stderr.write(`\r\u001b[2K${line.slice(0, width - 1)}`);
+    this.#drawn = true;
   }
 
   /** Takes the line away. */
   end(): void {
+    clearTimeout(this.#silence);
     if (this.#drawn) this.#terminal.stderr.write("\r\u001b[2K");
     this.#drawn = false;
   }

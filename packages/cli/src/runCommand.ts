@@ -6,6 +6,7 @@ import { Interruption } from "./interruption.ts";
 import { openContext } from "./openContext.ts";
 import { ProgressLine } from "./progressLine.ts";
 import type { Format, Settings } from "./settings.ts";
+import { storageText } from "./storageText.ts";
 import { writeLine, type Terminal } from "./terminal.ts";
 
 /** What the command line looks at in the output of operations that come in pages, or can be interrupted. */
@@ -37,7 +38,9 @@ export async function runCommand(
     progress: (progress) => line?.update(progress),
   });
   try {
-    const { allow, origin } = await opened.config();
+    const config = await opened.config();
+    const { allow, origin } = config;
+    line?.waitFor(storageText(config));
     refuseForbidden(operation, settings, allow.cli, origin, isDry);
     const asks = operation.effect === "destroy" && !isDry && settings.yes !== true;
     if (asks) {
@@ -57,11 +60,8 @@ export async function runCommand(
     }
     if (last.complete === false && interruption.signal.aborted) {
       // As a table it has said so itself.
-      if (last.cursor !== undefined && format !== "table")
-        await writeLine(
-          terminal.stderr,
-          `Interrupted. The same command goes on with --cursor ${last.cursor}`,
-        );
+      const how = last.cursor === undefined ? "" : ` with --cursor ${last.cursor}`;
+      if (format !== "table") await writeLine(terminal.stderr, `Interrupted. The same command goes on${how}`);
       return exitCodes.interrupted;
     }
     return found ? exitCodes.found : exitCodes.done;
@@ -83,7 +83,8 @@ async function* pagesOf(
   context: Parameters<Operation["run"]>[1],
   all: boolean,
 ): AsyncGenerator<PagedOutput> {
-  let input = given;
+  const walked = all ? { ...operation.whole, ...given } : given;
+  let input = walked;
   for (;;) {
     const output = (await runOperation(operation, input, context)) as PagedOutput;
     yield output;
@@ -91,7 +92,7 @@ async function* pagesOf(
     const hasMore =
       output.items !== undefined && output.cursor !== undefined && output.complete === undefined;
     if (!all || !hasMore || context.signal.aborted) return;
-    input = { ...given, cursor: output.cursor };
+    input = { ...walked, cursor: output.cursor };
   }
 }
 

@@ -10,5 +10,26 @@ export async function runProcess(): Promise<void> {
       if (error.code === "EPIPE") process.exit(exitCodes.done);
       throw error;
     });
+  const watched = watchForDeadEnd();
   process.exitCode = await main(argv.slice(2), { stdout, stderr, stdin, env, cwd: process.cwd() });
+  watched.end();
+}
+
+/** Says why a process ends in the middle of a command: Node would end it with 13, without a word. */
+function watchForDeadEnd(): { end(): void } {
+  let idle = 0;
+  const listener = (): void => {
+    idle += 1;
+    // What waits for the user's code listens too, and knows better what it waits for: it gets one more turn.
+    if (idle === 1) setImmediate(() => undefined);
+    else {
+      process.stderr.write(
+        "error: The command waits for something that never comes: nothing is under way any more. " +
+          "Look for a promise that never settles in the modules that the config names (graphs).\n",
+      );
+      process.exit(exitCodes.failed);
+    }
+  };
+  process.on("beforeExit", listener);
+  return { end: () => void process.off("beforeExit", listener) };
 }

@@ -1,11 +1,16 @@
 import { mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { PassThrough, Readable, Writable } from "node:stream";
+import { callbackify } from "node:util";
 import { MessagesAnnotation, START, StateGraph } from "@langchain/langgraph";
+import { main } from "@stratigraph/cli";
+import { MemoryTier, TierSaver } from "@stratigraph/core";
 import { operations } from "@stratigraph/operations";
 import { createCheckpointer } from "stratigraph";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { freshDatabase } from "../../../test/servers/shared.ts";
+import { putValues } from "../../operations/test/support/threads.ts";
 import { runCli } from "./support/runCli.ts";
 
 // The command line in pipes: what is on stdout and stderr, and the exit codes.
@@ -104,4 +109,48 @@ test("init writes a config that works, once, and keeps conversations out of the 
   expect(again.code).toBe(1);
   expect(again.stderr).toContain("is there already");
   await rm(project, { recursive: true });
+});
+
+test("a listing of all threads misses none that is written to meanwhile", async () => {
+  const project = await mkdtemp(join(tmpdir(), "stratigraph-beside-"));
+  // Each write comes a minute after the one before.
+  let clock = Date.now() - 86_400_000;
+  const tier = new (class extends MemoryTier {
+    // The command ends its saver.
+    override async end(): Promise<void> {}
+  })(() => (clock += 60_000));
+  const saver = new TierSaver(tier);
+  const left = new Set(Array.from({ length: 9 }, (_, n) => `thread ${n}`));
+  for (const id of left) await putValues(saver, id, { n: 1 });
+  (globalThis as Record<string, unknown>)["listed beside a writer"] = tier;
+  await writeFile(
+    join(project, "stratigraph.config.mjs"),
+    'export default { checkpointer: { warm: globalThis["listed beside a writer"] } };',
+  );
+  // Holds the command back after each line, and meanwhile writes to threads that weren't listed yet.
+  const writeBeside = callbackify(async (line: string) => {
+    left.delete((JSON.parse(line) as { thread: string }).thread);
+    const others = [...left].filter((_, n, all) => n === 0 || n === all.length - 1);
+    for (const id of others) await putValues(saver, id, { n: 2 });
+  });
+  const stdout = new Writable({
+    highWaterMark: 1,
+    decodeStrings: false,
+    write: (line: string, _encoding, done) => writeBeside(line, done),
+  });
+  const terminal = { stdout, stderr: new PassThrough(), stdin: Readable.from([]), env: {}, cwd: project };
+  expect(await main(["threads", "-o", "jsonl", "-n", "2"], terminal)).toBe(0);
+  expect([...left]).toEqual([]);
+  await rm(project, { recursive: true });
+});
+
+test("errors of operations are told in the words of a command line", async () => {
+  const set = await runCli(["set", "ada", "nothing-like-it", '"x"', "--url", url]);
+  expect(set.stderr).toContain("Pass --create to set it nevertheless.");
+  const empty = await freshDatabase();
+  const threads = await runCli(["threads", "--url", empty.url]);
+  expect(threads.stderr).toMatch(
+    /^error NOT_SET_UP: .*\n {2}The command that calls setup\(\) is "stratigraph setup"\.\n/,
+  );
+  await empty.drop();
 });

@@ -1,10 +1,10 @@
-import { readFile, writeFile } from "node:fs/promises";
+import { readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { operations, runOperation, type Context } from "@stratigraph/operations";
 import { openCheckpointer } from "stratigraph";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { exampleProject, type ExampleProject } from "./support/exampleProject.ts";
-import { runCli } from "./support/runCli.ts";
+import { runCli, type Ran } from "./support/runCli.ts";
 
 // Every example of every operation runs as it is written.
 
@@ -107,23 +107,44 @@ test("redacted values aren't shown", async () => {
   expect(stdout).toContain("facts");
 });
 
+/** Runs a command that is interrupted before it looks at any thread. */
+async function interrupted(args: readonly string[]): Promise<Ran> {
+  const running = runCli(args, { cwd: project.folder });
+  // It listens for the signal before it opens anything.
+  while (process.listenerCount("SIGINT") === 0) await new Promise((resolve) => setImmediate(resolve));
+  process.emit("SIGINT");
+  const ran = await running;
+  expect(ran.stderr).toContain("Finishing what is under way");
+  expect(ran.code, ran.stderr).toBe(130);
+  return ran;
+}
+
 test.each([
   ["verify", []],
-  ["export", ["all.jsonl"]],
+  ["export", ["sqlite:all.sqlite"]],
   ["move", ["production"]],
 ])(
   "an interrupted %s ends with 130, and says where it goes on; from there it ends well",
   async (name, args) => {
-    const running = runCli([name, ...args], { cwd: project.folder });
-    // As soon as it listens for the signal, which is before it looks at any thread.
-    while (process.listenerCount("SIGINT") === 0) await new Promise((resolve) => setImmediate(resolve));
-    process.emit("SIGINT");
-    const { code, stdout, stderr } = await running;
-    expect(stderr).toContain("Finishing what is under way");
-    expect(code).toBe(130);
+    const { stdout } = await interrupted([name, ...args]);
     const [, cursor] = /--cursor "?([^\s"]+)/.exec(stdout) ?? [];
     expect(cursor, stdout).toBeDefined();
     const rest = await runCli([name, ...args, "--cursor", cursor!], { cwd: project.folder });
     expect([0, 2], rest.stderr).toContain(rest.code);
   },
 );
+
+test("an interrupted export to a file ends with 130, leaves what was there, and has to be run again", async () => {
+  const file = join(project.folder, "all.jsonl");
+  expect(await runCli(["export", "all.jsonl"], { cwd: project.folder })).toMatchObject({ code: 0 });
+  const whole = await readFile(file, "utf8");
+  const { stdout } = await interrupted(["export", "all.jsonl"]);
+  expect(stdout).toContain("Nothing was written, and what was there before is as it was. Run it again.");
+  expect(stdout).not.toContain("--cursor");
+  const goingOn = await runCli(["export", "all.jsonl", "--cursor", "ada"], { cwd: project.folder });
+  expect(goingOn).toMatchObject({ code: 1, stdout: "" });
+  expect(goingOn.stderr).toContain("Leave out this cursor");
+  expect(await readFile(file, "utf8")).toBe(whole);
+  const files = await readdir(project.folder);
+  expect(files.filter((name) => name.includes("all"))).toEqual(["all.jsonl"]);
+});

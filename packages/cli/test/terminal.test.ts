@@ -1,4 +1,6 @@
-import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { once } from "node:events";
+import { createServer, type AddressInfo } from "node:net";
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { MessagesAnnotation, START, StateGraph } from "@langchain/langgraph";
@@ -96,4 +98,39 @@ test("Ctrl-C ends a worker after the run under way", async () => {
   running.child.stdin?.write("\u0003");
   await running.said(/Finishing what is under way/);
   expect(await running.ended).toMatchObject({ code: 0 });
+});
+
+test("a config or a graph that never settles is named, and ends with 1", async () => {
+  const folder = await mkdtemp(join(tmpdir(), "stratigraph-never-"));
+  const never = "await new Promise(() => {}); export const graph = {}; export default {};";
+  const config = join(folder, "stratigraph.config.mjs");
+  await writeFile(config, never);
+  const hung = spawnOnTerminal(["threads", "-c", config]);
+  expect(await hung.ended).toMatchObject({ code: 1 });
+  expect(hung.output()).toMatch(
+    /^error MISCONFIGURED: .*stratigraph.config.mjs can't be loaded: .*nothing is under way/m,
+  );
+  await writeFile(join(folder, "graph.mjs"), never);
+  await writeFile(
+    config,
+    `export default { checkpointer: ${JSON.stringify(database.url)}, graphs: { agent: "./graph.mjs:graph" } };`,
+  );
+  const merged = spawnOnTerminal(["merge", "thread 3", "thread 4", "-c", config]);
+  expect(await merged.ended).toMatchObject({ code: 1 });
+  expect(merged.output()).toContain("waits for something that never comes");
+  await rm(folder, { recursive: true });
+});
+
+test("a terminal is told what is waited for, without the password", async () => {
+  const silent = createServer(() => undefined).listen(0, "127.0.0.1");
+  await once(silent, "listening");
+  const { port } = silent.address() as AddressInfo;
+  const waiting = spawnOnTerminal(["threads", "--url", `postgresql://anna:secret@127.0.0.1:${port}/db`]);
+  await waiting.said(new RegExp(`Waiting for 127.0.0.1:${port} \\(--url\\)`));
+  waiting.child.stdin?.write("\u0003");
+  await waiting.said(/Ctrl-C again/);
+  waiting.child.stdin?.write("\u0003");
+  await waiting.ended;
+  expect(waiting.output()).not.toContain("secret");
+  silent.close();
 });

@@ -6,11 +6,13 @@ export { CallGate } from "./contract/callGate.ts";
 export { Calls } from "./contract/calls.ts";
 export {
   checkOptions,
+  shownName,
   didYouMean,
   pickOptions,
   type OptionAdvice,
   type OptionNames,
 } from "./contract/checkOptions.ts";
+export { unknownParameter } from "./contract/unknownParameter.ts";
 export { decideMoves, lostToOf, refuseLateWriter } from "./contract/headRules.ts";
 export { isListed } from "./contract/isListed.ts";
 export { addressKey, checkpointKey } from "./contract/keys.ts";

@@ -71,6 +71,15 @@ export function notDurable(
   );
 }
 
+/** A journal isn't as it was written. @param seq number of the first wrong entry */
+export function journalBroken(threadId: string, seq: number, why: string): StratigraphError {
+  return new StratigraphError(
+    "JOURNAL_BROKEN",
+    `The journal of thread ${JSON.stringify(threadId)} is damaged at entry ${seq}: ${why}. No call runs, and no result is given, until the thread is restored from a backup. journal.verify() tells more.`,
+    { threadId, seq, why },
+  );
+}
+
 /** An error as an entry keeps it. */
 export function keptError(error: unknown): { name: string; message: string } {
   const { name = "Error", message = String(error) } = Object(error) as { name?: unknown; message?: unknown };

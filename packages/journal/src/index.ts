@@ -23,6 +23,14 @@ export type {
   UnknownCall,
 } from "./options.ts";
 export type { ChainState } from "./langgraph/chain.ts";
+export type { VerifyOptions } from "./trail/checkArguments.ts";
+export type { Cut, CutOptions } from "./trail/cut.ts";
+export type { Erased, EraseOptions } from "./trail/erase.ts";
+export type { TrailTarget } from "./trail/exportTrail.ts";
+export type { ForgetOptions, ResolveOptions, UnresolvedCall } from "./trail/operator.ts";
+export type { TrailEntry, TrailOptions } from "./trail/trail.ts";
+export type { Verification } from "./trail/trailCheck.ts";
+export { verifyTrail, type VerifyTrailOptions } from "./trail/verifyTrail.ts";
 export { readTrail, type TrailFile } from "./trail/readTrail.ts";
 export type { RecordedEntry, TrailHead, TrailHeader } from "./trail/line.ts";
 export type { TrailSource } from "./trail/lines.ts";

@@ -3,13 +3,41 @@ import { CallFront, type PlacedCall } from "./callFront.ts";
 import { CallRunner, type CallOutcome } from "./calls/callRunner.ts";
 import type { CallRequest } from "./calls/resolve.ts";
 import { Session } from "./calls/session.ts";
-import { fingerprintOf } from "./identity/fingerprint.ts";
+import { fingerprintOf, type Digest } from "./identity/fingerprint.ts";
 import { siteOf } from "./langgraph/site.ts";
 import type { Task } from "./langgraph/taskConfig.ts";
 import { JournalLog } from "./log/journalLog.ts";
 import { Sealing } from "./log/sealing.ts";
 import type { CallOptions, JournalOptions } from "./options.ts";
 import { setParts } from "./parts.ts";
+import type { Replay, ReplayOptions } from "./replay/replay.ts";
+import { replayOf } from "./replay/replayTrail.ts";
+import {
+  checkCutOptions,
+  checkEraseOptions,
+  checkForgetOptions,
+  checkResolveOptions,
+  checkTrailOptions,
+  checkVerifyOptions,
+  type VerifyOptions,
+} from "./trail/checkArguments.ts";
+import { cutOff, type Cut, type CutOptions } from "./trail/cut.ts";
+import { erasePayloads, type Erased, type EraseOptions } from "./trail/erase.ts";
+import { exportTrail, type TrailTarget } from "./trail/exportTrail.ts";
+import type { TrailHead } from "./trail/line.ts";
+import {
+  forgetCall,
+  resolveUnknown,
+  unresolvedCalls,
+  type ForgetOptions,
+  type ResolveOptions,
+  type ThreadJournal,
+  type UnresolvedCall,
+} from "./trail/operator.ts";
+import { trailOf, type TrailEntry, type TrailOptions } from "./trail/trail.ts";
+import type { Verification } from "./trail/trailCheck.ts";
+import { verifyThread } from "./trail/verifyThread.ts";
+import { hasJournal, recordedEntries, trailHead } from "./trail/walk.ts";
 
 /** How many threads a journal keeps the state of. */
 const rememberedThreads = 1000;
@@ -24,14 +52,18 @@ export class Journal extends CallFront {
   readonly #options: JournalOptions;
   readonly #sealing: Sealing;
   readonly #session: Session;
-  readonly #runners = new Map<string, { readonly log: JournalLog; readonly runner: CallRunner }>();
+  readonly #runners = new Map<string, ThreadJournal>();
 
-  constructor(checkpointer: TierSaver, options: JournalOptions) {
+  constructor(
+    checkpointer: TierSaver,
+    options: JournalOptions,
+    session: Session = new Session(checkpointer.tier),
+  ) {
     super();
     this.checkpointer = checkpointer;
     this.#options = options;
     this.#sealing = new Sealing(options.sign);
-    this.#session = new Session(checkpointer.tier);
+    this.#session = session;
     setParts(this, {
       checkpointer,
       sealing: this.#sealing,
@@ -51,6 +83,106 @@ export class Journal extends CallFront {
   /** As {@link end}, for `await using journal = createJournal(checkpointer)`. */
   async [Symbol.asyncDispose](): Promise<void> {
     await this.end();
+  }
+
+  /**
+   * The entries of a thread's journal, oldest first, read page by page.
+   * @throws InvalidOptionError; CorruptionError where an entry can't be read
+   */
+  trail(threadId: string, options: TrailOptions = {}): AsyncGenerator<TrailEntry> {
+    checkTrailOptions(options);
+    return trailOf(
+      this.checkpointer,
+      validId("threadId", threadId),
+      () => this.#of(threadId).log.refresh(),
+      options,
+    );
+  }
+
+  /**
+   * Number and hash of the last entry of a thread's journal. Publish it, or keep it where nobody who can write to the storage can change
+   * it: {@link verify} then tells that nothing before it was removed or made anew.
+   * @throws StratigraphError "JOURNAL_BROKEN"; CorruptionError
+   */
+  async head(threadId: string): Promise<TrailHead> {
+    return await trailHead(this.checkpointer, validId("threadId", threadId));
+  }
+
+  /**
+   * Verifies that the entries of a thread's journal are those that were made, that none is missing, and that what stands beside them is
+   * what they were made with. Damage is told, and not thrown. Without `head`, nobody can tell that the last entries were removed, nor,
+   * without `sign`, that all were made anew.
+   * @throws InvalidOptionError; errors of the storage
+   */
+  async verify(threadId: string, options: VerifyOptions = {}): Promise<Verification> {
+    checkVerifyOptions(options);
+    return await verifyThread(this.checkpointer, validId("threadId", threadId), this.#sealing, options.head);
+  }
+
+  /**
+   * Writes a thread's journal, with arguments and results, as lines of JSON: for `verifyTrail`, for replays, for an archive.
+   * @param target a stream, which is ended, or the path of a file, which is written anew
+   * @returns the head of what was written
+   * @throws StratigraphError "JOURNAL_BROKEN"; CorruptionError; errors of the stream
+   */
+  async export(threadId: string, target: TrailTarget): Promise<TrailHead> {
+    return await exportTrail(this.checkpointer, validId("threadId", threadId), this.#sealing, target);
+  }
+
+  /**
+   * Opens a thread's journal for replaying: what runs on it is given what was recorded, and nothing runs.
+   * @throws InvalidOptionError; CorruptionError
+   */
+  async replay(threadId: string, options: ReplayOptions = {}): Promise<Replay> {
+    const { seq } = await trailHead(this.checkpointer, validId("threadId", threadId));
+    const entries = recordedEntries(this.checkpointer, threadId, seq);
+    return await replayOf(entries, "replay", options, this.checkpointer.serde);
+  }
+
+  /** The calls of which nobody knows whether they happened: of one thread, or of all threads, which are read one after another. */
+  async *unresolved(threadId?: string): AsyncGenerator<UnresolvedCall> {
+    if (threadId !== undefined) return yield* unresolvedCalls(this.#of(validId("threadId", threadId)));
+    for await (const thread of this.checkpointer.tier.threads({}))
+      if (await hasJournal(this.checkpointer, thread.threadId))
+        yield* unresolvedCalls(this.#of(thread.threadId));
+  }
+
+  /**
+   * Records whether a call happened whose outcome is unknown, or what one returned whose result isn't there.
+   * @throws NotFoundError; InvalidOptionError where the outcome is known; StratigraphError "LOCKED" where the call is being made
+   */
+  async resolve(fingerprint: Digest, options: ResolveOptions): Promise<void> {
+    checkResolveOptions(options);
+    await resolveUnknown(this.#of(options.threadId), fingerprint, options);
+  }
+
+  /**
+   * Lets a call run again as if it had never been made, with the same idempotency key.
+   * @throws NotFoundError; InvalidOptionError; StratigraphError "LOCKED" where the call is being made
+   */
+  async forget(fingerprint: Digest, options: ForgetOptions): Promise<void> {
+    checkForgetOptions(options);
+    await forgetCall(this.#of(options.threadId), fingerprint, options);
+  }
+
+  /**
+   * Erases arguments and results of calls from the storage. Entries stay, with the hashes of what was erased, so that the trail can still
+   * be verified, and calls aren't repeated (RESULT_NOT_KEPT). Not erased: what entries say themselves, such as errors and reasons, and
+   * copies: the graph's own checkpoints, forks, exported trails.
+   * @throws InvalidOptionError; StratigraphError "OVERLOADED"
+   */
+  async erase(threadId: string, options: EraseOptions): Promise<Erased> {
+    checkEraseOptions(options);
+    return await erasePayloads(this.#of(validId("threadId", threadId)), options);
+  }
+
+  /**
+   * Removes the oldest entries. The rest can still be verified, and calls that were cut off aren't repeated (RESULT_NOT_KEPT).
+   * @throws InvalidOptionError; StratigraphError "OVERLOADED"
+   */
+  async cut(threadId: string, options: CutOptions): Promise<Cut> {
+    checkCutOptions(options);
+    return await cutOff(this.#of(validId("threadId", threadId)), options);
   }
 
   protected override async call(
@@ -90,7 +222,7 @@ export class Journal extends CallFront {
     return typeof author === "function" ? author(config) : author;
   }
 
-  #of(threadId: string): { log: JournalLog; runner: CallRunner } {
+  #of(threadId: string): ThreadJournal {
     const known = this.#runners.get(threadId);
     if (known !== undefined) return known;
     const log = new JournalLog(threadId, this.checkpointer, this.#sealing, this.#session);
@@ -104,7 +236,7 @@ export class Journal extends CallFront {
       policyTimeoutMs,
       waitMs,
     });
-    const made = { log, runner };
+    const made = { saver: this.checkpointer, log, runner, session: this.#session, sealing: this.#sealing };
     this.#runners.set(threadId, made);
     this.#trim();
     return made;

@@ -1,9 +1,10 @@
+import { resolve } from "node:path";
 import { InvalidOptionError } from "@stratigraph/core";
 
 /** A URL, taken apart. */
 export interface Place {
   readonly scheme: string;
-  /** What stands behind the scheme; of an "official+" URL, the URL without that. */
+  /** What stands behind the scheme: an absolute path of a file; of an "official+" URL, the URL without that. */
   readonly rest: string;
 }
 
@@ -11,13 +12,19 @@ export interface Place {
 export const advice =
   "Write official+postgresql://…, sqlite:FILE, official+redis://…, mongodb://…, or a file's name that ends with .jsonl, .jsonl.gz or .jsonl.zst.";
 
-/** Takes a URL of a source or target apart. What is no URL is a file's name. @throws InvalidOptionError */
-export function schemeOf(url: string): Place {
+/**
+ * Takes a URL of a source or target apart. What is no URL is a file's name.
+ * @param cwd where relative paths begin. Default: where the process was started
+ * @throws InvalidOptionError
+ */
+export function schemeOf(url: string, cwd = process.cwd()): Place {
   if (typeof url !== "string" || url === "") throw new InvalidOptionError("url", typeof url, advice);
   const scheme = /^([a-z][a-z0-9+]+):/i.exec(url)?.[1]?.toLowerCase();
-  if (scheme === undefined) return { scheme: "file", rest: url };
-  if (scheme === "file") return { scheme, rest: url.slice(5).replace(/^\/\/(?=\/)/, "") };
-  if (scheme === "sqlite") return { scheme, rest: url.slice(7).replace(/^\/\/(?=\/)/, "") };
+  if (scheme === undefined) return { scheme: "file", rest: resolve(cwd, url) };
+  if (scheme === "file" || scheme === "sqlite") {
+    const path = url.slice(scheme.length + 1).replace(/^\/\/(?=\/)/, "");
+    return { scheme, rest: resolve(cwd, path) };
+  }
   return { scheme, rest: url.replace(/^official\+/i, "") };
 }
 

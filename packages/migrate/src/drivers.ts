@@ -5,6 +5,9 @@ import type { MongoDatabase } from "./sources/mongoSource.ts";
 import type { SourcePool } from "./sources/postgresTables.ts";
 import type { SqliteDatabase } from "./sources/sqliteSource.ts";
 
+/** How long a server may take to accept a connection, in milliseconds; of a pool, also how long one may wait for its turn. */
+const longestConnectMs = 30_000;
+
 interface Pool extends SourcePool {
   on(event: "error", listener: () => void): unknown;
   end(): Promise<void>;
@@ -17,7 +20,7 @@ export async function openPool(url: string) {
     "The official PostgresSaver",
     ["pg"],
     (driver: { readonly Pool: new (options: object) => Pool }) =>
-      new driver.Pool({ connectionString: connection, max: 4 }),
+      new driver.Pool({ connectionString: connection, max: 4, connectionTimeoutMillis: longestConnectMs }),
   );
   // A connection that idles may break; the next query gets another one.
   pool.on("error", () => undefined);
@@ -66,7 +69,8 @@ export async function openSqliteForWriting(path: string): Promise<Database> {
 
 interface Ioredis {
   call(...args: string[]): Promise<unknown>;
-  on(event: "error", listener: () => void): unknown;
+  on(event: "error", listener: (error: Error) => void): unknown;
+  disconnect(): void;
   quit(): Promise<unknown>;
 }
 
@@ -78,11 +82,24 @@ export async function openRedis(url: string) {
     (driver: { readonly Redis: new (url: string, options: object) => Ioredis }) =>
       new driver.Redis(url, { maxRetriesPerRequest: 3 }),
   );
-  // Commands tell of what is wrong. Without a listener ioredis prints.
-  client.on("error", () => undefined);
+  // A command that fails says only how often it was tried. Without a listener ioredis prints.
+  let last: Error | undefined;
+  client.on("error", (error) => (last = error));
   return {
-    command: (...args: [string, ...string[]]) => client.call(...args),
-    close: once(async () => void (await client.quit())),
+    command: async (...args: [string, ...string[]]) => {
+      try {
+        return await client.call(...args);
+      } catch (error) {
+        throw (error as Error).name === "MaxRetriesPerRequestError" ? (last ?? error) : error;
+      }
+    },
+    close: once(async () => {
+      try {
+        await client.quit();
+      } catch {
+        client.disconnect();
+      }
+    }),
   };
 }
 
@@ -96,7 +113,8 @@ export async function openMongo(url: string) {
   const client = await withDriver(
     "The official MongoDBSaver",
     ["mongodb"],
-    (driver: { readonly MongoClient: new (url: string) => MongoClient }) => new driver.MongoClient(url),
+    (driver: { readonly MongoClient: new (url: string, options: object) => MongoClient }) =>
+      new driver.MongoClient(url, { serverSelectionTimeoutMS: longestConnectMs }),
   );
   return { client, close: once(() => client.close()) };
 }

@@ -37,11 +37,12 @@ async function load(name: string): Promise<unknown> {
   }
 }
 
-/** Whether a package isn't there, or only its sources are, because its binary wasn't built. */
+/** Whether a package isn't there, or only its sources are, because its binary wasn't built. Vite puts a module that throws in its place. */
 function isMissing(error: unknown): boolean {
   const { code, message } = error as NodeJS.ErrnoException;
   const codes = ["ERR_MODULE_NOT_FOUND", "MODULE_NOT_FOUND", "ERR_UNKNOWN_BUILTIN_MODULE"];
-  return codes.includes(code ?? "") || /could not locate the bindings file/i.test(message);
+  const says = /could not locate the bindings file|^Could not resolve "[^"]+" imported by /i;
+  return codes.includes(code ?? "") || says.test(message);
 }
 
 /** What a package exports, by name. A CommonJS one stands under `default`, or is itself the function that it exports. */

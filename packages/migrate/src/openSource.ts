@@ -14,10 +14,12 @@ import { sqliteSource } from "./sources/sqliteSource.ts";
 export interface OpenOptions {
   /** What values are read and written with. Default: Stratigraph's own. Pass the saver's, where it has registered types. */
   readonly serde?: SerializerProtocol | undefined;
+  /** The folder in which relative paths of files begin. Default: that in which the process was started. */
+  readonly cwd?: string | undefined;
 }
 
 /** The names of {@link OpenOptions}. */
-export const openNames: OptionNames<OpenOptions> = { serde: true };
+export const openNames: OptionNames<OpenOptions> = { serde: true, cwd: true };
 
 /**
  * Opens what a URL names for reading. Close it afterwards.
@@ -32,7 +34,7 @@ export const openNames: OptionNames<OpenOptions> = { serde: true };
  */
 export async function openSource(url: string, options: OpenOptions = {}): Promise<ThreadSource> {
   checkOptions("openSource", options, openNames);
-  const place = schemeOf(url);
+  const place = schemeOf(url, options.cwd);
   const { scheme, rest } = place;
   switch (scheme) {
     case "official+postgresql":

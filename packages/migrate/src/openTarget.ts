@@ -8,6 +8,7 @@ import { openNames, type OpenOptions } from "./openSource.ts";
 import { mongoSource } from "./sources/mongoSource.ts";
 import { postgresSource } from "./sources/postgresSource.ts";
 import { redisSource } from "./sources/redisSource.ts";
+import { reaching, throughSaver } from "./sources/sourceError.ts";
 import { sqliteSource } from "./sources/sqliteSource.ts";
 import { fileTarget } from "./targets/fileTarget.ts";
 import { saverTarget } from "./targets/saverTarget.ts";
@@ -17,11 +18,12 @@ type Serde = SerializerProtocol | undefined;
 /**
  * Opens what a URL names for writing, with the same URLs as `openSource`. Savers are the official ones, of the project's own packages,
  * which create what they need. Close it afterwards.
- * @throws InvalidOptionError; StratigraphError "DRIVER_MISSING" that names the package to install; what the driver throws
+ * @throws InvalidOptionError; StratigraphError "DRIVER_MISSING" that names the package to install; what a source throws whose
+ * storage can't be used
  */
 export async function openTarget(url: string, options: OpenOptions = {}): Promise<ThreadTarget> {
   checkOptions("openTarget", options, openNames);
-  const place = schemeOf(url);
+  const place = schemeOf(url, options.cwd);
   switch (place.scheme) {
     case "official+postgresql":
     case "official+postgres":
@@ -51,14 +53,24 @@ interface PostgresPackage {
 
 async function toPostgres(url: string, serde: Serde): Promise<ThreadTarget> {
   const { pool, schema, close } = await openPool(url);
-  try {
+  return await orClosed(close, async () => {
     const saver = await withDriver(
       "The official PostgresSaver",
       ["@langchain/langgraph-checkpoint-postgres"],
       (driver: PostgresPackage) => new driver.PostgresSaver(pool, serde, { schema }),
     );
-    await saver.setup();
+    await throughSaver(saver, () => saver.setup());
     return saverTarget(saver, { source: postgresSource({ pool, schema, serde }), close });
+  });
+}
+
+/** Opens a target, and closes what was opened for it where that fails. */
+async function orClosed(
+  close: () => Promise<void>,
+  open: () => Promise<ThreadTarget>,
+): Promise<ThreadTarget> {
+  try {
+    return await open();
   } catch (error) {
     await close();
     throw error;
@@ -71,20 +83,23 @@ interface SqlitePackage {
 
 async function toSqlite(path: string, serde: Serde): Promise<ThreadTarget> {
   const database = await openSqliteForWriting(path);
-  const saver = await withDriver(
-    "The official SqliteSaver",
-    ["@langchain/langgraph-checkpoint-sqlite"],
-    (driver: SqlitePackage) => new driver.SqliteSaver(database, serde),
-  );
-  // Its first call makes its tables.
-  await saver.getTuple({ configurable: { thread_id: "" } });
-  const reading = await openSqlite(path);
+  const closing: (() => Promise<void>)[] = [async () => void database.close()];
   const close = once(async () => {
-    await reading.close();
-    database.close();
+    for (const each of closing) await each();
   });
-  const source = sqliteSource({ database: reading.database, serde });
-  return saverTarget(saver, { source, branches: true, close });
+  return await orClosed(close, async () => {
+    const saver = await withDriver(
+      "The official SqliteSaver",
+      ["@langchain/langgraph-checkpoint-sqlite"],
+      (driver: SqlitePackage) => new driver.SqliteSaver(database, serde),
+    );
+    // Its first call makes its tables.
+    await throughSaver(saver, () => saver.getTuple({ configurable: { thread_id: "" } }));
+    const reading = await openSqlite(path);
+    closing.unshift(reading.close);
+    const source = sqliteSource({ database: reading.database, serde });
+    return saverTarget(saver, { source, branches: true, close });
+  });
 }
 
 interface RedisPackage {
@@ -94,18 +109,22 @@ interface RedisPackage {
 }
 
 async function toRedis(url: string, serde: Serde): Promise<ThreadTarget> {
-  const saver = await withDriver(
-    "The official RedisSaver",
-    ["@langchain/langgraph-checkpoint-redis"],
-    (driver: RedisPackage) => driver.RedisSaver.fromUrl(url),
-  );
   const { command, close } = await openRedis(url);
-  return saverTarget(saver, {
-    source: redisSource({ command, serde }),
-    close: once(async () => {
-      await close();
-      await saver.end();
-    }),
+  return await orClosed(close, async () => {
+    // The official saver's client tries to connect for ever.
+    await reaching("the official RedisSaver", () => command("PING"));
+    const saver = await withDriver(
+      "The official RedisSaver",
+      ["@langchain/langgraph-checkpoint-redis"],
+      (driver: RedisPackage) => driver.RedisSaver.fromUrl(url),
+    );
+    return saverTarget(saver, {
+      source: redisSource({ command, serde }),
+      close: once(async () => {
+        await close();
+        await saver.end();
+      }),
+    });
   });
 }
 
@@ -118,12 +137,14 @@ interface MongoPackage {
 
 async function toMongo(url: string, serde: Serde): Promise<ThreadTarget> {
   const { client, close } = await openMongo(url);
-  const saver = await withDriver(
-    "The official MongoDBSaver",
-    ["@langchain/langgraph-checkpoint-mongodb"],
-    (driver: MongoPackage) => new driver.MongoDBSaver({ client }, serde),
-  );
-  await saver.setup();
-  const source = mongoSource({ database: client.db(), serde });
-  return saverTarget(saver, { source, branches: true, close });
+  return await orClosed(close, async () => {
+    const saver = await withDriver(
+      "The official MongoDBSaver",
+      ["@langchain/langgraph-checkpoint-mongodb"],
+      (driver: MongoPackage) => new driver.MongoDBSaver({ client }, serde),
+    );
+    await throughSaver(saver, () => saver.setup());
+    const source = mongoSource({ database: client.db(), serde });
+    return saverTarget(saver, { source, branches: true, close });
+  });
 }

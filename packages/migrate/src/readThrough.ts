@@ -8,6 +8,7 @@ import {
 } from "@stratigraph/core";
 import type { ThreadSource } from "./contract/source.ts";
 import { importThread, type ImportedThread } from "./copy/importThread.ts";
+import type { Difference } from "./copy/report.ts";
 import { threadThere } from "./copy/threadThere.ts";
 
 /** Options of {@link readThrough}. */
@@ -27,7 +28,9 @@ const remembered = 10_000;
 /**
  * Has a saver bring threads from a source when they are first asked for, so that old processes may drain while new ones start: a thread
  * that this storage doesn't know is imported at its first `getTuple` or `list`. It stays in the source. If the source goes on with a
- * thread afterwards, the trace channel tells ("source-went-on"), and what it wrote isn't mixed in.
+ * thread afterwards, the trace channel tells ("source-went-on"), and what it wrote isn't mixed in. A thread that can't be brought as it
+ * is in the source isn't served: reading it fails with "CORRUPT", "UNREGISTERED_TYPE" or "SERIALIZATION", and with "UNAVAILABLE" where
+ * the source can't be reached.
  *
  * A thread that is deleted here isn't brought again for as long as the deletion is remembered, which is a week. By then, everything
  * should have been imported.
@@ -78,7 +81,12 @@ class Bringer implements ReadThrough {
     if (thread === undefined) return false;
     try {
       const verify = this.#options.verify ?? true;
-      const imported = await importThread(storage, thread, { verify, brought: () => undefined });
+      const imported = await importThread(storage, thread, {
+        verify,
+        onDifferences: "refuse",
+        brought: () => undefined,
+      });
+      if (imported.differences.length > 0) throw this.#refusal(threadId, imported.differences);
       this.#brought.set(threadId, {
         heads: headsOf(thread.heads),
         lookAtMs: Date.now() + lookAgainMs,
@@ -104,16 +112,19 @@ class Bringer implements ReadThrough {
     this.#tellWentOn(threadId);
   }
 
-  #tell(threadId: string, { checkpoints, differences }: ImportedThread, mixedUp: number): void {
-    const told = differences.map(({ checkpointId = "", what }) => `${checkpointId} ${what}`);
-    trace({
-      type: "brought",
-      threadId,
-      source: this.#source.name,
-      checkpoints,
-      mixedUp,
-      differences: told,
-    });
+  #tell(threadId: string, { checkpoints }: ImportedThread, mixedUp: number): void {
+    trace({ type: "brought", threadId, source: this.#source.name, checkpoints, mixedUp });
+  }
+
+  #refusal(threadId: string, differences: readonly Difference[]): StratigraphError {
+    const source = this.#source.name;
+    const [{ checkpointId = "", what }] = differences as [Difference];
+    const more = differences.length === 1 ? "" : `, and ${differences.length - 1} more`;
+    const message =
+      `Thread ${JSON.stringify(threadId)} can't be brought from ${source} as it is there: checkpoint ${checkpointId}: ${what}${more}. ` +
+      `It isn't served. Repair it there and read it again; or take it as it is, with importThreads or ` +
+      `"stratigraph import … --thread", which lists what differs.`;
+    return new StratigraphError("CORRUPT", message, { source, threadId, differences });
   }
 
   #tellWentOn(threadId: string): void {

@@ -1,11 +1,13 @@
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { randomBytes } from "node:crypto";
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { gunzipSync } from "node:zlib";
 import { emptyCheckpoint, uuid6, type Checkpoint } from "@langchain/langgraph-checkpoint";
 import { MemorySaver } from "@stratigraph/core";
 import { exportThreads, fileSource, fileTarget, importThreads } from "@stratigraph/migrate";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
+import { smallDisk } from "../../../test/servers/smallDisk.ts";
 import { counting, history, say } from "./support/conversation.ts";
 
 let folder: string;
@@ -125,15 +127,92 @@ test("one that is damaged, cut off or something else is refused before anything 
   expect(() => fileTarget({ path: "x.json" })).toThrow("*.jsonl");
 });
 
-test("an export that is interrupted leaves no file", async () => {
+test("an export that is interrupted leaves what was there before, and can't go on from a cursor", async () => {
   const path = join(folder, "interrupted.jsonl.zst");
-  const signal = AbortSignal.abort();
+  const whole = await written(path);
   const target = fileTarget({ path });
-  const report = await exportThreads(saver, target, { signal });
-  expect(report).toMatchObject({ complete: false, threads: 1, cursor: "ada" });
+  const report = await exportThreads(saver, target, { signal: AbortSignal.abort() });
   await target.close();
-  expect(readdirSync(folder).filter((name) => name.startsWith("interrupted"))).toEqual([]);
+  const nothing = { threads: 0, skipped: 0, checkpoints: 0, writes: 0, leftOut: 0, verified: false };
+  expect(report).toEqual({ complete: false, ...nothing, mixedUp: [], diverged: [], differences: [] });
+  expect(namesLike("interrupted")).toEqual(["interrupted.jsonl.zst"]);
+  expect(readFileSync(path)).toEqual(whole);
+
+  const later = fileTarget({ path });
+  const goingOn = exportThreads(saver, later, { after: "ada" });
+  await expect(goingOn).rejects.toMatchObject({ code: "INVALID_OPTION", data: { field: "after" } });
+  await later.close();
+  expect(namesLike("interrupted")).toEqual(["interrupted.jsonl.zst"]);
+  expect(readFileSync(path)).toEqual(whole);
 });
+
+test("an export that is interrupted at its last thread is complete", async () => {
+  const path = join(folder, "last.jsonl");
+  const options = { threadIds: ["ada"], signal: AbortSignal.abort() };
+  expect(await exportThreads(saver, fileTarget({ path }), options)).toMatchObject({ complete: true });
+  expect(await fileSource({ path }).plan()).toMatchObject({ threads: 1 });
+});
+
+test("two exports to one file at once leave one that is whole", async () => {
+  const path = join(folder, "raced.jsonl.gz");
+  const reports = await Promise.all(
+    [1, 2].map(() => exportThreads(saver, fileTarget({ path }), { verify: false })),
+  );
+  expect(reports.map(({ threads }) => threads)).toEqual([2, 2]);
+  expect(await fileSource({ path }).plan()).toMatchObject({ threads: 2 });
+  expect(namesLike("raced")).toEqual(["raced.jsonl.gz"]);
+});
+
+test.for(["jsonl", "jsonl.gz", "jsonl.zst"])(
+  "a full disk: *.%s says so, and nothing is left",
+  async (ending, context) => {
+    const disk = smallDisk(3);
+    onTestFinished(() => disk?.remove());
+    if (disk === undefined) return context.skip("no small file system can be mounted here");
+    const big = new MemorySaver();
+    for (let n = 0; n < 10; n += 1) {
+      const at = { configurable: { thread_id: `t${n}`, checkpoint_ns: "" } };
+      const metadata = { source: "loop", step: 0, parents: {} } as const;
+      await big.put(at, checkpointWith({ data: randomBytes(600_000).toString("base64") }, 1), metadata, {
+        data: 1,
+      });
+    }
+    const path = join(disk.folder, `all.${ending}`);
+    await exportThreads(big, fileTarget({ path }), { threadIds: ["t0"] });
+    const before = readFileSync(path);
+    const target = fileTarget({ path });
+    const failed = exportThreads(big, target);
+    await expect(failed).rejects.toMatchObject({ code: "STORAGE_FULL", data: { path } });
+    await expect(failed).rejects.toThrow("Free space");
+    await target.close();
+    expect(readdirSync(disk.folder)).toEqual([`all.${ending}`]);
+    expect(readFileSync(path)).toEqual(before);
+  },
+);
+
+test("what can't be written says why", async () => {
+  for (const path of [join(folder, "absent", "x.jsonl"), join(folder, "absent", "x.jsonl.gz")]) {
+    const target = fileTarget({ path });
+    await expect(exportThreads(saver, target)).rejects.toMatchObject({ code: "INVALID_OPTION" });
+    await target.close();
+  }
+  const place = join(folder, "folder.jsonl");
+  mkdirSync(place);
+  const target = fileTarget({ path: place });
+  await expect(exportThreads(saver, target)).rejects.toThrow("It is a folder");
+  await target.close();
+  expect(namesLike("folder")).toEqual(["folder.jsonl"]);
+});
+
+/** The bytes of a complete export. */
+async function written(path: string): Promise<Buffer> {
+  await exportThreads(saver, fileTarget({ path }));
+  return readFileSync(path);
+}
+
+function namesLike(beginning: string): string[] {
+  return readdirSync(folder).filter((name) => name.startsWith(beginning));
+}
 
 test("one thread out of many, and from where an import ended", async () => {
   const path = join(folder, "many.jsonl.zst");

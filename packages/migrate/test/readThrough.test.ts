@@ -1,12 +1,14 @@
 import { setTimeout } from "node:timers/promises";
 import { PostgresSaver as OfficialSaver } from "@langchain/langgraph-checkpoint-postgres";
 import { postgresSource, readThrough, saverSource } from "@stratigraph/migrate";
-import { MemorySaver } from "@stratigraph/core";
+import { MemorySaver, MemoryTier } from "@stratigraph/core";
+import { RedisSaver } from "@stratigraph/redis";
+import { TieredSaver } from "@stratigraph/tiered";
 import { MemorySaver as OfficialMemory } from "@langchain/langgraph-checkpoint";
 import pg from "pg";
 import { createCheckpointer, type PostgresSaver } from "stratigraph";
 import { afterAll, afterEach, beforeAll, expect, onTestFinished, test, vi } from "vitest";
-import { freshDatabase, type FreshDatabase } from "../../../test/servers/shared.ts";
+import { freshDatabase, sharedRedis, type FreshDatabase } from "../../../test/servers/shared.ts";
 import { tracedWhile } from "../../../test/tracedWhile.ts";
 import { history, say } from "./support/conversation.ts";
 
@@ -57,7 +59,6 @@ test("a thread comes over at its first read, goes on, and stays in the source", 
       source: "the official PostgresSaver",
       checkpoints: 3,
       mixedUp: 0,
-      differences: [],
     },
   ]);
   expect(await history(official, "ada")).toEqual(before);
@@ -108,6 +109,22 @@ test("one that the source went on with is told, and not mixed in", async () => {
     { type: "source-went-on", threadId: "both", source: "the official PostgresSaver" },
   ]);
   expect((await say(saver, "both", "Two")).length).toBe(4);
+});
+
+test("into Redis, and into a stack: a thread is compared before anybody sees it", async () => {
+  const old = new OfficialMemory();
+  for (const text of ["One", "Two"]) await say(old, "ada", text);
+  const { url, keyPrefix } = await sharedRedis();
+  const savers = [
+    new RedisSaver({ url, keyPrefix }),
+    new TieredSaver({ hot: new MemoryTier(), warm: new MemoryTier(), cold: new MemoryTier() }),
+  ];
+  for (const saver of savers) {
+    onTestFinished(() => saver.end());
+    readThrough(saver, saverSource(old));
+    expect(await history(saver, "ada")).toEqual(await history(old, "ada"));
+    expect((await say(saver, "ada", "Three")).length).toBe(6);
+  }
 });
 
 test("any source and any saver", async () => {

@@ -6,6 +6,7 @@ import { SqliteSaver } from "@langchain/langgraph-checkpoint-sqlite";
 import { MemorySaver } from "@stratigraph/core";
 import { exportThreads, importThreads, openSource, openTarget, sqliteSource } from "@stratigraph/migrate";
 import Database from "libsql";
+import { createCheckpointer } from "stratigraph";
 import { afterAll, expect, test } from "vitest";
 import { counting, history, say } from "./support/conversation.ts";
 
@@ -106,6 +107,19 @@ test("forks stay what they are: each checkpoint has its own values in this saver
   expect((await say(back.official, "forked", "on")).length).toBe(
     (await say(official, "forked", "on")).length,
   );
+});
+
+test("behind readThrough: threads that are read at once share the connection's one transaction", async () => {
+  const { path, official } = opened("read-through.sqlite");
+  const ids = ["one", "two", "three"];
+  for (const id of ids) await say(official, id, "Hello");
+  const saver = await createCheckpointer({ memory: true, readThrough: `sqlite:${path}` });
+  const lengths = await Promise.all(ids.map(async (id) => (await say(saver, id, "Again")).length));
+  expect(lengths).toEqual([4, 4, 4]);
+  // What the old saver wrote meanwhile is seen by the next one.
+  await say(official, "four", "Hello");
+  expect((await say(saver, "four", "Again")).length).toBe(4);
+  await saver.end();
 });
 
 test("what isn't there, or isn't known, is told", async () => {

@@ -66,7 +66,8 @@ test("compare puts threads side by side", async () => {
   ).not.toContain("from ada");
 });
 
-test("conflicts of one thread and of all, a page at a time", async () => {
+/** 20 threads, every other one with three side branches. */
+async function withConflicts(): Promise<MemorySaver> {
   const saver = new MemorySaver({ conflict: "branch" });
   for (let n = 0; n < 20; n += 1) {
     const first = await putValues(saver, `t${n}`, { n });
@@ -91,6 +92,11 @@ test("conflicts of one thread and of all, a page at a time", async () => {
       );
     }
   }
+  return saver;
+}
+
+test("conflicts of one thread and of all, a page at a time", async () => {
+  const saver = await withConflicts();
   const context = testContext(saver);
   const items: { thread: string }[] = [];
   let cursor: string | undefined;
@@ -111,4 +117,23 @@ test("conflicts of one thread and of all, a page at a time", async () => {
   const none = await run("conflicts", { thread: "t1" }, context);
   expect(isFound("conflicts", none)).toBe(false);
   expect(rendered("conflicts", none)).toBe("No conflicts in 1 thread.");
+});
+
+test("conflicts of threads that are written to between two pages aren't missed", async () => {
+  const saver = await withConflicts();
+  const left = Array.from({ length: 10 }, (_, n) => `t${n * 2}`);
+  let cursor: string | undefined;
+  do {
+    const page: { items: { thread: string }[]; cursor?: string } = await run(
+      "conflicts",
+      { limit: 4, cursor },
+      testContext(saver),
+    );
+    for (const { thread } of page.items) if (left.includes(thread)) left.splice(left.indexOf(thread), 1);
+    ({ cursor } = page);
+    // Of the threads that weren't listed yet, the oldest and the newest.
+    for (const thread of [left.at(0), left.at(-1)])
+      if (thread !== undefined) await putValues(saver, thread, { n: 7 });
+  } while (cursor !== undefined);
+  expect(left).toEqual([]);
 });

@@ -100,3 +100,25 @@ test("what was due stays due, a DeltaChannel is set whole, and undo takes it bac
     "re: three",
   ]);
 });
+
+test("where messages were, only messages are taken, also in a dry run", async () => {
+  const saver = new MemorySaver();
+  const graph = chat(saver);
+  await graph.invoke({ messages: [human("Hello", "m1")] }, on("ada"));
+  const context = testContext(saver);
+  const set = (value: string, more: object = {}) =>
+    run("set", { at: "ada", channel: "messages", value, dryRun: true, ...more }, context);
+  for (const value of ['"Hello"', "7", '["Hello"]', '[{"role":"user","content":"Hello"}]'])
+    await expect(set(value)).rejects.toThrow("something other than a list of messages");
+  await expect(set('"Hello"', { path: "[0]" })).rejects.toThrow("something other than a list of messages");
+  const shown = await run<{ channels: { channel: string; value: unknown[] }[] }>(
+    "show",
+    { at: "ada" },
+    context,
+  );
+  const value = shown.channels.find(({ channel }) => channel === "messages")!.value;
+  await expect(set(JSON.stringify(value))).resolves.toMatchObject({
+    after: { value: { length: value.length } },
+  });
+  await expect(set("[]")).resolves.toMatchObject({ after: { value: [] } });
+});

@@ -230,3 +230,14 @@ test("values that aren't JSON are sizes and hashes; hostile contents move no cur
   expect(text).not.toMatch(/[\u0000-\u0009\u000b-\u001f\u202e]/);
   expect(text).toContain("1970-01-01T00:00:00.000Z");
 });
+
+test("a table says that something was cut, and how to see it as a whole", async () => {
+  const saver = new MemorySaver();
+  await putValues(saver, "ada", { text: "x".repeat(5000) });
+  const shown = async (maxBytes: number): Promise<string> =>
+    rendered("show", await run("show", { at: "ada", maxBytes }, testContext(saver)));
+  const [, asked] = /As a whole: --max-bytes (\d+)\./.exec(await shown(1000))!;
+  const whole = await shown(Number(asked));
+  expect(whole).toContain("x".repeat(5000));
+  expect(whole).not.toContain("--max-bytes");
+});

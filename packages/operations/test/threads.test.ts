@@ -43,3 +43,26 @@ test("names every field of an input that is wrong", async () => {
     ),
   });
 });
+
+test("ages are to the minute, as the times are", () => {
+  const seconds = (ago: number) => {
+    const writtenAt = new Date(Date.now() - ago * 1000).toISOString();
+    return [...threads.render({ items: [{ thread: "ada", writtenAt, evicted: false }] })].join("\n");
+  };
+  expect(seconds(42)).toMatch(/ada +< 1 min ago/);
+  expect(seconds(80)).toMatch(/ada +1 min ago/);
+  expect(seconds(600)).toMatch(/ada +10 min ago/);
+});
+
+test("of a field that is wrong in many places, one mistake is told", async () => {
+  const repair = operations.find(({ name }) => name === "repair")!;
+  const context = testContext(new MemorySaver());
+  const error = await runOperation(repair, { report: {}, apply: "maybe" }, context).catch(
+    (thrown: unknown) => thrown,
+  );
+  const { message, data } = error as Error & { data: { issues: unknown[] } };
+  expect(data.issues.length).toBeGreaterThan(8);
+  expect(message).toMatch(
+    /^Invalid input of repair: report\.\w+: [^.]+\. \(There are \d+ more mistakes in it\.\) apply: [^.]+\.$/,
+  );
+});

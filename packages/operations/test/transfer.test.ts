@@ -1,9 +1,12 @@
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { MessagesAnnotation, START, StateGraph } from "@langchain/langgraph";
+import type { BaseCheckpointSaver } from "@langchain/langgraph-checkpoint";
+import { SqliteSaver } from "@langchain/langgraph-checkpoint-sqlite";
 import { MemorySaver } from "@stratigraph/core";
 import { operations, runOperation, type Progress } from "@stratigraph/operations";
+import Database from "libsql";
 import { afterAll, expect, test } from "vitest";
 import { testContext } from "./support/testContext.ts";
 
@@ -19,7 +22,7 @@ async function saverWith(ids: readonly string[]): Promise<MemorySaver> {
   return saver;
 }
 
-async function chat(saver: MemorySaver, threadId: string): Promise<number> {
+async function chat(saver: BaseCheckpointSaver, threadId: string): Promise<number> {
   const graph = new StateGraph(MessagesAnnotation)
     .addNode("agent", () => ({ messages: ["Hello"] }))
     .addEdge(START, "agent")
@@ -76,6 +79,54 @@ test("move: interrupted, and gone on with; the threads stay here, too", async ()
   expect(rest.output).toMatchObject({ complete: true, threads: 2, differences: [] });
   expect((await from.listThreads()).threads).toHaveLength(3);
   expect(await chat(to, "bob")).toBe(4);
+});
+
+test("export to a file: relative paths begin in the context's folder", async () => {
+  const cwd = mkdtempSync(join(folder, "cwd-"));
+  const context = testContext(await saverWith(["ada"]), { cwd });
+  await rendered("export", { to: "ada.jsonl" }, context);
+  await rendered("export", { to: "file:./again.jsonl" }, context);
+  expect(readdirSync(cwd).sort()).toEqual(["ada.jsonl", "again.jsonl"]);
+  const target = testContext(new MemorySaver(), { cwd });
+  const brought = await rendered("import", { from: "ada.jsonl" }, target);
+  expect(brought.output).toMatchObject({ threads: 1, differences: [] });
+});
+
+test("export to a file: interrupted, it leaves nothing and offers no cursor; a cursor is refused", async () => {
+  const saver = await saverWith(["ada", "bob"]);
+  const to = join(mkdtempSync(join(folder, "interrupted-")), "all.jsonl");
+  await rendered("export", { to }, testContext(saver));
+  const whole = readFileSync(to);
+  const ended = testContext(saver, { signal: AbortSignal.abort() });
+  const interrupted = await rendered("export", { to }, ended);
+  expect(interrupted.output).toMatchObject({ complete: false, threads: 0, checkpoints: 0, verified: false });
+  expect(interrupted.output).not.toHaveProperty("cursor");
+  expect(interrupted.text).toBe(
+    "Interrupted. Nothing was written, and what was there before is as it was. Run it again.",
+  );
+  const goingOn = rendered("export", { to, cursor: "ada" }, testContext(saver));
+  await expect(goingOn).rejects.toMatchObject({ code: "INVALID_OPTION" });
+  await expect(goingOn).rejects.toThrow("Leave out this cursor");
+  expect(readFileSync(to)).toEqual(whole);
+  expect(readdirSync(dirname(to))).toEqual(["all.jsonl"]);
+});
+
+test("import: a thread that can't be read is found, and the others come over", async () => {
+  const path = join(mkdtempSync(join(folder, "damaged-")), "threads.sqlite");
+  const database = new Database(path);
+  const official = new SqliteSaver(database as never);
+  for (const id of ["ada", hostile]) await chat(official, id);
+  database.prepare("update checkpoints set checkpoint = 'x' where thread_id = ?").run(hostile);
+  database.close();
+  const saver = new MemorySaver();
+  const brought = await rendered("import", { from: `sqlite:${path}` }, testContext(saver));
+  expect(brought).toMatchObject({ found: true, output: { complete: true, threads: 2, checkpoints: 3 } });
+  expect(brought.text).toMatch(
+    /NOT AS IN THE SOURCE\n.*vil.*the thread wasn't copied.*the checkpoint can't be decoded/,
+  );
+  expect(brought.text).not.toContain("everything is there");
+  expect(brought.text).not.toContain("\u001b");
+  expect(await chat(saver, "ada")).toBe(4);
 });
 
 test("a thread that went on on both sides is found, shown without its escape codes, and left alone", async () => {

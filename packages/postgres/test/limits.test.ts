@@ -1,8 +1,6 @@
 // long file: the limits of one storage, each test on the same server
-import { execFileSync } from "node:child_process";
 import { randomBytes } from "node:crypto";
-import { appendFileSync, mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { appendFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { PostgresSaver } from "@stratigraph/postgres";
 import pg from "pg";
@@ -11,6 +9,7 @@ import { available } from "../../../test/servers/available.ts";
 import { query, startPostgres } from "../../../test/servers/postgres.ts";
 import { run, serverAccount } from "../../../test/servers/process.ts";
 import { freshDatabase } from "../../../test/servers/shared.ts";
+import { smallDisk } from "../../../test/servers/smallDisk.ts";
 import { at, checkpointOf } from "./support/checkpoints.ts";
 import { inRounds } from "../../../test/rounds.ts";
 
@@ -56,20 +55,6 @@ test("a slow server: so many calls wait, the next ones are refused, and the wait
   await pool.end();
 });
 
-/** A small file system in memory, where the machine lets us make one. */
-function smallDisk(megabytes: number): string | undefined {
-  const folder = mkdtempSync(join(tmpdir(), "stratigraph-disk-"));
-  try {
-    execFileSync("mount", ["-t", "tmpfs", "-o", `size=${megabytes}m,mode=0777`, "tmpfs", folder], {
-      stdio: "ignore",
-    });
-    return folder;
-  } catch {
-    rmSync(folder, { recursive: true });
-    return undefined;
-  }
-}
-
 describe.skipIf(!available.postgres)("a server of its own", () => {
   let server: Awaited<ReturnType<typeof startPostgres>>;
   beforeAll(async () => {
@@ -82,9 +67,9 @@ describe.skipIf(!available.postgres)("a server of its own", () => {
     if (disk === undefined) return context.skip("no small file system can be mounted here");
     try {
       const account = serverAccount();
-      await run("mkdir", [join(disk, "space")], { account });
-      appendFileSync(join(disk, "ballast"), randomBytes(12_000_000));
-      await query(server.url, `create tablespace small location '${join(disk, "space")}'`);
+      await run("mkdir", [join(disk.folder, "space")], { account });
+      appendFileSync(join(disk.folder, "ballast"), randomBytes(12_000_000));
+      await query(server.url, `create tablespace small location '${join(disk.folder, "space")}'`);
       await query(server.url, "create database full_disk tablespace small");
       const saver = PostgresSaver.fromConnString(server.url.replace(/postgres$/, "full_disk"));
       await saver.setup();
@@ -111,15 +96,14 @@ describe.skipIf(!available.postgres)("a server of its own", () => {
         return found;
       };
       expect(await listed()).toEqual(stored);
-      rmSync(join(disk, "ballast"));
+      rmSync(join(disk.folder, "ballast"));
       await put();
       expect(await listed()).toEqual(stored);
       await saver.end();
       await query(server.url, "drop database full_disk with (force)");
       await query(server.url, "drop tablespace small");
     } finally {
-      execFileSync("umount", ["-l", disk]);
-      rmSync(disk, { recursive: true });
+      disk.remove();
     }
   }, 120_000);
 });
@@ -271,3 +255,23 @@ test(`a thread of ${count} checkpoints: calls cost what they cost on a short one
   expect((await saver.getTuple(at("t")))?.checkpoint.id).toBe(ids.at(-1));
   await saver.end();
 }, 240_000);
+
+test("an embedded database on a full disk: the error says so, and with space again it is made", async (context) => {
+  const disk = smallDisk(150);
+  if (disk === undefined) return context.skip("no small file system can be mounted here");
+  try {
+    appendFileSync(join(disk.folder, "ballast"), randomBytes(130_000_000));
+    const folder = join(disk.folder, "threads");
+    const saver = PostgresSaver.embedded(folder);
+    const error = await failure(saver.setup());
+    expect(error).toMatchObject({ code: "STORAGE_FULL", data: { folder } });
+    expect(error.message).toContain(`Folder ${folder} can't be used. The disk is full. Free space`);
+    expect(error.message).not.toContain("undefined");
+    rmSync(join(disk.folder, "ballast"));
+    await saver.setup();
+    expect(await saver.getTuple(at("t"))).toBeUndefined();
+    await saver.end();
+  } finally {
+    disk.remove();
+  }
+}, 120_000);

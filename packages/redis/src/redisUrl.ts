@@ -1,4 +1,4 @@
-import { didYouMean, InvalidOptionError, type Duration } from "@stratigraph/core";
+import { InvalidOptionError, shownName, unknownParameter, type Duration } from "@stratigraph/core";
 import { redisNames, type RedisOptions } from "./redisOptions.ts";
 
 /** A parsed Redis URL. */
@@ -34,20 +34,15 @@ export function parseRedisUrl(text: unknown): RedisUrl {
   const params = url.searchParams;
   for (const name of params.keys()) {
     if (Object.hasOwn(redisNames, name) || drivers.has(name)) continue;
-    const known = [...Object.keys(redisNames), ...drivers];
-    const meant = didYouMean(name, known);
-    throw new InvalidOptionError(
-      `url, ${name}`,
-      "a parameter that nothing listens to",
-      `${meant === undefined ? "" : `${meant} `}A Redis URL may have ${known.join(", ")}; for more, pass a client of ioredis.`,
-    );
+    const own = Object.keys(redisNames);
+    throw unknownParameter(name, { field: "url", query: url.search, own, drivers });
   }
   const path = url.pathname.replace(/^\//, "");
   const database = path === "" ? (params.get("db") ?? "0") : path;
   if (!/^\d+$/.test(database))
     throw new InvalidOptionError(
       "url",
-      `the database ${JSON.stringify(database)}`,
+      `the database ${shownName(database)}`,
       "Redis numbers its databases: redis://host:6379/0.",
     );
   const kept = new URLSearchParams([...params].filter(([name]) => !Object.hasOwn(redisNames, name)));

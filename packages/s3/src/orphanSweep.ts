@@ -1,4 +1,5 @@
 import { tombstoneMs, trace } from "@stratigraph/core";
+import { leasePrefix, type Leases } from "./leases.ts";
 import type { FoundObject, ListedObject, ObjectStore } from "./objectStore.ts";
 import { decodeHead, type Head } from "./head.ts";
 import type { Entries } from "./entries.ts";
@@ -6,14 +7,16 @@ import type { Entries } from "./entries.ts";
 /** How many objects one call looks at, at least. It ends with the last object of a thread. */
 const sweptObjects = 1000;
 
-/** Deletes orphans: packs that dead writers left, old tombstones, and old pending writes whose checkpoint never came. */
+/** Deletes orphans: packs that dead writers left, old tombstones, expired leases, and old pending writes whose checkpoint never came. */
 export class OrphanSweep {
   readonly #store: ObjectStore;
+  readonly #leases: Leases;
   /** The last key that was looked at. Undefined if the next call starts with the first key. */
   #sweptTo: string | undefined;
 
-  constructor(store: ObjectStore) {
+  constructor(store: ObjectStore, leases: Leases) {
     this.#store = store;
+    this.#leases = leases;
   }
 
   /**
@@ -24,7 +27,9 @@ export class OrphanSweep {
   async run(beforeMs: number): Promise<number> {
     let [swept, looked] = [0, 0];
     for await (const objects of this.#threadObjects(this.#sweptTo)) {
-      swept += await this.#sweepThread(objects, beforeMs);
+      swept += objects[0]!.key.startsWith(leasePrefix)
+        ? await this.#leases.sweep(objects, beforeMs)
+        : await this.#sweepThread(objects, beforeMs);
       looked += objects.length;
       this.#sweptTo = objects.at(-1)!.key;
       if (looked >= sweptObjects) return swept;
@@ -33,7 +38,7 @@ export class OrphanSweep {
     return swept;
   }
 
-  /** The objects of one thread after another. In a listing the objects of a thread are adjacent. */
+  /** The objects of one thread after another, and all leases. In a listing they are adjacent. */
   async *#threadObjects(after: string | undefined): AsyncGenerator<ListedObject[]> {
     let objects: ListedObject[] = [];
     for await (const object of this.#store.list("", after)) {

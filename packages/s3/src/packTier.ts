@@ -17,6 +17,7 @@ import {
   type Diagnoser,
   type DiagnoseRequest,
   type Diagnosis,
+  type LeaseKeeper,
   type ListedCheckpoint,
   type ListQuery,
   type MaybeAddress,
@@ -38,6 +39,7 @@ import {
 import { diagnose } from "./diagnose.ts";
 import type { RecordEntry, WritesEntry } from "./entries.ts";
 import { HeadIndex } from "./headIndex.ts";
+import { Leases } from "./leases.ts";
 import type { ObjectStore } from "./objectStore.ts";
 import { OrphanSweep } from "./orphanSweep.ts";
 import { appended, emptied, withBytes, without, withTags, withWrites } from "./threadChanges.ts";
@@ -60,7 +62,9 @@ export interface PackTierOptions {
  * head names. Small changes are stored in the head itself, so most appends are one request. At most two packs of a thread are open,
  * which means that they may still be merged. docs/format.md describes the objects.
  */
-export class PackTier implements Tier, BytesReplacer, Diagnoser, Sweeper, ThreadInspector, ThreadTagger {
+export class PackTier
+  implements Tier, BytesReplacer, Diagnoser, LeaseKeeper, Sweeper, ThreadInspector, ThreadTagger
+{
   readonly name: string;
   readonly remains = [
     {
@@ -74,6 +78,7 @@ export class PackTier implements Tier, BytesReplacer, Diagnoser, Sweeper, Thread
   readonly #threadStore: ThreadStore;
   readonly #headIndex: HeadIndex;
   readonly #calls: Calls;
+  readonly #leases: Leases;
   readonly #sweep: OrphanSweep;
   #ended: Promise<void> | undefined;
 
@@ -98,7 +103,8 @@ export class PackTier implements Tier, BytesReplacer, Diagnoser, Sweeper, Thread
     this.#store = store;
     this.#threadStore = new ThreadStore(store, cacheBytes);
     this.#headIndex = new HeadIndex(store);
-    this.#sweep = new OrphanSweep(store);
+    this.#leases = new Leases(store);
+    this.#sweep = new OrphanSweep(store, this.#leases);
   }
 
   async peek(at: MaybeAddress): Promise<Peek> {
@@ -222,6 +228,11 @@ export class PackTier implements Tier, BytesReplacer, Diagnoser, Sweeper, Thread
     );
   }
 
+  /** Two requests. Whether another holder's lease expired is told by this process's clock. */
+  async lease(name: string, holder: string, forMs: number): Promise<boolean> {
+    return await this.#calls.run("lease", undefined, () => this.#leases.lease(name, holder, forMs));
+  }
+
   async inspect(threadId: string): Promise<ThreadInspection | undefined> {
     return await this.#calls.run("inspect", threadId, () =>
       this.#threadStore.read({ threadId }, async ({ head, records, writes, etag }) => {
@@ -238,8 +249,8 @@ export class PackTier implements Tier, BytesReplacer, Diagnoser, Sweeper, Thread
   }
 
   /**
-   * Deletes packs that no head names, tombstones a week after the deletion, and threads that hold only pending writes whose
-   * checkpoint never came. A call looks at about a thousand objects, makes one request for each thread with old ones among them, and
+   * Deletes packs that no head names, tombstones a week after the deletion, expired leases, and threads that hold only pending writes
+   * whose checkpoint never came. A call looks at about a thousand objects, makes one request for each thread with old ones among them, and
    * continues where the last call ended. Ages are the difference between this process's clock and the storage's.
    */
   async sweep(olderThanMs: number): Promise<number> {

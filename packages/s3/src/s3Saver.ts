@@ -1,12 +1,12 @@
 import {
   checkOptions,
-  didYouMean,
   InvalidOptionError,
   waitMsOf,
   pickOptions,
   saverOptionAdvice,
   saverOptionNames,
   TierSaver,
+  unknownParameter,
   type Duration,
   type SaverOptions,
 } from "@stratigraph/core";
@@ -175,20 +175,13 @@ function parsed(text: string): ParsedUrl {
     );
   }
   const known = ["region", "endpoint", "pathStyle", "timeout", "attempts", "storageClass"];
-  for (const name of url.searchParams.keys()) {
-    if (known.includes(name)) continue;
-    const meant = didYouMean(name, known);
-    throw new InvalidOptionError(
-      `url, ${name}`,
-      "a parameter that nothing listens to",
-      `${meant === undefined ? "" : `${meant} `}Known are ${known.join(", ")}.`,
-    );
-  }
+  for (const name of url.searchParams.keys())
+    if (!known.includes(name)) throw unknownParameter(name, { field: "url", query: url.search, own: known });
   const endpoint = url.searchParams.get("endpoint") ?? undefined;
   if (endpoint !== undefined && !URL.canParse(endpoint))
     throw new InvalidOptionError(
       "url, endpoint",
-      endpoint,
+      "text that is no URL",
       'Write a URL, for example "http://localhost:9000".',
     );
   const pathStyle = url.searchParams.get("pathStyle") ?? String(endpoint !== undefined);

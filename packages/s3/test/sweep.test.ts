@@ -212,3 +212,30 @@ test("of several processes that delete the same file of a folder at once one doe
   }
   for (const store of stores) await store.end();
 });
+
+test("leases that expired go once they are old; those that hold stay, and so do damaged ones that are young", async () => {
+  const store = new FolderStore(path);
+  const tier = new PackTier(store);
+  await tier.append(put("thread", "a", undefined, 100));
+  const keyOf = async (name: string, forMs: number): Promise<string> => {
+    const before = new Set(await keysOf(store));
+    expect(await tier.lease(name, "one", forMs)).toBe(true);
+    return (await keysOf(store)).find((key) => !before.has(key))!;
+  };
+  const dead = await keyOf("dead", 1);
+  const young = await keyOf("young", 1);
+  const held = await keyOf("held", dayMs);
+  const damaged = await keyOf("damaged", dayMs);
+  await store.put(damaged, Buffer.from("{"));
+  await store.put(dead, Buffer.from(JSON.stringify({ name: "dead", holder: "one", untilMs: 0 })));
+  for (const key of [dead, held]) await age(key, 2 * hourMs);
+  expect(await tier.sweep(hourMs)).toBe(1);
+  expect(await keysOf(store)).toEqual([young, held, damaged, "thread/head"].sort());
+  expect(await tier.lease("held", "two", 1)).toBe(false);
+  expect(await tier.lease("damaged", "two", dayMs)).toBe(true);
+  await tier.lease("damaged", "two", 0);
+  expect(await keysOf(store)).not.toContain(damaged);
+  const listed: string[] = [];
+  for await (const { threadId } of tier.threads({})) listed.push(threadId);
+  expect(listed).toEqual(["thread"]);
+});

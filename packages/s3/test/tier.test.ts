@@ -12,7 +12,7 @@ testTier(
     const open = () => s3({ client, bucket });
     return { tier: open(), reopen: async () => open(), close };
   },
-  { requires: ["tags"] },
+  { requires: ["tags", "leases"] },
 );
 
 testTier(
@@ -30,5 +30,5 @@ testTier(
       },
     };
   },
-  { requires: ["tags"] },
+  { requires: ["tags", "leases"] },
 );

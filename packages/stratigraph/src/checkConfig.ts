@@ -4,6 +4,7 @@ import {
   InvalidOptionError,
   saverOptionAdvice,
   saverOptionNames,
+  shownName,
   type OptionAdvice,
   type OptionNames,
 } from "@stratigraph/core";
@@ -114,12 +115,12 @@ function noKind(config: object, given: readonly string[]): InvalidOptionError {
   if (given.some((key) => Object.hasOwn(ownNames.warm, key))) {
     const advice =
       'A stack needs the tier that owns its threads: add warm, for example warm: "postgresql://…".';
-    return new InvalidOptionError("config", given.join(", "), advice);
+    return new InvalidOptionError("config", given.map(shownName).join(", "), advice);
   }
   const meant = given.flatMap((key) => didYouMean(key, kinds) ?? [])[0];
   return new InvalidOptionError(
     "config",
-    given.length === 0 ? "nothing" : given.join(", "),
+    given.length === 0 ? "nothing" : given.map(shownName).join(", "),
     `${meant === undefined ? "" : `${meant} `}Say where checkpoints are kept: one of ${kinds.join(", ")}.`,
   );
 }

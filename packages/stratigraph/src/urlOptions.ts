@@ -1,4 +1,4 @@
-import { didYouMean, InvalidOptionError, type OptionNames } from "@stratigraph/core";
+import { InvalidOptionError, unknownParameter, type OptionNames } from "@stratigraph/core";
 
 /** How the text of a parameter is read: as it is, as a whole number, or as true or false. */
 type Reading = "text" | "count" | "flag";
@@ -34,7 +34,7 @@ export function takeOptions<T>(
         throw new InvalidOptionError(`${field}, ${name}`, "it twice", "Write it once.");
       options[name] = read(`${field}, ${name}`, value, names[name as keyof T]);
     } else if (driver.has(name)) passed.push([name, value]);
-    else throw unknown(field, name, [...Object.keys(names), ...driver]);
+    else throw unknownParameter(name, { field, query, own: Object.keys(names), drivers: driver });
   }
   const kept = new URLSearchParams(passed).toString();
   return { server: kept === "" ? server : `${server}?${kept}`, options: options as Partial<T> };
@@ -53,14 +53,4 @@ function read(field: string, text: string, reading: Reading): unknown {
   }
   if (text === "true" || text === "false") return text === "true";
   throw new InvalidOptionError(field, text, "Write true or false.");
-}
-
-function unknown(field: string, name: string, known: readonly string[]): InvalidOptionError {
-  const meant = didYouMean(name, known);
-  const may = known.length === 0 ? "It has none." : `It may have ${known.join(", ")}.`;
-  return new InvalidOptionError(
-    `${field}, ${name}`,
-    "a parameter that nothing listens to",
-    meant === undefined ? may : `${meant} ${may}`,
-  );
 }

@@ -1,6 +1,7 @@
 import { mkdir, mkdtemp, readdir, realpath, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
+import { inspect } from "node:util";
 import { MessagesAnnotation, START, StateGraph } from "@langchain/langgraph";
 import { createCheckpointer, loadConfig } from "stratigraph";
 import { afterEach, beforeEach, expect, test } from "vitest";
@@ -174,4 +175,77 @@ test("createCheckpointer() finds the config, a URL is enough, and the saver ends
   expect(await readdir(folder)).toContain(".stratigraph");
   await using other = await createCheckpointer("memory:");
   expect(await say(other)).toBe(2);
+});
+
+test("a password in the place of a name, or in JSON that is broken, isn't shown", async () => {
+  const url = "postgresql://user:secret@host/db";
+  const settings = [
+    { checkpointer: { [url]: true } },
+    { checkpointer: { folder: "x", [url]: true } },
+    { checkpointer: "memory:", [url]: true },
+    { checkpointer: "memory:", graphs: { [url]: "x" } },
+    { checkpointer: "memory:", graphs: { [url]: "${PROD_URL}" } },
+    { checkpointer: "memory:", environments: { [url]: { checkpointer: 1 } } },
+    { checkpointer: "postgresql://user:pass?secret&more@host/db" },
+    { checkpointer: "redis://user:6379/secret@host" },
+    { checkpointer: "s3://bucket?endpoint=http//u:secret@h" },
+  ];
+  const texts = [
+    ...settings.map((each) => JSON.stringify(each)),
+    `{ "checkpointer": "${url}" x`,
+    `{ "checkpointer": ${url} }`,
+  ];
+  for (const text of texts) {
+    await write("stratigraph.config.json", text);
+    const error = await loadConfig({ cwd: folder })
+      .then(async ({ checkpointer }) => await createCheckpointer(checkpointer as string))
+      .catch((thrown: unknown) => thrown as Error & { data: object });
+    expect(error, text).toBeInstanceOf(Error);
+    const said = `${inspect(error, { depth: 9 })} ${JSON.stringify((error as { data?: unknown }).data)}`;
+    expect(said, text).not.toMatch(/secret/);
+  }
+  await write("stratigraph.config.json", JSON.stringify({ checkpointer: "memory:" }));
+  for (const options of [{ environment: url }, { file: url }])
+    await expect(loadConfig({ cwd: folder, ...options })).rejects.toMatchObject({
+      code: "INVALID_OPTION",
+      message: expect.not.stringContaining("secret"),
+    });
+});
+
+test("a broken line of JSON is named", async () => {
+  await write("stratigraph.config.json", '{\n  "checkpointer": "memory:"\n  "redact": []\n}');
+  await expect(loadConfig({ cwd: folder })).rejects.toThrow("it isn't valid JSON from line 3 on.");
+});
+
+test("an environment is refused where nothing has any, and so are empty variables", async () => {
+  const refused = async (says: string, options: object = {}) => {
+    await expect(loadConfig({ cwd: folder, ...options })).rejects.toMatchObject({
+      code: "INVALID_OPTION",
+      message: expect.stringContaining(says),
+    });
+  };
+  const environment = "eu-production";
+  await refused('found "eu-production". Only a config file has environments', { environment });
+  await refused("a URL was chosen", { environment, url: "memory:" });
+  process.env["STRATIGRAPH_ENV"] = environment;
+  await refused("the folder .stratigraph was chosen");
+  process.env["STRATIGRAPH_URL"] = "memory:";
+  await refused("STRATIGRAPH_URL was chosen");
+  expect((await loadConfig({ cwd: folder, url: "memory:" })).checkpointer).toBe("memory:");
+  for (const name of variables.slice(0, 3)) delete process.env[name];
+  for (const name of variables.slice(0, 3)) {
+    process.env[name] = "";
+    await refused(`${name}: found "an empty variable"`);
+    delete process.env[name];
+  }
+  await refused("Name a config file", { file: "" });
+});
+
+test("a config whose evaluation doesn't end is named", async () => {
+  const file = await write("stratigraph.config.mjs", "await new Promise(() => {}); export default {};");
+  await expect(loadConfig({ cwd: folder, timeout: "50ms" })).rejects.toMatchObject({
+    code: "MISCONFIGURED",
+    message: expect.stringMatching(/its evaluation doesn't end \(it took longer than 0.05 s\)/),
+    data: { file },
+  });
 });

@@ -24,6 +24,16 @@ export function kindOf(value: unknown): string {
   return typeof value === "function" ? "a function" : String(value);
 }
 
+/** Longest name that an error shows, in UTF-16 units. */
+const longestName = 40;
+
+/**
+ * How a name that nobody knows is shown in an error: as it is if it looks like one. Other text in its place may be a URL with a password.
+ */
+export function shownName(name: string): string {
+  return name.length <= longestName && /^[\w-]+$/.test(name) ? name : "(a name that isn't shown)";
+}
+
 /** The options of `T` out of those of something that takes more. Absent and undefined ones are left out. */
 export function pickOptions<T>(given: T, names: OptionNames<T>): T {
   const known = Object.keys(names) as (keyof T & string)[];
@@ -57,9 +67,10 @@ export function checkOptions<T>(
   for (const [name, value] of Object.entries(given)) {
     if (value === undefined || Object.hasOwn(names, name)) continue;
     const meant = Object.hasOwn(advice, name) ? advice[name] : didYouMean(name, known);
+    const named = shownName(name);
     const has = known.length === 0 ? "none" : known.join(", ");
     throw new InvalidOptionError(
-      field === undefined ? name : `${field}.${name}`,
+      field === undefined ? named : `${field}.${named}`,
       kindOf(value),
       `${what} has no such option.${meant === undefined ? "" : ` ${meant}`} Its options: ${has}.`,
     );

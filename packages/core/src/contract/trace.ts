@@ -98,8 +98,6 @@ export type TraceEvent =
       readonly checkpoints: number;
       /** Checkpoints whose values the source itself had mixed up with those of another branch. */
       readonly mixedUp: number;
-      /** What differs between the copy and the source, in words. */
-      readonly differences: readonly string[];
     }
   | {
       /** A thread that was brought from elsewhere was written to there afterwards. What was written there isn't here. */

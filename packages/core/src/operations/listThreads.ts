@@ -14,13 +14,24 @@ export interface ThreadListOptions {
   readonly filter?: Readonly<Record<string, unknown>> | undefined;
   /** Only threads that carry all of these tags (`threadTags`, `tagThread`): `{ user_id: "anna" }`. */
   readonly tag?: Tags | undefined;
-  /** `cursor` of the page before. */
+  /**
+   * Default "newest": most recently written first. A thread that is written to between two pages moves to the front, past the cursor: a
+   * walk over all threads takes "oldest", in which such a thread moves to the end, and comes again rather than not at all.
+   */
+  readonly order?: "newest" | "oldest" | undefined;
+  /** `cursor` of the page before, of the same order. */
   readonly cursor?: string | undefined;
   /** Default 100. */
   readonly limit?: number | undefined;
 }
 
-const names: OptionNames<ThreadListOptions> = { filter: true, tag: true, cursor: true, limit: true };
+const names: OptionNames<ThreadListOptions> = {
+  filter: true,
+  tag: true,
+  order: true,
+  cursor: true,
+  limit: true,
+};
 const advice: OptionAdvice = {
   metadata: "Write filter.",
   where: "Write filter.",
@@ -31,7 +42,7 @@ const advice: OptionAdvice = {
   before: "Write cursor, with that of the page before.",
 };
 
-/** A page of threads, most recently written first. */
+/** A page of threads. */
 export interface ThreadPage {
   readonly threads: readonly ThreadInfo[];
   /** Where the next page begins; absent on the last page. */
@@ -54,7 +65,9 @@ export function isThreadInfo(value: unknown): value is ThreadInfo {
 /** @throws InvalidOptionError */
 function checkThreadListOptions(options: ThreadListOptions): void {
   checkOptions("listThreads", options, names, advice);
-  const { filter, cursor, limit = 1 } = options;
+  const { filter, order = "newest", cursor, limit = 1 } = options;
+  if (order !== "newest" && order !== "oldest")
+    throw new InvalidOptionError("order", shown(order), 'Use "newest" or "oldest".');
   if (!Number.isInteger(limit) || limit < 1)
     throw new InvalidOptionError("limit", shown(limit), "Use a whole number, 1 or more.");
   if (cursor !== undefined && typeof cursor !== "string")
@@ -78,13 +91,13 @@ export async function listThreads(
   options: ThreadListOptions,
 ): Promise<ThreadPage> {
   checkThreadListOptions(options);
-  const { filter, tag, cursor, limit = 100 } = options;
+  const { filter, tag, order = "newest", cursor, limit = 100 } = options;
   const after =
     cursor === undefined
       ? undefined
       : decodeCursor(cursor, isThreadInfo, "Pass the cursor of an earlier page as it was.");
   const query: ThreadQuery = {
-    order: "newest",
+    order,
     after,
     ...(tag === undefined ? {} : { tags: tags.asked(tag) }),
   };

@@ -194,12 +194,13 @@ const methods: readonly Row[] = [
     "metadata",
     "Write filter",
   ],
+  ["listThreads: order", () => call("listThreads", { order: "desc" }), "order", 'Use "newest" or "oldest"'],
   ["listThreads: offset", () => call("listThreads", { offset: 10 }), "offset", "Write cursor"],
   [
     "listThreads: text",
     () => call("listThreads", "ada"),
     "options",
-    "takes an object of filter, tag, cursor, limit",
+    "takes an object of filter, tag, order, cursor, limit",
   ],
   [
     "listThreads: a filter that is text",

@@ -82,6 +82,11 @@ export class CallRunner {
     return this.#underWay.size === 0 && this.#unrecorded.size === 0;
   }
 
+  /** Whether this process is making a call. */
+  isMaking(call: string): boolean {
+    return this.#underWay.has(call);
+  }
+
   /**
    * Makes a call, or gives the recorded result of the same call.
    * @throws what the call throws; AmbiguousOutcomeError, StratigraphError "DUPLICATE_CALL", "NOT_DURABLE", "RESULT_NOT_KEPT"; errors of
@@ -108,11 +113,14 @@ export class CallRunner {
   }
 
   async #make(planned: PlannedCall, work: () => unknown): Promise<CallOutcome> {
-    const decided = await this.#inTurn(planned.site, () => this.#decide(planned));
-    if (decided.kind !== "run") return decided;
-    return decided.seq === undefined
-      ? await this.#read(planned, work)
-      : await this.#run(planned, { ...decided, seq: decided.seq }, work);
+    for (;;) {
+      const decided = await this.#inTurn(planned.site, () => this.#decide(planned));
+      if (decided.kind !== "run") return decided;
+      const { claim } = decided;
+      if (claim === undefined) return await this.#read(planned, work);
+      const outcome = await this.#run(planned, decided, claim, work);
+      if (outcome !== undefined) return outcome;
+    }
   }
 
   /** Lets the calls of a task decide one after another: answers of people belong to questions by their order. */
@@ -187,7 +195,7 @@ export class CallRunner {
           }
           allowed = true;
           if (request.effects === "none")
-            return { kind: "run", seq: undefined, attempt: resolution.attempt, key: request.call };
+            return { kind: "run", claim: undefined, attempt: resolution.attempt, key: request.call };
           await this.#issued(planned);
           const claimed = await this.#claim(planned);
           if (claimed !== undefined) return claimed;
@@ -229,7 +237,12 @@ export class CallRunner {
               author: site.author,
             },
           ],
-          answer: { kind: "run" as const, seq, attempt, key },
+          answer: {
+            kind: "run" as const,
+            claim: { seq, session: this.#parts.session.session },
+            attempt,
+            key,
+          },
         };
       }),
     );
@@ -421,17 +434,21 @@ export class CallRunner {
     return { kind: "ran", value };
   }
 
-  /** Runs a claimed call, and records what came of it. */
+  /** Runs a claimed call, and records what came of it. Undefined: others may have taken it over, so nothing ran. */
   async #run(
     planned: PlannedCall,
-    { seq, attempt, key }: Run & { seq: number },
+    { attempt, key }: Run,
+    { seq, session: claimant }: Claim,
     work: () => unknown,
-  ): Promise<CallOutcome> {
+  ): Promise<CallOutcome | undefined> {
     const { request, options } = planned;
+    const { session } = this.#parts;
     const { call } = request;
     const beganMs = performance.now();
     const current: CurrentCall = { fingerprint: call, idempotencyKey: key, attempt };
-    return await this.#parts.session.during(async () => {
+    return await session.during(async () => {
+      // The process was suspended since it took the claim, and seemed dead.
+      if (session.session !== claimant) return undefined;
       let value: unknown;
       try {
         value = await runAs(current, async () => await work());
@@ -561,10 +578,17 @@ type ToolCallOutcome = "ran" | "replayed" | "denied" | "failed" | "suspended" | 
 /** The right to run a call. */
 interface Run {
   readonly kind: "run";
-  /** Number of the claim; undefined for a call that needs none. */
-  readonly seq: number | undefined;
+  /** Undefined for a call that needs none. */
+  readonly claim: Claim | undefined;
   readonly attempt: number;
   readonly key: string;
+}
+
+interface Claim {
+  /** Number of its entry. */
+  readonly seq: number;
+  /** The name under which this process took it. */
+  readonly session: string;
 }
 
 function described({ fresh: _fresh, ...call }: CallRequest): Omit<CallRequest, "fresh"> {

@@ -6,7 +6,7 @@ import type { Session as KnownSession } from "../log/calls.ts";
 import type { Writer } from "../log/journalLog.ts";
 
 /** For how long a process counts as alive after it last said so, in milliseconds. */
-export const leaseMs = 30_000;
+const defaultLeaseMs = 30_000;
 
 /**
  * Which machine, boot and process namespace this is: two processes where it is equal see each other's process ids. A container has a
@@ -27,6 +27,14 @@ function thisMachine(): string {
   return parts.join(" ");
 }
 
+/** Where a session is, other than by default. */
+export interface SessionPlace {
+  /** Two processes of the same machine see each other's ids. */
+  readonly machine?: string | undefined;
+  /** For how long the process counts as alive after it last said so, in milliseconds. */
+  readonly leaseMs?: number | undefined;
+}
+
 /** How many calls each session of this process is running. */
 const running = new Map<string, number>();
 
@@ -39,9 +47,10 @@ const takenForDead = new Set<string>();
  * goes on under another name, as others may have found it dead.
  */
 export class Session implements Writer {
-  readonly machine = thisMachine();
+  readonly machine: string;
   readonly pid = process.pid;
   readonly #tier: Tier;
+  readonly #leaseMs: number;
   #name = randomUUID();
   readonly #own = new Set<string>([this.#name]);
   /** Until when the lease holds for certain; monotonic milliseconds. */
@@ -53,8 +62,10 @@ export class Session implements Writer {
   readonly #firstSeenMs = new Map<string, number>();
   readonly #dead = new Set<string>();
 
-  constructor(tier: Tier) {
+  constructor(tier: Tier, { machine = thisMachine(), leaseMs = defaultLeaseMs }: SessionPlace = {}) {
     this.#tier = tier;
+    this.machine = machine;
+    this.#leaseMs = leaseMs;
   }
 
   /** Its name now. */
@@ -78,7 +89,7 @@ export class Session implements Writer {
     const name = this.#name;
     this.#running += 1;
     running.set(name, (running.get(name) ?? 0) + 1);
-    this.#timer ??= setInterval(() => void this.#prolong().catch(() => undefined), leaseMs / 4).unref();
+    this.#timer ??= setInterval(() => void this.#prolong().catch(() => undefined), this.#leaseMs / 4).unref();
     try {
       return await work();
     } finally {
@@ -117,7 +128,7 @@ export class Session implements Writer {
       // Nobody can tell, so it counts as alive for as long as a lease would have lasted.
       const sinceMs = this.#firstSeenMs.get(holder) ?? performance.now();
       this.#firstSeenMs.set(holder, sinceMs);
-      return performance.now() - sinceMs < leaseMs;
+      return performance.now() - sinceMs < this.#leaseMs;
     }
     // A lease that can be taken has expired, or was never held. It is taken for a moment only.
     return !(await this.#tier.lease(leaseOf(holder), this.#name, 1));
@@ -125,7 +136,7 @@ export class Session implements Writer {
 
   async #sayAlive(): Promise<void> {
     if (takenForDead.delete(this.#name)) this.#untilMs = 0;
-    if (performance.now() < this.#untilMs - leaseMs / 2) return;
+    if (performance.now() < this.#untilMs - this.#leaseMs / 2) return;
     this.#taking ??= this.#prolong().finally(() => (this.#taking = undefined));
     await this.#taking;
   }
@@ -133,8 +144,8 @@ export class Session implements Writer {
   async #prolong(): Promise<void> {
     if (performance.now() >= this.#untilMs) this.#rename();
     const askedMs = performance.now();
-    const kept = await this.#ask(leaseMs);
-    if (kept) this.#untilMs = askedMs + leaseMs;
+    const kept = await this.#ask(this.#leaseMs);
+    if (kept) this.#untilMs = askedMs + this.#leaseMs;
     else this.#untilMs = 0;
   }
 

@@ -30,16 +30,11 @@ export class StoredResults {
     try {
       const [type, bytes] = await this.#saver.serde.dumpsTyped(result);
       if (bytes.length <= mostBytes)
-        return { kept: true, hash: this.hashOf({ type, bytes }), result: { type, bytes } };
+        return { kept: true, hash: hashOfResult(this.#sealing, { type, bytes }), result: { type, bytes } };
     } catch {
       // Its hash says that it wasn't kept, and whoever needs it later is told so.
     }
     return { kept: false, hash: "" };
-  }
-
-  /** The hash of a serialised result, as its entry has it. */
-  hashOf({ type, bytes }: StoredResult, keyId?: string): string {
-    return this.#sealing.hash(Buffer.concat([Buffer.from(`${type}\n`), bytes]), keyId);
   }
 
   /** The result of a call that succeeded. @throws StratigraphError "RESULT_NOT_KEPT" */
@@ -52,4 +47,9 @@ export class StoredResults {
     if (stored === undefined) throw resultNotKept(log.threadId, state);
     return (await this.#saver.serde.loadsTyped(stored.type, stored.bytes)) as KeptResult;
   }
+}
+
+/** The hash of a serialised result, as its entry has it. @param keyId as for {@link Sealing.hash} */
+export function hashOfResult(sealing: Sealing, { type, bytes }: StoredResult, keyId?: string | null): string {
+  return sealing.hash(Buffer.concat([Buffer.from(`${type}\n`), bytes]), keyId);
 }

@@ -39,6 +39,8 @@ export class Calls {
   /** Number and hash of the last entry; 0 and `""` where there is none. */
   seq = 0;
   hash = "";
+  /** Number of the last entry that was cut off, or is about to be; 0 where none was. */
+  cutUpTo = 0;
   readonly #under: Calls | undefined;
   /** Undefined for a call that was forgotten. */
   readonly #calls = new Map<Digest, CallState | undefined>();
@@ -50,6 +52,7 @@ export class Calls {
     this.#under = under;
     this.seq = under?.seq ?? 0;
     this.hash = under?.hash ?? "";
+    this.cutUpTo = under?.cutUpTo ?? 0;
   }
 
   /** A state that begins as this one, and doesn't change it before it is committed. */
@@ -69,6 +72,7 @@ export class Calls {
       else under.#open.set(kind, open);
     under.seq = this.seq;
     under.hash = this.hash;
+    under.cutUpTo = this.cutUpTo;
     return under;
   }
 
@@ -97,8 +101,10 @@ export class Calls {
     this.hash = entry.hash;
     const { event } = entry;
     if (event.type === "session") this.#sessions.set(entry.session, event);
-    else if (event.type === "cut") for (const state of cut ?? []) this.#put(state);
-    else if (event.type === "forgotten") this.#forget(event.call);
+    else if (event.type === "cut") {
+      this.cutUpTo = event.last;
+      for (const state of cut ?? []) this.#put(state);
+    } else if (event.type === "forgotten") this.#forget(event.call);
     else if ("call" in event) {
       const next = nextState(this.get(event.call), event, entry);
       if (next !== undefined) this.#put(next);

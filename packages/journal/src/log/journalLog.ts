@@ -1,4 +1,5 @@
-import { StratigraphError, type TierSaver } from "@stratigraph/core";
+import { StratigraphError, type CheckpointRecord, type TierSaver } from "@stratigraph/core";
+import { caughtUp } from "./catchUp.ts";
 import { Calls, type CallState } from "./calls.ts";
 import type { Entry, EntryHeader, JournalEvent, Payload } from "./entry.ts";
 import {
@@ -32,6 +33,8 @@ export interface NewEvent {
 export interface Decision<T> {
   readonly events: readonly NewEvent[];
   readonly answer: T;
+  /** Records of earlier entries that are replaced along with them, to erase what stands beside these. */
+  readonly replaced?: readonly CheckpointRecord[] | undefined;
 }
 
 /** Decides on the newest state what to append. Called again, on a newer state, where somebody else wrote first. */
@@ -177,19 +180,21 @@ export class JournalLog {
         made.push({ entry, payload });
         calls.fold(entry, payload.calls as CallState[] | undefined);
       };
+      const replaced: CheckpointRecord[] = [];
+      const take = (decision: Decision<unknown>): Answer => {
+        for (const event of decision.events) add(event);
+        replaced.push(...(decision.replaced ?? []));
+        return { value: decision.answer };
+      };
       const answers = batch.map(({ decide }) => {
         try {
-          const { events, answer } = decide(calls, calls.seq + 1);
-          if (events.length > 0 && calls.session(this.#writer.session) === undefined) {
-            const { machine, pid } = this.#writer;
-            add({ event: { type: "session", machine, pid } });
-            // The decision may name the number of its own entry, so it is made again behind the session's.
-            const again = decide(calls, calls.seq + 1);
-            for (const event of again.events) add(event);
-            return { value: again.answer };
-          }
-          for (const event of events) add(event);
-          return { value: answer };
+          const decision = decide(calls, calls.seq + 1);
+          if (decision.events.length === 0 || calls.session(this.#writer.session) !== undefined)
+            return take(decision);
+          const { machine, pid } = this.#writer;
+          add({ event: { type: "session", machine, pid } });
+          // The decision may name the number of its own entry, so it is made again behind the session's.
+          return take(decide(calls, calls.seq + 1));
         } catch (error) {
           return { error };
         }
@@ -197,7 +202,7 @@ export class JournalLog {
       if (made.length === 0) return answers;
       const notes = [...this.#notes];
       for (const event of notes) add(event);
-      if (await this.#append(made)) {
+      if (await this.#append(made, replaced)) {
         this.#notes = this.#notes.filter((note) => !notes.includes(note));
         this.#calls = calls.commit();
         return answers;
@@ -232,7 +237,10 @@ export class JournalLog {
   }
 
   /** Appends entries after the last one that is known. False where somebody else appended first. */
-  async #append(made: readonly { entry: Entry; payload: Payload }[]): Promise<boolean> {
+  async #append(
+    made: readonly { entry: Entry; payload: Payload }[],
+    replaced: readonly CheckpointRecord[],
+  ): Promise<boolean> {
     const { threadId } = this;
     const tip = this.#tip!;
     const records: EntryRecord[] = [];
@@ -246,8 +254,9 @@ export class JournalLog {
     try {
       const { revision } = await this.#saver.tier.append({
         threadId,
-        records: records.map(({ record }) => record),
+        records: [...replaced, ...records.map(({ record }) => record)],
         blobs: records.flatMap(({ blobs }) => blobs),
+        relies: records.some(({ relies }) => relies),
         heads: [{ namespace: journalNamespace, to: parentId!, expected }],
         onConflict: "refuse",
         seen: tip.revision,
@@ -256,6 +265,11 @@ export class JournalLog {
       return true;
     } catch (error) {
       if (StratigraphError.is(error, "CHECKPOINT_CONFLICT")) return false;
+      if (StratigraphError.is(error, "STALE_READ")) {
+        // A value that the graph's state has too, and that was removed from there: it is encoded anew.
+        this.#saver.coder.forgetThread(threadId);
+        return false;
+      }
       // Whether the entries are there isn't known, or the thread is gone. The next use begins by reading.
       this.#forget();
       throw error;
@@ -279,34 +293,8 @@ export class JournalLog {
       this.#tip = { recordId: head, revision };
       return;
     }
-    const found: { entry: Entry; cut: readonly CallState[] | undefined }[] = [];
-    let reached = this.#tip?.recordId === undefined;
-    let newest: string | undefined;
-    for await (const { record } of this.#saver.tier.list({
-      threadId,
-      namespace: journalNamespace,
-      recordsOnly: true,
-    })) {
-      // Others may have appended since the head was read: what is newer is read the next time.
-      if (newest === undefined && record.checkpointId !== head) continue;
-      newest ??= record.checkpointId;
-      if (record.checkpointId === this.#tip?.recordId) {
-        reached = true;
-        break;
-      }
-      const entry = await decodeEntry(this.#saver, record);
-      found.push({ entry, cut: entry.event.type === "cut" ? await this.#cutBeside(record) : undefined });
-    }
-    // What was known isn't there any more: the thread was deleted, and its journal begun anew.
-    const calls = reached ? this.#calls.branch() : new Calls();
-    for (const { entry, cut } of found.reverse()) calls.fold(entry, cut);
-    this.#calls = calls.commit();
+    const known = { recordId: this.#tip?.recordId, calls: this.#calls };
+    this.#calls = await caughtUp(this.#saver, threadId, this.#sealing, head, known);
     this.#tip = { recordId: head, revision };
-  }
-
-  async #cutBeside(record: Parameters<typeof decodeEntry>[1]): Promise<readonly CallState[]> {
-    const { checkpoint } = await this.#saver.tier.read(record);
-    if (checkpoint === undefined) return [];
-    return ((await decodePayload(this.#saver, checkpoint)).calls ?? []) as readonly CallState[];
   }
 }

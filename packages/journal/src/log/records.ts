@@ -17,6 +17,8 @@ export const journalNamespace = reservedNamespaces.calls;
 export interface EntryRecord {
   readonly record: CheckpointRecord;
   readonly blobs: readonly Blob[];
+  /** As in `AppendRequest.relies`. */
+  readonly relies: boolean;
 }
 
 /** Names the record of an entry: sorts by number, and two writers that race for a number never choose the same name. */
@@ -54,13 +56,13 @@ export async function encodeEntry(
   };
   // LangGraph never sees this record, so that its metadata may be the entry.
   const metadata = entry as unknown as CheckpointMetadata;
-  const { record, blobs } = await saver.coder.encode(
+  const { record, blobs, relies } = await saver.coder.encode(
     { threadId, namespace: journalNamespace, checkpointId },
     { parentId, parent: undefined, again: undefined },
     { checkpoint, metadata, newVersions: checkpoint.channel_versions, runId: undefined },
   );
   // Nobody looks for entries by tags, and an index of them would cost a claim more than the claim itself.
-  return { record: { ...record, tags: [] }, blobs };
+  return { record: { ...record, tags: [] }, blobs, relies };
 }
 
 /** The entry that a record holds. @throws CorruptionError and others as {@link TierSaver.getTuple} */

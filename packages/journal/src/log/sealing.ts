@@ -43,7 +43,7 @@ export class Sealing {
 
   /** The hash of an entry. @throws StratigraphError "KEY_MISSING" */
   hashOf(header: EntryHeader, event: JournalEvent): string {
-    return this.hash(canonical(["entry/1", header, event]), header.keyId);
+    return this.#digest(canonical(["entry/1", header, event]), header.keyId ?? null);
   }
 
   /** Whether an entry is as it was made. @throws StratigraphError "KEY_MISSING" */
@@ -53,9 +53,22 @@ export class Sealing {
     return expected.length === found.length && timingSafeEqual(expected, found);
   }
 
-  /** The hash of a payload's text or bytes: keyed, so that short arguments can't be guessed from it. @throws StratigraphError "KEY_MISSING" */
-  hash(content: string | Uint8Array, keyId: string | undefined = this.activeKey): string {
-    if (keyId === undefined) return createHash("sha256").update(content).digest("hex");
+  /**
+   * The hash of a payload's text or bytes: keyed, so that short arguments can't be guessed from it.
+   * @param keyId name of the key; null for plain SHA-256. Default: the active key
+   * @param purpose kept apart by their hashes: who chooses the arguments of a call doesn't get the hash of an entry thereby
+   * @throws StratigraphError "KEY_MISSING"
+   */
+  hash(
+    content: string | Uint8Array,
+    keyId: string | null | undefined = this.activeKey,
+    purpose: "payload" | "header" = "payload",
+  ): string {
+    return this.#digest(Buffer.concat([Buffer.from(`${purpose}/1\n`), Buffer.from(content)]), keyId ?? null);
+  }
+
+  #digest(content: string | Uint8Array, keyId: string | null): string {
+    if (keyId === null) return createHash("sha256").update(content).digest("hex");
     const key = this.#keys.get(keyId);
     if (key === undefined)
       throw new StratigraphError(

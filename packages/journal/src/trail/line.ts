@@ -1,3 +1,5 @@
+import { canonical } from "../identity/canonical.ts";
+import type { Sealing } from "../log/sealing.ts";
 import type { StoredResult } from "../calls/storedResults.ts";
 import type { CallState } from "../log/calls.ts";
 import type { Entry } from "../log/entry.ts";
@@ -30,6 +32,19 @@ export interface TrailHeader {
   readonly head: TrailHead;
   /** In ISO 8601. */
   readonly exportedAt: string;
+  /** Which key the hash is made with; absent for plain SHA-256. */
+  readonly keyId?: string | undefined;
+  /** Hash of the other fields. */
+  readonly hash: string;
+}
+
+/** The hash of a header. @throws StratigraphError "KEY_MISSING" */
+export function hashOfHeader(
+  sealing: Sealing,
+  { stratigraphJournal, threadId, head, exportedAt, keyId }: Omit<TrailHeader, "hash">,
+): string {
+  const fields = canonical({ stratigraphJournal, threadId, head, exportedAt, keyId });
+  return sealing.hash(fields, keyId ?? null, "header");
 }
 
 /** An entry as a line of JSON, without a line break. */
@@ -47,21 +62,18 @@ function resultFields({ type, bytes }: StoredResult): Record<string, string> {
 
 /** @throws Error that says what is wrong with the header */
 export function parseHeader(text: string): TrailHeader {
-  const found = fieldsOf(JSON.parse(text), ["stratigraphJournal", "threadId", "head", "exportedAt"]);
-  const { stratigraphJournal: version, threadId, exportedAt } = found;
+  const names = ["stratigraphJournal", "threadId", "head", "exportedAt", "keyId", "hash"];
+  const found = fieldsOf(JSON.parse(text), names);
+  const { stratigraphJournal: version, threadId, head, exportedAt, keyId, hash } = found;
   if (version !== 1)
     throw new Error(
-      `it isn't the header of an exported trail of version 1: stratigraphJournal is ${String(version)}`,
+      `it isn't the header of a trail in version 1 of the format (stratigraphJournal: ${String(version)})`,
     );
-  const { seq, hash } = fieldsOf(found["head"], ["seq", "hash"]);
-  if (
-    !isCount(seq) ||
-    typeof hash !== "string" ||
-    typeof threadId !== "string" ||
-    typeof exportedAt !== "string"
-  )
+  const { seq, hash: headHash } = fieldsOf(head, ["seq", "hash"]);
+  const texts = [threadId, exportedAt, hash, headHash, keyId ?? ""];
+  if (!isCount(seq) || texts.some((field) => typeof field !== "string"))
     throw new Error("fields of the header are missing, or of the wrong type");
-  return { stratigraphJournal: 1, threadId, head: { seq, hash }, exportedAt };
+  return found as unknown as TrailHeader;
 }
 
 /** @throws Error that says what is wrong with the line */

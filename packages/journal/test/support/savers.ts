@@ -1,52 +1,55 @@
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { MemoryTier, TierSaver } from "@stratigraph/core";
-import { createCheckpointer, type CheckpointerConfig } from "stratigraph";
+import { MemorySaver, type TierSaver } from "@stratigraph/core";
+import { PostgresSaver, postgres } from "@stratigraph/postgres";
+import { RedisSaver, redis } from "@stratigraph/redis";
+import { S3Saver } from "@stratigraph/s3";
+import { TieredSaver } from "@stratigraph/tiered";
 import { freshDatabase, sharedRedis } from "../../../../test/servers/shared.ts";
+import { openBucket } from "../../../s3/test/support/bucket.ts";
 
-/** A storage that several processes can open, except memory. */
-export interface OpenedSaver {
+export interface Opened {
   readonly saver: TierSaver;
-  /** What `createCheckpointer` takes in another process; undefined for memory. */
-  readonly place?: Place | undefined;
   close(): Promise<void>;
 }
 
-export type Place = Readonly<Record<string, string>>;
-
-async function opened(place: Place, remove: () => Promise<unknown>): Promise<OpenedSaver> {
-  const saver = await createCheckpointer(place as unknown as CheckpointerConfig);
-  const close = async () => {
-    await saver.end();
-    await remove();
-  };
-  return { saver, place, close };
-}
-
-export async function openPostgres(): Promise<OpenedSaver> {
-  const { url, drop } = await freshDatabase();
-  return await opened({ postgres: url }, drop);
-}
-
-/** The savers that transactions, batches and events are tested on. */
-export const savers: readonly (readonly [name: string, open: () => Promise<OpenedSaver>])[] = [
-  ["memory", async () => ({ saver: new TierSaver(new MemoryTier()), close: async () => undefined })],
+/** The storages that journals are tested on. */
+export const savers: readonly [name: string, open: () => Promise<Opened>][] = [
+  ["memory", async () => ({ saver: new MemorySaver(), close: async () => undefined })],
   [
-    "PGlite",
+    "postgres",
     async () => {
-      const folder = mkdtempSync(join(tmpdir(), "journal-"));
-      const remove = async () => rmSync(folder, { recursive: true, force: true });
-      return await opened({ folder: join(folder, "database") }, remove);
+      const database = await freshDatabase();
+      const saver = PostgresSaver.fromConnString(database.url);
+      await saver.setup();
+      return { saver, close: async () => void (await saver.end(), await database.drop()) };
     },
   ],
-  ["PostgreSQL", openPostgres],
+  [
+    "redis",
+    async () => {
+      const saver = new RedisSaver({ ...(await sharedRedis()) });
+      await saver.setup();
+      return { saver, close: async () => await saver.end() };
+    },
+  ],
+  [
+    "s3",
+    async () => {
+      const { client, bucket, close } = await openBucket();
+      const saver = new S3Saver({ client, bucket });
+      await saver.setup();
+      return { saver, close: async () => void (await saver.end(), await close()) };
+    },
+  ],
   [
     "redis>postgres",
     async () => {
-      const [{ url, drop }, redis] = await Promise.all([freshDatabase(), sharedRedis()]);
-      const hot = `${redis.url}?keyPrefix=${encodeURIComponent(redis.keyPrefix)}`;
-      return await opened({ hot, warm: url }, drop);
+      const [database, place] = await Promise.all([freshDatabase(), sharedRedis()]);
+      const saver = new TieredSaver({
+        hot: redis({ ...place, ttl: "5m" }),
+        warm: postgres({ url: database.url }),
+      });
+      await saver.setup();
+      return { saver, close: async () => void (await saver.end(), await database.drop()) };
     },
   ],
 ];

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { runChild } from "../../../../test/servers/children.ts";
 import { createJournal, transactions, type Journal } from "../../src/index.ts";
 import { booking, on } from "../support/booking.ts";
-import { savers, type OpenedSaver } from "../support/savers.ts";
+import { savers, type OpenedSaver } from "../support/places.ts";
 import { killPoints, type KilledOrders, type KillPoint } from "./killed.ts";
 
 const script = join(import.meta.dirname, "killedChild.ts");

@@ -1,4 +1,4 @@
-import type { Place } from "../support/savers.ts";
+import type { Place } from "../support/places.ts";
 
 /** Where a process is killed that makes a transaction of two bookings. */
 export const killPoints = [

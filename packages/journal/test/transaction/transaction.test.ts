@@ -9,7 +9,7 @@ import {
   type Journal,
 } from "../../src/index.ts";
 import { booking, on, type World } from "../support/booking.ts";
-import { savers, type OpenedSaver } from "../support/savers.ts";
+import { savers, type OpenedSaver } from "../support/places.ts";
 
 describe.each(savers)("a transaction on %s", (_name, open) => {
   let opened: OpenedSaver;

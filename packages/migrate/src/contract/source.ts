@@ -37,6 +37,11 @@ export interface SourceCheckpoint extends OutlineEntry {
   readonly lostTo?: string | undefined;
   /** The run that wrote it, where it is kept apart from the metadata. */
   readonly runId?: string | undefined;
+  /**
+   * Channels whose value the source names by a version and doesn't have, so that the checkpoint lacks it. Each is told at the first
+   * checkpoint that has the version.
+   */
+  readonly lacking?: readonly string[] | undefined;
 }
 
 /**

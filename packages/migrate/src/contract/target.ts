@@ -16,6 +16,11 @@ export interface WrittenThread {
 export interface ThreadTarget {
   /** For messages, without secrets. */
   readonly name: string;
+  /**
+   * Whether an export may end early and go on later. False for a target that is written as a whole, such as a file: nothing is left of
+   * an export that didn't finish.
+   */
+  readonly resumable: boolean;
   /** Writes a thread. What is there already is left alone, so that an export may be repeated. */
   write(thread: SourceThread, options: WriteOptions): Promise<WrittenThread>;
   /** Completes what was written. Not called when an export fails or is interrupted. */

@@ -1,9 +1,30 @@
 import type { AppendRequest, Blob, CheckpointRecord, HeadMove, Tier } from "@stratigraph/core";
-
-type Writes = NonNullable<AppendRequest["writes"]>;
+import { entryKey } from "../contract/outline.ts";
+import type { OutlineEntry } from "../contract/source.ts";
+import { threadThere } from "./threadThere.ts";
 
 /** How much goes into one append at most. A single checkpoint may have more. */
 const most = { bytes: 4_000_000, records: 256 };
+
+/** One checkpoint, or what is new of one. */
+interface Part {
+  readonly at: OutlineEntry;
+  /** Absent where the checkpoint is there already. */
+  readonly record?: CheckpointRecord;
+  readonly blobs: readonly Blob[];
+  readonly writes: NonNullable<AppendRequest["writes"]>;
+  /** How many pending writes that are, as they are counted for people. */
+  readonly writeCount: number;
+  /** As in {@link AppendRequest.relies}. */
+  readonly relies: boolean;
+}
+
+/** What a storage has of a thread before something is appended to it. */
+interface Before {
+  readonly revision: number;
+  /** Checkpoints, by key. */
+  readonly records: { has(key: string): boolean };
+}
 
 /**
  * Appends a thread in parts of bounded size. Heads move with the last part, so that nobody sees half a thread: until then it has
@@ -12,60 +33,74 @@ const most = { bytes: 4_000_000, records: 256 };
 export class Appender {
   readonly #tier: Tier;
   readonly #threadId: string;
+  readonly #before: Before;
+  /** Checkpoints that were appended here, by key. */
+  readonly #own = new Set<string>();
+  /** Checkpoints that somebody else appended meanwhile: another copy of the same thread, for example. */
+  readonly #others = new Set<string>();
   #revision: number;
-  #records: CheckpointRecord[] = [];
-  #blobs: Blob[] = [];
-  #writes: Writes[number][] = [];
+  #parts: Part[] = [];
   #bytes = 0;
-  #relies = false;
+  #writes = 0;
 
-  /** @param revision the thread's revision when it was last read */
-  constructor(tier: Tier, threadId: string, revision: number) {
+  /** @param before the thread when it was last read */
+  constructor(tier: Tier, threadId: string, before: Before) {
     this.#tier = tier;
     this.#threadId = threadId;
-    this.#revision = revision;
+    this.#before = before;
+    this.#revision = before.revision;
   }
 
-  /** Adds one checkpoint, or what is new of one. Appends if there is enough for a part. */
-  async add(part: {
-    readonly record?: CheckpointRecord;
-    readonly blobs: readonly Blob[];
-    readonly writes: Writes;
-    readonly relies: boolean;
-  }): Promise<void> {
-    if (part.record !== undefined) this.#records.push(part.record);
-    this.#blobs.push(...part.blobs);
-    this.#writes.push(...part.writes);
-    this.#relies ||= part.relies;
+  /** How many checkpoints and pending writes were appended here, and not by somebody else before. */
+  get appended(): { readonly checkpoints: number; readonly writes: number } {
+    return { checkpoints: this.#own.size, writes: this.#writes };
+  }
+
+  /** Adds one checkpoint, or what is new of one. Appends if there is enough. */
+  async add(part: Part): Promise<void> {
+    this.#parts.push(part);
     this.#bytes += part.record?.body.length ?? 0;
     for (const { bytes } of part.blobs) this.#bytes += bytes.length;
     for (const { body } of part.writes) this.#bytes += body.length;
-    if (this.#bytes >= most.bytes || this.#records.length >= most.records) await this.#append([]);
+    if (this.#bytes >= most.bytes || this.#parts.length >= most.records) await this.#append([]);
+  }
+
+  /** Appends what is left, and moves the heads. @throws CheckpointConflictError where somebody moved one elsewhere meanwhile */
+  async end(heads: readonly HeadMove[]): Promise<void> {
+    if (heads.length + this.#parts.length > 0) await this.#append(heads);
+  }
+
+  async #append(heads: readonly HeadMove[]): Promise<void> {
+    const parts = this.#parts;
+    [this.#parts, this.#bytes] = [[], 0];
+    if (parts.length > 0) await this.#lookForOthers();
+    const { revision } = await this.#tier.append({
+      threadId: this.#threadId,
+      records: parts.flatMap(({ record }) => (record === undefined ? [] : [record])),
+      blobs: parts.flatMap(({ blobs }) => blobs),
+      writes: parts.flatMap(({ writes }) => writes),
+      heads,
+      relies: parts.some(({ relies }) => relies),
+      onConflict: "refuse",
+      seen: this.#revision,
+    });
+    this.#revision = revision;
+    for (const { at, record, writeCount } of parts) {
+      if (this.#others.has(entryKey(at))) continue;
+      if (record !== undefined) this.#own.add(entryKey(at));
+      this.#writes += writeCount;
+    }
   }
 
   /**
-   * Appends what is left, and moves the heads.
-   * @returns the heads as they are now. A head that somebody moved meanwhile stays
+   * Notes what others appended since the last look. It is appended again all the same, which changes nothing: what follows may rely on
+   * the blobs of this copy.
    */
-  async end(heads: readonly HeadMove[]): Promise<ReadonlyMap<string, string>> {
-    if (heads.length === 0 && this.#records.length + this.#writes.length === 0) return new Map();
-    return await this.#append(heads);
-  }
-
-  async #append(heads: readonly HeadMove[]): Promise<ReadonlyMap<string, string>> {
-    const request: AppendRequest = {
-      threadId: this.#threadId,
-      records: this.#records,
-      blobs: this.#blobs,
-      writes: this.#writes,
-      heads,
-      relies: this.#relies,
-      onConflict: "refuse",
-      seen: this.#revision,
-    };
-    [this.#records, this.#blobs, this.#writes, this.#bytes, this.#relies] = [[], [], [], 0, false];
-    const appended = await this.#tier.append(request);
-    this.#revision = appended.revision;
-    return new Map(appended.heads.map(({ namespace, head }) => [namespace, head]));
+  async #lookForOthers(): Promise<void> {
+    const { revision } = await this.#tier.peek({ threadId: this.#threadId, namespace: "" });
+    if (revision === this.#revision) return;
+    const there = await threadThere(this.#tier, this.#threadId);
+    for (const key of there.records.keys())
+      if (!this.#own.has(key) && !this.#before.records.has(key)) this.#others.add(key);
   }
 }

@@ -1,4 +1,4 @@
-import { checkOptions, type TierSaver } from "@stratigraph/core";
+import { checkOptions, InvalidOptionError, type TierSaver } from "@stratigraph/core";
 import type { ThreadTarget } from "../contract/target.ts";
 import { tierSource } from "../sources/tierSource.ts";
 import { copyNames } from "./importThreads.ts";
@@ -7,8 +7,8 @@ import { Tally, type CopyOptions, type CopyReport } from "./report.ts";
 
 /**
  * Takes threads of a storage of ours to another saver, or to a file. The storage isn't changed. A saver that is repeated on gets what
- * it doesn't have yet; a file is written anew.
- * @throws InvalidOptionError; StratigraphError where the storage can't be read; what the target throws
+ * it doesn't have yet; a file is written anew, as a whole: of an export to a file that is interrupted nothing is left.
+ * @throws InvalidOptionError, also for `after` with a file; StratigraphError where the storage can't be read; what the target throws
  */
 export async function exportThreads(
   saver: TierSaver,
@@ -17,9 +17,16 @@ export async function exportThreads(
 ): Promise<CopyReport> {
   checkOptions("exportThreads", options, copyNames);
   const { verify = true, signal, threadIds, after } = options;
+  if (after !== undefined && !target.resumable)
+    throw new InvalidOptionError(
+      "after",
+      after,
+      `Leave out this cursor: ${target.name} is written as a whole, and would lack the threads before.`,
+    );
   const source = tierSource(saver);
   const tally = new Tally(await source.plan(), options);
-  for (const threadId of await ownThreads(saver.tier, { threadIds, after })) {
+  const wanted = await ownThreads(saver.tier, { threadIds, after });
+  for (const [n, threadId] of wanted.entries()) {
     const thread = await source.thread!(threadId);
     if (thread === undefined) {
       const { head } = await saver.tier.peek({ threadId, namespace: "" });
@@ -34,7 +41,8 @@ export async function exportThreads(
     } finally {
       await thread.close();
     }
-    if (signal?.aborted === true) return tally.report(false);
+    const isLast = n === wanted.length - 1;
+    if (signal?.aborted === true && !isLast) return target.resumable ? tally.report(false) : tally.nothing();
   }
   await target.finish();
   return tally.report(true);

@@ -19,9 +19,17 @@ export interface ImportedThread {
 interface ImportThreadOptions {
   /** Whether all of it is read back and compared. */
   readonly verify: boolean;
+  /**
+   * What becomes of a thread that isn't here as it is in the source. "report": it is here, and the differences are told. "refuse": it
+   * gets no heads, so that nobody sees it; what an earlier attempt left of it is written anew.
+   */
+  readonly onDifferences: "report" | "refuse";
   /** Called after each checkpoint that was brought. */
   brought(): void;
 }
+
+/** The imports under way, by coder and thread. */
+const underWay = new WeakMap<CheckpointCoder, Map<string, Promise<unknown>>>();
 
 const nothing = { checkpoints: 0, writes: 0, diverged: false, differences: [] };
 
@@ -35,7 +43,28 @@ export async function importThread(
   thread: SourceThread,
   options: ImportThreadOptions,
 ): Promise<ImportedThread> {
-  const there = await threadThere(storage.tier, thread.threadId);
+  // A coder remembers what it encoded as stored, so that a second import through it would rely on what the first hasn't stored yet.
+  const threads = underWay.get(storage.coder) ?? new Map<string, Promise<unknown>>();
+  underWay.set(storage.coder, threads);
+  const before = threads.get(thread.threadId) ?? Promise.resolve();
+  const importing = before.then(() => importAlone(storage, thread, options));
+  const settled = importing.catch(() => undefined);
+  threads.set(thread.threadId, settled);
+  try {
+    return await importing;
+  } finally {
+    if (threads.get(thread.threadId) === settled) threads.delete(thread.threadId);
+  }
+}
+
+async function importAlone(
+  storage: ReadThroughStorage,
+  thread: SourceThread,
+  options: ImportThreadOptions,
+): Promise<ImportedThread> {
+  const found = await threadThere(storage.tier, thread.threadId);
+  const isAnew = options.onDifferences === "refuse" && found.heads.size === 0;
+  const there: ThreadThere = isAnew ? { ...found, records: new Map() } : found;
   const wanted = new Set(thread.outline.map(entryKey));
   const missing = new Set([...wanted].filter((key) => !there.records.has(key)));
   const wentOn = [...there.records.keys()].some((key) => !wanted.has(key));
@@ -62,8 +91,7 @@ class Bringing {
   readonly #manifests: Manifests;
   readonly #digests = new Digests();
   readonly #originals = new Map<string, CheckpointDigest>();
-  #checkpoints = 0;
-  #writes = 0;
+  readonly #lacking: Difference[] = [];
 
   constructor(
     storage: ReadThroughStorage,
@@ -76,21 +104,35 @@ class Bringing {
     this.#thread = thread;
     this.#there = there;
     this.#missing = missing;
-    this.#appender = new Appender(storage.tier, thread.threadId, there.revision);
+    this.#appender = new Appender(storage.tier, thread.threadId, there);
     this.#manifests = new Manifests(storage, thread);
   }
 
-  async run(wentOn: boolean, { verify, brought }: ImportThreadOptions): Promise<ImportedThread> {
+  async run(
+    wentOn: boolean,
+    { verify, onDifferences, brought }: ImportThreadOptions,
+  ): Promise<ImportedThread> {
     for await (const each of this.#thread.checkpoints()) {
+      this.#noteLacking(each);
       if (verify) this.#originals.set(entryKey(each), await this.#digests.of(each));
       if (this.#missing.has(entryKey(each))) {
         await this.#bring(each);
         brought();
       } else if (!wentOn && this.#isHead(each)) await this.#bringLateWrites(each);
     }
-    await this.#appender.end(wentOn ? [] : this.#heads());
-    const differences = verify ? await this.#verify() : [];
-    return { checkpoints: this.#checkpoints, writes: this.#writes, diverged: false, differences };
+    const heads = wentOn ? [] : this.#heads();
+    await this.#appender.end(onDifferences === "report" ? heads : []);
+    const differences = [...this.#lacking, ...(verify ? await this.#verify() : [])];
+    if (onDifferences === "refuse" && differences.length === 0) await this.#appender.end(heads);
+    return { ...this.#appender.appended, diverged: false, differences };
+  }
+
+  #noteLacking({ namespace, checkpointId, lacking = [] }: SourceCheckpoint): void {
+    const { threadId } = this.#thread;
+    for (const channel of lacking) {
+      const what = `the source names a value of channel ${JSON.stringify(channel)} and doesn't have it`;
+      this.#lacking.push({ threadId, namespace, checkpointId, what });
+    }
   }
 
   #isHead({ namespace, checkpointId }: SourceCheckpoint): boolean {
@@ -120,12 +162,13 @@ class Bringing {
     this.#manifests.set(each, encoded.manifest);
     const writes = await this.#encodeWrites(each, each.writes);
     await this.#appender.add({
+      at: each,
       record: lostTo === undefined ? encoded.record : { ...encoded.record, lostTo },
       blobs: [...encoded.blobs, ...writes.blobs],
       writes: writes.batches,
+      writeCount: each.writes.length,
       relies: encoded.relies || writes.relies,
     });
-    this.#checkpoints += 1;
   }
 
   /** Pending writes that the source's head got since an earlier import. */
@@ -140,7 +183,7 @@ class Bringing {
     const late = each.writes.filter((write) => !isKnown(write));
     if (late.length === 0) return;
     const { blobs, batches, relies } = await this.#encodeWrites(each, late);
-    await this.#appender.add({ blobs, writes: batches, relies });
+    await this.#appender.add({ at: each, blobs, writes: batches, writeCount: late.length, relies });
   }
 
   async #encodeWrites(each: SourceCheckpoint, writes: readonly SourceWrite[]) {
@@ -158,7 +201,6 @@ class Bringing {
       }));
       encoded.push(await this.#coder.writes.encode(at, { ...captured, writes: placed }, false));
     }
-    this.#writes += writes.length;
     const values = encoded.flatMap((one) => one.values);
     for (const value of values) this.#coder.blobs.remember(at.threadId, value);
     return {

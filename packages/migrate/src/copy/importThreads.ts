@@ -1,4 +1,10 @@
-import { checkOptions, type OptionNames, type TierSaver } from "@stratigraph/core";
+import {
+  checkOptions,
+  StratigraphError,
+  type ErrorCode,
+  type OptionNames,
+  type TierSaver,
+} from "@stratigraph/core";
 import type { ThreadSource } from "../contract/source.ts";
 import { importThread } from "./importThread.ts";
 import { Tally, type CopyOptions, type CopyReport } from "./report.ts";
@@ -12,11 +18,25 @@ export const copyNames: OptionNames<CopyOptions> = {
   onProgress: true,
 };
 
+/** Codes of what is wrong with one thread: the others can still be brought. */
+const ofOneThread: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
+  "CORRUPT",
+  "SERIALIZATION",
+  "UNREGISTERED_TYPE",
+  "NEWER_FORMAT",
+  "NOT_FOUND",
+  "INVALID_ADDRESS",
+  "CHECKPOINT_CONFLICT",
+  "THREAD_DELETED",
+  "STALE_READ",
+]);
+
 /**
  * Brings threads from elsewhere into a storage of ours. Their ids, the ids of their checkpoints, parents, metadata and pending
  * writes stay what they are. May be killed at any moment and repeated: what is in the storage already isn't brought again, and
- * is compared with the source all the same. A thread that went on here is never wound back.
- * @throws InvalidOptionError; StratigraphError where the source can't be read or the storage not be written
+ * is compared with the source all the same. A thread that went on here is never wound back. A thread that can't be read or stored, because
+ * a row of it is damaged for example, is among the report's differences, and the others are brought.
+ * @throws InvalidOptionError; StratigraphError where the source can't be reached or the storage not be written
  */
 export async function importThreads(
   source: ThreadSource,
@@ -32,10 +52,13 @@ export async function importThreads(
     try {
       tally.mixedUp(thread.mixedUp);
       const brought = () => tally.checkpoint(threadId);
-      const done = await importThread(saver, thread, { verify, brought });
+      const done = await importThread(saver, thread, { verify, onDifferences: "report", brought });
       if (done.diverged) tally.diverged(threadId);
+      else tally.end(threadId, done);
       tally.differs(done.differences);
-      tally.end(threadId, done);
+    } catch (error) {
+      if (!StratigraphError.is(error) || !ofOneThread.has(error.code)) throw error;
+      tally.failed(threadId, error);
     } finally {
       await thread.close();
     }

@@ -1,6 +1,7 @@
 import {
   batchDigest,
   deletesUnchanged,
+  isKeptWhole,
   isReserved,
   namedBlobs,
   readThread,
@@ -105,12 +106,15 @@ function writeKey(
   return JSON.stringify([at.namespace, at.checkpointId, batch.taskId, batchDigest(batch)]);
 }
 
+/** Whether records of a namespace show that a thread went on: its checkpoints, and the calls that were recorded. */
+function isOfThread(namespace: string): boolean {
+  return !isReserved(namespace) || isKeptWhole(namespace);
+}
+
 /** Whether the target has checkpoints that the source doesn't have, and the other way round. */
 function isDiverged({ records }: ThreadContents, there: There): boolean {
   const wanted = new Set(records.map(entryKey));
-  const wentOn = [...there.records].some(
-    ([key, { namespace }]) => !isReserved(namespace) && !wanted.has(key),
-  );
+  const wentOn = [...there.records].some(([key, { namespace }]) => isOfThread(namespace) && !wanted.has(key));
   return wentOn && [...wanted].some((key) => !there.records.has(key));
 }
 
@@ -121,26 +125,29 @@ async function append(
 ): Promise<{ checkpoints: number; writes: number }> {
   const { threadId } = contents.records[0]!;
   const wanted = new Set(contents.records.map(entryKey));
-  const wentOn = [...there.records].some(
-    ([key, { namespace }]) => !isReserved(namespace) && !wanted.has(key),
-  );
-  const appender = new Appender(tier, threadId, there.revision);
+  const wentOn = [...there.records].some(([key, { namespace }]) => isOfThread(namespace) && !wanted.has(key));
+  const appender = new Appender(tier, threadId, there);
   const blobs = new Blobs(contents.blobs, there.blobs);
-  let checkpoints = 0;
   for (const record of contents.records) {
     if (there.records.has(entryKey(record))) continue;
-    await appender.add({ record, blobs: blobs.of(record.blobs), writes: [], relies: true });
-    checkpoints += 1;
+    const about = { at: record, record, writes: [], writeCount: 0, relies: true };
+    await appender.add({ ...about, blobs: blobs.of(record.blobs) });
   }
   const writes = contents.writes.filter((batch) => !there.writes.has(writeKey(batch, batch)));
   for (const batch of writes)
-    await appender.add({ blobs: blobs.of(batch.blobs), writes: [batch], relies: true });
+    await appender.add({
+      at: batch,
+      blobs: blobs.of(batch.blobs),
+      writes: [batch],
+      writeCount: 1,
+      relies: true,
+    });
   const heads = contents.heads.flatMap(({ namespace, to }) => {
     const now = there.heads.get(namespace);
     return now === to || wentOn ? [] : [{ namespace, to, expected: now === undefined ? [] : [now] }];
   });
   await appender.end(heads);
-  return { checkpoints, writes: writes.length };
+  return appender.appended;
 }
 
 /** Blobs to copy, each once, with those that it is a patch on. */
@@ -190,7 +197,7 @@ async function verify(to: TierSaver, threadId: string, contents: ThreadContents)
     const key = entryKey(record);
     const original = left.get(key);
     left.delete(key);
-    wentOn ||= !wanted.has(key) && !isReserved(record.namespace);
+    wentOn ||= !wanted.has(key) && isOfThread(record.namespace);
     if (original === undefined) continue;
     const { namespace, checkpointId } = record;
     if (!isSame(original, record))

@@ -38,8 +38,8 @@ export async function moveThreads(
     tally.begin(threadId);
     const done = await moveThread(from, to, threadId, { verify, deleteSource: source === "delete" });
     if (done.diverged) tally.diverged(threadId);
+    else tally.end(threadId, done);
     tally.differs(done.differences);
-    tally.end(threadId, done);
     if (signal?.aborted === true) return tally.report(false);
   }
   return tally.report(true);

@@ -1,3 +1,4 @@
+import type { StratigraphError } from "@stratigraph/core";
 import type { MixedUp, Plan } from "../contract/source.ts";
 
 /** How far a copy is. */
@@ -41,9 +42,12 @@ export interface CopyReport {
   readonly threads: number;
   /** Threads of which nothing had to be copied any more. */
   readonly skipped: number;
-  /** Checkpoints that were copied. */
+  /**
+   * Checkpoints that were copied. What another copy of the same thread brought meanwhile isn't counted, except where both wrote it at
+   * the same instant.
+   */
   readonly checkpoints: number;
-  /** Pending writes that were copied. */
+  /** Pending writes that were copied, counted likewise. */
   readonly writes: number;
   /** Checkpoints that the target can't hold: side branches, for a saver that has none. */
   readonly leftOut: number;
@@ -55,7 +59,10 @@ export interface CopyReport {
   readonly diverged: readonly string[];
   /** What isn't in the target as it is in the source. Empty where all is well. At most 1000 are listed. */
   readonly differences: readonly Difference[];
-  /** Where to go on, if the copy isn't complete. */
+  /**
+   * Where to go on, if the copy isn't complete. Absent where nothing is left of one that isn't, as with a file: begin anew. Everything
+   * else in such a report is zero or empty.
+   */
   readonly cursor?: string | undefined;
 }
 
@@ -103,19 +110,27 @@ export class Tally {
     this.#differences.push(...found.slice(0, mostListed - this.#differences.length));
   }
 
+  /** A thread went on on both sides, and was left alone. */
   diverged(threadId: string): void {
     this.#diverged.push(threadId);
+    this.#passed(threadId);
+  }
+
+  /** A thread couldn't be copied. */
+  failed(threadId: string, error: StratigraphError): void {
+    const { namespace, checkpointId, what = error.message } = error.data as Partial<Difference>;
+    const place = checkpointId === undefined ? {} : { namespace, checkpointId };
+    this.differs([{ threadId, ...place, what: `the thread wasn't copied: ${what}` }]);
+    this.#passed(threadId);
   }
 
   /** A thread is done. */
   end(threadId: string, done: { checkpoints: number; writes: number; leftOut?: number }): void {
-    this.#threads += 1;
     if (done.checkpoints + done.writes === 0) this.#skipped += 1;
     this.#checkpoints += done.checkpoints;
     this.#writes += done.writes;
     this.#leftOut += done.leftOut ?? 0;
-    this.#last = threadId;
-    this.#tell(threadId);
+    this.#passed(threadId);
   }
 
   report(complete: boolean): CopyReport {
@@ -132,6 +147,18 @@ export class Tally {
       differences: this.#differences,
       ...(complete || this.#last === undefined ? {} : { cursor: this.#last }),
     };
+  }
+
+  /** What is told of a copy that was interrupted, and of which nothing is left. */
+  nothing(): CopyReport {
+    const counts = { threads: 0, skipped: 0, checkpoints: 0, writes: 0, leftOut: 0 };
+    return { complete: false, ...counts, verified: false, mixedUp: [], diverged: [], differences: [] };
+  }
+
+  #passed(threadId: string): void {
+    this.#threads += 1;
+    this.#last = threadId;
+    this.#tell(threadId);
   }
 
   #tell(threadId: string): void {

@@ -3,6 +3,7 @@ import { createReadStream } from "node:fs";
 import { pipeline, type Readable } from "node:stream";
 import { InvalidOptionError, StratigraphError } from "@stratigraph/core";
 import { compressionOf, decompressing } from "./compression.ts";
+import { fileError } from "./fileError.ts";
 import { damagedFile, format, formatVersion, type Line } from "./lines.ts";
 
 /**
@@ -32,9 +33,10 @@ export async function* readLines(path: string): AsyncGenerator<Line> {
     }
   } catch (error) {
     if (StratigraphError.is(error)) throw error;
-    if ((error as NodeJS.ErrnoException).code === "ENOENT")
-      throw new InvalidOptionError("file", path, "There is no such file.");
-    throw damagedFile(path, error instanceof Error ? error.message : String(error), error);
+    throw (
+      fileError(path, error) ??
+      damagedFile(path, error instanceof Error ? error.message : String(error), error)
+    );
   }
   if (!ended) throw damagedFile(path, "it ends too early");
 }

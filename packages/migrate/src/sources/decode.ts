@@ -1,13 +1,88 @@
 import type { SerializerProtocol } from "@langchain/langgraph-checkpoint";
+import { SerializationError, StratigraphError, type ErrorCode } from "@stratigraph/core";
+import type { OutlineEntry } from "../contract/source.ts";
 
-/** Reads what a saver of LangGraph stored as a type and bytes, or as text. */
-export type Decode = (type: string | null, bytes: Uint8Array | ArrayBuffer | string) => Promise<unknown>;
+/**
+ * Reads what a saver of LangGraph stored as a type and bytes, or as text.
+ * @param what what it is, for messages, such as "the metadata"
+ */
+export type Decode = (
+  what: string,
+  type: string | null,
+  bytes: Uint8Array | ArrayBuffer | string,
+) => Promise<unknown>;
 
 /** A reader of stored values. Where a saver stored no type, it is "json", as in the official ones. */
 export function decoderOf(serde: SerializerProtocol): Decode {
-  return async (type, bytes) => {
+  return async (what, type, bytes) => {
     // Drivers of SQLite differ in what they call bytes.
     const stored = bytes instanceof ArrayBuffer ? new Uint8Array(bytes) : bytes;
-    return (await serde.loadsTyped(type ?? "json", stored)) as unknown;
+    try {
+      return (await serde.loadsTyped(type ?? "json", stored)) as unknown;
+    } catch (cause) {
+      throw new UndecodableError(what, cause);
+    }
   };
+}
+
+/** What a channel's value is called in messages. */
+export function valueOf(channel: string): string {
+  return `the value of channel ${JSON.stringify(channel)}`;
+}
+
+/** What a pending write is called in messages. */
+export function writeTo(channel: string): string {
+  return `a pending write to channel ${JSON.stringify(channel)}`;
+}
+
+class UndecodableError extends Error {
+  constructor(what: string, cause: unknown) {
+    super(`${what} can't be decoded: ${whyNot(cause)}`, { cause });
+  }
+}
+
+/** Why a value can't be decoded. A parser's own words quote what is stored, and aren't passed on. */
+function whyNot(cause: unknown): string {
+  if (SerializationError.is(cause)) {
+    const place = cause.path === "" ? "" : `${cause.path} is `;
+    return `${place}${cause.found}`;
+  }
+  if (cause instanceof SyntaxError) return "text that is not JSON";
+  return cause instanceof Error ? cause.message : String(cause);
+}
+
+/**
+ * Reads one checkpoint of a source. What is wrong with the checkpoint itself is told with its place, so that the other threads can
+ * be copied all the same.
+ * @throws StratigraphError "CORRUPT" or "UNREGISTERED_TYPE", whose `data` has the message without the place as `what`; other StratigraphErrors of `read`
+ */
+export async function readAt<T>(
+  source: string,
+  threadId: string,
+  { namespace, checkpointId }: OutlineEntry,
+  read: () => Promise<T>,
+): Promise<T> {
+  try {
+    return await read();
+  } catch (error) {
+    if (StratigraphError.is(error)) throw error;
+    const at = { threadId, namespace, checkpointId };
+    const place = `Thread ${JSON.stringify(threadId)}, namespace ${JSON.stringify(namespace)}, checkpoint ${checkpointId}`;
+    const why = error instanceof Error ? error.message : String(error);
+    const [code, advice] = adviceOn(error);
+    const what = `${why.replace(/\.$/, "")}. ${advice}`;
+    throw new StratigraphError(
+      code,
+      `${place} of ${source} can't be read: ${what}`,
+      { source, ...at, what },
+      error,
+    );
+  }
+}
+
+function adviceOn(error: unknown): readonly [code: ErrorCode, advice: string] {
+  const { cause } = error as Error;
+  return SerializationError.is(cause) && cause.reason === "unregistered-type"
+    ? ["UNREGISTERED_TYPE", "Pass the serializer that has the class registered (serde)."]
+    : ["CORRUPT", "Repair it there, and repeat the call."];
 }

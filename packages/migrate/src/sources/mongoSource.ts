@@ -10,7 +10,8 @@ import type {
   ThreadSelection,
   ThreadSource,
 } from "../contract/source.ts";
-import { decoderOf, type Decode } from "./decode.ts";
+import { decoderOf, readAt, writeTo, type Decode } from "./decode.ts";
+import { reaching } from "./sourceError.ts";
 
 /** The part of a `mongodb.Db` that is used. */
 export interface MongoDatabase {
@@ -43,6 +44,8 @@ export interface MongoSourceOptions {
   readonly close?: (() => Promise<void>) | undefined;
 }
 
+const mongoName = "the official MongoDBSaver";
+
 interface Collections {
   readonly checkpoints: MongoCollection;
   readonly writes: MongoCollection;
@@ -58,7 +61,7 @@ export function mongoSource(options: MongoSourceOptions): ThreadSource {
     decode: decoderOf(options.serde ?? new StratigraphSerializer()),
   };
   return {
-    name: "the official MongoDBSaver",
+    name: mongoName,
     plan: () => planOf(collections),
     threads: (selection) => threadsOf(collections, selection),
     thread: (threadId) => threadOf(collections, threadId),
@@ -69,7 +72,8 @@ export function mongoSource(options: MongoSourceOptions): ThreadSource {
 async function planOf(collections: Collections): Promise<Plan> {
   let threads = 0;
   for await (const _ of idsOf(collections, undefined)) threads += 1;
-  return { threads, checkpoints: await collections.checkpoints.countDocuments() };
+  const count = () => collections.checkpoints.countDocuments();
+  return { threads, checkpoints: await reaching(mongoName, count) };
 }
 
 async function* threadsOf(
@@ -82,15 +86,16 @@ async function* threadsOf(
   }
 }
 
+async function documentsOf<Document>(cursor: MongoCursor): Promise<Document[]> {
+  return (await reaching(mongoName, () => cursor.toArray())) as Document[];
+}
+
 /** One look-up in the saver's index for each thread: `distinct` would have to fit into one document. */
 async function* idsOf({ checkpoints }: Collections, after: string | undefined): AsyncGenerator<string> {
   for (let last = after; ;) {
     const filter = last === undefined ? {} : { thread_id: { $gt: last } };
-    const [first] = (await checkpoints
-      .find(filter, { projection: { thread_id: 1 } })
-      .sort("thread_id", 1)
-      .limit(1)
-      .toArray()) as { readonly thread_id: string }[];
+    const cursor = checkpoints.find(filter, { projection: { thread_id: 1 } }).sort("thread_id", 1);
+    const [first] = await documentsOf<{ readonly thread_id: string }>(cursor.limit(1));
     if (first === undefined) return;
     last = first.thread_id;
     yield last;
@@ -98,17 +103,12 @@ async function* idsOf({ checkpoints }: Collections, after: string | undefined): 
 }
 
 async function threadOf(collections: Collections, threadId: string): Promise<SourceThread | undefined> {
-  const documents = (await collections.checkpoints
-    .find(
-      { thread_id: threadId },
-      { projection: { checkpoint_ns: 1, checkpoint_id: 1, parent_checkpoint_id: 1 } },
-    )
-    .sort("checkpoint_id", 1)
-    .toArray()) as {
+  const projection = { checkpoint_ns: 1, checkpoint_id: 1, parent_checkpoint_id: 1 };
+  const documents = await documentsOf<{
     readonly checkpoint_ns: string;
     readonly checkpoint_id: string;
     readonly parent_checkpoint_id?: string | null;
-  }[];
+  }>(collections.checkpoints.find({ thread_id: threadId }, { projection }).sort("checkpoint_id", 1));
   if (documents.length === 0) return undefined;
   const entries: OutlineEntry[] = documents.map((document) => ({
     namespace: document.checkpoint_ns,
@@ -133,34 +133,37 @@ async function* checkpointsOf(
 ): AsyncGenerator<SourceCheckpoint> {
   for (const entry of outline) {
     const place = { thread_id: threadId, checkpoint_ns: entry.namespace, checkpoint_id: entry.checkpointId };
-    const [document] = (await checkpoints.find(place, {}).limit(1).toArray()) as {
-      readonly type: string;
-      readonly checkpoint: StoredBytes;
-      readonly metadata: StoredBytes;
-    }[];
-    if (document === undefined)
-      throw new RangeError(`checkpoint ${entry.checkpointId} was removed while it was read`);
-    const { type } = document;
-    yield {
-      ...entry,
-      checkpoint: (await decode(type, bytesIn(document.checkpoint))) as Checkpoint,
-      metadata: (await decode(type, bytesIn(document.metadata))) as CheckpointMetadata,
-      writes: await writesOf(writes, decode, place),
-    };
+    yield await readAt(mongoName, threadId, entry, async () => {
+      const [document] = await documentsOf<{
+        readonly type: string;
+        readonly checkpoint: StoredBytes;
+        readonly metadata: StoredBytes;
+      }>(checkpoints.find(place, {}).limit(1));
+      if (document === undefined) throw new RangeError("it was removed while the thread was read");
+      const { type, checkpoint, metadata } = document;
+      return {
+        ...entry,
+        checkpoint: (await decode("the checkpoint", type, bytesIn(checkpoint))) as Checkpoint,
+        metadata: (await decode("the metadata", type, bytesIn(metadata))) as CheckpointMetadata,
+        writes: await writesOf(writes, decode, place),
+      };
+    });
   }
 }
 
 async function writesOf(writes: MongoCollection, decode: Decode, place: object): Promise<SourceWrite[]> {
-  const documents = (await writes.find(place, {}).sort("idx", 1).toArray()) as {
+  const documents = await documentsOf<{
     readonly task_id: string;
     readonly idx: number;
     readonly channel: string;
     readonly type: string;
     readonly value: StoredBytes;
-  }[];
+  }>(writes.find(place, {}).sort("idx", 1));
   const found: SourceWrite[] = [];
-  for (const { task_id, idx, channel, type, value } of documents)
-    found.push({ taskId: task_id, index: idx, channel, value: await decode(type, bytesIn(value)) });
+  for (const { task_id, idx, channel, type, value } of documents) {
+    const decoded = await decode(writeTo(channel), type, bytesIn(value));
+    found.push({ taskId: task_id, index: idx, channel, value: decoded });
+  }
   return found;
 }
 

@@ -10,9 +10,17 @@ import type {
   ThreadSelection,
   ThreadSource,
 } from "../contract/source.ts";
-import { decoderOf } from "./decode.ts";
+import { decoderOf, readAt, writeTo } from "./decode.ts";
 import { mixedUpIn, type Versioned } from "./mixedUp.ts";
-import { query, quoted, type SourceClient, type SourcePool, type Tables } from "./postgresTables.ts";
+import {
+  connected,
+  postgresName,
+  query,
+  quoted,
+  type SourceClient,
+  type SourcePool,
+  type Tables,
+} from "./postgresTables.ts";
 import { PostgresValues } from "./postgresValues.ts";
 
 /** Options of {@link postgresSource}. */
@@ -37,7 +45,7 @@ export function postgresSource(options: PostgresSourceOptions): ThreadSource {
   const { pool, schema = "public", serde = new StratigraphSerializer(), close } = options;
   const tables: Tables = { pool, schema, decode: decoderOf(serde) };
   return {
-    name: "the official PostgresSaver",
+    name: postgresName,
     plan: () => planOf(tables),
     threads: (selection) => threadsOf(tables, selection),
     thread: (threadId) => threadOf(tables, threadId),
@@ -45,8 +53,8 @@ export function postgresSource(options: PostgresSourceOptions): ThreadSource {
   };
 }
 
-async function withClient<T>({ pool }: Tables, work: (client: SourceClient) => Promise<T>): Promise<T> {
-  const client = await pool.connect();
+async function withClient<T>(tables: Tables, work: (client: SourceClient) => Promise<T>): Promise<T> {
+  const client = await connected(tables);
   try {
     const result = await work(client);
     client.release();
@@ -95,7 +103,7 @@ async function* idsOf(tables: Tables, after: string | undefined): AsyncGenerator
 
 /** @returns undefined, with nothing left open, where there is no such thread */
 async function threadOf(tables: Tables, threadId: string): Promise<SourceThread | undefined> {
-  const client = await tables.pool.connect();
+  const client = await connected(tables);
   try {
     await query(tables, client, "pgBegin");
     const entries = await outlineOf(tables, client, threadId);
@@ -215,21 +223,29 @@ async function* checkpointsOf(
     );
     for (const entry of batch) {
       const row = rows.get(entry.checkpointId)!;
-      const header = JSON.parse(row.checkpoint) as Omit<Checkpoint, "channel_values">;
-      const versions = header.channel_versions ?? {};
-      yield {
+      yield await readAt(postgresName, threadId, entry, async () => ({
         ...entry,
-        checkpoint: {
-          ...header,
-          channel_versions: versions,
-          versions_seen: header.versions_seen ?? {},
-          channel_values: await values.of(namespace, versions),
-        },
-        metadata: (await tables.decode("json", row.metadata)) as CheckpointMetadata,
+        ...(await checkpointIn(tables, values, namespace, row)),
         writes: await writesOf(tables, client, threadId, entry),
-      };
+      }));
     }
   }
+}
+
+async function checkpointIn(tables: Tables, values: PostgresValues, namespace: string, row: CheckpointRow) {
+  const header = JSON.parse(row.checkpoint) as Omit<Checkpoint, "channel_values">;
+  const versions = header.channel_versions ?? {};
+  const { values: channel_values, lacking } = await values.of(namespace, versions);
+  return {
+    checkpoint: {
+      ...header,
+      channel_versions: versions,
+      versions_seen: header.versions_seen ?? {},
+      channel_values,
+    },
+    metadata: (await tables.decode("the metadata", "json", row.metadata)) as CheckpointMetadata,
+    lacking,
+  };
 }
 
 /** Runs of entries of one namespace, each no longer than a page. */
@@ -254,7 +270,7 @@ async function writesOf(
   const args = [threadId, namespace, [checkpointId]];
   const writes: SourceWrite[] = [];
   for (const row of await query<WriteRow>(tables, client, "pgWrites", args)) {
-    const value = await tables.decode(row.type, row.blob);
+    const value = await tables.decode(writeTo(row.channel), row.type, row.blob);
     writes.push({ taskId: row.task_id, index: row.idx, channel: row.channel, value });
   }
   return writes;

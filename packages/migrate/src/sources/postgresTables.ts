@@ -1,5 +1,6 @@
 import { sql } from "../embedded.ts";
 import type { Decode } from "./decode.ts";
+import { reaching } from "./sourceError.ts";
 
 /** The part of a `pg.Pool` that is used. */
 export interface SourcePool {
@@ -19,7 +20,15 @@ export interface Tables {
   readonly decode: Decode;
 }
 
-/** The rows that a statement of sql/postgres.sql answers. */
+/** What the source is called in messages. */
+export const postgresName = "the official PostgresSaver";
+
+/** A connection. @throws StratigraphError where there is none to be had */
+export async function connected({ pool }: Tables): Promise<SourceClient> {
+  return await reaching(postgresName, () => pool.connect());
+}
+
+/** The rows that a statement of sql/postgres.sql answers. @throws StratigraphError where the database refuses it */
 export async function query<Row>(
   { schema }: Tables,
   client: SourceClient,
@@ -27,7 +36,8 @@ export async function query<Row>(
   values: unknown[] = [],
 ): Promise<Row[]> {
   const text = sql[name].replaceAll(":schema", () => quoted(schema));
-  return (await client.query(text, values)).rows as Row[];
+  const { rows } = await reaching(postgresName, () => client.query(text, values));
+  return rows as Row[];
 }
 
 /** A name as it stands in SQL. */

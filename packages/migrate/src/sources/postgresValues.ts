@@ -1,3 +1,4 @@
+import { valueOf } from "./decode.ts";
 import { query, type SourceClient, type Tables } from "./postgresTables.ts";
 
 /** How many bytes of values of a thread are kept, to be shared by checkpoints. */
@@ -16,6 +17,7 @@ export class PostgresValues {
   readonly #client: SourceClient;
   readonly #threadId: string;
   readonly #kept = new Map<string, { readonly value: unknown; readonly bytes: number }>();
+  readonly #lacking = new Set<string>();
   #bytes = 0;
 
   constructor(tables: Tables, client: SourceClient, threadId: string) {
@@ -24,10 +26,14 @@ export class PostgresValues {
     this.#threadId = threadId;
   }
 
+  /**
+   * The values of a checkpoint, and the channels of which there is no row: for a channel without a value the official saver writes a
+   * row of type "empty", so that nothing was ever meant to be missing. Each version is told once.
+   */
   async of(
     namespace: string,
     versions: Readonly<Record<string, number | string>>,
-  ): Promise<Record<string, unknown>> {
+  ): Promise<{ readonly values: Record<string, unknown>; readonly lacking: readonly string[] }> {
     const wanted = Object.entries(versions).map(([channel, version]) => ({
       channel,
       version: String(version),
@@ -44,10 +50,18 @@ export class PostgresValues {
       const rows = await query<ValueRow>(this.#tables, this.#client, "pgValues", args);
       for (const { channel, version, type, blob } of rows) {
         const isEmpty = type === "empty";
-        const value = isEmpty ? undefined : await this.#tables.decode(type, blob ?? new Uint8Array());
+        const value = isEmpty
+          ? undefined
+          : await this.#tables.decode(valueOf(channel), type, blob ?? new Uint8Array());
         this.#keep(keyOf(channel, version), { value, bytes: blob?.length ?? 0 });
       }
     }
+    const lacking = missing.filter(({ channel, version }) => {
+      const key = keyOf(channel, version);
+      if (this.#kept.has(key) || this.#lacking.has(key)) return false;
+      this.#lacking.add(key);
+      return true;
+    });
     const found = wanted.flatMap(({ channel, version }) => {
       const key = keyOf(channel, version);
       const kept = this.#kept.get(key);
@@ -58,7 +72,7 @@ export class PostgresValues {
       return [[channel, kept.value] as const];
     });
     this.#shrink();
-    return Object.fromEntries(found);
+    return { values: Object.fromEntries(found), lacking: lacking.map(({ channel }) => channel) };
   }
 
   #keep(key: string, value: { readonly value: unknown; readonly bytes: number }): void {

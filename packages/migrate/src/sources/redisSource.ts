@@ -10,8 +10,9 @@ import type {
   ThreadSelection,
   ThreadSource,
 } from "../contract/source.ts";
-import { decoderOf, type Decode } from "./decode.ts";
+import { decoderOf, readAt, valueOf, writeTo, type Decode } from "./decode.ts";
 import { mixedUpIn, type Versioned } from "./mixedUp.ts";
+import { reaching } from "./sourceError.ts";
 
 /** Sends one command to a Redis that has RedisJSON, such as `(...args) => client.call(...args)` with ioredis. */
 export type RedisCommand = (...args: [string, ...string[]]) => Promise<unknown>;
@@ -35,6 +36,8 @@ interface CheckpointDocument {
   readonly metadata: object & { readonly source?: unknown };
 }
 
+const redisName = "the official RedisSaver";
+
 interface Keys {
   readonly command: RedisCommand;
   readonly decode: Decode;
@@ -53,9 +56,10 @@ export function redisSource({
   serde = new StratigraphSerializer(),
   close,
 }: RedisSourceOptions): ThreadSource {
-  const keys: Keys = { command, decode: decoderOf(serde) };
+  const sent: RedisCommand = (...args) => reaching(redisName, () => command(...args));
+  const keys: Keys = { command: sent, decode: decoderOf(serde) };
   return {
-    name: "the official RedisSaver",
+    name: redisName,
     plan: async (): Promise<Plan> => {
       const entries = [...(await indexOf(keys, "checkpoint:*")).values()];
       return { threads: entries.length, checkpoints: entries.reduce((sum, each) => sum + each.length, 0) };
@@ -160,7 +164,7 @@ async function* versionsOf(
     const key = keyOf(threadId, { namespace, checkpointId });
     const document = await documentAt<CheckpointDocument>(command, key);
     if (document === undefined) continue;
-    const versions = document.checkpoint.channel_versions ?? {};
+    const versions = (document.checkpoint as Checkpoint | undefined)?.channel_versions ?? {};
     yield { checkpointId, versions, isCopy: document.metadata?.source === "fork" };
   }
 }
@@ -172,34 +176,52 @@ async function* checkpointsOf(
 ): AsyncGenerator<SourceCheckpoint> {
   /** By namespace, the values of the last checkpoint, by channel and version. */
   const last = new Map<string, ReadonlyMap<string, unknown>>();
-  for (const entry of outline) {
-    const document = await documentAt<CheckpointDocument>(keys.command, keyOf(threadId, entry));
-    if (document === undefined)
-      throw new RangeError(`checkpoint ${entry.checkpointId} expired while it was read`);
-    const checkpoint = (await keys.decode("json", JSON.stringify(document.checkpoint))) as Checkpoint;
-    const values = new Map<string, unknown>();
-    const known = last.get(entry.namespace);
-    for (const [channel, version] of Object.entries(checkpoint.channel_versions ?? {})) {
-      const name = JSON.stringify([channel, version]);
-      const value = Object.hasOwn(checkpoint.channel_values ?? {}, channel)
-        ? checkpoint.channel_values[channel]
-        : known?.has(name) === true
-          ? known.get(name)
-          : await valueOf(keys, threadId, entry.namespace, channel, String(version));
-      values.set(name, value);
-      if (value !== undefined) (checkpoint.channel_values ??= {})[channel] = value;
-    }
-    last.set(entry.namespace, values);
-    yield {
-      ...entry,
-      checkpoint,
-      metadata: (await keys.decode("json", JSON.stringify(document.metadata))) as CheckpointMetadata,
-      writes: await writesOf(keys, threadId, entry),
-    };
-  }
+  for (const entry of outline)
+    yield await readAt(redisName, threadId, entry, async () => {
+      const document = await documentAt<CheckpointDocument>(keys.command, keyOf(threadId, entry));
+      if (document === undefined) throw new RangeError("it expired while the thread was read");
+      const { decode } = keys;
+      const text = JSON.stringify(document.checkpoint);
+      const checkpoint = (await decode("the checkpoint", "json", text)) as Checkpoint;
+      const known = last.get(entry.namespace);
+      last.set(entry.namespace, await addValues(keys, threadId, entry.namespace, checkpoint, known));
+      const metadata = await decode("the metadata", "json", JSON.stringify(document.metadata));
+      return {
+        ...entry,
+        checkpoint,
+        metadata: metadata as CheckpointMetadata,
+        writes: await writesOf(keys, threadId, entry),
+      };
+    });
 }
 
-async function valueOf(
+/**
+ * Adds the values that a checkpoint's document lacks.
+ * @param known values of the checkpoint before, by channel and version
+ * @returns the values of this one, likewise
+ */
+async function addValues(
+  keys: Keys,
+  threadId: string,
+  namespace: string,
+  checkpoint: Checkpoint,
+  known: ReadonlyMap<string, unknown> | undefined,
+): Promise<ReadonlyMap<string, unknown>> {
+  const values = new Map<string, unknown>();
+  for (const [channel, version] of Object.entries(checkpoint.channel_versions ?? {})) {
+    const name = JSON.stringify([channel, version]);
+    const value = Object.hasOwn(checkpoint.channel_values ?? {}, channel)
+      ? checkpoint.channel_values[channel]
+      : known?.has(name) === true
+        ? known.get(name)
+        : await storedValue(keys, threadId, namespace, channel, String(version));
+    values.set(name, value);
+    if (value !== undefined) (checkpoint.channel_values ??= {})[channel] = value;
+  }
+  return values;
+}
+
+async function storedValue(
   { command, decode }: Keys,
   threadId: string,
   namespace: string,
@@ -209,7 +231,7 @@ async function valueOf(
   const key = `checkpoint_blob:${threadId}:${namespace}:${channel}:${version}`;
   const document = await documentAt<{ readonly value?: unknown }>(command, key);
   if (document?.value === undefined) return undefined;
-  return await decode("json", JSON.stringify(document.value));
+  return await decode(valueOf(channel), "json", JSON.stringify(document.value));
 }
 
 interface WriteDocument {
@@ -230,7 +252,8 @@ async function writesOf(
     const document = await documentAt<WriteDocument>(command, String(key));
     if (document === undefined) continue;
     const { task_id, idx, channel, value } = document;
-    const decoded = value === undefined ? undefined : await decode("json", JSON.stringify(value));
+    const decoded =
+      value === undefined ? undefined : await decode(writeTo(channel), "json", JSON.stringify(value));
     writes.push({ taskId: task_id, index: idx, channel, value: decoded });
   }
   return writes;

@@ -1,6 +1,8 @@
 import type { BaseCheckpointSaver, CheckpointTuple } from "@langchain/langgraph-checkpoint";
 import { NotFoundError, StratigraphError } from "@stratigraph/core";
 import { entryKey, parentsFirst } from "../contract/outline.ts";
+import { readAt } from "./decode.ts";
+import { isOfDriver, sourceError, throughSaver } from "./sourceError.ts";
 import type {
   OutlineEntry,
   Plan,
@@ -69,7 +71,7 @@ async function threadOf(saver: BaseCheckpointSaver, threadId: string): Promise<S
   const outline = parentsFirst(entries);
   const heads = new Map<string, string>();
   for (const checkpoint_ns of new Set(outline.map(({ namespace }) => namespace))) {
-    const head = await saver.getTuple({ configurable: { thread_id: threadId, checkpoint_ns } });
+    const head = await tupleOf(saver, { thread_id: threadId, checkpoint_ns });
     if (head !== undefined) heads.set(checkpoint_ns, idsIn(head).checkpointId);
   }
   return {
@@ -89,11 +91,15 @@ async function listed(
 ): Promise<Map<string, OutlineEntry[]>> {
   const threads = new Map<string, Map<string, OutlineEntry>>();
   let count = 0;
-  for await (const tuple of saver.list({ configurable }, { limit })) {
-    count += 1;
-    const { threadId, ...entry } = idsIn(tuple);
-    const entries = threads.get(threadId) ?? new Map<string, OutlineEntry>();
-    threads.set(threadId, entries.set(entryKey(entry), entry));
+  try {
+    for await (const tuple of saver.list({ configurable }, { limit })) {
+      count += 1;
+      const { threadId, ...entry } = idsIn(tuple);
+      const entries = threads.get(threadId) ?? new Map<string, OutlineEntry>();
+      threads.set(threadId, entries.set(entryKey(entry), entry));
+    }
+  } catch (error) {
+    throw isOfDriver(error) ? sourceError(saver.constructor.name, error) : unlistable(saver, error);
   }
   if (count >= limit)
     throw leavesOut(saver, `${count} checkpoints, which is the limit that it was asked for`);
@@ -120,23 +126,42 @@ async function* checkpointsOf(
   threadId: string,
   outline: readonly OutlineEntry[],
 ): AsyncGenerator<SourceCheckpoint> {
-  for (const entry of outline) {
-    const ids = { thread_id: threadId, checkpoint_ns: entry.namespace, checkpoint_id: entry.checkpointId };
-    const tuple = await saver.getTuple({ configurable: ids });
-    if (tuple === undefined) {
-      const message = `Thread ${JSON.stringify(threadId)}: the source lists checkpoint ${entry.checkpointId}, but doesn't have it any more. Repeat the call.`;
-      throw new NotFoundError(message, { threadId, ...entry });
-    }
-    const writes = (tuple.pendingWrites ?? []).map(([taskId, channel, value]) => ({
-      taskId,
-      channel,
-      value,
-    }));
-    yield { ...entry, checkpoint: tuple.checkpoint, metadata: tuple.metadata ?? noMetadata, writes };
-  }
+  const { name } = saver.constructor;
+  for (const entry of outline)
+    yield await readAt(name, threadId, entry, async () => {
+      const ids = { thread_id: threadId, checkpoint_ns: entry.namespace, checkpoint_id: entry.checkpointId };
+      const tuple = await tupleOf(saver, ids);
+      if (tuple === undefined) {
+        const message = `Thread ${JSON.stringify(threadId)}: the source lists checkpoint ${entry.checkpointId}, but doesn't have it any more. Repeat the call.`;
+        throw new NotFoundError(message, { threadId, ...entry });
+      }
+      const writes = (tuple.pendingWrites ?? []).map(([taskId, channel, value]) => ({
+        taskId,
+        channel,
+        value,
+      }));
+      return { ...entry, checkpoint: tuple.checkpoint, metadata: tuple.metadata ?? noMetadata, writes };
+    });
+}
+
+async function tupleOf(
+  saver: BaseCheckpointSaver,
+  configurable: Record<string, string>,
+): Promise<CheckpointTuple | undefined> {
+  return await throughSaver(saver, () => saver.getTuple({ configurable }));
 }
 
 const noMetadata = { source: "update", step: 0, parents: {} } as const;
+
+function unlistable(saver: BaseCheckpointSaver, cause: unknown): StratigraphError {
+  if (StratigraphError.is(cause)) return cause;
+  const name = saver.constructor.name;
+  const why = cause instanceof Error ? cause.message : String(cause);
+  const message =
+    `${name} can't list its checkpoints: ${why.replace(/\.$/, "")}. One that it can't decode ends its list: read its storage ` +
+    `directly, with openSource(url), which tells which one it is.`;
+  return new StratigraphError("CORRUPT", message, { source: name }, cause);
+}
 
 function leavesOut(saver: BaseCheckpointSaver, what: string): StratigraphError {
   const name = saver.constructor.name;

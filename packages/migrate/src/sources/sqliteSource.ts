@@ -11,7 +11,8 @@ import type {
   ThreadSelection,
   ThreadSource,
 } from "../contract/source.ts";
-import { decoderOf, type Decode } from "./decode.ts";
+import { decoderOf, readAt, writeTo, type Decode } from "./decode.ts";
+import { sourceError } from "./sourceError.ts";
 
 /** The part of a database of better-sqlite3, libsql or node:sqlite (Node 22.13 or newer) that is used. */
 export interface SqliteDatabase {
@@ -30,6 +31,8 @@ export interface SqliteSourceOptions {
   readonly close?: (() => Promise<void>) | undefined;
 }
 
+const sqliteName = "the official SqliteSaver";
+
 /** How many threads are asked for at once. */
 const pageOfThreads = 500;
 
@@ -39,9 +42,9 @@ export function sqliteSource({
   serde = new StratigraphSerializer(),
   close,
 }: SqliteSourceOptions): ThreadSource {
-  const file: File = { database, decode: decoderOf(serde) };
+  const file: File = { database, decode: decoderOf(serde), snapshot: new Snapshot(database) };
   return {
-    name: "the official SqliteSaver",
+    name: sqliteName,
     plan: async () => planOf(database),
     threads: (selection) => threadsOf(file, selection),
     thread: async (threadId) => threadOf(file, threadId),
@@ -52,6 +55,35 @@ export function sqliteSource({
 interface File {
   readonly database: SqliteDatabase;
   readonly decode: Decode;
+  readonly snapshot: Snapshot;
+}
+
+/** A transaction in which threads are read. There is one per connection: threads that are read at once share it. */
+class Snapshot {
+  readonly #database: SqliteDatabase;
+  #readers = 0;
+
+  constructor(database: SqliteDatabase) {
+    this.#database = database;
+  }
+
+  begin(): void {
+    if (this.#readers === 0) this.#exec(sql.liteBegin);
+    this.#readers += 1;
+  }
+
+  end(): void {
+    this.#readers -= 1;
+    if (this.#readers === 0) this.#exec(sql.liteEnd);
+  }
+
+  #exec(text: string): void {
+    try {
+      this.#database.exec(text);
+    } catch (error) {
+      throw sourceError(sqliteName, error);
+    }
+  }
 }
 
 function rowsOf(
@@ -59,7 +91,11 @@ function rowsOf(
   name: keyof typeof sql,
   values: readonly (string | number | null)[] = [],
 ): unknown[] {
-  return database.prepare(sql[name]).all(...(values as never[]));
+  try {
+    return database.prepare(sql[name]).all(...(values as never[]));
+  } catch (error) {
+    throw sourceError(sqliteName, error);
+  }
 }
 
 function planOf(database: SqliteDatabase): Plan {
@@ -87,27 +123,37 @@ function* idsOf(database: SqliteDatabase, after: string | undefined): Iterable<s
   }
 }
 
-function threadOf({ database, decode }: File, threadId: string): SourceThread | undefined {
-  database.exec(sql.liteBegin);
-  let closed = false;
-  const close = async (): Promise<void> => {
-    if (!closed) database.exec(sql.liteEnd);
-    closed = true;
-  };
-  const entries = outlineOf(database, threadId);
+function threadOf(file: File, threadId: string): SourceThread | undefined {
+  const { snapshot } = file;
+  snapshot.begin();
+  const entries = entriesOf(file, threadId);
   if (entries.length === 0) {
-    void close();
+    snapshot.end();
     return undefined;
   }
+  let closed = false;
   const outline = parentsFirst(entries);
   return {
     threadId,
     outline,
     heads: lastOfEach(entries),
     mixedUp: [],
-    checkpoints: () => checkpointsOf({ database, decode }, threadId, outline),
-    close,
+    checkpoints: () => checkpointsOf(file, threadId, outline),
+    close: async () => {
+      if (!closed) snapshot.end();
+      closed = true;
+    },
   };
+}
+
+/** The entries of a thread. The snapshot is given back where they can't be read. */
+function entriesOf({ database, snapshot }: File, threadId: string): OutlineEntry[] {
+  try {
+    return outlineOf(database, threadId);
+  } catch (error) {
+    snapshot.end();
+    throw error;
+  }
 }
 
 function outlineOf(database: SqliteDatabase, threadId: string): OutlineEntry[] {
@@ -124,23 +170,23 @@ function outlineOf(database: SqliteDatabase, threadId: string): OutlineEntry[] {
 }
 
 async function* checkpointsOf(
-  { database, decode }: File,
+  file: File,
   threadId: string,
   outline: readonly OutlineEntry[],
 ): AsyncGenerator<SourceCheckpoint> {
   for (const entry of outline) {
     const place = [threadId, entry.namespace, entry.checkpointId] as const;
-    const row = rowsOf(database, "liteCheckpoint", place)[0] as {
+    const row = rowsOf(file.database, "liteCheckpoint", place)[0] as {
       readonly type: string | null;
       readonly checkpoint: Uint8Array | ArrayBuffer | string;
       readonly metadata: Uint8Array | ArrayBuffer | string;
     };
-    yield {
+    yield await readAt(sqliteName, threadId, entry, async () => ({
       ...entry,
-      checkpoint: (await decode(row.type, row.checkpoint)) as Checkpoint,
-      metadata: (await decode(row.type, row.metadata)) as CheckpointMetadata,
-      writes: await writesOf({ database, decode }, place),
-    };
+      checkpoint: (await file.decode("the checkpoint", row.type, row.checkpoint)) as Checkpoint,
+      metadata: (await file.decode("the metadata", row.type, row.metadata)) as CheckpointMetadata,
+      writes: await writesOf(file, place),
+    }));
   }
 }
 
@@ -156,7 +202,9 @@ async function writesOf(
     readonly value: Uint8Array | ArrayBuffer | string;
   }[];
   const writes: SourceWrite[] = [];
-  for (const { task_id, idx, channel, type, value } of rows)
-    writes.push({ taskId: task_id, index: Number(idx), channel, value: await decode(type, value) });
+  for (const { task_id, idx, channel, type, value } of rows) {
+    const decoded = await decode(writeTo(channel), type, value);
+    writes.push({ taskId: task_id, index: Number(idx), channel, value: decoded });
+  }
   return writes;
 }

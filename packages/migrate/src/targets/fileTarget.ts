@@ -1,13 +1,15 @@
-import { createWriteStream } from "node:fs";
+import { randomBytes } from "node:crypto";
+import { createWriteStream, type WriteStream } from "node:fs";
 import { rename, rm } from "node:fs/promises";
 import { once } from "node:events";
-import { finished } from "node:stream/promises";
+import { finished, pipeline } from "node:stream/promises";
 import type { Writable } from "node:stream";
 import type { ChannelVersions, SerializerProtocol } from "@langchain/langgraph-checkpoint";
-import { InvalidOptionError, StratigraphSerializer } from "@stratigraph/core";
+import { StratigraphError, StratigraphSerializer } from "@stratigraph/core";
 import type { OutlineEntry, SourceCheckpoint, SourceThread } from "../contract/source.ts";
 import type { ThreadTarget, WriteOptions, WrittenThread } from "../contract/target.ts";
 import { compressing, compressionOf } from "../file/compression.ts";
+import { fileError } from "../file/fileError.ts";
 import { format, formatVersion, valueText, type ThreadLine } from "../file/lines.ts";
 import { Checksum, readLines } from "../file/readLines.ts";
 
@@ -19,7 +21,11 @@ export interface FileTargetOptions {
   readonly serde?: SerializerProtocol | undefined;
 }
 
-/** A file of one JSON record per line. It has its name once it is complete, and was read back. @throws InvalidOptionError */
+/**
+ * A file of one JSON record per line. It is written under another name beside its place, and gets its own once it is complete and was
+ * read back: what was there before stays until then, and nothing is left of an export that fails or is interrupted.
+ * @throws InvalidOptionError where the end of the name says nothing
+ */
 export function fileTarget({ path, serde = new StratigraphSerializer() }: FileTargetOptions): ThreadTarget {
   const compression = compressionOf(path);
   return new FileTarget(path, serde, compression);
@@ -27,15 +33,19 @@ export function fileTarget({ path, serde = new StratigraphSerializer() }: FileTa
 
 class FileTarget implements ThreadTarget {
   readonly name: string;
+  readonly resumable = false;
   readonly #path: string;
   readonly #partial: string;
   readonly #serde: SerializerProtocol;
+  readonly #file: WriteStream;
+  /** The file, or what compresses into it. */
   readonly #into: Writable;
-  readonly #file: Writable;
+  /** Settles once everything is on the disk, or can't be written. */
+  readonly #written: Promise<void>;
   readonly #whole = new Checksum();
   readonly #thread = new Checksum();
-  #failed: Error | undefined;
   #begun = false;
+  #isPlaced = false;
   #threads = 0;
   #checkpoints = 0;
   #verify = false;
@@ -43,14 +53,22 @@ class FileTarget implements ThreadTarget {
   constructor(path: string, serde: SerializerProtocol, compression: ReturnType<typeof compressionOf>) {
     this.name = `the file ${path}`;
     this.#path = path;
-    // The end of the name says how it is compressed.
-    this.#partial = path.replace(/(\.jsonl(\.\w+)?)$/, ".partial$1");
+    // Two exports at once don't write into one file. The end of the name says how it is compressed.
+    const mark = randomBytes(4).toString("hex");
+    this.#partial = path.replace(/(\.jsonl(\.\w+)?)$/, `.partial-${mark}$1`);
     this.#serde = serde;
-    this.#file = createWriteStream(this.#partial);
-    this.#into = compression === "none" ? this.#file : compressing(compression);
-    if (this.#into !== this.#file) this.#into.pipe(this.#file);
-    for (const stream of new Set([this.#file, this.#into]))
-      stream.on("error", (error: Error) => (this.#failed ??= error));
+    this.#file = createWriteStream(this.#partial, { flush: true });
+    if (compression === "none") {
+      this.#into = this.#file;
+      this.#written = finished(this.#file);
+    } else {
+      const compressor = compressing(compression);
+      this.#into = compressor;
+      this.#written = pipeline(compressor, this.#file);
+    }
+    // Whoever writes next, or finishes, gets the error.
+    this.#into.on("error", () => undefined);
+    this.#written.catch(() => undefined);
   }
 
   async write(thread: SourceThread, { verify, wrote }: WriteOptions): Promise<WrittenThread> {
@@ -78,15 +96,17 @@ class FileTarget implements ThreadTarget {
     const counts = { threads: this.#threads, checkpoints: this.#checkpoints };
     await this.#line(JSON.stringify({ end: counts, sha256: this.#whole.sum() }));
     this.#into.end();
-    await finished(this.#file);
+    await this.#untilFailure(this.#written);
     if (this.#verify) for await (const _ of readLines(this.#partial));
-    await rename(this.#partial, this.#path);
+    await this.#untilFailure(rename(this.#partial, this.#path));
+    this.#isPlaced = true;
   }
 
   async close(): Promise<void> {
-    if (this.#file.writableFinished) return;
-    this.#into.destroy();
-    this.#file.destroy();
+    if (this.#isPlaced) return;
+    for (const stream of [this.#into, this.#file]) stream.destroy();
+    // A stream that is still opening its file would create it afterwards.
+    if (!this.#file.closed) await new Promise<void>((resolve) => this.#file.once("close", () => resolve()));
     await rm(this.#partial, { force: true });
   }
 
@@ -98,17 +118,29 @@ class FileTarget implements ThreadTarget {
   }
 
   async #line(text: string): Promise<void> {
-    if (this.#failed !== undefined) throw unwritable(this.#path, this.#failed);
     const bytes = Buffer.from(text);
     this.#whole.add(bytes);
     this.#thread.add(bytes);
     this.#into.write(bytes);
-    if (this.#into.write("\n")) return;
+    if (!this.#into.write("\n")) await this.#untilFailure(once(this.#into, "drain"));
+  }
+
+  /** Waits for something, but not beyond a failure of the file: a stream whose end is gone never drains. */
+  async #untilFailure(work: Promise<unknown>): Promise<void> {
+    const failure = this.#written.then(() => work);
     try {
-      await once(this.#into, "drain");
+      await Promise.race([work, failure]);
     } catch (error) {
-      throw unwritable(this.#path, error as Error);
+      throw this.#unwritable(error);
     }
+  }
+
+  #unwritable(cause: unknown): StratigraphError {
+    const known = fileError(this.#path, cause);
+    if (known !== undefined) return known;
+    const why = cause instanceof Error ? cause.message : String(cause);
+    const message = `The file ${JSON.stringify(this.#path)} can't be written: ${why}. Nothing is left of it; repeat the export.`;
+    return new StratigraphError("UNAVAILABLE", message, { path: this.#path }, cause);
   }
 
   async #checkpointText(each: SourceCheckpoint, before: SourceCheckpoint | undefined): Promise<string> {
@@ -162,8 +194,4 @@ function threadLine({ threadId, heads, outline, mixedUp }: SourceThread): Thread
     }),
     ...(mixedUp.length === 0 ? {} : { mixedUp }),
   };
-}
-
-function unwritable(path: string, cause: Error): InvalidOptionError {
-  return new InvalidOptionError("file", path, `It can't be written: ${cause.message}`);
 }

@@ -11,6 +11,7 @@ import type {
 import type { ThreadTarget, WriteOptions, WrittenThread } from "../contract/target.ts";
 import { Digests, missingIn, type CheckpointDigest } from "../copy/digest.ts";
 import { saverSource } from "../sources/saverSource.ts";
+import { throughSaver } from "../sources/sourceError.ts";
 
 /** Options of {@link saverTarget}. */
 export interface SaverTargetOptions {
@@ -31,6 +32,7 @@ export function saverTarget(saver: BaseCheckpointSaver, options: SaverTargetOpti
   const { source = saverSource(saver), branches = false, close = async () => undefined } = options;
   return {
     name: saver.constructor.name,
+    resumable: true,
     write: (thread, how) => new Writing(saver, source, thread, how, branches).run(),
     finish: async () => undefined,
     close,
@@ -129,7 +131,9 @@ class Writing {
   async #put(each: SourceCheckpoint): Promise<void> {
     const { checkpoint, runId } = each;
     const metadata = runId === undefined ? each.metadata : { ...each.metadata, run_id: runId };
-    await this.#saver.put(this.#config(each, each.parentId), checkpoint, metadata, this.#newVersions(each));
+    const config = this.#config(each, each.parentId);
+    const versions = this.#newVersions(each);
+    await throughSaver(this.#saver, () => this.#saver.put(config, checkpoint, metadata, versions));
   }
 
   /** What changed since the parent. Savers don't store the rest again. */
@@ -147,7 +151,8 @@ class Writing {
       // Savers number the others by their place in the call.
       const [special, regular] = [ofTask.filter(isSpecial), ofTask.filter((write) => !isSpecial(write))];
       for (const writes of [regular.sort((a, b) => (a.index ?? 0) - (b.index ?? 0)), special])
-        if (writes.length > 0) await this.#saver.putWrites(config, writes.map(pairOf), taskId);
+        if (writes.length > 0)
+          await throughSaver(this.#saver, () => this.#saver.putWrites(config, writes.map(pairOf), taskId));
     }
   }
 

@@ -112,7 +112,7 @@ export const deletes = operation({
     );
     if (!dryRun) yield* new Set(remaining);
     if (!complete && cursor !== undefined) yield `Interrupted. Go on with --cursor ${cursor}`;
-    else if (!complete) yield "Not complete: run it again.";
+    else if (!complete) yield "Not complete. The same command goes on with those that are left.";
   },
   found: ({ dryRun, items }) => !dryRun && items.some(({ gone }) => !gone),
 });

@@ -38,10 +38,10 @@ const pageSize = 100;
 /** By how much the clock of a storage may be ahead. Milliseconds. */
 const clockDoubtMs = 600_000;
 
-/** Where a selection goes on: after so many ids; after so many threads of a page; after a thread. */
+/** Where a selection goes on: after so many ids; after a thread of a page; after a thread. */
 const place = z.union([
   z.object({ ids: z.int().min(0) }),
-  z.object({ page: z.string().optional(), skip: z.int().min(0) }),
+  z.object({ page: z.string().optional(), last: z.string() }),
   z.object({
     after: z.object({
       threadId: z.string(),
@@ -100,15 +100,27 @@ async function* tagged(
   tag: readonly string[],
   from: Place | undefined,
 ): AsyncGenerator<SelectedThread> {
-  let { page, skip } = from === undefined ? { page: undefined, skip: 0 } : "skip" in from ? from : wrong();
+  let { page, last } =
+    from === undefined ? { page: undefined, last: undefined } : "last" in from ? from : wrong();
+  const met = new Set<string>();
   for (;;) {
-    const found = await saver.listThreads({ tag: tagsOf(tag), limit: pageSize, cursor: page });
-    for (const [n, { threadId, revision }] of found.threads.entries()) {
-      const next = encode({ skip: n + 1, ...(page === undefined ? {} : { page }) });
-      if (n >= skip) yield { threadId, revision, next };
+    // A thread that is written to meanwhile moves to the end of this order, where it is met again rather than not at all.
+    const found = await saver.listThreads({
+      tag: tagsOf(tag),
+      order: "oldest",
+      limit: pageSize,
+      cursor: page,
+    });
+    // If the last one isn't in the page any more, the page comes again.
+    const done = found.threads.findIndex(({ threadId }) => threadId === last) + 1;
+    for (const { threadId, revision } of found.threads.slice(done)) {
+      if (met.has(threadId)) continue;
+      met.add(threadId);
+      const next = encode({ last: threadId, ...(page === undefined ? {} : { page }) });
+      yield { threadId, revision, next };
     }
     if (found.cursor === undefined) return;
-    [page, skip] = [found.cursor, 0];
+    [page, last] = [found.cursor, undefined];
   }
 }
 

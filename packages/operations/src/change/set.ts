@@ -107,7 +107,7 @@ function noChannel(state: State, channel: string): NotFoundError {
   const meant = didYouMean(channel, known);
   return new NotFoundError(
     `Checkpoint ${checkpointId} of thread ${JSON.stringify(threadId)} has no value in the channel ${JSON.stringify(channel)}. ` +
-      `${meant ?? `It has ${known.join(", ")}.`} Pass create to set it nevertheless.`,
+      `${meant ?? `It has ${known.join(", ")}.`} Pass \`create\` to set it nevertheless.`,
     { ...state.point.at, channel },
   );
 }

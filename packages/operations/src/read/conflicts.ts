@@ -31,8 +31,10 @@ type Item = z.output<typeof item>;
 
 const place = z.object({
   threads: z.string().optional().describe("Cursor of the list of threads."),
-  threadsDone: z.number(),
-  conflictsDone: z.number(),
+  last: z
+    .object({ thread: z.string(), namespace: z.string(), checkpoint: z.string() })
+    .optional()
+    .describe("The conflict that was listed last, where the threads at the cursor have more."),
 });
 
 type Place = z.output<typeof place>;
@@ -59,15 +61,15 @@ export const conflicts = operation({
   }),
   async run({ thread, archived, limit, cursor }, context) {
     const saver = await context.saver();
-    const from = cursor === undefined ? start : placeOf(cursor);
+    const from = cursor === undefined ? {} : placeOf(cursor);
     if (thread === undefined) return await ofAllThreads(saver, context, from, { limit, archived });
     const found = await saver.conflicts(await resolveThread(saver, thread));
-    const { items, next } = await page(saver, found, from.conflictsDone, limit);
+    const { items, next } = await page(saver, found, from.last, limit);
     return {
       items,
       threads: 1,
       skipped: 0,
-      ...(next === undefined ? {} : { cursor: encodeCursor({ ...start, conflictsDone: next }) }),
+      ...(next === undefined ? {} : { cursor: encodeCursor({ last: next } satisfies Place) }),
     };
   },
   *render({ items, threads, skipped, cursor }) {
@@ -90,8 +92,6 @@ export const conflicts = operation({
   found: ({ items }) => items.length > 0,
 });
 
-const start: Place = { threadsDone: 0, conflictsDone: 0 };
-
 async function ofAllThreads(
   saver: TierSaver,
   context: Context,
@@ -100,51 +100,41 @@ async function ofAllThreads(
 ): Promise<{ items: Item[]; threads: number; skipped: number; cursor?: string }> {
   const items: Item[] = [];
   let [threads, skipped] = [0, 0];
-  let { threads: pageCursor, threadsDone, conflictsDone } = from;
+  let here = from;
   for (;;) {
-    const listed = await saver.listThreads({ ...(pageCursor === undefined ? {} : { cursor: pageCursor }) });
-    for (; threadsDone < listed.threads.length; threadsDone += together) {
-      const place = { ...(pageCursor === undefined ? {} : { threads: pageCursor }), threadsDone };
-      if (threads + skipped >= mostThreads || items.length >= limit || context.signal.aborted)
-        return {
-          items,
-          threads,
-          skipped,
-          cursor: encodeCursor({ ...place, conflictsDone: 0 } satisfies Place),
-        };
-      const all = listed.threads.slice(threadsDone, threadsDone + together);
-      const some = archived ? all : all.filter(({ evicted }) => !evicted);
-      skipped += all.length - some.length;
-      const found = (await Promise.all(some.map(({ threadId }) => saver.conflicts(threadId)))).flat();
-      threads += some.length;
-      const { items: more, next } = await page(saver, found, conflictsDone, limit - items.length);
-      items.push(...more);
-      if (next !== undefined)
-        return {
-          items,
-          threads,
-          skipped,
-          cursor: encodeCursor({ ...place, conflictsDone: next } satisfies Place),
-        };
-      conflictsDone = 0;
-      context.progress({ done: threads, unit: "threads", at: all.at(-1)!.threadId });
-    }
+    const isEnough = threads + skipped >= mostThreads || items.length >= limit || context.signal.aborted;
+    if (isEnough) return { items, threads, skipped, cursor: encodeCursor(here) };
+    // A thread that is written to meanwhile moves to the end of this order, and comes again rather than not at all.
+    const listed = await saver.listThreads({ order: "oldest", limit: together, cursor: here.threads });
+    const some = listed.threads.filter(({ evicted }) => archived || !evicted);
+    skipped += listed.threads.length - some.length;
+    threads += some.length;
+    const found = (await Promise.all(some.map(({ threadId }) => saver.conflicts(threadId)))).flat();
+    const { items: more, next } = await page(saver, found, here.last, limit - items.length);
+    items.push(...more);
+    context.progress({ done: threads, unit: "threads", at: listed.threads.at(-1)?.threadId });
+    if (next !== undefined)
+      return { items, threads, skipped, cursor: encodeCursor({ ...here, last: next } satisfies Place) };
     if (listed.cursor === undefined) return { items, threads, skipped };
-    [pageCursor, threadsDone] = [listed.cursor, 0];
+    here = { threads: listed.cursor };
   }
 }
 
-/** Conflicts from `done` on, as many as fit, and how many are done then; undefined for all. */
+/** Conflicts behind `last`, as many as fit, and the last of them if there are more. If `last` isn't there any more, all of them. */
 async function page(
   saver: TierSaver,
   found: readonly Conflict[],
-  done: number,
+  last: Place["last"],
   limit: number,
-): Promise<{ items: Item[]; next: number | undefined }> {
+): Promise<{ items: Item[]; next: Place["last"] }> {
+  const isLast = ({ threadId, namespace, checkpointId }: Conflict): boolean =>
+    threadId === last?.thread && namespace === last.namespace && checkpointId === last.checkpoint;
+  const left = found.slice(found.findIndex(isLast) + 1);
   const items: Item[] = [];
-  for (const conflict of found.slice(done, done + limit)) items.push(await itemOf(saver, conflict));
-  const next = done + items.length;
-  return { items, next: next < found.length ? next : undefined };
+  for (const conflict of left.slice(0, limit)) items.push(await itemOf(saver, conflict));
+  const end = items.at(-1);
+  if (end === undefined || items.length === left.length) return { items, next: undefined };
+  return { items, next: { thread: end.thread, namespace: end.namespace, checkpoint: end.checkpoint } };
 }
 
 async function itemOf(saver: TierSaver, conflict: Conflict): Promise<Item> {

@@ -6,7 +6,7 @@ import { bytesText, timeText } from "../render/units.ts";
 import { resolvePoint } from "../table/address.ts";
 import { fields } from "../table/fields.ts";
 import { operation } from "../table/operation.ts";
-import { shares } from "../values/cut.ts";
+import { hasCut, shares } from "../values/cut.ts";
 import { parsePath, wrongPath } from "../values/path.ts";
 import { Redaction } from "../values/redaction.ts";
 import { State } from "../values/state.ts";
@@ -17,6 +17,9 @@ import { nodeOfPath } from "./nodes.ts";
 
 /** The least that a value gets of `maxBytes`, so that one sees what it is. */
 const leastBytes = 200;
+
+/** Most that is shown at once, in bytes. */
+const mostBytes = 50_000_000;
 
 /** Control channels whose values say no more than what runs next. */
 const saysWhatIsNext = /^(branch|join):/;
@@ -90,7 +93,7 @@ export const show = operation({
       .number()
       .int()
       .min(1000)
-      .max(50_000_000)
+      .max(mostBytes)
       .default(64_000)
       .describe("How much of the values to show in all, in bytes. What is longer is cut, in equal shares."),
   }),
@@ -133,24 +136,33 @@ export const show = operation({
   *render(found) {
     yield* headLines(found);
     const { channels, writes } = found;
-    for (const { channel, bytes, type, rebuilt, value, sha256 } of channels.filter(isTold)) {
-      yield "";
-      yield `${shown(channel)}  ${bytesText(bytes)}${rebuilt ? ", rebuilt from writes without its reducer" : ""}`;
-      for (const line of value === undefined ? [opaqueText(type, sha256)] : valueLines(value))
-        yield `  ${line}`;
-    }
-    if (writes.length === 0) return;
+    yield* valuesOf(found);
+    const all = [...channels, ...writes, found.metadata];
+    if (!all.some(({ value }) => hasCut(value))) return;
+    const bytes = all.reduce((sum, each) => sum + each.bytes, 0);
     yield "";
-    yield "PENDING WRITES";
-    yield* columns(
-      writes.map(({ task, node, kind, channel, type, value, sha256 }) => [
-        `  ${node ?? task.slice(0, 8)}`,
-        kind === "write" ? channel : kind,
-        clipped(value === undefined ? opaqueText(type, sha256) : inlineText(value)),
-      ]),
-    );
+    yield `What is marked with … was cut. As a whole: --max-bytes ${Math.min(mostBytes, Math.ceil(bytes / 1000) * 1000)}. A part: --channel with --path.`;
   },
 });
+
+function* valuesOf({ channels, writes }: Output): Generator<string> {
+  for (const { channel, bytes, type, rebuilt, value, sha256 } of channels.filter(isTold)) {
+    yield "";
+    yield `${shown(channel)}  ${bytesText(bytes)}${rebuilt ? ", rebuilt from writes without its reducer" : ""}`;
+    for (const line of value === undefined ? [opaqueText(type, sha256)] : valueLines(value))
+      yield `  ${line}`;
+  }
+  if (writes.length === 0) return;
+  yield "";
+  yield "PENDING WRITES";
+  yield* columns(
+    writes.map(({ task, node, kind, channel, type, value, sha256 }) => [
+      `  ${node ?? task.slice(0, 8)}`,
+      kind === "write" ? channel : kind,
+      clipped(value === undefined ? opaqueText(type, sha256) : inlineText(value)),
+    ]),
+  );
+}
 
 function* headLines({
   thread,

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { columns } from "../render/columns.ts";
-import { timeText } from "../render/units.ts";
+import { agoText } from "../render/units.ts";
 import { fields, flag, texts } from "../table/fields.ts";
 import { operation } from "../table/operation.ts";
 import { pair, pairs, tagsOf } from "../table/pairs.ts";
@@ -10,7 +10,7 @@ export const threads = operation({
   name: "threads",
   group: "look",
   effect: "read",
-  summary: "List threads, most recently written first.",
+  summary: "List threads, most recently written first; all pages at once in the order of their last writes.",
   examples: ["stratigraph threads", "stratigraph threads --filter user=anna -n 10"],
   input: z.object({
     filter: texts(
@@ -18,6 +18,12 @@ export const threads = operation({
       pair,
     ),
     tag: texts("key=value of a tag that the threads must carry.", pair),
+    order: z
+      .enum(["newest", "oldest"])
+      .default("newest")
+      .describe(
+        "Most or least recently written first. A thread that is written to between two pages moves to the newest: with newest first it is missed, with oldest first it comes again. All pages at once come oldest first.",
+      ),
     evicted: flag("Only threads of which only the head is kept here."),
     limit: fields.limit,
     cursor: fields.cursor,
@@ -33,9 +39,11 @@ export const threads = operation({
     ),
     cursor: z.string().optional().describe("Where the next page begins."),
   }),
-  async run({ filter, tag, evicted, limit, cursor }, context) {
+  whole: { order: "oldest" },
+  async run({ filter, tag, order, evicted, limit, cursor }, context) {
     const saver = await context.saver();
     const page = await saver.listThreads({
+      order,
       limit,
       ...(cursor === undefined ? {} : { cursor }),
       ...(filter.length === 0 ? {} : { filter: pairs(filter, jsonOr) }),
@@ -59,7 +67,7 @@ export const threads = operation({
     const now = Date.now();
     const rows = items.map(({ thread, checkpoint, writtenAt, evicted }) => [
       thread,
-      `${timeText(now - Date.parse(writtenAt))} ago`,
+      agoText(now - Date.parse(writtenAt)),
       checkpoint ?? "",
       evicted ? "evicted" : "",
     ]);

@@ -18,3 +18,9 @@ export function timeText(ms: number): string {
   if (seconds < 172_800) return `${Math.round(seconds / 3600)} h`;
   return `${Math.round(seconds / 86_400)} d`;
 }
+
+/** How long ago something was whose time is only known to the minute: "< 1 min ago", "1 min ago", "5 h ago". */
+export function agoText(ms: number): string {
+  const minute = 60_000;
+  return `${ms < minute ? "< 1 min" : ms < 2 * minute ? "1 min" : timeText(ms)} ago`;
+}

@@ -32,6 +32,8 @@ export interface Context {
   progress(progress: Progress): void;
   /** Paths of values that aren't shown, such as `messages.*.content`. */
   readonly redact: readonly string[];
+  /** The folder in which relative paths of inputs begin, such as that of a file to export to. Absolute. */
+  readonly cwd: string;
   /** Where the settings came from, for people: "stratigraph.config.ts", "STRATIGRAPH_URL", … */
   readonly origin: string;
 }

@@ -27,9 +27,14 @@ export interface Operation<I extends z.ZodObject = z.ZodObject, O extends z.ZodO
    * the effect "destroy" has a field `dryRun`, with which it only tells what would go; one that has `apply` too does nothing without it.
    */
   readonly input: I;
+  /**
+   * Input of a walk over all pages, where nothing else was given: an order in which what is written to between two pages isn't missed.
+   * Default: none.
+   */
+  readonly whole?: Readonly<Record<string, unknown>>;
   /** JSON. One that comes in pages has `items`, and `cursor` where there are more. */
   readonly output: O;
-  /** @throws StratigraphError */
+  /** @throws StratigraphError whose message writes fields of the input in backticks: each front puts its own spelling in their place */
   run(input: z.output<I>, context: Context): Promise<z.input<O>>;
   /** The output for people, as lines of plain text: columns or a tree. */
   render(output: z.output<O>): Iterable<string>;

@@ -22,11 +22,38 @@ export async function runOperation<I extends z.ZodObject, O extends z.ZodObject>
 
 /** An input that can't be used. `data`: operation, and issues with the path and what was expected there. */
 export class InvalidInputError extends StratigraphError {
-  constructor(operation: string, issues: readonly { readonly path: string; readonly expected: string }[]) {
-    const sentences = issues.map(({ path, expected }) => `${path === "" ? "input" : path}: ${expected}.`);
+  constructor(operation: string, issues: readonly Issue[]) {
+    const sentences = firstOfEach(issues).map(
+      ({ path, expected, more }) => `${path === "" ? "input" : path}: ${expected}.${moreText(more)}`,
+    );
     super("INVALID_OPTION", `Invalid input of ${operation}: ${sentences.join(" ")}`, { operation, issues });
     this.name = "InvalidInputError";
   }
+}
+
+interface Issue {
+  readonly path: string;
+  readonly expected: string;
+}
+
+/** The first issue of each field, and how many more the field has: something else than a report is wrong in every part of it. */
+function firstOfEach(issues: readonly Issue[]): (Issue & { readonly more: number })[] {
+  const fields = new Map<string, Issue & { more: number }>();
+  for (const issue of issues) {
+    const field = issue.path.split(".", 1)[0]!;
+    const first = fields.get(field);
+    if (first === undefined) fields.set(field, { ...issue, more: 0 });
+    else first.more += 1;
+  }
+  return [...fields.values()];
+}
+
+function moreText(more: number): string {
+  return more === 0
+    ? ""
+    : more === 1
+      ? " (There is 1 more mistake in it.)"
+      : ` (There are ${more} more mistakes in it.)`;
 }
 
 function wrongInput({ name, input }: Operation, issues: readonly z.core.$ZodIssue[]): InvalidInputError {

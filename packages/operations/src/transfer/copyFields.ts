@@ -27,8 +27,10 @@ export const copyOutput = z.object({
   complete: z.boolean().describe("Every thread was gone through."),
   threads: z.number().describe("Threads that were gone through."),
   skipped: z.number().describe("Threads of which nothing had to be copied any more."),
-  checkpoints: z.number().describe("Checkpoints that were copied."),
-  writes: z.number().describe("Pending writes that were copied."),
+  checkpoints: z
+    .number()
+    .describe("Checkpoints that were copied, without those that another copy brought at the same time."),
+  writes: z.number().describe("Pending writes that were copied, counted likewise."),
   leftOut: z.number().describe("Checkpoints of branches, which the target can't hold."),
   verified: z.boolean().describe("The copies were compared with the originals."),
   mixedUp: z
@@ -53,7 +55,10 @@ export const copyOutput = z.object({
       }),
     )
     .describe("What isn't in the target as it is in the source."),
-  cursor: z.string().optional().describe("Where to go on, if it isn't complete."),
+  cursor: z
+    .string()
+    .optional()
+    .describe("Where to go on, if it isn't complete. Absent where nothing is left of it, as with a file."),
 });
 
 type CopyResult = z.input<typeof copyOutput>;
@@ -115,13 +120,19 @@ export function* renderCopy(done: string, output: z.output<typeof copyOutput>): 
     yield `There are ${count(threads, "thread")}${steps}${size}. Nothing was copied.`;
     return;
   }
+  if (!output.complete && output.cursor === undefined) {
+    yield "Interrupted. Nothing was written, and what was there before is as it was. Run it again.";
+    return;
+  }
   const news = `${count(output.checkpoints, "checkpoint")} and ${count(output.writes, "pending write")}`;
   const there = output.skipped === 0 ? "" : `, ${output.skipped} of them there already`;
   yield `${done}: ${count(output.threads, "thread")}${there}; ${news} were copied.`;
   if (output.leftOut > 0)
     yield `${count(output.leftOut, "checkpoint")} of branches were left out, as the target can't hold them.`;
   if (output.verified && output.differences.length === 0)
-    yield "Read back and compared: everything is there.";
+    yield output.complete
+      ? "Read back and compared: everything is there."
+      : "Read back and compared: so far, everything is there.";
   if (!output.verified) yield "Nothing was compared.";
   yield* listed(
     "NOT AS IN THE SOURCE",
@@ -139,10 +150,8 @@ export function* renderCopy(done: string, output: z.output<typeof copyOutput>): 
       channels.join(", "),
     ]),
   );
-  if (!output.complete)
-    yield output.cursor === undefined
-      ? "Interrupted. Run it again to go on."
-      : `Interrupted. Go on with --cursor ${shown(JSON.stringify(output.cursor))}`;
+  if (output.cursor !== undefined)
+    yield `Interrupted. Go on with --cursor ${shown(JSON.stringify(output.cursor))}`;
 }
 
 function* listed(title: string, rows: readonly (readonly string[])[]): Iterable<string> {

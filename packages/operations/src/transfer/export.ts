@@ -37,7 +37,7 @@ export const exportOperation = operation({
   async run({ to, dryRun, ...input }, context) {
     const saver = await context.saver();
     if (dryRun) return planned(await tierSource(saver).plan());
-    const target = await openTarget(to, { serde: saver.serde });
+    const target = await openTarget(to, { serde: saver.serde, cwd: context.cwd });
     try {
       return copied(await exportThreads(saver, target, copyOptions(input, context)));
     } finally {

@@ -35,7 +35,7 @@ export const importOperation = operation({
   output: copyOutput,
   async run({ from, dryRun, ...input }, context) {
     const saver = await context.saver();
-    const source = await openSource(from, { serde: saver.serde });
+    const source = await openSource(from, { serde: saver.serde, cwd: context.cwd });
     try {
       if (dryRun) return planned(await source.plan());
       return copied(await importThreads(source, saver, copyOptions(input, context)));

@@ -24,6 +24,12 @@ export function isCut(value: unknown): value is CutRecord {
   return isObject(value) && value["lc"] === 2 && value["type"] === "sg:cut";
 }
 
+/** Whether something was left out of JSON. */
+export function hasCut(value: unknown): boolean {
+  if (isCut(value)) return true;
+  return typeof value === "object" && value !== null && Object.values(value).some(hasCut);
+}
+
 /** What a {@link CutRecord} takes of the budget without text and path, in bytes. */
 const recordBytes = 60;
 

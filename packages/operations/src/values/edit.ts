@@ -1,6 +1,7 @@
 import { InvalidOptionError, type TierSaver, type Typed } from "@stratigraph/core";
 import { isCut } from "./cut.ts";
 import { formatPath, wrongPath, type Path } from "./path.ts";
+import { isMessage } from "./records.ts";
 import { isRedacted } from "./redaction.ts";
 import { replaced } from "./resolve.ts";
 import { jsonOf } from "./view.ts";
@@ -19,8 +20,9 @@ export async function edited(
   text: string,
 ): Promise<unknown> {
   const part = parsed(text);
-  if (path.length === 0) return await revived(saver, part);
   const json = before === undefined ? undefined : jsonOf(before);
+  const hadMessages = areMessages(json?.value);
+  if (path.length === 0) return await fitting(saver, hadMessages, part);
   if (json === undefined)
     throw wrongPath(
       formatPath(path),
@@ -30,7 +32,22 @@ export async function edited(
     );
   const root = replaced(json.value, path, part);
   if (root === undefined) throw wrongPath(formatPath(path), "It leads nowhere in this value.");
-  return await revived(saver, root);
+  return await fitting(saver, hadMessages, root);
+}
+
+/** The revived value. Where messages were, there have to be messages: the graph would fail with anything else. */
+async function fitting(saver: TierSaver, hadMessages: boolean, json: unknown): Promise<unknown> {
+  const next = await revived(saver, json);
+  if (!hadMessages || (Array.isArray(json) && json.every(isMessage))) return next;
+  throw new InvalidOptionError(
+    "value",
+    "something other than a list of messages, in a channel of messages",
+    "Write messages as show prints them with JSON as its output, or set a part of one with `path`, such as [0].content.",
+  );
+}
+
+function areMessages(value: unknown): boolean {
+  return Array.isArray(value) && value.length > 0 && value.every(isMessage);
 }
 
 function parsed(text: string): unknown {

@@ -67,3 +67,11 @@ export function idOf(value: unknown): string | undefined {
   const id = isObject(content) ? content["id"] : undefined;
   return typeof id === "string" ? id : undefined;
 }
+
+/** The record of a message of LangChain. */
+export type Message = JsonObject & { readonly id: readonly unknown[]; readonly kwargs: JsonObject };
+
+/** Whether a part of the serde's JSON is the record of a message. */
+export function isMessage(value: unknown): value is Message {
+  return isLangChain(value) && /Message(Chunk)?$/.test(String(value.id.at(-1)));
+}

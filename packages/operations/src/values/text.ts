@@ -1,10 +1,17 @@
 import { shown } from "../render/columns.ts";
 import { bytesText } from "../render/units.ts";
 import { isCut, type CutRecord } from "./cut.ts";
-import { contentKey, contentOf, isCollection, isLangChain, isObject, type JsonObject } from "./records.ts";
+import {
+  contentKey,
+  contentOf,
+  isCollection,
+  isLangChain,
+  isMessage,
+  isObject,
+  type JsonObject,
+  type Message,
+} from "./records.ts";
 import { isRedacted } from "./redaction.ts";
-
-type Message = JsonObject & { readonly id: readonly unknown[]; readonly kwargs: JsonObject };
 
 /** Longest line before a value is broken into several, in characters. */
 const longestLine = 96;
@@ -89,11 +96,6 @@ function* blockLines(value: unknown, before = "", after = ""): Generator<string>
       );
   }
   yield `${indent.slice(2)}${closes}${after}`;
-}
-
-/** Whether a part of the serde's JSON is the record of a message. */
-function isMessage(value: unknown): value is Message {
-  return isLangChain(value) && /Message(Chunk)?$/.test(String(value.id.at(-1)));
 }
 
 /** A message as who said what, with the tools that it calls. */

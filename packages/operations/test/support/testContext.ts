@@ -1,3 +1,4 @@
+import { tmpdir } from "node:os";
 import type { MergeableGraph } from "@stratigraph/branch";
 import type { TierSaver } from "@stratigraph/core";
 import type { Context, Progress } from "@stratigraph/operations";
@@ -9,6 +10,8 @@ interface Given {
   readonly places?: Readonly<Record<string, TierSaver>>;
   readonly signal?: AbortSignal;
   readonly redact?: readonly string[];
+  /** Default: the folder for temporary files. */
+  readonly cwd?: string;
   readonly onProgress?: (progress: Progress) => void;
 }
 
@@ -28,6 +31,7 @@ export function testContext(saver: TierSaver, given: Given = {}): Context {
     signal: given.signal ?? new AbortController().signal,
     progress: (progress) => given.onProgress?.(progress),
     redact: given.redact ?? [],
+    cwd: given.cwd ?? tmpdir(),
     origin: "a test",
   };
 }

@@ -3,6 +3,7 @@ import { fork, merge, promote, undo } from "@stratigraph/branch";
 import { TierSaver } from "@stratigraph/core";
 import { inRounds } from "../../../../test/rounds.ts";
 import { chat, deltaChat, human, nested } from "../../../branch/test/support/graphs.ts";
+import { CallChain } from "../../../testing/src/promises/callChain.ts";
 import { agent, line, on, storages, turns, verified } from "./support.ts";
 
 // What isn't damage, however unusual.
@@ -28,6 +29,17 @@ describe.each(Object.entries(wanted))("in %s", (_, openStorage) => {
   };
 
   test("an empty storage", () => clean(0));
+
+  test("tool calls, inherited by a fork, kept by pruning, and of a thread that has nothing else", async () => {
+    const saver = new TierSaver(storage.open());
+    await turns(saver, "called", 3);
+    await new CallChain(saver, "called").add(3);
+    await fork(saver, "called", { to: "called again" });
+    await new CallChain(saver, "called again").add(1);
+    await saver.prune(["called"], { strategy: "keep_latest" });
+    await new CallChain(saver, "calls alone").add(2);
+    await clean(3);
+  });
 
   test("turns, interrupts, time travel, undo, promote, forks, side branches, pruning and deletions", async () => {
     const saver = new TierSaver(storage.open());

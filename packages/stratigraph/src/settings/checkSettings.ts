@@ -1,4 +1,4 @@
-import { InvalidOptionError, StratigraphError } from "@stratigraph/core";
+import { InvalidOptionError, shownName, StratigraphError } from "@stratigraph/core";
 import type { z as Zod } from "zod";
 import { checkConfig } from "../checkConfig.ts";
 import type { CheckpointerConfig } from "../config.ts";
@@ -47,6 +47,14 @@ function mistakeIn(given: unknown): { path: string[]; message: string } | undefi
   }
 }
 
+/** Where a mistake is. A URL that stands as the key of something isn't shown, and a field of a checkpointer may be a path itself. */
+function pathText(path: readonly PropertyKey[]): string {
+  return path
+    .flatMap((part) => String(part).split("."))
+    .map(shownName)
+    .join(".");
+}
+
 /** Checks what a config file says. Nothing of its values is in an error. @throws InvalidConfigError that names every mistake */
 export async function checkSettings(file: string, given: unknown): Promise<StratigraphConfig> {
   const schema = schemaOf(await importZod());
@@ -56,10 +64,10 @@ export async function checkSettings(file: string, given: unknown): Promise<Strat
   const issues = result.error.issues.flatMap((issue) =>
     issue.code === "unrecognized_keys"
       ? issue.keys.map((key) => ({
-          path: [...issue.path, key].join("."),
+          path: pathText([...issue.path, key]),
           expected: issue.path.length === 0 ? `is unknown; expected ${known}` : "is unknown",
         }))
-      : [{ path: issue.path.join("."), expected: issue.message }],
+      : [{ path: pathText(issue.path), expected: issue.message }],
   );
   throw new InvalidConfigError(file, issues);
 }

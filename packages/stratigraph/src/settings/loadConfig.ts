@@ -1,6 +1,6 @@
 import { readFile } from "node:fs/promises";
-import { dirname, join, relative, resolve } from "node:path";
-import { StratigraphError } from "@stratigraph/core";
+import { dirname, join, resolve } from "node:path";
+import { InvalidOptionError, shownName, StratigraphError, waitMsOf, type Duration } from "@stratigraph/core";
 import type * as Jiti from "jiti";
 import type { CheckpointerConfig } from "../config.ts";
 import { checkSettings } from "./checkSettings.ts";
@@ -8,6 +8,7 @@ import { findConfig } from "./findConfig.ts";
 import { InvalidConfigError } from "./invalidConfigError.ts";
 import { fillPlaceholders } from "./placeholders.ts";
 import { rebase } from "./rebase.ts";
+import { settle } from "./settle.ts";
 import type { Effect, EnvironmentConfig, StratigraphConfig } from "./stratigraphConfig.ts";
 
 /** Options of {@link loadConfig}. */
@@ -18,10 +19,12 @@ export interface LoadConfigOptions {
   readonly file?: string | undefined;
   /** A storage by its URL, in the place of a config file. */
   readonly url?: string | undefined;
-  /** Which of the config's environments. Default: `STRATIGRAPH_ENV`, or none. */
+  /** Which of the config's environments. Default: `STRATIGRAPH_ENV`, or none. Not together with `url`, which has none. */
   readonly environment?: string | undefined;
   /** Evaluates a module and returns its default export. Default: by the package jiti of the project. */
   readonly evaluate?: ((file: string) => Promise<unknown>) | undefined;
+  /** How long the config file may take to be evaluated. Default "30s", at most "1d". */
+  readonly timeout?: Duration | undefined;
 }
 
 /** Settings with every default filled in. */
@@ -42,25 +45,69 @@ export interface LoadedConfig {
  * Finds out where checkpoints are kept: by `url`; by `file`; by `STRATIGRAPH_CONFIG`; by the nearest `stratigraph.config.ts`, `.mts`,
  * `.js`, `.mjs` or `.json` in the current folder or above, up to the root of the repository; by `STRATIGRAPH_URL`; or else in the
  * folder `.stratigraph`.
- * @throws InvalidConfigError that names every mistake; StratigraphError "MISCONFIGURED" where the file can't be evaluated,
- * "DRIVER_MISSING" without jiti
+ * @throws InvalidConfigError that names every mistake; InvalidOptionError on an environment where there is no config file, and on variables
+ * that are empty; StratigraphError "MISCONFIGURED" where the file can't be evaluated, "DRIVER_MISSING" without jiti
  */
 export async function loadConfig(options: LoadConfigOptions = {}): Promise<LoadedConfig> {
   const { cwd = process.cwd(), url } = options;
-  if (url !== undefined) return complete("--url", cwd, undefined, { checkpointer: url });
-  const named = options.file ?? nonEmpty(process.env["STRATIGRAPH_CONFIG"]);
-  const file = named === undefined ? findConfig(cwd) : resolve(cwd, named);
+  if (url !== undefined) {
+    if (options.environment !== undefined) throw noEnvironment(options.environment, "a URL");
+    return complete("--url", cwd, undefined, { checkpointer: url });
+  }
+  const file = fileOf(cwd, options.file);
   if (file !== undefined) return await fromFile(file, options);
-  const inVariable = nonEmpty(process.env["STRATIGRAPH_URL"]);
-  if (inVariable !== undefined)
-    return complete("STRATIGRAPH_URL", cwd, undefined, { checkpointer: inVariable });
-  const folder = join(cwd, ".stratigraph");
-  return complete(`the folder ${relative(cwd, folder)}`, cwd, undefined, { checkpointer: { folder } });
+  const environment = environmentOf(options);
+  const inVariable = variable("STRATIGRAPH_URL", 'such as "postgresql://host/database"');
+  const origin = inVariable === undefined ? "the folder .stratigraph" : "STRATIGRAPH_URL";
+  if (environment !== undefined) throw noEnvironment(environment, origin);
+  const checkpointer = inVariable ?? { folder: join(cwd, ".stratigraph") };
+  return complete(origin, cwd, undefined, { checkpointer });
+}
+
+/** The config file that was named, or else the nearest. @throws InvalidOptionError */
+function fileOf(cwd: string, given: string | undefined): string | undefined {
+  const named = given ?? variable("STRATIGRAPH_CONFIG", "the path of a config file");
+  if (named === undefined) return findConfig(cwd);
+  if (named === "") throw new InvalidOptionError("config", "empty text", "Name a config file.");
+  // Don't show it: there may be a password in it.
+  if (/^[a-z][a-z0-9+.-]*:\/\//i.test(named))
+    throw new InvalidOptionError(
+      "config",
+      "a URL",
+      "Name a file. A storage is named by url (--url, STRATIGRAPH_URL).",
+    );
+  return resolve(cwd, named);
+}
+
+function environmentOf({ environment }: LoadConfigOptions): string | undefined {
+  return environment ?? variable("STRATIGRAPH_ENV", "the name of an environment");
+}
+
+/** The value of a variable of the process. One that is set to nothing isn't taken for one that isn't set. @throws InvalidOptionError */
+function variable(name: string, expected: string): string | undefined {
+  const found = process.env[name];
+  if (found === "")
+    throw new InvalidOptionError(name, "an empty variable", `Set it to ${expected}, or unset it.`);
+  return found;
+}
+
+/** The error of an environment that nothing would listen to. @param origin what has none */
+function noEnvironment(environment: string, origin: string): InvalidOptionError {
+  return new InvalidOptionError(
+    "environment",
+    shownName(environment),
+    `Only a config file has environments, and ${origin} was chosen instead of one. Leave it out (--env, STRATIGRAPH_ENV), or name a config file.`,
+  );
 }
 
 async function fromFile(file: string, options: LoadConfigOptions): Promise<LoadedConfig> {
-  const config = await checkSettings(file, await contentsOf(file, options.evaluate ?? evaluateByJiti));
-  const environment = options.environment ?? nonEmpty(process.env["STRATIGRAPH_ENV"]);
+  const { evaluate = evaluateByJiti, timeout = "30s" } = options;
+  const environment = environmentOf(options);
+  const contents = settle(contentsOf(file, evaluate), waitMsOf("timeout", timeout), (why) => {
+    const message = `${file} can't be loaded: its evaluation doesn't end (${why}). Look for a top-level await whose promise never settles.`;
+    return new StratigraphError("MISCONFIGURED", message, { file });
+  });
+  const config = await checkSettings(file, await contents);
   const chosen = fillPlaceholders(file, inEnvironment(file, config, environment));
   const folder = dirname(file);
   const graphs = chosen.graphs ?? (await graphsOfLangGraph(folder));
@@ -69,12 +116,23 @@ async function fromFile(file: string, options: LoadConfigOptions): Promise<Loade
 
 async function contentsOf(file: string, evaluate: (file: string) => Promise<unknown>): Promise<unknown> {
   try {
-    if (file.endsWith(".json")) return JSON.parse(await readFile(file, "utf8"));
-    return await evaluate(file);
+    return file.endsWith(".json") ? parsed(await readFile(file, "utf8")) : await evaluate(file);
   } catch (error) {
     if (error instanceof StratigraphError) throw error;
     const { message } = error as Error;
     throw new StratigraphError("MISCONFIGURED", `${file} can't be loaded: ${message}`, { file }, error);
+  }
+}
+
+/** Parses JSON. The error says where it ends to be JSON, without the text that stands there, which may be a password. */
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    const at = /at position (\d+)/.exec((error as Error).message)?.[1];
+    const line = at === undefined ? "" : ` from line ${text.slice(0, Number(at)).split("\n").length} on`;
+    // oxlint-disable-next-line preserve-caught-error -- its message quotes the text
+    throw new Error(`it isn't valid JSON${line}.`);
   }
 }
 
@@ -101,9 +159,10 @@ function inEnvironment(
   if (name === undefined) return config;
   if (Object.hasOwn(environments, name)) return { ...config, ...environments[name] } as EnvironmentConfig;
   const known = Object.keys(environments);
-  const expected = known.length === 0 ? "the config has none" : `expected one of ${known.join(", ")}`;
+  const expected =
+    known.length === 0 ? "the config has none" : `expected one of ${known.map(shownName).join(", ")}`;
   throw new InvalidConfigError(file, [
-    { path: `environments.${name}`, expected: `isn't there; ${expected}` },
+    { path: `environments.${shownName(name)}`, expected: `isn't there; ${expected}` },
   ]);
 }
 
@@ -144,8 +203,4 @@ function complete(
     },
     redact,
   };
-}
-
-function nonEmpty(text: string | undefined): string | undefined {
-  return text === "" ? undefined : text;
 }

@@ -1,0 +1,112 @@
+import type { CheckpointRecord, TierSaver } from "@stratigraph/core";
+import { journalBroken } from "../errors.ts";
+import { canonical } from "../identity/canonical.ts";
+import { Calls, type CallState } from "./calls.ts";
+import type { Entry } from "./entry.ts";
+import { decodeEntry, decodePayload, journalNamespace } from "./records.ts";
+import type { Sealing } from "./sealing.ts";
+
+/** How often a journal is read again at most in which entries seem to be missing: they may have been cut off meanwhile. */
+const attempts = 3;
+
+/** What is known of a journal: the state after the entry in a record. */
+export interface Known {
+  readonly recordId: string | undefined;
+  readonly calls: Calls;
+}
+
+/**
+ * The state after the last entry, from what is known and the entries since.
+ * @param head name of the last record
+ * @throws StratigraphError "JOURNAL_BROKEN" where entries are missing, don't follow each other, or were changed: nothing is given out of
+ * such a journal; "KEY_MISSING"
+ */
+export async function caughtUp(
+  saver: TierSaver,
+  threadId: string,
+  sealing: Sealing,
+  head: string,
+  known: Known,
+): Promise<Calls> {
+  for (let attempt = 1; ; attempt += 1) {
+    const { entries, reached } = await entriesSince(saver, threadId, head, known.recordId);
+    // If what was known isn't there any more, it was cut off, or the thread was deleted and its journal begun anew.
+    const calls = reached ? known.calls.branch() : new Calls();
+    const gap = gapIn(entries, calls);
+    if (gap === undefined) {
+      for (const { entry, record } of entries) {
+        if (!sealing.isIntact(entry))
+          throw journalBroken(threadId, entry.seq, "its hash isn't that of its content");
+        calls.fold(
+          entry,
+          entry.event.type === "cut" ? await cutBeside(saver, sealing, entry, record) : undefined,
+        );
+      }
+      return calls.commit();
+    }
+    if (attempt === attempts)
+      throw journalBroken(threadId, gap, "it is missing, or doesn't follow the one before");
+  }
+}
+
+interface Found {
+  readonly entry: Entry;
+  readonly record: CheckpointRecord;
+}
+
+/** The entries after a record, oldest first, and whether that record was reached. */
+async function entriesSince(
+  saver: TierSaver,
+  threadId: string,
+  head: string,
+  recordId: string | undefined,
+): Promise<{ entries: Found[]; reached: boolean }> {
+  const entries: Found[] = [];
+  let newest: string | undefined;
+  for await (const { record } of saver.tier.list({
+    threadId,
+    namespace: journalNamespace,
+    recordsOnly: true,
+  })) {
+    // Others may have appended since the head was read: what is newer is read the next time.
+    if (newest === undefined && record.checkpointId !== head) continue;
+    newest ??= record.checkpointId;
+    if (record.checkpointId === recordId) return { entries: entries.reverse(), reached: true };
+    entries.push({ entry: await decodeEntry(saver, record), record });
+  }
+  return { entries: entries.reverse(), reached: false };
+}
+
+/** Number of the first entry that doesn't follow the one before; undefined where all do. */
+function gapIn(entries: readonly Found[], { seq, hash }: Calls): number | undefined {
+  const first = entries[0]?.entry;
+  if (first === undefined) return seq + 1;
+  let [lastSeq, lastHash] = [seq, hash];
+  if (seq === 0 && first.seq > 1) {
+    const isCut = entries.some(({ entry: { event } }) => event.type === "cut" && event.last >= first.seq - 1);
+    if (!isCut) return 1;
+    [lastSeq, lastHash] = [first.seq - 1, first.prev];
+  }
+  for (const { entry } of entries) {
+    if (entry.seq !== lastSeq + 1 || entry.prev !== lastHash) return lastSeq + 1;
+    [lastSeq, lastHash] = [entry.seq, entry.hash];
+  }
+  return undefined;
+}
+
+async function cutBeside(
+  saver: TierSaver,
+  sealing: Sealing,
+  { seq, keyId, event }: Entry,
+  record: CheckpointRecord,
+): Promise<readonly CallState[]> {
+  const { checkpoint } = await saver.tier.read(record);
+  const calls = checkpoint === undefined ? undefined : (await decodePayload(saver, checkpoint)).calls;
+  const isIntact =
+    event.type === "cut" &&
+    calls !== undefined &&
+    sealing.hash(canonical(calls), keyId ?? null) === event.callsHash;
+  if (!isIntact)
+    throw journalBroken(record.threadId, seq, "the states of the calls that were cut off aren't beside it");
+  return calls as CallState[];
+}

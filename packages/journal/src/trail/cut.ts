@@ -1,0 +1,88 @@
+import type { Address, BlobHash } from "@stratigraph/core";
+import { canonical } from "../identity/canonical.ts";
+import { decodeEntry } from "../log/records.ts";
+import { dropUnneeded } from "./dropBlobs.ts";
+import type { TrailHead } from "./line.ts";
+import type { ThreadJournal } from "./operator.ts";
+import { firstSeq, storedHead, trailHead, walk } from "./walk.ts";
+
+/** How many records are removed at once. */
+const mostAtOnce = 500;
+
+/** Which entries are cut off. */
+export interface CutOptions {
+  /** Entries before the first one that was made at this time or later. */
+  readonly before: Date;
+  /** Who cuts, for the trail. */
+  readonly author?: string | undefined;
+}
+
+/** What was cut off. */
+export interface Cut {
+  /** How many entries were removed. */
+  readonly entries: number;
+  /** The head now. One that was kept elsewhere and names an entry that was cut off proves nothing any more. */
+  readonly head: TrailHead;
+}
+
+/**
+ * Removes the oldest entries. First an entry is appended that says so, and beside it what became of all calls, so that none is repeated.
+ * If that was done and the process died, cutting again removes what is left.
+ */
+export async function cutOff(journal: ThreadJournal, { before, author }: CutOptions): Promise<Cut> {
+  const { saver, log, sealing } = journal;
+  const { threadId } = log;
+  const head = (await storedHead(saver, threadId)).seq ?? 0;
+  const from = await firstSeq(saver, threadId, head);
+  const last = await lastBefore(journal, from, head, before);
+  if (last !== undefined) {
+    await log.refresh();
+    await log.change((calls) => {
+      if (calls.cutUpTo >= last.seq) return { events: [], answer: undefined };
+      const states = [...calls.all()];
+      const callsHash = sealing.hash(canonical(states));
+      const event = { type: "cut" as const, last: last.seq, lastHash: last.hash, callsHash };
+      return { events: [{ event, payload: { calls: states }, author }], answer: undefined };
+    });
+    await removeUpTo(journal, from, last.seq);
+  }
+  return { entries: last === undefined ? 0 : last.seq - from + 1, head: await trailHead(saver, threadId) };
+}
+
+/** The last entry that goes. */
+async function lastBefore(
+  { saver, log }: ThreadJournal,
+  from: number,
+  to: number,
+  before: Date,
+): Promise<TrailHead | undefined> {
+  let last: TrailHead | undefined;
+  for await (const { record } of walk(saver, log.threadId, { from, to, recordsOnly: true })) {
+    const { at, seq, hash } = await decodeEntry(saver, record);
+    if (Date.parse(at) >= before.getTime()) break;
+    last = { seq, hash };
+  }
+  return last;
+}
+
+/** Removes the oldest first, so that what is left is always whole. */
+async function removeUpTo(
+  { saver, log: { threadId } }: ThreadJournal,
+  from: number,
+  to: number,
+): Promise<void> {
+  let page: Address[] = [];
+  let blobs = new Set<BlobHash>();
+  const remove = async (): Promise<void> => {
+    await dropUnneeded(saver, threadId, blobs, page);
+    page = [];
+    blobs = new Set();
+  };
+  for await (const { record } of walk(saver, threadId, { from, to, recordsOnly: true })) {
+    const { namespace, checkpointId } = record;
+    page.push({ threadId, namespace, checkpointId });
+    for (const hash of record.blobs) blobs.add(hash);
+    if (page.length === mostAtOnce) await remove();
+  }
+  await remove();
+}

@@ -1,0 +1,61 @@
+import {
+  blobClosure,
+  checkpointKey,
+  inspectsThreads,
+  namedBlobs,
+  StratigraphError,
+  type Address,
+  type BlobHash,
+  type Tier,
+  type TierSaver,
+} from "@stratigraph/core";
+
+/** How often blobs are dropped at most, if the thread is written to meanwhile. */
+const attempts = 20;
+
+/**
+ * Drops those blobs that nothing in the thread needs any more, and removes records with them.
+ * @throws StratigraphError "OVERLOADED" where the thread is written to during every attempt
+ */
+export async function dropUnneeded(
+  { tier }: TierSaver,
+  threadId: string,
+  candidates: ReadonlySet<BlobHash>,
+  checkpoints: readonly Address[] = [],
+): Promise<void> {
+  if (candidates.size === 0 && checkpoints.length === 0) return;
+  const gone = new Set(checkpoints.map(checkpointKey));
+  for (let attempt = 0; attempt < attempts; attempt += 1) {
+    const { revision } = await tier.peek({ threadId, namespace: "" });
+    const needed = candidates.size === 0 ? new Set<BlobHash>() : await neededBlobs(tier, threadId, gone);
+    const dropBlobs = [...candidates].filter((hash) => !needed.has(hash));
+    if (dropBlobs.length === 0 && checkpoints.length === 0) return;
+    if (await tier.remove({ threadId, revision, checkpoints, dropBlobs, replaceBlobs: [], heads: [] }))
+      return;
+  }
+  throw new StratigraphError(
+    "OVERLOADED",
+    `Thread ${JSON.stringify(threadId)} was written to during each of ${attempts} attempts to remove values from it. Repeat it when the thread is idle.`,
+    { threadId },
+  );
+}
+
+/** Blobs that the thread's records and pending writes need, with the bases of patches. Of records in `gone`, none. */
+async function neededBlobs(
+  tier: Tier,
+  threadId: string,
+  gone: ReadonlySet<string>,
+): Promise<ReadonlySet<BlobHash>> {
+  const named = new Set<BlobHash>();
+  const add = (hashes: Iterable<BlobHash>): void => {
+    for (const hash of hashes) named.add(hash);
+  };
+  for await (const { record, writes } of tier.list({ threadId, recordsOnly: true }))
+    if (!gone.has(checkpointKey(record))) add(namedBlobs(record, writes));
+  const strays = inspectsThreads(tier) ? ((await tier.inspect(threadId))?.strays ?? []) : [];
+  for (const stray of strays) add(namedBlobs(undefined, (await tier.peek(stray)).writes));
+  const infos = new Map((await tier.blobs(threadId)).map((info) => [info.hash, info]));
+  const there = [...named].filter((hash) => infos.has(hash));
+  // Of damaged patches nobody can tell what they need.
+  return new Set(blobClosure(there, infos)?.keys() ?? infos.keys());
+}

@@ -1,0 +1,90 @@
+import type { BlobHash, CheckpointRecord } from "@stratigraph/core";
+import type { Digest } from "../identity/fingerprint.ts";
+import type { Entry, Payload } from "../log/entry.ts";
+import { decodeEntry, decodePayload, encodeEntry } from "../log/records.ts";
+import { dropUnneeded } from "./dropBlobs.ts";
+import type { ThreadJournal } from "./operator.ts";
+import { firstSeq, storedHead, walk } from "./walk.ts";
+
+/** How many entries are rewritten in one append. */
+const mostAtOnce = 256;
+
+/** Whose arguments and results are erased. Of both conditions, both must hold. */
+export interface EraseOptions {
+  /** Fingerprint of one call. Default: all calls. */
+  readonly call?: Digest | undefined;
+  /** Only entries before the first one that was made at this time or later. Default: all entries. */
+  readonly before?: Date | undefined;
+  /** Who erases, for the trail. */
+  readonly author?: string | undefined;
+}
+
+/** What was erased. */
+export interface Erased {
+  /** How many entries lost their arguments or their result. */
+  readonly entries: number;
+}
+
+/**
+ * Erases arguments and results from the storage. The entries stay, with the hashes of what was erased. What is erased together with the
+ * entry that says so is written by one append, so that nothing else can happen between.
+ */
+export async function erasePayloads(journal: ThreadJournal, options: EraseOptions): Promise<Erased> {
+  const { call, before, author } = options;
+  const { saver, log } = journal;
+  const { threadId } = log;
+  const last = (await storedHead(saver, threadId)).seq ?? 0;
+  const from = await firstSeq(saver, threadId, last);
+  let entries = 0;
+  let page: Rewritten[] = [];
+  const dropped = new Set<BlobHash>();
+  const write = async (): Promise<void> => {
+    entries += await replace(journal, page, call, author);
+    for (const { old } of page) for (const hash of old.blobs) dropped.add(hash);
+    page = [];
+  };
+  for await (const stored of walk(saver, threadId, { from, to: last })) {
+    const entry = await decodeEntry(saver, stored.record);
+    if (before !== undefined && Date.parse(entry.at) >= before.getTime()) break;
+    if (call !== undefined && (!("call" in entry.event) || entry.event.call !== call)) continue;
+    const { args, result } = await decodePayload(saver, stored);
+    if (args === undefined && result === undefined) continue;
+    page.push({ old: stored.record, entry });
+    if (page.length === mostAtOnce) await write();
+  }
+  if (page.length > 0) await write();
+  await dropUnneeded(saver, threadId, dropped);
+  return { entries };
+}
+
+interface Rewritten {
+  readonly old: CheckpointRecord;
+  readonly entry: Entry;
+}
+
+/** Replaces records by ones without payload. Returns how many: not those that were cut off meanwhile. */
+async function replace(
+  { saver, log }: ThreadJournal,
+  page: readonly Rewritten[],
+  call: Digest | undefined,
+  author: string | undefined,
+): Promise<number> {
+  const records = await Promise.all(
+    page.map(async ({ old: { checkpointId, parentId }, entry }) => ({
+      seq: entry.seq,
+      record: (await encodeEntry(saver, log.threadId, { checkpointId, parentId }, entry, nothing)).record,
+    })),
+  );
+  return await log.change((calls) => {
+    const left = records.filter(({ seq }) => seq > calls.cutUpTo);
+    if (left.length === 0) return { events: [], answer: 0 };
+    const event = {
+      type: "erased" as const,
+      upTo: left.at(-1)!.seq,
+      ...(call === undefined ? {} : { of: call }),
+    };
+    return { events: [{ event, author }], answer: left.length, replaced: left.map(({ record }) => record) };
+  });
+}
+
+const nothing: Payload = {};

@@ -1,0 +1,180 @@
+import { InvalidOptionError, NotFoundError, StratigraphError, type TierSaver } from "@stratigraph/core";
+import type { CallRunner } from "../calls/callRunner.ts";
+import { keptResult } from "../calls/results.ts";
+import type { Session } from "../calls/session.ts";
+import { StoredResults } from "../calls/storedResults.ts";
+import type { Digest } from "../identity/fingerprint.ts";
+import type { Calls, CallState } from "../log/calls.ts";
+import type { Effects, JournalEvent, Where } from "../log/entry.ts";
+import type { JournalLog } from "../log/journalLog.ts";
+import type { Sealing } from "../log/sealing.ts";
+
+/** The journal of one thread, as an operator's functions need it. */
+export interface ThreadJournal {
+  readonly saver: TierSaver;
+  readonly log: JournalLog;
+  readonly runner: CallRunner;
+  readonly session: Session;
+  readonly sealing: Sealing;
+}
+
+/** A call of which nobody knows whether it happened. */
+export interface UnresolvedCall {
+  readonly threadId: string;
+  readonly fingerprint: Digest;
+  readonly tool: string;
+  /** Undefined where they were erased. */
+  readonly args: unknown;
+  readonly effects: Effects;
+  readonly where: Where;
+  readonly idempotencyKey: string;
+  /** How often it was begun. */
+  readonly attempts: number;
+  readonly claimedAt: Date;
+  readonly why: string;
+}
+
+/** What an operator found out about a call. */
+export interface ResolveOptions {
+  readonly threadId: string;
+  /** Whether the call happened. One that didn't runs again when it is made again. */
+  readonly happened: boolean;
+  /** What it returned, for a call that happened: later replays are given it. Default: undefined. */
+  readonly result?: unknown;
+  /** Who found out, for the trail. */
+  readonly author?: string | undefined;
+}
+
+/** Why a call is forgotten. */
+export interface ForgetOptions {
+  readonly threadId: string;
+  /** For the trail. */
+  readonly reason: string;
+  /** Who decided it, for the trail. */
+  readonly author?: string | undefined;
+}
+
+/** The calls of a thread of which nobody knows whether they happened, in the order in which they were first made. */
+export async function* unresolvedCalls(journal: ThreadJournal): AsyncGenerator<UnresolvedCall> {
+  const { log } = journal;
+  const calls = await log.refresh();
+  for (const state of [...calls.all()]) {
+    if (!(await isUnresolved(journal, calls, state))) continue;
+    const { call, tool, effects, where, attempts, key = call, claim, error } = state;
+    const text = claim === undefined ? undefined : (await log.payload(claim.seq))?.args;
+    yield {
+      threadId: log.threadId,
+      fingerprint: call,
+      tool,
+      args: text === undefined ? undefined : (JSON.parse(text) as unknown),
+      effects,
+      where,
+      idempotencyKey: key,
+      attempts,
+      claimedAt: new Date(claim?.at ?? 0),
+      why: error?.message ?? "the process that made the call ended before its outcome was recorded",
+    };
+  }
+}
+
+/** Records what became of a call. @throws NotFoundError; InvalidOptionError; StratigraphError "LOCKED" */
+export async function resolveUnknown(
+  journal: ThreadJournal,
+  fingerprint: Digest,
+  { happened, result, author }: ResolveOptions,
+): Promise<void> {
+  const { saver, sealing, log } = journal;
+  const { seq, call } = await openCall(journal, fingerprint, happened);
+  const stored = happened ? await new StoredResults(saver, sealing).stored(keptResult(result)) : undefined;
+  await log.change((calls) => {
+    const now = calls.get(call);
+    if (now?.status === "claimed" && now.claim?.seq !== seq) throw stillRuns(log.threadId, now);
+    const event: JournalEvent = {
+      type: "resolved",
+      call,
+      claim: now?.claim?.seq ?? 0,
+      by: "operator",
+      happened,
+      kept: stored?.kept ?? false,
+      ...(stored === undefined ? {} : { resultHash: stored.hash }),
+    };
+    return { events: [{ event, payload: { result: stored?.result }, author }], answer: undefined };
+  });
+}
+
+/** Lets a call run again as if it had never been made. @throws NotFoundError; StratigraphError "LOCKED" */
+export async function forgetCall(
+  journal: ThreadJournal,
+  fingerprint: Digest,
+  { reason, author }: ForgetOptions,
+): Promise<void> {
+  const { log } = journal;
+  const calls = await log.refresh();
+  const state = stateOf(log.threadId, calls, fingerprint);
+  if (state.status === "claimed" && !(await isUnresolved(journal, calls, state)))
+    throw stillRuns(log.threadId, state);
+  await log.change((newest) => {
+    const now = stateOf(log.threadId, newest, fingerprint);
+    if (now.status === "claimed" && now.claim?.seq !== state.claim?.seq) throw stillRuns(log.threadId, now);
+    return {
+      events: [{ event: { type: "forgotten", call: fingerprint, reason }, author }],
+      answer: undefined,
+    };
+  });
+}
+
+/** The call of which something can be found out: itself, or the one that it repeats. With the number of its claim. */
+async function openCall(
+  journal: ThreadJournal,
+  fingerprint: Digest,
+  happened: boolean,
+): Promise<{ call: Digest; seq: number | undefined }> {
+  const { log } = journal;
+  const calls = await log.refresh();
+  const found = stateOf(log.threadId, calls, fingerprint);
+  const state = found.status === "repeats" ? stateOf(log.threadId, calls, found.repeats ?? "") : found;
+  const { call, status, claim } = state;
+  if (await isUnresolved(journal, calls, state)) return { call, seq: claim?.seq };
+  if (status === "claimed") throw stillRuns(log.threadId, state);
+  // A call that happened, and whose result isn't there, can be given one.
+  if (status === "succeeded" && happened && !(await hasResult(log, state))) return { call, seq: claim?.seq };
+  throw new InvalidOptionError(
+    "fingerprint",
+    fingerprint,
+    `What became of this call is known: ${status}. Only calls of journal.unresolved(), and results that weren't kept, can be resolved.`,
+  );
+}
+
+async function hasResult(log: JournalLog, { result }: CallState): Promise<boolean> {
+  return result?.kept === true && (await log.payload(result.seq))?.result !== undefined;
+}
+
+/** Whether nobody can tell what became of a call. */
+async function isUnresolved(
+  { runner, session }: ThreadJournal,
+  calls: Calls,
+  { call, status, claim }: CallState,
+): Promise<boolean> {
+  if (status === "unknown") return true;
+  if (status !== "claimed" || claim === undefined) return false;
+  if (session.own.has(claim.session)) return !runner.isMaking(call);
+  return !(await session.isAlive(claim.session, calls.session(claim.session)));
+}
+
+function stateOf(threadId: string, calls: Calls, fingerprint: Digest): CallState {
+  const state = calls.get(fingerprint);
+  if (state !== undefined) return state;
+  throw new NotFoundError(
+    `The journal of thread ${JSON.stringify(threadId)} has no call with the fingerprint ${JSON.stringify(fingerprint)}. ` +
+      `journal.unresolved() and journal.trail() tell which there are.`,
+    { threadId, fingerprint },
+  );
+}
+
+function stillRuns(threadId: string, { call, tool }: CallState): StratigraphError {
+  return new StratigraphError(
+    "LOCKED",
+    `A call of ${JSON.stringify(tool)} is being made by a process that is alive. Wait until it ends, or end that process.`,
+    { threadId, fingerprint: call, tool },
+  );
+}

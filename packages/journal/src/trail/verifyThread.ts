@@ -1,0 +1,103 @@
+import { StratigraphError, type ListedCheckpoint, type TierSaver } from "@stratigraph/core";
+import { journalNamespace, recordPrefix, seqOfRecord } from "../log/records.ts";
+import type { Sealing } from "../log/sealing.ts";
+import type { TrailHead } from "./line.ts";
+import { TrailCheck, type Verification } from "./trailCheck.ts";
+import { keptElsewhere } from "./verifyTrail.ts";
+import { decodeLine, firstSeq, storedHead, walk, type StoredHead } from "./walk.ts";
+
+/** How often a journal is read at most in which there seems to be damage, if its thread is written to meanwhile. */
+const attempts = 5;
+
+/** Verifies the journal of a thread as it is stored. */
+export async function verifyThread(
+  saver: TierSaver,
+  threadId: string,
+  sealing: Sealing,
+  head: TrailHead | undefined,
+): Promise<Verification> {
+  for (let attempt = 1; ; attempt += 1) {
+    const before = await storedHead(saver, threadId);
+    const check = new TrailCheck(sealing, keptElsewhere(head));
+    await checkAll(saver, threadId, before, check);
+    const found = check.end();
+    if (found.ok || attempt === attempts) return found;
+    // Entries may have been cut off or erased while they were read.
+    if ((await storedHead(saver, threadId)).revision === before.revision) return found;
+  }
+}
+
+async function checkAll(
+  saver: TierSaver,
+  threadId: string,
+  head: StoredHead,
+  check: TrailCheck,
+): Promise<void> {
+  let known = head;
+  let from = 0;
+  try {
+    for (;;) {
+      if (known.seq === undefined)
+        return check.damaged(
+          check.nextSeq,
+          `the last record is named ${JSON.stringify(known.recordId)}, which no entry is`,
+        );
+      const last = await checkRecords(saver, threadId, from, known.seq, check);
+      if (last !== known.recordId)
+        return check.damaged(
+          check.nextSeq,
+          `the journal ends at ${JSON.stringify(last ?? null)}, and its last record is ${JSON.stringify(known.recordId ?? null)}`,
+        );
+      from = known.seq + 1;
+      const behind = await anyBehind(saver, threadId, known.seq);
+      if (behind === undefined) return;
+      // Somebody may have appended meanwhile.
+      const now = await storedHead(saver, threadId);
+      if (now.recordId === known.recordId)
+        return check.damaged(from, `the record ${JSON.stringify(behind)} stands behind the last entry`);
+      known = now;
+    }
+  } catch (error) {
+    // A storage that can't even list damaged records.
+    if (!StratigraphError.is(error, "CORRUPT")) throw error;
+    check.damaged(check.nextSeq, error.message);
+  }
+}
+
+/** Checks a range of entries, and returns the name of the last record. */
+async function checkRecords(
+  saver: TierSaver,
+  threadId: string,
+  from: number,
+  to: number,
+  check: TrailCheck,
+): Promise<string | undefined> {
+  let last: string | undefined;
+  const first = from > 0 ? from : Math.max(1, await firstSeq(saver, threadId, to));
+  for await (const stored of walk(saver, threadId, { from: first, to })) {
+    last = stored.record.checkpointId;
+    await checkOne(saver, stored, check);
+  }
+  return last;
+}
+
+async function checkOne(saver: TierSaver, stored: ListedCheckpoint, check: TrailCheck): Promise<void> {
+  const { checkpointId: id, parentId } = stored.record;
+  try {
+    check.add(await decodeLine(saver, stored), { id, parentId });
+  } catch (error) {
+    if (StratigraphError.is(error, "KEY_UNAVAILABLE")) throw error;
+    check.damaged(
+      seqOfRecord(id) ?? check.nextSeq,
+      `the record ${id} can't be read: ${(error as Error).message}`,
+    );
+  }
+}
+
+/** The name of a record that sorts behind an entry's; undefined where there is none. */
+async function anyBehind({ tier }: TierSaver, threadId: string, seq: number): Promise<string | undefined> {
+  const query = { threadId, namespace: journalNamespace, limit: 1, recordsOnly: true };
+  for await (const { record } of tier.list(query))
+    return record.checkpointId < recordPrefix(seq + 1) ? undefined : record.checkpointId;
+  return undefined;
+}

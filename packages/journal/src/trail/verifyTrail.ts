@@ -1,0 +1,75 @@
+import { checkOptions, StratigraphError } from "@stratigraph/core";
+import { Sealing, type SignOptions } from "../log/sealing.ts";
+import { checkHead } from "./checkArguments.ts";
+import { hashOfHeader, type TrailHead, type TrailHeader } from "./line.ts";
+import type { TrailSource } from "./lines.ts";
+import { readTrail } from "./readTrail.ts";
+import { TrailCheck, type KnownHead, type Verification } from "./trailCheck.ts";
+
+/** Options of {@link verifyTrail}. */
+export interface VerifyTrailOptions {
+  /** A head of the journal that was kept elsewhere: without one, nobody can tell that the last entries are gone, or all were made anew. */
+  readonly head?: TrailHead | undefined;
+  /** The keys that the journal signs with. */
+  readonly sign?: SignOptions | undefined;
+}
+
+/**
+ * Verifies an exported trail; needs no storage. Damage is told, and not thrown: also a file that ends within its last line, of which
+ * everything before it can still be read.
+ * @throws InvalidOptionError; errors of reading the source
+ */
+export async function verifyTrail(
+  source: TrailSource,
+  options: VerifyTrailOptions = {},
+): Promise<Verification> {
+  checkOptions<VerifyTrailOptions>("verifyTrail", options, { head: true, sign: true });
+  checkHead(options.head);
+  const sealing = new Sealing(options.sign);
+  const trail = readTrail(source);
+  let check: TrailCheck | undefined;
+  try {
+    const header = await trail.header();
+    check = new TrailCheck(sealing, [
+      ...keptElsewhere(options.head),
+      { ...header.head, keptIn: "the file's first line" },
+    ]);
+    for await (const line of trail) check.add(line);
+    checkEnd(check, header, trail.torn);
+    checkHeader(check, header, sealing);
+    return check.end();
+  } catch (error) {
+    if (!StratigraphError.is(error, "JOURNAL_BROKEN")) throw error;
+    check ??= new TrailCheck(sealing, []);
+    check.damaged(error.data["seq"] as number, error.message);
+    return check.damage!;
+  }
+}
+
+/** A head that somebody gave, as one that a trail must agree with. */
+export function keptElsewhere(head: TrailHead | undefined): KnownHead[] {
+  return head === undefined
+    ? []
+    : [{ seq: head.seq, hash: head.hash, keptIn: "the head that was kept elsewhere" }];
+}
+
+function checkEnd(check: TrailCheck, { head }: TrailHeader, torn: number | undefined): void {
+  const { nextSeq } = check;
+  if (torn !== undefined)
+    check.damaged(nextSeq, `the file ends within line ${torn}: entry ${nextSeq} isn't whole`);
+  else if (nextSeq - 1 > head.seq)
+    check.damaged(
+      head.seq + 1,
+      `the file's first line names entry ${head.seq} as the last one, and more follow`,
+    );
+}
+
+function checkHeader(check: TrailCheck, header: TrailHeader, sealing: Sealing): void {
+  const isSigned = sealing.activeKey === undefined || header.keyId !== undefined;
+  try {
+    if (isSigned && hashOfHeader(sealing, header) === header.hash) return;
+    check.damaged(0, "the file's first line isn't as it was made");
+  } catch (error) {
+    check.damaged(0, `the file's first line can't be checked: ${(error as Error).message}`);
+  }
+}

@@ -1,0 +1,233 @@
+import { PassThrough } from "node:stream";
+import { text } from "node:stream/consumers";
+import { StratigraphError, type TierSaver } from "@stratigraph/core";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { createJournal, readTrail, verifyTrail, type Journal, type TrailEntry } from "../../src/index.ts";
+import { journalNamespace } from "../../src/log/records.ts";
+import { savers, type Opened } from "../support/savers.ts";
+
+const sign = { keys: { "2026": "a secret of the year 2026" }, activeKey: "2026" };
+const secret = "4111 1111 1111 1111 belongs to Ada Lovelace, and nobody else may ever read it in any storage";
+
+describe.each(savers)("a trail on %s", (_name, open) => {
+  let opened: Opened;
+  let journal: Journal;
+  let saver: TierSaver;
+
+  beforeAll(async () => {
+    opened = await open();
+    saver = opened.saver;
+    journal = createJournal(saver, { sign, author: "ada" });
+  });
+  afterAll(async () => {
+    await journal.end();
+    await opened.close();
+  });
+
+  const pay = async (thread: string, amount: number, note?: string): Promise<string> =>
+    await journal.run(
+      { configurable: { thread_id: thread } },
+      { tool: "pay", args: note === undefined ? { amount } : { amount, note } },
+      () => `receipt ${amount} ${note ?? ""}`,
+    );
+  const search = async (thread: string, what: string): Promise<unknown> =>
+    await journal.run(
+      { configurable: { thread_id: thread } },
+      { tool: "search", args: { what }, effects: "none" },
+      () => ({ found: [what] }),
+    );
+
+  it("gives entries oldest first, filtered, with arguments and results", async () => {
+    const thread = crypto.randomUUID();
+    await pay(thread, 5);
+    await search(thread, "flights");
+    const between = new Date();
+    await new Promise((resolve) => setTimeout(resolve, 5));
+    await pay(thread, 7);
+    const all = await entriesOf(journal.trail(thread));
+    expect(all.map(({ seq }) => seq)).toEqual(all.map((_, n) => n + 1));
+    expect(all.map(({ event }) => event.type)).toEqual([
+      "session",
+      "claimed",
+      "succeeded",
+      "read",
+      "claimed",
+      "succeeded",
+    ]);
+    expect(all[3]).toMatchObject({ tool: "search", args: { what: "flights" }, author: "ada" });
+    expect(await all[3]!.result()).toEqual({ found: ["flights"] });
+    const paid = await entriesOf(journal.trail(thread, { tool: "pay" }));
+    expect(paid.map(({ args }) => args)).toEqual([{ amount: 5 }, undefined, { amount: 7 }, undefined]);
+    expect(await paid[3]!.result()).toBe("receipt 7 ");
+    const seqs = async (options: Parameters<Journal["trail"]>[1]): Promise<number[]> =>
+      (await entriesOf(journal.trail(thread, options))).map(({ seq }) => seq);
+    expect(await seqs({ types: ["succeeded"] })).toEqual([3, 6]);
+    expect(await seqs({ since: between })).toEqual([5, 6]);
+    expect(await seqs({ until: between })).toEqual([1, 2, 3, 4]);
+    expect(await seqs({ from: 2, to: 4 })).toEqual([2, 3, 4]);
+    expect(await seqs({ from: 3, tool: "pay", limit: 2 })).toEqual([3, 5]);
+    expect(await seqs({ tool: "pay", since: between, types: ["succeeded"] })).toEqual([6]);
+  });
+
+  it("verifies, and names what was changed, removed or put out of its place", async () => {
+    const thread = crypto.randomUUID();
+    for (let n = 1; n <= 3; n += 1) await pay(thread, n);
+    const head = await journal.head(thread);
+    expect(await journal.verify(thread, { head })).toEqual({
+      ok: true,
+      entries: 7,
+      from: 1,
+      to: 7,
+      erased: 0,
+    });
+    await pay(thread, 4);
+    expect(await journal.verify(thread, { head })).toMatchObject({ ok: true, to: 9 });
+    expect(await journal.verify(thread, { head: { ...head, hash: "0".repeat(64) } })).toMatchObject({
+      ok: false,
+      brokenAt: 7,
+    });
+    const { records, revision } = await recordsOf(saver, thread);
+    // What comes behind the third entry is removed, and so a head from before tells.
+    const { checkpointId } = records[2]!;
+    expect(
+      await saver.tier.remove({
+        threadId: thread,
+        revision,
+        checkpoints: records.slice(3),
+        dropBlobs: [],
+        replaceBlobs: [],
+        heads: [{ namespace: journalNamespace, to: checkpointId }],
+      }),
+    ).toBe(true);
+    const fresh = createJournal(saver, { sign });
+    expect(await fresh.verify(thread)).toMatchObject({ ok: true, to: 3 });
+    expect(await fresh.verify(thread, { head })).toMatchObject({ ok: false, brokenAt: 4 });
+    const { records: left, revision: now } = await recordsOf(saver, thread);
+    await saver.tier.remove({
+      threadId: thread,
+      revision: now,
+      checkpoints: [left[1]!],
+      dropBlobs: [],
+      replaceBlobs: [],
+      heads: [],
+    });
+    expect(await fresh.verify(thread)).toMatchObject({ ok: false, brokenAt: 2 });
+  });
+
+  it("erases arguments and results from the storage, and still verifies", async () => {
+    const thread = crypto.randomUUID();
+    await pay(thread, 1, secret);
+    await pay(thread, 2, `${secret}!`);
+    await pay(thread, 3);
+    const head = await journal.head(thread);
+    expect(await bytesOf(saver, thread)).toContain(secret);
+    const [first] = await entriesOf(journal.trail(thread, { types: ["claimed"], limit: 1 }));
+    const { call } = first!.event as { call: string };
+    expect(await journal.erase(thread, { call, author: "operator" })).toEqual({ entries: 2 });
+    const [gone, kept] = await entriesOf(journal.trail(thread, { types: ["claimed"] }));
+    expect(gone!.args).toBeUndefined();
+    expect(kept!.args).toEqual({ amount: 2, note: `${secret}!` });
+    expect(await journal.verify(thread, { head })).toMatchObject({ ok: true, erased: 2 });
+    expect(await journal.erase(thread, { before: new Date(Date.now() + 1000) })).toEqual({ entries: 4 });
+    expect(await journal.verify(thread, { head })).toMatchObject({ ok: true, erased: 6 });
+    expect(await bytesOf(saver, thread)).not.toContain("Lovelace");
+    await expect(pay(thread, 3)).rejects.toMatchObject({ code: "RESULT_NOT_KEPT" });
+    await expect(otherProcess(saver, thread)).rejects.toMatchObject({ code: "RESULT_NOT_KEPT" });
+    expect((await exported(journal, thread)).includes("Lovelace")).toBe(false);
+  });
+
+  it("cuts off old entries, and their calls aren't repeated", async () => {
+    const thread = crypto.randomUUID();
+    await pay(thread, 1, secret);
+    await pay(thread, 2);
+    const head = await journal.head(thread);
+    await new Promise((resolve) => setTimeout(resolve, 5));
+    const before = new Date();
+    await pay(thread, 3);
+    const cut = await journal.cut(thread, { before });
+    expect(cut).toEqual({ entries: 5, head: { seq: 8, hash: expect.any(String) } });
+    expect((await entriesOf(journal.trail(thread))).map(({ seq }) => seq)).toEqual([6, 7, 8]);
+    expect(await journal.verify(thread, { head: cut.head })).toMatchObject({ ok: true, from: 6, to: 8 });
+    expect(await journal.verify(thread, { head })).toMatchObject({ ok: true });
+    expect(await journal.verify(thread, { head: { ...head, seq: 4 } })).toMatchObject({
+      ok: false,
+      brokenAt: 4,
+    });
+    expect(await bytesOf(saver, thread)).not.toContain("Lovelace");
+    expect(await pay(thread, 3)).toBe("receipt 3 ");
+    await expect(pay(thread, 2)).rejects.toMatchObject({ code: "RESULT_NOT_KEPT" });
+    await expect(otherProcess(saver, thread, 2)).rejects.toMatchObject({ code: "RESULT_NOT_KEPT" });
+    await pay(thread, 4);
+    expect(await journal.cut(thread, { before: new Date(Date.now() + 1000) })).toMatchObject({ entries: 6 });
+    expect(await journal.verify(thread)).toMatchObject({ ok: true, entries: 1 });
+    await expect(otherProcess(saver, thread, 1, secret)).rejects.toMatchObject({ code: "RESULT_NOT_KEPT" });
+    const lines = await exported(journal, thread);
+    expect(await verifyTrail([lines], { sign })).toMatchObject({ ok: true, entries: 1 });
+  });
+
+  it("is exported, read and verified without the storage", async () => {
+    const thread = crypto.randomUUID();
+    await pay(thread, 5);
+    await search(thread, "flüge\n\u2028 nach Ottawa");
+    const lines = await exported(journal, thread);
+    const trail = readTrail([lines]);
+    expect(await trail.header()).toMatchObject({ threadId: thread, head: await journal.head(thread) });
+    const read = [];
+    for await (const line of trail) read.push(line);
+    expect(trail.torn).toBeUndefined();
+    expect(read.map(({ entry }) => entry.event.type)).toEqual(["session", "claimed", "succeeded", "read"]);
+    expect(read[3]!.args).toBe('{"what":"flüge\\n\u2028 nach Ottawa"}');
+    const head = await journal.head(thread);
+    expect(await verifyTrail([lines], { head, sign })).toMatchObject({ ok: true, entries: 4 });
+    expect(await verifyTrail([lines], { head })).toMatchObject({ ok: false });
+  });
+});
+
+/** Another process that makes a payment which happened. */
+async function otherProcess(saver: TierSaver, thread: string, amount = 3, note?: string): Promise<unknown> {
+  const journal = createJournal(saver, { sign });
+  return await journal.run(
+    { configurable: { thread_id: thread } },
+    { tool: "pay", args: note === undefined ? { amount } : { amount, note } },
+    () => {
+      throw new Error("paid twice");
+    },
+  );
+}
+
+async function exported(journal: Journal, thread: string): Promise<string> {
+  const through = new PassThrough();
+  const [lines] = await Promise.all([text(through), journal.export(thread, through)]);
+  return lines;
+}
+
+async function entriesOf(trail: AsyncIterable<TrailEntry>): Promise<TrailEntry[]> {
+  const entries: TrailEntry[] = [];
+  for await (const entry of trail) entries.push(entry);
+  return entries;
+}
+
+async function recordsOf({ tier }: TierSaver, threadId: string) {
+  const { revision } = await tier.peek({ threadId, namespace: journalNamespace });
+  const records = [];
+  for await (const { record } of tier.list({ threadId, namespace: journalNamespace, recordsOnly: true }))
+    records.push(record);
+  return { revision, records: records.reverse() };
+}
+
+/** All that the storage has of a thread, decoded: of records that are there, and of every blob. */
+async function bytesOf(saver: TierSaver, threadId: string): Promise<string> {
+  const found: string[] = [];
+  const seen = new Map<string, Uint8Array>();
+  for await (const stored of saver.tier.list({ threadId })) {
+    for (const [hash, blob] of stored.blobs) seen.set(hash, blob.bytes);
+    const body = await saver.coder.decodeBody(stored.record);
+    found.push(JSON.stringify(await saver.coder.checkpoint(stored, body, {})));
+    found.push(JSON.stringify(await saver.coder.metadata(stored.record, body)));
+  }
+  // A blob that no record names isn't listed, and is looked up by its name.
+  for (const { hash } of await saver.tier.blobs(threadId))
+    if (!seen.has(hash))
+      throw new StratigraphError("CORRUPT", `the blob ${hash} is left, and nothing needs it`);
+  return found.join("\n");
+}
