@@ -56,12 +56,7 @@ export type { KeptCall, RollbackReport, TransactionCall } from "./transaction/re
 export type { TransactionStatus } from "./transaction/transactionRecord.ts";
 export { batch, type BatchItemContext, type BatchOptions } from "./batch/batch.ts";
 export type { BatchProgress, BatchResult, UndoneItem } from "./batch/tally.ts";
-export {
-  events,
-  VersionConflictError,
-  type AppendedEvent,
-  type Events,
-  type EventsOptions,
-  type Projection,
-} from "./events/events.ts";
+export { events, type Events } from "./events/events.ts";
+export type { AppendedEvent, EventsOptions, Projection } from "./events/projection.ts";
+export { VersionConflictError } from "./events/versionConflict.ts";
 export type { StoredEvent } from "./events/eventRecords.ts";

@@ -16,12 +16,14 @@ export async function onePerWorker<T>(
   signal: AbortSignal | undefined,
   make: Make<T>,
 ): Promise<void> {
-  let next = 0;
+  const queue = items.values();
   let failed = false;
   const worker = async (): Promise<void> => {
     try {
-      while (next < items.length && !failed && signal?.aborted !== true)
-        await make(items[(next += 1) - 1]!, (work) => work());
+      for (const item of queue) {
+        if (failed || signal?.aborted === true) return;
+        await make(item, (work) => work());
+      }
     } catch (error) {
       failed = true;
       throw error;
@@ -39,7 +41,8 @@ export async function inGroups<T>(
   { size, concurrency, signal }: { size: number; concurrency: number; signal: AbortSignal | undefined },
   make: Make<T>,
 ): Promise<void> {
-  for (let from = 0; from < items.length && signal?.aborted !== true; from += size) {
+  for (let from = 0; from < items.length; from += size) {
+    if (signal?.aborted === true) return;
     const group = items.slice(from, from + size);
     const gate = new Gate(group.length, concurrency, signal);
     await allOf(group.map((item) => gate.pass((turn) => make(item, turn))));

@@ -62,13 +62,13 @@ export async function encodeEvent(
     versions_seen: {},
   };
   const told: EventMetadata = { v: 1, version, at: at.toISOString(), ...(key === undefined ? {} : { key }) };
-  const { record, blobs } = await saver.coder.encode(
+  const { record, blobs, relies } = await saver.coder.encode(
     { threadId, namespace: eventsNamespace, checkpointId },
     { parentId, parent: undefined, again: undefined },
     // LangGraph never sees this record, so that its metadata may be the event's.
     { checkpoint, metadata: told as unknown as CheckpointMetadata, newVersions: versions, runId: undefined },
   );
-  return { record: { ...record, tags: key === undefined ? [] : tagsOfKey(key) }, blobs };
+  return { record: { ...record, tags: key === undefined ? [] : tagsOfKey(key) }, blobs, relies };
 }
 
 /** The event in a record, and the snapshot beside it. @throws CorruptionError and others as {@link TierSaver.getTuple} */

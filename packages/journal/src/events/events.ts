@@ -7,6 +7,8 @@ import {
 } from "@stratigraph/core";
 import { recordPrefix, seqOfRecord } from "../log/records.ts";
 import { decodeEvent, encodeEvent, eventsNamespace, tagsOfKey, type StoredEvent } from "./eventRecords.ts";
+import type { AppendedEvent, EventsOptions, Projection } from "./projection.ts";
+import { VersionConflictError } from "./versionConflict.ts";
 
 /** How often an append is tried at most, if other processes append to the same thread meanwhile. */
 const attempts = 1000;
@@ -14,50 +16,10 @@ const attempts = 1000;
 /** How many threads the last event of is remembered. */
 const rememberedThreads = 1000;
 
-/** Options of {@link events}. */
-export interface EventsOptions<S> {
-  /** The state before the first event. It isn't changed. */
-  readonly initial: S;
-  /** After how many events the state is stored beside the event, so that reading needn't begin at the first one. Default 100. */
-  readonly snapshotEvery?: number | undefined;
-  /** Version of the reducer: snapshots of another one aren't used. Default: none. */
-  readonly reducerVersion?: string | undefined;
-}
-
-/** What came of an append. */
-export interface AppendedEvent<S, E> extends StoredEvent<E> {
-  /** The state after the event. */
-  readonly state: S;
-  /** An event of the same key was there already: this is what was appended then, and nothing was appended now. */
-  readonly duplicate: boolean;
-}
-
-/** A state, and the event after which it is it. */
-export interface Projection<S> {
-  readonly state: S;
-  /** Of the last event in it; 0 where there is none. */
-  readonly version: number;
-  /** When that event was appended. */
-  readonly at: Date | undefined;
-}
-
 /** The last event of a thread, as it was last seen. */
 interface Tip<S> extends Projection<S> {
   readonly recordId: string | undefined;
   readonly revision: number;
-}
-
-/** The thread has more events, or fewer, than the one who appends assumed. Nothing was written. */
-export class VersionConflictError extends StratigraphError {
-  constructor(threadId: string, expected: number, version: number) {
-    super(
-      "VERSION_CONFLICT",
-      `An event was to follow version ${expected} of thread ${JSON.stringify(threadId)}, which is at version ${version}. Nothing was ` +
-        `appended. Project the state and decide again.`,
-      { threadId, expected, version },
-    );
-    this.name = "VersionConflictError";
-  }
 }
 
 /** Threads whose state is the fold of their events. Made by {@link events}. */
@@ -194,13 +156,20 @@ export class Events<S, E> {
     const state = this.#reducer(tip.state, event);
     const stored: StoredEvent<E> = { version, event, at, ...(key === undefined ? {} : { key }) };
     const snapshot = version % snapshotEvery === 0 ? { state, reducer: reducerVersion } : undefined;
-    const { record, blobs } = await encodeEvent(this.#saver, threadId, tip.recordId, stored, snapshot);
+    const { record, blobs, relies } = await encodeEvent(
+      this.#saver,
+      threadId,
+      tip.recordId,
+      stored,
+      snapshot,
+    );
     const recordId = record.checkpointId;
     try {
       const { revision } = await this.#saver.tier.append({
         threadId,
         records: [record],
         blobs,
+        relies,
         heads: [
           {
             namespace: eventsNamespace,
@@ -217,6 +186,11 @@ export class Events<S, E> {
       // Whether the event is there isn't known, or somebody else's is.
       this.#tips.delete(threadId);
       if (StratigraphError.is(error, "CHECKPOINT_CONFLICT")) return undefined;
+      if (StratigraphError.is(error, "STALE_READ")) {
+        // A value that the graph's state had too, and that was removed from there: it is encoded anew.
+        this.#saver.coder.forgetThread(threadId);
+        return undefined;
+      }
       throw error;
     }
   }
@@ -236,7 +210,7 @@ export class Events<S, E> {
   async #caughtUp(threadId: string): Promise<Tip<S>> {
     const known = this.#tips.get(threadId);
     const { head, revision } = await this.#saver.tier.peek({ threadId, namespace: eventsNamespace });
-    if (known !== undefined && known.recordId === head) return known;
+    if (known !== undefined && known.recordId === head) return { ...known, revision };
     if (head === undefined) {
       this.#tips.delete(threadId);
       return { state: this.#options.initial, version: 0, at: undefined, recordId: undefined, revision };

@@ -8,7 +8,7 @@ import { runChild } from "../../../../test/servers/children.ts";
 import { inRounds } from "../../../../test/rounds.ts";
 import { batch, createJournal, type BatchOptions, type Journal } from "../../src/index.ts";
 import { on } from "../support/booking.ts";
-import { savers, type OpenedSaver } from "../support/savers.ts";
+import { savers, type OpenedSaver } from "../support/places.ts";
 import { every, total, type BatchDone, type BatchOrders } from "./killed.ts";
 
 const script = join(import.meta.dirname, "killedChild.ts");

@@ -1,5 +1,5 @@
 import type { Effects } from "../../src/index.ts";
-import type { Place } from "../support/savers.ts";
+import type { Place } from "../support/places.ts";
 
 /** What the child is told: a batch of 40 items in groups of 8, each of which it writes to a file, and when to die. */
 export interface BatchOrders {

@@ -1,6 +1,6 @@
 import { events, type Events } from "@stratigraph/journal";
 import type { TierSaver } from "@stratigraph/core";
-import type { Place } from "../support/savers.ts";
+import type { Place } from "../support/places.ts";
 
 /** What the child is told. */
 export interface AppendOrders {

@@ -1,11 +1,13 @@
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { Annotation, END, START, StateGraph } from "@langchain/langgraph";
+import { TierSaver } from "@stratigraph/core";
 import { fork } from "@stratigraph/branch";
 import { runChild } from "../../../../test/servers/children.ts";
 import { inRounds } from "../../../../test/rounds.ts";
 import { createJournal, events, VersionConflictError } from "../../src/index.ts";
 import { booking, on } from "../support/booking.ts";
-import { savers, type OpenedSaver } from "../support/savers.ts";
+import { savers, type OpenedSaver } from "../support/places.ts";
 import { account, type AppendOrders } from "./account.ts";
 
 const script = join(import.meta.dirname, "appendChild.ts");
@@ -116,6 +118,27 @@ describe.each(savers)("events on %s", (name, open) => {
     await opened.saver.deleteThread("beside");
     expect((await account(opened.saver).project("beside")).version).toBe(0);
     await journal.end();
+  });
+
+  it("that equal a value which the graph's state had, and that was pruned since, are stored whole", async () => {
+    const State = Annotation.Root({ value: Annotation<unknown>() });
+    const graph = new StateGraph(State)
+      .addNode("keep", () => ({}))
+      .addEdge(START, "keep")
+      .addEdge("keep", END)
+      .compile({ checkpointer: opened.saver });
+    const event = Array.from({ length: 300 }, () => crypto.randomUUID());
+    await graph.invoke({ value: { event } }, on("pruned"));
+    await graph.invoke({ value: "something else" }, on("pruned"));
+    const of = () => events<unknown[], unknown>(opened.saver, (all, one) => [...all, one], { initial: [] });
+    const one = of();
+    await one.append("pruned", "first");
+    // Nobody told this saver that another one pruned.
+    const other = new TierSaver(opened.saver.tier);
+    await other.prune(["pruned"], { strategy: "keep_latest" });
+    await one.append("pruned", event);
+    await other.prune(["pruned"], { strategy: "keep_latest" });
+    expect((await of().project("pruned")).state).toEqual(["first", event]);
   });
 
   it("are folded anew where the reducer's version changed", async () => {
