@@ -1,4 +1,4 @@
-import { events, type Events } from "@stratigraph/journal";
+import { events, type EventStore } from "@stratigraph/journal";
 import type { TierSaver } from "@stratigraph/core";
 import type { Place } from "../support/places.ts";
 
@@ -22,7 +22,7 @@ export interface Account {
   readonly deposits: number;
 }
 
-export function account(saver: TierSaver, folds = () => undefined): Events<Account, Deposit> {
+export function account(saver: TierSaver, folds = () => undefined): EventStore<Account, Deposit> {
   const reducer = ({ balance, deposits }: Account, { amount }: Deposit): Account => {
     folds();
     return { balance: balance + amount, deposits: deposits + 1 };
