@@ -1,0 +1,155 @@
+import { checkOptions, InvalidOptionError, StratigraphError, validId } from "@stratigraph/core";
+import type { CallSite } from "../calls/callRunner.ts";
+import { currentCall, type CurrentCall } from "../calls/currentCall.ts";
+import { keptError } from "../errors.ts";
+import type { Journal } from "../journal.ts";
+import { siteOf } from "../langgraph/site.ts";
+import { taskOf, type Task } from "../langgraph/taskConfig.ts";
+import type { CallOptions } from "../options.ts";
+import { partsOf, type JournalParts } from "../parts.ts";
+import { inGroups, notBegun, onePerWorker, type Turn } from "./groups.ts";
+import { plannedItems, type PlannedItem } from "./plannedItems.ts";
+import { Tally, type BatchProgress, type BatchResult } from "./tally.ts";
+
+/** Options of {@link batch}. */
+export interface BatchOptions<T> extends Omit<CallOptions, "compensate"> {
+  /** Names the batch in its thread: items are done once under this id. */
+  readonly id: string;
+  /** Names an item: text that is the same whenever the item comes again. */
+  readonly key: (item: T) => string;
+  /**
+   * How many items are recorded at a time, and so how many are worked on again at most after a process was killed. Default 20. Items with
+   * the effects "once" are claimed one by one, so that only those that were under way are in doubt.
+   */
+  readonly every?: number | undefined;
+  /** How many items are worked on at the same time at most. Default 1. */
+  readonly concurrency?: number | undefined;
+  /** What an item's work depends on. An item for which it gives something else than the last time is done anew. Default: nothing. */
+  readonly changed?: ((item: T) => unknown) | undefined;
+  /** Called after each item. What it throws ends the batch. */
+  readonly onProgress?: ((progress: BatchProgress) => void) | undefined;
+  /** Ends the batch after the items that are under way. */
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** What the work of an item is given. */
+export interface BatchItemContext extends CurrentCall {
+  readonly key: string;
+  readonly signal: AbortSignal | undefined;
+}
+
+/**
+ * Does a long job item by item, each once: a process that is killed anywhere, or a run that failed, goes on where it was when the batch is
+ * run again. Order, added and left-out items don't matter. For a node of a graph, or plain code with a thread.
+ *
+ * @example
+ * const report = await batch(journal, config, invoices, {
+ *   id: "reminders of May", key: ({ number }) => number, changed: ({ total }) => total,
+ *   effects: "idempotent", every: 50, concurrency: 4,
+ * }, async (invoice, { idempotencyKey }) => {
+ *   await mail.send(reminderOf(invoice), { idempotencyKey });
+ * });
+ * if (report.failed > 0) throw new Error(`${report.failed} reminders weren't sent`);
+ *
+ * @param config of the node, or `{ configurable: { thread_id } }`
+ * @throws InvalidOptionError, also for two items with one key, before anything runs; the signal's reason; errors of the storage
+ */
+export async function batch<T>(
+  journal: Journal,
+  config: unknown,
+  items: readonly T[],
+  options: BatchOptions<T>,
+  work: (item: T, context: BatchItemContext) => unknown,
+): Promise<BatchResult<T>> {
+  checkBatch(options);
+  const parts = partsOf(journal);
+  const task = taskOf(config);
+  const threadId = validId("configurable.thread_id", task.journal);
+  const { log, runner } = parts.of(threadId);
+  const { every = 20, concurrency = 1, effects = "once", signal = task.signal, onProgress } = options;
+  const planned = plannedItems({ sealing: parts.sealing, task, threadId }, items, options);
+  const site = await batchSite(parts, task, config, signal);
+  const tally = new Tally<T>(items.length, onProgress);
+  signal?.throwIfAborted();
+  const before = await log.refresh();
+  const open = planned.filter(({ request }) => before.get(request.call)?.status !== "succeeded");
+  tally.doneBefore(planned.length - open.length);
+
+  const make = async (one: PlannedItem<T>, turn: Turn): Promise<void> => {
+    const { request, argsText, item, key } = one;
+    let thrown: { readonly error: unknown } | undefined;
+    try {
+      const outcome = await runner.call({ request, argsText, site, options: callOptions(options) }, () =>
+        turn(async () => {
+          try {
+            return await work(item, { ...currentCall()!, key, signal });
+          } catch (error) {
+            thrown = { error };
+            throw error;
+          }
+        }),
+      );
+      if (outcome.kind === "denied") tally.failed(one, { name: "CallDenied", message: outcome.reason });
+      else tally.done();
+    } catch (error) {
+      if (error === notBegun) return;
+      const isOpen = effects === "once" && (await log.calls()).get(request.call)?.status === "unknown";
+      if (StratigraphError.is(error, "AMBIGUOUS_OUTCOME") || (thrown !== undefined && isOpen))
+        tally.ambiguous(one, keptError(error));
+      else if (thrown !== undefined) tally.failed(one, keptError(error));
+      // It was done by another process meanwhile.
+      else if (StratigraphError.is(error, "RESULT_NOT_KEPT")) tally.done();
+      else throw error;
+    }
+  };
+  if (effects === "once") await onePerWorker(open, concurrency, signal, make);
+  else await inGroups(open, { size: every, concurrency, signal }, make);
+  signal?.throwIfAborted();
+  return tally.result;
+}
+
+/** The place of the calls of a batch. Nobody is asked: what a person has to answer is reported. */
+async function batchSite(
+  parts: JournalParts,
+  task: Task,
+  config: unknown,
+  signal: AbortSignal | undefined,
+): Promise<CallSite> {
+  const { issued, task: name, author } = await siteOf(parts.checkpointer, task, parts.authorOf(config));
+  let waiting: Promise<void> | undefined;
+  const once: CallSite["issued"] = issued && ((given, ms) => (waiting ??= issued(given, ms)));
+  return { signal, author, task: name, issued: once };
+}
+
+function callOptions<T>({ effects, version, certain, reconcile }: BatchOptions<T>): CallOptions {
+  return { effects, version, certain, reconcile };
+}
+
+/** @throws InvalidOptionError */
+function checkBatch<T>(options: BatchOptions<T>): void {
+  checkOptions<BatchOptions<T>>("batch", options, {
+    id: true,
+    key: true,
+    every: true,
+    concurrency: true,
+    changed: true,
+    onProgress: true,
+    signal: true,
+    effects: true,
+    version: true,
+    certain: true,
+    reconcile: true,
+  });
+  validId("id", options.id);
+  const { key, every = 20, concurrency = 1, effects = "once" } = options;
+  if (typeof key !== "function")
+    throw new InvalidOptionError("key", key, "Pass a function that names an item: ({ id }) => id.");
+  for (const [name, number] of Object.entries({ every, concurrency }))
+    if (!Number.isSafeInteger(number) || number < 1 || number > mostAtOnce)
+      throw new InvalidOptionError(name, number, `Pass a whole number from 1 to ${mostAtOnce}.`);
+  if (!["none", "idempotent", "once"].includes(effects))
+    throw new InvalidOptionError("effects", effects, 'Use "none", "idempotent" or "once".');
+}
+
+/** Most items of a group, and most at the same time. */
+const mostAtOnce = 1000;

@@ -1,0 +1,87 @@
+import type { Checkpoint, CheckpointMetadata } from "@langchain/langgraph-checkpoint";
+import {
+  CorruptionError,
+  metadataTags,
+  reservedNamespaces,
+  type StoredCheckpoint,
+  type TierSaver,
+} from "@stratigraph/core";
+import { newRecordId, seqOfRecord, type EntryRecord } from "../log/records.ts";
+
+/** The namespace of a thread that holds its events, one record each. Its name holds the event's version. */
+export const eventsNamespace = reservedNamespaces.events;
+
+/** An event as it is stored. */
+export interface StoredEvent<E> {
+  /** 1 for the first one of a thread, without gaps. */
+  readonly version: number;
+  readonly event: E;
+  /** When it was appended, by the clock of the process that did. Never before the event before it. */
+  readonly at: Date;
+  /** The input that it came of. */
+  readonly key?: string | undefined;
+}
+
+/** The state after an event, beside that event. */
+export interface Snapshot {
+  readonly state: unknown;
+  /** Version of the reducer that made it; "" for none. */
+  readonly reducer: string;
+}
+
+/** What a record's metadata says. */
+interface EventMetadata {
+  readonly v: 1;
+  readonly version: number;
+  readonly at: string;
+  readonly key?: string | undefined;
+}
+
+/** The tags by which the event of a key is found. */
+export function tagsOfKey(key: string): readonly number[] {
+  return metadataTags({ stratigraph_event_key: key });
+}
+
+/** Encodes an event. @throws StratigraphError "SERIALIZATION" if it, or the state, can't be stored */
+export async function encodeEvent(
+  saver: TierSaver,
+  threadId: string,
+  parentId: string | undefined,
+  { version, event, at, key }: StoredEvent<unknown>,
+  snapshot: Snapshot | undefined,
+): Promise<EntryRecord> {
+  const checkpointId = newRecordId(version);
+  const values = { event: { event }, ...(snapshot === undefined ? {} : { snapshot }) };
+  const versions = Object.fromEntries(Object.keys(values).map((name) => [name, 1]));
+  const checkpoint: Checkpoint = {
+    v: 4,
+    id: checkpointId,
+    ts: at.toISOString(),
+    channel_values: values,
+    channel_versions: versions,
+    versions_seen: {},
+  };
+  const told: EventMetadata = { v: 1, version, at: at.toISOString(), ...(key === undefined ? {} : { key }) };
+  const { record, blobs, relies } = await saver.coder.encode(
+    { threadId, namespace: eventsNamespace, checkpointId },
+    { parentId, parent: undefined, again: undefined },
+    // LangGraph never sees this record, so that its metadata may be the event's.
+    { checkpoint, metadata: told as unknown as CheckpointMetadata, newVersions: versions, runId: undefined },
+  );
+  return { record: { ...record, tags: key === undefined ? [] : tagsOfKey(key) }, blobs, relies };
+}
+
+/** The event in a record, and the snapshot beside it. @throws CorruptionError and others as {@link TierSaver.getTuple} */
+export async function decodeEvent<E>(
+  saver: TierSaver,
+  stored: StoredCheckpoint,
+): Promise<StoredEvent<E> & { readonly snapshot: Snapshot | undefined }> {
+  const body = await saver.coder.decodeBody(stored.record);
+  const metadata = (await saver.coder.metadata(stored.record, body)) as unknown as EventMetadata;
+  const { version, at, key } = metadata;
+  if (metadata.v !== 1 || version !== seqOfRecord(stored.record.checkpointId))
+    throw new CorruptionError(stored.record, "its record isn't an event, or is one of another place");
+  const { channel_values: values } = await saver.coder.checkpoint(stored, body, {});
+  const { event } = values["event"] as { event: E };
+  return { version, event, at: new Date(at), key, snapshot: values["snapshot"] as Snapshot | undefined };
+}

@@ -1,0 +1,263 @@
+import {
+  checkOptions,
+  InvalidOptionError,
+  StratigraphError,
+  validId,
+  type TierSaver,
+} from "@stratigraph/core";
+import { recordPrefix, seqOfRecord } from "../log/records.ts";
+import { decodeEvent, encodeEvent, eventsNamespace, tagsOfKey, type StoredEvent } from "./eventRecords.ts";
+import type { AppendedEvent, EventsOptions, Projection } from "./projection.ts";
+import { VersionConflictError } from "./versionConflict.ts";
+
+/** How often an append is tried at most, if other processes append to the same thread meanwhile. */
+const attempts = 1000;
+
+/** How many threads the last event of is remembered. */
+const rememberedThreads = 1000;
+
+/** The last event of a thread, as it was last seen. */
+interface Tip<S> extends Projection<S> {
+  readonly recordId: string | undefined;
+  readonly revision: number;
+}
+
+/** Threads whose state is the fold of their events. Made by `events()`. */
+export class EventStore<S, E> {
+  readonly #saver: TierSaver;
+  readonly #reducer: (state: S, event: E) => S;
+  readonly #options: EventsOptions<S>;
+  readonly #tips = new Map<string, Tip<S>>();
+  /** Appends of this process to a thread take turns. */
+  readonly #turns = new Map<string, Promise<unknown>>();
+
+  constructor(saver: TierSaver, reducer: (state: S, event: E) => S, options: EventsOptions<S>) {
+    this.#saver = saver;
+    this.#reducer = reducer;
+    this.#options = options;
+  }
+
+  /**
+   * Appends an event, whatever came before it.
+   * @param options `key` names the input that the event comes of: a second event with the same key isn't appended, and the first one's
+   * answer is given
+   * @throws StratigraphError "SERIALIZATION", ThreadDeletedError if the thread is deleted meanwhile, InvalidAddressError; what the
+   * reducer throws: nothing was appended then. After "UNAVAILABLE" the event may have been appended; a key makes it safe to repeat
+   */
+  async append(threadId: string, event: E, options: { key?: string } = {}): Promise<AppendedEvent<S, E>> {
+    return await this.#inTurn(threadId, undefined, event, options);
+  }
+
+  /**
+   * Appends an event if the thread is at a version.
+   * @param expectedVersion what {@link project} said; 0 for a thread without events
+   * @throws VersionConflictError; as {@link append}
+   */
+  async appendIf(
+    threadId: string,
+    expectedVersion: number,
+    event: E,
+    options: { key?: string } = {},
+  ): Promise<AppendedEvent<S, E>> {
+    if (!Number.isSafeInteger(expectedVersion) || expectedVersion < 0)
+      throw new InvalidOptionError("expectedVersion", expectedVersion, "Pass a version: 0, 1, 2, …");
+    return await this.#inTurn(threadId, expectedVersion, event, options);
+  }
+
+  /**
+   * The state after all events of a thread, or after those up to a version or a moment. Don't change it.
+   * @throws CorruptionError, InvalidAddressError, InvalidOptionError; what the reducer throws
+   */
+  async project(threadId: string, { until }: { until?: number | Date } = {}): Promise<Projection<S>> {
+    validId("threadId", threadId);
+    if (until === undefined) {
+      const { state, version, at } = await this.#caughtUp(threadId);
+      return { state, version, at };
+    }
+    if (until instanceof Date ? Number.isNaN(until.getTime()) : !Number.isSafeInteger(until) || until < 0)
+      throw new InvalidOptionError("until", until, "Pass a version, or a Date.");
+    return await this.#folded(threadId, until);
+  }
+
+  /** The events of a thread after a version, oldest first. @throws CorruptionError, InvalidAddressError */
+  async *read(threadId: string, { after = 0 }: { after?: number } = {}): AsyncGenerator<StoredEvent<E>> {
+    validId("threadId", threadId);
+    const { version: last } = await this.#caughtUp(threadId);
+    for (let next = after + 1; next <= last; next += readAtOnce) {
+      const page: StoredEvent<E>[] = [];
+      for await (const stored of this.#list(threadId, Math.min(next + readAtOnce - 1, last))) {
+        const { snapshot: _snapshot, ...event } = await decodeEvent<E>(this.#saver, stored);
+        if (event.version < next) break;
+        page.push(event);
+        if (event.version === next) break;
+      }
+      yield* page.reverse();
+    }
+  }
+
+  async #inTurn(
+    threadId: string,
+    expected: number | undefined,
+    event: E,
+    options: { key?: string },
+  ): Promise<AppendedEvent<S, E>> {
+    validId("threadId", threadId);
+    checkOptions<{ key?: string }>("append", options, { key: true });
+    const key = options.key === undefined ? undefined : validId("key", options.key);
+    const before = this.#turns.get(threadId) ?? Promise.resolve();
+    const mine = before.catch(() => undefined).then(() => this.#append(threadId, expected, event, key));
+    this.#turns.set(threadId, mine);
+    try {
+      return await mine;
+    } finally {
+      if (this.#turns.get(threadId) === mine) this.#turns.delete(threadId);
+    }
+  }
+
+  async #append(
+    threadId: string,
+    expected: number | undefined,
+    event: E,
+    key: string | undefined,
+  ): Promise<AppendedEvent<S, E>> {
+    for (let attempt = 0; attempt < attempts; attempt += 1) {
+      // What was seen last may be old. The append tells, except where nothing is going to be appended.
+      const known = attempt === 0 && key === undefined ? this.#tips.get(threadId) : undefined;
+      const tip = known ?? (await this.#caughtUp(threadId));
+      const first = key === undefined ? undefined : await this.#eventOf(threadId, key);
+      if (first !== undefined) {
+        const { state } = first.version === tip.version ? tip : await this.#folded(threadId, first.version);
+        return { ...first, state, duplicate: true };
+      }
+      if (expected !== undefined && tip.version !== expected) {
+        if (known !== undefined) continue;
+        throw new VersionConflictError(threadId, expected, tip.version);
+      }
+      const appended = await this.#tryAppend(threadId, tip, event, key);
+      if (appended !== undefined) return appended;
+    }
+    throw new StratigraphError(
+      "OVERLOADED",
+      `Thread ${JSON.stringify(threadId)} got events during each of ${attempts} attempts to append one. Let fewer processes append to it.`,
+      { threadId },
+    );
+  }
+
+  /** Appends after the last event that is known. Undefined where somebody else appended first. */
+  async #tryAppend(
+    threadId: string,
+    tip: Tip<S>,
+    event: E,
+    key: string | undefined,
+  ): Promise<AppendedEvent<S, E> | undefined> {
+    const { snapshotEvery = 100, reducerVersion = "" } = this.#options;
+    const version = tip.version + 1;
+    const at = new Date(Math.max(Date.now(), tip.at?.getTime() ?? 0));
+    const state = this.#reducer(tip.state, event);
+    const stored: StoredEvent<E> = { version, event, at, ...(key === undefined ? {} : { key }) };
+    const snapshot = version % snapshotEvery === 0 ? { state, reducer: reducerVersion } : undefined;
+    const { record, blobs, relies } = await encodeEvent(
+      this.#saver,
+      threadId,
+      tip.recordId,
+      stored,
+      snapshot,
+    );
+    const recordId = record.checkpointId;
+    try {
+      const { revision } = await this.#saver.tier.append({
+        threadId,
+        records: [record],
+        blobs,
+        relies,
+        heads: [
+          {
+            namespace: eventsNamespace,
+            to: recordId,
+            expected: tip.recordId === undefined ? [] : [tip.recordId],
+          },
+        ],
+        onConflict: "refuse",
+        seen: tip.revision,
+      });
+      this.#remember(threadId, { state, version, at, recordId, revision });
+      return { ...stored, state, duplicate: false };
+    } catch (error) {
+      // Whether the event is there isn't known, or somebody else's is.
+      this.#tips.delete(threadId);
+      if (StratigraphError.is(error, "CHECKPOINT_CONFLICT")) return undefined;
+      if (StratigraphError.is(error, "STALE_READ")) {
+        // A value that the graph's state had too, and that was removed from there: it is encoded anew.
+        this.#saver.coder.forgetThread(threadId);
+        return undefined;
+      }
+      throw error;
+    }
+  }
+
+  /** The event that came of an input. */
+  async #eventOf(threadId: string, key: string): Promise<StoredEvent<E> | undefined> {
+    const query = { threadId, namespace: eventsNamespace, tags: tagsOfKey(key) };
+    for await (const stored of this.#saver.tier.list(query)) {
+      const { snapshot: _snapshot, ...event } = await decodeEvent<E>(this.#saver, stored);
+      // Tags are hashes, which other keys may share.
+      if (event.key === key) return event;
+    }
+    return undefined;
+  }
+
+  /** The state as it is now. */
+  async #caughtUp(threadId: string): Promise<Tip<S>> {
+    const known = this.#tips.get(threadId);
+    const { head, revision } = await this.#saver.tier.peek({ threadId, namespace: eventsNamespace });
+    if (known !== undefined && known.recordId === head) return { ...known, revision };
+    if (head === undefined) {
+      this.#tips.delete(threadId);
+      return { state: this.#options.initial, version: 0, at: undefined, recordId: undefined, revision };
+    }
+    const version = seqOfRecord(head)!;
+    const folded = await this.#folded(threadId, version, known);
+    const tip = { ...folded, recordId: head, revision };
+    this.#remember(threadId, tip);
+    return tip;
+  }
+
+  /** Folds events, from what is known, the newest snapshot, or the first one. */
+  async #folded(threadId: string, until: number | Date, known?: Tip<S>): Promise<Projection<S>> {
+    const { initial, reducerVersion = "" } = this.#options;
+    let from: Projection<S> = { state: initial, version: 0, at: undefined };
+    const found: StoredEvent<E>[] = [];
+    for await (const stored of this.#list(threadId, until)) {
+      if (stored.record.checkpointId === known?.recordId) {
+        from = known;
+        break;
+      }
+      const { snapshot, ...event } = await decodeEvent<E>(this.#saver, stored);
+      if (until instanceof Date && event.at > until) continue;
+      if (snapshot?.reducer === reducerVersion) {
+        from = { state: snapshot.state as S, version: event.version, at: event.at };
+        break;
+      }
+      found.push(event);
+    }
+    return found.reduceRight<Projection<S>>(
+      ({ state }, { event, version, at }) => ({ state: this.#reducer(state, event), version, at }),
+      from,
+    );
+  }
+
+  /** The records of a thread up to a version, newest first. */
+  #list(threadId: string, until: number | Date): ReturnType<TierSaver["tier"]["list"]> {
+    const before = typeof until === "number" ? { before: recordPrefix(until + 1) } : {};
+    return this.#saver.tier.list({ threadId, namespace: eventsNamespace, ...before });
+  }
+
+  #remember(threadId: string, tip: Tip<S>): void {
+    this.#tips.delete(threadId);
+    this.#tips.set(threadId, tip);
+    if (this.#tips.size > rememberedThreads) this.#tips.delete(this.#tips.keys().next().value!);
+  }
+}
+
+/** How many events are in memory at a time while they are read. */
+const readAtOnce = 200;

@@ -1,0 +1,44 @@
+import { checkOptions, InvalidOptionError, type TierSaver } from "@stratigraph/core";
+import { EventStore } from "./eventStore.ts";
+import type { EventsOptions } from "./projection.ts";
+
+/**
+ * Event-sourced state: what happened is appended to a thread, and the state is the fold of it. Versions count up without gaps, whoever
+ * appends. A thread's events stand beside its checkpoints and stay when these are pruned; a fork doesn't inherit them.
+ *
+ * @example
+ * type Event = { type: "deposited" | "withdrawn"; amount: number };
+ * const account = events(checkpointer, (balance: number, { type, amount }: Event) =>
+ *   type === "deposited" ? balance + amount : balance - amount, { initial: 0 });
+ *
+ * await account.append("ada", { type: "deposited", amount: 50 }, { key: request.id });
+ * const { state, version } = await account.project("ada");
+ * if (state >= 20) await account.appendIf("ada", version, { type: "withdrawn", amount: 20 });
+ * const inMay = await account.project("ada", { until: new Date("2026-06-01") });
+ *
+ * @param reducer gives the state after an event. It must depend on nothing else, and not change the state that it is given
+ * @throws InvalidOptionError
+ */
+export function events<S, E>(
+  checkpointer: TierSaver,
+  reducer: (state: S, event: E) => S,
+  options: EventsOptions<S>,
+): EventStore<S, E> {
+  if (typeof (Object(checkpointer) as Partial<TierSaver>).coder?.encode !== "function")
+    throw new InvalidOptionError("checkpointer", checkpointer, "Pass a saver of Stratigraph.");
+  if (typeof reducer !== "function")
+    throw new InvalidOptionError(
+      "reducer",
+      reducer,
+      "Pass a function: (state, event) => the state after it.",
+    );
+  checkOptions<EventsOptions<S>>("events", options, {
+    initial: true,
+    snapshotEvery: true,
+    reducerVersion: true,
+  });
+  const { snapshotEvery = 100 } = options;
+  if (!Number.isSafeInteger(snapshotEvery) || snapshotEvery < 1)
+    throw new InvalidOptionError("snapshotEvery", snapshotEvery, "Pass a whole number from 1.");
+  return new EventStore(checkpointer, reducer, options);
+}

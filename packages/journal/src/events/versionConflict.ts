@@ -1,0 +1,14 @@
+import { StratigraphError } from "@stratigraph/core";
+
+/** The thread has more events, or fewer, than the one who appends assumed. Nothing was written. */
+export class VersionConflictError extends StratigraphError {
+  constructor(threadId: string, expected: number, version: number) {
+    super(
+      "VERSION_CONFLICT",
+      `An event was to follow version ${expected} of thread ${JSON.stringify(threadId)}, which is at version ${version}. Nothing was ` +
+        `appended. Project the state and decide again.`,
+      { threadId, expected, version },
+    );
+    this.name = "VersionConflictError";
+  }
+}
