@@ -126,4 +126,21 @@ describe("a policy", () => {
     expect(receipts((await graph.invoke(null, start!)).messages)).toEqual(["receipt 5"]);
     expect(paid).toEqual([5]);
   });
+
+  it("during which the run is aborted leaves nothing that ran, and no open question", async () => {
+    const controller = new AbortController();
+    const journal = createJournal(new MemorySaver(), {
+      policy: () => {
+        controller.abort();
+        return true;
+      },
+    });
+    const { pay, paid } = payments();
+    const plain = { tool: "charge", args: { amount: 5 } };
+    const work = () => pay.invoke({ amount: 5 });
+    await expect(journal.run({ ...config, signal: controller.signal }, plain, work)).rejects.toThrow("abort");
+    expect(paid).toEqual([]);
+    expect(await journal.run(config, plain, work)).toBe("receipt 5");
+    expect(paid).toEqual([5]);
+  });
 });

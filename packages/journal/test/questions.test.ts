@@ -109,43 +109,45 @@ describe("a call whose outcome is unknown", () => {
     expect(receipts(stopped.messages).slice(2)).toEqual(["by phone", "receipt 6"]);
   });
 
-  it("leaves the answers to a tool's own interrupt alone, and gets none of them", async () => {
-    const saver = new Saver();
-    const journal = createJournal(saver);
-    const { pay, paid } = payments((_amount, times) => {
-      if (times === 1) throw new Error("the line was cut");
-    });
-    const heard: unknown[] = [];
-    const confirm = tool(
-      () => {
-        const answer: unknown = interrupt("really?");
-        heard.push(answer);
-        return "confirmed";
-      },
-      { name: "confirm", description: "asks", schema: z.object({}) },
-    );
-    const { graph } = agentOf(
-      journal,
-      journal.tools([pay, confirm]),
-      (turn) => (turn === 0 ? asks(pays(5)) : turn === 1 ? asks(call("confirm", {}), pays(5)) : says("done")),
-      saver,
-    );
-    let result = await graph.invoke(hello, config);
-    // An answer that looks like one to the journal's question, but names none.
-    const plain = { happened: false, allow: true };
-    for (let times = 0; questions(result).length > 0 && times < 5; times += 1) {
-      const value: unknown = questions(result)[0]!.value;
-      result = await graph.invoke(
-        value === "really?"
-          ? new Command({ resume: plain })
-          : reply(result, { happened: true, result: "by phone" }),
-        config,
+  it.each(["by name", "by the interrupt's id"])(
+    "leaves a tool's own interrupt its answer, answered %s",
+    async (how) => {
+      const saver = new Saver();
+      const journal = createJournal(saver);
+      const { pay, paid } = payments((_amount, times) => {
+        if (times === 1) throw new Error("the line was cut");
+      });
+      const heard: unknown[] = [];
+      const confirm = tool(
+        () => {
+          const answer: unknown = interrupt("really?");
+          heard.push(answer);
+          return "confirmed";
+        },
+        { name: "confirm", description: "asks", schema: z.object({}) },
       );
-    }
-    expect(heard).toEqual([plain]);
-    expect(paid).toEqual([5]);
-    expect(receipts(result.messages).slice(1)).toEqual(["confirmed", "by phone"]);
-  });
+      const { graph } = agentOf(
+        journal,
+        journal.tools([pay, confirm]),
+        (turn) =>
+          turn === 0 ? asks(pays(5)) : turn === 1 ? asks(call("confirm", {}), pays(5)) : says("done"),
+        saver,
+      );
+      let result = await graph.invoke(hello, config);
+      // An answer that looks like one to the journal's question, but names none.
+      const plain = { happened: false, allow: true };
+      for (let times = 0; questions(result).length > 0 && times < 5; times += 1) {
+        const value: unknown = questions(result)[0]!.value;
+        const answer = { id: questions(result)[0]!.value.id, happened: true, result: "by phone" };
+        const resume = value === "really?" ? plain : answer;
+        const named = { [questions(result)[0]!.id]: resume };
+        result = await graph.invoke(new Command({ resume: how === "by name" ? resume : named }), config);
+      }
+      expect(heard).toEqual([plain]);
+      expect(paid).toEqual([5]);
+      expect(receipts(result.messages).slice(1)).toEqual(["confirmed", "by phone"]);
+    },
+  );
 
   it("in a subgraph that a tool runs is answered through the tool that runs it", async () => {
     const saver = new Saver();
