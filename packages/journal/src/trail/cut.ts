@@ -1,7 +1,7 @@
 import type { Address, BlobHash } from "@stratigraph/core";
 import { canonical } from "../identity/canonical.ts";
 import { decodeEntry } from "../log/records.ts";
-import { dropUnneeded } from "./dropBlobs.ts";
+import { dropCopies, dropUnneeded } from "./dropBlobs.ts";
 import type { TrailHead } from "./line.ts";
 import type { ThreadJournal } from "./operator.ts";
 import { firstSeq, storedHead, trailHead, walk } from "./walk.ts";
@@ -45,6 +45,7 @@ export async function cutOff(journal: ThreadJournal, { before, author }: CutOpti
       return { events: [{ event, payload: { calls: states }, author }], answer: undefined };
     });
     await removeUpTo(journal, from, last.seq);
+    await dropCopies(saver, threadId);
   }
   return { entries: last === undefined ? 0 : last.seq - from + 1, head: await trailHead(saver, threadId) };
 }

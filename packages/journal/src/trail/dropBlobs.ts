@@ -4,6 +4,7 @@ import {
   inspectsThreads,
   namedBlobs,
   StratigraphError,
+  layersOf,
   type Address,
   type BlobHash,
   type Tier,
@@ -58,4 +59,9 @@ async function neededBlobs(
   const there = [...named].filter((hash) => infos.has(hash));
   // Of damaged patches nobody can tell what they need.
   return new Set(blobClosure(there, infos)?.keys() ?? infos.keys());
+}
+
+/** Removes what stacks keep of a thread in storages before the one that owns it. It is copied again when it is read. */
+export async function dropCopies({ tier }: TierSaver, threadId: string): Promise<void> {
+  for (const layer of layersOf(tier)) if (layer.role === "hot") await layer.tier.deleteThread(threadId);
 }

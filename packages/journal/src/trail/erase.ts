@@ -2,7 +2,7 @@ import type { BlobHash, CheckpointRecord } from "@stratigraph/core";
 import type { Digest } from "../identity/fingerprint.ts";
 import type { Entry, Payload } from "../log/entry.ts";
 import { decodeEntry, decodePayload, encodeEntry } from "../log/records.ts";
-import { dropUnneeded } from "./dropBlobs.ts";
+import { dropCopies, dropUnneeded } from "./dropBlobs.ts";
 import type { ThreadJournal } from "./operator.ts";
 import { firstSeq, storedHead, walk } from "./walk.ts";
 
@@ -54,6 +54,7 @@ export async function erasePayloads(journal: ThreadJournal, options: EraseOption
   }
   if (page.length > 0) await write();
   await dropUnneeded(saver, threadId, dropped);
+  await dropCopies(saver, threadId);
   return { entries };
 }
 

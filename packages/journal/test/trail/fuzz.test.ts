@@ -1,3 +1,4 @@
+// long file: the kinds of damage, and what may still be taken for whole, belong together
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { inRounds } from "../../../../test/rounds.ts";

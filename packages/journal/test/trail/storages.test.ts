@@ -1,6 +1,6 @@
 import { PassThrough } from "node:stream";
 import { text } from "node:stream/consumers";
-import { StratigraphError, type TierSaver } from "@stratigraph/core";
+import { layersOf, type TierSaver } from "@stratigraph/core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createJournal, readTrail, verifyTrail, type Journal, type TrailEntry } from "../../src/index.ts";
 import { journalNamespace } from "../../src/log/records.ts";
@@ -215,19 +215,19 @@ async function recordsOf({ tier }: TierSaver, threadId: string) {
   return { revision, records: records.reverse() };
 }
 
-/** All that the storage has of a thread, decoded: of records that are there, and of every blob. */
-async function bytesOf(saver: TierSaver, threadId: string): Promise<string> {
+/** All that the storages have of a thread, decoded. Each layer of a stack is asked. @throws where a blob is left that nothing needs */
+async function bytesOf({ coder, tier }: TierSaver, threadId: string): Promise<string> {
   const found: string[] = [];
-  const seen = new Map<string, Uint8Array>();
-  for await (const stored of saver.tier.list({ threadId })) {
-    for (const [hash, blob] of stored.blobs) seen.set(hash, blob.bytes);
-    const body = await saver.coder.decodeBody(stored.record);
-    found.push(JSON.stringify(await saver.coder.checkpoint(stored, body, {})));
-    found.push(JSON.stringify(await saver.coder.metadata(stored.record, body)));
+  for (const layer of layersOf(tier)) {
+    const needed = new Set<string>();
+    for await (const stored of layer.tier.list({ threadId })) {
+      for (const hash of stored.record.blobs) needed.add(hash);
+      const body = await coder.decodeBody(stored.record);
+      found.push(JSON.stringify(await coder.checkpoint(stored, body, {})));
+      found.push(JSON.stringify(await coder.metadata(stored.record, body)));
+    }
+    for (const { hash } of await layer.tier.blobs(threadId))
+      if (!needed.has(hash)) throw new Error(`the blob ${hash} is left in ${layer.tier.name}`);
   }
-  // A blob that no record names isn't listed, and is looked up by its name.
-  for (const { hash } of await saver.tier.blobs(threadId))
-    if (!seen.has(hash))
-      throw new StratigraphError("CORRUPT", `the blob ${hash} is left, and nothing needs it`);
   return found.join("\n");
 }
