@@ -8,11 +8,13 @@ import {
   chainKey,
   chainPlace,
   placeInTask,
+  placeOfModel,
   type ChainPlace,
   type ChainState,
 } from "./langgraph/chain.ts";
 import { ChainChannel } from "./langgraph/chainChannel.ts";
 import { taskOf, type Task } from "./langgraph/taskConfig.ts";
+import { wrapModel, type ModelLike } from "./langgraph/wrapModel.ts";
 import { wrapTool, type ToolLike } from "./langgraph/wrapTool.ts";
 import type { CallOptions } from "./options.ts";
 
@@ -97,6 +99,21 @@ export abstract class CallFront {
           task.during((within) => work(frozen, within)),
         );
       });
+    });
+  }
+
+  /**
+   * A chat model whose answers are recorded: asked the same at the same place of the chain, it gives the recorded answer, and costs no
+   * tokens. The policy is asked about it as about a tool `model:<name>` without effects. Covered is `invoke`, also after `bindTools`; what
+   * streams by `stream` or `streamEvents` asks the model. A recorded answer streams no tokens to the graph's listeners.
+   */
+  model<M extends ModelLike>(model: M): M {
+    return wrapModel(model, ({ tool, args }, config, work) => {
+      const task = taskOf(config);
+      const argsText = canonical(args);
+      const place = placeOfModel(task, tool, argsText);
+      const planned = { tool, version: null, argsText, place, toolCallId: undefined };
+      return this.call(task, config, planned, { effects: "none" }, work);
     });
   }
 

@@ -23,6 +23,9 @@ export type {
   UnknownCall,
 } from "./options.ts";
 export type { ChainState } from "./langgraph/chain.ts";
+export type { CheckpointConfig, Moment } from "./trail/at.ts";
+export type { SeenCall, SeenMessage } from "./trail/findMessage.ts";
+export type { Decision, ExplainedCall, Provenance } from "./trail/why.ts";
 export type { VerifyOptions } from "./trail/checkArguments.ts";
 export type { Cut, CutOptions } from "./trail/cut.ts";
 export type { Erased, EraseOptions } from "./trail/erase.ts";

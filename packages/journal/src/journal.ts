@@ -12,8 +12,10 @@ import type { CallOptions, JournalOptions } from "./options.ts";
 import { setParts } from "./parts.ts";
 import type { Replay, ReplayOptions } from "./replay/replay.ts";
 import { replayOf } from "./replay/replayTrail.ts";
+import { momentOf, type Moment } from "./trail/at.ts";
 import {
   checkCutOptions,
+  checkDate,
   checkEraseOptions,
   checkForgetOptions,
   checkResolveOptions,
@@ -38,6 +40,7 @@ import { trailOf, type TrailEntry, type TrailOptions } from "./trail/trail.ts";
 import type { Verification } from "./trail/trailCheck.ts";
 import { verifyThread } from "./trail/verifyThread.ts";
 import { hasJournal, recordedEntries, trailHead } from "./trail/walk.ts";
+import { provenanceOf, type Provenance } from "./trail/why.ts";
 
 /** How many threads a journal keeps the state of. */
 const rememberedThreads = 1000;
@@ -137,6 +140,25 @@ export class Journal extends CallFront {
     const { seq } = await trailHead(this.checkpointer, validId("threadId", threadId));
     const entries = recordedEntries(this.checkpointer, threadId, seq);
     return await replayOf(entries, "replay", options, this.checkpointer.serde);
+  }
+
+  /**
+   * Tells what was in the context of the model that made a message: inputs, earlier calls, their results, and the decisions about them
+   * (policy, approvals, resolutions), with the checkpoints. That is what the model had seen, and not why it chose what it did.
+   * @throws NotFoundError where no checkpoint has the message; CorruptionError
+   */
+  async why(threadId: string, { messageId }: { readonly messageId: string }): Promise<Provenance> {
+    return await provenanceOf(this.checkpointer, validId("threadId", threadId), this.#sealing, messageId);
+  }
+
+  /**
+   * How a thread stood at a moment: the checkpoint that was its head, and the last entry of its journal. By the clocks of the processes
+   * that wrote to it.
+   * @throws InvalidOptionError; CorruptionError
+   */
+  async at(threadId: string, date: Date): Promise<Moment> {
+    checkDate("date", date ?? null);
+    return await momentOf(this.checkpointer, validId("threadId", threadId), date);
   }
 
   /** The calls of which nobody knows whether they happened: of one thread, or of all threads, which are read one after another. */

@@ -15,24 +15,13 @@ import {
   receipts,
   reply,
   says,
+  unluckyPayer,
   type Script,
 } from "./support/effects.ts";
 
 const hello = { messages: [new HumanMessage("pay")] };
 const config = { configurable: { thread_id: "ada" } };
 
-/** An agent whose first payments of each amount end in an error that doesn't tell what happened. */
-function unluckyPayer(script: Script, failures = 1, policy?: Parameters<typeof createJournal>[1]) {
-  const saver = new Saver();
-  const journal = createJournal(saver, policy);
-  const { pay, paid } = payments((_amount, times) => {
-    if (times <= failures) throw new Error("the line was cut");
-  });
-  const { graph, asked } = agentOf(journal, journal.tools([pay]), script, saver);
-  return { graph, asked, paid, journal, saver };
-}
-
-const once: Script = (turn) => (turn === 0 ? asks(pays(5)) : says("done"));
 const twice: Script = (turn) => (turn < 2 ? asks(pays(5)) : says("done"));
 
 describe("a call whose outcome is unknown", () => {
@@ -218,114 +207,5 @@ describe("a call whose outcome is unknown", () => {
     const again = await journal.run(config, plain, work).catch((error: unknown) => error);
     expect(again).toBeInstanceOf(AmbiguousOutcomeError);
     expect(again).toMatchObject({ code: "AMBIGUOUS_OUTCOME", status: 409 });
-  });
-});
-
-describe("a policy", () => {
-  const asking = { policy: () => ({ ask: "over the limit" }) };
-
-  it("that asks lets a call run once a person allows it, and never again without a record", async () => {
-    const { graph, paid } = unluckyPayer(once, 0, asking);
-    const stopped = await graph.invoke(hello, config);
-    expect(paid).toEqual([]);
-    expect(questions(stopped)).toMatchObject([
-      { value: { kind: "approval", tool: "pay", args: { amount: 5 }, reason: "over the limit" } },
-    ]);
-    const done = await graph.invoke(reply(stopped, { allow: true }), config);
-    expect(receipts(done.messages)).toEqual(["receipt 5"]);
-    expect(paid).toEqual([5]);
-  });
-
-  it("that asks tells the model what a person who denies says", async () => {
-    const { graph, paid } = unluckyPayer(once, 0, asking);
-    const stopped = await graph.invoke(hello, config);
-    const done = await graph.invoke(reply(stopped, { allow: false, reason: "too much" }), config);
-    expect(done.messages.at(-2)).toMatchObject({ content: "Denied: too much", status: "error" });
-    expect(paid).toEqual([]);
-  });
-
-  it("asks for each of two calls of a message, and each gets its own answer", async () => {
-    const { graph, paid } = unluckyPayer(
-      (turn) => (turn === 0 ? asks(pays(5), pays(6)) : says("done")),
-      0,
-      asking,
-    );
-    let result = await graph.invoke(hello, config);
-    for (let times = 0; times < 2; times += 1) {
-      const { args } = questions(result)[0]!.value as { args: { amount: number } };
-      result = await graph.invoke(reply(result, { allow: args.amount === 6 }), config);
-    }
-    expect(paid).toEqual([6]);
-    expect(receipts(result.messages)).toEqual(["Denied: a person denied it", "receipt 6"]);
-  });
-
-  it("that asked isn't asked again when the allowed call's outcome is unknown; a person is, about that", async () => {
-    let asked = 0;
-    const { graph, paid } = unluckyPayer(twice, 1, {
-      policy: () => {
-        asked += 1;
-        return { ask: "over the limit" };
-      },
-    });
-    let result = await graph.invoke(hello, config);
-    result = await graph.invoke(reply(result, { allow: true }), config);
-    expect(questions(result)).toMatchObject([{ value: { kind: "ambiguous" } }]);
-    // The answer to the first question again is none to this one.
-    expect(questions(await graph.invoke(null, config))).toMatchObject([{ value: { kind: "ambiguous" } }]);
-    expect(paid).toEqual([5]);
-    result = await graph.invoke(reply(result, { happened: true, result: "by phone" }), config);
-    expect(receipts(result.messages).at(-1)).toBe("by phone");
-    expect([paid, asked]).toEqual([[5], 2]);
-  });
-
-  it.each([
-    ["denies", () => ({ deny: "over 500" }), "Denied: over 500"],
-    ["says no", () => false, "Denied: the policy doesn't allow it"],
-    ["throws", () => Promise.reject(new Error("no rules")), "Denied: the policy failed: no rules"],
-    [
-      "hangs",
-      () => new Promise<never>(() => undefined),
-      "Denied: the policy failed: it took longer than 50 ms",
-    ],
-    ["answers nonsense", () => 1 as never, expect.stringContaining("no answer that it may give")],
-    [
-      "changes the arguments",
-      ({ args }: { args: unknown }) => {
-        (args as { amount: number }).amount = 1;
-        return true;
-      },
-      expect.stringContaining("Denied: the policy failed"),
-    ],
-  ])("that %s refuses the call before anything runs, and the chain goes on", async (_name, policy, told) => {
-    const { graph, paid } = unluckyPayer(twice, 0, { policy, policyTimeoutMs: 50 });
-    const done = await graph.invoke(hello, config);
-    expect(receipts(done.messages)).toEqual([told, told]);
-    expect(paid).toEqual([]);
-  });
-
-  it("sees the arguments that run, whatever the caller changes meanwhile", async () => {
-    const saver = new Saver();
-    const args = { amount: 5 };
-    const journal = createJournal(saver, {
-      policy: (planned) => {
-        args.amount = 1_000_000;
-        return (planned.args as { amount: number }).amount === 5;
-      },
-    });
-    const { pay, paid } = payments();
-    await journal.tools([pay])[0]!.invoke(args, config);
-    expect(paid).toEqual([5]);
-  });
-
-  it("that changed doesn't undo what is recorded", async () => {
-    let allowed = true;
-    const { graph, paid } = unluckyPayer(once, 0, { policy: () => allowed });
-    await graph.invoke(hello, config);
-    allowed = false;
-    let start;
-    for await (const state of graph.getStateHistory(config))
-      if (state.next.includes("agent")) start = state.config;
-    expect(receipts((await graph.invoke(null, start!)).messages)).toEqual(["receipt 5"]);
-    expect(paid).toEqual([5]);
   });
 });

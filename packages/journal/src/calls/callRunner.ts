@@ -290,7 +290,13 @@ export class CallRunner {
     if (!("answer" in read)) return asking.ask(withRefusal(question, read.refused));
     if (!read.answer.allow)
       return await this.#deny(planned, "person", read.answer.reason ?? "a person denied it");
-    await this.#append(planned, { type: "approved", ...described(request), reason: answer.ask });
+    const said = read.answer.reason?.toWellFormed().slice(0, 2000);
+    await this.#append(planned, {
+      type: "approved",
+      ...described(request),
+      reason: answer.ask.toWellFormed().slice(0, 2000),
+      ...(said === undefined ? {} : { said }),
+    });
     return "ask again";
   }
 

@@ -100,11 +100,23 @@ const inputs = new WeakMap<object, Map<string, number>>();
 /** The place of a call that plain code in a task makes: after the task's input, and after equal calls of the same attempt. */
 export function placeInTask(task: Task, tool: string, version: string | null, argsText: string): ChainPlace {
   const origin = digestOf(["input/1", task.input]);
-  const previous = sha256(canonical(["task/1", task.namespace, task.callScope ?? null, origin]));
+  return placeAfter(sha256(canonical(["task/1", task.namespace, task.callScope ?? null, origin])), task, [
+    tool,
+    version,
+    argsText,
+  ]);
+}
+
+/** The place of a question to a model: after the head of the chain in the task's state, and after equal ones of the same attempt. */
+export function placeOfModel(task: Task, model: string, argsText: string): ChainPlace {
+  return placeAfter(chainStateIn(task.input)?.next ?? chainRoot(task, undefined), task, [model, argsText]);
+}
+
+function placeAfter(previous: string, task: Task, asked: readonly (string | null)[]): ChainPlace {
   if (task.attempt === undefined) return { previous, nth: 0, kept: true };
   const counts = inputs.get(task.attempt) ?? new Map<string, number>();
   inputs.set(task.attempt, counts);
-  const key = JSON.stringify([tool, version, argsText]);
+  const key = JSON.stringify(asked);
   const nth = counts.get(key) ?? 0;
   counts.set(key, nth + 1);
   return { previous, nth, kept: true };

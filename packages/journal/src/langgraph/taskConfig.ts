@@ -72,8 +72,8 @@ export function taskOf(config: unknown): Task {
   const segments = (text(configurable["checkpoint_ns"]) ?? "").split("|").filter((part) => part !== "");
   // The last segment names the task itself; the others its subgraph.
   const graph = segments.slice(0, -1);
-  const namespace = graph.join("|");
   const map = Object(configurable["checkpoint_map"]) as Record<string, unknown>;
+  const namespace = storedNamespace(graph, map);
   const task = text(configurable["__pregel_task_id"]);
   const issuer = text(map[namespace]);
   const scratchpad = configurable["__pregel_scratchpad"] as Scratchpad | undefined;
@@ -110,6 +110,16 @@ export function taskOf(config: unknown): Task {
     ...interruptsOf(config ?? given, given, scratchpad),
     fresh: configurable["calls"] === "fresh",
   };
+}
+
+/**
+ * The namespace in which the checkpoint of a task's step is stored. A `task()` of the functional API has one of its own below that of the
+ * node which calls it, but no checkpoints there: its map names the node's.
+ */
+function storedNamespace(segments: readonly string[], map: Readonly<Record<string, unknown>>): string {
+  const within = segments.slice(0, -1);
+  const isTask = segments.length > 0 && map[segments.join("|")] === map[within.join("|")];
+  return isTask ? storedNamespace(within, map) : segments.join("|");
 }
 
 /** The id that a model gave the call that a tool was called for. */

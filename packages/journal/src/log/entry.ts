@@ -132,6 +132,8 @@ export interface ApprovedEvent extends Call {
   readonly type: "approved";
   /** Why the policy asked. */
   readonly reason: string;
+  /** What the person said along with the answer: its `reason`, such as a name. */
+  readonly said?: string | undefined;
 }
 
 /**

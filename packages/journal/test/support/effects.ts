@@ -2,9 +2,9 @@ import { AIMessage, type BaseMessage, type ToolMessage } from "@langchain/core/m
 import { tool } from "@langchain/core/tools";
 import { Annotation, Command, END, MessagesAnnotation, START, StateGraph } from "@langchain/langgraph";
 import { ToolNode } from "@langchain/langgraph/prebuilt";
-import type { TierSaver } from "@stratigraph/core";
+import { MemorySaver, type TierSaver } from "@stratigraph/core";
 import { z } from "zod";
-import type { Journal, Question } from "../../src/index.ts";
+import { createJournal, type Journal, type Question } from "../../src/index.ts";
 
 /** A message of a model that asks for calls. Ids differ each time, as those of real models do. */
 export function asks(...calls: readonly { name: string; args: Record<string, unknown> }[]): AIMessage {
@@ -97,4 +97,15 @@ export function receipts(messages: readonly BaseMessage[]): string[] {
   const names = messages.flatMap(({ id }) => (id === undefined ? [] : [id]));
   if (new Set(names).size < names.length) throw new Error("two messages have the same id");
   return given.map(({ content }) => String(content));
+}
+
+/** An agent whose first payments of each amount end in an error that doesn't tell what happened. */
+export function unluckyPayer(script: Script, failures = 1, policy?: Parameters<typeof createJournal>[1]) {
+  const saver = new MemorySaver();
+  const journal = createJournal(saver, policy);
+  const { pay, paid } = payments((_amount, times) => {
+    if (times <= failures) throw new Error("the line was cut");
+  });
+  const { graph, asked } = agentOf(journal, journal.tools([pay]), script, saver);
+  return { graph, asked, paid, journal, saver };
 }
