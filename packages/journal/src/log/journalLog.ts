@@ -1,3 +1,4 @@
+// long file: the state of a journal, and all that may change it
 import {
   StratigraphError,
   ThreadDeletedError,

@@ -150,6 +150,10 @@ async function finish(thread: string): Promise<Done["finished"][number]> {
 
 const finished = await Promise.all(orders.threads.map(finish));
 await journal.end();
+for (const thread of orders.threads) {
+  const verified = await journal.verify(thread);
+  if (!verified.ok) throw new Error(`the journal of ${thread} is broken: ${JSON.stringify(verified)}`);
+}
 await checkpointer.end();
 process.send!({ answered, finished } satisfies Done);
 process.disconnect();

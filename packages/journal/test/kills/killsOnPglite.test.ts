@@ -5,5 +5,7 @@ import { testKills } from "./testKills.ts";
 testKills("PGlite", {
   rounds: inRounds({ few: 1, all: 10 }),
   durabilities: inRounds({ few: ["async"], all: ["async", "sync"] }),
+  // An embedded folder is one process's.
+  atOnce: 1,
   open: (folder) => Promise.resolve({ url: join(folder, "database"), close: () => Promise.resolve() }),
 });

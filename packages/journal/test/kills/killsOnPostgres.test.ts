@@ -5,6 +5,7 @@ import { testKills } from "./testKills.ts";
 testKills("PostgreSQL", {
   rounds: inRounds({ few: 1, all: 50 }),
   durabilities: ["async", "sync"],
+  atOnce: 3,
   open: async () => {
     const { url, drop } = await freshDatabase();
     return { url, close: drop };

@@ -5,6 +5,7 @@ import { testKills } from "./testKills.ts";
 testKills("redis>postgres", {
   rounds: inRounds({ few: 1, all: 50 }),
   durabilities: inRounds({ few: ["sync"], all: ["async", "sync"] }),
+  atOnce: 3,
   open: async () => {
     const [{ url, drop }, redis] = await Promise.all([freshDatabase(), sharedRedis()]);
     const hot = `${redis.url}?keyPrefix=${encodeURIComponent(redis.keyPrefix)}`;

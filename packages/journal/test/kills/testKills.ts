@@ -73,12 +73,14 @@ export interface Storage {
   /** How often each point is reached in each durability. */
   readonly rounds: number;
   readonly durabilities: readonly ("sync" | "async")[];
+  /** How many rounds are made at the same time. */
+  readonly atOnce: number;
   /** Where it is; called once. `folder` is removed afterwards. */
   open(folder: string): Promise<{ url: string; hot?: string; close(): Promise<void> }>;
 }
 
 /** Kills an agent with SIGKILL at every point of the protocol, in every durability, as often as `rounds` says. */
-export function testKills(name: string, { rounds, durabilities, open }: Storage): void {
+export function testKills(name: string, { rounds, durabilities, atOnce, open }: Storage): void {
   describe(`an agent that is killed with SIGKILL at every point, on ${name}`, () => {
     let folder: string;
     let opened: Awaited<ReturnType<Storage["open"]>>;
@@ -97,7 +99,7 @@ export function testKills(name: string, { rounds, durabilities, open }: Storage)
       "pays once, durability %s",
       async (durability) => {
         let killed = 0;
-        for (let round = 0; round < rounds; round += 1) {
+        const play = async (round: number): Promise<void> => {
           const effects = join(folder, `${durability}_${round}.jsonl`);
           writeFileSync(effects, "");
           const threads = ["1", "2", "'três' 🧾"].map((thread) => `${durability} ${round} ${thread}`);
@@ -115,7 +117,12 @@ export function testKills(name: string, { rounds, durabilities, open }: Storage)
             threads,
             done,
           );
-        }
+        };
+        const left = Array.from({ length: rounds }, (_, round) => round).values();
+        const player = async (): Promise<void> => {
+          for (const round of left) await play(round);
+        };
+        await Promise.all(Array.from({ length: atOnce }, player));
         // A point that the last threads had passed already kills nobody.
         expect(killed).toBeGreaterThanOrEqual(6 * rounds);
       },
