@@ -1,5 +1,6 @@
 import { PassThrough } from "node:stream";
 import { text } from "node:stream/consumers";
+import { setTimeout as sleep } from "node:timers/promises";
 import { layersOf, type TierSaver } from "@stratigraph/core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createJournal, readTrail, verifyTrail, type Journal, type TrailEntry } from "../../src/index.ts";
@@ -41,8 +42,9 @@ describe.each(savers)("a trail on %s", (_name, open) => {
     const thread = crypto.randomUUID();
     await pay(thread, 5);
     await search(thread, "flights");
+    await sleep(5);
     const between = new Date();
-    await new Promise((resolve) => setTimeout(resolve, 5));
+    await sleep(5);
     await pay(thread, 7);
     const all = await entriesOf(journal.trail(thread));
     expect(all.map(({ seq }) => seq)).toEqual(all.map((_, n) => n + 1));
