@@ -1,5 +1,5 @@
 import { checkOptions, InvalidOptionError } from "@stratigraph/core";
-import type { CallOutcome } from "./calls/callRunner.ts";
+import type { CallOutcome } from "./calls/plannedCall.ts";
 import { currentCall, type CurrentCall } from "./calls/currentCall.ts";
 import { CallDeniedError } from "./errors.ts";
 import { canonical } from "./identity/canonical.ts";

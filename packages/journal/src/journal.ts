@@ -1,9 +1,11 @@
-import { checkOptions, InvalidOptionError, validId, type TierSaver } from "@stratigraph/core";
+import { checkOptions, InvalidOptionError, validId, waitMsOf, type TierSaver } from "@stratigraph/core";
 import { CallFront, type PlacedCall } from "./callFront.ts";
-import { CallRunner, type CallOutcome } from "./calls/callRunner.ts";
+import { CallRunner, type CallRunnerParts } from "./calls/callRunner.ts";
+import type { CallOutcome } from "./calls/plannedCall.ts";
 import type { CallRequest } from "./calls/resolve.ts";
 import { Session } from "./calls/session.ts";
 import { fingerprintOf, type Digest } from "./identity/fingerprint.ts";
+import type { ChainPlace } from "./langgraph/chain.ts";
 import { siteOf } from "./langgraph/site.ts";
 import type { Task } from "./langgraph/taskConfig.ts";
 import { JournalLog } from "./log/journalLog.ts";
@@ -53,6 +55,7 @@ export class Journal extends CallFront {
   /** The graphs' checkpointer, in whose storage the journal is. */
   readonly checkpointer: TierSaver;
   readonly #options: JournalOptions;
+  readonly #limits: Pick<CallRunnerParts, "policyTimeoutMs" | "waitMs">;
   readonly #sealing: Sealing;
   readonly #session: Session;
   readonly #runners = new Map<string, ThreadJournal>();
@@ -65,6 +68,11 @@ export class Journal extends CallFront {
     super();
     this.checkpointer = checkpointer;
     this.#options = options;
+    const { policyTimeout = "5s", wait = "10m" } = options;
+    this.#limits = {
+      policyTimeoutMs: waitMsOf("policyTimeout", policyTimeout),
+      waitMs: waitMsOf("wait", wait),
+    };
     this.#sealing = new Sealing(options.sign);
     this.#session = session;
     setParts(this, {
@@ -218,13 +226,12 @@ export class Journal extends CallFront {
     const { log, runner } = this.#of(threadId);
     const { tool, version, argsText, place, toolCallId } = placed;
     const args: unknown = JSON.parse(argsText);
-    const { previous, nth } = place;
     const where = {
       ...task.where,
       ...(toolCallId === undefined ? {} : { toolCallId }),
       ...(task.threadId === undefined || task.threadId === log.threadId ? {} : { thread: task.threadId }),
     };
-    const request: CallRequest = {
+    const requestAt = ({ previous, nth, inNextTask }: ChainPlace): CallRequest => ({
       call: fingerprintOf({ tool, version, args, previous, nth }),
       tool,
       ...(version === null ? {} : { version }),
@@ -232,11 +239,13 @@ export class Journal extends CallFront {
       previous,
       nth,
       argsHash: this.#sealing.hash(argsText),
+      otherHashes: this.#sealing.otherHashes(argsText),
       where,
       ...(task.fresh ? { fresh: true } : {}),
-    };
+      ...(inNextTask === undefined ? {} : { inNextTask: () => requestAt(inNextTask()) }),
+    });
     const site = await siteOf(this.checkpointer, task, this.#authorOf(config));
-    return await runner.call({ request, argsText, site, options }, () => work(args));
+    return await runner.call({ request: requestAt(place), argsText, site, options }, () => work(args));
   }
 
   #authorOf(config: unknown): string | undefined {
@@ -248,15 +257,13 @@ export class Journal extends CallFront {
     const known = this.#runners.get(threadId);
     if (known !== undefined) return known;
     const log = new JournalLog(threadId, this.checkpointer, this.#sealing, this.#session);
-    const { policy, policyTimeoutMs = 5000, waitMs = 600_000 } = this.#options;
     const runner = new CallRunner({
       saver: this.checkpointer,
       log,
       session: this.#session,
       sealing: this.#sealing,
-      policy,
-      policyTimeoutMs,
-      waitMs,
+      policy: this.#options.policy,
+      ...this.#limits,
     });
     const made = { saver: this.checkpointer, log, runner, session: this.#session, sealing: this.#sealing };
     this.#runners.set(threadId, made);
@@ -288,10 +295,10 @@ export function createJournal(checkpointer: TierSaver, options: JournalOptions =
     );
   checkOptions<JournalOptions>("createJournal", options, {
     policy: true,
-    policyTimeoutMs: true,
+    policyTimeout: true,
     sign: true,
     author: true,
-    waitMs: true,
+    wait: true,
   });
   return new Journal(checkpointer, options);
 }

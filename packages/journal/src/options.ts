@@ -1,3 +1,4 @@
+import type { Duration } from "@stratigraph/core";
 import type { Effects, Where } from "./log/entry.ts";
 import type { SignOptions } from "./log/sealing.ts";
 
@@ -63,12 +64,15 @@ export interface CallOptions {
 export interface JournalOptions {
   /** Decides which calls may run. Default: all. */
   readonly policy?: Policy | undefined;
-  /** How long the policy, and a reconciler, may take, in milliseconds. Default 5,000. */
-  readonly policyTimeoutMs?: number | undefined;
+  /** How long the policy, and a reconciler, may take. Default "5s". */
+  readonly policyTimeout?: Duration | undefined;
   /** Signs entries by HMAC-SHA-256, so that nobody without the key can forge the chain. Default: SHA-256. */
   readonly sign?: SignOptions | undefined;
   /** Who makes the calls, for the trail: a name, or what tells it from a run's config. Default: none. */
   readonly author?: string | ((config: unknown) => string | undefined) | undefined;
-  /** How long a call waits for the checkpoint that issued it, or for another process that runs it, in milliseconds. Default 600,000. */
-  readonly waitMs?: number | undefined;
+  /**
+   * How long a call waits for another process that runs it, and for the checkpoint that issued it, though for that not longer than 30 s.
+   * Default "10m".
+   */
+  readonly wait?: Duration | undefined;
 }

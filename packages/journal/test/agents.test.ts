@@ -29,6 +29,7 @@ interface Made {
   readonly behave?: Parameters<typeof payments>[0];
   readonly others?: readonly StructuredTool[];
   readonly middleware?: AgentMiddleware[];
+  readonly models?: boolean;
 }
 
 /** The agent, without the many parameters of its type, which depend on the tools. */
@@ -37,7 +38,7 @@ interface Agent {
 }
 
 /** An agent of createAgent that pays through a journal. */
-function payer({ script, version = "v2", behave, others = [], middleware = [] }: Made) {
+function payer({ script, version = "v2", behave, others = [], middleware = [], models }: Made) {
   const saver = new MemorySaver();
   const journal = createJournal(saver);
   const { pay, paid } = payments(behave);
@@ -45,7 +46,7 @@ function payer({ script, version = "v2", behave, others = [], middleware = [] }:
   const agent = createAgent({
     model,
     tools: journal.tools([pay, ...others]),
-    middleware: [journalMiddleware(journal), ...middleware],
+    middleware: [journalMiddleware(journal, { models }), ...middleware],
     checkpointer: saver,
     version,
   });
@@ -70,6 +71,19 @@ describe.each(["v1", "v2"] as const)("calls of an agent of createAgent %s", (ver
     expect(paid).toEqual([5, 6]);
     expect(model.asked).toBe(4);
     for (const { messages } of [first, again]) expect(receipts(messages)).toEqual(["receipt 5", "receipt 6"]);
+  });
+
+  it("and what its model answered is recorded where that is asked for", async () => {
+    const { agent, paid, start, model } = payer({
+      version,
+      models: true,
+      script: (turn) => (turn === 0 ? asks(pays(5), pays(6)) : says("done")),
+    });
+    await agent.invoke(hello, config);
+    expect(model.asked).toBe(2);
+    const again = await agent.invoke(null, await start());
+    expect([model.asked, paid]).toEqual([2, [5, 6]]);
+    expect(again.messages.map(({ text }) => text)).toEqual(["pay", "", "receipt 5", "receipt 6", "done"]);
   });
 
   it("happen again in a later turn, also after the messages were trimmed", async () => {

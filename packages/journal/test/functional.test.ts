@@ -1,3 +1,4 @@
+import { ToolMessage } from "@langchain/core/messages";
 import { Command, entrypoint, interrupt, task } from "@langchain/langgraph";
 import { createJournal, currentCall, type Journal } from "@stratigraph/journal";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -60,6 +61,51 @@ describe.each(savers.slice(0, 2))("calls of the functional API, on %s", (_name, 
     broken = false;
     expect(await flow.invoke(null as never, config)).toBe(2);
     expect(paid).toEqual([5, 5]);
+  });
+
+  it("of equal tasks one after another all run, and none of them again", async () => {
+    const paid: number[] = [];
+    let broken = true;
+    const work = task("work", async (amount: number) => {
+      const run = { tool: "charge", args: { amount } };
+      return await journal.run(undefined, run, () => paid.push(amount));
+    });
+    const flow = entrypoint({ name: "flow", checkpointer: opened.saver }, async (amount: number) => {
+      const results = [await work(amount), await work(amount)];
+      if (broken) throw new Error("later");
+      return [...results, await work(amount)];
+    });
+    const config = thread();
+    await expect(flow.invoke(5, config)).rejects.toThrow("later");
+    broken = false;
+    expect(await flow.invoke(null as never, config)).toEqual([1, 2, 3]);
+    expect(paid).toEqual([5, 5, 5]);
+  });
+
+  it("give back messages and commands as the code returned them", async () => {
+    let made = 0;
+    const update = {
+      messages: [new ToolMessage({ content: "paid", tool_call_id: "call 1", status: "error" })],
+    };
+    const flow = entrypoint({ name: "flow", checkpointer: opened.saver }, async (what: string, config) => {
+      const message = await journal.run(config, { tool: "message", args: what }, () => {
+        made += 1;
+        return update.messages[0]!;
+      });
+      const command = await journal.run(
+        config,
+        { tool: "command", args: what },
+        () => new Command({ update }),
+      );
+      const answer = interrupt("go on?") as string;
+      return { message, command: (command.update as typeof update).messages[0]!, answer };
+    });
+    const config = thread();
+    await flow.invoke("go", config);
+    const { message, command } = await flow.invoke(new Command({ resume: "yes" }), config);
+    for (const given of [message, command])
+      expect(given).toMatchObject({ content: "paid", tool_call_id: "call 1", status: "error" });
+    expect(made).toBe(1);
   });
 
   it("of parallel tasks are asked about apart, and tools that are called directly give their content", async () => {

@@ -95,7 +95,7 @@ describe("a policy", () => {
       expect.stringContaining("Denied: the policy failed"),
     ],
   ])("that %s refuses the call before anything runs, and the chain goes on", async (_name, policy, told) => {
-    const { graph, paid } = unluckyPayer(twice, 0, { policy, policyTimeoutMs: 50 });
+    const { graph, paid } = unluckyPayer(twice, 0, { policy, policyTimeout: "50ms" });
     const done = await graph.invoke(hello, config);
     expect(receipts(done.messages)).toEqual([told, told]);
     expect(paid).toEqual([]);

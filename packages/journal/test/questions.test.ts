@@ -185,7 +185,7 @@ describe("a call whose outcome is unknown", () => {
       [() => ({ happened: false as const }), false],
     ] as const) {
       const saver = new Saver();
-      const journal = createJournal(saver, { policyTimeoutMs: 50 });
+      const journal = createJournal(saver, { policyTimeout: "50ms" });
       const { pay, paid } = payments((_amount, times) => {
         if (times === 1) throw new Error("the line was cut");
       });

@@ -250,7 +250,7 @@ describe.each(savers.slice(0, 2))("calls of a StateGraph, on %s", (_name, open) 
     const exit = await graph.invoke(hello, { ...config, durability: "exit" });
     expect(receipts(exit.messages)).toEqual([expect.stringContaining('durability "exit"')]);
     const { pay, paid: inside } = payments();
-    const quick = createJournal(opened.saver, { waitMs: 300 });
+    const quick = createJournal(opened.saver, { wait: "300ms" });
     const State = Annotation.Root({ ...MessagesAnnotation.spec, ...journal.channel });
     const sub = new StateGraph(State)
       .addNode("agent", (state) => {

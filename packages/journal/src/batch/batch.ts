@@ -1,5 +1,5 @@
 import { checkOptions, InvalidOptionError, StratigraphError, validId } from "@stratigraph/core";
-import type { CallSite } from "../calls/callRunner.ts";
+import type { CallSite } from "../calls/plannedCall.ts";
 import { currentCall, type CurrentCall } from "../calls/currentCall.ts";
 import { keptError } from "../errors.ts";
 import type { Journal } from "../journal.ts";

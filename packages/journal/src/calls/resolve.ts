@@ -5,6 +5,36 @@ import type { Call } from "../log/entry.ts";
 export interface CallRequest extends Call {
   /** Ignore records of calls that may run again. */
   readonly fresh?: boolean | undefined;
+  /** Hashes of the arguments by the journal's other keys, by which calls are known that were made under those. */
+  readonly otherHashes?: readonly string[] | undefined;
+  /** The same call in the next equal task of its step, where code can call equal ones. */
+  readonly inNextTask?: (() => CallRequest) | undefined;
+}
+
+/** What an event keeps of a request. */
+export function eventOfCall(request: CallRequest): Call {
+  const { fresh: _fresh, otherHashes: _other, inNextTask: _next, ...call } = request;
+  return call;
+}
+
+/**
+ * The call of a task that has equal ones in its step: the one that this task made before, or else the first that none of the others
+ * made. Tasks that are done don't run again when a run goes on, so how many a process saw doesn't tell.
+ */
+export function callOfTask(calls: Calls, request: CallRequest): CallRequest {
+  const { task, checkpoint } = request.where;
+  for (let next: CallRequest | undefined = request; next !== undefined; next = next.inNextTask?.()) {
+    const state = calls.get(next.call);
+    if (state === undefined) break;
+    if (state.where.task === task && state.where.checkpoint === checkpoint) return next;
+  }
+  let free = request;
+  for (let next: CallRequest | undefined = request; next !== undefined; next = next.inNextTask?.()) {
+    free = next;
+    const state = calls.get(next.call);
+    if (state === undefined || !isTwin(state, next)) break;
+  }
+  return free;
 }
 
 /** What this process knows that isn't in the journal. */
@@ -117,7 +147,11 @@ function openElsewhere(
   request: CallRequest,
   known: Knowledge,
 ): Extract<Resolution, { do: "ask" }> | undefined {
-  for (const call of calls.openOf(kindOfCall(request))) {
+  const { tool, argsHash, otherHashes = [] } = request;
+  const open = [argsHash, ...otherHashes].flatMap((hash) => [
+    ...calls.openOf(kindOfCall({ tool, argsHash: hash })),
+  ]);
+  for (const call of open) {
     const state = call === request.call ? undefined : calls.get(call);
     if (state === undefined || state.effects === "none") continue;
     const isBeside = state.previous === request.previous;

@@ -46,15 +46,19 @@ function answersCall(value: unknown): value is { readonly tool_call_id: string }
   return typeof (Object(value) as { tool_call_id?: unknown }).tool_call_id === "string";
 }
 
-/** Takes a tool's result apart, so that it can be given to another call. */
-export function keptResult(value: unknown): KeptResult {
+/**
+ * Takes the result of a model's call apart, so that it can be given to another call. What code asked for is kept as it is.
+ * @param toolCallId of the call; undefined where no model asked for it
+ */
+export function keptResult(value: unknown, toolCallId: string | undefined): KeptResult {
+  if (toolCallId === undefined) return { kind: "value", value };
   if (isToolMessage(value)) {
     const { content, name, status, artifact, additional_kwargs, metadata } = value;
     return { kind: "message", message: { content, name, status, artifact, additional_kwargs, metadata } };
   }
   if (isCommand(value)) {
-    const toolCallId = messagesIn(value.update).find(answersCall)?.tool_call_id;
-    if (toolCallId !== undefined) return { kind: "command", command: value, toolCallId };
+    const answered = messagesIn(value.update).find(answersCall)?.tool_call_id;
+    if (answered !== undefined) return { kind: "command", command: value, toolCallId: answered };
   }
   return { kind: "value", value };
 }

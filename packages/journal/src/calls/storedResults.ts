@@ -1,4 +1,5 @@
 import type { TierSaver } from "@stratigraph/core";
+import { journalBroken } from "../errors.ts";
 import type { CallState } from "../log/calls.ts";
 import type { JournalLog } from "../log/journalLog.ts";
 import type { Sealing } from "../log/sealing.ts";
@@ -36,7 +37,7 @@ export class StoredResults {
     return { kept: false, hash: "" };
   }
 
-  /** The result of a call that succeeded; undefined where it isn't there. */
+  /** The result of a call that succeeded; undefined where it isn't there. @throws StratigraphError "JOURNAL_BROKEN" where it is another */
   async of(log: JournalLog, state: CallState): Promise<KeptResult | undefined> {
     const { call, result } = state;
     const stored =
@@ -44,11 +45,18 @@ export class StoredResults {
         ? ((await log.payload(result.seq, call))?.result as StoredResult | undefined)
         : undefined;
     if (stored === undefined) return undefined;
+    if (!this.#sealing.isHashOf(result!.hash, contentOf(stored)))
+      throw journalBroken(log.threadId, result!.seq, "the result beside it isn't the one that was recorded");
     return (await this.#saver.serde.loadsTyped(stored.type, stored.bytes)) as KeptResult;
   }
 }
 
 /** The hash of a serialised result, as its entry has it. @param keyId as for {@link Sealing.hash} */
-export function hashOfResult(sealing: Sealing, { type, bytes }: StoredResult, keyId?: string | null): string {
-  return sealing.hash(Buffer.concat([Buffer.from(`${type}\n`), bytes]), keyId);
+export function hashOfResult(sealing: Sealing, result: StoredResult, keyId?: string | null): string {
+  return sealing.hash(contentOf(result), keyId);
+}
+
+/** What of a result is hashed. */
+function contentOf({ type, bytes }: StoredResult): Uint8Array {
+  return Buffer.concat([Buffer.from(`${type}\n`), bytes]);
 }

@@ -55,6 +55,8 @@ export interface ChainPlace {
   readonly nth: number;
   /** False where the state has no chain, and the place was derived from the messages that are left in it. */
   readonly kept: boolean;
+  /** The place of the same call in the next equal task, where code can call equal ones. */
+  readonly inNextTask?: (() => ChainPlace) | undefined;
 }
 
 /** The place of a call that a message of the task's input asks for; undefined where no message does. */
@@ -100,26 +102,52 @@ const inputs = new WeakMap<object, Map<string, number>>();
 /** The place of a call that plain code in a task makes: after the task's input, and after equal calls of the same attempt. */
 export function placeInTask(task: Task, tool: string, version: string | null, argsText: string): ChainPlace {
   const origin = digestOf(["input/1", task.input]);
-  return placeAfter(sha256(canonical(["task/1", task.namespace, task.callScope ?? null, origin])), task, [
-    tool,
-    version,
-    argsText,
-  ]);
+  const rootOf = (nth: number): string => {
+    const root = ["task/1", task.namespace, task.callScope ?? null, origin];
+    return sha256(canonical(nth === 0 ? root : [...root, nth]));
+  };
+  const { nth, kept } = placeAfter(task, [tool, version, argsText]);
+  const inTask = (ordinal: number): ChainPlace => ({
+    previous: rootOf(ordinal),
+    nth,
+    kept,
+    ...(task.isCalled ? { inNextTask: () => inTask(ordinal + 1) } : {}),
+  });
+  return inTask(task.isCalled ? ordinalOf(task, rootOf(0)) : 0);
+}
+
+/** Ids of equal tasks of one step in the order of their first calls, by the step and their root. */
+const equalTasks = new Map<string, string[]>();
+
+/** How many roots are remembered at most. */
+const mostRoots = 10_000;
+
+/** How many equal tasks made calls before this one, as far as this process knows. */
+function ordinalOf({ threadId, where }: Task, root: string): number {
+  const key = JSON.stringify([threadId, where.checkpoint, where.issuer, root]);
+  const ids = equalTasks.get(key) ?? [];
+  equalTasks.delete(key);
+  equalTasks.set(key, ids);
+  if (equalTasks.size > mostRoots) equalTasks.delete(equalTasks.keys().next().value!);
+  const id = where.task ?? "";
+  if (!ids.includes(id)) ids.push(id);
+  return ids.indexOf(id);
 }
 
 /** The place of a question to a model: after the head of the chain in the task's state, and after equal ones of the same attempt. */
 export function placeOfModel(task: Task, model: string, argsText: string): ChainPlace {
-  return placeAfter(chainStateIn(task.input)?.next ?? chainRoot(task, undefined), task, [model, argsText]);
+  const previous = chainStateIn(task.input)?.next ?? chainRoot(task, undefined);
+  return { previous, ...placeAfter(task, [model, argsText]) };
 }
 
-function placeAfter(previous: string, task: Task, asked: readonly (string | null)[]): ChainPlace {
-  if (task.attempt === undefined) return { previous, nth: 0, kept: true };
+function placeAfter(task: Task, asked: readonly (string | null)[]): Pick<ChainPlace, "nth" | "kept"> {
+  if (task.attempt === undefined) return { nth: 0, kept: true };
   const counts = inputs.get(task.attempt) ?? new Map<string, number>();
   inputs.set(task.attempt, counts);
   const key = JSON.stringify(asked);
   const nth = counts.get(key) ?? 0;
   counts.set(key, nth + 1);
-  return { previous, nth, kept: true };
+  return { nth, kept: true };
 }
 
 /** Where the chain of the task's graph begins. */

@@ -1,5 +1,5 @@
 import { StratigraphError, ThreadDeletedError, type TierSaver } from "@stratigraph/core";
-import type { CallSite } from "../calls/callRunner.ts";
+import type { CallSite } from "../calls/plannedCall.ts";
 import { loadInterrupt } from "./langgraph.ts";
 import type { Task } from "./taskConfig.ts";
 

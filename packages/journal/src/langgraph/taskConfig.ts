@@ -35,6 +35,8 @@ export interface Task {
   readonly where: Where;
   /** The namespace of its subgraph without the ids of tasks; `""` in the root graph. */
   readonly namespace: string;
+  /** Whether it is a `task()` of the functional API, which code calls, also with equal inputs one after another. */
+  readonly isCalled: boolean;
   /** Names it among tasks with equal states. */
   readonly callScope: string | undefined;
   /** The checkpoint from which its step began, as a config names it; undefined outside a graph. */
@@ -93,6 +95,7 @@ export function taskOf(config: unknown): Task {
     journal: text(configurable["journal"]) ?? threadId,
     where,
     namespace: graph.map((segment) => segment.split(":", 1)[0]).join("|"),
+    isCalled: namespace !== graph.join("|"),
     callScope:
       text(configurable["callScope"]) ??
       text((Object(scratchpad?.currentTaskInput) as { callScope?: unknown }).callScope),

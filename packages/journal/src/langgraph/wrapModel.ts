@@ -1,4 +1,4 @@
-import type { CallOutcome } from "../calls/callRunner.ts";
+import type { CallOutcome } from "../calls/plannedCall.ts";
 import { digestOf } from "../identity/fingerprint.ts";
 
 /** What a wrapped chat model has to have. Those of langchain do. */

@@ -1,5 +1,5 @@
 import { givenResult, type KeptMessage, type KeptResult } from "../calls/results.ts";
-import type { CallOutcome } from "../calls/callRunner.ts";
+import type { CallOutcome } from "../calls/plannedCall.ts";
 import { loadToolMessage } from "./langgraph.ts";
 import { toolCallIdOf } from "./taskConfig.ts";
 

@@ -5,6 +5,7 @@ import {
   type CheckpointRecord,
   type TierSaver,
 } from "@stratigraph/core";
+import { journalBroken } from "../errors.ts";
 import type { Digest } from "../identity/fingerprint.ts";
 import { caughtUp } from "./catchUp.ts";
 import { Calls, type CallState } from "./calls.ts";
@@ -164,6 +165,19 @@ export class JournalLog {
       return isIt ? await decodePayload(this.#saver, stored) : undefined;
     }
     return undefined;
+  }
+
+  /** The arguments of a call that was claimed; undefined where they were erased. @throws StratigraphError "JOURNAL_BROKEN" where they are others */
+  async argsOf({ call, claim, argsHash }: CallState): Promise<unknown> {
+    const text = claim === undefined ? undefined : (await this.payload(claim.seq, call))?.args;
+    if (text === undefined) return undefined;
+    if (!this.#sealing.isHashOf(argsHash, text))
+      throw journalBroken(
+        this.threadId,
+        claim!.seq,
+        "the arguments beside it aren't those that were recorded",
+      );
+    return JSON.parse(text) as unknown;
   }
 
   async #work(): Promise<void> {

@@ -67,6 +67,17 @@ export class Sealing {
     return this.#digest(Buffer.concat([Buffer.from(`${purpose}/1\n`), Buffer.from(content)]), keyId ?? null);
   }
 
+  /** The hashes of a payload by all keys but the active one, and without any: as entries from before a change of keys have them. */
+  otherHashes(content: string | Uint8Array): string[] {
+    const keyIds = [null, ...this.#keys.keys()].filter((keyId) => keyId !== (this.activeKey ?? null));
+    return keyIds.map((keyId) => this.hash(content, keyId));
+  }
+
+  /** Whether a hash is that of a payload, by whichever key. */
+  isHashOf(hash: string, content: string | Uint8Array): boolean {
+    return this.hash(content) === hash || this.otherHashes(content).includes(hash);
+  }
+
   #digest(content: string | Uint8Array, keyId: string | null): string {
     if (keyId === null) return createHash("sha256").update(content).digest("hex");
     const key = this.#keys.get(keyId);

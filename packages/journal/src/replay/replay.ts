@@ -1,7 +1,7 @@
 import type { SerializerProtocol } from "@langchain/langgraph-checkpoint";
 import { StratigraphError } from "@stratigraph/core";
 import { CallFront, type PlacedCall } from "../callFront.ts";
-import type { CallOutcome } from "../calls/callRunner.ts";
+import type { CallOutcome } from "../calls/plannedCall.ts";
 import { fingerprintOf, type Digest } from "../identity/fingerprint.ts";
 import type { Task } from "../langgraph/taskConfig.ts";
 import type { KeptError, Where } from "../log/entry.ts";

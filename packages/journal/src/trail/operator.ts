@@ -61,12 +61,11 @@ export async function* unresolvedCalls(journal: ThreadJournal): AsyncGenerator<U
   for (const state of [...calls.all()]) {
     if (!(await isUnresolved(journal, calls, state))) continue;
     const { call, tool, effects, where, attempts, key = call, claim, error } = state;
-    const text = claim === undefined ? undefined : (await log.payload(claim.seq, call))?.args;
     yield {
       threadId: log.threadId,
       fingerprint: call,
       tool,
-      args: text === undefined ? undefined : (JSON.parse(text) as unknown),
+      args: await log.argsOf(state),
       effects,
       where,
       idempotencyKey: key,
@@ -84,8 +83,10 @@ export async function resolveUnknown(
   { happened, result, author }: ResolveOptions,
 ): Promise<void> {
   const { saver, sealing, log } = journal;
-  const { seq, call } = await openCall(journal, fingerprint, happened);
-  const stored = happened ? await new StoredResults(saver, sealing).stored(keptResult(result)) : undefined;
+  const { seq, call, toolCallId } = await openCall(journal, fingerprint, happened);
+  const stored = happened
+    ? await new StoredResults(saver, sealing).stored(keptResult(result, toolCallId))
+    : undefined;
   await log.change((calls) => {
     const now = calls.get(call);
     if (now?.status === "claimed" && now.claim?.seq !== seq) throw stillRuns(log.threadId, now);
@@ -128,16 +129,17 @@ async function openCall(
   journal: ThreadJournal,
   fingerprint: Digest,
   happened: boolean,
-): Promise<{ call: Digest; seq: number | undefined }> {
+): Promise<{ call: Digest; seq: number | undefined; toolCallId: string | undefined }> {
   const { log } = journal;
   const calls = await log.refresh();
   const found = stateOf(log.threadId, calls, fingerprint);
   const state = found.status === "repeats" ? stateOf(log.threadId, calls, found.repeats ?? "") : found;
-  const { call, status, claim } = state;
-  if (await isUnresolved(journal, calls, state)) return { call, seq: claim?.seq };
+  const { call, status, claim, where } = state;
+  const open = { call, seq: claim?.seq, toolCallId: where.toolCallId };
+  if (await isUnresolved(journal, calls, state)) return open;
   if (status === "claimed") throw stillRuns(log.threadId, state);
   // A call that happened, and whose result isn't there, can be given one.
-  if (status === "succeeded" && happened && !(await hasResult(log, state))) return { call, seq: claim?.seq };
+  if (status === "succeeded" && happened && !(await hasResult(log, state))) return open;
   throw new InvalidOptionError(
     "fingerprint",
     fingerprint,

@@ -1,0 +1,152 @@
+import { AmbiguousOutcomeError } from "../errors.ts";
+import type { CallState } from "../log/calls.ts";
+import type { JournalLog, NewEvent } from "../log/journalLog.ts";
+import type { CallOptions, Policy, Reconciled, UnknownCall } from "../options.ts";
+import { frozen, judged } from "./judged.ts";
+import type { Outcomes } from "./outcomes.ts";
+import type { Asking, CallOutcome, PlannedCall } from "./plannedCall.ts";
+import {
+  questionId,
+  readAnswer,
+  type AmbiguousQuestion,
+  type ApprovalAnswer,
+  type ApprovalQuestion,
+  type Question,
+} from "./questions.ts";
+import { eventOfCall } from "./resolve.ts";
+import { within } from "./within.ts";
+
+/** Longest reason that is kept of a denial or an approval, in UTF-16 units. */
+const longestReason = 2000;
+
+/** Asks those who decide about calls: the policy, reconcilers, persons. What they say is recorded before anything runs. */
+export class Gate {
+  readonly #log: JournalLog;
+  readonly #outcomes: Outcomes;
+  readonly #policy: Policy | undefined;
+  readonly #timeoutMs: number;
+
+  /** @param timeoutMs how long the policy, and a reconciler, may take */
+  constructor(log: JournalLog, outcomes: Outcomes, policy: Policy | undefined, timeoutMs: number) {
+    this.#log = log;
+    this.#outcomes = outcomes;
+    this.#policy = policy;
+    this.#timeoutMs = timeoutMs;
+  }
+
+  /** Asks the policy. Undefined: the call may run; "ask again": a person allowed it, which is recorded now. */
+  async judge(
+    planned: PlannedCall,
+  ): Promise<Extract<CallOutcome, { kind: "denied" }> | "ask again" | undefined> {
+    if (this.#policy === undefined) return undefined;
+    const { request, argsText, site } = planned;
+    const { tool, effects, where } = request;
+    const { threadId } = this.#log;
+    const args = JSON.parse(argsText) as unknown;
+    const call = frozen({ tool, args, effects, threadId, author: site.author, where: { ...where } });
+    const answer = await judged(this.#policy, call, this.#timeoutMs);
+    if (answer === true) return undefined;
+    if ("deny" in answer) return await this.#deny(planned, "policy", answer.deny);
+    const { asking } = site;
+    if (asking === undefined)
+      return await this.#deny(
+        planned,
+        "policy",
+        `${answer.ask} (a person has to allow it, and outside a graph with a checkpointer nobody can be asked)`,
+      );
+    const id = questionId("approval", threadId, request.call, site.task ?? null, answer.ask.toWellFormed());
+    const question = {
+      kind: "approval" as const,
+      id,
+      call: request.call,
+      tool,
+      args: call.args,
+      reason: answer.ask,
+    };
+    const said = answered(asking, question);
+    if (!said.allow) return await this.#deny(planned, "person", said.reason ?? "a person denied it");
+    await this.append(planned, {
+      type: "approved",
+      ...eventOfCall(request),
+      reason: keptReason(answer.ask),
+      ...(said.reason === undefined ? {} : { said: keptReason(said.reason) }),
+    });
+    return "ask again";
+  }
+
+  /**
+   * Finds out whether a call happened, by its reconciler or by asking a person, and records it.
+   * @param died whether the process that made the call ended
+   * @throws AmbiguousOutcomeError where nobody can be asked; LangGraph's interrupt
+   */
+  async settle({ site, options }: PlannedCall, state: CallState, died: boolean): Promise<void> {
+    const { call, tool, where, claim, error } = state;
+    const args = claim === undefined ? undefined : await this.#log.argsOf(state);
+    const reconciled = await this.#reconciled(options, state, args);
+    if (reconciled !== undefined) return await this.#outcomes.resolve(state, reconciled, "reconcile", site);
+    if (site.asking === undefined) throw new AmbiguousOutcomeError(this.#log.threadId, state);
+    const said = answered(site.asking, {
+      kind: "ambiguous" as const,
+      id: questionId("ambiguous", this.#log.threadId, call, claim?.seq ?? 0),
+      call,
+      tool,
+      args,
+      claimedAt: claim?.at,
+      where,
+      why: died
+        ? "the process that made the call ended before its outcome was recorded"
+        : (error?.message ?? "its outcome is unknown"),
+    });
+    await this.#outcomes.resolve(state, said, "person", site);
+  }
+
+  /** Records something about a call before it runs. */
+  async append({ argsText, site }: PlannedCall, event: NewEvent["event"]): Promise<void> {
+    const events = [{ event, payload: { args: argsText }, author: site.author }];
+    await this.#log.change(() => ({ events, answer: undefined }), site.mayBegin);
+  }
+
+  async #deny(
+    planned: PlannedCall,
+    by: "policy" | "person",
+    reason: string,
+  ): Promise<Extract<CallOutcome, { kind: "denied" }>> {
+    const kept = keptReason(reason);
+    await this.append(planned, { type: "denied", ...eventOfCall(planned.request), by, reason: kept });
+    this.#outcomes.tell(planned, "denied", 0);
+    return { kind: "denied", reason: kept };
+  }
+
+  async #reconciled({ reconcile }: CallOptions, state: CallState, args: unknown): Promise<Reconciled> {
+    if (reconcile === undefined) return undefined;
+    const { call, tool, key = call, attempts, claim, where } = state;
+    const unknown: UnknownCall = {
+      fingerprint: call,
+      tool,
+      args,
+      idempotencyKey: key,
+      attempt: attempts,
+      claimedAt: new Date(claim?.at ?? 0),
+      where,
+    };
+    try {
+      return await within(Promise.resolve(reconcile(unknown)), this.#timeoutMs);
+    } catch (error) {
+      this.#outcomes.tell({ request: state }, "unreconciled", 0, error);
+      return undefined;
+    }
+  }
+}
+
+/** The answer to a question; where there is none, the graph is stopped with the question. @throws LangGraph's interrupt */
+function answered(asking: Asking, question: ApprovalQuestion): ApprovalAnswer;
+function answered(asking: Asking, question: AmbiguousQuestion): NonNullable<Reconciled>;
+function answered(asking: Asking, question: Question): unknown {
+  const read = readAnswer(question as ApprovalQuestion, asking.answers);
+  if ("answer" in read) return read.answer;
+  return asking.ask(read.refused === undefined ? question : { ...question, refused: read.refused });
+}
+
+function keptReason(reason: string): string {
+  return reason.toWellFormed().slice(0, longestReason);
+}

@@ -1,0 +1,237 @@
+import { trace, type TierSaver } from "@stratigraph/core";
+import { keptError } from "../errors.ts";
+import type { CallState } from "../log/calls.ts";
+import type { Call, Interrupts } from "../log/entry.ts";
+import type { JournalLog, NewEvent } from "../log/journalLog.ts";
+import type { Sealing } from "../log/sealing.ts";
+import type { CallOptions, Reconciled } from "../options.ts";
+import type { CallSite, PlannedCall } from "./plannedCall.ts";
+import { eventOfCall } from "./resolve.ts";
+import { isToolMessage, keptResult, type KeptResult } from "./results.ts";
+import { StoredResults } from "./storedResults.ts";
+
+/** What became of a call, for the trace. */
+export type ToolCallOutcome =
+  | "ran"
+  | "replayed"
+  | "denied"
+  | "failed"
+  | "suspended"
+  | "unknown"
+  | "unreconciled"
+  | "unrecorded";
+
+/** What the trace tells of a call. */
+interface Traced {
+  readonly request: Pick<Call, "tool" | "call" | "where">;
+}
+
+/** Records what came of the calls of one journal. */
+export class Outcomes {
+  readonly #log: JournalLog;
+  readonly #results: StoredResults;
+  /** Claims whose call ended, or is ending, without a record of it; by the number of their entry. */
+  readonly unrecorded = new Set<number>();
+
+  constructor(saver: TierSaver, log: JournalLog, sealing: Sealing) {
+    this.#log = log;
+    this.#results = new StoredResults(saver, sealing);
+  }
+
+  /** The recorded result of a call that succeeded; undefined where it isn't kept. @throws StratigraphError "JOURNAL_BROKEN" */
+  async resultOf(state: CallState): Promise<KeptResult | undefined> {
+    return await this.#results.of(this.#log, state);
+  }
+
+  /** Records a call that needed no claim. */
+  async read(
+    planned: PlannedCall,
+    outcome: { readonly value: unknown } | { readonly error: unknown },
+    ms: number,
+  ): Promise<void> {
+    const { request, argsText, site } = planned;
+    const stored = "value" in outcome ? await this.#stored(planned, outcome.value) : undefined;
+    const event = {
+      type: "read" as const,
+      ...eventOfCall(request),
+      ms,
+      kept: stored?.kept ?? false,
+      ...(stored === undefined
+        ? { error: keptError((outcome as { error: unknown }).error) }
+        : { resultHash: stored.hash, ...interruptsOf(site) }),
+    };
+    const events = [{ event, payload: { args: argsText, result: stored?.result }, author: site.author }];
+    await this.#record(planned, undefined, () =>
+      this.#log.change(() => ({ events, answer: undefined }), site.mayBegin),
+    );
+    this.tell(planned, stored === undefined ? "failed" : "ran", ms);
+  }
+
+  /**
+   * Records a success. If somebody took the call over meanwhile, it is recorded as late.
+   * @param claim number of the claim's entry
+   * @returns the result of whoever took it over, where there is one
+   */
+  async success(
+    planned: PlannedCall,
+    claim: number,
+    value: unknown,
+    ms: number,
+  ): Promise<KeptResult | undefined> {
+    const { request, site } = planned;
+    const { call } = request;
+    const stored = await this.#stored(planned, value);
+    const winner = await this.#record(planned, claim, () =>
+      this.#log.change((calls): { events: NewEvent[]; answer: CallState | undefined } => {
+        const state = calls.get(call);
+        const isOurs =
+          state?.claim?.seq === claim && (state.status === "claimed" || state.status === "unknown");
+        const common = { call, claim, resultHash: stored.hash, kept: stored.kept };
+        const event = isOurs
+          ? { type: "succeeded" as const, ...common, ms, ...interruptsOf(site) }
+          : { type: "late" as const, ...common, outcome: "succeeded" as const };
+        const events = [{ event, payload: { result: stored.result }, author: site.author }];
+        return { events, answer: isOurs || state?.status !== "succeeded" ? undefined : state };
+      }, false),
+    );
+    if (winner !== undefined) return await this.resultOf(winner);
+    this.tell(planned, "ran", ms);
+    return undefined;
+  }
+
+  /**
+   * Records a failure.
+   * @param claim number of the claim's entry
+   * @param certain whether nothing happened for certain
+   * @param told what the tool itself gave to tell of the failure
+   */
+  async failure(
+    planned: PlannedCall,
+    claim: number,
+    error: unknown,
+    certain: boolean,
+    told?: unknown,
+  ): Promise<void> {
+    const { request, site } = planned;
+    const { call } = request;
+    const kept = keptError(error);
+    const suspended = isBubbleUp(error);
+    const stored = told === undefined ? undefined : await this.#stored(planned, told);
+    const outcome = (): NewEvent["event"] => {
+      if (suspended) return { type: "suspended", call, claim };
+      if (certain) {
+        const hash = stored === undefined ? {} : { resultHash: stored.hash };
+        return { type: "failed", call, claim, error: kept, kept: stored?.kept ?? false, ...hash };
+      }
+      const reason = site.signal?.aborted === true ? "aborted" : "error";
+      return { type: "unknown", call, claim, reason, error: kept };
+    };
+    await this.#record(planned, claim, () =>
+      this.#log.change((calls) => {
+        const state = calls.get(call);
+        const isOurs = state?.claim?.seq === claim && state.status === "claimed";
+        const event: NewEvent["event"] = isOurs
+          ? outcome()
+          : { type: "late", call, claim, outcome: "failed", kept: false, error: kept };
+        const payload = event.type === "failed" ? { result: stored?.result } : {};
+        return { events: [{ event, payload, author: site.author }], answer: undefined };
+      }, false),
+    );
+    this.tell(planned, suspended ? "suspended" : certain ? "failed" : "unknown", 0, error);
+  }
+
+  /** Records what became of a call whose outcome was unknown. */
+  async resolve(
+    { call, claim, where }: CallState,
+    found: NonNullable<Reconciled>,
+    by: "reconcile" | "person" | "operator",
+    { author }: Pick<CallSite, "author">,
+  ): Promise<void> {
+    const stored = found.happened
+      ? await this.#results.stored(keptResult(found.result, where.toolCallId))
+      : undefined;
+    await this.#log.change((calls) => {
+      const now = calls.get(call);
+      const isOpen =
+        (now?.status === "unknown" || now?.status === "claimed") && now.claim?.seq === claim?.seq;
+      if (!isOpen) return { events: [], answer: undefined };
+      const event = {
+        type: "resolved" as const,
+        call,
+        claim: claim?.seq ?? 0,
+        by,
+        happened: found.happened,
+        kept: stored?.kept ?? false,
+        ...(stored === undefined ? {} : { resultHash: stored.hash }),
+      };
+      return { events: [{ event, payload: { result: stored?.result }, author }], answer: undefined };
+    });
+  }
+
+  /** Publishes what became of a call on the diagnostics channel. */
+  tell({ request }: Traced, outcome: ToolCallOutcome, ms: number, error?: unknown): void {
+    const { tool, call, where } = request;
+    trace({
+      type: "tool-call",
+      threadId: this.#log.threadId,
+      tool,
+      fingerprint: call,
+      toolCallId: where.toolCallId,
+      outcome,
+      ms,
+      ...(error === undefined ? {} : { error }),
+    });
+  }
+
+  async #stored({ request }: PlannedCall, value: unknown): ReturnType<StoredResults["stored"]> {
+    return await this.#results.stored(keptResult(value, request.where.toolCallId));
+  }
+
+  /** Records an outcome. What was done is done: an error of the storage is traced, and the claim stays as it is. */
+  async #record<T>(
+    planned: PlannedCall,
+    claim: number | undefined,
+    record: () => Promise<T>,
+  ): Promise<T | undefined> {
+    if (claim !== undefined) this.unrecorded.add(claim);
+    try {
+      const answer = await record();
+      if (claim !== undefined) this.unrecorded.delete(claim);
+      return answer;
+    } catch (error) {
+      this.tell(planned, "unrecorded", 0, error);
+      return undefined;
+    }
+  }
+}
+
+/** What a success tells of interrupts of its tool. */
+function interruptsOf({ task, interrupts }: CallSite): { interrupts?: Interrupts } {
+  const times = interrupts?.() ?? 0;
+  return task === undefined || times === 0 ? {} : { interrupts: { task, times } };
+}
+
+/** Whether an error proves that nothing happened. */
+export function isCertain({ certain }: CallOptions, error: unknown): boolean {
+  if (isBubbleUp(error)) return false;
+  const { name, certain: marked } = Object(error) as { name?: unknown; certain?: unknown };
+  if (name === "ToolInputParsingException" || marked === true) return true;
+  try {
+    return certain?.(error) === true;
+  } catch {
+    return false;
+  }
+}
+
+/** Whether an error is LangGraph's way to leave a node, such as an interrupt. */
+export function isBubbleUp(error: unknown): boolean {
+  const { name, is_bubble_up: marked } = Object(error) as { name?: unknown; is_bubble_up?: unknown };
+  return marked === true || name === "GraphInterrupt" || name === "NodeInterrupt" || name === "ParentCommand";
+}
+
+/** The message of a tool that tells of its own failure; undefined for any other value. */
+export function toldFailure({ request }: PlannedCall, value: unknown): { content: unknown } | undefined {
+  return request.where.toolCallId !== undefined && isToolMessage(value) && value.status === "error"
+    ? value
+    : undefined;
+}

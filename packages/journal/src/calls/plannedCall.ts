@@ -1,0 +1,48 @@
+import type { CallOptions } from "../options.ts";
+import type { Answers, Question } from "./questions.ts";
+import type { CallRequest } from "./resolve.ts";
+import type { KeptResult } from "./results.ts";
+
+/** The graph around a call, as far as the protocol needs it. */
+export interface CallSite {
+  /** Aborts the call. */
+  readonly signal?: AbortSignal | undefined;
+  readonly author?: string | undefined;
+  /** Names the task in which the call is made, where there is one. */
+  readonly task?: string | undefined;
+  /** Asks a person by an interrupt. Absent outside graphs. */
+  readonly asking?: Asking | undefined;
+  /** How many interrupts of the work that the call runs were answered. */
+  readonly interrupts?: (() => number) | undefined;
+  /** Passes over answers to interrupts of a tool that doesn't run again. */
+  readonly passOver?: ((times: number) => void) | undefined;
+  /** Waits until the checkpoint that issued the call is stored. Absent where none issued it. @throws if that can't be */
+  readonly issued?: ((signal: AbortSignal | undefined, timeoutMs: number) => Promise<void>) | undefined;
+  /** Looks whether the thread that made the call is still there. Absent outside graphs. @throws ThreadDeletedError */
+  readonly mayBegin?: (() => Promise<void>) | undefined;
+}
+
+/** How a person is asked. */
+export interface Asking {
+  /** What was given to interrupts of the run. */
+  readonly answers: Answers;
+  /** Stops the graph with a question. @throws LangGraph's interrupt */
+  readonly ask: (question: Question) => never;
+}
+
+/** A call to make. */
+export interface PlannedCall {
+  readonly request: CallRequest;
+  /** Canonical JSON of the arguments. */
+  readonly argsText: string;
+  readonly site: CallSite;
+  readonly options: CallOptions;
+  /** The policy isn't asked: the call undoes what it had allowed. */
+  readonly unjudged?: boolean | undefined;
+}
+
+/** What came of a call. */
+export type CallOutcome =
+  | { readonly kind: "ran"; readonly value: unknown }
+  | { readonly kind: "recorded"; readonly result: KeptResult }
+  | { readonly kind: "denied"; readonly reason: string };
