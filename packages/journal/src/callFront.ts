@@ -16,6 +16,7 @@ import { ChainChannel } from "./langgraph/chainChannel.ts";
 import { taskOf, type Task } from "./langgraph/taskConfig.ts";
 import { wrapModel, type ModelLike } from "./langgraph/wrapModel.ts";
 import { wrapTool, type ToolLike } from "./langgraph/wrapTool.ts";
+import { ownPrefix } from "./log/ownCalls.ts";
 import type { CallOptions } from "./options.ts";
 
 /** A call that plain code makes. */
@@ -83,6 +84,7 @@ export abstract class CallFront {
         );
       checkCallOptions(`tools.${name}`, options[name]!);
     }
+    for (const { name } of tools) checkToolName("tools", name);
     return tools.map((tool) => {
       const own = { effects: effectsOf(tool), ...options[tool.name] };
       this.#versions.set(tool.name, own.version ?? null);
@@ -130,6 +132,7 @@ export abstract class CallFront {
     work: (context: PlainCallContext) => R | Promise<R>,
   ): Promise<R> {
     const { tool, args, ...options } = call;
+    checkToolName("call.tool", tool);
     checkCallOptions("call", options);
     if (options.compensate !== undefined) this.compensations.set(tool, options.compensate);
     const task = taskOf(config);
@@ -162,6 +165,14 @@ export abstract class CallFront {
   #versionOf(tool: string): string | null {
     return this.#versions.get(tool) ?? null;
   }
+}
+
+/** @throws InvalidOptionError */
+function checkToolName(field: string, name: unknown): void {
+  if (typeof name !== "string" || name === "")
+    throw new InvalidOptionError(field, name, "Name what is called.");
+  if (name.startsWith(ownPrefix))
+    throw new InvalidOptionError(field, name, `Names that begin with ${ownPrefix} are the journal's own.`);
 }
 
 /** @throws InvalidOptionError */

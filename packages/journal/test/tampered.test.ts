@@ -77,13 +77,11 @@ it("a call that nobody knows the outcome of stays blocked after a change of keys
     }),
   ).rejects.toThrow("cut");
   await journal.end();
-  for (const sign of [old, rotated]) {
-    const later = createJournal(saver, { sign });
-    await expect(later.run(...pay("second"), () => void made.push("second"))).rejects.toMatchObject({
-      code: "AMBIGUOUS_OUTCOME",
-    });
-    await later.end();
-  }
+  const later = createJournal(saver, { sign: rotated });
+  await expect(later.run(...pay("second"), () => void made.push("second"))).rejects.toMatchObject({
+    code: "AMBIGUOUS_OUTCOME",
+  });
+  await later.end();
   expect(made).toEqual(["first"]);
 });
 

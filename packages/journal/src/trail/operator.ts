@@ -7,6 +7,7 @@ import type { Digest } from "../identity/fingerprint.ts";
 import type { Calls, CallState } from "../log/calls.ts";
 import type { Effects, JournalEvent, Where } from "../log/entry.ts";
 import type { JournalLog } from "../log/journalLog.ts";
+import { isBookkeeping } from "../log/ownCalls.ts";
 import type { Sealing } from "../log/sealing.ts";
 
 /** The journal of one thread, as an operator's functions need it. */
@@ -54,12 +55,12 @@ export interface ForgetOptions {
   readonly author?: string | undefined;
 }
 
-/** The calls of a thread of which nobody knows whether they happened, in the order in which they were first made. */
+/** The calls of a thread's tools of which nobody knows whether they happened, in the order in which they were first made. */
 export async function* unresolvedCalls(journal: ThreadJournal): AsyncGenerator<UnresolvedCall> {
   const { log } = journal;
   const calls = await log.refresh();
   for (const state of [...calls.all()]) {
-    if (!(await isUnresolved(journal, calls, state))) continue;
+    if (isBookkeeping(state.tool) || !(await isUnresolved(journal, calls, state))) continue;
     const { call, tool, effects, where, attempts, key = call, claim, error } = state;
     yield {
       threadId: log.threadId,
@@ -165,6 +166,12 @@ async function isUnresolved(
 
 function stateOf(threadId: string, calls: Calls, fingerprint: Digest): CallState {
   const state = calls.get(fingerprint);
+  if (state !== undefined && isBookkeeping(state.tool))
+    throw new InvalidOptionError(
+      "fingerprint",
+      fingerprint,
+      "It belongs to a transaction. transactions() gives those that were left open, to be rolled back or committed.",
+    );
   if (state !== undefined) return state;
   throw new NotFoundError(
     `The journal of thread ${JSON.stringify(threadId)} has no call with the fingerprint ${JSON.stringify(fingerprint)}. ` +

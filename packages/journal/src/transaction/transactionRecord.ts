@@ -4,6 +4,7 @@ import { fingerprintOf } from "../identity/fingerprint.ts";
 import type { Calls, CallState } from "../log/calls.ts";
 import type { Effects } from "../log/entry.ts";
 import type { JournalLog, NewEvent } from "../log/journalLog.ts";
+import { compensationPrefix, ownPrefix } from "../log/ownCalls.ts";
 import type { JournalParts } from "../parts.ts";
 import { transactionEnded } from "./errors.ts";
 
@@ -13,10 +14,9 @@ export type Ending = "commit" | "rollback";
 /** How far a transaction got. */
 export type TransactionStatus = "open" | "committing" | "committed" | "rolling back";
 
-const [transactionTool, savepointTool] = ["transaction", "roll back to savepoint"];
-const endingTools = { commit: "commit transaction", rollback: "roll back transaction" } as const;
-const compensationPrefix = "compensate ";
-const ownTools: readonly string[] = [transactionTool, savepointTool, ...Object.values(endingTools)];
+const transactionTool = `${ownPrefix}transaction`;
+const savepointTool = `${ownPrefix}savepoint`;
+const endingTools = { commit: `${ownPrefix}commit`, rollback: `${ownPrefix}rollback` } as const;
 
 /** A call that isn't made by a graph, and its arguments as canonical JSON. */
 export interface OwnCall {
@@ -96,8 +96,7 @@ export class TransactionRecord {
       (state) =>
         state.where.thread === this.transaction &&
         state.effects !== "none" &&
-        !ownTools.includes(state.tool) &&
-        !state.tool.startsWith(compensationPrefix) &&
+        !state.tool.startsWith(ownPrefix) &&
         (state.status === "succeeded" || state.status === "unknown" || state.status === "claimed") &&
         (state.claim?.seq ?? 0) > since,
     );

@@ -221,6 +221,8 @@ async function recordsOf({ tier }: TierSaver, threadId: string) {
 async function bytesOf({ coder, tier }: TierSaver, threadId: string): Promise<string> {
   const found: string[] = [];
   for (const layer of layersOf(tier)) {
+    // A copy under way to the hot tier may arrive now, so blobs are listed before the records that need them.
+    const blobs = await layer.tier.blobs(threadId);
     const needed = new Set<string>();
     for await (const stored of layer.tier.list({ threadId })) {
       for (const hash of stored.record.blobs) needed.add(hash);
@@ -228,7 +230,7 @@ async function bytesOf({ coder, tier }: TierSaver, threadId: string): Promise<st
       found.push(JSON.stringify(await coder.checkpoint(stored, body, {})));
       found.push(JSON.stringify(await coder.metadata(stored.record, body)));
     }
-    for (const { hash } of await layer.tier.blobs(threadId))
+    for (const { hash } of blobs)
       if (!needed.has(hash)) throw new Error(`the blob ${hash} is left in ${layer.tier.name}`);
   }
   return found.join("\n");

@@ -55,6 +55,8 @@ describe.each(shared)(
           .filter((line) => !line.endsWith("elsewhere"))
           .join("\n")}\n`,
       );
+      for await (const { tool } of recovering.unresolved(thread))
+        expect(tool).toMatch(/^book|^stratigraph:compensate:/);
       const [left, ...others] = await transactions(opened.saver, thread, { journal: recovering });
       expect(others).toEqual([]);
       const booked = async () => (await graph.getState(on(thread))).values.booked as string[];
