@@ -16,3 +16,6 @@ export function inRounds<T>(counts: { few: T; all: T }): T {
  * so that all of them meet every saver. On memory each test runs with each, and the graphs on PostgreSQL too.
  */
 export const sparse = inRounds({ few: { durabilities: "in turn" }, all: {} } as const);
+
+/** As {@link sparse}, and with few rounds every second test: for suites that another one runs over nearly the same storage. */
+export const sparser = inRounds({ few: { durabilities: "in turn", every: 2 }, all: {} } as const);

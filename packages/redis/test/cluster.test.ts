@@ -6,7 +6,7 @@ import { waitUntil } from "../../../test/servers/process.ts";
 import { startRedisCluster } from "../../../test/servers/redis.ts";
 import { RedisSaver, redis } from "../src/index.ts";
 import { blob, put } from "./fixtures.ts";
-import { sparse } from "../../../test/rounds.ts";
+import { sparser } from "../../../test/rounds.ts";
 
 // Three masters and three replicas: every thread in its slot, the indexes of all threads in others.
 
@@ -48,7 +48,7 @@ const onCluster = async () => {
     close: async () => undefined,
   };
 };
-testGraphs("RedisSaver on a cluster", onCluster, sparse);
+testGraphs("RedisSaver on a cluster", onCluster, sparser);
 
 test("fromCluster opens a client of its own, which end() closes", async () => {
   const keyPrefix = `from ${(prefixes += 1)}:`;

@@ -53,6 +53,8 @@ async function runsUntil(
       expect(said.map((line) => Number(line.split(" ")[0]))).toEqual(said.map((_, i) => i));
       expect(said).toHaveLength((turn + 1) * 4);
       turns += 1;
+      // A user's pause, in which the other conversations and other test files run.
+      await sleep(50);
     }
   };
   await Promise.all([0, 1, 2].map(conversation));

@@ -4,7 +4,7 @@ import { redis } from "@stratigraph/redis";
 import { testGraphs, testPromises, testSaver } from "@stratigraph/testing";
 import { TieredSaver, memory, type TieredSaverOptions } from "@stratigraph/tiered";
 import { freshDatabase, sharedRedis } from "../../../test/servers/shared.ts";
-import { sparse } from "../../../test/rounds.ts";
+import { sparser } from "../../../test/rounds.ts";
 
 type Serde = NonNullable<TieredSaverOptions["serde"]>;
 
@@ -49,7 +49,7 @@ function suites(
   testGraphs(
     name,
     Object.assign(() => open(), { withSerde: open }),
-    sparse,
+    sparser,
   );
   testPromises(name, () => open());
   testSaver(name, () => open(), { knownFailures: ["list_uses_checkpoint_timestamp_not_id"] });

@@ -26,7 +26,8 @@ export function spawnOnTerminal(
   { env = {}, cwd }: { readonly env?: NodeJS.ProcessEnv; readonly cwd?: string } = {},
 ): RunningCli {
   const command = [process.execPath, ...execArgv, path, ...args].map(quoted).join(" ");
-  const child = spawn("script", ["-qefc", `stty cols 100; ${command}`, "/dev/null"], {
+  // Without `exec`, Ctrl-C reaches the shell too, and dash then ends with 130 whatever the command ended with.
+  const child = spawn("script", ["-qefc", `stty cols 100; exec ${command}`, "/dev/null"], {
     cwd,
     env: { ...process.env, CI: "", NO_COLOR: "", TERM: "xterm-256color", ...env },
   });

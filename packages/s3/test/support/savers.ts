@@ -2,7 +2,7 @@ import type { SerializerProtocol } from "@langchain/langgraph-checkpoint";
 import { deltaChannelHistoryTests, specTest } from "@langchain/langgraph-checkpoint-validation";
 import { testDifferential, testGraphs, testPromises, testSaver } from "@stratigraph/testing";
 import type { FolderSaver, S3Saver } from "../../src/index.ts";
-import { sparse } from "../../../../test/rounds.ts";
+import { sparser } from "../../../../test/rounds.ts";
 
 /** A saver on an empty place of its own. */
 export type OpenSaver = (serde?: SerializerProtocol) => Promise<{
@@ -31,10 +31,10 @@ export function testSavers(name: string, open: OpenSaver): void {
   testGraphs(
     name,
     Object.assign(() => open(), { withSerde: open }),
-    sparse,
+    sparser,
   );
   testPromises(name, () => open());
-  testDifferential(name, () => open(), sparse);
+  testDifferential(name, () => open(), sparser);
   // Newest first is by checkpoint id: LangGraph.js compares ids in `before`, also across namespaces.
   testSaver(name, () => open(), { knownFailures: ["list_uses_checkpoint_timestamp_not_id"] });
 }

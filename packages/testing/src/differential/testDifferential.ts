@@ -1,6 +1,6 @@
 import { MemorySaver } from "@langchain/langgraph-checkpoint";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { DURABILITIES, type Durability, durabilitiesOf } from "../graphs/durabilities.ts";
+import { DURABILITIES, type Durability, durabilitiesOf, turnsOf } from "../graphs/durabilities.ts";
 import type { GraphSuiteOptions, OpenedSaver } from "../graphs/setup.ts";
 import { officialExceptions } from "./officialExceptions.ts";
 import { play } from "./play.ts";
@@ -53,7 +53,7 @@ const expectUnordered = async (
 };
 
 /** Options of `testDifferential`. */
-export type DifferentialOptions = Pick<GraphSuiteOptions, "durabilities">;
+export type DifferentialOptions = Pick<GraphSuiteOptions, "durabilities" | "every">;
 
 /**
  * Registers a vitest suite that plays the same scenarios on the official MemorySaver of the installed LangGraph and on a saver
@@ -65,7 +65,7 @@ export type DifferentialOptions = Pick<GraphSuiteOptions, "durabilities">;
  *
  * @param name - name of the suite, usually the saver's
  * @param setup - opens the saver under test; called once, in `beforeAll`
- * @param options - the durabilities with which scenarios are played. Default: each.
+ * @param options - the durabilities with which scenarios are played, and which scenarios. Default: each.
  */
 export const testDifferential = (
   name: string,
@@ -74,7 +74,10 @@ export const testDifferential = (
 ): void => {
   const exceptions = officialExceptions();
   const durabilities = durabilitiesOf(name, options.durabilities);
-  const plays = scenarios.map((scenario) => ({ scenario, durabilities: durabilities() }));
+  const isItsTurn = turnsOf(name, options.every);
+  const plays = scenarios
+    .filter(() => isItsTurn())
+    .map((scenario) => ({ scenario, durabilities: durabilities() }));
   describe(`${name} as the official MemorySaver`, () => {
     let opened: OpenedSaver | undefined;
     beforeAll(async () => {

@@ -15,10 +15,23 @@ export const durabilitiesOf = (
   suite: string,
   which: SuiteDurabilities = "each",
 ): (() => readonly Durability[]) => {
-  let turn = [...suite].reduce((sum, character) => sum + (character.codePointAt(0) ?? 0), 0);
+  let turn = turnOf(suite);
   return () => {
     if (which === "each") return DURABILITIES;
     turn += 1;
     return DURABILITIES.filter((_, index) => index === turn % DURABILITIES.length);
   };
 };
+
+/** Returns a function that tells whether the next test of a suite is one of every nth. */
+export const turnsOf = (suite: string, every = 1): (() => boolean) => {
+  let turn = turnOf(suite);
+  return () => {
+    turn += 1;
+    return turn % every === 0;
+  };
+};
+
+/** Where a suite begins whose tests take turns: determined by its name, so that suites differ. */
+const turnOf = (suite: string): number =>
+  [...suite].reduce((sum, character) => sum + (character.codePointAt(0) ?? 0), 0);

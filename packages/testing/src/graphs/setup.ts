@@ -32,4 +32,6 @@ export interface GraphSuiteOptions {
   knownFailures?: readonly string[];
   /** With which durabilities a test runs that takes one: `"each"` of the three, or one of them, `"in turn"`. Default: `"each"`. */
   durabilities?: SuiteDurabilities;
+  /** Runs every nth test only; the suite's name determines with which one it begins. Default: 1, which is all of them. */
+  every?: number;
 }

@@ -7,7 +7,7 @@ import { Redis } from "ioredis";
 import pg from "pg";
 import { openBucket } from "../../../s3/test/support/bucket.ts";
 import { freshDatabase, sharedRedis } from "../../../../test/servers/shared.ts";
-import { sparse } from "../../../../test/rounds.ts";
+import { sparser } from "../../../../test/rounds.ts";
 
 // LangGraph's graphs on redis>postgres>s3, on real servers, with every thread archived between any two of its turns: each
 // turn, each state and each history begins with a thread of which the warm tier has its heads only.
@@ -73,5 +73,5 @@ testGraphs(
       },
     };
   },
-  sparse,
+  sparser,
 );

@@ -4,7 +4,7 @@ import { redis } from "@stratigraph/redis";
 import { testDifferential } from "@stratigraph/testing";
 import { TieredSaver, memory, type TieredSaverOptions } from "@stratigraph/tiered";
 import { freshDatabase, sharedRedis } from "../../../../test/servers/shared.ts";
-import { sparse } from "../../../../test/rounds.ts";
+import { sparser } from "../../../../test/rounds.ts";
 
 // Every stack but that of ../differential.test.ts, opened twice as two processes would: each step of a scenario is taken by the one that didn't take the last.
 
@@ -49,7 +49,7 @@ for (const [name, options] of Object.entries(stacks)) {
         },
       };
     },
-    sparse,
+    sparser,
   );
 }
 
@@ -79,6 +79,6 @@ for (const restoreOn of ["read", "write"] as const) {
       await saver.setup();
       return { saver, close: () => saver.end() };
     },
-    sparse,
+    sparser,
   );
 }

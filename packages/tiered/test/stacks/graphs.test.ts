@@ -3,7 +3,7 @@ import { redis } from "@stratigraph/redis";
 import { testGraphs, testPromises, testTier } from "@stratigraph/testing";
 import { TieredSaver, TierStack, memory, type TierStackOptions } from "@stratigraph/tiered";
 import { freshDatabase, sharedRedis } from "../../../../test/servers/shared.ts";
-import { sparse } from "../../../../test/rounds.ts";
+import { sparser } from "../../../../test/rounds.ts";
 
 // What graphs.test.ts and validation.test.ts leave out: the contract on stacks of real servers, opened twice as two
 // processes would, and graphs whose every step may be read back by another process.
@@ -66,7 +66,7 @@ function graphsInTwoProcesses(name: string, options: (at: Place) => TierStackOpt
       },
     };
   };
-  testGraphs(`${name}, two processes`, open, sparse);
+  testGraphs(`${name}, two processes`, open, sparser);
   testPromises(`${name}, two processes`, open);
 }
 

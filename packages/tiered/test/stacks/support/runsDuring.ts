@@ -1,6 +1,10 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import { MemorySaver } from "@langchain/langgraph";
 import type { TieredSaver } from "@stratigraph/tiered";
 import { answerTurn, askTurn, historyOf, type AgentConfig } from "./agentGraph.ts";
+
+/** A user's pause between turns, in which the other conversations and other test files run. Milliseconds. */
+const betweenTurnsMs = 50;
 
 /** What runs did while a fault happened. */
 export interface Runs {
@@ -39,6 +43,7 @@ export async function runsDuring(
       await askTurn(() => reference, config, n);
       expect(state).toEqual(await answerTurn(() => reference, config, n));
       runs.turns += 1;
+      await sleep(betweenTurnsMs);
     }
     expect(await historyOf(open(), config)).toEqual(await historyOf(reference, config));
   };
