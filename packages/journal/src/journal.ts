@@ -2,10 +2,9 @@ import { checkOptions, InvalidOptionError, validId, waitMsOf, type TierSaver } f
 import { CallFront, type PlacedCall } from "./callFront.ts";
 import { CallRunner, type CallRunnerParts } from "./calls/callRunner.ts";
 import type { CallOutcome } from "./calls/plannedCall.ts";
-import type { CallRequest } from "./calls/resolve.ts";
 import { Session } from "./calls/session.ts";
-import { fingerprintOf, type Digest } from "./identity/fingerprint.ts";
-import type { ChainPlace } from "./langgraph/chain.ts";
+import type { Digest } from "./identity/fingerprint.ts";
+import { requestOf } from "./langgraph/callRequest.ts";
 import { siteOf } from "./langgraph/site.ts";
 import type { Task } from "./langgraph/taskConfig.ts";
 import { JournalLog } from "./log/journalLog.ts";
@@ -224,28 +223,12 @@ export class Journal extends CallFront {
   ): Promise<CallOutcome> {
     const threadId = validId("configurable.thread_id", task.journal);
     const { log, runner } = this.#of(threadId);
-    const { tool, version, argsText, place, toolCallId } = placed;
-    const args: unknown = JSON.parse(argsText);
-    const where = {
-      ...task.where,
-      ...(toolCallId === undefined ? {} : { toolCallId }),
-      ...(task.threadId === undefined || task.threadId === log.threadId ? {} : { thread: task.threadId }),
-    };
-    const requestAt = ({ previous, nth, inNextTask }: ChainPlace): CallRequest => ({
-      call: fingerprintOf({ tool, version, args, previous, nth }),
-      tool,
-      ...(version === null ? {} : { version }),
-      effects: options.effects ?? "once",
-      previous,
-      nth,
-      argsHash: this.#sealing.hash(argsText),
-      otherHashes: this.#sealing.otherHashes(argsText),
-      where,
-      ...(task.fresh ? { fresh: true } : {}),
-      ...(inNextTask === undefined ? {} : { inNextTask: () => requestAt(inNextTask()) }),
-    });
+    const { argsText } = placed;
+    const request = requestOf(this.#sealing, log.threadId, task, placed, options.effects);
     const site = await siteOf(this.checkpointer, task, this.#authorOf(config));
-    return await runner.call({ request: requestAt(place), argsText, site, options }, () => work(args));
+    return await runner.call({ request, argsText, site, options }, () =>
+      work(JSON.parse(argsText) as unknown),
+    );
   }
 
   #authorOf(config: unknown): string | undefined {
