@@ -24,7 +24,7 @@ if (init !== "npm init -y" || !install?.startsWith("npm install stratigraph ") |
   fail(`The README's first commands are others than are followed here:\n${commands.join("\n")}`);
 if (!readme.includes(`\`${main}\``)) fail(`The README doesn't say to save its code as ${main}.`);
 
-const tarballs = await pack(folder, ["stratigraph"]);
+const tarballs = await pack(folder, ["stratigraph", "journal"]);
 await step("npm", ["init", "-y"], 1);
 // Our packages find each other among the tarballs, as they would in the registry.
 const others = install.split(" ").filter((word) => !["npm", "install", "stratigraph"].includes(word));
