@@ -1,5 +1,6 @@
 import { checkOptions, InvalidOptionError } from "@stratigraph/core";
 import type { CallOutcome } from "./calls/plannedCall.ts";
+import { Compensations } from "./calls/compensations.ts";
 import { currentCall, type CurrentCall } from "./calls/currentCall.ts";
 import { CallDeniedError } from "./errors.ts";
 import { canonical } from "./identity/canonical.ts";
@@ -51,8 +52,8 @@ export interface PlacedCall {
 export abstract class CallFront {
   readonly #versions = new Map<string, string | null>();
 
-  /** What undoes calls, by the names of tools. */
-  protected readonly compensations = new Map<string, NonNullable<CallOptions["compensate"]>>();
+  /** What undoes calls. */
+  protected readonly compensations = new Compensations();
 
   /** Channels for the state of a StateGraph: `Annotation.Root({ ...MessagesAnnotation.spec, ...journal.channel })`. */
   readonly channel: { readonly [chainKey]: () => ChainChannel } = { [chainKey]: () => new ChainChannel() };
@@ -88,7 +89,7 @@ export abstract class CallFront {
     return tools.map((tool) => {
       const own = { effects: effectsOf(tool), ...options[tool.name] };
       this.#versions.set(tool.name, own.version ?? null);
-      if (own.compensate !== undefined) this.compensations.set(tool.name, own.compensate);
+      if (own.compensate !== undefined) this.compensations.setOfTool(tool.name, own.compensate);
       return wrapTool(tool, ({ tool: name, args, toolCallId }, config, work) => {
         const task = taskOf(config);
         const version = own.version ?? null;
@@ -134,7 +135,7 @@ export abstract class CallFront {
     const { tool, args, ...options } = call;
     checkToolName("call.tool", tool);
     checkCallOptions("call", options);
-    if (options.compensate !== undefined) this.compensations.set(tool, options.compensate);
+    if (options.compensate !== undefined) this.compensations.setOfTool(tool, options.compensate);
     const task = taskOf(config);
     const version = options.version ?? null;
     const argsText = canonical(args);

@@ -225,6 +225,7 @@ export class Journal extends CallFront {
     const { log, runner } = this.#of(threadId);
     const { argsText } = placed;
     const request = requestOf(this.#sealing, log.threadId, task, placed, options.effects);
+    if (options.compensate !== undefined) this.compensations.setOfCall(request.call, options.compensate);
     const site = await siteOf(this.checkpointer, task, this.#authorOf(config));
     return await runner.call({ request, argsText, site, options }, () =>
       work(JSON.parse(argsText) as unknown),

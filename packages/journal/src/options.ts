@@ -53,8 +53,8 @@ export interface CallOptions {
   /** Finds out, from the service that the tool calls, what became of a call whose outcome is unknown. Default: a person is asked. */
   readonly reconcile?: ((call: UnknownCall) => Reconciled | Promise<Reconciled>) | undefined;
   /**
-   * Undoes a call that happened, when a transaction is rolled back. It is found by the tool's name, also in a later process, so it must
-   * need nothing but the call's result and arguments. Where a model called the tool, the result is the content of the tool's message.
+   * Undoes a call that happened, when a transaction is rolled back. A later process, which didn't make the call, takes the function that it
+   * knows for the tool's name, so it must need nothing but the call's result and arguments. Where a model called the tool, the result is the content of the tool's message.
    * It is called once; `currentCall()` has an idempotency key for it. Default: the call can't be undone.
    */
   readonly compensate?: ((result: unknown, args: unknown) => unknown) | undefined;

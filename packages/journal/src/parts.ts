@@ -1,16 +1,16 @@
 import { InvalidOptionError, type TierSaver } from "@stratigraph/core";
 import type { CallRunner } from "./calls/callRunner.ts";
+import type { Compensations } from "./calls/compensations.ts";
 import type { Session } from "./calls/session.ts";
 import type { JournalLog } from "./log/journalLog.ts";
 import type { Sealing } from "./log/sealing.ts";
-import type { CallOptions } from "./options.ts";
 
 /** What transactions and batches use of a journal, and applications needn't see. */
 export interface JournalParts {
   readonly checkpointer: TierSaver;
   readonly sealing: Sealing;
   readonly session: Session;
-  readonly compensations: ReadonlyMap<string, NonNullable<CallOptions["compensate"]>>;
+  readonly compensations: Pick<Compensations, "of">;
   authorOf(config: unknown): string | undefined;
   of(threadId: string): { readonly log: JournalLog; readonly runner: CallRunner };
 }

@@ -41,7 +41,7 @@ async function undo(
   { args }: TransactionCall,
 ): Promise<Pick<KeptCall, "why" | "error"> | undefined> {
   if (state.status !== "succeeded") return { why: "outcome unknown" };
-  const work = parts.compensations.get(state.tool);
+  const work = parts.compensations.of(state.call, state.tool);
   if (work === undefined) return { why: "no compensation" };
   const { log, runner } = parts.of(record.threadId);
   try {
