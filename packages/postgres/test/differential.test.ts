@@ -4,7 +4,7 @@ import { PostgresSaver } from "@stratigraph/postgres";
 import { testDifferential } from "@stratigraph/testing";
 import pg from "pg";
 import { freshDatabase } from "../../../test/servers/shared.ts";
-import { sparse } from "../../../test/rounds.ts";
+import { sparse, sparser } from "../../../test/rounds.ts";
 import { fastFolder } from "../../../test/servers/fastFolder.ts";
 
 testDifferential(
@@ -36,5 +36,5 @@ testDifferential(
     };
     return { saver, second: async () => new PostgresSaver(saver.tier), close };
   },
-  sparse,
+  sparser,
 );

@@ -5,7 +5,7 @@ import pg from "pg";
 import { freshDatabase } from "../../../test/servers/shared.ts";
 import { resolveDatabaseOptions } from "../src/options.ts";
 import { openPgLite, PgLiteExecutor } from "../src/connection/pgliteExecutor.ts";
-import { sparse } from "../../../test/rounds.ts";
+import { sparser } from "../../../test/rounds.ts";
 
 const onPostgres = async (serde?: SerializerProtocol) => {
   const database = await freshDatabase();
@@ -50,7 +50,7 @@ const onPgLite = async (serde?: SerializerProtocol) => {
 testGraphs(
   "PostgresSaver on PGlite",
   Object.assign(() => onPgLite(), { withSerde: onPgLite }),
-  sparse,
+  sparser,
 );
 testPromises("PostgresSaver on PGlite", () => onPgLite());
 testSaver("PostgresSaver on PGlite", () => onPgLite(), {

@@ -4,7 +4,7 @@ import { testKills } from "./testKills.ts";
 
 testKills("PostgreSQL", {
   rounds: inRounds({ few: 1, all: 50 }),
-  durabilities: ["async", "sync"],
+  durabilities: inRounds({ few: ["async"], all: ["async", "sync"] }),
   atOnce: 3,
   open: async () => {
     const { url, drop } = await freshDatabase();

@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { MemoryTier, TierSaver } from "@stratigraph/core";
 import { createCheckpointer, type CheckpointerConfig } from "stratigraph";
+import { inRounds } from "../../../../test/rounds.ts";
 import { freshDatabase, sharedRedis } from "../../../../test/servers/shared.ts";
 
 /** A storage that several processes can open, except memory. */
@@ -29,8 +30,7 @@ export async function openPostgres(): Promise<OpenedSaver> {
   return await opened({ postgres: url }, drop);
 }
 
-/** The savers that transactions, batches and events are tested on. */
-export const savers: readonly (readonly [name: string, open: () => Promise<OpenedSaver>])[] = [
+const all: readonly (readonly [name: string, open: () => Promise<OpenedSaver>])[] = [
   ["memory", async () => ({ saver: new TierSaver(new MemoryTier()), close: async () => undefined })],
   [
     "PGlite",
@@ -50,3 +50,9 @@ export const savers: readonly (readonly [name: string, open: () => Promise<Opene
     },
   ],
 ];
+
+/** The savers that transactions, batches and events are tested on: with few rounds memory, and a server that processes share. */
+export const savers = inRounds({
+  few: all.filter(([name]) => name === "memory" || name === "PostgreSQL"),
+  all,
+});
