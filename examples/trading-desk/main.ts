@@ -87,7 +87,7 @@ try {
   console.log("The agent stops and asks:", reason);
   assert.deepEqual(placed, []);
   const { messages } = await graph.invoke(
-    new Command({ resume: { id, allow: true, reason: "Within the limit of desk 7. Petra, risk" } }),
+    new Command({ resume: { id, allow: true, reason: "Within the limit of desk 7.", author: "Petra" } }),
     config,
   );
   assert.deepEqual(placed, ["500 ACME"]);

@@ -23,23 +23,28 @@ describe("a policy", () => {
   const asking = { policy: () => ({ ask: "over the limit" }) };
 
   it("that asks lets a call run once a person allows it, and never again without a record", async () => {
-    const { graph, paid } = unluckyPayer(once, 0, asking);
+    const { graph, paid, journal } = unluckyPayer(once, 0, { ...asking, author: "desk agent" });
     const stopped = await graph.invoke(hello, config);
     expect(paid).toEqual([]);
     expect(questions(stopped)).toMatchObject([
       { value: { kind: "approval", tool: "pay", args: { amount: 5 }, reason: "over the limit" } },
     ]);
-    const done = await graph.invoke(reply(stopped, { allow: true }), config);
+    const done = await graph.invoke(reply(stopped, { allow: true, author: "Petra" }), config);
     expect(receipts(done.messages)).toEqual(["receipt 5"]);
     expect(paid).toEqual([5]);
+    const authors = new Map<string, string | undefined>();
+    for await (const { event, author } of journal.trail("ada")) authors.set(event.type, author);
+    expect([authors.get("approved"), authors.get("claimed")]).toEqual(["Petra", "desk agent"]);
   });
 
   it("that asks tells the model what a person who denies says", async () => {
-    const { graph, paid } = unluckyPayer(once, 0, asking);
+    const { graph, paid, journal } = unluckyPayer(once, 0, asking);
     const stopped = await graph.invoke(hello, config);
-    const done = await graph.invoke(reply(stopped, { allow: false, reason: "too much" }), config);
+    const denial = { allow: false, reason: "too much", author: "Petra" };
+    const done = await graph.invoke(reply(stopped, denial), config);
     expect(done.messages.at(-2)).toMatchObject({ content: "Denied: too much", status: "error" });
     expect(paid).toEqual([]);
+    for await (const { author } of journal.trail("ada", { types: ["denied"] })) expect(author).toBe("Petra");
   });
 
   it("asks for each of two calls of a message, and each gets its own answer", async () => {

@@ -8,6 +8,7 @@ import type { Asking, CallOutcome, PlannedCall } from "./plannedCall.ts";
 import {
   questionId,
   readAnswer,
+  type AmbiguousAnswer,
   type AmbiguousQuestion,
   type ApprovalAnswer,
   type ApprovalQuestion,
@@ -64,13 +65,18 @@ export class Gate {
       reason: answer.ask,
     };
     const said = answered(asking, question);
-    if (!said.allow) return await this.#deny(planned, "person", said.reason ?? "a person denied it");
-    await this.append(planned, {
-      type: "approved",
-      ...eventOfCall(request),
-      reason: keptReason(answer.ask),
-      ...(said.reason === undefined ? {} : { said: keptReason(said.reason) }),
-    });
+    if (!said.allow)
+      return await this.#deny(planned, "person", said.reason ?? "a person denied it", said.author);
+    await this.append(
+      planned,
+      {
+        type: "approved",
+        ...eventOfCall(request),
+        reason: keptReason(answer.ask),
+        ...(said.reason === undefined ? {} : { said: keptReason(said.reason) }),
+      },
+      said.author,
+    );
     return "ask again";
   }
 
@@ -97,12 +103,16 @@ export class Gate {
         ? "the process that made the call ended before its outcome was recorded"
         : (error?.message ?? "its outcome is unknown"),
     });
-    await this.#outcomes.resolve(state, said, "person", site);
+    await this.#outcomes.resolve(state, said, "person", { author: said.author ?? site.author });
   }
 
-  /** Records something about a call before it runs. */
-  async append({ argsText, site }: PlannedCall, event: NewEvent["event"]): Promise<void> {
-    const events = [{ event, payload: { args: argsText }, author: site.author }];
+  /** Records something about a call before it runs. @param author default: whoever makes the call */
+  async append(
+    { argsText, site }: PlannedCall,
+    event: NewEvent["event"],
+    author = site.author,
+  ): Promise<void> {
+    const events = [{ event, payload: { args: argsText }, author }];
     await this.#log.change(() => ({ events, answer: undefined }), site.mayBegin);
   }
 
@@ -110,9 +120,10 @@ export class Gate {
     planned: PlannedCall,
     by: "policy" | "person",
     reason: string,
+    author?: string,
   ): Promise<Extract<CallOutcome, { kind: "denied" }>> {
     const kept = keptReason(reason);
-    await this.append(planned, { type: "denied", ...eventOfCall(planned.request), by, reason: kept });
+    await this.append(planned, { type: "denied", ...eventOfCall(planned.request), by, reason: kept }, author);
     this.#outcomes.tell(planned, "denied", 0);
     return { kind: "denied", reason: kept };
   }
@@ -140,7 +151,7 @@ export class Gate {
 
 /** The answer to a question; where there is none, the graph is stopped with the question. @throws LangGraph's interrupt */
 function answered(asking: Asking, question: ApprovalQuestion): ApprovalAnswer;
-function answered(asking: Asking, question: AmbiguousQuestion): NonNullable<Reconciled>;
+function answered(asking: Asking, question: AmbiguousQuestion): AmbiguousAnswer;
 function answered(asking: Asking, question: Question): unknown {
   const read = readAnswer(question as ApprovalQuestion, asking.answers);
   if ("answer" in read) return read.answer;

@@ -17,8 +17,17 @@ export async function judged(
     if (typeof ask === "string") return { ask };
     return { deny: "the policy gave no answer that it may give: true, false, { deny } or { ask }" };
   } catch (error) {
-    return { deny: `the policy failed: ${keptError(error).message}` };
+    return { deny: `the policy failed: ${told(error)}` };
   }
+}
+
+/** An error's message, with that of its cause: `fetch` tells only there why it failed. */
+function told(error: unknown): string {
+  const { cause } = Object(error) as { cause?: unknown };
+  const { message } = keptError(error);
+  if (cause === undefined) return message;
+  const { code } = Object(cause) as { code?: unknown };
+  return `${message} (${keptError(cause).message || String(code)})`;
 }
 
 /** Freezes JSON and what it is in, so that a policy can't change what runs. */

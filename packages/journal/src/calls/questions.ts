@@ -42,13 +42,19 @@ export interface ApprovalAnswer {
   readonly id: string;
   readonly allow: boolean;
   readonly reason?: string | undefined;
+  /** Who answers, for the trail. Default: whoever makes the call. */
+  readonly author?: string | undefined;
 }
 
 /**
  * The answer to an {@link AmbiguousQuestion}: `new Command({ resume: { id: question.id, happened: true, result } })`, or
  * `happened: false`.
  */
-export type AmbiguousAnswer = NonNullable<Reconciled> & { readonly id: string };
+export type AmbiguousAnswer = NonNullable<Reconciled> & {
+  readonly id: string;
+  /** Who answers, for the trail. Default: whoever makes the call. */
+  readonly author?: string | undefined;
+};
 
 /** How the names of questions begin, by which answers are told from those to interrupts of others. */
 const prefix = "call-question-";
@@ -84,18 +90,19 @@ export function readAnswer(
 export function readAnswer(
   question: AmbiguousQuestion,
   answers: Answers,
-): { readonly answer: NonNullable<Reconciled> } | { readonly refused: string | undefined };
+): { readonly answer: AmbiguousAnswer } | { readonly refused: string | undefined };
 export function readAnswer(question: Question, answers: Answers): { answer: unknown } | { refused: unknown } {
   const { id } = question;
   const given = answers.take(id);
   const fields = Object(given) as Record<string, unknown>;
+  const author = textOf(fields["author"]);
   if (question.kind === "approval") {
     const { allow, reason } = fields;
-    if (typeof allow === "boolean")
-      return { answer: { id, allow, reason: typeof reason === "string" ? reason : undefined } };
+    if (typeof allow === "boolean") return { answer: { id, allow, reason: textOf(reason), author } };
   } else {
-    if (fields["happened"] === false) return { answer: { happened: false } };
-    if (fields["happened"] === true) return { answer: { happened: true, result: fields["result"] } };
+    if (fields["happened"] === false) return { answer: { id, happened: false, author } };
+    if (fields["happened"] === true)
+      return { answer: { id, happened: true, result: fields["result"], author } };
   }
   const wanted =
     question.kind === "approval"
@@ -107,4 +114,8 @@ export function readAnswer(question: Question, answers: Answers): { answer: unkn
   return {
     refused: meantForUs ? `An answer has to name the question that it is for: ${wanted}.` : undefined,
   };
+}
+
+function textOf(value: unknown): string | undefined {
+  return typeof value === "string" ? value : undefined;
 }

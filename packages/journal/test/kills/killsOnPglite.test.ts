@@ -6,7 +6,10 @@ import { testKills } from "./testKills.ts";
 testKills("PGlite", {
   rounds: inRounds({ few: 1, all: 10 }),
   durabilities: inRounds({ few: ["async"], all: ["async", "sync"] }),
-  dieAt: inRounds<readonly Point[]>({ few: ["after the claim", "after the effect", "before put"], all: points }),
+  dieAt: inRounds<readonly Point[]>({
+    few: ["after the claim", "after the effect", "before put"],
+    all: points,
+  }),
   // An embedded folder is one process's.
   atOnce: 1,
   open: (folder) => Promise.resolve({ url: join(folder, "database"), close: () => Promise.resolve() }),
