@@ -63,11 +63,24 @@ import { setupSql, statementsIn, type Statement } from "./schema/statements.ts";
 /** Checkpoints on the first page of a list: few, so that reading one costs little. Pages double up to `largestPage`. */
 const firstPage = 16;
 const largestPage = 128;
+/** Pages of records alone grow further, to this many checkpoints, while they stay under so many bytes. */
+const [largestRecordsPage, recordsPageBytes] = [2048, 2 * 1024 * 1024];
 const threadsPerPage = 500;
 const threadsPerSweep = 200;
 
 /** Most ancestors that are followed: far more than there are, and an integer of PostgreSQL. */
 const mostAncestors = 1_000_000;
+
+/** How many records the page after these may have. */
+function recordsPageAfter(checkpoints: readonly ListedCheckpoint[]): number {
+  let bytes = 1;
+  for (const { record, writes } of checkpoints) {
+    bytes += record.body.length + record.blobs.length * 20 + record.tags.length * 12;
+    for (const { body } of writes) bytes += body.length;
+  }
+  const fitting = Math.floor((recordsPageBytes * checkpoints.length) / bytes);
+  return Math.min(Math.max(fitting, largestPage), largestRecordsPage);
+}
 
 function maybeKey(id: string | undefined): Buffer | null {
   return id === undefined ? null : keyOf(id);
@@ -202,7 +215,7 @@ export class PostgresTier
       if (checkpoints.length < size) return;
       left -= checkpoints.length;
       last = checkpoints.at(-1)!.row;
-      size = Math.min(size * 2, largestPage, left);
+      size = Math.min(size * 2, query.recordsOnly === true ? recordsPageAfter(checkpoints) : largestPage, left);
     }
   }
 
