@@ -88,6 +88,18 @@ function threadIdOf(row: Readonly<Record<string, unknown>>, keys: KeyReader): st
   return longId === null ? keys.id(row["key"] as Uint8Array) : Buffer.from(longId).toString("utf8");
 }
 
+/** Tells of a thread whose head names no id. @throws StratigraphError "CORRUPT" where nobody wants to be told */
+function refuseHead(threadId: string, head: Uint8Array, onDamaged: ThreadQuery["onDamaged"]): void {
+  const error = new StratigraphError(
+    "CORRUPT",
+    `The head of thread ${JSON.stringify(threadId)} can't be read: no id is known for key ${hexOf(head)}. The stored bytes were ` +
+      `damaged; restore them from a backup.`,
+    { threadId },
+  );
+  if (onDamaged === undefined) throw error;
+  onDamaged(error);
+}
+
 /** Keys and values of tags, in two lists. */
 function tagColumns(tags: readonly ThreadTag[]): [Buffer[], Buffer[]] {
   return [tags.map(({ key }) => Buffer.from(key)), tags.map(({ value }) => Buffer.from(value))];
@@ -231,15 +243,18 @@ export class PostgresTier
       for (const row of rows) {
         const threadId = threadIdOf(row, keys);
         const headRecord = headRecords.get(threadId);
+        const head = row["head"] as Uint8Array | null;
+        const isDamaged = head !== null && !keys.knows(head);
         after = {
           threadId,
           revision: Number(row["revision"]),
-          head: row["head"] === null ? undefined : keys.id(row["head"] as Uint8Array),
+          head: head === null || isDamaged ? undefined : keys.id(head),
           writtenAtMs: Number(row["written_ms"]),
           evicted: row["evicted"] === true,
           ...(headRecord === undefined ? {} : { headRecord }),
         };
-        yield after;
+        if (isDamaged) refuseHead(threadId, head, query.onDamaged);
+        else yield after;
       }
       if (rows.length < size) return;
       left -= rows.length;
