@@ -85,6 +85,13 @@ test("a head whose key means nothing is found, and doesn't keep other threads fr
   expect(named.findings[0]).toMatchObject({ kind: "corrupt", thread: "damaged" });
 });
 
+test("a thread whose key means nothing is found, and doesn't keep others from being verified", async () => {
+  await damage(`update stratigraph.threads set key = set_byte(key, 0, 0) where ${thread}`);
+  const report = await verified(storage.open());
+  expect(kindsOf(report.findings)).toEqual(["corrupt thread"]);
+  expect(report.totals.threads).toBe(1);
+});
+
 test("patches in a circle are found without following them", async () => {
   await damage(
     `update stratigraph.blobs set base = hash where ${thread} and hash =
