@@ -101,6 +101,24 @@ function threadIdOf(row: Readonly<Record<string, unknown>>, keys: KeyReader): st
   return longId === null ? keys.id(row["key"] as Uint8Array) : Buffer.from(longId).toString("utf8");
 }
 
+/** Tells of a key that stands for no id. @throws StratigraphError "CORRUPT" where nobody wants to be told */
+function refuseKey(
+  what: string,
+  key: Uint8Array,
+  context: { readonly threadId?: string },
+  onDamaged: ThreadQuery["onDamaged"],
+): void {
+  const message = `${what} can't be read: no id is known for key ${hexOf(key)}. The stored bytes were damaged; restore them from a backup.`;
+  const error = new StratigraphError("CORRUPT", message, context);
+  if (onDamaged === undefined) throw error;
+  onDamaged(error);
+}
+
+/** Whether a row tells the id of its thread. */
+function namesThread(row: Readonly<Record<string, unknown>>, keys: KeyReader): boolean {
+  return row["long_id"] !== null || keys.knows(row["key"] as Uint8Array);
+}
+
 /** Keys and values of tags, in two lists. */
 function tagColumns(tags: readonly ThreadTag[]): [Buffer[], Buffer[]] {
   return [tags.map(({ key }) => Buffer.from(key)), tags.map(({ value }) => Buffer.from(value))];
@@ -237,24 +255,32 @@ export class PostgresTier
       const records = rows.filter(({ body }) => body !== null).map(recordRow);
       const heads = rows.flatMap(({ head }) => (head === null ? [] : [head as Uint8Array]));
       const keys = await this.#keysOf([...heads, ...unknownKeys(records, new KeyReader())]);
-      const ids = new Map(rows.map((row) => [row["thread"] as string, threadIdOf(row, keys)]));
+      const named = rows.filter((row) => namesThread(row, keys));
+      for (const row of rows)
+        if (!namesThread(row, keys)) refuseKey("A thread", row["key"] as Uint8Array, {}, query.onDamaged);
+      const ids = new Map(named.map((row) => [row["thread"] as string, threadIdOf(row, keys)]));
       const headRecords = new Map(
         pageOf(records, keys, ids).checkpoints.map(({ record }) => [record.threadId, record]),
       );
-      for (const row of rows) {
+      for (const row of named) {
         const threadId = threadIdOf(row, keys);
         const headRecord = headRecords.get(threadId);
+        const head = row["head"] as Uint8Array | null;
+        const isDamaged = head !== null && !keys.knows(head);
         after = {
           threadId,
           revision: Number(row["revision"]),
-          head: row["head"] === null ? undefined : keys.id(row["head"] as Uint8Array),
+          head: head === null || isDamaged ? undefined : keys.id(head),
           writtenAtMs: Number(row["written_ms"]),
           evicted: row["evicted"] === true,
           ...(headRecord === undefined ? {} : { headRecord }),
         };
-        yield after;
+        if (isDamaged)
+          refuseKey(`The head of thread ${JSON.stringify(threadId)}`, head, { threadId }, query.onDamaged);
+        else yield after;
       }
-      if (rows.length < size) return;
+      // The next page begins after a thread that has an id.
+      if (rows.length < size || named.length === 0) return;
       left -= rows.length;
     }
   }

@@ -41,7 +41,7 @@ export function writeIndex(channel: string, position: number): number {
   return Object.hasOwn(WRITES_IDX_MAP, channel) ? (WRITES_IDX_MAP[channel] ?? position) : position;
 }
 
-/** Encodes the writes of one putWrites call; `owner` is bound by a checksum. */
+/** Encodes the writes of one putWrites call; `owner` and the blobs are bound by a checksum. */
 export function encodeWrites(
   owner: readonly string[],
   { taskPath, writer }: BatchOrigin,
@@ -61,7 +61,7 @@ export function encodeWrites(
     return [index, channel, [value.bytes.length, value.type], ...rest];
   });
   const json = utf8(JSON.stringify(lines));
-  return { content: withChecksum(owner, concat([varint(json.length), json, ...inline])), blobs };
+  return { content: withChecksum(owner, blobs, concat([varint(json.length), json, ...inline])), blobs };
 }
 
 /** @throws RangeError, SyntaxError or TypeError where the bytes aren't what {@link encodeWrites} made for `owner` */
@@ -70,7 +70,7 @@ export function decodeWrites(
   bytes: Uint8Array,
   blobs: readonly BlobHash[],
 ): BatchOrigin & { readonly writes: readonly EncodedWrite[] } {
-  const reader = new ByteReader(verified(owner, bytes));
+  const reader = new ByteReader(verified(owner, blobs, bytes));
   const lines = JSON.parse(text(reader.take(reader.varint()))) as readonly Line[];
   const about = lines[0]?.[3];
   const writes = lines.map(([index, channel, value]): EncodedWrite => {

@@ -56,7 +56,7 @@ interface Skeleton {
   readonly w?: NonNullable<Consumed>;
 }
 
-/** Encodes header, metadata and manifest; `owner` is bound by a checksum. Also tells which blobs it names. */
+/** Encodes header, metadata and manifest; `owner` and the blobs are bound by a checksum. Also tells which blobs it names. */
 export function encodeBody(
   owner: readonly string[],
   header: Header,
@@ -97,7 +97,7 @@ export function encodeBody(
     metadata[1],
     ...inline,
   ];
-  return { content: withChecksum(owner, concat(parts)), blobs };
+  return { content: withChecksum(owner, blobs, concat(parts)), blobs };
 }
 
 /** @throws RangeError, SyntaxError or TypeError where the bytes aren't what {@link encodeBody} made for `owner` */
@@ -107,7 +107,7 @@ export function decodeBody(
   bytes: Uint8Array,
   blobs: readonly BlobHash[],
 ): DecodedBody {
-  const reader = new ByteReader(verified(owner, bytes));
+  const reader = new ByteReader(verified(owner, blobs, bytes));
   const skeleton = JSON.parse(text(reader.take(reader.varint()))) as Skeleton;
   const type = text(reader.take(reader.varint()));
   const metadata: Typed = [type, reader.take(reader.varint())];

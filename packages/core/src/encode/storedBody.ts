@@ -1,5 +1,5 @@
 import type { Envelope } from "./envelope.ts";
-import type { Address } from "../contract/tier.ts";
+import type { Address, BlobHash } from "../contract/tier.ts";
 import { notEncoded } from "./valueErrors.ts";
 import { createHash } from "node:crypto";
 
@@ -38,28 +38,39 @@ export function wrapBody(
 const checksumLength = 8;
 
 /**
- * First 8 bytes of SHA-256 over who owns the bytes and the bytes: notices a flipped bit, and a row that
- * ended up under another checkpoint. The thread isn't part of it, so that threads can be copied as bytes.
+ * First 8 bytes of SHA-256 over who owns the bytes, the blobs that they name, and the bytes: notices a flipped bit, a row that
+ * ended up under another checkpoint, and values that changed places. The thread isn't part of it, so that threads can be copied
+ * as bytes.
  */
-function checksum(owner: readonly string[], content: Uint8Array): Uint8Array {
-  const hash = createHash("sha256").update(JSON.stringify(owner)).update(content).digest();
-  return hash.subarray(0, checksumLength);
+function checksum(owner: readonly string[], blobs: readonly BlobHash[], content: Uint8Array): Uint8Array {
+  const bound = JSON.stringify([...owner, ...blobs]);
+  return createHash("sha256").update(bound).update(content).digest().subarray(0, checksumLength);
 }
 
-/** Appends a checksum that binds `content` to its owner. */
-export function withChecksum(owner: readonly string[], content: Uint8Array): Uint8Array {
+/** Appends a checksum that binds `content` to its owner and to the blobs that it names by their positions. */
+export function withChecksum(
+  owner: readonly string[],
+  blobs: readonly BlobHash[],
+  content: Uint8Array,
+): Uint8Array {
   const joined = new Uint8Array(content.length + checksumLength);
   joined.set(content);
-  joined.set(checksum(owner, content), content.length);
+  joined.set(checksum(owner, blobs, content), content.length);
   return joined;
 }
 
 /** The content, once its checksum holds. @throws RangeError where it doesn't */
-export function verified(owner: readonly string[], bytes: Uint8Array): Uint8Array {
+export function verified(
+  owner: readonly string[],
+  blobs: readonly BlobHash[],
+  bytes: Uint8Array,
+): Uint8Array {
   if (bytes.length < checksumLength) throw new RangeError("too short for a checksum");
   const content = bytes.subarray(0, bytes.length - checksumLength);
   const found = bytes.subarray(bytes.length - checksumLength);
-  if (Buffer.compare(checksum(owner, content), found) !== 0)
-    throw new RangeError("the checksum doesn't match");
+  const holds = (names: readonly BlobHash[]): boolean =>
+    Buffer.compare(checksum(owner, names, content), found) === 0;
+  // Checksums of older versions don't cover the blobs.
+  if (!holds(blobs) && !holds([])) throw new RangeError("the checksum doesn't match");
   return content;
 }

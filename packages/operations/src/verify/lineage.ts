@@ -1,14 +1,8 @@
-import { checkpointKey, isReserved, type Address, type ThreadInspection } from "@stratigraph/core";
-import type { Place } from "./places.ts";
+import { checkpointKey, isReserved, type Address } from "@stratigraph/core";
+import { fromTheFuture } from "./fromTheFuture.ts";
+import type { OwnerView } from "./ownerView.ts";
 import { Suspicions, type Suspicion } from "./suspicion.ts";
-import type { SeenCheckpoint, ThreadScan } from "./threadScan.ts";
-
-/** What a tier that owns a part of a thread has of it. */
-export interface OwnerView {
-  readonly place: Place;
-  readonly scan: ThreadScan;
-  readonly inspection: ThreadInspection | undefined;
-}
+import type { SeenCheckpoint } from "./threadScan.ts";
 
 /**
  * What is wrong with how the checkpoints of a thread hang together. A thread is what all its owners have together: in a stack with
@@ -34,26 +28,6 @@ export function lineageSuspicions(owners: readonly OwnerView[], threadId: string
   for (const each of thread.heads()) suspicions.add(each);
   for (const each of thread.gaps()) suspicions.add(each);
   return suspicions;
-}
-
-/** Batches that are numbered after everything that was ever written to the thread. */
-function* fromTheFuture({ place, scan, inspection }: OwnerView): Generator<Suspicion> {
-  const { newest } = scan;
-  if (newest === undefined || inspection === undefined || newest.order <= inspection.revision) return;
-  const { at, order } = newest;
-  yield {
-    kind: "order",
-    severity: "warning",
-    part: "writes",
-    place,
-    namespace: at.namespace,
-    checkpointId: at.checkpointId,
-    detail: `Batch ${order} of a thread at revision ${inspection.revision}.`,
-    involved: [at],
-    concerns: 1,
-    meaning:
-      "Its pending writes are numbered after the thread's revision, which went back: what is written next may be taken for older.",
-  };
 }
 
 class Lineage {
@@ -206,15 +180,29 @@ class Lineage {
   }
 
   #onSideBranch(head: SeenCheckpoint): Suspicion {
+    const newest = this.#newest(head.namespace);
+    // A branch that nothing on the main line competes with lost no race: going back to where it began would only lose it.
+    const target = newest === undefined || this.#isFrom(head, newest) ? undefined : newest.checkpointId;
     return this.#found({
       kind: "wrong-head",
       severity: "warning",
       part: "head",
       checkpoint: head,
-      target: this.#newest(head.namespace)?.checkpointId,
+      target,
       involved: [head],
-      meaning: "The head is on a side branch, which lost a race and was never made the main line.",
+      meaning: target === undefined ? wronglyMarked : onSideBranch,
     });
+  }
+
+  /** Whether a checkpoint is another one, or was made from it. */
+  #isFrom(checkpoint: SeenCheckpoint, ancestor: SeenCheckpoint): boolean {
+    const met = new Set<SeenCheckpoint>();
+    for (let at: SeenCheckpoint | undefined = checkpoint; at !== undefined && !met.has(at);) {
+      if (at === ancestor) return true;
+      met.add(at);
+      at = this.#seen.get(keyOf(at.namespace, at.parentId ?? ""));
+    }
+    return false;
   }
 
   /** Namespaces that have checkpoints of a main line, and no head. */
@@ -275,6 +263,10 @@ class Lineage {
     return { ...found, involved, namespace, checkpointId, place: this.#main.place, concerns: 1 };
   }
 }
+
+const onSideBranch = "The head is on a side branch, which lost a race and was never made the main line.";
+const wronglyMarked =
+  "The head is marked as a side branch, which lost a race, but nothing on the main line is newer: the mark is damaged, or what won is lost.";
 
 function newer(a: SeenCheckpoint | undefined, b: SeenCheckpoint): SeenCheckpoint {
   return a === undefined || b.checkpointId > a.checkpointId ? b : a;

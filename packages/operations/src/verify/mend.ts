@@ -48,6 +48,8 @@ const gapAdvice =
   "No tier has this checkpoint. Newer ones can be read and gone on from; to have the older history in one piece again, restore it from a backup.";
 const historyAdvice =
   "No tier has good bytes. The head doesn't need them, so that runs go on; to read this checkpoint, restore it from a backup, or prune the thread to be rid of it.";
+const markAdvice =
+  "Nothing is done: runs go on from this head. Where something newer won the race and is lost, restore it from a backup.";
 /** What a person can do where a tier can't read what it holds. */
 export const objectAdvice =
   "Restore what the tier names from a backup, or an older version of the object where the bucket keeps them, and verify again.";
@@ -155,6 +157,7 @@ async function mendHead(found: Case): Promise<Remedy> {
       "No tier has a whole checkpoint that the head could be set to. Restore the thread from a backup, or delete it.";
     return (await putBack(found)) ?? (await cutBack(found)) ?? { impossible: none };
   }
+  if (target === undefined && checkpointId !== undefined) return { impossible: markAdvice };
   const to =
     target === undefined ? undefined : await storedIn(place, { threadId, namespace, checkpointId: target });
   if (to === undefined || !(await isWhole(storage, to)))

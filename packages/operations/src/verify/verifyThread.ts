@@ -5,7 +5,9 @@ import {
   type BlobInfo,
   type ThreadInspection,
 } from "@stratigraph/core";
-import { lineageSuspicions, type OwnerView } from "./lineage.ts";
+import { lineageSuspicions } from "./lineage.ts";
+import type { OwnerView } from "./ownerView.ts";
+import { refuseCircles } from "./refuseCircles.ts";
 import { namedIn, orphanBlob, orphanWrites, unneeded } from "./orphans.ts";
 import type { Place, Storage } from "./places.ts";
 import { suspicionKey, undecodable, type Suspicion } from "./suspicion.ts";
@@ -99,10 +101,9 @@ async function verifiedOnce(
     if (holds === true) findings.push(suspicion);
     unsettled ||= holds === undefined;
   }
-  // Blobs that nothing names may be those of a checkpoint that is lost, which a backup may bring back.
-  const isLost = findings.some(
-    ({ kind, severity }) => kind === "gap" || (kind === "wrong-head" && severity === "error"),
-  );
+  // Blobs that nothing names may be what is missing: those of a lost checkpoint, which a backup may bring back, or those that a
+  // damaged row named, or is named by, before.
+  const isLost = findings.some(({ severity }) => severity === "error");
   for (const view of isLost ? [] : owners) {
     const { place } = view;
     const orphans = await orphanBlobsOf(view, threadId, before.get(place.name) === after.get(place.name));
@@ -181,8 +182,12 @@ async function viewOf(
 ): Promise<View> {
   const scan = new ThreadScan(place, storage.coder, threadId, look.took);
   // Blobs that are there before the checkpoints are listed, as those that come meanwhile may belong to checkpoints that aren't seen.
-  const infos = only === undefined ? await scan.guarded([], () => place.tier.blobs(threadId)) : [];
-  await scan.run(only);
+  const infos = await scan.guarded([], () => place.tier.blobs(threadId));
+  // A tier may follow a circle of patches without end.
+  await scan.guarded(undefined, async () => {
+    refuseCircles(infos);
+    await scan.run(only);
+  });
   // Asked last, as a checkpoint may come after its pending writes were seen.
   const inspection = await scan.guarded(undefined, () => inspected(place, threadId));
   await scan.guarded(undefined, () => scan.runStrays(inspection?.strays ?? []));

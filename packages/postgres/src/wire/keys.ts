@@ -24,9 +24,9 @@ export function keyOf(id: string): Buffer {
   ]);
 }
 
-/** Whether a key stands for a long id, whose original must be looked up. */
+/** Whether a key doesn't hold the id itself: it stands for a long one, whose original must be looked up, or is damaged. */
 function isLongKey(key: Uint8Array): boolean {
-  return key[0] === kinds.hash;
+  return key.length > 0 && key[0] !== kinds.uuid && key[0] !== kinds.text;
 }
 
 /** The original of a long id, which goes to long_ids beside its key; undefined for other ids. */

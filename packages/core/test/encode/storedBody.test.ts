@@ -1,0 +1,20 @@
+import { createHash } from "node:crypto";
+import { verified, withChecksum } from "../../src/encode/storedBody.ts";
+
+const owner = ["namespace", "checkpoint", "parent"];
+const content = Buffer.from("content");
+const [first, second] = ["11".repeat(20), "22".repeat(20)] as const;
+
+test("a checksum covers the blobs and their order", () => {
+  const bytes = withChecksum(owner, [first, second], content);
+  expect(Buffer.from(verified(owner, [first, second], bytes))).toEqual(content);
+  for (const others of [[second, first], [first, first], [first], [first, second, second], []])
+    expect(() => verified(owner, others, bytes)).toThrow("the checksum doesn't match");
+});
+
+test("a checksum of an older version is of the owner and the content", () => {
+  const hash = createHash("sha256").update(JSON.stringify(owner)).update(content).digest();
+  const bytes = Buffer.concat([content, hash.subarray(0, 8)]);
+  expect(Buffer.from(verified(owner, [first], bytes))).toEqual(content);
+  expect(() => verified(["other"], [first], bytes)).toThrow("the checksum doesn't match");
+});

@@ -1,0 +1,22 @@
+import type { OwnerView } from "./ownerView.ts";
+import type { Suspicion } from "./suspicion.ts";
+
+/** Batches that are numbered after everything that was ever written to the thread. */
+export function* fromTheFuture({ place, scan, inspection }: OwnerView): Generator<Suspicion> {
+  const { newest } = scan;
+  if (newest === undefined || inspection === undefined || newest.order <= inspection.revision) return;
+  const { at, order } = newest;
+  yield {
+    kind: "order",
+    severity: "warning",
+    part: "writes",
+    place,
+    namespace: at.namespace,
+    checkpointId: at.checkpointId,
+    detail: `Batch ${order} of a thread at revision ${inspection.revision}.`,
+    involved: [at],
+    concerns: 1,
+    meaning:
+      "Its pending writes are numbered after the thread's revision, which went back: what is written next may be taken for older.",
+  };
+}
