@@ -233,7 +233,11 @@ export class PostgresTier
       if (checkpoints.length < size) return;
       left -= checkpoints.length;
       last = checkpoints.at(-1)!.row;
-      size = Math.min(size * 2, query.recordsOnly === true ? recordsPageAfter(checkpoints) : largestPage, left);
+      size = Math.min(
+        size * 2,
+        query.recordsOnly === true ? recordsPageAfter(checkpoints) : largestPage,
+        left,
+      );
     }
   }
 

@@ -101,22 +101,6 @@ describe.each(savers)("a transaction on %s", (_name, open) => {
     expect(await booked()).toEqual(["receipt of flight", "receipt of hotel", "receipt of car"]);
   });
 
-  it("undoes each call by the function that it was made with", async () => {
-    const undone: string[] = [];
-    const { graph } = await begun((item) => ({ compensate: () => undone.push(item) }));
-    const rolledBack = transaction(
-      opened.saver,
-      thread,
-      async (tx) => {
-        for (const item of ["car", "insurance"]) await graph.invoke({ item }, tx.config);
-        throw new Error("stop");
-      },
-      { journal },
-    );
-    await expect(rolledBack).rejects.toThrow(RolledBackError);
-    expect(undone).toEqual(["insurance", "car"]);
-  });
-
   it("says what it didn't undo, and undoes the rest", async () => {
     const { world, graph } = await begun((item) => {
       if (item === "insurance") return { compensate: undefined, tool: "insure" } as object;
