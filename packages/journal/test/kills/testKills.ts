@@ -132,6 +132,7 @@ export function testKills(
           for (const round of left) await play(round);
         };
         await Promise.all(Array.from({ length: atOnce }, player));
+        console.log(`${name}, durability ${durability}: killed ${killed} times`);
         // A point that the last threads had passed already kills nobody.
         expect(killed).toBeGreaterThanOrEqual(Math.floor(0.6 * dieAt.length) * rounds);
       },

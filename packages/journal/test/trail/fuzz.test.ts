@@ -10,8 +10,8 @@ import { TrailCheck, type Verification } from "../../src/trail/trailCheck.ts";
 import { fileOf, keys, madeWith, sealingOf, trailOfSteps, type NamedLine } from "../support/trails.ts";
 
 /** Trails, and how often each is damaged. */
-const [trails, damagesPerTrail] = inRounds({ few: [60, 50], all: [16_000, 50] });
-const [files, damagesPerFile] = inRounds({ few: [40, 30], all: [6700, 30] });
+const [trails, damagesPerTrail] = inRounds({ few: [60, 50], all: [4000, 50] });
+const [files, damagesPerFile] = inRounds({ few: [40, 30], all: [26_700, 30] });
 
 const signings = ["none", "a", "rotated", "begun"] as const;
 
