@@ -210,12 +210,12 @@ function violations(find: (source: Source) => string[]): string[] {
 
 function filesUnder(folder: string): string[] {
   if (!existsSync(join(root, folder))) return [];
-  return readdirSync(join(root, folder), { recursive: true, encoding: "utf8" })
-    .filter(
-      (name) =>
-        name.endsWith(".ts") && !/(^|\/)(node_modules|dist)\//.test(name) && !name.endsWith("embedded.ts"),
-    )
-    .map((name) => `${folder}/${name}`);
+  return readdirSync(join(root, folder), { withFileTypes: true }).flatMap((entry) => {
+    const { name } = entry;
+    if (entry.isDirectory())
+      return name === "node_modules" || name === "dist" ? [] : filesUnder(`${folder}/${name}`);
+    return name.endsWith(".ts") && name !== "embedded.ts" ? [`${folder}/${name}`] : [];
+  });
 }
 
 function read(path: string, owner: string): Source {

@@ -139,7 +139,7 @@ function noise(megabytes: number): Uint8Array {
 test("what is acknowledged can be read back: the longest value is, and one that is longer is refused", async () => {
   const saver = PostgresSaver.fromConnString(database.url);
   await saver.setup();
-  const largest = checkpointOf({ largest: noise(inRounds({ few: 64, all: 254 })) });
+  const largest = checkpointOf({ largest: noise(inRounds({ few: 32, all: 254 })) });
   const stored = await saver.put(at("largest"), largest, metadata, largest.channel_versions);
   const tuple = await saver.getTuple(at("largest"));
   const { largest: found } = tuple!.checkpoint.channel_values as { largest: Uint8Array };
@@ -200,7 +200,7 @@ testLarge?.(
   240_000,
 );
 
-const count = inRounds({ few: 2000, all: 10_000 });
+const count = inRounds({ few: 1000, all: 10_000 });
 
 test(`a thread of ${count} checkpoints: calls cost what they cost on a short one, and pruning is quick`, async () => {
   const saver = PostgresSaver.fromConnString(database.url, { schema: "thousands" });

@@ -1,3 +1,4 @@
+import { sparser } from "../../../test/rounds.ts";
 import { testGraphs } from "../src/graphs/testGraphs.ts";
 import { isAtLeast } from "../src/installedVersion.ts";
 import { openOfficialPostgres } from "./officialPostgres.ts";
@@ -40,5 +41,5 @@ const serdeFailures = ["sync", "async", "exit"].map(
 testGraphs(
   "official PostgresSaver",
   Object.assign(() => openOfficialPostgres(), { withSerde: openOfficialPostgres }),
-  { knownFailures: [...knownFailures, ...orderFailures, ...serdeFailures] },
+  { knownFailures: [...knownFailures, ...orderFailures, ...serdeFailures], ...sparser },
 );

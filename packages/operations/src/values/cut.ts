@@ -143,9 +143,11 @@ class Cutter {
     if (typeof value !== "object" || value === null) return String(value).length;
     const known = this.#sizes.get(value);
     if (known !== undefined) return known;
-    let bytes = 2;
-    if (Array.isArray(value)) for (const item of value) bytes += this.#size(item) + 1;
-    else for (const [key, item] of Object.entries(value)) bytes += textBytes(key) + this.#size(item) + 2;
+    const items: readonly unknown[] = Array.isArray(value) ? value : Object.values(value);
+    // Brackets, and commas between the items.
+    let bytes = 2 + Math.max(0, items.length - 1);
+    for (const item of items) bytes += this.#size(item);
+    if (!Array.isArray(value)) for (const key of Object.keys(value)) bytes += textBytes(key) + 1;
     this.#sizes.set(value, bytes);
     return bytes;
   }
