@@ -3,6 +3,11 @@ import { BaseSequencer, type TestSpecification } from "vitest/node";
 
 /** The files that take longest. If one of them began last, the run would wait for it alone. */
 const SLOW = [
+  "packages/journal/test/kills/killsOnStack.test.ts",
+  "packages/journal/test/kills/killsOnPostgres.test.ts",
+  "packages/journal/test/kills/killsOnPglite.test.ts",
+  "packages/journal/test/trail/fuzz.test.ts",
+  "packages/migrate/test/killed.test.ts",
   "packages/s3/test/s3Saver.test.ts",
   "packages/tiered/test/stacks/archivedGraphs.test.ts",
   "packages/s3/test/folderSaver.test.ts",
@@ -13,6 +18,9 @@ const SLOW = [
   "packages/postgres/test/contract.test.ts",
   "packages/postgres/test/kill.test.ts",
   "packages/postgres/test/graphs.test.ts",
+  "packages/postgres/test/silence.test.ts",
+  "packages/tiered/test/faults.test.ts",
+  "packages/tiered/test/stacks/faults.test.ts",
   "packages/redis/test/cluster.test.ts",
   "packages/tiered/test/stacks/archiverKilled.test.ts",
   "packages/tiered/test/stacks/graphs.test.ts",

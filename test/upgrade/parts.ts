@@ -19,16 +19,18 @@ export interface UpgradedScenario {
   readonly part: Part;
 }
 
-/** Every scenario in two parts: `"to"` the upgrade, and `"from"` it on. With few rounds each scenario is upgraded at one place. */
+/** Every scenario in two parts: `"to"` the upgrade, and `"from"` it on. With few rounds every second one, at one place. */
 export const parts = (side: "to" | "from"): UpgradedScenario[] =>
   scenarios.flatMap((scenario, index) =>
-    inRounds({ few: begun.slice(index % begun.length).slice(0, 1), all: begun }).map(([acts, durability]) => {
-      const name = `${scenario.name}, ${durability}, upgraded after ${acts}`;
-      const part: Part = {
-        threadId: name,
-        from: side === "from" ? acts : 0,
-        ...(side === "to" ? { to: acts } : {}),
-      };
-      return { name, scenario, durability, part };
-    }),
+    inRounds({ few: index % 2 === 0 ? begun.slice(index % begun.length).slice(0, 1) : [], all: begun }).map(
+      ([acts, durability]) => {
+        const name = `${scenario.name}, ${durability}, upgraded after ${acts}`;
+        const part: Part = {
+          threadId: name,
+          from: side === "from" ? acts : 0,
+          ...(side === "to" ? { to: acts } : {}),
+        };
+        return { name, scenario, durability, part };
+      },
+    ),
   );

@@ -54,7 +54,7 @@ async function runsUntil(
       expect(said).toHaveLength((turn + 1) * 4);
       turns += 1;
       // A user's pause, in which the other conversations and other test files run.
-      await sleep(50);
+      await sleep(100);
     }
   };
   await Promise.all([0, 1, 2].map(conversation));

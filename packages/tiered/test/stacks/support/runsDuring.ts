@@ -4,7 +4,7 @@ import type { TieredSaver } from "@stratigraph/tiered";
 import { answerTurn, askTurn, historyOf, type AgentConfig } from "./agentGraph.ts";
 
 /** A user's pause between turns, in which the other conversations and other test files run. Milliseconds. */
-const betweenTurnsMs = 50;
+const betweenTurnsMs = 100;
 
 /** What runs did while a fault happened. */
 export interface Runs {
