@@ -56,6 +56,9 @@ export type AmbiguousAnswer = NonNullable<Reconciled> & {
   readonly author?: string | undefined;
 };
 
+/** Longest name of a person that is kept, in UTF-16 units. */
+const longestAuthor = 200;
+
 /** How the names of questions begin, by which answers are told from those to interrupts of others. */
 const prefix = "call-question-";
 
@@ -95,7 +98,7 @@ export function readAnswer(question: Question, answers: Answers): { answer: unkn
   const { id } = question;
   const given = answers.take(id);
   const fields = Object(given) as Record<string, unknown>;
-  const author = textOf(fields["author"]);
+  const author = textOf(fields["author"])?.toWellFormed().slice(0, longestAuthor);
   if (question.kind === "approval") {
     const { allow, reason } = fields;
     if (typeof allow === "boolean") return { answer: { id, allow, reason: textOf(reason), author } };
