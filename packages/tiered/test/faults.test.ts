@@ -6,6 +6,7 @@ import { redis } from "@stratigraph/redis";
 import { TieredSaver, memory, type TieredSaverOptions } from "@stratigraph/tiered";
 import { available } from "../../../test/servers/available.ts";
 import { startPostgres } from "../../../test/servers/postgres.ts";
+import { waitUntil } from "../../../test/servers/process.ts";
 import { startRedis, type RedisOptions, type RedisServer } from "../../../test/servers/redis.ts";
 import { freshDatabase, type FreshDatabase } from "../../../test/servers/shared.ts";
 
@@ -27,6 +28,11 @@ function graphOn(checkpointer: TieredSaver) {
     .addEdge("b", "c")
     .addEdge("c", END)
     .compile({ checkpointer });
+}
+
+/** How many copies a stack has given up. */
+function droppedOf({ tier }: TieredSaver): number {
+  return tier.counters[0]!.dropped;
 }
 
 /** Runs turns on some threads until `done`; every turn must find all that earlier ones left. Returns turns, the longest in ms, and threads. */
@@ -54,7 +60,7 @@ async function runsUntil(
       expect(said).toHaveLength((turn + 1) * 4);
       turns += 1;
       // A user's pause, in which the other conversations and other test files run.
-      await sleep(100);
+      await sleep(50);
     }
   };
   await Promise.all([0, 1, 2].map(conversation));
@@ -76,7 +82,7 @@ describe.skipIf(!available.redis || !available.postgres)("a Redis of one's own i
   async function survives(
     options: RedisOptions,
     stack: Partial<TieredSaverOptions>,
-    fault: (server: RedisServer) => Promise<void>,
+    fault: (server: RedisServer, savers: readonly TieredSaver[]) => Promise<void>,
     url: (server: RedisServer) => string = (server) => server.url,
     setUp: (saver: TieredSaver) => Promise<unknown> = (saver) => saver.setup(),
   ) {
@@ -93,7 +99,7 @@ describe.skipIf(!available.redis || !available.postgres)("a Redis of one's own i
     );
     try {
       for (const saver of savers) await setUp(saver);
-      const { turns, longestMs, threads } = await runsUntil(savers, fault(server));
+      const { turns, longestMs, threads } = await runsUntil(savers, fault(server, savers));
       // A turn right after another may come before its copies. With nothing under way, one read brings a thread back, and the next hits.
       for (const saver of savers)
         for (let read = 0; read < 2; read += 1) {
@@ -110,11 +116,14 @@ describe.skipIf(!available.redis || !available.postgres)("a Redis of one's own i
 
   describe.each(["verified", "trusted"] as const)("%s", (consistency) => {
     test("killed and restarted empty: no failed run, no wrong value, and it is used again", async () => {
-      const { turns, counters } = await survives({}, { consistency }, async (server) => {
+      const { turns, counters } = await survives({}, { consistency }, async (server, savers) => {
         for (let n = 0; n < 2; n += 1) {
           await sleep(500);
+          const dropped = savers.map(droppedOf);
           await server.kill();
-          await sleep(500);
+          // Each process has to notice, however slow the machine is.
+          const noticed = () => savers.every((saver, index) => droppedOf(saver) > dropped[index]!);
+          await waitUntil("dropped copies", noticed, { timeoutMs: 20_000 });
           await server.start();
         }
         await sleep(1500);
