@@ -33,8 +33,8 @@ const packages = readdirSync(join(root, "packages")).filter((name) =>
   existsSync(join(root, "packages", name, "tsdown.config.ts")),
 );
 
-/** The command line is a program, and one of its libraries has no CommonJS build. */
-const ESM_ONLY = ["cli"];
+/** The command line and what it serves are programs, and one of their libraries has no CommonJS build. */
+const ESM_ONLY = ["cli", "inspector"];
 
 const builds = inRounds({ few: false, all: true });
 

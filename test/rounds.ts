@@ -17,5 +17,5 @@ export function inRounds<T>(counts: { few: T; all: T }): T {
  */
 export const sparse = inRounds({ few: { durabilities: "in turn" }, all: {} } as const);
 
-/** As {@link sparse}, and with few rounds every third test: for suites that another one runs over nearly the same storage. */
-export const sparser = inRounds({ few: { durabilities: "in turn", every: 3 }, all: {} } as const);
+/** As {@link sparse}, and with few rounds every sixth test: for suites that another one runs over nearly the same storage. */
+export const sparser = inRounds({ few: { durabilities: "in turn", every: 6 }, all: {} } as const);

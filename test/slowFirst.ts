@@ -3,11 +3,16 @@ import { BaseSequencer, type TestSpecification } from "vitest/node";
 
 /** The files that take longest. If one of them began last, the run would wait for it alone. */
 const SLOW = [
+  "test/production/memory.test.ts",
   "packages/journal/test/kills/killsOnStack.test.ts",
   "packages/journal/test/kills/killsOnPostgres.test.ts",
   "packages/journal/test/kills/killsOnPglite.test.ts",
   "packages/journal/test/trail/fuzz.test.ts",
+  "test/production/production.test.ts",
+  "packages/telemetry/test/monitoringLive.test.ts",
   "packages/migrate/test/killed.test.ts",
+  "packages/inspector/test/browser/access.test.ts",
+  "packages/inspector/test/browser/history.test.ts",
   "packages/s3/test/s3Saver.test.ts",
   "packages/tiered/test/stacks/archivedGraphs.test.ts",
   "packages/s3/test/folderSaver.test.ts",

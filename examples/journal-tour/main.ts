@@ -96,8 +96,8 @@ try {
 
   // Elsewhere, with the file, the head and the keys; no storage is needed.
   const verified = await verifyTrail(file, { head, sign });
-  for await (const { entry, args } of readTrail(file))
-    if (args !== undefined) console.log(`  exported: ${entry.seq} ${entry.event.type} ${args}`);
+  for await (const { seq, event, args } of readTrail(file))
+    if (args !== undefined) console.log(`  exported: ${seq} ${event.type} ${JSON.stringify(args)}`);
   // #endregion
   assert(verified.ok, JSON.stringify(verified));
   const stored = await journal.verify("ada", { head });

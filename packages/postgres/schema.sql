@@ -1324,7 +1324,58 @@ begin
 end
 $$;
 
-COMMENT ON FUNCTION stratigraph.list_1(p_key bytea, p_ns bytea, p_id bytea, p_before bytea, p_tags integer[], p_runs bytea[], p_lost boolean, p_blobs boolean, p_after_thread bigint, p_after_id bytea, p_after_ns bytea, p_limit integer) IS 'A page of checkpoints: list.';
+COMMENT ON FUNCTION stratigraph.list_1(p_key bytea, p_ns bytea, p_id bytea, p_before bytea, p_tags integer[], p_runs bytea[], p_lost boolean, p_blobs boolean, p_after_thread bigint, p_after_id bytea, p_after_ns bytea, p_limit integer) IS 'The same, along the index that the planner chooses: for list_2, and for processes of versions before 000009.';
+
+CREATE FUNCTION stratigraph.list_2(p_key bytea, p_ns bytea, p_id bytea, p_before bytea, p_tags integer[], p_runs bytea[], p_lost boolean, p_blobs boolean, p_after_thread bigint, p_after_id bytea, p_after_ns bytea, p_limit integer) RETURNS SETOF stratigraph.read_row_1
+    LANGUAGE plpgsql STABLE
+    SET plan_cache_mode TO 'force_custom_plan'
+    SET jit TO 'off'
+    SET enable_indexscan TO 'on'
+    SET enable_seqscan TO 'on'
+    AS $$
+begin
+  if p_key is null and p_tags is not null then
+    if (select count(*) from (
+          select c.tags @> p_tags as is_found from "stratigraph".checkpoints c
+           where p_after_thread is null or (c.thread, c.id, c.ns) < (p_after_thread, p_after_id, p_after_ns)
+           order by c.thread desc, c.id desc, c.ns desc limit 2000
+        ) as next where next.is_found) < p_limit then
+      perform set_config('enable_indexscan', 'off', true), set_config('enable_seqscan', 'off', true);
+    end if;
+  end if;
+  return query select * from "stratigraph".list_1(
+    p_key, p_ns, p_id, p_before, p_tags, p_runs, p_lost, p_blobs, p_after_thread, p_after_id, p_after_ns, p_limit
+  );
+end
+$$;
+
+COMMENT ON FUNCTION stratigraph.list_2(p_key bytea, p_ns bytea, p_id bytea, p_before bytea, p_tags integer[], p_runs bytea[], p_lost boolean, p_blobs boolean, p_after_thread bigint, p_after_id bytea, p_after_ns bytea, p_limit integer) IS 'A page of checkpoints: list.';
+
+CREATE FUNCTION stratigraph.lock_1(p_name bytea, p_holder bytea, p_ms double precision) RETURNS TABLE(held boolean, owner bytea, fence bigint, since_ms double precision)
+    LANGUAGE plpgsql
+    SET lock_timeout TO '4s'
+    AS $$
+begin
+  return query
+  insert into "stratigraph".locks as l (name, holder, token, since, until)
+  values (p_name, p_holder, (extract(epoch from clock_timestamp()) * 1000000)::bigint, clock_timestamp(),
+          clock_timestamp() + p_ms * interval '1 millisecond')
+  on conflict (name) do update
+     set holder = excluded.holder,
+         token = case when l.holder = excluded.holder then l.token else greatest(l.token + 1, excluded.token) end,
+         since = case when l.holder = excluded.holder then l.since else excluded.since end,
+         until = excluded.until
+   where l.holder = excluded.holder or l.until <= clock_timestamp()
+  returning true, l.holder, l.token, (extract(epoch from l.since) * 1000)::double precision;
+  if not found then
+    return query
+    select false, l.holder, l.token, (extract(epoch from l.since) * 1000)::double precision
+      from "stratigraph".locks l where l.name = p_name;
+  end if;
+end
+$$;
+
+COMMENT ON FUNCTION stratigraph.lock_1(p_name bytea, p_holder bytea, p_ms double precision) IS 'Takes or prolongs a lock, or tells who has it.';
 
 CREATE FUNCTION stratigraph.long_ids_1(p_keys bytea[]) RETURNS TABLE(key bytea, id bytea)
     LANGUAGE sql STABLE
@@ -1668,7 +1719,74 @@ begin
 end
 $$;
 
-COMMENT ON FUNCTION stratigraph.threads_2(p_before timestamp with time zone, p_newest boolean, p_evicted boolean, p_after timestamp with time zone, p_after_key bytea, p_limit integer, p_keys bytea[], p_values bytea[], p_head_tags integer[]) IS 'A page of threads by age, tags, and tags of their newest checkpoints: listThreads.';
+COMMENT ON FUNCTION stratigraph.threads_2(p_before timestamp with time zone, p_newest boolean, p_evicted boolean, p_after timestamp with time zone, p_after_key bytea, p_limit integer, p_keys bytea[], p_values bytea[], p_head_tags integer[]) IS 'The same by a tag that few threads carry, for threads_3. All of it for processes of versions before 000009.';
+
+CREATE FUNCTION stratigraph.threads_3(p_before timestamp with time zone, p_newest boolean, p_evicted boolean, p_after timestamp with time zone, p_after_key bytea, p_after_thread bigint, p_limit integer, p_keys bytea[], p_values bytea[], p_head_tags integer[]) RETURNS TABLE(key bytea, long_id bytea, revision bigint, head bytea, thread bigint, written_ms bigint, evicted boolean, parent bytea, lost_to bytea, run bytea, blobs bytea, tags text, body bytea)
+    LANGUAGE plpgsql STABLE
+    SET plan_cache_mode TO 'force_custom_plan'
+    SET jit TO 'off'
+    SET enable_seqscan TO 'off'
+    SET enable_bitmapscan TO 'off'
+    AS $$
+#variable_conflict use_column
+declare
+  c_few constant integer := 20000;
+  v_filters boolean := p_keys is not null or p_head_tags is not null;
+  v_look integer := case when v_filters and p_after_thread is not null then greatest(p_limit, 2000) else p_limit end;
+  v_after bigint := p_after_thread;
+begin
+  if p_after is not null and v_after is null then
+    v_after := coalesce((select t.thread from "stratigraph".threads t where t.key = p_after_key), 0);
+  end if;
+  if p_keys is not null
+     and (select count(*) from (
+            select from "stratigraph".thread_tags g where g.key = p_keys[1] and g.value = p_values[1] limit c_few + 1
+          ) as carrying) <= c_few then
+    return query
+      select t.* from "stratigraph".threads_2(
+        p_before, p_newest, p_evicted, p_after, coalesce(p_after_key, (select t.key from "stratigraph".threads t where t.thread = p_after_thread)),
+        p_limit, p_keys, p_values, p_head_tags
+      ) as t;
+    return;
+  end if;
+  return query
+    with page as materialized (
+      (select t.* from "stratigraph".threads t
+        where p_newest and t.live and (p_before is null or t.written_at < p_before) and (p_evicted or not t.evicted)
+          and (p_after is null or (t.written_at, t.thread) < (p_after, v_after))
+        order by t.written_at desc, t.thread desc limit v_look)
+      union all
+      (select t.* from "stratigraph".threads t
+        where not p_newest and t.live and (p_before is null or t.written_at < p_before) and (p_evicted or not t.evicted)
+          and (p_after is null or (t.written_at, t.thread) > (p_after, v_after))
+        order by t.written_at, t.thread limit v_look)
+    ), numbered as materialized (
+      select p.*, row_number() over () as place from page p
+    ), found as materialized (
+      select n.*, h.id as head, c.parent, c.lost_to, c.run, c.blobs, c.tags, c.body
+        from numbered n
+             left join lateral (select * from "stratigraph".heads x where x.thread = n.thread and x.ns = '' offset 0) h on true
+             left join lateral (
+               select * from "stratigraph".checkpoints x where p_head_tags is not null and x.thread = n.thread and x.id = h.id and x.ns = '' offset 0
+             ) c on true
+       where (p_head_tags is null or c.id is null or c.tags @> p_head_tags)
+         and (p_keys is null or not exists (
+               select from unnest(p_keys, p_values) as u (k, v)
+                where not exists (select from "stratigraph".thread_tags x where x.thread = n.thread and x.key = u.k and x.value = u.v)
+             ))
+       order by n.place limit p_limit
+    )
+    (select f.key, f.long_id, f.revision, f.head, f.thread, (extract(epoch from f.written_at) * 1000)::bigint, f.evicted,
+            f.parent, f.lost_to, f.run, f.blobs, array_to_string(f.tags, ','), f.body
+       from found f order by f.place)
+    union all
+    select null, null, null, null, n.thread, (extract(epoch from n.written_at) * 1000)::bigint, null, null, null, null, null, null, null
+      from numbered n
+     where v_filters and n.place = v_look and (select count(*) from found) < p_limit;
+end
+$$;
+
+COMMENT ON FUNCTION stratigraph.threads_3(p_before timestamp with time zone, p_newest boolean, p_evicted boolean, p_after timestamp with time zone, p_after_key bytea, p_after_thread bigint, p_limit integer, p_keys bytea[], p_values bytea[], p_head_tags integer[]) IS 'A page of threads by age, tags, and tags of their newest checkpoints: listThreads.';
 
 CREATE TABLE stratigraph.leases (
     name bytea NOT NULL,
@@ -1677,6 +1795,27 @@ CREATE TABLE stratigraph.leases (
 );
 
 COMMENT ON TABLE stratigraph.leases IS 'Who does a piece of maintenance now, and until when.';
+
+CREATE TABLE stratigraph.locks (
+    name bytea NOT NULL,
+    holder bytea NOT NULL,
+    token bigint NOT NULL,
+    since timestamp with time zone NOT NULL,
+    until timestamp with time zone NOT NULL
+)
+WITH (fillfactor='70');
+
+COMMENT ON TABLE stratigraph.locks IS 'Who works on a thread now, and until when: withThread.';
+
+COMMENT ON COLUMN stratigraph.locks.name IS 'What is locked. Of a thread: "run/" and the SHA-256 of its id.';
+
+COMMENT ON COLUMN stratigraph.locks.holder IS 'Who has it, in UTF-8: convert_from(holder, ''UTF8'').';
+
+COMMENT ON COLUMN stratigraph.locks.token IS 'Grows from holder to holder.';
+
+COMMENT ON COLUMN stratigraph.locks.since IS 'When the holder got it.';
+
+COMMENT ON COLUMN stratigraph.locks.until IS 'When it ends unless it is prolonged.';
 
 CREATE TABLE stratigraph.long_ids (
     thread bigint NOT NULL,
@@ -1731,6 +1870,27 @@ COMMENT ON COLUMN stratigraph.overview.evicted IS 'Its bytes were moved to anoth
 
 COMMENT ON COLUMN stratigraph.overview.deleted IS 'A tombstone: refuses late writes, and goes after a week.';
 
+CREATE TABLE stratigraph.shard (
+    is_here boolean DEFAULT true NOT NULL,
+    number integer NOT NULL,
+    shards integer NOT NULL,
+    family uuid NOT NULL,
+    complete boolean DEFAULT false NOT NULL,
+    CONSTRAINT shard_is_here_check CHECK (is_here)
+);
+
+COMMENT ON TABLE stratigraph.shard IS 'Which of several databases this one is, where threads are spread over several.';
+
+COMMENT ON COLUMN stratigraph.shard.is_here IS 'Always true: there is one row at most.';
+
+COMMENT ON COLUMN stratigraph.shard.number IS 'Its place among the databases, from 0. It has the threads that are hashed to this number.';
+
+COMMENT ON COLUMN stratigraph.shard.shards IS 'How many databases there are.';
+
+COMMENT ON COLUMN stratigraph.shard.family IS 'A random id that all of them share.';
+
+COMMENT ON COLUMN stratigraph.shard.complete IS 'In the first of them: whether all of them have their row. Then none may be empty.';
+
 CREATE TABLE stratigraph.thread_tags (
     thread bigint NOT NULL,
     key bytea NOT NULL,
@@ -1766,11 +1926,17 @@ ALTER TABLE ONLY stratigraph.heads
 ALTER TABLE ONLY stratigraph.leases
     ADD CONSTRAINT leases_pkey PRIMARY KEY (name);
 
+ALTER TABLE ONLY stratigraph.locks
+    ADD CONSTRAINT locks_pkey PRIMARY KEY (name);
+
 ALTER TABLE ONLY stratigraph.long_ids
     ADD CONSTRAINT long_ids_pkey PRIMARY KEY (thread, key);
 
 ALTER TABLE ONLY stratigraph.migrations
     ADD CONSTRAINT migrations_pkey PRIMARY KEY (id);
+
+ALTER TABLE ONLY stratigraph.shard
+    ADD CONSTRAINT shard_pkey PRIMARY KEY (is_here);
 
 ALTER TABLE ONLY stratigraph.thread_tags
     ADD CONSTRAINT thread_tags_pkey PRIMARY KEY (thread, key, value);
@@ -1799,5 +1965,7 @@ CREATE INDEX threads_by_age ON stratigraph.threads USING btree (written_at, thre
 CREATE INDEX threads_deleted ON stratigraph.threads USING btree (written_at) WHERE ((NOT live) AND (deleted_at > 0));
 
 CREATE INDEX threads_early ON stratigraph.threads USING btree (written_at) WHERE ((NOT live) AND (deleted_at = 0));
+
+CREATE INDEX threads_here ON stratigraph.threads USING btree (written_at, thread) WHERE (live AND (NOT evicted));
 
 CREATE TRIGGER threads_tags AFTER DELETE OR UPDATE OF deleted_at ON stratigraph.threads FOR EACH ROW EXECUTE FUNCTION stratigraph.drop_tags_1();

@@ -16,7 +16,7 @@ export async function pack(folder, wanted) {
   }
   for (const name of names) {
     const cwd = join(root, "packages", name);
-    if (!existsSync(join(cwd, "dist/index.cjs"))) fail(`packages/${name} isn't built: run pnpm build first.`);
+    if (!existsSync(join(cwd, "dist/index.js"))) fail(`packages/${name} isn't built: run pnpm build first.`);
     const code = await run("npx", pnpmArgs(["pack", "--pack-destination", folder]), {
       cwd,
       timeoutMs: 2 * 60_000,

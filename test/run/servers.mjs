@@ -13,7 +13,7 @@ const SERVERS = [
     name: "PostgreSQL",
     packages: ["postgresql"],
     present: () => postgresPrograms().length > 0,
-    neededBy: ["postgres", "tiered", "branch", "stratigraph", "testing"],
+    neededBy: ["postgres", "tiered", "branch", "inspector", "service", "stratigraph", "telemetry", "testing"],
     environment: "STRATIGRAPH_TEST_POSTGRES_URL",
   },
   {
@@ -27,8 +27,22 @@ const SERVERS = [
     name: "Redis",
     packages: ["redis-server"],
     present: () => onPath("redis-server"),
-    neededBy: ["redis", "tiered"],
+    neededBy: ["redis", "tiered", "inspector", "service", "telemetry"],
     environment: "STRATIGRAPH_TEST_REDIS_URL",
+  },
+  {
+    name: "nginx",
+    packages: ["nginx-light"],
+    present: () => onPath("nginx"),
+    neededBy: ["service"],
+    beside: "STRATIGRAPH_TEST_POSTGRES_URL",
+  },
+  {
+    name: "Prometheus",
+    packages: ["prometheus"],
+    present: () => onPath("prometheus") && onPath("promtool"),
+    neededBy: ["telemetry"],
+    beside: "STRATIGRAPH_TEST_POSTGRES_URL",
   },
   {
     name: "S3 (Ceph RGW)",
@@ -37,6 +51,15 @@ const SERVERS = [
     neededBy: ["s3", "tiered"],
     environment: "STRATIGRAPH_TEST_S3_ENDPOINT",
     more: " (with STRATIGRAPH_TEST_S3_ACCESS_KEY and STRATIGRAPH_TEST_S3_SECRET_KEY)",
+  },
+  {
+    name: "Chromium",
+    // Half the start and half the CPU time of the package with windows. The fonts are what the page asks for first.
+    packages: ["chromium-headless-shell", "fonts-inter", "fonts-jetbrains-mono"],
+    present: () => existsSync("/usr/lib/chromium/chromium-headless-shell") || onPath("chromium"),
+    neededBy: ["inspector"],
+    environment: "STRATIGRAPH_TEST_CHROMIUM",
+    more: " (the path of a Chromium or Chrome, which is no script that starts it)",
   },
 ];
 

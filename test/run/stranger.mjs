@@ -1,13 +1,16 @@
-import { execFileSync } from "node:child_process";
+import { execFileSync, spawn } from "node:child_process";
+import { once } from "node:events";
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { createInterface } from "node:readline";
 import { bootstrap, fail, root, run } from "./bootstrap.mjs";
 import { pack } from "./pack.mjs";
 
 // What a stranger does who has only the documents: the commands of the README's first shell block in an empty folder, with the
 // packages as they would be published and the newest LangGraph, and the README's first code saved under the name that the block
-// runs. It is run twice (the thread must go on) and type-checked. Then each whole program of the guides is type-checked and run.
+// runs. It is run twice (the thread must go on) and type-checked. Then each whole program of the guides is type-checked and run, and
+// the tools are installed: the inspector shows the README's thread, and serves its page.
 // The packages must be built.
 bootstrap({ quiet: true });
 const folder = mkdtempSync(join(tmpdir(), "stratigraph-stranger-"));
@@ -51,8 +54,10 @@ const sources = ["main.mts", ...programs.map(({ name }) => `${name}.mts`)];
 const compiler = ["tsc", "--strict", "--module", "nodenext", "--target", "es2023", "--outDir", "built"];
 await step("npx", [...compiler, ...sources], 3);
 for (const { name } of programs) await step(process.execPath, [`built/${name}.mjs`], 1);
+await step("npm", ["install", ...quiet, "--save-dev", ...(await pack(folder, ["cli"]))], 5);
+await lookAtThreads();
 console.log(
-  `the README's commands and code: run twice and type-check; ${programs.length} programs of the guides run; with LangGraph ${version}`,
+  `the README's commands and code: run twice and type-check; ${programs.length} programs of the guides run; the inspector shows its page; with LangGraph ${version}`,
 );
 
 /** Fences of the guides that are whole programs: code of an example that imports what it opens its checkpointer with. */
@@ -73,6 +78,26 @@ async function step(command, args, minutes, cwd = folder) {
     stdio: ["ignore", "ignore", "inherit"],
   });
   if (code !== 0) fail(`${command} ${args.slice(0, 4).join(" ")} … ended with ${code}.`);
+}
+
+/** Opens the inspector over what the README's program stored, as its users do, and asks for the page, what it loads, and the threads. */
+async function lookAtThreads() {
+  const program = join(folder, "node_modules/.bin/stratigraph");
+  const served = spawn(program, ["inspect", "--json"], { cwd: folder, stdio: ["ignore", "pipe", "inherit"] });
+  const timer = setTimeout(() => served.kill("SIGKILL"), 60_000);
+  const [line] = await once(createInterface(served.stdout), "line");
+  const { origin, hash } = new URL(JSON.parse(line).url);
+  const headers = { "x-stratigraph-token": hash.slice("#token=".length) };
+  const page = await (await fetch(origin)).text();
+  const script = /src="(\/assets\/[^"]+\.js)"/.exec(page)?.[1] ?? fail(`The inspector served ${page}`);
+  const loaded = await fetch(`${origin}${script}`);
+  if (!loaded.ok) fail(`The inspector doesn't serve ${script}: ${loaded.status}.`);
+  const threads = await (await fetch(`${origin}/api/threads`, { headers })).json();
+  if (threads.items?.length !== 1) fail(`The inspector answered ${JSON.stringify(threads)}.`);
+  served.kill("SIGINT");
+  const [code] = await once(served, "close");
+  clearTimeout(timer);
+  if (code !== 0) fail(`The inspector ended with ${code} after Ctrl-C.`);
 }
 
 /** What the README's program prints. */

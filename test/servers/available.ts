@@ -1,3 +1,4 @@
+import { chromiumBinary } from "./chromium.ts";
 import { postgresBin } from "./postgres.ts";
 import { onPath } from "./process.ts";
 
@@ -10,5 +11,8 @@ export const available = {
   postgres: postgresBin() !== undefined,
   pgbouncer: onPath("pgbouncer"),
   redis: onPath("redis-server"),
+  nginx: onPath("nginx"),
+  prometheus: onPath("prometheus") && onPath("promtool"),
+  chromium: chromiumBinary() !== undefined,
   s3: ["radosgw", "radosgw-admin", "ceph-mon", "ceph-osd", "ceph", "monmaptool"].every(onPath),
 };

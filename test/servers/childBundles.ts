@@ -58,7 +58,7 @@ const libraries: Plugin = {
   name: "libraries",
   setup(build) {
     build.onResolve({ filter: /^[^./]/ }, async ({ path, kind, resolveDir, importer, pluginData }) => {
-      const bundled = OWN.test(path) || path.startsWith("@langchain/") || INSTALLED.test(importer);
+      const bundled = OWN.test(path) || LANGCHAIN.test(path) || INSTALLED.test(importer);
       if (bundled || isBuiltin(path) || kind === "entry-point" || pluginData === libraries) return undefined;
       const found = await build.resolve(path, { kind, resolveDir, importer, pluginData: libraries });
       // A package that isn't installed fails when it is imported, as without a bundle.
@@ -68,6 +68,7 @@ const libraries: Plugin = {
   },
 };
 
+const LANGCHAIN = /^(@langchain\/|langchain(\/|$))/;
 const OWN = /^(@stratigraph\/|stratigraph$)/;
 const INSTALLED = /[/\\]node_modules[/\\]/;
 

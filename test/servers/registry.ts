@@ -2,13 +2,14 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { createConnection, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { startChromium } from "./chromium.ts";
 import { startPostgres } from "./postgres.ts";
 import { startRedis } from "./redis.ts";
 import { startS3, type S3Server } from "./s3.ts";
 import type { S3Login } from "./s3Request.ts";
 
 /**
- * vitest's globalSetup: one PostgreSQL, one Redis and one S3 for all test files. Each is started when the first test file asks for
+ * vitest's globalSetup: one PostgreSQL, one Redis, one S3 and one Chromium for all test files. Each is started when the first test file asks for
  * it. Test files run in other processes and ask through a Unix socket, by shared.ts.
  */
 export default async function registry(): Promise<() => Promise<void>> {
@@ -69,6 +70,17 @@ const STARTERS: Record<string, () => Promise<Started>> = {
     const server: S3Server = await startS3();
     const { endpoint, accessKey, secretKey, region } = server;
     return { login: { endpoint, accessKey, secretKey, region }, stop: () => server.stop() };
+  },
+  // No server, but made once per run as well: the inspector's page, in a folder.
+  page: async () => {
+    const folder = mkdtempSync(join(tmpdir(), "stratigraph-page-"));
+    const { buildPage } = await import("../../packages/inspector/test/support/buildPage.ts");
+    await buildPage(folder);
+    return { login: { url: folder }, stop: async () => rmSync(folder, { recursive: true }) };
+  },
+  chromium: async () => {
+    const server = await startChromium();
+    return { login: { url: server.url }, stop: () => server.stop() };
   },
 };
 

@@ -45,6 +45,16 @@ export async function sharedRedis(): Promise<SharedRedis> {
   return { url, keyPrefix: `${unique("t")}:` };
 }
 
+/** The address of the Chromium that all test files share, for Playwright's `connectOverCDP`. Contexts keep tests apart. */
+export async function sharedChromium(): Promise<string> {
+  return ((await askRegistry("chromium")) as { url: string }).url;
+}
+
+/** The folder with the built page of the inspector. */
+export async function sharedPage(): Promise<string> {
+  return ((await askRegistry("page")) as { url: string }).url;
+}
+
 /** The S3 server that all test files share. */
 export async function sharedS3(): Promise<S3Login> {
   const endpoint = process.env["STRATIGRAPH_TEST_S3_ENDPOINT"];

@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import { pathToFileURL } from "node:url";
-import type { Context, Effect, Progress } from "@stratigraph/operations";
+import type { Context, Effect, Progress, RunEvent } from "@stratigraph/operations";
 import {
   loadConfig,
   NotFoundError,
@@ -30,6 +30,7 @@ export interface ContextOptions {
   readonly effect: Effect;
   readonly signal: AbortSignal;
   readonly progress: (progress: Progress) => void;
+  readonly emit?: ((event: RunEvent) => void) | undefined;
 }
 
 /** Makes the context of a command. Nothing is opened before it is asked for. */
@@ -39,18 +40,29 @@ export async function openContext({
   effect,
   signal,
   progress,
+  emit,
 }: ContextOptions): Promise<OpenedContext> {
-  const opened: Promise<TierSaver>[] = [];
+  const opened = new Set<Promise<TierSaver>>();
   let loaded: Promise<LoadedConfig> | undefined;
   let saver: Promise<TierSaver> | undefined;
   const config = (): Promise<LoadedConfig> => (loaded ??= loadConfig(whereOf(settings, terminal)));
   const open = (of: LoadedConfig): Promise<TierSaver> => {
     const made = ready(of, effect);
-    opened.push(made);
+    opened.add(made);
+    made.catch(() => opened.delete(made));
     return made;
   };
-  const first = async (): Promise<TierSaver> => await (saver ??= config().then(open));
-  const { redact, origin } = await config();
+  const first = (): Promise<TierSaver> => {
+    if (saver !== undefined) return saver;
+    const opening = config().then(open);
+    // A command that goes on for long tries again: the storage may come back.
+    opening.catch(() => {
+      saver = undefined;
+    });
+    saver = opening;
+    return opening;
+  };
+  const { redact, origin, journal } = await config();
   const context: Context = {
     saver: first,
     open: async (place) => await open(await configOf(place, settings, terminal)),
@@ -61,9 +73,11 @@ export async function openContext({
     },
     signal,
     progress,
+    ...(emit === undefined ? {} : { emit }),
     cwd: terminal.cwd,
     redact: [...redact, ...(settings.redact ?? [])],
     origin,
+    sign: journal,
   };
   return {
     context,

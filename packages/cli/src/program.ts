@@ -2,6 +2,7 @@ import { Command, CommanderError } from "commander";
 import { operations, type Group, type Operation } from "@stratigraph/operations";
 import { addCompletion } from "./completion.ts";
 import { addInit } from "./init.ts";
+import { addInspect } from "./inspect.ts";
 import { exitCodes, type ExitCode } from "./exitCodes.ts";
 import { explain } from "./explain.ts";
 import { flagsOf, withFlags } from "./flags.ts";
@@ -56,6 +57,7 @@ function programOf(terminal: Terminal, ended: (code: ExitCode) => void): Command
     .showHelpAfterError("(--help shows what there is)");
   addSettings(program);
   for (const operation of operations) addOperation(program, operation, terminal, ended);
+  addInspect(program, terminal, ended);
   addInit(program, terminal, ended);
   return program;
 }

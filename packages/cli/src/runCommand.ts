@@ -1,10 +1,11 @@
-import { runOperation, type Operation } from "@stratigraph/operations";
+import { runOperation, staysDry, type Operation } from "@stratigraph/operations";
 import { StratigraphError } from "stratigraph";
 import { confirmDestruction } from "./confirm.ts";
 import { exitCodes, type ExitCode } from "./exitCodes.ts";
 import { Interruption } from "./interruption.ts";
 import { openContext } from "./openContext.ts";
 import { ProgressLine } from "./progressLine.ts";
+import { RunLines } from "./runLines.ts";
 import type { Format, Settings } from "./settings.ts";
 import { storageText } from "./storageText.ts";
 import { writeLine, type Terminal } from "./terminal.ts";
@@ -28,6 +29,7 @@ export async function runCommand(
   terminal: Terminal,
 ): Promise<ExitCode> {
   const line = settings.quiet === true ? undefined : new ProgressLine(terminal);
+  const events = settings.quiet === true ? undefined : new RunLines(terminal, () => line?.end());
   const interruption = new Interruption(terminal, () => line?.end());
   const isDry = staysDry(operation, given);
   const opened = await openContext({
@@ -36,6 +38,7 @@ export async function runCommand(
     effect: isDry ? "read" : operation.effect,
     signal: interruption.signal,
     progress: (progress) => line?.update(progress),
+    ...(events === undefined ? {} : { emit: (event) => events.take(event) }),
   });
   try {
     const config = await opened.config();
@@ -54,6 +57,7 @@ export async function runCommand(
     let last: PagedOutput = {};
     for await (const output of pages) {
       line?.end();
+      events?.end();
       await write(operation, output, format, terminal);
       found ||= operation.found?.(output as never) ?? false;
       last = output;
@@ -67,14 +71,10 @@ export async function runCommand(
     return found ? exitCodes.found : exitCodes.done;
   } finally {
     line?.end();
+    events?.end();
     interruption.end();
     await opened.close();
   }
-}
-
-/** Whether it only tells what it would do: because it was asked to, or because it wasn't told to apply it. */
-function staysDry({ input }: Operation, given: Readonly<Record<string, unknown>>): boolean {
-  return given["dryRun"] === true || ("apply" in input.shape && given["apply"] !== true);
 }
 
 async function* pagesOf(

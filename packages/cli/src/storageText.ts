@@ -6,6 +6,23 @@ export function storageText({ checkpointer, origin }: LoadedConfig): string {
   return host === undefined ? origin : `${host} (${origin})`;
 }
 
+/** The storage itself, for people: its URL without login and query, or its folder; what named it, where it has neither. */
+export function storageName({ checkpointer, origin }: LoadedConfig): string {
+  if (typeof checkpointer !== "string") {
+    const { folder, memory } = checkpointer as { folder?: unknown; memory?: unknown };
+    if (typeof folder === "string") return folder;
+    if (memory !== undefined) return "memory";
+  }
+  const source = typeof checkpointer === "string" ? checkpointer : ownerOf({ ...checkpointer });
+  if (typeof source !== "string") return origin;
+  const [, folder] = /^(?:pglite|file):([^?]*)/i.exec(source) ?? [];
+  if (folder !== undefined) return folder;
+  const host = hostOf(source);
+  if (host === undefined) return /^memory:/i.test(source) ? "memory" : origin;
+  const { protocol, pathname } = new URL(source);
+  return `${protocol}//${host}${pathname === "/" ? "" : pathname}`;
+}
+
 /** What owns the threads of a config. */
 function ownerOf({ postgres, redis, warm }: Readonly<Record<string, unknown>>): unknown {
   return postgres ?? redis ?? warm;

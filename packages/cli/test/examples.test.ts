@@ -34,7 +34,8 @@ const examples = operations.flatMap(({ effect, examples: lines }) =>
 );
 
 test.each(examples)("%s", async (line, effect) => {
-  const { args, file } = parse(line);
+  // Nobody chooses fingerprints.
+  const { args, file } = parse(line.replace("3f9c0a", project.call));
   if (args[0] === "reencrypt") {
     await project.remove();
     project = await exampleProject({ encrypted: true });
@@ -99,6 +100,19 @@ test("the config says what the command line may do", async () => {
   expect(refused.stderr).toMatch(
     /ACCESS_DENIED: fork would change something, and allow\.cli in .* lacks "write"/,
   );
+});
+
+test("what happens while a graph runs is told on stderr; what it did, on stdout", async () => {
+  const input = '{"messages":[{"role":"user","content":"More"}]}';
+  const ran = await runCli(["run", "ada", "--input", input], { cwd: project.folder });
+  expect(ran.code, ran.stderr).toBe(0);
+  expect(ran.stderr).toMatch(/^agent started\n {2}ai: Message \d+ was read\.\nagent ended after \d+ ms\n$/);
+  expect(ran.stdout).toMatch(/^NODE .*\nagent +ended +\d+ ms\nada is done\. 3 checkpoints in \d+ ms\.\n$/);
+  const quiet = await runCli(["run", "new", "-q", "--create", "--json", "--input", input], {
+    cwd: project.folder,
+  });
+  expect(quiet).toMatchObject({ code: 0, stderr: "" });
+  expect(JSON.parse(quiet.stdout)).toMatchObject({ thread: "new", outcome: "done" });
 });
 
 test("redacted values aren't shown", async () => {

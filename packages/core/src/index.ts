@@ -3,7 +3,18 @@ export { answerWithin } from "./contract/answerWithin.ts";
 export { conflictOf, goesOn } from "./contract/appendRules.ts";
 export { blobClosure, missingBlob, namedBlobs } from "./contract/blobClosure.ts";
 export { CallGate } from "./contract/callGate.ts";
-export { Calls } from "./contract/calls.ts";
+export { Calls, type Traffic } from "./contract/calls.ts";
+export { appendTraffic, peekTraffic, readTraffic, storedSize, writesTraffic } from "./contract/traffic.ts";
+export {
+  currentTracer,
+  Observation,
+  setTracer,
+  type Begun,
+  type CallObservation,
+  type Ended,
+  type Span,
+  type Tracer,
+} from "./contract/observation.ts";
 export {
   checkOptions,
   shownName,
@@ -25,7 +36,7 @@ export type { Zstd } from "./codec/zstd.ts";
 export type { Conflict } from "./operations/conflicts.ts";
 export { decodeCursor, encodeCursor } from "./operations/cursor.ts";
 export { batchDigest, currentWrites } from "./operations/currentWrites.ts";
-export { inheritTags, readThread, type ThreadContents } from "./operations/copyThread.ts";
+export { copyByReading, inheritTags, readThread, type ThreadContents } from "./operations/copyThread.ts";
 export type {
   DeletedThread,
   DeleteThreadsOptions,
@@ -111,6 +122,7 @@ export {
   copiesThreads,
   deletesUnchanged,
   diagnoses,
+  expiresThreads,
   findsLeftovers,
   forksThreads,
   inspectsThreads,
@@ -122,6 +134,8 @@ export {
   tagsThreads,
   keepsCopies,
   keepsLeases,
+  keepsLocks,
+  lockRememberedMs,
   ownersOf,
   readsAncestry,
   replacesBytes,
@@ -166,6 +180,8 @@ export type {
   ForkTip,
   LayeredTier,
   LeaseKeeper,
+  LockKeeper,
+  LockState,
   Leftover,
   LeftoverFinder,
   MovedThread,
@@ -178,6 +194,7 @@ export type {
   StackLayer,
   ThreadArchiver,
   ThreadCopier,
+  ThreadExpirer,
   ThreadForker,
   ThreadInspection,
   ThreadInspector,

@@ -2,6 +2,7 @@ import { checkOptions, InvalidOptionError } from "@stratigraph/core";
 import type { CallOutcome } from "./calls/plannedCall.ts";
 import { Compensations } from "./calls/compensations.ts";
 import { currentCall, type CurrentCall } from "./calls/currentCall.ts";
+import { frozen } from "./calls/judged.ts";
 import { CallDeniedError } from "./errors.ts";
 import { canonical } from "./identity/canonical.ts";
 import {
@@ -16,7 +17,7 @@ import {
 import { ChainChannel } from "./langgraph/chainChannel.ts";
 import { taskOf, type Task } from "./langgraph/taskConfig.ts";
 import { wrapModel, type ModelLike } from "./langgraph/wrapModel.ts";
-import { wrapTool, type ToolLike } from "./langgraph/wrapTool.ts";
+import { isWrapped, wrapTool, type ToolLike } from "./langgraph/wrapTool.ts";
 import { ownPrefix } from "./log/ownCalls.ts";
 import type { CallOptions } from "./options.ts";
 
@@ -24,7 +25,7 @@ import type { CallOptions } from "./options.ts";
 export interface PlainCall extends CallOptions {
   /** Names what is called. */
   readonly tool: string;
-  /** JSON by which the call is recognised, together with the task's input. */
+  /** JSON by which the call is recognised, together with the task's node and input. */
   readonly args: unknown;
 }
 
@@ -61,8 +62,11 @@ export abstract class CallFront {
   /**
    * What a node that asked a model returns along with the message, so that its calls have a place:
    * `return { messages: [message], ...journal.next(state, message) }`.
+   * @throws InvalidOptionError; StratigraphError "SERIALIZATION" where the arguments of a call aren't JSON
    */
   next(state: unknown, message: unknown, config?: unknown): { readonly [chainKey]?: ChainState } {
+    if (typeof message !== "object" || message === null || Array.isArray(message))
+      throw new InvalidOptionError("message", message, "Pass the message that the model gave.");
     const chain = chainAfter(state, message as Parameters<typeof chainAfter>[1], taskOf(config), (tool) =>
       this.#versionOf(tool),
     );
@@ -70,12 +74,17 @@ export abstract class CallFront {
   }
 
   /**
-   * Tools whose calls go through the journal, for `createAgent`, `ToolNode` and `bindTools`. Each keeps its class, name and schema.
+   * Tools whose calls go through the journal, for `createAgent`, `ToolNode` and `bindTools`. Each keeps its class, name and schema. Beside
+   * what the tool throws, its `invoke` throws AmbiguousOutcomeError, and StratigraphError as {@link run} does. A call that is denied gives a
+   * message of the status "error".
    * @param options how calls of single tools are treated, by the tools' names
    * @throws InvalidOptionError
    */
   tools<T extends ToolLike>(tools: readonly T[], options: Readonly<Record<string, CallOptions>> = {}): T[] {
-    for (const name of Object.keys(options)) {
+    checkTools(tools);
+    if (typeof options !== "object" || options === null)
+      throw new InvalidOptionError("options", options, "Pass { name of a tool: { effects, … } }.");
+    for (const [name, own] of Object.entries(options)) {
       const names = tools.map((tool) => tool.name);
       if (!names.includes(name))
         throw new InvalidOptionError(
@@ -83,9 +92,8 @@ export abstract class CallFront {
           "options",
           `There is no such tool; there are ${names.join(", ") || "none"}.`,
         );
-      checkCallOptions(`tools.${name}`, options[name]!);
+      checkCallOptions(`tools.${name}`, own);
     }
-    for (const { name } of tools) checkToolName("tools", name);
     return tools.map((tool) => {
       const own = { effects: effectsOf(tool), ...options[tool.name] };
       this.#versions.set(tool.name, own.version ?? null);
@@ -98,9 +106,7 @@ export abstract class CallFront {
           chainPlace(task, toolCallId, (called) => this.#versionOf(called)) ??
           placeInTask(task, name, version, argsText);
         const planned = { tool: name, version, argsText, place, toolCallId };
-        return this.call(task, config, planned, own, (frozen) =>
-          task.during((within) => work(frozen, within)),
-        );
+        return this.call(task, config, planned, own, (given) => task.during((within) => work(given, within)));
       });
     });
   }
@@ -108,15 +114,19 @@ export abstract class CallFront {
   /**
    * A chat model whose answers are recorded: asked the same at the same place of the chain, it gives the recorded answer, and costs no
    * tokens. The policy is asked about it as about a tool `model:<name>` without effects. Covered is `invoke`, also after `bindTools`; what
-   * streams by `stream` or `streamEvents` asks the model. A recorded answer streams no tokens to the graph's listeners.
+   * streams by `stream` or `streamEvents` asks the model. A recorded answer streams no tokens to the graph's listeners. What the policy
+   * denies throws CallDeniedError.
+   * @throws InvalidOptionError
    */
   model<M extends ModelLike>(model: M): M {
-    return wrapModel(model, ({ tool, args }, config, work) => {
+    if (typeof (Object(model) as Partial<ModelLike>).invoke !== "function")
+      throw new InvalidOptionError("model", model, "Pass a chat model.");
+    return wrapModel(model, async ({ tool, args }, config, work) => {
       const task = taskOf(config);
       const argsText = canonical(args);
       const place = placeOfModel(task, tool, argsText);
       const planned = { tool, version: null, argsText, place, toolCallId: undefined };
-      return this.call(task, config, planned, { effects: "none" }, work);
+      return valueOf(await this.call(task, config, planned, { effects: "none" }, work), task, tool);
     });
   }
 
@@ -124,16 +134,18 @@ export abstract class CallFront {
    * Runs a function once, from a node or a task of a graph.
    * @param config of the node or task; its thread's journal is used
    * @returns what the function returned, or what it returned when the same call was made before
-   * @throws what the function throws; CallDeniedError, AmbiguousOutcomeError; StratigraphError "DUPLICATE_CALL", "NOT_DURABLE",
-   * "RESULT_NOT_KEPT", "SERIALIZATION"
+   * @throws what the function throws; InvalidOptionError, CallDeniedError, AmbiguousOutcomeError; StratigraphError "DUPLICATE_CALL",
+   * "NOT_DURABLE", "RESULT_NOT_KEPT", "LOCKED" if the same call didn't end within `wait`, "SERIALIZATION" for arguments that aren't JSON
    */
   async run<R>(
     config: unknown,
     call: PlainCall,
     work: (context: PlainCallContext) => R | Promise<R>,
   ): Promise<R> {
-    const { tool, args, ...options } = call;
+    const { tool, args, ...options } = Object(call) as PlainCall;
     checkToolName("call.tool", tool);
+    if (typeof work !== "function")
+      throw new InvalidOptionError("work", work, "Pass the function that makes the call.");
     checkCallOptions("call", options);
     if (options.compensate !== undefined) this.compensations.setOfTool(tool, options.compensate);
     const task = taskOf(config);
@@ -146,12 +158,10 @@ export abstract class CallFront {
       place: placeInTask(task, tool, version, argsText),
       toolCallId: undefined,
     };
-    const outcome = await this.call(task, config, planned, options, (frozen) =>
-      task.during(() => work({ ...currentCall()!, args: frozen, signal: task.signal })),
+    const outcome = await this.call(task, config, planned, options, (given) =>
+      task.during(() => work({ ...currentCall()!, args: frozen(given), signal: task.signal })),
     );
-    if (outcome.kind === "ran") return outcome.value as R;
-    if (outcome.kind === "denied") throw new CallDeniedError(task.journal!, tool, outcome.reason);
-    return (outcome.result.kind === "value" ? outcome.result.value : undefined) as R;
+    return valueOf(outcome, task, tool) as R;
   }
 
   /** Makes a call, or finds out what came of it before. */
@@ -165,6 +175,30 @@ export abstract class CallFront {
 
   #versionOf(tool: string): string | null {
     return this.#versions.get(tool) ?? null;
+  }
+}
+
+/** What code is given of a call. @throws CallDeniedError */
+function valueOf(outcome: CallOutcome, { journal = "" }: Task, tool: string): unknown {
+  if (outcome.kind === "ran") return outcome.value;
+  if (outcome.kind === "denied") throw new CallDeniedError(journal, tool, outcome.reason);
+  return outcome.result.kind === "value" ? outcome.result.value : undefined;
+}
+
+/** @throws InvalidOptionError */
+function checkTools(tools: readonly ToolLike[]): void {
+  if (!Array.isArray(tools)) throw new InvalidOptionError("tools", tools, "Pass a list of tools.");
+  for (const tool of tools) {
+    const { name, invoke } = Object(tool) as Partial<ToolLike>;
+    if (typeof invoke !== "function")
+      throw new InvalidOptionError(
+        "tools",
+        tool,
+        "Pass tools that have a name and invoke(), as tool() makes.",
+      );
+    checkToolName("tools", name);
+    if (isWrapped(tool))
+      throw new InvalidOptionError("tools", name, "It was wrapped already. Pass the tool itself.");
   }
 }
 
@@ -185,9 +219,14 @@ function checkCallOptions(where: string, options: CallOptions): void {
     reconcile: true,
     compensate: true,
   });
-  const { effects } = options;
+  const { effects, version, ...functions } = Object(options) as CallOptions;
   if (effects !== undefined && effects !== "none" && effects !== "idempotent" && effects !== "once")
     throw new InvalidOptionError(`${where}.effects`, effects, 'Use "none", "idempotent" or "once".');
+  if (version !== undefined && typeof version !== "string")
+    throw new InvalidOptionError(`${where}.version`, version, "Pass text.");
+  for (const [name, given] of Object.entries(functions))
+    if (given !== undefined && typeof given !== "function")
+      throw new InvalidOptionError(`${where}.${name}`, given, "Pass a function.");
 }
 
 /** What an MCP tool's annotations say of its effects. */

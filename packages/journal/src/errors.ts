@@ -71,6 +71,19 @@ export function notDurable(
   );
 }
 
+/** A call is being made, so nothing else can be done about it now. @param why by whom, and what to do */
+export function stillRuns(
+  threadId: string,
+  { call, tool }: Pick<CallState, "call" | "tool">,
+  why: string,
+): StratigraphError {
+  return new StratigraphError("LOCKED", `A call of ${JSON.stringify(tool)} is being made ${why}`, {
+    threadId,
+    fingerprint: call,
+    tool,
+  });
+}
+
 /** A journal isn't as it was written. @param seq number of the first wrong entry */
 export function journalBroken(threadId: string, seq: number, why: string): StratigraphError {
   return new StratigraphError(
@@ -80,11 +93,18 @@ export function journalBroken(threadId: string, seq: number, why: string): Strat
   );
 }
 
-/** An error as an entry keeps it. */
+/** An error as an entry keeps it. Anything can be thrown, also what can't be made text of. */
 export function keptError(error: unknown): { name: string; message: string } {
-  const { name = "Error", message = String(error) } = Object(error) as { name?: unknown; message?: unknown };
-  return {
-    name: String(name).toWellFormed().slice(0, 200),
-    message: String(message).toWellFormed().slice(0, 2000),
-  };
+  try {
+    const { name = "Error", message = String(error) } = Object(error) as {
+      name?: unknown;
+      message?: unknown;
+    };
+    return {
+      name: String(name).toWellFormed().slice(0, 200),
+      message: String(message).toWellFormed().slice(0, 2000),
+    };
+  } catch {
+    return { name: "Error", message: "what was thrown can't be shown as text" };
+  }
 }

@@ -4,6 +4,7 @@ export { currentCall, type CurrentCall } from "./calls/currentCall.ts";
 export { AmbiguousOutcomeError, CallDeniedError } from "./errors.ts";
 export { canonical } from "./identity/canonical.ts";
 export { fingerprintOf, headAfter, type CallIdentity, type Digest } from "./identity/fingerprint.ts";
+export { questionIn } from "./calls/questions.ts";
 export type {
   AmbiguousAnswer,
   AmbiguousQuestion,
@@ -23,6 +24,7 @@ export type {
   UnknownCall,
 } from "./options.ts";
 export type { ChainState } from "./langgraph/chain.ts";
+export type { ChainChannel } from "./langgraph/chainChannel.ts";
 export type { CheckpointConfig, Moment } from "./trail/at.ts";
 export type { SeenCall, SeenMessage } from "./trail/findMessage.ts";
 export type { Decision, ExplainedCall, Provenance } from "./trail/why.ts";
@@ -31,11 +33,12 @@ export type { Cut, CutOptions } from "./trail/cut.ts";
 export type { Erased, EraseOptions } from "./trail/erase.ts";
 export type { TrailTarget } from "./trail/exportTrail.ts";
 export type { ForgetOptions, ResolveOptions, UnresolvedCall } from "./trail/operator.ts";
+export type { RecordedCall } from "./trail/recordedCalls.ts";
 export type { TrailEntry, TrailOptions } from "./trail/trail.ts";
 export type { Verification } from "./trail/trailCheck.ts";
 export { verifyTrail, type VerifyTrailOptions } from "./trail/verifyTrail.ts";
-export { readTrail, type TrailFile } from "./trail/readTrail.ts";
-export type { RecordedEntry, TrailHead, TrailHeader } from "./trail/line.ts";
+export { readTrail, type ReadTrailOptions, type TrailFile } from "./trail/readTrail.ts";
+export type { TrailHead, TrailHeader } from "./trail/line.ts";
 export type { TrailSource } from "./trail/lines.ts";
 export { replayTrail } from "./replay/replayTrail.ts";
 export { ReplayDivergedError, type Replay, type ReplayedCall, type ReplayOptions } from "./replay/replay.ts";

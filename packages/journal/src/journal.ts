@@ -1,5 +1,7 @@
+// long file: all that a journal does, each in a few lines
 import { checkOptions, InvalidOptionError, validId, waitMsOf, type TierSaver } from "@stratigraph/core";
 import { CallFront, type PlacedCall } from "./callFront.ts";
+import { authorIn } from "./calls/author.ts";
 import { CallRunner, type CallRunnerParts } from "./calls/callRunner.ts";
 import type { CallOutcome } from "./calls/plannedCall.ts";
 import { Session } from "./calls/session.ts";
@@ -8,7 +10,8 @@ import { requestOf } from "./langgraph/callRequest.ts";
 import { siteOf } from "./langgraph/site.ts";
 import type { Task } from "./langgraph/taskConfig.ts";
 import { JournalLog } from "./log/journalLog.ts";
-import { Sealing } from "./log/sealing.ts";
+import { noteMissingChain } from "./log/missingChain.ts";
+import { Sealing, type SignOptions } from "./log/sealing.ts";
 import type { CallOptions, JournalOptions } from "./options.ts";
 import { setParts } from "./parts.ts";
 import type { Replay, ReplayOptions } from "./replay/replay.ts";
@@ -20,6 +23,7 @@ import {
   checkEraseOptions,
   checkForgetOptions,
   checkResolveOptions,
+  checkText,
   checkTrailOptions,
   checkVerifyOptions,
   type VerifyOptions,
@@ -30,6 +34,7 @@ import { exportTrail, type TrailTarget } from "./trail/exportTrail.ts";
 import type { TrailHead } from "./trail/line.ts";
 import {
   forgetCall,
+  isUnresolvedBy,
   resolveUnknown,
   unresolvedCalls,
   type ForgetOptions,
@@ -37,6 +42,7 @@ import {
   type ThreadJournal,
   type UnresolvedCall,
 } from "./trail/operator.ts";
+import { recordedCalls, type RecordedCall } from "./trail/recordedCalls.ts";
 import { trailOf, type TrailEntry, type TrailOptions } from "./trail/trail.ts";
 import type { Verification } from "./trail/trailCheck.ts";
 import { verifyThread } from "./trail/verifyThread.ts";
@@ -79,7 +85,7 @@ export class Journal extends CallFront {
       sealing: this.#sealing,
       session: this.#session,
       compensations: this.compensations,
-      authorOf: (config) => this.#authorOf(config),
+      authorOf: (config) => authorIn(options.author, config),
       of: (threadId) => this.#of(threadId),
     });
   }
@@ -152,9 +158,10 @@ export class Journal extends CallFront {
   /**
    * Tells what was in the context of the model that made a message: inputs, earlier calls, their results, and the decisions about them
    * (policy, approvals, resolutions), with the checkpoints. That is what the model had seen, and not why it chose what it did.
-   * @throws NotFoundError where no checkpoint has the message; CorruptionError
+   * @throws InvalidAddressError; NotFoundError where no checkpoint has the message; CorruptionError
    */
-  async why(threadId: string, { messageId }: { readonly messageId: string }): Promise<Provenance> {
+  async why(threadId: string, options: { readonly messageId: string }): Promise<Provenance> {
+    const messageId = validId("messageId", (Object(options) as Partial<typeof options>).messageId);
     return await provenanceOf(this.checkpointer, validId("threadId", threadId), this.#sealing, messageId);
   }
 
@@ -166,6 +173,19 @@ export class Journal extends CallFront {
   async at(threadId: string, date: Date): Promise<Moment> {
     checkDate("date", date ?? null);
     return await momentOf(this.checkpointer, validId("threadId", threadId), date);
+  }
+
+  /**
+   * The calls of a thread as they stand: what was asked, how it was decided, what came of it; in the order in which they were first made.
+   * Hashes aren't verified, so that it needs no keys: {@link verify} tells whether to trust what is told.
+   * @throws CorruptionError where an entry can't be read
+   */
+  async calls(threadId: string): Promise<RecordedCall[]> {
+    const journal = this.#of(validId("threadId", threadId));
+    return await recordedCalls(this.checkpointer, threadId, async (state, maker) => {
+      // Whoever may only read can't try a lease, and so can't tell whether its holder is alive.
+      return await isUnresolvedBy(journal, state, maker).catch(() => undefined);
+    });
   }
 
   /** The calls of which nobody knows whether they happened: of one thread, or of all threads, which are read one after another. */
@@ -222,19 +242,15 @@ export class Journal extends CallFront {
     work: (args: unknown) => unknown,
   ): Promise<CallOutcome> {
     const threadId = validId("configurable.thread_id", task.journal);
-    const { log, runner } = this.#of(threadId);
-    const { argsText } = placed;
-    const request = requestOf(this.#sealing, log.threadId, task, placed, options.effects);
+    const { argsText, place } = placed;
+    const request = requestOf(this.#sealing, threadId, task, placed, options.effects);
     if (options.compensate !== undefined) this.compensations.setOfCall(request.call, options.compensate);
-    const site = await siteOf(this.checkpointer, task, this.#authorOf(config));
+    const site = await siteOf(this.checkpointer, task, authorIn(this.#options.author, config));
+    const { log, runner } = this.#of(threadId);
+    if (!place.kept && task.attempt !== undefined) noteMissingChain(log, site.author);
     return await runner.call({ request, argsText, site, options }, () =>
       work(JSON.parse(argsText) as unknown),
     );
-  }
-
-  #authorOf(config: unknown): string | undefined {
-    const { author } = this.#options;
-    return typeof author === "function" ? author(config) : author;
   }
 
   #of(threadId: string): ThreadJournal {
@@ -284,5 +300,14 @@ export function createJournal(checkpointer: TierSaver, options: JournalOptions =
     author: true,
     wait: true,
   });
+  const { policy, author, sign } = options;
+  if (policy !== undefined && typeof policy !== "function")
+    throw new InvalidOptionError(
+      "policy",
+      policy,
+      "Pass a function: (call) => true, false, { deny } or { ask }.",
+    );
+  if (typeof author !== "function") checkText("author", author);
+  checkOptions<SignOptions>("sign", sign, { keys: true, activeKey: true }, {}, "sign");
   return new Journal(checkpointer, options);
 }

@@ -42,15 +42,24 @@ export type Reconciled<R = unknown> =
   | { readonly happened: false }
   | undefined;
 
-/** How calls of a tool are treated. */
+/**
+ * How calls of a tool are treated.
+ * @throws InvalidOptionError, from whatever takes them: `journal.tools()`, `journal.run()`, `batch()`
+ */
 export interface CallOptions {
   /** What a repetition would do. Default "once", or what an MCP tool's annotations say. */
   readonly effects?: Effects | undefined;
   /** Part of the calls' identity: a changed one makes them new calls. Default: none. */
   readonly version?: string | undefined;
-  /** Whether an error proves that nothing happened. Default: errors of the tool's schema, and errors with `certain: true`. */
+  /**
+   * Whether an error proves that nothing happened. If it throws, it doesn't. Default: errors of the tool's schema, and errors with
+   * `certain: true`.
+   */
   readonly certain?: ((error: unknown) => boolean) | undefined;
-  /** Finds out, from the service that the tool calls, what became of a call whose outcome is unknown. Default: a person is asked. */
+  /**
+   * Finds out, from the service that the tool calls, what became of a call whose outcome is unknown. If it throws, takes longer than
+   * `policyTimeout` or answers anything else, that is traced and counts as "can't tell". Default: a person is asked.
+   */
   readonly reconcile?: ((call: UnknownCall) => Reconciled | Promise<Reconciled>) | undefined;
   /**
    * Undoes a call that happened, when a transaction is rolled back. A later process, which didn't make the call, takes the function that it
@@ -68,7 +77,7 @@ export interface JournalOptions {
   readonly policyTimeout?: Duration | undefined;
   /** Signs entries by HMAC-SHA-256, so that nobody without the key can forge the chain. Default: SHA-256. */
   readonly sign?: SignOptions | undefined;
-  /** Who makes the calls, for the trail: a name, or what tells it from a run's config. Default: none. */
+  /** Who makes the calls, for the trail: a name, or what tells it from a run's config; 200 characters are kept. Default: none. */
   readonly author?: string | ((config: unknown) => string | undefined) | undefined;
   /**
    * How long a call waits for another process that runs it, and for the checkpoint that issued it, though for that not longer than 30 s.

@@ -1,7 +1,8 @@
+import { runInNewContext } from "node:vm";
 import canonicalize from "canonicalize";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { canonical } from "../src/identity/canonical.ts";
+import { canonical, describing } from "../src/identity/canonical.ts";
 import { fingerprintOf, fingerprintsOf, headAfter } from "../src/identity/fingerprint.ts";
 
 describe("canonical JSON", () => {
@@ -33,6 +34,25 @@ describe("canonical JSON", () => {
     expect(canonical("\u00e9")).not.toBe(canonical("e\u0301"));
   });
 
+  it("takes holes of an array for null, and objects of other realms and prototypes for what they hold", () => {
+    const holes = Object.assign([1], { 2: { a: Object.assign(Array(1), { 1: 2 }) } });
+    expect(canonical(holes)).toBe('[1,null,{"a":[null,2]}]');
+    expect(canonical(runInNewContext("({ a: [{ b: 1 }] })"))).toBe('{"a":[{"b":1}]}');
+    expect(canonical(Object.create(Object.create(null)))).toBe("{}");
+  });
+
+  it("describes what has no fields by what it says of itself, so that different ones differ", () => {
+    const pairs = [
+      [new URL("http://a/"), new URL("http://b/")],
+      [/a/, /b/],
+      [new Uint8Array([1]).buffer, new Uint8Array([2]).buffer],
+    ];
+    for (const [one, other] of pairs) {
+      expect(describing({ one })).toBe(describing({ one }));
+      expect(describing(one)).not.toBe(describing(other));
+    }
+  });
+
   const cycle: Record<string, unknown> = {};
   cycle["self"] = { cycle };
   it.each([
@@ -43,6 +63,7 @@ describe("canonical JSON", () => {
     ["a cycle", cycle, "$.self.cycle", "a cycle"],
     ["a date", { at: new Date(0) }, "$.at", "an object of class Date"],
     ["a function", { f: () => 1 }, "$.f", "a function"],
+    ["nothing at all", undefined, "$", "undefined"],
   ])("refuses %s, and names its place", (_name, value, path, found) => {
     expect(() => canonical(value)).toThrowError(
       expect.objectContaining({ code: "SERIALIZATION", data: { path, found } }),

@@ -56,6 +56,25 @@ describe("a replay", () => {
     }
   });
 
+  it("doesn't run a call that may have happened, where the recording has no result of it, under `run` either", async () => {
+    const saver = new TierSaver(new MemoryTier());
+    const journal = createJournal(saver);
+    const file = join(folder, "under way.jsonl");
+    const { pay } = payments((amount) => (amount === 6 ? journal.export("ada", file) : undefined));
+    const one: Script = (turn) => [asks(pays(5)), asks(pays(6)), asks(pays(7))][turn] ?? says("done");
+    await agentOf(journal, journal.tools([pay]), one, saver).graph.invoke(input, config);
+    for (const onMiss of ["throw", "run"] as const) {
+      const { run, paid } = await replayed(await replayTrail(file, { onMiss }), one);
+      await expect(run).rejects.toMatchObject({
+        code: "REPLAY_DIVERGED",
+        message: expect.stringMatching(
+          /pay\({"amount":6}\), of which the recording has no result \(claimed\)/,
+        ),
+      });
+      expect(paid).toEqual([]);
+    }
+  });
+
   it("names the first call that wasn't recorded, and runs neither it nor what follows", async () => {
     const { journal } = await recorded();
     const replay = await journal.replay("ada");

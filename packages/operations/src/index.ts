@@ -1,10 +1,13 @@
 export { columns, shown, table } from "./render/columns.ts";
 export { bytesText, timeText } from "./render/units.ts";
+export type { RunnableGraph, StateLike, TaskSnapshot } from "./run/runnableGraph.ts";
 export { resolvePoint, resolveThread, type AddressInput, type ResolvedPoint } from "./table/address.ts";
 export type { Context, Progress } from "./table/context.ts";
+export type { RunEvent } from "./table/events.ts";
 export { operation, type Effect, type Group, type Operation } from "./table/operation.ts";
-export { operations } from "./table/operations.ts";
-export { InvalidInputError, runOperation } from "./table/runOperation.ts";
+export { operations, type InputOf, type OperationName, type OutputOf } from "./table/operations.ts";
+export { checkedInput, InvalidInputError, runOperation } from "./table/runOperation.ts";
+export { staysDry } from "./table/staysDry.ts";
 export { cut, isCut, type CutRecord } from "./values/cut.ts";
 export { edited } from "./values/edit.ts";
 export { formatPath, parsePath, type Path, type Segment, type Slice } from "./values/path.ts";

@@ -1,3 +1,4 @@
+import { Command, interrupt, MessagesAnnotation, START, StateGraph } from "@langchain/langgraph";
 import { fork, merge } from "@stratigraph/branch";
 import { MemorySaver, MemoryTier, TierSaver } from "@stratigraph/core";
 import { FaultyTier } from "@stratigraph/testing";
@@ -106,6 +107,36 @@ test("a page of 20,000 checkpoints reads a page", async () => {
   expect(listed).toBeLessThan(120);
 });
 
+test("a task that failed, ran again and asks something waits for an answer; one that was answered and fails has failed", async () => {
+  const checkpointer = new MemorySaver();
+  const steps = ["fail", "ask", "answered, and fails"];
+  const graph = new StateGraph(MessagesAnnotation)
+    .addNode("work", () => {
+      if (steps.shift() === "fail") throw new Error("first try");
+      interrupt("May I?");
+      throw new Error("after the answer");
+    })
+    .addEdge(START, "work")
+    .compile({ checkpointer });
+  const waits = async (): Promise<unknown[]> => {
+    const [page] = await pages(checkpointer, "t", 50);
+    const [listed] = (
+      await run<{ items: { details?: { waits?: string } }[] }>(
+        "threads",
+        { details: true },
+        testContext(checkpointer),
+      )
+    ).items;
+    return [page!.items[0]!.waits, listed!.details!.waits];
+  };
+  await expect(graph.invoke({ messages: [] }, on("t"))).rejects.toThrow("first try");
+  expect(await waits()).toEqual(["error", "error"]);
+  await graph.invoke(null, on("t"));
+  expect(await waits()).toEqual(["interrupt", "interrupt"]);
+  await expect(graph.invoke(new Command({ resume: "yes" }), on("t"))).rejects.toThrow("after the answer");
+  expect(await waits()).toEqual(["error", "error"]);
+});
+
 test("interrupts, namespaces of subgraphs, pruned parents, hostile ids", async () => {
   const saver = new MemorySaver();
   const evil = "e\u001b[2Jvil 🙂\u202e";
@@ -118,6 +149,12 @@ test("interrupts, namespaces of subgraphs, pruned parents, hostile ids", async (
     namespaces.add(config.configurable!["checkpoint_ns"] as string);
   for (const namespace of namespaces)
     expect((await pages(saver, "n", 2, namespace)).length).toBeGreaterThan(0);
+  const asked: { namespaces: string[] } = await run(
+    "history",
+    { thread: "n", namespaces: true },
+    testContext(saver),
+  );
+  expect(asked.namespaces).toEqual([...namespaces].filter((each) => each !== "").sort());
   for (let n = 0; n < 4; n += 1) await putValues(saver, evil, { n });
   await saver.prune([evil], { strategy: "keep_latest", keepLast: 2 });
   const text = rendered("history", (await pages(saver, evil, 50))[0]);

@@ -1,7 +1,9 @@
-import { MessagesAnnotation, START, StateGraph } from "@langchain/langgraph";
+import { interrupt, MessagesAnnotation, START, StateGraph } from "@langchain/langgraph";
+import { uuid6, type CheckpointMetadata } from "@langchain/langgraph-checkpoint";
 import { MemorySaver } from "@stratigraph/core";
 import { operations, runOperation } from "@stratigraph/operations";
 import { expect, test } from "vitest";
+import { run } from "./support/run.ts";
 import { testContext } from "./support/testContext.ts";
 
 const threads = operations.find(({ name }) => name === "threads")!;
@@ -34,12 +36,85 @@ test("lists threads page by page, and by metadata", async () => {
   expect(lines.join("\n")).not.toContain("\u001b");
 });
 
+test("finds threads by a part of their ids, page by page", async () => {
+  const context = testContext(await saverWith(["user-ada-1", "bob", "user-Ada-2", "eve", "ADA"]));
+  const search = async (input: object) =>
+    await run<{ items: { thread: string }[]; cursor?: string }>("threads", input, context);
+  const first = await search({ search: "ada", limit: 2 });
+  expect(first.items.map(({ thread }) => thread)).toEqual(["ADA", "user-Ada-2"]);
+  const second = await search({ search: "ada", limit: 2, cursor: first.cursor });
+  expect(second.items.map(({ thread }) => thread)).toEqual(["user-ada-1"]);
+  expect(second.cursor).toBeUndefined();
+  expect((await search({ search: "" })).items).toHaveLength(5);
+});
+
+test("details tell what the heads tell: steps, interrupts, conflicts, origins and the application's metadata", async () => {
+  const saver = new MemorySaver();
+  const graph = new StateGraph(MessagesAnnotation)
+    .addNode("agent", () => ({ messages: ["Hello"] }))
+    .addNode("ask", () => ({ messages: [String(interrupt("Really?"))] }))
+    .addEdge(START, "agent")
+    .addEdge("agent", "ask")
+    .compile({ checkpointer: saver });
+  await graph.invoke({ messages: ["Hi"] }, { configurable: { thread_id: "ada" } });
+  await run("fork", { at: "ada@step:0", to: "fork" }, testContext(saver));
+  const fork = { configurable: { thread_id: "fork" } };
+  const { config, checkpoint } = (await saver.getTuple(fork))!;
+  const metadata = {
+    source: "update",
+    step: 7,
+    parents: {},
+    user: "anna",
+    secret: "x",
+  } as CheckpointMetadata;
+  await saver.put(config, { ...checkpoint, id: uuid6(0) }, metadata, {});
+  const { items } = await run<{ items: { thread: string; details: object }[] }>(
+    "threads",
+    { details: true },
+    testContext(saver, { redact: ["metadata.secret"] }),
+  );
+  const of = Object.fromEntries(items.map(({ thread, details }) => [thread, details]));
+  expect(of["ada"]).toMatchObject({
+    step: 1,
+    source: "loop",
+    waits: "interrupt",
+    conflicts: 0,
+    metadata: {},
+  });
+  expect(of["fork"]).toMatchObject({ step: 7, metadata: { user: "anna" }, origin: { thread: "ada" } });
+  expect(of["fork"]).not.toHaveProperty("metadata.secret");
+  const lines = [...threads.render({ items })].join("\n");
+  expect(lines).toMatch(/^ada .*step 1; interrupted$/m);
+  expect(lines).toMatch(/^fork .*step 7; forked from ada$/m);
+});
+
+test("a thread whose head is damaged is listed with what is wrong", async () => {
+  const saver = await saverWith(["ada", "bob"]);
+  const { tier } = saver;
+  const list = tier.list.bind(tier);
+  tier.list = async function* (query) {
+    for await (const each of list(query))
+      yield each.record.threadId === "bob"
+        ? { ...each, record: { ...each.record, body: new Uint8Array(each.record.body.length) } }
+        : each;
+  };
+  const { items } = await run<{ items: { thread: string; details: object }[] }>(
+    "threads",
+    { details: true },
+    testContext(saver),
+  );
+  expect(items.find(({ thread }) => thread === "bob")).toMatchObject({
+    details: { damaged: expect.stringContaining("bob") },
+  });
+  expect(items.find(({ thread }) => thread === "ada")).not.toHaveProperty("details.damaged");
+});
+
 test("names every field of an input that is wrong", async () => {
   const context = testContext(new MemorySaver());
   await expect(runOperation(threads, { limit: 0, filter: "x", nmae: 1 }, context)).rejects.toMatchObject({
     code: "INVALID_OPTION",
     message: expect.stringMatching(
-      /filter\.0: write key=value.*limit.*nmae: is unknown; threads takes filter, tag/s,
+      /filter\.0: write key=value.*limit.*nmae: is unknown; threads takes search, filter, tag/s,
     ),
   });
 });

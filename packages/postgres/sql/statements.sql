@@ -5,7 +5,7 @@ select kind, thread::text, id, ns, a, b, c, d, n::text, tags, body from :schema.
 
 -- name: list
 select kind, thread::text, id, ns, a, b, c, d, n::text, tags, body
-  from :schema.list_1($1::bytea, $2::bytea, $3::bytea, $4::bytea, $5::integer[], $6::bytea[], $7::boolean, $8::boolean,
+  from :schema.list_2($1::bytea, $2::bytea, $3::bytea, $4::bytea, $5::integer[], $6::bytea[], $7::boolean, $8::boolean,
                       $9::bigint, $10::bytea, $11::bytea, $12::integer)
 
 -- name: ancestry
@@ -22,8 +22,8 @@ select key, id from :schema.long_ids_1($1::bytea[])
 
 -- name: threads
 select key, long_id, revision::text, head, thread::text, written_ms::text, evicted, parent, lost_to, run, blobs, tags, body
-  from :schema.threads_2(to_timestamp($1::double precision / 1000), $2::boolean, $3::boolean, to_timestamp($4::double precision / 1000), $5::bytea,
-                         $6::integer, $7::bytea[], $8::bytea[], $9::integer[])
+  from :schema.threads_3(to_timestamp($1::double precision / 1000), $2::boolean, $3::boolean, to_timestamp($4::double precision / 1000), $5::bytea,
+                         $6::bigint, $7::integer, $8::bytea[], $9::bytea[], $10::integer[])
 
 -- name: append
 -- Arguments without casts have the function's types: each cast costs the server 3 microseconds.
@@ -90,8 +90,11 @@ select t.key, t.long_id, (extract(epoch from t.written_at) * 1000)::bigint::text
 -- name: sweep
 with expired as (
   delete from :schema.leases where until < clock_timestamp() - $1::double precision * interval '1 millisecond' returning 1
+), unlocked as (
+  delete from :schema.locks where until < clock_timestamp() - $1::double precision * interval '1 millisecond' returning 1
 )
-select :schema.sweep_1($1::double precision, $2::integer) + (select count(*)::integer from expired) as swept
+select :schema.sweep_1($1::double precision, $2::integer)
+       + (select count(*)::integer from expired) + (select count(*)::integer from unlocked) as swept
 
 -- name: strays
 -- Checkpoints of a thread that have pending writes, and no record.
@@ -197,6 +200,20 @@ select g.key, g.value from :schema.thread_tags g join :schema.threads t using (t
 -- name: lease
 select :schema.lease_1($1::bytea, $2::bytea, $3::double precision) as done
 
+-- name: lock
+select held, owner, fence::text as token, since_ms from :schema.lock_1($1::bytea, $2::bytea, $3::double precision)
+
+-- name: unlock
+update :schema.locks set until = clock_timestamp() where name = $1::bytea and holder = $2::bytea
+
+-- name: writable
+-- Whether a server takes writes.
+select not pg_is_in_recovery() and current_setting('transaction_read_only') = 'off' as writable
+
+-- name: timeline
+-- Grows at each promotion. Only of a server that takes writes.
+select ('x' || substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8))::bit(32)::integer as timeline
+
 -- name: installed
 -- Which migrations a schema has; fails where it was never set up.
 select id, breaking from :schema.migrations order by id
@@ -238,3 +255,23 @@ select pg_database_size(current_database())::text as database_bytes,
 -- name: backend
 -- The process of the server that answers. A pooler in transaction mode gives two idle clients the same one.
 select pg_backend_pid() as pid
+
+-- name: shard
+-- Which shard a database is; no row where it holds all threads.
+select number, shards, family::text, complete from :schema.shard
+
+-- name: claimShard
+-- Makes a database that has no threads a shard. No row where it has some, or was made one at the same time.
+with claimed as (
+  insert into :schema.shard (number, shards, family)
+  select $1::integer, $2::integer, $3::uuid where not exists (select from :schema.threads)
+  on conflict do nothing
+  returning number, shards, family::text, complete
+)
+select number, shards, family, complete from claimed
+ union all
+select number, shards, family::text, complete from :schema.shard
+
+-- name: completeShards
+-- Notes in the first shard that every database of its set has its row.
+update :schema.shard set complete = true where number = 0 and not complete

@@ -1687,6 +1687,167 @@ comment on function :schema.append_2 is 'For processes of versions before 000007
 comment on function :schema.fork_1 is 'For processes of versions before 000005: fork_3.';
 comment on function :schema.fork_2 is 'For processes of versions before 000007: fork_3.';
 comment on function :schema.remove_1 is 'For processes of versions before 000007: remove_2.';`,
+  "000008": `create table :schema.locks (
+  name bytea primary key,
+  holder bytea not null,
+  token bigint not null,
+  since timestamptz not null,
+  until timestamptz not null
+) with (fillfactor = 70);
+
+-- Takes or prolongs a lock, or tells who has it. The database's clock decides, so that workers' clocks don't matter.
+create function :schema.lock_1(p_name bytea, p_holder bytea, p_ms double precision)
+returns table (held boolean, owner bytea, fence bigint, since_ms double precision)
+language plpgsql set lock_timeout = '4s' as $$
+begin
+  return query
+  insert into :schema.locks as l (name, holder, token, since, until)
+  values (p_name, p_holder, (extract(epoch from clock_timestamp()) * 1000000)::bigint, clock_timestamp(),
+          clock_timestamp() + p_ms * interval '1 millisecond')
+  on conflict (name) do update
+     set holder = excluded.holder,
+         token = case when l.holder = excluded.holder then l.token else greatest(l.token + 1, excluded.token) end,
+         since = case when l.holder = excluded.holder then l.since else excluded.since end,
+         until = excluded.until
+   where l.holder = excluded.holder or l.until <= clock_timestamp()
+  returning true, l.holder, l.token, (extract(epoch from l.since) * 1000)::double precision;
+  if not found then
+    return query
+    select false, l.holder, l.token, (extract(epoch from l.since) * 1000)::double precision
+      from :schema.locks l where l.name = p_name;
+  end if;
+end
+$$;
+
+comment on table :schema.locks is 'Who works on a thread now, and until when: withThread.';
+comment on column :schema.locks.name is 'What is locked. Of a thread: "run/" and the SHA-256 of its id.';
+comment on column :schema.locks.holder is 'Who has it, in UTF-8: convert_from(holder, ''UTF8'').';
+comment on column :schema.locks.token is 'Grows from holder to holder.';
+comment on column :schema.locks.since is 'When the holder got it.';
+comment on column :schema.locks.until is 'When it ends unless it is prolonged.';
+comment on function :schema.lock_1 is 'Takes or prolongs a lock, or tells who has it.';`,
+  "000009": `create table :schema.shard (
+  -- There is one row at most.
+  is_here boolean primary key default true check (is_here),
+  number integer not null,
+  shards integer not null,
+  family uuid not null,
+  complete boolean not null default false
+);
+
+comment on table :schema.shard is 'Which of several databases this one is, where threads are spread over several.';
+comment on column :schema.shard.is_here is 'Always true: there is one row at most.';
+comment on column :schema.shard.number is 'Its place among the databases, from 0. It has the threads that are hashed to this number.';
+comment on column :schema.shard.shards is 'How many databases there are.';
+comment on column :schema.shard.family is 'A random id that all of them share.';
+comment on column :schema.shard.complete is 'In the first of them: whether all of them have their row. Then none may be empty.';
+
+-- Threads by age that are still here: where most threads are archived, a walk through the others would have to pass over all of them.
+create index threads_here on :schema.threads (written_at, thread) where live and not evicted;
+
+-- Threads as threads_2 has them. Each call looks at a limited number of threads, whatever it asks for: without a filter at those of
+-- the page alone; with tags that at most 20,000 threads carry, at these; otherwise at the next 2,000 by age, and if these are fewer
+-- than the page, a last row without a key says where to go on (p_after, p_after_thread). The page is cut from the index before
+-- anything is joined to it: the planner took the filter on checkpoints for one that leaves nothing, and read all threads first. It also
+-- takes the threads before a cursor for those of earlier minutes, and would sort them; so it may only go along indexes.
+create function :schema.threads_3(
+  p_before timestamptz, p_newest boolean, p_evicted boolean, p_after timestamptz, p_after_key bytea, p_after_thread bigint,
+  p_limit integer, p_keys bytea[], p_values bytea[], p_head_tags integer[]
+)
+returns table (
+  key bytea, long_id bytea, revision bigint, head bytea, thread bigint, written_ms bigint, evicted boolean,
+  parent bytea, lost_to bytea, run bytea, blobs bytea, tags text, body bytea
+)
+language plpgsql stable set plan_cache_mode = force_custom_plan set jit = off set enable_seqscan = off set enable_bitmapscan = off as $$
+#variable_conflict use_column
+declare
+  c_few constant integer := 20000;
+  v_filters boolean := p_keys is not null or p_head_tags is not null;
+  v_look integer := case when v_filters and p_after_thread is not null then greatest(p_limit, 2000) else p_limit end;
+  v_after bigint := p_after_thread;
+begin
+  if p_after is not null and v_after is null then
+    v_after := coalesce((select t.thread from :schema.threads t where t.key = p_after_key), 0);
+  end if;
+  if p_keys is not null
+     and (select count(*) from (
+            select from :schema.thread_tags g where g.key = p_keys[1] and g.value = p_values[1] limit c_few + 1
+          ) as carrying) <= c_few then
+    return query
+      select t.* from :schema.threads_2(
+        p_before, p_newest, p_evicted, p_after, coalesce(p_after_key, (select t.key from :schema.threads t where t.thread = p_after_thread)),
+        p_limit, p_keys, p_values, p_head_tags
+      ) as t;
+    return;
+  end if;
+  return query
+    with page as materialized (
+      (select t.* from :schema.threads t
+        where p_newest and t.live and (p_before is null or t.written_at < p_before) and (p_evicted or not t.evicted)
+          and (p_after is null or (t.written_at, t.thread) < (p_after, v_after))
+        order by t.written_at desc, t.thread desc limit v_look)
+      union all
+      (select t.* from :schema.threads t
+        where not p_newest and t.live and (p_before is null or t.written_at < p_before) and (p_evicted or not t.evicted)
+          and (p_after is null or (t.written_at, t.thread) > (p_after, v_after))
+        order by t.written_at, t.thread limit v_look)
+    ), numbered as materialized (
+      select p.*, row_number() over () as place from page p
+    ), found as materialized (
+      select n.*, h.id as head, c.parent, c.lost_to, c.run, c.blobs, c.tags, c.body
+        from numbered n
+             left join lateral (select * from :schema.heads x where x.thread = n.thread and x.ns = '' offset 0) h on true
+             left join lateral (
+               select * from :schema.checkpoints x where p_head_tags is not null and x.thread = n.thread and x.id = h.id and x.ns = '' offset 0
+             ) c on true
+       where (p_head_tags is null or c.id is null or c.tags @> p_head_tags)
+         and (p_keys is null or not exists (
+               select from unnest(p_keys, p_values) as u (k, v)
+                where not exists (select from :schema.thread_tags x where x.thread = n.thread and x.key = u.k and x.value = u.v)
+             ))
+       order by n.place limit p_limit
+    )
+    (select f.key, f.long_id, f.revision, f.head, f.thread, (extract(epoch from f.written_at) * 1000)::bigint, f.evicted,
+            f.parent, f.lost_to, f.run, f.blobs, array_to_string(f.tags, ','), f.body
+       from found f order by f.place)
+    union all
+    select null, null, null, null, n.thread, (extract(epoch from n.written_at) * 1000)::bigint, null, null, null, null, null, null, null
+      from numbered n
+     where v_filters and n.place = v_look and (select count(*) from found) < p_limit;
+end
+$$;
+
+comment on function :schema.threads_3 is 'A page of threads by age, tags, and tags of their newest checkpoints: listThreads.';
+comment on function :schema.threads_2 is 'The same by a tag that few threads carry, for threads_3. All of it for processes of versions before 000009.';
+
+-- list_1. A page of all threads by metadata comes from the primary key, newest first, if many checkpoints have that metadata, and from
+-- the index of tags if few do. The planner multiplies how often each tag is there, and so takes tags that are never together for
+-- frequent: it would go through all checkpoints. So the next 2,000 are looked at: if they don't fill the page, only the index of tags
+-- is left to it.
+create function :schema.list_2(
+  p_key bytea, p_ns bytea, p_id bytea, p_before bytea, p_tags integer[], p_runs bytea[], p_lost boolean, p_blobs boolean,
+  p_after_thread bigint, p_after_id bytea, p_after_ns bytea, p_limit integer
+)
+returns setof :schema.read_row_1 language plpgsql stable
+set plan_cache_mode = force_custom_plan set jit = off set enable_indexscan = on set enable_seqscan = on as $$
+begin
+  if p_key is null and p_tags is not null then
+    if (select count(*) from (
+          select c.tags @> p_tags as is_found from :schema.checkpoints c
+           where p_after_thread is null or (c.thread, c.id, c.ns) < (p_after_thread, p_after_id, p_after_ns)
+           order by c.thread desc, c.id desc, c.ns desc limit 2000
+        ) as next where next.is_found) < p_limit then
+      perform set_config('enable_indexscan', 'off', true), set_config('enable_seqscan', 'off', true);
+    end if;
+  end if;
+  return query select * from :schema.list_1(
+    p_key, p_ns, p_id, p_before, p_tags, p_runs, p_lost, p_blobs, p_after_thread, p_after_id, p_after_ns, p_limit
+  );
+end
+$$;
+
+comment on function :schema.list_2 is 'A page of checkpoints: list.';
+comment on function :schema.list_1 is 'The same, along the index that the planner chooses: for list_2, and for processes of versions before 000009.';`,
   "setupBegin": `do $stratigraph$
 declare
   v_lock_timeout text := current_setting('lock_timeout');
@@ -1711,15 +1872,15 @@ end
 $stratigraph$;`,
   "read": `select kind, thread::text, id, ns, a, b, c, d, n::text, tags, body from :schema.read_1($1::bytea, $2::bytea, $3::bytea, $4::boolean)`,
   "list": `select kind, thread::text, id, ns, a, b, c, d, n::text, tags, body
-  from :schema.list_1($1::bytea, $2::bytea, $3::bytea, $4::bytea, $5::integer[], $6::bytea[], $7::boolean, $8::boolean,
+  from :schema.list_2($1::bytea, $2::bytea, $3::bytea, $4::bytea, $5::integer[], $6::bytea[], $7::boolean, $8::boolean,
                       $9::bigint, $10::bytea, $11::bytea, $12::integer)`,
   "ancestry": `select kind, thread::text, id, ns, a, b, c, d, n::text, tags, body from :schema.ancestry_1($1::bytea, $2::bytea, $3::bytea, $4::integer[], $5::integer)`,
   "blobs": `select hash, base, size from :schema.blobs_1($1::bytea)`,
   "blobsNamed": `select hash, base, size from :schema.blobs_1($1::bytea) where hash = any ($2::bytea[])`,
   "longIds": `select key, id from :schema.long_ids_1($1::bytea[])`,
   "threads": `select key, long_id, revision::text, head, thread::text, written_ms::text, evicted, parent, lost_to, run, blobs, tags, body
-  from :schema.threads_2(to_timestamp($1::double precision / 1000), $2::boolean, $3::boolean, to_timestamp($4::double precision / 1000), $5::bytea,
-                         $6::integer, $7::bytea[], $8::bytea[], $9::integer[])`,
+  from :schema.threads_3(to_timestamp($1::double precision / 1000), $2::boolean, $3::boolean, to_timestamp($4::double precision / 1000), $5::bytea,
+                         $6::bigint, $7::integer, $8::bytea[], $9::bytea[], $10::integer[])`,
   "append": `select status, revision::text, head, moved from :schema.append_3($1, $2)`,
   "appendThread": `select status, revision::text, head, moved from :schema.append_thread_1($1, $2)`,
   "remove": `select :schema.remove_2($1::bytea, $2::bigint, $3::jsonb, $4::bytea) as done`,
@@ -1760,8 +1921,11 @@ select true as done, :schema.delete_thread_1(u.key) from unchanged u`,
  order by t.written_at, t.key limit $4::integer`,
   "sweep": `with expired as (
   delete from :schema.leases where until < clock_timestamp() - $1::double precision * interval '1 millisecond' returning 1
+), unlocked as (
+  delete from :schema.locks where until < clock_timestamp() - $1::double precision * interval '1 millisecond' returning 1
 )
-select :schema.sweep_1($1::double precision, $2::integer) + (select count(*)::integer from expired) as swept`,
+select :schema.sweep_1($1::double precision, $2::integer)
+       + (select count(*)::integer from expired) + (select count(*)::integer from unlocked) as swept`,
   "strays": `select distinct w.id, w.ns
   from :schema.writes w join :schema.threads t using (thread)
  where t.key = $1::bytea
@@ -1834,6 +1998,10 @@ select ((select count(*) from checkpoints) + (select count(*) from heads) + (sel
  where t.key = $1::bytea and g.thread = t.thread and g.key = u.k and g.value = u.v`,
   "threadTags": `select g.key, g.value from :schema.thread_tags g join :schema.threads t using (thread) where t.key = $1::bytea`,
   "lease": `select :schema.lease_1($1::bytea, $2::bytea, $3::double precision) as done`,
+  "lock": `select held, owner, fence::text as token, since_ms from :schema.lock_1($1::bytea, $2::bytea, $3::double precision)`,
+  "unlock": `update :schema.locks set until = clock_timestamp() where name = $1::bytea and holder = $2::bytea`,
+  "writable": `select not pg_is_in_recovery() and current_setting('transaction_read_only') = 'off' as writable`,
+  "timeline": `select ('x' || substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8))::bit(32)::integer as timeline`,
   "installed": `select id, breaking from :schema.migrations order by id`,
   "serverFacts": `select current_setting('server_version') as version,
        (extract(epoch from clock_timestamp()) * 1000)::bigint::text as now_ms,
@@ -1861,4 +2029,15 @@ select 'execute of function ' || p.proname
        t.spcname::text as tablespace, pg_tablespace_location(t.oid) as location
   from pg_database d join pg_tablespace t on t.oid = d.dattablespace where d.datname = current_database()`,
   "backend": `select pg_backend_pid() as pid`,
+  "shard": `select number, shards, family::text, complete from :schema.shard`,
+  "claimShard": `with claimed as (
+  insert into :schema.shard (number, shards, family)
+  select $1::integer, $2::integer, $3::uuid where not exists (select from :schema.threads)
+  on conflict do nothing
+  returning number, shards, family::text, complete
+)
+select number, shards, family, complete from claimed
+ union all
+select number, shards, family::text, complete from :schema.shard`,
+  "completeShards": `update :schema.shard set complete = true where number = 0 and not complete`,
 } as const;

@@ -10,6 +10,7 @@ import {
   type Tier,
 } from "@stratigraph/core";
 import pg from "pg";
+import { askServer } from "./connection/askServer.ts";
 import type { PgPool } from "./connection/client.ts";
 import {
   databaseNames,
@@ -30,29 +31,63 @@ import {
   type SetupSqlOptions,
 } from "./options.ts";
 import { openPgLite, PgLiteExecutor } from "./connection/pgliteExecutor.ts";
-import { connectTimeoutMsOf, PoolExecutor } from "./connection/poolExecutor.ts";
+import { connectTimeoutMsOf, PoolExecutor, type PoolLimits } from "./connection/poolExecutor.ts";
+import { PrimaryFinder } from "./connection/primaryFinder.ts";
+import { PrimaryPool } from "./connection/primaryPool.ts";
+import { serverUrlsOf } from "./connection/serverUrls.ts";
 import { PostgresTier } from "./postgresTier.ts";
+import { Shard, shardName } from "./shards/shard.ts";
+import { ShardedTier } from "./shards/shardedTier.ts";
 import { checkFlag, type SetupOptions } from "./schema/setUp.ts";
 import { setupSql } from "./schema/statements.ts";
 
 /** Most connections of a pool that is opened here. */
 const connections = 10;
+/** Most databases that threads are spread over: each has a pool in each process. */
+const mostShards = 256;
 /** After how long an idle connection is probed by the operating system, in milliseconds. */
 const keepAliveMs = 10_000;
 
 /** Whether something is a tier, by its methods: the CommonJS build and the ES modules of this package each have a class of their own. */
-function isTier(value: unknown): value is PostgresTier {
+function isTier(value: unknown): value is PostgresTier | ShardedTier {
   return typeof value === "object" && value !== null && typeof (value as Partial<Tier>).append === "function";
 }
 
-/** A tier over a pool of the caller's, or over one that is opened for a connection string. @throws InvalidOptionError */
+/** A tier in one database, or spread over several: exactly one of `pool`, `url` and `shards`. */
+type Source =
+  | { readonly pool: PgPool; readonly url?: undefined; readonly shards?: undefined }
+  | { readonly url: string; readonly pool?: undefined; readonly shards?: undefined };
+
+/**
+ * A tier over a pool of the caller's, or over one that is opened for a connection string. With `shards`, pools or connection strings
+ * of several databases: each thread is in one of them, by a hash of its id. Their number and order must stay as they were when they
+ * were set up. @throws InvalidOptionError
+ */
 export function postgres(
-  options: PostgresOptions & ({ pool: PgPool; url?: undefined } | { url: string; pool?: undefined }),
-): PostgresTier {
-  checkOptions("postgres", options, { ...postgresNames, pool: true, url: true }, postgresAdvice);
+  options: PostgresOptions & {
+    readonly shards: readonly (string | PgPool)[];
+    readonly url?: undefined;
+    readonly pool?: undefined;
+  },
+): ShardedTier;
+export function postgres(options: PostgresOptions & Source): PostgresTier;
+export function postgres(
+  options: PostgresOptions & {
+    readonly shards?: readonly (string | PgPool)[] | undefined;
+    readonly url?: string | undefined;
+    readonly pool?: PgPool | undefined;
+  },
+): PostgresTier | ShardedTier {
+  checkOptions(
+    "postgres",
+    options,
+    { ...postgresNames, pool: true, url: true, shards: true },
+    postgresAdvice,
+  );
   if (options === undefined)
     throw new InvalidOptionError("options", "undefined", "Pass { url } or { pool }.");
-  if (options.pool !== undefined && options.url !== undefined)
+  const { pool, url, shards } = options;
+  if (pool !== undefined && url !== undefined)
     throw new InvalidOptionError(
       "url",
       "a pool beside it",
@@ -60,24 +95,51 @@ export function postgres(
     );
   const { schema, ...settings } = resolveDatabaseOptions(options);
   const limits = { ...settings, retryForMs: msOf("retryFor", options.retryFor ?? "15s") };
-  if (options.pool !== undefined) {
-    if (!isPool(options.pool))
-      throw new InvalidOptionError(
-        "pool",
-        typeof options.pool,
-        "Pass a pg.Pool, or anything with its query().",
-      );
-    return new PostgresTier(new PoolExecutor(options.pool, limits), schema);
+  if (shards === undefined) {
+    if (pool !== undefined) return new PostgresTier(executorOf("pool", pool, limits), schema);
+    return new PostgresTier(executorOf("url", url, limits), schema);
   }
-  if (typeof options.url !== "string" || options.url === "") {
+  if (pool !== undefined || url !== undefined)
     throw new InvalidOptionError(
-      "url",
-      options.url === "" ? "empty text" : typeof options.url,
-      'Pass a connection string, for example "postgresql://user:password@host:5432/database".',
+      "shards",
+      `${pool === undefined ? "url" : "pool"} beside it`,
+      "Pass all databases in the list, and nothing beside it.",
     );
-  }
-  const { url } = options;
-  return new PostgresTier(new PoolExecutor(() => openPool(url, connectTimeoutMsOf(limits)), limits), schema);
+  if (!Array.isArray(shards) || shards.length === 0 || shards.length > mostShards)
+    throw new InvalidOptionError(
+      "shards",
+      Array.isArray(shards) ? `${shards.length} databases` : typeof shards,
+      `Pass a list of 1 to ${mostShards} connection strings or pools.`,
+    );
+  const places = shards.map((source: string | PgPool, number) => ({
+    executor: executorOf(`shards[${number}]`, source, limits, shardName(number)),
+    place: { number, shards: shards.length },
+  }));
+  return new ShardedTier(places.map(({ executor, place }) => new Shard(executor, schema, place)));
+}
+
+/** Runs statements on a pool, or on one that is opened for a connection string. @throws InvalidOptionError */
+function executorOf(field: string, source: unknown, limits: PoolLimits, tier?: string): PoolExecutor {
+  if (typeof source === "string" && source !== "")
+    return new PoolExecutor(opener(source, connectTimeoutMsOf(limits)), limits, tier);
+  if (field !== "url" && isPool(source)) return new PoolExecutor(source, limits, tier);
+  const found = source === "" ? "empty text" : typeof source;
+  if (field === "pool")
+    throw new InvalidOptionError(field, found, "Pass a pg.Pool, or anything with its query().");
+  throw new InvalidOptionError(
+    field,
+    found,
+    'Pass a connection string, for example "postgresql://user:password@host:5432/database".',
+  );
+}
+
+/** Opens a pool for a connection string: of one that names several servers, to the one that takes writes. */
+function opener(url: string, timeoutMs: number): () => PgPool {
+  const open = (server: string): PgPool => openPool(server, timeoutMs);
+  const urls = serverUrlsOf(url);
+  if (urls.length === 1) return () => open(url);
+  const finder = new PrimaryFinder(urls, (server) => askServer(server, timeoutMs));
+  return () => new PrimaryPool(() => finder.find(), open);
 }
 
 function openPool(url: string, connectionTimeoutMillis: number): PgPool {
@@ -123,7 +185,7 @@ export function pglite(options: PgliteOptions = {}): PostgresTier {
  * const graph = builder.compile({ checkpointer });
  */
 export class PostgresSaver extends TierSaver {
-  declare readonly tier: PostgresTier;
+  declare readonly tier: PostgresTier | ShardedTier;
 
   /**
    * @param source options with the pool in them, or a tier, or (as for LangGraph's saver) the pool itself
@@ -132,7 +194,7 @@ export class PostgresSaver extends TierSaver {
    * @throws InvalidOptionError
    */
   constructor(
-    source: ({ pool: PgPool } & PostgresSaverOptions) | PgPool | PostgresTier,
+    source: ({ pool: PgPool } & PostgresSaverOptions) | PgPool | PostgresTier | ShardedTier,
     serde?: SerializerProtocol,
     options?: PostgresSaverOptions,
   ) {
@@ -174,10 +236,10 @@ export class PostgresSaver extends TierSaver {
 
 /** The tier and the options of the saver, from the arguments of the constructor. @throws InvalidOptionError */
 function openedFrom(
-  source: ({ pool: PgPool } & PostgresSaverOptions) | PgPool | PostgresTier,
+  source: ({ pool: PgPool } & PostgresSaverOptions) | PgPool | PostgresTier | ShardedTier,
   serde: SerializerProtocol | undefined,
   options: PostgresSaverOptions | undefined,
-): { tier: PostgresTier; saverOptions: SaverOptions } {
+): { tier: PostgresTier | ShardedTier; saverOptions: SaverOptions } {
   const saverOptions = (given: PostgresSaverOptions): SaverOptions => ({
     ...pickOptions<SaverOptions>(given, saverOptionNames),
     ...(serde === undefined ? {} : { serde: serdeIn(serde) }),

@@ -22,6 +22,8 @@ import {
   type Diagnosis,
   type ForkRequest,
   type LeaseKeeper,
+  type LockKeeper,
+  type LockState,
   type Leftover,
   type LeftoverFinder,
   type ListedCheckpoint,
@@ -56,6 +58,7 @@ import type { Executor, PgResult } from "./connection/client.ts";
 import { hashText, hexOf } from "./wire/hex.ts";
 import { keyOf, KeyReader, keyText, longIdOf } from "./wire/keys.ts";
 import { pageOf, unknownKeys, type Page, type ReadRow } from "./wire/readRows.ts";
+import { identityIn, isShard } from "./shards/shardIdentity.ts";
 import { diagnose } from "./diagnose/diagnose.ts";
 import { checkInstalled, setUp, type SetupOptions } from "./schema/setUp.ts";
 import { setupSql, statementsIn, type Statement } from "./schema/statements.ts";
@@ -150,6 +153,7 @@ export class PostgresTier
     ThreadCopier,
     ThreadForker,
     LeaseKeeper,
+    LockKeeper,
     UnchangedDeleter,
     ArchiveSource,
     BytesReplacer,
@@ -243,19 +247,24 @@ export class PostgresTier
 
   async *threads(query: ThreadQuery): AsyncGenerator<ThreadInfo> {
     let left = query.limit ?? Number.POSITIVE_INFINITY;
-    let after = query.after;
+    let last: Readonly<Record<string, unknown>> | undefined;
     while (left > 0) {
       const size = Math.min(left, threadsPerPage);
-      const rows = await this.#run(this.#sql.threads, [
+      const page = await this.#run(this.#sql.threads, [
         query.writtenBeforeMs ?? null,
         query.order === "newest",
         query.includeEvicted !== false,
-        after?.writtenAtMs ?? null,
-        maybeKey(after?.threadId),
+        last?.["written_ms"] ?? query.after?.writtenAtMs ?? null,
+        last === undefined ? maybeKey(query.after?.threadId) : null,
+        last?.["thread"] ?? null,
         size,
         ...(query.tags === undefined ? [null, null] : tagColumns(query.tags)),
         query.headTags === undefined ? null : [...query.headTags],
       ]);
+      last = page.at(-1);
+      // A row without a key says how far the threads were looked through that the filter leaves out.
+      const isCut = last !== undefined && last["key"] === null;
+      const rows = isCut ? page.slice(0, -1) : page;
       const records = rows.filter(({ body }) => body !== null).map(recordRow);
       const heads = rows.flatMap(({ head }) => (head === null ? [] : [head as Uint8Array]));
       const keys = await this.#keysOf([...heads, ...unknownKeys(records, new KeyReader())]);
@@ -271,7 +280,7 @@ export class PostgresTier
         const headRecord = headRecords.get(threadId);
         const head = row["head"] as Uint8Array | null;
         const isDamaged = head !== null && !keys.knows(head);
-        after = {
+        const info: ThreadInfo = {
           threadId,
           revision: Number(row["revision"]),
           head: head === null || isDamaged ? undefined : keys.id(head),
@@ -281,10 +290,9 @@ export class PostgresTier
         };
         if (isDamaged)
           refuseKey(`The head of thread ${JSON.stringify(threadId)}`, head, { threadId }, query.onDamaged);
-        else yield after;
+        else yield info;
       }
-      // The next page begins after a thread that has an id.
-      if (rows.length < size || named.length === 0) return;
+      if (rows.length < size && !isCut) return;
       left -= rows.length;
     }
   }
@@ -481,6 +489,23 @@ export class PostgresTier
     return rows[0]!["done"] === true;
   }
 
+  async lock(name: string, holder: string, forMs: number): Promise<LockState> {
+    const values = [keyOf(name), Buffer.from(holder), forMs];
+    const [row] = await this.#run(this.#sql.lock, values);
+    // No row: the one that was in the way was swept meanwhile, so that nobody is in the way of the next attempt.
+    if (row === undefined) return await this.lock(name, holder, forMs);
+    return {
+      held: row["held"] === true,
+      holder: Buffer.from(row["owner"] as Uint8Array).toString("utf8"),
+      token: Number(row["token"]),
+      sinceMs: Math.floor(Number(row["since_ms"])),
+    };
+  }
+
+  async unlock(name: string, holder: string): Promise<void> {
+    await this.#run(this.#sql.unlock, [keyOf(name), Buffer.from(holder)]);
+  }
+
   async tagThread(threadId: string, tags: readonly ThreadTag[]): Promise<number> {
     const values = [keyOf(threadId), longIdOf(threadId) ?? null, ...tagColumns(tags)];
     const rows = await this.#run(this.#sql.tagThread, values, threadId);
@@ -579,10 +604,12 @@ export class PostgresTier
   /**
    * Creates or updates the schema. It may be repeated, and called by many processes at once.
    * @throws StratigraphError "NOT_SET_UP" if something is missing under `verifyOnly`, or if a newer version applied a breaking
-   * migration
+   * migration; "MISCONFIGURED" if this is one of several shards
    */
   async setup(options: SetupOptions = {}): Promise<void> {
     await setUp(this.#executor, this.schema, options);
+    const found = identityIn(await this.#run(this.#sql.shard, []));
+    if (found !== undefined) throw isShard(this.schema, found);
   }
 
   /** The SQL that {@link setup} runs, for applying migrations by other means. */

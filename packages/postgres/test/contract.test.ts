@@ -25,7 +25,10 @@ testTier(
       },
     };
   },
-  { skipNothing: true, requires: ["forkThread", "archiveSource", "inspect", "deleteUnchanged", "tags"] },
+  {
+    skipNothing: true,
+    requires: ["forkThread", "archiveSource", "inspect", "deleteUnchanged", "tags", "locks"],
+  },
 );
 
 /** A database of its own costs seconds to open, so all suites share one in memory and one in a folder, each test in a schema of its own. */
@@ -54,7 +57,10 @@ testTier(
     await tier.setup();
     return { tier, reopen, close: async () => undefined };
   },
-  { skipNothing: true, requires: ["forkThread", "archiveSource", "inspect", "deleteUnchanged", "tags"] },
+  {
+    skipNothing: true,
+    requires: ["forkThread", "archiveSource", "inspect", "deleteUnchanged", "tags", "locks"],
+  },
 );
 
 const embedded = (name: string, executor: PgLiteExecutor) => ({

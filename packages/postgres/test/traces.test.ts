@@ -1,3 +1,4 @@
+import { emptyCheckpoint, uuid6 } from "@langchain/langgraph-checkpoint";
 import type { TraceEvent } from "@stratigraph/core";
 import { pglite, postgres, PostgresSaver, type PostgresTier } from "@stratigraph/postgres";
 import { expect, test } from "vitest";
@@ -63,19 +64,18 @@ const kinds: readonly (readonly [string, () => PostgresTier])[] = [
 test.each(kinds)("%s: each call has the name of what it does, and its thread", async (name, open) => {
   const tier = open();
   const setup = await callsOf(() => tier.setup());
-  expect(setup.map(({ method }) => method)).toEqual(["installed", "setup", "installed"]);
+  expect(setup.map(({ method }) => method)).toEqual(["installed", "setup", "installed", "shard"]);
   expect(setup[0]).toMatchObject({ tier: name, error: { code: "NOT_SET_UP" } });
   for (const [method, work, threadId] of works) {
     const calls = await callsOf(() => work(tier));
-    expect(calls).toEqual([
-      {
-        type: "call",
-        tier: name,
-        method,
-        ms: expect.any(Number) as number,
-        ...(threadId === undefined ? {} : { threadId }),
-      },
-    ]);
+    const told = calls.map(({ type, tier: of, method: what, threadId: about }) => ({
+      type,
+      of,
+      what,
+      about,
+    }));
+    expect(told).toEqual([{ type: "call", of: name, what: method, about: threadId }]);
+    expect(calls[0]!.ms).toBeGreaterThan(0);
   }
   await tier.end();
 });
@@ -88,4 +88,28 @@ test("a call that fails is told too, once, with what it failed with and how long
     { tier: "postgres", method: "read", threadId: "t", error: { code: "UNAVAILABLE" } },
   ]);
   await away.end();
+});
+
+test("a head whose values are in memory is told apart from one whose bytes were sent", async () => {
+  const open = () => PostgresSaver.fromConnString(database.url);
+  const [writer, reader] = [open(), open()];
+  const checkpoint = {
+    ...emptyCheckpoint(),
+    id: uuid6(0),
+    channel_values: { text: "x".repeat(5000) },
+    channel_versions: { text: 1 },
+  };
+  const thread = { configurable: { thread_id: "known", checkpoint_ns: "" } };
+  await writer.put(thread, checkpoint, { source: "input", step: -1, parents: {} }, { text: 1 });
+  const events = await tracedWhile(async () => {
+    await writer.getTuple(thread);
+    await reader.getTuple(thread);
+  });
+  const reads = events.filter((event) => event.type === "operation");
+  expect(reads).toMatchObject([
+    { method: "getTuple", from: "memory", bytes: 0 },
+    { method: "getTuple", from: "tier" },
+  ]);
+  expect(reads[1]!.bytes).toBeGreaterThan(10);
+  await Promise.all([writer.end(), reader.end()]);
 });

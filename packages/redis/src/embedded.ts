@@ -548,6 +548,21 @@ for n, key in ipairs(keys) do
   end
 end
 return { more and 1 or 0, items, blobs.found, blobs.large, last }`,
+  "lock": `local holder, forMs = ARGV[1], tonumber(ARGV[2])
+local time = redis.call("TIME")
+local nowUs = tonumber(time[1]) * 1000000 + tonumber(time[2])
+local held = redis.call("HMGET", KEYS[1], "holder", "token", "since", "until")
+local isMine = held[1] == holder
+if held[1] and not isMine and tonumber(held[4]) > nowUs then return { 0, held[1], held[2], held[3] } end
+local token, sinceMs = held[2], held[3]
+if not isMine then
+  -- Numbers of this size would lose digits as Lua writes them by itself.
+  token = string.format("%.0f", math.max(nowUs, tonumber(held[2] or 0) + 1))
+  sinceMs = string.format("%.0f", math.floor(nowUs / 1000))
+end
+redis.call("HSET", KEYS[1], "holder", holder, "token", token, "since", sinceMs, "until", string.format("%.0f", nowUs + forMs * 1000))
+redis.call("PEXPIRE", KEYS[1], forMs + tonumber(ARGV[3]))
+return { 1, holder, token, sinceMs }`,
   "paste": `local id, ttl, revision, fields, records, heads = arg(), number(), number(), number(), number(), number()
 local staged, stagedIndex = KEYS[3], KEYS[4]
 local own = { id = 1, rev = 1, del = 1, dead = 1, rem = 1, evi = 1, at = 1, n = 1, nh = 1, pin = 1, flo = 1, era = 1 }
@@ -723,6 +738,9 @@ return redis.call(newest and "ZREVRANGE" or "ZRANGE", all, first, first + size -
   "unindex": `local score = redis.call("ZSCORE", KEYS[1], ARGV[1])
 if score and tonumber(score) == tonumber(ARGV[2]) then return redis.call("ZREM", KEYS[1], ARGV[1]) end
 return 0`,
+  "unlock": `if redis.call("HGET", KEYS[1], "holder") ~= ARGV[1] then return 0 end
+redis.call("HSET", KEYS[1], "until", 0)
+return 1`,
   "untagThread": `local id = arg()
 local meta = open(id)
 local goes, kept = {}, ""

@@ -58,6 +58,10 @@ export class KeyNames {
     return `${this.#prefix}lease:${tagOf(name)}`;
   }
 
+  lock(name: string): string {
+    return `${this.#prefix}lock:${tagOf(name)}`;
+  }
+
   /** The index of all runs that have a set: a sorted set, scored by when the run last began to write to another thread. */
   get runs(): string {
     return `${this.#prefix}runs`;

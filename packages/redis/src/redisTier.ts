@@ -1,7 +1,13 @@
 // long file: nearly every method of the contract is one call of one script, and they are best read side by side
 import {
+  appendTraffic,
+  peekTraffic,
+  readTraffic,
+  storedSize,
+  writesTraffic,
   Calls,
   conflictOf,
+  lockRememberedMs,
   remembering,
   StaleReadError,
   ThreadDeletedError,
@@ -21,6 +27,8 @@ import {
   type DiagnoseRequest,
   type Diagnosis,
   type LeaseKeeper,
+  type LockKeeper,
+  type LockState,
   type NamespaceCopy,
   type ListedCheckpoint,
   type ListQuery,
@@ -32,6 +40,7 @@ import {
   type StoredCheckpoint,
   type Sweeper,
   type ThreadCopier,
+  type ThreadExpirer,
   type ThreadInfo,
   type ThreadInspection,
   type ThreadInspector,
@@ -76,8 +85,10 @@ export class RedisTier
     CopyKeeper,
     Diagnoser,
     LeaseKeeper,
+    LockKeeper,
     UnchangedDeleter,
     BytesReplacer,
+    ThreadExpirer,
     ThreadTagger,
     ThreadInspector,
     Sweeper
@@ -95,6 +106,8 @@ export class RedisTier
   readonly #keys: KeyNames;
   readonly #index: ThreadIndex;
   readonly #calls = new Calls("redis");
+  /** How long a thread stays after its last use, in milliseconds, where a stack decides it. */
+  #chosenTtlMs: ((threadId: string) => number) | undefined;
   /** Pairs of run and thread that this instance has put into the index. */
   readonly #indexedRuns = remembering<true>(rememberedRuns);
 
@@ -104,6 +117,14 @@ export class RedisTier
     this.#keys = this.#options.keys;
     this.#connection = new Connection(this.#options.server, this.#options.commandTimeoutMs);
     this.#index = new ThreadIndex(this.#connection, this.#keys, this.#options.ttlMs);
+  }
+
+  get ttlMs(): number {
+    return this.#options.refreshMs;
+  }
+
+  chooseTtl(choose: (threadId: string) => number): void {
+    this.#chosenTtlMs = choose;
   }
 
   /**
@@ -136,22 +157,28 @@ export class RedisTier
   }
 
   async peek(at: MaybeAddress): Promise<Peek> {
-    return await this.#calls.run("peek", at.threadId, async () => peekFrom(at, await this.#reply(at, false)));
+    return await this.#calls.run(
+      "peek",
+      at.threadId,
+      async () => peekFrom(at, await this.#reply(at, false)),
+      peekTraffic,
+    );
   }
 
   async read(at: MaybeAddress): Promise<Reading> {
-    return await this.#calls.run("read", at.threadId, async () => {
+    const read = async (): Promise<Reading> => {
       const { reply, large, missing } = await this.#withLarge(
         at.threadId,
         async () => await this.#reply(at, true),
         (reply) => reply[7],
       );
       return readingFrom(at, reply, missing ? undefined : large);
-    });
+    };
+    return await this.#calls.run("read", at.threadId, read, readTraffic);
   }
 
   list(query: ListQuery): AsyncGenerator<ListedCheckpoint> {
-    return this.#calls.iterate("list", query.threadId, this.#list(query));
+    return this.#calls.iterate("list", query.threadId, this.#list(query), storedSize);
   }
 
   threads(query: ThreadQuery): AsyncGenerator<ThreadInfo> {
@@ -163,16 +190,29 @@ export class RedisTier
   }
 
   async append(request: AppendRequest): Promise<Appended> {
-    return await this.#calls.run("append", request.threadId, async () => {
+    const append = async (): Promise<Appended> => {
       await this.#indexRuns(request);
-      const reply = await this.#write("append", request.threadId, appendArgs(request, this.#options.ttlMs));
+      const reply = await this.#write(
+        "append",
+        request.threadId,
+        appendArgs(request, this.#ttlMs(request.threadId)),
+      );
       return appendedFrom(request, reply);
-    });
+    };
+    return await this.#calls.run("append", request.threadId, append, () => appendTraffic(request));
   }
 
   async appendWrites(request: AppendWritesRequest): Promise<void> {
-    await this.#calls.run("appendWrites", request.threadId, () =>
-      this.#write("appendWrites", request.threadId, appendWritesArgs(request, this.#options.ttlMs)),
+    await this.#calls.run(
+      "appendWrites",
+      request.threadId,
+      () =>
+        this.#write(
+          "appendWrites",
+          request.threadId,
+          appendWritesArgs(request, this.#ttlMs(request.threadId)),
+        ),
+      () => writesTraffic(request),
     );
   }
 
@@ -218,7 +258,7 @@ export class RedisTier
 
   async tagThread(threadId: string, tags: readonly ThreadTag[]): Promise<number> {
     return await this.#calls.run("tagThread", threadId, async () => {
-      const args = [threadId, this.#options.ttlMs, tags.length, ...tags.map(encodeTag)];
+      const args = [threadId, this.#ttlMs(threadId), tags.length, ...tags.map(encodeTag)];
       const revision = Number(await this.#run("tagThread", threadId, args));
       await this.#index.tags.add(threadId, tags);
       return revision;
@@ -254,7 +294,7 @@ export class RedisTier
    */
   async copyThread(sourceId: string, targetId: string): Promise<boolean> {
     return await this.#calls.run("copyThread", targetId, async () => {
-      const context = { connection: this.#connection, keys: this.#keys, ttlMs: this.#options.ttlMs };
+      const context = { connection: this.#connection, keys: this.#keys, ttlMs: this.#ttlMs(targetId) };
       // Index the target before the copy exists. An extra name does no harm; a missing one would hide the copy from a deletion by tag.
       const tags = await this.#tagsOf(sourceId);
       await this.#index.tags.add(targetId, tags);
@@ -270,14 +310,16 @@ export class RedisTier
 
   async adopt(copy: NamespaceCopy): Promise<void> {
     await this.#calls.run("adopt", copy.threadId, async () => {
-      const due = Number(await this.#run("adopt", copy.threadId, adoptArgs(copy, this.#options.ttlMs)));
+      const due = Number(
+        await this.#run("adopt", copy.threadId, adoptArgs(copy, this.#ttlMs(copy.threadId))),
+      );
       if (due !== 0) await this.#index.written(copy.threadId, due);
     });
   }
 
   async invalidate(threadId: string, before = 0): Promise<void> {
     await this.#calls.run("invalidate", threadId, () =>
-      this.#run("invalidate", threadId, [threadId, this.#options.ttlMs, before]),
+      this.#run("invalidate", threadId, [threadId, this.#ttlMs(threadId), before]),
     );
   }
 
@@ -285,6 +327,24 @@ export class RedisTier
     return await this.#calls.run("lease", undefined, async () => {
       const keys = [this.#keys.lease(name)];
       return (await this.#connection.run("lease", keys, [holder, Math.round(forMs)])) === 1;
+    });
+  }
+
+  async lock(name: string, holder: string, forMs: number): Promise<LockState> {
+    return await this.#calls.run("lock", undefined, async () => {
+      const args = [holder, Math.max(1, Math.round(forMs)), lockRememberedMs];
+      const [held, by, token, sinceMs] = (await this.#connection.run(
+        "lock",
+        [this.#keys.lock(name)],
+        args,
+      )) as [number, ...Buffer[]];
+      return { held: held === 1, holder: String(by), token: Number(token), sinceMs: Number(sinceMs) };
+    });
+  }
+
+  async unlock(name: string, holder: string): Promise<void> {
+    await this.#calls.run("unlock", undefined, async () => {
+      await this.#connection.run("unlock", [this.#keys.lock(name)], [holder]);
     });
   }
 
@@ -306,9 +366,17 @@ export class RedisTier
     return await this.#setPin("unpin", threadId);
   }
 
+  #ttlMs(threadId: string): number {
+    return this.#chosenTtlMs?.(threadId) ?? this.#options.ttlMs;
+  }
+
+  #refreshMs(threadId: string): number {
+    return this.#chosenTtlMs?.(threadId) ?? this.#options.refreshMs;
+  }
+
   async #setPin(method: "pin" | "unpin", threadId: string): Promise<boolean> {
     validId("threadId", threadId);
-    const args = [threadId, this.#options.ttlMs, method === "pin" ? 1 : 0];
+    const args = [threadId, this.#ttlMs(threadId), method === "pin" ? 1 : 0];
     return await this.#calls.run(
       method,
       threadId,
@@ -368,7 +436,7 @@ export class RedisTier
     let from: string = at.checkpointId;
     for (;;) {
       const args = [
-        ...[at.threadId, this.#options.refreshMs, encodeCheckpointKey(at.namespace, from), at.namespace],
+        ...[at.threadId, this.#refreshMs(at.threadId), encodeCheckpointKey(at.namespace, from), at.namespace],
         ...[limit - found.length, seedTags.length, ...seedTags],
       ];
       const { reply, large } = await this.#withLarge(
@@ -397,7 +465,7 @@ export class RedisTier
 
   async #reply(at: MaybeAddress, whole: boolean): Promise<ReadReply> {
     const wanted = at.checkpointId === undefined ? "" : encodeId(at.checkpointId);
-    const args = [at.threadId, this.#options.refreshMs, whole ? 1 : 0, at.namespace, wanted];
+    const args = [at.threadId, this.#refreshMs(at.threadId), whole ? 1 : 0, at.namespace, wanted];
     return (await this.#run("read", at.threadId, args)) as ReadReply;
   }
 
@@ -439,7 +507,7 @@ export class RedisTier
         async () => (await this.#run("list", threadId, args)) as ListReply,
         (reply) => reply[3],
       );
-    return listThread(run, threadId, query, this.#options.refreshMs);
+    return listThread(run, threadId, query, this.#refreshMs(threadId));
   }
 
   async *#threadIds({ runIds }: ListQuery): AsyncGenerator<string> {

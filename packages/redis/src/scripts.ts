@@ -32,6 +32,8 @@ export const scripts = {
   tagThread: script(lua.common, lua.tagThread),
   untagThread: script(lua.common, lua.untagThread),
   lease: script(lua.lease),
+  lock: script(lua.lock),
+  unlock: script(lua.unlock),
   probe: script(lua.probe),
   threadPage: script(lua.threadPage),
   unindex: script(lua.unindex),

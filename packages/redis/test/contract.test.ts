@@ -15,7 +15,7 @@ testTier(
       close: async () => client.disconnect(),
     };
   },
-  { requires: ["deleteUnchanged", "inspect", "tags"] },
+  { requires: ["deleteUnchanged", "inspect", "tags", "locks"] },
 );
 
 testTier(

@@ -51,7 +51,7 @@ test("a tag's value is in no key's name, and a thread's name leaves its index wi
 });
 
 test("tags expire with their thread, and other threads' writes clear the index", async () => {
-  const brief = redis({ client, keyPrefix: prefix, ttl: "60ms" });
+  const brief = redis({ client, keyPrefix: prefix, ttl: "1s" });
   for (let n = 0; n < 5; n += 1) {
     await brief.tagThread(`t${n}`, [anna]);
     await brief.append(put(`t${n}`, "c1"));

@@ -1,5 +1,10 @@
 // long file: every method of the contract over one head per thread; what can be separated is in other files
 import {
+  appendTraffic,
+  peekTraffic,
+  readTraffic,
+  storedSize,
+  writesTraffic,
   Calls,
   checkOptions,
   checkpointKey,
@@ -108,15 +113,15 @@ export class PackTier
   }
 
   async peek(at: MaybeAddress): Promise<Peek> {
-    return await this.#calls.run("peek", at.threadId, () => this.#peek(at));
+    return await this.#calls.run("peek", at.threadId, () => this.#peek(at), peekTraffic);
   }
 
   async read(at: MaybeAddress): Promise<Reading> {
-    return await this.#calls.run("read", at.threadId, () => this.#read(at));
+    return await this.#calls.run("read", at.threadId, () => this.#read(at), readTraffic);
   }
 
   list(query: ListQuery): AsyncGenerator<ListedCheckpoint> {
-    return this.#calls.iterate("list", query.threadId, this.#list(query));
+    return this.#calls.iterate("list", query.threadId, this.#list(query), storedSize);
   }
 
   threads(query: ThreadQuery): AsyncGenerator<ThreadInfo> {
@@ -135,17 +140,29 @@ export class PackTier
     // An import (archiving makes them) leaves one open pack, so that resuming the thread takes one request less. The pack isn't cached,
     // because the archiver must verify what the storage has.
     const imports = request.heads.some(({ expected }) => expected === "any");
-    return await this.#change("append", request.threadId, (view) => ({
+    const decide = (view: ThreadView): Change<Appended> => ({
       ...appended(view, request),
       ...(imports ? { rewrite: "open" as const, skipCache: true } : {}),
-    }));
+    });
+    return await this.#calls.run(
+      "append",
+      request.threadId,
+      () => this.#threadStore.change(request.threadId, decide),
+      () => appendTraffic(request),
+    );
   }
 
   async appendWrites(request: AppendWritesRequest): Promise<void> {
-    await this.#change("appendWrites", request.threadId, (view) => ({
+    const decide = (view: ThreadView): Change<void> => ({
       next: withWrites(view, request),
       result: undefined,
-    }));
+    });
+    await this.#calls.run(
+      "appendWrites",
+      request.threadId,
+      () => this.#threadStore.change(request.threadId, decide),
+      () => writesTraffic(request),
+    );
   }
 
   async remove(request: RemoveRequest): Promise<boolean> {

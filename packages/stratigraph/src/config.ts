@@ -25,9 +25,12 @@ export interface FolderConfig extends CommonConfig, DatabaseOptions {
   readonly folder: string;
 }
 
-/** In PostgreSQL: a connection string, or a pool that the caller opened and closes. */
+/**
+ * In PostgreSQL: a connection string, or a pool that the caller opened and closes. A list of them: threads are spread over these
+ * databases, whose number and order must stay as they were when they were set up.
+ */
 export interface PostgresConfig extends CommonConfig, PostgresOptions {
-  readonly postgres: string | PgPool;
+  readonly postgres: string | PgPool | readonly (string | PgPool)[];
 }
 
 /** In a durable Redis: a URL, or a client that the caller opened and closes. A URL needs the package ioredis. */
@@ -48,7 +51,8 @@ export interface StackConfig
     CommonConfig,
     Omit<TierStackOptions, "hot" | "warm" | "cold" | "replicas" | "clock">,
     ArchivingOptions {
-  readonly warm: TierSource;
+  /** A list: URLs of PostgreSQL databases over which threads are spread. */
+  readonly warm: TierSource | readonly string[];
   /**
    * One tier or several, nearest first. Copies in a Redis that is named by a URL expire after a day without use, unless the URL
    * says otherwise: `?ttl=15m`, `?ttl=never`. A tier that is passed in has its own options.

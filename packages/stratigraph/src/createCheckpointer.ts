@@ -23,6 +23,7 @@ import type {
   StackConfig,
   TierSource,
 } from "./config.ts";
+import { openShards } from "./openShards.ts";
 import { openTier, type Role } from "./openTier.ts";
 import { openUrl } from "./openUrl.ts";
 import { loadConfig } from "./settings/loadConfig.ts";
@@ -128,12 +129,17 @@ function openPostgres({
     const { server, options: inUrl } = postgresUrl("postgres", source);
     return PostgresSaver.fromConnString(server, { ...inUrl, ...options });
   }
+  if (isList(source)) {
+    const { schema, retryFor, statementTimeout, maxQueue, ...saverOptions } = options;
+    const tier = openShards("postgres", source, { schema, retryFor, statementTimeout, maxQueue });
+    return new PostgresSaver(tier, undefined, saverOptions);
+  }
   if (typeof source === "object" && typeof source?.query === "function")
     return new PostgresSaver({ ...options, pool: source });
   throw new InvalidOptionError(
     "postgres",
     foundIn(source, "text that is no connection string"),
-    'Pass a connection string that begins with postgresql://, or a pg.Pool. An embedded database is { folder: "…" }.',
+    'Pass a connection string that begins with postgresql://, a pg.Pool, or a list of them. An embedded database is { folder: "…" }.',
   );
 }
 
@@ -169,7 +175,7 @@ function openStack(config: StackConfig): TieredSaver {
   return new TieredSaver({
     ...options,
     hot: hots.map((source, n) => tier(hots.length === 1 ? "hot" : `hot[${n}]`, source, "hot")),
-    warm: tier("warm", warm, "warm"),
+    warm: isList(warm) ? openShards("warm", warm) : tier("warm", warm, "warm"),
     // Pass on a cold tier that is given as undefined: the TieredSaver reports it where it is needed.
     ...("cold" in config ? { cold: cold === undefined ? undefined : tier("cold", cold, "cold") } : {}),
     ...(replicas === undefined
@@ -178,6 +184,6 @@ function openStack(config: StackConfig): TieredSaver {
   });
 }
 
-function isList(hot: TierSource | readonly TierSource[]): hot is readonly TierSource[] {
-  return Array.isArray(hot);
+function isList<T>(source: T | readonly T[]): source is readonly T[] {
+  return Array.isArray(source);
 }

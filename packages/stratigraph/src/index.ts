@@ -99,7 +99,7 @@ export type {
   TierHealth,
   TraceEvent,
 } from "@stratigraph/core";
-export { PostgresSaver, PostgresTier, pglite, postgres } from "@stratigraph/postgres";
+export { PostgresSaver, PostgresTier, ShardedTier, pglite, postgres } from "@stratigraph/postgres";
 export type { PgPool, PostgresOptions, PostgresSaverOptions, SetupOptions } from "@stratigraph/postgres";
 export { RedisSaver, RedisTier, redis } from "@stratigraph/redis";
 export type { RedisClient, RedisOptions, RedisSaverOptions } from "@stratigraph/redis";
@@ -135,5 +135,6 @@ export {
   type Effect,
   type EnvironmentConfig,
   type GraphSource,
+  type JournalKeys,
   type StratigraphConfig,
 } from "./settings/stratigraphConfig.ts";

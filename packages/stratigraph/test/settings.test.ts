@@ -43,7 +43,7 @@ test("a config in TypeScript is found from a folder below, and its paths are rel
     environment: undefined,
     checkpointer: { folder: join(folder, "state") },
     graphs: { agent: "./agent.ts:graph" },
-    allow: { cli: ["read", "write", "destroy"], inspector: ["read"], mcp: ["read"] },
+    allow: { cli: ["read", "write", "destroy"], inspector: ["read", "write", "destroy"], mcp: ["read"] },
     redact: ["messages.*.content"],
   });
 });

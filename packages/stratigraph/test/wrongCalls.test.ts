@@ -77,6 +77,15 @@ test.each<[string, unknown, string, string]>([
   ["a folder that is no text", { folder: true }, "folder", "path of a folder"],
   ["a folder for a connection string", { postgres: "./data" }, "postgres", "postgresql://"],
   ["a number for a pool", { postgres: 5432 }, "postgres", "pg.Pool"],
+  ["no shards", { postgres: [] }, "postgres", "every database"],
+  ["a shard that isn't set", { postgres: ["postgresql://h/d", undefined] }, "postgres[1]", "postgresql://"],
+  ["a Redis among shards", { warm: ["redis://:secret@h"] }, "warm[0]", "postgresql://"],
+  [
+    "a schema for one of several databases",
+    { postgres: ["postgresql://u:secret@h/d?schema=mine", "postgresql://h/e"] },
+    "postgres[0], schema",
+    "beside the list",
+  ],
   ["no Redis URL", { redis: "localhost:6379" }, "redis", "redis://"],
   ["no Redis client", { redis: {} }, "redis", "ioredis"],
   [

@@ -18,6 +18,7 @@ import {
   type Reading,
   type RemoveRequest,
   type StoredCheckpoint,
+  type ThreadState,
   type Tier,
 } from "@stratigraph/core";
 import { ancestorsOf, withAncestors } from "./coldAncestors.ts";
@@ -105,9 +106,28 @@ export class Archive {
   }
 
   async *#listThread(query: ListQuery & { readonly threadId: string }): AsyncGenerator<ListedCheckpoint> {
-    const more = await this.holdsMore(query.threadId);
-    const warm = this.#warm.list(query);
-    yield* more ? mergeListed(warm, this.#listCold(query)) : warm;
+    const begun = await this.#mark(query.threadId);
+    yield* this.#both(this.#warm.list(query), query, begun);
+  }
+
+  /**
+   * What the warm tier lists of a thread, together with what the archive has. The warm tier is listed by pages, and the thread may be
+   * archived between two of them. An archiver lets the warm tier drop only what it has found in the archive. So whatever is missing
+   * from the warm listing is in a listing of the archive that begins after that has ended.
+   * @param begun the thread's mark, read before the archive is listed
+   */
+  #both(
+    warm: AsyncIterable<ListedCheckpoint>,
+    query: ListQuery & { readonly threadId: string },
+    begun: ThreadState,
+  ): AsyncGenerator<ListedCheckpoint> {
+    const anew = async (): Promise<AsyncIterable<ListedCheckpoint> | undefined> => {
+      const { head, revision } = await this.#mark(query.threadId);
+      return head === undefined || revision === begun.revision
+        ? undefined
+        : this.#listCold({ ...query, limit: undefined });
+    };
+    return mergeListed(warm, begun.head === undefined ? undefined : this.#listCold(query), anew);
   }
 
   /**
@@ -117,9 +137,9 @@ export class Archive {
   async *#listAll(query: ListQuery): AsyncGenerator<ListedCheckpoint> {
     const inBoth = new Set<string>();
     for await (const { threadId, listing } of listByThread(this.#warm.list(query))) {
-      const more = await this.holdsMore(threadId);
-      if (more) inBoth.add(threadId);
-      yield* more ? mergeListed(listing, this.#listCold({ ...query, threadId })) : listing;
+      const begun = await this.#mark(threadId);
+      if (begun.head !== undefined) inBoth.add(threadId);
+      yield* this.#both(listing, { ...query, threadId }, begun);
     }
     for await (const listed of this.#listCold(query)) if (!inBoth.has(listed.record.threadId)) yield listed;
   }
@@ -186,7 +206,12 @@ export class Archive {
 
   /** Whether a thread is marked as archived, so that the archive may have more of it. Makes one small query to the warm tier. */
   async holdsMore(threadId: string): Promise<boolean> {
-    return (await this.#warm.peek({ threadId, namespace: archivedMark })).head !== undefined;
+    return (await this.#mark(threadId)).head !== undefined;
+  }
+
+  /** The mark of a thread that the archive may have more of, and the thread's revision. One small query to the warm tier. */
+  async #mark(threadId: string): Promise<ThreadState> {
+    return await this.#warm.peek({ threadId, namespace: archivedMark });
   }
 
   /**

@@ -27,10 +27,12 @@ import {
   type Remainder,
   type RemoveRequest,
   type Size,
+  type ThreadExpirer,
   type ThreadInfo,
   type ThreadQuery,
   type Tier,
 } from "@stratigraph/core";
+import { isOwn, own } from "./ownBytes.ts";
 
 /** Limits of an in-process hot tier. */
 export interface BoundedMemoryOptions {
@@ -53,19 +55,22 @@ const advice: OptionAdvice = {
 interface Entry {
   readonly tier: MemoryTier;
   bytes: number;
-  usedMs: number;
+  /** Until when it stays if it isn't used, in milliseconds since 1970. */
+  untilMs: number;
 }
 
+/** Where threads stay for different times, all are looked at so often in the time `maxIdle`. */
+const looksPerIdle = 64;
+
 /** Memory that a record, a blob or a batch of writes takes besides its own bytes, in bytes. Measured: 300 to 600. */
-const overhead = 512;
+export const overheadBytes = 512;
 
 /**
  * A hot tier in this process's memory, with limits on size and idle time. Threads are forgotten as a whole, so none is ever here in
  * part. Because it forgets, it can't be a warm or cold tier.
  */
-export class BoundedMemoryTier implements Tier, CopyKeeper, Diagnoser {
+export class BoundedMemoryTier implements Tier, CopyKeeper, Diagnoser, ThreadExpirer {
   readonly name: string = "memory";
-  readonly remains: readonly Remainder[];
   readonly #maxBytes: number;
   readonly #maxIdleMs: number;
   readonly #now: () => number;
@@ -73,6 +78,11 @@ export class BoundedMemoryTier implements Tier, CopyKeeper, Diagnoser {
   readonly #kept = new Map<string, Entry>();
   #bytes = 0;
   #ended = false;
+  /** How long a thread stays after its last use, in milliseconds, where a stack decides it. */
+  #chosenIdleMs: ((threadId: string) => number) | undefined;
+  #longestIdleMs: number;
+  /** When all threads were last looked at, in milliseconds since 1970. */
+  #lookedMs = Number.NEGATIVE_INFINITY;
 
   /** @throws InvalidOptionError */
   constructor(options: BoundedMemoryOptions = {}) {
@@ -82,16 +92,29 @@ export class BoundedMemoryTier implements Tier, CopyKeeper, Diagnoser {
     this.#now = options.clock ?? Date.now;
     if (typeof this.#now !== "function")
       throw new InvalidOptionError("clock", typeof this.#now, "Pass a function that answers milliseconds.");
-    this.remains = [
+    this.#longestIdleMs = this.#maxIdleMs;
+    if (this.#maxBytes < 1)
+      throw new InvalidOptionError("maxSize", options.maxSize, "Use a size above 0, or leave the tier out.");
+  }
+
+  get remains(): readonly Remainder[] {
+    return [
       {
         what: "copies in the memory of other processes that read it",
-        forMs: this.#maxIdleMs,
+        forMs: this.#longestIdleMs,
         removedBy:
           "each of these processes, once the thread is idle or room is needed; their end takes them at once",
       },
     ];
-    if (this.#maxBytes < 1)
-      throw new InvalidOptionError("maxSize", options.maxSize, "Use a size above 0, or leave the tier out.");
+  }
+
+  get ttlMs(): number {
+    return this.#maxIdleMs;
+  }
+
+  chooseTtl(choose: (threadId: string) => number, longestMs: number): void {
+    this.#chosenIdleMs = choose;
+    this.#longestIdleMs = longestMs;
   }
 
   /** Bytes held, including an estimate of 512 bytes for each record, blob and batch. */
@@ -216,7 +239,7 @@ export class BoundedMemoryTier implements Tier, CopyKeeper, Diagnoser {
       .map((blob) => (isOwn(blob.bytes) ? blob : { ...blob, bytes: own(blob.bytes) }));
     const written = await write(entry.tier, blobs);
     const sizes = [...blobs.map(({ bytes }) => bytes), ...bodies.map(({ body }) => body)];
-    const added = sizes.reduce((sum, { length }) => sum + length + overhead, 0);
+    const added = sizes.reduce((sum, { length }) => sum + length + overheadBytes, 0);
     // If the thread was forgotten meanwhile, its bytes don't count.
     if (this.#kept.get(threadId) !== entry) return written;
     entry.bytes += added;
@@ -229,9 +252,9 @@ export class BoundedMemoryTier implements Tier, CopyKeeper, Diagnoser {
   }
 
   #begin(threadId: string): Entry {
-    const entry = { tier: new MemoryTier(), bytes: overhead, usedMs: this.#now() };
+    const entry = { tier: new MemoryTier(), bytes: overheadBytes, untilMs: this.#untilMs(threadId) };
     this.#threads.set(threadId, entry);
-    this.#bytes += overhead;
+    this.#bytes += overheadBytes;
     return entry;
   }
 
@@ -240,35 +263,34 @@ export class BoundedMemoryTier implements Tier, CopyKeeper, Diagnoser {
     this.#forgetIdle();
     const entry = this.#threads.get(threadId);
     if (entry === undefined) return undefined;
-    entry.usedMs = this.#now();
+    // Where threads stay for different times, it may be due and not forgotten yet.
+    if (entry.untilMs < this.#now()) return this.#forget(threadId);
+    entry.untilMs = this.#untilMs(threadId);
     this.#threads.delete(threadId);
     this.#threads.set(threadId, entry);
     return entry;
   }
 
+  #untilMs(threadId: string): number {
+    return this.#now() + (this.#chosenIdleMs?.(threadId) ?? this.#maxIdleMs);
+  }
+
   #forgetIdle(): void {
-    const before = this.#now() - this.#maxIdleMs;
-    for (const [threadId, { usedMs }] of this.#threads) {
-      if (usedMs >= before) return;
-      this.#forget(threadId);
+    const now = this.#now();
+    const stayEquallyLong = this.#chosenIdleMs === undefined;
+    if (!stayEquallyLong && now < this.#lookedMs + this.#maxIdleMs / looksPerIdle) return;
+    this.#lookedMs = now;
+    for (const [threadId, { untilMs }] of this.#threads) {
+      if (untilMs < now) this.#forget(threadId);
+      // Those that stay equally long are in the order in which they go.
+      else if (stayEquallyLong) return;
     }
   }
 
-  #forget(threadId: string): void {
-    const entry = this.#threads.get(threadId);
-    if (entry === undefined) return;
+  #forget(threadId: string): undefined {
+    this.#bytes -= this.#threads.get(threadId)?.bytes ?? 0;
     this.#threads.delete(threadId);
-    this.#bytes -= entry.bytes;
   }
-}
-
-/** Whether bytes have a buffer of their own. Drivers answer slices of large buffers, and a slice keeps its whole buffer in memory. */
-function isOwn(bytes: Uint8Array): boolean {
-  return bytes.buffer.byteLength <= bytes.length * 2;
-}
-
-function own(bytes: Uint8Array): Uint8Array {
-  return isOwn(bytes) ? bytes : new Uint8Array(bytes);
 }
 
 /** Makes a hot tier in this process's memory: `hot: [memory({ maxSize: "256mb" }), redis({ client })]`. @throws InvalidOptionError */

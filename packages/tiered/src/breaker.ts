@@ -16,12 +16,16 @@ export interface BreakerSettings {
 /** Closed: calls go through. Open: calls are refused. Half-open: one call is tried, and others are refused. */
 export type BreakerState = "closed" | "open" | "half-open";
 
+/** Which calls of a tier a breaker is for. */
+export type BreakerUse = "calls" | "reads" | "writes";
+
 /**
  * Stops using a failing tier for a while. A dead or silent tier costs its callers at most `failures` × `timeoutMs`, and then nothing.
  * When it works again, it is used again.
  */
 export class Breaker {
   readonly tier: string;
+  readonly #use: BreakerUse;
   readonly #settings: BreakerSettings;
   readonly #now: () => number;
   #state: BreakerState = "closed";
@@ -32,8 +36,9 @@ export class Breaker {
   #openUntilMs = 0;
   #lastError: unknown;
 
-  constructor(tier: string, settings: BreakerSettings, now: () => number) {
+  constructor(tier: string, settings: BreakerSettings, now: () => number, use: BreakerUse = "calls") {
     this.tier = tier;
+    this.#use = use;
     this.#settings = settings;
     this.#now = now;
     this.#openForMs = settings.openForMs;
@@ -89,7 +94,8 @@ export class Breaker {
 
   #enter(state: BreakerState, error?: unknown): void {
     this.#state = state;
-    trace({ type: "breaker", tier: this.tier, state, ...(error === undefined ? {} : { error }) });
+    const use = this.#use;
+    trace({ type: "breaker", tier: this.tier, use, state, ...(error === undefined ? {} : { error }) });
   }
 
   #silence(): StratigraphError {

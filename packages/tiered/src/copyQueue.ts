@@ -22,6 +22,7 @@ export interface QueueLimits {
 export class CopyQueue {
   readonly #limits: QueueLimits;
   readonly #onDrop: (count: number) => void;
+  readonly #onChange: (jobs: number, bytes: number) => void;
   /** Jobs by thread; threads are served in order of arrival. */
   readonly #waiting = new Map<string, CopyJob[]>();
   readonly #busy = new Map<string, Promise<void>>();
@@ -30,9 +31,18 @@ export class CopyQueue {
   #bytes = 0;
   #closed = false;
 
-  constructor(limits: QueueLimits, onDrop: (count: number) => void) {
+  /**
+   * @param onDrop told how many jobs were dropped
+   * @param onChange told how many jobs wait, and how many bytes they hold, whenever that changes
+   */
+  constructor(
+    limits: QueueLimits,
+    onDrop: (count: number) => void,
+    onChange: (jobs: number, bytes: number) => void,
+  ) {
     this.#limits = limits;
     this.#onDrop = onDrop;
+    this.#onChange = onChange;
   }
 
   /** How many jobs wait, without those that are running. */
@@ -55,6 +65,7 @@ export class CopyQueue {
     this.#waiting.set(threadId, jobs);
     this.#jobs += 1;
     this.#bytes += job.bytes;
+    this.#onChange(this.#jobs, this.#bytes);
     this.#serve();
   }
 
@@ -81,12 +92,14 @@ export class CopyQueue {
     this.#waiting.clear();
     this.#jobs = 0;
     this.#bytes = 0;
+    this.#onChange(0, 0);
     this.#settle();
   }
 
   #left(job: CopyJob): void {
     this.#jobs -= 1;
     this.#bytes -= job.bytes;
+    this.#onChange(this.#jobs, this.#bytes);
   }
 
   #serve(): void {

@@ -2,6 +2,7 @@ import {
   blobClosure,
   keepsCopies,
   namedBlobs,
+  trace,
   type AppendRequest,
   type AppendWritesRequest,
   type Appended,
@@ -13,6 +14,8 @@ import {
   type StoredCheckpoint,
   type Tier,
 } from "@stratigraph/core";
+import type { AdaptiveTtl } from "./adaptive/adaptiveTtl.ts";
+import { overheadBytes } from "./boundedMemoryTier.ts";
 import { Breaker, type BreakerSettings, type BreakerState } from "./breaker.ts";
 import { CopyQueue, type QueueLimits } from "./copyQueue.ts";
 import { DroppedCopies } from "./droppedCopies.ts";
@@ -32,6 +35,7 @@ export interface HotCounters {
 
 /** The value of `seen` for copies: they are never refused as late, because the owner of the thread has already accepted the write. */
 const neverLate = Number.MAX_SAFE_INTEGER;
+
 /** How many threads whose copies couldn't be deleted yet are remembered. */
 const mostOwed = 10_000;
 
@@ -45,18 +49,29 @@ export class HotTier {
   readonly #writing: Breaker;
   readonly #queue: CopyQueue;
   readonly #dropped: DroppedCopies;
+  readonly #adaptiveTtl: AdaptiveTtl | undefined;
   /** Threads whose copies must be deleted before the tier is asked about them again. */
   readonly #owed = new Set<string>();
   #hits = 0;
   #misses = 0;
 
-  constructor(tier: Tier, breaker: BreakerSettings, limits: QueueLimits, now: () => number) {
+  /** @param adaptiveTtl is told of every use, and decides how long copies stay; absent: the tier decides */
+  constructor(
+    tier: Tier,
+    breaker: BreakerSettings,
+    limits: QueueLimits,
+    now: () => number,
+    adaptiveTtl?: AdaptiveTtl,
+  ) {
     this.tier = tier;
-    this.#reading = new Breaker(tier.name, breaker, now);
-    this.#writing = new Breaker(tier.name, breaker, now);
+    this.#adaptiveTtl = adaptiveTtl;
+    this.#reading = new Breaker(tier.name, breaker, now, "reads");
+    this.#writing = new Breaker(tier.name, breaker, now, "writes");
     const dropped = new DroppedCopies(tier.name);
     this.#dropped = dropped;
-    this.#queue = new CopyQueue(limits, (count) => dropped.add(count, "copies"));
+    const told = (waiting: number, bytes: number): void =>
+      trace({ type: "copy-queue", tier: tier.name, waiting, bytes });
+    this.#queue = new CopyQueue(limits, (count) => dropped.add(count, "copies"), told);
   }
 
   get counters(): HotCounters {
@@ -74,12 +89,17 @@ export class HotTier {
     return (["open", "half-open"] as const).find((state) => states.includes(state)) ?? "closed";
   }
 
-  hit(): void {
+  /** Counts a read of a thread whose bytes came from this tier. */
+  hit(threadId: string): void {
     this.#hits += 1;
+    trace({ type: "hot-read", tier: this.tier.name, threadId, result: "hit" });
   }
 
-  miss(): void {
+  /** Counts a read of a thread whose bytes had to come from a farther tier. */
+  miss(threadId: string): void {
     this.#misses += 1;
+    const result = this.#reading.refuses ? "skipped" : "miss";
+    trace({ type: "hot-read", tier: this.tier.name, threadId, result });
   }
 
   /** Reads from the tier. Undefined if it is too slow or failing. */
@@ -99,6 +119,7 @@ export class HotTier {
       to: head,
       expected: "any" as const,
     }));
+    this.#adaptiveTtl?.used(request.threadId, "write", heldBytes(request));
     this.#copy(request.threadId, {
       threadId: request.threadId,
       records: request.records,
@@ -117,9 +138,13 @@ export class HotTier {
   appendWrites(request: AppendWritesRequest): void {
     if (request.newBlobs.length === 0 && request.blobs.length === 0) return;
     const { relies: _relies, ...rest } = request;
-    this.#push(request.threadId, sizeOf(request.newBlobs) + request.body.length, () =>
-      this.tier.appendWrites({ ...rest, seen: neverLate }),
+    const bytes = sizeOf(request.newBlobs) + request.body.length;
+    this.#adaptiveTtl?.used(
+      request.threadId,
+      "write",
+      heldBytes({ records: [request], blobs: request.newBlobs }),
     );
+    this.#push(request.threadId, bytes, () => this.tier.appendWrites({ ...rest, seen: neverLate }));
   }
 
   /** Queues the copying of a checkpoint that was read from a farther tier. */
@@ -128,6 +153,7 @@ export class HotTier {
     const blobs = blobClosure(namedBlobs(record, stored.writes), stored.blobs);
     if (blobs === undefined) return;
     const { threadId, namespace, checkpointId } = record;
+    this.#adaptiveTtl?.sized(threadId, heldBytes({ records: [record], blobs: [...blobs.values()] }));
     const writes = stored.writes
       .filter((batch) => batch.blobs.length > 0)
       .map(({ taskId, blobs, body }) => ({ threadId, namespace, checkpointId, taskId, blobs, body }));
@@ -197,6 +223,7 @@ export class HotTier {
   async #asked<T>(threadId: string, call: () => Promise<T>): Promise<T | undefined> {
     if (this.#owed.size > 0 && !(await this.#settle(threadId))) return undefined;
     if (this.#reading.refuses) return undefined;
+    this.#adaptiveTtl?.used(threadId, "read");
     try {
       return await this.#reading.run(call);
     } catch {
@@ -205,8 +232,7 @@ export class HotTier {
   }
 
   #copy(threadId: string, request: AppendRequest): void {
-    const bytes = sizeOf(request.blobs) + request.records.reduce((sum, { body }) => sum + body.length, 0);
-    this.#push(threadId, bytes, async () => {
+    this.#push(threadId, sizeOfAll(request), async () => {
       await this.tier.append(request);
     });
   }
@@ -246,6 +272,21 @@ export class HotTier {
     else this.#dropped.add(1, "deletion");
     return done;
   }
+}
+
+/** Records and blobs, or what is like them. */
+interface Copied {
+  readonly records: readonly { readonly body: Uint8Array }[];
+  readonly blobs: AppendRequest["blobs"];
+}
+
+/** How much memory a hot tier takes for a copy, about. */
+function heldBytes(copied: Copied): number {
+  return sizeOfAll(copied) + (copied.records.length + copied.blobs.length) * overheadBytes;
+}
+
+function sizeOfAll({ records, blobs }: Copied): number {
+  return records.reduce((sum, { body }) => sum + body.length, sizeOf(blobs));
 }
 
 function sizeOf(blobs: readonly { readonly bytes: Uint8Array }[]): number {

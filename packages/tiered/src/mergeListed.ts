@@ -1,30 +1,38 @@
-import type { ListedCheckpoint } from "@stratigraph/core";
+import { checkpointKey, type ListedCheckpoint } from "@stratigraph/core";
 
-/** Merges two listings of one thread, both newest first. A checkpoint that is in both is taken from the first. */
+/**
+ * Merges two listings of one thread, both newest first. A checkpoint that is in both is taken from the first.
+ * @param anew asked once, when the first listing has ended: gives a second listing to go on with instead of the one given. What it
+ * has of checkpoints that came already is passed over.
+ */
 export async function* mergeListed(
   first: AsyncIterable<ListedCheckpoint>,
-  second: AsyncIterable<ListedCheckpoint>,
+  second: AsyncIterable<ListedCheckpoint> | undefined,
+  anew: () => Promise<AsyncIterable<ListedCheckpoint> | undefined>,
 ): AsyncGenerator<ListedCheckpoint> {
   const a = first[Symbol.asyncIterator]();
-  const b = second[Symbol.asyncIterator]();
+  let b = second?.[Symbol.asyncIterator]() ?? nothing;
+  const told = new Told();
   try {
     let [nextA, nextB] = await Promise.all([a.next(), b.next()]);
-    /** The last id yielded. Checkpoints of several namespaces may have it: `yielded` has the namespaces that came already. */
-    let id: string | undefined;
-    let yielded = new Set<string>();
-    while (nextA.done !== true || nextB.done !== true) {
+    let isFirstOver = false;
+    for (;;) {
+      if (nextA.done === true && !isFirstOver) {
+        isFirstOver = true;
+        const other = await anew();
+        if (other !== undefined) {
+          told.lookUp();
+          await b.return?.();
+          b = other[Symbol.asyncIterator]();
+          nextB = await b.next();
+        }
+      }
+      if (nextA.done === true && nextB.done === true) return;
       const fromA =
         nextB.done === true ||
         (nextA.done !== true && nextA.value.record.checkpointId >= nextB.value.record.checkpointId);
       const listed: ListedCheckpoint = fromA ? nextA.value : nextB.value;
-      if (listed.record.checkpointId !== id) {
-        id = listed.record.checkpointId;
-        yielded = new Set();
-      }
-      if (!yielded.has(listed.record.namespace)) {
-        yielded.add(listed.record.namespace);
-        yield listed;
-      }
+      if (told.isNew(listed)) yield listed;
       if (fromA) nextA = await a.next();
       else nextB = await b.next();
     }
@@ -32,3 +40,41 @@ export async function* mergeListed(
     await Promise.allSettled([a.return?.(), b.return?.()]);
   }
 }
+
+/** Which checkpoints of a thread a listing has told. */
+class Told {
+  readonly #keys: string[] = [];
+  #known: Set<string> | undefined;
+  /** The last id, which checkpoints of several namespaces may have, and the namespaces that came with it. */
+  #id: string | undefined;
+  #namespaces: string[] = [];
+
+  /** From now on every checkpoint is looked up. Before, two listings in one order have the same checkpoint next to each other. */
+  lookUp(): void {
+    this.#known = new Set(this.#keys);
+  }
+
+  /** Whether a checkpoint wasn't told yet. It counts as told then. */
+  isNew({ record }: ListedCheckpoint): boolean {
+    const { checkpointId, namespace } = record;
+    const key = checkpointKey(record);
+    if (this.#known !== undefined) {
+      const isKnown = this.#known.has(key);
+      this.#known.add(key);
+      return !isKnown;
+    }
+    if (checkpointId !== this.#id) {
+      this.#id = checkpointId;
+      this.#namespaces = [];
+    }
+    if (this.#namespaces.includes(namespace)) return false;
+    this.#namespaces.push(namespace);
+    this.#keys.push(key);
+    return true;
+  }
+}
+
+/** The listing that has ended. */
+const nothing: AsyncIterator<ListedCheckpoint> = {
+  next: async () => ({ done: true, value: undefined }),
+};

@@ -1,8 +1,10 @@
+// long file: every option of a stack, and the check of each
 import {
   InvalidOptionError,
   bytesOf,
   checkOptions,
   checkTier,
+  expiresThreads,
   keepsCopies,
   msOf,
   waitMsOf,
@@ -70,6 +72,13 @@ export interface TierStackOptions {
   readonly trustFor?: Duration | undefined;
   /** When archived checkpoints are restored. Default "read". */
   readonly restoreOn?: RestoreOn | undefined;
+  /**
+   * Whether use decides how long each copy stays in the hot tiers. The `ttl` of a hot tier then says how much memory its copies may take
+   * together, no longer how long each of them stays: copies of threads that are like those that came back stay up to eight times
+   * as long, others go sooner, and all together they take no more than if each stayed for the `ttl`. Each process learns for itself,
+   * from a thousand uses on. Default false.
+   */
+  readonly adaptiveTtl?: boolean | undefined;
   readonly breaker?: BreakerOptions | undefined;
   readonly queue?: QueueOptions | undefined;
   /**
@@ -77,6 +86,8 @@ export interface TierStackOptions {
    * traced. Default "5s".
    */
   readonly drainFor?: Duration | undefined;
+  /** How long `end()` then waits for each tier to end. They end at the same time. Default "15s". */
+  readonly endFor?: Duration | undefined;
   /** The time in milliseconds since 1970, for tests. Default Date.now. */
   readonly clock?: (() => number) | undefined;
 }
@@ -90,10 +101,12 @@ export interface ResolvedStack {
   /** In milliseconds. Undefined with `consistency: "verified"`. */
   readonly trustForMs: number | undefined;
   readonly restoreOn: RestoreOn;
+  readonly adaptiveTtl: boolean;
   readonly hotBreaker: BreakerSettings;
   readonly coldBreaker: BreakerSettings;
   readonly queue: QueueLimits;
   readonly drainForMs: number;
+  readonly endForMs: number;
   readonly now: () => number;
 }
 
@@ -105,9 +118,11 @@ export const stackNames: OptionNames<TierStackOptions> = {
   consistency: true,
   trustFor: true,
   restoreOn: true,
+  adaptiveTtl: true,
   breaker: true,
   queue: true,
   drainFor: true,
+  endFor: true,
   clock: true,
 };
 const breakerNames: OptionNames<BreakerOptions> = {
@@ -128,6 +143,8 @@ export const stackAdvice: OptionAdvice = {
   primary: "Write warm.",
   replica: "Write replicas, a list.",
   ttl: "It belongs to a tier: hot: redis({ client, ttl }).",
+  adaptiveTTL: "Write adaptiveTtl.",
+  adaptive: "Write adaptiveTtl: true.",
   timeout: "Write breaker: { timeout }.",
 };
 const tierStackAdvice: OptionAdvice = {
@@ -147,7 +164,7 @@ export function resolveStack(options: TierStackOptions): ResolvedStack {
   checkOptions("TierStack", options, stackNames, tierStackAdvice);
   if (options === undefined)
     throw new InvalidOptionError("options", "nothing", "Pass { warm } and what else the stack has.");
-  const { consistency = "verified", restoreOn = "read", clock = Date.now } = options;
+  const { consistency = "verified", restoreOn = "read", adaptiveTtl = false, clock = Date.now } = options;
   const hot = options.hot === undefined ? [] : isList(options.hot) ? [...options.hot] : [options.hot];
   if (options.replicas !== undefined && !Array.isArray(options.replicas))
     throw new InvalidOptionError("replicas", typeof options.replicas, "Pass a list of tiers, also of one.");
@@ -171,6 +188,9 @@ export function resolveStack(options: TierStackOptions): ResolvedStack {
   if (restoreOn !== "read" && restoreOn !== "write" && restoreOn !== "never")
     throw new InvalidOptionError("restoreOn", restoreOn, 'Use "read", "write" or "never".');
   if (consistency === "trusted") checkTrusted(hot);
+  if (typeof adaptiveTtl !== "boolean")
+    throw new InvalidOptionError("adaptiveTtl", typeof adaptiveTtl, "Pass true or false.");
+  if (adaptiveTtl) checkAdaptive(hot);
   if (typeof clock !== "function")
     throw new InvalidOptionError("clock", typeof clock, "Pass a function that answers milliseconds.");
   const { breaker = {}, queue = {} } = options;
@@ -200,6 +220,7 @@ export function resolveStack(options: TierStackOptions): ResolvedStack {
     replicas,
     trustForMs: consistency === "trusted" ? positive("trustFor", options.trustFor ?? "1m") : undefined,
     restoreOn,
+    adaptiveTtl,
     hotBreaker: { ...shared, timeoutMs: positive("breaker.timeout", breaker.timeout ?? "250ms", waitMsOf) },
     coldBreaker: {
       ...shared,
@@ -210,7 +231,8 @@ export function resolveStack(options: TierStackOptions): ResolvedStack {
       maxBytes: bytesOf("queue.maxSize", queue.maxSize ?? "64mb"),
       parallel: whole("queue.parallel", queue.parallel ?? 8),
     },
-    drainForMs: drainMsOf(options.drainFor ?? "5s"),
+    drainForMs: timerMsOf("drainFor", options.drainFor ?? "5s"),
+    endForMs: positive("endFor", options.endFor ?? "15s", timerMsOf),
     now: clock,
   };
 }
@@ -247,13 +269,24 @@ function checkTrusted(hot: readonly Tier[]): void {
   );
 }
 
+function checkAdaptive(hot: readonly Tier[]): void {
+  if (hot.some((tier) => expiresThreads(tier) && tier.ttlMs > 0)) return;
+  throw new InvalidOptionError(
+    "adaptiveTtl",
+    "true",
+    hot.length === 0
+      ? "There is no hot tier. Pass hot, or leave it out."
+      : `No copy in ${hot.map(({ name }) => name).join(", ")} expires after it wasn't used for a while, so there is no time to adapt. Give the ` +
+          `hot tier a ttl: redis({ url, ttl: "15m" }) or memory({ maxIdle: "15m" }).`,
+  );
+}
+
 /** The longest time that a timer can wait, in milliseconds: a little less than 25 days. */
 const longestTimerMs = 2 ** 31 - 1;
 
-function drainMsOf(drainFor: Duration): number {
-  const ms = msOf("drainFor", drainFor);
-  if (ms > longestTimerMs)
-    throw new InvalidOptionError("drainFor", drainFor, "Use a duration of at most 24d.");
+function timerMsOf(field: string, value: Duration): number {
+  const ms = msOf(field, value);
+  if (ms > longestTimerMs) throw new InvalidOptionError(field, value, "Use a duration of at most 24d.");
   return ms;
 }
 

@@ -1,12 +1,14 @@
 // long file: every method of the contract over several tiers, best read together
 import {
+  answerWithin,
   CallGate,
   copiesThreads,
   deletesUnchanged,
   diagnosisOf,
   forksThreads,
-  inheritTags,
+  copyByReading,
   keepsLeases,
+  keepsLocks,
   ownersOf,
   pingTier,
   readThread,
@@ -28,6 +30,7 @@ import {
   type HealthReporter,
   type LayeredTier,
   type LeaseKeeper,
+  type LockKeeper,
   type ListedCheckpoint,
   type ListQuery,
   type MaybeAddress,
@@ -52,6 +55,7 @@ import {
   type TierRole,
   type UnchangedDeleter,
 } from "@stratigraph/core";
+import { adaptTtl } from "./adaptive/adaptTtl.ts";
 import { Archive } from "./archive.ts";
 import { sizeOf } from "./archiveThread.ts";
 import { withoutMark } from "./archivedMark.ts";
@@ -62,6 +66,7 @@ import { archivedWriteError } from "./archivedWriteError.ts";
 import { moveToArchive } from "./moveToArchive.ts";
 import { openOptional } from "./openOptional.ts";
 import { resolveStack, type RestoreOn, type TierStackOptions } from "./options.ts";
+import { unendedError } from "./unendedError.ts";
 import { TrustedHeads } from "./trustedHeads.ts";
 import { WarmTier } from "./warmTier.ts";
 
@@ -81,6 +86,8 @@ export class TierStack implements Tier, Diagnoser, HealthReporter, LayeredTier, 
   readonly outline?: ThreadForker["outline"];
   readonly forkThread?: ThreadForker["forkThread"];
   readonly lease?: LeaseKeeper["lease"];
+  readonly lock?: LockKeeper["lock"];
+  readonly unlock?: LockKeeper["unlock"];
   readonly deleteUnchanged?: UnchangedDeleter["deleteUnchanged"];
   readonly tagThread?: ThreadTagger["tagThread"];
   readonly untagThread?: ThreadTagger["untagThread"];
@@ -96,6 +103,7 @@ export class TierStack implements Tier, Diagnoser, HealthReporter, LayeredTier, 
   readonly #restoreOn: RestoreOn;
   readonly #openForMs: number;
   readonly #drainForMs: number;
+  readonly #endForMs: number;
   readonly #gate: CallGate;
   #ended: Promise<void> | undefined;
 
@@ -105,7 +113,16 @@ export class TierStack implements Tier, Diagnoser, HealthReporter, LayeredTier, 
     const { warm, cold, now } = stack;
     this.name = [...stack.hot, warm, ...(cold === undefined ? [] : [cold])].map(({ name }) => name).join(">");
     this.maxBytes = warm.maxBytes;
-    this.#hot = stack.hot.map((tier) => new HotTier(tier, stack.hotBreaker, stack.queue, now));
+    this.#hot = stack.hot.map(
+      (tier) =>
+        new HotTier(
+          tier,
+          stack.hotBreaker,
+          stack.queue,
+          now,
+          stack.adaptiveTtl ? adaptTtl(tier, now) : undefined,
+        ),
+    );
     this.#warm = new WarmTier(warm, stack.replicas, stack.coldBreaker, now);
     this.#archive = cold === undefined ? undefined : new Archive(cold, this.#warm, stack.coldBreaker, now);
     this.#trustedHeads =
@@ -113,6 +130,7 @@ export class TierStack implements Tier, Diagnoser, HealthReporter, LayeredTier, 
     this.#restoreOn = stack.restoreOn;
     this.#openForMs = stack.coldBreaker.timeoutMs;
     this.#drainForMs = stack.drainForMs;
+    this.#endForMs = stack.endForMs;
     const gate = new CallGate(this.name);
     this.#gate = gate;
     if (readsAncestry(warm)) this.ancestry = (...args) => gate.run(() => this.#ancestry(warm, ...args));
@@ -123,6 +141,10 @@ export class TierStack implements Tier, Diagnoser, HealthReporter, LayeredTier, 
         gate.run(() => this.#changing(request.targetId, () => warm.forkThread(request)));
     }
     if (keepsLeases(warm)) this.lease = (...args) => gate.run(() => warm.lease(...args));
+    if (keepsLocks(warm)) {
+      this.lock = (...args) => gate.run(() => warm.lock(...args));
+      this.unlock = (...args) => gate.run(() => warm.unlock(...args));
+    }
     if (deletesUnchanged(warm))
       this.deleteUnchanged = (...args) =>
         gate.run(() => this.#deleting(args[0], () => warm.deleteUnchanged(...args)));
@@ -302,8 +324,8 @@ export class TierStack implements Tier, Diagnoser, HealthReporter, LayeredTier, 
 
   /**
    * Refuses new calls ("CLOSED"), waits at most `drainFor` for calls in progress and waiting copies, and then ends every tier, even if
-   * one of them fails. Further calls have the same result.
-   * @throws the error of the first tier that failed
+   * one of them fails or hangs. Further calls have the same result. Takes `drainFor` and `endFor` at most.
+   * @throws the error of the first tier that failed; StratigraphError "UNAVAILABLE" for one that didn't end within `endFor`
    */
   async end(): Promise<void> {
     await (this.#ended ??= this.#end());
@@ -312,7 +334,15 @@ export class TierStack implements Tier, Diagnoser, HealthReporter, LayeredTier, 
   async #end(): Promise<void> {
     await this.#drained();
     for (const hot of this.#hot) hot.close();
-    const ended = await Promise.allSettled(this.#parts().map(async ({ tier }) => await tier.end?.()));
+    const ended = await Promise.allSettled(
+      this.#parts().map(({ tier }) =>
+        answerWithin(
+          this.#endForMs,
+          async () => await tier.end?.(),
+          () => unendedError(tier.name, this.#endForMs),
+        ),
+      ),
+    );
     for (const outcome of ended) if (outcome.status === "rejected") throw outcome.reason;
   }
 
@@ -355,7 +385,7 @@ export class TierStack implements Tier, Diagnoser, HealthReporter, LayeredTier, 
       return await this.#warm.readBehind(at, error);
     }
     const reading = await this.#warm.read(at);
-    for (const hot of this.#hot) hot.miss();
+    for (const hot of this.#hot) hot.miss(at.threadId);
     if (reading.checkpoint !== undefined) this.#copyInto(this.#hot, reading.checkpoint, reading);
     // Renew after copying: each write to a hot tier ends the trust in a namespace's copy.
     if (at.checkpointId === undefined) this.#trustedHeads?.renew(at);
@@ -386,7 +416,7 @@ export class TierStack implements Tier, Diagnoser, HealthReporter, LayeredTier, 
     const whole =
       checkpoint === undefined ? undefined : assembled(await ownersRecord(), peek, checkpoint.blobs);
     if (whole === undefined) return undefined;
-    for (const hot of this.#hot) hot.miss();
+    for (const hot of this.#hot) hot.miss(at.threadId);
     this.#copyInto(this.#hot, whole, peek);
     return { revision, head, checkpoint: whole };
   }
@@ -406,8 +436,8 @@ export class TierStack implements Tier, Diagnoser, HealthReporter, LayeredTier, 
       if (checkpoint === undefined) continue;
       const whole = assembled(await ownersRecord(), peek, checkpoint.blobs);
       if (whole === undefined) continue;
-      hot.hit();
-      for (const nearer of tiers.slice(0, i)) nearer.miss();
+      hot.hit(address.threadId);
+      for (const nearer of tiers.slice(0, i)) nearer.miss(address.threadId);
       this.#copyInto(tiers.slice(0, i), whole, peek);
       return whole;
     }
@@ -494,11 +524,7 @@ export class TierStack implements Tier, Diagnoser, HealthReporter, LayeredTier, 
     return await this.#changing(targetId, async () => {
       if (this.#archive === undefined || !(await this.#archive.holdsMore(sourceId)))
         return await warm.copyThread(sourceId, targetId);
-      const contents = await readThread(this, sourceId, targetId);
-      if (contents.records.length === 0) return false;
-      await inheritTags(warm, sourceId, targetId);
-      await warm.append({ threadId: targetId, ...contents, onConflict: "refuse" });
-      return true;
+      return await copyByReading(this, sourceId, targetId, warm);
     });
   }
 

@@ -69,7 +69,7 @@ export class TrustedHeads {
     const state = this.#stateIn(at, reading);
     if (reading === undefined || state === undefined || state.head === undefined) return state;
     if (reading.checkpoint === undefined) return undefined;
-    this.#keeper.hit();
+    this.#keeper.hit(at.threadId);
     for (const hot of this.#near) hot.copyRead(reading.checkpoint, state.head);
     return { ...state, checkpoint: reading.checkpoint };
   }

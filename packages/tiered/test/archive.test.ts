@@ -408,6 +408,18 @@ test("a fork of an archived thread has all of it", async () => {
   expect(await valueOf(saver, "copy")).toBe(text("t 5"));
 });
 
+test("a fork of an archived and pruned thread may have the id of a deleted one", async () => {
+  const { saver } = opened();
+  await fill(saver, "t", 5);
+  await saver.prune(["t"], { strategy: "keep_latest", keepLast: 2 });
+  await fill(saver, "copy", 1);
+  await saver.deleteThread("copy");
+  await saver.maintain();
+  await saver.copyThread("t", "copy");
+  expect(await stepsOf(saver, "copy")).toEqual([5, 4]);
+  expect(await valueOf(saver, "copy")).toBe(text("t 5"));
+});
+
 test("a thread that goes on from a restored first checkpoint still shows the archived branch", async () => {
   const { saver, warm, cold } = opened();
   await fill(saver, "t", 4);

@@ -3,6 +3,7 @@ import { postgres } from "@stratigraph/postgres";
 import { redis } from "@stratigraph/redis";
 import { testTier } from "@stratigraph/testing";
 import { TierStack, memory } from "@stratigraph/tiered";
+import { inRounds } from "../../../test/rounds.ts";
 import { freshDatabase, sharedRedis } from "../../../test/servers/shared.ts";
 
 /** `open` is called twice: the second stack has its own in-process tiers, as another process has. */
@@ -40,20 +41,28 @@ suite("a stack over a stack", () => {
   return () => new TierStack({ hot: memory(), warm: new TierStack({ hot: memory(), warm }) });
 });
 
-testTier("memory>redis>postgres", async () => {
-  const database = await freshDatabase();
-  const { url, keyPrefix } = await sharedRedis();
-  const stacks: TierStack[] = [];
-  const open = async (): Promise<Tier> => {
-    const hot = [memory(), redis({ url, keyPrefix, ttl: "5m" })];
-    const stack = new TierStack({ hot, warm: postgres({ url: database.url }) });
-    stacks.push(stack);
-    await stack.setup();
-    return stack;
-  };
-  const close = async (): Promise<void> => {
-    await Promise.all(stacks.map((stack) => stack.end()));
-    await database.drop();
-  };
-  return { tier: await open(), reopen: open, close };
+const verified = { name: "memory>redis>postgres", options: {} } as const;
+const adaptive = {
+  name: "memory>redis>postgres, trusted, with an adaptive ttl",
+  options: { consistency: "trusted", adaptiveTtl: true },
+} as const;
+
+describe.each(inRounds({ few: [verified], all: [verified, adaptive] }))("$name", ({ name, options }) => {
+  testTier(name, async () => {
+    const database = await freshDatabase();
+    const { url, keyPrefix } = await sharedRedis();
+    const stacks: TierStack[] = [];
+    const open = async (): Promise<Tier> => {
+      const hot = [memory(), redis({ url, keyPrefix, ttl: "5m" })];
+      const stack = new TierStack({ hot, warm: postgres({ url: database.url }), ...options });
+      stacks.push(stack);
+      await stack.setup();
+      return stack;
+    };
+    const close = async (): Promise<void> => {
+      await Promise.all(stacks.map((stack) => stack.end()));
+      await database.drop();
+    };
+    return { tier: await open(), reopen: open, close };
+  });
 });

@@ -87,6 +87,20 @@ test("what can't be copied within drainFor is dropped and told, and what hangs h
   hold.release();
 });
 
+test("a tier that hangs in its end() is an error after endFor, and the others are ended", async () => {
+  const { saver, warm, ...others } = opened({ drainFor: "10ms", endFor: "50ms" });
+  const hold = warm.hold("end");
+  const beganMs = performance.now();
+  await expect(saver.end()).rejects.toMatchObject({
+    code: "UNAVAILABLE",
+    data: { tier: "warm", endForMs: 50 },
+  });
+  expect(performance.now() - beganMs).toBeLessThan(2000);
+  for (const tier of Object.values(others))
+    expect(tier.calls.at(-1)).toMatchObject({ method: "end", outcome: "returned" });
+  hold.release();
+});
+
 test("maintenance under way ends before the tiers do", async () => {
   const { saver, warm } = opened({ archiveAfter: "1h", clock: () => Date.now() + 86_400_000, pause: "0ms" });
   await put(saver, "t", 1, text("one"));

@@ -117,6 +117,9 @@ describe("a hot tier that fails", () => {
     }
     expect(await stepsOf(saver, "t")).toHaveLength(30);
     await saver.tier.idle();
+    // What it dropped is told now, and not while another test listens.
+    hot.reset();
+    await saver.end();
   });
 
   test("answers never: costs two timeouts, then nothing, and comes back by itself", async () => {

@@ -142,6 +142,7 @@ const rows: readonly (readonly [name: string, work: () => unknown, field: string
     "drainFor",
     "at most 24d",
   ],
+  ["TieredSaver: no time to end", () => make(TieredSaver, { warm, endFor: "0ms" }), "endFor", "above 0"],
   ["TieredSaver: drain", () => make(TieredSaver, { warm, drain: "5s" }), "drain", "drainFor"],
   [
     "health: timeOut",

@@ -44,7 +44,8 @@ const events = [];
 subscribe("stratigraph", (event) => events.push(event.type));
 const lost = await reader.put(written, third, metadata, { message: third.id }).catch((thrown) => thrown);
 assert.ok(modules.StratigraphError.is(lost, "CHECKPOINT_CONFLICT"), String(lost));
-assert.deepEqual(events, ["conflict"], "the event of the CommonJS build is heard on the channel");
+const conflicts = events.filter((type) => type === "conflict");
+assert.deepEqual(conflicts, ["conflict"], "the event of the CommonJS build is heard on the channel");
 
 // A tier made by one build is taken by the savers of the other.
 const pool = { query: async () => ({ rows: [] }), end: async () => undefined, on: () => undefined };

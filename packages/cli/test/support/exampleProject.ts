@@ -1,9 +1,11 @@
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { AIMessage } from "@langchain/core/messages";
 import { Annotation, MessagesAnnotation, START, StateGraph } from "@langchain/langgraph";
 import type { Checkpoint } from "@langchain/langgraph-checkpoint";
 import { MemoryTier, TierSaver } from "@stratigraph/core";
+import { createJournal } from "@stratigraph/journal";
 import { fork, TieredSaver, type CheckpointerConfig } from "stratigraph";
 import { folder } from "@stratigraph/s3";
 
@@ -12,6 +14,8 @@ export interface ExampleProject {
   readonly folder: string;
   /** What the config says, to open the same storages beside. */
   readonly config: CheckpointerConfig;
+  /** The fingerprint of a call of the thread ada of which nobody knows whether it happened. */
+  readonly call: string;
   remove(): Promise<void>;
 }
 
@@ -25,7 +29,9 @@ const State = Annotation.Root({
 
 const builder = new StateGraph(State)
   .addNode("agent", ({ messages }) => ({
-    messages: [{ role: "assistant", content: `Message ${messages.length} was read.` }],
+    messages: [
+      new AIMessage({ id: `msg-${messages.length}`, content: `Message ${messages.length} was read.` }),
+    ],
     facts: { city: messages.length > 4 ? "Rome" : "Bern" },
   }))
   .addEdge(START, "agent");
@@ -70,9 +76,11 @@ export async function exampleProject(
   });
   await saver.setup();
   await makeThreads(saver, tier);
+  const call = await payUnluckily(saver);
   return {
     folder: path,
     config,
+    call,
     remove: async () => {
       delete (globalThis as Record<string, unknown>)[key];
       await rm(path, { recursive: true });
@@ -100,6 +108,19 @@ async function makeThreads(saver: TieredSaver, tier: MemoryTier): Promise<void> 
   const before = await late.getTuple(on("ada"));
   await say("ada", { topic: "who", budget: 8 });
   await putOn(late, before!.config, { ...before!.checkpoint, id: "ffffffff-0000-6000-8000-000000000000" });
+}
+
+/** A payment whose outcome nobody knows. Returns its fingerprint. */
+async function payUnluckily(saver: TieredSaver): Promise<string> {
+  const journal = createJournal(saver);
+  const pay = { tool: "pay", args: { amount: 5 } };
+  const cut = (): never => {
+    throw new Error("the line was cut");
+  };
+  await journal.run({ configurable: { thread_id: "ada" } }, pay, cut).catch(() => undefined);
+  const [call] = await journal.calls("ada");
+  await journal.end();
+  return call!.fingerprint;
 }
 
 /** The oldest checkpoint, with an id that an example names by its beginning. */

@@ -1,5 +1,5 @@
 import { CallGate } from "./callGate.ts";
-import { trace, traced } from "./trace.ts";
+import { Observation, type CallObservation } from "./observation.ts";
 
 /** How long {@link Calls.close} waits for calls under way, in milliseconds. */
 const patienceMs = 10_000;
@@ -19,18 +19,21 @@ export class Calls {
    * Makes a call.
    * @param method what the event calls it: the name of the tier's method
    * @param threadId the thread that it is about, where there is exactly one
+   * @param bytes tells how many bytes were sent, and received with an answer
    * @throws what `work` throws; StratigraphError "CLOSED" after {@link close}
    */
-  async run<T>(method: string, threadId: string | undefined, work: () => Promise<T>): Promise<T> {
-    const beganMs = performance.now();
-    try {
-      const answer = await this.#gate.run(work);
-      this.#tell(method, threadId, performance.now() - beganMs);
-      return answer;
-    } catch (error) {
-      this.#tell(method, threadId, performance.now() - beganMs, error);
-      throw error;
-    }
+  async run<T>(
+    method: string,
+    threadId: string | undefined,
+    work: () => Promise<T>,
+    bytes?: (answer: T) => Traffic,
+  ): Promise<T> {
+    const observation = this.#observe(method, threadId);
+    if (observation === undefined) return await this.#gate.run(work);
+    return await observation.run(
+      () => this.#gate.run(work),
+      (end) => ("answer" in end ? (bytes?.(end.answer) ?? {}) : end),
+    );
   }
 
   /** As {@link run}, step by step: what the consumer does between two steps isn't part of the call. One event, at its end. */
@@ -38,28 +41,26 @@ export class Calls {
     method: string,
     threadId: string | undefined,
     items: AsyncIterable<T>,
+    bytes?: (item: T) => number,
   ): AsyncGenerator<T> {
+    const observation = this.#observe(method, threadId);
     const steps = items[Symbol.asyncIterator]();
-    let ms = 0;
-    let failure: unknown;
-    try {
-      for (;;) {
-        const beganMs = performance.now();
-        const step = await this.#gate
-          .run(() => steps.next())
-          .finally(() => {
-            ms += performance.now() - beganMs;
-          });
-        if (step.done === true) return;
-        yield step.value;
-      }
-    } catch (error) {
-      failure = error;
-      throw error;
-    } finally {
-      this.#tell(method, threadId, ms, failure);
-      await steps.return?.();
-    }
+    let received = 0;
+    const guarded: AsyncIterator<T> = {
+      next: async () => {
+        const step = await this.#gate.run(() => steps.next());
+        if (observation !== undefined && step.done !== true && bytes !== undefined)
+          received += bytes(step.value);
+        return step;
+      },
+      return: async () => (await steps.return?.()) ?? { done: true, value: undefined },
+    };
+    if (observation === undefined) yield* { [Symbol.asyncIterator]: () => guarded };
+    else
+      yield* observation.iterate(guarded, ({ error }) => ({
+        received: received === 0 ? undefined : received,
+        error,
+      }));
   }
 
   /** Refuses calls from now on, and waits for those under way, for ten seconds at most. May be called again. */
@@ -67,15 +68,14 @@ export class Calls {
     await this.#gate.close(patienceMs);
   }
 
-  #tell(method: string, threadId: string | undefined, ms: number, error?: unknown): void {
-    if (!traced()) return;
-    trace({
-      type: "call",
-      tier: this.#tier,
-      method,
-      ms,
-      ...(threadId === undefined ? {} : { threadId }),
-      ...(error === undefined ? {} : { error }),
-    });
+  #observe(method: string, threadId: string | undefined): CallObservation | undefined {
+    const about = { type: "call-start", tier: this.#tier, method } as const;
+    return Observation.of(threadId === undefined ? about : { ...about, threadId });
   }
+}
+
+/** What a call sent and received, in bytes. */
+export interface Traffic {
+  readonly sent?: number | undefined;
+  readonly received?: number | undefined;
 }

@@ -37,7 +37,10 @@ export type ErrorCode =
   | "TRANSACTION_CONFLICT"
   | "TRANSACTION_ENDED"
   | "ROLLED_BACK"
-  | "VERSION_CONFLICT";
+  | "VERSION_CONFLICT"
+  | "THREAD_BUSY"
+  | "LOCK_LOST"
+  | "DRAINING";
 
 /** Codes of failures that pass by themselves: the same call may succeed later without anybody changing anything. */
 const retryableCodes: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
@@ -46,6 +49,7 @@ const retryableCodes: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
   "UNAVAILABLE",
   "OVERLOADED",
   "ARCHIVE_UNAVAILABLE",
+  "THREAD_BUSY",
 ]);
 
 /**

@@ -133,6 +133,23 @@ export function keepsCopies(tier: Tier): tier is Tier & CopyKeeper {
   return typeof (tier as Partial<CopyKeeper>).adopt === "function";
 }
 
+/** A tier in which threads that nobody uses expire: what the hot tier of a stack needs under `adaptiveTtl`. */
+export interface ThreadExpirer {
+  /** How long a thread stays after its last use, in milliseconds; 0 for ever, or where reading it isn't a use. */
+  readonly ttlMs: number;
+  /**
+   * Has `choose` decide it from now on, for each thread anew whenever it is used: in milliseconds, a whole number above 0. Called
+   * once, by the stack that uses the tier.
+   * @param longestMs no thread is kept longer, in milliseconds
+   */
+  chooseTtl(choose: (threadId: string) => number, longestMs: number): void;
+}
+
+/** Whether a tier is a {@link ThreadExpirer}. */
+export function expiresThreads(tier: Tier): tier is Tier & ThreadExpirer {
+  return typeof (tier as Partial<ThreadExpirer>).chooseTtl === "function";
+}
+
 /** What a tier holds of a thread beside its checkpoints. */
 export interface ThreadInspection {
   readonly revision: number;
@@ -208,6 +225,41 @@ export interface LeaseKeeper {
 export function keepsLeases(tier: Tier): tier is Tier & LeaseKeeper {
   return typeof (tier as Partial<LeaseKeeper>).lease === "function";
 }
+
+/** Answer of {@link LockKeeper.lock}: who has the lock now. */
+export interface LockState {
+  /** Whether the holder that asked has it. */
+  readonly held: boolean;
+  /** Who has it, as they named themselves. */
+  readonly holder: string;
+  /** When that holder got it, by the storage's clock. Milliseconds since 1970. */
+  readonly sinceMs: number;
+  /**
+   * Grows from one holder to the next, and is the same for as long as one holder has it: microseconds since 1970 by the storage's clock
+   * when the lock was taken, or one more than the token before where that is later. A safe integer.
+   */
+  readonly token: number;
+}
+
+/**
+ * A tier that keeps locks: leases that tell who has them and number their holders. Their clock is the storage's, so that the clocks of
+ * those who ask don't matter.
+ */
+export interface LockKeeper {
+  /** Takes or prolongs the lock called `name` for `forMs` milliseconds, or tells who has it. */
+  lock(name: string, holder: string, forMs: number): Promise<LockState>;
+
+  /** Gives the lock back. Nothing is done if another holder has it. */
+  unlock(name: string, holder: string): Promise<void>;
+}
+
+/** Whether a tier is a {@link LockKeeper}. */
+export function keepsLocks(tier: Tier): tier is Tier & LockKeeper {
+  return typeof (tier as Partial<LockKeeper>).lock === "function";
+}
+
+/** How long a tier remembers the token of a lock that nobody has any more, at least. Milliseconds. */
+export const lockRememberedMs = 86_400_000;
 
 /** A tier that can delete a thread only if nobody wrote to it meanwhile. Deleting by age needs this, as nobody confirms it. */
 export interface UnchangedDeleter {

@@ -3,16 +3,80 @@ import { channel } from "node:diagnostics_channel";
 /** What happened inside a saver, for those who subscribe to the "stratigraph" diagnostics channel. */
 export type TraceEvent =
   | {
+      /** A method of a saver was called. An "operation" event with the same `id` follows. */
+      readonly type: "operation-start";
+      readonly id: number;
+      /** The saver's method, such as "put" or "getTuple": a label for metrics. */
+      readonly method: string;
+      /** As the caller named them, where it named exactly one; nothing is checked yet. */
+      readonly threadId?: string | undefined;
+      readonly namespace?: string | undefined;
+    }
+  | {
+      /** A method of a saver ended, well or with `error`. */
+      readonly type: "operation";
+      readonly id: number;
+      readonly method: string;
+      readonly threadId?: string | undefined;
+      readonly namespace?: string | undefined;
+      readonly checkpointId?: string | undefined;
+      /**
+       * "ok"; "branched": stored as a side branch, because another writer was faster; "conflict": refused for that reason; "none": there
+       * was nothing to read; "dropped": a late write to a deleted thread, given up; "failed": any other error.
+       */
+      readonly outcome: "ok" | "branched" | "conflict" | "none" | "dropped" | "failed";
+      /** How long it took, in milliseconds. Time that the consumer of a listing took isn't counted. */
+      readonly ms: number;
+      /** Number of the step, of a put. */
+      readonly step?: number | undefined;
+      /** Encoded bytes that were handed to the tier, or came from it: 0 for a read that was served from this process's memory. */
+      readonly bytes?: number | undefined;
+      /** Where the values of a getTuple came from: this process's memory, or the tier. */
+      readonly from?: "memory" | "tier" | undefined;
+      readonly error?: unknown;
+    }
+  | {
+      /** A statement or request begins. A "call" event with the same `id` follows. */
+      readonly type: "call-start";
+      readonly id: number;
+      readonly tier: string;
+      readonly method: string;
+      readonly threadId?: string | undefined;
+      /** How many requests share it, where that is more than one. */
+      readonly batch?: number | undefined;
+    }
+  | {
       /** A statement or request ended, well or with `error`. */
       readonly type: "call";
+      readonly id: number;
       readonly tier: string;
       /** Its name, always the same for the same work, such as "append" or "read": a label for metrics. */
       readonly method: string;
       /** The thread it was about, where that is exactly one. */
       readonly threadId?: string | undefined;
+      /** How many requests shared it, where that is more than one. */
+      readonly batch?: number | undefined;
       /** How long it took, retries included, in milliseconds. */
       readonly ms: number;
+      /** Bytes of ids and contents that were sent and received, without what the protocol adds. Absent where there were none. */
+      readonly sent?: number | undefined;
+      readonly received?: number | undefined;
       readonly error?: unknown;
+    }
+  | {
+      /** A hot tier of a stack was asked for the bytes of a checkpoint. "skipped": it wasn't, as its breaker is open or it failed. */
+      readonly type: "hot-read";
+      readonly tier: string;
+      readonly threadId: string;
+      readonly result: "hit" | "miss" | "skipped";
+    }
+  | {
+      /** The copies that wait to be made to a hot tier have changed. */
+      readonly type: "copy-queue";
+      readonly tier: string;
+      readonly waiting: number;
+      /** What they hold in memory. */
+      readonly bytes: number;
     }
   | {
       readonly type: "conflict";
@@ -26,8 +90,8 @@ export type TraceEvent =
   | {
       /** A function of the application that the saver calls threw or rejected. This changed nothing else. */
       readonly type: "hook";
-      readonly hook: "onConflict";
-      readonly threadId: string;
+      readonly hook: "onConflict" | "tracer" | "metrics" | "log";
+      readonly threadId?: string | undefined;
       readonly error: unknown;
     }
   | {
@@ -64,14 +128,19 @@ export type TraceEvent =
   | {
       readonly type: "breaker";
       readonly tier: string;
+      /** Which of the tier's calls it is for: a hot tier has one breaker for reads and one for copies. */
+      readonly use: "calls" | "reads" | "writes";
       readonly state: "open" | "half-open" | "closed";
       readonly error?: unknown;
     }
   | {
-      /** A tier that a stack can do without couldn't be reached when the stack was opened. The stack tries it again later. */
+      /**
+       * A tier that a stack can do without couldn't be reached when the stack was opened, or one of the databases that threads are
+       * spread over ("warm"). It is tried again later.
+       */
       readonly type: "unreachable";
       readonly tier: string;
-      readonly role: "hot" | "cold" | "replica";
+      readonly role: "hot" | "warm" | "cold" | "replica";
       readonly error: unknown;
     }
   | {
@@ -104,6 +173,20 @@ export type TraceEvent =
       readonly type: "source-went-on";
       readonly threadId: string;
       readonly source: string;
+    }
+  | {
+      /** The operation `stats` counted what a storage holds. */
+      readonly type: "stored";
+      readonly threads: number;
+      /** Bytes by tier, projected where only some threads were measured. */
+      readonly tiers: readonly { readonly tier: string; readonly bytes: number }[];
+    }
+  | {
+      /** The operation `verify` ended. */
+      readonly type: "verified";
+      /** Whether it went through all that it was to look at. */
+      readonly complete: boolean;
+      readonly findings: { readonly error: number; readonly warning: number; readonly info: number };
     }
   | {
       readonly type: "maintenance";

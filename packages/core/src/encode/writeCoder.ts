@@ -108,9 +108,15 @@ export class WriteCoder {
     blobs: ReadonlyMap<BlobHash, Blob>,
     only: WritesWanted = {},
   ): Promise<DecodedWrite[]> {
-    const { child, channels } = only;
-    if (child === undefined)
-      return await this.#revived(at, pendingBatches(await this.open(at, batches)), blobs, channels);
+    return await this.#revived(at, await this.#wanted(at, batches, only.child), blobs, only.channels);
+  }
+
+  async #wanted(
+    at: Address,
+    batches: readonly StoredWriteBatch[],
+    child: WritesWanted["child"],
+  ): Promise<readonly OpenedBatch[]> {
+    if (child === undefined) return pendingBatches(await this.open(at, batches));
     const counted = new Set(currentWrites(batches, child.checkpointId));
     // A child that says what it was made from knows best: a copy of one from before the checkpoint was wound back is in no mark.
     const made = batches.filter(
@@ -119,7 +125,7 @@ export class WriteCoder {
     );
     const opened = await this.#opened(at, made);
     const known = opened.filter(({ writer }, place) => writer !== undefined || counted.has(made[place]!));
-    return await this.#revived(at, consumedBatches(known, child.consumed), blobs, channels);
+    return consumedBatches(known, child.consumed);
   }
 
   /** What is pending, of batches that were opened before. */
@@ -150,9 +156,17 @@ export class WriteCoder {
     return decoded;
   }
 
-  /** What is pending, in the order in which LangGraph applies it, values not revived. @throws CorruptionError */
-  async unrevived(at: Address, batches: readonly StoredWriteBatch[]): Promise<readonly TaskWrite[]> {
-    return mergeWrites(pendingBatches(await this.open(at, batches)));
+  /**
+   * What is pending, in the order in which LangGraph applies it, values not revived.
+   * @param child instead: what this child of the checkpoint was made from, as its body tells
+   * @throws CorruptionError
+   */
+  async unrevived(
+    at: Address,
+    batches: readonly StoredWriteBatch[],
+    child?: WritesWanted["child"],
+  ): Promise<readonly TaskWrite[]> {
+    return mergeWrites(await this.#wanted(at, batches, child));
   }
 
   /** The channels that a checkpoint's pending writes name, without reviving values. */

@@ -1,12 +1,14 @@
 // long file: the reference for every method of the contract, read as one piece
 import { goesOn } from "../contract/appendRules.ts";
 import { missingBlob, namedBlobs } from "../contract/blobClosure.ts";
+import { Calls } from "../contract/calls.ts";
 import { closedError } from "../contract/errors.ts";
 import { decideMoves, lostToOf, refuseLateWriter } from "../contract/headRules.ts";
 import { isListed } from "../contract/isListed.ts";
 import { checkpointKey } from "../contract/keys.ts";
 import { tagKey, tagOfKey } from "../contract/tagKey.ts";
 import { tombstoneMs } from "../contract/tier.ts";
+import { appendTraffic, peekTraffic, readTraffic, storedSize, writesTraffic } from "../contract/traffic.ts";
 import type {
   Address,
   Appended,
@@ -29,6 +31,7 @@ import type {
   ThreadTag,
   Tier,
 } from "../contract/tier.ts";
+import { MemoryLocks } from "./memoryLocks.ts";
 import { diagnoseMemory } from "../operations/diagnoseMemory.ts";
 import type {
   AncestryReader,
@@ -39,6 +42,8 @@ import type {
   DiagnoseRequest,
   Diagnosis,
   LeaseKeeper,
+  LockKeeper,
+  LockState,
   NamespaceCopy,
   ReplaceBytesRequest,
   Sweeper,
@@ -118,6 +123,7 @@ export class MemoryTier
     CopyKeeper,
     Diagnoser,
     LeaseKeeper,
+    LockKeeper,
     UnchangedDeleter,
     ArchiveSource,
     BytesReplacer,
@@ -137,12 +143,15 @@ export class MemoryTier
   /** Threads without a checkpoint, and when they were last written or tagged (milliseconds since 1970), longest ago first. */
   readonly #headless = new Map<string, number>();
   readonly #leases = new Map<string, { holder: string; untilMs: number }>();
+  readonly #locks: MemoryLocks;
   readonly #now: () => number;
+  readonly #calls = new Calls("memory");
   #ended = false;
 
   /** @param now the clock, for tests: milliseconds since 1970 */
   constructor(now: () => number = Date.now) {
     this.#now = now;
+    this.#locks = new MemoryLocks(now);
   }
 
   /** Every method goes through here, so that none works after {@link end}. */
@@ -152,6 +161,10 @@ export class MemoryTier
   }
 
   async peek(at: MaybeAddress): Promise<Peek> {
+    return await this.#calls.run("peek", at.threadId, async () => this.#peek(at), peekTraffic);
+  }
+
+  #peek(at: MaybeAddress): Peek {
     const thread = this.#threads.get(at.threadId);
     if (thread === undefined) return { revision: 0, writes: [] };
     const head = thread.heads.get(at.namespace);
@@ -163,6 +176,10 @@ export class MemoryTier
   }
 
   async read(at: MaybeAddress): Promise<Reading> {
+    return await this.#calls.run("read", at.threadId, async () => this.#read(at), readTraffic);
+  }
+
+  #read(at: MaybeAddress): Reading {
     const thread = this.#threads.get(at.threadId);
     if (thread === undefined) return { revision: 0 };
     const head = thread.heads.get(at.namespace);
@@ -176,7 +193,11 @@ export class MemoryTier
     return missingBlob(needed, thread.blobs) === undefined ? { ...state, checkpoint } : state;
   }
 
-  async *list(query: ListQuery): AsyncGenerator<ListedCheckpoint> {
+  list(query: ListQuery): AsyncGenerator<ListedCheckpoint> {
+    return this.#calls.iterate("list", query.threadId, this.#list(query), storedSize);
+  }
+
+  async *#list(query: ListQuery): AsyncGenerator<ListedCheckpoint> {
     const threads =
       query.threadId === undefined ? [...this.#threads.values()] : [this.#threads.get(query.threadId)];
     let left = query.limit ?? Number.POSITIVE_INFINITY;
@@ -196,7 +217,11 @@ export class MemoryTier
     }
   }
 
-  async *threads(query: ThreadQuery): AsyncGenerator<ThreadInfo> {
+  threads(query: ThreadQuery): AsyncGenerator<ThreadInfo> {
+    return this.#calls.iterate("threads", undefined, this.#inOrder(query));
+  }
+
+  async *#inOrder(query: ThreadQuery): AsyncGenerator<ThreadInfo> {
     const direction = query.order === "newest" ? -1 : 1;
     const inOrder = (a: ThreadInfo, b: ThreadInfo): number =>
       direction * (a.writtenAtMs - b.writtenAtMs) || direction * -descending(a.threadId, b.threadId);
@@ -223,6 +248,15 @@ export class MemoryTier
   }
 
   async append(request: AppendRequest): Promise<Appended> {
+    return await this.#calls.run(
+      "append",
+      request.threadId,
+      async () => this.#append(request),
+      () => appendTraffic(request),
+    );
+  }
+
+  #append(request: AppendRequest): Appended {
     const thread = this.#open(request, goesOn(request));
     const moves = decideMoves(thread, request);
     thread.revision += 1;
@@ -247,6 +281,15 @@ export class MemoryTier
   }
 
   async appendWrites(request: AppendWritesRequest): Promise<void> {
+    await this.#calls.run(
+      "appendWrites",
+      request.threadId,
+      async () => this.#appendWrites(request),
+      () => writesTraffic(request),
+    );
+  }
+
+  #appendWrites(request: AppendWritesRequest): void {
     const thread = this.#open(request, request.seen === undefined);
     thread.revision += 1;
     for (const blob of request.newBlobs) if (!thread.blobs.has(blob.hash)) thread.blobs.set(blob.hash, blob);
@@ -362,7 +405,7 @@ export class MemoryTier
       swept += 1;
       if (swept === mostSwept) break;
     }
-    return swept + this.#sweepLeases(olderThanMs);
+    return swept + this.#sweepLeases(olderThanMs) + this.#locks.sweep(olderThanMs);
   }
 
   #sweepLeases(olderThanMs: number): number {
@@ -443,6 +486,16 @@ export class MemoryTier
     if (forMs > 0) this.#leases.set(name, { holder, untilMs: this.#now() + forMs });
     else this.#leases.delete(name);
     return true;
+  }
+
+  async lock(name: string, holder: string, forMs: number): Promise<LockState> {
+    if (this.#ended) throw closedError(this.name);
+    return this.#locks.lock(name, holder, forMs);
+  }
+
+  async unlock(name: string, holder: string): Promise<void> {
+    if (this.#ended) throw closedError(this.name);
+    this.#locks.unlock(name, holder);
   }
 
   async *tombstones({ deletedFromMs = 0, after }: TombstoneQuery): AsyncGenerator<Tombstone> {

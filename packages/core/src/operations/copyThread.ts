@@ -54,16 +54,29 @@ export async function copyThread(tier: Tier, sourceId: string, targetId: string)
   for await (const { record } of tier.list({ threadId: targetId, recordsOnly: true, limit: 1 })) {
     throw threadExists(targetId, record.checkpointId);
   }
-  if (copiesThreads(tier)) {
-    await tier.copyThread(sourceId, targetId);
-    return;
-  }
+  if (copiesThreads(tier)) await tier.copyThread(sourceId, targetId);
+  else await copyByReading(tier, sourceId, targetId);
+}
+
+/**
+ * Copies a thread by reading all of it and appending it. Pending writes of checkpoints that aren't there are left out.
+ * @param tier where it is read
+ * @param target where it is appended, and where its tags are. Default: `tier`
+ * @returns false if the source has no checkpoints
+ */
+export async function copyByReading(
+  tier: Tier,
+  sourceId: string,
+  targetId: string,
+  target: Tier = tier,
+): Promise<boolean> {
   const contents = await readThread(tier, sourceId, targetId);
-  if (contents.records.length === 0) return;
-  await inheritTags(tier, sourceId, targetId);
+  if (contents.records.length === 0) return false;
+  await inheritTags(target, sourceId, targetId);
   // A deleted thread refuses records that name parents, as those of a pruned thread do, from everything but an import.
-  const { revision } = await tier.peek({ threadId: targetId, namespace: "" });
+  const { revision } = await target.peek({ threadId: targetId, namespace: "" });
   const heads =
     revision === 0 ? contents.heads : contents.heads.map((move): HeadMove => ({ ...move, expected: "any" }));
-  await tier.append({ threadId: targetId, ...contents, heads, onConflict: "refuse" });
+  await target.append({ threadId: targetId, ...contents, heads, onConflict: "refuse" });
+  return true;
 }

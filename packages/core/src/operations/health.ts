@@ -20,6 +20,8 @@ export interface TierHealth {
    * Absent where it is closed, and outside stacks.
    */
   readonly breaker?: "open" | "half-open" | undefined;
+  /** Of a tier that spreads threads over several databases: the state of each. The tier is ok while any of them is. */
+  readonly shards?: readonly TierHealth[] | undefined;
 }
 
 /** The state of a saver. */

@@ -1,5 +1,5 @@
 import type { RunnableConfig } from "@langchain/core/runnables";
-import { addressKey } from "../contract/keys.ts";
+import { addressKey, namespaceKey } from "../contract/keys.ts";
 import { remembering } from "./remembering.ts";
 import type { Namespace } from "../contract/tier.ts";
 
@@ -34,6 +34,27 @@ export class Observations {
   readonly #parents = remembering<string>(remembered);
   readonly #revisions = remembering<number>(remembered);
   readonly #runRevisions = new WeakMap<object, Map<string, number>>();
+  /** The namespaces that runs read or put checkpoints in. */
+  readonly #namespaces = new WeakMap<object, Set<string>>();
+
+  /** Notes that a run reads from a namespace, or puts a checkpoint in it. */
+  used(config: RunnableConfig, at: Namespace): void {
+    const run = runOf(config);
+    if (run === undefined) return;
+    const used = this.#namespaces.get(run) ?? new Set();
+    this.#namespaces.set(run, used.add(namespaceKey(at)));
+  }
+
+  /**
+   * Whether a run that uses this saver leaves out a namespace: it reads a subgraph's namespace before the subgraph's first task, unless the
+   * subgraph has `checkpointer: false`. False also where it can't be told.
+   */
+  leavesOut(config: RunnableConfig, at: Namespace): boolean {
+    const run = runOf(config);
+    const used = run === undefined ? undefined : this.#namespaces.get(run);
+    const usesRoot = used?.has(namespaceKey({ ...at, namespace: "" })) === true;
+    return usesRoot && !used.has(namespaceKey(at));
+  }
 
   /** Notes that the saver handed out `checkpointId` (absent: it answered that there is none) while `head` was the head. */
   handedOut(

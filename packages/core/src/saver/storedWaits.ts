@@ -68,9 +68,14 @@ export class StoredWaits {
 
   /**
    * Resolves once a checkpoint is stored.
-   * @throws StratigraphError "NOT_DURABLE" when time is up; the error of the put under way, if it fails; the signal's reason
+   * @param neverComes whether nothing puts it in this process, as far as is known
+   * @throws StratigraphError "NOT_DURABLE" when time is up, or it never comes; the error of the put under way, if it fails; the signal's reason
    */
-  async wait(at: Address, { timeoutMs, signal }: Patience): Promise<void> {
+  async wait(
+    at: Address,
+    { timeoutMs, signal }: Patience,
+    neverComes: () => boolean = () => false,
+  ): Promise<void> {
     signal?.throwIfAborted();
     if (this.#isKnown(at)) return;
     const stop = new AbortController();
@@ -83,7 +88,7 @@ export class StoredWaits {
       signal?.addEventListener("abort", abort);
     });
     try {
-      await Promise.race([over, this.#found(at, stop.signal, outage)]);
+      await Promise.race([over, this.#found(at, stop.signal, outage, neverComes)]);
     } finally {
       clearTimeout(timer);
       signal?.removeEventListener("abort", abort!);
@@ -92,7 +97,12 @@ export class StoredWaits {
   }
 
   /** @param outage is given the error of a look that may succeed later */
-  async #found(at: Address, stop: AbortSignal, outage: { error?: unknown }): Promise<void> {
+  async #found(
+    at: Address,
+    stop: AbortSignal,
+    outage: { error?: unknown },
+    neverComes: () => boolean,
+  ): Promise<void> {
     const key = addressKey(at, at.checkpointId);
     for (let pauseMs = firstPauseMs; !stop.aborted; pauseMs = Math.min(2 * pauseMs, longestPauseMs)) {
       const put = this.#underWay.get(key) ?? (await this.#nextPut(key, pauseMs, stop));
@@ -101,6 +111,7 @@ export class StoredWaits {
         return;
       }
       if (stop.aborted || (await this.#isStored(at, outage))) return;
+      if (outage.error === undefined && neverComes()) throw neverStored(at);
     }
   }
 
@@ -133,6 +144,16 @@ export class StoredWaits {
     }
     return false;
   }
+}
+
+function neverStored(at: Address): StratigraphError {
+  const { threadId, namespace, checkpointId } = at;
+  return new StratigraphError(
+    "NOT_DURABLE",
+    `Thread ${JSON.stringify(threadId)}, namespace ${JSON.stringify(namespace)}: checkpoint ${checkpointId} is one of a subgraph with ` +
+      `checkpointer: false, which stores none. Compile the subgraph without that option.`,
+    { threadId, namespace, checkpointId },
+  );
 }
 
 function notDurable(at: Address, timeoutMs: number, cause: unknown): StratigraphError {

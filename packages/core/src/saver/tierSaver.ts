@@ -40,6 +40,7 @@ import { ParentCache } from "./parentCache.ts";
 import { listThreads, type ThreadListOptions, type ThreadPage } from "../operations/listThreads.ts";
 import { tellOfLostRace } from "./lostRace.ts";
 import { Observations, runOf } from "./observations.ts";
+import { aboutConfig, listing, operation, type Notes } from "./operation.ts";
 import { resolveOptions, type ConflictPolicy, type SaverOptions } from "./options.ts";
 import {
   checkMaintainOptions,
@@ -76,6 +77,7 @@ import type {
   Tier,
 } from "../contract/tier.ts";
 import { trace } from "../contract/trace.ts";
+import { appendTraffic, storedSize, writesTraffic } from "../contract/traffic.ts";
 import type { DecodedAhead, Series, ValueReading } from "../encode/valueCoder.ts";
 import { unreserved } from "../contract/unreserved.ts";
 import { BlobEncoder } from "../encode/blobEncoder.ts";
@@ -164,7 +166,7 @@ export class TierSaver extends BaseCheckpointSaver {
   async maintain(options: MaintainOptions = {}): Promise<MaintenanceReport> {
     checkMaintainOptions(options);
     this.#checkOpen();
-    return await this.#maintaining().run(options);
+    return await this.#maintain(options);
   }
 
   /**
@@ -176,10 +178,7 @@ export class TierSaver extends BaseCheckpointSaver {
   startMaintenance(options: StartMaintenanceOptions): { stop(): Promise<void> } {
     const everyMs = everyMsOf(options);
     this.#checkOpen();
-    const maintenance = repeated(
-      (signal) => this.#maintaining().run({ signal }, { keepsAlive: false }),
-      everyMs,
-    );
+    const maintenance = repeated((signal) => this.#maintain({ signal }, { keepsAlive: false }), everyMs);
     this.#running.add(maintenance);
     return {
       stop: async () => {
@@ -213,32 +212,27 @@ export class TierSaver extends BaseCheckpointSaver {
    * "PLAINTEXT_REFUSED", "UNREGISTERED_TYPE", "NEWER_FORMAT", "SERIALIZATION" if the stored data can't be decoded
    */
   override async getTuple(config: RunnableConfig): Promise<CheckpointTuple | undefined> {
-    if (maybeThreadOf(config)["thread_id"] === undefined) return undefined;
-    const at = addressOf(config);
-    this.#readThrough?.met(at.threadId);
-    const known = await this.#heads.readKnown(at);
-    if (known !== undefined) {
-      try {
-        return await this.#read(config, at, known);
-      } catch (error) {
-        // A value may have been forgotten since it was found in memory; then read its bytes.
-        if (!StratigraphError.is(error, "CORRUPT")) throw error;
-      }
-    }
-    const reading = await this.#heads.read(at);
-    if (this.#readThrough === undefined || !(await this.#brought(at, reading)))
-      return await this.#read(config, at, reading);
-    return await this.#read(config, at, await this.#heads.read(at));
+    return await operation("getTuple", aboutConfig(config), async (notes) => {
+      const tuple = await this.#getTuple(config, notes);
+      if (notes === undefined) return tuple;
+      notes.checkpointId = tuple?.checkpoint.id;
+      if (tuple === undefined) notes.outcome = "none";
+      return tuple;
+    });
   }
 
   /**
    * Checkpoints, newest first. Pages are fetched as they are consumed.
    * @throws InvalidAddressError, InvalidOptionError, CorruptionError; StratigraphError as {@link getTuple}
    */
-  override async *list(
+  override list(
     config: RunnableConfig,
     options: CheckpointListOptions = {},
   ): AsyncGenerator<CheckpointTuple> {
+    return listing("list", aboutConfig(config), () => this.#list(config, options));
+  }
+
+  async *#list(config: RunnableConfig, options: CheckpointListOptions): AsyncGenerator<CheckpointTuple> {
     checkListOptions(options);
     const { thread_id: threadId, checkpoint_ns: namespace } = maybeThreadOf(config);
     const { limit, filter } = options;
@@ -283,20 +277,36 @@ export class TierSaver extends BaseCheckpointSaver {
     metadata: CheckpointMetadata,
     newVersions: ChannelVersions,
   ): Promise<RunnableConfig> {
+    return await operation("put", aboutConfig(config), (notes) =>
+      this.#put(config, checkpoint, metadata, newVersions, notes),
+    );
+  }
+
+  async #put(
+    config: RunnableConfig,
+    checkpoint: Checkpoint,
+    metadata: CheckpointMetadata,
+    newVersions: ChannelVersions,
+    notes: Notes | undefined,
+  ): Promise<RunnableConfig> {
     checkPut(checkpoint, metadata, newVersions);
+    if (notes !== undefined) Object.assign(notes, { checkpointId: checkpoint.id, step: metadata.step });
     const at: Address = { ...namespaceOf(config), checkpointId: validId("checkpoint.id", checkpoint.id) };
     const parentId = checkpointIdOf(config);
+    this.#observations.used(config, at);
     try {
       const runId = runIdOf(config, metadata);
-      const appending = this.#append(config, at, parentId, { checkpoint, metadata, newVersions, runId });
+      const put = { checkpoint, metadata, newVersions, runId };
+      const appending = this.#append(config, at, parentId, put, notes);
       this.#waits.began(at, appending);
       const appended = await appending;
       const outcome = appended?.heads.find(({ namespace }) => namespace === at.namespace);
       if (outcome !== undefined && !outcome.moved && outcome.head !== at.checkpointId) {
+        if (notes !== undefined) notes.outcome = "branched";
         tellOfLostRace(this.#onConflict, { ...at, parentId, head: outcome.head, outcome: "branched" });
       }
     } catch (error) {
-      this.#deliver(config, at, parentId, error);
+      this.#deliver(config, at, parentId, error, notes);
     }
     return configOf(at);
   }
@@ -313,7 +323,20 @@ export class TierSaver extends BaseCheckpointSaver {
     taskId: string,
     taskPath = "",
   ): Promise<void> {
+    await operation("putWrites", aboutConfig(config), (notes) =>
+      this.#putWrites(config, writes, taskId, taskPath, notes),
+    );
+  }
+
+  async #putWrites(
+    config: RunnableConfig,
+    writes: PendingWrite[],
+    taskId: string,
+    taskPath: string,
+    notes: Notes | undefined,
+  ): Promise<void> {
     const checkpointId = checkpointIdOf(config);
+    if (notes !== undefined) notes.checkpointId = checkpointId;
     if (checkpointId === undefined) {
       throw new InvalidAddressError(
         "checkpoint_id",
@@ -336,11 +359,13 @@ export class TierSaver extends BaseCheckpointSaver {
         const { batch, values, relies } = await this.coder.writes.encode(at, captured, early);
         const newBlobs = values.flatMap(({ blob }) => (blob === undefined ? [] : [blob]));
         const seen = seenRevision(relies);
-        await this.tier.appendWrites({ ...at, ...batch, newBlobs, relies, seen });
+        const request = { ...at, ...batch, newBlobs, relies, seen };
+        if (notes !== undefined) notes.bytes = writesTraffic(request).sent;
+        await this.tier.appendWrites(request);
         this.#parents.storedWrites(at.threadId, values, seen);
       });
     } catch (error) {
-      this.#deliver(config, at, undefined, error);
+      this.#deliver(config, at, undefined, error, notes);
     }
   }
 
@@ -350,7 +375,8 @@ export class TierSaver extends BaseCheckpointSaver {
    * "async"; otherwise when another process has stored it, which is looked for after 50 ms, and then ever more rarely, at least once
    * in a second. For tools, which must not act before the message that asked for it is certain to be there after a crash.
    *
-   * @param config names thread and checkpoint: `{ configurable: { thread_id, checkpoint_ns, checkpoint_id } }`
+   * @param config names thread and checkpoint: `{ configurable: { thread_id, checkpoint_ns, checkpoint_id } }`. With the `control` of a run's
+   * config, a checkpoint of one of its subgraphs that has `checkpointer: false` is waited for no longer than one look
    * @throws StratigraphError "NOT_DURABLE" when time is up; the error of the put if it fails meanwhile; the signal's reason;
    * InvalidAddressError, InvalidOptionError
    */
@@ -359,13 +385,16 @@ export class TierSaver extends BaseCheckpointSaver {
     const checkpointId = checkpointIdOf(config);
     if (checkpointId === undefined)
       throw new InvalidAddressError("checkpoint_id", "nothing", "Name the checkpoint to wait for.");
-    await this.#waits.wait({ ...namespaceOf(config), checkpointId }, patience);
+    const at = { ...namespaceOf(config), checkpointId };
+    await this.#waits.wait(at, patience, () => this.#observations.leavesOut(config, at));
   }
 
   /** Deletes a thread with all its namespaces. A tombstone keeps late writes from bringing it back. Unknown threads are no error. */
   override async deleteThread(threadId: string): Promise<void> {
-    await this.tier.deleteThread(validId("threadId", threadId));
-    this.#forget(threadId);
+    await operation("deleteThread", { threadId }, async () => {
+      await this.tier.deleteThread(validId("threadId", threadId));
+      this.#forget(threadId);
+    });
   }
 
   /**
@@ -380,7 +409,9 @@ export class TierSaver extends BaseCheckpointSaver {
     options: DeleteThreadsOptions = {},
   ): Promise<DeletionReport> {
     const checked = checkSelection(selection, options, this.#tags);
-    return await deleteThreads(this.tier, checked, options, (threadId) => this.deleteThread(threadId));
+    return await operation("deleteThreads", {}, () =>
+      deleteThreads(this.tier, checked, options, (threadId) => this.deleteThread(threadId)),
+    );
   }
 
   /**
@@ -420,7 +451,9 @@ export class TierSaver extends BaseCheckpointSaver {
     const at = addressOf(options.config);
     const consumed = async (child: Address): Promise<Consumed> =>
       (await this.#parents.find(child, () => {}))?.consumed;
-    return await deltaChannelHistory(this.tier, this.coder, at, options.channels, consumed);
+    return await operation("getDeltaChannelHistory", at, () =>
+      deltaChannelHistory(this.tier, this.coder, at, options.channels, consumed),
+    );
   }
 
   /**
@@ -428,11 +461,9 @@ export class TierSaver extends BaseCheckpointSaver {
    * @throws StratigraphError "THREAD_EXISTS" if the target has checkpoints
    */
   async copyThread(sourceThreadId: string, targetThreadId: string): Promise<void> {
-    await copyThread(
-      this.tier,
-      validId("sourceThreadId", sourceThreadId),
-      validId("targetThreadId", targetThreadId),
-    );
+    const source = validId("sourceThreadId", sourceThreadId);
+    const target = validId("targetThreadId", targetThreadId);
+    await operation("copyThread", { threadId: target }, () => copyThread(this.tier, source, target));
   }
 
   /**
@@ -442,8 +473,10 @@ export class TierSaver extends BaseCheckpointSaver {
    * @throws InvalidOptionError, InvalidAddressError; nothing was deleted then
    */
   async deleteForRuns(runIds: readonly string[]): Promise<void> {
-    for (const threadId of await removeRuns(this.tier, this.coder, checkedIds("runIds", runIds)))
-      this.#forget(threadId);
+    const ids = checkedIds("runIds", runIds);
+    await operation("deleteForRuns", {}, async () => {
+      for (const threadId of await removeRuns(this.tier, this.coder, ids)) this.#forget(threadId);
+    });
   }
 
   /**
@@ -454,15 +487,16 @@ export class TierSaver extends BaseCheckpointSaver {
    */
   async prune(threadIds: readonly string[], options: PruneOptions): Promise<void> {
     checkPruneOptions(options);
-    for (const threadId of checkedIds("threadIds", threadIds)) {
-      await prune(this.tier, this.coder, threadId, options);
-      this.#forget(threadId);
-    }
+    for (const threadId of checkedIds("threadIds", threadIds))
+      await operation("prune", { threadId }, async () => {
+        await prune(this.tier, this.coder, threadId, options);
+        this.#forget(threadId);
+      });
   }
 
   /** Threads by their tags and the metadata of their newest root checkpoint, most recently written first. @throws InvalidOptionError */
   async listThreads(options: ThreadListOptions = {}): Promise<ThreadPage> {
-    return await listThreads(this.tier, this.coder, this.#tags, options);
+    return await operation("listThreads", {}, () => listThreads(this.tier, this.coder, this.#tags, options));
   }
 
   /** The side branches of a thread: work that lost a race for the head, but was kept. */
@@ -501,7 +535,8 @@ export class TierSaver extends BaseCheckpointSaver {
     if (at.checkpointId === undefined) {
       throw new NotFoundError("promote needs the checkpoint_id to make the head.", { ...at });
     }
-    return await promote(this.tier, this.coder, { ...at, checkpointId: at.checkpointId });
+    const { checkpointId } = at;
+    return await operation("promote", at, () => promote(this.tier, this.coder, { ...at, checkpointId }));
   }
 
   async #end(): Promise<void> {
@@ -509,6 +544,31 @@ export class TierSaver extends BaseCheckpointSaver {
     if (this.#running.size > 0) await stopAll(this.#running, longestStopMs);
     await this.#readThrough?.close();
     await this.tier.end?.();
+  }
+
+  async #getTuple(config: RunnableConfig, notes: Notes | undefined): Promise<CheckpointTuple | undefined> {
+    if (maybeThreadOf(config)["thread_id"] === undefined) return undefined;
+    const at = addressOf(config);
+    this.#observations.used(config, at);
+    this.#readThrough?.met(at.threadId);
+    const known = await this.#heads.readKnown(at);
+    if (known !== undefined) {
+      try {
+        if (notes !== undefined) Object.assign(notes, { from: "memory", bytes: 0 } satisfies Notes);
+        return await this.#read(config, at, known);
+      } catch (error) {
+        // A value may have been forgotten since it was found in memory; then read its bytes.
+        if (!StratigraphError.is(error, "CORRUPT")) throw error;
+      }
+    }
+    let reading = await this.#heads.read(at);
+    if (this.#readThrough !== undefined && (await this.#brought(at, reading)))
+      reading = await this.#heads.read(at);
+    if (notes !== undefined) {
+      notes.from = "tier";
+      notes.bytes = reading.checkpoint === undefined ? 0 : storedSize(reading.checkpoint);
+    }
+    return await this.#read(config, at, reading);
   }
 
   /** Whether a thread that was read had no head, and was brought from elsewhere. */
@@ -525,6 +585,18 @@ export class TierSaver extends BaseCheckpointSaver {
   /** Refuses maintenance after end(). It wouldn't notice by itself, as it goes on when a tier fails. @throws StratigraphError "CLOSED" */
   #checkOpen(): void {
     if (this.#ended !== undefined) throw closedError(this.tier.name);
+  }
+
+  async #maintain(
+    options: MaintainOptions,
+    background?: { readonly keepsAlive: boolean },
+  ): Promise<MaintenanceReport> {
+    return await operation("maintain", {}, async (notes) => {
+      const report = await this.#maintaining().run(options, background);
+      // Another process works.
+      if (notes !== undefined && !report.ran) notes.outcome = "none";
+      return report;
+    });
   }
 
   #maintaining(): Maintenance {
@@ -583,6 +655,7 @@ export class TierSaver extends BaseCheckpointSaver {
     at: Address,
     parentId: string | undefined,
     put: Omit<CheckpointPut, "consumed">,
+    notes: Notes | undefined,
   ): Promise<Appended | undefined> {
     const seen = (revision: number): void => this.#observations.read(config, at.threadId, revision);
     const { source } = put.metadata;
@@ -620,6 +693,7 @@ export class TierSaver extends BaseCheckpointSaver {
         onConflict: this.#refuses(config) ? "refuse" : "branch",
         seen: begins && !encoded.relies ? tagged : seenRevision(encoded.relies),
       };
+      if (notes !== undefined) notes.bytes = appendTraffic(request).sent;
       const appended = await this.#storedOnce(request, at, expected === "any");
       if (appended === undefined) return undefined;
       this.#observations.caughtUp(config, at.threadId, appended.revision);
@@ -672,8 +746,15 @@ export class TierSaver extends BaseCheckpointSaver {
    * Rethrows the error of a write. Under "async" a late write to a deleted thread is only traced, because nothing would catch the
    * error, and it would end the process.
    */
-  #deliver(config: RunnableConfig, at: Address, parentId: string | undefined, error: unknown): void {
+  #deliver(
+    config: RunnableConfig,
+    at: Address,
+    parentId: string | undefined,
+    error: unknown,
+    notes: Notes | undefined,
+  ): void {
     if (StratigraphError.is(error, "THREAD_DELETED") && !this.#refuses(config)) {
+      if (notes !== undefined) notes.outcome = "dropped";
       trace({
         type: "late-write-dropped",
         threadId: at.threadId,

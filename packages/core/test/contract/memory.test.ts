@@ -10,6 +10,7 @@ const requires: readonly TierPart[] = [
   "copyThread",
   "copies",
   "leases",
+  "locks",
   "deleteUnchanged",
   "archiveSource",
   "inspect",

@@ -79,11 +79,12 @@ export async function acknowledged(door: FaultyTier, method: TierMethod, count: 
   while (done() < count) await setImmediate();
 }
 
-/** Trace events of the test that is running. */
+/** What is traced while the test runs, besides the operations and calls themselves. */
 export function traced(): TraceEvent[] {
   const events: TraceEvent[] = [];
-  const listen = (event: unknown): void => {
-    events.push(event as TraceEvent);
+  const listen = (message: unknown): void => {
+    const event = message as TraceEvent;
+    if (!/^(operation|call)(-start)?$/.test(event.type)) events.push(event);
   };
   subscribe("stratigraph", listen);
   onTestFinished(() => {

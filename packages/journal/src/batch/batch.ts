@@ -5,6 +5,7 @@ import { keptError } from "../errors.ts";
 import type { Journal } from "../journal.ts";
 import { siteOf } from "../langgraph/site.ts";
 import { taskOf, type Task } from "../langgraph/taskConfig.ts";
+import { ownPrefix } from "../log/ownCalls.ts";
 import type { CallOptions } from "../options.ts";
 import { partsOf, type JournalParts } from "../parts.ts";
 import { inGroups, notBegun, onePerWorker, type Turn } from "./groups.ts";
@@ -18,11 +19,11 @@ export interface BatchOptions<T> extends Omit<CallOptions, "compensate"> {
   /** Names an item: text that is the same whenever the item comes again. */
   readonly key: (item: T) => string;
   /**
-   * How many items are recorded at a time, and so how many are worked on again at most after a process was killed. Default 20. Items with
-   * the effects "once" are claimed one by one, so that only those that were under way are in doubt.
+   * How many items are recorded at a time, and so how many are worked on again at most after a process was killed: 1 to 1,000. Default 20.
+   * Items with the effects "once" are claimed one by one, so that only those that were under way are in doubt.
    */
   readonly every?: number | undefined;
-  /** How many items are worked on at the same time at most. Default 1. */
+  /** How many items are worked on at the same time at most: 1 to 1,000. Default 1. */
   readonly concurrency?: number | undefined;
   /** What an item's work depends on. An item for which it gives something else than the last time is done anew. Default: nothing. */
   readonly changed?: ((item: T) => unknown) | undefined;
@@ -52,7 +53,8 @@ export interface BatchItemContext extends CurrentCall {
  * if (report.failed > 0) throw new Error(`${report.failed} reminders weren't sent`);
  *
  * @param config of the node, or `{ configurable: { thread_id } }`
- * @throws InvalidOptionError, also for two items with one key, before anything runs; the signal's reason; errors of the storage
+ * @throws InvalidOptionError, also for two items with one key, before anything runs; the signal's reason; what `onProgress` throws;
+ * StratigraphError "NOT_DURABLE", and "LOCKED" where another batch of this process works on an item for too long; errors of the storage
  */
 export async function batch<T>(
   journal: Journal,
@@ -61,7 +63,7 @@ export async function batch<T>(
   options: BatchOptions<T>,
   work: (item: T, context: BatchItemContext) => unknown,
 ): Promise<BatchResult<T>> {
-  checkBatch(options);
+  checkBatch(items, options, work);
   const parts = partsOf(journal);
   const task = taskOf(config);
   const threadId = validId("configurable.thread_id", task.journal);
@@ -126,7 +128,10 @@ function callOptions<T>({ effects, version, certain, reconcile }: BatchOptions<T
 }
 
 /** @throws InvalidOptionError */
-function checkBatch<T>(options: BatchOptions<T>): void {
+function checkBatch<T>(items: readonly T[], options: BatchOptions<T>, work: unknown): void {
+  if (!Array.isArray(items)) throw new InvalidOptionError("items", items, "Pass a list.");
+  if (typeof work !== "function")
+    throw new InvalidOptionError("work", work, "Pass the function that works on an item.");
   checkOptions<BatchOptions<T>>("batch", options, {
     id: true,
     key: true,
@@ -140,7 +145,13 @@ function checkBatch<T>(options: BatchOptions<T>): void {
     certain: true,
     reconcile: true,
   });
-  validId("id", options.id);
+  const { id, changed, onProgress, certain, reconcile } = Object(options) as BatchOptions<T>;
+  validId("id", id);
+  if (id.startsWith(ownPrefix))
+    throw new InvalidOptionError("id", id, `Names that begin with ${ownPrefix} are the journal's own.`);
+  for (const [name, given] of Object.entries({ changed, onProgress, certain, reconcile }))
+    if (given !== undefined && typeof given !== "function")
+      throw new InvalidOptionError(name, given, "Pass a function.");
   const { key, every = 20, concurrency = 1, effects = "once" } = options;
   if (typeof key !== "function")
     throw new InvalidOptionError("key", key, "Pass a function that names an item: ({ id }) => id.");

@@ -1,7 +1,8 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { TierSaver } from "@stratigraph/core";
-import { AmbiguousOutcomeError, duplicateCall, notDurable, resultNotKept } from "../errors.ts";
-import type { JournalLog } from "../log/journalLog.ts";
+import { AmbiguousOutcomeError, duplicateCall, notDurable, resultNotKept, stillRuns } from "../errors.ts";
+import type { Calls } from "../log/calls.ts";
+import type { Decision, JournalLog } from "../log/journalLog.ts";
 import type { Sealing } from "../log/sealing.ts";
 import type { Policy } from "../options.ts";
 import { runAs, type CurrentCall } from "./currentCall.ts";
@@ -33,6 +34,8 @@ export class CallRunner {
   readonly #gate: Gate;
   /** Calls that this process is making, by fingerprint. */
   readonly #underWay = new Map<string, Promise<unknown>>();
+  /** Calls that it claimed, or tried to claim, and that didn't begin, with the number of the claim's entry. */
+  readonly #notBegun = new Map<string, number>();
 
   constructor(parts: CallRunnerParts) {
     this.#parts = parts;
@@ -42,7 +45,7 @@ export class CallRunner {
 
   /** Whether it is making no call. */
   get isIdle(): boolean {
-    return this.#underWay.size === 0 && this.#outcomes.unrecorded.size === 0;
+    return this.#underWay.size === 0 && this.#notBegun.size === 0;
   }
 
   /** Whether this process is making a call. */
@@ -52,8 +55,8 @@ export class CallRunner {
 
   /**
    * Makes a call, or gives the recorded result of the same call.
-   * @throws what the call throws; AmbiguousOutcomeError, StratigraphError "DUPLICATE_CALL", "NOT_DURABLE", "RESULT_NOT_KEPT"; errors of
-   * the storage, before anything ran
+   * @throws what the call throws; AmbiguousOutcomeError, StratigraphError "DUPLICATE_CALL", "NOT_DURABLE", "RESULT_NOT_KEPT", "LOCKED";
+   * errors of the storage, before anything ran
    */
   async call(given: PlannedCall, work: () => unknown): Promise<CallOutcome> {
     const planned = await this.#ofTask(given);
@@ -61,11 +64,7 @@ export class CallRunner {
     for (;;) {
       const other = this.#underWay.get(call);
       if (other === undefined) break;
-      await within(
-        other.catch(() => undefined),
-        this.#parts.waitMs,
-        planned.site.signal,
-      );
+      await this.#ended(other, planned);
     }
     const making = this.#make(planned, work);
     this.#underWay.set(call, making);
@@ -73,6 +72,22 @@ export class CallRunner {
       return await making;
     } finally {
       this.#underWay.delete(call);
+    }
+  }
+
+  /** Waits for the same call, which this process is making. */
+  async #ended(other: Promise<unknown>, { request, site }: PlannedCall): Promise<void> {
+    const { log, waitMs } = this.#parts;
+    try {
+      await within(
+        other.catch(() => undefined),
+        waitMs,
+        site.signal,
+      );
+    } catch (error) {
+      if (site.signal?.aborted === true) throw error;
+      const why = `by this process, and didn't end within ${waitMs} ms. It isn't made a second time: make it again later for its result, or allow more time by the option wait.`;
+      throw stillRuns(log.threadId, request, why);
     }
   }
 
@@ -169,7 +184,7 @@ export class CallRunner {
 
   #known(): Knowledge {
     const { own, dead } = this.#parts.session;
-    return { own, dead, unrecorded: this.#outcomes.unrecorded };
+    return { own, dead, notBegun: this.#notBegun, underWay: this.#underWay };
   }
 
   /** Waits until the checkpoint that issued the call is stored. */
@@ -186,39 +201,34 @@ export class CallRunner {
   /** Takes the right to run the call; undefined where what is recorded has changed meanwhile. */
   async #claim({ request, argsText, site }: PlannedCall): Promise<Run | undefined> {
     const call = eventOfCall(request);
-    // The lease comes first, so that nobody sees a claim of a process that seems dead.
-    return await this.#parts.session.during(() =>
-      this.#parts.log.change((calls, seq) => {
-        const resolution = resolveCall(calls, request, this.#known());
-        if (resolution.do !== "run") return { events: [], answer: undefined };
-        const { attempt, key = request.call } = resolution;
-        return {
-          events: [
-            {
-              event: { type: "claimed", ...call, attempt, key },
-              payload: { args: argsText },
-              author: site.author,
-            },
-          ],
-          answer: {
-            kind: "run" as const,
-            claim: { seq, session: this.#parts.session.session },
-            attempt,
-            key,
-          },
-        };
-      }, site.mayBegin),
-    );
+    let claimed: Run | undefined;
+    const decide = (calls: Calls, seq: number): Decision<Run | undefined> => {
+      claimed = undefined;
+      const resolution = resolveCall(calls, request, this.#known());
+      if (resolution.do !== "run") return { events: [], answer: undefined };
+      const { attempt, key = request.call } = resolution;
+      claimed = { kind: "run", claim: { seq, session: this.#parts.session.session }, attempt, key };
+      const event = { type: "claimed" as const, ...call, attempt, key };
+      return { events: [{ event, payload: { args: argsText }, author: site.author }], answer: claimed };
+    };
+    try {
+      // The lease comes first, so that nobody sees a claim of a process that seems dead.
+      return await this.#parts.session.during(() => this.#parts.log.change(decide, site.mayBegin));
+    } finally {
+      // Also if nothing acknowledged the claim, which may be stored nevertheless.
+      if (claimed?.claim !== undefined) this.#notBegun.set(request.call, claimed.claim.seq);
+    }
   }
 
   /** Runs a call that may run again, and records it afterwards. */
   async #read(planned: PlannedCall, work: () => unknown): Promise<CallOutcome> {
-    const { call } = planned.request;
+    const { call, where } = planned.request;
     const beganMs = performance.now();
     const took = (): number => Math.round(performance.now() - beganMs);
     let value: unknown;
     try {
-      value = await runAs({ fingerprint: call, idempotencyKey: call, attempt: 1 }, async () => await work());
+      const current = { fingerprint: call, idempotencyKey: call, attempt: 1 };
+      value = await runAs(current, where.task, async () => await work());
     } catch (error) {
       if (!isBubbleUp(error)) await this.#outcomes.read(planned, { error }, took());
       throw error;
@@ -246,7 +256,8 @@ export class CallRunner {
       try {
         site.signal?.throwIfAborted();
         began = true;
-        value = await runAs(current, async () => await work());
+        this.#notBegun.delete(request.call);
+        value = await runAs(current, request.where.task, async () => await work());
       } catch (error) {
         await this.#outcomes.failure(planned, seq, error, !began || isCertain(options, error));
         throw error;

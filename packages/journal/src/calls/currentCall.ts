@@ -9,13 +9,24 @@ export interface CurrentCall {
   readonly attempt: number;
 }
 
-const storage = new AsyncLocalStorage<CurrentCall>();
+interface Running {
+  readonly call: CurrentCall;
+  /** The task that makes it; undefined outside graphs. */
+  readonly task: string | undefined;
+}
+
+const storage = new AsyncLocalStorage<Running>();
 
 /** The call whose tool or function is running; undefined outside. For tools that pass an idempotency key on. */
 export function currentCall(): CurrentCall | undefined {
-  return storage.getStore();
+  return storage.getStore()?.call;
 }
 
-export function runAs<T>(call: CurrentCall, work: () => T): T {
-  return storage.run(call, work);
+/** Whether a task makes the call that the code around it is run by, and not one of a graph that the call's tool runs. */
+export function isTaskOfCall(task: string | undefined): boolean {
+  return storage.getStore()?.task === task;
+}
+
+export function runAs<T>(call: CurrentCall, task: string | undefined, work: () => T): T {
+  return storage.run({ call, task }, work);
 }

@@ -141,7 +141,14 @@ export class Gate {
       where,
     };
     try {
-      return await within(Promise.resolve(reconcile(unknown)), this.#timeoutMs);
+      const found: unknown = await within(Promise.resolve(reconcile(unknown)), this.#timeoutMs);
+      if (found === undefined) return undefined;
+      const { happened, result } = Object(found) as { happened?: unknown; result?: unknown };
+      if (happened === true) return { happened, result };
+      if (happened === false) return { happened };
+      throw new TypeError(
+        `reconcile() of ${JSON.stringify(tool)} gave no answer that it may give: { happened: true, result }, { happened: false } or undefined`,
+      );
     } catch (error) {
       this.#outcomes.tell({ request: state }, "unreconciled", 0, error);
       return undefined;

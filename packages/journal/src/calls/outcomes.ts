@@ -30,8 +30,6 @@ interface Traced {
 export class Outcomes {
   readonly #log: JournalLog;
   readonly #results: StoredResults;
-  /** Claims whose call ended, or is ending, without a record of it; by the number of their entry. */
-  readonly unrecorded = new Set<number>();
 
   constructor(saver: TierSaver, log: JournalLog, sealing: Sealing) {
     this.#log = log;
@@ -61,9 +59,7 @@ export class Outcomes {
         : { resultHash: stored.hash, ...interruptsOf(site) }),
     };
     const events = [{ event, payload: { args: argsText, result: stored?.result }, author: site.author }];
-    await this.#record(planned, undefined, () =>
-      this.#log.change(() => ({ events, answer: undefined }), site.mayBegin),
-    );
+    await this.#record(planned, () => this.#log.change(() => ({ events, answer: undefined }), site.mayBegin));
     this.tell(planned, stored === undefined ? "failed" : "ran", ms);
   }
 
@@ -81,7 +77,7 @@ export class Outcomes {
     const { request, site } = planned;
     const { call } = request;
     const stored = await this.#stored(planned, value);
-    const winner = await this.#record(planned, claim, () =>
+    const winner = await this.#record(planned, () =>
       this.#log.change((calls): { events: NewEvent[]; answer: CallState | undefined } => {
         const state = calls.get(call);
         const isOurs =
@@ -126,7 +122,7 @@ export class Outcomes {
       const reason = site.signal?.aborted === true ? "aborted" : "error";
       return { type: "unknown", call, claim, reason, error: kept };
     };
-    await this.#record(planned, claim, () =>
+    await this.#record(planned, () =>
       this.#log.change((calls) => {
         const state = calls.get(call);
         const isOurs = state?.claim?.seq === claim && state.status === "claimed";
@@ -148,7 +144,7 @@ export class Outcomes {
     { author }: Pick<CallSite, "author">,
   ): Promise<void> {
     const stored = found.happened
-      ? await this.#results.stored(keptResult(found.result, where.toolCallId))
+      ? await this.#results.stored(() => keptResult(found.result, where.toolCallId))
       : undefined;
     await this.#log.change((calls) => {
       const now = calls.get(call);
@@ -184,20 +180,13 @@ export class Outcomes {
   }
 
   async #stored({ request }: PlannedCall, value: unknown): ReturnType<StoredResults["stored"]> {
-    return await this.#results.stored(keptResult(value, request.where.toolCallId));
+    return await this.#results.stored(() => keptResult(value, request.where.toolCallId));
   }
 
   /** Records an outcome. What was done is done: an error of the storage is traced, and the claim stays as it is. */
-  async #record<T>(
-    planned: PlannedCall,
-    claim: number | undefined,
-    record: () => Promise<T>,
-  ): Promise<T | undefined> {
-    if (claim !== undefined) this.unrecorded.add(claim);
+  async #record<T>(planned: PlannedCall, record: () => Promise<T>): Promise<T | undefined> {
     try {
-      const answer = await record();
-      if (claim !== undefined) this.unrecorded.delete(claim);
-      return answer;
+      return await record();
     } catch (error) {
       this.tell(planned, "unrecorded", 0, error);
       return undefined;

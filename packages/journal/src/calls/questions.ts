@@ -77,6 +77,13 @@ export function answeredQuestion(value: unknown): string | undefined {
   return typeof id === "string" && id.startsWith(prefix) ? id : undefined;
 }
 
+/** The question that the value of an interrupt is; undefined for interrupts of others. */
+export function questionIn(value: unknown): Question | undefined {
+  const { id, kind } = Object(value) as { id?: unknown; kind?: unknown };
+  const isOurs = typeof id === "string" && id.startsWith(prefix);
+  return isOurs && (kind === "approval" || kind === "ambiguous") ? (value as Question) : undefined;
+}
+
 /** What is given to interrupts, as far as a question is concerned. */
 export interface Answers {
   /** Takes the answer to a question, if there is one. */

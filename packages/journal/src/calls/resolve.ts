@@ -41,8 +41,10 @@ export function callOfTask(calls: Calls, request: CallRequest): CallRequest {
 export interface Knowledge {
   /** The names of this process's session. */
   readonly own: ReadonlySet<string>;
-  /** Claims of this process whose call began to run, but whose outcome couldn't be recorded; by the number of their entry. */
-  readonly unrecorded: ReadonlySet<number>;
+  /** Calls that this process claimed and that certainly didn't begin to run, with the number of the claim's entry. */
+  readonly notBegun: ReadonlyMap<string, number>;
+  /** The calls that this process is making in the journal, by fingerprint. */
+  readonly underWay: Pick<ReadonlySet<string>, "has">;
   /** Processes that are known to be dead. */
   readonly dead: ReadonlySet<string>;
 }
@@ -69,7 +71,7 @@ export type Resolution =
 
 /**
  * Decides on a call by what is recorded. Has no effect and asks nobody. This process must not be running the same call: a claim of its
- * own is then one that never began, because its entry wasn't acknowledged, or one that ended without a record.
+ * own is then one that ended without a record, or of a thread that was copied during the call, unless it is known that it never began.
  */
 export function resolveCall(calls: Calls, request: CallRequest, known: Knowledge): Resolution {
   const state = calls.get(request.call);
@@ -124,7 +126,7 @@ function resolveState(calls: Calls, state: CallState, request: CallRequest, know
       return found === undefined || found.do === "run" ? again : found;
     }
     case "claimed": {
-      const claim = stateOfClaim(state, known);
+      const claim = stateOfClaim(state, request, known);
       if (claim === "runs") return { do: "wait", state };
       if (claim === "ours" || effects === "idempotent") return again;
       return { do: "ask", state, died: true };
@@ -132,10 +134,15 @@ function resolveState(calls: Calls, state: CallState, request: CallRequest, know
   }
 }
 
-function stateOfClaim({ claim }: CallState, known: Knowledge): "runs" | "ours" | "died" {
+function stateOfClaim(
+  { call, claim }: CallState,
+  request: CallRequest,
+  known: Knowledge,
+): "runs" | "ours" | "died" {
   if (claim === undefined) return "died";
   if (!known.own.has(claim.session)) return known.dead.has(claim.session) ? "died" : "runs";
-  return known.unrecorded.has(claim.seq) ? "died" : "ours";
+  if (call !== request.call && known.underWay.has(call)) return "runs";
+  return known.notBegun.get(call) === claim.seq ? "ours" : "died";
 }
 
 /**
@@ -158,7 +165,7 @@ function openElsewhere(
     if (isBeside && request.where.toolCallId !== undefined) continue;
     if (state.status === "unknown") return { do: "ask", state, died: false };
     // Code that makes a call twice in one task may mean it, unless it saw the first one fail.
-    if (!isBeside && stateOfClaim(state, known) === "died") return { do: "ask", state, died: true };
+    if (!isBeside && stateOfClaim(state, request, known) === "died") return { do: "ask", state, died: true };
   }
   return undefined;
 }

@@ -13,6 +13,7 @@ export interface KeptMessage {
   readonly status?: string | undefined;
   readonly artifact?: unknown;
   readonly additional_kwargs?: unknown;
+  readonly response_metadata?: unknown;
   readonly metadata?: unknown;
 }
 
@@ -23,6 +24,7 @@ interface ToolMessageLike extends KeptMessage {
 
 interface CommandLike {
   readonly update?: unknown;
+  readonly goto?: unknown;
 }
 
 /** Whether a value is a ToolMessage, of whatever copy of langchain. */
@@ -46,6 +48,12 @@ function answersCall(value: unknown): value is { readonly tool_call_id: string }
   return typeof (Object(value) as { tool_call_id?: unknown }).tool_call_id === "string";
 }
 
+/** Whether a value is the message that asks for a call. */
+function asksCall(value: unknown, toolCallId: string): boolean {
+  const { tool_calls: calls } = Object(value) as { tool_calls?: unknown };
+  return Array.isArray(calls) && calls.some((call) => (Object(call) as { id?: unknown }).id === toolCallId);
+}
+
 /**
  * Takes the result of a model's call apart, so that it can be given to another call. What code asked for is kept as it is.
  * @param toolCallId of the call; undefined where no model asked for it
@@ -53,20 +61,42 @@ function answersCall(value: unknown): value is { readonly tool_call_id: string }
 export function keptResult(value: unknown, toolCallId: string | undefined): KeptResult {
   if (toolCallId === undefined) return { kind: "value", value };
   if (isToolMessage(value)) {
-    const { content, name, status, artifact, additional_kwargs, metadata } = value;
-    return { kind: "message", message: { content, name, status, artifact, additional_kwargs, metadata } };
+    const { content, name, status, artifact, additional_kwargs, response_metadata, metadata } = value;
+    return {
+      kind: "message",
+      message: { content, name, status, artifact, additional_kwargs, response_metadata, metadata },
+    };
   }
   if (isCommand(value)) {
-    const answered = messagesIn(value.update).find(answersCall)?.tool_call_id;
-    if (answered !== undefined) return { kind: "command", command: value, toolCallId: answered };
+    const answers = messagesIn([value.update, value.goto]).filter(answersCall);
+    // Some tools hand on all messages of the state, so that answers to earlier calls are among them.
+    const answer = answers.find((each) => each.tool_call_id === toolCallId) ?? answers[0];
+    if (answer !== undefined) return { kind: "command", command: value, toolCallId: answer.tool_call_id };
   }
   return { kind: "value", value };
 }
 
-/** The messages in a Command's update, which is an object or a list of pairs. */
-function messagesIn(update: unknown): readonly unknown[] {
-  const entries = Array.isArray(update) ? (update as unknown[]) : Object.entries(Object(update));
-  return entries.flatMap((entry) => (Array.isArray(entry) ? (entry[1] as unknown) : entry)).flat();
+/** What stands in a part of a Command: in lists, plain objects, and what Sends carry. */
+function messagesIn(part: unknown): readonly unknown[] {
+  const found: unknown[] = [];
+  changed(part, (value) => {
+    found.push(value);
+    return value;
+  });
+  return found;
+}
+
+/** Part of a Command with each thing in its lists, plain objects and Sends changed, where `change` changes it. */
+function changed(part: unknown, change: (value: unknown) => unknown): unknown {
+  const made = change(part);
+  if (made !== part) return made;
+  if (Array.isArray(part)) return part.map((value) => changed(value, change));
+  if (typeof part !== "object" || part === null) return part;
+  const prototype = Object.getPrototypeOf(part) as object | null;
+  const isPlain = prototype === Object.prototype || prototype === null;
+  if (!isPlain && (part as { lg_name?: unknown }).lg_name !== "Send") return part;
+  const fields = Object.entries(part).map(([name, value]) => [name, changed(value, change)]);
+  return Object.assign(Object.create(prototype) as object, Object.fromEntries(fields));
 }
 
 /** Makes ToolMessages; given by whoever knows langchain. */
@@ -75,11 +105,13 @@ export type MakeToolMessage = (message: KeptMessage, toolCallId: string) => unkn
 /**
  * The result for the call that asks now.
  * @param toolCallId of the call; undefined where code called the tool by itself, which gets content and no message
+ * @param asking the message that asks now, which takes the place of the one that asked then where a tool hands that on
  */
 export function givenResult(
   kept: KeptResult,
   toolCallId: string | undefined,
   make: MakeToolMessage,
+  asking?: unknown,
 ): unknown {
   if (kept.kind === "value") return kept.value;
   if (kept.kind === "message")
@@ -87,18 +119,14 @@ export function givenResult(
   const { command } = kept;
   if (toolCallId === undefined || !isCommand(command)) return command;
   const renew = (value: unknown): unknown => {
-    if (answersCall(value) && value.tool_call_id === kept.toolCallId) {
-      if (isToolMessage(value)) return make(value, toolCallId);
-      const { id: _id, ...plain } = value as { id?: unknown };
-      return { ...plain, tool_call_id: toolCallId };
-    }
-    return Array.isArray(value) ? value.map(renew) : value;
+    if (asking !== undefined && asksCall(value, kept.toolCallId)) return asking;
+    if (!answersCall(value) || value.tool_call_id !== kept.toolCallId) return value;
+    if (isToolMessage(value)) return make(value, toolCallId);
+    const { id: _id, ...plain } = value as { id?: unknown };
+    return { ...plain, tool_call_id: toolCallId };
   };
-  const { update } = command;
-  const renewed = Array.isArray(update)
-    ? update.map(renew)
-    : Object.fromEntries(Object.entries(Object(update)).map(([key, value]) => [key, renew(value)]));
   return Object.assign(Object.create(Object.getPrototypeOf(command) as object) as object, command, {
-    update: renewed,
+    update: changed(command.update, renew),
+    goto: changed(command.goto, renew),
   });
 }

@@ -25,10 +25,10 @@ export class StoredResults {
     this.#sealing = sealing;
   }
 
-  /** Serialises a result. One that can't be, or is too long, isn't kept: the call happened nevertheless. */
-  async stored(result: KeptResult): Promise<{ kept: boolean; hash: string; result?: StoredResult }> {
+  /** Serialises a result. One that can't be taken apart or serialised, or is too long, isn't kept: the call happened nevertheless. */
+  async stored(result: () => KeptResult): Promise<{ kept: boolean; hash: string; result?: StoredResult }> {
     try {
-      const [type, bytes] = await this.#saver.serde.dumpsTyped(result);
+      const [type, bytes] = await this.#saver.serde.dumpsTyped(result());
       if (bytes.length <= mostBytes)
         return { kept: true, hash: hashOfResult(this.#sealing, { type, bytes }), result: { type, bytes } };
     } catch {

@@ -38,7 +38,7 @@ export class EventStore<S, E> {
   }
 
   /**
-   * Appends an event, whatever came before it.
+   * Appends an event, whatever came before it. Don't change the event before it is appended.
    * @param options `key` names the input that the event comes of: a second event with the same key isn't appended, and the first one's
    * answer is given
    * @throws StratigraphError "SERIALIZATION", ThreadDeletedError if the thread is deleted meanwhile, InvalidAddressError; what the
@@ -68,8 +68,10 @@ export class EventStore<S, E> {
    * The state after all events of a thread, or after those up to a version or a moment. Don't change it.
    * @throws CorruptionError, InvalidAddressError, InvalidOptionError; what the reducer throws
    */
-  async project(threadId: string, { until }: { until?: number | Date } = {}): Promise<Projection<S>> {
+  async project(threadId: string, options: { until?: number | Date } = {}): Promise<Projection<S>> {
     validId("threadId", threadId);
+    checkOptions<{ until?: number | Date }>("project", options, { until: true });
+    const { until } = options;
     if (until === undefined) {
       const { state, version, at } = await this.#caughtUp(threadId);
       return { state, version, at };
@@ -79,9 +81,13 @@ export class EventStore<S, E> {
     return await this.#folded(threadId, until);
   }
 
-  /** The events of a thread after a version, oldest first. @throws CorruptionError, InvalidAddressError */
-  async *read(threadId: string, { after = 0 }: { after?: number } = {}): AsyncGenerator<StoredEvent<E>> {
+  /** The events of a thread after a version, oldest first. @throws CorruptionError, InvalidAddressError, InvalidOptionError */
+  async *read(threadId: string, options: { after?: number } = {}): AsyncGenerator<StoredEvent<E>> {
     validId("threadId", threadId);
+    checkOptions<{ after?: number }>("read", options, { after: true });
+    const { after = 0 } = options;
+    if (!Number.isSafeInteger(after) || after < 0)
+      throw new InvalidOptionError("after", after, "Pass a version: 0, 1, 2, …");
     const { version: last } = await this.#caughtUp(threadId);
     for (let next = after + 1; next <= last; next += readAtOnce) {
       const page: StoredEvent<E>[] = [];

@@ -37,7 +37,11 @@ export function events<S, E>(
     snapshotEvery: true,
     reducerVersion: true,
   });
-  const { snapshotEvery = 100 } = options;
+  if (options === undefined)
+    throw new InvalidOptionError("options", options, "Pass { initial }: the state before the first event.");
+  const { snapshotEvery = 100, reducerVersion = "" } = options;
+  if (typeof reducerVersion !== "string")
+    throw new InvalidOptionError("reducerVersion", reducerVersion, "Pass text.");
   if (!Number.isSafeInteger(snapshotEvery) || snapshotEvery < 1)
     throw new InvalidOptionError("snapshotEvery", snapshotEvery, "Pass a whole number from 1.");
   return new EventStore(checkpointer, reducer, options);

@@ -33,15 +33,18 @@ function write(value: unknown, path: string, around: unknown[], fallback: Fallba
     if (!Number.isFinite(value)) return refused(value, path, around, fallback, String(value));
     return JSON.stringify(value);
   }
+  if (value === undefined) return refused(value, path, around, fallback, "undefined");
   if (typeof value !== "object") return refused(value, path, around, fallback, `a ${typeof value}`);
   if (around.includes(value)) return refused("cycle", path, around, fallback, "a cycle");
   if (around.length >= deepest) return refused("deep", path, around, fallback, `more than ${deepest} levels`);
   const inside = [...around, value];
   if (Array.isArray(value))
-    return `[${value.map((item, n) => write(item ?? null, `${path}[${n}]`, inside, fallback)).join(",")}]`;
+    // map() would pass over the holes of a sparse array.
+    return `[${Array.from(value, (item, n) => write(item ?? null, `${path}[${n}]`, inside, fallback)).join(",")}]`;
   const prototype: unknown = Object.getPrototypeOf(value);
-  if (prototype !== Object.prototype && prototype !== null)
-    return refused(value, path, around, fallback, `an object of class ${value.constructor.name}`);
+  // Plain objects may be of another realm, as in Jest, where Object is another one.
+  if (prototype !== null && Object.getPrototypeOf(prototype) !== null)
+    return refused(value, path, around, fallback, `an object of class ${String(value.constructor?.name)}`);
   const fields = Object.entries(value).filter(([, field]) => field !== undefined);
   // Without a comparer, sort() orders by UTF-16 code units, as the RFC asks.
   const sorted = fields.map(([name]) => name).sort();
@@ -83,7 +86,13 @@ function describe(value: unknown, path: string, around: unknown[]): string {
     const bytes = Buffer.from(value.buffer, value.byteOffset, value.byteLength);
     return of("bytes", bytes.toString("base64"));
   }
-  return of(value.constructor?.name ?? "object", { ...value });
+  if (value instanceof ArrayBuffer) return of("bytes", Buffer.from(value).toString("base64"));
+  const name = value.constructor?.name ?? "object";
+  const fields = { ...value };
+  if (Object.keys(fields).length > 0) return of(name, fields);
+  // URL, RegExp and others have no fields that can be seen, and tell what they are as JSON or text.
+  const { toJSON } = value as { toJSON?: unknown };
+  return of(name, typeof toJSON === "function" ? (toJSON.call(value) as unknown) : String(value));
 }
 
 interface MessageLike {

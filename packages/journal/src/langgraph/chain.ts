@@ -1,4 +1,4 @@
-import { currentCall } from "../calls/currentCall.ts";
+import { currentCall, isTaskOfCall } from "../calls/currentCall.ts";
 import { canonical } from "../identity/canonical.ts";
 import { digestOf, fingerprintsOf, headAfter, rootOfChain, sha256 } from "../identity/fingerprint.ts";
 import type { Task } from "./taskConfig.ts";
@@ -82,6 +82,14 @@ export function chainPlace(
   return { previous, nth: countEqualBefore(calls, at), kept };
 }
 
+/** The message of the task's input that asks for a call; undefined where none does. */
+export function askingMessage(task: Task, toolCallId: string | undefined): unknown {
+  if (toolCallId === undefined) return undefined;
+  return modelMessagesOf(task.input).findLast(({ tool_calls }) =>
+    tool_calls?.some(({ id }) => id === toolCallId),
+  );
+}
+
 function countEqualBefore(calls: NonNullable<ModelMessage["tool_calls"]>, at: number): number {
   const same = digestOf([calls[at]!.name, calls[at]!.args]);
   return calls.slice(0, at).filter(({ name, args }) => digestOf([name, args]) === same).length;
@@ -99,11 +107,14 @@ export function joined(states: readonly ChainState[]): ChainState {
 
 const inputs = new WeakMap<object, Map<string, number>>();
 
-/** The place of a call that plain code in a task makes: after the task's input, and after equal calls of the same attempt. */
+/**
+ * The place of a call that plain code in a task makes: after the call whose tool makes it, the input of a task of another graph, and equal
+ * calls of the same attempt. The call around is known by its idempotency key, which is the same where a model makes it again after an error.
+ */
 export function placeInTask(task: Task, tool: string, version: string | null, argsText: string): ChainPlace {
-  const origin = digestOf(["input/1", task.input]);
+  const origin = originInTask(task);
   const rootOf = (nth: number): string => {
-    const root = ["task/1", task.namespace, task.callScope ?? null, origin];
+    const root = ["task/1", task.namespace, task.where.node ?? null, task.callScope ?? null, origin];
     return sha256(canonical(nth === 0 ? root : [...root, nth]));
   };
   const { nth, kept } = placeAfter(task, [tool, version, argsText]);
@@ -114,6 +125,14 @@ export function placeInTask(task: Task, tool: string, version: string | null, ar
     ...(task.isCalled ? { inNextTask: () => inTask(ordinal + 1) } : {}),
   });
   return inTask(task.isCalled ? ordinalOf(task, rootOf(0)) : 0);
+}
+
+function originInTask({ input, where }: Task): string {
+  const key = currentCall()?.idempotencyKey;
+  if (key !== undefined && isTaskOfCall(where.task)) return key;
+  const digest = digestOf(["input/1", input]);
+  // A task of a graph that a tool runs: that graph may come to the same node again, with another input.
+  return key === undefined ? digest : sha256(canonical(["within/1", key, digest]));
 }
 
 /** Ids of equal tasks of one step in the order of their first calls, by the step and their root. */
@@ -144,7 +163,7 @@ function placeAfter(task: Task, asked: readonly (string | null)[]): Pick<ChainPl
   if (task.attempt === undefined) return { nth: 0, kept: true };
   const counts = inputs.get(task.attempt) ?? new Map<string, number>();
   inputs.set(task.attempt, counts);
-  const key = JSON.stringify(asked);
+  const key = JSON.stringify([currentCall()?.idempotencyKey, ...asked]);
   const nth = counts.get(key) ?? 0;
   counts.set(key, nth + 1);
   return { nth, kept: true };
@@ -152,7 +171,7 @@ function placeAfter(task: Task, asked: readonly (string | null)[]): Pick<ChainPl
 
 /** Where the chain of the task's graph begins. */
 function chainRoot(task: Task, state: unknown): string {
-  const origin = currentCall()?.fingerprint ?? digestOf(messagesOf(state ?? task.input));
+  const origin = currentCall()?.idempotencyKey ?? digestOf(messagesOf(state ?? task.input));
   return rootOfChain(task.namespace, task.callScope ?? null, origin);
 }
 

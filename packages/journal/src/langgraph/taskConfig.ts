@@ -15,6 +15,8 @@ interface TaskConfig {
   readonly toolCallId?: unknown;
   readonly state?: unknown;
   readonly executionInfo?: { readonly nodeAttempt?: number } | undefined;
+  /** Stands for the run; from LangGraph 1.7 on. */
+  readonly control?: unknown;
 }
 
 interface Scratchpad {
@@ -41,7 +43,10 @@ export interface Task {
   readonly callScope: string | undefined;
   /** The checkpoint from which its step began, as a config names it; undefined outside a graph. */
   readonly issuer:
-    | { configurable: { thread_id: string; checkpoint_ns: string; checkpoint_id: string } }
+    | {
+        configurable: { thread_id: string; checkpoint_ns: string; checkpoint_id: string };
+        control: unknown;
+      }
     | undefined;
   readonly durability: "sync" | "async" | "exit" | undefined;
   readonly signal: AbortSignal | undefined;
@@ -102,7 +107,10 @@ export function taskOf(config: unknown): Task {
     issuer:
       threadId === undefined || issuer === undefined
         ? undefined
-        : { configurable: { thread_id: threadId, checkpoint_ns: namespace, checkpoint_id: issuer } },
+        : {
+            configurable: { thread_id: threadId, checkpoint_ns: namespace, checkpoint_id: issuer },
+            control: given.control,
+          },
     durability:
       durability === "sync" || durability === "async" || durability === "exit" ? durability : undefined,
     signal: given.signal,

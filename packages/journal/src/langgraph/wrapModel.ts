@@ -1,4 +1,3 @@
-import type { CallOutcome } from "../calls/plannedCall.ts";
 import { digestOf } from "../identity/fingerprint.ts";
 
 /** What a wrapped chat model has to have. Those of langchain do. */
@@ -6,24 +5,19 @@ export interface ModelLike {
   invoke(input: never, options?: never): Promise<unknown>;
 }
 
-/** Asks a model: with what is to be recognised, and the config of whoever asks. */
+/** Asks a model: with what is to be recognised, and the config of whoever asks. Gives its answer. */
 export type AskModel = (
   question: { readonly tool: string; readonly args: { readonly messages: string; readonly tools: string } },
   config: unknown,
   work: () => Promise<unknown>,
-) => Promise<CallOutcome>;
+) => Promise<unknown>;
 
 /** A chat model whose `invoke` goes through the journal, also after `bindTools`. Everything else is the model's own. */
 export function wrapModel<M extends ModelLike>(model: M, ask: AskModel, tools: unknown = []): M {
   const name = `model:${nameOf(model)}`;
   const invoke = async (input: unknown, options?: unknown): Promise<unknown> => {
     const args = { messages: digestOf(input), tools: digestOf(namesOf(tools)) };
-    const outcome = await ask({ tool: name, args }, options, () =>
-      model.invoke(input as never, options as never),
-    );
-    if (outcome.kind === "ran") return outcome.value;
-    if (outcome.kind === "denied") throw new Error(`The question to ${name} was denied: ${outcome.reason}`);
-    return outcome.result.kind === "value" ? outcome.result.value : undefined;
+    return await ask({ tool: name, args }, options, () => model.invoke(input as never, options as never));
   };
   const bindTools = (bound: unknown, ...rest: unknown[]): unknown => {
     const { bindTools: bind } = model as { bindTools?: (...given: unknown[]) => ModelLike };

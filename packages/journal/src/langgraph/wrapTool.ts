@@ -1,7 +1,8 @@
 import { givenResult, type KeptMessage, type KeptResult } from "../calls/results.ts";
 import type { CallOutcome } from "../calls/plannedCall.ts";
+import { askingMessage } from "./chain.ts";
 import { loadToolMessage } from "./langgraph.ts";
-import { toolCallIdOf } from "./taskConfig.ts";
+import { taskOf, toolCallIdOf } from "./taskConfig.ts";
 
 /** What a wrapped tool has to have. Tools of langchain and of MCP adapters do. */
 export interface ToolLike {
@@ -35,11 +36,20 @@ export function wrapTool<T extends ToolLike>(tool: T, call: CallTool): T {
     // Code that calls a tool with bare arguments gets its content; a call of a model gets a message.
     const answersTo = isCall ? toolCallId : undefined;
     const kept = outcome.kind === "denied" ? denial(tool.name, outcome.reason) : outcome.result;
-    return await given(kept, answersTo);
+    return await given(kept, answersTo, askingMessage(taskOf(config), answersTo));
   };
-  return Object.create(tool, {
-    invoke: { value: invoke, writable: true, configurable: true, enumerable: false },
-  }) as T;
+  const own = { value: invoke, writable: true, configurable: true, enumerable: false };
+  // langchain's tools have call(), of before invoke(), which would pass the journal by.
+  const made = Object.create(tool, { invoke: own, ...("call" in tool ? { call: own } : {}) }) as T;
+  wrapped.add(made);
+  return made;
+}
+
+const wrapped = new WeakSet<object>();
+
+/** Whether a tool is called through a journal already: the call within would wait for the one around it. */
+export function isWrapped(tool: object): boolean {
+  return wrapped.has(tool);
 }
 
 /** What a model is told of a call that was denied. */
@@ -47,10 +57,10 @@ function denial(name: string, reason: string): KeptResult {
   return { kind: "message", message: { content: `Denied: ${reason}`, status: "error", name } };
 }
 
-async function given(kept: KeptResult, toolCallId: string | undefined): Promise<unknown> {
+async function given(kept: KeptResult, toolCallId: string | undefined, asking: unknown): Promise<unknown> {
   const ToolMessage = await loadToolMessage();
   const make = (
-    { content, name, status, artifact, additional_kwargs, metadata }: KeptMessage,
+    { content, name, status, artifact, additional_kwargs, response_metadata, metadata }: KeptMessage,
     id: string,
   ): unknown =>
     new ToolMessage(
@@ -61,10 +71,11 @@ async function given(kept: KeptResult, toolCallId: string | undefined): Promise<
           status,
           artifact,
           additional_kwargs,
+          response_metadata,
           metadata,
           tool_call_id: id,
         }).filter(([, field]) => field !== undefined),
       ),
     );
-  return givenResult(kept, toolCallId, make);
+  return givenResult(kept, toolCallId, make, asking);
 }

@@ -92,8 +92,8 @@ export class JournalLog {
   #notes: NewEvent[] = [];
   #isWorking = false;
   #refreshing: Promise<Calls> | undefined;
-  /** Ends when nobody reads or appends: one at a time may change what is known. */
-  #busy: Promise<unknown> = Promise.resolve();
+  /** Ends when nobody reads or appends: one at a time may change what is known. Undefined while nobody does. */
+  #busy: Promise<unknown> | undefined;
 
   constructor(threadId: string, saver: TierSaver, sealing: Sealing, writer: Writer) {
     this.threadId = threadId;
@@ -273,9 +273,15 @@ export class JournalLog {
   }
 
   async #alone<T>(work: () => Promise<T>): Promise<T> {
-    const done = this.#busy.then(work);
-    this.#busy = done.catch(() => undefined);
-    return await done;
+    const done = (this.#busy ?? Promise.resolve()).then(work);
+    const busy = done.catch(() => undefined);
+    this.#busy = busy;
+    try {
+      return await done;
+    } finally {
+      // A promise holds the context in which it was made, and that is the whole run of a graph: it would live as long as this log.
+      if (this.#busy === busy) this.#busy = undefined;
+    }
   }
 
   #sealed(calls: Calls, event: JournalEvent, author: string | undefined): Entry {

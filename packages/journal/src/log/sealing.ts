@@ -23,7 +23,11 @@ export class Sealing {
   constructor(options: SignOptions | undefined) {
     this.activeKey = options?.activeKey;
     this.#keys = new Map(
-      Object.entries(options?.keys ?? {}).map(([name, key]) => [name, Buffer.from(key as Uint8Array)]),
+      Object.entries(options?.keys ?? {}).map(([name, key]) => {
+        if (typeof key !== "string" && !(key instanceof Uint8Array))
+          throw new InvalidOptionError(`sign.keys.${name}`, typeof key, "Pass text or bytes.");
+        return [name, Buffer.from(key as Uint8Array)];
+      }),
     );
     if (options === undefined) return;
     for (const [name, key] of this.#keys)

@@ -4,6 +4,7 @@ import { CallFront, type PlacedCall } from "../callFront.ts";
 import type { CallOutcome } from "../calls/plannedCall.ts";
 import { fingerprintOf, type Digest } from "../identity/fingerprint.ts";
 import type { Task } from "../langgraph/taskConfig.ts";
+import type { CallState } from "../log/calls.ts";
 import type { KeptError, Where } from "../log/entry.ts";
 import type { CallOptions, Policy } from "../options.ts";
 import { compareRuns, type RunComparison } from "./compareRuns.ts";
@@ -14,7 +15,8 @@ import { shown, type RecordedCall, type Recording } from "./recording.ts";
 export interface ReplayOptions {
   /**
    * What happens to a call that wasn't recorded: "throw" (default) ends the replay with a {@link ReplayDivergedError}; "run" runs it, and
-   * the replay goes on.
+   * the replay goes on. A call with the effects "once" that may have happened isn't run under "run" either, if the recording hasn't its
+   * result.
    */
   readonly onMiss?: "throw" | "run" | undefined;
   /** What revives recorded results: that of the recorded checkpointer, where it has types of its own. Default: Stratigraph's. */
@@ -41,14 +43,17 @@ export class ReplayDivergedError extends StratigraphError {
     args: unknown,
     previous: string,
     expected: readonly { tool: string; args: unknown }[],
+    recorded?: CallState["status"],
   ) {
     const there = expected.map((call) => `${call.tool}(${JSON.stringify(call.args)})`).join(", ");
     super(
       "REPLAY_DIVERGED",
-      `The replayed run calls ${tool}(${JSON.stringify(args)}), which wasn't recorded. ` +
-        (there === ""
-          ? "The recording has no call at this place: it ends before, or the run took another way earlier. "
-          : `At this place the recording has ${there}. `) +
+      `The replayed run calls ${tool}(${JSON.stringify(args)}), ` +
+        (recorded !== undefined
+          ? `of which the recording has no result (${recorded}): it was exported before the call ended, or the result wasn't kept, or was erased. `
+          : there === ""
+            ? "which wasn't recorded. The recording has no call at this place: it ends before, or the run took another way earlier. "
+            : `which wasn't recorded. At this place the recording has ${there}. `) +
         `Nothing ran. Replay with the code, the input and the thread's state of the recording, or with onMiss: "run".`,
       { tool, args, previous, expected },
     );
@@ -86,7 +91,7 @@ export class Replay extends CallFront {
     return this.#made;
   }
 
-  /** The first call that wasn't recorded; undefined where there was none, or under `onMiss: "run"`. */
+  /** The first call that ended the replay; undefined where none did. */
   get diverged(): ReplayDivergedError | undefined {
     return this.#diverged;
   }
@@ -145,7 +150,11 @@ export class Replay extends CallFront {
       this.#asked.add(fingerprint);
       return outcome;
     }
-    if (this.#onMiss === "run") {
+    const status = recorded?.state.status;
+    const mayHaveHappened =
+      recorded?.state.effects === "once" &&
+      (status === "succeeded" || status === "claimed" || status === "unknown");
+    if (this.#onMiss === "run" && !mayHaveHappened) {
       note("ran");
       return { kind: "ran", value: await work(args) };
     }
@@ -153,7 +162,7 @@ export class Replay extends CallFront {
     const expected = this.#recording
       .all()
       .filter((call) => call.state.previous === previous && !this.#asked.has(call.state.call));
-    this.#diverged = new ReplayDivergedError(tool, args, previous, expected.map(shown));
+    this.#diverged = new ReplayDivergedError(tool, args, previous, expected.map(shown), status);
     throw this.#diverged;
   }
 

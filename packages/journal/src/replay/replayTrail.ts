@@ -2,7 +2,7 @@ import type { SerializerProtocol } from "@langchain/langgraph-checkpoint";
 import { checkOptions, InvalidOptionError, StratigraphSerializer } from "@stratigraph/core";
 import type { RecordedEntry } from "../trail/line.ts";
 import type { TrailSource } from "../trail/lines.ts";
-import { readTrail } from "../trail/readTrail.ts";
+import { RecordedTrail } from "../trail/recordedTrail.ts";
 import { Recording } from "./recording.ts";
 import { Replay, type ReplayOptions } from "./replay.ts";
 
@@ -16,7 +16,7 @@ import { Replay, type ReplayOptions } from "./replay.ts";
  * await replay.follow(() => graphOf(replay.tools(tools)).invoke(input));
  */
 export async function replayTrail(source: TrailSource, options: ReplayOptions = {}): Promise<Replay> {
-  return await replayOf(readTrail(source), "replayTrail", options, new StratigraphSerializer());
+  return await replayOf(new RecordedTrail(source), "replayTrail", options, new StratigraphSerializer());
 }
 
 /** A replay of the entries of a trail. @throws InvalidOptionError */

@@ -1,4 +1,5 @@
 import { checkOptions, InvalidOptionError, validId } from "@stratigraph/core";
+import type { JournalEvent } from "../log/entry.ts";
 import type { CutOptions } from "./cut.ts";
 import type { EraseOptions } from "./erase.ts";
 import type { TrailHead } from "./line.ts";
@@ -25,7 +26,33 @@ export function checkTrailOptions(options: TrailOptions): void {
   checkDate("since", options.since);
   checkDate("until", options.until);
   for (const name of ["from", "to", "limit"] as const) checkCount(name, options[name]);
+  checkText("tool", options.tool);
+  const { types = [] } = options;
+  if (!Array.isArray(types)) throw new InvalidOptionError("types", types, "Pass a list of types of entries.");
+  for (const type of types)
+    if (!Object.hasOwn(entryTypes, type as string))
+      throw new InvalidOptionError("types", type, `Use some of ${Object.keys(entryTypes).join(", ")}.`);
 }
+
+const entryTypes: Readonly<Record<JournalEvent["type"], true>> = {
+  session: true,
+  claimed: true,
+  succeeded: true,
+  read: true,
+  failed: true,
+  unknown: true,
+  suspended: true,
+  denied: true,
+  approved: true,
+  resolved: true,
+  repeats: true,
+  late: true,
+  returned: true,
+  forgotten: true,
+  note: true,
+  erased: true,
+  cut: true,
+};
 
 /** @throws InvalidOptionError */
 export function checkVerifyOptions(options: VerifyOptions): void {
@@ -49,7 +76,8 @@ export function checkResolveOptions(options: ResolveOptions): void {
     result: true,
     author: true,
   });
-  validId("threadId", options.threadId);
+  validId("threadId", (Object(options) as Partial<ResolveOptions>).threadId);
+  checkText("author", options.author);
   if (typeof options.happened !== "boolean")
     throw new InvalidOptionError(
       "happened",
@@ -61,15 +89,18 @@ export function checkResolveOptions(options: ResolveOptions): void {
 /** @throws InvalidOptionError */
 export function checkForgetOptions(options: ForgetOptions): void {
   checkOptions<ForgetOptions>("forget", options, { threadId: true, reason: true, author: true });
-  validId("threadId", options.threadId);
+  validId("threadId", (Object(options) as Partial<ForgetOptions>).threadId);
+  checkText("author", options.author);
   if (typeof options.reason !== "string")
     throw new InvalidOptionError("reason", options.reason, "Say why the call may run again, for the trail.");
 }
 
 /** @throws InvalidOptionError */
-export function checkEraseOptions(options: EraseOptions): void {
+export function checkEraseOptions(options: EraseOptions = {}): void {
   checkOptions<EraseOptions>("erase", options, { call: true, before: true, author: true });
   checkDate("before", options.before);
+  checkText("call", options.call);
+  checkText("author", options.author);
   if (options.call === undefined && options.before === undefined)
     throw new InvalidOptionError(
       "erase",
@@ -81,7 +112,14 @@ export function checkEraseOptions(options: EraseOptions): void {
 /** @throws InvalidOptionError */
 export function checkCutOptions(options: CutOptions): void {
   checkOptions<CutOptions>("cut", options, { before: true, author: true });
-  checkDate("before", options.before ?? null);
+  checkDate("before", (Object(options) as Partial<CutOptions>).before ?? null);
+  checkText("author", options.author);
+}
+
+/** @throws InvalidOptionError */
+export function checkText(name: string, text: unknown): void {
+  if (text === undefined || typeof text === "string") return;
+  throw new InvalidOptionError(name, text, "Pass text.");
 }
 
 /** @throws InvalidOptionError */

@@ -1,7 +1,7 @@
 import { createWriteStream } from "node:fs";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
-import type { TierSaver } from "@stratigraph/core";
+import { InvalidOptionError, type TierSaver } from "@stratigraph/core";
 import type { Sealing } from "../log/sealing.ts";
 import { hashOfHeader, lineOf, type TrailHead, type TrailHeader } from "./line.ts";
 import { recordedEntries, trailHead } from "./walk.ts";
@@ -16,8 +16,11 @@ export async function exportTrail(
   sealing: Sealing,
   target: TrailTarget,
 ): Promise<TrailHead> {
+  const isPath = typeof target === "string" || target instanceof URL;
+  if (!isPath && typeof (Object(target) as Partial<NodeJS.WritableStream>).write !== "function")
+    throw new InvalidOptionError("target", target, "Pass a path, or a stream that can be written to.");
   const head = await trailHead(saver, threadId);
-  const writable = typeof target === "string" || target instanceof URL ? createWriteStream(target) : target;
+  const writable = isPath ? createWriteStream(target) : target;
   await pipeline(Readable.from(exportedLines(saver, threadId, sealing, head)), writable);
   return head;
 }

@@ -82,6 +82,7 @@ export function parseLine(text: string): RecordedEntry {
   const { entry, args, result, calls } = found;
   if (!isEntry(entry)) throw new Error("it isn't an entry");
   if (args !== undefined && typeof args !== "string") throw new Error("its arguments aren't text");
+  if (args !== undefined) checkJson(args);
   if (calls !== undefined && !Array.isArray(calls)) throw new Error("its calls aren't a list");
   return {
     entry,
@@ -89,6 +90,14 @@ export function parseLine(text: string): RecordedEntry {
     ...(result === undefined ? {} : { result: parseResult(result) }),
     ...(calls === undefined ? {} : { calls: calls as CallState[] }),
   };
+}
+
+function checkJson(text: string): void {
+  try {
+    JSON.parse(text);
+  } catch {
+    throw new Error("its arguments aren't JSON");
+  }
 }
 
 /** Whether a value has what every entry has. Whether it is one that a journal made is told by its hash. */
@@ -113,6 +122,9 @@ function isCount(value: unknown): value is number {
 
 function parseResult(value: unknown): StoredResult {
   const { type, text, base64 } = fieldsOf(value, ["type", "text", "base64"]);
+  // The hash is over the type, a line break and the bytes: another break would leave open where the bytes begin.
+  if (typeof type === "string" && type.includes("\n"))
+    throw new Error("the type of its result has a line break");
   if (typeof type === "string" && typeof text === "string" && base64 === undefined)
     return { type, bytes: Buffer.from(text) };
   if (typeof type !== "string" || typeof base64 !== "string" || text !== undefined)

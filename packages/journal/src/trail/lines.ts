@@ -1,4 +1,5 @@
 import { createReadStream } from "node:fs";
+import { InvalidOptionError } from "@stratigraph/core";
 
 /** Where a trail is read from: a stream or anything else that gives chunks of UTF-8, or the path of a file. */
 export type TrailSource = AsyncIterable<Uint8Array | string> | Iterable<Uint8Array | string> | string | URL;
@@ -18,6 +19,7 @@ const lineBreak = 0x0a;
 /** The lines of a file, one after another. */
 export async function* linesOf(source: TrailSource): AsyncGenerator<TextLine> {
   const chunks = typeof source === "string" || source instanceof URL ? createReadStream(source) : source;
+  checkChunks(chunks);
   let number = 0;
   let begun: Uint8Array[] = [];
   const line = (ended: boolean): TextLine => {
@@ -46,4 +48,18 @@ function decoded(parts: readonly Uint8Array[]): string | undefined {
   } catch {
     return undefined;
   }
+}
+
+/** @throws InvalidOptionError */
+function checkChunks(chunks: unknown): void {
+  const { [Symbol.asyncIterator]: async, [Symbol.iterator]: sync } = Object(chunks) as Partial<
+    AsyncIterable<unknown> & Iterable<unknown>
+  >;
+  // Bytes by themselves would be gone through number by number.
+  if ((async ?? sync) === undefined || chunks instanceof Uint8Array)
+    throw new InvalidOptionError(
+      "source",
+      typeof chunks,
+      "Pass a path, a stream or a list of chunks: [bytes] for bytes that are in memory.",
+    );
 }

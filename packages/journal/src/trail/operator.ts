@@ -1,10 +1,11 @@
-import { InvalidOptionError, NotFoundError, StratigraphError, type TierSaver } from "@stratigraph/core";
+import { InvalidOptionError, NotFoundError, type TierSaver } from "@stratigraph/core";
 import type { CallRunner } from "../calls/callRunner.ts";
 import { keptResult } from "../calls/results.ts";
 import type { Session } from "../calls/session.ts";
 import { StoredResults } from "../calls/storedResults.ts";
+import { stillRuns } from "../errors.ts";
 import type { Digest } from "../identity/fingerprint.ts";
-import type { Calls, CallState } from "../log/calls.ts";
+import type { Calls, CallState, Session as Maker } from "../log/calls.ts";
 import type { Effects, JournalEvent, Where } from "../log/entry.ts";
 import type { JournalLog } from "../log/journalLog.ts";
 import { isBookkeeping } from "../log/ownCalls.ts";
@@ -84,17 +85,20 @@ export async function resolveUnknown(
   { happened, result, author }: ResolveOptions,
 ): Promise<void> {
   const { saver, sealing, log } = journal;
-  const { seq, call, toolCallId } = await openCall(journal, fingerprint, happened);
+  const { call, status, claim, where } = await openCall(journal, fingerprint, happened);
   const stored = happened
-    ? await new StoredResults(saver, sealing).stored(keptResult(result, toolCallId))
+    ? await new StoredResults(saver, sealing).stored(() => keptResult(result, where.toolCallId))
     : undefined;
   await log.change((calls) => {
     const now = calls.get(call);
-    if (now?.status === "claimed" && now.claim?.seq !== seq) throw stillRuns(log.threadId, now);
+    if (now?.status === "claimed" && now.claim?.seq !== claim?.seq)
+      throw stillRuns(log.threadId, now, elsewhere);
+    // Somebody else found it out meanwhile, and may have found out otherwise.
+    if (now?.status !== status) throw isKnown(fingerprint, now?.status ?? "forgotten");
     const event: JournalEvent = {
       type: "resolved",
       call,
-      claim: now?.claim?.seq ?? 0,
+      claim: now.claim?.seq ?? 0,
       by: "operator",
       happened,
       kept: stored?.kept ?? false,
@@ -114,10 +118,11 @@ export async function forgetCall(
   const calls = await log.refresh();
   const state = stateOf(log.threadId, calls, fingerprint);
   if (state.status === "claimed" && !(await isUnresolved(journal, calls, state)))
-    throw stillRuns(log.threadId, state);
+    throw stillRuns(log.threadId, state, elsewhere);
   await log.change((newest) => {
     const now = stateOf(log.threadId, newest, fingerprint);
-    if (now.status === "claimed" && now.claim?.seq !== state.claim?.seq) throw stillRuns(log.threadId, now);
+    if (now.status === "claimed" && now.claim?.seq !== state.claim?.seq)
+      throw stillRuns(log.threadId, now, elsewhere);
     return {
       events: [{ event: { type: "forgotten", call: fingerprint, reason }, author }],
       answer: undefined,
@@ -125,23 +130,22 @@ export async function forgetCall(
   });
 }
 
-/** The call of which something can be found out: itself, or the one that it repeats. With the number of its claim. */
-async function openCall(
-  journal: ThreadJournal,
-  fingerprint: Digest,
-  happened: boolean,
-): Promise<{ call: Digest; seq: number | undefined; toolCallId: string | undefined }> {
+/** The call of which something can be found out: itself, or the one that it repeats. */
+async function openCall(journal: ThreadJournal, fingerprint: Digest, happened: boolean): Promise<CallState> {
   const { log } = journal;
   const calls = await log.refresh();
   const found = stateOf(log.threadId, calls, fingerprint);
   const state = found.status === "repeats" ? stateOf(log.threadId, calls, found.repeats ?? "") : found;
-  const { call, status, claim, where } = state;
-  const open = { call, seq: claim?.seq, toolCallId: where.toolCallId };
-  if (await isUnresolved(journal, calls, state)) return open;
-  if (status === "claimed") throw stillRuns(log.threadId, state);
+  const { status } = state;
+  if (await isUnresolved(journal, calls, state)) return state;
+  if (status === "claimed") throw stillRuns(log.threadId, state, elsewhere);
   // A call that happened, and whose result isn't there, can be given one.
-  if (status === "succeeded" && happened && !(await hasResult(log, state))) return open;
-  throw new InvalidOptionError(
+  if (status === "succeeded" && happened && !(await hasResult(log, state))) return state;
+  throw isKnown(fingerprint, status);
+}
+
+function isKnown(fingerprint: Digest, status: string): InvalidOptionError {
+  return new InvalidOptionError(
     "fingerprint",
     fingerprint,
     `What became of this call is known: ${status}. Only calls of journal.unresolved(), and results that weren't kept, can be resolved.`,
@@ -152,16 +156,21 @@ async function hasResult(log: JournalLog, { call, result }: CallState): Promise<
   return result?.kept === true && (await log.payload(result.seq, call))?.result !== undefined;
 }
 
-/** Whether nobody can tell what became of a call. */
-async function isUnresolved(
-  { runner, session }: ThreadJournal,
-  calls: Calls,
+/** Whether nobody can tell what became of a call. @param maker what is known of the session that claimed it */
+export async function isUnresolvedBy(
+  { runner, session }: Pick<ThreadJournal, "runner" | "session">,
   { call, status, claim }: CallState,
+  maker: Maker | undefined,
 ): Promise<boolean> {
   if (status === "unknown") return true;
   if (status !== "claimed" || claim === undefined) return false;
   if (session.own.has(claim.session)) return !runner.isMaking(call);
-  return !(await session.isAlive(claim.session, calls.session(claim.session)));
+  return !(await session.isAlive(claim.session, maker));
+}
+
+async function isUnresolved(journal: ThreadJournal, calls: Calls, state: CallState): Promise<boolean> {
+  const maker = state.claim === undefined ? undefined : calls.session(state.claim.session);
+  return await isUnresolvedBy(journal, state, maker);
 }
 
 function stateOf(threadId: string, calls: Calls, fingerprint: Digest): CallState {
@@ -180,10 +189,4 @@ function stateOf(threadId: string, calls: Calls, fingerprint: Digest): CallState
   );
 }
 
-function stillRuns(threadId: string, { call, tool }: CallState): StratigraphError {
-  return new StratigraphError(
-    "LOCKED",
-    `A call of ${JSON.stringify(tool)} is being made by a process that is alive. Wait until it ends, or end that process.`,
-    { threadId, fingerprint: call, tool },
-  );
-}
+const elsewhere = "by a process that is alive. Wait until it ends, or end that process.";

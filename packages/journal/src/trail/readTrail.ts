@@ -1,9 +1,19 @@
-import { StratigraphError } from "@stratigraph/core";
-import { parseHeader, parseLine, type RecordedEntry, type TrailHeader } from "./line.ts";
-import { linesOf, type TextLine, type TrailSource } from "./lines.ts";
+import type { SerializerProtocol } from "@langchain/langgraph-checkpoint";
+import { checkOptions, StratigraphSerializer } from "@stratigraph/core";
+import type { Digest } from "../identity/fingerprint.ts";
+import type { RecordedEntry, TrailHeader } from "./line.ts";
+import type { TrailSource } from "./lines.ts";
+import { RecordedTrail } from "./recordedTrail.ts";
+import { shownResult, type TrailEntry } from "./trail.ts";
+
+/** Options of {@link readTrail}. */
+export interface ReadTrailOptions {
+  /** What revives recorded results: that of the recorded checkpointer, where it has types of its own. Default: Stratigraph's. */
+  readonly serde?: SerializerProtocol | undefined;
+}
 
 /** An exported trail that is being read. It can be gone through once. */
-export interface TrailFile extends AsyncIterable<RecordedEntry> {
+export interface TrailFile extends AsyncIterable<TrailEntry> {
   /** The first line. @throws StratigraphError "JOURNAL_BROKEN" where that isn't a header */
   header(): Promise<TrailHeader>;
   /**
@@ -14,87 +24,43 @@ export interface TrailFile extends AsyncIterable<RecordedEntry> {
 }
 
 /**
- * Reads an exported trail, line by line; needs no storage. Checks that the lines are entries in their order, each behind the one that it
- * names as its previous one. Whether they are the ones that a journal made is told by `verifyTrail`.
+ * Reads an exported trail, line by line; needs no storage. Gives the entries as `journal.trail()` does. Checks that the lines are entries
+ * in their order, each behind the one that it names as its previous one. Whether they are the ones that a journal made is told by
+ * `verifyTrail`.
  * @param source a stream, other chunks of UTF-8, or the path of a file
- * @throws StratigraphError "JOURNAL_BROKEN" while it is read, with `data`: line, seq, why
+ * @throws InvalidOptionError; StratigraphError "JOURNAL_BROKEN" while it is read, with `data`: line, seq, why; errors of the source
  *
  * @example
- * for await (const { entry, args } of readTrail("incident.jsonl")) console.log(entry.seq, entry.event.type, args);
+ * for await (const { seq, event, tool, args } of readTrail("incident.jsonl")) console.log(seq, event.type, tool, args);
  */
-export function readTrail(source: TrailSource): TrailFile {
-  return new Reader(source);
+export function readTrail(source: TrailSource, options: ReadTrailOptions = {}): TrailFile {
+  checkOptions<ReadTrailOptions>("readTrail", options, { serde: true });
+  const { serde = new StratigraphSerializer() } = options;
+  const recorded = new RecordedTrail(source);
+  return {
+    header: () => recorded.header(),
+    get torn() {
+      return recorded.torn;
+    },
+    [Symbol.asyncIterator]: () => shownEntries(recorded, serde),
+  };
 }
 
-class Reader implements TrailFile {
-  readonly #lines: AsyncGenerator<TextLine>;
-  #header: Promise<TrailHeader> | undefined;
-  #torn: number | undefined;
-  #last: RecordedEntry | undefined;
-
-  constructor(source: TrailSource) {
-    this.#lines = linesOf(source);
+async function* shownEntries(
+  recorded: AsyncIterable<RecordedEntry>,
+  serde: SerializerProtocol,
+): AsyncGenerator<TrailEntry> {
+  const tools = new Map<Digest, string>();
+  for await (const { entry, args, result, calls = [] } of recorded) {
+    const { event } = entry;
+    for (const { call, tool } of calls) tools.set(call, tool);
+    if ("tool" in event) tools.set(event.call, event.tool);
+    const tool = "call" in event ? tools.get(event.call) : undefined;
+    yield {
+      ...entry,
+      ...(tool === undefined ? {} : { tool }),
+      ...(args === undefined ? {} : { args: JSON.parse(args) as unknown }),
+      result: () => shownResult(serde, result),
+    };
   }
-
-  get torn(): number | undefined {
-    return this.#torn;
-  }
-
-  async header(): Promise<TrailHeader> {
-    this.#header ??= this.#readHeader();
-    return await this.#header;
-  }
-
-  async *[Symbol.asyncIterator](): AsyncGenerator<RecordedEntry> {
-    await this.header();
-    for await (const line of this.#lines) {
-      const found = this.#parsed(line, parseLine);
-      if (found === undefined) return;
-      this.#follow(line, found);
-      this.#last = found;
-      yield found;
-    }
-  }
-
-  async #readHeader(): Promise<TrailHeader> {
-    const first = await this.#lines.next();
-    const header = first.done === true ? undefined : this.#parsed(first.value, parseHeader);
-    if (header === undefined) throw trailBroken(1, 0, "the file ends before its header does");
-    return header;
-  }
-
-  /** Undefined for a torn line. */
-  #parsed<T>(line: TextLine, parse: (text: string) => T): T | undefined {
-    try {
-      if (line.text === undefined) throw new Error("it isn't UTF-8");
-      return parse(line.text);
-    } catch (error) {
-      if (!line.ended) {
-        this.#torn = line.number;
-        return undefined;
-      }
-      throw trailBroken(line.number, this.#seqAfter, (error as Error).message);
-    }
-  }
-
-  get #seqAfter(): number {
-    return (this.#last?.entry.seq ?? 0) + 1;
-  }
-
-  #follow({ number }: TextLine, { entry: { seq, prev } }: RecordedEntry): void {
-    if (this.#last === undefined) return;
-    const expected = this.#seqAfter;
-    if (seq !== expected)
-      throw trailBroken(number, expected, `entry ${expected} should stand here, and entry ${seq} does`);
-    if (prev !== this.#last.entry.hash)
-      throw trailBroken(number, seq, `entry ${seq} doesn't follow the entry that stands before it`);
-  }
-}
-
-function trailBroken(line: number, seq: number, why: string): StratigraphError {
-  return new StratigraphError(
-    "JOURNAL_BROKEN",
-    `Line ${line} of the exported trail is damaged: ${why}. Export the trail again, or get an undamaged copy.`,
-    { line, seq, why },
-  );
 }

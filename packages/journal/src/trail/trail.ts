@@ -1,3 +1,4 @@
+import type { SerializerProtocol } from "@langchain/langgraph-checkpoint";
 import type { ListedCheckpoint, TierSaver } from "@stratigraph/core";
 import type { KeptResult } from "../calls/results.ts";
 import type { StoredResult } from "../calls/storedResults.ts";
@@ -91,15 +92,18 @@ async function withValues(
     result: async () => {
       const { checkpoint } = await saver.tier.read(record);
       const payload = checkpoint === undefined ? undefined : await decodePayload(saver, checkpoint);
-      return await shownResult(saver, payload?.result as StoredResult | undefined);
+      return await shownResult(saver.serde, payload?.result as StoredResult | undefined);
     },
   };
 }
 
 /** A result as people and programs are shown it. */
-export async function shownResult(saver: TierSaver, stored: StoredResult | undefined): Promise<unknown> {
+export async function shownResult(
+  serde: SerializerProtocol,
+  stored: StoredResult | undefined,
+): Promise<unknown> {
   if (stored === undefined) return undefined;
-  const kept = (await saver.serde.loadsTyped(stored.type, stored.bytes)) as KeptResult;
+  const kept = (await serde.loadsTyped(stored.type, stored.bytes)) as KeptResult;
   if (kept.kind === "value") return kept.value;
   return kept.kind === "message" ? kept.message : kept.command;
 }

@@ -3,7 +3,7 @@ import { Sealing, type SignOptions } from "../log/sealing.ts";
 import { checkHead } from "./checkArguments.ts";
 import { hashOfHeader, type TrailHead, type TrailHeader } from "./line.ts";
 import type { TrailSource } from "./lines.ts";
-import { readTrail } from "./readTrail.ts";
+import { RecordedTrail } from "./recordedTrail.ts";
 import { TrailCheck, type KnownHead, type Verification } from "./trailCheck.ts";
 
 /** Options of {@link verifyTrail}. */
@@ -26,7 +26,7 @@ export async function verifyTrail(
   checkOptions<VerifyTrailOptions>("verifyTrail", options, { head: true, sign: true });
   checkHead(options.head);
   const sealing = new Sealing(options.sign);
-  const trail = readTrail(source);
+  const trail = new RecordedTrail(source);
   let check: TrailCheck | undefined;
   try {
     const header = await trail.header();

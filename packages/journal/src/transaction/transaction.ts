@@ -76,7 +76,7 @@ export async function transaction<T>(
   work: (tx: Transaction) => T | Promise<T>,
   options: TransactionOptions = {},
 ): Promise<TransactionResult<T>> {
-  const parts = checkedParts(checkpointer, threadId, options);
+  const parts = checkedParts(checkpointer, threadId, work, options);
   const { onConflict = "throw", attempts = 3 } = options;
   const merging = mergingOf(options);
   const undone: TransactionCall[] = [];
@@ -107,7 +107,7 @@ export async function transactions(
   options: Pick<TransactionOptions, "journal"> = {},
 ): Promise<OpenTransaction[]> {
   checkOptions<Pick<TransactionOptions, "journal">>("transactions", options, { journal: true });
-  const parts = partsOf(options.journal ?? createJournal(checkpointer));
+  const parts = partsOn(checkpointer, options.journal);
   const found: OpenTransaction[] = [];
   for await (const { threadId: id } of forksOf(checkpointer, validId("threadId", threadId)))
     if (isTransaction(id)) found.push(new OpenTransaction(parts, threadId, id));
@@ -152,7 +152,12 @@ function isTransaction(threadId: string): boolean {
 }
 
 /** @throws InvalidOptionError, InvalidAddressError */
-function checkedParts(checkpointer: TierSaver, threadId: string, options: TransactionOptions): JournalParts {
+function checkedParts(
+  checkpointer: TierSaver,
+  threadId: string,
+  work: unknown,
+  options: TransactionOptions,
+): JournalParts {
   checkOptions<TransactionOptions>("transaction", options, {
     journal: true,
     onConflict: true,
@@ -161,6 +166,8 @@ function checkedParts(checkpointer: TierSaver, threadId: string, options: Transa
     strategy: true,
   });
   validId("threadId", threadId);
+  if (typeof work !== "function")
+    throw new InvalidOptionError("work", work, "Pass the function that does the work: async (tx) => …");
   if (isTransaction(threadId))
     throw new InvalidOptionError(
       "threadId",
@@ -174,6 +181,11 @@ function checkedParts(checkpointer: TierSaver, threadId: string, options: Transa
     throw new InvalidOptionError("attempts", attempts, "Pass a whole number from 1.");
   if (onConflict === "merge" && graph === undefined)
     throw new InvalidOptionError("graph", graph, 'Pass the compiled graph: onConflict "merge" needs it.');
+  return partsOn(checkpointer, journal);
+}
+
+/** What a transaction uses of a journal. @throws InvalidOptionError */
+function partsOn(checkpointer: TierSaver, journal: Journal | undefined): JournalParts {
   const parts = partsOf(journal ?? createJournal(checkpointer));
   if (parts.checkpointer !== checkpointer)
     throw new InvalidOptionError("journal", journal, "Pass a journal of the same checkpointer.");

@@ -1,24 +1,29 @@
-import { forkMany, type ForkOptions } from "@stratigraph/branch";
+import type { ForkOptions } from "@stratigraph/branch";
 import { InvalidOptionError } from "@stratigraph/core";
 import { z } from "zod";
 import { columns, shown } from "../render/columns.ts";
 import { bytesText } from "../render/units.ts";
 import { resolvePoint } from "../table/address.ts";
-import { fields, texts } from "../table/fields.ts";
+import { fields, flag, texts } from "../table/fields.ts";
 import { operation } from "../table/operation.ts";
+import { State } from "../values/state.ts";
+import { valueView } from "../values/view.ts";
 import type { Complete } from "./complete.ts";
+import { changeLines, plannedEdit } from "./plannedEdit.ts";
+import { editedForks, freeName, nextInFork, nextOf, type WantedFork } from "./whatIf.ts";
 
 /** Makes threads that go on from a checkpoint. */
 export const fork = operation({
   name: "fork",
   group: "change",
   effect: "write",
-  summary: "Make a new thread that goes on from any checkpoint; the source stays as it is.",
+  summary: "Make a new thread that goes on from any checkpoint, edited or not; the source stays as it is.",
   args: ["at", "to"],
   examples: [
     "stratigraph fork ada ada-copy",
     "stratigraph fork ada@head~3 retry",
     "stratigraph fork ada@step:12 --count 5",
+    "stratigraph fork ada@head~1 --what-if --channel title --value '\"Trip to Bern\"'",
   ],
   input: z.object({
     at: fields.at,
@@ -30,6 +35,7 @@ export const fork = operation({
       .max(1000)
       .optional()
       .describe("How many threads with random ids, in the place of `to`."),
+    whatIf: flag("Name the new thread after its source: ada/what-if-1, or the next number that is free."),
     history: z
       .enum(["needed", "full"])
       .default("needed")
@@ -38,8 +44,28 @@ export const fork = operation({
       .enum(["inherit", "none"])
       .default("inherit")
       .describe("inherit: recorded tool calls aren't made again. none: the new thread makes its own."),
+    channel: z.string().min(1).optional().describe("A channel to set in the new thread, as `set` does."),
+    value: z
+      .string()
+      .meta({ fromFile: true })
+      .optional()
+      .describe("Its new value, as JSON of the serde as show prints it."),
+    path: z.string().optional().describe("Only this part of the value: [3].content, .user.name."),
+    create: flag("Also a channel that the checkpoint doesn't have."),
+    asNode: z
+      .string()
+      .min(1)
+      .optional()
+      .describe(
+        "Go on as if this node had just run: what follows it runs next. Default: what was due is due.",
+      ),
+    graph: z
+      .string()
+      .optional()
+      .describe("The graph of the config, where it is needed: for `asNode`. Default: the only one there is."),
     namespace: fields.namespace,
     checkpoint: fields.checkpoint,
+    dryRun: flag("Only tell what the new thread would be like."),
   }),
   output: z.object({
     from: z.object({
@@ -48,45 +74,114 @@ export const fork = operation({
       checkpoint: z.string(),
       wasHead: z.boolean().describe("Whether it was the head when the fork was made."),
     }),
-    items: z.array(
-      z.object({
-        thread: z.string(),
-        checkpoints: z.number().describe("How many were copied, with the events of inherited tool calls."),
-        bytes: z.number().describe("How many were written, without what the storage adds."),
-      }),
-    ),
+    items: z
+      .array(
+        z.object({
+          thread: z.string(),
+          checkpoints: z.number().describe("How many were copied, with the events of inherited tool calls."),
+          bytes: z.number().describe("How many were written, without what the storage adds."),
+        }),
+      )
+      .describe("Empty in a dry run."),
+    name: z.string().optional().describe("In a dry run, the name that is free for a what-if."),
+    edit: z
+      .object({
+        channel: z.string(),
+        path: z.string().optional(),
+        before: valueView.optional(),
+        after: valueView,
+      })
+      .optional()
+      .describe("What was set, or would be."),
+    next: z.array(z.string()).describe("Nodes that run next in the new thread."),
   }),
-  async run({ to, count, history, calls, ...address }, context) {
-    if (to.length > 0 && count !== undefined)
-      throw new InvalidOptionError(
-        "count",
-        String(count),
-        "Name the new threads, or say how many; not both.",
-      );
+  async run(input, context) {
+    const { to, count, whatIf, history, calls, channel, value, path, create, asNode, graph, dryRun } = input;
+    refuseContrary(input);
     const saver = await context.saver();
-    const point = await resolvePoint(saver, address);
+    const point = await resolvePoint(saver, input);
+    const state = await State.read(saver, point);
+    const edit =
+      channel === undefined || value === undefined
+        ? undefined
+        : await plannedEdit(context, state, { channel, value, path, graph, create });
     const options: Omit<Complete<ForkOptions>, "to"> = { history, calls };
-    const forks = await forkMany(saver, point, to.length > 0 ? to : (count ?? 1), options);
-    const { origin } = forks[0]!;
+    const wanted: WantedFork = {
+      point,
+      to: whatIf ? "what-if" : to.length > 0 ? to : (count ?? 1),
+      options,
+      values: edit === undefined ? {} : { [channel!]: edit.next },
+      as: asNode === undefined ? undefined : { node: asNode, graph: await context.graph(graph) },
+    };
+    const forks = dryRun ? [] : await editedForks(saver, wanted);
+    const { before, after } = edit ?? {};
     return {
       from: {
-        thread: origin.threadId,
-        namespace: origin.namespace,
-        checkpoint: origin.checkpointId,
-        wasHead: origin.wasHead,
+        thread: point.threadId,
+        namespace: point.namespace,
+        checkpoint: point.checkpointId,
+        wasHead: forks[0]?.origin.wasHead ?? state.point.head === point.checkpointId,
       },
       items: forks.map(({ threadId, checkpoints, bytes }) => ({ thread: threadId, checkpoints, bytes })),
+      ...(dryRun && whatIf ? { name: await freeName(saver, point.threadId) } : {}),
+      ...(after === undefined
+        ? {}
+        : {
+            edit: {
+              channel: channel!,
+              ...(path === undefined ? {} : { path }),
+              ...(before === undefined ? {} : { before }),
+              after,
+            },
+          }),
+      next: forks[0] === undefined ? await nextInFork(saver, wanted) : await nextOf(saver, forks[0].threadId),
     };
   },
-  *render({ from, items }) {
+  *render({ from, items, name, edit, next }) {
     const rows = items.map(({ thread, checkpoints, bytes }) => [
       thread,
       String(checkpoints),
       bytesText(bytes),
     ]);
-    yield* columns([["NEW THREAD", "CHECKPOINTS", "SIZE"], ...rows], [1, 2]);
+    if (items.length > 0) yield* columns([["NEW THREAD", "CHECKPOINTS", "SIZE"], ...rows], [1, 2]);
+    else yield `Nothing was made.${name === undefined ? "" : ` The thread would be ${shown(name)}.`}`;
     const where = from.namespace === "" ? "" : `, namespace ${shown(from.namespace)}`;
     const head = from.wasHead ? " (its head)" : "";
     yield `From ${shown(from.thread)}${where} at ${shown(from.checkpoint)}${head}.`;
+    if (edit !== undefined) {
+      yield `With ${shown(edit.channel + (edit.path ?? ""))} set:`;
+      yield* changeLines(edit);
+    }
+    if (next.length > 0) yield `Next: ${next.map(shown).join(", ")}`;
   },
 });
+
+/** @throws InvalidOptionError where fields don't go together */
+function refuseContrary(input: {
+  readonly to: readonly string[];
+  readonly count?: number | undefined;
+  readonly whatIf: boolean;
+  readonly channel?: string | undefined;
+  readonly value?: string | undefined;
+  readonly path?: string | undefined;
+  readonly namespace: string;
+  readonly asNode?: string | undefined;
+}): void {
+  const { to, count, whatIf, channel, value, path, namespace, asNode } = input;
+  if (to.length > 0 && count !== undefined)
+    throw new InvalidOptionError("count", String(count), "Name the new threads, or say how many; not both.");
+  if (whatIf && (to.length > 0 || count !== undefined))
+    throw new InvalidOptionError("whatIf", "a name beside it", "Leave out `to` and `count`, or `whatIf`.");
+  if ((channel === undefined) !== (value === undefined) || (path !== undefined && channel === undefined))
+    throw new InvalidOptionError(
+      channel === undefined ? "channel" : "value",
+      "nothing",
+      "Pass `channel` and `value` together.",
+    );
+  if (namespace !== "" && (channel !== undefined || asNode !== undefined))
+    throw new InvalidOptionError(
+      "namespace",
+      namespace,
+      "Only the root's channels can be set. Fork, and `set` the rest.",
+    );
+}

@@ -3,7 +3,7 @@ import { NotFoundError, type TierSaver } from "@stratigraph/core";
 import { z } from "zod";
 import { shown } from "../render/columns.ts";
 import { resolvePoint, type ResolvedPoint } from "../table/address.ts";
-import { fields } from "../table/fields.ts";
+import { fields, maxBytes } from "../table/fields.ts";
 import { operation } from "../table/operation.ts";
 import { cut, isCut, shares } from "../values/cut.ts";
 import type { Path } from "../values/path.ts";
@@ -64,13 +64,9 @@ export const diff = operation({
       .max(10_000)
       .default(200)
       .describe("How many changes of a channel to list at most."),
-    maxBytes: z.coerce
-      .number()
-      .int()
-      .min(1000)
-      .max(50_000_000)
-      .default(64_000)
-      .describe("How much of the values to show in all, in bytes. What is longer is cut, in equal shares."),
+    maxBytes: maxBytes(
+      "How much of the values to show in all, in bytes. What is longer is cut, in equal shares.",
+    ),
   }),
   output: z.object({ a: side, b: side, channels: z.array(channel) }),
   async run({ from, to, namespace, fromCheckpoint, toCheckpoint, limit, maxBytes }, context) {

@@ -1,23 +1,26 @@
-import { ERROR, INTERRUPT } from "@langchain/langgraph-checkpoint";
 import { forksOf, Lanes, lineage } from "@stratigraph/branch";
-import { decodeCursor, encodeCursor, type Namespace, type TierSaver } from "@stratigraph/core";
+import { decodeCursor, encodeCursor, outlineOf, type Namespace, type TierSaver } from "@stratigraph/core";
 import { z } from "zod";
 import { table } from "../render/columns.ts";
 import { bytesText, timeText } from "../render/units.ts";
 import { resolvePoint } from "../table/address.ts";
-import { fields } from "../table/fields.ts";
+import { fields, flag } from "../table/fields.ts";
 import { operation } from "../table/operation.ts";
 import { addedBytes } from "./addedBytes.ts";
 import { nodesBetween } from "./nodes.ts";
 import { Records, type OpenedRecord } from "./records.ts";
 import { shortIds } from "./shortIds.ts";
 import { tiersHolding } from "./tiersHolding.ts";
+import { waitsIn } from "./waitsIn.ts";
 
 /** How many forks of a thread are looked at for one page, as each takes two reads. */
 const mostForks = 200;
 
 /** How many lanes of a tree go on from page to page. */
 const mostLanes = 64;
+
+/** How many namespaces of subgraphs are told at most. */
+const mostNamespaces = 200;
 
 const item = z.object({
   checkpoint: z.string(),
@@ -29,6 +32,9 @@ const item = z.object({
     .describe(
       "First the checkpoint it was made from, then those that were merged into it, also from other threads.",
     ),
+  merges: z
+    .array(z.object({ thread: z.string(), checkpoint: z.string() }))
+    .describe("What was merged into it, and from which thread."),
   drawn: z.array(z.string()).describe("The parents that are further down in this history."),
   step: z.number().optional(),
   source: z.string().optional().describe("input, loop, update or fork."),
@@ -70,6 +76,7 @@ export const history = operation({
   input: z.object({
     thread: fields.thread,
     namespace: fields.namespace,
+    namespaces: flag("Also tell which namespaces of subgraphs the thread has."),
     limit: fields.limit,
     cursor: fields.cursor,
   }),
@@ -86,11 +93,15 @@ export const history = operation({
       .describe(
         "The checkpoints that the lanes of the tree wait for where this page begins, from left to right.",
       ),
+    namespaces: z
+      .array(z.string())
+      .optional()
+      .describe(`The namespaces of subgraphs, if asked for; ${mostNamespaces} at most.`),
     missing: z.array(z.string()).describe("Tiers that didn't answer, so that it isn't known what they hold."),
     forksCut: z.boolean().describe(`Only ${mostForks} forks were looked at; there may be more.`),
     cursor: z.string().optional().describe("Where the next page begins."),
   }),
-  async run({ thread, namespace, limit, cursor }, context) {
+  async run({ thread, namespace, namespaces, limit, cursor }, context) {
     const saver = await context.saver();
     const { threadId } = await resolvePoint(saver, { at: thread, namespace });
     const at = { threadId, namespace };
@@ -131,6 +142,7 @@ export const history = operation({
       ...from,
       items,
       lanes,
+      ...(namespaces ? { namespaces: await subgraphsOf(saver, threadId) } : {}),
       missing: tiers.missing,
       forksCut: forks.cut,
       ...next,
@@ -195,6 +207,11 @@ function notes(
   ];
 }
 
+async function subgraphsOf(saver: TierSaver, threadId: string): Promise<string[]> {
+  const { heads } = await outlineOf(saver.tier, threadId);
+  return [...heads.keys()].sort().slice(0, mostNamespaces);
+}
+
 async function itemOf(
   saver: TierSaver,
   { threadId, namespace }: Namespace,
@@ -217,6 +234,7 @@ async function itemOf(
       ...(parentId === undefined ? [] : [parentId]),
       ...merged.map(({ checkpoint_id }) => checkpoint_id),
     ],
+    merges: merged.map(({ thread_id, checkpoint_id }) => ({ thread: thread_id, checkpoint: checkpoint_id })),
     // A clock that was set back can put a parent above its child: its lane has ended there.
     drawn: drawn.filter((id) => id < checkpointId),
     nodes: parent === undefined ? [] : await nodesBetween(saver, parent, opened),
@@ -227,7 +245,7 @@ async function itemOf(
     ...(typeof source === "string" ? { source } : {}),
     ...(runId === undefined ? {} : { run: runId }),
     ...(lostTo === undefined ? {} : { lostTo }),
-    ...(channels.has(ERROR) ? { waits: "error" } : channels.has(INTERRUPT) ? { waits: "interrupt" } : {}),
+    ...waitsIn(channels),
   };
 }
 

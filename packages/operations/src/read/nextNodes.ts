@@ -1,5 +1,18 @@
 import { TASKS } from "@langchain/langgraph-checkpoint";
+import { isControlChannel } from "@stratigraph/core";
 import { contentOf, isObject } from "../values/records.ts";
+import type { State } from "../values/state.ts";
+import { jsonOf } from "../values/view.ts";
+
+/** The nodes that are due at a checkpoint, whether or not they have ended since. */
+export async function dueNodes(state: State): Promise<string[]> {
+  const control = new Map<string, unknown>();
+  for (const name of state.channels().filter(isControlChannel)) {
+    const found = await state.channel(name);
+    if (found !== undefined) control.set(name, jsonOf(found.stored)?.value);
+  }
+  return nextNodes(control);
+}
 
 /**
  * The nodes that are due at a checkpoint, as far as its control channels tell without the graph: LangGraph clears those that were

@@ -1,25 +1,21 @@
-import { ERROR, INTERRUPT, RESUME, TASKS } from "@langchain/langgraph-checkpoint";
-import { isControlChannel, type TierSaver } from "@stratigraph/core";
+import { TASKS } from "@langchain/langgraph-checkpoint";
 import { z } from "zod";
 import { columns, shown } from "../render/columns.ts";
 import { bytesText, timeText } from "../render/units.ts";
 import { resolvePoint } from "../table/address.ts";
-import { fields } from "../table/fields.ts";
+import { fields, maxBytes, mostBytes } from "../table/fields.ts";
 import { operation } from "../table/operation.ts";
 import { hasCut, shares } from "../values/cut.ts";
 import { parsePath, wrongPath } from "../values/path.ts";
 import { Redaction } from "../values/redaction.ts";
 import { State } from "../values/state.ts";
 import { inlineText, valueLines } from "../values/text.ts";
-import { jsonOf, shownValue, valueView, viewOf, type Shown } from "../values/view.ts";
-import { nextNodes } from "./nextNodes.ts";
-import { nodeOfPath } from "./nodes.ts";
+import { shownValue, valueView, viewOf, type Shown } from "../values/view.ts";
+import { dueNodes } from "./nextNodes.ts";
+import { shownWrites, taskWrite, type ShownWrite } from "./shownWrites.ts";
 
 /** The least that a value gets of `maxBytes`, so that one sees what it is. */
 const leastBytes = 200;
-
-/** Most that is shown at once, in bytes. */
-const mostBytes = 50_000_000;
 
 /** Control channels whose values say no more than what runs next. */
 const saysWhatIsNext = /^(branch|join):/;
@@ -51,17 +47,7 @@ const output = z.object({
       ...valueView.shape,
     }),
   ),
-  writes: z
-    .array(
-      z.object({
-        task: z.string(),
-        node: z.string().optional(),
-        kind: z.enum(["write", "interrupt", "resume", "error"]),
-        channel: z.string(),
-        ...valueView.shape,
-      }),
-    )
-    .describe("Pending writes: what tasks of the next step wrote so far."),
+  writes: z.array(taskWrite).describe("Pending writes: what tasks of the next step wrote so far."),
 });
 
 type Output = z.output<typeof output>;
@@ -89,13 +75,9 @@ export const show = operation({
       .describe(
         "Only this part of the channel's value: [3].content, [-1], [10:20], .user.name. Needs channel.",
       ),
-    maxBytes: z.coerce
-      .number()
-      .int()
-      .min(1000)
-      .max(mostBytes)
-      .default(64_000)
-      .describe("How much of the values to show in all, in bytes. What is longer is cut, in equal shares."),
+    maxBytes: maxBytes(
+      "How much of the values to show in all, in bytes. What is longer is cut, in equal shares.",
+    ),
   }),
   output,
   async run({ at, namespace, checkpoint, channel, path, maxBytes }, context) {
@@ -107,7 +89,7 @@ export const show = operation({
     const { record } = point.stored;
     const { step, source } = point.metadata;
     const shownChannels = await channelsOf(state, redaction, channel, path);
-    const all = await writesOf(saver, state, redaction);
+    const all = await shownWrites(saver, state.point, redaction);
     const pending = channel === undefined ? all : [];
     const metadata = shownValue("metadata", point.body.metadata, redaction)!;
     const sizes = [...shownChannels, ...pending, { shown: metadata }].map(({ shown }) => shown.bytes);
@@ -234,48 +216,9 @@ async function channelsOf(
   return found;
 }
 
-interface ShownWrite {
-  readonly task: string;
-  readonly node: string | undefined;
-  readonly kind: "write" | "interrupt" | "resume" | "error";
-  readonly channel: string;
-  readonly shown: Shown;
-}
-
-const kinds: Readonly<Record<string, ShownWrite["kind"]>> = {
-  [INTERRUPT]: "interrupt",
-  [RESUME]: "resume",
-  [ERROR]: "error",
-};
-
-async function writesOf(saver: TierSaver, { point }: State, redaction: Redaction): Promise<ShownWrite[]> {
-  const { record, writes, blobs } = point.stored;
-  const found: ShownWrite[] = [];
-  for (const { taskId: task, taskPath, channel, value } of await saver.coder.writes.unrevived(
-    record,
-    writes,
-  )) {
-    const typed = await saver.coder.serialized(point.at, channel, value, blobs);
-    const kind = Object.hasOwn(kinds, channel) ? kinds[channel]! : "write";
-    found.push({
-      task,
-      node: nodeOfPath(taskPath),
-      kind,
-      channel,
-      shown: shownValue(channel, typed, redaction)!,
-    });
-  }
-  return found;
-}
-
 /** What is due. At the head, nodes whose tasks have ended aren't; before, the whole step is told, as `getStateHistory` does. */
 async function nextOf(state: State, pending: readonly ShownWrite[]): Promise<string[]> {
-  const control = new Map<string, unknown>();
-  for (const name of state.channels().filter(isControlChannel)) {
-    const found = await state.channel(name);
-    if (found !== undefined) control.set(name, jsonOf(found.stored)?.value);
-  }
   const { at, head } = state.point;
   const ended = new Set(pending.flatMap(({ kind, node }) => (kind === "write" ? [node] : [])));
-  return nextNodes(control).filter((node) => head !== at.checkpointId || !ended.has(node));
+  return (await dueNodes(state)).filter((node) => head !== at.checkpointId || !ended.has(node));
 }

@@ -1,4 +1,4 @@
-import { Storages, type ThreadInfo, type TierSaver } from "@stratigraph/core";
+import { Storages, trace, type ThreadInfo, type TierSaver } from "@stratigraph/core";
 import { z } from "zod";
 import { columns, shown, table } from "../render/columns.ts";
 import { bytesText } from "../render/units.ts";
@@ -86,11 +86,18 @@ export const stats = operation({
     const idle = found.threads.filter(
       ({ writtenAtMs, evicted }) => !evicted && writtenAtMs < idleBeforeMs,
     ).length;
+    const figures = total.figures();
+    if (thread === undefined)
+      trace({
+        type: "stored",
+        threads: threads.counted,
+        tiers: figures.tiers.map(({ tier, bytes }) => ({ tier, bytes })),
+      });
     return {
       ...(thread === undefined ? {} : { thread: measured[0]!.info.threadId }),
       estimated: measured.length < found.threads.length,
       threads,
-      ...total.figures(),
+      ...figures,
       frees: {
         prune: { keepLast, ...total.pruned() },
         archive: { idleDays, threads: idle, bytes: total.idleBytes() },

@@ -4,6 +4,9 @@ import { agoText } from "../render/units.ts";
 import { fields, flag, texts } from "../table/fields.ts";
 import { operation } from "../table/operation.ts";
 import { pair, pairs, tagsOf } from "../table/pairs.ts";
+import { Redaction } from "../values/redaction.ts";
+import { searchThreads } from "./searchThreads.ts";
+import { detailsOf, threadDetails } from "./threadDetails.ts";
 
 /** Lists threads. */
 export const threads = operation({
@@ -11,8 +14,18 @@ export const threads = operation({
   group: "look",
   effect: "read",
   summary: "List threads, most recently written first; all pages at once in the order of their last writes.",
-  examples: ["stratigraph threads", "stratigraph threads --filter user=anna -n 10"],
+  examples: [
+    "stratigraph threads",
+    "stratigraph threads --filter user=anna -n 10",
+    "stratigraph threads --search ad",
+  ],
   input: z.object({
+    search: z
+      .string()
+      .optional()
+      .describe(
+        "Only threads whose ids contain this text, in any case. Goes through the list, so a tag is faster.",
+      ),
     filter: texts(
       "key=value that the newest checkpoint's metadata must have. A value that is JSON counts as such.",
       pair,
@@ -25,6 +38,7 @@ export const threads = operation({
         "Most or least recently written first. A thread that is written to between two pages moves to the newest: with newest first it is missed, with oldest first it comes again. All pages at once come oldest first.",
       ),
     evicted: flag("Only threads of which only the head is kept here."),
+    details: flag("Also tell what the heads tell: step, interrupts, conflicts, origin. Reads each of them."),
     limit: fields.limit,
     cursor: fields.cursor,
   }),
@@ -35,28 +49,37 @@ export const threads = operation({
         checkpoint: z.string().optional().describe("The head of the root namespace."),
         writtenAt: z.iso.datetime().describe("When it was last written, to the minute or better."),
         evicted: z.boolean().describe("Only its heads are here."),
+        details: threadDetails.optional(),
       }),
     ),
     cursor: z.string().optional().describe("Where the next page begins."),
   }),
   whole: { order: "oldest" },
-  async run({ filter, tag, order, evicted, limit, cursor }, context) {
+  async run({ search, filter, tag, order, evicted, details, limit, cursor }, context) {
     const saver = await context.saver();
-    const page = await saver.listThreads({
+    const asked = {
       order,
       limit,
       ...(cursor === undefined ? {} : { cursor }),
       ...(filter.length === 0 ? {} : { filter: pairs(filter, jsonOr) }),
       ...(tag.length === 0 ? {} : { tag: tagsOf(tag) }),
-    });
-    const items = page.threads
-      .filter((thread) => !evicted || thread.evicted)
-      .map((thread) => ({
+    };
+    const page =
+      search === undefined || search === ""
+        ? await saver.listThreads(asked)
+        : await searchThreads(saver, search, asked, context.signal);
+    const listed = page.threads.filter((thread) => !evicted || thread.evicted);
+    const told = details ? await detailsOf(saver, listed, new Redaction(context.redact)) : undefined;
+    const items = listed.map((thread) => {
+      const own = told?.get(thread.threadId);
+      return {
         thread: thread.threadId,
         ...(thread.head === undefined ? {} : { checkpoint: thread.head }),
         writtenAt: new Date(thread.writtenAtMs).toISOString(),
         evicted: thread.evicted,
-      }));
+        ...(own === undefined ? {} : { details: own }),
+      };
+    });
     return { items, ...(page.cursor === undefined ? {} : { cursor: page.cursor }) };
   },
   *render({ items, cursor }) {
@@ -65,16 +88,26 @@ export const threads = operation({
       return;
     }
     const now = Date.now();
-    const rows = items.map(({ thread, checkpoint, writtenAt, evicted }) => [
+    const rows = items.map(({ thread, checkpoint, writtenAt, evicted, details }) => [
       thread,
       agoText(now - Date.parse(writtenAt)),
       checkpoint ?? "",
-      evicted ? "evicted" : "",
+      [...(evicted ? ["evicted"] : []), ...(details === undefined ? [] : notes(details))].join("; "),
     ]);
     yield* columns([["THREAD", "WRITTEN", "HEAD", ""], ...rows]);
     if (cursor !== undefined) yield `More with --cursor ${cursor}`;
   },
 });
+
+function notes({ step, waits, conflicts, origin, damaged }: z.output<typeof threadDetails>): string[] {
+  return [
+    ...(damaged === undefined ? [] : ["damaged"]),
+    ...(step === undefined ? [] : [`step ${step}`]),
+    ...(waits === undefined ? [] : [waits === "interrupt" ? "interrupted" : "failed"]),
+    ...(conflicts === 0 ? [] : [conflicts === 1 ? "1 conflict" : `${conflicts} conflicts`]),
+    ...(origin === undefined ? [] : [`forked from ${origin.thread}`]),
+  ];
+}
 
 function jsonOr(text: string): unknown {
   try {

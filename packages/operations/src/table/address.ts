@@ -75,7 +75,7 @@ async function referred(saver: TierSaver, where: Where, reference: string): Prom
 }
 
 /** The main line, newest first: the head and its ancestors. */
-async function* mainLine(
+export async function* mainLine(
   saver: TierSaver,
   { threadId, namespace, head }: Where,
 ): AsyncGenerator<CheckpointRecord> {

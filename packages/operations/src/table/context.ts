@@ -1,5 +1,7 @@
-import type { MergeableGraph } from "@stratigraph/branch";
 import type { TierSaver } from "@stratigraph/core";
+import type { RunnableGraph } from "../run/runnableGraph.ts";
+import type { RunEvent } from "./events.ts";
+import type { SignOptions } from "@stratigraph/journal";
 
 /** How far a long operation is. */
 export interface Progress {
@@ -25,13 +27,17 @@ export interface Context {
    * A compiled graph of the config, whose checkpointer is the context's saver. Default: the only one there is.
    * @throws StratigraphError "NOT_FOUND" where the config names no such graph
    */
-  graph(name?: string): Promise<MergeableGraph>;
+  graph(name?: string): Promise<RunnableGraph>;
   /** Aborted to end a long operation after the thread it is at: it then returns with a cursor from which it can go on. */
   readonly signal: AbortSignal;
   /** Told every now and then how far a long operation is. */
   progress(progress: Progress): void;
+  /** Told what happens meanwhile, such as the tokens of a graph that runs: JSON. Absent where nobody listens. */
+  emit?(event: RunEvent): void;
   /** Paths of values that aren't shown, such as `messages.*.content`. */
   readonly redact: readonly string[];
+  /** The keys that journals are signed with, where they are: to verify trails, and to write answers into them. */
+  readonly sign?: SignOptions | undefined;
   /** The folder in which relative paths of inputs begin, such as that of a file to export to. Absolute. */
   readonly cwd: string;
   /** Where the settings came from, for people: "stratigraph.config.ts", "STRATIGRAPH_URL", … */

@@ -31,6 +31,14 @@ export function flag(description: string) {
   return z.preprocess(fromText, z.boolean()).default(false).describe(description);
 }
 
+/** Most that is shown at once, in bytes. */
+export const mostBytes = 50_000_000;
+
+/** How much of values to show in all, in bytes. */
+export function maxBytes(description: string) {
+  return z.coerce.number().int().min(1000).max(mostBytes).default(64_000).describe(description);
+}
+
 /** A list of texts, empty unless given. One text counts as a list of one. */
 export function texts(description: string, item: z.ZodType<string, string> = z.string()) {
   const listed = (given: unknown): unknown => (typeof given === "string" ? [given] : given);

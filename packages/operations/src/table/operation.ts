@@ -42,9 +42,12 @@ export interface Operation<I extends z.ZodObject = z.ZodObject, O extends z.ZodO
   found?(output: z.output<O>): boolean;
 }
 
-/** Describes an operation. Checks that `args` are fields of its input. */
-export function operation<I extends z.ZodObject, O extends z.ZodObject>(
-  description: Omit<Operation<I, O>, "args"> & { readonly args?: readonly (keyof z.input<I> & string)[] },
-): Operation<I, O> {
+/** Describes an operation. Checks that `args` are fields of its input, and keeps its name as a type. */
+export function operation<const N extends string, I extends z.ZodObject, O extends z.ZodObject>(
+  description: Omit<Operation<I, O>, "args" | "name"> & {
+    readonly name: N;
+    readonly args?: readonly (keyof z.input<I> & string)[];
+  },
+): Operation<I, O> & { readonly name: N } {
   return description;
 }

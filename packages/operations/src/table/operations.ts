@@ -10,41 +10,57 @@ import { restore } from "../change/restore.ts";
 import { set } from "../change/set.ts";
 import { setup } from "../change/setup.ts";
 import { undo } from "../change/undo.ts";
+import { answer } from "../journal/answer.ts";
+import { audit } from "../journal/audit.ts";
+import { calls } from "../journal/calls.ts";
+import { questions } from "../journal/questions.ts";
+import { why } from "../journal/why.ts";
 import { blame } from "../read/blame.ts";
 import { compare } from "../read/compare.ts";
 import { conflicts } from "../read/conflicts.ts";
 import { diff } from "../read/diff.ts";
 import { doctor } from "../read/doctor.ts";
+import { health } from "../read/health.ts";
 import { history } from "../read/history.ts";
 import { keys } from "../read/keys.ts";
 import { show } from "../read/show.ts";
 import { stats } from "../read/stats.ts";
 import { threads } from "../read/threads.ts";
+import { writes } from "../read/writes.ts";
+import { run } from "../run/run.ts";
 import { exportOperation } from "../transfer/export.ts";
 import { importOperation } from "../transfer/import.ts";
 import { move } from "../transfer/move.ts";
 import { repair } from "../verify/repair.ts";
 import { verify } from "../verify/verify.ts";
+import type { z } from "zod";
 import type { Operation } from "./operation.ts";
 
-/** Every operation, in the order in which they are listed. */
-export const operations: readonly Operation[] = [
+const all = [
   threads,
   history,
   show,
+  writes,
   diff,
   blame,
   compare,
   conflicts,
   stats,
+  calls,
+  questions,
+  why,
+  audit,
   fork,
   merge,
   promote,
   undo,
   set,
+  run,
+  answer,
   prune,
   deletes,
   doctor,
+  health,
   setup,
   verify,
   repair,
@@ -56,4 +72,18 @@ export const operations: readonly Operation[] = [
   move,
   keys,
   reencrypt,
-];
+] as const;
+
+type Known = (typeof all)[number];
+
+/** Every operation, in the order in which they are listed. */
+export const operations: readonly Operation[] = all;
+
+/** The name of an operation. */
+export type OperationName = Known["name"];
+
+/** What an operation takes, as a front gets it. */
+export type InputOf<N extends OperationName> = z.input<Extract<Known, { name: N }>["input"]>;
+
+/** What an operation tells: JSON. */
+export type OutputOf<N extends OperationName> = z.output<Extract<Known, { name: N }>["output"]>;

@@ -13,11 +13,19 @@ export async function runOperation<I extends z.ZodObject, O extends z.ZodObject>
   given: unknown,
   context: Context,
 ): Promise<z.output<O>> {
+  const output = await operation.run(checkedInput(operation, given), context);
+  return operation.output.parse(output) as z.output<O>;
+}
+
+/** The input of an operation, checked, with its defaults. @throws InvalidInputError that names every wrong field */
+export function checkedInput<I extends z.ZodObject, O extends z.ZodObject>(
+  operation: Operation<I, O>,
+  given: unknown,
+): z.output<I> {
   const input = operation.input.strict().safeParse(given);
   if (!input.success) throw wrongInput(operation, input.error.issues);
   // strict() changes what is accepted, not what comes out.
-  const output = await operation.run(input.data as z.output<I>, context);
-  return operation.output.parse(output) as z.output<O>;
+  return input.data as z.output<I>;
 }
 
 /** An input that can't be used. `data`: operation, and issues with the path and what was expected there. */

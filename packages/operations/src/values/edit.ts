@@ -19,7 +19,7 @@ export async function edited(
   path: Path,
   text: string,
 ): Promise<unknown> {
-  const part = parsed(text);
+  const part = parsed("value", text);
   const json = before === undefined ? undefined : jsonOf(before);
   const hadMessages = areMessages(json?.value);
   if (path.length === 0) return await fitting(saver, hadMessages, part);
@@ -50,13 +50,22 @@ function areMessages(value: unknown): boolean {
   return Array.isArray(value) && value.length > 0 && value.every(isMessage);
 }
 
-function parsed(text: string): unknown {
+/**
+ * A value that was given as the serde's JSON.
+ * @param field which input it is
+ * @throws InvalidOptionError; StratigraphError "SERIALIZATION"
+ */
+export async function givenValue(saver: TierSaver, field: string, text: string): Promise<unknown> {
+  return await revived(saver, parsed(field, text));
+}
+
+function parsed(field: string, text: string): unknown {
   let value: unknown;
   try {
     value = JSON.parse(text);
   } catch (cause) {
     throw new InvalidOptionError(
-      "value",
+      field,
       `text that is not JSON (${(cause as Error).message})`,
       'Write a text in quotes: "Hello".',
     );
@@ -64,7 +73,7 @@ function parsed(text: string): unknown {
   const left = leftOut(value);
   if (left === undefined) return value;
   throw new InvalidOptionError(
-    "value",
+    field,
     `JSON in which something was ${left}`,
     "Show the whole part first, or set a smaller part with a path.",
   );

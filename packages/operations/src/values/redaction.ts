@@ -4,6 +4,9 @@ import { contentKey, contentOf, isLangChain, isObject, type JsonObject } from ".
 /** Stands for a value that isn't shown, because the config's `redact` names it. A serde that is given it refuses it. */
 export const redactedRecord = Object.freeze({ lc: 2, type: "sg:redacted" } as const);
 
+/** Stands for a text that may tell what isn't shown. */
+export const redactedText = "(redacted)";
+
 /** Whether a part of JSON is a {@link redactedRecord}. */
 export function isRedacted(value: unknown): boolean {
   return isObject(value) && value["lc"] === 2 && value["type"] === redactedRecord.type;
@@ -41,6 +44,21 @@ export class Redaction {
     for (const [first, ...rest] of this.#paths) {
       if (names(first, channel)) left = within(left, at, rest);
       if (typeof first === "string" && first !== "*") inside(left, first, rest);
+    }
+    return left;
+  }
+
+  /**
+   * The JSON of a message, whichever channel holds it, without what isn't to be shown of the items of any list. Changes what it is given.
+   */
+  message(json: unknown): unknown {
+    let left = json;
+    for (const [first, second, ...rest] of this.#paths) {
+      const ofItems = second === "*" || typeof second === "number";
+      const ofAll = second === undefined && names(first, "messages");
+      if (ofItems || ofAll) left = below(left, rest);
+      if (typeof first === "string" && first !== "*")
+        inside(left, first, second === undefined ? [] : [second, ...rest]);
     }
     return left;
   }

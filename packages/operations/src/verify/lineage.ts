@@ -14,6 +14,9 @@ import type { SeenCheckpoint } from "./threadScan.ts";
  *   or a warning if all of them came after the last removal, as those of a late writer do.
  * - Pruning keeps the newest checkpoints of a line. A line that ends before the missing checkpoint, holds no interrupt and isn't
  *   a head would have been removed with it. So the checkpoint was lost, or was the only one that deleteForRuns() removed: a warning.
+ *   That line may have ended in the head when the thread was last pruned, though, and the checkpoint have been on another one, from
+ *   which somebody went on right afterwards. So this counts only where nothing was ever removed, or the missing checkpoint had a
+ *   child already when something last was.
  * A checkpoint that was lost together with its pending writes and everything older can't be told from a pruned one.
  */
 export function lineageSuspicions(owners: readonly OwnerView[], threadId: string): Suspicions {
@@ -124,7 +127,7 @@ class Lineage {
         continue;
       }
       const end = ends.get(namespace)?.find(({ checkpointId }) => checkpointId < parentId);
-      if (end === undefined) continue;
+      if (end === undefined || this.#mayFollowRemoval(child)) continue;
       yield this.#found({
         ...common,
         severity: "warning",
@@ -132,6 +135,13 @@ class Lineage {
         meaning: `A checkpoint in the middle of the thread isn't there, though older ones are: it is lost, unless deleteForRuns() removed it. Going on from newer ones works.`,
       });
     }
+  }
+
+  /** Whether a checkpoint may have been stored after the last removal, or after another tier's. */
+  #mayFollowRemoval(checkpoint: SeenCheckpoint): boolean {
+    if (this.#owners.every(({ inspection }) => (inspection?.removedAt ?? 0) === 0)) return false;
+    const { thereAt } = this.#main.scan.seen.get(checkpointKey(checkpoint)) ?? {};
+    return thereAt === undefined || thereAt > (this.#main.inspection?.removedAt ?? 0);
   }
 
   /** Marks of a checkpoint that was archived and went on since are in two tiers. */

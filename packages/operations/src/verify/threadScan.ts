@@ -23,6 +23,8 @@ export interface SeenCheckpoint extends Address {
   readonly interrupted: boolean;
   /** Checkpoints that were made from it before it was wound back. */
   readonly made: readonly string[];
+  /** Number of its oldest batch of pending writes: the checkpoint was there at that revision of the thread. */
+  readonly thereAt: number | undefined;
 }
 
 /** Told of bytes that were verified, to keep to a rate. */
@@ -124,7 +126,8 @@ export class ThreadScan {
       this.#damaged(at, "record", why);
     }
     const { interrupted, made } = await this.#batches(at, writes, channels);
-    this.seen.set(checkpointKey(at), { ...at, parentId, lostTo, intact, interrupted, made });
+    const thereAt = writes.length === 0 ? undefined : Math.min(...writes.map(({ order }) => order));
+    this.seen.set(checkpointKey(at), { ...at, parentId, lostTo, intact, interrupted, made, thereAt });
     const bodies = writes.reduce((sum, { body }) => sum + body.length, record.body.length);
     await this.#read(bodies);
     for (const hash of namedBlobs(record, writes)) {

@@ -1,8 +1,9 @@
+import { trace } from "@stratigraph/core";
 import { z } from "zod";
 import { fields, texts } from "../table/fields.ts";
 import { operation } from "../table/operation.ts";
 import { renderReport } from "./renderReport.ts";
-import { reportSchema } from "./report.ts";
+import { reportSchema, type Finding } from "./report.ts";
 import { verifyStorage } from "./verifyStorage.ts";
 
 const percent = z.string().regex(/^(?:100|\d{1,2}(?:\.\d+)?)%$/, "write a percentage, such as 5%");
@@ -48,7 +49,16 @@ export const verify = operation({
   }),
   output: reportSchema,
   async run(input, context) {
-    return await verifyStorage(await context.saver(), input, context);
+    const report = await verifyStorage(await context.saver(), input, context);
+    const { complete, findings } = report;
+    const count = (wanted: Finding["severity"]): number =>
+      findings.filter(({ severity }) => severity === wanted).length;
+    trace({
+      type: "verified",
+      complete,
+      findings: { error: count("error"), warning: count("warning"), info: count("info") },
+    });
+    return report;
   },
   render: renderReport,
   found: ({ findings, leftOut }) => leftOut > 0 || findings.some(({ severity }) => severity !== "info"),

@@ -1,18 +1,19 @@
 import { tmpdir } from "node:os";
-import type { MergeableGraph } from "@stratigraph/branch";
 import type { TierSaver } from "@stratigraph/core";
-import type { Context, Progress } from "@stratigraph/operations";
+import type { Context, Progress, RunEvent, RunnableGraph } from "@stratigraph/operations";
 
 /** What a test gives a context beside its saver. */
 interface Given {
-  readonly graph?: MergeableGraph;
+  readonly graph?: RunnableGraph;
   /** Other storages, by what they are called in inputs. */
   readonly places?: Readonly<Record<string, TierSaver>>;
   readonly signal?: AbortSignal;
   readonly redact?: readonly string[];
+  readonly sign?: Context["sign"];
   /** Default: the folder for temporary files. */
   readonly cwd?: string;
   readonly onProgress?: (progress: Progress) => void;
+  readonly onEvent?: (event: RunEvent) => void;
 }
 
 /** A context on a saver that the test opened and closes. */
@@ -30,7 +31,9 @@ export function testContext(saver: TierSaver, given: Given = {}): Context {
     },
     signal: given.signal ?? new AbortController().signal,
     progress: (progress) => given.onProgress?.(progress),
+    ...(given.onEvent === undefined ? {} : { emit: given.onEvent }),
     redact: given.redact ?? [],
+    sign: given.sign,
     cwd: given.cwd ?? tmpdir(),
     origin: "a test",
   };

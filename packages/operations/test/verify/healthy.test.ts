@@ -1,5 +1,6 @@
 import { Command } from "@langchain/langgraph";
 import { fork, merge, promote, undo } from "@stratigraph/branch";
+import { uuid6 } from "@langchain/langgraph-checkpoint";
 import { TierSaver } from "@stratigraph/core";
 import { inRounds } from "../../../../test/rounds.ts";
 import { chat, deltaChat, human, nested } from "../../../branch/test/support/graphs.ts";
@@ -39,6 +40,21 @@ describe.each(Object.entries(wanted))("in %s", (_, openStorage) => {
     await saver.prune(["called"], { strategy: "keep_latest" });
     await new CallChain(saver, "calls alone").add(2);
     await clean(3);
+  });
+
+  test("a branch from a checkpoint that was pruned while somebody looked at it", async () => {
+    const saver = new TierSaver(storage.open(), { conflict: "branch" });
+    await turns(saver, "gone on", 3);
+    const ids = await history(saver, "gone on");
+    const tip = await saver.getTuple(on("gone on"));
+    // The head goes back, so that pruning removes the tip, from which somebody goes on at the same time.
+    await promote(saver, { threadId: "gone on", checkpointId: ids[3]! });
+    await new TierSaver(storage.open()).prune(["gone on"], { strategy: "keep_latest", keepLast: 2 });
+    const { checkpoint, metadata, config } = tip!;
+    const id = uuid6(1);
+    await saver.put(config, { ...checkpoint, id }, { ...metadata!, source: "update" }, {});
+    await promote(saver, { threadId: "gone on", checkpointId: id });
+    await clean(1);
   });
 
   test("turns, interrupts, time travel, undo, promote, forks, side branches, pruning and deletions", async () => {

@@ -1,4 +1,6 @@
-import type { Executor, PgResult } from "../connection/client.ts";
+import { AsyncLocalStorage } from "node:async_hooks";
+import { currentTracer } from "@stratigraph/core";
+import type { Executor, PgQuery, PgResult } from "../connection/client.ts";
 import { meetsAll } from "../connection/explainPostgresError.ts";
 import type { Statement } from "../schema/statements.ts";
 import { appendArguments } from "./appendArguments.ts";
@@ -23,11 +25,15 @@ const heldUpMs = 250;
 const mostGroups = 4;
 const mostAlone = 4;
 
+type InContext = <T>(work: () => T) => T;
+
 interface Waiting {
   readonly request: PendingAppend;
   readonly sinceMs: number;
   /** It goes in a statement of its own: it is large, another writer had locked its thread, or its group failed. */
   readonly alone: boolean;
+  /** Calls in the asynchronous context of whoever asked, for spans: by itself a statement has that of whoever it waited for. */
+  readonly inContext: InContext | undefined;
   readonly resolve: (rows: readonly AppendRow[]) => void;
   readonly reject: (error: unknown) => void;
 }
@@ -58,7 +64,8 @@ export class GroupCommit {
     try {
       return await new Promise((resolve, reject) => {
         const alone = request.bytes > mostBytes;
-        this.#waiting.push({ request, sinceMs: performance.now(), alone, resolve, reject });
+        const inContext = currentTracer() === undefined ? undefined : contextHere();
+        this.#waiting.push({ request, sinceMs: performance.now(), alone, inContext, resolve, reject });
         this.#serveSoon();
       });
     } finally {
@@ -132,13 +139,17 @@ export class GroupCommit {
       const rounds = roundsOf(group);
       const threadId = threadOf(group);
       const { append, appendThread } = this.#statements;
-      const { rows } = await this.#executor.send({
+      const query: PgQuery = {
         ...(threadId === undefined ? append : appendThread),
         // In a group only some requests may meet a lock. Each is tried alone then, so that the others don't wait for it.
         repeated: group.length > 1 ? "unlessLocked" : "all",
         threadId,
+        batch: group.length,
         values: appendArguments(rounds.map((round) => round.map(({ request }) => request))),
-      });
+      };
+      const { inContext } = group[0]!;
+      const send = (): Promise<PgResult> => this.#executor.send(query);
+      const { rows } = await (inContext === undefined ? send() : inContext(send));
       let at = 0;
       for (const each of rounds.flat()) {
         const count = Math.max(1, each.request.heads.length);
@@ -170,6 +181,10 @@ export class GroupCommit {
     const ms = Math.max(...begun) + heldUpMs - performance.now();
     if (ms > 0) this.#timer = setTimeout(() => this.#serve(), ms + 1);
   }
+}
+
+function contextHere(): InContext {
+  return AsyncLocalStorage.snapshot();
 }
 
 /** The thread of all requests; undefined if there are several. */

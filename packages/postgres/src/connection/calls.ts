@@ -1,32 +1,32 @@
-import { CallGate, StratigraphError, trace, traced } from "@stratigraph/core";
-import type { PgQuery } from "./client.ts";
+import { CallGate, Observation, StratigraphError, type CallObservation } from "@stratigraph/core";
+import type { PgQuery, PgResult } from "./client.ts";
 
-/** Makes a call and publishes its duration, and its error if it failed. Without listeners this costs nothing, not even a promise. */
-export function tracedCall<T>(tier: string, query: PgQuery, work: () => Promise<T>): Promise<T> {
-  return traced() ? published(tier, query, work) : work();
+/** Makes a call, and tells who watches how it began and ended. Where nobody does, this costs nothing, not even a promise. */
+export function observedCall(tier: string, query: PgQuery, work: () => Promise<PgResult>): Promise<PgResult> {
+  const { method, threadId, batch } = query;
+  const observation: CallObservation | undefined = Observation.of({
+    type: "call-start",
+    tier,
+    method,
+    ...(threadId === undefined ? {} : { threadId }),
+    ...(batch === undefined || batch === 1 ? {} : { batch }),
+  });
+  if (observation === undefined) return work();
+  return observation.run(work, (end) => ({
+    sent: sizeOf(query.values ?? []),
+    ...("answer" in end ? { received: sizeOf(end.answer.rows.flatMap(Object.values)) } : end),
+  }));
 }
 
-async function published<T>(tier: string, query: PgQuery, work: () => Promise<T>): Promise<T> {
-  const startedAt = performance.now();
-  const publish = (outcome: { error?: unknown }): void => {
-    const thread = query.threadId === undefined ? {} : { threadId: query.threadId };
-    trace({
-      type: "call",
-      tier,
-      method: query.method,
-      ...thread,
-      ms: performance.now() - startedAt,
-      ...outcome,
-    });
-  };
-  try {
-    const result = await work();
-    publish({});
-    return result;
-  } catch (error) {
-    publish({ error });
-    throw error;
+/** Bytes of arguments or columns: those of long ones count, and of short ones nearly all. Undefined for none. */
+function sizeOf(values: readonly unknown[]): number | undefined {
+  let bytes = 0;
+  for (const value of values) {
+    if (typeof value === "string") bytes += value.length;
+    else if (value instanceof Uint8Array) bytes += value.length;
+    else if (Array.isArray(value)) bytes += sizeOf(value) ?? 0;
   }
+  return bytes === 0 ? undefined : bytes;
 }
 
 /** Admits calls up to a limit, and none after it was closed. A statement that timed out counts until the server has ended it. */

@@ -6,6 +6,8 @@ export interface PgQuery {
   readonly method: string;
   /** The thread that the statement concerns, if it concerns exactly one. */
   readonly threadId?: string | undefined;
+  /** How many appends share the statement. For traces. */
+  readonly batch?: number | undefined;
   /** It works on a whole thread or on the schema, and may take longer than others. Default false. */
   readonly heavy?: boolean | undefined;
   /** After which transient failures it is repeated: after all, after all but lock failures, or after none. Default "all". */

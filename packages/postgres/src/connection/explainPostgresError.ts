@@ -7,6 +7,7 @@ import {
   textOf,
   UnknownHostError,
 } from "./failures.ts";
+import { NoPrimaryError } from "./primaryFinder.ts";
 
 type Advice = readonly [code: ErrorCode, sentence: string];
 
@@ -123,6 +124,13 @@ function outlasted(error: unknown, forMs: number): Advice {
     const look = "Look in pg_stat_activity for transactions that stay open; the call may be repeated.";
     return ["UNAVAILABLE", `${sentence}. ${look}`];
   }
+  if (error instanceof NoPrimaryError) {
+    const sentence = `None of PostgreSQL's servers took writes${time} (${why})`;
+    return [
+      "UNAVAILABLE",
+      `${sentence}. Promote a standby, or raise retryFor if that takes longer; the call may be repeated.`,
+    ];
+  }
   const sentence = `PostgreSQL could not be reached${time} (${why})`;
   const look = "Check that the server runs and accepts connections; the call may be repeated.";
   return ["UNAVAILABLE", `${sentence}. ${look}`];
@@ -136,7 +144,9 @@ export function explainPostgresError(error: unknown, tier: string, forMs = 0): S
   if (error instanceof StratigraphError) return error;
   if (isClosedPool(error)) return closedError(tier, error);
   const [code, message] =
-    isConnectionFailure(error) || isLockFailure(error) ? outlasted(error, forMs) : advised(error);
+    isConnectionFailure(error) || isLockFailure(error) || error instanceof NoPrimaryError
+      ? outlasted(error, forMs)
+      : advised(error);
   const sqlState = sqlStateOf(error);
   const data = {
     tier,

@@ -6,7 +6,7 @@ import { explainPostgresError } from "./explainPostgresError.ts";
 import { folderError } from "./folderError.ts";
 import { lockFolder } from "./lockFolder.ts";
 import { byteaText } from "../wire/hex.ts";
-import { BoundedCallGate, tracedCall } from "./calls.ts";
+import { BoundedCallGate, observedCall } from "./calls.ts";
 
 /** PostgreSQL's type OID of bytea. */
 const bytea = 17;
@@ -70,7 +70,7 @@ export class PgLiteExecutor implements Executor {
   }
 
   async send(query: PgQuery): Promise<PgResult> {
-    return await tracedCall("pglite", query, async () => {
+    return await observedCall("pglite", query, async () => {
       try {
         const { database } = await within(this.#database(), openingMs);
         const timeoutMs = timeoutMsOf(query, this.#statementTimeoutMs, 0);

@@ -10,7 +10,7 @@ import {
   sqlStateOf,
   UnknownHostError,
 } from "./failures.ts";
-import { BoundedCallGate, tracedCall } from "./calls.ts";
+import { BoundedCallGate, observedCall } from "./calls.ts";
 import { retried } from "./retried.ts";
 
 /** Longest time for opening a connection or waiting for a free one, in milliseconds. */
@@ -54,6 +54,7 @@ const withListener = new WeakSet<PgPool>();
 export class PoolExecutor implements Executor {
   readonly #open: (() => PgPool) | undefined;
   readonly #limits: PoolLimits;
+  readonly #tier: string;
   readonly #gate: BoundedCallGate;
   #current: PoolState;
   /** A server answered once, so the host name is right. */
@@ -62,11 +63,15 @@ export class PoolExecutor implements Executor {
   #over = false;
   #ending: Promise<void> | undefined;
 
-  /** @param source the caller's pool, or a function that opens one of our own */
-  constructor(source: PgPool | (() => PgPool), limits: PoolLimits) {
+  /**
+   * @param source the caller's pool, or a function that opens one of our own
+   * @param tier the name in errors and traces
+   */
+  constructor(source: PgPool | (() => PgPool), limits: PoolLimits, tier = "postgres") {
+    this.#tier = tier;
     this.#open = typeof source === "function" ? source : undefined;
     this.#limits = limits;
-    this.#gate = new BoundedCallGate("postgres", limits.maxQueue);
+    this.#gate = new BoundedCallGate(tier, limits.maxQueue);
     this.#current = stateOf(typeof source === "function" ? source() : source);
   }
 
@@ -83,9 +88,9 @@ export class PoolExecutor implements Executor {
   }
 
   send(query: PgQuery): Promise<PgResult> {
-    return tracedCall("postgres", query, async () => {
+    return observedCall(this.#tier, query, async () => {
       const { rows } = await retried(
-        "postgres",
+        this.#tier,
         (timeouts) => this.#attempt(query, timeouts),
         (error) => this.#patience(error, query),
       );
@@ -105,7 +110,7 @@ export class PoolExecutor implements Executor {
   }
 
   async #attempt(query: PgQuery, timeouts: number): Promise<{ rows: unknown[] }> {
-    if (this.#over) throw closedError("postgres");
+    if (this.#over) throw closedError(this.#tier);
     const state = this.#current;
     const startedAt = performance.now();
     const timeoutMs = timeoutMsOf(query, this.#limits.statementTimeoutMs, timeouts);

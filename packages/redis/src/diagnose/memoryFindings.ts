@@ -43,7 +43,10 @@ export function evictionFinding(
   if (limit > 0 && evicts && (!volatile || ttlMs > 0))
     return { status: "ok", found: `At ${mb(limit)} the server evicts copies (${policy}).` };
   if (ttlMs > 0 && limit === 0)
-    return { status: "ok", found: `Copies expire ${ttlMs / 1000} s after their last use.` };
+    return {
+      status: "ok",
+      found: `Copies expire ${ttlMs / 1000} s after their last use, or as adaptiveTtl decides.`,
+    };
   const advice = `Add a ttl (redis://…?ttl=15m), and: ${cli} config set maxmemory 1gb && ${cli} config set maxmemory-policy allkeys-lru && ${cli} config rewrite`;
   if (limit === 0)
     return { status: "warning", found: "Copies never expire, and the server's memory has no limit.", advice };

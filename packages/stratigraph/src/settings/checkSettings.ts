@@ -25,6 +25,16 @@ function schemaOf(z: typeof Zod) {
       .strictObject({ cli: effects.optional(), inspector: effects.optional(), mcp: effects.optional() })
       .optional(),
     redact: z.array(z.string().min(1, "expected a path")).optional(),
+    journal: z
+      .strictObject({
+        keys: z.record(z.string(), z.union([z.string(), z.instanceof(Uint8Array)], "expected text or bytes")),
+        activeKey: z.string(),
+      })
+      .refine(({ keys, activeKey }) => Object.hasOwn(keys, activeKey), {
+        path: ["activeKey"],
+        error: "expected the name of one of journal.keys",
+      })
+      .optional(),
   } satisfies { readonly [Name in keyof Required<EnvironmentConfig>]: Zod.ZodType };
   const environment = z.strictObject({ ...shape, checkpointer: checkpointer.optional() });
   return z.strictObject({

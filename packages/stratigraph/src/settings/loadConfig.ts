@@ -9,7 +9,7 @@ import { InvalidConfigError } from "./invalidConfigError.ts";
 import { fillPlaceholders } from "./placeholders.ts";
 import { rebase } from "./rebase.ts";
 import { settle } from "./settle.ts";
-import type { Effect, EnvironmentConfig, StratigraphConfig } from "./stratigraphConfig.ts";
+import type { Effect, EnvironmentConfig, JournalKeys, StratigraphConfig } from "./stratigraphConfig.ts";
 
 /** Options of {@link loadConfig}. */
 export interface LoadConfigOptions {
@@ -37,8 +37,10 @@ export interface LoadedConfig {
   readonly checkpointer: CheckpointerConfig | string;
   /** Graphs by name: a file and what it exports, separated by the last colon. */
   readonly graphs: Readonly<Record<string, string>>;
+  /** What each front may do; of the inspector, what it can be told to allow. */
   readonly allow: Readonly<Record<"cli" | "inspector" | "mcp", readonly Effect[]>>;
   readonly redact: readonly string[];
+  readonly journal: JournalKeys | undefined;
 }
 
 /**
@@ -184,7 +186,7 @@ function complete(
   origin: string,
   folder: string,
   environment: string | undefined,
-  { checkpointer, graphs = {}, allow = {}, redact = [] }: EnvironmentConfig,
+  { checkpointer, graphs = {}, allow = {}, redact = [], journal }: EnvironmentConfig,
 ): LoadedConfig {
   const paths = Object.entries(graphs).map(([name, graph]) => [
     name,
@@ -198,9 +200,10 @@ function complete(
     graphs: Object.fromEntries(paths),
     allow: {
       cli: allow.cli ?? everything,
-      inspector: allow.inspector ?? ["read"],
+      inspector: allow.inspector ?? allow.cli ?? everything,
       mcp: allow.mcp ?? ["read"],
     },
     redact,
+    journal,
   };
 }

@@ -12,7 +12,10 @@ export interface EnvironmentConfig {
   readonly checkpointer: CheckpointerConfig | string;
   /** Compiled graphs by name, for what has to run one. Default: those of the langgraph.json beside the config file. */
   readonly graphs?: Readonly<Record<string, GraphSource>> | undefined;
-  /** What each front may do. Default: everything on the command line, only "read" elsewhere. */
+  /**
+   * What each front may do. Default: everything on the command line, only "read" over MCP. The inspector reads, and does of what it may what
+   * `--allow` names; default: as on the command line.
+   */
   readonly allow?:
     | {
         readonly cli?: readonly Effect[] | undefined;
@@ -22,6 +25,14 @@ export interface EnvironmentConfig {
     | undefined;
   /** Paths of values that no front shows, such as `messages.*.content`; `*` stands for any name or index. Default: none. */
   readonly redact?: readonly string[] | undefined;
+  /** The keys that the application's journal signs with (its option `sign`), to verify trails and to answer questions. Default: none. */
+  readonly journal?: JournalKeys | undefined;
+}
+
+/** Secrets by name, and the name of the one that signs: what `createJournal` takes as `sign`. */
+export interface JournalKeys {
+  readonly keys: Readonly<Record<string, string | Uint8Array>>;
+  readonly activeKey: string;
 }
 
 /** The contents of `stratigraph.config.ts`. */

@@ -6,8 +6,10 @@ import {
   findsLeftovers,
   inspectsThreads,
   isArchiveSource,
+  expiresThreads,
   keepsCopies,
   keepsLeases,
+  keepsLocks,
   readsAncestry,
   replacesBytes,
   sweeps,
@@ -26,6 +28,7 @@ import type {
   Diagnoser,
   LeaseKeeper,
   LeftoverFinder,
+  LockKeeper,
   ListedCheckpoint,
   ListQuery,
   MaybeAddress,
@@ -35,6 +38,7 @@ import type {
   RemoveRequest,
   Sweeper,
   ThreadCopier,
+  ThreadExpirer,
   ThreadForker,
   ThreadInfo,
   ThreadInspector,
@@ -50,7 +54,7 @@ import type { TierCall, TierMethod } from "./tierCall.ts";
 /**
  * Wraps any tier and makes its calls fail as a test plans it. It is deterministic: a fault hits exactly the calls that it was planned
  * for, and all other calls pass through. It has the optional parts of a tier (`setup`, `ping`, `end`, `ancestry`,
- * `copyThread`, `outline`, `forkThread`, `adopt`, `invalidate`, `lease`, `deleteUnchanged`, `diagnose`, `sweep`, `tombstones`, `strays`,
+ * `copyThread`, `outline`, `forkThread`, `adopt`, `invalidate`, `lease`, `lock`, `unlock`, `deleteUnchanged`, `diagnose`, `sweep`, `tombstones`, `strays`,
  * `inspect`, `leftovers`, `dropLeftover`, `replaceBytes`, `tagThread`, `untagThread`, `threadTags`) only if the wrapped tier has them.
  *
  * @example
@@ -73,7 +77,11 @@ export class FaultyTier implements Tier {
   readonly forkThread?: ThreadForker["forkThread"];
   readonly adopt?: CopyKeeper["adopt"];
   readonly invalidate?: CopyKeeper["invalidate"];
+  readonly ttlMs?: ThreadExpirer["ttlMs"];
+  readonly chooseTtl?: ThreadExpirer["chooseTtl"];
   readonly lease?: LeaseKeeper["lease"];
+  readonly lock?: LockKeeper["lock"];
+  readonly unlock?: LockKeeper["unlock"];
   readonly deleteUnchanged?: UnchangedDeleter["deleteUnchanged"];
   readonly diagnose?: Diagnoser["diagnose"];
   readonly sweep?: Sweeper["sweep"];
@@ -111,8 +119,16 @@ export class FaultyTier implements Tier {
       this.adopt = (...args) => this.#run("adopt", args, () => inner.adopt(...args));
       this.invalidate = (...args) => this.#run("invalidate", args, () => inner.invalidate(...args));
     }
+    if (expiresThreads(inner)) {
+      this.ttlMs = inner.ttlMs;
+      this.chooseTtl = (...args) => inner.chooseTtl(...args);
+    }
     if (keepsLeases(inner)) {
       this.lease = (...args) => this.#run("lease", args, () => inner.lease(...args));
+    }
+    if (keepsLocks(inner)) {
+      this.lock = (...args) => this.#run("lock", args, () => inner.lock(...args));
+      this.unlock = (...args) => this.#run("unlock", args, () => inner.unlock(...args));
     }
     if (deletesUnchanged(inner)) {
       this.deleteUnchanged = (...args) =>

@@ -20,6 +20,8 @@ export type TierMethod =
   | "adopt"
   | "invalidate"
   | "lease"
+  | "lock"
+  | "unlock"
   | "deleteUnchanged"
   | "diagnose"
   | "sweep"

@@ -171,6 +171,28 @@ export const storedTests = ({ test, saver, thread }: GraphContext): void => {
     await own.stored(at, { timeout: "70ms" });
   });
 
+  test("a checkpoint of a subgraph that stores none isn't waited for", async () => {
+    const config = thread();
+    const { own } = open();
+    const run = { control: {} };
+    const { id } = checkpointOf();
+    const at = { configurable: { ...config.configurable, checkpoint_ns: "sub:1", checkpoint_id: id } };
+    const beganMs = performance.now();
+    // A run reads the namespaces of its graphs before their first tasks, and not of one with checkpointer: false.
+    await own.getTuple({ ...config, ...run });
+    await expect(own.stored({ ...at, ...run })).rejects.toMatchObject({
+      code: "NOT_DURABLE",
+      message: expect.stringContaining("which stores none") as string,
+    });
+    expect(performance.now() - beganMs).toBeLessThan(15_000);
+    // Runs that nothing is known of, and those that do read it, wait.
+    const waits = { code: "NOT_DURABLE", data: { timeoutMs: 70 } };
+    const stranger = { control: {} };
+    await expect(own.stored({ ...at, ...stranger }, { timeout: "70ms" })).rejects.toMatchObject(waits);
+    await own.getTuple({ configurable: { ...config.configurable, checkpoint_ns: "sub:1" }, ...run });
+    await expect(own.stored({ ...at, ...run }, { timeout: "70ms" })).rejects.toMatchObject(waits);
+  });
+
   test("an outage while it looks is waited out, and what can't pass is thrown", async () => {
     const config = thread();
     const at = await open().own.put(config, checkpointOf(), metadata, {});

@@ -32,6 +32,7 @@ export type TierPart =
   | "forkThread"
   | "copies"
   | "leases"
+  | "locks"
   | "deleteUnchanged"
   | "archiveSource"
   | "inspect"

@@ -15,6 +15,7 @@ import { idTests } from "./idTests.ts";
 import { archiveSourceTests } from "./archiveSourceTests.ts";
 import { inspectTests } from "./inspectTests.ts";
 import { leaseTests } from "./leaseTests.ts";
+import { lockTests } from "./lockTests.ts";
 import { listTests } from "./listTests.ts";
 import { openTests } from "./openTests.ts";
 import { peekTests } from "./peekTests.ts";
@@ -97,6 +98,7 @@ export function testTier(
     forkThreadTests(context);
     copyKeeperTests(context);
     leaseTests(context);
+    lockTests(context);
     deleteUnchangedTests(context);
     archiveSourceTests(context);
     replaceBytesTests(context);

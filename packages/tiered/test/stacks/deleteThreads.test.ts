@@ -192,7 +192,7 @@ test("a filter over 1,000 threads of a stack costs a few statements", async () =
   expect(statements).toBeLessThanOrEqual(20);
   statements = 0;
   expect((await saver.listThreads({ filter: { step: 2 }, limit })).threads).toEqual([]);
-  expect(statements).toBe(1);
+  expect(statements).toBeLessThanOrEqual(2);
   await Promise.all([saver.end(), stack.end()]);
   await pool.end();
 }, 60_000);

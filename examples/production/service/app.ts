@@ -1,0 +1,161 @@
+import type { BaseMessage } from "@langchain/core/messages";
+import { Command } from "@langchain/langgraph";
+import { createJournal, type Question } from "@stratigraph/journal";
+import {
+  createService,
+  healthHandlers,
+  withThread,
+  type RenderedMetrics,
+  type Service,
+} from "@stratigraph/service";
+import type { Telemetry } from "@stratigraph/telemetry";
+import { Hono, type Context } from "hono";
+import { streamSSE } from "hono/streaming";
+import { StratigraphError, type TierSaver } from "stratigraph";
+import { z } from "zod";
+import { createAgent, freeLimit, type PayBack } from "./agent.ts";
+
+/** What an instance of the service is made of. */
+export interface AppParts {
+  readonly checkpointer: TierSaver;
+  readonly telemetry: Telemetry;
+  readonly payBack: PayBack;
+  readonly metrics: () => Promise<RenderedMetrics>;
+  /** Archives and prunes in the background. */
+  readonly maintenance?: { stop(): Promise<void> } | undefined;
+  /** Takes no more connections. */
+  readonly stopListening?: (() => unknown) | undefined;
+}
+
+const asked = z.object({ text: z.string().min(1).max(10_000) });
+/** To a question whether a call may run; or, where an instance died in the middle of one, whether it happened. */
+const answered = z.union([
+  z.object({ id: z.string(), allow: z.boolean() }),
+  z.object({ id: z.string(), happened: z.literal(true), result: z.string() }),
+  z.object({ id: z.string(), happened: z.literal(false) }),
+]);
+/** A user's id is a part of the ids of the user's threads, so that nobody reads another one's. Set by the gateway that knows the user. */
+const user = z.string().regex(/^[\w-]{1,100}$/);
+
+/** The HTTP service, and how to shut it down. */
+export async function createApp(parts: AppParts): Promise<{ app: Hono; service: Service }> {
+  const { checkpointer, telemetry, metrics, maintenance, stopListening } = parts;
+  const journal = createJournal(checkpointer, {
+    policy: ({ args }) =>
+      (args as { amount: number }).amount <= freeLimit || { ask: `More than ${freeLimit} EUR` },
+  });
+  const agent = (await createAgent(journal, parts.payBack)).withConfig({
+    callbacks: [telemetry.callbacks("support")],
+  });
+  const end = async (): Promise<void> => {
+    // The journal tells others that this process lives. That ends after the runs, and while the checkpointer is still there.
+    await journal.end();
+    await checkpointer.end();
+  };
+  const service = createService(
+    { tier: checkpointer.tier, end },
+    { stopListening, maintenance, close: { telemetry: () => telemetry.stop() } },
+  );
+  const health = healthHandlers(checkpointer, { service, metrics });
+  const app = new Hono();
+
+  /** The thread of a request; a thread belongs to the user whose id its own begins with. */
+  const threadOf = (context: Context): string => {
+    const id = user.parse(context.req.header("x-user-id"));
+    return `${id}/${user.parse(context.req.param("thread"))}`;
+  };
+
+  /** Runs the agent as a stream of events. One run at a time works on a thread; a second one waits a moment, and then gets 409. */
+  const run = async (context: Context, input: object | null): Promise<Response> => {
+    const threadId = threadOf(context);
+    const counted = service.begin(threadId);
+    const stepsOf = async (tell: (node: string) => void): Promise<void> =>
+      await withThread(
+        checkpointer,
+        threadId,
+        async ({ signal }) => {
+          const config = { configurable: { thread_id: threadId }, durability: "sync" as const, signal };
+          for await (const step of await agent.stream(input as never, { ...config, streamMode: "updates" }))
+            for (const node of Object.keys(step as object)) tell(node);
+        },
+        // After this time the threads of an instance that died go to others.
+        { wait: "15s", lease: "10s", signal: counted.signal },
+      );
+    const steps = new ReadableStream<string>({
+      start: (controller) =>
+        void stepsOf((node) => controller.enqueue(node)).then(
+          () => controller.close(),
+          (error: unknown) => controller.error(error),
+        ),
+    }).getReader();
+    // What is refused has a status. So the answer begins when the first step is known.
+    let next = await steps.read().catch((error: unknown) => {
+      counted.end();
+      throw error;
+    });
+    return streamSSE(context, async (stream) => {
+      try {
+        for (; !next.done; next = await steps.read())
+          await stream.writeSSE({ event: "step", data: JSON.stringify(next.value) });
+        await stream.writeSSE({ event: "state", data: JSON.stringify(await show(threadId)) });
+      } catch (error) {
+        await stream.writeSSE({ event: "error", data: JSON.stringify(told(error).body) });
+      } finally {
+        // Not before the client has its answer: a shutdown waits for that too.
+        counted.end();
+      }
+    });
+  };
+
+  /** What a user sees of a thread. */
+  const show = async (threadId: string) => {
+    const { values, tasks } = await agent.getState({ configurable: { thread_id: threadId } });
+    // A thread that was never written has no values.
+    const { messages = [], documents = [] } = values as { messages?: BaseMessage[]; documents?: string[] };
+    const questions = tasks.flatMap(({ interrupts }) => interrupts.map(({ value }) => value as Question));
+    return {
+      messages: messages.map((message) => ({ role: message.getType(), text: message.text })),
+      documents,
+      questions: questions.map(({ id, kind, tool, args }) => ({ id, kind, tool, args })),
+      // A run was cut off: POST …/resume goes on with it. LangGraph's `next` is empty where it was cut off right after a node.
+      unfinished: tasks.length > 0 && questions.length === 0,
+    };
+  };
+
+  app.post("/threads/:thread/messages", async (context) => {
+    const { text } = asked.parse(await context.req.json());
+    return await run(context, { messages: [{ role: "user", content: text }] });
+  });
+  app.post("/threads/:thread/answers", async (context) => {
+    const answer = answered.parse(await context.req.json());
+    return await run(
+      context,
+      new Command({ resume: { ...answer, author: context.req.header("x-user-id") } }),
+    );
+  });
+  /** Goes on with a run that a crash or a shutdown interrupted. */
+  app.post("/threads/:thread/resume", async (context) => await run(context, null));
+  app.get("/threads/:thread", async (context) => context.json(await show(threadOf(context))));
+  for (const path of ["/livez", "/readyz", "/metrics"])
+    app.get(path, async (context) => (await health.handle(context.req.raw))!);
+  app.onError((error, context) => {
+    const { status, body } = told(error);
+    if (status === 409 || status === 503) context.header("retry-after", "1");
+    return context.json(body, status as 400);
+  });
+  return { app, service };
+}
+
+/** How an error is told to a client: what to do, and nothing of the storage. */
+function told(error: unknown): { status: number; body: { code: string; message: string } } {
+  if (error instanceof z.ZodError || error instanceof SyntaxError)
+    return { status: 400, body: { code: "BAD_REQUEST", message: error.message } };
+  if (!StratigraphError.is(error))
+    return { status: 500, body: { code: "INTERNAL", message: "Something went wrong." } };
+  const { code } = error;
+  if (code === "CHECKPOINT_CONFLICT" || code === "THREAD_BUSY" || code === "LOCK_LOST")
+    return { status: 409, body: { code, message: "Another request works on this thread. Send it again." } };
+  if (error.retryable || code === "DRAINING" || code === "CLOSED")
+    return { status: 503, body: { code, message: "The service can't answer right now. Send it again." } };
+  return { status: 500, body: { code, message: "The stored conversation can't be read or written." } };
+}

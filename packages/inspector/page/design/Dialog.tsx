@@ -1,0 +1,61 @@
+import type { ComponentChildren, VNode } from "preact";
+import { useEffect, useId, useRef } from "preact/hooks";
+import { IconButton } from "./Button.tsx";
+import "./dialog.css";
+
+interface DialogProps {
+  readonly open: boolean;
+  readonly title: ComponentChildren;
+  readonly children: ComponentChildren;
+  /** Buttons below, the main one last. */
+  readonly actions?: ComponentChildren;
+  readonly wide?: boolean;
+  readonly onClose: () => void;
+}
+
+/** A question or a form in front of the page. The browser keeps the focus within it, and Escape closes it. */
+export function Dialog(props: DialogProps): VNode {
+  return <Modal {...props} kind={props.wide === true ? "dialog dialog-wide" : "dialog"} />;
+}
+
+/** As {@link Dialog}, at the right edge, for what is looked at beside the page. */
+export function Drawer(props: DialogProps): VNode {
+  return <Modal {...props} kind="dialog drawer" />;
+}
+
+function Modal({ open, title, children, actions, kind, onClose }: DialogProps & { readonly kind: string }) {
+  const element = useRef<HTMLDialogElement>(null);
+  const heading = useId();
+  useEffect(() => {
+    const dialog = element.current!;
+    if (open && !dialog.open) dialog.showModal();
+    if (!open && dialog.open) dialog.close();
+  }, [open]);
+  // The content is gone while it is closed, so that a form begins anew.
+  return (
+    <dialog
+      ref={element}
+      class={kind}
+      aria-labelledby={heading}
+      onCancel={(event) => {
+        event.preventDefault();
+        onClose();
+      }}
+      onClick={(event) => {
+        // The ground behind the dialog belongs to the dialog's element.
+        if (event.target === event.currentTarget) onClose();
+      }}
+    >
+      {open ? (
+        <div class="dialog-body">
+          <header class="dialog-head">
+            <h2 id={heading}>{title}</h2>
+            <IconButton icon="close" label="Close" onClick={onClose} />
+          </header>
+          <div class="dialog-content">{children}</div>
+          {actions === undefined ? null : <footer class="dialog-actions">{actions}</footer>}
+        </div>
+      ) : null}
+    </dialog>
+  );
+}

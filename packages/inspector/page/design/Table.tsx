@@ -1,0 +1,55 @@
+import type { ComponentChildren, VNode } from "preact";
+import "./table.css";
+
+export interface Column<T> {
+  readonly id: string;
+  readonly head: ComponentChildren;
+  readonly align?: "left" | "right";
+  readonly cell: (row: T, index: number) => ComponentChildren;
+}
+
+interface TableProps<T> {
+  /** What the table is of, for screen readers. */
+  readonly label: string;
+  readonly columns: readonly Column<T>[];
+  readonly rows: readonly T[];
+  readonly keyOf: (row: T, index: number) => string;
+  /** The first column is the row's heading, unless false. */
+  readonly rowHeads?: boolean;
+}
+
+/** A table of tens of rows. Longer ones are a `VirtualList`. */
+export function Table<T>({ label, columns, rows, keyOf, rowHeads = true }: TableProps<T>): VNode {
+  return (
+    <div class="table-wrap">
+      <table class="table" aria-label={label}>
+        <thead>
+          <tr>
+            {columns.map(({ id, head, align }) => (
+              <th key={id} scope="col" class={align === "right" ? "num" : undefined}>
+                {head}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {rows.map((row, index) => (
+            <tr key={keyOf(row, index)}>
+              {columns.map(({ id, align, cell }, n) =>
+                n === 0 && rowHeads ? (
+                  <th key={id} scope="row" class={align === "right" ? "num" : undefined}>
+                    {cell(row, index)}
+                  </th>
+                ) : (
+                  <td key={id} class={align === "right" ? "num" : undefined}>
+                    {cell(row, index)}
+                  </td>
+                ),
+              )}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}

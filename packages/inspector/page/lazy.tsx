@@ -1,0 +1,37 @@
+import type { ComponentType, VNode } from "preact";
+import { useEffect, useState } from "preact/hooks";
+import { errorFrom } from "./api/resource.ts";
+import { ErrorBox } from "./design/ErrorBox.tsx";
+import { Skeleton } from "./design/Skeleton.tsx";
+
+/**
+ * A component in a file of its own, loaded when it is first shown.
+ * @param load `lazy(() => import("./views/diff/DiffView.tsx").then((module) => module.DiffView))`
+ */
+export function lazy<P extends object>(load: () => Promise<ComponentType<P>>): ComponentType<P> {
+  let loaded: ComponentType<P> | undefined;
+  return function Lazy(props: P): VNode {
+    const [, setReady] = useState(loaded !== undefined);
+    const [error, setError] = useState<unknown>();
+    const [attempt, setAttempt] = useState(0);
+    useEffect(() => {
+      if (loaded !== undefined) return;
+      void (async () => {
+        try {
+          loaded = await load();
+          setReady(true);
+        } catch (thrown) {
+          setError(thrown);
+        }
+      })();
+    }, [attempt]);
+    const View = loaded;
+    if (View !== undefined) return <View {...props} />;
+    if (error === undefined) return <Skeleton rows={6} />;
+    const retry = () => {
+      setError(undefined);
+      setAttempt(attempt + 1);
+    };
+    return <ErrorBox error={errorFrom(error)} onRetry={retry} />;
+  };
+}

@@ -1,0 +1,25 @@
+import type { VNode } from "preact";
+import { useMemo } from "preact/hooks";
+import { Button } from "../../design/Button.tsx";
+import { copy } from "../../design/copy.ts";
+import type { Shown } from "./shown.ts";
+
+/** What the operation `show` told, as it came: JSON of the serde, with its records. */
+export function RawTab({ shown }: { readonly shown: Shown }): VNode {
+  const text = useMemo(() => JSON.stringify(shown, null, 2), [shown]);
+  return (
+    <div class="raw">
+      <header class="step-head">
+        <p class="faint">
+          As the server tells it. Values are JSON of the serializer, and what is long was cut.
+        </p>
+        <Button size="small" icon="copy" onClick={() => void copy(text, "Copied the JSON")}>
+          Copy
+        </Button>
+      </header>
+      <pre class="raw-text" tabIndex={0} aria-label="JSON">
+        {text}
+      </pre>
+    </div>
+  );
+}

@@ -1,0 +1,126 @@
+import type { VNode } from "preact";
+import { LinkButton } from "../../design/Button.tsx";
+import { Icon } from "../../icons.tsx";
+import { href } from "../../router.ts";
+import { JsonText } from "../../values/JsonText.tsx";
+import { contentOf } from "../../values/records.ts";
+import { MessageText } from "../../values/MessageText.tsx";
+import { errorOf, type ToldError } from "./errorOf.ts";
+import { questionsOf, type Shown, type Write } from "./shown.ts";
+
+/** What keeps the thread from going on: questions to people, and tasks that failed. */
+export function Waiting({ shown }: { readonly shown: Shown }): VNode | null {
+  const asked = shown.writes.filter(({ kind }) => kind === "interrupt");
+  const failed = shown.writes.filter(({ kind }) => kind === "error");
+  const answered = new Set(shown.writes.filter(({ kind }) => kind === "resume").map(({ task }) => task));
+  if (asked.length === 0 && failed.length === 0) return null;
+  return (
+    <div class="waiting">
+      {asked.map((write) => (
+        <Question key={write.task} write={write} answered={answered.has(write.task)} shown={shown} />
+      ))}
+      {failed.length === 0 ? null : <Failures writes={failed} shown={shown} />}
+    </div>
+  );
+}
+
+interface WriteProps {
+  readonly write: Write;
+  readonly shown: Shown;
+}
+
+function Question({ write, answered, shown }: WriteProps & { readonly answered: boolean }): VNode {
+  const { thread, namespace, checkpoint, head } = shown;
+  const { node, task } = write;
+  return (
+    <section class="callout callout-amber" aria-label="A question">
+      <Icon name="pause" />
+      <div class="callout-body">
+        <h3>
+          <span class="mono">{node ?? task.slice(0, 8)}</span>{" "}
+          {answered ? "asked, and has an answer" : "waits for an answer"}
+        </h3>
+        {questionsOf(write).map(({ id, value }, n) => {
+          const text = contentOf(value);
+          return (
+            <div key={id ?? n} class="callout-value">
+              {typeof text === "string" ? <MessageText text={text} /> : <JsonText value={value} />}
+            </div>
+          );
+        })}
+        {answered ? null : (
+          <div class="callout-actions">
+            <LinkButton
+              size="small"
+              tone="primary"
+              icon="edit"
+              href={href("whatif", {}, { at: thread, namespace, checkpoint })}
+            >
+              Answer
+            </LinkButton>
+            <span class="faint">
+              {head
+                ? "In a fork: the thread stays as it is."
+                : "In a fork from here, as the thread has gone on."}
+            </span>
+          </div>
+        )}
+      </div>
+    </section>
+  );
+}
+
+function Failures({ writes, shown }: { readonly writes: readonly Write[]; readonly shown: Shown }): VNode {
+  const { thread, namespace, checkpoint } = shown;
+  const all = writes.map(({ node, task, value }) => ({
+    task,
+    who: node ?? task.slice(0, 8),
+    ...errorOf(value),
+  }));
+  // LangGraph stops the other tasks of a step when one fails.
+  const isStopped = ({ name }: ToldError): boolean => name === "AbortError";
+  const reasons = all.every(isStopped) ? all : all.filter((each) => !isStopped(each));
+  const stopped = all.filter((each) => !reasons.includes(each));
+  return (
+    <section class="callout callout-red" aria-label="Failed tasks">
+      <Icon name="error" />
+      <div class="callout-body">
+        {reasons.map(({ task, who, name, message, stack }) => (
+          <div key={task} class="callout-value">
+            <h3>
+              <span class="mono">{who}</span> failed
+            </h3>
+            <p class="callout-error">
+              {name === undefined ? null : <b>{name}: </b>}
+              {message}
+            </p>
+            {stack === undefined ? null : (
+              <details class="fold">
+                <summary>
+                  <Icon name="right" size={12} />
+                  <span>Stack</span>
+                </summary>
+                <pre class="message-code">{stack}</pre>
+              </details>
+            )}
+          </div>
+        ))}
+        {stopped.length === 0 ? null : (
+          <p class="dim">
+            {stopped.map(({ who }) => who).join(", ")} {stopped.length === 1 ? "was" : "were"} stopped,
+            because the step failed.
+          </p>
+        )}
+        <div class="callout-actions">
+          <LinkButton
+            size="small"
+            icon="play"
+            href={href("whatif", {}, { at: thread, namespace, checkpoint })}
+          >
+            Try again in a fork
+          </LinkButton>
+        </div>
+      </div>
+    </section>
+  );
+}

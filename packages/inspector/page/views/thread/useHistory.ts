@@ -1,0 +1,88 @@
+import { useCallback, useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { call, returns, type ApiError } from "../../api/client.ts";
+import { useChanges } from "../../api/events.ts";
+import { errorFrom } from "../../api/resource.ts";
+import { mainLine, TreeLayout, type TreeRow } from "../../tree/layout.ts";
+import { append, begin, refresh, type Loaded } from "./historyPages.ts";
+
+/** How many checkpoints come with the first page, and with the others. */
+const first = 100;
+const others = 1000;
+
+export interface LoadedHistory extends Loaded {
+  readonly rows: readonly TreeRow[];
+  /** Checkpoints of the main line. */
+  readonly main: ReadonlySet<string>;
+  /** Places in `items`, by checkpoint. */
+  readonly places: ReadonlyMap<string, number>;
+}
+
+/** The history of a thread's namespace, page by page and live. */
+export function useHistory(thread: string, namespace: string) {
+  const [loaded, setLoaded] = useState<Loaded>();
+  const [error, setError] = useState<ApiError>();
+  const held = useRef({ loaded: undefined as Loaded | undefined, busy: false });
+  const controller = useRef(new AbortController());
+  const show = (next: Loaded) => {
+    held.current.loaded = next;
+    setLoaded(next);
+  };
+  const load = async (limit: number, cursor?: string) => {
+    const { signal } = controller.current;
+    try {
+      const asked = { thread, namespace, limit, ...(cursor === undefined ? {} : { cursor }) };
+      const page = await call("history", asked, { signal });
+      if (signal.aborted) return undefined;
+      setError(undefined);
+      return page;
+    } catch (thrown) {
+      if (!signal.aborted) setError(errorFrom(thrown));
+      return undefined;
+    }
+  };
+  const back = returns.value;
+  useEffect(() => {
+    controller.current.abort();
+    controller.current = new AbortController();
+    held.current = { loaded: undefined, busy: false };
+    void (async () => {
+      const page = await load(first);
+      if (page !== undefined) show(begin(page));
+    })();
+    return () => controller.current.abort();
+  }, [thread, namespace, back]);
+
+  const more = useCallback(async () => {
+    const { loaded: known, busy } = held.current;
+    if (busy || known?.cursor === undefined) return;
+    held.current.busy = true;
+    const page = await load(others, known.cursor);
+    held.current.busy = false;
+    // What was taken anew meanwhile begins elsewhere only at the top, unless it has another cursor.
+    const now = held.current.loaded;
+    if (page !== undefined && now !== undefined && now.cursor === known.cursor) show(append(now, page));
+  }, [thread, namespace, back]);
+
+  const update = async () => {
+    const known = held.current.loaded;
+    const page = await load(first);
+    if (page === undefined) return;
+    const now = held.current.loaded ?? known;
+    show(now === undefined ? begin(page) : refresh(now, page));
+  };
+  useChanges(thread, () => void update());
+
+  const history = useMemo(() => (loaded === undefined ? undefined : laidOut(loaded)), [loaded]);
+  return { history, error, more, update };
+}
+
+function laidOut(loaded: Loaded): LoadedHistory {
+  const layout = new TreeLayout(loaded.head);
+  layout.add(loaded.items);
+  return {
+    ...loaded,
+    rows: layout.rows,
+    main: mainLine(loaded.items, loaded.head),
+    places: new Map(loaded.items.map(({ checkpoint }, index) => [checkpoint, index])),
+  };
+}

@@ -1,0 +1,74 @@
+import { StratigraphError, type ErrorCode } from "@stratigraph/core";
+
+/** Where each error code is explained. */
+const errorsPage = "https://github.com/stratigraph/stratigraph/blob/main/packages/core/ERRORS.md";
+
+/** Statuses of codes that aren't 500. */
+const statuses: Partial<Readonly<Record<ErrorCode, number>>> = {
+  INVALID_ADDRESS: 400,
+  INVALID_OPTION: 400,
+  UNREGISTERED_TYPE: 400,
+  ACCESS_DENIED: 403,
+  CALL_DENIED: 403,
+  NOT_FOUND: 404,
+  THREAD_DELETED: 404,
+  CHECKPOINT_CONFLICT: 409,
+  LOCKED: 409,
+  MERGE_CONFLICT: 409,
+  MERGE_REFUSED: 409,
+  STALE_READ: 409,
+  THREAD_BUSY: 409,
+  THREAD_EXISTS: 409,
+  TRANSACTION_CONFLICT: 409,
+  VERSION_CONFLICT: 409,
+  ARCHIVE_UNAVAILABLE: 503,
+  CLOSED: 503,
+  DRAINING: 503,
+  KEY_UNAVAILABLE: 503,
+  OVERLOADED: 503,
+  UNAVAILABLE: 503,
+};
+
+/** An error that is answered with a status of its own. */
+export class HttpError extends Error {
+  readonly status: number;
+  readonly error: StratigraphError;
+
+  constructor(status: number, error: StratigraphError) {
+    super(error.message, { cause: error });
+    this.name = "HttpError";
+    this.status = status;
+    this.error = error;
+  }
+}
+
+/** What is told of an error: no stack, and no data but the names of fields. */
+export interface ErrorBody {
+  readonly error: {
+    readonly code: string;
+    readonly message: string;
+    /** Fields of the input that were wrong, and what was expected there. */
+    readonly fields?: readonly { readonly path: string; readonly expected: string }[];
+    /** Where the code is explained. */
+    readonly help?: string;
+  };
+}
+
+/** An error as it is answered. */
+export function answerTo(error: unknown): { readonly status: number; readonly body: ErrorBody } {
+  if (error instanceof HttpError) return { status: error.status, body: bodyOf(error.error) };
+  if (StratigraphError.is(error)) return { status: statuses[error.code] ?? 500, body: bodyOf(error) };
+  const message = error instanceof Error ? error.message : String(error);
+  return { status: 500, body: { error: { code: "INTERNAL", message } } };
+}
+
+function bodyOf({ code, message, data }: StratigraphError): ErrorBody {
+  const fields = fieldsOf(data, message);
+  const help = `${errorsPage}#${code.toLowerCase()}`;
+  return { error: { code, message, ...(fields === undefined ? {} : { fields }), help } };
+}
+
+function fieldsOf({ issues, field }: StratigraphError["data"], message: string) {
+  if (Array.isArray(issues)) return issues as NonNullable<ErrorBody["error"]["fields"]>;
+  return typeof field === "string" ? [{ path: field, expected: message }] : undefined;
+}

@@ -1,0 +1,80 @@
+import { StratigraphError } from "@stratigraph/core";
+import { Hono } from "hono";
+import { answerTo, HttpError } from "./api/errors.ts";
+import { answerOperation } from "./api/operations.ts";
+import { sessionOf } from "./api/session.ts";
+import { answerValue } from "./api/value.ts";
+import { Events } from "./events/events.ts";
+import { Watcher } from "./events/watcher.ts";
+import { protectedResponse, refuseForeign, refuseStrangers } from "./guards/guard.ts";
+import { randomToken } from "./guards/token.ts";
+import { checkInspectorOptions, type InspectorOptions } from "./options.ts";
+import { answerPage, builtPage } from "./page/answerPage.ts";
+import { Running } from "./running.ts";
+import { sharedContext } from "./sharedContext.ts";
+
+/** An inspector without a server of its own. */
+export interface Inspector {
+  /** Answers a request: of the page, its files and its API. Never rejects. */
+  fetch(request: Request): Promise<Response>;
+  /** What requests prove by that they come from the page. It belongs behind the page's address: `#token=…`. */
+  readonly token: string;
+  /** Aborts what is under way, and ends all streams of events. The saver stays open. */
+  end(): void;
+}
+
+/**
+ * Makes an inspector of a storage, to be mounted at the root of a host. `inspect` serves one on a port of its own.
+ * @throws InvalidOptionError
+ */
+export function createInspector(options: InspectorOptions): Inspector {
+  checkInspectorOptions(options);
+  const { allow = ["read"], graphs = [], hosts = [], pollMs = 1000 } = options;
+  const { token = randomToken(), onError = () => undefined, pageFolder = builtPage() } = options;
+  const context = sharedContext(options);
+  const { storage = context.origin } = options;
+  const running = new Running();
+  const events = new Events(new Watcher(context.saver, pollMs));
+  const session = sessionOf({ storage, origin: context.origin, allow, graphs });
+
+  const api = new Hono();
+  api.use(async ({ req }, next) => {
+    refuseStrangers(req.raw, token);
+    await next();
+  });
+  api.get("/_session", () => Response.json(session));
+  api.get("/_events", ({ req }) => events.answer(req.raw));
+  api.get("/_value", ({ req }) => answerValue(req.raw, context));
+  api.all("/:operation", ({ req }) =>
+    answerOperation(req.param("operation"), req.raw, { context, allow, running, onError }),
+  );
+  api.all("*", () => {
+    throw new HttpError(404, new StratigraphError("NOT_FOUND", "There is nothing at this address."));
+  });
+
+  const app = new Hono();
+  app.use(async ({ req }, next) => {
+    refuseForeign(req.raw, hosts);
+    await next();
+  });
+  app.use("/api/*", async (c, next) => {
+    await next();
+    c.header("cache-control", "no-store");
+  });
+  app.route("/api", api);
+  app.get("*", ({ req }) => answerPage(new URL(req.url).pathname, pageFolder));
+  app.notFound(() => new Response("Only GET is answered here.\n", { status: 405 }));
+  app.onError((error) => {
+    const { status, body } = answerTo(error);
+    if (status === 500) onError(error);
+    return Response.json(body, { status, headers: { "cache-control": "no-store" } });
+  });
+  return {
+    token,
+    fetch: async (request) => protectedResponse(await app.fetch(request)),
+    end: () => {
+      running.end();
+      events.end();
+    },
+  };
+}

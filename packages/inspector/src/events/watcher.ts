@@ -1,0 +1,136 @@
+import { StratigraphError, type Tier, type TierSaver } from "@stratigraph/core";
+import { answerTo, type ErrorBody } from "../api/errors.ts";
+
+/** Most threads that are looked at at the same time. */
+const mostAtOnce = 8;
+
+/** How much longer to wait after each look that failed, and how many times the usual wait at most. */
+const slowest = 5;
+
+/** What a listener is told. */
+export interface Listener {
+  readonly threads: readonly string[];
+  /** A thread that it watches is at another revision; `isFirst` the first time that it is told of it. */
+  revision(thread: string, revision: string, isFirst: boolean): void;
+  /** Another thread is the one that was written last, or it was written again. */
+  newest(): void;
+  /** The storage can't be reached, or (without an error) can be again. */
+  storage(error: ErrorBody["error"] | undefined): void;
+}
+
+/** Looks at the revisions of the threads that somebody watches, and at which thread is the newest: once for all listeners. */
+export class Watcher {
+  readonly #saver: () => Promise<TierSaver>;
+  readonly #pollMs: number;
+  /** What each listener was told last. */
+  readonly #told = new Map<Listener, Told>();
+  #newest: string | undefined;
+  #failures = 0;
+  #timer: NodeJS.Timeout | undefined;
+  #isLooking = false;
+
+  constructor(saver: () => Promise<TierSaver>, pollMs: number) {
+    this.#saver = saver;
+    this.#pollMs = pollMs;
+  }
+
+  /** How many listen. */
+  get size(): number {
+    return this.#told.size;
+  }
+
+  /** Begins to tell a listener. */
+  add(listener: Listener): void {
+    this.#told.set(listener, { revisions: new Map(), newest: undefined, isDown: false });
+    this.#wait(0);
+  }
+
+  /** Tells it no more. Where nobody listens, nothing is looked at. */
+  remove(listener: Listener): void {
+    this.#told.delete(listener);
+    if (this.#told.size === 0) clearTimeout(this.#timer);
+  }
+
+  #wait(ms: number): void {
+    if (this.#isLooking) return;
+    clearTimeout(this.#timer);
+    if (this.#told.size > 0) this.#timer = setTimeout(() => void this.#look(), ms).unref();
+  }
+
+  async #look(): Promise<void> {
+    this.#isLooking = true;
+    try {
+      const saver = await this.#saver();
+      this.#newest = await newestOf(saver);
+      const revisions = await revisionsOf(saver, this.#watched());
+      this.#failures = 0;
+      for (const [listener, told] of this.#told) tell(listener, told, revisions, this.#newest);
+    } catch (error) {
+      this.#failures += 1;
+      const { body } = answerTo(error);
+      for (const [listener, told] of this.#told) {
+        if (!told.isDown) listener.storage(body.error);
+        told.isDown = true;
+      }
+    } finally {
+      this.#isLooking = false;
+      this.#wait(this.#pollMs * Math.min(slowest, 1 + this.#failures));
+    }
+  }
+
+  #watched(): Set<string> {
+    return new Set([...this.#told.keys()].flatMap(({ threads }) => threads));
+  }
+}
+
+interface Told {
+  readonly revisions: Map<string, string>;
+  newest: string | undefined;
+  isDown: boolean;
+}
+
+function tell(listener: Listener, told: Told, revisions: ReadonlyMap<string, string>, newest: string): void {
+  if (told.isDown) listener.storage(undefined);
+  told.isDown = false;
+  for (const thread of listener.threads) {
+    const revision = revisions.get(thread);
+    const before = told.revisions.get(thread);
+    // One that began to listen during the look is told by the next one.
+    if (revision === undefined || revision === before) continue;
+    told.revisions.set(thread, revision);
+    listener.revision(thread, revision, before === undefined);
+  }
+  if (told.newest !== undefined && told.newest !== newest) listener.newest();
+  told.newest = newest;
+}
+
+/** Which thread was written last, and at which revision. */
+async function newestOf({ tier }: TierSaver): Promise<string> {
+  const query = { order: "newest", limit: 1, onDamaged: () => undefined } as const;
+  for await (const { threadId, revision, writtenAtMs } of tier.threads(query))
+    return JSON.stringify([threadId, revision, writtenAtMs]);
+  return "";
+}
+
+async function revisionsOf({ tier }: TierSaver, threads: Iterable<string>): Promise<Map<string, string>> {
+  const left = [...threads];
+  const found = new Map<string, string>();
+  const work = async (): Promise<void> => {
+    for (let threadId = left.pop(); threadId !== undefined; threadId = left.pop()) {
+      const revision = await revisionOf(tier, threadId);
+      if (revision !== undefined) found.set(threadId, revision);
+    }
+  };
+  await Promise.all(Array.from({ length: Math.min(mostAtOnce, left.length) }, work));
+  return found;
+}
+
+/** Undefined where the thread can't be read: that says nothing about the others. @throws where the storage can't be reached */
+async function revisionOf(tier: Tier, threadId: string): Promise<string | undefined> {
+  try {
+    return String((await tier.peek({ threadId, namespace: "" })).revision);
+  } catch (error) {
+    if (StratigraphError.is(error) && !error.retryable && error.code !== "CLOSED") return undefined;
+    throw error;
+  }
+}

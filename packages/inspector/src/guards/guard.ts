@@ -1,0 +1,58 @@
+import { StratigraphError } from "@stratigraph/core";
+import { HttpError } from "../api/errors.ts";
+import { isHost, isOwnOrigin } from "./hosts.ts";
+import { isToken, tokenHeader } from "./token.ts";
+
+/** Nothing from elsewhere, nothing inline, in no frame: what gets into the page as text can't run or send anything. */
+const contentPolicy = [
+  "default-src 'self'",
+  "connect-src 'self'",
+  "img-src 'self' data:",
+  "object-src 'none'",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+].join("; ");
+
+const headers: Readonly<Record<string, string>> = {
+  "content-security-policy": contentPolicy,
+  "cross-origin-opener-policy": "same-origin",
+  "cross-origin-resource-policy": "same-origin",
+  "referrer-policy": "no-referrer",
+  "x-content-type-options": "nosniff",
+  "x-frame-options": "DENY",
+};
+
+/** Puts on an answer what browsers are to hold it to. There are no CORS headers: other origins can read nothing. */
+export function protectedResponse(response: Response): Response {
+  for (const [name, value] of Object.entries(headers)) response.headers.set(name, value);
+  return response;
+}
+
+/** Refuses requests that were made for another host, or by a page of another site. @throws HttpError 403 */
+export function refuseForeign(request: Request, hosts: readonly string[]): void {
+  const { headers: given, url } = request;
+  const host = given.get("host") ?? new URL(url).host;
+  if (!isHost(host, hosts)) throw refused(`The request is for a host that this inspector doesn't serve.`);
+  const origin = given.get("origin");
+  if (origin !== null && !isOwnOrigin(origin, host)) throw refused("The request comes from another origin.");
+  const site = given.get("sec-fetch-site");
+  if (site === null || site === "same-origin" || site === "none") return;
+  // A link to the page may stand anywhere. It shows nothing without the token, and in no frame.
+  const isLink = given.get("sec-fetch-mode") === "navigate" && given.get("sec-fetch-dest") === "document";
+  if (!isLink || request.method !== "GET") throw refused("The request comes from another site.");
+}
+
+/** @throws HttpError 401 where the token is missing or wrong */
+export function refuseStrangers(request: Request, token: string): void {
+  const given = request.headers.get(tokenHeader);
+  if (isToken(given, token)) return;
+  const found = given === null ? "no token" : "a wrong token";
+  const message = `The request has ${found}. Open the address that the inspector printed when it began: the token is in it.`;
+  throw new HttpError(401, new StratigraphError("ACCESS_DENIED", message));
+}
+
+function refused(why: string): HttpError {
+  const message = `${why} Open the address that the inspector printed when it began.`;
+  return new HttpError(403, new StratigraphError("ACCESS_DENIED", message));
+}

@@ -1,0 +1,19 @@
+import { createHash, randomBytes, timingSafeEqual } from "node:crypto";
+
+/** The header in which the page sends the token. */
+export const tokenHeader = "x-stratigraph-token";
+
+/** A token of 192 random bits. */
+export function randomToken(): string {
+  return randomBytes(24).toString("base64url");
+}
+
+/** Whether a token is the right one, found out in a time that doesn't depend on how much of it is right. */
+export function isToken(given: string | null, token: string): boolean {
+  return given !== null && timingSafeEqual(digest(given), digest(token));
+}
+
+/** Hashes are of the same length, which the comparison needs. */
+function digest(text: string): Buffer {
+  return createHash("sha256").update(text).digest();
+}

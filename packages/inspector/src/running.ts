@@ -1,0 +1,50 @@
+import { StratigraphError } from "@stratigraph/core";
+
+/** Most operations that run at once. */
+const mostRunning = 64;
+
+/** What is under way, so that it can be ended. */
+export class Running {
+  readonly #controllers = new Set<AbortController>();
+  #isClosed = false;
+
+  /**
+   * Runs something with a signal that is aborted when the client goes away, or the inspector ends.
+   * @throws StratigraphError "CLOSED", "OVERLOADED"
+   */
+  async run<T>(client: AbortSignal, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
+    const controller = this.#begin();
+    const abort = (): void => controller.abort(client.reason);
+    if (client.aborted) abort();
+    client.addEventListener("abort", abort, { once: true });
+    try {
+      return await work(controller.signal);
+    } finally {
+      client.removeEventListener("abort", abort);
+      this.#controllers.delete(controller);
+    }
+  }
+
+  /** Aborts what is under way. What begins afterwards is refused. */
+  end(): void {
+    this.#isClosed = true;
+    for (const controller of this.#controllers) controller.abort(ended());
+  }
+
+  #begin(): AbortController {
+    if (this.#isClosed) throw ended();
+    if (this.#controllers.size >= mostRunning)
+      throw new StratigraphError(
+        "OVERLOADED",
+        `${mostRunning} operations are under way. Wait for one of them.`,
+      );
+    const controller = new AbortController();
+    this.#controllers.add(controller);
+    return controller;
+  }
+}
+
+/** The error of what is asked of an inspector that was ended. */
+function ended(): StratigraphError {
+  return new StratigraphError("CLOSED", "The inspector was ended. Start it again.");
+}

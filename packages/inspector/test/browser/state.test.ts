@@ -1,0 +1,86 @@
+import type { Page } from "playwright-core";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { seed } from "../seeds/seed.ts";
+import { inspecting } from "./support/inspecting.ts";
+import { onStack, type Place } from "./support/places.ts";
+import { openTab } from "./support/tab.ts";
+
+let place: Place;
+beforeAll(async () => {
+  place = await onStack();
+  await seed(place.saver, ["large", "chat", "research", "stopped", "trip", "support"]);
+});
+afterAll(() => place.close());
+
+const pathOf = (thread: string) => `/t/${encodeURIComponent(thread)}`;
+const checkpoint = (page: Page) => page.getByRole("region", { name: /^Checkpoint/ });
+
+test("a conversation is shown with calls at their results, and what else the state has", async () => {
+  const { at } = await inspecting(place.saver);
+  const page = await openTab(at(pathOf("support/4711")));
+  await checkpoint(page).getByText("Can I get my money back?").waitFor();
+  await checkpoint(page).getByText("Refunded EUR 49.90 for order 4711, receipt R-4711-1").waitFor();
+  await checkpoint(page).getByText("Anna Peeters").waitFor();
+  await page.goto(at(pathOf("workshop chat")).split("#")[0]!);
+  await checkpoint(page).getByText("Once more (30)").waitFor();
+});
+
+test("steps say what each node wrote, what failed and what is waited for", async () => {
+  const { at } = await inspecting(place.saver);
+  const page = await openTab(at(pathOf("import/2026-11-22")));
+  await checkpoint(page).getByText("Cannot read properties of undefined").first().waitFor();
+  await checkpoint(page)
+    .getByRole("link", { name: "Writes" })
+    .or(page.getByRole("tab", { name: "Writes" }))
+    .click();
+  await checkpoint(page).getByRole("article").filter({ hasText: "campagnolo" }).getByText("failed").waitFor();
+  await checkpoint(page).getByRole("article").filter({ hasText: "sram" }).getByText("873").waitFor();
+  await page.goto(at(pathOf("review/ridley")).split("#")[0]!);
+  await checkpoint(page).getByText("Sign the contract with Ridley over EUR 48000?").waitFor();
+});
+
+test("a subgraph's own steps are a choice away", async () => {
+  const { at } = await inspecting(place.saver);
+  const page = await openTab(at(pathOf("research/batteries")));
+  const graphs = page.getByRole("combobox", { name: "Graph or subgraph" });
+  await graphs.selectOption({ index: 1 });
+  await page.getByRole("grid", { name: "History" }).getByText("draft").waitFor();
+  await checkpoint(page).getByText("headings").waitFor();
+});
+
+test("two checkpoints are compared by keys, and a value is asked who wrote it", async () => {
+  const { at } = await inspecting(place.saver);
+  const page = await openTab(at(pathOf("trip to Lisbon/cheapest")));
+  const history = page.getByRole("grid", { name: "History" });
+  await history.getByRole("row").first().waitFor();
+  await history.focus();
+  await page.keyboard.press("d");
+  await page.keyboard.press("j");
+  await page.keyboard.press("d");
+  await page.waitForURL("**/diff?**");
+  await page.getByText("Hostel Alfama (with breakfast)").first().waitFor();
+  await page.goto(at(`/blame?at=${encodeURIComponent("trip to Lisbon/central")}&path=price`).split("#")[0]!);
+  await page.getByText("129").first().waitFor();
+  await page.getByRole("main").getByText("agent").first().waitFor();
+});
+
+test("a value of 12 MB opens at once, and the page doesn't load it", async () => {
+  const { at } = await inspecting(place.saver);
+  const page = await openTab(at("/"));
+  let bytes = 0;
+  page.on("response", async (response) => void (bytes += (await response.body().catch(() => "")).length));
+  await page.getByRole("link", { name: "catalogue of 12 MB" }).waitFor();
+  // The second time everything but the state is warm, as it is for somebody at work.
+  for (const round of ["cold", "warm"]) {
+    const begun = Date.now();
+    await page.getByRole("link", { name: "catalogue of 12 MB" }).click();
+    await checkpoint(page).getByText("rows", { exact: true }).first().waitFor();
+    await checkpoint(page).getByText("supplier", { exact: true }).first().waitFor();
+    const ms = Date.now() - begun;
+    process.stdout.write(`12 MB: open in ${ms} ms (${round})\n`);
+    // 300 ms is what is wanted; other tests take their share of both cores.
+    if (round === "warm") expect(ms).toBeLessThan(4000);
+    await page.getByRole("link", { name: "Threads" }).first().click();
+  }
+  expect(bytes).toBeLessThan(2_000_000);
+});

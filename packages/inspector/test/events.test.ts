@@ -1,0 +1,131 @@
+import { FaultyTier } from "@stratigraph/testing";
+import { CorruptionError, MemoryTier, TierSaver } from "@stratigraph/core";
+import { expect, test } from "vitest";
+import { demoThreads } from "./support/demoThreads.ts";
+import { serve } from "./support/serve.ts";
+
+function watching(...threads: string[]): string {
+  return `/api/_events?${new URLSearchParams(threads.map((thread): [string, string] => ["thread", thread])).toString()}`;
+}
+
+test("a page is told where its threads are, when one was written to, and when another is the newest", async () => {
+  const served = await serve();
+  await demoThreads(served.saver, ["ada", "a/b 🐢"], { turns: 1 });
+  const events = await served.events(watching("ada", "a/b 🐢", "nobody"));
+  const first = [await events.next(), await events.next(), await events.next()];
+  expect(first.map(({ event, data }) => [event, data["thread"], data["first"]])).toEqual([
+    ["revision", "ada", true],
+    ["revision", "a/b 🐢", true],
+    ["revision", "nobody", true],
+  ]);
+  // Another saver: nothing that this process remembers tells it.
+  await demoThreads(new TierSaver(served.saver.tier), ["ada"], { turns: 1 });
+  const changed = await events.named("revision");
+  expect(changed.data).toMatchObject({ thread: "ada" });
+  expect(Number(changed.data["revision"])).toBeGreaterThan(Number(first[0]!.data["revision"]));
+  expect(changed.data).not.toHaveProperty("first");
+  expect(await events.named("threads")).toEqual({ event: "threads", data: {} });
+  await events.close();
+  await served.inspector.close();
+});
+
+test("one look serves all listeners, and nothing is looked at where nobody listens", async () => {
+  const tier = new FaultyTier(new MemoryTier());
+  const served = await serve({ saver: new TierSaver(tier), pollMs: 50 });
+  await demoThreads(served.saver, ["ada"], { turns: 1 });
+  const listeners = await Promise.all(Array.from({ length: 10 }, () => served.events(watching("ada"))));
+  for (const listener of listeners) await listener.next();
+  tier.reset();
+  await new Promise((resolve) => setTimeout(resolve, 400));
+  // Eight looks at most, of a peek and a listing each.
+  expect(tier.count("peek")).toBeGreaterThan(0);
+  expect(tier.calls.length).toBeLessThanOrEqual(20);
+  for (const listener of listeners) await listener.close();
+  await new Promise((resolve) => setTimeout(resolve, 200));
+  tier.reset();
+  await new Promise((resolve) => setTimeout(resolve, 300));
+  expect(tier.calls).toEqual([]);
+  await served.inspector.close();
+});
+
+test("listeners and watched threads are bounded", async () => {
+  const served = await serve();
+  const many = Array.from({ length: 101 }, (_, n) => `thread ${n}`);
+  expect((await served.get(watching(...many))).status).toBe(400);
+  const listeners = await Promise.all(Array.from({ length: 32 }, () => served.events(watching("ada"))));
+  const refused = await served.get(watching("ada"));
+  expect([refused.status, refused.body["error"]]).toMatchObject([503, { code: "OVERLOADED" }]);
+  await listeners[0]!.close();
+  await new Promise((resolve) => setTimeout(resolve, 100));
+  const again = await served.events(watching("ada"));
+  expect(again.status).toBe(200);
+  await served.inspector.close();
+});
+
+test("a thread that can't be read keeps nobody from being told of the others", async () => {
+  const tier = new FaultyTier(new MemoryTier());
+  const served = await serve({ saver: new TierSaver(tier) });
+  await demoThreads(served.saver, ["ada", "damaged"], { turns: 1 });
+  const damaged = new CorruptionError(
+    { threadId: "damaged", namespace: "", checkpointId: "1" },
+    "a head is missing",
+  );
+  tier.failWhen(({ method, args: [at] }) =>
+    method === "peek" && (at as { threadId: string }).threadId === "damaged" ? damaged : undefined,
+  );
+  const events = await served.events(watching("damaged", "ada"));
+  expect((await events.next()).data).toMatchObject({ thread: "ada", first: true });
+  await demoThreads(new TierSaver(tier.inner), ["ada"], { turns: 1 });
+  expect((await events.named("revision")).data).toMatchObject({ thread: "ada" });
+  expect((await served.get(watching(""))).status).toBe(400);
+  const head = await fetch(`${served.origin}${watching("ada")}`, {
+    method: "HEAD",
+    headers: { "x-stratigraph-token": served.token },
+  });
+  expect(head.status).toBe(405);
+  await served.inspector.close();
+});
+
+test("a storage that fails is told once, and so is that it is back", async () => {
+  const tier = new FaultyTier(new MemoryTier());
+  const served = await serve({ saver: new TierSaver(tier) });
+  await demoThreads(served.saver, ["ada"], { turns: 1 });
+  const events = await served.events(watching("ada"));
+  await events.named("revision");
+  tier.failNext("peek", undefined, { times: 3 });
+  expect((await events.next()).data).toMatchObject({
+    up: false,
+    error: { message: expect.any(String) as string },
+  });
+  expect(await events.next()).toEqual({ event: "storage", data: { up: true } });
+  await served.inspector.close();
+});
+
+test("an inspector with open streams and a verification under way is closed in its time", async () => {
+  const served = await serve();
+  await demoThreads(served.saver, ["ada", "bob", "eve", "mel"], { turns: 1 });
+  const events = await served.events(watching("ada"));
+  await events.named("revision");
+  const verifying = await served.events("/api/verify?rate=1", { headers: { accept: "text/event-stream" } });
+  await verifying.named("progress");
+  const begun = performance.now();
+  await served.inspector.close();
+  expect(performance.now() - begun).toBeLessThan(1500);
+  await events.ended();
+  await served.inspector.close();
+  await expect(fetch(served.origin)).rejects.toThrow();
+});
+
+test("a client that doesn't end its connection doesn't keep it open either", async () => {
+  const tier = new FaultyTier(new MemoryTier());
+  const served = await serve({ saver: new TierSaver(tier) });
+  const hold = tier.hold("threads");
+  const headers = { "x-stratigraph-token": served.token };
+  const stuck = fetch(`${served.origin}/api/threads`, { headers }).catch((error: Error) => error);
+  await hold.reached;
+  const begun = performance.now();
+  await served.inspector.close();
+  expect(performance.now() - begun).toBeLessThan(6000);
+  expect(await stuck).toBeInstanceOf(Error);
+  hold.release();
+});

@@ -1,0 +1,125 @@
+import type { TierSaver } from "@stratigraph/core";
+import type { StoredResult } from "../calls/storedResults.ts";
+import type { Digest } from "../identity/fingerprint.ts";
+import { Calls, type CallState, type Session } from "../log/calls.ts";
+import type { Effects, Entry, KeptError, Where } from "../log/entry.ts";
+import { isBookkeeping } from "../log/ownCalls.ts";
+import { decodeEntry, decodePayload } from "../log/records.ts";
+import { shownResult } from "./trail.ts";
+import { firstSeq, storedHead, walk } from "./walk.ts";
+
+/** A call as the entries of a journal tell it, put together. */
+export interface RecordedCall {
+  readonly fingerprint: Digest;
+  readonly tool: string;
+  readonly effects: Effects;
+  readonly where: Where;
+  /**
+   * "claimed": it was begun, and no outcome is recorded. "suspended": it waits for an answer, or was allowed and not begun yet. "repeats":
+   * it counts as a repetition of {@link repeats}. "denied", "succeeded" and "failed" are outcomes, "unknown" is that there is none.
+   */
+  readonly status: CallState["status"];
+  /**
+   * Whether nobody can tell what became of it. Undefined where that can't be found out: it was begun by a process of which it isn't known
+   * whether it is alive.
+   */
+  readonly unresolved: boolean | undefined;
+  readonly repeats: Digest | undefined;
+  readonly idempotencyKey: string;
+  /** How often it was begun. */
+  readonly attempts: number;
+  /** How often a recorded result was given instead of running it. The last times may be missing. */
+  readonly returned: number;
+  /** How long the tool ran that gave the outcome, in milliseconds. */
+  readonly ms: number | undefined;
+  readonly error: KeptError | undefined;
+  /** The entries about it, oldest first: none where they were cut off. */
+  readonly entries: readonly Entry[];
+  /** Reads the arguments. Undefined where they were erased or cut off. */
+  readonly args: () => Promise<unknown>;
+  /** Reads what it gave, as `result` of {@link TrailEntry}. */
+  readonly result: () => Promise<unknown>;
+}
+
+/** Finds out whether nobody can tell what became of a call. */
+export type IsUnresolved = (state: CallState, session: Session | undefined) => Promise<boolean | undefined>;
+
+/**
+ * The calls of a thread's tools, in the order in which they were first made. Entries are read, and their hashes aren't verified, so that
+ * it needs no key: `verify` tells whether to trust them.
+ * @throws CorruptionError where an entry can't be read
+ */
+export async function recordedCalls(
+  saver: TierSaver,
+  threadId: string,
+  isUnresolved: IsUnresolved,
+): Promise<RecordedCall[]> {
+  const to = (await storedHead(saver, threadId)).seq ?? 0;
+  const from = await firstSeq(saver, threadId, to);
+  const calls = new Calls();
+  const about = new Map<Digest, Entry[]>();
+  const records = new Map<number, Parameters<typeof decodePayload>[1]["record"]>();
+  for await (const { record } of walk(saver, threadId, { from, to, recordsOnly: true })) {
+    const entry = await decodeEntry(saver, record);
+    const { event, seq } = entry;
+    records.set(seq, record);
+    if ("call" in event) {
+      const known = about.get(event.call);
+      if (known === undefined) about.set(event.call, [entry]);
+      else known.push(entry);
+    }
+    const beside = event.type === "cut" ? (await payloadOf(saver, record))?.calls : undefined;
+    calls.fold(entry, beside as CallState[] | undefined);
+  }
+  const payloadAt = async (seq: number | undefined) => {
+    const record = seq === undefined ? undefined : records.get(seq);
+    return record === undefined ? undefined : await payloadOf(saver, record);
+  };
+  const found: RecordedCall[] = [];
+  for (const state of calls.all()) {
+    if (isBookkeeping(state.tool)) continue;
+    const entries = about.get(state.call) ?? [];
+    const session = state.claim === undefined ? undefined : calls.session(state.claim.session);
+    found.push({
+      ...told(state, entries),
+      unresolved: await isUnresolved(state, session),
+      args: async () => {
+        const first = entries.find(({ event }) => "argsHash" in event);
+        const text = (await payloadAt(first?.seq))?.args;
+        return text === undefined ? undefined : (JSON.parse(text) as unknown);
+      },
+      result: async () => {
+        const stored = (await payloadAt(state.result?.seq))?.result;
+        return await shownResult(saver.serde, stored as StoredResult | undefined);
+      },
+    });
+  }
+  return found;
+}
+
+function told(
+  { call, tool, effects, where, status, repeats, key = call, attempts, error }: CallState,
+  entries: readonly Entry[],
+) {
+  const events = entries.map(({ event }) => event);
+  const ended = events.findLast((event) => event.type === "succeeded" || event.type === "read");
+  return {
+    fingerprint: call,
+    tool,
+    effects,
+    where,
+    status,
+    repeats,
+    idempotencyKey: key,
+    attempts,
+    returned: events.filter(({ type }) => type === "returned").length,
+    ms: ended !== undefined && "ms" in ended ? ended.ms : undefined,
+    error: status === "succeeded" ? undefined : error,
+    entries,
+  };
+}
+
+async function payloadOf(saver: TierSaver, record: Parameters<typeof decodePayload>[1]["record"]) {
+  const { checkpoint } = await saver.tier.read(record);
+  return checkpoint === undefined ? undefined : await decodePayload(saver, checkpoint);
+}

@@ -1,0 +1,78 @@
+import { edit, forkMany, type Fork, type ForkOptions } from "@stratigraph/branch";
+import { StratigraphError, type Address, type TierSaver } from "@stratigraph/core";
+import { dueNodes } from "../read/nextNodes.ts";
+import { rehearsal } from "../run/rehearse.ts";
+import type { RunnableGraph } from "../run/runnableGraph.ts";
+import { State } from "../values/state.ts";
+import type { Complete } from "./complete.ts";
+
+/** What a fork is to be like. */
+export interface WantedFork {
+  readonly point: Address;
+  /** Ids of the new threads, or how many; "what-if": one that is named after its source. */
+  readonly to: readonly string[] | number | "what-if";
+  readonly options: Omit<Complete<ForkOptions>, "to">;
+  /** New values of channels, past their reducers. */
+  readonly values: Readonly<Record<string, unknown>>;
+  /** The node that is taken to have written them: what follows it runs next. */
+  readonly as: { readonly node: string; readonly graph: RunnableGraph } | undefined;
+}
+
+/** Makes forks, and edits them. Where an edit fails, no fork is left. @throws as `forkMany`, `edit`; what `updateState` throws */
+export async function editedForks(saver: TierSaver, wanted: WantedFork): Promise<Fork[]> {
+  const forks = await namedForks(saver, wanted);
+  try {
+    for (const { threadId } of forks) await change(saver, threadId, wanted);
+    return forks;
+  } catch (error) {
+    for (const { threadId } of forks) await saver.deleteThread(threadId).catch(() => undefined);
+    throw error;
+  }
+}
+
+/** The nodes that would run next in such a fork. Where a node's followers are asked for, that is tried on a copy in memory. */
+export async function nextInFork(saver: TierSaver, wanted: WantedFork): Promise<string[]> {
+  const { point, as } = wanted;
+  if (as === undefined) return await dueNodes(await State.read(saver, point));
+  const { head } = await saver.tier.peek(point);
+  const copy = await rehearsal(as.graph, saver, point, head === point.checkpointId);
+  await change(copy.saver, copy.threadId, { ...wanted, as: { ...as, graph: copy.graph } });
+  return [...(await copy.graph.getState(configOf(copy.threadId))).next];
+}
+
+/** The nodes that run next in a fork that was made. */
+export async function nextOf(saver: TierSaver, threadId: string): Promise<string[]> {
+  return await dueNodes(await State.read(saver, { threadId }));
+}
+
+/** The first name after the source's that no thread has: ada/what-if-1. A what-if of a what-if is named after the same source. */
+export async function freeName(saver: TierSaver, threadId: string): Promise<string> {
+  const source = threadId.replace(/\/what-if-\d+$/, "");
+  for (let n = 1; ; n += 1) {
+    const name = `${source}/what-if-${n}`;
+    if ((await saver.tier.peek({ threadId: name, namespace: "" })).head === undefined) return name;
+  }
+}
+
+async function namedForks(saver: TierSaver, { point, to, options }: WantedFork): Promise<Fork[]> {
+  if (to !== "what-if") return await forkMany(saver, point, to, options);
+  for (;;) {
+    const name = await freeName(saver, point.threadId);
+    try {
+      return await forkMany(saver, point, [name], options);
+    } catch (error) {
+      // Somebody else took the name meanwhile: the next one is free.
+      if (!StratigraphError.is(error, "THREAD_EXISTS")) throw error;
+    }
+  }
+}
+
+async function change(saver: TierSaver, threadId: string, { values, as }: WantedFork): Promise<void> {
+  if (Object.keys(values).length > 0) await edit(saver, threadId, values);
+  // The values are set already, past the reducers: what the node is taken to have written is nothing more.
+  if (as !== undefined) await as.graph.updateState(configOf(threadId), {}, as.node);
+}
+
+function configOf(threadId: string) {
+  return { configurable: { thread_id: threadId } };
+}

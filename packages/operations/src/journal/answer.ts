@@ -1,0 +1,183 @@
+import { RESUME } from "@langchain/langgraph-checkpoint";
+import { configOf, InvalidOptionError, NotFoundError } from "@stratigraph/core";
+import type { Journal } from "@stratigraph/journal";
+import { z } from "zod";
+import { shown } from "../render/columns.ts";
+import { fields } from "../table/fields.ts";
+import { operation } from "../table/operation.ts";
+import { edited } from "../values/edit.ts";
+import { Redaction } from "../values/redaction.ts";
+import { journalThread, openJournal } from "./openJournal.ts";
+import { openQuestions, type OpenQuestion } from "./openQuestions.ts";
+import { pendingQuestions } from "./pendingQuestions.ts";
+
+/** Under which task LangGraph stores the answer of a run that doesn't name an interrupt. */
+const noTask = "00000000-0000-0000-0000-000000000000";
+
+const answers = ["happened", "not-happened", "allow", "deny"] as const;
+
+/** Answers a question. */
+export const answer = operation({
+  name: "answer",
+  group: "change",
+  effect: "write",
+  summary:
+    "Answer for a call: whether it happened, or whether it may run. The run goes on when it is continued.",
+  args: ["thread", "call", "answer"],
+  examples: [
+    "stratigraph answer ada 3f9c0a happened --result '\"receipt 7\"' --author ops",
+    "stratigraph answer ada 3f9c0a not-happened --author ops",
+  ],
+  input: z.object({
+    thread: fields.thread,
+    call: z
+      .string()
+      .min(6)
+      .describe("The call's fingerprint, or how that begins (6 characters): questions tells it."),
+    answer: z
+      .enum(answers)
+      .describe(
+        "happened: it did, and isn't repeated. not-happened: it certainly didn't, and may run again. allow or deny: of a call that a policy asks about.",
+      ),
+    result: z
+      .string()
+      .meta({ fromFile: true })
+      .optional()
+      .describe(
+        'What a call gave that happened, as JSON of the serde: "receipt 7" in quotes. Default: nothing.',
+      ),
+    reason: z
+      .string()
+      .max(2000)
+      .optional()
+      .describe("Why a call is allowed or denied: the model is told why it was denied."),
+    author: z.string().min(1).max(200).describe("Who answers, for the trail."),
+    dryRun: fields.dryRun,
+  }),
+  output: z.object({
+    thread: z.string(),
+    call: z.string().describe("The whole fingerprint."),
+    tool: z.string(),
+    kind: z.enum(["ambiguous", "approval"]),
+    answer: z.enum(answers),
+    author: z.string(),
+    applied: z.boolean().describe("False in a dry run."),
+    does: z.string().describe("What the answer does, in a sentence."),
+  }),
+  async run({ thread, call, answer: given, result, reason, author, dryRun }, context) {
+    const journal = await openJournal(context);
+    const threadId = await journalThread(journal, thread);
+    const question = questionOf(await openQuestions(journal, threadId, new Redaction([])), call, threadId);
+    const { tool, kind, call: fingerprint } = question;
+    checkAnswer(question, given, { result, reason });
+    const told = { thread: threadId, call: fingerprint, tool, kind, answer: given, author };
+    const value =
+      result === undefined ? undefined : await edited(journal.checkpointer, undefined, [], result);
+    if (!dryRun) {
+      if (kind === "ambiguous") {
+        const happened = given === "happened";
+        await journal.resolve(fingerprint, {
+          threadId,
+          happened,
+          author,
+          ...(happened ? { result: value } : {}),
+        });
+      } else await storeAnswer(journal, question, { allow: given === "allow", reason, author });
+    }
+    return { ...told, applied: !dryRun, does: whatItDoes(question, given) };
+  },
+  *render({ thread, tool, call, answer: given, author, applied, does }) {
+    yield `${applied ? "Answered" : "Would answer"} for ${shown(tool)} ${call.slice(0, 12)} of ${shown(thread)}: ${given}, says ${shown(author)}.`;
+    yield does;
+  },
+});
+
+function questionOf(open: readonly OpenQuestion[], given: string, thread: string): OpenQuestion {
+  const found = open.filter(({ call, answered }) => !answered && call.startsWith(given));
+  const [question] = found;
+  if (question !== undefined && (found.length === 1 || question.call === given)) return question;
+  if (found.length > 1)
+    throw new InvalidOptionError(
+      "call",
+      given,
+      `${found.length} questions are about calls that begin so. Write more of it.`,
+    );
+  throw new NotFoundError(
+    `Thread ${JSON.stringify(thread)} has no open question about a call ${JSON.stringify(given)}: it was answered, or its process is still at work. "stratigraph questions" lists those that are open, "stratigraph calls" what became of the others.`,
+    { threadId: thread, call: given },
+  );
+}
+
+function checkAnswer(
+  { kind }: OpenQuestion,
+  given: (typeof answers)[number],
+  { result, reason }: { readonly result: string | undefined; readonly reason: string | undefined },
+): void {
+  const isApproval = given === "allow" || given === "deny";
+  if (kind === "approval" && !isApproval)
+    throw new InvalidOptionError(
+      "answer",
+      given,
+      "A policy asks whether this call may run: answer allow or deny.",
+    );
+  if (kind === "ambiguous" && isApproval)
+    throw new InvalidOptionError(
+      "answer",
+      given,
+      "This call was begun, and nobody knows whether it happened: answer happened or not-happened.",
+    );
+  if (result !== undefined && given !== "happened")
+    throw new InvalidOptionError("result", "a result", "Only a call that happened has one: leave it out.");
+  if (reason !== undefined && kind === "ambiguous")
+    throw new InvalidOptionError("reason", "a reason", "The trail has none for what happened: leave it out.");
+}
+
+/**
+ * Stores what a run would be resumed with, where LangGraph itself stores it first: whoever continues the run, without an answer of its
+ * own, takes it from there.
+ */
+async function storeAnswer(
+  journal: Journal,
+  { thread, call }: OpenQuestion,
+  {
+    allow,
+    reason,
+    author,
+  }: { readonly allow: boolean; readonly reason: string | undefined; readonly author: string },
+): Promise<void> {
+  const saver = journal.checkpointer;
+  const pending = await pendingQuestions(saver, thread);
+  const asked = pending.find(({ question }) => question.kind === "approval" && question.call === call);
+  if (asked === undefined || asked.isAnswered)
+    throw new NotFoundError("The question was answered meanwhile, or the run went on.", {
+      threadId: thread,
+      call,
+    });
+  // LangGraph keeps one such answer: another one would take its place.
+  const other = pending.find(({ isAnswered }) => isAnswered);
+  if (other !== undefined)
+    throw new InvalidOptionError(
+      "call",
+      call.slice(0, 12),
+      `An answer about ${other.question.call.slice(0, 12)} waits to be taken: continue the run first.`,
+    );
+  const resume = { id: asked.question.id, allow, author, ...(reason === undefined ? {} : { reason }) };
+  const at = { threadId: thread, namespace: "", checkpointId: asked.checkpoint };
+  await saver.putWrites(configOf(at), [[RESUME, resume]], noTask);
+}
+
+function whatItDoes({ asked }: OpenQuestion, given: (typeof answers)[number]): string {
+  const goesOn = asked
+    ? " The graph waits: continue the run with graph.invoke(null, …)."
+    : " Run the agent again to go on.";
+  switch (given) {
+    case "happened":
+      return `The call isn't made again: whoever makes it is given this result.${goesOn}`;
+    case "not-happened":
+      return `The call runs again when it is made again, with the same idempotency key.${goesOn}`;
+    case "allow":
+      return `The call runs once.${goesOn}`;
+    case "deny":
+      return `The call doesn't run, and the model is told why.${goesOn}`;
+  }
+}

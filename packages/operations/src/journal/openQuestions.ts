@@ -1,0 +1,99 @@
+import type { Journal, RecordedCall } from "@stratigraph/journal";
+import { z } from "zod";
+import { redactedText, type Redaction } from "../values/redaction.ts";
+import { valueView } from "../values/view.ts";
+import { whereFields } from "./callItem.ts";
+import { callValues, shownValues } from "./callValues.ts";
+import { pendingQuestions, type PendingQuestion } from "./pendingQuestions.ts";
+
+/** How much of the arguments is shown with a question, in bytes. */
+const argsBytes = 8000;
+
+/** Something that a person must answer. */
+export const openQuestion = z.object({
+  thread: z.string(),
+  call: z.string().describe("The fingerprint of the call: answer takes it."),
+  kind: z
+    .enum(["ambiguous", "approval"])
+    .describe(
+      "ambiguous: nobody knows whether the call happened. approval: a policy wants it to be allowed.",
+    ),
+  tool: z.string(),
+  effects: z.enum(["none", "idempotent", "once"]).optional(),
+  args: valueView.optional().describe("Absent where they were erased."),
+  why: z.string().describe("Why it is asked."),
+  asked: z.boolean().describe("Whether the graph is stopped by it and waits."),
+  answered: z
+    .boolean()
+    .describe("An answer is stored, and the run takes it when it goes on. It isn't open any more."),
+  begun: z.string().optional().describe("When the call was begun last, ISO 8601."),
+  attempts: z.number().optional(),
+  key: z.string().optional().describe("The idempotency key: what to look for at the service."),
+  checkpoint: z.string().optional().describe("Where the graph waits, or else where the call was made."),
+  where: whereFields.optional(),
+});
+
+/** See {@link openQuestion}. */
+export type OpenQuestion = z.output<typeof openQuestion>;
+
+/** What a person must answer about a thread, and what was answered and not taken yet. */
+export async function openQuestions(
+  journal: Journal,
+  thread: string,
+  redaction: Redaction,
+): Promise<OpenQuestion[]> {
+  const saver = journal.checkpointer;
+  const asked = await pendingQuestions(saver, thread);
+  const unresolved = (await journal.calls(thread)).filter((call) => call.unresolved === true);
+  const found = await Promise.all(
+    unresolved.map((call) => ambiguous(journal, thread, call, asked, redaction)),
+  );
+  for (const { question, checkpoint, isAnswered } of asked) {
+    if (question.kind !== "approval") continue;
+    const { call, tool, args, reason } = question;
+    found.push({
+      thread,
+      call,
+      kind: "approval",
+      tool,
+      ...(await shownValues(saver, { tool, args }, { redaction, maxBytes: argsBytes })),
+      why: redaction.isActive ? redactedText : reason,
+      asked: true,
+      answered: isAnswered,
+      checkpoint,
+    });
+  }
+  return found;
+}
+
+async function ambiguous(
+  journal: Journal,
+  thread: string,
+  call: RecordedCall,
+  asked: readonly PendingQuestion[],
+  redaction: Redaction,
+): Promise<OpenQuestion> {
+  const { fingerprint, tool, effects, attempts, error, where, idempotencyKey: key } = call;
+  const waiting = asked.find(
+    ({ question }) => question.kind === "ambiguous" && question.call === fingerprint,
+  );
+  const begun = call.entries.findLast(({ event }) => event.type === "claimed")?.at;
+  const checkpoint = waiting?.checkpoint ?? where.checkpoint;
+  const died = "the process that made the call ended before its outcome was recorded";
+  return {
+    thread,
+    call: fingerprint,
+    kind: "ambiguous",
+    tool,
+    effects,
+    ...(await callValues(journal.checkpointer, call, { redaction, maxBytes: argsBytes })),
+    why: error === undefined ? died : redaction.isActive ? redactedText : error.message,
+    asked: waiting !== undefined,
+    answered: waiting?.isAnswered ?? false,
+    ...(begun === undefined ? {} : { begun }),
+    attempts,
+    key,
+    ...(checkpoint === undefined ? {} : { checkpoint }),
+    where: { ...where },
+  };
+}

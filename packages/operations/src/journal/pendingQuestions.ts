@@ -1,0 +1,50 @@
+import { INTERRUPT, RESUME } from "@langchain/langgraph-checkpoint";
+import type { TierSaver } from "@stratigraph/core";
+import { questionIn, type Question } from "@stratigraph/journal";
+import { openRecord } from "../read/records.ts";
+import { jsonOf } from "../values/view.ts";
+
+/** A question of the journal by which a graph is stopped. */
+export interface PendingQuestion {
+  readonly question: Question;
+  /** The head, whose pending writes hold it. */
+  readonly checkpoint: string;
+  /** Whether an answer to it was stored, which the run takes when it goes on. */
+  readonly isAnswered: boolean;
+}
+
+/** The questions of the journal at the head of a thread. */
+export async function pendingQuestions(saver: TierSaver, threadId: string): Promise<PendingQuestion[]> {
+  const { head } = await saver.tier.peek({ threadId, namespace: "" });
+  if (head === undefined) return [];
+  const query = { threadId, namespace: "", checkpointId: head, limit: 1 };
+  for await (const listed of saver.tier.list({ ...query, recordsOnly: true })) {
+    // Values are read only where something is asked.
+    const { record, writes } = await openRecord(saver, listed);
+    const pending = await saver.coder.writes.unrevived(record, writes);
+    if (!pending.some(({ channel }) => channel === INTERRUPT)) return [];
+    for await (const { blobs } of saver.tier.list(query)) {
+      const json = async ({ channel, value }: (typeof pending)[number]): Promise<unknown> =>
+        jsonOf(await saver.coder.serialized(record, channel, value, blobs))?.value;
+      const answered = new Set<unknown>();
+      for (const write of pending.filter(({ channel }) => channel === RESUME))
+        for (const answer of listOf(await json(write))) answered.add((Object(answer) as { id?: unknown }).id);
+      const asked = new Map<string, Question>();
+      for (const write of pending.filter(({ channel }) => channel === INTERRUPT))
+        for (const interrupt of listOf(await json(write))) {
+          const question = questionIn((Object(interrupt) as { value?: unknown }).value);
+          if (question !== undefined) asked.set(question.id, question);
+        }
+      return [...asked.values()].map((question) => ({
+        question,
+        checkpoint: head,
+        isAnswered: answered.has(question.id),
+      }));
+    }
+  }
+  return [];
+}
+
+function listOf(value: unknown): readonly unknown[] {
+  return Array.isArray(value) ? value : [value];
+}

@@ -1,0 +1,61 @@
+import type { TierHealth } from "@stratigraph/core";
+import { z } from "zod";
+import { columns } from "../render/columns.ts";
+import { duration } from "../table/fields.ts";
+import { operation } from "../table/operation.ts";
+
+const item = z.object({
+  tier: z.string(),
+  role: z.string().describe("hot, warm, cold or replica."),
+  shard: z.string().optional().describe("Which database, of a tier that has several."),
+  ok: z.boolean().describe("Whether it answered in time."),
+  ms: z.number().describe("How long it took to answer, or to fail."),
+  error: z.string().optional(),
+  breaker: z
+    .enum(["closed", "open", "half-open"])
+    .describe(
+      "In this process: open while the tier isn't asked because it failed. Other processes have breakers of their own.",
+    ),
+});
+
+/** Asks every tier whether it answers. */
+export const health = operation({
+  name: "health",
+  group: "storage",
+  effect: "read",
+  summary: "Ask every storage whether it answers, and tell what this process thinks of it.",
+  examples: ["stratigraph health", "stratigraph health --timeout 5s"],
+  input: z.object({
+    timeout: duration("How long a storage may take. All are asked at the same time.").default("1s"),
+  }),
+  output: z.object({
+    ok: z.boolean().describe("Whether the storage that owns the threads answers: without it nothing works."),
+    items: z.array(item).describe("Nearest first."),
+  }),
+  async run({ timeout }, context) {
+    const { ok, tiers } = await (await context.saver()).health({ timeout });
+    return {
+      ok,
+      items: tiers.flatMap((tier) => [
+        itemOf(tier),
+        ...(tier.shards ?? []).map((shard) => ({ ...itemOf(shard), shard: shard.name })),
+      ]),
+    };
+  },
+  *render({ items }) {
+    const rows = items.map(({ tier, role, shard, ok, ms, error = "", breaker }) => [
+      ok ? "ok" : "DOWN",
+      shard === undefined ? `${tier} (${role})` : `  ${shard}`,
+      `${Math.round(ms)} ms`,
+      breaker === "closed" ? "" : `breaker ${breaker}`,
+      error,
+    ]);
+    yield* columns([["", "STORAGE", "ANSWERED IN", "", ""], ...rows]);
+  },
+  found: ({ items }) => items.some(({ ok }) => !ok),
+});
+
+function itemOf({ name, role, ok, ms, error, breaker }: TierHealth): z.output<typeof item> {
+  const why = error === undefined ? {} : { error: error instanceof Error ? error.message : String(error) };
+  return { tier: name, role, ok, ms, ...why, breaker: breaker ?? "closed" };
+}

@@ -1,0 +1,42 @@
+import { encodeCursor, type ThreadInfo, type ThreadListOptions, type TierSaver } from "@stratigraph/core";
+
+/** How many threads are listed at a time, and how many are looked at for one page. */
+const listed = 500;
+const mostLooked = 20_000;
+
+/** A page of threads whose ids contain a text. */
+export interface FoundThreads {
+  readonly threads: readonly ThreadInfo[];
+  readonly cursor?: string;
+}
+
+/**
+ * Goes through the list of threads for those whose ids contain a text, in any case: storages have no index of parts of ids. The page
+ * ends early, perhaps empty, where many threads were looked at; its cursor then goes on behind them.
+ */
+export async function searchThreads(
+  saver: TierSaver,
+  text: string,
+  { limit, cursor, ...options }: ThreadListOptions & { readonly limit: number },
+  signal: AbortSignal,
+): Promise<FoundThreads> {
+  const wanted = text.toLowerCase();
+  const threads: ThreadInfo[] = [];
+  let here = cursor;
+  for (let looked = 0; looked < mostLooked && !signal.aborted; looked += listed) {
+    const page = await saver.listThreads({
+      ...options,
+      limit: listed,
+      ...(here === undefined ? {} : { cursor: here }),
+    });
+    for (const thread of page.threads) {
+      if (!thread.threadId.toLowerCase().includes(wanted)) continue;
+      threads.push(thread);
+      // What follows the last one is looked at again for the next page, which may have none.
+      if (threads.length === limit) return { threads, cursor: encodeCursor(thread) };
+    }
+    if (page.cursor === undefined) return { threads };
+    here = page.cursor;
+  }
+  return { threads, ...(here === undefined ? {} : { cursor: here }) };
+}

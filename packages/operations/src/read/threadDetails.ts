@@ -1,0 +1,111 @@
+import { lineage } from "@stratigraph/branch";
+import { CorruptionError, type ThreadInfo, type TierSaver } from "@stratigraph/core";
+import { z } from "zod";
+import { isRedacted, type Redaction } from "../values/redaction.ts";
+import { Records } from "./records.ts";
+import { waitsIn } from "./waitsIn.ts";
+
+/** How many threads are looked into at the same time. */
+const together = 8;
+
+/** How much of a thread's metadata is told: the first entries that are short. */
+const mostEntries = 6;
+const longestText = 60;
+
+/** Keys of metadata that LangGraph, LangChain and we write. What is left is the application's. */
+const notTheApplications =
+  /^(?:source|step|parents|writes|thread_id|run_id|run_attempt|checkpoint_|langgraph_|ls_|lc_|__|merge$|edit$)/;
+
+/** What reading the head of a thread tells. */
+export const threadDetails = z.object({
+  step: z.number().optional(),
+  source: z.string().optional().describe("input, loop, update or fork."),
+  run: z.string().optional().describe("The run that wrote the head."),
+  ts: z.string().optional().describe("When the head was made, ISO 8601."),
+  waits: z.enum(["interrupt", "error"]).optional().describe("What stopped a task of the step that follows."),
+  conflicts: z.number().describe("How many side branches it has."),
+  origin: z
+    .object({ thread: z.string(), checkpoint: z.string() })
+    .optional()
+    .describe("Where the thread was forked from another one."),
+  metadata: z
+    .record(z.string(), z.union([z.string(), z.number(), z.boolean()]))
+    .describe(`Of the head: up to ${mostEntries} short entries that are the application's own.`),
+  damaged: z.string().optional().describe("Why it can't be read: verify tells more."),
+});
+
+type ThreadDetails = z.output<typeof threadDetails>;
+
+/** What the heads of threads tell, keyed by thread. Archived and evicted ones are left out: reading would bring them back. */
+export async function detailsOf(
+  saver: TierSaver,
+  threads: readonly ThreadInfo[],
+  redaction: Redaction,
+): Promise<Map<string, ThreadDetails>> {
+  const left = threads.filter(({ evicted }) => !evicted);
+  const found = new Map<string, ThreadDetails>();
+  const work = async (): Promise<void> => {
+    for (let info = left.pop(); info !== undefined; info = left.pop())
+      found.set(info.threadId, await detailsOfThread(saver, info, redaction));
+  };
+  await Promise.all(Array.from({ length: Math.min(together, left.length) }, work));
+  return found;
+}
+
+async function detailsOfThread(
+  saver: TierSaver,
+  info: ThreadInfo,
+  redaction: Redaction,
+): Promise<ThreadDetails> {
+  try {
+    return await read(saver, info, redaction);
+  } catch (error) {
+    // One damaged thread mustn't keep the others from being listed.
+    if (!(error instanceof CorruptionError)) throw error;
+    return { conflicts: 0, metadata: {}, damaged: error.message };
+  }
+}
+
+async function read(
+  saver: TierSaver,
+  { threadId, head }: ThreadInfo,
+  redaction: Redaction,
+): Promise<ThreadDetails> {
+  const [opened, conflicts, [origin]] = await Promise.all([
+    head === undefined ? undefined : new Records(saver, { threadId, namespace: "" }).find(head),
+    saver.conflicts(threadId),
+    lineage(saver, threadId),
+  ]);
+  const from =
+    origin === undefined ? {} : { origin: { thread: origin.threadId, checkpoint: origin.checkpointId } };
+  if (opened === undefined) return { conflicts: conflicts.length, metadata: {}, ...from };
+  const { record, writes, body, metadata } = opened;
+  const { step, source } = metadata;
+  const channels = await saver.coder.writes.channels(record, writes);
+  return {
+    conflicts: conflicts.length,
+    metadata: entriesOf(metadata, redaction),
+    ts: body.header.ts,
+    ...from,
+    ...(typeof step === "number" ? { step } : {}),
+    ...(typeof source === "string" ? { source } : {}),
+    ...(record.runId === undefined ? {} : { run: record.runId }),
+    ...waitsIn(channels),
+  };
+}
+
+function entriesOf(
+  metadata: Readonly<Record<string, unknown>>,
+  redaction: Redaction,
+): ThreadDetails["metadata"] {
+  const shown = redaction.apply("metadata", { ...metadata });
+  if (isRedacted(shown)) return {};
+  const own = Object.entries(shown as object).filter(
+    (entry): entry is [string, string | number | boolean] =>
+      !notTheApplications.test(entry[0]) &&
+      (typeof entry[1] === "number" ||
+        typeof entry[1] === "boolean" ||
+        (typeof entry[1] === "string" && entry[1].length <= longestText)),
+  );
+  return Object.fromEntries(own.slice(0, mostEntries));
+}

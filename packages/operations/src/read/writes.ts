@@ -1,0 +1,126 @@
+import { readPoint } from "@stratigraph/branch";
+import { NotFoundError } from "@stratigraph/core";
+import { z } from "zod";
+import { columns, shown } from "../render/columns.ts";
+import { resolvePoint } from "../table/address.ts";
+import { fields, maxBytes } from "../table/fields.ts";
+import { operation } from "../table/operation.ts";
+import { shares } from "../values/cut.ts";
+import { Redaction } from "../values/redaction.ts";
+import { inlineText } from "../values/text.ts";
+import { viewOf } from "../values/view.ts";
+import { shownWrites, taskWrite, type ShownWrite } from "./shownWrites.ts";
+
+/** The least that a value gets of `maxBytes`, so that one sees what it is. */
+const leastBytes = 200;
+
+const task = z.object({
+  task: z.string(),
+  node: z.string().optional(),
+  outcome: z.enum(["done", "interrupted", "failed"]),
+  writes: z.array(taskWrite.omit({ task: true, node: true })),
+});
+
+type Task = z.output<typeof task>;
+
+/** Shows what each node wrote. */
+export const writes = operation({
+  name: "writes",
+  group: "look",
+  effect: "read",
+  summary: "Show what each node wrote in the step that made a checkpoint, and in the step after it.",
+  examples: ["stratigraph writes ada", "stratigraph writes ada@step:3"],
+  args: ["at"],
+  input: z.object({
+    at: fields.at,
+    namespace: fields.namespace,
+    checkpoint: fields.checkpoint,
+    maxBytes: maxBytes(
+      "How much of the values to show in all, in bytes. What is longer is cut, in equal shares.",
+    ),
+  }),
+  output: z.object({
+    thread: z.string(),
+    namespace: z.string(),
+    checkpoint: z.string(),
+    parent: z.string().optional().describe("The checkpoint with which the writes that made it are stored."),
+    parentIsHere: z
+      .boolean()
+      .describe("False: the parent was removed, and with it what made the checkpoint."),
+    made: z.array(task).describe("What the tasks of the step that made it wrote."),
+    pending: z.array(task).describe("What tasks of the next step wrote so far."),
+  }),
+  async run({ at, namespace, checkpoint, maxBytes }, { saver: open, redact }) {
+    const saver = await open();
+    const redaction = new Redaction(redact);
+    const point = await readPoint(saver, await resolvePoint(saver, { at, namespace, checkpoint }));
+    const { parentId: parent } = point.stored.record;
+    const before =
+      parent === undefined
+        ? undefined
+        : await readPoint(saver, { ...point.at, checkpointId: parent }).catch((error: unknown) => {
+            if (NotFoundError.is(error)) return undefined;
+            throw error;
+          });
+    const made = before === undefined ? [] : await shownWrites(saver, before, redaction, point);
+    const pending = await shownWrites(saver, point, redaction);
+    const all = [...made, ...pending];
+    const sizes = all.map(({ shown }) => shown.bytes);
+    const given = shares(sizes, maxBytes).map((bytes) => Math.max(leastBytes, bytes));
+    const budgets = new Map(all.map((write, n) => [write, sizes[n]! <= given[n]! ? Infinity : given[n]!]));
+    return {
+      thread: point.at.threadId,
+      namespace: point.at.namespace,
+      checkpoint: point.at.checkpointId,
+      ...(parent === undefined ? {} : { parent }),
+      parentIsHere: before !== undefined,
+      made: tasksOf(made, budgets),
+      pending: tasksOf(pending, budgets),
+    };
+  },
+  *render({ made, pending, parent, parentIsHere }) {
+    if (parent === undefined) yield "It is the first checkpoint: no step made it.";
+    else if (!parentIsHere) yield `Its parent ${parent} isn't here, and with it what was written.`;
+    else if (made.length === 0) yield "No task wrote anything in the step that made it.";
+    else yield* section("MADE BY", made);
+    if (pending.length === 0) return;
+    yield "";
+    yield* section("PENDING: THE NEXT STEP", pending);
+  },
+});
+
+function tasksOf(found: readonly ShownWrite[], budgets: ReadonlyMap<ShownWrite, number>): Task[] {
+  const tasks = new Map<string, Task>();
+  for (const write of found) {
+    const { task, node, kind, channel, shown } = write;
+    const known = tasks.get(task) ?? {
+      task,
+      ...(node === undefined ? {} : { node }),
+      outcome: "done",
+      writes: [],
+    };
+    const outcome = kind === "error" ? "failed" : kind === "interrupt" ? "interrupted" : known.outcome;
+    known.writes.push({ kind, channel, ...viewOf(shown, budgets.get(write)!) });
+    tasks.set(task, { ...known, outcome });
+  }
+  return [...tasks.values()];
+}
+
+function* section(head: string, tasks: readonly Task[]): Generator<string> {
+  yield head;
+  yield* columns(
+    tasks.flatMap(({ task, node, outcome, writes }) =>
+      writes.map(({ kind, channel, type, value }, n) => [
+        n === 0 ? `  ${node ?? task.slice(0, 8)}` : "",
+        n === 0 && outcome !== "done" ? outcome : "",
+        kind === "write" ? channel : kind,
+        clipped(value === undefined ? `(${type})` : inlineText(value)),
+      ]),
+    ),
+  );
+}
+
+function clipped(text: string): string {
+  const line = shown(text);
+  return line.length > 100 ? `${line.slice(0, 99)}…` : line;
+}

@@ -1,0 +1,185 @@
+import type { TierSaver } from "@stratigraph/core";
+import type { Context } from "../table/context.ts";
+import type { TaskSnapshot } from "./runnableGraph.ts";
+import { isObject } from "../values/records.ts";
+import { Redaction } from "../values/redaction.ts";
+import { shownValue, viewOf } from "../values/view.ts";
+
+/** Longest text of one event, in characters, and what values of nodes' own events are cut to, in bytes. */
+const longestText = 4000;
+
+/** How much of texts and values is told of one run in all, in characters: more than a person reads. */
+const mostText = 2_000_000;
+
+/** One task as it ran. */
+export interface RanNode {
+  readonly node: string;
+  readonly task: string;
+  readonly namespace: string;
+  state: "ended" | "failed" | "interrupted" | "stopped";
+  ms: number;
+}
+
+/** Turns what LangGraph streams into events, and keeps which nodes ran and which checkpoints were told. */
+export class LiveEvents {
+  readonly nodes: RanNode[] = [];
+  /** Ids of checkpoints of the root namespace. */
+  readonly checkpoints: string[] = [];
+  readonly #saver: TierSaver;
+  readonly #emit: Context["emit"];
+  readonly #redaction: Redaction;
+  readonly #running = new Map<string, { readonly ran: RanNode; readonly since: number }>();
+  #left = mostText;
+
+  constructor(saver: TierSaver, context: Context) {
+    this.#saver = saver;
+    this.#emit = context.emit?.bind(context);
+    this.#redaction = new Redaction(context.redact);
+  }
+
+  /** Takes one part of a stream of several modes with subgraphs: namespace, mode, and what is told. */
+  async take(part: unknown): Promise<void> {
+    const [path, mode, told] = part as [readonly string[], string, unknown];
+    const namespace = path.join("|");
+    if (mode === "tasks") this.#task(namespace, told as StreamedTask);
+    else if (mode === "checkpoints" && namespace === "") this.#checkpoint(told as StreamedCheckpoint);
+    else if (this.#emit === undefined) return;
+    else if (mode === "messages") this.#message(namespace, told as [unknown, unknown]);
+    else if (mode === "custom") await this.#custom(namespace, told);
+  }
+
+  /**
+   * Says how those ended of which it wasn't told: a stream that fails drops what nobody has read yet. What hasn't ended was stopped.
+   * @param tasks those that the state tells of now
+   */
+  end(tasks: readonly TaskSnapshot[]): void {
+    const known = new Map(tasks.map((task) => [task.id, task]));
+    for (const [id, { ran }] of this.#running) {
+      const { error, result, interrupts = [] } = known.get(id) ?? {};
+      if (result !== undefined) this.#ended(id, "ended");
+      else if (error !== undefined && !isAbort(error)) this.#ended(id, "failed");
+      else if (interrupts.length > 0) this.#ended(id, "interrupted");
+      else ran.ms = elapsed(this.#running.get(id)!.since);
+    }
+    this.#running.clear();
+  }
+
+  #task(namespace: string, task: StreamedTask): void {
+    const { id, name } = task;
+    if (!("result" in task)) {
+      const ran: RanNode = { node: name, task: id, namespace, state: "stopped", ms: 0 };
+      this.#running.set(id, { ran, since: performance.now() });
+      this.nodes.push(ran);
+      this.#emit?.({ type: "node", node: name, task: id, namespace, state: "started" });
+      return;
+    }
+    const { error, interrupts = [] } = task;
+    const failed = error !== null && error !== undefined;
+    // LangGraph aborts what runs beside a task that failed. Whether it had ended nevertheless, the state says in the end.
+    if (failed && isAbort(error)) return;
+    this.#ended(id, failed ? "failed" : interrupts.length > 0 ? "interrupted" : "ended");
+  }
+
+  #ended(id: string, state: "ended" | "failed" | "interrupted"): void {
+    const running = this.#running.get(id);
+    // What ended in an earlier run is told again where its step goes on.
+    if (running === undefined) return;
+    this.#running.delete(id);
+    const { ran, since } = running;
+    Object.assign(ran, { state, ms: elapsed(since) });
+    const { node, task, namespace, ms } = ran;
+    this.#emit?.({ type: "node", node, task, namespace, state, ms });
+  }
+
+  #checkpoint({ config, metadata, next }: StreamedCheckpoint): void {
+    const checkpoint = config?.configurable?.checkpoint_id;
+    if (checkpoint === undefined || this.checkpoints.at(-1) === checkpoint) return;
+    this.checkpoints.push(checkpoint);
+    const step = metadata?.step;
+    this.#emit?.({
+      type: "checkpoint",
+      checkpoint,
+      ...(step === undefined ? {} : { step }),
+      next: next ?? [],
+    });
+  }
+
+  #message(namespace: string, [message, metadata]: [unknown, unknown]): void {
+    const { id, content, tool_calls: calls, tool_call_chunks: begun } = message as StreamedMessage;
+    const role = (message as { getType?: () => string }).getType?.() ?? "unknown";
+    const named = [...(Array.isArray(begun) ? begun : Array.isArray(calls) ? calls : [])].flatMap((call) =>
+      typeof call.name === "string" && call.name !== "" ? [call.name] : [],
+    );
+    const text = this.#redaction.isActive ? undefined : this.#within(textOf(content));
+    if ((text ?? "") === "" && named.length === 0) return;
+    const node = String((metadata as { langgraph_node?: unknown } | null)?.langgraph_node ?? "");
+    this.#emit?.({
+      type: "message",
+      node,
+      namespace,
+      ...(typeof id === "string" ? { id } : {}),
+      role,
+      ...(text === undefined ? {} : { text }),
+      ...(named.length === 0 ? {} : { calls: named.slice(0, 100) }),
+    });
+  }
+
+  async #custom(namespace: string, told: unknown): Promise<void> {
+    if (this.#redaction.isActive || this.#left <= 0) return;
+    const typed = await this.#saver.serde.dumpsTyped(told).catch(() => undefined);
+    const view = typed && viewOf(shownValue("custom", typed, this.#redaction)!, longestText);
+    this.#within(JSON.stringify(view?.value) ?? "");
+    this.#emit?.({
+      type: "custom",
+      namespace,
+      ...(view?.value === undefined ? {} : { value: view.value }),
+    });
+  }
+
+  /** A text that may still be told, cut; counts it. */
+  #within(text: string): string {
+    if (this.#left <= 0) return "";
+    const kept = text.length > longestText ? `${text.slice(0, longestText)}…` : text;
+    this.#left -= kept.length;
+    if (this.#left <= 0) this.#emit?.({ type: "omitted" });
+    return kept;
+  }
+}
+
+interface StreamedTask {
+  readonly id: string;
+  readonly name: string;
+  readonly result?: unknown;
+  readonly error?: unknown;
+  readonly interrupts?: readonly unknown[];
+}
+
+interface StreamedCheckpoint {
+  readonly config?: { readonly configurable?: { readonly checkpoint_id?: string } };
+  readonly metadata?: { readonly step?: number };
+  readonly next?: readonly string[];
+}
+
+interface StreamedMessage {
+  readonly id?: unknown;
+  readonly content?: unknown;
+  readonly tool_calls?: readonly { readonly name?: unknown }[];
+  readonly tool_call_chunks?: readonly { readonly name?: unknown }[];
+}
+
+function isAbort(error: unknown): boolean {
+  return isObject(error) && error["name"] === "AbortError";
+}
+
+function elapsed(since: number): number {
+  return Math.round((performance.now() - since) * 10) / 10;
+}
+
+/** The text of a message's content, which may be a list of blocks. */
+function textOf(content: unknown): string {
+  if (typeof content === "string") return content;
+  if (!Array.isArray(content)) return "";
+  return content
+    .map((block: unknown) => (isObject(block) && typeof block["text"] === "string" ? block["text"] : ""))
+    .join("");
+}

@@ -1,0 +1,192 @@
+import {
+  CheckpointConflictError,
+  InvalidOptionError,
+  NotFoundError,
+  StratigraphError,
+  waitMsOf,
+  type Address,
+  type TierSaver,
+} from "@stratigraph/core";
+import { z } from "zod";
+import { resolvePoint, type AddressInput } from "../table/address.ts";
+import { duration, fields, flag } from "../table/fields.ts";
+import { operation } from "../table/operation.ts";
+import { givenValue } from "../values/edit.ts";
+import { Redaction } from "../values/redaction.ts";
+import { execute, type Ended } from "./execute.ts";
+import { answersOf, interruptsOf } from "./interrupts.ts";
+import { LiveEvents } from "./liveEvents.ts";
+import { rehearsal } from "./rehearse.ts";
+import type { RunnableGraph, StateLike } from "./runnableGraph.ts";
+import { renderRun, runOutput, type RunOutput } from "./runOutput.ts";
+import { mostListed, writtenSince } from "./written.ts";
+
+/** Longest message of an error that is told, in characters. */
+const longestMessage = 4000;
+
+/** Runs a graph on a thread. */
+export const run = operation({
+  name: "run",
+  group: "change",
+  effect: "write",
+  summary: "Run a graph of the config on a thread: go on from its head, with an input or with an answer.",
+  args: ["at"],
+  examples: [
+    "stratigraph run ada --dry-run",
+    "stratigraph run ada --steps 1",
+    `stratigraph run trip --resume '"…"'`,
+    `stratigraph run ada --input '{"messages":[{"role":"user","content":"Hello"}]}'`,
+  ],
+  input: z.object({
+    at: fields.at.describe(
+      "A thread, or its head by name: the run is refused where that isn't the head any more.",
+    ),
+    graph: z.string().optional().describe("The graph of the config. Default: the only one there is."),
+    input: z
+      .string()
+      .meta({ fromFile: true })
+      .optional()
+      .describe("What a new run begins with, as JSON of the serde. Default: goes on with what is due."),
+    resume: z
+      .string()
+      .meta({ fromFile: true })
+      .optional()
+      .describe("The answer to the interrupt that waits, as JSON. Where several wait: answers by their ids."),
+    steps: z.coerce
+      .number()
+      .int()
+      .min(1)
+      .max(1000)
+      .optional()
+      .describe("Pause after so many steps. Default: runs to the end."),
+    create: flag("Also on a thread that doesn't exist yet."),
+    timeout: duration("Pause after this time, in the middle of a step. (default: 10m)").optional(),
+    recursionLimit: z.coerce
+      .number()
+      .int()
+      .min(1)
+      .max(10_000)
+      .optional()
+      .describe("Pause after so many steps, as LangGraph does. Default: as the graph has it."),
+    checkpoint: fields.checkpoint,
+    dryRun: flag("Only tell which nodes would run next. None of them runs."),
+  }),
+  output: runOutput,
+  async run({ at, checkpoint, create, graph: name, input, resume, dryRun, ...limits }, context) {
+    if (input !== undefined && resume !== undefined)
+      throw new InvalidOptionError("resume", "an answer beside an input", "Pass only one of them.");
+    const [graph, saver] = [await context.graph(name), await context.saver()];
+    const point = await headOf(saver, { at, checkpoint }, create);
+    if (point === undefined && input === undefined)
+      throw new InvalidOptionError("input", "nothing", "A new thread begins with an `input`.");
+    const [threadId, before] = [point?.threadId ?? at, point?.checkpointId];
+    const given = await givenInput(graph, saver, { threadId, input, resume });
+    const redaction = new Redaction(context.redact);
+    const common = async (state: StateLike) => ({
+      thread: threadId,
+      ...(before === undefined ? {} : { before }),
+      next: [...new Set(state.next)],
+      interrupts: await interruptsOf(saver, state, redaction),
+    });
+    if (dryRun) {
+      const told = await common(await due(graph, saver, point, input === undefined ? undefined : given));
+      const head = before === undefined ? {} : { head: before };
+      return { ...told, ...head, outcome: "planned" as const, checkpoints: [], nodes: [], durationMs: 0 };
+    }
+    const live = new LiveEvents(saver, context);
+    const { steps, recursionLimit, timeout = "10m" } = limits;
+    const [timeoutMs, started] = [waitMsOf("timeout", timeout), performance.now()];
+    const { signal } = context;
+    const how = { steps, recursionLimit, timeoutMs, signal, live };
+    const ended = await execute({ graph, threadId, input: given, ...how });
+    live.end(ended.state.tasks);
+    const { head, checkpoints } = await writtenSince(saver, threadId, before, live.checkpoints);
+    const told = await common(ended.state);
+    return {
+      ...told,
+      outcome: outcomeOf(ended, told.interrupts.length),
+      ...(ended.pause === undefined ? {} : { why: ended.pause }),
+      ...(ended.error === undefined ? {} : { error: shownError(ended.error, redaction) }),
+      ...(head === undefined ? {} : { head }),
+      checkpoints: checkpoints.toReversed(),
+      nodes: live.nodes.slice(0, mostListed),
+      durationMs: Math.round(performance.now() - started),
+    };
+  },
+  render: renderRun,
+  found: ({ outcome, why }) =>
+    outcome === "failed" || outcome === "interrupted" || (outcome === "paused" && why !== "steps"),
+});
+
+/**
+ * The head that a run begins at; undefined for a new thread.
+ * @throws CheckpointConflictError where another checkpoint than the head was named; NotFoundError
+ */
+async function headOf(saver: TierSaver, given: AddressInput, create: boolean): Promise<Address | undefined> {
+  let point: Address;
+  try {
+    point = await resolvePoint(saver, given);
+  } catch (error) {
+    if (!StratigraphError.is(error, "NOT_FOUND")) throw error;
+    if (create) return undefined;
+    throw new NotFoundError(`${error.message} To begin a new thread, pass \`create\`.`, { ...error.data });
+  }
+  const { threadId, namespace, checkpointId } = point;
+  const { head } = await saver.tier.peek({ threadId, namespace });
+  if (head === checkpointId) return point;
+  throw new CheckpointConflictError(
+    { threadId, namespace, checkpointId, head: head ?? "", expected: [checkpointId] },
+    `Nothing was run: the head of thread ${JSON.stringify(threadId)} is ${head ?? "missing"}, not ${checkpointId}. ` +
+      `Fork the thread at that checkpoint, and run the fork.`,
+  );
+}
+
+interface Given {
+  readonly threadId: string;
+  readonly input: string | undefined;
+  readonly resume: string | undefined;
+}
+
+/** What the graph is given: an input, an answer, or null to go on. */
+async function givenInput(
+  graph: RunnableGraph,
+  saver: TierSaver,
+  { threadId, input, resume }: Given,
+): Promise<unknown> {
+  if (input !== undefined) return await givenValue(saver, "input", input);
+  if (resume === undefined) return null;
+  const state = await graph.getState({ configurable: { thread_id: threadId } });
+  return answersOf(state, await givenValue(saver, "resume", resume));
+}
+
+/** The state in which nodes wait to run: with an input, the state of a copy in memory that was given it. */
+async function due(
+  graph: RunnableGraph,
+  saver: TierSaver,
+  point: Address | undefined,
+  input: unknown,
+): Promise<StateLike> {
+  if (input === undefined && point !== undefined)
+    return await graph.getState({ configurable: { thread_id: point.threadId } });
+  const copy = await rehearsal(graph, saver, point, true);
+  const config = { configurable: { thread_id: copy.threadId } };
+  const stream = await copy.graph.stream(input, { ...config, interruptBefore: "*", durability: "sync" });
+  const parts = stream[Symbol.asyncIterator]();
+  while ((await parts.next()).done !== true);
+  return await copy.graph.getState(config);
+}
+
+function outcomeOf({ error, pause }: Ended, interrupts: number): RunOutput["outcome"] {
+  if (error !== undefined) return "failed";
+  if (pause !== undefined) return "paused";
+  return interrupts > 0 ? "interrupted" : "done";
+}
+
+function shownError(error: unknown, redaction: Redaction): NonNullable<RunOutput["error"]> {
+  const { name, message } = error instanceof Error ? error : { name: "Error", message: String(error) };
+  return {
+    name,
+    ...(redaction.isActive ? {} : { message: message.slice(0, longestMessage) }),
+    ...(StratigraphError.is(error) ? { code: error.code } : {}),
+  };
+}

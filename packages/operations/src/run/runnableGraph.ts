@@ -1,0 +1,62 @@
+import type { RunnableConfig } from "@langchain/core/runnables";
+import type { MergeableGraph } from "@stratigraph/branch";
+
+/** What a graph tells of one task of a step. */
+export interface TaskSnapshot {
+  readonly id: string;
+  readonly name: string;
+  readonly error?: unknown;
+  readonly interrupts: readonly { readonly id?: string; readonly value?: unknown }[];
+  readonly state?: unknown;
+  /** What it wrote; absent while it hasn't ended. */
+  readonly result?: unknown;
+}
+
+/** What a graph tells of its state. */
+export interface StateLike {
+  readonly values: unknown;
+  readonly next: readonly string[];
+  readonly tasks: readonly TaskSnapshot[];
+}
+
+/** The parts of a compiled graph that running it needs. Any graph compiled with one of Stratigraph's savers has them. */
+export interface RunnableGraph extends MergeableGraph {
+  getState(config: RunnableConfig): Promise<StateLike>;
+  updateState(config: RunnableConfig, values: unknown, asNode?: string): Promise<RunnableConfig>;
+  stream(input: unknown, options: object): Promise<AsyncIterable<unknown>>;
+}
+
+/** A question of a task that waits for an answer. */
+export interface OpenQuestion {
+  readonly id: string;
+  readonly node: string;
+  readonly value: unknown;
+}
+
+/** The questions that wait. A task that was answered and has ended still lists what it had asked. */
+export function openQuestions({ next, tasks }: StateLike): OpenQuestion[] {
+  return tasks
+    .filter(({ name, result }) => result === undefined && next.includes(name))
+    .flatMap(({ name, interrupts }) => interrupts.map(({ id = "", value }) => ({ id, node: name, value })));
+}
+
+/** The graph on another saver. The graph itself is left as it is, since others may be running it. */
+export function onSaver(graph: RunnableGraph, checkpointer: unknown): RunnableGraph {
+  const copy: RunnableGraph = Object.create(Object.getPrototypeOf(graph) as object) as RunnableGraph;
+  return Object.assign(copy, graph, { checkpointer });
+}
+
+/**
+ * An answer to interrupts, as LangGraph recognises one. It isn't made with LangGraph's own class, because the graph may come from
+ * another copy of LangGraph than the one that would be found here.
+ */
+export class ResumeCommand {
+  readonly lg_name = "Command";
+  readonly goto: readonly string[] = [];
+  readonly resume: Readonly<Record<string, unknown>>;
+
+  /** @param resume answers by the ids of interrupts */
+  constructor(resume: Readonly<Record<string, unknown>>) {
+    this.resume = resume;
+  }
+}

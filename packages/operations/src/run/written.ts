@@ -1,0 +1,49 @@
+import { CheckpointConflictError, type TierSaver } from "@stratigraph/core";
+import { mainLine } from "../table/address.ts";
+
+/** Most checkpoints that are listed of one run. */
+export const mostListed = 1000;
+
+/** What a run wrote: the head now, and the checkpoints of the main line since it began, newest first. */
+export interface Written {
+  readonly head: string | undefined;
+  readonly checkpoints: readonly string[];
+}
+
+/**
+ * The checkpoints that a thread has got since a run began.
+ * @param before the head before the run
+ * @param told ids of checkpoints that the run told of
+ * @throws CheckpointConflictError where what the run wrote isn't on the main line: another writer was first
+ */
+export async function writtenSince(
+  saver: TierSaver,
+  threadId: string,
+  before: string | undefined,
+  told: readonly string[],
+): Promise<Written> {
+  const { head } = await saver.tier.peek({ threadId, namespace: "" });
+  if (head === undefined || head === before) return { head, checkpoints: [] };
+  const checkpoints: string[] = [];
+  for await (const { checkpointId } of mainLine(saver, { threadId, namespace: "", head })) {
+    if (checkpointId === before || checkpoints.length === mostListed) break;
+    checkpoints.push(checkpointId);
+  }
+  const lost =
+    checkpoints.length < mostListed
+      ? told.find((id) => id !== before && !checkpoints.includes(id))
+      : undefined;
+  if (lost === undefined) return { head, checkpoints };
+  throw new CheckpointConflictError(
+    {
+      threadId,
+      namespace: "",
+      checkpointId: lost,
+      parentId: before,
+      head,
+      expected: before === undefined ? [] : [before],
+    },
+    `Another writer moved the head of thread ${JSON.stringify(threadId)} to ${head} while the graph ran from ${before ?? "nothing"}. ` +
+      `What this run wrote is kept as a side branch: "stratigraph conflicts" lists it, and merge or promote takes it over.`,
+  );
+}

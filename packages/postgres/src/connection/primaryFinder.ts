@@ -1,0 +1,71 @@
+/** What a server says of itself. */
+export interface ServerState {
+  readonly writable: boolean;
+  /** Grows at each promotion; 0 where the server doesn't tell. */
+  readonly timeline: number;
+}
+
+/**
+ * How long other servers are waited for once one was found that takes writes, in milliseconds: the first may be an old primary next door,
+ * and the new one in another region, where connecting takes seven or eight round trips.
+ */
+const graceMs = 1000;
+
+/** No server takes writes now, or only one that was the primary before. Its code is that of a server that is read-only. */
+export class NoPrimaryError extends Error {
+  readonly code = "25006";
+
+  constructor(why: string, cause?: unknown) {
+    super(why, { cause });
+    this.name = "NoPrimaryError";
+  }
+}
+
+/**
+ * Finds which of several servers takes writes: the one on the latest timeline, if there are several. A server on an earlier timeline than
+ * this process has seen was the primary before a failover; it is never taken again, also if it came back without knowing of that.
+ */
+export class PrimaryFinder {
+  readonly #urls: readonly string[];
+  readonly #ask: (url: string) => Promise<ServerState>;
+  #latest = 0;
+
+  /** @param ask takes a limited time */
+  constructor(urls: readonly string[], ask: (url: string) => Promise<ServerState>) {
+    this.#urls = urls;
+    this.#ask = ask;
+  }
+
+  /** The connection string of the primary. @throws NoPrimaryError; what asking throws, if no server answers */
+  async find(): Promise<string> {
+    const found: { url: string; timeline: number }[] = [];
+    const answers = this.#urls.map(async (url) => {
+      const { writable, timeline } = await this.#ask(url);
+      if (!writable) throw new NoPrimaryError("The server is a standby.");
+      found.push({ url, timeline });
+    });
+    const all = Promise.allSettled(answers);
+    try {
+      await Promise.any(answers);
+    } catch (error) {
+      throw reasonOf(error as AggregateError);
+    }
+    let timer: NodeJS.Timeout | undefined;
+    await Promise.race([all, new Promise((resolve) => (timer = setTimeout(resolve, graceMs)))]);
+    clearTimeout(timer);
+    const latest = found.reduce((best, next) => (next.timeline > best.timeline ? next : best));
+    if (latest.timeline < this.#latest)
+      throw new NoPrimaryError(
+        `The server that takes writes is on timeline ${latest.timeline}, and this process has seen ${this.#latest}: it was the primary before.`,
+      );
+    this.#latest = latest.timeline;
+    return latest.url;
+  }
+}
+
+/** Why no server was found: a server that can't be reached may be the primary, so that is told before those that are standbys. */
+function reasonOf({ errors }: AggregateError): unknown {
+  const causes = errors as unknown[];
+  const other = causes.find((error) => !(error instanceof NoPrimaryError));
+  return other ?? new NoPrimaryError(`All ${causes.length} servers are standbys.`, causes[0]);
+}

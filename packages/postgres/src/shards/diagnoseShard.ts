@@ -1,0 +1,31 @@
+import { answerWithin, StratigraphError, type DiagnoseRequest, type Diagnosis } from "@stratigraph/core";
+import type { Shard } from "./shard.ts";
+import { checkIdentity } from "./shardIdentity.ts";
+
+/** Whether a database is the shard for which it is given. Nothing where it can't be asked, which the tier's own checks tell. */
+export async function diagnoseShard(
+  shard: Shard,
+  family: string | undefined,
+  { role, timeoutMs }: Pick<DiagnoseRequest, "role" | "timeoutMs">,
+): Promise<readonly Diagnosis[]> {
+  const place = `shard ${shard.number + 1} of ${shard.shards}`;
+  const finding = (rest: Pick<Diagnosis, "status" | "found" | "advice">): Diagnosis[] => [
+    { tier: shard.tier.name, role, check: "shard", ...rest },
+  ];
+  try {
+    const late = (): StratigraphError =>
+      new StratigraphError("UNAVAILABLE", `No answer within ${timeoutMs} ms.`, { timeoutMs });
+    const found = await answerWithin(timeoutMs, () => shard.identityIfSetUp(), late);
+    if (found === undefined)
+      return finding({
+        status: "problem",
+        found: `It isn't ${place} yet.`,
+        advice: "Call setup() while all databases of the set can be reached.",
+      });
+    checkIdentity(found, shard, family);
+    return finding({ status: "ok", found: `It is ${place}.` });
+  } catch (error) {
+    if (!StratigraphError.is(error, "MISCONFIGURED") || error.data["field"] !== "shards") return [];
+    return finding({ status: "problem", found: error.message });
+  }
+}

@@ -1,0 +1,33 @@
+import type { ThreadInfo, ThreadQuery } from "@stratigraph/core";
+
+/** The id of no thread: no application's ids begin like this. */
+const nowhere = "\u0001stratigraph.nowhere";
+
+/**
+ * Whether thread `a` comes before `b`. Threads are ordered by the minute in which they were written, then by their shards, and in a
+ * shard as it orders them; "newest" is the same order the other way round.
+ */
+export function precedes(
+  order: ThreadQuery["order"],
+): (a: readonly [number, ThreadInfo], b: readonly [number, ThreadInfo]) => boolean {
+  const sign = order === "newest" ? -1 : 1;
+  return ([shardA, a], [shardB, b]) => {
+    const later = a.writtenAtMs - b.writtenAtMs;
+    return sign * (later === 0 ? shardA - shardB : later) < 0;
+  };
+}
+
+/**
+ * Where a shard goes on after a thread of any shard. A shard that doesn't have the thread goes on at the minute in which it was
+ * written, or after it, depending on which of the two shards comes first.
+ * @param home the shard of the thread
+ */
+export function cursorIn(
+  shard: number,
+  { after }: Pick<ThreadQuery, "after">,
+  home: number | undefined,
+): ThreadInfo | undefined {
+  if (after === undefined || home === undefined || shard === home) return after;
+  // From a thread that isn't there, "oldest" goes on with those written at that instant, and "newest" with those written before.
+  return { ...after, threadId: nowhere, writtenAtMs: after.writtenAtMs + (shard < home ? 1 : 0) };
+}

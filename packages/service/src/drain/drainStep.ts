@@ -1,0 +1,52 @@
+/** What one step of a shutdown did. */
+export interface DrainStep {
+  /**
+   * - "balancer": waited until the load balancer has noticed that this process isn't ready
+   * - "listeners": stopped listening, by `stopListening`
+   * - "runs": waited for runs to end by themselves
+   * - "abort": ended the runs that hadn't, by their signals
+   * - "maintenance": stopped maintenance
+   * - "copies": waited until the hot tiers had their copies
+   * - "saver": ended the checkpointer, and with it its maintenance and connections
+   * - "close": what `close` names
+   */
+  readonly step: "balancer" | "listeners" | "runs" | "abort" | "maintenance" | "copies" | "saver" | "close";
+  /** Which one of `close`. */
+  readonly name?: string | undefined;
+  /** "late": its time was up, and the shutdown went on. "failed": it threw. */
+  readonly outcome: "done" | "late" | "failed";
+  /** Milliseconds. */
+  readonly ms: number;
+  /** What it threw. */
+  readonly error?: unknown;
+  /** The same as text, as an error in JSON is empty. */
+  readonly why?: string | undefined;
+}
+
+/** Does one step in a limited time. What comes of it later is ignored. Never rejects. @param limitMs milliseconds */
+export async function drainStep(
+  step: Pick<DrainStep, "step" | "name">,
+  limitMs: number,
+  work: () => unknown,
+): Promise<DrainStep> {
+  const beganMs = performance.now();
+  let timer: NodeJS.Timeout | undefined;
+  const timeIsUp = new Promise<"late">((resolve) => {
+    timer = setTimeout(() => resolve("late"), limitMs);
+  });
+  const result = (rest: Pick<DrainStep, "outcome" | "error" | "why">): DrainStep => ({
+    ...step,
+    ...rest,
+    ms: Math.round(performance.now() - beganMs),
+  });
+  try {
+    const done = Promise.resolve()
+      .then(work)
+      .then(() => "done" as const);
+    return result({ outcome: await Promise.race([done, timeIsUp]) });
+  } catch (error) {
+    return result({ outcome: "failed", error, why: String(error) });
+  } finally {
+    clearTimeout(timer);
+  }
+}

@@ -1,0 +1,66 @@
+import { DrainingError } from "../errors.ts";
+
+/** A run that was let in. */
+export interface Run {
+  readonly threadId: string;
+  /**
+   * Fires when the service can't wait for the run any longer (reason: {@link DrainingError}). Pass it to the graph, which then ends
+   * after what it stored last: `graph.invoke(input, { ...config, signal })`.
+   */
+  readonly signal: AbortSignal;
+  /** Says that it has ended, well or not. May be called again. */
+  end(): void;
+}
+
+interface RunUnderWay {
+  readonly threadId: string;
+  readonly controller: AbortController;
+}
+
+/** The runs under way in this process. */
+export class Runs {
+  readonly #underWay = new Set<RunUnderWay>();
+  readonly #idle: (() => void)[] = [];
+  #closed = false;
+
+  /** How many runs are under way. */
+  get count(): number {
+    return this.#underWay.size;
+  }
+
+  /** Threads of the runs under way, one each. */
+  get threadIds(): string[] {
+    return [...this.#underWay].map(({ threadId }) => threadId);
+  }
+
+  /** Refuses runs from now on. */
+  close(): void {
+    this.#closed = true;
+  }
+
+  /** Lets a run in. @throws DrainingError after {@link close} */
+  begin(threadId: string): Run {
+    if (this.#closed) throw new DrainingError(threadId, false);
+    const run: RunUnderWay = { threadId, controller: new AbortController() };
+    this.#underWay.add(run);
+    return {
+      threadId,
+      signal: run.controller.signal,
+      end: () => {
+        if (this.#underWay.delete(run) && this.#underWay.size === 0)
+          for (const resolve of this.#idle.splice(0)) resolve();
+      },
+    };
+  }
+
+  /** Fires the signals of all runs under way. */
+  abort(): void {
+    for (const { threadId, controller } of this.#underWay)
+      controller.abort(new DrainingError(threadId, true));
+  }
+
+  /** Resolves when none is under way. */
+  async idle(): Promise<void> {
+    if (this.#underWay.size > 0) await new Promise<void>((resolve) => this.#idle.push(resolve));
+  }
+}

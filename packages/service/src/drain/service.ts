@@ -1,0 +1,143 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Tier } from "@stratigraph/core";
+import type { ServedSaver } from "../servedSaver.ts";
+import { resolveService, type ServiceOptions } from "./drainOptions.ts";
+import { drainStep, type DrainStep } from "./drainStep.ts";
+import { Runs, type Run } from "./runs.ts";
+
+/** What a shutdown did. */
+export interface DrainReport {
+  /** Every step was done in its time. If runs had to be aborted but ended then, that is still ok: they are resumable. */
+  readonly ok: boolean;
+  /** Milliseconds. */
+  readonly ms: number;
+  readonly runs: {
+    /** Runs that ended by themselves after the shutdown began. */
+    readonly ended: number;
+    /** Runs that ended because their signals fired. Started again, they go on after what they stored last. */
+    readonly aborted: number;
+    /** Threads of runs that didn't end even then. Their next call to the checkpointer is refused with "CLOSED". At most 100 are named. */
+    readonly left: readonly string[];
+  };
+  /** In order. */
+  readonly steps: readonly DrainStep[];
+}
+
+const mostNamed = 100;
+
+/** The runs of a process, and its shutdown. Made by {@link createService}. */
+export class Service {
+  readonly #saver: ServedSaver;
+  readonly #options: ReturnType<typeof resolveService>;
+  readonly #runs = new Runs();
+  #drained: Promise<DrainReport> | undefined;
+
+  /** @throws InvalidOptionError */
+  constructor(saver: ServedSaver, options: ServiceOptions = {}) {
+    this.#saver = saver;
+    this.#options = resolveService(options);
+  }
+
+  /** Whether the shutdown has begun: the process isn't ready. For a while it still takes runs, until the load balancer has noticed. */
+  get draining(): boolean {
+    return this.#drained !== undefined;
+  }
+
+  /** How many runs are under way. */
+  get underWay(): number {
+    return this.#runs.count;
+  }
+
+  /**
+   * Counts a run while `work` lasts.
+   * @param work is given a signal that fires when the service can't wait for it any longer: pass it to the graph
+   * @throws DrainingError (status 503) if the process takes no runs any more; what `work` throws
+   */
+  async run<T>(threadId: string, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
+    const run = this.begin(threadId);
+    try {
+      return await work(run.signal);
+    } finally {
+      run.end();
+    }
+  }
+
+  /**
+   * As {@link run}, for runs that no function encloses, such as a stream that is answered before it has ended: call `end()` of what is
+   * returned when it has.
+   * @throws DrainingError
+   */
+  begin(threadId: string): Run {
+    return this.#runs.begin(threadId);
+  }
+
+  /**
+   * Shuts down: is not ready, waits for the load balancer, takes no more runs, lets those under way end or ends them so that they are
+   * resumable, stops maintenance, lets hot tiers get their copies, ends the checkpointer, and closes what `close` names. Every step has a
+   * limit. Further calls have the same result. Never rejects: the report tells what went wrong.
+   */
+  async drain(): Promise<DrainReport> {
+    return await (this.#drained ??= this.#drain());
+  }
+
+  async #drain(): Promise<DrainReport> {
+    const beganMs = performance.now();
+    const { limitsMs, stopListening, maintenance, close = {} } = this.#options;
+    const steps: DrainStep[] = [];
+    steps.push(
+      await drainStep({ step: "balancer" }, limitsMs.balancer + 1000, () => sleep(limitsMs.balancer)),
+    );
+
+    this.#runs.close();
+    const before = this.#runs.count;
+    // Listeners end when their last request has, so they may take as long as the runs.
+    const runsMs = limitsMs.runs + limitsMs.abort;
+    const beside = [
+      ...(stopListening === undefined ? [] : [drainStep({ step: "listeners" }, runsMs, stopListening)]),
+      ...(maintenance === undefined
+        ? []
+        : [drainStep({ step: "maintenance" }, runsMs + limitsMs.maintenance, () => maintenance.stop())]),
+    ];
+    const ending = await drainStep({ step: "runs" }, limitsMs.runs, () => this.#runs.idle());
+    steps.push(ending);
+    const unended = this.#runs.count;
+    if (ending.outcome === "late") {
+      this.#runs.abort();
+      steps.push(await drainStep({ step: "abort" }, limitsMs.abort, () => this.#runs.idle()));
+    }
+    const left = this.#runs.threadIds;
+    steps.push(...(await Promise.all(beside)));
+
+    const { tier } = this.#saver;
+    if (makesCopies(tier))
+      steps.push(await drainStep({ step: "copies" }, limitsMs.copies, () => tier.idle()));
+    steps.push(await drainStep({ step: "saver" }, limitsMs.saver, () => this.#saver.end()));
+    steps.push(
+      ...(await Promise.all(
+        Object.entries(close).map(([name, closer]) =>
+          drainStep({ step: "close", name }, limitsMs.close, closer),
+        ),
+      )),
+    );
+    return {
+      // Runs that didn't end by themselves have been aborted, which is a step of its own.
+      ok: steps.every(({ step, outcome }) => outcome === "done" || (step === "runs" && outcome === "late")),
+      ms: Math.round(performance.now() - beganMs),
+      runs: { ended: before - unended, aborted: unended - left.length, left: left.slice(0, mostNamed) },
+      steps,
+    };
+  }
+}
+
+/**
+ * Counts the runs of a process, so that it can be shut down without losing one.
+ * @throws InvalidOptionError
+ */
+export function createService(saver: ServedSaver, options: ServiceOptions = {}): Service {
+  return new Service(saver, options);
+}
+
+/** Whether a tier makes copies that can be waited for: a stack. */
+function makesCopies(tier: Tier): tier is Tier & { idle(): Promise<void> } {
+  return typeof (tier as { idle?: unknown }).idle === "function";
+}

@@ -1,0 +1,34 @@
+import { answerWithin } from "@stratigraph/core";
+
+/** Metrics as text, for example by `@stratigraph/telemetry`. */
+export interface RenderedMetrics {
+  /** For example "text/plain; version=0.0.4". */
+  readonly contentType: string;
+  readonly body: string;
+}
+
+/** How long rendering may take, in milliseconds: Prometheus gives up after 10 seconds by default. */
+const renderMs = 5000;
+
+/** Renders metrics, once for all who ask meanwhile. */
+export class Scrape {
+  readonly #render: () => Promise<RenderedMetrics>;
+  #rendering: Promise<RenderedMetrics> | undefined;
+
+  constructor(render: () => Promise<RenderedMetrics>) {
+    this.#render = render;
+  }
+
+  /** @throws what rendering throws, and an Error where it takes too long */
+  async text(): Promise<RenderedMetrics> {
+    this.#rendering ??= Promise.resolve()
+      .then(this.#render)
+      .finally(() => (this.#rendering = undefined));
+    const rendering = this.#rendering;
+    return await answerWithin(
+      renderMs,
+      () => rendering,
+      () => new Error(`rendering metrics took more than ${renderMs} ms`),
+    );
+  }
+}

@@ -1,0 +1,101 @@
+import { createHash, randomUUID } from "node:crypto";
+import { answerWithin, type LockKeeper, type LockState } from "@stratigraph/core";
+import { LockLostError } from "../errors.ts";
+
+/** How often in the time of a lease it is prolonged. */
+const renewals = 3;
+/** How long giving the lock back may take, in milliseconds. It expires by itself if that fails. */
+const givingBackMs = 2000;
+
+/** The lock of a thread, held by one run and prolonged until it is given back. */
+export class ThreadLock {
+  /** Fires when the lock is lost: it expired because the storage couldn't be asked in time, or another holder has it. */
+  readonly signal: AbortSignal;
+  readonly #keeper: LockKeeper;
+  readonly #threadId: string;
+  readonly #name: string;
+  readonly #holder: string;
+  readonly #leaseMs: number;
+  readonly #lost = new AbortController();
+  #renewing: NodeJS.Timeout | undefined;
+  #expiring: NodeJS.Timeout | undefined;
+  #over = false;
+  /** False while it is certain that this holder doesn't have the lock. */
+  #mayHold = false;
+
+  /** @param by who holds it, for people */
+  constructor(keeper: LockKeeper, threadId: string, by: string, leaseMs: number) {
+    this.#keeper = keeper;
+    this.#threadId = threadId;
+    this.#name = lockNameOf(threadId);
+    this.#holder = `${by}/${randomUUID()}`;
+    this.#leaseMs = leaseMs;
+    this.signal = this.#lost.signal;
+  }
+
+  /** Takes the lock if nobody has it. */
+  async take(): Promise<LockState> {
+    const askedMs = performance.now();
+    this.#mayHold = true;
+    const state = await this.#keeper.lock(this.#name, this.#holder, this.#leaseMs);
+    this.#mayHold = state.held;
+    if (state.held) {
+      this.#expireAt(askedMs + this.#leaseMs);
+      this.#renewing = setInterval(() => void this.#renew(), this.#leaseMs / renewals);
+      this.#renewing.unref();
+    }
+    return state;
+  }
+
+  /** Gives the lock back, which takes a limited time. Never rejects: a lock that can't be given back expires by itself. */
+  async giveBack(): Promise<void> {
+    this.#over = true;
+    clearInterval(this.#renewing);
+    clearTimeout(this.#expiring);
+    if (!this.#mayHold) return;
+    const late = (): Error => new Error("the lock wasn't given back in time");
+    await answerWithin(givingBackMs, () => this.#keeper.unlock(this.#name, this.#holder), late).catch(
+      () => undefined,
+    );
+  }
+
+  async #renew(): Promise<void> {
+    if (this.signal.aborted) return;
+    const askedMs = performance.now();
+    // If the storage can't be reached now, the next attempts may still come in time.
+    const state = await this.#keeper.lock(this.#name, this.#holder, this.#leaseMs).catch(() => undefined);
+    if (this.#over || this.signal.aborted) {
+      // An answer that came after the lock was given back may have taken it again.
+      if (this.#over && state?.held === true) await this.giveBack();
+      return;
+    }
+    if (state?.held === true) this.#expireAt(askedMs + this.#leaseMs);
+    else if (state?.held === false) this.#lose(`${personOf(state.holder)} has it now`);
+  }
+
+  /** @param untilMs as `performance.now()` counts, from before the storage was asked: the lock never ends there before it ends here */
+  #expireAt(untilMs: number): void {
+    clearTimeout(this.#expiring);
+    this.#expiring = setTimeout(
+      () => this.#lose("it couldn't be prolonged in time"),
+      Math.max(0, untilMs - performance.now()),
+    );
+    this.#expiring.unref();
+  }
+
+  #lose(why: string): void {
+    clearInterval(this.#renewing);
+    clearTimeout(this.#expiring);
+    this.#lost.abort(new LockLostError(this.#threadId, why));
+  }
+}
+
+/** Who a holder is, without what makes it unique. */
+export function personOf(holder: string): string {
+  return holder.slice(0, Math.max(0, holder.lastIndexOf("/")));
+}
+
+/** A hash, so that no thread id outlives its thread. */
+function lockNameOf(threadId: string): string {
+  return `run/${createHash("sha256").update(threadId).digest("hex")}`;
+}

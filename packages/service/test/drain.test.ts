@@ -1,0 +1,171 @@
+import { MemorySaver, MemoryTier } from "@stratigraph/core";
+import { createService, type ServiceOptions } from "@stratigraph/service";
+import { FaultyTier } from "@stratigraph/testing";
+import { TieredSaver } from "@stratigraph/tiered";
+import { expect, test } from "vitest";
+
+const soon = {
+  balancer: "0ms",
+  runs: "50ms",
+  abort: "50ms",
+  maintenance: "50ms",
+  copies: "50ms",
+  saver: "50ms",
+  close: "50ms",
+} as const;
+
+function opened(options: ServiceOptions = {}) {
+  const saver = new MemorySaver();
+  return { saver, service: createService(saver, { limits: soon, ...options }) };
+}
+
+const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
+
+test("the order: not ready, then no new runs, then runs end, then maintenance, checkpointer and the rest", async () => {
+  const order: string[] = [];
+  const { saver, service } = opened({
+    limits: { ...soon, balancer: "40ms", runs: "1s" },
+    stopListening: () => order.push("listeners"),
+    maintenance: { stop: async () => void order.push("maintenance") },
+    close: { telemetry: () => order.push("telemetry") },
+  });
+  const end = saver.end.bind(saver);
+  saver.end = async () => {
+    order.push("saver");
+    await end();
+  };
+  let finish = (): void => undefined;
+  const running = service.run("t", () => new Promise<void>((resolve) => (finish = resolve)));
+  expect([service.draining, service.underWay]).toEqual([false, 1]);
+  const drained = service.drain();
+  expect(service.draining).toBe(true);
+  expect(await service.run("late", async (signal) => signal.aborted), "the balancer hasn't noticed yet").toBe(
+    false,
+  );
+  await pause(60);
+  await expect(service.run("later", async () => undefined)).rejects.toMatchObject({
+    code: "DRAINING",
+    status: 503,
+  });
+  expect(order).toEqual(["listeners", "maintenance"]);
+  finish();
+  order.push("run");
+  await running;
+  const report = await drained;
+  expect(order).toEqual(["listeners", "maintenance", "run", "saver", "telemetry"]);
+  expect(report).toMatchObject({ ok: true, runs: { ended: 1, aborted: 0, left: [] } });
+  expect(report.steps.map(({ step, name, outcome }) => [step, name, outcome])).toEqual([
+    ["balancer", undefined, "done"],
+    ["runs", undefined, "done"],
+    ["listeners", undefined, "done"],
+    ["maintenance", undefined, "done"],
+    ["saver", undefined, "done"],
+    ["close", "telemetry", "done"],
+  ]);
+  expect(await service.drain()).toBe(report);
+});
+
+test("runs that take too long are ended by their signals; those that ignore them are left, and told", async () => {
+  const { service } = opened();
+  const obedient = service.run(
+    "obedient",
+    (signal) =>
+      new Promise((_, reject) => {
+        signal.addEventListener("abort", () => reject(signal.reason as Error));
+      }),
+  );
+  void service.run("deaf", () => new Promise(() => undefined));
+  const stream = service.begin("stream");
+  const drained = service.drain();
+  await expect(obedient).rejects.toMatchObject({ code: "DRAINING", data: { threadId: "obedient" } });
+  expect(stream.signal.aborted).toBe(true);
+  stream.end();
+  stream.end();
+  const report = await drained;
+  expect(report).toMatchObject({ ok: false, runs: { ended: 0, aborted: 2, left: ["deaf"] } });
+  expect(report.steps.find(({ step }) => step === "abort")).toMatchObject({ outcome: "late" });
+});
+
+test("a step that hangs or fails holds up none of the others, and stands in the report", async () => {
+  const hot = new FaultyTier(new MemoryTier(), "hot");
+  const warm = new FaultyTier(new MemoryTier(), "warm");
+  const saver = new TieredSaver({ hot, warm });
+  const hold = warm.hold("end");
+  const failure = new Error("the listener is gone");
+  const closed: string[] = [];
+  const service = createService(saver, {
+    limits: soon,
+    stopListening: () => {
+      throw failure;
+    },
+    maintenance: { stop: () => new Promise(() => undefined) },
+    close: { hangs: () => new Promise(() => undefined), closes: () => closed.push("closes") },
+  });
+  const beganMs = performance.now();
+  const report = await service.drain();
+  expect(performance.now() - beganMs).toBeLessThan(10_000);
+  expect(closed).toEqual(["closes"]);
+  expect(report.ok).toBe(false);
+  const outcomes = Object.fromEntries(report.steps.map(({ step, name, outcome }) => [name ?? step, outcome]));
+  expect(outcomes).toEqual({
+    balancer: "done",
+    listeners: "failed",
+    maintenance: "late",
+    runs: "done",
+    copies: "done",
+    saver: "late",
+    hangs: "late",
+    closes: "done",
+  });
+  expect(report.steps.find(({ step }) => step === "listeners")).toMatchObject({
+    error: failure,
+    why: "Error: the listener is gone",
+  });
+  hold.release();
+});
+
+test("the hot tiers get their copies before they are ended", async () => {
+  const hot = new FaultyTier(new MemoryTier(), "hot");
+  const saver = new TieredSaver({ hot, warm: new MemoryTier() });
+  const hold = hot.hold("append");
+  const service = createService(saver, { limits: { ...soon, copies: "5s" } });
+  await service.run("t", async () => {
+    const checkpoint = {
+      v: 4,
+      id: "1",
+      ts: "",
+      channel_values: { a: "b" },
+      channel_versions: { a: 1 },
+      versions_seen: {},
+    };
+    const config = { configurable: { thread_id: "t", checkpoint_ns: "" } };
+    await saver.put(config, checkpoint, { source: "input", step: -1, parents: {} }, { a: 1 });
+  });
+  await hold.reached;
+  const drained = service.drain();
+  await pause(30);
+  hold.release();
+  const { ok, steps } = await drained;
+  expect(ok).toBe(true);
+  expect(steps.find(({ step }) => step === "copies")?.ms).toBeGreaterThan(5);
+  expect(hot.calls.map(({ method, outcome }) => [method, outcome])).toEqual([
+    ["append", "returned"],
+    ["end", "returned"],
+  ]);
+});
+
+test("options that can't be used are refused", () => {
+  const saver = new MemorySaver();
+  const wrong = [
+    { limits: { run: "1s" } },
+    { limits: { runs: 5 } },
+    { stopListening: {} },
+    { maintenance: {} },
+    { close: { telemetry: 1 } },
+    { deadline: "1s" },
+  ];
+  for (const options of wrong)
+    expect(() => createService(saver, options as object), JSON.stringify(options)).toThrow(
+      expect.objectContaining({ code: "INVALID_OPTION" }),
+    );
+});

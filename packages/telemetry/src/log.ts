@@ -1,0 +1,111 @@
+import type { TraceEvent } from "@stratigraph/core";
+import { namelessError } from "./namelessError.ts";
+
+/** Where lines go: pino, or anything with these methods, such as an adapter of the application. */
+export interface Logger {
+  debug(fields: object, message: string): void;
+  info(fields: object, message: string): void;
+  warn(fields: object, message: string): void;
+  error(fields: object, message: string): void;
+}
+
+type Level = keyof Logger;
+
+/** A line of the log. */
+type Line = readonly [level: Level, message: string];
+
+/**
+ * Writes what is worth a line: failures, conflicts, breakers, what was given up, maintenance, calls of tools. Operations and calls that
+ * end well are metrics and spans, and no lines.
+ * @param threads whether lines name the thread
+ */
+export function logEvent(logger: Logger, event: TraceEvent, threads: boolean): void {
+  const line = lineOf(event);
+  if (line === undefined) return;
+  const { type, ...fields } = event as TraceEvent & Record<string, unknown>;
+  const { threadId, error: own, data, ...rest } = fields;
+  // Loggers tell an error's message only where the error is a field of its own.
+  const { error = own, ...found } = Object(data) as Record<string, unknown>;
+  const told = {
+    event: `stratigraph.${type}`,
+    ...rest,
+    ...(data === undefined ? {} : { data: isPlain(data) ? found : data }),
+    ...(threads && threadId !== undefined ? { threadId } : {}),
+    ...(error === undefined ? {} : { err: threads ? error : namelessError(error, threadId) }),
+  };
+  const [level, message] = line;
+  logger[level](told, message);
+}
+
+function isPlain(data: unknown): boolean {
+  return typeof data === "object" && data !== null && !Array.isArray(data);
+}
+
+function lineOf(event: TraceEvent): Line | undefined {
+  switch (event.type) {
+    case "operation":
+      return event.outcome === "failed" ? ["warn", `${event.method} failed`] : undefined;
+    case "call":
+      return event.error === undefined
+        ? undefined
+        : ["debug", `${event.method} of tier ${event.tier} failed, or was refused`];
+    case "conflict":
+      return [
+        "warn",
+        event.outcome === "branched"
+          ? "another writer was faster: the checkpoint was stored as a side branch"
+          : "another writer was faster: the checkpoint was refused",
+      ];
+    case "hook":
+      return ["error", `${event.hook} threw`];
+    case "late-write-dropped":
+      return ["warn", "a write to a deleted thread was dropped"];
+    case "tool-call":
+      return toolLine(event);
+    case "retry":
+      return ["info", `tier ${event.tier} is asked again`];
+    case "breaker":
+      return breakerLine(event);
+    case "unreachable":
+      return ["warn", `tier ${event.tier} (${event.role}) can't be reached; the stack goes on without it`];
+    case "dropped":
+      return ["warn", `${event.count} ${event.what} of tier ${event.tier} given up`];
+    case "behind":
+      return ["warn", `history was read from a replica, as ${event.tier} is down`];
+    case "brought":
+      return ["info", `a thread was brought from ${event.source}`];
+    case "source-went-on":
+      return ["warn", `a thread that was brought from ${event.source} was written to there afterwards`];
+    case "maintenance":
+      return maintenanceLine(event);
+    case "verified":
+      return event.findings.error > 0
+        ? ["error", `verify found ${event.findings.error} errors`]
+        : ["info", "verified"];
+    case "operation-start":
+    case "call-start":
+    case "hot-read":
+    case "copy-queue":
+    case "stored":
+      return undefined;
+  }
+}
+
+function breakerLine({ tier, use, state }: Extract<TraceEvent, { type: "breaker" }>): Line {
+  if (state === "open") return ["error", `tier ${tier} fails and is left alone for a while (${use})`];
+  return state === "closed"
+    ? ["info", `tier ${tier} is used again (${use})`]
+    : ["debug", `tier ${tier} is tried again (${use})`];
+}
+
+function maintenanceLine({ what, data }: Extract<TraceEvent, { type: "maintenance" }>): Line {
+  const { error } = Object(data) as { error?: unknown };
+  return error === undefined ? ["debug", `maintenance: ${what}`] : ["error", `maintenance failed: ${what}`];
+}
+
+function toolLine({ tool, outcome }: Extract<TraceEvent, { type: "tool-call" }>): Line {
+  const message = `call of ${tool}: ${outcome}`;
+  if (outcome === "ran" || outcome === "replayed") return ["debug", message];
+  if (outcome === "denied" || outcome === "suspended") return ["info", message];
+  return outcome === "failed" ? ["warn", message] : ["error", message];
+}

@@ -1,0 +1,23 @@
+import { Annotation, START, StateGraph } from "@langchain/langgraph";
+import { observe } from "@stratigraph/telemetry";
+import * as prometheus from "prom-client";
+
+const State = Annotation.Root({ n: Annotation<number> });
+
+test("a graph that is a node and has its name is one execution of the node", async () => {
+  const register = new prometheus.Registry();
+  const telemetry = observe({ prometheus, register });
+  const inner = new StateGraph(State).addNode("step", () => ({ n: 1 })).addEdge(START, "step");
+  const outer = new StateGraph(State)
+    .addNode("agent", inner.compile({ name: "agent" }))
+    .addEdge(START, "agent");
+  await outer.compile().invoke({ n: 0 }, { callbacks: [telemetry.callbacks("g")] });
+  const text = await register.metrics();
+  const counts = [...text.matchAll(/^stratigraph_node_duration_seconds_count\{.*node="(\w+)".*\} (\d+)$/gm)];
+  expect(counts.map(([, node, count]) => [node, Number(count)]).toSorted()).toEqual([
+    ["__start__", 2],
+    ["agent", 1],
+    ["step", 1],
+  ]);
+  telemetry.stop();
+});
