@@ -39,11 +39,7 @@ describe.skipIf(!postgres || !hasRedis || !s3 || !hasPrometheus)("the production
   const instances = new Map<string, Child<{ port: number }>>();
 
   beforeAll(async () => {
-    [primary, redis, bucket] = await Promise.all([
-      startPostgres({ extraSettings: { synchronous_commit: "on" } }),
-      startRedis(),
-      freshBucket(),
-    ]);
+    [primary, redis, bucket] = await Promise.all([startPostgres(), startRedis(), freshBucket()]);
     replica = await startReplica(primary);
     await query(primary.url, "alter system set synchronous_standby_names = '*'");
     await query(primary.url, "select pg_reload_conf()");

@@ -26,7 +26,10 @@ export function postgresBin(version?: string | number): string | undefined {
 }
 
 export interface PostgresOptions {
-  /** Whether bytes reach the disk at each commit. Default false, which is faster and only loses data if the machine crashes. */
+  /**
+   * Whether bytes reach the disk at each commit. Default false, which is faster and only loses data if the machine crashes: a commit is
+   * written to the file all the same, so that a server that is killed has it when it starts again.
+   */
   fsync?: boolean;
   /** Major version, for example 15; default: the newest installed. */
   version?: string | number;
@@ -113,7 +116,7 @@ export async function startPostgres(options: PostgresOptions = {}): Promise<Post
       const settings = {
         listen_addresses: "127.0.0.1",
         max_connections: 200,
-        ...(options.fsync ? {} : { fsync: "off", synchronous_commit: "off", full_page_writes: "off" }),
+        ...(options.fsync ? {} : { fsync: "off", full_page_writes: "off" }),
         ...options.extraSettings,
       };
       const lines = Object.entries(settings).map(([name, value]) => `${name} = '${value}'\n`);

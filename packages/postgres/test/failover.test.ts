@@ -99,7 +99,7 @@ describe.skipIf(!available.postgres)("a failover under load", () => {
 
   /** @param standbys what the primary's commits wait for */
   async function start(standbys: string): Promise<void> {
-    primary = await startPostgres({ extraSettings: { synchronous_commit: "on" } });
+    primary = await startPostgres();
     replica = await startReplica(primary);
     url = `postgres://postgres@127.0.0.1:${primary.port},127.0.0.1:${replica.port}/postgres?target_session_attrs=read-write`;
     // After the copy: the promoted server would wait for a standby that it doesn't have.

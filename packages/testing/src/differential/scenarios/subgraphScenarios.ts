@@ -1,7 +1,7 @@
 import { Annotation, Command, START, StateGraph, interrupt } from "@langchain/langgraph";
 import type { BaseCheckpointSaver } from "@langchain/langgraph-checkpoint";
 import { scenarioGroup } from "../scenario.ts";
-import { finishInTurn } from "./finishInTurn.ts";
+import { after } from "./after.ts";
 import { State } from "./states.ts";
 
 const nested = (checkpointer: BaseCheckpointSaver) => {
@@ -57,22 +57,32 @@ const remembering = (checkpointer: BaseCheckpointSaver) => {
 };
 
 const sideBySide = () => {
-  // Long enough that the first one stores its last checkpoint before the second one ends, even in a busy stack of tiers.
-  const finish = finishInTurn(2, 150);
-  const inner = (name: string, place: number) =>
+  // The right one ends after the left one has, however long the storage takes for the left one's last checkpoint.
+  let lefts = 0;
+  let rights = 0;
+  const inner = (name: string, end: () => Promise<void> | void) =>
     new StateGraph(Inner)
       .addNode("one", () => ({ log: [`${name} one`], visits: 1 }))
       .addNode("two", async () => {
-        await finish(place);
+        await end();
         return { log: [`${name} two`], visits: 1 };
       })
       .addEdge(START, "one")
       .addEdge("one", "two")
       .compile();
+  const left = inner("left", () => undefined).pipe((state: typeof Inner.State) => {
+    lefts += 1;
+    return state;
+  });
+  const right = inner("right", async () => {
+    rights += 1;
+    while (lefts < rights) await after(2);
+    await after(10);
+  });
   return (checkpointer: BaseCheckpointSaver) =>
     new StateGraph(State)
-      .addNode("right", inner("right", 1))
-      .addNode("left", inner("left", 0))
+      .addNode("right", right)
+      .addNode("left", left)
       .addNode("join", (s) => ({ log: [`joined ${s.log.length}`] }))
       .addEdge(START, "right")
       .addEdge(START, "left")
