@@ -16,7 +16,9 @@ import { lazy } from "./lazy.tsx";
 import { route } from "./router.ts";
 import { ThreadsView } from "./views/threads/ThreadsView.tsx";
 
-const ThreadView = lazy(() => import("./views/thread/ThreadView.tsx").then((module) => module.ThreadView));
+const ThreadView = lazy(() => import("./views/thread/ThreadView.tsx").then((module) => module.ThreadView), {
+  ahead: "idle",
+});
 const DiffView = lazy(() => import("./views/diff/DiffView.tsx").then((module) => module.DiffView));
 const BlameView = lazy(() => import("./views/blame/BlameView.tsx").then((module) => module.BlameView));
 const CompareView = lazy(() =>

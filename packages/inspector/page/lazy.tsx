@@ -7,9 +7,21 @@ import { Skeleton } from "./design/Skeleton.tsx";
 /**
  * A component in a file of its own, loaded when it is first shown.
  * @param load `lazy(() => import("./views/diff/DiffView.tsx").then((module) => module.DiffView))`
+ * @param ahead loads it before it is shown: "now", or when the browser has nothing else to do ("idle")
  */
-export function lazy<P extends object>(load: () => Promise<ComponentType<P>>): ComponentType<P> {
+export function lazy<P extends object>(
+  load: () => Promise<ComponentType<P>>,
+  { ahead }: { readonly ahead?: "now" | "idle" } = {},
+): ComponentType<P> {
   let loaded: ComponentType<P> | undefined;
+  // A failure is met again, and told, when it is shown.
+  const early = (): void =>
+    void load().then(
+      (view) => (loaded ??= view),
+      () => undefined,
+    );
+  if (ahead === "now") early();
+  if (ahead === "idle") whenIdle(early);
   return function Lazy(props: P): VNode {
     const [, setReady] = useState(loaded !== undefined);
     const [error, setError] = useState<unknown>();
@@ -34,4 +46,10 @@ export function lazy<P extends object>(load: () => Promise<ComponentType<P>>): C
     };
     return <ErrorBox error={errorFrom(error)} onRetry={retry} />;
   };
+}
+
+/** Safari has no requestIdleCallback. */
+function whenIdle(work: () => void): void {
+  if (typeof requestIdleCallback === "function") requestIdleCallback(work);
+  else setTimeout(work, 500);
 }

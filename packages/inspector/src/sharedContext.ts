@@ -1,6 +1,6 @@
 import type { TierSaver } from "@stratigraph/core";
 import { NotFoundError } from "@stratigraph/core";
-import type { Context } from "@stratigraph/operations";
+import { ParsedValues, type Context } from "@stratigraph/operations";
 import type { InspectorOptions } from "./options.ts";
 
 /** What all requests share of an operation's context. */
@@ -21,6 +21,7 @@ export function sharedContext(options: InspectorOptions): SharedContext {
         )),
     redact,
     sign: options.sign,
+    parsed: new ParsedValues(),
     cwd,
     origin,
   };

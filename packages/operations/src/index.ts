@@ -10,11 +10,20 @@ export { checkedInput, InvalidInputError, runOperation } from "./table/runOperat
 export { staysDry } from "./table/staysDry.ts";
 export { cut, isCut, type CutRecord } from "./values/cut.ts";
 export { edited } from "./values/edit.ts";
+export { ParsedValues } from "./values/parsedValues.ts";
 export { formatPath, parsePath, type Path, type Segment, type Slice } from "./values/path.ts";
 export { isRedacted, Redaction, redactedRecord } from "./values/redaction.ts";
 export { replaced, resolve, type Found } from "./values/resolve.ts";
 export { State, type ChannelState } from "./values/state.ts";
 export { inlineText, valueLines } from "./values/text.ts";
-export { jsonOf, shownValue, valueView, viewOf, type Shown, type ValueView } from "./values/view.ts";
+export {
+  jsonOf,
+  shownValue,
+  valueView,
+  viewOf,
+  type ParsedValue,
+  type Shown,
+  type ValueView,
+} from "./values/view.ts";
 export type { RepairOutcome, RepairResult } from "./verify/repairOutcome.ts";
 export type { Finding, Report } from "./verify/report.ts";

@@ -63,6 +63,9 @@ test("what is cut is short enough, and everything left out is found by its path"
       const said = cuts.reduce((sum, { path }) => sum + 60 + Buffer.byteLength(JSON.stringify(path)), 0);
       expect(size).toBeLessThanOrEqual(Math.max(budget, 400) * 1.6 + said * 2);
       expect(JSON.stringify(json)).toBe(whole);
+      // Nothing else is said where the size is known beforehand.
+      const known = Buffer.byteLength(whole);
+      expect(cut({ value: json, path: [], from: 0 }, budget, known)).toEqual(shown);
       if (Buffer.byteLength(whole) <= budget) expect(shown).toEqual(json);
       for (const { path, begins, items } of cuts) {
         const found = resolve(json, parsePath(path));

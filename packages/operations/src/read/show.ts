@@ -10,7 +10,8 @@ import { parsePath, wrongPath } from "../values/path.ts";
 import { Redaction } from "../values/redaction.ts";
 import { State } from "../values/state.ts";
 import { inlineText, valueLines } from "../values/text.ts";
-import { shownValue, valueView, viewOf, type Shown } from "../values/view.ts";
+import { parsedValue, partOf, shownValue, valueView, viewOf, type Shown } from "../values/view.ts";
+import type { ParsedValues } from "../values/parsedValues.ts";
 import { dueNodes } from "./nextNodes.ts";
 import { shownWrites, taskWrite, type ShownWrite } from "./shownWrites.ts";
 
@@ -88,7 +89,8 @@ export const show = operation({
     const { point } = state;
     const { record } = point.stored;
     const { step, source } = point.metadata;
-    const shownChannels = await channelsOf(state, redaction, channel, path);
+    const where = { only: channel, path, redaction, parsed: context.parsed };
+    const shownChannels = await channelsOf(state, where);
     const all = await shownWrites(saver, state.point, redaction);
     const pending = channel === undefined ? all : [];
     const metadata = shownValue("metadata", point.body.metadata, redaction)!;
@@ -195,23 +197,35 @@ interface ShownChannel {
   readonly shown: Shown;
 }
 
-async function channelsOf(
-  state: State,
-  redaction: Redaction,
-  only: string | undefined,
-  path: string | undefined,
-): Promise<ShownChannel[]> {
+interface Wanted {
+  /** Only this channel. */
+  readonly only: string | undefined;
+  readonly path: string | undefined;
+  readonly redaction: Redaction;
+  /** What was parsed before. */
+  readonly parsed: ParsedValues | undefined;
+}
+
+async function channelsOf(state: State, { only, path, redaction, parsed }: Wanted): Promise<ShownChannel[]> {
   const found: ShownChannel[] = [];
   const where = parsePath(path ?? "");
   const all = state.channels().filter((name) => !saysWhatIsNext.test(name));
-  for (const name of only === undefined ? all : [only]) {
-    const read = only === undefined ? await state.channel(name) : await state.existing(name);
-    if (read === undefined) continue;
-    const { channel, version, rebuilt } = read;
-    const value = shownValue(channel, read.stored, redaction, where);
-    if (value === undefined)
+  for (const channel of only === undefined ? all : [only]) {
+    const entry = state.entry(channel);
+    const name = entry?.hash === undefined ? undefined : `${channel} ${entry.hash}`;
+    let value = name === undefined ? undefined : parsed?.get(name);
+    let rebuilt = false;
+    if (value === undefined) {
+      const read = only === undefined ? await state.channel(channel) : await state.existing(channel);
+      if (read === undefined) continue;
+      rebuilt = read.rebuilt;
+      value = parsedValue(channel, read.stored, redaction);
+      if (name !== undefined) parsed?.set(name, value);
+    }
+    const part = partOf(value, where);
+    if (part === undefined)
       throw wrongPath(path!, `It leads nowhere in the channel ${JSON.stringify(channel)}.`);
-    found.push({ channel, version, rebuilt, shown: value });
+    found.push({ channel, version: entry?.version, rebuilt, shown: part });
   }
   return found;
 }

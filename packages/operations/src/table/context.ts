@@ -1,5 +1,6 @@
 import type { TierSaver } from "@stratigraph/core";
 import type { RunnableGraph } from "../run/runnableGraph.ts";
+import type { ParsedValues } from "../values/parsedValues.ts";
 import type { RunEvent } from "./events.ts";
 import type { SignOptions } from "@stratigraph/journal";
 
@@ -36,6 +37,8 @@ export interface Context {
   emit?(event: RunEvent): void;
   /** Paths of values that aren't shown, such as `messages.*.content`. */
   readonly redact: readonly string[];
+  /** Long values that were looked at last, where somebody looks around in them. Absent: each look reads and parses anew. */
+  readonly parsed?: ParsedValues | undefined;
   /** The keys that journals are signed with, where they are: to verify trails, and to write answers into them. */
   readonly sign?: SignOptions | undefined;
   /** The folder in which relative paths of inputs begin, such as that of a file to export to. Absolute. */

@@ -36,8 +36,11 @@ const recordBytes = 60;
 /** A list that is cut shows at least this many items if they are short enough, so that one long item doesn't hide all others. */
 const fewestItems = 8;
 
-/** A text from which on measuring it takes longer than remembering its size, in characters. */
-const longText = 10_000;
+/** A value from which on measuring it takes longer than remembering its size, in bytes. */
+const worthRemembering = 10_000;
+
+/** What an array or an object takes of JSON without its items, in bytes. */
+const brackets = 2;
 
 /** The property that stands for those of an object that were left out. */
 const others = "…";
@@ -46,9 +49,10 @@ const others = "…";
  * Cuts the serde's JSON to about `maxBytes`. What is short stays whole, and what is long is cut in equal shares. Of a list, the first
  * item and the last ones stay; of a text, the beginning. Changes nothing of what is given.
  * @param found the value, and where it was found
+ * @param bytes its size as JSON, if it is known: a long value needn't be measured then, only what is shown of it
  */
-export function cut({ value, path, from }: Found, maxBytes: number): unknown {
-  return new Cutter().cut(value, maxBytes, path, from);
+export function cut({ value, path, from }: Found, maxBytes: number, bytes?: number): unknown {
+  return new Cutter().cut(value, maxBytes, path, { from, bytes });
 }
 
 /** Shares out a budget: those who need less than an equal share get what they need, and the others share the rest equally. */
@@ -64,29 +68,44 @@ export function shares(needs: readonly number[], budget: number): number[] {
   return given;
 }
 
-class Cutter {
-  /** Sizes of arrays, objects and long texts, each measured once. */
-  readonly #sizes = new Map<object | string, number>();
+/** What is known of a value that is cut. */
+interface Known {
+  /** The position of its first item or character, where it is a slice. Default 0. */
+  readonly from?: number;
+  /** Its size as JSON, in bytes. */
+  readonly bytes?: number | undefined;
+}
 
-  cut(value: unknown, budget: number, path: Path, from = 0): unknown {
-    if (this.#size(value) <= budget) return value;
-    if (typeof value === "string") return this.#text(value, budget, path, from);
-    if (Array.isArray(value)) return this.#list(value, budget, path, from);
-    return isObject(value) ? this.#object(value, budget, path, from) : value;
+class Cutter {
+  /** Sizes of long values, each measured once. */
+  readonly #sizes = new Map<unknown, number>();
+
+  cut(value: unknown, budget: number, path: Path, known: Known = {}): unknown {
+    if (this.#sizeUpTo(budget, value) <= budget) return value;
+    if (typeof value === "string") return this.#text(value, budget, path, known);
+    if (Array.isArray(value)) return this.#list(value, budget, path, known);
+    return isObject(value) ? this.#object(value, budget, path, known) : value;
   }
 
-  #text(text: string, budget: number, path: Path, from: number): CutRecord {
+  #text(text: string, budget: number, path: Path, { from = 0, bytes }: Known): CutRecord {
     const begins = beginning(text, budget - recordBytes);
     const rest = formatPath([...path, { from: from + begins.length }]);
-    return { ...record(rest, this.#size(text)), begins };
+    return { ...record(rest, bytes ?? this.#size(text)), begins };
   }
 
-  #list(list: readonly unknown[], budget: number, path: Path, from: number): unknown {
+  #list(list: readonly unknown[], budget: number, path: Path, { from = 0, bytes }: Known): unknown {
     const room = budget - recordBytes;
     const longest = Math.max(recordBytes, Math.floor(room / fewestItems));
-    const need = (item: unknown): number => Math.min(longest, this.#size(item) + 1);
+    const need = (item: unknown): number => Math.min(longest, this.#sizeUpTo(longest, item) + 1);
+    const left = (start: number, end: number): CutRecord => ({
+      ...record(
+        formatPath([...path, { from: from + start, to: from + end }]),
+        this.#leftOf(list, start, end, bytes),
+      ),
+      items: end - start,
+    });
     let used = need(list[0]);
-    if (used > room) return this.#left(list, path, from, 0, list.length);
+    if (used > room) return left(0, list.length);
     let tail = list.length;
     while (tail > 1 && used + need(list[tail - 1]) <= room) {
       tail -= 1;
@@ -94,23 +113,28 @@ class Cutter {
     }
     const places = [0, ...Array.from({ length: list.length - tail }, (_, n) => tail + n)];
     const given = shares(
-      places.map((place) => this.#size(list[place]) + 1),
+      places.map((place) => this.#sizeUpTo(room, list[place]) + 1),
       room,
     );
     const shown = places.map((place, n) => this.cut(list[place], given[n]!, [...path, from + place]));
-    return tail === 1 ? shown : [shown[0], this.#left(list, path, from, 1, tail), ...shown.slice(1)];
+    return tail === 1 ? shown : [shown[0], left(1, tail), ...shown.slice(1)];
   }
 
-  /** Stands for the items of a list from `start` up to, but without, `end`. */
-  #left(list: readonly unknown[], path: Path, from: number, start: number, end: number): CutRecord {
-    const bytes = list.slice(start, end).reduce<number>((sum, item) => sum + this.#size(item) + 1, 0);
-    const items = end - start;
-    return { ...record(formatPath([...path, { from: from + start, to: from + end }]), bytes), items };
+  /**
+   * The size of the items of a list from `start` up to, but without, `end`, each with a comma.
+   * @param bytes the size of the whole list, if it is known: the few items that are shown are measured then, and not the many others
+   */
+  #leftOf(list: readonly unknown[], start: number, end: number, bytes: number | undefined): number {
+    const sum = (items: readonly unknown[]): number =>
+      items.reduce<number>((total, item) => total + this.#size(item) + 1, 0);
+    if (bytes === undefined) return sum(list.slice(start, end));
+    const whole = bytes - brackets + 1;
+    return whole - sum(list.slice(0, start)) - sum(list.slice(end));
   }
 
-  #object(object: JsonObject, budget: number, path: Path, from: number): unknown {
+  #object(object: JsonObject, budget: number, path: Path, { from = 0, bytes }: Known): unknown {
     const key = contentKey(object);
-    if (key !== undefined) return this.#content(object, key, budget, path);
+    if (key !== undefined) return this.#content(object, key, budget, path, bytes);
     const entries = Object.entries(object);
     let [shown, names] = [0, 0];
     for (const [name] of entries) {
@@ -119,45 +143,72 @@ class Cutter {
       shown += 1;
     }
     const kept = entries.slice(0, shown);
-    const needs = kept.map(([, value]) => this.#size(value));
-    const given = shares(needs, budget - names);
+    const room = budget - names;
+    const needs = kept.map(([, value]) => this.#sizeUpTo(room, value));
+    const given = shares(needs, room);
     const result: JsonObject = Object.fromEntries(
-      kept.map(([name, value], n) => [name, this.cut(value, given[n]!, [...path, name])]),
+      kept.map(([name, value], n) => {
+        // Where one value alone is long, its size is what the others leave.
+        const isKnown = bytes !== undefined && shown === entries.length && needs[n]! > room;
+        const known = isKnown && needs.every((need, other) => other === n || need <= room);
+        const own = known ? bytes - this.#around(object, name) : undefined;
+        return [name, this.cut(value, given[n]!, [...path, name], { bytes: own })];
+      }),
     );
     if (shown === entries.length) return result;
     const rest = entries.slice(shown);
-    const bytes = rest.reduce((sum, [name, value]) => sum + this.#size(name) + this.#size(value) + 2, 0);
+    const size = rest.reduce((sum, [name, value]) => sum + this.#size(name) + this.#size(value) + 2, 0);
     const where = formatPath([...path, { from: from + shown, to: from + entries.length }]);
-    return { ...result, [others]: { ...record(where, bytes), items: rest.length } };
+    return { ...result, [others]: { ...record(where, size), items: rest.length } };
   }
 
   /** Cuts the content of a record, and keeps what says what it is. Paths don't name the property that holds the content. */
-  #content(object: JsonObject, key: string, budget: number, path: Path): JsonObject {
-    const content = object[key];
-    const room = budget - (this.#size(object) - this.#size(content));
-    if (key !== "args") return { ...object, [key]: this.cut(content, room, path) };
-    const [entries, ...more] = content as unknown[];
-    return { ...object, args: [this.cut(entries, room, path), ...more] };
+  #content(
+    object: JsonObject,
+    key: string,
+    budget: number,
+    path: Path,
+    bytes: number | undefined,
+  ): JsonObject {
+    const around = this.#around(object, key);
+    const room = budget - around;
+    const own = bytes === undefined ? undefined : bytes - around;
+    if (key !== "args") return { ...object, [key]: this.cut(object[key], room, path, { bytes: own }) };
+    const [entries, ...more] = object[key] as unknown[];
+    const alone = own === undefined || more.length > 0 ? undefined : own - brackets;
+    return { ...object, args: [this.cut(entries, room, path, { bytes: alone }), ...more] };
+  }
+
+  /** The size of an object without the value of one of its properties, as JSON, in bytes. */
+  #around(object: JsonObject, name: string): number {
+    return this.#size({ ...object, [name]: 0 }) - 1;
   }
 
   /** The size of a value as JSON, in bytes. */
   #size(value: unknown): number {
-    if (typeof value === "string" && value.length < longText) return textBytes(value);
+    return this.#sizeUpTo(Infinity, value);
+  }
+
+  /** The size of a value as JSON, in bytes. What is longer than `most` isn't measured further: any number above `most` stands for it. */
+  #sizeUpTo(most: number, value: unknown): number {
     if (typeof value !== "string" && (typeof value !== "object" || value === null))
       return String(value).length;
     const known = this.#sizes.get(value);
     if (known !== undefined) return known;
-    if (typeof value === "string") {
-      const bytes = textBytes(value);
-      this.#sizes.set(value, bytes);
-      return bytes;
+    const bytes = typeof value === "string" ? textBytesUpTo(most, value) : this.#sumUpTo(most, value);
+    if (bytes >= worthRemembering && bytes <= most) this.#sizes.set(value, bytes);
+    return bytes;
+  }
+
+  /** As {@link #sizeUpTo}, of an array or an object. */
+  #sumUpTo(most: number, value: object): number {
+    const names = Array.isArray(value) ? undefined : Object.keys(value);
+    const items: readonly unknown[] = names === undefined ? (value as unknown[]) : Object.values(value);
+    let bytes = brackets + Math.max(0, items.length - 1);
+    for (let n = 0; n < items.length && bytes <= most; n += 1) {
+      if (names !== undefined) bytes += textBytes(names[n]!) + 1;
+      bytes += this.#sizeUpTo(most - bytes, items[n]);
     }
-    const items: readonly unknown[] = Array.isArray(value) ? value : Object.values(value);
-    // Brackets, and commas between the items.
-    let bytes = 2 + Math.max(0, items.length - 1);
-    for (const item of items) bytes += this.#size(item);
-    if (!Array.isArray(value)) for (const key of Object.keys(value)) bytes += textBytes(key) + 1;
-    this.#sizes.set(value, bytes);
     return bytes;
   }
 }
@@ -168,6 +219,11 @@ function record(path: string, bytes: number): CutRecord {
 
 /** Texts that JSON writes as they are, in as many bytes as characters. Most texts are, and this is many times as fast as writing them. */
 const plain = /^[ !#-[\]-~]*$/;
+
+/** As {@link textBytes}. What is longer than `most` isn't looked at: any number above `most` stands for it. */
+function textBytesUpTo(most: number, text: string): number {
+  return text.length + 2 > most ? text.length + 2 : textBytes(text);
+}
 
 function textBytes(text: string): number {
   return plain.test(text) ? text.length + 2 : Buffer.byteLength(JSON.stringify(text));

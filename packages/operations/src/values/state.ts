@@ -1,5 +1,11 @@
 import { deltaChannels, readDeltaValues, readPoint, type Point, type ReadPoint } from "@stratigraph/branch";
-import { isLangGraphChannel, NotFoundError, type TierSaver, type Typed } from "@stratigraph/core";
+import {
+  isLangGraphChannel,
+  NotFoundError,
+  type BlobHash,
+  type TierSaver,
+  type Typed,
+} from "@stratigraph/core";
 
 /** One channel of a checkpoint, its value as the serde wrote it. */
 export interface ChannelState {
@@ -38,6 +44,16 @@ export class State {
     const names = [...stored.map(({ channel }) => channel), ...this.#deltas];
     const rank = (name: string): string => `${isLangGraphChannel(name) ? 1 : 0}${name}`;
     return names.sort((a, b) => (rank(a) < rank(b) ? -1 : 1));
+  }
+
+  /** What is known of a channel without reading its value; undefined where the checkpoint doesn't name it. */
+  entry(
+    name: string,
+  ): { readonly version: ChannelState["version"]; readonly hash: BlobHash | undefined } | undefined {
+    const entry = this.point.body.manifest.get(name);
+    if (entry === undefined) return undefined;
+    const { version, value } = entry;
+    return { version, hash: value !== undefined && "hash" in value ? value.hash : undefined };
   }
 
   /** The value of a channel; undefined where it has none. @throws CorruptionError; StratigraphError as the saver's getTuple */

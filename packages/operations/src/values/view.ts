@@ -28,31 +28,54 @@ export interface Shown {
   readonly bytes: number;
   /** Absent where the value isn't JSON. */
   readonly found?: Found;
+  /** Whether `found` is the whole value, nothing of it redacted, so that `bytes` is its size. */
+  readonly isWhole?: boolean;
   readonly sha256?: string;
 }
 
-/**
- * What of a value is shown, without what is redacted; undefined where `path` leads nowhere.
- * @param path within the value
- */
+/** A value that was read and parsed, without what is redacted. */
+export interface ParsedValue {
+  readonly type: string;
+  /** Size of the whole value, serialised. */
+  readonly bytes: number;
+  /** Absent where the value isn't JSON. */
+  readonly json?: { readonly value: unknown };
+  /** Whether nothing of it is redacted. */
+  readonly isComplete: boolean;
+  readonly sha256?: string;
+}
+
+/** Parses what of a value may be shown. */
+export function parsedValue(channel: string, [type, bytes]: Typed, redaction: Redaction): ParsedValue {
+  const known = { type, bytes: bytes.length, isComplete: !redaction.isActive };
+  const json = jsonOf([type, bytes]);
+  if (json !== undefined) return { ...known, json: { value: redaction.apply(channel, json.value) } };
+  if (redaction.hides(channel)) return known;
+  return { ...known, sha256: createHash("sha256").update(bytes).digest("hex") };
+}
+
+/** What of a value is shown; undefined where `path` leads nowhere. @param path within the value */
+export function partOf(parsed: ParsedValue, path: Path = []): Shown | undefined {
+  const { type, bytes, json, isComplete, sha256 } = parsed;
+  if (json === undefined) return { type, bytes, ...(sha256 === undefined ? {} : { sha256 }) };
+  const found = resolve(json.value, path);
+  return found === undefined ? undefined : { type, bytes, found, isWhole: isComplete && path.length === 0 };
+}
+
+/** What of a value is shown, without what is redacted; undefined where `path` leads nowhere. @param path within the value */
 export function shownValue(
   channel: string,
-  [type, bytes]: Typed,
+  typed: Typed,
   redaction: Redaction,
   path: Path = [],
 ): Shown | undefined {
-  const json = jsonOf([type, bytes]);
-  if (json === undefined) {
-    const sha256 = createHash("sha256").update(bytes).digest("hex");
-    return { type, bytes: bytes.length, ...(redaction.hides(channel) ? {} : { sha256 }) };
-  }
-  const found = resolve(redaction.apply(channel, json.value), path);
-  return found === undefined ? undefined : { type, bytes: bytes.length, found };
+  return partOf(parsedValue(channel, typed, redaction), path);
 }
 
 /** A shown value, cut to about `maxBytes`. */
-export function viewOf({ type, bytes, found, sha256 }: Shown, maxBytes: number): ValueView {
-  if (found !== undefined) return { type, bytes, value: cut(found, maxBytes) };
+export function viewOf({ type, bytes, found, isWhole, sha256 }: Shown, maxBytes: number): ValueView {
+  if (found !== undefined)
+    return { type, bytes, value: cut(found, maxBytes, isWhole === true ? bytes : undefined) };
   return { type, bytes, ...(sha256 === undefined ? {} : { sha256 }) };
 }
 

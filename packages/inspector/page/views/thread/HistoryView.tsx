@@ -15,8 +15,10 @@ import { treeWidth } from "../../tree/TreeCell.tsx";
 import { addressOf, marked } from "./marked.ts";
 import type { LoadedHistory, useHistory } from "./useHistory.ts";
 
-const CheckpointView = lazy(() =>
-  import("../checkpoint/CheckpointView.tsx").then((module) => module.CheckpointView),
+// It is shown as soon as the history is there, so both are loaded at the same time.
+const CheckpointView = lazy(
+  () => import("../checkpoint/CheckpointView.tsx").then((module) => module.CheckpointView),
+  { ahead: "now" },
 );
 
 const rowHeight = 28;

@@ -58,8 +58,7 @@ const remembering = (checkpointer: BaseCheckpointSaver) => {
 
 const sideBySide = () => {
   // The right one ends after the left one has, however long the storage takes for the left one's last checkpoint.
-  let lefts = 0;
-  let rights = 0;
+  const turns = { left: 0, right: 0 };
   const inner = (name: string, end: () => Promise<void> | void) =>
     new StateGraph(Inner)
       .addNode("one", () => ({ log: [`${name} one`], visits: 1 }))
@@ -71,12 +70,12 @@ const sideBySide = () => {
       .addEdge("one", "two")
       .compile();
   const left = inner("left", () => undefined).pipe((state: typeof Inner.State) => {
-    lefts += 1;
+    turns.left += 1;
     return state;
   });
   const right = inner("right", async () => {
-    rights += 1;
-    while (lefts < rights) await after(2);
+    turns.right += 1;
+    while (turns.left < turns.right) await after(2);
     await after(10);
   });
   return (checkpointer: BaseCheckpointSaver) =>
