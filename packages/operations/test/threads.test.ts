@@ -84,7 +84,7 @@ test("details tell what the heads tell: steps, interrupts, conflicts, origins an
   expect(of["fork"]).toMatchObject({ step: 7, metadata: { user: "anna" }, origin: { thread: "ada" } });
   expect(of["fork"]).not.toHaveProperty("metadata.secret");
   const lines = [...threads.render({ items })].join("\n");
-  expect(lines).toMatch(/^ada .*step 1; interrupted$/m);
+  expect(lines).toMatch(/^ada .*step 1; waits for an answer$/m);
   expect(lines).toMatch(/^fork .*step 7; forked from ada$/m);
 });
 

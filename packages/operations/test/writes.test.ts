@@ -81,7 +81,7 @@ test("interrupts and failures are outcomes of the next step; the first checkpoin
   expect(asked.pending).toMatchObject([
     { node: "ask", outcome: "interrupted", writes: [{ kind: "interrupt" }] },
   ]);
-  expect(rendered("writes", asked)).toMatch(/PENDING: THE NEXT STEP\n +ask +interrupted +interrupt/);
+  expect(rendered("writes", asked)).toMatch(/PENDING: THE NEXT STEP\n +ask +waits for an answer +interrupt/);
 
   const failing = new StateGraph(State)
     .addNode("fails", () => {

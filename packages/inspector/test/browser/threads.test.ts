@@ -31,8 +31,23 @@ test("threads are listed newest first, with what is wrong with them", async () =
   const row = (id: string) => rows(page).filter({ has: page.getByTitle(id, { exact: true }) });
   await row("cart 88").getByText("1 conflict").waitFor();
   await row("import/2026-11-22").getByText("Failed").waitFor();
-  await row("review/ridley").getByText("Interrupted").waitFor();
+  await row("review/ridley").getByText("Waits for an answer").waitFor();
   await row("trip to Lisbon/central").getByTitle("Forked from trip to Lisbon").waitFor();
+});
+
+test("rows in sight tell what is asked, what failed, what was said last, and what they take", async () => {
+  const { at } = await inspecting(place.saver);
+  const page = await openTab(at("/"));
+  const row = (id: string) => rows(page).filter({ has: page.getByTitle(id, { exact: true }) });
+  await row("review/ridley").getByText("Sign the contract with Ridley over EUR 48000?").waitFor();
+  await row("import/2026-11-22").getByText("TypeError: Cannot read properties").waitFor();
+  await row("trip to Lisbon/central").getByText("Hotel Baixa, €129 a night").waitFor();
+  const central = row("trip to Lisbon/central");
+  let checkpoints = 0;
+  for await (const _ of place.saver.list({ configurable: { thread_id: "trip to Lisbon/central" } }))
+    checkpoints += 1;
+  await central.getByRole("gridcell", { name: String(checkpoints), exact: true }).waitFor();
+  await central.getByTitle(/^[\d,]{4,} bytes$/).waitFor();
 });
 
 test("a search and filters narrow the list, and stand in the address", async () => {

@@ -2,6 +2,7 @@ import { compare as compareThreads } from "@stratigraph/branch";
 import { z } from "zod";
 import { table } from "../render/columns.ts";
 import { timeText } from "../render/units.ts";
+import { outcomeText } from "../render/words.ts";
 import { resolvePoint } from "../table/address.ts";
 import { texts } from "../table/fields.ts";
 import { operation } from "../table/operation.ts";
@@ -61,7 +62,7 @@ export const compare = operation({
     }
     const rows = threads.map(({ threadId, outcome, steps, toolCalls, tokens, durationMs, last = "" }) => [
       threadId,
-      outcome,
+      outcomeText(outcome),
       String(steps),
       callsOf(toolCalls),
       String(tokens.total),

@@ -3,6 +3,7 @@ import { decodeCursor, encodeCursor, outlineOf, type Namespace, type TierSaver }
 import { z } from "zod";
 import { table } from "../render/columns.ts";
 import { bytesText, timeText } from "../render/units.ts";
+import { waitsText } from "../render/words.ts";
 import { resolvePoint } from "../table/address.ts";
 import { fields, flag } from "../table/fields.ts";
 import { operation } from "../table/operation.ts";
@@ -197,7 +198,7 @@ function notes(
   const gone = parent !== undefined && !drawn.includes(parent) && !isOrigin;
   return [
     ...(head ? ["head"] : []),
-    ...(waits === undefined ? [] : [waits === "interrupt" ? "interrupted" : "failed"]),
+    ...(waits === undefined ? [] : [waits === "interrupt" ? waitsText : "failed"]),
     ...(lostTo === undefined ? [] : ["lost a race"]),
     ...(merged.length === 0 ? [] : [`merges ${merged.join(", ")}`]),
     ...(edited.length === 0 ? [] : [`set ${edited.join(", ")}`]),

@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { columns } from "../render/columns.ts";
 import { agoText } from "../render/units.ts";
+import { waitsText } from "../render/words.ts";
 import { fields, flag, texts } from "../table/fields.ts";
 import { operation } from "../table/operation.ts";
 import { pair, pairs, tagsOf } from "../table/pairs.ts";
@@ -103,7 +104,7 @@ function notes({ step, waits, conflicts, origin, damaged }: z.output<typeof thre
   return [
     ...(damaged === undefined ? [] : ["damaged"]),
     ...(step === undefined ? [] : [`step ${step}`]),
-    ...(waits === undefined ? [] : [waits === "interrupt" ? "interrupted" : "failed"]),
+    ...(waits === undefined ? [] : [waits === "interrupt" ? waitsText : "failed"]),
     ...(conflicts === 0 ? [] : [conflicts === 1 ? "1 conflict" : `${conflicts} conflicts`]),
     ...(origin === undefined ? [] : [`forked from ${origin.thread}`]),
   ];

@@ -2,6 +2,7 @@ import { readPoint } from "@stratigraph/branch";
 import { NotFoundError } from "@stratigraph/core";
 import { z } from "zod";
 import { columns, shown } from "../render/columns.ts";
+import { outcomeText } from "../render/words.ts";
 import { resolvePoint } from "../table/address.ts";
 import { fields, maxBytes } from "../table/fields.ts";
 import { operation } from "../table/operation.ts";
@@ -112,7 +113,7 @@ function* section(head: string, tasks: readonly Task[]): Generator<string> {
     tasks.flatMap(({ task, node, outcome, writes }) =>
       writes.map(({ kind, channel, type, value }, n) => [
         n === 0 ? `  ${node ?? task.slice(0, 8)}` : "",
-        n === 0 && outcome !== "done" ? outcome : "",
+        n === 0 && outcome !== "done" ? outcomeText(outcome) : "",
         kind === "write" ? channel : kind,
         clipped(value === undefined ? `(${type})` : inlineText(value)),
       ]),

@@ -2,6 +2,7 @@ import { z } from "zod";
 import { columns, shown } from "../render/columns.ts";
 import { shellWord } from "../render/shellWord.ts";
 import { timeText } from "../render/units.ts";
+import { outcomeText } from "../render/words.ts";
 import { inlineText } from "../values/text.ts";
 import { valueView } from "../values/view.ts";
 import type { Pause } from "./execute.ts";
@@ -61,7 +62,7 @@ export function* renderRun(output: RunOutput): Iterable<string> {
   if (nodes.length > 0) {
     const rows = nodes.map(({ node, namespace, state, ms }) => [
       namespace === "" ? node : `${namespace.replaceAll("|", " ")} ${node}`,
-      state,
+      outcomeText(state),
       spentText(ms),
     ]);
     yield* columns([["NODE", "", "TIME"], ...rows], [2]);

@@ -20,6 +20,7 @@ import { compare } from "../read/compare.ts";
 import { conflicts } from "../read/conflicts.ts";
 import { diff } from "../read/diff.ts";
 import { doctor } from "../read/doctor.ts";
+import { glance } from "../read/glance.ts";
 import { health } from "../read/health.ts";
 import { history } from "../read/history.ts";
 import { keys } from "../read/keys.ts";
@@ -38,6 +39,7 @@ import type { Operation } from "./operation.ts";
 
 const all = [
   threads,
+  glance,
   history,
   show,
   writes,

@@ -3,6 +3,7 @@ import { CopyMenu } from "../../design/CopyMenu.tsx";
 import { LinkButton } from "../../design/Button.tsx";
 import { Pill } from "../../design/Pill.tsx";
 import { Id, Time } from "../../design/Texts.tsx";
+import { waitsText } from "../../design/words.ts";
 import { href } from "../../router.ts";
 import { whatIfHref } from "../../values/actions.ts";
 import { bundleOf } from "./bundle.ts";
@@ -27,7 +28,7 @@ export function CheckpointHead({ shown }: { readonly shown: Shown }): VNode {
             lost a race
           </Pill>
         )}
-        {asked === 0 ? null : <Pill tone="amber">waits for an answer</Pill>}
+        {asked === 0 ? null : <Pill tone="amber">{waitsText}</Pill>}
         {failed === 0 ? null : <Pill tone="red">failed</Pill>}
         <span class="spacer" />
         <LinkButton

@@ -1,5 +1,6 @@
 import type { VNode } from "preact";
 import { LinkButton } from "../../design/Button.tsx";
+import { waitsText } from "../../design/words.ts";
 import { Icon } from "../../icons.tsx";
 import { href } from "../../router.ts";
 import { JsonText } from "../../values/JsonText.tsx";
@@ -38,7 +39,7 @@ function Question({ write, answered, shown }: WriteProps & { readonly answered: 
       <div class="callout-body">
         <h3>
           <span class="mono">{node ?? task.slice(0, 8)}</span>{" "}
-          {answered ? "asked, and has an answer" : "waits for an answer"}
+          {answered ? "asked, and has an answer" : waitsText}
         </h3>
         {questionsOf(write).map(({ id, value }, n) => {
           const text = contentOf(value);

@@ -1,5 +1,6 @@
 import type { OutputOf } from "@stratigraph/operations";
 import type { VNode } from "preact";
+import { waitsText } from "../../design/words.ts";
 import { call } from "../../api/client.ts";
 import { useResource } from "../../api/resource.ts";
 import { ErrorBox } from "../../design/ErrorBox.tsx";
@@ -84,7 +85,7 @@ function whyNone({ source, parent, metadata }: Shown, parentIsHere: boolean): st
 
 const outcomes = {
   done: undefined,
-  interrupted: { tone: "amber", text: "waits for an answer" },
+  interrupted: { tone: "amber", text: waitsText },
   failed: { tone: "red", text: "failed" },
 } as const;
 

@@ -11,6 +11,7 @@ import { Pill, type Tone } from "../../design/Pill.tsx";
 import { Skeleton } from "../../design/Skeleton.tsx";
 import { Table, type Column } from "../../design/Table.tsx";
 import { countText, shellWord } from "../../design/units.ts";
+import { outcomeText } from "../../design/words.ts";
 import { href, route, setQuery } from "../../router.ts";
 import "./compare.css";
 
@@ -129,7 +130,11 @@ function columnsOf(found: readonly Summary[], threads: readonly string[]): Colum
         </span>
       ),
     },
-    { id: "outcome", head: "Outcome", cell: ({ outcome }) => <Pill tone={tones[outcome]}>{outcome}</Pill> },
+    {
+      id: "outcome",
+      head: "Outcome",
+      cell: ({ outcome }) => <Pill tone={tones[outcome]}>{outcomeText(outcome)}</Pill>,
+    },
     {
       id: "steps",
       head: "Steps",
@@ -190,7 +195,7 @@ function Ends({ found }: { readonly found: readonly Summary[] }): VNode {
         <article key={`${n} ${threadId}`} class="card compare-end">
           <h2 class="mono">{threadId}</h2>
           <p class={last === undefined ? "faint compare-last" : "compare-last"}>
-            {last ?? `No message (${outcome}).`}
+            {last ?? `No message (${outcomeText(outcome)}).`}
           </p>
           <footer>
             {n === 0 ? (

@@ -1,6 +1,7 @@
 import type { ComponentChildren, VNode } from "preact";
 import { Pill } from "../../design/Pill.tsx";
 import { Bytes, Clock, Id } from "../../design/Texts.tsx";
+import { waitsText } from "../../design/words.ts";
 import { Icon } from "../../icons.tsx";
 import { href } from "../../router.ts";
 import { TreeCell, type Dot } from "../../tree/TreeCell.tsx";
@@ -130,8 +131,8 @@ function Marks({ thread, item, isMarked, origin, isCut }: MarksProps): VNode {
       ) : null}
       {head ? <Pill tone="solid">head</Pill> : null}
       {waits === "interrupt" ? (
-        <Pill tone="amber" icon="pause" title="A task of the step that follows waits for an answer">
-          interrupted
+        <Pill tone="amber" icon="pause" title="A node of the step that follows asked a question">
+          {waitsText}
         </Pill>
       ) : null}
       {waits === "error" ? (

@@ -7,6 +7,7 @@ import { Pill } from "../../design/Pill.tsx";
 import { Tabs } from "../../design/Tabs.tsx";
 import { Id, Time } from "../../design/Texts.tsx";
 import { countText, shellWord } from "../../design/units.ts";
+import { waitsTitle } from "../../design/words.ts";
 import { href, navigate, route } from "../../router.ts";
 import type { LoadedHistory } from "./useHistory.ts";
 
@@ -36,7 +37,7 @@ export function ThreadHead({ thread, namespace, history }: ThreadHeadProps): VNo
         </h1>
         {head?.waits === "interrupt" ? (
           <Pill tone="amber" icon="pause">
-            Interrupted
+            {waitsTitle}
           </Pill>
         ) : head?.waits === "error" ? (
           <Pill tone="red" icon="error">

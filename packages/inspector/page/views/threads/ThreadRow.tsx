@@ -1,8 +1,11 @@
 import type { VNode } from "preact";
 import { Pill } from "../../design/Pill.tsx";
-import { Time } from "../../design/Texts.tsx";
-import { Icon } from "../../icons.tsx";
+import { Bytes, Time } from "../../design/Texts.tsx";
+import { countText } from "../../design/units.ts";
+import { waitsTitle } from "../../design/words.ts";
+import { Icon, type IconName } from "../../icons.tsx";
 import { href, route, setQuery } from "../../router.ts";
+import { useGlance, type Glance } from "./glances.ts";
 import type { ThreadItem } from "./useThreads.ts";
 
 interface ThreadRowProps {
@@ -13,7 +16,8 @@ interface ThreadRowProps {
 
 /** A thread in the list. */
 export function ThreadRow({ item, search }: ThreadRowProps): VNode {
-  const { thread, writtenAt, evicted, details } = item;
+  const { thread, writtenAt, details } = item;
+  const glance = useGlance(item);
   const state = stateOf(item);
   return (
     <div class="thread-row">
@@ -29,38 +33,29 @@ export function ThreadRow({ item, search }: ThreadRowProps): VNode {
           </span>
         )}
       </div>
-      <div class="thread-marks" role="gridcell">
-        {details?.damaged === undefined ? null : (
-          <Pill tone="red" icon="error" title={details.damaged}>
-            Damaged
-          </Pill>
-        )}
-        {details?.waits === "interrupt" ? (
-          <Pill tone="amber" icon="pause" title="A task waits for an answer to its interrupt">
-            Interrupted
-          </Pill>
-        ) : details?.waits === "error" ? (
-          <Pill tone="red" icon="error" title="A task of the step that follows failed">
-            Failed
-          </Pill>
-        ) : null}
-        {details === undefined || details.conflicts === 0 ? null : (
-          <Pill
-            tone="violet"
-            icon="conflicts"
-            href={`/conflicts?thread=${encodeURIComponent(thread)}`}
-            title="Side branches: work that lost a race for the head"
-          >
-            {details.conflicts === 1 ? "1 conflict" : `${details.conflicts} conflicts`}
-          </Pill>
-        )}
-        {evicted ? <Pill title="Only its heads are here; reading it brings it back">Archived</Pill> : null}
+      <div class="thread-about" role="gridcell" aria-busy={glance === undefined}>
+        <Marks item={item} />
+        <About glance={glance ?? undefined} />
         {Object.entries(details?.metadata ?? {}).map(([key, value]) => (
           <Metadata key={key} text={`${key}=${value}`} />
         ))}
       </div>
-      <span class="thread-step num faint" role="gridcell">
-        {details?.step === undefined ? "" : details.step}
+      <span
+        class="thread-count num dim"
+        role="gridcell"
+        title={details?.step === undefined ? undefined : `The head is at step ${details.step}`}
+      >
+        {isSized(glance) ? `${countText(glance.checkpoints)}${glance.complete ? "" : "+"}` : ""}
+      </span>
+      <span class="thread-bytes num dim" role="gridcell">
+        {isSized(glance) ? (
+          <>
+            {glance.complete ? "" : "> "}
+            <Bytes value={glance.bytes} />
+          </>
+        ) : (
+          ""
+        )}
       </span>
       <span class="thread-time num dim" role="gridcell">
         <Time at={details?.ts ?? writtenAt} />
@@ -68,6 +63,70 @@ export function ThreadRow({ item, search }: ThreadRowProps): VNode {
     </div>
   );
 }
+
+function isSized(glance: Glance | null | undefined): glance is Glance {
+  return glance !== null && glance !== undefined && glance.error === undefined;
+}
+
+/** What a person has to know of a thread before anything else. */
+function Marks({ item: { thread, evicted, details } }: { readonly item: ThreadItem }): VNode {
+  return (
+    <>
+      {details?.damaged === undefined ? null : (
+        <Pill tone="red" icon="error" title={details.damaged}>
+          Damaged
+        </Pill>
+      )}
+      {details?.waits === "interrupt" ? (
+        <Pill tone="amber" icon="pause" title="A node asked a question">
+          {waitsTitle}
+        </Pill>
+      ) : details?.waits === "error" ? (
+        <Pill tone="red" icon="error" title="A task of the step that follows failed">
+          Failed
+        </Pill>
+      ) : null}
+      {details === undefined || details.conflicts === 0 ? null : (
+        <Pill
+          tone="violet"
+          icon="conflicts"
+          href={`/conflicts?thread=${encodeURIComponent(thread)}`}
+          title="Side branches: work that lost a race for the head"
+        >
+          {details.conflicts === 1 ? "1 conflict" : `${details.conflicts} conflicts`}
+        </Pill>
+      )}
+      {evicted ? <Pill title="Only its heads are here; reading it brings it back">Archived</Pill> : null}
+    </>
+  );
+}
+
+/** What a thread asks, why it failed, or what was said last. */
+function About({ glance }: { readonly glance: Glance | undefined }): VNode | null {
+  if (glance?.says === undefined) {
+    const due = glance?.next ?? [];
+    return due.length === 0 ? null : <span class="thread-says clip">next: {due.join(", ")}</span>;
+  }
+  const { kind, by, text } = glance.says;
+  const icon = kind === "message" ? speakers[by ?? ""] : undefined;
+  return (
+    <span class={`thread-says thread-says-${kind} clip`} title={by === undefined ? text : `${by}: ${text}`}>
+      {icon === undefined ? (
+        by === undefined ? null : (
+          <span class="thread-by mono">{by}</span>
+        )
+      ) : (
+        <>
+          <Icon name={icon} size={13} />
+          <span class="unseen">{`${by}: `}</span>
+        </>
+      )}
+      <span class="clip">{text}</span>
+    </span>
+  );
+}
+
+const speakers: Readonly<Record<string, IconName>> = { human: "person", ai: "robot", tool: "tool" };
 
 /** An entry of the metadata. A click narrows the list to those that have it too. */
 function Metadata({ text }: { readonly text: string }): VNode {
@@ -88,7 +147,7 @@ function Metadata({ text }: { readonly text: string }): VNode {
 function stateOf({ evicted, details }: ThreadItem): { tone: string; text: string } {
   if (details?.damaged !== undefined) return { tone: "red", text: "Damaged" };
   if (details?.waits === "error") return { tone: "red", text: "Failed" };
-  if (details?.waits === "interrupt") return { tone: "amber", text: "Interrupted" };
+  if (details?.waits === "interrupt") return { tone: "amber", text: waitsTitle };
   return evicted ? { tone: "away", text: "Archived" } : { tone: "idle", text: "Nothing is due" };
 }
 

@@ -83,8 +83,9 @@ export function ThreadsView(): VNode {
         <>
           <div class="threads-columns" aria-hidden="true">
             <span>Thread</span>
-            <span>State</span>
-            <span class="num">Step</span>
+            <span>About</span>
+            <span class="num thread-count">Checkpoints</span>
+            <span class="num">Size</span>
             <span class="num">Written</span>
           </div>
           <div class="threads-list">

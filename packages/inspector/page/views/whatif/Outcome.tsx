@@ -1,5 +1,6 @@
 import type { OutputOf } from "@stratigraph/operations";
 import type { VNode } from "preact";
+import { waitsTitle } from "../../design/words.ts";
 import { Icon, type IconName } from "../../icons.tsx";
 import { href } from "../../router.ts";
 
@@ -8,7 +9,7 @@ type Output = OutputOf<"run">;
 const looks: Readonly<Record<Output["outcome"], { icon: IconName; tone: string; text: string }>> = {
   planned: { icon: "info", tone: "blue", text: "Nothing was run" },
   done: { icon: "check", tone: "green", text: "Done" },
-  interrupted: { icon: "pause", tone: "amber", text: "Waits for an answer" },
+  interrupted: { icon: "pause", tone: "amber", text: waitsTitle },
   failed: { icon: "error", tone: "red", text: "Failed" },
   paused: { icon: "pause", tone: "blue", text: "Paused" },
 };

@@ -1,4 +1,5 @@
 import type { VNode } from "preact";
+import { outcomeText } from "../../design/words.ts";
 import { Icon, type IconName } from "../../icons.tsx";
 import type { Timeline, TimelineNode } from "./timeline.ts";
 
@@ -37,8 +38,10 @@ function Row({ node, longest }: { readonly node: TimelineNode; readonly longest:
           <span class="faint">{inside}</span>
           {node.node}
         </span>
-        <span class="unseen">{state}</span>
-        {state === "ended" || state === "running" ? null : <span class="timeline-state">{state}</span>}
+        <span class="unseen">{outcomeText(state)}</span>
+        {state === "ended" || state === "running" ? null : (
+          <span class="timeline-state">{outcomeText(state)}</span>
+        )}
         <span class="spacer" />
         {ms === undefined ? null : (
           <>

@@ -1,0 +1,78 @@
+import { contentOf, isMessage, isObject } from "../values/records.ts";
+import { inlineText } from "../values/text.ts";
+
+/** How much of a text is told, in characters. */
+const mostText = 240;
+
+/** What a node asks, of the pending write of its interrupts, on one line. */
+export function questionText(write: unknown): string {
+  const content = contentOf(write);
+  const [first] = Array.isArray(content) ? (content as unknown[]) : [content];
+  const interrupt = contentOf(first);
+  const value = isObject(interrupt) && "value" in interrupt ? interrupt["value"] : interrupt;
+  return journalText(contentOf(value)) ?? oneLine(value);
+}
+
+/** A question of a journal: whether a call may run, or whether it happened. */
+function journalText(question: unknown): string | undefined {
+  if (!isObject(question) || typeof question["tool"] !== "string") return undefined;
+  const { kind, tool, reason, why } = question;
+  if (kind === "approval") return clippedLine(`May ${tool} run? ${oneLine(reason ?? "")}`);
+  if (kind === "ambiguous") return clippedLine(`Did ${tool} happen? ${oneLine(why ?? "")}`);
+  return undefined;
+}
+
+/** Why a task failed, on one line: of an error, its name and message. */
+export function errorText(write: unknown): string {
+  const content = contentOf(write);
+  if (!isObject(content)) return oneLine(content);
+  const { args, kwargs, name, message } = content;
+  const [own, text] = Array.isArray(args)
+    ? [isObject(kwargs) ? (kwargs["name"] ?? kwargs["class"]) : undefined, args[0] as unknown]
+    : [name, message];
+  return `${typeof own === "string" && own !== "Error" ? `${own}: ` : ""}${oneLine(text)}`;
+}
+
+/** The last message of a conversation that says something: who, and what, on one line. */
+export function lastSaid(messages: unknown): { by: string; text: string } | undefined {
+  const list = contentOf(messages);
+  if (!Array.isArray(list)) return undefined;
+  for (const message of (list as unknown[]).toReversed()) {
+    if (!isMessage(message)) continue;
+    const by = String(message.id.at(-1))
+      .replace(/Message(Chunk)?$/, "")
+      .toLowerCase();
+    const text = saidText(message.kwargs["content"]);
+    if (text !== "") return { by, text };
+  }
+  return undefined;
+}
+
+/** Values by the names of their channels, on one line: the shortest first, so that more of them are told. */
+export function stateText(values: readonly (readonly [channel: string, value: unknown])[]): string {
+  const told = values.map(([channel, value]) => `${channel}: ${inlineText(value)}`);
+  return clippedLine(told.sort((a, b) => a.length - b.length).join(", "));
+}
+
+function saidText(content: unknown): string {
+  if (!Array.isArray(content)) return content === null || content === undefined ? "" : oneLine(content);
+  const texts = (content as unknown[]).map((block) => (isObject(block) ? block["text"] : undefined));
+  return oneLine(texts.filter((text) => typeof text === "string").join(" "));
+}
+
+/** A value on one line: a text as it is, and of an object that has a question or a message, that. */
+function oneLine(value: unknown): string {
+  const content = contentOf(value);
+  const asked = isObject(content)
+    ? [content["question"], content["message"], content["prompt"]].find((each) => typeof each === "string")
+    : undefined;
+  return clippedLine(asked ?? (typeof content === "string" ? content : inlineText(value)));
+}
+
+function clippedLine(text: string): string {
+  const line = text
+    .slice(0, mostText * 4)
+    .replaceAll(/\s+/g, " ")
+    .trim();
+  return line.length > mostText ? `${line.slice(0, mostText - 1)}…` : line;
+}

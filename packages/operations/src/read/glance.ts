@@ -1,0 +1,236 @@
+import { ERROR, INTERRUPT } from "@langchain/langgraph-checkpoint";
+import {
+  isControlChannel,
+  isLangGraphChannel,
+  isReserved,
+  StratigraphError,
+  type DecodedBody,
+  type StoredCheckpoint,
+  type TierSaver,
+} from "@stratigraph/core";
+import { z } from "zod";
+import { columns } from "../render/columns.ts";
+import { bytesText } from "../render/units.ts";
+import { texts } from "../table/fields.ts";
+import { operation } from "../table/operation.ts";
+import { Redaction } from "../values/redaction.ts";
+import { jsonOf, shownValue } from "../values/view.ts";
+import { errorText, lastSaid, questionText, stateText } from "./excerpts.ts";
+import { nextNodes } from "./nextNodes.ts";
+import { nodeOfPath } from "./nodes.ts";
+import { listedCheckpoint } from "./records.ts";
+import { waitsIn } from "./waitsIn.ts";
+
+/** How many threads are asked for at most, and how many of them are looked at at the same time. */
+const mostThreads = 50;
+const together = 4;
+
+/** How many checkpoints of a thread are counted at most, as each one's record is read. */
+const mostCounted = 1000;
+
+/** The channel that conversations are in, unless a graph says otherwise; one that is longer isn't read for its last message. */
+const conversation = "messages";
+const mostConversationBytes = 2_000_000;
+
+/** Of a state without a conversation, so many values are told that aren't longer than this. */
+const mostValues = 6;
+const mostValueBytes = 2000;
+
+const item = z.object({
+  thread: z.string(),
+  next: z.array(z.string()).describe("The nodes that are due."),
+  says: z
+    .object({
+      kind: z.enum(["question", "error", "message", "state"]),
+      by: z.string().optional().describe("The node that asks or failed, or who wrote the message."),
+      text: z.string().describe("Its beginning, on one line."),
+    })
+    .optional()
+    .describe(
+      `What it waits for, why it failed, or its last message: that of the channel "${conversation}". Of a state without one, short values.`,
+    ),
+  checkpoints: z.number(),
+  complete: z
+    .boolean()
+    .describe(`False: it has more than ${mostCounted} checkpoints, and these are counted.`),
+  bytes: z
+    .number()
+    .describe("Values, and the records and pending writes of the counted checkpoints, as stored."),
+  error: z.string().optional().describe("Why it can't be told: verify tells more."),
+});
+
+type Item = z.output<typeof item>;
+
+/** Tells at a glance what some threads are about. */
+export const glance = operation({
+  name: "glance",
+  group: "look",
+  effect: "read",
+  summary:
+    "Tell at a glance what threads wait for, or said last, and how much they take. Brings no archived thread back.",
+  examples: ["stratigraph glance ada bob"],
+  args: ["threads"],
+  input: z.object({
+    threads: texts(`The ids of threads, ${mostThreads} at most.`).refine(
+      (ids) => ids.length <= mostThreads,
+      `name ${mostThreads} threads at most`,
+    ),
+  }),
+  output: z.object({ items: z.array(item).describe("In the order in which they were named.") }),
+  async run({ threads }, context) {
+    const saver = await context.saver();
+    const redaction = new Redaction(context.redact);
+    const items: Item[] = [];
+    const left = [...threads.entries()];
+    const work = async (): Promise<void> => {
+      for (let next = left.shift(); next !== undefined && !context.signal.aborted; next = left.shift())
+        items[next[0]] = await lookAt(saver, next[1], redaction);
+    };
+    await Promise.all(Array.from({ length: Math.min(together, left.length) }, work));
+    return { items: items.filter((each) => each !== undefined) };
+  },
+  *render({ items }) {
+    if (items.length === 0) {
+      yield "No threads to look at: name some.";
+      return;
+    }
+    const rows = items.map(({ thread, checkpoints, complete, bytes, ...rest }) => [
+      thread,
+      `${checkpoints}${complete ? "" : "+"}`,
+      bytesText(bytes),
+      clipped(toldOf(rest)),
+    ]);
+    yield* columns([["THREAD", "CHECKPOINTS", "BYTES", ""], ...rows]);
+  },
+});
+
+function toldOf({ says, next, error }: Pick<Item, "says" | "next" | "error">): string {
+  if (error !== undefined) return error;
+  const isStopped = says?.kind === "question" || says?.kind === "error";
+  const due = !isStopped && next.length > 0 ? `next: ${next.join(", ")}. ` : "";
+  if (says === undefined) return due;
+  const { kind, by = "a task", text } = says;
+  if (kind === "state") return `${due}${text}`;
+  const who = kind === "question" ? `${by} asks: ` : kind === "error" ? `${by} failed: ` : `${by}: `;
+  return `${due}${who}${text}`;
+}
+
+function clipped(text: string): string {
+  return text.length > 100 ? `${text.slice(0, 99)}…` : text;
+}
+
+async function lookAt(saver: TierSaver, thread: string, redaction: Redaction): Promise<Item> {
+  try {
+    const [size, about] = await Promise.all([sizeOf(saver, thread), aboutOf(saver, thread, redaction)]);
+    return { thread, ...size, ...about };
+  } catch (error) {
+    // One damaged thread mustn't keep the others from being told of.
+    if (!StratigraphError.is(error) || error.retryable) throw error;
+    return { thread, next: [], checkpoints: 0, complete: false, bytes: 0, error: error.message };
+  }
+}
+
+async function sizeOf(
+  saver: TierSaver,
+  threadId: string,
+): Promise<Pick<Item, "checkpoints" | "complete" | "bytes">> {
+  const blobs = await saver.tier.blobs(threadId);
+  let bytes = blobs.reduce((sum, { size }) => sum + size, 0);
+  let checkpoints = 0;
+  for await (const { record, writes } of saver.tier.list({
+    threadId,
+    recordsOnly: true,
+    limit: mostCounted + 1,
+  })) {
+    if (checkpoints === mostCounted) return { checkpoints, complete: false, bytes };
+    bytes += record.body.length + writes.reduce((sum, { body }) => sum + body.length, 0);
+    if (!isReserved(record.namespace)) checkpoints += 1;
+  }
+  return { checkpoints, complete: true, bytes };
+}
+
+async function aboutOf(
+  saver: TierSaver,
+  threadId: string,
+  redaction: Redaction,
+): Promise<Pick<Item, "next" | "says">> {
+  const { head } = await saver.tier.peek({ threadId, namespace: "" });
+  if (head === undefined) return { next: [] };
+  const stored = await listedCheckpoint(saver, { threadId, namespace: "", checkpointId: head });
+  if (stored === undefined) return { next: [] };
+  const body = await saver.coder.decodeBody(stored.record);
+  const waits = await waitingFor(saver, stored, redaction);
+  const next = await dueAt(saver, stored, body, waits.ended);
+  const says = waits.says ?? (await content(saver, stored, body, redaction));
+  return { next, ...(says === undefined ? {} : { says }) };
+}
+
+/** What keeps the next step from ending, and the nodes that are through with it. */
+async function waitingFor(
+  saver: TierSaver,
+  { record, writes, blobs }: StoredCheckpoint,
+  redaction: Redaction,
+): Promise<{ readonly says?: NonNullable<Item["says"]>; readonly ended: ReadonlySet<string | undefined> }> {
+  const pending = await saver.coder.writes.unrevived(record, writes);
+  const told = new Set<string>([ERROR, INTERRUPT]);
+  const stopped = new Set(
+    pending.filter(({ channel }) => told.has(channel)).map(({ taskPath }) => nodeOfPath(taskPath)),
+  );
+  const ended = new Set(
+    pending.map(({ taskPath }) => nodeOfPath(taskPath)).filter((node) => !stopped.has(node)),
+  );
+  const { waits } = waitsIn(new Set(pending.map(({ channel }) => channel)));
+  if (waits === undefined) return { ended };
+  const wanted = waits === "interrupt" ? INTERRUPT : ERROR;
+  const found: NonNullable<Item["says"]>[] = [];
+  for (const { channel, taskPath, value } of pending) {
+    if (channel !== wanted) continue;
+    const typed = await saver.coder.serialized(record, channel, value, blobs);
+    const json = shownValue(channel, typed, redaction)?.found?.value;
+    const by = nodeOfPath(taskPath);
+    const told: Pick<NonNullable<Item["says"]>, "kind" | "text"> = waits === "interrupt"
+      ? { kind: "question", text: questionText(json) }
+      : { kind: "error", text: errorText(json) };
+    found.push({ ...told, ...(by === undefined ? {} : { by }) });
+  }
+  // LangGraph stops the other tasks of a step when one fails: that they were stopped isn't why.
+  const says = found.find(({ text }) => !text.startsWith("AbortError")) ?? found[0]!;
+  return { ended, says };
+}
+
+async function dueAt(
+  saver: TierSaver,
+  { record, blobs }: StoredCheckpoint,
+  { manifest }: DecodedBody,
+  ended: ReadonlySet<string | undefined>,
+): Promise<string[]> {
+  const control = new Map<string, unknown>();
+  for (const { channel, value } of manifest.values())
+    if (value !== undefined && isControlChannel(channel))
+      control.set(channel, jsonOf(await saver.coder.serialized(record, channel, value, blobs))?.value);
+  return nextNodes(control).filter((node) => !ended.has(node));
+}
+
+/** The last message of the conversation; where there is none, the short values of the state. */
+async function content(
+  saver: TierSaver,
+  { record, blobs }: StoredCheckpoint,
+  { manifest }: DecodedBody,
+  redaction: Redaction,
+): Promise<Item["says"]> {
+  const read = async (channel: string, mostBytes: number): Promise<unknown> => {
+    const value = manifest.get(channel)?.value;
+    const typed = value && (await saver.coder.serialized(record, channel, value, blobs));
+    if (typed === undefined || typed[1].length > mostBytes) return undefined;
+    return shownValue(channel, typed, redaction)?.found?.value;
+  };
+  const said = lastSaid(await read(conversation, mostConversationBytes));
+  if (said !== undefined) return { kind: "message", ...said };
+  const values: [string, unknown][] = [];
+  for (const channel of [...manifest.keys()].sort()) {
+    if (values.length === mostValues) break;
+    const value = isLangGraphChannel(channel) ? undefined : await read(channel, mostValueBytes);
+    if (value !== undefined) values.push([channel, value]);
+  }
+  return values.length === 0 ? undefined : { kind: "state", text: stateText(values) };
+}
