@@ -1467,12 +1467,13 @@ begin
       union all
       select w.blobs from "stratigraph".writes w where w.thread = v_thread and w.id = v_id and w.ns = p_ns and w.blobs <> ''
     ), chain as (
-      select b.hash, b.base, b.bytes
+      select b.hash, b.base, b.bytes, 1 as place
         from named, generate_series(1, length(packed), 20) as o,
              lateral (select * from "stratigraph".blobs x where x.thread = v_thread and x.hash = substring(packed from o for 20) offset 0) b
       union all
-      select b.hash, b.base, b.bytes
+      select b.hash, b.base, b.bytes, chain.place + 1
         from chain, lateral (select * from "stratigraph".blobs x where x.thread = v_thread and x.hash = chain.base offset 0) b
+       where chain.base <> chain.hash and chain.place < 4096
     )
     select 'b', v_thread, null::bytea, null::bytea, hash, base, null::bytea, null::bytea, null::bigint, null::text, bytes from chain;
 end

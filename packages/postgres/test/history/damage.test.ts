@@ -136,6 +136,18 @@ describe("rows of a two-level chain, damaged by SQL", () => {
     }
   });
 
+  test("patches that are based on themselves, or on each other", async () => {
+    const [earlier, later] = [await blobOf(179), await blobOf(180)];
+    const basedOn = (base: Buffer): string =>
+      `update stratigraph.blobs set base = '\\x${base.toString("hex")}' where hash = $1`;
+    const itself = await whileDamaged("blobs", basedOn(later), later, () => errorsOf("log"));
+    expect(itself).toContain(idOf(180));
+    const each = await whileDamaged("blobs", basedOn(earlier), later, async () =>
+      whileDamaged("blobs", basedOn(later), earlier, () => errorsOf("log")),
+    );
+    expect(each).toContain(idOf(180));
+  });
+
   test("the thread is whole again", async () => {
     expect(await tuples(new PostgresSaver({ pool }))).toEqual(intact);
   });
