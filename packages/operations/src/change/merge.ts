@@ -17,6 +17,7 @@ import { shellWord } from "../render/shellWord.ts";
 import { resolvePoint } from "../table/address.ts";
 import { fields, flag, texts } from "../table/fields.ts";
 import { operation } from "../table/operation.ts";
+import { Redaction } from "../values/redaction.ts";
 import type { Complete } from "./complete.ts";
 import { conflictShape, shownConflict } from "./shownConflict.ts";
 
@@ -119,7 +120,12 @@ export const merge = operation({
       how,
     });
     if (result.status === "conflict") {
-      const channels = result.plan.channels.map((one) => shownConflict(one, context.redact));
+      const redaction = new Redaction(context.redact);
+      // A plan that was given holds texts already: shown as they came.
+      const channels =
+        result.plan === plan
+          ? plan.channels
+          : result.plan.channels.map((one) => shownConflict(one, redaction));
       const { target, sources, bases, version } = result.plan;
       const whole = { version, target, sources: [...sources], bases: [...bases], channels };
       const open = channels

@@ -2,10 +2,12 @@ import { configOf, didYouMean, NotFoundError, type Typed } from "@stratigraph/co
 import type { Context } from "../table/context.ts";
 import { edited } from "../values/edit.ts";
 import { parsePath } from "../values/path.ts";
+import { redactedView } from "../values/redactedView.ts";
 import { Redaction } from "../values/redaction.ts";
 import type { State } from "../values/state.ts";
 import { valueLines } from "../values/text.ts";
-import { shownValue, viewOf, type ValueView } from "../values/view.ts";
+import { resolve } from "../values/resolve.ts";
+import { jsonOf, shownValue, viewOf, type ValueView } from "../values/view.ts";
 
 /** How much of the value before and after is shown, in bytes each. */
 const shownBytes = 2000;
@@ -50,7 +52,9 @@ export async function plannedEdit(
   const redaction = new Redaction(context.redact);
   const view = (typed: Typed): ValueView | undefined => {
     const part = shownValue(channel, typed, redaction, where);
-    return part === undefined ? undefined : viewOf(part, shownBytes);
+    if (part !== undefined) return viewOf(part, shownBytes);
+    // It is there, in a part of which nothing is shown.
+    return resolve(jsonOf(typed)?.value, where) === undefined ? undefined : redactedView(typed);
   };
   return {
     next,

@@ -1,5 +1,6 @@
 import type { PlannedConflict } from "@stratigraph/branch";
 import { z } from "zod";
+import { redactedText, type Redaction } from "../values/redaction.ts";
 
 /** Most characters of a value that are shown. */
 const mostShown = 2000;
@@ -18,17 +19,22 @@ export const conflictShape = z.object({
 });
 
 /**
- * A conflict to be shown.
- * @param redact paths of values that aren't shown. A channel that one of them may concern is left out as a whole
+ * A conflict to be shown. A side of which something is redacted is left out as a whole, and why it is a conflict too, as that may repeat
+ * names and ids.
  */
 export function shownConflict(
-  { base, ours, theirs, ...conflict }: PlannedConflict,
-  redact: readonly string[],
+  { base, ours, theirs, reason, ...conflict }: PlannedConflict,
+  redaction: Redaction,
 ): z.input<typeof conflictShape> {
-  const isHidden = redact.some((path) => ["*", conflict.name].includes(path.split(".", 1)[0]!));
-  const text = (given: unknown): string =>
-    isHidden ? "(redacted)" : cut(JSON.stringify(given) ?? "no value");
-  return { ...conflict, base: text(base), ours: text(ours), theirs: text(theirs) };
+  const text = (given: unknown): string => {
+    const json = JSON.stringify(given);
+    if (json === undefined) return "no value";
+    const left = JSON.stringify(redaction.apply(conflict.name, JSON.parse(json)));
+    return left === json ? cut(json) : redactedText;
+  };
+  const sides = { base: text(base), ours: text(ours), theirs: text(theirs) };
+  const isWhole = !Object.values(sides).includes(redactedText);
+  return { ...conflict, ...sides, reason: isWhole ? reason : `both sides changed it ${redactedText}` };
 }
 
 function cut(text: string): string {

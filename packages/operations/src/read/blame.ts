@@ -8,6 +8,7 @@ import { fields, flag } from "../table/fields.ts";
 import { operation } from "../table/operation.ts";
 import { formatPath, parsePath, wrongPath, type Path, type Segment } from "../values/path.ts";
 import { contentOf, idOf } from "../values/records.ts";
+import { redactedView } from "../values/redactedView.ts";
 import { Redaction } from "../values/redaction.ts";
 import { resolve } from "../values/resolve.ts";
 import { State } from "../values/state.ts";
@@ -192,7 +193,10 @@ class Values {
       steps.push({ shown: found.path[0]!, id: isItem ? idOf(at) : undefined });
     }
     this.#steps = steps;
-    return { steps, id: steps.findLast(({ id }) => id !== undefined)?.id, rebuilt };
+    const item = steps.findLastIndex(({ id }) => id !== undefined);
+    const where = steps.slice(0, item + 1).map(({ shown }) => shown);
+    const part = item === -1 ? undefined : shownValue(this.#channel, stored, this.#redaction, where);
+    return { steps, id: idOf(part?.found?.value), rebuilt };
   }
 
   /** The value at a checkpoint; undefined where the path leads nowhere. Each checkpoint is read once. */
@@ -215,7 +219,7 @@ class Values {
     const content = part === undefined ? found.stored[1] : JSON.stringify(part.value);
     const digest = createHash("sha256").update(content).digest("hex");
     const value = shownValue(this.#channel, found.stored, this.#redaction, path);
-    return value === undefined ? undefined : { digest, view: viewOf(value, shownBytes) };
+    return { digest, view: value === undefined ? redactedView(found.stored) : viewOf(value, shownBytes) };
   }
 
   #pathIn(json: unknown): Path | undefined {

@@ -1,4 +1,10 @@
-import { diff as diffPoints, formatDiff, readPoint, type ChannelDiff } from "@stratigraph/branch";
+import {
+  diff as diffPoints,
+  formatDiff,
+  readPoint,
+  type Change,
+  type ChannelDiff,
+} from "@stratigraph/branch";
 import { NotFoundError, type TierSaver } from "@stratigraph/core";
 import { z } from "zod";
 import { shown } from "../render/columns.ts";
@@ -7,7 +13,7 @@ import { fields, maxBytes } from "../table/fields.ts";
 import { operation } from "../table/operation.ts";
 import { cut, isCut, shares } from "../values/cut.ts";
 import type { Path } from "../values/path.ts";
-import { isRedacted, Redaction } from "../values/redaction.ts";
+import { isRedacted, redactedRecord, Redaction } from "../values/redaction.ts";
 
 /** The least that a value gets of `maxBytes`, so that one sees what it is. */
 const leastBytes = 100;
@@ -106,27 +112,57 @@ async function parentOf(saver: TierSaver, at: ResolvedPoint): Promise<ResolvedPo
 }
 
 function listed({ name, kind, changes }: ChannelDiff, limit: number, redaction: Redaction): Channel {
-  const kept = changes.slice(0, limit).map((each) => {
-    const redacted = (value: unknown): unknown =>
-      pathsOf(each.path).reduce<unknown>((left, path) => redaction.apply(name, left, path), value);
-    return {
-      ...each,
-      ...("before" in each ? { before: redacted(each.before) } : {}),
-      ...("after" in each ? { after: redacted(each.after) } : {}),
-    };
-  });
-  return { name, kind, changes: kept, omitted: changes.length - kept.length };
+  const told = redaction.isActive ? unhidden(name, changes, redaction) : changes;
+  const kept = told.slice(0, limit);
+  return { name, kind, changes: kept, omitted: told.length - kept.length };
 }
 
-/** What a path of a diff may mean: a # may begin an id, or be part of a property's name. All of it is redacted. */
-function pathsOf(path: string): Path[] {
-  const pointer = (text: string): string[] =>
-    text
-      .split("/")
-      .slice(1)
-      .map((key) => key.replaceAll("~1", "/").replaceAll("~0", "~"));
-  const marks = [...path.matchAll(/#/g)].map(({ index }) => index);
-  return [pointer(path), ...marks.map((mark) => [...pointer(path.slice(0, mark)), path.slice(mark + 1)])];
+/** Changes without what is redacted. All that are behind one hidden place are one change of it. */
+function unhidden(channel: string, changes: readonly Change[], redaction: Redaction): Change[] {
+  const found = new Map<string, Change>();
+  for (const [n, each] of changes.entries()) {
+    const places = placesOf(each.path);
+    const redacted = (value: unknown): unknown =>
+      places.reduce<unknown>((left, { at }) => redaction.apply(channel, left, at), value);
+    const ends = places.map(({ at, ends: of }) => [0, ...of][redaction.shownSteps(channel, at)]!);
+    const end = Math.min(each.path.length, ...ends);
+    if (end < each.path.length) {
+      const path = each.path.slice(0, end);
+      found.set(`hidden ${path}`, { kind: "changed", path, before: redactedRecord, after: redactedRecord });
+    } else
+      found.set(`${n}`, {
+        ...each,
+        ...("before" in each ? { before: redacted(each.before) } : {}),
+        ...("after" in each ? { after: redacted(each.after) } : {}),
+      });
+  }
+  return [...found.values()];
+}
+
+/** Where a change may be, and for each of the steps how long the path is up to its end. */
+interface Place {
+  readonly at: Path;
+  readonly ends: readonly number[];
+}
+
+/** What a path of a diff may mean: a # behind a pointer may begin an id, or be part of a property's name. All of it is redacted. */
+function placesOf(path: string): Place[] {
+  const isItem = path.startsWith("#");
+  const marks = isItem ? [0] : [...path.matchAll(/#/g)].map(({ index }) => index);
+  const items = marks.map((mark) => {
+    const { at, ends } = pointer(path.slice(0, mark));
+    // Where in its list an item with an id stands isn't told.
+    return { at: [...at, "*"], ends: [...ends, path.length] };
+  });
+  return isItem ? items : [pointer(path), ...items];
+}
+
+function pointer(text: string): Place {
+  const steps = [...text.matchAll(/\/([^/]*)/g)];
+  return {
+    at: steps.map(([, key]) => key!.replaceAll("~1", "/").replaceAll("~0", "~")),
+    ends: steps.map(({ index, 0: step }) => index + step.length),
+  };
 }
 
 function cutChannels(channels: readonly Channel[], maxBytes: number): Channel[] {

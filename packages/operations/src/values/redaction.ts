@@ -22,7 +22,7 @@ export class Redaction {
 
   /** @param paths such as `messages.*.content` @throws InvalidOptionError */
   constructor(paths: readonly string[]) {
-    this.#paths = paths.map(parsePath).filter((path) => path.length > 0);
+    this.#paths = paths.map((path) => parsePath(path).map(everyOne)).filter((path) => path.length > 0);
   }
 
   /** Whether anything is taken out at all. */
@@ -36,16 +36,37 @@ export class Redaction {
   }
 
   /**
+   * How many steps of the way to a part of a channel may be told: what is behind them is hidden as a whole, so that names of
+   * properties and ids of items are a part of it. All of them where nothing on the way is hidden.
+   * @param at where in the channel the part is. "*" stands for an item whose position isn't known
+   */
+  shownSteps(channel: string, at: Path): number {
+    const lengths = this.#ways(channel, at).map(({ from, path }) => {
+      const found = hiddenAfter(at.slice(from), path);
+      return typeof found === "number" ? from + found : at.length;
+    });
+    return Math.min(at.length, ...lengths);
+  }
+
+  /**
    * The JSON of a channel's value, or of a part of it, without what isn't to be shown. Changes what it is given.
-   * @param at where in the channel the part is
+   * @param at where in the channel the part is. "*" stands for an item whose position isn't known
    */
   apply(channel: string, json: unknown, at: Path = []): unknown {
     let left = json;
-    for (const [first, ...rest] of this.#paths) {
-      if (names(first, channel)) left = within(left, at, rest);
+    for (const { from, path } of this.#ways(channel, at)) left = within(left, at.slice(from), path);
+    for (const [first, ...rest] of this.#paths)
       if (typeof first === "string" && first !== "*") inside(left, first, rest);
-    }
     return left;
+  }
+
+  /** The paths that begin on the way to a part, at the channel or at a property with its name: behind how many steps, and what is left of them. */
+  #ways(channel: string, at: Path): { readonly from: number; readonly path: Path }[] {
+    return this.#paths.flatMap(([first, ...path]) => {
+      const begins = first === "*" ? [] : [...at.keys()].filter((n) => at[n] === first);
+      const from = [...(names(first, channel) ? [0] : []), ...begins.map((n) => n + 1)];
+      return from.map((n) => ({ from: n, path }));
+    });
   }
 
   /**
@@ -64,17 +85,39 @@ export class Redaction {
   }
 }
 
+/** A position from the end, or a part of a list, may be any of its items by the time that something is shown: it stands for all. */
+function everyOne(segment: Path[number]): Path[number] {
+  return typeof segment === "object" || (typeof segment === "number" && segment < 0) ? "*" : segment;
+}
+
 function names(segment: Path[number] | undefined, key: string | number): boolean {
   return segment === "*" || String(segment) === String(key);
 }
 
+/**
+ * How steps stand to a path that is hidden: what is behind so many of them is hidden, they lead to where the path goes on ("above"),
+ * or elsewhere ("apart").
+ */
+function hiddenAfter(steps: Path, path: Path): number | "above" | "apart" {
+  for (const [n, step] of steps.entries()) {
+    const segment = path[n];
+    if (segment === undefined) return n;
+    // Where the path expects a property, and this may be a list, the whole of it is taken out, as `below` does.
+    if (isPosition(step) && segment !== "*" && !isPosition(segment)) return n;
+    if (step !== "*" && (typeof step === "object" || !names(segment, step))) return "apart";
+  }
+  return steps.length === path.length ? steps.length : "above";
+}
+
+function isPosition(segment: Path[number]): boolean {
+  return typeof segment !== "object" && /^\d+$/.test(String(segment));
+}
+
 /** Redacts a part that is `at` so many steps below where `path` begins. */
 function within(value: unknown, at: Path, path: Path): unknown {
-  for (const [n, step] of at.entries()) {
-    if (n === path.length) return redactedRecord;
-    if (typeof step === "object" || !names(path[n], step)) return value;
-  }
-  return below(value, path.slice(at.length));
+  const found = hiddenAfter(at, path);
+  if (found === "apart") return value;
+  return found === "above" ? below(value, path.slice(at.length)) : redactedRecord;
 }
 
 /**
@@ -89,7 +132,7 @@ function below(value: unknown, path: Path): unknown {
   const content = contentOf(value);
   if (typeof content === "string") return redactedRecord;
   if (typeof content !== "object" || content === null) return value;
-  if (Array.isArray(content) && segment !== "*" && !/^\d+$/.test(String(segment))) return redactedRecord;
+  if (Array.isArray(content) && segment !== "*" && !isPosition(segment)) return redactedRecord;
   const parts = content as JsonObject;
   // A message as plain data, as diffs have it, holds its fields one level deeper.
   if (isObject(parts["data"]) && segment !== "*" && !Object.hasOwn(parts, String(segment)))
@@ -101,6 +144,10 @@ function below(value: unknown, path: Path): unknown {
 /** Redacts wherever a property has the name that a path begins with. */
 function inside(value: unknown, name: string, path: Path): void {
   if (typeof value !== "object" || value === null) return;
+  // An entry of a Map is a pair of its key and its value.
+  if (Array.isArray(value))
+    for (const item of value as unknown[])
+      if (Array.isArray(item) && item.length === 2 && item[0] === name) item[1] = below(item[1], path);
   const record = value as JsonObject;
   for (const key of Object.keys(record)) {
     if (key === name && contentKey(record) !== key && !Array.isArray(value))
