@@ -80,6 +80,7 @@ test("what is redacted is told by no operation: values, parts, differences, blam
     ]),
     ["threads", { details: true }],
     ["compare", { threads: ats }],
+    ["glance", { threads: ["ada", "bob", "failed"] }],
     ["run", { at: "failed" }],
     ["merge", { thread: "ada", from: ["bob"], strategy: ["manual"], dryRun: true }],
     ...parts.map((path): (typeof asked)[number] => {
@@ -109,7 +110,7 @@ test("what is redacted is told by no operation: values, parts, differences, blam
     return all;
   };
   const open = await told([]);
-  for (const name of ["show", "writes", "diff", "blame", "compare", "merge", "set"])
+  for (const name of ["show", "writes", "diff", "blame", "compare", "glance", "merge", "set"])
     expect([...open].some(([asking, text]) => asking.startsWith(name) && text.includes(secret))).toBe(true);
   const redactions = [
     ["messages.*.content", "token"],

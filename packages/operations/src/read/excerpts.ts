@@ -1,22 +1,27 @@
 import { contentOf, isMessage, isObject } from "../values/records.ts";
+import { redactedText } from "../values/redaction.ts";
 import { inlineText } from "../values/text.ts";
 
 /** How much of a text is told, in characters. */
 const mostText = 240;
 
-/** What a node asks, of the pending write of its interrupts, on one line. */
-export function questionText(write: unknown): string {
+/**
+ * What a node asks, of the pending write of its interrupts, on one line.
+ * @param hidesReasons whether reasons of a journal may hold what is redacted
+ */
+export function questionText(write: unknown, hidesReasons: boolean): string {
   const content = contentOf(write);
   const [first] = Array.isArray(content) ? (content as unknown[]) : [content];
   const interrupt = contentOf(first);
   const value = isObject(interrupt) && "value" in interrupt ? interrupt["value"] : interrupt;
-  return journalText(contentOf(value)) ?? oneLine(value);
+  return journalText(contentOf(value), hidesReasons) ?? oneLine(value);
 }
 
 /** A question of a journal: whether a call may run, or whether it happened. */
-function journalText(question: unknown): string | undefined {
+function journalText(question: unknown, hidesReasons: boolean): string | undefined {
   if (!isObject(question) || typeof question["tool"] !== "string") return undefined;
-  const { kind, tool, reason, why } = question;
+  const { kind, tool } = question;
+  const { reason, why } = hidesReasons ? { reason: redactedText, why: redactedText } : question;
   if (kind === "approval") return clippedLine(`May ${tool} run? ${oneLine(reason ?? "")}`);
   if (kind === "ambiguous") return clippedLine(`Did ${tool} happen? ${oneLine(why ?? "")}`);
   return undefined;

@@ -14,6 +14,7 @@ import { bytesText } from "../render/units.ts";
 import { texts } from "../table/fields.ts";
 import { operation } from "../table/operation.ts";
 import { Redaction } from "../values/redaction.ts";
+import { shownError } from "../values/shownError.ts";
 import { jsonOf, shownValue } from "../values/view.ts";
 import { errorText, lastSaid, questionText, stateText } from "./excerpts.ts";
 import { nextNodes } from "./nextNodes.ts";
@@ -186,10 +187,11 @@ async function waitingFor(
   for (const { channel, taskPath, value } of pending) {
     if (channel !== wanted) continue;
     const typed = await saver.coder.serialized(record, channel, value, blobs);
-    const json = shownValue(channel, typed, redaction)?.found?.value;
+    const shown = waits === "error" ? shownError(typed, redaction) : shownValue(channel, typed, redaction);
+    const json = shown?.found?.value;
     const by = nodeOfPath(taskPath);
     const told: Pick<NonNullable<Item["says"]>, "kind" | "text"> = waits === "interrupt"
-      ? { kind: "question", text: questionText(json) }
+      ? { kind: "question", text: questionText(json, redaction.isActive) }
       : { kind: "error", text: errorText(json) };
     found.push({ ...told, ...(by === undefined ? {} : { by }) });
   }

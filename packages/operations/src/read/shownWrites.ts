@@ -1,9 +1,9 @@
 import { ERROR, INTERRUPT, RESUME, TASKS } from "@langchain/langgraph-checkpoint";
 import type { ReadPoint } from "@stratigraph/branch";
-import type { TierSaver, Typed } from "@stratigraph/core";
+import type { TierSaver } from "@stratigraph/core";
 import { z } from "zod";
-import { contentOf, isObject } from "../values/records.ts";
-import { redactedText, type Redaction } from "../values/redaction.ts";
+import type { Redaction } from "../values/redaction.ts";
+import { shownError } from "../values/shownError.ts";
 import { jsonOf, shownValue, valueView, type Shown } from "../values/view.ts";
 import { sendsTo } from "./nextNodes.ts";
 import { nodeOfPath } from "./nodes.ts";
@@ -59,23 +59,10 @@ export async function shownWrites(
     const typed = await saver.coder.serialized(at, channel, value, blobs);
     const kind = Object.hasOwn(kinds, channel) ? kinds[channel]! : "write";
     const node = nodeOfPath(taskPath) ?? sentNode(taskPath, sent);
-    const shown =
-      kind === "error" && redaction.isActive ? unsaid(typed) : shownValue(channel, typed, redaction)!;
+    const shown = kind === "error" ? shownError(typed, redaction) : shownValue(channel, typed, redaction)!;
     found.push({ task, node, kind, channel, shown });
   }
   return found;
-}
-
-/** An error without what it says, as that may repeat what is redacted. */
-function unsaid(typed: Typed): Shown {
-  const content = contentOf(jsonOf(typed)?.value);
-  const name = isObject(content) && typeof content["name"] === "string" ? { name: content["name"] } : {};
-  const [type, bytes] = typed;
-  return {
-    type,
-    bytes: bytes.length,
-    found: { value: { ...name, message: redactedText }, path: [], from: 0 },
-  };
 }
 
 /** The node of a task that was sent, whose path has its place among what was sent. */
