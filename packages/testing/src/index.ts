@@ -22,6 +22,6 @@ export { FaultyTier } from "./faulty/faultyTier.ts";
 export type { FailOptions, FaultPredicate } from "./faulty/faults.ts";
 export type { Hold } from "./faulty/hold.ts";
 export type { TierCall, TierMethod } from "./faulty/tierCall.ts";
-export { testPromises } from "./promises/testPromises.ts";
+export { type PromiseSuiteOptions, testPromises } from "./promises/testPromises.ts";
 export type { OpenedTier, TierPart, TierSuiteOptions } from "./tier/setup.ts";
 export { testTier } from "./tier/testTier.ts";

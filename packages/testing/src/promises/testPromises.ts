@@ -1,10 +1,13 @@
 import { registerGroups } from "../graphs/context.ts";
-import type { GraphSetup } from "../graphs/setup.ts";
+import type { GraphSetup, GraphSuiteOptions } from "../graphs/setup.ts";
 import { callsTests } from "./callsTests.ts";
 import { raceTests } from "./raceTests.ts";
 import { reservedTests } from "./reservedTests.ts";
 import { storedTests } from "./storedTests.ts";
 import { valueAtCallTests } from "./valueAtCallTests.ts";
+
+/** Options of `testPromises`, as those of `testGraphs`. */
+export type PromiseSuiteOptions = Pick<GraphSuiteOptions, "durabilities" | "every">;
 
 /**
  * Registers a vitest suite of what Stratigraph promises beyond what LangGraph requires of a saver. Nothing that the loser of a race
@@ -13,13 +16,15 @@ import { valueAtCallTests } from "./valueAtCallTests.ts";
  *
  * @param name - name of the suite, usually the saver's
  * @param setup - opens the saver under test with its default `conflict`; called once, in `beforeAll`
+ * @param options - the durabilities with which tests run that take one, and which tests. Default: each, and all.
  */
-export const testPromises = (name: string, setup: GraphSetup): void => {
-  registerGroups(`${name}: promises`, setup, {
+export const testPromises = (name: string, setup: GraphSetup, options: PromiseSuiteOptions = {}): void => {
+  const groups = {
     races: raceTests,
     "values at the call": valueAtCallTests,
     "records of its own": reservedTests,
     "tool calls": callsTests,
     "waiting for a checkpoint": storedTests,
-  });
+  };
+  registerGroups(`${name}: promises`, setup, groups, options);
 };
