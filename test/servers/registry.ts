@@ -1,8 +1,11 @@
+import { execFile } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
 import { createConnection, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { promisify } from "node:util";
 import { startChromium } from "./chromium.ts";
+import { fastFolder } from "./fastFolder.ts";
 import { startPostgres } from "./postgres.ts";
 import { startRedis } from "./redis.ts";
 import { startS3, type S3Server } from "./s3.ts";
@@ -76,6 +79,15 @@ const STARTERS: Record<string, () => Promise<Started>> = {
     const folder = mkdtempSync(join(tmpdir(), "stratigraph-page-"));
     const { buildPage } = await import("../../packages/inspector/test/support/buildPage.ts");
     await buildPage(folder);
+    return { login: { url: folder }, stop: async () => rmSync(folder, { recursive: true }) };
+  },
+  // The files of an empty embedded database, in a folder. A process of its own writes them: this one is waited for by others.
+  embedded: async () => {
+    const folder = mkdtempSync(join(fastFolder(), "stratigraph-embedded-"));
+    const program = `import { PGlite } from "@electric-sql/pglite";
+      await (await PGlite.create(${JSON.stringify(folder)})).close();`;
+    const cwd = join(import.meta.dirname, "../../packages/postgres");
+    await promisify(execFile)(process.execPath, ["--input-type=module", "--eval", program], { cwd });
     return { login: { url: folder }, stop: async () => rmSync(folder, { recursive: true }) };
   },
   chromium: async () => {

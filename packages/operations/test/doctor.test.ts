@@ -1,5 +1,5 @@
 // long file: every way in which a storage can be set up badly, on real servers
-import { readFileSync, writeFileSync } from "node:fs";
+import { readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { MemorySaver, MemoryTier, StratigraphError, TierSaver } from "@stratigraph/core";
 import { operations, runOperation } from "@stratigraph/operations";
@@ -14,7 +14,7 @@ import { available } from "../../../test/servers/available.ts";
 import { startPgBouncer } from "../../../test/servers/pgbouncer.ts";
 import { query, startPostgres } from "../../../test/servers/postgres.ts";
 import { startRedis, startRedisCluster } from "../../../test/servers/redis.ts";
-import { freshDatabase, sharedRedis } from "../../../test/servers/shared.ts";
+import { embeddedFolder, freshDatabase, sharedRedis } from "../../../test/servers/shared.ts";
 import { s3Request } from "../../../test/servers/s3Request.ts";
 import { silentProxy } from "../../../test/servers/silentProxy.ts";
 import { openBucket } from "../../s3/test/support/bucket.ts";
@@ -181,7 +181,12 @@ describe("PostgreSQL", () => {
   });
 
   test("an embedded one has neither pool nor disk to look at", async () => {
-    const saver = PostgresSaver.embedded();
+    const path = await embeddedFolder();
+    const saver = PostgresSaver.embedded(path);
+    onTestFinished(async () => {
+      await saver.end();
+      rmSync(path, { recursive: true });
+    });
     await saver.setup();
     const { items, of } = await diagnosed(saver, { timeout: 60 });
     expect(bad(items)).toEqual([]);

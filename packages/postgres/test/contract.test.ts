@@ -1,13 +1,12 @@
 import { deltaChannelHistoryTests, specTest } from "@langchain/langgraph-checkpoint-validation";
-import { mkdtempSync, rmSync } from "node:fs";
-import { join } from "node:path";
+import { rmSync } from "node:fs";
 import { postgres, PostgresSaver, PostgresTier } from "@stratigraph/postgres";
 import { testTier } from "@stratigraph/testing";
 import pg from "pg";
-import { freshDatabase } from "../../../test/servers/shared.ts";
+import { emptySchema } from "../../../test/servers/emptySchema.ts";
+import { embeddedFolder, freshDatabase } from "../../../test/servers/shared.ts";
 import { resolveDatabaseOptions } from "../src/options.ts";
 import { openPgLite, PgLiteExecutor } from "../src/connection/pgliteExecutor.ts";
-import { fastFolder } from "../../../test/servers/fastFolder.ts";
 
 testTier(
   "postgres",
@@ -31,9 +30,9 @@ testTier(
   },
 );
 
-/** A database of its own costs seconds to open, so all suites share one in memory and one in a folder, each test in a schema of its own. */
+// A database of its own costs seconds to open, so all suites share one in memory and one in a folder, each suite in a schema of its own.
 const limits = resolveDatabaseOptions({});
-const folder = mkdtempSync(join(fastFolder(), "stratigraph-embedded-"));
+const folder = await embeddedFolder();
 const inMemory = new PgLiteExecutor(() => openPgLite(undefined), limits);
 const inFolder = new PgLiteExecutor(() => openPgLite(folder), limits);
 afterAll(async () => {
@@ -63,16 +62,20 @@ testTier(
   },
 );
 
-const embedded = (name: string, executor: PgLiteExecutor) => ({
-  checkpointerName: name,
-  createCheckpointer: async () => {
-    const saver = new PostgresSaver(new PostgresTier(executor, freshSchema(), "pglite"));
-    await saver.setup();
-    return saver;
-  },
-});
+function official(name: string, executor: PgLiteExecutor): void {
+  const schema = freshSchema();
+  const initializer = {
+    checkpointerName: name,
+    createCheckpointer: async () => {
+      const saver = new PostgresSaver(new PostgresTier(executor, schema, "pglite"));
+      await saver.setup();
+      await executor.run({ method: "setup", text: emptySchema(schema) });
+      return saver;
+    },
+  };
+  specTest(initializer);
+  deltaChannelHistoryTests(initializer);
+}
 
-specTest(embedded("@stratigraph/postgres embedded in memory", inMemory));
-deltaChannelHistoryTests(embedded("@stratigraph/postgres embedded in memory", inMemory));
-specTest(embedded("@stratigraph/postgres embedded in a folder", inFolder));
-deltaChannelHistoryTests(embedded("@stratigraph/postgres embedded in a folder", inFolder));
+official("@stratigraph/postgres embedded in memory", inMemory);
+official("@stratigraph/postgres embedded in a folder", inFolder);

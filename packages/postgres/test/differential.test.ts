@@ -1,11 +1,9 @@
-import { mkdtemp, rm } from "node:fs/promises";
-import { join } from "node:path";
+import { rm } from "node:fs/promises";
 import { PostgresSaver } from "@stratigraph/postgres";
 import { testDifferential } from "@stratigraph/testing";
 import pg from "pg";
-import { freshDatabase } from "../../../test/servers/shared.ts";
+import { embeddedFolder, freshDatabase } from "../../../test/servers/shared.ts";
 import { sparse, sparser } from "../../../test/rounds.ts";
-import { fastFolder } from "../../../test/servers/fastFolder.ts";
 
 testDifferential(
   "PostgresSaver on PostgreSQL",
@@ -27,7 +25,7 @@ testDifferential(
 testDifferential(
   "PostgresSaver on a PGlite folder",
   async () => {
-    const folder = await mkdtemp(join(fastFolder(), "stratigraph-differential-"));
+    const folder = await embeddedFolder();
     const saver = PostgresSaver.embedded(folder);
     await saver.setup();
     const close = async () => {

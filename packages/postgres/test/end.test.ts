@@ -1,12 +1,11 @@
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { pglite, postgres, PostgresSaver, type PostgresTier } from "@stratigraph/postgres";
 import pg from "pg";
 import { expect, test } from "vitest";
 import { runChild } from "../../../test/servers/children.ts";
 import { query } from "../../../test/servers/postgres.ts";
-import { freshDatabase } from "../../../test/servers/shared.ts";
+import { embeddedFolder, freshDatabase } from "../../../test/servers/shared.ts";
 import { appendOf } from "./group/support/requests.ts";
 import { at, checkpointOf } from "./support/checkpoints.ts";
 import type { EndMessage } from "./support/endChild.ts";
@@ -42,7 +41,7 @@ test("with runs under way, sync and async: each ends with CLOSED, the process go
 }, 180_000);
 
 test("the same, embedded: the folder is free afterwards", async () => {
-  const folder = mkdtempSync(join(tmpdir(), "stratigraph-end-"));
+  const folder = await embeddedFolder();
   await expectEnded("folder", folder, () => PostgresSaver.embedded(folder));
   rmSync(folder, { recursive: true });
 }, 180_000);

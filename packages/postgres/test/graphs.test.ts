@@ -1,11 +1,12 @@
+import { rm } from "node:fs/promises";
 import type { SerializerProtocol } from "@langchain/langgraph-checkpoint";
 import { PostgresSaver, PostgresTier } from "@stratigraph/postgres";
 import { testGraphs, testPromises, testSaver } from "@stratigraph/testing";
 import pg from "pg";
-import { freshDatabase } from "../../../test/servers/shared.ts";
+import { embeddedFolder, freshDatabase } from "../../../test/servers/shared.ts";
 import { resolveDatabaseOptions } from "../src/options.ts";
 import { openPgLite, PgLiteExecutor } from "../src/connection/pgliteExecutor.ts";
-import { sparser } from "../../../test/rounds.ts";
+import { sparse, sparser } from "../../../test/rounds.ts";
 
 const onPostgres = async (serde?: SerializerProtocol) => {
   const database = await freshDatabase();
@@ -26,6 +27,7 @@ const onPostgres = async (serde?: SerializerProtocol) => {
 testGraphs(
   "PostgresSaver on PostgreSQL",
   Object.assign(() => onPostgres(), { withSerde: onPostgres }),
+  sparse,
 );
 testPromises("PostgresSaver on PostgreSQL", () => onPostgres());
 // Newest first is by checkpoint id: LangGraph.js compares ids in `before`, also across namespaces.
@@ -34,9 +36,13 @@ testSaver("PostgresSaver on PostgreSQL", () => onPostgres(), {
 });
 
 // A database costs seconds to open: all suites share one, each in a schema of its own.
-const executor = new PgLiteExecutor(() => openPgLite(undefined), resolveDatabaseOptions({}));
+const folder = await embeddedFolder();
+const executor = new PgLiteExecutor(() => openPgLite(folder), resolveDatabaseOptions({}));
 let schemas = 0;
-afterAll(() => executor.end());
+afterAll(async () => {
+  await executor.end();
+  await rm(folder, { recursive: true });
+});
 
 const onPgLite = async (serde?: SerializerProtocol) => {
   schemas += 1;
@@ -52,7 +58,8 @@ testGraphs(
   Object.assign(() => onPgLite(), { withSerde: onPgLite }),
   sparser,
 );
-testPromises("PostgresSaver on PGlite", () => onPgLite());
+testPromises("PostgresSaver on PGlite", () => onPgLite(), sparser);
 testSaver("PostgresSaver on PGlite", () => onPgLite(), {
   knownFailures: ["list_uses_checkpoint_timestamp_not_id"],
+  ...sparser,
 });

@@ -1,5 +1,4 @@
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { rmSync } from "node:fs";
 import { join } from "node:path";
 import type { CheckpointTuple } from "@langchain/langgraph-checkpoint";
 import { PostgresSaver } from "@stratigraph/postgres";
@@ -8,6 +7,7 @@ import { available } from "../../../test/servers/available.ts";
 import { runChild } from "../../../test/servers/children.ts";
 import { gone, named } from "../../../test/servers/namedConnections.ts";
 import { startPostgres } from "../../../test/servers/postgres.ts";
+import { embeddedFolder } from "../../../test/servers/shared.ts";
 import { at } from "./support/checkpoints.ts";
 import type { KillMessage } from "./support/killChild.ts";
 import { random } from "./support/random.ts";
@@ -100,7 +100,7 @@ test.skipIf(!available.postgres)(
 );
 
 test("the same embedded in a folder: the lock of a killed process is taken over, a living one's is respected", async () => {
-  const folder = mkdtempSync(join(tmpdir(), "stratigraph-kill-"));
+  const folder = await embeddedFolder();
   const next = random(7);
   let midRun = 0;
   try {

@@ -1,12 +1,14 @@
 // long file: one kind of failure, for every wait there is
+import { rm } from "node:fs/promises";
+import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { PostgresSaver, PostgresTier } from "@stratigraph/postgres";
 import { PGlite } from "@electric-sql/pglite";
 import pg from "pg";
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
 import { query } from "../../../test/servers/postgres.ts";
 import { waitUntil } from "../../../test/servers/process.ts";
-import { freshDatabase } from "../../../test/servers/shared.ts";
+import { embeddedFolder, freshDatabase } from "../../../test/servers/shared.ts";
 import { resolveDatabaseOptions } from "../src/options.ts";
 import { PgLiteExecutor } from "../src/connection/pgliteExecutor.ts";
 import { at, checkpointOf } from "./support/checkpoints.ts";
@@ -239,7 +241,9 @@ test("setup through a silent wire, and end() with calls that hang, have an end",
 
 describe("embedded", () => {
   const embedded = async (options: { statementTimeout: "1s" | "2s"; maxQueue?: number }) => {
-    const database = await PGlite.create();
+    const folder = await embeddedFolder();
+    onTestFinished(() => rm(folder, { recursive: true }));
+    const database = await PGlite.create(join(folder, "data"));
     const executor = new PgLiteExecutor(
       async () => ({ database, release: () => undefined }),
       resolveDatabaseOptions(options),

@@ -1,8 +1,9 @@
+import { rm } from "node:fs/promises";
 import { sweeps } from "@stratigraph/core";
 import { PostgresTier } from "@stratigraph/postgres";
 import pg from "pg";
 import { expect, test } from "vitest";
-import { freshDatabase } from "../../../test/servers/shared.ts";
+import { embeddedFolder, freshDatabase } from "../../../test/servers/shared.ts";
 import type { Executor } from "../src/connection/client.ts";
 import { resolveDatabaseOptions } from "../src/options.ts";
 import { openPgLite, PgLiteExecutor } from "../src/connection/pgliteExecutor.ts";
@@ -35,8 +36,13 @@ const kinds: readonly (readonly [string, () => Promise<Opened>])[] = [
   [
     "PGlite",
     async () => {
-      const executor = new PgLiteExecutor(() => openPgLite(undefined), limits);
-      return { executor, close: () => executor.end() };
+      const folder = await embeddedFolder();
+      const executor = new PgLiteExecutor(() => openPgLite(folder), limits);
+      const close = async () => {
+        await executor.end();
+        await rm(folder, { recursive: true });
+      };
+      return { executor, close };
     },
   ],
 ];

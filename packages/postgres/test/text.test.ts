@@ -1,9 +1,10 @@
+import { rm } from "node:fs/promises";
 import { Annotation, END, START, StateGraph } from "@langchain/langgraph";
 import { PostgresSaver } from "@stratigraph/postgres";
 import pg from "pg";
 import { expect, test } from "vitest";
 import { query } from "../../../test/servers/postgres.ts";
-import { freshDatabase } from "../../../test/servers/shared.ts";
+import { embeddedFolder, freshDatabase } from "../../../test/servers/shared.ts";
 import { at, checkpointOf } from "./support/checkpoints.ts";
 
 const metadata = { source: "loop", step: 0, parents: {} } as const;
@@ -55,8 +56,13 @@ const kinds = {
     return { saver: new PostgresSaver({ pool }), fresh: () => new PostgresSaver({ pool }), close };
   },
   "on PGlite": async () => {
-    const saver = PostgresSaver.embedded();
-    return { saver, fresh: () => new PostgresSaver(saver.tier), close: () => saver.end() };
+    const folder = await embeddedFolder();
+    const saver = PostgresSaver.embedded(folder);
+    const close = async () => {
+      await saver.end();
+      await rm(folder, { recursive: true });
+    };
+    return { saver, fresh: () => new PostgresSaver(saver.tier), close };
   },
 };
 

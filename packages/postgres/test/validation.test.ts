@@ -1,9 +1,10 @@
 import { deltaChannelHistoryTests, specTest } from "@langchain/langgraph-checkpoint-validation";
 import { PostgresSaver } from "@stratigraph/postgres";
+import { emptySchema } from "../../../test/servers/emptySchema.ts";
+import { query } from "../../../test/servers/postgres.ts";
 import { freshDatabase } from "../../../test/servers/shared.ts";
 
 let database: Awaited<ReturnType<typeof freshDatabase>>;
-let schema = 0;
 
 const postgres15 = {
   checkpointerName: "@stratigraph/postgres on PostgreSQL",
@@ -12,9 +13,9 @@ const postgres15 = {
   },
   afterAll: () => database.drop(),
   createCheckpointer: async () => {
-    schema += 1;
-    const saver = PostgresSaver.fromConnString(database.url, { schema: `s${schema}` });
+    const saver = PostgresSaver.fromConnString(database.url);
     await saver.setup();
+    await query(database.url, emptySchema("stratigraph"));
     return saver;
   },
   destroyCheckpointer: (saver: PostgresSaver) => saver.end(),

@@ -22,7 +22,7 @@ import {
 } from "stratigraph";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { available } from "../../../test/servers/available.ts";
-import { freshDatabase, sharedRedis } from "../../../test/servers/shared.ts";
+import { embeddedFolder, freshDatabase, sharedRedis } from "../../../test/servers/shared.ts";
 
 // An embedded database takes seconds to open where the machine is busy.
 vi.setConfig({ testTimeout: 240_000 });
@@ -58,6 +58,12 @@ function temporaryFolder(): string {
   return folder;
 }
 
+async function databaseFolder(): Promise<string> {
+  const folder = await embeddedFolder();
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  return folder;
+}
+
 async function database(): Promise<string> {
   const { url, drop } = await freshDatabase();
   onTestFinished(drop);
@@ -89,7 +95,7 @@ test("a folder", async () => {
 });
 
 test("a stack whose warm tier is an embedded database, by URLs", async () => {
-  await goesOn({ hot: "memory:", warm: `pglite:${temporaryFolder()}` });
+  await goesOn({ hot: "memory:", warm: `pglite:${await databaseFolder()}` });
 });
 
 test("a stack whose archive is filled: what is idle goes there, and comes back", async () => {
@@ -118,7 +124,7 @@ test("a stack whose archive is filled: what is idle goes there, and comes back",
 });
 
 test("a stack with an archive in a folder; a folder of packs alone", async () => {
-  await goesOn({ warm: `pglite:${temporaryFolder()}`, cold: `file:${temporaryFolder()}` });
+  await goesOn({ warm: `pglite:${await databaseFolder()}`, cold: `file:${temporaryFolder()}` });
   await goesOn({ warm: `file:${temporaryFolder()}` });
 });
 

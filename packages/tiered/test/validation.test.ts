@@ -3,15 +3,19 @@ import { MemoryTier, type Tier } from "@stratigraph/core";
 import { postgres } from "@stratigraph/postgres";
 import { redis } from "@stratigraph/redis";
 import { TieredSaver, memory, type TieredSaverOptions } from "@stratigraph/tiered";
+import { emptySchema } from "../../../test/servers/emptySchema.ts";
+import { query } from "../../../test/servers/postgres.ts";
 import { freshDatabase, sharedRedis } from "../../../test/servers/shared.ts";
 
 let database: Awaited<ReturnType<typeof freshDatabase>> | undefined;
-let count = 0;
 
+/** A tier that holds nothing. Tests follow one another, so one schema does for all. */
 async function postgresTier(): Promise<Tier> {
   database ??= await freshDatabase();
-  count += 1;
-  return postgres({ url: database.url, schema: `s${count}` });
+  const tier = postgres({ url: database.url });
+  await tier.setup();
+  await query(database.url, emptySchema("stratigraph"));
+  return tier;
 }
 
 async function redisTier(): Promise<Tier> {

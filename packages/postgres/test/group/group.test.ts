@@ -1,7 +1,8 @@
+import { rmSync } from "node:fs";
 import { postgres, PostgresSaver, PostgresTier } from "@stratigraph/postgres";
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
 import { query } from "../../../../test/servers/postgres.ts";
-import { freshDatabase } from "../../../../test/servers/shared.ts";
+import { embeddedFolder, freshDatabase } from "../../../../test/servers/shared.ts";
 import { resolveDatabaseOptions } from "../../src/options.ts";
 import { openPgLite, PgLiteExecutor } from "../../src/connection/pgliteExecutor.ts";
 import { at, checkpointOf } from "../support/checkpoints.ts";
@@ -232,7 +233,9 @@ test("with the server away, all that waited get the error after the time given, 
 });
 
 test("embedded, with its one connection, groups as well", async () => {
-  const executor = new PgLiteExecutor(() => openPgLite(undefined), resolveDatabaseOptions({}));
+  const folder = await embeddedFolder();
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const executor = new PgLiteExecutor(() => openPgLite(folder), resolveDatabaseOptions({}));
   let sent = 0;
   const send = executor.send.bind(executor);
   executor.send = async (statement) => {

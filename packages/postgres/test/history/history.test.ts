@@ -1,10 +1,11 @@
+import { rm } from "node:fs/promises";
 import { PostgresSaver } from "@stratigraph/postgres";
 import fc from "fast-check";
 import pg from "pg";
 import { afterAll, expect, test } from "vitest";
 import { history } from "../../../core/test/history/commands.ts";
 import { World } from "../../../core/test/history/model.ts";
-import { freshDatabase } from "../../../../test/servers/shared.ts";
+import { embeddedFolder, freshDatabase } from "../../../../test/servers/shared.ts";
 import { resolveDatabaseOptions } from "../../src/options.ts";
 import { openPgLite, PgLiteExecutor } from "../../src/connection/pgliteExecutor.ts";
 import { PostgresTier } from "../../src/postgresTier.ts";
@@ -56,13 +57,15 @@ test.each([
 });
 
 test("PGlite, two savers in turn", async () => {
-  const executor = new PgLiteExecutor(() => openPgLite(undefined), resolveDatabaseOptions({}));
+  const folder = await embeddedFolder();
+  const executor = new PgLiteExecutor(() => openPgLite(folder), resolveDatabaseOptions({}));
   try {
     const open = (schema: string): PostgresSaver =>
       new PostgresSaver(new PostgresTier(executor, schema, "pglite"));
     await assertHistories((schema) => [open(schema), open(schema), open(schema)], 14);
   } finally {
     await executor.end();
+    await rm(folder, { recursive: true });
   }
 });
 
