@@ -24,6 +24,6 @@ testGraphs(
   Object.assign(() => open(), { withSerde: open }),
   sparse,
 );
-testPromises("RedisSaver", () => open());
+testPromises("RedisSaver", () => open(), sparse);
 // Newest first is by checkpoint id: LangGraph.js compares ids in `before`, also across namespaces.
 testSaver("RedisSaver", () => open(), { knownFailures: ["list_uses_checkpoint_timestamp_not_id"] });

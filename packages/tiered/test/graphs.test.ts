@@ -4,7 +4,7 @@ import { redis } from "@stratigraph/redis";
 import { testGraphs, testPromises, testSaver } from "@stratigraph/testing";
 import { TieredSaver, memory, type TieredSaverOptions } from "@stratigraph/tiered";
 import { freshDatabase, sharedRedis } from "../../../test/servers/shared.ts";
-import { sparser } from "../../../test/rounds.ts";
+import { sparse, sparser } from "../../../test/rounds.ts";
 
 type Serde = NonNullable<TieredSaverOptions["serde"]>;
 
@@ -40,6 +40,7 @@ function suites(
   name: string,
   options: () => Promise<TieredSaverOptions>,
   make: (options: TieredSaverOptions) => TieredSaver = (given) => new TieredSaver(given),
+  rounds: typeof sparse | typeof sparser = sparser,
 ): void {
   const open = async (serde?: Serde) => {
     const saver = make({ ...(await options()), ...(serde === undefined ? {} : { serde }) });
@@ -51,12 +52,20 @@ function suites(
     Object.assign(() => open(), { withSerde: open }),
     sparser,
   );
-  testPromises(name, () => open());
-  testSaver(name, () => open(), { knownFailures: ["list_uses_checkpoint_timestamp_not_id"] });
+  testPromises(name, () => open(), rounds);
+  testSaver(name, () => open(), {
+    knownFailures: ["list_uses_checkpoint_timestamp_not_id"],
+    ...rounds,
+  });
 }
 
 suites("memory>postgres", async () => ({ hot: memory(), warm: await postgresTier() }));
-suites("redis>postgres", async () => ({ hot: await redisTier(), warm: await postgresTier() }));
+suites(
+  "redis>postgres",
+  async () => ({ hot: await redisTier(), warm: await postgresTier() }),
+  (options) => new TieredSaver(options),
+  sparse,
+);
 suites("memory>redis>postgres, trusted", async () => ({
   hot: [memory(), await redisTier()],
   warm: await postgresTier(),

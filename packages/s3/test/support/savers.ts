@@ -2,7 +2,7 @@ import type { SerializerProtocol } from "@langchain/langgraph-checkpoint";
 import { deltaChannelHistoryTests, specTest } from "@langchain/langgraph-checkpoint-validation";
 import { testDifferential, testGraphs, testPromises, testSaver } from "@stratigraph/testing";
 import type { FolderSaver, S3Saver } from "../../src/index.ts";
-import { sparser } from "../../../../test/rounds.ts";
+import { type sparse, sparser } from "../../../../test/rounds.ts";
 
 /** A saver on an empty place of its own. */
 export type OpenSaver = (serde?: SerializerProtocol) => Promise<{
@@ -11,8 +11,12 @@ export type OpenSaver = (serde?: SerializerProtocol) => Promise<{
   close: () => Promise<void>;
 }>;
 
-/** LangGraph's suites and ours, on one saver. */
-export function testSavers(name: string, open: OpenSaver): void {
+/**
+ * LangGraph's suites and ours, on one saver.
+ *
+ * @param rounds - how much of the promises and clauses runs with few rounds
+ */
+export function testSavers(name: string, open: OpenSaver, rounds: typeof sparse | typeof sparser): void {
   const closing = new Map<object, () => Promise<unknown>>();
   const initializer = {
     checkpointerName: `@stratigraph/s3 ${name}`,
@@ -33,8 +37,11 @@ export function testSavers(name: string, open: OpenSaver): void {
     Object.assign(() => open(), { withSerde: open }),
     sparser,
   );
-  testPromises(name, () => open());
+  testPromises(name, () => open(), rounds);
   testDifferential(name, () => open(), sparser);
   // Newest first is by checkpoint id: LangGraph.js compares ids in `before`, also across namespaces.
-  testSaver(name, () => open(), { knownFailures: ["list_uses_checkpoint_timestamp_not_id"] });
+  testSaver(name, () => open(), {
+    knownFailures: ["list_uses_checkpoint_timestamp_not_id"],
+    ...rounds,
+  });
 }

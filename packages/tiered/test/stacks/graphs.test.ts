@@ -1,12 +1,12 @@
 import { postgres } from "@stratigraph/postgres";
 import { redis } from "@stratigraph/redis";
-import { testGraphs, testPromises, testTier } from "@stratigraph/testing";
-import { TieredSaver, TierStack, memory, type TierStackOptions } from "@stratigraph/tiered";
+import { testGraphs, testPromises } from "@stratigraph/testing";
+import { TieredSaver, memory, type TierStackOptions } from "@stratigraph/tiered";
 import { freshDatabase, sharedRedis } from "../../../../test/servers/shared.ts";
-import { sparser } from "../../../../test/rounds.ts";
+import { sparse, sparser } from "../../../../test/rounds.ts";
 
-// What graphs.test.ts and validation.test.ts leave out: the contract on stacks of real servers, opened twice as two
-// processes would, and graphs whose every step may be read back by another process.
+// What graphs.test.ts and validation.test.ts leave out: stacks that are opened twice as two processes would, so that every step of a
+// graph may be read back by another process.
 
 interface Place {
   readonly database: Awaited<ReturnType<typeof freshDatabase>>;
@@ -33,26 +33,11 @@ const open = {
   memoryAndRedis: (at: Place): TierStackOptions => ({ hot: [memory(), hotRedis(at)], warm: warm(at) }),
 };
 
-testTier("memory>redis>postgres", async () => {
-  const at = await place();
-  const opened: TierStack[] = [];
-  const one = async (): Promise<TierStack> => {
-    const stack = new TierStack(open.memoryAndRedis(at));
-    opened.push(stack);
-    await stack.setup();
-    return stack;
-  };
-  return {
-    tier: await one(),
-    reopen: one,
-    close: async () => {
-      for (const stack of opened) await stack.end();
-      await at.database.drop();
-    },
-  };
-});
-
-function graphsInTwoProcesses(name: string, options: (at: Place) => TierStackOptions): void {
+function graphsInTwoProcesses(
+  name: string,
+  options: (at: Place) => TierStackOptions,
+  rounds: typeof sparse | typeof sparser,
+): void {
   const open = async () => {
     const at = await place();
     const savers = [new TieredSaver(options(at)), new TieredSaver(options(at))] as const;
@@ -67,8 +52,8 @@ function graphsInTwoProcesses(name: string, options: (at: Place) => TierStackOpt
     };
   };
   testGraphs(`${name}, two processes`, open, sparser);
-  testPromises(`${name}, two processes`, open);
+  testPromises(`${name}, two processes`, open, rounds);
 }
 
-graphsInTwoProcesses("redis>postgres, trusted", open.trusted);
-graphsInTwoProcesses("memory>redis>postgres", open.memoryAndRedis);
+graphsInTwoProcesses("redis>postgres, trusted", open.trusted, sparse);
+graphsInTwoProcesses("memory>redis>postgres", open.memoryAndRedis, sparser);
