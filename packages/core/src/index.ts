@@ -70,7 +70,7 @@ export {
 } from "./operations/checkUp.ts";
 export { diagnoseMemory } from "./operations/diagnoseMemory.ts";
 export { pingTier, tierHealth } from "./operations/health.ts";
-export type { Health, HealthOptions, HealthReporter, TierHealth } from "./operations/health.ts";
+export type { CopyHealth, Health, HealthOptions, HealthReporter, TierHealth } from "./operations/health.ts";
 export type { KeysInUse, KeysInUseOptions, KeyUse } from "./operations/keysInUse.ts";
 export { ancestorsFrom } from "./operations/ancestors.ts";
 export { isThreadInfo } from "./operations/listThreads.ts";

@@ -20,6 +20,7 @@ interface Moved {
 interface Merged {
   readonly status: string;
   readonly head: string;
+  readonly seen?: readonly string[];
   readonly channels?: Readonly<Record<string, string>>;
   readonly open?: readonly string[];
   readonly plan?: { readonly channels: readonly { readonly name: string; readonly ours: string }[] };
@@ -118,6 +119,43 @@ describe.each(savers)("fork, merge, promote and undo on %s", (_name, open) => {
     expect((await merge({ thread: mine, from: "ahead" })).output.status).toBe("fast-forward");
     const commit = await merge({ thread: mine, from: yours, mergeCommit: true, strategy: "ours" });
     expect(commit.output.status).toBe("merged");
+  });
+
+  test("a merge is held to what was looked at: where either side moved on since, it is refused", async () => {
+    const [mine, yours] = await parted("seen");
+    const looked = async (input: object = {}) =>
+      (await merge({ thread: mine, from: yours, strategy: "ours", dryRun: true, ...input })).output;
+    const refused = {
+      code: "CHECKPOINT_CONFLICT",
+      message: expect.stringMatching(/Look at the merge again/),
+    };
+    for (const moved of [mine, yours]) {
+      const { seen } = await looked();
+      expect(seen).toEqual([await head(mine), await head(yours)]);
+      const asked = await looked({ strategy: [] });
+      expect(asked.seen).toEqual(seen);
+      const answers = Object.fromEntries(asked.plan!.channels.map(({ name }) => [name, "ours"]));
+      await say(moved, "meanwhile");
+      const before = await head(mine);
+      for (const how of [{ strategy: "ours" }, { strategy: "ours", dryRun: true }, { answers }])
+        await expect(merge({ thread: mine, from: yours, seen, ...how })).rejects.toMatchObject(refused);
+      expect(await head(mine)).toBe(before);
+    }
+    const { seen } = await looked();
+    for (const wrong of [seen!.slice(0, 1), [...seen!, "more"]])
+      await expect(merge({ thread: mine, from: yours, strategy: "ours", seen: wrong })).rejects.toThrow(
+        /seen/,
+      );
+    const done = await merge({ thread: mine, from: yours, strategy: "ours", seen });
+    expect(done.output.status).toBe("merged");
+    const again = await looked();
+    expect(again.status).toBe("already-merged");
+    await ran("fork", { at: mine, to: "seen-ahead" }, saver);
+    await say("seen-ahead", "further");
+    const forward = await looked({ from: "seen-ahead" });
+    const moved = await merge({ thread: mine, from: "seen-ahead", seen: forward.seen });
+    expect(moved.output.status).toBe("fast-forward");
+    expect(await head(mine)).toBe(await head("seen-ahead"));
   });
 
   test("answers that answer nothing are refused, as are strategies and plans that fit nothing", async () => {

@@ -50,6 +50,16 @@ export class CopyQueue {
     return this.#jobs;
   }
 
+  /** How many bytes waiting jobs hold. */
+  get bytes(): number {
+    return this.#bytes;
+  }
+
+  /** For how many threads a job runs. */
+  get running(): number {
+    return this.#busy.size;
+  }
+
   push(threadId: string, job: CopyJob): void {
     const jobs = this.#waiting.get(threadId) ?? [];
     if (job.key !== undefined && jobs.some(({ key }) => key === job.key)) return;

@@ -6,6 +6,7 @@ import {
   type AppendRequest,
   type AppendWritesRequest,
   type Appended,
+  type CopyHealth,
   type CopyKeeper,
   type MaybeAddress,
   type NamespaceCopy,
@@ -22,16 +23,7 @@ import { DroppedCopies } from "./droppedCopies.ts";
 import { isOutage } from "./outage.ts";
 
 /** What a hot tier has done so far. */
-export interface HotCounters {
-  /** Reads whose bytes came from this tier. */
-  readonly hits: number;
-  /** Reads whose bytes had to come from a farther tier. */
-  readonly misses: number;
-  /** Copies that weren't made because the queue was full or the tier failed. Each costs no more than a later miss. */
-  readonly dropped: number;
-  /** Copies that are waiting to be made. */
-  readonly waiting: number;
-}
+export type HotCounters = CopyHealth;
 
 /** The value of `seen` for copies: they are never refused as late, because the owner of the thread has already accepted the write. */
 const neverLate = Number.MAX_SAFE_INTEGER;
@@ -80,6 +72,8 @@ export class HotTier {
       misses: this.#misses,
       dropped: this.#dropped.total,
       waiting: this.#queue.size,
+      waitingBytes: this.#queue.bytes,
+      running: this.#queue.running,
     };
   }
 

@@ -302,10 +302,11 @@ export class TierStack implements Tier, Diagnoser, HealthReporter, LayeredTier, 
    */
   async health(timeoutMs: number): Promise<readonly TierHealth[]> {
     return await Promise.all(
-      this.#parts().map(async ({ role, tier, breaker }) => {
+      this.#parts().map(async ({ role, tier, breaker, hot }) => {
         // Ping the warm tier through the stack's own ping(), so that a stack that is being closed isn't healthy.
         const ping = role === "warm" ? () => this.ping() : () => pingTier(tier);
-        const found = await tierHealth({ name: tier.name, role, ping }, timeoutMs);
+        const asked = await tierHealth({ name: tier.name, role, ping }, timeoutMs);
+        const found = hot === undefined ? asked : { ...asked, copies: hot.counters };
         return breaker === undefined || breaker === "closed" ? found : { ...found, breaker };
       }),
     );
@@ -358,10 +359,10 @@ export class TierStack implements Tier, Diagnoser, HealthReporter, LayeredTier, 
   }
 
   /** Every tier with its role, nearest first. */
-  #parts(): { role: TierRole; tier: Tier; breaker?: BreakerState }[] {
+  #parts(): { role: TierRole; tier: Tier; breaker?: BreakerState; hot?: HotTier }[] {
     const archive = this.#archive;
     return [
-      ...this.#hot.map(({ tier, breaker }) => ({ role: "hot" as const, tier, breaker })),
+      ...this.#hot.map((hot) => ({ role: "hot" as const, tier: hot.tier, breaker: hot.breaker, hot })),
       { role: "warm", tier: this.#warm.primary },
       ...this.#warm.replicas.map(({ tier, breaker }) => ({ role: "replica" as const, tier, breaker })),
       ...(archive === undefined

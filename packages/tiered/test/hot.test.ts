@@ -23,7 +23,9 @@ test("a thread that this stack wrote is read without its bytes crossing from the
   expect(await valueOf(saver, "t")).toBe(text("value 5"));
   expect(await valueOf(saver, "t", 2)).toBe(text("value 2"));
   expect(warm.calls.map(({ method }) => method)).toEqual(["peek", "peek"]);
-  expect(saver.tier.counters).toEqual([{ tier: "hot", hits: 2, misses: 0, dropped: 0, waiting: 0 }]);
+  expect(saver.tier.counters).toEqual([
+    { tier: "hot", hits: 2, misses: 0, dropped: 0, waiting: 0, waitingBytes: 0, running: 0 },
+  ]);
 });
 
 test("a cold start reads once from the warm tier, and then from the hot one", async () => {

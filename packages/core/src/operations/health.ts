@@ -20,8 +20,26 @@ export interface TierHealth {
    * Absent where it is closed, and outside stacks.
    */
   readonly breaker?: "open" | "half-open" | undefined;
+  /** Of a hot tier of a stack: what this process read and copied. */
+  readonly copies?: CopyHealth | undefined;
   /** Of a tier that spreads threads over several databases: the state of each. The tier is ok while any of them is. */
   readonly shards?: readonly TierHealth[] | undefined;
+}
+
+/** What one process read from a hot tier, and copied to it. Counted since the stack was opened. */
+export interface CopyHealth {
+  /** Reads whose bytes came from the tier. */
+  readonly hits: number;
+  /** Reads whose bytes had to come from a farther tier. */
+  readonly misses: number;
+  /** Copies that wait to be made. */
+  readonly waiting: number;
+  /** Memory that waiting copies hold, in bytes. */
+  readonly waitingBytes: number;
+  /** Threads to which a copy is being made. */
+  readonly running: number;
+  /** Copies that weren't made, because too many waited or the tier failed. Each costs no more than a later miss. */
+  readonly dropped: number;
 }
 
 /** The state of a saver. */

@@ -7,10 +7,12 @@ import "./states.css";
 interface ErrorBoxProps {
   readonly error: ApiError;
   readonly onRetry?: (() => void) | undefined;
+  /** What trying again is called. */
+  readonly retry?: string | undefined;
 }
 
 /** What went wrong, and what to do about it. */
-export function ErrorBox({ error, onRetry }: ErrorBoxProps): VNode {
+export function ErrorBox({ error, onRetry, retry = "Try again" }: ErrorBoxProps): VNode {
   // The bar above says it, and what is missing here is loaded as soon as the server is back.
   if (error.code === "DISCONNECTED")
     return <p class="error-waits faint">This is loaded as soon as the inspector answers again.</p>;
@@ -30,7 +32,7 @@ export function ErrorBox({ error, onRetry }: ErrorBoxProps): VNode {
       </div>
       {onRetry === undefined ? null : (
         <Button size="small" icon="refresh" onClick={onRetry}>
-          Try again
+          {retry}
         </Button>
       )}
     </div>

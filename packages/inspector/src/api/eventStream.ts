@@ -15,8 +15,11 @@ export class EventStream {
   #controller!: ReadableStreamDefaultController<Uint8Array>;
   #isOpen = true;
 
-  /** @param onEnd called once, when the client is gone or {@link end} was called */
-  constructor(onEnd: () => void) {
+  /**
+   * @param onEnd called once, when the client is gone or {@link end} was called
+   * @param beatMs how often something is sent where nothing happens
+   */
+  constructor(onEnd: () => void, beatMs = heartbeatMs) {
     this.#onEnd = onEnd;
     const stream = new ReadableStream<Uint8Array>(
       {
@@ -27,7 +30,7 @@ export class EventStream {
       },
       { highWaterMark: mostWaiting, size: (chunk) => chunk!.length },
     );
-    this.#heartbeat = setInterval(() => this.#write(": still here\n\n"), heartbeatMs).unref();
+    this.#heartbeat = setInterval(() => this.#write(": still here\n\n"), beatMs).unref();
     this.response = new Response(stream, {
       headers: { "content-type": "text/event-stream; charset=utf-8", "cache-control": "no-store" },
     });

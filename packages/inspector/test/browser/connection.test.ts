@@ -1,5 +1,8 @@
-import { MemorySaver } from "@stratigraph/core";
-import { test } from "vitest";
+import { MemorySaver, TierSaver } from "@stratigraph/core";
+import { postgres } from "@stratigraph/postgres";
+import { onTestFinished, test } from "vitest";
+import { available } from "../../../../test/servers/available.ts";
+import { startPostgres } from "../../../../test/servers/postgres.ts";
 import { on } from "../seeds/on.ts";
 import { seed } from "../seeds/seed.ts";
 import { tripAgent } from "../seeds/trip.ts";
@@ -22,3 +25,34 @@ test("an inspector that dies and comes back is told of, and the page goes on wit
   await page.getByText("Connection lost, retrying").waitFor({ state: "hidden" });
   await page.getByText("made meanwhile").waitFor();
 });
+
+test.skipIf(!available.postgres)(
+  "a database that is killed is told of, and the page goes on by itself once it is back",
+  async () => {
+    const server = await startPostgres();
+    const saver = new TierSaver(postgres({ url: server.url, retryFor: "300ms" }));
+    onTestFinished(async () => {
+      await saver.end();
+      await server.stop();
+    });
+    await saver.setup();
+    await seed(saver, ["race"]);
+    const { at } = await inspecting(saver);
+    const page = await openTab(at("/"), { expected: [/503/] });
+    const bar = page.getByRole("alert").filter({ hasText: /PostgreSQL/ });
+    await page.getByText("cart 88").waitFor();
+    await server.kill();
+    await bar.first().waitFor();
+    // What was there stays, and what is asked for meanwhile says why it isn't.
+    await page.getByText("cart 88").waitFor();
+    await page.getByRole("link", { name: "cart 88" }).click();
+    await page.getByText("UNAVAILABLE").first().waitFor();
+    await server.start();
+    await bar.first().waitFor({ state: "hidden" });
+    await page.getByRole("grid", { name: "History" }).getByRole("row").first().waitFor();
+    await tripAgent(saver).invoke({ strategy: "plan" }, on("made after"));
+    await page.getByRole("link", { name: "Threads" }).first().click();
+    await page.getByText("made after").waitFor();
+  },
+  120_000,
+);

@@ -1,16 +1,5 @@
-import {
-  applyMerge,
-  merge as mergeThreads,
-  type Answer,
-  type Answers,
-  type MergeableGraph,
-  type MergeOptions,
-  type MergePlan,
-  type MergeResult,
-  type Strategies,
-  type Strategy,
-} from "@stratigraph/branch";
-import { InvalidOptionError, StratigraphError, type TierSaver } from "@stratigraph/core";
+import type { Answer, Answers, MergeOptions, Strategies, Strategy } from "@stratigraph/branch";
+import { InvalidOptionError, type TierSaver } from "@stratigraph/core";
 import { z } from "zod";
 import { columns, shown } from "../render/columns.ts";
 import { shellWord } from "../render/shellWord.ts";
@@ -19,6 +8,7 @@ import { fields, flag, texts } from "../table/fields.ts";
 import { operation } from "../table/operation.ts";
 import { Redaction } from "../values/redaction.ts";
 import type { Complete } from "./complete.ts";
+import { heldMerge } from "./heldMerge.ts";
 import { conflictShape, shownConflict } from "./shownConflict.ts";
 
 const ref = z.object({ threadId: z.string(), checkpointId: z.string() });
@@ -81,6 +71,9 @@ export const merge = operation({
       planSchema,
       "The plan of an earlier call as JSON: merges only if the thread is still where the plan was made.",
     ).optional(),
+    seen: texts(
+      "What a dry run told as `seen`: merges only if neither the thread nor what is merged moved on since.",
+    ),
     mergeCommit: flag("Make a merge checkpoint even where the head could just move forward."),
     graph: z
       .string()
@@ -96,6 +89,10 @@ export const merge = operation({
       ),
     thread: z.string(),
     head: z.string().describe("The thread's head now."),
+    seen: z
+      .array(z.string())
+      .optional()
+      .describe("The checkpoints that were looked at: the thread's head, then those that `from` names."),
     channels: z
       .record(z.string(), z.string())
       .optional()
@@ -105,20 +102,24 @@ export const merge = operation({
       .describe("All conflicts, those that were answered too. It can be passed back with answers."),
     open: z.array(z.string()).optional().describe("The plan's channels that have no answer."),
   }),
-  async run({ thread, from, strategy, answers, plan, mergeCommit, graph: name, dryRun }, context) {
+  async run({ thread, from, strategy, answers, plan, seen, mergeCommit, graph: name, dryRun }, context) {
     const [graph, saver] = [await context.graph(name), await context.saver()];
     const how: Complete<MergeOptions> = {
       strategy: strategiesOf(strategy),
       fastForward: !mergeCommit,
       dryRun,
     };
-    const result = await merged(graph, saver, {
+    const points = await Promise.all(from.map((at) => resolvePoint(saver, { at })));
+    const result = await heldMerge(graph, {
       thread,
-      from,
+      points,
       plan,
       answers: await revived(saver, answers),
+      seen,
       how,
     });
+    const looked = (head: string): { seen?: string[] } =>
+      plan === undefined ? { seen: [head, ...points.map(({ checkpointId }) => checkpointId)] } : {};
     if (result.status === "conflict") {
       const redaction = new Redaction(context.redact);
       // A plan that was given holds texts already: shown as they came.
@@ -131,12 +132,19 @@ export const merge = operation({
       const open = channels
         .map(({ name: channel }) => channel)
         .filter((channel) => !Object.hasOwn(answers, channel));
-      return { status: result.status, thread, head: target.checkpointId, plan: whole, open };
+      const head = target.checkpointId;
+      return { status: result.status, thread, head, ...looked(head), plan: whole, open };
     }
     const { status, config } = result;
     const channels = "channels" in result ? result.channels : undefined;
     const head = config.configurable.checkpoint_id;
-    return { status, thread, head, ...(channels === undefined ? {} : { channels: { ...channels } }) };
+    return {
+      status,
+      thread,
+      head,
+      ...(dryRun ? looked(head) : {}),
+      ...(channels === undefined ? {} : { channels: { ...channels } }),
+    };
   },
   *render({ status, thread, head, channels, plan, open = [] }) {
     const into = shown(thread);
@@ -170,51 +178,6 @@ export const merge = operation({
   },
   found: ({ status }) => status === "conflict",
 });
-
-interface Wanted {
-  readonly thread: string;
-  readonly from: readonly string[];
-  readonly plan: z.infer<typeof planSchema> | undefined;
-  readonly answers: Answers;
-  readonly how: Complete<MergeOptions>;
-}
-
-async function merged(graph: MergeableGraph, saver: TierSaver, wanted: Wanted): Promise<MergeResult> {
-  const { thread, from, plan: given, answers, how } = wanted;
-  const answered = Object.keys(answers).length > 0;
-  if (given !== undefined) {
-    if (given.target.threadId !== thread)
-      throw new InvalidOptionError("plan", `a plan of ${given.target.threadId}`, `Pass a plan of ${thread}.`);
-    return await answeredMerge(graph, given, answers, how);
-  }
-  if (from.length === 0)
-    throw new InvalidOptionError("from", "nothing", "Name what to merge, or pass a plan.");
-  const points = await Promise.all(from.map((at) => resolvePoint(saver, { at })));
-  // Look first where there are answers: one that answers nothing would be ignored.
-  const found = await mergeThreads(graph, thread, points, { ...how, dryRun: how.dryRun || answered });
-  if (!answered) return found;
-  if (found.status === "conflict") return await answeredMerge(graph, found.plan, answers, how);
-  throw new InvalidOptionError(
-    "answers",
-    Object.keys(answers).join(", "),
-    found.status === "already-merged" ? "It is merged already." : "There is no conflict: leave them out.",
-  );
-}
-
-/** Applies a plan. Where channels are left without an answer, that is a conflict again and no error. */
-async function answeredMerge(
-  graph: MergeableGraph,
-  plan: MergePlan,
-  answers: Answers,
-  how: MergeOptions,
-): Promise<MergeResult> {
-  try {
-    return await applyMerge(graph, plan, answers, how);
-  } catch (error) {
-    if (StratigraphError.is(error, "MERGE_CONFLICT")) return { status: "conflict", plan };
-    throw error;
-  }
-}
 
 /** @throws InvalidOptionError */
 function strategiesOf(given: readonly string[]): Strategies | undefined {

@@ -1,8 +1,18 @@
 import type { TierHealth } from "@stratigraph/core";
 import { z } from "zod";
 import { columns } from "../render/columns.ts";
+import { bytesText } from "../render/units.ts";
 import { duration } from "../table/fields.ts";
 import { operation } from "../table/operation.ts";
+
+const copies = z.object({
+  hits: z.number().describe("Reads whose bytes came from here."),
+  misses: z.number().describe("Reads whose bytes had to come from a farther storage."),
+  waiting: z.number().describe("Copies that wait to be made."),
+  waitingBytes: z.number().describe("Memory that these hold, in bytes."),
+  running: z.number().describe("Threads to which a copy is being made."),
+  dropped: z.number().describe("Copies that weren't made: too many waited, or the storage failed."),
+});
 
 const item = z.object({
   tier: z.string(),
@@ -16,6 +26,9 @@ const item = z.object({
     .describe(
       "In this process: open while the tier isn't asked because it failed. Other processes have breakers of their own.",
     ),
+  copies: copies
+    .optional()
+    .describe("Of a hot tier: what this process read and copied since it began, and the queue of copies."),
 });
 
 /** Asks every tier whether it answers. */
@@ -43,11 +56,14 @@ export const health = operation({
     };
   },
   *render({ items }) {
-    const rows = items.map(({ tier, role, shard, ok, ms, error = "", breaker }) => [
+    const rows = items.map(({ tier, role, shard, ok, ms, error = "", breaker, copies: copied }) => [
       ok ? "ok" : "DOWN",
       shard === undefined ? `${tier} (${role})` : `  ${shard}`,
       `${Math.round(ms)} ms`,
-      breaker === "closed" ? "" : `breaker ${breaker}`,
+      [
+        ...(breaker === "closed" ? [] : [`breaker ${breaker}`]),
+        ...(copied === undefined ? [] : [copiesText(copied)]),
+      ].join("; "),
       error,
     ]);
     yield* columns([["", "STORAGE", "ANSWERED IN", "", ""], ...rows]);
@@ -55,7 +71,33 @@ export const health = operation({
   found: ({ items }) => items.some(({ ok }) => !ok),
 });
 
-function itemOf({ name, role, ok, ms, error, breaker }: TierHealth): z.output<typeof item> {
+/** What a process copied, in a few words. What is nothing isn't told. */
+function copiesText({
+  hits,
+  misses,
+  waiting,
+  waitingBytes,
+  running,
+  dropped,
+}: z.output<typeof copies>): string {
+  const reads = hits + misses;
+  return [
+    ...(reads === 0 ? [] : [`${hits} of ${reads} reads hit`]),
+    `${waiting} copies wait${waiting === 0 ? "" : ` (${bytesText(waitingBytes)})`}`,
+    ...(running === 0 ? [] : [`${running} under way`]),
+    ...(dropped === 0 ? [] : [`${dropped} dropped`]),
+  ].join(", ");
+}
+
+function itemOf({ name, role, ok, ms, error, breaker, copies: copied }: TierHealth): z.output<typeof item> {
   const why = error === undefined ? {} : { error: error instanceof Error ? error.message : String(error) };
-  return { tier: name, role, ok, ms, ...why, breaker: breaker ?? "closed" };
+  return {
+    tier: name,
+    role,
+    ok,
+    ms,
+    ...why,
+    breaker: breaker ?? "closed",
+    ...(copied === undefined ? {} : { copies: copied }),
+  };
 }

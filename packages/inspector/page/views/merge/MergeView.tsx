@@ -110,12 +110,14 @@ function Merging({ thread, from, graph }: MergingProps): VNode {
     call("merge", { ...common, dryRun: true }, { signal }),
   );
   const settled = useSettled(JSON.stringify(settling(strategy, choices)), 250);
+  // What is previewed and written is what the values on the page were read from: where a side moved on since, that is refused.
+  const held = { ...common, seen: first.data?.seen ?? [] };
   const preview = useResource(
-    first.data === undefined ? undefined : JSON.stringify([common, settled]),
+    first.data === undefined ? undefined : JSON.stringify([held, settled]),
     (signal) =>
       call(
         "merge",
-        { ...common, ...(JSON.parse(settled) as Partial<InputOf<"merge">>), dryRun: true },
+        { ...held, ...(JSON.parse(settled) as Partial<InputOf<"merge">>), dryRun: true },
         { signal },
       ),
   );
@@ -126,7 +128,7 @@ function Merging({ thread, from, graph }: MergingProps): VNode {
     setBusy(true);
     setFailed(undefined);
     try {
-      const { status } = await call("merge", { ...common, ...settling(strategy, choices) });
+      const { status } = await call("merge", { ...held, ...settling(strategy, choices) });
       if (status === "conflict") {
         setBusy(false);
         preview.reload();
@@ -136,10 +138,15 @@ function Merging({ thread, from, graph }: MergingProps): VNode {
       navigate(href("thread", { thread }));
     } catch (thrown) {
       setFailed(errorFrom(thrown));
-      first.reload();
     }
     setBusy(false);
   };
+  const lookAgain = () => {
+    setFailed(undefined);
+    first.reload();
+    preview.reload();
+  };
+  const problem = failed ?? preview.error;
   if (first.data === undefined)
     return first.error === undefined ? (
       <Skeleton rows={6} />
@@ -195,15 +202,20 @@ function Merging({ thread, from, graph }: MergingProps): VNode {
       </div>
       <aside class="card merge-preview" aria-label="Preview of the merge">
         <MergePreview result={result} loading={preview.loading} from={from} thread={thread} />
-        {preview.error === undefined ? null : <ErrorBox error={preview.error} onRetry={preview.reload} />}
-        {failed === undefined ? null : <ErrorBox error={failed} />}
+        {problem === undefined ? null : (
+          <ErrorBox
+            error={problem}
+            onRetry={lookAgain}
+            retry={problem.code === "CHECKPOINT_CONFLICT" ? "Look again" : undefined}
+          />
+        )}
         {may("write") ? null : <NeedsRight />}
         <div class="actions">
           <Button
             tone="primary"
             icon="merge"
             busy={busy}
-            disabled={!ready || !may("write")}
+            disabled={!ready || problem !== undefined || !may("write")}
             onClick={() => void apply()}
           >
             Merge

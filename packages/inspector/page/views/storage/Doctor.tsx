@@ -1,10 +1,8 @@
 import type { OutputOf } from "@stratigraph/operations";
 import type { VNode } from "preact";
 import { call } from "../../api/client.ts";
-import { Button } from "../../design/Button.tsx";
-import { ErrorBox } from "../../design/ErrorBox.tsx";
 import { Pill, type Tone } from "../../design/Pill.tsx";
-import { Section } from "./StatsPanel.tsx";
+import { AskedSection } from "./Section.tsx";
 import { useAsked } from "./useAsked.ts";
 
 type Item = OutputOf<"doctor">["items"][number];
@@ -19,24 +17,16 @@ const ranks: readonly Item["status"][] = ["problem", "warning", "unknown", "ok"]
 
 /** Whether the storages are set up right, and what to do where they aren't. */
 export function Doctor(): VNode {
-  const { data, error, busy, ask } = useAsked((signal) => call("doctor", {}, { signal }));
+  const asked = useAsked((signal) => call("doctor", {}, { signal }));
   return (
-    <Section
+    <AskedSection
       title="Set-up"
-      side={
-        <Button size="small" busy={busy} onClick={ask}>
-          Check
-        </Button>
-      }
+      asked={asked}
+      button="Check"
+      stops={false}
+      hint="Rights, versions, settings and clocks of every storage, with what to do where something is wrong. No thread is read."
     >
-      {error !== undefined ? (
-        <ErrorBox error={error} onRetry={ask} />
-      ) : data === undefined ? (
-        <p class="faint">
-          Rights, versions, settings and clocks of every storage, with what to do where something is wrong. No
-          thread is read.
-        </p>
-      ) : (
+      {(data) => (
         <ul class="doctor">
           {data.items
             .toSorted((a, b) => ranks.indexOf(a.status) - ranks.indexOf(b.status))
@@ -55,6 +45,6 @@ export function Doctor(): VNode {
             ))}
         </ul>
       )}
-    </Section>
+    </AskedSection>
   );
 }

@@ -10,7 +10,7 @@ import { Table } from "../../design/Table.tsx";
 import { Bytes } from "../../design/Texts.tsx";
 import { bytesText, countText, shellWord } from "../../design/units.ts";
 import { href } from "../../router.ts";
-import { Section } from "./StatsPanel.tsx";
+import { AskedSection, Section } from "./Section.tsx";
 import { useAsked } from "./useAsked.ts";
 
 /** How many threads of a preview are listed. */
@@ -124,76 +124,61 @@ const deeds: Readonly<Record<string, string>> = {
 
 /** What maintenance would do now, as the storage's options say. Nothing is done here. */
 export function MaintenancePreview(): VNode {
-  const { data, error, busy, ask, stop } = useAsked((signal) =>
-    call("maintain", { dryRun: true }, { signal }),
-  );
+  const asked = useAsked((signal) => call("maintain", { dryRun: true }, { signal }));
   return (
-    <Section
+    <AskedSection
       title="What maintenance would do now"
-      side={
-        <>
-          {busy ? (
-            <Button size="small" tone="quiet" onClick={stop}>
-              Stop
-            </Button>
-          ) : null}
-          <Button size="small" busy={busy} onClick={ask}>
-            Preview
-          </Button>
-        </>
-      }
+      asked={asked}
+      button="Preview"
+      hint="Which threads the storage’s own options would delete, prune or archive. It looks at every thread that is due."
     >
-      {error !== undefined ? (
-        <ErrorBox error={error} onRetry={ask} />
-      ) : data === undefined ? (
-        <p class="faint">
-          Which threads the storage’s own options would delete, prune or archive. It looks at every thread
-          that is due.
-        </p>
-      ) : data.runs === 0 && data.skipped > 0 ? (
-        <p>Another process is running maintenance.</p>
-      ) : data.steps === 0 ? (
-        <p class="dim">Nothing is due.</p>
-      ) : (
-        <>
-          <p>
-            {countText(data.steps)} steps: {bytesText(data.bytes)} to the archive, {bytesText(data.freed)}{" "}
-            freed. Nothing was changed.
-          </p>
-          <Table
-            label="Steps of maintenance"
-            rows={data.items.slice(0, mostListed)}
-            keyOf={({ what, thread, tier }) => `${what} ${thread ?? tier ?? ""}`}
-            columns={[
-              { id: "what", head: "What", cell: ({ what }) => deeds[what] ?? what },
-              {
-                id: "thread",
-                head: "Thread or storage",
-                cell: ({ thread, tier }) =>
-                  thread === undefined ? (
-                    (tier ?? "")
-                  ) : (
-                    <a class="mono" href={href("thread", { thread })}>
-                      {thread}
-                    </a>
-                  ),
-              },
-              {
-                id: "checkpoints",
-                head: "Checkpoints",
-                align: "right",
-                cell: ({ checkpoints }) => (checkpoints === undefined ? "" : countText(checkpoints)),
-              },
-              {
-                id: "freed",
-                head: "Freed",
-                align: "right",
-                cell: ({ freed }) => (freed === undefined ? "" : <Bytes value={freed} />),
-              },
-            ]}
-          />
-        </>
-      )}
-    </Section>
+      {(data) => <Steps found={data} />}
+    </AskedSection>
+  );
+}
+
+function Steps({ found }: { readonly found: OutputOf<"maintain"> }): VNode {
+  const { runs, skipped, steps, bytes, freed, items } = found;
+  if (runs === 0 && skipped > 0) return <p>Another process is running maintenance.</p>;
+  if (steps === 0) return <p class="dim">Nothing is due.</p>;
+  return (
+    <>
+      <p>
+        {countText(steps)} steps: {bytesText(bytes)} to the archive, {bytesText(freed)} freed. Nothing was
+        changed.
+      </p>
+      <Table
+        label="Steps of maintenance"
+        rows={items.slice(0, mostListed)}
+        keyOf={({ what, thread, tier }) => `${what} ${thread ?? tier ?? ""}`}
+        columns={[
+          { id: "what", head: "What", cell: ({ what }) => deeds[what] ?? what },
+          {
+            id: "thread",
+            head: "Thread or storage",
+            cell: ({ thread, tier }) =>
+              thread === undefined ? (
+                (tier ?? "")
+              ) : (
+                <a class="mono" href={href("thread", { thread })}>
+                  {thread}
+                </a>
+              ),
+          },
+          {
+            id: "checkpoints",
+            head: "Checkpoints",
+            align: "right",
+            cell: ({ checkpoints }) => (checkpoints === undefined ? "" : countText(checkpoints)),
+          },
+          {
+            id: "freed",
+            head: "Freed",
+            align: "right",
+            cell: ({ freed }) => (freed === undefined ? "" : <Bytes value={freed} />),
+          },
+        ]}
+      />
+    </>
   );
 }

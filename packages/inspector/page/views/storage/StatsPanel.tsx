@@ -4,6 +4,7 @@ import { Bars } from "./Bars.tsx";
 import { about, channelBars, ratioText, tierBars, type Stats } from "./figures.ts";
 import { Growth } from "./Growth.tsx";
 import "./storage.css";
+import { Section } from "./Section.tsx";
 
 /** What is stored: how much, of what, where, and how it grows. */
 export function StatsPanel({ stats }: { readonly stats: Stats }): VNode {
@@ -61,26 +62,6 @@ export function StatsPanel({ stats }: { readonly stats: Stats }): VNode {
         <Growth growth={growth} />
       </Section>
     </div>
-  );
-}
-
-export function Section({
-  title,
-  side,
-  children,
-}: {
-  readonly title: string;
-  readonly side?: ComponentChildren;
-  readonly children: ComponentChildren;
-}): VNode {
-  return (
-    <section class="panel">
-      <header class="panel-head">
-        <h2>{title}</h2>
-        {side === undefined ? null : <div class="panel-side">{side}</div>}
-      </header>
-      {children}
-    </section>
   );
 }
 

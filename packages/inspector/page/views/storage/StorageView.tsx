@@ -1,13 +1,12 @@
 import type { VNode } from "preact";
 import { useState } from "preact/hooks";
 import { call, session } from "../../api/client.ts";
-import { Button } from "../../design/Button.tsx";
 import { CopyMenu } from "../../design/CopyMenu.tsx";
-import { ErrorBox } from "../../design/ErrorBox.tsx";
 import { Select } from "../../design/Field.tsx";
 import { Doctor } from "./Doctor.tsx";
 import { MaintenancePreview, PrunePreview } from "./Freeing.tsx";
-import { Section, StatsPanel } from "./StatsPanel.tsx";
+import { AskedSection } from "./Section.tsx";
+import { StatsPanel } from "./StatsPanel.tsx";
 import "./storage.css";
 import { Tiers } from "./Tiers.tsx";
 import { useAsked } from "./useAsked.ts";
@@ -17,9 +16,7 @@ const samples = ["25", "100", "500", "2000"];
 /** The storage as a whole. What goes through threads is only done when it is asked for. */
 export function StorageView(): VNode {
   const [sample, setSample] = useState("100");
-  const { data, error, busy, ask, stop } = useAsked((signal) =>
-    call("stats", { sample: Number(sample) }, { signal }),
-  );
+  const asked = useAsked((signal) => call("stats", { sample: Number(sample) }, { signal }));
   return (
     <div class="storage">
       <header class="storage-head">
@@ -32,39 +29,24 @@ export function StorageView(): VNode {
         />
       </header>
       <Tiers />
-      <Section
+      <AskedSection
         title="What is stored"
-        side={
-          <>
-            <Select
-              compact
-              label="Threads to measure"
-              value={sample}
-              onChange={setSample}
-              options={samples.map((value) => ({ value, label: `${value} threads` }))}
-            />
-            {busy ? (
-              <Button size="small" tone="quiet" onClick={stop}>
-                Stop
-              </Button>
-            ) : null}
-            <Button size="small" tone="primary" busy={busy} onClick={ask}>
-              Measure
-            </Button>
-          </>
+        asked={asked}
+        button="Measure"
+        first
+        choices={
+          <Select
+            compact
+            label="Threads to measure"
+            value={sample}
+            onChange={setSample}
+            options={samples.map((value) => ({ value, label: `${value} threads` }))}
+          />
         }
+        hint="Counts the threads, measures some of them, and projects from these to all. On a large storage it takes a while."
       >
-        {error !== undefined ? (
-          <ErrorBox error={error} onRetry={ask} />
-        ) : data === undefined ? (
-          <p class="faint">
-            Counts the threads, measures some of them, and projects from these to all. On a large storage it
-            takes a while.
-          </p>
-        ) : (
-          <StatsPanel stats={data} />
-        )}
-      </Section>
+        {(data) => <StatsPanel stats={data} />}
+      </AskedSection>
       <MaintenancePreview />
       <PrunePreview />
       <Doctor />

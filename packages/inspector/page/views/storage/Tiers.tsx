@@ -1,3 +1,4 @@
+import type { OutputOf } from "@stratigraph/operations";
 import type { VNode } from "preact";
 import { call } from "../../api/client.ts";
 import { useResource } from "../../api/resource.ts";
@@ -5,8 +6,64 @@ import { Button } from "../../design/Button.tsx";
 import { ErrorBox } from "../../design/ErrorBox.tsx";
 import { Pill } from "../../design/Pill.tsx";
 import { Skeleton } from "../../design/Skeleton.tsx";
-import { Table } from "../../design/Table.tsx";
-import { Section } from "./StatsPanel.tsx";
+import { Table, type Column } from "../../design/Table.tsx";
+import { bytesText, countText } from "../../design/units.ts";
+import { Section } from "./Section.tsx";
+
+type Item = OutputOf<"health">["items"][number];
+
+/** What a process keeps of its hot tiers: how many reads they saved, and the queue of copies to them. */
+const queueColumns: readonly Column<Item>[] = [
+  {
+    id: "hits",
+    head: "Reads from it",
+    align: "right",
+    cell: ({ copies }) => {
+      if (copies === undefined) return null;
+      const reads = copies.hits + copies.misses;
+      if (reads === 0) return <span class="faint">none yet</span>;
+      return (
+        <span title={`${countText(copies.hits)} of ${countText(reads)} reads`}>
+          {percent(copies.hits, reads)}
+        </span>
+      );
+    },
+  },
+  {
+    id: "queue",
+    head: "Copies",
+    cell: ({ copies }) => (copies === undefined ? null : <Queue copies={copies} />),
+  },
+];
+
+function percent(part: number, whole: number): string {
+  return `${Math.round((100 * part) / whole)} %`;
+}
+
+/** The queue of copies to a hot tier. */
+function Queue({ copies }: { readonly copies: NonNullable<Item["copies"]> }): VNode {
+  const { waiting, waitingBytes, running, dropped } = copies;
+  return (
+    <span class="tier-queue">
+      {waiting + running === 0 ? (
+        <span class="dim">none wait</span>
+      ) : (
+        <span>
+          {countText(waiting)} wait
+          {waiting === 0 ? "" : ` (${bytesText(waitingBytes)})`}, {countText(running)} in flight
+        </span>
+      )}
+      {dropped === 0 ? null : (
+        <Pill
+          tone="amber"
+          title="Too many waited, or the storage failed. Each costs no more than a later miss"
+        >
+          {countText(dropped)} dropped
+        </Pill>
+      )}
+    </span>
+  );
+}
 
 /** Whether every tier answers, and how the breakers of the inspector's process stand. */
 export function Tiers(): VNode {
@@ -50,6 +107,7 @@ export function Tiers(): VNode {
               head: "Breaker",
               cell: ({ breaker }) => <Pill tone={breaker === "closed" ? "neutral" : "amber"}>{breaker}</Pill>,
             },
+            ...(data.items.some(({ copies }) => copies !== undefined) ? queueColumns : []),
             {
               id: "ms",
               head: "Answered in",
@@ -60,7 +118,8 @@ export function Tiers(): VNode {
         />
       )}
       <p class="faint">
-        Breakers are those of the inspector’s own process. Every process of the application has its own.
+        Breakers, reads and copies are those of the inspector’s own process. Every process of the application
+        has its own: its metrics tell of them.
       </p>
     </Section>
   );

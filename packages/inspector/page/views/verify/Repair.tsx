@@ -1,3 +1,4 @@
+import type { OutputOf } from "@stratigraph/operations";
 import type { VNode } from "preact";
 import { useState } from "preact/hooks";
 import { call, may } from "../../api/client.ts";
@@ -6,10 +7,13 @@ import { Dialog } from "../../design/Dialog.tsx";
 import { ErrorBox } from "../../design/ErrorBox.tsx";
 import { Checkbox } from "../../design/Field.tsx";
 import { countText } from "../../design/units.ts";
-import { Section } from "../storage/StatsPanel.tsx";
+import { Section } from "../storage/Section.tsx";
 import { useAsked } from "../storage/useAsked.ts";
 import type { Report } from "./findings.ts";
 import { ResultsTable } from "./FindingsTable.tsx";
+
+/** What a repair did. */
+export type Repaired = OutputOf<"repair">;
 
 /** Tells what would mend a report's findings, and does it once that is confirmed. */
 export function Repair({
@@ -17,21 +21,24 @@ export function Repair({
   onRepaired,
 }: {
   readonly report: Report;
-  readonly onRepaired: () => void;
+  /** Told what was done. */
+  readonly onRepaired: (done: Repaired) => void;
 }): VNode {
   const [prune, setPrune] = useState(false);
   const [confirming, setConfirming] = useState(false);
-  const preview = useAsked((signal) => call("repair", { report, prune }, { signal }));
+  const preview = useAsked(async (signal) => ({
+    prune,
+    ...(await call("repair", { report, prune }, { signal })),
+  }));
   const applied = useAsked(async (signal) => {
     const done = await call("repair", { report, prune, apply: true }, { signal });
     setConfirming(false);
-    onRepaired();
-    return done;
+    onRepaired(done);
   });
   const allowed = may("destroy");
-  const { data } = preview;
+  // What was previewed with another choice isn't what would be done.
+  const data = preview.data?.prune === prune ? preview.data : undefined;
   const count = data?.results.filter(({ outcome }) => outcome === "would").length ?? 0;
-  const shown = applied.data ?? data;
   return (
     <Section
       title="Repair"
@@ -48,7 +55,7 @@ export function Repair({
           <Button
             size="small"
             tone="danger"
-            disabled={!allowed || count === 0 || applied.data !== undefined}
+            disabled={!allowed || count === 0}
             title={allowed ? undefined : "Start the inspector with --allow destroy"}
             onClick={() => setConfirming(true)}
           >
@@ -58,13 +65,13 @@ export function Repair({
       }
     >
       {preview.error === undefined ? null : <ErrorBox error={preview.error} onRetry={preview.ask} />}
-      {shown === undefined ? (
+      {data === undefined ? (
         <p class="faint">
           Good bytes are fetched from other storages. Where nobody has any, the head goes back to the last
           whole checkpoint, and what stood after stays as a side branch.
         </p>
       ) : (
-        <ResultsTable results={shown.results} />
+        <ResultsTable results={data.results} />
       )}
       <Dialog
         open={confirming}

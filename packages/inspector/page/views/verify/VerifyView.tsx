@@ -9,12 +9,12 @@ import { Field, Select } from "../../design/Field.tsx";
 import { Pill } from "../../design/Pill.tsx";
 import { bytesText, countText, shellWord } from "../../design/units.ts";
 import { route } from "../../router.ts";
-import { Section } from "../storage/StatsPanel.tsx";
+import { Section } from "../storage/Section.tsx";
 import "../storage/storage.css";
 import { useAsked } from "../storage/useAsked.ts";
 import { progressText, verdict, type Report } from "./findings.ts";
-import { FindingsTable } from "./FindingsTable.tsx";
-import { Repair } from "./Repair.tsx";
+import { FindingsTable, ResultsTable } from "./FindingsTable.tsx";
+import { Repair, type Repaired } from "./Repair.tsx";
 
 const parts = [
   { value: "", label: "All threads" },
@@ -28,6 +28,7 @@ export function VerifyView(): VNode {
   const [thread, setThread] = useState(route.value.query.get("thread") ?? "");
   const [sample, setSample] = useState("");
   const [progress, setProgress] = useState<Progress>();
+  const [repaired, setRepaired] = useState<Repaired>();
   const input = thread !== "" ? { threads: [thread] } : sample === "" ? {} : { sample };
   const { data, error, busy, ask, stop } = useAsked(async (signal) => {
     setProgress(undefined);
@@ -50,6 +51,7 @@ export function VerifyView(): VNode {
           class="storage-form"
           onSubmit={(event) => {
             event.preventDefault();
+            setRepaired(undefined);
             ask();
           }}
         >
@@ -83,8 +85,20 @@ export function VerifyView(): VNode {
           <Found report={data} />
         )}
       </Section>
+      {repaired === undefined ? null : (
+        <Section title="Done">
+          <ResultsTable results={repaired.results} />
+        </Section>
+      )}
       {data === undefined || data.findings.length === 0 || busy ? null : (
-        <Repair key={data.startedAt} report={data} onRepaired={ask} />
+        <Repair
+          key={data.startedAt}
+          report={data}
+          onRepaired={(done) => {
+            setRepaired(done);
+            ask();
+          }}
+        />
       )}
     </div>
   );

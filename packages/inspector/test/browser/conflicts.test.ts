@@ -1,0 +1,99 @@
+import type { Locator, Page } from "playwright-core";
+import { MemorySaver } from "@stratigraph/core";
+import { beforeAll, expect, test } from "vitest";
+import { on } from "../seeds/on.ts";
+import { seed } from "../seeds/seed.ts";
+import { inspecting } from "./support/inspecting.ts";
+import { openBeside, openTab } from "./support/tab.ts";
+
+// What two people do at once. Nothing is told to the pages, as if each click came a moment after the other.
+const unaware = { allow: ["read", "write"], pollMs: 3_600_000 } as const;
+
+const saver = new MemorySaver();
+beforeAll(() => seed(saver, ["trip", "support"]));
+
+const cheapest = "trip to Lisbon/cheapest";
+const thorough = "trip to Lisbon/thorough";
+
+async function historyOf(thread: string): Promise<string[]> {
+  const ids: string[] = [];
+  for await (const { checkpoint } of saver.list(on(thread))) ids.push(checkpoint.id);
+  return ids;
+}
+
+async function readyToMerge(page: Page): Promise<Locator> {
+  await page.getByRole("combobox", { name: "For all channels" }).selectOption("theirs");
+  const merge = page.getByRole("button", { name: "Merge", exact: true });
+  await expect.poll(() => merge.isEnabled()).toBe(true);
+  return merge;
+}
+
+test("of two tabs that merge, the second is refused, told to look again, and has nothing to merge then", async () => {
+  const { at } = await inspecting(saver, unaware);
+  const address = at(
+    `/t/${encodeURIComponent(cheapest)}/merge?from=${encodeURIComponent(thorough)}&graph=trip`,
+  );
+  const first = await openTab(address, { expected: [/409/] });
+  const second = await openBeside(first, address);
+  const [one, other] = [await readyToMerge(first), await readyToMerge(second)];
+  await one.click();
+  await first.waitForURL(`**/t/${encodeURIComponent(cheapest)}`);
+  const merged = await historyOf(cheapest);
+  await other.click();
+  const told = second.getByRole("alert").filter({ hasText: "CHECKPOINT_CONFLICT" });
+  await told.getByText(/went on to .*Look at the merge again/).waitFor();
+  expect(await historyOf(cheapest)).toEqual(merged);
+  expect(await other.isDisabled()).toBe(true);
+  await told.getByRole("button", { name: "Look again" }).click();
+  await second.getByTestId("merge-status").getByText("The thread has it already").waitFor();
+  await told.waitFor({ state: "hidden" });
+});
+
+test("a fork that went on since it was looked at isn't merged unseen", async () => {
+  const { at } = await inspecting(saver, unaware);
+  const central = "trip to Lisbon/central";
+  const page = await openTab(
+    at(`/t/${encodeURIComponent(central)}/merge?from=${encodeURIComponent(thorough)}&graph=trip`),
+    { expected: [/409/] },
+  );
+  const merge = await readyToMerge(page);
+  const before = await historyOf(central);
+  const { tripAgent } = await import("../seeds/trip.ts");
+  await tripAgent(saver).updateState(on(thorough), { price: 1 }, "agent");
+  await merge.click();
+  const told = page.getByRole("alert").filter({ hasText: "CHECKPOINT_CONFLICT" });
+  await told.getByRole("button", { name: "Look again" }).click();
+  await told.waitFor({ state: "hidden" });
+  expect(await historyOf(central)).toEqual(before);
+  await expect.poll(() => merge.isEnabled()).toBe(true);
+  await merge.click();
+  await page.waitForURL(`**/t/${encodeURIComponent(central)}`);
+  expect((await saver.getTuple(on(central)))!.checkpoint.channel_values).toMatchObject({ price: 1 });
+});
+
+test("of two tabs that answer, the second is told that the question was answered", async () => {
+  const { at } = await inspecting(saver, unaware);
+  const first = await openTab(at("/t/support%2F4712/calls"), { expected: [/404/] });
+  const second = await openBeside(first, at("/t/support%2F4712/calls"));
+  const dialogOf = async (page: Page, author: string): Promise<Locator> => {
+    await page.getByRole("button", { name: "Answer…" }).click();
+    const dialog = page.getByRole("dialog", { name: "Did refund happen?" });
+    await dialog.getByRole("radio", { name: /It didn/ }).check();
+    await dialog.getByLabel("Who answers").fill(author);
+    await dialog.getByRole("button", { name: "Preview" }).click();
+    await dialog.getByRole("button", { name: "Write the answer" }).waitFor();
+    return dialog;
+  };
+  const [one, other] = [await dialogOf(first, "anna"), await dialogOf(second, "ben")];
+  await one.getByRole("button", { name: "Write the answer" }).click();
+  await one.waitFor({ state: "hidden" });
+  await other.getByRole("button", { name: "Write the answer" }).click();
+  await other
+    .getByRole("alert")
+    .getByText(/it was answered/)
+    .waitFor();
+  await other.getByRole("button", { name: "Cancel" }).click();
+  await second.reload();
+  await second.getByRole("button", { name: /^refund/ }).click();
+  await second.getByRole("dialog", { name: "refund" }).getByText("by anna").waitFor();
+});
