@@ -16,20 +16,24 @@ import { inRounds } from "../../../test/rounds.ts";
 
 const script = join(import.meta.dirname, "support/killChild.ts");
 const steps = 40;
-/** How long a run of that many steps takes about on this machine. */
-const runMs = 400;
 const kills = inRounds({ few: 4, all: 50 });
 
-/** Starts a run in a child process and kills it `afterMs` after its first acknowledged put. Returns what was acknowledged. */
-async function killedRun(where: readonly [string, string], threadId: string, afterMs: number, n: number) {
+/**
+ * Starts a run in a child process and kills it once that many puts were acknowledged: it is anywhere in what follows then. Returns what
+ * was acknowledged.
+ */
+async function killedRun(where: readonly [string, string], threadId: string, after: number, n: number) {
   const durability = n % 2 === 0 ? "sync" : "async";
   const child = runChild<KillMessage>(script, [...where, threadId, String(steps), durability]);
-  await child.message(({ type }) => type === "put");
-  await new Promise((resolve) => setTimeout(resolve, afterMs));
+  let puts = 0;
+  await child.message(({ type }) => type === "put" && ++puts >= after);
   const { stderr } = await child.kill();
   expect(stderr).toBe("");
   return child.messages;
 }
+
+/** A number of puts in the first nine tenths of a run. */
+const anyStep = (next: () => number): number => 1 + Math.floor(next() * steps * 0.9);
 
 /** Every acknowledged checkpoint and write is there; then the run is resumed to its end. */
 async function expectAllThere(saver: PostgresSaver, threadId: string, messages: readonly KillMessage[]) {
@@ -74,14 +78,14 @@ test.skipIf(!available.postgres)(
     const next = random(20251120);
     try {
       await saver.setup();
-      const delays = Array.from({ length: kills }, () => next() * runMs);
+      const moments = Array.from({ length: kills }, () => anyStep(next));
       const midRun: number[] = [];
       const worker = async () => {
-        for (let n = kills - delays.length; delays.length > 0; n = kills - delays.length) {
-          const afterMs = delays.shift()!;
+        for (let n = kills - moments.length; moments.length > 0; n = kills - moments.length) {
+          const after = moments.shift()!;
           const threadId = `run ${n}`;
           const name = `killed-${n}`;
-          const messages = await killedRun(["url", named(server.url, name)], threadId, afterMs, n);
+          const messages = await killedRun(["url", named(server.url, name)], threadId, after, n);
           await gone(server.url, name);
           const { ended, done } = await expectAllThere(saver, threadId, messages);
           if (!ended) midRun.push(done);
@@ -109,7 +113,7 @@ test("the same embedded in a folder: the lock of a killed process is taken over,
     await first.end();
     for (let n = 0; n < inRounds({ few: 2, all: 4 }); n += 1) {
       const threadId = `run ${n}`;
-      const messages = await killedRun(["folder", folder], threadId, next() * runMs, n);
+      const messages = await killedRun(["folder", folder], threadId, anyStep(next), n);
       const saver = PostgresSaver.embedded(folder);
       const { ended } = await expectAllThere(saver, threadId, messages);
       if (!ended) midRun += 1;

@@ -84,7 +84,9 @@ test(`killed at ${kills} moments: nothing acknowledged is lost, and the run resu
     await child.message(() => true);
     // A reader with a copy of its own, which must not be believed later.
     await saver.getTuple(configOf(threadId));
-    await sleep((n * 240) / kills);
+    // It is anywhere in what follows then.
+    let puts = 0;
+    await child.message(() => ++puts >= 2 + (n * steps * 0.8) / kills);
     expect((await child.kill()).stderr).toBe("");
     await gone(database.url, threadId);
     // The reader's copy may have come between the killed process's invalidation and its commit: it is believed for that long.
