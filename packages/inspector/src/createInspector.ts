@@ -65,7 +65,7 @@ export function createInspector(options: InspectorOptions): Inspector {
   app.get("*", ({ req }) => answerPage(new URL(req.url).pathname, pageFolder));
   app.notFound(() => new Response("Only GET is answered here.\n", { status: 405 }));
   app.onError((error) => {
-    const { status, body } = answerTo(error);
+    const { status, body } = answerTo(error, context.redact.length > 0);
     if (status === 500) onError(error);
     return Response.json(body, { status, headers: { "cache-control": "no-store" } });
   });

@@ -274,4 +274,18 @@ test("what a graph's code or we did wrong is told without a stack, and passed on
   expect([status, body]).toEqual([500, { error: { code: "INTERNAL", message: "x is not a function" } }]);
   expect(errors).toEqual([mistake]);
   await served.inspector.close();
+  const hiding = await serve({ saver: () => Promise.reject(mistake), redact: ["messages"] });
+  expect(JSON.stringify((await hiding.get("/api/threads")).body)).not.toContain("function");
+  await hiding.inspector.close();
+});
+
+test("a value that is given and can't be stored is the asker's mistake, and no failure of ours", async () => {
+  for (const [levels, code] of [
+    [2000, "SERIALIZATION"],
+    [500_000, "INVALID_OPTION"],
+  ] as const) {
+    const value = `${"[".repeat(levels)}${"]".repeat(levels)}`;
+    const { status, body } = await writer.post("set", { at: "ada", channel: "title", value, dryRun: true });
+    expect([levels, status, body["error"]]).toMatchObject([levels, 400, { code }]);
+  }
 });

@@ -167,6 +167,11 @@ describe.each(savers)("fork, merge, promote and undo on %s", (_name, open) => {
       [{ from: yours, strategy: "newest" }, /Write one of ours/],
       [{ from: yours, answers: "{" }, /answers: write JSON/],
       [{ from: yours, answers: { title: "mine" } }, /answers/],
+      [
+        { from: yours, answers: { title: { value: { lc: 2, type: "sg:redacted" } } } },
+        /answers.title.*redacted/,
+      ],
+      [{ from: yours, answers: { title: { value: { lc: 2, type: "sg:nothing" } } } }, /answers.title/],
       [{}, /Name what to merge/],
     ] as const)
       await expect(merge({ thread: mine, ...input })).rejects.toThrow(message);

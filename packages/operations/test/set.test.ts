@@ -53,7 +53,9 @@ test("is refused where the head moved, and takes nothing that was cut or redacte
   await expect(set({ channel: "branch:to:answer" })).rejects.toMatchObject({ code: "INVALID_OPTION" });
   await expect(
     set({ channel: "messages", value: '{"lc":1,"type":"constructor","id":["x","Nope"],"kwargs":{}}' }),
-  ).rejects.toThrow("Nope");
+  ).rejects.toMatchObject({ code: "INVALID_OPTION", message: expect.stringContaining("Nope") as string });
+  for (const value of ['{"lc":2,"type":"sg:nothing"}', `${"[".repeat(100_000)}${"]".repeat(100_000)}`])
+    await expect(set({ value })).rejects.toMatchObject({ code: "INVALID_OPTION", data: { field: "value" } });
   const values = (await graph.getState(on("ada"))).values;
   expect(values.title).toBeUndefined();
   const [one, other] = await Promise.allSettled([set({ value: '"1"' }), set({ value: '"2"' })]);

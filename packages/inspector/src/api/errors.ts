@@ -1,4 +1,4 @@
-import { StratigraphError, type ErrorCode } from "@stratigraph/core";
+import { SerializationError, StratigraphError, type ErrorCode } from "@stratigraph/core";
 
 /** Where each error code is explained. */
 const errorsPage = "https://github.com/stratigraph/stratigraph/blob/main/packages/core/ERRORS.md";
@@ -54,12 +54,22 @@ export interface ErrorBody {
   };
 }
 
-/** An error as it is answered. */
-export function answerTo(error: unknown): { readonly status: number; readonly body: ErrorBody } {
+/**
+ * An error as it is answered.
+ * @param hidesTexts whether texts of errors that aren't ours, such as those that graphs throw, may repeat what is redacted
+ */
+export function answerTo(
+  error: unknown,
+  hidesTexts: boolean,
+): { readonly status: number; readonly body: ErrorBody } {
   if (error instanceof HttpError) return { status: error.status, body: bodyOf(error.error) };
   if (StratigraphError.is(error)) return { status: statuses[error.code] ?? 500, body: bodyOf(error) };
+  // Of a value that was given: what is stored is read with an error of its own.
+  if (SerializationError.is(error))
+    return { status: 400, body: bodyOf(new StratigraphError("SERIALIZATION", error.message)) };
   const message = error instanceof Error ? error.message : String(error);
-  return { status: 500, body: { error: { code: "INTERNAL", message } } };
+  const told = hidesTexts ? "Something failed. What it said may repeat what is redacted." : message;
+  return { status: 500, body: { error: { code: "INTERNAL", message: told } } };
 }
 
 function bodyOf({ code, message, data }: StratigraphError): ErrorBody {

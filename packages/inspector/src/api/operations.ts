@@ -103,7 +103,7 @@ function streamed(
   running
     .run(gone.signal, work)
     .catch((error: unknown) => {
-      const { body, status } = answerTo(error);
+      const { body, status } = answerTo(error, context.redact.length > 0);
       if (status === 500) onError(error);
       stream.send("error", { ...body, status });
     })

@@ -67,7 +67,8 @@ export class Watcher {
       for (const [listener, told] of this.#told) tell(listener, told, revisions, this.#newest);
     } catch (error) {
       this.#failures += 1;
-      const { body } = answerTo(error);
+      // It is an error of the storage, which knows no values.
+      const { body } = answerTo(error, false);
       for (const [listener, told] of this.#told) {
         if (!told.isDown) listener.storage(body.error);
         told.isDown = true;

@@ -6,6 +6,7 @@ import { shellWord } from "../render/shellWord.ts";
 import { resolvePoint } from "../table/address.ts";
 import { fields, flag, texts } from "../table/fields.ts";
 import { operation } from "../table/operation.ts";
+import { givenJson } from "../values/edit.ts";
 import { Redaction } from "../values/redaction.ts";
 import type { Complete } from "./complete.ts";
 import { heldMerge } from "./heldMerge.ts";
@@ -205,8 +206,7 @@ async function revived(
 ): Promise<Answers> {
   const entries = Object.entries(answers).map(async ([channel, answer]): Promise<[string, Answer]> => {
     if (typeof answer === "string") return [channel, answer];
-    const bytes = Buffer.from(JSON.stringify(answer.value ?? null));
-    return [channel, { value: (await saver.serde.loadsTyped("json", bytes)) as unknown }];
+    return [channel, { value: await givenJson(saver, `answers.${channel}`, answer.value ?? null) }];
   });
   return Object.fromEntries(await Promise.all(entries));
 }

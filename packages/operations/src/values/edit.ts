@@ -1,4 +1,4 @@
-import { InvalidOptionError, type TierSaver, type Typed } from "@stratigraph/core";
+import { InvalidOptionError, SerializationError, type TierSaver, type Typed } from "@stratigraph/core";
 import { isCut } from "./cut.ts";
 import { formatPath, wrongPath, type Path } from "./path.ts";
 import { isMessage } from "./records.ts";
@@ -6,12 +6,15 @@ import { isRedacted } from "./redaction.ts";
 import { replaced } from "./resolve.ts";
 import { jsonOf } from "./view.ts";
 
+/** Most levels of JSON that is given, which are those that the serde reads back. */
+const mostLevels = 3000;
+
 /**
  * The value that a channel has once a part of it was set, revived by the saver's serde: a message stays a message.
  * @param before the value before; absent where the channel has none
  * @param path of the part; empty for the whole value
  * @param text the new part, as JSON of the serde
- * @throws InvalidOptionError; StratigraphError "SERIALIZATION"
+ * @throws InvalidOptionError
  */
 export async function edited(
   saver: TierSaver,
@@ -37,7 +40,7 @@ export async function edited(
 
 /** The revived value. Where messages were, there have to be messages: the graph would fail with anything else. */
 async function fitting(saver: TierSaver, hadMessages: boolean, json: unknown): Promise<unknown> {
-  const next = await revived(saver, json);
+  const next = await revived(saver, "value", json);
   if (!hadMessages || (Array.isArray(json) && json.every(isMessage))) return next;
   throw new InvalidOptionError(
     "value",
@@ -53,10 +56,16 @@ function areMessages(value: unknown): boolean {
 /**
  * A value that was given as the serde's JSON.
  * @param field which input it is
- * @throws InvalidOptionError; StratigraphError "SERIALIZATION"
+ * @throws InvalidOptionError
  */
 export async function givenValue(saver: TierSaver, field: string, text: string): Promise<unknown> {
-  return await revived(saver, parsed(field, text));
+  return await revived(saver, field, parsed(field, text));
+}
+
+/** As {@link givenValue}, of JSON that was parsed already. @throws InvalidOptionError */
+export async function givenJson(saver: TierSaver, field: string, json: unknown): Promise<unknown> {
+  refuseUnfit(field, json);
+  return await revived(saver, field, json);
 }
 
 function parsed(field: string, text: string): unknown {
@@ -70,13 +79,37 @@ function parsed(field: string, text: string): unknown {
       'Write a text in quotes: "Hello".',
     );
   }
+  refuseUnfit(field, value);
+  return value;
+}
+
+/** @throws InvalidOptionError where JSON is nested too deeply to be walked through, or something was left out of it */
+function refuseUnfit(field: string, value: unknown): void {
+  if (isDeeperThan(value, mostLevels))
+    throw new InvalidOptionError(
+      field,
+      `JSON that is nested deeper than ${mostLevels} levels`,
+      "Flatten the value.",
+    );
   const left = leftOut(value);
-  if (left === undefined) return value;
+  if (left === undefined) return;
   throw new InvalidOptionError(
     field,
     `JSON in which something was ${left}`,
     "Show the whole part first, or set a smaller part with a path.",
   );
+}
+
+/** Goes down level by level, as a function that calls itself would need a stack as deep as the value. */
+function isDeeperThan(value: unknown, levels: number): boolean {
+  let level = [value];
+  for (let depth = 0; level.length > 0; depth += 1) {
+    if (depth > levels) return true;
+    level = level.flatMap((part) =>
+      typeof part === "object" && part !== null ? (Object.values(part) as unknown[]) : [],
+    );
+  }
+  return false;
 }
 
 /** Whether something was cut or redacted in JSON that is to be stored. */
@@ -91,6 +124,11 @@ function leftOut(value: unknown): "cut" | "redacted" | undefined {
   return undefined;
 }
 
-async function revived(saver: TierSaver, json: unknown): Promise<unknown> {
-  return (await saver.serde.loadsTyped("json", Buffer.from(JSON.stringify(json)))) as unknown;
+async function revived(saver: TierSaver, field: string, json: unknown): Promise<unknown> {
+  try {
+    return (await saver.serde.loadsTyped("json", Buffer.from(JSON.stringify(json)))) as unknown;
+  } catch (error) {
+    if (!SerializationError.is(error)) throw error;
+    throw new InvalidOptionError(field, "JSON that stands for nothing that can be stored", error.message);
+  }
 }
