@@ -1,5 +1,5 @@
 import { checkOptions, InvalidOptionError, type OptionNames, type TierSaver } from "@stratigraph/core";
-import type { Context, Effect } from "@stratigraph/operations";
+import { Redaction, type Context, type Effect } from "@stratigraph/operations";
 
 /** What an inspector shows, and what it may do. */
 export interface InspectorOptions {
@@ -65,8 +65,20 @@ export function checkInspectorOptions(options: InspectorOptions): void {
   for (const effect of allow)
     if (!effects.has(effect))
       throw new InvalidOptionError("allow", effect, 'Choose from "read", "write", "destroy".');
+  checkRedact(options.redact ?? []);
   if (!(pollMs >= 10 && pollMs <= 3_600_000))
     throw new InvalidOptionError("pollMs", pollMs, "Pass milliseconds, from 10 to 3600000.");
+}
+
+/** Refuses paths that nothing could be hidden by, before anything is shown. @throws InvalidOptionError */
+function checkRedact(paths: readonly string[]): void {
+  for (const path of paths)
+    try {
+      if (!new Redaction([path]).isActive) throw new InvalidOptionError("path", path, "It names nothing.");
+    } catch (error) {
+      const hint = "Write paths that begin with a channel, such as messages.*.content.";
+      throw new InvalidOptionError("redact", path, `${hint} ${error instanceof Error ? error.message : ""}`);
+    }
 }
 
 /** Refuses a token that could be guessed. The error doesn't show it. @throws InvalidOptionError */

@@ -231,6 +231,8 @@ test("a port that is taken, and options that can't be used, are refused with wha
     { token: "short" },
     { allow: ["everything"] },
     { pollMs: 1 },
+    { redact: ["messages.*.content", "messages["] },
+    { redact: [""] },
     { saver: {} },
     { alow: ["read"] },
   ];
