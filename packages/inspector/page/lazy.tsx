@@ -27,10 +27,10 @@ export function lazy<P extends object>(
     const [error, setError] = useState<unknown>();
     const [attempt, setAttempt] = useState(0);
     useEffect(() => {
-      if (loaded !== undefined) return;
       void (async () => {
         try {
-          loaded = await load();
+          // Loading ahead may have ended since this was drawn: then nothing else draws it again.
+          loaded ??= await load();
           setReady(true);
         } catch (thrown) {
           setError(thrown);

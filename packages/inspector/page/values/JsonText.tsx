@@ -7,7 +7,8 @@ import "./value.css";
 export function JsonText({ value }: { readonly value: unknown }): VNode {
   const tokens = useMemo(() => jsonTokens(value), [value]);
   return (
-    <pre class="json-text">
+    // It scrolls where it is long, which keys must reach, too.
+    <pre class="json-text" tabIndex={0} aria-label="JSON">
       {tokens.map(({ kind, text }, n) =>
         kind === "plain" ? (
           text

@@ -23,6 +23,7 @@ const VIEWS = {
   thread: `/t/${lisbon}`,
   lanes: "/t/cart%2088",
   failed: "/t/import%2F2026-11-22?tab=writes",
+  "long writes": "/t/support%2F4712?tab=writes",
   waiting: "/t/review%2Fridley",
   conversation: "/t/support%2F4711",
   calls: "/t/support%2F4712/calls",
@@ -33,6 +34,7 @@ const VIEWS = {
   conflicts: "/conflicts",
   merge: `/t/${lisbon}/merge?from=${lisbon}%2Fcheapest`,
   "what if": `/whatif?at=${lisbon}`,
+  "what if of nothing": "/whatif",
   storage: "/storage",
   health: "/verify",
   nowhere: "/no/such/view",
@@ -58,7 +60,16 @@ const CUT = `[...document.querySelectorAll("main button, main a, main input, mai
   .map((element) => element.outerHTML.slice(0, 200))`;
 
 /** With few rounds the views that have most in them. */
-const few = ["threads", "lanes", "conversation", "compare", "merge", "what if"];
+const few = [
+  "threads",
+  "lanes",
+  "conversation",
+  "compare",
+  "merge",
+  "what if",
+  "what if of nothing",
+  "long writes",
+];
 const names = inRounds<readonly string[]>({ few, all: Object.keys(VIEWS) });
 
 test.each(Object.entries(VIEWS).filter(([name]) => names.includes(name)))(
@@ -73,6 +84,7 @@ test.each(Object.entries(VIEWS).filter(([name]) => names.includes(name)))(
     told.push(...(await violations(page, "color-contrast")).map((each) => `dark: ${each}`));
     await page.setViewportSize({ width: 360, height: 740 });
     await settled(page);
+    told.push(...(await violations(page, "scrollable-region-focusable")).map((each) => `narrow: ${each}`));
     const width = await page.evaluate<number>("document.documentElement.scrollWidth");
     if (width > 360) told.push(`${name} is ${width} pixels wide`);
     told.push(...(await page.evaluate<string[]>(CUT)).map((element) => `beyond 360 pixels: ${element}`));

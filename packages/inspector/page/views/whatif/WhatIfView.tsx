@@ -29,6 +29,7 @@ export function WhatIfView(): VNode {
   if (at === "")
     return (
       <Empty title="What if" icon="fork">
+        <h1 class="unseen">What if</h1>
         <p>
           Open a thread, choose a checkpoint, and press <kbd>f</kbd>: the fork begins there, and the thread
           stays as it is.
