@@ -24,7 +24,7 @@ const closeMs = 10_000;
 const rights: Readonly<Record<Effect, string>> = {
   read: "look at threads",
   write: "change threads",
-  destroy: "take away for good",
+  destroy: "delete and repair them",
 };
 
 /** Adds the command that serves the inspector. It isn't an operation: it is another front of them. */

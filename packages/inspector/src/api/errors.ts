@@ -16,6 +16,7 @@ const statuses: Partial<Readonly<Record<ErrorCode, number>>> = {
   LOCKED: 409,
   MERGE_CONFLICT: 409,
   MERGE_REFUSED: 409,
+  MISCONFIGURED: 409,
   STALE_READ: 409,
   THREAD_BUSY: 409,
   THREAD_EXISTS: 409,
@@ -27,6 +28,7 @@ const statuses: Partial<Readonly<Record<ErrorCode, number>>> = {
   KEY_UNAVAILABLE: 503,
   OVERLOADED: 503,
   UNAVAILABLE: 503,
+  STORAGE_FULL: 507,
 };
 
 /** An error that is answered with a status of its own. */

@@ -12,6 +12,7 @@ import { navigate, route, search, setQuery } from "../../router.ts";
 import { likelyPart, partsOf } from "./parts.ts";
 import { Preview } from "./Preview.tsx";
 import { useSettled } from "./useSettled.ts";
+import { isOwn } from "../checkpoint/shown.ts";
 
 type Shown = OutputOf<"show">;
 
@@ -83,7 +84,8 @@ export function EditForm({ where, state }: EditFormProps): VNode {
     }
     setCreating(false);
   };
-  const channels = state.channels.map((each) => each.channel);
+  // LangGraph's own channels say what runs next, which a fork keeps.
+  const channels = state.channels.map((each) => each.channel).filter((name) => !isOwn(name));
   return (
     <div class="whatif-columns">
       <form
