@@ -1,5 +1,6 @@
 export { columns, shown, table } from "./render/columns.ts";
 export { bytesText, timeText } from "./render/units.ts";
+export type { DifferingText } from "./read/differing.ts";
 export type { RunnableGraph, StateLike, TaskSnapshot } from "./run/runnableGraph.ts";
 export { resolvePoint, resolveThread, type AddressInput, type ResolvedPoint } from "./table/address.ts";
 export type { Context, Progress } from "./table/context.ts";

@@ -51,11 +51,11 @@ export function VirtualList(props: VirtualListProps): VNode {
   const scroller = useRef<HTMLDivElement>(null);
   const [, render] = useState(0);
   const id = useId();
+  // Without keys of its own: other keys would have all rows measured anew, at every step of a scroll.
   const options: VirtualizerOptions<HTMLDivElement, HTMLDivElement> = {
     count,
     getScrollElement: () => scroller.current,
     estimateSize: () => rowHeight,
-    getItemKey: keyOf,
     overscan: 12,
     scrollToFn: elementScroll,
     observeElementRect,
@@ -140,9 +140,9 @@ export function VirtualList(props: VirtualListProps): VNode {
       onKeyDown={onKeyDown}
     >
       <div class="list-all" role="presentation" style={{ height: `${virtualizer.getTotalSize()}px` }}>
-        {items.map(({ index, start, key }) => (
+        {items.map(({ index, start }) => (
           <div
-            key={key}
+            key={keyOf(index)}
             id={`${id}-${index}`}
             class={`list-row ${rowClass?.(index) ?? ""}`}
             role={grid ? "row" : "option"}

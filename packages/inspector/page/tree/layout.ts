@@ -102,14 +102,21 @@ export class TreeLayout {
 }
 
 /** The line from the head down: the head, what it was made from, and so on, as far as it is known. */
-export function mainLine(nodes: readonly TreeNode[], head: string | undefined): ReadonlySet<string> {
-  const line = new Set<string>();
-  let wanted = head;
-  for (const { checkpoint, drawn } of nodes) {
-    if (checkpoint !== wanted) continue;
-    line.add(checkpoint);
-    wanted = drawn[0];
-    if (wanted === undefined) break;
+export class MainLine {
+  readonly checkpoints = new Set<string>();
+  #wanted: string | undefined;
+
+  constructor(head: string | undefined) {
+    this.#wanted = head;
   }
-  return line;
+
+  /** Goes on with nodes that stand behind those that were added before. */
+  add(nodes: readonly TreeNode[]): void {
+    for (const { checkpoint, drawn } of nodes) {
+      if (this.#wanted === undefined) return;
+      if (checkpoint !== this.#wanted) continue;
+      this.checkpoints.add(checkpoint);
+      this.#wanted = drawn[0];
+    }
+  }
 }

@@ -95,7 +95,12 @@ test("messages of a diff: what they say, and fields that hold something", () => 
     kind: "text",
     text: "abc",
     cut: true,
+    skips: 0,
   });
+  const differing = { lc: 2, type: "sg:cut", path: "[500:]", bytes: 900, begins: "abc", skips: 500 };
+  expect(sideText(differing)).toMatchObject({ text: "abc", skips: 500 });
+  const said = { type: "human", data: { content: differing } };
+  expect(messageSide(said)!.content).toMatchObject({ text: "abc", cut: true, skips: 500 });
 });
 
 test("a place in a value, for people", () => {

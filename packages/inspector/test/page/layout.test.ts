@@ -1,5 +1,7 @@
 import { expect, test } from "vitest";
-import { mainLine, TreeLayout, type TreeNode, type TreeRow } from "../../page/tree/layout.ts";
+import { MainLine, TreeLayout, type TreeNode, type TreeRow } from "../../page/tree/layout.ts";
+import { HistoryLayout } from "../../page/views/thread/historyLayout.ts";
+import type { HistoryItem, Loaded } from "../../page/views/thread/historyPages.ts";
 
 /** Nodes written as "child: parent, merged"; a "!" behind the child says that it lost a race. */
 function nodes(...lines: readonly string[]): TreeNode[] {
@@ -23,6 +25,14 @@ function rows(head: string | undefined, all: readonly TreeNode[]): TreeRow[] {
 function drawn({ lane, lines }: TreeRow): string {
   const parts = lines.map((line) => `${line.kind}${line.lane}${line.dashed ? "!" : ""}`);
   return [`@${lane}`, ...parts].join(" ");
+}
+
+function mainLineOf(nodes: readonly TreeNode[], head: string | undefined): ReadonlySet<string> {
+  const line = new MainLine(head);
+  // In two parts, as pages come.
+  line.add(nodes.slice(0, 1));
+  line.add(nodes.slice(1));
+  return line.checkpoints;
 }
 
 test("a line without branches is one lane, which begins at the head and ends at the root", () => {
@@ -99,11 +109,36 @@ test("20,000 checkpoints are laid out in a moment", () => {
   const laid = rows("0", all);
   expect(performance.now() - before).toBeLessThan(1000);
   expect(laid).toHaveLength(20_000);
-  expect(mainLine(all, "0").size).toBe(20_000);
+  expect(mainLineOf(all, "0").size).toBe(20_000);
 });
 
 test("the main line leaves out side branches and what was merged", () => {
   const all = nodes("m: b, x", "x: a", "y!: a", "b: a", "a");
-  expect([...mainLine(all, "m")]).toEqual(["m", "b", "a"]);
-  expect(mainLine(all, undefined).size).toBe(0);
+  expect([...mainLineOf(all, "m")]).toEqual(["m", "b", "a"]);
+  expect(mainLineOf(all, undefined).size).toBe(0);
+});
+
+test("a history that is loaded page by page is laid out as one that came at once, and anew where it changed", () => {
+  const item = (n: number, bytes = n): HistoryItem =>
+    ({ checkpoint: String(n), drawn: n === 0 ? [] : [String(n - 1)], bytes }) as unknown as HistoryItem;
+  const all = Array.from({ length: 30 }, (_, n) => item(29 - n));
+  const loaded = (items: readonly HistoryItem[], head = "29"): Loaded => ({
+    thread: "ada",
+    items,
+    head,
+    origin: undefined,
+    missing: [],
+    forksCut: false,
+    cursor: undefined,
+  });
+  const paged = new HistoryLayout();
+  let grown = paged.of(loaded(all.slice(0, 10)));
+  for (const to of [10, 20, 30]) grown = paged.of(loaded(all.slice(0, to)));
+  const atOnce = new HistoryLayout().of(loaded(all));
+  expect(grown).toEqual(atOnce);
+  expect([grown.main.size, grown.places.get("0"), grown.mostBytes]).toEqual([30, 29, 29]);
+  const fresh = [item(30, 7), ...Array.from({ length: 30 }, (_, n) => item(29 - n, 1))];
+  const changed = paged.of(loaded(fresh, "30"));
+  expect(changed).toEqual(new HistoryLayout().of(loaded(fresh, "30")));
+  expect([changed.rows.length, changed.mostBytes]).toEqual([31, 7]);
 });

@@ -14,6 +14,7 @@ import { operation } from "../table/operation.ts";
 import { cut, isCut, shares } from "../values/cut.ts";
 import type { Path } from "../values/path.ts";
 import { isRedacted, redactedRecord, Redaction } from "../values/redaction.ts";
+import { showDiffering } from "./differing.ts";
 
 /** The least that a value gets of `maxBytes`, so that one sees what it is. */
 const leastBytes = 100;
@@ -24,7 +25,9 @@ const change = z.object({
   before: z
     .unknown()
     .optional()
-    .describe('Plain JSON. {"lc":2,"type":"sg:cut"} stands for what was left out.'),
+    .describe(
+      'Plain JSON. {"lc":2,"type":"sg:cut"} stands for what was left out. With `skips`, so many characters that both sides begin with are left out, too.',
+    ),
   after: z.unknown().optional().describe("As before."),
 });
 
@@ -180,11 +183,14 @@ function cutChannels(channels: readonly Channel[], maxBytes: number): Channel[] 
   };
   return channels.map((each) => ({
     ...each,
-    changes: each.changes.map((one) => ({
-      ...one,
-      ...("before" in one ? { before: fitting(one.before) } : {}),
-      ...("after" in one ? { after: fitting(one.after) } : {}),
-    })),
+    changes: each.changes.map((one) => {
+      const before = "before" in one ? fitting(one.before) : undefined;
+      const after = "after" in one ? fitting(one.after) : undefined;
+      if (one.kind !== "changed")
+        return { ...one, ...("before" in one ? { before } : {}), ...("after" in one ? { after } : {}) };
+      const sides = showDiffering({ whole: one.before, cut: before }, { whole: one.after, cut: after });
+      return { ...one, before: sides[0], after: sides[1] };
+    }),
   }));
 }
 
@@ -194,7 +200,10 @@ function plainSides({ before, after }: z.output<typeof change>): { before: unkno
 
 /** JSON in which what was left out is text, as {@link formatDiff} knows nothing of it. */
 function plain(value: unknown): unknown {
-  if (isCut(value)) return value.begins === undefined ? `… ${value.items} more` : `${value.begins}…`;
+  if (isCut(value))
+    return value.begins === undefined
+      ? `… ${value.items} more`
+      : `${"skips" in value ? "…" : ""}${value.begins}…`;
   if (isRedacted(value)) return "(redacted)";
   if (Array.isArray(value)) return value.map(plain);
   if (typeof value !== "object" || value === null) return value;

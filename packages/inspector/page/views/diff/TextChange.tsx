@@ -1,5 +1,6 @@
 import type { VNode } from "preact";
 import { useEffect, useMemo, useState } from "preact/hooks";
+import { countText } from "../../design/units.ts";
 import { visible } from "../../values/text.ts";
 import { folded, pieces, type Differ, type Folded, type SideText } from "./changeText.ts";
 
@@ -35,14 +36,14 @@ export function TextChange({ before, after }: TextChangeProps): VNode {
   if (all === undefined) return <p class="faint">Comparing</p>;
   return (
     <div class={`text-change ${style}`}>
-      <Side all={all} kinds={["removed"]} name="Before" className="side-before" cut={before.cut} />
-      <Side all={all} kinds={["added"]} name="After" className="side-after" cut={after.cut} />
+      <Side all={all} kinds={["removed"]} name="Before" className="side-before" of={before} />
+      <Side all={all} kinds={["added"]} name="After" className="side-after" of={after} />
       <Side
         all={all}
         kinds={["removed", "added"]}
         name="Before and after"
         className="side-both"
-        cut={before.cut || after.cut}
+        of={{ ...after, cut: before.cut || after.cut }}
       />
     </div>
   );
@@ -54,12 +55,13 @@ interface SideProps {
   readonly kinds: readonly string[];
   readonly name: string;
   readonly className: string;
-  readonly cut: boolean;
+  readonly of: SideText;
 }
 
-function Side({ all, kinds, name, className, cut }: SideProps): VNode {
+function Side({ all, kinds, name, className, of: { cut, skips } }: SideProps): VNode {
   return (
     <pre class={`side ${className}`} aria-label={name}>
+      {skips === 0 ? null : <span class="side-cut">{countText(skips)} equal characters …</span>}
       {all.map((piece, n) => {
         if (piece.kind === "fold") return <Fold key={n} text={piece.text} lines={piece.lines} />;
         if (piece.kind === "same") return visible(piece.text);

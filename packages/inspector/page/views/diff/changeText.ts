@@ -1,3 +1,4 @@
+import type { DifferingText } from "@stratigraph/operations";
 import { isCut, isRedacted, type JsonObject } from "../../values/records.ts";
 import { messageFields, messageOf } from "../../values/messages.ts";
 import { jsonLines } from "../../values/jsonTokens.ts";
@@ -8,13 +9,18 @@ export interface SideText {
   readonly text: string;
   /** Whether its end was cut. */
   readonly cut: boolean;
+  /** How many characters before it were left out, as both sides begin with them. */
+  readonly skips: number;
 }
 
 /** A value of a diff as text to compare. */
 export function sideText(value: unknown): SideText {
-  if (typeof value === "string") return { kind: "text", text: value, cut: false };
-  if (isCut(value) && value.begins !== undefined) return { kind: "text", text: value.begins, cut: true };
-  return { kind: "data", text: isRedacted(value) ? "(redacted)" : jsonLines(value), cut: false };
+  if (typeof value === "string") return { kind: "text", text: value, cut: false, skips: 0 };
+  if (isCut(value) && value.begins !== undefined) {
+    const { begins: text, skips } = value as Partial<DifferingText>;
+    return { kind: "text", text: text!, cut: true, skips: skips ?? 0 };
+  }
+  return { kind: "data", text: isRedacted(value) ? "(redacted)" : jsonLines(value), cut: false, skips: 0 };
 }
 
 /** A message of a diff, taken apart: what it says, and its other fields. */
@@ -56,6 +62,8 @@ export function messageSide(value: unknown): MessageSide | undefined {
 
 /** What a message says, with images and the like as what they are. */
 function contentText(message: unknown): SideText {
+  const content = messageFields(message)?.fields["content"];
+  if (isCut(content)) return sideText(content);
   const blocks = messageOf(message, 0, [])?.blocks ?? [];
   const texts = blocks.map((block) => {
     if (block.kind === "redacted") return "(redacted)";
@@ -63,7 +71,7 @@ function contentText(message: unknown): SideText {
     return block.kind === "data" ? jsonLines(block.value) : block.text;
   });
   const cut = blocks.some((block) => "cutBytes" in block && block.cutBytes !== undefined);
-  return { kind: "text", text: texts.join("\n"), cut };
+  return { kind: "text", text: texts.join("\n"), cut, skips: 0 };
 }
 
 function isEmpty(value: unknown): boolean {

@@ -1,5 +1,5 @@
 import type { VNode } from "preact";
-import { useEffect, useMemo, useState } from "preact/hooks";
+import { useEffect, useState } from "preact/hooks";
 import { Empty } from "../../design/Empty.tsx";
 import { ErrorBox } from "../../design/ErrorBox.tsx";
 import { Skeleton } from "../../design/Skeleton.tsx";
@@ -13,7 +13,8 @@ import { HistoryRow } from "./HistoryRow.tsx";
 import "./history.css";
 import { treeWidth } from "../../tree/TreeCell.tsx";
 import { addressOf, marked } from "./marked.ts";
-import type { LoadedHistory, useHistory } from "./useHistory.ts";
+import type { LoadedHistory } from "./historyLayout.ts";
+import type { useHistory } from "./useHistory.ts";
 
 // It is shown as soon as the history is there, so both are loaded at the same time.
 const CheckpointView = lazy(
@@ -115,10 +116,7 @@ interface HistoryProps {
 }
 
 function History({ thread, history, active, go, more }: HistoryProps): VNode {
-  const { items, rows, origin } = history;
-  const mostBytes = useMemo(() => items.reduce((most, { bytes }) => Math.max(most, bytes), 0), [items]);
-  const hasRuns = useMemo(() => items.some(({ run }) => run !== undefined), [items]);
-  const lanes = useMemo(() => rows.reduce((most, { width }) => Math.max(most, width), 1), [rows]);
+  const { items, rows, origin, lanes, mostBytes, hasRuns } = history;
   return (
     <>
       <div class="history-columns" aria-hidden="true">

@@ -9,7 +9,7 @@ import { Id, Time } from "../../design/Texts.tsx";
 import { countText, shellWord } from "../../design/units.ts";
 import { waitsTitle } from "../../design/words.ts";
 import { href, navigate, route } from "../../router.ts";
-import type { LoadedHistory } from "./useHistory.ts";
+import type { LoadedHistory } from "./historyLayout.ts";
 
 interface ThreadHeadProps {
   readonly thread: string;

@@ -2,20 +2,12 @@ import { useCallback, useEffect, useMemo, useRef, useState } from "preact/hooks"
 import { call, returns, type ApiError } from "../../api/client.ts";
 import { useChanges } from "../../api/events.ts";
 import { errorFrom } from "../../api/resource.ts";
-import { mainLine, TreeLayout, type TreeRow } from "../../tree/layout.ts";
 import { append, begin, refresh, type Loaded } from "./historyPages.ts";
+import { HistoryLayout } from "./historyLayout.ts";
 
 /** How many checkpoints come with the first page, and with the others. */
 const first = 100;
 const others = 1000;
-
-export interface LoadedHistory extends Loaded {
-  readonly rows: readonly TreeRow[];
-  /** Checkpoints of the main line. */
-  readonly main: ReadonlySet<string>;
-  /** Places in `items`, by checkpoint. */
-  readonly places: ReadonlyMap<string, number>;
-}
 
 /** The history of a thread's namespace, page by page and live. */
 export function useHistory(thread: string, namespace: string) {
@@ -72,17 +64,9 @@ export function useHistory(thread: string, namespace: string) {
   };
   useChanges(thread, () => void update());
 
-  const history = useMemo(() => (loaded === undefined ? undefined : laidOut(loaded)), [loaded]);
+  const layout = useRef<HistoryLayout>(undefined);
+  layout.current ??= new HistoryLayout();
+  const drawn = layout.current;
+  const history = useMemo(() => (loaded === undefined ? undefined : drawn.of(loaded)), [loaded]);
   return { history, error, more, update };
-}
-
-function laidOut(loaded: Loaded): LoadedHistory {
-  const layout = new TreeLayout(loaded.head);
-  layout.add(loaded.items);
-  return {
-    ...loaded,
-    rows: layout.rows,
-    main: mainLine(loaded.items, loaded.head),
-    places: new Map(loaded.items.map(({ checkpoint }, index) => [checkpoint, index])),
-  };
 }
