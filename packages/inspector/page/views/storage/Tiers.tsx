@@ -17,7 +17,6 @@ const queueColumns: readonly Column<Item>[] = [
   {
     id: "hits",
     head: "Reads from it",
-    align: "right",
     cell: ({ copies }) => {
       if (copies === undefined) return null;
       const reads = copies.hits + copies.misses;
