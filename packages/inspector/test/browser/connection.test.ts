@@ -7,6 +7,7 @@ import { on } from "../seeds/on.ts";
 import { seed } from "../seeds/seed.ts";
 import { tripAgent } from "../seeds/trip.ts";
 import { inspecting } from "./support/inspecting.ts";
+import { settled } from "./support/settled.ts";
 import { openTab } from "./support/tab.ts";
 
 test("an inspector that dies and comes back is told of, and the page goes on with what is new", async () => {
@@ -18,6 +19,8 @@ test("an inspector that dies and comes back is told of, and the page goes on wit
     expected: [/ERR_CONNECTION_REFUSED|ERR_INCOMPLETE|ERR_CONNECTION_RESET|ERR_EMPTY/],
   });
   await page.getByText("cart 88").waitFor();
+  // What is asked of an inspector that is closing is refused, and the browser's console tells of it.
+  await settled(page);
   await first.close();
   await page.getByText("Connection lost, retrying").waitFor();
   await tripAgent(saver).invoke({ strategy: "plan" }, on("made meanwhile"));
