@@ -30,9 +30,12 @@ function graphOn(checkpointer: TieredSaver) {
     .compile({ checkpointer });
 }
 
-/** How many copies a stack has given up. */
-function droppedOf({ tier }: TieredSaver): number {
-  return tier.counters[0]!.dropped;
+/** Resolves when each stack has counted more hits of its hot tier, or has given up more copies, than when it was called. */
+async function more(what: "hits" | "dropped", savers: readonly TieredSaver[]): Promise<void> {
+  const counted = () => savers.map(({ tier }) => tier.counters[0]![what]);
+  const before = counted();
+  const all = () => counted().every((count, index) => count > before[index]!);
+  await waitUntil(`more ${what}`, all, { timeoutMs: 20_000 });
 }
 
 /** Runs turns on some threads until `done`; every turn must find all that earlier ones left. Returns turns, the longest in ms, and threads. */
@@ -51,7 +54,7 @@ async function runsUntil(
       durability: "sync" as const,
     };
     threads.push(config);
-    for (let turn = 0; !until.over || turn < 2; turn += 1) {
+    for (let turn = 0; !until.over || turn < 3; turn += 1) {
       const begin = performance.now();
       const graph = graphOn(savers[turn % savers.length]!);
       const { lines: said } = await graph.invoke({ lines: [`${turn * 4} in`] }, config);
@@ -118,15 +121,13 @@ describe.skipIf(!available.redis || !available.postgres)("a Redis of one's own i
     test("killed and restarted empty: no failed run, no wrong value, and it is used again", async () => {
       const { turns, counters } = await survives({}, { consistency }, async (server, savers) => {
         for (let n = 0; n < 2; n += 1) {
-          await sleep(500);
-          const dropped = savers.map(droppedOf);
+          await more("hits", savers);
           await server.kill();
           // Each process has to notice, however slow the machine is.
-          const noticed = () => savers.every((saver, index) => droppedOf(saver) > dropped[index]!);
-          await waitUntil("dropped copies", noticed, { timeoutMs: 20_000 });
+          await more("dropped", savers);
           await server.start();
         }
-        await sleep(1500);
+        await more("hits", savers);
       });
       expect(turns).toBeGreaterThan(6);
       for (const { hits, dropped } of counters) {
@@ -136,12 +137,12 @@ describe.skipIf(!available.redis || !available.postgres)("a Redis of one's own i
     });
 
     test("paused: costs its timeout once in a while, and no run", async () => {
-      const { turns, longestMs, counters } = await survives({}, { consistency }, async (server) => {
-        await sleep(500);
+      const { turns, longestMs, counters } = await survives({}, { consistency }, async (server, savers) => {
+        await more("hits", savers);
         server.pause();
         await sleep(4000);
         server.resume();
-        await sleep(1500);
+        await more("hits", savers);
       });
       expect(turns).toBeGreaterThan(6);
       expect(longestMs).toBeLessThan(3000);
@@ -149,13 +150,23 @@ describe.skipIf(!available.redis || !available.postgres)("a Redis of one's own i
     });
 
     test("full, with eviction: what was evicted is a miss", async () => {
-      const { turns } = await survives({ maxmemory: "2mb" }, { consistency }, () => sleep(2500));
+      const evicting = async (server: RedisServer, savers: readonly TieredSaver[]): Promise<void> => {
+        await more("hits", savers);
+        const figure = async (name: string): Promise<number> =>
+          Number(new RegExp(`${name}:(\\d+)`).exec(String(await server.command("info")))?.[1]);
+        await server.command("config", "set", "maxmemory", (await figure("used_memory")) + 50_000);
+        await waitUntil("evictions", async () => (await figure("evicted_keys")) > 0);
+        await more("hits", savers);
+      };
+      const { turns } = await survives({ maxmemory: "64mb" }, { consistency }, evicting);
       expect(turns).toBeGreaterThan(6);
     });
 
     test("full, refusing writes", async () => {
       const full: RedisOptions = { maxmemory: "1mb", maxmemoryPolicy: "noeviction" };
-      const { turns, counters } = await survives(full, { consistency }, () => sleep(2000));
+      const { turns, counters } = await survives(full, { consistency }, (_server, savers) =>
+        more("dropped", savers),
+      );
       expect(turns).toBeGreaterThan(6);
       for (const { dropped } of counters) expect(dropped).toBeGreaterThan(0);
     });

@@ -8,6 +8,7 @@ import { waitUntil } from "../../../../test/servers/process.ts";
 import { startPostgres } from "../../../../test/servers/postgres.ts";
 import { startRedis, startRedisCluster, type RedisOptions } from "../../../../test/servers/redis.ts";
 import { freshDatabase, type FreshDatabase } from "../../../../test/servers/shared.ts";
+import { inRounds } from "../../../../test/rounds.ts";
 import { moreTurns } from "./support/moreTurns.ts";
 import { runsDuring } from "./support/runsDuring.ts";
 
@@ -87,7 +88,7 @@ describe.skipIf(!available.redis || !available.postgres)("redis>postgres", () =>
     });
   });
 
-  test.each([3, 10])("Redis paused for %i s", async (seconds) => {
+  test.each(inRounds({ few: [3], all: [3, 10] }))("Redis paused for %i s", async (seconds) => {
     await onRedis({}, async (server, savers) => {
       const { longestMs } = await runsDuring(savers, async (runs) => {
         await moreTurns(runs, 3);
