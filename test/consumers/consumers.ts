@@ -89,6 +89,9 @@ function application(context: Context): Promise<Project> {
   return shared;
 }
 
+/** Applications with an installation of their own: they may run beside those that share one. */
+export const onTheirOwn: ReadonlySet<string> = new Set(["oldest", "yarn"]);
+
 export const consumers: Record<string, Consumer> = {
   async node(context) {
     const project = await application(context);

@@ -1,8 +1,9 @@
-import { execFileSync, spawnSync } from "node:child_process";
+import { execFile, execFileSync } from "node:child_process";
 import { cpSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { promisify } from "node:util";
 import { bootstrap, fail, pnpmArgs, root, run } from "./bootstrap.mjs";
 import { ensureServers } from "./servers.mjs";
 import { countLine, runVitest } from "./vitest.mjs";
@@ -42,7 +43,7 @@ const ON_SERVERS = [
 bootstrap({ quiet: true });
 const asked = process.argv.slice(2);
 if (asked[0] === "--prepare") {
-  const problem = prepare(
+  const problem = await prepare(
     ROWS.find(({ langgraph }) => langgraph === asked[1]) ?? fail("There is no such row."),
     asked[2],
   );
@@ -60,38 +61,48 @@ const rows = ROWS.filter(({ langgraph }) =>
   asked.length === 0 ? langgraph !== own : asked.includes(langgraph),
 );
 let bad = rows.length === 0 ? 1 : 0;
-for (const row of rows) {
-  const counts = await runRow(row);
+// The next row is installed while the tests of one run: an installation mostly waits.
+let next = rows.length > 0 ? begin(rows[0]) : undefined;
+for (const [index, row] of rows.entries()) {
+  const prepared = await next;
+  next = index + 1 < rows.length ? begin(rows[index + 1]) : undefined;
+  const counts = await runRow(row, prepared);
   if (counts.failed > 0 || counts.passed === 0) bad++;
   console.log(`LangGraph ${row.langgraph}: ${countLine(counts)}`);
 }
 process.exitCode = bad > 0 ? 1 : 0;
 
-async function runRow(row) {
+/** A row's folder, and what went wrong when it was made, if anything did. */
+async function begin(row) {
   const folder = mkdtempSync(join(tmpdir(), `stratigraph-langgraph-${row.langgraph}-`));
+  process.once("exit", () => rmSync(folder, { recursive: true, force: true }));
+  return { folder, problem: await prepare(row, folder).catch((error) => String(error)) };
+}
+
+async function runRow(row, { folder, problem }) {
   const counts = { passed: 0, failed: 0, skipped: 0 };
-  try {
-    const problem = prepare(row, folder);
-    if (problem === undefined) {
-      const tests = [...ON_MEMORY, ...(row.whole === true ? ON_SERVERS : [])];
-      const options = { cwd: folder, reporter: "dot", timeoutMs: 20 * 60_000 };
-      Object.assign(counts, await runVitest(tests, options));
-      if (row.whole === true && !(await typesHold(folder))) counts.failed++;
-    } else {
-      console.error(`LangGraph ${row.langgraph}: ${problem}`);
-      counts.failed++;
-    }
-  } finally {
-    rmSync(folder, { recursive: true, force: true });
+  if (problem !== undefined) {
+    console.error(`LangGraph ${row.langgraph}: ${problem}`);
+    counts.failed++;
+    return counts;
   }
+  const tests = [...ON_MEMORY, ...(row.whole === true ? ON_SERVERS : [])];
+  const options = { cwd: folder, reporter: "dot", timeoutMs: 20 * 60_000 };
+  const [found, typed] = await Promise.all([
+    runVitest(tests, options),
+    row.whole === true ? typesHold(folder) : true,
+  ]);
+  Object.assign(counts, found);
+  if (!typed) counts.failed++;
+  rmSync(folder, { recursive: true, force: true });
   return counts;
 }
 
 /** Makes a copy of the repository with a row's versions installed; gives what went wrong, or nothing. */
-function prepare(row, folder) {
+async function prepare(row, folder) {
   copyRepository(folder);
   useVersions(folder, row);
-  return install(folder) ?? otherVersions(folder, row);
+  return (await install(folder)) ?? otherVersions(folder, row);
 }
 
 /** All that git knows or would add, as it is now. */
@@ -132,14 +143,18 @@ function useVersions(folder, { langgraph, checkpoint, core }) {
 }
 
 /** Gives what went wrong, or nothing. */
-function install(folder) {
-  const result = spawnSync("npx", pnpmArgs(["install", "--no-frozen-lockfile", "--prefer-offline"]), {
-    cwd: folder,
-    encoding: "utf8",
-    env: { ...process.env, CI: "true" },
-    shell: process.platform === "win32",
-  });
-  return result.status === 0 ? undefined : `can't be installed:\n${result.stdout}${result.stderr}`;
+async function install(folder) {
+  try {
+    await promisify(execFile)("npx", pnpmArgs(["install", "--no-frozen-lockfile", "--prefer-offline"]), {
+      cwd: folder,
+      env: { ...process.env, CI: "true" },
+      maxBuffer: 64 << 20,
+      shell: process.platform === "win32",
+    });
+    return undefined;
+  } catch ({ stdout, stderr, message }) {
+    return `can't be installed:\n${stdout ?? ""}${stderr ?? message}`;
+  }
 }
 
 /** What the packages, and LangGraph itself, would load; gives what isn't as the row says. */

@@ -8,7 +8,8 @@ import { countLine, runVitest } from "./vitest.mjs";
 
 // Parts of paths, as vitest takes them. A part that matches no test file is an error.
 const SERVERLESS = ["packages/core/test", "packages/testing/test", "packages/postgres/test/lockFolder"];
-const WITHOUT = ["--exclude=**/*OnPostgres*", "--exclude=**/node_modules/**"];
+// crossNode starts every Node itself, whichever runs it.
+const WITHOUT = ["--exclude=**/*OnPostgres*", "--exclude=**/crossNode*", "--exclude=**/node_modules/**"];
 // Of these files the tests on PGlite, selected by name; the others need PostgreSQL. history.test.ts isn't listed: it
 // checks at its end that all of its tests together did everything.
 const ON_PGLITE = [

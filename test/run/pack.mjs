@@ -14,16 +14,15 @@ export async function pack(folder, wanted) {
       if (ours !== undefined && !names.includes(ours)) names.push(ours);
     }
   }
-  for (const name of names) {
-    const cwd = join(root, "packages", name);
-    if (!existsSync(join(cwd, "dist/index.js"))) fail(`packages/${name} isn't built: run pnpm build first.`);
-    const code = await run("npx", pnpmArgs(["pack", "--pack-destination", folder]), {
-      cwd,
-      timeoutMs: 2 * 60_000,
-      stdio: ["ignore", "ignore", "inherit"],
-    });
-    if (code !== 0) fail(`packages/${name} can't be packed (pnpm ended with ${code}).`);
-  }
+  for (const name of names)
+    if (!existsSync(join(root, "packages", name, "dist/index.js")))
+      fail(`packages/${name} isn't built: run pnpm build first.`);
+  const filters = names.map((name) => `--filter=./packages/${name}`);
+  const code = await run("npx", pnpmArgs([...filters, "--recursive", "pack", "--pack-destination", folder]), {
+    timeoutMs: 5 * 60_000,
+    stdio: ["ignore", "ignore", "inherit"],
+  });
+  if (code !== 0) fail(`${names.join(", ")} can't be packed (pnpm ended with ${code}).`);
   return readdirSync(folder)
     .filter((file) => file.endsWith(".tgz"))
     .map((file) => join(folder, file));
