@@ -21,7 +21,8 @@ interface TableProps<T> {
 /** A table of tens of rows. Longer ones are a `VirtualList`. */
 export function Table<T>({ label, columns, rows, keyOf, rowHeads = true }: TableProps<T>): VNode {
   return (
-    <div class="table-wrap">
+    // It scrolls sideways where it is wide, which keys must reach, too.
+    <div class="table-wrap" role="group" aria-label={label} tabIndex={0}>
       <table class="table" aria-label={label}>
         <thead>
           <tr>

@@ -10,7 +10,7 @@ const deepest = 1000;
  * @throws StratigraphError "SERIALIZATION" with the path of what isn't JSON: NaN, BigInt, lone surrogates, functions, cycles, dates
  */
 export function canonical(value: unknown): string {
-  return write(value, "$", [], undefined);
+  return new Writer(false).write(value);
 }
 
 /**
@@ -18,81 +18,105 @@ export function canonical(value: unknown): string {
  * any value has a text.
  */
 export function describing(value: unknown): string {
-  return write(value, "$", [], describe);
+  return new Writer(true).write(value);
 }
 
-type Fallback = (value: unknown, path: string, around: unknown[]) => string;
+class Writer {
+  /** Whether what isn't JSON is described. */
+  readonly #describes: boolean;
+  /** The arrays and objects around what is written, outermost first. */
+  readonly #around: unknown[] = [];
+  /** The path to what is written, `[3]` and `.name`. It is only put together for an error. */
+  readonly #steps: (string | number)[] = [];
 
-function write(value: unknown, path: string, around: unknown[], fallback: Fallback | undefined): string {
-  if (value === null || typeof value === "boolean") return String(value);
-  if (typeof value === "string") {
-    if (!value.isWellFormed()) return refused(value, path, around, fallback, "a lone surrogate");
-    return JSON.stringify(value);
+  constructor(describes: boolean) {
+    this.#describes = describes;
   }
-  if (typeof value === "number") {
-    if (!Number.isFinite(value)) return refused(value, path, around, fallback, String(value));
-    return JSON.stringify(value);
-  }
-  if (value === undefined) return refused(value, path, around, fallback, "undefined");
-  if (typeof value !== "object") return refused(value, path, around, fallback, `a ${typeof value}`);
-  if (around.includes(value)) return refused("cycle", path, around, fallback, "a cycle");
-  if (around.length >= deepest) return refused("deep", path, around, fallback, `more than ${deepest} levels`);
-  const inside = [...around, value];
-  if (Array.isArray(value))
-    // map() would pass over the holes of a sparse array.
-    return `[${Array.from(value, (item, n) => write(item ?? null, `${path}[${n}]`, inside, fallback)).join(",")}]`;
-  const prototype: unknown = Object.getPrototypeOf(value);
-  // Plain objects may be of another realm, as in Jest, where Object is another one.
-  if (prototype !== null && Object.getPrototypeOf(prototype) !== null)
-    return refused(value, path, around, fallback, `an object of class ${String(value.constructor?.name)}`);
-  const fields = Object.entries(value).filter(([, field]) => field !== undefined);
-  // Without a comparer, sort() orders by UTF-16 code units, as the RFC asks.
-  const sorted = fields.map(([name]) => name).sort();
-  const lines = sorted.map((name) => {
-    const at = `${path}.${name}`;
-    if (!name.isWellFormed()) return refused(name, at, around, fallback, "a lone surrogate in a name");
-    return `${JSON.stringify(name)}:${write((value as Record<string, unknown>)[name], at, inside, fallback)}`;
-  });
-  return `{${lines.join(",")}}`;
-}
 
-function refused(
-  value: unknown,
-  path: string,
-  around: unknown[],
-  fallback: Fallback | undefined,
-  found: string,
-): string {
-  if (fallback !== undefined) return fallback(value, path, around);
-  throw new StratigraphError(
-    "SERIALIZATION",
-    `A call is identified by its arguments, which must be JSON: found ${found} at ${path}. Pass a string or a number in its place.`,
-    { path, found },
-  );
-}
-
-/** Describes what isn't JSON. */
-function describe(value: unknown, path: string, around: unknown[]): string {
-  if (typeof value !== "object" || value === null)
-    return JSON.stringify([typeof value, String(value)]).toWellFormed();
-  const inside = [...around, value];
-  const of = (...parts: unknown[]): string => write(parts, path, inside, describe);
-  if (isMessage(value)) return of("message", ...messageParts(value));
-  if (value instanceof Date) return of("date", Number(value));
-  if (value instanceof Map) return of("map", [...value]);
-  if (value instanceof Set) return of("set", [...value]);
-  if (value instanceof Error) return of("error", value.name, value.message);
-  if (ArrayBuffer.isView(value)) {
-    const bytes = Buffer.from(value.buffer, value.byteOffset, value.byteLength);
-    return of("bytes", bytes.toString("base64"));
+  write(value: unknown): string {
+    if (value === null || typeof value === "boolean") return String(value);
+    if (typeof value === "string")
+      return value.isWellFormed() ? JSON.stringify(value) : this.#other(value, "a lone surrogate");
+    if (typeof value === "number")
+      return Number.isFinite(value) ? JSON.stringify(value) : this.#other(value, String(value));
+    if (value === undefined) return this.#other(value, "undefined");
+    if (typeof value !== "object") return this.#other(value, `a ${typeof value}`);
+    if (this.#around.includes(value)) return this.#other("cycle", "a cycle");
+    if (this.#around.length >= deepest) return this.#other("deep", `more than ${deepest} levels`);
+    if (Array.isArray(value)) return this.#list(value);
+    const prototype: unknown = Object.getPrototypeOf(value);
+    // Plain objects may be of another realm, as in Jest, where Object is another one.
+    if (prototype !== null && Object.getPrototypeOf(prototype) !== null)
+      return this.#other(value, `an object of class ${String(value.constructor?.name)}`);
+    return this.#object(value as Record<string, unknown>);
   }
-  if (value instanceof ArrayBuffer) return of("bytes", Buffer.from(value).toString("base64"));
-  const name = value.constructor?.name ?? "object";
-  const fields = { ...value };
-  if (Object.keys(fields).length > 0) return of(name, fields);
-  // URL, RegExp and others have no fields that can be seen, and tell what they are as JSON or text.
-  const { toJSON } = value as { toJSON?: unknown };
-  return of(name, typeof toJSON === "function" ? (toJSON.call(value) as unknown) : String(value));
+
+  // Loops and no callbacks: of a value that is nested deeply, these would fill the stack.
+  #list(list: readonly unknown[]): string {
+    const parts: string[] = [];
+    this.#around.push(list);
+    for (let n = 0; n < list.length; n += 1) {
+      this.#steps.push(n);
+      parts.push(this.write(list[n] ?? null));
+      this.#steps.pop();
+    }
+    this.#around.pop();
+    return `[${parts.join(",")}]`;
+  }
+
+  #object(object: Record<string, unknown>): string {
+    const parts: string[] = [];
+    this.#around.push(object);
+    // Without a comparer, sort() orders by UTF-16 code units, as the RFC asks.
+    for (const name of Object.keys(object).sort()) {
+      const field = object[name];
+      if (field === undefined) continue;
+      this.#steps.push(name);
+      if (name.isWellFormed()) parts.push(`${JSON.stringify(name)}:${this.write(field)}`);
+      else parts.push(this.#other(name, "a lone surrogate in a name"));
+      this.#steps.pop();
+    }
+    this.#around.pop();
+    return `{${parts.join(",")}}`;
+  }
+
+  /** What isn't JSON: described, or refused. */
+  #other(value: unknown, found: string): string {
+    if (this.#describes) return this.#description(value);
+    const path = `$${this.#steps.map((step) => (typeof step === "number" ? `[${step}]` : `.${step}`)).join("")}`;
+    throw new StratigraphError(
+      "SERIALIZATION",
+      `A call is identified by its arguments, which must be JSON: found ${found} at ${path}. Pass a string or a number in its place.`,
+      { path, found },
+    );
+  }
+
+  #description(value: unknown): string {
+    if (typeof value !== "object" || value === null)
+      return JSON.stringify([typeof value, String(value)]).toWellFormed();
+    const of = (...parts: unknown[]): string => {
+      this.#around.push(value);
+      const text = this.write(parts);
+      this.#around.pop();
+      return text;
+    };
+    if (isMessage(value)) return of("message", ...messageParts(value));
+    if (value instanceof Date) return of("date", Number(value));
+    if (value instanceof Map) return of("map", [...value]);
+    if (value instanceof Set) return of("set", [...value]);
+    if (value instanceof Error) return of("error", value.name, value.message);
+    if (ArrayBuffer.isView(value)) {
+      const bytes = Buffer.from(value.buffer, value.byteOffset, value.byteLength);
+      return of("bytes", bytes.toString("base64"));
+    }
+    if (value instanceof ArrayBuffer) return of("bytes", Buffer.from(value).toString("base64"));
+    const name = value.constructor?.name ?? "object";
+    const fields = { ...value };
+    if (Object.keys(fields).length > 0) return of(name, fields);
+    // URL, RegExp and others have no fields that can be seen, and tell what they are as JSON or text.
+    const { toJSON } = value as { toJSON?: unknown };
+    return of(name, typeof toJSON === "function" ? (toJSON.call(value) as unknown) : String(value));
+  }
 }
 
 interface MessageLike {
