@@ -13,6 +13,10 @@ export default defineConfig({
     modulePreload: false,
     // One small file, rather than one for each view: a view is never shown before its styles are there.
     cssCodeSplit: false,
+    rolldownOptions: {
+      // What several views share is one file: many small ones take a tenth more, compressed, and each is a request of its own.
+      output: { codeSplitting: { groups: [{ name: "shared", minShareCount: 3 }] } },
+    },
   },
   oxc: { jsx: { runtime: "automatic", importSource: "preact" } },
   resolve: { conditions: ["@stratigraph/source", "module", "browser", "production"] },
