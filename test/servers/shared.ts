@@ -1,6 +1,7 @@
 import { createHash, randomBytes } from "node:crypto";
 import { cp, mkdtemp } from "node:fs/promises";
 import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import { fastFolder } from "./fastFolder.ts";
 import { query } from "./postgres.ts";
 import { askRegistry } from "./registry.ts";
@@ -30,6 +31,10 @@ export async function freshDatabase(): Promise<FreshDatabase> {
   return {
     url: url.href,
     drop: async () => {
+      // A connection that is being closed comes to its end by itself. Cut off, it would be an error of a pool that nobody listens to.
+      const sessions = "select count(*)::integer as n from pg_stat_activity where datname = $1";
+      const end = Date.now() + 1000;
+      while ((await query(server, sessions, [name]))[0]!["n"] !== 0 && Date.now() < end) await sleep(20);
       await query(server, `drop database if exists ${name} with (force)`);
     },
   };
