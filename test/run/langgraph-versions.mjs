@@ -1,10 +1,11 @@
-import { execFile, execFileSync } from "node:child_process";
-import { cpSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from "node:fs";
+import { execFile } from "node:child_process";
+import { mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { bootstrap, fail, pnpmArgs, root, run } from "./bootstrap.mjs";
+import { copyRepository } from "./copyRepository.mjs";
 import { ensureServers } from "./servers.mjs";
 import { countLine, runVitest } from "./vitest.mjs";
 
@@ -23,6 +24,7 @@ const ON_MEMORY = [
   "packages/core/test/graphs.test.ts",
   "packages/core/test/differential.test.ts",
   "packages/core/test/validation.test.ts",
+  "packages/core/test/contract/refusals.test.ts",
   "packages/testing/test",
   "packages/journal/test/questions.test.ts",
   "packages/journal/test/policy.test.ts",
@@ -103,22 +105,6 @@ async function prepare(row, folder) {
   copyRepository(folder);
   useVersions(folder, row);
   return (await install(folder)) ?? otherVersions(folder, row);
-}
-
-/** All that git knows or would add, as it is now. */
-function copyRepository(folder) {
-  const files = execFileSync("git", ["ls-files", "-z", "--cached", "--others", "--exclude-standard"], {
-    cwd: root,
-    encoding: "utf8",
-    maxBuffer: 64 * 1024 * 1024,
-  });
-  // A file that was deleted and not yet committed is still listed.
-  for (const file of new Set(files.split("\0").filter((name) => name !== "")))
-    cpSync(join(root, file), join(folder, file), {
-      force: true,
-      errorOnExist: false,
-      verbatimSymlinks: true,
-    });
 }
 
 /** Writes a row's versions into the catalog. */

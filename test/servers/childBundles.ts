@@ -1,19 +1,22 @@
 import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { isBuiltin } from "node:module";
-import { dirname, join } from "node:path";
+import { dirname, join, relative } from "node:path";
 import { pathToFileURL } from "node:url";
 import { context, type Plugin } from "esbuild";
 import type { TestProject } from "vitest/node";
+import { reachedBy } from "../run/testFiles.mjs";
 import { BUNDLES } from "./childProgram.ts";
 
 const root = join(import.meta.dirname, "../..");
 
 /**
- * vitest's globalSetup: bundles every program that tests start (`*Child.ts`), once per run. A bundled child starts in 0.2 s;
- * through tsx, which loads a thousand files one by one, it takes 1.2 s. childProgram.ts finds the bundles.
+ * vitest's globalSetup: bundles every program that tests start (`*Child.ts`), once per run, if one of the run's files starts any. A bundled
+ * child starts in 0.2 s; through tsx, which loads a thousand files one by one, it takes 1.2 s. childProgram.ts finds the bundles.
  */
-export default async function childBundles(project: TestProject): Promise<() => Promise<void>> {
+export default async function childBundles(project: TestProject): Promise<(() => Promise<void>) | undefined> {
+  // Rerun in watch mode with others, such a file's children go through tsx.
+  if (!project.vitest.state.getPaths().some(startsChildren)) return undefined;
   const cache = join(root, "node_modules/.cache");
   mkdirSync(cache, { recursive: true });
   const folder = mkdtempSync(join(cache, "stratigraph-children-"));
@@ -51,6 +54,10 @@ export default async function childBundles(project: TestProject): Promise<() => 
     await bundling.dispose();
     rmSync(folder, { recursive: true, force: true });
   };
+}
+
+function startsChildren(path: string): boolean {
+  return reachedBy(relative(root, path).replaceAll("\\", "/")).has("test/servers/childProgram.ts");
 }
 
 /**

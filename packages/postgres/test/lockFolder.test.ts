@@ -1,8 +1,9 @@
-import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import fs, { existsSync, mkdtempSync, readFileSync, rmSync, utimesSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { StratigraphError } from "@stratigraph/core";
 import { expect, test } from "vitest";
+import { inFrontOf } from "../../../test/inFrontOf.ts";
 import { runChild } from "../../../test/servers/children.ts";
 import { lockFolder } from "../src/connection/lockFolder.ts";
 import type { LockMessage } from "./support/lockChild.ts";
@@ -42,6 +43,46 @@ test("a lock is stale whose process is gone, or was another one with the same id
   // In the making, on a file system that shows files before their content.
   writeFileSync(file, "");
   expect(() => lockFolder(folder)).toThrow("is in use by process unknown");
+});
+
+test("who takes a stale lock away looks again: the next holder may be there already", () => {
+  const file = join(folder, "stratigraph.lock");
+  const release = lockFolder(folder);
+  const living = readFileSync(file, "utf8");
+  const gone = { pid: 2 ** 22 + 1, startedAt: "1", token: "a" };
+  writeFileSync(file, JSON.stringify(gone));
+  // Another process took the lock over since this one saw that its holder is gone.
+  const restore = inFrontOf(fs, "linkSync", (real) => (from, to) => {
+    if (to === `${file}.breaking`) writeFileSync(file, living);
+    real(from, to);
+  });
+  try {
+    expect(() => lockFolder(folder)).toThrow(`is in use by process ${process.pid}`);
+  } finally {
+    restore();
+  }
+  expect(readFileSync(file, "utf8")).toBe(living);
+  release();
+  expect(existsSync(file)).toBe(false);
+});
+
+test("who was taken for dead doesn't release the lock of the next holder", () => {
+  const file = join(folder, "stratigraph.lock");
+  const release = lockFolder(folder);
+  const next = JSON.stringify({ ...JSON.parse(readFileSync(file, "utf8")), token: "of the next holder" });
+  writeFileSync(file, next);
+  release();
+  expect(readFileSync(file, "utf8")).toBe(next);
+});
+
+test("a process that died while it took a stale lock away is waited for, and then passed over", () => {
+  const file = join(folder, "stratigraph.lock");
+  writeFileSync(file, JSON.stringify({ pid: 2 ** 22 + 1, startedAt: "1", token: "a" }));
+  writeFileSync(`${file}.breaking`, "1");
+  expect(() => lockFolder(folder)).toThrow("is in use by process 4194305");
+  const before = new Date(Date.now() - 11_000);
+  utimesSync(`${file}.breaking`, before, before);
+  lockFolder(folder)();
 });
 
 test("processes that take it in turn, some killed while they hold it, never meet", async () => {

@@ -20,3 +20,20 @@ test("a primary far away on the latest timeline is waited for, though one of bef
   });
   expect(await finder.find()).toBe("new");
 });
+
+test("a server on an earlier timeline than was seen was the primary before, and is never taken again", async () => {
+  const timelines = new Map([
+    ["old", 1],
+    ["new", 2],
+  ]);
+  const finder = new PrimaryFinder(["old", "new"], async (url) => {
+    const timeline = timelines.get(url);
+    if (timeline === undefined) throw new Error("away");
+    return { writable: true, timeline };
+  });
+  expect(await finder.find()).toBe("new");
+  timelines.delete("new");
+  await expect(finder.find()).rejects.toThrow("is on timeline 1, and this process has seen 2");
+  timelines.set("old", 3);
+  expect(await finder.find()).toBe("old");
+});

@@ -9,6 +9,7 @@ import { resolveDatabaseOptions } from "../src/options.ts";
 import { openPgLite, PgLiteExecutor } from "../src/connection/pgliteExecutor.ts";
 import { PoolExecutor } from "../src/connection/poolExecutor.ts";
 import { appendOf, blobOf, writesOf } from "./group/support/requests.ts";
+import { waitsOrEnds } from "./support/openTransaction.ts";
 
 // Threads with nothing but pending writes, which processes that died leave behind, and tombstones older than a week.
 
@@ -219,10 +220,37 @@ describe("beside a transaction that is still open, on PostgreSQL", () => {
     const sweeper = await pool.connect();
     await sweeper.query("begin; select stratigraph.sweep_1(0, 200)");
     const put = tier.append(appendOf("t", "1"));
-    await new Promise((resolve) => setTimeout(resolve, 100));
+    expect(await waitsOrEnds(pool, put)).toBe("waits");
     await sweeper.query("commit");
     sweeper.release();
     await put;
     expect((await tier.read({ threadId: "t", namespace: "" })).checkpoint?.blobs.size).toBe(1);
+  });
+
+  test("once a sweep has locked a thread it looks again: a checkpoint may have come before that", async () => {
+    const own = new PostgresTier(new PoolExecutor(pool, limits), "looked");
+    await own.setup();
+    await own.appendWrites(writesOf("t", "1", "task"));
+    // The sweep's first look at heads takes until this lock is given back.
+    await pool.query(
+      `alter table looked.heads rename to heads_there;
+       create function looked.slow_heads() returns setof looked.heads_there language plpgsql volatile as $$
+         begin perform pg_advisory_xact_lock_shared(77); return query select * from looked.heads_there; end $$;
+       create view looked.heads as select * from looked.slow_heads()`,
+    );
+    const holder = await pool.connect();
+    await holder.query("select pg_advisory_lock(77)");
+    const swept = own.sweep(0);
+    await waitsOrEnds(pool, swept);
+    // As an append does that brings a checkpoint and moves no head.
+    await pool.query(
+      `update looked.threads set revision = revision + 1;
+       insert into looked.checkpoints (thread, id, ns, tags, blobs, body) select thread, looked.id_key('1'), '', '{}', '', '' from looked.threads`,
+    );
+    await holder.query("select pg_advisory_unlock(77)");
+    holder.release();
+    expect(await swept).toBe(0);
+    const { rows } = await pool.query("select count(*)::integer as n from looked.threads");
+    expect(rows).toEqual([{ n: 1 }]);
   });
 });

@@ -487,8 +487,7 @@ export class RedisTier
       if (runId === undefined) continue;
       const pair = JSON.stringify([runId, threadId]);
       if (this.#indexedRuns.get(pair) === true) continue;
-      await this.#index.wroteTo(runId, threadId);
-      this.#indexedRuns.set(pair, true);
+      if (await this.#index.wroteTo(runId, threadId)) this.#indexedRuns.set(pair, true);
     }
   }
 

@@ -54,8 +54,12 @@ export class ThreadIndex {
       .catch(() => undefined);
   }
 
-  /** Indexes a thread before a run writes to it. An extra name does no harm; a missing one would hide what the run wrote. */
-  async wroteTo(runId: string, threadId: string): Promise<void> {
+  /**
+   * Indexes a thread before a run writes to it. An extra name does no harm; a missing one would hide what the run wrote. Never rejects:
+   * the write itself decides.
+   * @returns false if the thread may not be indexed, so that the run's next write has to try again
+   */
+  async wroteTo(runId: string, threadId: string): Promise<boolean> {
     const key = this.#keys.run(runId);
     // The score comes first: a sweep that sees the name but not yet the thread then sees the new score too, and keeps the name.
     const commands = [
@@ -65,7 +69,8 @@ export class ThreadIndex {
     if (this.#ttlMs > 0) {
       commands.push(this.#connection.command("PEXPIRE", key, Math.max(runsLiveMs, 2 * this.#ttlMs)));
     }
-    await Promise.allSettled(commands);
+    const ends = await Promise.allSettled(commands);
+    return ends.every(({ status }) => status === "fulfilled");
   }
 
   /** Removes a thread that was deleted. */

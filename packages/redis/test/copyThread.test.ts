@@ -1,7 +1,7 @@
 import { Redis } from "ioredis";
 import { startRedis, type RedisServer } from "../../../test/servers/redis.ts";
-import { redis, type RedisClient } from "../src/index.ts";
-import { at, blob, put } from "./fixtures.ts";
+import { redis } from "../src/index.ts";
+import { at, blob, put, watched } from "./fixtures.ts";
 
 // A long thread is copied in pieces: no command is large, others are served between them, and nobody sees half of it.
 
@@ -24,21 +24,6 @@ function bytesIn(value: unknown): number {
   if (typeof value === "string" || Buffer.isBuffer(value)) return value.length;
   if (!Array.isArray(value)) return 8;
   return value.reduce((sum: number, part) => sum + bytesIn(part), 0);
-}
-
-/** The real client, told of each command before and after it. */
-function watched(
-  before: (command: string, args: readonly unknown[]) => void | Promise<void>,
-  after: (reply: unknown) => void = () => undefined,
-): RedisClient {
-  return {
-    callBuffer: async (command, args) => {
-      await before(command, args);
-      const reply = await direct.callBuffer(command, args);
-      after(reply);
-      return reply;
-    },
-  };
 }
 
 /** A thread of `checkpoints`, imported: `size` bytes in a blob of each. */
@@ -83,11 +68,14 @@ test("10,000 checkpoints: no command or reply is large, and others are served be
   let largest = 0;
   let commands = 0;
   const client = watched(
+    direct,
     (_, args) => {
       commands += 1;
       largest = Math.max(largest, bytesIn(args));
     },
-    (reply) => (largest = Math.max(largest, bytesIn(reply))),
+    (reply) => {
+      largest = Math.max(largest, bytesIn(reply));
+    },
   );
   // Another client's commands are counted by the server in the order in which it ran all of them.
   const other = new Redis(server.url);
@@ -127,10 +115,13 @@ test("large values are fetched a few at a time", async () => {
   await threadOf(60, 300_000);
   let largest = 0;
   const client = watched(
+    direct,
     (_, args) => {
       largest = Math.max(largest, bytesIn(args));
     },
-    (reply) => (largest = Math.max(largest, bytesIn(reply))),
+    (reply) => {
+      largest = Math.max(largest, bytesIn(reply));
+    },
   );
   expect(await redis({ client }).copyThread("long", "copy")).toBe(true);
   expect(largest).toBeLessThan(4.5 * (1 << 20));
@@ -141,7 +132,7 @@ test("readers see all of a copy or nothing of it, whenever they look", async () 
   await threadOf(300, 2000);
   const whole = await contentOf("long");
   const seen: number[] = [];
-  const client = watched(async () => {
+  const client = watched(direct, async () => {
     const found = await contentOf("copy");
     if (found.length > 0) expect(found).toEqual(whole);
     seen.push(found.length);
@@ -154,7 +145,7 @@ test("readers see all of a copy or nothing of it, whenever they look", async () 
 test("a process that dies under way leaves no copy, and nothing that stays for ever", async () => {
   await threadOf(300, 2000);
   let left = 8;
-  const client = watched(() => {
+  const client = watched(direct, () => {
     left -= 1;
     if (left < 0) throw new Error("the process is gone");
   });
@@ -177,13 +168,13 @@ test("a thread that is written meanwhile is copied as it was at one moment; one 
     written += 1;
   };
   let reads = 0;
-  const once = watched(async (command) => {
+  const once = watched(direct, async (command) => {
     reads += command === "HSCAN" ? 1 : 0;
     if (command === "HSCAN" && reads === 3) await write();
   });
   expect(await redis({ client: once }).copyThread("long", "copy")).toBe(true);
   expect(await contentOf("copy")).toEqual(await contentOf("long"));
-  const always = watched(async (command) => (command === "HSCAN" ? await write() : undefined));
+  const always = watched(direct, async (command) => (command === "HSCAN" ? await write() : undefined));
   await expect(redis({ client: always }).copyThread("long", "other")).rejects.toMatchObject({
     code: "OVERLOADED",
     retryable: true,
@@ -195,7 +186,7 @@ test("onto a thread that came into being meanwhile: THREAD_EXISTS, and it stays 
   await threadOf(100, 2000);
   const tier = redis({ client: direct });
   let began = false;
-  const client = watched(async (command) => {
+  const client = watched(direct, async (command) => {
     if (command !== "HSCAN" || began) return;
     began = true;
     await tier.append(put("copy", "mine"));

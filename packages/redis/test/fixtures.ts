@@ -1,5 +1,7 @@
 import { createHash } from "node:crypto";
 import type { Address, AppendRequest, Blob } from "@stratigraph/core";
+import type { RedisClient } from "../src/index.ts";
+import { scripts, type ScriptName } from "../src/scripts.ts";
 
 /** A checkpoint of the root namespace. */
 export function at(threadId: string, checkpointId: string): Address {
@@ -33,5 +35,23 @@ export function put(
     blobs,
     heads: [{ namespace: "", to: checkpointId, expected }],
     onConflict: "refuse",
+  };
+}
+
+/** A client, told of each command before and after it. A script is a command with the script's name. */
+export function watched(
+  client: RedisClient,
+  before: (command: string, args: readonly unknown[]) => void | Promise<void>,
+  after: (reply: unknown, command: string) => void | Promise<void> = () => undefined,
+): RedisClient {
+  const names = new Map(Object.entries(scripts).map(([name, { sha }]) => [sha, name as ScriptName]));
+  return {
+    callBuffer: async (command, args) => {
+      const name = command === "EVALSHA" ? names.get(String(args[0]))! : command;
+      await before(name, args);
+      const reply = await client.callBuffer(command, args);
+      await after(reply, name);
+      return reply;
+    },
   };
 }

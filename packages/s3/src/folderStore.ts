@@ -269,15 +269,17 @@ export class FolderStore implements ObjectStore {
     }
   }
 
-  /** Makes a folder and its parents, durably: syncs the existing folder that contains the first new one. */
+  /** Makes a folder and its parents, durably: syncs the folder that contains each new one. */
   async #makeFolder(folder: string): Promise<void> {
     const first = await mkdir(folder, { recursive: true });
-    if (first !== undefined) await syncFolder(dirname(first));
+    if (first === undefined) return;
+    for (let made = folder; made.length >= first.length; made = dirname(made))
+      await syncFolder(dirname(made));
   }
 
   async #write(bytes: Uint8Array): Promise<string> {
     const work = join(this.#root, workFolder);
-    await mkdir(work, { recursive: true });
+    await this.#makeFolder(work);
     const file = join(work, randomUUID());
     const handle = await open(file, "wx");
     try {

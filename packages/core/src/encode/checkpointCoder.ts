@@ -54,7 +54,8 @@ export interface EncodedCheckpoint {
 export interface CheckpointPut {
   readonly checkpoint: Checkpoint;
   readonly metadata: CheckpointMetadata;
-  readonly newVersions: ChannelVersions;
+  /** Undefined: every channel is new. */
+  readonly newVersions: ChannelVersions | undefined;
   readonly runId: string | undefined;
   /** From which pending writes of its parent it was made; undefined: all. */
   readonly consumed?: Consumed;
@@ -119,7 +120,9 @@ export class CheckpointCoder {
   capture(at: Address, before: Before, put: CheckpointPut): CapturedPut {
     const { channel_values: given, ...header } = put.checkpoint;
     const { run_id: _runId, ...metadata } = put.metadata as CheckpointMetadata<{ run_id?: unknown }>;
-    const newChannels = new Set(Object.keys(put.newVersions));
+    const newChannels = new Set(
+      Object.keys(put.newVersions ?? { ...put.checkpoint.channel_versions, ...given }),
+    );
     const isFork = put.metadata.source === "fork";
     const values = new Map<string, CapturedValue>();
     for (const channel of Object.keys(given)) {

@@ -80,12 +80,18 @@ export function namespaceOf(config: RunnableConfig): Namespace {
   return { threadId: validId("thread_id", thread_id), namespace };
 }
 
-/** The checkpoint id that a config names, or undefined. `thread_ts` is LangGraph's older name for it. @throws InvalidAddressError */
+/**
+ * The checkpoint id that a config names, or undefined. `thread_ts` is LangGraph's older name for it, which counts where there is no
+ * newer one. @throws InvalidAddressError
+ */
 export function checkpointIdOf(config: RunnableConfig, field = "config"): string | undefined {
-  const configurable = configurableOf(config, field);
-  const id = configurable["checkpoint_id"] ?? configurable["thread_ts"];
-  if (id === undefined || id === null || id === "") return undefined;
-  return validId("checkpoint_id", id);
+  const { checkpoint_id, thread_ts } = configurableOf(config, field);
+  const id = isGiven(checkpoint_id) ? checkpoint_id : thread_ts;
+  return isGiven(id) ? validId("checkpoint_id", id) : undefined;
+}
+
+function isGiven(id: unknown): boolean {
+  return id !== undefined && id !== null && id !== "";
 }
 
 /** The namespace that a config names, and its checkpoint where it names one. @throws InvalidAddressError */

@@ -1,4 +1,4 @@
-import type { CheckpointListOptions } from "@langchain/langgraph-checkpoint";
+import type { Checkpoint, CheckpointListOptions } from "@langchain/langgraph-checkpoint";
 import { configurableOf, validId } from "./address.ts";
 import { checkOptions, shown, type OptionNames } from "../contract/checkOptions.ts";
 import { InvalidOptionError } from "../contract/errors.ts";
@@ -26,27 +26,36 @@ export function checkedIds(field: string, ids: unknown): readonly string[] {
   return Array.from(ids, (id: unknown, n) => validId(`${field}[${n}]`, id));
 }
 
-/** Arguments of `put`. @throws InvalidOptionError */
-export function checkPut(checkpoint: unknown, metadata: unknown, newVersions: unknown): void {
+const channelMaps = ["channel_values", "channel_versions", "versions_seen"] as const;
+
+/**
+ * Arguments of `put`. Without newVersions every channel counts as new, as subclasses often pass three arguments on.
+ * @returns the checkpoint with all of its maps: a missing one is an empty one, as LangGraph's copyCheckpoint has it
+ * @throws InvalidOptionError
+ */
+export function checkedPut(checkpoint: unknown, metadata: unknown, newVersions: unknown): Checkpoint {
   if (!isObject(checkpoint))
     refuse("checkpoint", checkpoint, "Pass a checkpoint, such as emptyCheckpoint() of LangGraph makes.");
-  for (const part of ["channel_values", "channel_versions", "versions_seen"] as const) {
-    if (!isObject(checkpoint[part]))
-      refuse(
-        `checkpoint.${part}`,
-        checkpoint[part],
-        "Pass an object by channel or node; {} where there are none.",
-      );
+  let isWhole = true;
+  for (const map of channelMaps) {
+    const found = checkpoint[map];
+    if (found === undefined || found === null) isWhole = false;
+    else if (!isObject(found))
+      refuse(`checkpoint.${map}`, found, "Pass an object by channel or node; {} where there are none.");
   }
   if (!isObject(metadata))
     refuse("metadata", metadata, 'Pass an object such as { source: "update", step: 0, parents: {} }.');
-  if (!isObject(newVersions)) {
+  if (newVersions !== undefined && !isObject(newVersions)) {
     refuse(
       "newVersions",
       newVersions,
-      "Pass an object of the channels that are new, with their versions, such as checkpoint.channel_versions.",
+      "Pass an object of the channels that are new, with their versions, such as checkpoint.channel_versions, or leave it out.",
     );
   }
+  const given = checkpoint as unknown as Checkpoint;
+  if (isWhole) return given;
+  const maps = channelMaps.map((map) => [map, checkpoint[map] ?? {}] as const);
+  return { ...given, ...Object.fromEntries(maps) };
 }
 
 /** Arguments of `putWrites`. @throws InvalidOptionError, InvalidAddressError */

@@ -11,7 +11,7 @@ import type {
   PendingWrite,
 } from "@langchain/langgraph-checkpoint";
 import { addressOf, checkpointIdOf, configOf, maybeThreadOf, namespaceOf, validId } from "./address.ts";
-import { checkDeltaOptions, checkListOptions, checkPut, checkWrites, checkedIds } from "./arguments.ts";
+import { checkDeltaOptions, checkListOptions, checkWrites, checkedIds, checkedPut } from "./arguments.ts";
 import { checkOptions } from "../contract/checkOptions.ts";
 import { checkTier } from "../contract/checkTier.ts";
 import { CheckpointCoder, type Before, type CheckpointPut } from "../encode/checkpointCoder.ts";
@@ -266,6 +266,7 @@ export class TierSaver extends BaseCheckpointSaver {
 
   /**
    * Stores a checkpoint and moves the head, by compare-and-set.
+   * @param newVersions the channels whose values are new. Without it all are, and the checkpoint has exactly the values given
    * @returns a config with exactly thread_id, checkpoint_ns and checkpoint_id
    * @throws CheckpointConflictError if another writer moved the head first (see {@link SaverOptions.conflict}),
    * ThreadDeletedError, InvalidAddressError, InvalidOptionError; StratigraphError "SERIALIZATION" names channel and path;
@@ -275,7 +276,7 @@ export class TierSaver extends BaseCheckpointSaver {
     config: RunnableConfig,
     checkpoint: Checkpoint,
     metadata: CheckpointMetadata,
-    newVersions: ChannelVersions,
+    newVersions?: ChannelVersions,
   ): Promise<RunnableConfig> {
     return await operation("put", aboutConfig(config), (notes) =>
       this.#put(config, checkpoint, metadata, newVersions, notes),
@@ -284,12 +285,12 @@ export class TierSaver extends BaseCheckpointSaver {
 
   async #put(
     config: RunnableConfig,
-    checkpoint: Checkpoint,
+    given: Checkpoint,
     metadata: CheckpointMetadata,
-    newVersions: ChannelVersions,
+    newVersions: ChannelVersions | undefined,
     notes: Notes | undefined,
   ): Promise<RunnableConfig> {
-    checkPut(checkpoint, metadata, newVersions);
+    const checkpoint = checkedPut(given, metadata, newVersions);
     if (notes !== undefined) Object.assign(notes, { checkpointId: checkpoint.id, step: metadata.step });
     const at: Address = { ...namespaceOf(config), checkpointId: validId("checkpoint.id", checkpoint.id) };
     const parentId = checkpointIdOf(config);
@@ -447,12 +448,15 @@ export class TierSaver extends BaseCheckpointSaver {
     channels: string[];
   }): Promise<Record<string, DeltaChannelHistory>> {
     checkDeltaOptions(options);
-    if (options.channels.length === 0) return {};
-    const at = addressOf(options.config);
+    const { config, channels } = options;
+    if (channels.length === 0) return {};
+    if (maybeThreadOf(config)["thread_id"] === undefined)
+      return Object.fromEntries(channels.map((channel) => [channel, { writes: [] }]));
+    const at = addressOf(config);
     const consumed = async (child: Address): Promise<Consumed> =>
       (await this.#parents.find(child, () => {}))?.consumed;
     return await operation("getDeltaChannelHistory", at, () =>
-      deltaChannelHistory(this.tier, this.coder, at, options.channels, consumed),
+      deltaChannelHistory(this.tier, this.coder, at, channels, consumed),
     );
   }
 
@@ -708,7 +712,8 @@ export class TierSaver extends BaseCheckpointSaver {
    * look.
    *
    * @param isImport whether this is a put without a parent by a writer that never read the namespace. It may begin a thread, or add
-   * a checkpoint newer than the head. An import that is repeated after the thread went on must not move the head back.
+   * a checkpoint newer than the head, or one that is missing below it. An import that is repeated after the thread went on must not
+   * move the head back.
    * @returns undefined if it is there already
    */
   async #storedOnce(request: AppendRequest, at: Address, isImport: boolean): Promise<Appended | undefined> {
@@ -722,9 +727,17 @@ export class TierSaver extends BaseCheckpointSaver {
         return await this.tier.append({ ...request, heads });
       }
       for await (const _ of this.tier.list({ ...at, recordsOnly: true, limit: 1 })) return undefined;
+      if (isImport && (await this.#isParent(at))) return await this.tier.append({ ...request, heads: [] });
       if (request.onConflict === "refuse") throw error;
       return await this.tier.append(request);
     }
+  }
+
+  /** Whether a checkpoint that is stored names this one as its parent. */
+  async #isParent({ threadId, namespace, checkpointId }: Address): Promise<boolean> {
+    for await (const { record } of this.tier.list({ threadId, namespace, recordsOnly: true }))
+      if (record.parentId === checkpointId) return true;
+    return false;
   }
 
   /** What is remembered of a checkpoint's parent, and of the checkpoint itself. The rest is read later. */
@@ -820,10 +833,11 @@ export class TierSaver extends BaseCheckpointSaver {
   /** Before format 4, a step's Sends were pending writes of the parent checkpoint. LangGraph now expects them in a channel. */
   async #migrateSends(checkpoint: Checkpoint, parent: MaybeAddress & Address): Promise<void> {
     const { checkpoint: stored } = await this.tier.read(parent);
-    if (stored === undefined) return;
-    const sends = await this.coder.writes.decode(stored.record, stored.writes, stored.blobs, {
-      channels: new Set([TASKS]),
-    });
+    const channels = new Set([TASKS]);
+    const sends =
+      stored === undefined
+        ? []
+        : await this.coder.writes.decode(stored.record, stored.writes, stored.blobs, { channels });
     const versions = Object.values(checkpoint.channel_versions);
     checkpoint.channel_values[TASKS] = sends.map(({ value }) => value);
     checkpoint.channel_versions[TASKS] =

@@ -1,7 +1,7 @@
 import type { CheckpointTuple } from "@langchain/langgraph-checkpoint";
 import { CheckpointConflictError, type TierSaver } from "@stratigraph/core";
 import { expect, test } from "vitest";
-import { Storage, stepsBy, twoSteps } from "./support.ts";
+import { Storage, contents, stepsBy, twoSteps } from "./support.ts";
 
 const thread = { configurable: { thread_id: "imported" } };
 
@@ -49,8 +49,23 @@ test("an import of what was pruned since is a conflict, and stores nothing", asy
   const { saver } = storage.open();
   await saver.prune(["imported"], { strategy: "keep_latest" });
   const live = await saver.getTuple(thread);
+  const before = await contents(storage.tier, "imported");
+  expect(before.records).toHaveLength(1);
   await expect(bring(storage.open().saver, tuples)).rejects.toBeInstanceOf(CheckpointConflictError);
   expect(await storage.open().saver.getTuple(thread)).toEqual(live);
+  expect(await contents(storage.tier, "imported")).toEqual(before);
+});
+
+test("a root that is brought after its children lies below them: the head stays, and it lost no race", async () => {
+  const storage = new Storage();
+  const [root, ...later] = await source();
+  await bring(storage.open().saver, later);
+  const before = await storage.open().saver.getTuple(thread);
+  await bring(storage.open().saver, [root!]);
+  const { saver } = storage.open();
+  expect(await saver.getTuple(thread)).toEqual(before);
+  expect(await saver.getTuple(root!.config)).toMatchObject({ checkpoint: { id: root!.checkpoint.id } });
+  expect(await saver.conflicts("imported")).toEqual([]);
 });
 
 test("an import of a thread's newer checkpoints goes on", async () => {

@@ -80,7 +80,6 @@ async function errorOf(work: () => unknown): Promise<StratigraphError> {
   throw new Error("It was accepted.");
 }
 
-const checkpoint = emptyCheckpoint();
 const serde = new StratigraphSerializer();
 class Money {
   readonly amount = 0;
@@ -176,9 +175,6 @@ const methods: readonly Row[] = [
     "runIds[1]",
     "Pass a string",
   ],
-  ["deleteThread: a list", () => call("deleteThread", ["ada"]), "threadId", "found an array"],
-  ["deleteThread: a config", () => call("deleteThread", at("ada")), "threadId", "found object"],
-  ["deleteThread: nothing", () => call("deleteThread"), "threadId", "found undefined"],
   ["copyThread: no target", () => call("copyThread", "ada"), "targetThreadId", "found undefined"],
   ["copyThread: configs", () => call("copyThread", at("ada"), at("b")), "sourceThreadId", "Pass a string"],
   [
@@ -283,106 +279,6 @@ const methods: readonly Row[] = [
     "verifyOnly",
     "setup of this saver has no such option",
   ],
-];
-
-const langGraphs: readonly Row[] = [
-  ["getTuple: nothing", () => call("getTuple"), "config", "found undefined. Pass a config"],
-  ["getTuple: null", () => call("getTuple", null), "config", "found null"],
-  ["getTuple: an id", () => call("getTuple", "ada"), "config", "Pass a config"],
-  [
-    "getTuple: configurable that is text",
-    () => call("getTuple", { configurable: "ada" }),
-    "config.configurable",
-    "Pass a config",
-  ],
-  [
-    "getTuple: threadId",
-    () => call("getTuple", { configurable: { threadId: "ada" } }),
-    "configurable.threadId",
-    "thread_id",
-  ],
-  ["list: nothing", () => call("list"), "config", "Pass a config"],
-  [
-    "list: threadId",
-    () => call("list", { configurable: { threadId: "ada" } }),
-    "configurable.threadId",
-    "LangGraph calls it thread_id",
-  ],
-  [
-    "list: filters",
-    () => call("list", at("ada"), { filters: { step: 1 } }),
-    "filters",
-    "Did you mean filter?",
-  ],
-  ["list: metadata", () => call("list", at("ada"), { metadata: { step: 1 } }), "metadata", "Write filter"],
-  ["list: a limit as text", () => call("list", at("ada"), { limit: "1" }), "limit", "whole number"],
-  ["list: a limit below 0", () => call("list", at("ada"), { limit: -1 }), "limit", "0 or more"],
-  ["list: half a checkpoint", () => call("list", at("ada"), { limit: 1.5 }), "limit", 'found "1.5"'],
-  ["list: before an id", () => call("list", at("ada"), { before: "1ef" }), "before", "Pass a config"],
-  [
-    "list: before a number",
-    () => call("list", at("ada"), { before: { configurable: { checkpoint_id: 7 } } }),
-    "checkpoint_id",
-    "Pass a string",
-  ],
-  [
-    "list: a filter that is text",
-    () => call("list", at("ada"), { filter: "loop" }),
-    "filter",
-    "Pass an object",
-  ],
-  ["list: null", () => call("list", at("ada"), null), "options", "takes an object of limit, before, filter"],
-  ["list: a number", () => call("list", at("ada"), 10), "options", 'found "10"'],
-  ["put: nothing", () => call("put"), "checkpoint", "Pass a checkpoint"],
-  ["put: no config", () => call("put", undefined, checkpoint, metadata, {}), "config", "Pass a config"],
-  [
-    "put: a checkpoint that is text",
-    () => call("put", at("ada"), "1ef", metadata, {}),
-    "checkpoint",
-    'found "1ef"',
-  ],
-  [
-    "put: a checkpoint without an id",
-    () => call("put", at("ada"), { ...checkpoint, id: undefined }, metadata, {}),
-    "checkpoint.id",
-    "Pass a string",
-  ],
-  [
-    "put: values that are a list",
-    () => call("put", at("ada"), { ...checkpoint, channel_values: [] }, metadata, {}),
-    "checkpoint.channel_values",
-    "by channel",
-  ],
-  [
-    "put: no versions",
-    () => call("put", at("ada"), { ...checkpoint, channel_versions: undefined }, metadata, {}),
-    "checkpoint.channel_versions",
-    "by channel",
-  ],
-  [
-    "put: metadata that is text",
-    () => call("put", at("ada"), checkpoint, "loop", {}),
-    "metadata",
-    "Pass an object",
-  ],
-  [
-    "put: no metadata",
-    () => call("put", at("ada"), checkpoint, undefined, {}),
-    "metadata",
-    'found "undefined"',
-  ],
-  [
-    "put: no newVersions",
-    () => call("put", at("ada"), checkpoint, metadata),
-    "newVersions",
-    "channel_versions",
-  ],
-  [
-    "put: newVersions that are a list",
-    () => call("put", at("ada"), checkpoint, metadata, ["n"]),
-    "newVersions",
-    'found "an array"',
-  ],
   ["stored: no checkpoint", () => call("stored", at("ada")), "checkpoint_id", "Name the checkpoint"],
   ["stored: timeoutMs", () => call("stored", under, { timeoutMs: 5 }), "timeoutMs", "Write timeout"],
   ["stored: a number", () => call("stored", under, { timeout: 5 }), "timeout", "units"],
@@ -391,67 +287,6 @@ const langGraphs: readonly Row[] = [
     () => call("stored", under, { signal: new AbortController() }),
     "signal",
     "Pass the signal",
-  ],
-  ["putWrites: no config", () => call("putWrites", undefined, [], "task"), "config", "Pass a config"],
-  [
-    "putWrites: no checkpoint_id",
-    () => call("putWrites", at("ada"), [["n", 1]], "task"),
-    "checkpoint_id",
-    "name it in config.configurable",
-  ],
-  [
-    "putWrites: an object",
-    () => call("putWrites", under, { n: 1 }, "task"),
-    "writes",
-    "a list of [channel, value]",
-  ],
-  [
-    "putWrites: one write",
-    () => call("putWrites", under, ["n", 1], "task"),
-    "writes[0]",
-    "Pass [channel, value]",
-  ],
-  [
-    "putWrites: what getTuple answers",
-    () => call("putWrites", under, [["task", "n", 1]], "task"),
-    "writes[0]",
-    'found "a list of 3"',
-  ],
-  [
-    "putWrites: a channel that is a number",
-    () =>
-      call(
-        "putWrites",
-        under,
-        [
-          ["n", 1],
-          [2, 1],
-        ],
-        "task",
-      ),
-    "writes[1]",
-    "a string as channel",
-  ],
-  [
-    "putWrites: a path that is no text",
-    () => call("putWrites", under, [["n", 1]], "task", ["__pregel_pull", "n"]),
-    "taskPath",
-    "Pass the path as text",
-  ],
-  ["putWrites: no task", () => call("putWrites", under, [["n", 1]]), "taskId", "found undefined"],
-  ["putWrites: no task, nothing to write", () => call("putWrites", under, []), "taskId", "Pass a string."],
-  ["getDeltaChannelHistory: nothing", () => call("getDeltaChannelHistory"), "options", "config and channels"],
-  [
-    "getDeltaChannelHistory: one channel",
-    () => call("getDeltaChannelHistory", { config: at("ada"), channels: "n" }),
-    "channels",
-    "list of names",
-  ],
-  [
-    "getDeltaChannelHistory: no config",
-    () => call("getDeltaChannelHistory", { channels: ["n"] }),
-    "config",
-    "Pass a config",
   ],
 ];
 
@@ -612,7 +447,6 @@ const constructors: readonly Row[] = [
 
 describe.each([
   ["methods", methods],
-  ["LangGraph's methods", langGraphs],
   ["constructors", constructors],
 ])("wrong calls of %s", (_, rows) => {
   test.each(rows.map(([name, ...row]) => ({ name, row })))("$name", async ({ row: [work, field, says] }) => {

@@ -1,3 +1,4 @@
+import { callClauses } from "./callClauses.ts";
 import type { Clause } from "./clause.ts";
 import { copyThreadClauses } from "./copyThreadClauses.ts";
 import { deleteForRunsClauses } from "./deleteForRunsClauses.ts";
@@ -13,7 +14,10 @@ import { putWritesClauses } from "./putWritesClauses.ts";
 import { writeOwnershipClauses } from "./writeOwnershipClauses.ts";
 import { writesOrderClauses } from "./writesOrderClauses.ts";
 
-/** Every clause, in the order of Python's suite. Only the clauses on the order of writes follow those of putWrites. */
+/**
+ * Every clause, in the order of Python's suite. Only the clauses on the order of writes follow those of putWrites. At the end are the
+ * calls that LangGraph.js makes.
+ */
 export const clauses: readonly Clause[] = [
   ...putClauses,
   ...putWritesClauses,
@@ -28,4 +32,5 @@ export const clauses: readonly Clause[] = [
   ...deltaKeepsetClauses,
   ...deltaReconstructionClauses,
   ...writeOwnershipClauses,
+  ...callClauses,
 ];

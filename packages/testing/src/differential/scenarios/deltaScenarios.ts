@@ -149,7 +149,7 @@ export const deltaScenarios = scenarioGroup(
     },
 
     "one of several parallel writers of a DeltaChannel fails, and is run again": async (stage) => {
-      const finish = finishInTurn(3, 10);
+      const finish = finishInTurn(3);
       let broken = true;
       const build = (checkpointer: BaseCheckpointSaver) =>
         new StateGraph(deltaState())

@@ -35,7 +35,7 @@ const flaky = (times: number, maxAttempts: number) => {
 
 /** One of four parallel nodes fails once, after the others have finished. */
 const parallel = () => {
-  const finish = finishInTurn(4, 10);
+  const finish = finishInTurn(4);
   let broken = true;
   return (checkpointer: BaseCheckpointSaver) =>
     new StateGraph(State)

@@ -1,13 +1,13 @@
-import { after } from "./after.ts";
+import { loopTurns } from "./loopTurns.ts";
 
 /** How long nodes wait for the others, in milliseconds. The others may not come: a task that has finished isn't run again. */
 const patience = 1000;
 
 /**
  * Returns a function that `size` nodes of one superstep await, each with its place in the order. When all have begun, they continue one
- * after another in that order. With timers alone, a busy machine would decide which of them finishes first.
+ * after another in that order, each when what follows from the one before is done.
  */
-export const finishInTurn = (size: number, milliseconds = 2): ((place: number) => Promise<void>) => {
+export const finishInTurn = (size: number): ((place: number) => Promise<void>) => {
   let waiting = new Map<number, () => void>();
   let timer: NodeJS.Timeout | undefined;
   const release = async (): Promise<void> => {
@@ -16,7 +16,7 @@ export const finishInTurn = (size: number, milliseconds = 2): ((place: number) =
     waiting = new Map();
     for (let place = 0; place < size; place++) {
       all.get(place)?.();
-      await after(milliseconds);
+      await loopTurns(10);
     }
   };
   return (place) =>

@@ -2,8 +2,8 @@ import { Annotation, Command, START, StateGraph, interrupt } from "@langchain/la
 import type { BaseCheckpointSaver } from "@langchain/langgraph-checkpoint";
 import type { BuildGraph, Stage } from "../stage.ts";
 import { scenarioGroup } from "../scenario.ts";
-import { after } from "./after.ts";
 import { State } from "./states.ts";
+import { loopTurns } from "./loopTurns.ts";
 
 const ask = (question: string): string => interrupt<string, string>(question);
 
@@ -29,11 +29,11 @@ const twoInOne = (checkpointer: BaseCheckpointSaver) =>
 const parallel = (checkpointer: BaseCheckpointSaver) =>
   new StateGraph(State)
     .addNode("slow", async () => {
-      await after(40);
+      await loopTurns(40);
       return { log: [`slow ${ask("slow?")}`] };
     })
     .addNode("quiet", async () => {
-      await after(20);
+      await loopTurns(20);
       return { log: ["quiet"] };
     })
     .addNode("fast", () => ({ log: [`fast ${ask("fast?")}`] }))

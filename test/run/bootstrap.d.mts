@@ -1,0 +1,1 @@
+export declare function pnpmArgs(args: readonly string[]): string[];

@@ -1,0 +1,4 @@
+export declare function testFiles(): string[];
+export declare function reachedBy(file: string): ReadonlySet<string>;
+export declare function importsIn(text: string): string[];
+export declare function isQuick(file: string): boolean;
