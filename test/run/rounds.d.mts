@@ -1,1 +1,1 @@
-export declare function askedRounds(): "few" | "all";
+export declare function askedRounds(): "few" | "all" | "soak";

@@ -1,7 +1,17 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 
-/** Which machine the code that runs now belongs to. */
-const current = new AsyncLocalStorage<Machine>();
+/** Which machine of a simulation the code that runs now belongs to, or that it is the scenario's own. */
+const current = new AsyncLocalStorage<Machine | "scenario">();
+
+/** Runs a scenario: only its code, and what it starts, lives in virtual time. Other tests' code may share the process. */
+export function asScenario<T>(work: () => T): T {
+  return current.run("scenario", work);
+}
+
+/** Whether the calling code belongs to a simulation. */
+export function isSimulated(): boolean {
+  return current.getStore() !== undefined;
+}
 
 /** A process, or a server: something with a clock of its own, which can be suspended and killed. */
 export class Machine {
@@ -21,9 +31,10 @@ export class Machine {
     });
   }
 
-  /** The machine that the calling code belongs to. Undefined: it is the test's own. */
+  /** The machine that the calling code belongs to. Undefined: it is the scenario's own. */
   static get current(): Machine | undefined {
-    return current.getStore();
+    const machine = current.getStore();
+    return machine === "scenario" ? undefined : machine;
   }
 
   /** Whether timers of this machine fire, and answers reach it. */

@@ -1,3 +1,4 @@
+import { AsyncResource } from "node:async_hooks";
 import { MemoryTier } from "@stratigraph/core";
 import { setTimeout as sleep } from "node:timers/promises";
 import { explore, simulate } from "./simulate.ts";
@@ -16,6 +17,19 @@ test("time passes only where everybody waits for it", async () => {
     expect(new Date().getTime()).toBe(Date.now());
   });
   expect(Date.now()).toBeGreaterThan(Date.UTC(2026, 0, 7));
+});
+
+test("other code of the process keeps Node's timers and clocks", async () => {
+  const beganMs = Date.now();
+  // The resource keeps the context of before: it stands for what another test file left running.
+  const other = new AsyncResource("another test");
+  let fired: Promise<number> | undefined;
+  await simulate(async (world) => {
+    fired = other.runInAsyncScope(() => new Promise((resolve) => setTimeout(() => resolve(Date.now()), 5)));
+    other.runInAsyncScope(() => clearTimeout(setTimeout(() => expect.unreachable(), 5)));
+    await world.pass(1);
+  });
+  expect(await fired).toBeGreaterThanOrEqual(beganMs);
 });
 
 test("each machine has a wall clock of its own", async () => {

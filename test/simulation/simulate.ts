@@ -1,4 +1,5 @@
 import fc from "fast-check";
+import { asScenario } from "./machine.ts";
 import { VirtualClock } from "./virtualClock.ts";
 import { World, type Chances } from "./world.ts";
 
@@ -53,7 +54,7 @@ export async function explore(
 
 async function play(world: World, scenario: (world: World) => Promise<void>): Promise<void> {
   try {
-    await world.drive(() => scenario(world));
+    await asScenario(() => world.drive(() => scenario(world)));
   } catch (error) {
     const told = error instanceof Error ? (error.stack ?? error.message) : String(error);
     throw new Error(`${told}\n\nWhat happened:\n${world.story.join("\n")}`, { cause: error });

@@ -1,7 +1,7 @@
 import { AsyncResource } from "node:async_hooks";
 import { syncBuiltinESMExports } from "node:module";
 import timersPromises from "node:timers/promises";
-import { Machine } from "./machine.ts";
+import { isSimulated, Machine } from "./machine.ts";
 
 /** When a simulation begins: a Tuesday in 2026. Milliseconds since 1970. */
 export const beginsAtMs = Date.UTC(2026, 0, 6);
@@ -65,7 +65,8 @@ class VirtualTimer extends AsyncResource {
 
 /**
  * Time that passes only where the simulation says so. While it is installed, timers, `Date`, `performance.now` and
- * `timers/promises` of the whole process are its own, so that the code under test runs unchanged.
+ * `timers/promises` that code of the simulation asks for are its own, so that the code under test runs unchanged. Other code of the
+ * process, such as a browser's connection that another test file left, keeps Node's.
  */
 export class VirtualClock {
   /** Milliseconds since the simulation began. */
@@ -76,8 +77,8 @@ export class VirtualClock {
     this.#timers.add(timer);
   }
 
-  remove(timer: unknown): void {
-    this.#timers.delete(timer as VirtualTimer);
+  remove(timer: VirtualTimer): void {
+    this.#timers.delete(timer);
   }
 
   /** Begins anew: no timer is set, and no time has passed. */
@@ -122,22 +123,27 @@ export class VirtualClock {
       Date: globalThis.Date,
     };
     const realPromises = { setTimeout: timersPromises.setTimeout, setImmediate: timersPromises.setImmediate };
+    const realNow = performance.now.bind(performance);
     const set = (call: Callback, delayMs: number, args: unknown[], everyMs?: number): VirtualTimer => {
       const timer = new VirtualTimer(this, () => call(...args), delayMs, everyMs);
       this.add(timer);
       return timer;
     };
-    const clear = (timer: unknown): void => this.remove(timer);
-    const wallMs = (): number => beginsAtMs + Math.floor(this.nowMs) + (Machine.current?.clockAheadMs ?? 0);
+    const wallMs = (): number =>
+      isSimulated()
+        ? beginsAtMs + Math.floor(this.nowMs) + (Machine.current?.clockAheadMs ?? 0)
+        : real.Date.now();
     const delayOf = (ms: unknown): number => Math.max(1, Number(ms) || 1);
     Object.assign(globalThis, {
-      setTimeout: (call: Callback, ms?: number, ...args: unknown[]) => set(call, delayOf(ms), args),
+      setTimeout: (call: Callback, ms?: number, ...args: unknown[]) =>
+        isSimulated() ? set(call, delayOf(ms), args) : real.setTimeout(call, ms, ...args),
       setInterval: (call: Callback, ms?: number, ...args: unknown[]) =>
-        set(call, delayOf(ms), args, delayOf(ms)),
-      setImmediate: (call: Callback, ...args: unknown[]) => set(call, 0, args),
-      clearTimeout: clear,
-      clearInterval: clear,
-      clearImmediate: clear,
+        isSimulated() ? set(call, delayOf(ms), args, delayOf(ms)) : real.setInterval(call, ms, ...args),
+      setImmediate: (call: Callback, ...args: unknown[]) =>
+        isSimulated() ? set(call, 0, args) : real.setImmediate(call, ...args),
+      clearTimeout: this.#cleared(real.clearTimeout),
+      clearInterval: this.#cleared(real.clearInterval),
+      clearImmediate: this.#cleared(real.clearImmediate),
       Date: new Proxy(real.Date, {
         construct: (target, args: [], newTarget) =>
           Reflect.construct(target, args.length === 0 ? [wallMs()] : args, newTarget) as Date,
@@ -147,17 +153,30 @@ export class VirtualClock {
     });
     Object.assign(timersPromises, {
       setTimeout: (ms?: number, value?: unknown, options?: { signal?: AbortSignal }) =>
-        waited(set, delayOf(ms), value, options?.signal),
+        isSimulated()
+          ? waited(set, delayOf(ms), value, options?.signal)
+          : realPromises.setTimeout(ms, value, options),
       setImmediate: (value?: unknown, options?: { signal?: AbortSignal }) =>
-        waited(set, 0, value, options?.signal),
+        isSimulated() ? waited(set, 0, value, options?.signal) : realPromises.setImmediate(value, options),
     });
     syncBuiltinESMExports();
-    Object.defineProperty(performance, "now", { configurable: true, value: () => this.nowMs });
+    Object.defineProperty(performance, "now", {
+      configurable: true,
+      value: () => (isSimulated() ? this.nowMs : realNow()),
+    });
     return () => {
       Object.assign(globalThis, real);
       Object.assign(timersPromises, realPromises);
       syncBuiltinESMExports();
       Reflect.deleteProperty(performance, "now");
+    };
+  }
+
+  /** Ends a timer, whoever set it: what is no virtual one is Node's. */
+  #cleared<T>(real: (timer: T) => void): (timer: T) => void {
+    return (timer) => {
+      if (timer instanceof VirtualTimer) this.remove(timer);
+      else real(timer);
     };
   }
 }

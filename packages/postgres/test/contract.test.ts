@@ -4,6 +4,7 @@ import { postgres, PostgresSaver, PostgresTier } from "@stratigraph/postgres";
 import { testTier } from "@stratigraph/testing";
 import pg from "pg";
 import { emptySchema } from "../../../test/servers/emptySchema.ts";
+import { allRounds, sparser } from "../../../test/rounds.ts";
 import { embeddedFolder, freshDatabase } from "../../../test/servers/shared.ts";
 import { resolveDatabaseOptions } from "../src/options.ts";
 import { openPgLite, PgLiteExecutor } from "../src/connection/pgliteExecutor.ts";
@@ -59,6 +60,7 @@ testTier(
   {
     skipNothing: true,
     requires: ["forkThread", "archiveSource", "inspect", "deleteUnchanged", "tags", "locks"],
+    ...sparser,
   },
 );
 
@@ -78,4 +80,4 @@ function official(name: string, executor: PgLiteExecutor): void {
 }
 
 official("@stratigraph/postgres embedded in memory", inMemory);
-official("@stratigraph/postgres embedded in a folder", inFolder);
+if (allRounds) official("@stratigraph/postgres embedded in a folder", inFolder);

@@ -1,5 +1,6 @@
 import { testTier } from "@stratigraph/testing";
 import { Redis } from "ioredis";
+import { sparser } from "../../../test/rounds.ts";
 import { sharedRedis } from "../../../test/servers/shared.ts";
 import { redis } from "../src/index.ts";
 
@@ -36,5 +37,5 @@ testTier(
       },
     };
   },
-  { requires: ["tags"] },
+  { requires: ["tags"], ...sparser },
 );

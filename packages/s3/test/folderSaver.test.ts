@@ -3,7 +3,7 @@ import { join } from "node:path";
 import type { SerializerProtocol } from "@langchain/langgraph-checkpoint";
 import { FolderSaver } from "../src/index.ts";
 import { testSavers } from "./support/savers.ts";
-import { sparser } from "../../../test/rounds.ts";
+import { sparse } from "../../../test/rounds.ts";
 import { fastFolder } from "../../../test/servers/fastFolder.ts";
 
 const open = async (serde?: SerializerProtocol) => {
@@ -11,4 +11,4 @@ const open = async (serde?: SerializerProtocol) => {
   const second = async () => new FolderSaver({ path, serde });
   return { saver: await second(), second, close: () => rm(path, { recursive: true }) };
 };
-testSavers("FolderSaver", open, sparser);
+testSavers("FolderSaver", open, sparse, true);

@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { testTier } from "@stratigraph/testing";
 import { folder, s3 } from "../src/index.ts";
 import { openBucket } from "./support/bucket.ts";
+import { inRounds, sparser } from "../../../test/rounds.ts";
 import { fastFolder } from "../../../test/servers/fastFolder.ts";
 
 testTier(
@@ -12,7 +13,7 @@ testTier(
     const open = () => s3({ client, bucket });
     return { tier: open(), reopen: async () => open(), close };
   },
-  { requires: ["tags", "leases"] },
+  { requires: ["tags", "leases"], ...sparser },
 );
 
 testTier(
@@ -30,5 +31,6 @@ testTier(
       },
     };
   },
-  { requires: ["tags", "leases"] },
+  // A tag is looked for among all threads, so that each of these ids costs the folder as many files as there are ids.
+  { requires: ["tags", "leases"], every: inRounds({ few: 3, all: 1 }) },
 );

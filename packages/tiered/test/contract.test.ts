@@ -3,15 +3,19 @@ import { postgres } from "@stratigraph/postgres";
 import { redis } from "@stratigraph/redis";
 import { testTier } from "@stratigraph/testing";
 import { TierStack, memory } from "@stratigraph/tiered";
-import { inRounds } from "../../../test/rounds.ts";
+import { inRounds, sparser } from "../../../test/rounds.ts";
 import { freshDatabase, sharedRedis } from "../../../test/servers/shared.ts";
 
 /** `open` is called twice: the second stack has its own in-process tiers, as another process has. */
 function suite(name: string, open: () => () => TierStack): void {
-  testTier(name, async () => {
-    const stack = open();
-    return { tier: stack(), reopen: async () => stack(), close: async () => {} };
-  });
+  testTier(
+    name,
+    async () => {
+      const stack = open();
+      return { tier: stack(), reopen: async () => stack(), close: async () => {} };
+    },
+    sparser,
+  );
 }
 
 suite("one tier", () => {
@@ -48,21 +52,25 @@ const adaptive = {
 } as const;
 
 describe.each(inRounds({ few: [verified], all: [verified, adaptive] }))("$name", ({ name, options }) => {
-  testTier(name, async () => {
-    const database = await freshDatabase();
-    const { url, keyPrefix } = await sharedRedis();
-    const stacks: TierStack[] = [];
-    const open = async (): Promise<Tier> => {
-      const hot = [memory(), redis({ url, keyPrefix, ttl: "5m" })];
-      const stack = new TierStack({ hot, warm: postgres({ url: database.url }), ...options });
-      stacks.push(stack);
-      await stack.setup();
-      return stack;
-    };
-    const close = async (): Promise<void> => {
-      await Promise.all(stacks.map((stack) => stack.end()));
-      await database.drop();
-    };
-    return { tier: await open(), reopen: open, close };
-  });
+  testTier(
+    name,
+    async () => {
+      const database = await freshDatabase();
+      const { url, keyPrefix } = await sharedRedis();
+      const stacks: TierStack[] = [];
+      const open = async (): Promise<Tier> => {
+        const hot = [memory(), redis({ url, keyPrefix, ttl: "5m" })];
+        const stack = new TierStack({ hot, warm: postgres({ url: database.url }), ...options });
+        stacks.push(stack);
+        await stack.setup();
+        return stack;
+      };
+      const close = async (): Promise<void> => {
+        await Promise.all(stacks.map((stack) => stack.end()));
+        await database.drop();
+      };
+      return { tier: await open(), reopen: open, close };
+    },
+    sparser,
+  );
 });

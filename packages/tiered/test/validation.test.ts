@@ -5,6 +5,7 @@ import { redis } from "@stratigraph/redis";
 import { TieredSaver, memory, type TieredSaverOptions } from "@stratigraph/tiered";
 import { emptySchema } from "../../../test/servers/emptySchema.ts";
 import { query } from "../../../test/servers/postgres.ts";
+import { allRounds } from "../../../test/rounds.ts";
 import { freshDatabase, sharedRedis } from "../../../test/servers/shared.ts";
 
 let database: Awaited<ReturnType<typeof freshDatabase>> | undefined;
@@ -41,20 +42,22 @@ function official(name: string, options: () => Promise<TieredSaverOptions>): voi
   deltaChannelHistoryTests(initializer);
 }
 
-official("memory>memory", async () => ({ hot: memory(), warm: new MemoryTier() }));
 official("memory>memory>memory", async () => ({
   hot: memory(),
   warm: new MemoryTier(),
   cold: new MemoryTier(),
 }));
-official("memory>postgres", async () => ({ hot: memory(), warm: await postgresTier() }));
-official("memory>postgres, trusted", async () => ({
-  hot: memory(),
-  warm: await postgresTier(),
-  consistency: "trusted",
-}));
-official("redis>postgres", async () => ({ hot: await redisTier(), warm: await postgresTier() }));
 official("memory>redis>postgres", async () => ({
   hot: [memory(), await redisTier()],
   warm: await postgresTier(),
 }));
+if (allRounds) {
+  official("memory>memory", async () => ({ hot: memory(), warm: new MemoryTier() }));
+  official("memory>postgres", async () => ({ hot: memory(), warm: await postgresTier() }));
+  official("memory>postgres, trusted", async () => ({
+    hot: memory(),
+    warm: await postgresTier(),
+    consistency: "trusted",
+  }));
+  official("redis>postgres", async () => ({ hot: await redisTier(), warm: await postgresTier() }));
+}

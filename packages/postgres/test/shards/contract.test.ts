@@ -1,5 +1,6 @@
 import { postgres, type ShardedTier } from "@stratigraph/postgres";
 import { testTier } from "@stratigraph/testing";
+import { sparser } from "../../../../test/rounds.ts";
 import { freshShards } from "./support/freshShards.ts";
 
 // A tier over three databases holds to the contract as one over a single database does.
@@ -25,5 +26,9 @@ testTier(
       },
     };
   },
-  { skipNothing: true, requires: ["archiveSource", "inspect", "deleteUnchanged", "tags", "leases", "locks"] },
+  {
+    skipNothing: true,
+    requires: ["archiveSource", "inspect", "deleteUnchanged", "tags", "leases", "locks"],
+    ...sparser,
+  },
 );

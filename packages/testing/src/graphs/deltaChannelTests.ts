@@ -11,6 +11,7 @@ import type { BaseCheckpointSaver } from "@langchain/langgraph-checkpoint";
 import { expect } from "vitest";
 import { isAtLeast } from "../installedVersion.ts";
 import type { GraphContext } from "./context.ts";
+import { finishInTurn } from "./finishInTurn.ts";
 import { DURABILITIES } from "./durabilities.ts";
 import { chainOf, expectOneLine, historyOf, idOf } from "./snapshots.ts";
 
@@ -35,10 +36,11 @@ const writers = ["mike", "zulu", "alpha", "kilo"];
 
 /** Parallel writers in one superstep, of which the last one finishes first, and one writer after them. */
 const parallelOf = (checkpointer: BaseCheckpointSaver, snapshotFrequency: number) => {
+  const finish = finishInTurn();
   const graph = new StateGraph(stateOf(snapshotFrequency)).addNode("join", () => ({ list: ["join"] }));
   for (const [index, name] of writers.entries()) {
     graph.addNode(name, async () => {
-      await new Promise((resolve) => setTimeout(resolve, (writers.length - index) * 5));
+      await finish(writers.length - index);
       return { list: [`${name} 1`, `${name} 2`] };
     });
     graph.addEdge(START, name as typeof START).addEdge(name as typeof START, "join");

@@ -1,3 +1,4 @@
+import { setImmediate as turn } from "node:timers/promises";
 import { Annotation, START, StateGraph } from "@langchain/langgraph";
 import type { BaseCheckpointSaver } from "@langchain/langgraph-checkpoint";
 import { expect } from "vitest";
@@ -42,7 +43,7 @@ const parallel = (checkpointer: BaseCheckpointSaver, calls: Calls, fails: { left
     .addNode("good", () => (calls.add("good"), { log: ["good"] }))
     .addNode("bad", async () => {
       calls.add("bad");
-      await new Promise((resolve) => setTimeout(resolve, 100));
+      await turn();
       if (fails.left-- > 0) throw new Error("bad is broken");
       return { log: ["bad"] };
     })

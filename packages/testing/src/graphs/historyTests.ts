@@ -15,7 +15,7 @@ const graphOf = (checkpointer: BaseCheckpointSaver) =>
     .addEdge(START, "reply")
     .compile({ checkpointer });
 
-const TURNS = 60;
+const TURNS = 24;
 
 const logOf = (snapshot: StateSnapshot | undefined): string[] => {
   const values = snapshot?.values as { log: string[] } | undefined;
@@ -25,7 +25,7 @@ const logOf = (snapshot: StateSnapshot | undefined): string[] => {
 /** Paging and filtering the history of a long thread. */
 export const historyTests = ({ test, saver, reopen, thread }: GraphContext): void => {
   let longThread: ThreadConfig | undefined;
-  /** A thread of sixty turns with three checkpoints each. It is made once, and then only read. */
+  /** A thread of these turns with three checkpoints each. It is made once, and then only read. */
   const longConfig = async (): Promise<ThreadConfig> => {
     if (longThread !== undefined) return longThread;
     const config = thread();
@@ -37,21 +37,21 @@ export const historyTests = ({ test, saver, reopen, thread }: GraphContext): voi
     return config;
   };
 
-  test("sixty turns make one line of 180 checkpoints", async () => {
+  test("24 turns make one line of 72 checkpoints", async () => {
     const config = await longConfig();
     const graph = graphOf(await reopen());
     const history = await historyOf(graph, config);
     expect(history.length).toBe(TURNS * 3);
     expectOneLine(history);
     expect(history.map((s) => s.metadata?.step)).toEqual(
-      Array.from({ length: 180 }, (_, index) => 178 - index),
+      Array.from({ length: TURNS * 3 }, (_, index) => TURNS * 3 - 2 - index),
     );
     const lengths = history.map((s) => logOf(s).length);
     expect(lengths).toEqual(
       Array.from({ length: TURNS }, (_, index) => [
-        2 * (60 - index),
-        2 * (60 - index) - 1,
-        2 * (60 - index) - 2,
+        2 * (TURNS - index),
+        2 * (TURNS - index) - 1,
+        2 * (TURNS - index) - 2,
       ]).flat(),
     );
     const newest = logOf(history[0]);
@@ -93,7 +93,7 @@ export const historyTests = ({ test, saver, reopen, thread }: GraphContext): voi
     expect(all.length).toBe(2 * TURNS);
     const first = await historyOf(graph, config, { ...loops, limit: 25 });
     const rest = await historyOf(graph, config, { ...loops, before: first[24]?.config ?? {} });
-    expect([first.length, rest.length]).toEqual([25, 95]);
+    expect([first.length, rest.length]).toEqual([25, 2 * TURNS - 25]);
     expect([...first, ...rest].map((s) => idOf(s.config))).toEqual(all.map((s) => idOf(s.config)));
     expect(await historyOf(graph, config, { filter: { source: "loop", step: -1 } })).toEqual([]);
     expect(await historyOf(graph, config, { filter: { nothing: "like it" } })).toEqual([]);
@@ -112,7 +112,7 @@ export const historyTests = ({ test, saver, reopen, thread }: GraphContext): voi
     const graph = graphOf(await reopen());
     for (let round = 0; round < 30; round++) {
       for await (const snapshot of graph.getStateHistory(config)) {
-        expect(snapshot.metadata?.step).toBe(178);
+        expect(snapshot.metadata?.step).toBe(TURNS * 3 - 2);
         break;
       }
     }

@@ -9,16 +9,28 @@ const State = Annotation.Root({
   log: Annotation<string[]>({ reducer: (a, b) => [...a, ...b], default: () => [] }),
 });
 
-const graphOf = (checkpointer: BaseCheckpointSaver, pauseMs = 0) =>
+const graphOf = (checkpointer: BaseCheckpointSaver, inFirst: () => Promise<void> | void = () => undefined) =>
   new StateGraph(State)
     .addNode("one", async (s) => {
-      if (pauseMs > 0) await new Promise((resolve) => setTimeout(resolve, pauseMs));
+      await inFirst();
       return { log: [`one ${s.log.at(-1)}`] };
     })
     .addNode("two", (s) => ({ log: [`two ${s.log.at(-1)}`] }))
     .addEdge(START, "one")
     .addEdge("one", "two")
     .compile({ checkpointer });
+
+/** Returns a function that `runs` runs await, of which none goes on before all of them are there. */
+const meeting = (runs: number): (() => Promise<void>) => {
+  let waiting: (() => void)[] = [];
+  return () =>
+    new Promise((resolve) => {
+      waiting.push(resolve);
+      if (waiting.length < runs) return;
+      for (const goOn of waiting) goOn();
+      waiting = [];
+    });
+};
 
 const after = (name: string): string[] => [name, `one ${name}`, `two one ${name}`];
 
@@ -72,7 +84,8 @@ export const isolationTests = ({ test, saver, reopen, thread, durabilities }: Gr
   for (const durability of durabilities()) {
     test(`twelve threads at once, from three instances, durability ${durability}`, async () => {
       const configs = Array.from({ length: 12 }, () => ({ ...thread(), durability }));
-      const graphs = [graphOf(saver(), 5), graphOf(await reopen(), 5), graphOf(await reopen(), 5)];
+      const meet = meeting(configs.length);
+      const graphs = [saver(), await reopen(), await reopen()].map((each) => graphOf(each, meet));
       for (let turn = 0; turn < 2; turn++) {
         await Promise.all(
           configs.map((config, index) =>

@@ -1,3 +1,4 @@
+import { setImmediate as turn } from "node:timers/promises";
 import { Annotation, END, START, Send, StateGraph } from "@langchain/langgraph";
 import type { BaseCheckpointSaver } from "@langchain/langgraph-checkpoint";
 import { expect } from "vitest";
@@ -19,7 +20,7 @@ const mapReduce = (checkpointer: BaseCheckpointSaver, calls: Calls, broken: Set<
       calls.add(item);
       if (broken.has(item)) {
         // Let the other branches finish first, so that their results are stored when this one fails.
-        await new Promise((resolve) => setTimeout(resolve, 150));
+        await turn();
         throw new Error(`${item} is down`);
       }
       return { done: [item.toUpperCase()] };

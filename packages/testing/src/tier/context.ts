@@ -11,6 +11,8 @@ export interface TierContext {
   thread(): string;
   /** If the tier lacks an optional part, skips the test, or fails it if the options require the part. */
   need(test: TestContext, has: boolean, part: TierPart): void;
+  /** Ids that break quoting, patterns, key building and the like: as many of them as the options say. */
+  readonly hostileIds: readonly string[];
 }
 
 /** The StratigraphError with this code that a call throws. If the call does anything else, the test fails. */

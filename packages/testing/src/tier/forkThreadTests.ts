@@ -19,7 +19,6 @@ import {
   put,
   record,
 } from "./fixtures.ts";
-import { hostileIds } from "./hostileIds.ts";
 
 const reflog = "reflog";
 
@@ -250,7 +249,7 @@ export function forkThreadTests(context: TierContext): void {
 
     test("ids of any text", async (test) => {
       const tier = forking(test);
-      const ids = hostileIds.filter((id) => id !== "");
+      const ids = context.hostileIds;
       for (const [n, id] of ids.entries()) {
         const [source, target] = [`${context.thread()}${id}`, `${context.thread()}${id}`];
         await tier.append(put(source, id, { names: [blob(`v${n}`)] }));

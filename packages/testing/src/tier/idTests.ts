@@ -2,7 +2,7 @@ import { StratigraphError } from "@stratigraph/core";
 import { describe, expect, test } from "vitest";
 import type { TierContext } from "./context.ts";
 import { at, batch, bytes, listed, listedIds, plainWrites, put, record, shown } from "./fixtures.ts";
-import { hostileIds, separators } from "./hostileIds.ts";
+import { separators } from "./hostileIds.ts";
 
 /** The content of a thread, namespace or checkpoint in these tests: bytes that no other one has. */
 const own = (kind: string, n: number): Uint8Array => bytes(`${kind} ${n}`);
@@ -11,7 +11,7 @@ const own = (kind: string, n: number): Uint8Array => bytes(`${kind} ${n}`);
 export function idTests(context: TierContext): void {
   const longest = Math.min(context.options.maxIdBytes ?? 10_000, 10_000);
   const long = "x".repeat(longest - 1);
-  const ids = [...hostileIds, `${long}y`, `${long}z`, "😀".repeat(Math.floor(longest / 4))];
+  const ids = [...context.hostileIds, `${long}y`, `${long}z`, "😀".repeat(Math.floor(longest / 4))];
 
   describe("ids of any text", () => {
     test("the list holds each id once", () => {

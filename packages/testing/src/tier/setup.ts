@@ -20,6 +20,11 @@ export interface TierSuiteOptions {
   readonly skipNothing?: boolean;
   /** Parts that the tier must have, besides those of `skipNothing`. Default: none. Tests of other missing parts are skipped. */
   readonly requires?: readonly TierPart[];
+  /**
+   * Of the ids of any text, takes one of every so many pairs of neighbours, which look alike; the suite's name determines with which it
+   * begins. Default: 1, which is all of them.
+   */
+  readonly every?: number;
 }
 
 /** An optional part of a tier. */

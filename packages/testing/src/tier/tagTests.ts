@@ -13,7 +13,7 @@ import {
 import { describe, expect, test, type TestContext } from "vitest";
 import { thrown, type TierContext } from "./context.ts";
 import { blob, line, put } from "./fixtures.ts";
-import { hostileIds, separators } from "./hostileIds.ts";
+import { separators } from "./hostileIds.ts";
 
 /** ThreadTagger, the optional part that finds threads by tags. */
 export function tagTests(context: TierContext): void {
@@ -179,7 +179,7 @@ export function tagTests(context: TierContext): void {
       const tier = tagger(test);
       const mark = context.thread();
       const threads = new Map<string, string>();
-      for (const text of hostileIds) {
+      for (const text of context.hostileIds) {
         const threadId = `${mark} ${text}`;
         await tagged(tier, threadId, [{ key: text, value: `${mark}${text}` }]);
         threads.set(text, threadId);

@@ -5,12 +5,14 @@ import { appendTests } from "./appendTests.ts";
 import { appendWritesTests } from "./appendWritesTests.ts";
 import { blobsTests } from "./blobsTests.ts";
 import type { TierContext } from "./context.ts";
+import { turnsOf } from "../graphs/durabilities.ts";
 import { copyKeeperTests } from "./copyKeeperTests.ts";
 import { copyThreadTests } from "./copyThreadTests.ts";
 import { deleteThreadTests } from "./deleteThreadTests.ts";
 import { deleteUnchangedTests } from "./deleteUnchangedTests.ts";
 import { evictTests } from "./evictTests.ts";
 import { forkThreadTests } from "./forkThreadTests.ts";
+import { hostileIds } from "./hostileIds.ts";
 import { idTests } from "./idTests.ts";
 import { archiveSourceTests } from "./archiveSourceTests.ts";
 import { inspectTests } from "./inspectTests.ts";
@@ -57,8 +59,11 @@ export function testTier(
       await opened?.close();
     });
 
+    const isItsTurn = turnsOf(name, options.every);
+    const pairs = Array.from({ length: Math.ceil(hostileIds.length / 2) }, isItsTurn);
     const context: TierContext = {
       options,
+      hostileIds: hostileIds.filter((_, n) => pairs[Math.floor(n / 2)]),
       get opened() {
         if (opened === undefined) throw new Error("the tier is open only while tests run");
         return opened;
