@@ -1,5 +1,5 @@
 import { CodecError } from "./codecError.ts";
-import { coldCompress, coldDecompress } from "./coldZstd.ts";
+import { coldCompress, coldDecompress, maxColdContent } from "./coldZstd.ts";
 import { CURRENT_DICTIONARY, shippedDictionary } from "./dictionaries.ts";
 import { loadZstd, runningZstd, startZstd } from "./loadZstd.ts";
 import { DEFAULT_LEVEL, DICTIONARY_LEVEL, type Zstd } from "./zstd.ts";
@@ -13,12 +13,7 @@ const MIN_COMPRESSED = 24;
 const MAX_WITH_DICTIONARY = 32 * 1024;
 /** Content is stored uncompressed unless compression brings it down to this share of its size. */
 const WORTHWHILE = 0.9;
-/**
- * Longer content waits for the WASM, in bytes. Up to here {@link coldCompress} makes at most a third more bytes; of 300 bytes of
- * JSON a tenth more.
- */
-const MAX_COLD = 8 * 1024;
-/** After so many bytes the WASM is started beside the work: a process that ends sooner is spared the 30 ms that this takes. */
+/** After so many bytes the WASM is started beside the work. A process that ends sooner is spared the start. */
 const COLD_BYTES = 16 * 1024;
 
 export interface PackOptions {
@@ -71,7 +66,8 @@ export function packNow(raw: Uint8Array, options: PackOptions = {}): Uint8Array 
   const codec = runningCodec(raw.length);
   if (codec !== undefined) return codec.pack(raw, options);
   if (raw.length < MIN_COMPRESSED) return prefixed([tags.stored], raw);
-  if (raw.length > MAX_COLD || options.dictionary === false || options.level !== undefined) return undefined;
+  if (raw.length > maxColdContent || options.dictionary === false || options.level !== undefined)
+    return undefined;
   return framed(raw, coldCompress(raw, shippedDictionary(CURRENT_DICTIONARY)), CURRENT_DICTIONARY);
 }
 
