@@ -176,7 +176,7 @@ interface Sequence {
   readonly offset: number;
 }
 
-/** A frame of 1 to {@link maxColdContent} bytes; undefined where that would hardly be shorter. */
+/** A frame of 1 to {@link maxColdContent} bytes; undefined where it would not be shorter. */
 export function coldCompress(content: Uint8Array, dictionary: Uint8Array): Uint8Array | undefined {
   const { sequences, literals } = matched(content, dictionary);
   if (sequences.length === 0) return undefined;
@@ -186,6 +186,7 @@ export function coldCompress(content: Uint8Array, dictionary: Uint8Array): Uint8
     length < 32 ? [length << 3] : length < 4096 ? [4 | ((length & 15) << 4), length >> 4] : undefined;
   const literalsHeader = header ?? [12 | ((length & 15) << 4), (length >> 4) & 0xff, length >> 12];
   const size = literalsHeader.length + length + section.length;
+  if (size >= content.length) return undefined;
   const descriptor =
     content.length <= mostInOne
       ? [sizeInOne, content.length]
