@@ -1,11 +1,11 @@
 import { CodecError } from "./codecError.ts";
-import { coldCompress, coldDecompress, maxColdContent } from "./coldZstd.ts";
+import { deflate, inflate, maxDeflated } from "./deflate.ts";
 import { CURRENT_DICTIONARY, shippedDictionary } from "./dictionaries.ts";
 import { loadZstd, runningZstd, startZstd } from "./loadZstd.ts";
 import { DEFAULT_LEVEL, DICTIONARY_LEVEL, type Zstd } from "./zstd.ts";
 
 /** First byte of packed bytes. Part of the stored format; 0x40 and up belong to the cipher. */
-const tags = { stored: 0, zstd: 1, zstdWithDictionary: 2 } as const;
+const tags = { stored: 0, zstd: 1, zstdWithDictionary: 2, deflatedWithDictionary: 3 } as const;
 
 /** Content shorter than this many bytes never gains 10 %, because a frame adds at least 8 bytes. */
 const MIN_COMPRESSED = 24;
@@ -14,7 +14,7 @@ const MAX_WITH_DICTIONARY = 32 * 1024;
 /** Content is stored uncompressed unless compression brings it down to this share of its size. */
 const WORTHWHILE = 0.9;
 /** After so many bytes the WASM is started beside the work. A process that ends sooner is spared the start. */
-const COLD_BYTES = 16 * 1024;
+const COLD_BYTES = 64 * 1024;
 
 export interface PackOptions {
   /** Use the shipped dictionary for content up to 32 kB. Default true. */
@@ -66,18 +66,17 @@ export function packNow(raw: Uint8Array, options: PackOptions = {}): Uint8Array 
   const codec = runningCodec(raw.length);
   if (codec !== undefined) return codec.pack(raw, options);
   if (raw.length < MIN_COMPRESSED) return prefixed([tags.stored], raw);
-  if (raw.length > maxColdContent || options.dictionary === false || options.level !== undefined)
+  if (raw.length > maxDeflated || options.dictionary === false || options.level !== undefined)
     return undefined;
-  return framed(raw, coldCompress(raw, shippedDictionary(CURRENT_DICTIONARY)), CURRENT_DICTIONARY);
+  const deflated = deflate(raw, shippedDictionary(CURRENT_DICTIONARY));
+  return ifShorter(raw, [tags.deflatedWithDictionary, CURRENT_DICTIONARY], deflated);
 }
 
 /** As {@link unpack}, without a promise; undefined where Zstandard has to be waited for. */
 export function unpackNow(packed: Uint8Array, maxSize: number): Uint8Array | undefined {
   if (packed[0] === tags.stored) return unpackStored(packed, maxSize);
-  const codec = runningCodec(packed.length);
-  if (codec !== undefined) return codec.unpack(packed, maxSize);
-  if (packed[0] !== tags.zstdWithDictionary || packed[1] !== CURRENT_DICTIONARY) return undefined;
-  return coldDecompress(packed.subarray(2), shippedDictionary(CURRENT_DICTIONARY), maxSize);
+  if (packed[0] === tags.deflatedWithDictionary) return unpackDeflated(packed, maxSize);
+  return runningCodec(packed.length)?.unpack(packed, maxSize);
 }
 
 /** How many bytes went by while the WASM wasn't running. */
@@ -106,19 +105,14 @@ function packWith(zstd: Zstd, raw: Uint8Array, options: PackOptions): Uint8Array
   const dictionary = useDictionary ? shippedDictionary(CURRENT_DICTIONARY) : undefined;
   const level = options.level ?? (useDictionary ? DICTIONARY_LEVEL : DEFAULT_LEVEL);
   const frame = zstd.compress(raw, level, dictionary);
-  return framed(raw, frame, useDictionary ? CURRENT_DICTIONARY : undefined);
+  return ifShorter(raw, useDictionary ? [tags.zstdWithDictionary, CURRENT_DICTIONARY] : [tags.zstd], frame);
 }
 
-/** The frame, if it is short enough; otherwise the content as it is. */
-function framed(
-  raw: Uint8Array,
-  frame: Uint8Array | undefined,
-  dictionaryId: number | undefined,
-): Uint8Array {
-  const head = dictionaryId === undefined ? [tags.zstd] : [tags.zstdWithDictionary, dictionaryId];
-  if (frame === undefined || head.length + frame.length > raw.length * WORTHWHILE)
-    return prefixed([tags.stored], raw);
-  return prefixed(head, frame);
+/** The compressed bytes, if they are few enough; otherwise the content as it is. */
+function ifShorter(raw: Uint8Array, head: readonly number[], compressed: Uint8Array): Uint8Array {
+  return head.length + compressed.length > raw.length * WORTHWHILE
+    ? prefixed([tags.stored], raw)
+    : prefixed(head, compressed);
 }
 
 function unpackWith(zstd: Zstd, packed: Uint8Array, maxSize: number): Uint8Array {
@@ -128,11 +122,10 @@ function unpackWith(zstd: Zstd, packed: Uint8Array, maxSize: number): Uint8Array
       return unpackStored(packed, maxSize);
     case tags.zstd:
       return zstd.decompress(packed.subarray(1), { maxSize });
-    case tags.zstdWithDictionary: {
-      const id = packed[1];
-      if (id === undefined) throw new CodecError("corrupt", "The packed bytes end before the dictionary id.");
-      return zstd.decompress(packed.subarray(2), { maxSize, dictionary: shippedDictionary(id) });
-    }
+    case tags.zstdWithDictionary:
+      return zstd.decompress(packed.subarray(2), { maxSize, dictionary: dictionaryOf(packed) });
+    case tags.deflatedWithDictionary:
+      return unpackDeflated(packed, maxSize);
     case undefined:
       throw new CodecError("corrupt", "There are no packed bytes.");
     default:
@@ -141,6 +134,16 @@ function unpackWith(zstd: Zstd, packed: Uint8Array, maxSize: number): Uint8Array
         `Codec tag ${tag} is not known; a newer version wrote it, or it was damaged.`,
       );
   }
+}
+
+function unpackDeflated(packed: Uint8Array, maxSize: number): Uint8Array {
+  return inflate(packed.subarray(2), dictionaryOf(packed), maxSize);
+}
+
+function dictionaryOf(packed: Uint8Array): Uint8Array {
+  const id = packed[1];
+  if (id === undefined) throw new CodecError("corrupt", "The packed bytes end before the dictionary id.");
+  return shippedDictionary(id);
 }
 
 function unpackStored(packed: Uint8Array, maxSize: number): Uint8Array {
