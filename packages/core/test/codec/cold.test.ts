@@ -25,7 +25,10 @@ const contents = fc.oneof(
     .map(({ size, seed }) => messageLike(size, seed)),
   // Long matches, and repetitions that overlap.
   fc
-    .record({ piece: fc.uint8Array({ minLength: 1, maxLength: 40 }), size: fc.integer({ min: 1, max: maxColdContent }) })
+    .record({
+      piece: fc.uint8Array({ minLength: 1, maxLength: 40 }),
+      size: fc.integer({ min: 1, max: maxColdContent }),
+    })
     .map(({ piece, size }) => Uint8Array.from({ length: size }, (_, at) => piece[at % piece.length]!)),
 );
 
@@ -84,12 +87,15 @@ describe("frames made without the WASM", () => {
   });
 });
 
+// Node's types don't name it.
+const { WebAssembly: webAssembly } = globalThis as unknown as { WebAssembly: { instantiate(): unknown } };
+
 describe("a new process", () => {
-  const started = (): number => vi.mocked(WebAssembly.instantiate).mock.calls.length;
+  const started = (): number => vi.mocked(webAssembly.instantiate).mock.calls.length;
 
   beforeEach(() => {
     vi.resetModules();
-    vi.spyOn(WebAssembly, "instantiate");
+    vi.spyOn(webAssembly, "instantiate");
   });
   afterEach(() => vi.restoreAllMocks());
 
