@@ -1,10 +1,11 @@
-import { edit, fork, merge } from "@stratigraph/branch";
-import { MemoryTier, TierSaver } from "@stratigraph/core";
+import { advance, edit, fork, merge } from "@stratigraph/branch";
+import { MemoryTier, TierSaver, type Namespace } from "@stratigraph/core";
 import { chat, human, on } from "../../packages/branch/test/support/graphs.ts";
 import { text } from "./ledger.ts";
 import type { Machine } from "./machine.ts";
 import { simulate } from "./simulate.ts";
 import { warmUp } from "./site.ts";
+import type { WireCall } from "./wireCall.ts";
 import type { World } from "./world.ts";
 
 beforeAll(warmUp);
@@ -28,6 +29,7 @@ const changes: readonly [string, (saver: TierSaver, title: string) => Promise<un
   ["merge", (saver, title) => merge(chat(saver), "t", "f", { strategy: { title: () => title } })],
   ["edit", (saver, title) => edit(saver, "t", { title })],
 ];
+const takeTheirs = (saver: TierSaver) => merge(chat(saver), "t", "f", { strategy: { title: "theirs" } });
 
 describe.each(changes)("%s", (_name, change) => {
   test("stores a value that another process has pruned since it was remembered", async () => {
@@ -67,5 +69,51 @@ test("a merge that takes a value over which another process prunes meanwhile is 
     expect(await titleRead()).toBe(text("now"));
     await back();
     expect(await titleRead()).toBe(text("base"));
+  });
+});
+
+test("a fast-forward writes nothing where the thread is written to between its read and its write", async () => {
+  await simulate(async (world) => {
+    const { ours, saver, other, titleRead } = await forked(world);
+    const { threadId } = await fork(saver, "t");
+    await chat(saver).updateState(on(threadId), { title: text("ahead") });
+    const held = world.hold("append", { from: ours });
+    const advancing = advance(saver, "t", threadId);
+    await held.reached;
+    await chat(other).updateState(on("t"), { title: text("between") });
+    await held.release();
+    await expect(advancing).rejects.toMatchObject({ code: "CHECKPOINT_CONFLICT" });
+    expect(await titleRead()).toBe(text("between"));
+  });
+});
+
+test("a merge takes what was written to its target between its reads", async () => {
+  await simulate(async (world) => {
+    const { ours, saver, other } = await forked(world);
+    const ofTarget = ({ args: [at] }: WireCall): boolean =>
+      (at as Namespace).threadId === "t" && (at as Namespace).namespace === "";
+    const held = world.hold("read", { from: ours, when: ofTarget });
+    const merging = takeTheirs(saver);
+    await held.reached;
+    await world.pass(1);
+    await chat(other).updateState(on("t"), { notes: ["between"] });
+    await held.release();
+    expect((await merging).status).toBe("merged");
+    const { values } = await chat(other).getState(on("t"));
+    expect(values).toMatchObject({ notes: ["between"], title: text("theirs") });
+  });
+});
+
+test("a fork into a thread that begins meanwhile is refused, and leaves that as it is", async () => {
+  await simulate(async (world) => {
+    const { ours, saver, other } = await forked(world);
+    const held = world.hold("append", { from: ours });
+    const forking = fork(saver, "t", { to: "new" });
+    await held.reached;
+    await chat(other).updateState(on("new"), { title: "of others" });
+    await held.release();
+    await expect(forking).rejects.toMatchObject({ code: "THREAD_EXISTS" });
+    expect((await chat(other).getState(on("new"))).values.title).toBe("of others");
+    expect(await other.conflicts("new")).toEqual([]);
   });
 });
