@@ -1,6 +1,7 @@
 import * as core from "@stratigraph/core";
 import type { Session } from "../../packages/journal/src/calls/session.ts";
 import type { Journal } from "../../packages/journal/src/journal.ts";
+import type { CallOptions } from "../../packages/journal/src/options.ts";
 import type { Machine } from "./machine.ts";
 import type { World } from "./world.ts";
 
@@ -28,39 +29,56 @@ export async function loadProgram(): Promise<Program> {
   }
 }
 
+/** A process that pays once per payment, as far as its journal can. */
+export interface Payer {
+  readonly process: Machine;
+  readonly journal: Journal;
+  /** Asks the bank, whatever the journal says. */
+  ask(payment: string): Promise<string>;
+  /** @param reconcile looks whether a payment happened of which nobody knows */
+  pay(payment?: string, reconcile?: CallOptions["reconcile"]): Promise<string>;
+}
+
 /** A storage, and a bank that pays as often as it is asked to. */
 export class Bank {
-  /** Who asked for each payment, by its idempotency key. */
-  readonly paid: { readonly by: string; readonly key: string }[] = [];
-  readonly server: Machine;
-  readonly bank: Machine;
+  /** What was paid, and by whom. */
+  readonly paid: { readonly by: string; readonly payment: string }[] = [];
   readonly tier: core.MemoryTier;
+  readonly #server: Machine;
+  readonly #bank: Machine;
   readonly #world: World;
 
   constructor(world: World) {
     this.#world = world;
-    [this.server, this.bank] = [world.machine("server"), world.machine("bank")];
-    this.tier = this.server.run(() => new core.MemoryTier());
+    [this.#server, this.#bank] = [world.machine("server"), world.machine("bank")];
+    this.tier = this.#server.run(() => new core.MemoryTier());
   }
 
   /** A saver of a process. */
   saver(process: Machine): core.TierSaver {
-    return process.run(() => new core.TierSaver(this.#world.connect(process, this.server, this.tier)));
+    return process.run(() => new core.TierSaver(this.#world.connect(process, this.#server, this.tier)));
   }
 
-  /** A journal of a process on a machine of its own, and how the process pays. */
-  open(
-    process: Machine,
-    { Journal, Session }: Program,
-    saver = this.saver(process),
-  ): { journal: Journal; pay: (key: string) => Promise<string> } {
-    const journal = process.run(
-      () => new Journal(saver, {}, new Session(saver.tier, { machine: process.name })),
-    );
-    const pay = async (key: string): Promise<string> => {
-      this.paid.push({ by: process.name, key });
-      return "receipt";
+  /** A new process on a machine of its own. */
+  payer(name: string, { Journal, Session }: Program): Payer & { readonly saver: core.TierSaver } {
+    const process = this.#world.machine(name);
+    const saver = this.saver(process);
+    const session = process.run(() => new Session(saver.tier, { machine: name }));
+    const journal = process.run(() => new Journal(saver, {}, session));
+    const desk = {
+      pay: async (payment: string): Promise<string> => {
+        this.paid.push({ by: name, payment });
+        return "receipt";
+      },
     };
-    return { journal, pay: this.#world.connect(process, this.bank, { pay } as never)["pay"] as never };
+    const { pay: ask } = this.#world.connect(process, this.#bank, desk as never) as typeof desk;
+    const pay = (payment = "rent", reconcile?: CallOptions["reconcile"]): Promise<string> => {
+      const call = { tool: "pay", args: { payment }, reconcile };
+      return process.run(() => journal.run(thread, call, async () => await ask(payment)));
+    };
+    return { process, saver, journal, ask, pay };
   }
 }
+
+/** The thread in whose journal the payments are. */
+export const thread = { configurable: { thread_id: "t" } };

@@ -8,7 +8,11 @@ import type { World } from "./world.ts";
 beforeAll(warmUp);
 
 /** A storage, and savers of several processes over it. */
-function storageOf(world: World): { tier: MemoryTier; server: Machine; open: (process: Machine) => TierSaver } {
+function storageOf(world: World): {
+  tier: MemoryTier;
+  server: Machine;
+  open: (process: Machine) => TierSaver;
+} {
   const server = world.machine("server");
   const tier = server.run(() => new MemoryTier());
   const open = (process: Machine): TierSaver =>

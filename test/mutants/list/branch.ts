@@ -130,7 +130,8 @@ export const branchMutants: readonly Mutant[] = [
     what: "of two moves of a head at once only one is recorded",
     file: "packages/branch/src/reflog.ts",
     find: "return { record, blobs, head: { namespace: reflogNamespace, to: checkpointId, expected } };",
-    replace: 'return { record, blobs, head: { namespace: reflogNamespace, to: checkpointId, expected: "any" } };',
+    replace:
+      'return { record, blobs, head: { namespace: reflogNamespace, to: checkpointId, expected: "any" } };',
     tests: ["packages/branch/test/moves.test.ts", "packages/branch/test/merge.test.ts"],
   },
   {
