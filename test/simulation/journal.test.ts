@@ -2,7 +2,7 @@ import { Annotation, END, START, StateGraph } from "@langchain/langgraph";
 import { reservedNamespaces, type AppendRequest } from "@stratigraph/core";
 import { inRounds } from "../rounds.ts";
 import { on } from "../../packages/branch/test/support/graphs.ts";
-import { Bank, loadProgram, thread, type Payer, type Program } from "./bank.ts";
+import { Bank, loadProgram, type Payer, type Program } from "./bank.ts";
 import { explore, simulate } from "./simulate.ts";
 import { warmUp } from "./site.ts";
 import type { WireCall } from "./wireCall.ts";
@@ -159,6 +159,21 @@ test("a claim whose acknowledgement was lost is its process's own: it makes the 
     await expect(first).rejects.toMatchObject({ code: "UNAVAILABLE" });
     expect(paidBy(bank)).toEqual([]);
     expect(await a.pay()).toBe("receipt");
+  });
+});
+
+test("a call whose outcome couldn't be recorded isn't made again by its process", async () => {
+  await simulate(async (world) => {
+    const { bank, a } = payers(world);
+    const paying = world.hold("pay");
+    const first = a.pay();
+    await paying.reached;
+    const outcome = holdAppend(world, a);
+    await paying.release();
+    await outcome.fail();
+    expect(await first).toBe("receipt");
+    await expect(a.pay()).rejects.toMatchObject({ code: "AMBIGUOUS_OUTCOME" });
+    expect(paidBy(bank)).toEqual(["a"]);
   });
 });
 

@@ -3,7 +3,6 @@ import type { Mutant } from "../mutant.ts";
 const runner = "packages/journal/src/calls/callRunner.ts";
 const session = "packages/journal/src/calls/session.ts";
 const outcomes = "packages/journal/src/calls/outcomes.ts";
-const resolving = "packages/journal/src/calls/resolve.ts";
 const log = "packages/journal/src/log/journalLog.ts";
 const simulated = ["test/simulation/journal.test.ts"];
 
@@ -179,5 +178,14 @@ export const journalMutants: readonly Mutant[] = [
     find: "if (takenForDead.delete(this.#name)) this.#untilMs = 0;",
     replace: "",
     tests: ["packages/journal/test/sessions.test.ts"],
+  },
+  {
+    id: "jo22",
+    kind: "guard",
+    what: "an entry or an event rests on a value of the state that another process has pruned: it can't be read",
+    file: "packages/journal/src/log/records.ts",
+    find: "  if (!encoded.relies) return encoded;",
+    replace: "  return encoded;",
+    tests: ["packages/journal/test/pruned.test.ts"],
   },
 ];
