@@ -1,4 +1,4 @@
-import { MemoryTier, TierSaver } from "@stratigraph/core";
+import { MemoryTier, TierSaver, type SaverOptions } from "@stratigraph/core";
 import { configOf, idOf, Ledger } from "./ledger.ts";
 import type { Machine } from "./machine.ts";
 import { simulate } from "./simulate.ts";
@@ -7,17 +7,16 @@ import type { World } from "./world.ts";
 
 beforeAll(warmUp);
 
-/** A storage, and savers of several processes over it. */
-function storageOf(world: World): {
-  tier: MemoryTier;
-  server: Machine;
-  open: (process: Machine) => TierSaver;
-} {
+/** A storage, and savers of several processes over it, which keep one checkpoint of each thread. */
+function storageOf(world: World) {
   const server = world.machine("server");
   const tier = server.run(() => new MemoryTier());
-  const open = (process: Machine): TierSaver =>
-    process.run(() => new TierSaver(world.connect(process, server, tier), { conflict: "throw" }));
-  return { tier, server, open };
+  const open = (process: Machine, options: SaverOptions = { keepLast: 1 }): TierSaver =>
+    process.run(
+      () =>
+        new TierSaver(world.connect(process, server, tier), { conflict: "throw", pause: "0ms", ...options }),
+    );
+  return { server, open };
 }
 
 test.each(["this process", "another one"])(
@@ -34,3 +33,96 @@ test.each(["this process", "another one"])(
     });
   },
 );
+
+describe("maintenance by one process at a time", () => {
+  /** Threads to prune, and two processes. The first one is about to prune the first thread. */
+  async function maintained(world: World) {
+    const { server, open } = storageOf(world);
+    const [a, b] = [world.machine("a"), world.machine("b")];
+    const [first, second] = [open(a), open(b)];
+    for (const threadId of ["1", "2", "3"]) {
+      const ledger = new Ledger(threadId);
+      for (let n = 0; n < 2; n += 1) await ledger.turn(first);
+    }
+    const lease = world.hold("lease", { from: a });
+    const pruning = world.hold("remove", { from: a });
+    const maintaining = a.run(() => first.maintain());
+    return { a, server, lease, pruning, maintaining, takeOver: () => b.run(() => second.maintain()) };
+  }
+
+  const steps = (done: number) => ({
+    ran: true,
+    steps: Array.from({ length: done }, () => ({ what: "prune" })),
+  });
+
+  test("takes as many leases as it needs", async () => {
+    await simulate(async (world) => {
+      const { lease, pruning, maintaining, takeOver } = await maintained(world);
+      await lease.release();
+      await pruning.reached;
+      await world.pass(500_000);
+      expect((await takeOver()).ran).toBe(false);
+      await pruning.release();
+      expect(await maintaining).toMatchObject(steps(3));
+    });
+  });
+
+  test("that slept for longer than its lease ends after the thread under way", async () => {
+    await simulate(async (world) => {
+      const { a, lease, pruning, maintaining, takeOver } = await maintained(world);
+      await lease.release();
+      await pruning.reached;
+      a.suspend();
+      await world.pass(61_000);
+      expect((await takeOver()).ran).toBe(true);
+      a.resume();
+      await pruning.release();
+      expect((await maintaining).steps.length).toBeLessThan(2);
+    });
+  });
+
+  test("whose lease was slow to answer knows that it has less of it left", async () => {
+    await simulate(async (world) => {
+      const { lease, pruning, maintaining } = await maintained(world);
+      await lease.arrive();
+      await world.pass(59_000);
+      await lease.release();
+      await pruning.reached;
+      await world.pass(2000);
+      await pruning.release();
+      expect(await maintaining).toMatchObject(steps(1));
+    });
+  });
+
+  test("ends where the storage gave its lease to another process, whose clock is right", async () => {
+    await simulate(async (world) => {
+      const { server, lease, pruning, maintaining, takeOver } = await maintained(world);
+      await lease.release();
+      await pruning.reached;
+      server.clockAheadMs = 120_000;
+      const other = takeOver();
+      await world.pass(20_000);
+      await pruning.release();
+      expect((await other).ran).toBe(true);
+      expect((await maintaining).steps.length).toBeLessThan(2);
+    });
+  });
+});
+
+test("a thread that is written to when its retention ends stays", async () => {
+  await simulate(async (world) => {
+    const { open } = storageOf(world);
+    const [keeper, writer] = [world.machine("keeper"), world.machine("writer")];
+    const ledger = new Ledger("t");
+    const saver = open(writer);
+    await ledger.turn(saver);
+    await world.pass(2 * 86_400_000);
+    const held = world.hold("deleteUnchanged");
+    const maintaining = open(keeper, { deleteAfter: "1d" }).maintain();
+    await held.reached;
+    await ledger.turn(saver);
+    await held.release();
+    expect((await maintaining).steps).toMatchObject([{ what: "delete", done: false }]);
+    await ledger.checkAll(open(keeper));
+  });
+});
