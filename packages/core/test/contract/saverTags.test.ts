@@ -119,6 +119,14 @@ describe("threadTags", () => {
     expect((await saver.listThreads()).threads).toEqual([]);
     await run(saver, { thread_id: "t", user_id: "anna" });
     expect(await idsOf(saver, { user_id: "anna" })).toEqual(["t"]);
+    // Also in a thread that goes on, and isn't read again in between.
+    const { config } = (await saver.getTuple({ configurable: { thread_id: "t" } }))!;
+    const next = { configurable: { ...config.configurable, user_id: "ben" } };
+    const put = async () => await saver.put(next, { ...emptyCheckpoint(), id: "next" }, metadata, {});
+    door.failNext("tagThread", new Error("away"));
+    await expect(put()).rejects.toThrow("away");
+    await put();
+    expect(await idsOf(saver, { user_id: "ben" })).toEqual(["t"]);
   });
 
   test.each([
