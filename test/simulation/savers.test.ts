@@ -128,3 +128,40 @@ test("a thread that is written to when its retention ends stays", async () => {
     await ledger.checkAll(open(keeper));
   });
 });
+
+describe("a promotion while another process writes", () => {
+  /** A thread of two checkpoints, of which the first one is about to be the head again. */
+  async function promoting(world: World) {
+    const { open } = storageOf(world);
+    const [ours, others] = [world.machine("ours"), world.machine("others")];
+    const ledger = new Ledger("t");
+    const [saver, other] = [open(ours), open(others)];
+    const first = (await ledger.turn(saver))!;
+    await ledger.turn(saver);
+    const held = world.hold("append", { from: ours });
+    const promotion = ours.run(() => saver.promote(configOf("t", first)));
+    await held.reached;
+    return { ledger, held, promotion, other, reader: open(world.machine("reader")) };
+  }
+
+  test("is refused where the head has moved: the newer work stays", async () => {
+    await simulate(async (world) => {
+      const { ledger, held, promotion, other, reader } = await promoting(world);
+      await ledger.turn(other);
+      await held.release();
+      await expect(promotion).rejects.toMatchObject({ code: "CHECKPOINT_CONFLICT" });
+      await ledger.checkAll(reader);
+    });
+  });
+
+  test("is refused where its checkpoint was pruned: the head stays one that is there", async () => {
+    await simulate(async (world) => {
+      const { held, promotion, other, reader } = await promoting(world);
+      const head = (await other.getTuple(configOf("t")))?.checkpoint.id;
+      await other.prune(["t"], { strategy: "keep_latest" });
+      await held.release();
+      await expect(promotion).rejects.toMatchObject({ code: "STALE_READ" });
+      expect((await reader.getTuple(configOf("t")))?.checkpoint.id).toBe(head);
+    });
+  });
+});
