@@ -81,4 +81,4 @@ export class Bank {
 }
 
 /** The thread in whose journal the payments are. */
-const thread = { configurable: { thread_id: "t" } };
+export const thread = { configurable: { thread_id: "t" } };

@@ -1,8 +1,10 @@
 import { Annotation, END, START, StateGraph } from "@langchain/langgraph";
-import { reservedNamespaces, type AppendRequest } from "@stratigraph/core";
+import { emptyCheckpoint } from "@langchain/langgraph-checkpoint";
+import { reservedNamespaces, type AppendRequest, type TierSaver } from "@stratigraph/core";
+import { events } from "@stratigraph/journal";
 import { inRounds } from "../rounds.ts";
 import { on } from "../../packages/branch/test/support/graphs.ts";
-import { Bank, loadProgram, type Payer, type Program } from "./bank.ts";
+import { Bank, loadProgram, thread, type Payer, type Program } from "./bank.ts";
 import { explore, simulate } from "./simulate.ts";
 import { warmUp } from "./site.ts";
 import type { WireCall } from "./wireCall.ts";
@@ -247,6 +249,76 @@ describe("what somebody finds out about a call of a process that died", () => {
       const { value: open } = await b.journal.unresolved("t").next();
       await b.journal.resolve(open!.fingerprint, { threadId: "t", happened: true, result: "found" });
       expect(await a.pay()).toBe("found");
+    });
+  });
+});
+
+test("erasing brings back no entries that another process cut off meanwhile", async () => {
+  await simulate(async (world) => {
+    const { a, b, c } = payers(world);
+    await a.pay("rent");
+    await world.pass(1000);
+    await a.pay("taxes");
+    const held = holdAppend(world, a);
+    const erasing = a.process.run(() => a.journal.erase("t", { before: new Date(Date.now() + 1) }));
+    await held.reached;
+    await b.process.run(() => b.journal.cut("t", { before: new Date() }));
+    await held.release();
+    await erasing;
+    expect(await c.journal.verify("t")).toMatchObject({ ok: true });
+    expect(await entriesOf(c)).toEqual(["claimed", "succeeded", "cut", "erased"]);
+  });
+});
+
+describe("an event", () => {
+  const count = (saver: TierSaver) =>
+    events(saver, (sum: number, event: number) => sum + event, { initial: 0 });
+
+  test("is appended to the newest ones, whatever another process appends meanwhile", async () => {
+    await simulate(async (world) => {
+      const { a, b } = payers(world);
+      const [ours, others] = [count(a.saver), count(b.saver)];
+      await ours.append("t", 1);
+      const held = world.hold("append", { from: a.process });
+      const appending = ours.append("t", 10);
+      await held.reached;
+      await others.append("t", 100);
+      await held.release();
+      expect(await appending).toMatchObject({ version: 3, state: 111 });
+      expect(await others.project("t")).toMatchObject({ version: 3, state: 111 });
+    });
+  });
+
+  test("whose acknowledgement was lost is there once when it is appended again by its key", async () => {
+    await simulate(async (world) => {
+      const { a } = payers(world);
+      const ours = count(a.saver);
+      const held = world.hold("append", { from: a.process });
+      const first = ours.append("t", 1, { key: "request" });
+      await held.arrive();
+      await held.fail();
+      await expect(first).rejects.toMatchObject({ code: "UNAVAILABLE" });
+      expect(await ours.append("t", 1, { key: "request" })).toMatchObject({ duplicate: true, state: 1 });
+      expect(await ours.appendIf("t", 1, 2)).toMatchObject({ version: 2, state: 3 });
+    });
+  });
+
+  test("of a late writer doesn't begin a deleted thread anew", async () => {
+    await simulate(async (world) => {
+      const { a, b } = payers(world);
+      const held = world.hold("append", { from: a.process });
+      await b.saver.put(
+        thread,
+        { ...emptyCheckpoint(), id: "1" },
+        { source: "input", step: -1, parents: {} },
+        {},
+      );
+      const appending = count(a.saver).append("t", 1);
+      await held.reached;
+      await b.saver.deleteThread("t");
+      await held.release();
+      await expect(appending).rejects.toMatchObject({ code: "THREAD_DELETED" });
+      expect(await count(b.saver).project("t")).toMatchObject({ version: 0 });
     });
   });
 });

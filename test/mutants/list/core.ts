@@ -226,7 +226,7 @@ export const coreMutants: readonly Mutant[] = [
     what: "a promotion takes newer work off the main line",
     file: "packages/core/src/operations/promote.ts",
     find: "to: at.checkpointId, expected: allowed },",
-    replace: "to: at.checkpointId, expected: \"any\" },",
+    replace: 'to: at.checkpointId, expected: "any" },',
     tests: savers,
   },
   {
