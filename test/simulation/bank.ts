@@ -81,4 +81,4 @@ export class Bank {
 }
 
 /** The thread in whose journal the payments are. */
-export const thread = { configurable: { thread_id: "t" } };
+const thread = { configurable: { thread_id: "t" } };

@@ -1,10 +1,9 @@
 import { Annotation, END, START, StateGraph } from "@langchain/langgraph";
-import { emptyCheckpoint } from "@langchain/langgraph-checkpoint";
-import { reservedNamespaces, type AppendRequest, type TierSaver } from "@stratigraph/core";
-import { events } from "@stratigraph/journal";
+import { reservedNamespaces, type AppendRequest } from "@stratigraph/core";
 import { inRounds } from "../rounds.ts";
 import { on } from "../../packages/branch/test/support/graphs.ts";
-import { Bank, loadProgram, thread, type Payer, type Program } from "./bank.ts";
+import { gate } from "../../packages/core/test/contract/support.ts";
+import { Bank, loadProgram, type Payer, type Program } from "./bank.ts";
 import { explore, simulate } from "./simulate.ts";
 import { warmUp } from "./site.ts";
 import type { WireCall } from "./wireCall.ts";
@@ -194,20 +193,16 @@ describe("what somebody finds out about a call of a process that died", () => {
   test("isn't recorded for the next attempt, which is under way", async () => {
     await simulate(async (world) => {
       const { bank, b, c } = await dead(world);
-      let answer = (): void => undefined;
-      const looking = new Promise<void>((resolve) => (answer = resolve));
-      let look = (): void => undefined;
-      const looks = new Promise<void>((resolve) => (look = resolve));
+      const looking = gate();
       const late = c.pay("rent", async () => {
-        look();
-        await looking;
+        await looking.during();
         return didNotHappen();
       });
-      await looks;
+      await looking.reached;
       const paying = world.hold("pay");
       const next = b.pay("rent", didNotHappen);
       await paying.reached;
-      answer();
+      looking.open();
       await world.pass(1000);
       await paying.release();
       expect(await Promise.all([late, next])).toEqual(["receipt", "receipt"]);
@@ -267,59 +262,6 @@ test("erasing brings back no entries that another process cut off meanwhile", as
     await erasing;
     expect(await c.journal.verify("t")).toMatchObject({ ok: true });
     expect(await entriesOf(c)).toEqual(["claimed", "succeeded", "cut", "erased"]);
-  });
-});
-
-describe("an event", () => {
-  const count = (saver: TierSaver) =>
-    events(saver, (sum: number, event: number) => sum + event, { initial: 0 });
-
-  test("is appended to the newest ones, whatever another process appends meanwhile", async () => {
-    await simulate(async (world) => {
-      const { a, b } = payers(world);
-      const [ours, others] = [count(a.saver), count(b.saver)];
-      await ours.append("t", 1);
-      const held = world.hold("append", { from: a.process });
-      const appending = ours.append("t", 10);
-      await held.reached;
-      await others.append("t", 100);
-      await held.release();
-      expect(await appending).toMatchObject({ version: 3, state: 111 });
-      expect(await others.project("t")).toMatchObject({ version: 3, state: 111 });
-    });
-  });
-
-  test("whose acknowledgement was lost is there once when it is appended again by its key", async () => {
-    await simulate(async (world) => {
-      const { a } = payers(world);
-      const ours = count(a.saver);
-      const held = world.hold("append", { from: a.process });
-      const first = ours.append("t", 1, { key: "request" });
-      await held.arrive();
-      await held.fail();
-      await expect(first).rejects.toMatchObject({ code: "UNAVAILABLE" });
-      expect(await ours.append("t", 1, { key: "request" })).toMatchObject({ duplicate: true, state: 1 });
-      expect(await ours.appendIf("t", 1, 2)).toMatchObject({ version: 2, state: 3 });
-    });
-  });
-
-  test("of a late writer doesn't begin a deleted thread anew", async () => {
-    await simulate(async (world) => {
-      const { a, b } = payers(world);
-      const held = world.hold("append", { from: a.process });
-      await b.saver.put(
-        thread,
-        { ...emptyCheckpoint(), id: "1" },
-        { source: "input", step: -1, parents: {} },
-        {},
-      );
-      const appending = count(a.saver).append("t", 1);
-      await held.reached;
-      await b.saver.deleteThread("t");
-      await held.release();
-      await expect(appending).rejects.toMatchObject({ code: "THREAD_DELETED" });
-      expect(await count(b.saver).project("t")).toMatchObject({ version: 0 });
-    });
   });
 });
 

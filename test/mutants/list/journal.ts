@@ -204,7 +204,7 @@ export const journalMutants: readonly Mutant[] = [
     file: "packages/journal/src/events/eventStore.ts",
     find: "expected: tip.recordId === undefined ? [] : [tip.recordId],",
     replace: 'expected: "any",',
-    tests: simulated,
+    tests: ["test/simulation/events.test.ts"],
   },
   {
     id: "jo26",
@@ -213,7 +213,7 @@ export const journalMutants: readonly Mutant[] = [
     file: "packages/journal/src/events/eventStore.ts",
     find: "        seen: tip.revision,\n",
     replace: "",
-    tests: simulated,
+    tests: ["test/simulation/events.test.ts"],
   },
   {
     id: "jo27",
@@ -222,6 +222,6 @@ export const journalMutants: readonly Mutant[] = [
     file: "packages/journal/src/events/eventStore.ts",
     find: "if (first !== undefined) {",
     replace: "if (first === null) {",
-    tests: simulated,
+    tests: ["test/simulation/events.test.ts"],
   },
 ];
