@@ -53,6 +53,8 @@ export async function edit(
   checkSaver("edit", saver);
   const checked = checkPoint("point", point);
   checkValues(values);
+  // What is remembered of the thread may have been pruned by another process.
+  saver.coder.blobs.forgetThread(checked.threadId);
   const read = await readPoint(saver, checked);
   const { threadId, checkpointId: from } = read.at;
   if (read.head !== from) throw notHead(read);

@@ -1,4 +1,5 @@
-import type { TierSaver } from "@stratigraph/core";
+import { uuid6 } from "@langchain/langgraph-checkpoint";
+import { MemoryTier, TierSaver } from "@stratigraph/core";
 import { branches, fork, forkMany, lineage, log, mergeBase, promote, undo } from "@stratigraph/branch";
 import { Command } from "@langchain/langgraph";
 import { asking, chat, deltaChat, human, nested, on, textOf } from "./support/graphs.ts";
@@ -215,6 +216,19 @@ describe.each(savers)("forks on %s", (_name, open) => {
     expect(text).toMatch(/├ ╯|├ │/);
     await expect(undo(saver, "l0")).rejects.toMatchObject({ code: "NOT_FOUND" });
   });
+});
+
+test("a fork of work that lost a race has it as its main line", async () => {
+  const tier = new MemoryTier();
+  const [saver, late] = [new TierSaver(tier), new TierSaver(tier, { conflict: "branch" })];
+  await chat(saver).invoke({ messages: [human("one")] }, on("t"));
+  const read = (await late.getTuple(on("t")))!;
+  await chat(saver).invoke({ messages: [human("two")] }, on("t"));
+  await late.put(read.config, { ...read.checkpoint, id: uuid6(9) }, read.metadata!, {});
+  const [lost] = await saver.conflicts("t");
+  await fork(saver, { threadId: "t", checkpointId: lost!.checkpointId }, { to: "f", history: "full" });
+  expect(await saver.conflicts("f")).toEqual([]);
+  expect(await branches(saver, "f")).toMatchObject([{ kind: "main" }]);
 });
 
 async function collect<T>(items: AsyncIterable<T>): Promise<T[]> {

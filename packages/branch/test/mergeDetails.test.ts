@@ -146,6 +146,21 @@ describe("reasons", () => {
     });
   });
 
+  test("what both sides changed alike is settled", async () => {
+    const saver = new MemorySaver();
+    const graph = chat(saver);
+    await graph.invoke({ messages: [human("base", "base")] }, on("alike"));
+    const { threadId } = await fork(saver, "alike");
+    for (const [thread, own] of [
+      ["alike", "ours"],
+      [threadId, "theirs"],
+    ] as const)
+      await graph.updateState(on(thread), { messages: [human("mended", "base"), human(own, own)] });
+    expect((await merge(graph, "alike", threadId)).status).toBe("merged");
+    const { messages } = (await graph.getState(on("alike"))).values;
+    expect(textOf(messages)).toEqual(["mended", "re: base", "ours", "theirs"]);
+  });
+
   test("the order of both sides' additions: by reducer ours first, by union whoever began first", async () => {
     const saver = new MemorySaver();
     const graph = chat(saver);

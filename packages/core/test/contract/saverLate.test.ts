@@ -101,6 +101,26 @@ describe("a run whose thread was deleted meanwhile", () => {
   });
 });
 
+test("an update that goes on from a deleted thread stays out of the one that began anew, which its repetition reads", async () => {
+  const storage = new Storage();
+  const { saver } = storage.open({ conflict: "branch" });
+  const put = async (id: string, parent?: string): Promise<unknown> =>
+    await saver.put(
+      { configurable: { thread_id: "t", checkpoint_id: parent } },
+      { ...emptyCheckpoint(), id, channel_values: { note: text("note") }, channel_versions: { note: 1 } },
+      metadata,
+      parent === undefined ? { note: 1 } : {},
+    );
+  await put("1");
+  await put("2", "1");
+  const other = storage.open().saver;
+  await other.deleteThread("t");
+  await twoSteps(other).invoke({ who: "new" }, thread);
+  const before = await contents(storage.tier, "t");
+  await put("3", "2");
+  expect(await contents(storage.tier, "t")).toEqual(before);
+});
+
 describe("a deleted thread begins anew", () => {
   const revived = async (saver: TierSaver, durability: "sync" | "async" | "exit", more: object = {}) => {
     const graph = twoSteps(saver);

@@ -70,6 +70,28 @@ describe("deleteForRuns", () => {
     expect(left).toHaveLength(4);
     expect(left[0]!.values.log).toEqual(logOf("a", "c"));
   });
+
+  test("the head goes back to the main line, not to newer work that lost a race", async () => {
+    const storage = new Storage();
+    const [saver, late] = [storage.open().saver, storage.open({ conflict: "branch" }).saver];
+    const put = async (by: TierSaver, id: string, checkpoint_id?: string): Promise<unknown> =>
+      await by.put(
+        { configurable: { thread_id: "t", checkpoint_id }, metadata: { run_id: `run ${id}` } },
+        { ...emptyCheckpoint(), id },
+        metadata,
+        {},
+      );
+    await put(saver, "1");
+    await put(saver, "2", "1");
+    await late.getTuple(thread);
+    await put(saver, "3", "2");
+    await put(late, "4", "2");
+    // The way from 3 back to 1 is gone, before 3 is.
+    await saver.deleteForRuns(["run 2"]);
+    await saver.deleteForRuns(["run 3"]);
+    expect((await saver.getTuple(thread))?.checkpoint.id).toBe("1");
+    expect(await saver.conflicts("t")).toMatchObject([{ checkpointId: "4" }]);
+  });
 });
 
 describe("LangGraph's config.runId", () => {

@@ -68,6 +68,28 @@ describe("prune", () => {
     expect(state.values).toEqual({ who: "updated", log: logOf("a", "b") });
   });
 
+  test("a value that was pruned is stored again, though the thread was read since", async () => {
+    const storage = new Storage();
+    const { saver } = storage.open();
+    const put = async (id: string, note: string, checkpoint_id?: string): Promise<unknown> =>
+      await saver.put(
+        { configurable: { thread_id: "t", checkpoint_id } },
+        { ...emptyCheckpoint(), id, channel_values: { note }, channel_versions: { note: Number(id) } },
+        metadata,
+        { note: Number(id) },
+      );
+    await put("1", text("old"));
+    await put("2", text("new"), "1");
+    await storage.open().saver.prune(["t"], { strategy: "keep_latest" });
+    await saver.getTuple(thread);
+    const at = { configurable: { thread_id: "t", checkpoint_id: "2" } };
+    await saver.putWrites(at, [["note", text("old")]], "task");
+    await put("3", text("old"), "2");
+    const other = storage.open().saver;
+    expect((await other.getTuple(thread))?.checkpoint.channel_values).toEqual({ note: text("old") });
+    expect((await other.getTuple(at))?.pendingWrites).toEqual([["task", "note", text("old")]]);
+  });
+
   test("a side branch whose patch base was pruned meanwhile is stored whole", async () => {
     const storage = new Storage();
     const { saver: a, door } = storage.open();

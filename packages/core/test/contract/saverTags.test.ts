@@ -5,7 +5,7 @@ import { MemoryTier, TierSaver, type SaverOptions } from "@stratigraph/core";
 import { FaultyTier } from "@stratigraph/testing";
 import { describe, expect, test } from "vitest";
 import { expectRefused } from "../../../../test/expectRefused.ts";
-import { Storage, replacing, twoSteps, withoutFastPaths } from "./support.ts";
+import { Storage, replacing, text, twoSteps, withoutFastPaths } from "./support.ts";
 
 const threadTags = ["user_id", "tenant"];
 const metadata: CheckpointMetadata = { source: "loop", step: 0, parents: {} };
@@ -119,6 +119,14 @@ describe("threadTags", () => {
     expect((await saver.listThreads()).threads).toEqual([]);
     await run(saver, { thread_id: "t", user_id: "anna" });
     expect(await idsOf(saver, { user_id: "anna" })).toEqual(["t"]);
+    // Also in a thread that goes on, and isn't read again in between.
+    const { config } = (await saver.getTuple({ configurable: { thread_id: "t" } }))!;
+    const next = { configurable: { ...config.configurable, user_id: "ben" } };
+    const put = async () => await saver.put(next, { ...emptyCheckpoint(), id: "next" }, metadata, {});
+    door.failNext("tagThread", new Error("away"));
+    await expect(put()).rejects.toThrow("away");
+    await put();
+    expect(await idsOf(saver, { user_id: "ben" })).toEqual(["t"]);
   });
 
   test.each([
@@ -242,4 +250,26 @@ test("a thread that another process deleted and began anew carries its next writ
   await run(saver, { thread_id: "t", user_id: "anna" });
   expect((await tier.threadTags("t")).map(({ value }) => value).sort()).toEqual(["anna", "ben"]);
   expect((await saver.deleteThreads({ tag: { user_id: "anna" } })).complete).toBe(true);
+});
+
+test("a thread that another process deleted and restored from a copy gets its tags from its next writer", async () => {
+  const { tier, saver } = open();
+  const tagged = { configurable: { thread_id: "t", user_id: "anna" } };
+  const put = async (by: TierSaver, id: string, checkpoint_id?: string): Promise<unknown> =>
+    await by.put(
+      { configurable: { ...tagged.configurable, checkpoint_id } },
+      { ...emptyCheckpoint(), id, channel_values: { note: text("note") }, channel_versions: { note: 1 } },
+      metadata,
+      checkpoint_id === undefined ? { note: 1 } : {},
+    );
+  const restored = open(tier, {}).saver;
+  for (const by of [saver, restored]) {
+    await by.deleteThread("t");
+    await put(by, "1");
+    await put(by, "2", "1");
+  }
+  expect(await idsOf(saver, { user_id: "anna" })).toEqual([]);
+  await saver.getTuple(tagged);
+  await put(saver, "3", "2");
+  expect(await idsOf(saver, { user_id: "anna" })).toEqual(["t"]);
 });

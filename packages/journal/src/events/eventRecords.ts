@@ -6,7 +6,7 @@ import {
   type StoredCheckpoint,
   type TierSaver,
 } from "@stratigraph/core";
-import { newRecordId, seqOfRecord, type EntryRecord } from "../log/records.ts";
+import { encodeAlone, newRecordId, seqOfRecord, type EntryRecord } from "../log/records.ts";
 
 /** The namespace of a thread that holds its events, one record each. Its name holds the event's version. */
 export const eventsNamespace = reservedNamespaces.events;
@@ -62,11 +62,12 @@ export async function encodeEvent(
     versions_seen: {},
   };
   const told: EventMetadata = { v: 1, version, at: at.toISOString(), ...(key === undefined ? {} : { key }) };
-  const { record, blobs, relies } = await saver.coder.encode(
+  const { record, blobs, relies } = await encodeAlone(
+    saver,
     { threadId, namespace: eventsNamespace, checkpointId },
-    { parentId, parent: undefined, again: undefined },
+    parentId,
     // LangGraph never sees this record, so that its metadata may be the event's.
-    { checkpoint, metadata: told as unknown as CheckpointMetadata, newVersions: versions, runId: undefined },
+    { checkpoint, metadata: told as unknown as CheckpointMetadata },
   );
   return { record: { ...record, tags: key === undefined ? [] : tagsOfKey(key) }, blobs, relies };
 }

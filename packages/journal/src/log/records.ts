@@ -3,6 +3,7 @@ import type { Checkpoint, CheckpointMetadata } from "@langchain/langgraph-checkp
 import {
   CorruptionError,
   reservedNamespaces,
+  type Address,
   type Blob,
   type CheckpointRecord,
   type StoredCheckpoint,
@@ -56,13 +57,37 @@ export async function encodeEntry(
   };
   // LangGraph never sees this record, so that its metadata may be the entry.
   const metadata = entry as unknown as CheckpointMetadata;
-  const { record, blobs, relies } = await saver.coder.encode(
+  const { record, blobs, relies } = await encodeAlone(
+    saver,
     { threadId, namespace: journalNamespace, checkpointId },
-    { parentId, parent: undefined, again: undefined },
-    { checkpoint, metadata, newVersions: checkpoint.channel_versions, runId: undefined },
+    parentId,
+    { checkpoint, metadata },
   );
   // Nobody looks for entries by tags, and an index of them would cost a claim more than the claim itself.
   return { record: { ...record, tags: [] }, blobs, relies };
+}
+
+/**
+ * Encodes a record that nothing continues. It carries all of its values: one that the graph's state had, too, is remembered, and may have
+ * been pruned by another process since.
+ * @throws StratigraphError "SERIALIZATION" if a value can't be stored
+ */
+export async function encodeAlone(
+  saver: TierSaver,
+  at: Address,
+  parentId: string | undefined,
+  { checkpoint, metadata }: { checkpoint: Checkpoint; metadata: CheckpointMetadata },
+): Promise<EntryRecord> {
+  const encode = (): Promise<EntryRecord> =>
+    saver.coder.encode(
+      at,
+      { parentId, parent: undefined, again: undefined },
+      { checkpoint, metadata, newVersions: checkpoint.channel_versions, runId: undefined },
+    );
+  const encoded = await encode();
+  if (!encoded.relies) return encoded;
+  saver.coder.forgetThread(at.threadId);
+  return await encode();
 }
 
 /** The entry that a record holds. @throws CorruptionError and others as {@link TierSaver.getTuple} */

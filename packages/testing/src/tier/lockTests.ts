@@ -60,16 +60,20 @@ export function lockTests(context: TierContext): void {
 
     test("a lock that isn't prolonged ends by itself; sweeping takes none that holds", async (test) => {
       const tier = keeper(test);
-      const [ends, holds] = [randomUUID(), randomUUID()];
+      const [ends, swept, holds] = [randomUUID(), randomUUID(), randomUUID()];
       const before = await tier.lock(ends, "one", 50);
+      await tier.lock(swept, "one", 50);
       await tier.lock(holds, "one", hour);
+      // Not swept meanwhile: a lock that ended is another's without a sweep.
       const after = await vi.waitFor(async () => {
-        if (sweeps(tier)) await tier.sweep(0);
         const answer = await tier.lock(ends, "two", hour);
         expect(answer.held).toBe(true);
         return answer;
       }, patience);
       expect(after.token).toBeGreaterThan(before.token);
+      if (sweeps(tier)) await tier.sweep(0);
+      expect(await tier.lock(ends, "three", hour)).toEqual({ ...after, held: false });
+      expect((await tier.lock(swept, "two", hour)).held).toBe(true);
       expect(await tier.lock(holds, "two", hour)).toMatchObject({ held: false, holder: "one" });
     });
 
