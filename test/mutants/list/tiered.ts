@@ -46,4 +46,13 @@ export const tieredMutants: readonly Mutant[] = [
     replace: "",
     tests: ["test/simulation/archive.test.ts"],
   },
+  {
+    id: "x03",
+    kind: "guard",
+    what: "bytes of a thread that was forgotten while it was written to count for ever: the hot tier shrinks to nothing",
+    file: "packages/tiered/src/boundedMemoryTier.ts",
+    find: "    if (this.#kept.get(threadId) !== entry) return written;\n",
+    replace: "",
+    tests: ["packages/tiered/test/memory.test.ts"],
+  },
 ];
