@@ -87,4 +87,13 @@ export const maintenanceMutants: readonly Mutant[] = [
     replace: 'pause = "2ms"',
     tests: simulation,
   },
+  {
+    id: "x07",
+    kind: "guard",
+    what: "what the policy denied stays denied for its task, although the policy would allow it now",
+    file: "packages/journal/src/calls/resolve.ts",
+    find: 'status === "denied" && deniedBy === "person" && task',
+    replace: 'status === "denied" && task',
+    tests: ["packages/journal/test/policy.test.ts"],
+  },
 ];
