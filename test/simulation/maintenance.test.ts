@@ -64,7 +64,10 @@ test.each([
 ])("after %i ms of work it rests for %i ms", async (workMs, restMs) => {
   await simulate(async (world) => {
     const { site, one } = await maintained(world);
-    const [first, second] = [world.hold("append", { to: site.cold }), world.hold("append", { to: site.cold })];
+    const [first, second] = [
+      world.hold("append", { to: site.cold }),
+      world.hold("append", { to: site.cold }),
+    ];
     void one.run(() => site.open(one, { pause: undefined }).maintain());
     await first.reached;
     await world.pass(workMs);

@@ -9,9 +9,12 @@ beforeAll(warmUp);
 
 /** A thread of two checkpoints in one storage, a process that moves it to another one and deletes it here, and a writer. */
 async function moved(world: World) {
-  const [mover, writer, from, to] = ["mover", "writer", "from", "to"].map((name) =>
-    world.machine(name),
-  ) as [never, never, never, never];
+  const [mover, writer, from, to] = ["mover", "writer", "from", "to"].map((name) => world.machine(name)) as [
+    never,
+    never,
+    never,
+    never,
+  ];
   const tiers = { from: new MemoryTier(), to: new MemoryTier() };
   const ledger = new Ledger("t");
   const saver = new TierSaver(world.connect(writer, from, tiers.from));

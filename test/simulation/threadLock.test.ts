@@ -6,7 +6,11 @@ import type { World } from "./world.ts";
 
 /** Two processes over one storage that keeps locks. */
 function processes(world: World): { a: Machine; ofA: TierSaver; b: Machine; ofB: TierSaver } {
-  const [a, b, server] = ["a", "b", "server"].map((name) => world.machine(name)) as [Machine, Machine, Machine];
+  const [a, b, server] = ["a", "b", "server"].map((name) => world.machine(name)) as [
+    Machine,
+    Machine,
+    Machine,
+  ];
   const tier = new MemoryTier();
   const [ofA, ofB] = [a, b].map((process) => new TierSaver(world.connect(process, server, tier))) as [
     TierSaver,
@@ -99,9 +103,7 @@ test("a run that is ended while the lock is taken doesn't begin, and gives it ba
     const ending = new AbortController();
     const taking = world.hold("lock", { from: a });
     let began = false;
-    const run = a.run(() =>
-      withThread(ofA, "t", async () => (began = true), { signal: ending.signal }),
-    );
+    const run = a.run(() => withThread(ofA, "t", async () => (began = true), { signal: ending.signal }));
     await taking.reached;
     ending.abort(new Error("nobody waits for it"));
     await taking.release();

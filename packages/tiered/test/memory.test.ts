@@ -31,7 +31,13 @@ test("a thread that is forgotten while it is written to takes no room", async ()
   const { tier } = opened({});
   const at = { threadId: "t", namespace: "", checkpointId: "c" };
   const record = { ...at, tags: [], blobs: [], body: new Uint8Array(1000) };
-  const writing = tier.append({ threadId: "t", records: [record], blobs: [], heads: [], onConflict: "branch" });
+  const writing = tier.append({
+    threadId: "t",
+    records: [record],
+    blobs: [],
+    heads: [],
+    onConflict: "branch",
+  });
   await tier.deleteThread("t");
   await writing;
   expect(tier.size).toBe(0);

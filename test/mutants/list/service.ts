@@ -20,7 +20,8 @@ export const serviceMutants: readonly Mutant[] = [
     what: "readyz looks whether the process is draining before the tiers have answered: the balancer sends it runs that are refused",
     file: "packages/service/src/health/readiness.ts",
     find: 'const tiers = await this.#asking;\n    return { status: isDraining() ? "draining"',
-    replace: 'const draining = isDraining();\n    const tiers = await this.#asking;\n    return { status: draining ? "draining"',
+    replace:
+      'const draining = isDraining();\n    const tiers = await this.#asking;\n    return { status: draining ? "draining"',
     tests: ["packages/service/test/healthHandlers.test.ts"],
   },
   {
