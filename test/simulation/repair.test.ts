@@ -69,13 +69,14 @@ async function besides(
           await prepare(tier);
           let left = n;
           const held = world.hold(method, { from: worker, when: () => left-- === 0 });
-          const doing = held.reached.then(async () => {
+          const meanwhile = async (): Promise<void> => {
+            await held.reached;
             did = deed;
             points += 1;
             await deeds[deed](new TierSaver(tier), ledger);
             await held.release();
-          });
-          doing.catch((error: unknown) => held.fail(error));
+          };
+          meanwhile().catch((error: unknown) => held.fail(error));
           await work(new TierSaver(world.connect(worker, server, tier)), () => ({ tier, ledger, did }));
         });
       }

@@ -24,15 +24,6 @@ export const operationsMutants: readonly Mutant[] = [
     tests,
   },
   {
-    id: "op03",
-    kind: "guard",
-    what: "repair gives a head to a thread that was deleted meanwhile",
-    file: "packages/operations/src/verify/mend.ts",
-    find: "heads, seen: revision } as const",
-    replace: "heads } as const",
-    tests,
-  },
-  {
     id: "op04",
     kind: "guard",
     what: "a thread that is deleted while its head is set ends the repair of all others",

@@ -37,7 +37,7 @@ export async function remove(
   return await place.changes.remove({ ...nothing, ...request });
 }
 
-/** Errors of a change that came after somebody wrote to the thread, pruned or deleted it. */
+/** Codes of such errors. */
 const overtaken: ReadonlySet<ErrorCode> = new Set([
   "CHECKPOINT_CONFLICT",
   "STALE_READ",
@@ -45,6 +45,7 @@ const overtaken: ReadonlySet<ErrorCode> = new Set([
   "NOT_FOUND",
 ]);
 
+/** Whether a change came too late: somebody has changed the thread. */
 export function isOvertaken(error: unknown): boolean {
   return StratigraphError.is(error) && overtaken.has(error.code);
 }
