@@ -8,28 +8,34 @@ beforeAll(warmUp);
 
 const unlisted = ["tombstones", "strays"];
 
-test("two readers restore a thread at once: its pending writes are there once", async () => {
-  await simulate(async (world) => {
-    const site = new Site(world);
-    const ledger = new Ledger("t");
-    const [first, second, late, reader] = ["first", "second", "late", "reader"].map((name) =>
-      world.machine(name),
-    ) as [never, never, never, never];
-    const saver = site.open(first);
-    await ledger.turn(saver, ["task"]);
-    await saver.maintain();
-    // One reader has looked at the warm tier, and waits for the archive, until the other one has restored the thread.
-    const held = world.hold("read", { from: late, to: site.cold });
-    const reading = site.open(late).getTuple(configOf("t"));
-    await held.reached;
-    ledger.check(await site.open(second).getTuple(configOf("t")));
-    await held.release();
-    ledger.check(await reading);
-    await ledger.checkAll(site.open(reader));
-    const { writes } = await site.tiers.warm.peek({ threadId: "t", namespace: "" });
-    expect(writes.map(({ taskId }) => taskId)).toEqual(["task"]);
-  });
-});
+test.each([
+  ["read", "cold"],
+  ["append", "warm"],
+] as const)(
+  "two readers restore a thread at once, one is late at %s: its pending writes are there once",
+  async (method, tier) => {
+    await simulate(async (world) => {
+      const site = new Site(world);
+      const ledger = new Ledger("t");
+      const [first, second, late, reader] = ["first", "second", "late", "reader"].map((name) =>
+        world.machine(name),
+      ) as [never, never, never, never];
+      const saver = site.open(first);
+      await ledger.turn(saver, ["task"]);
+      await saver.maintain();
+      // One reader has looked at the warm tier, and waits, until the other one has restored the thread.
+      const held = world.hold(method, { from: late, to: site[tier] });
+      const reading = site.open(late).getTuple(configOf("t"));
+      await held.reached;
+      ledger.check(await site.open(second).getTuple(configOf("t")));
+      await held.release();
+      ledger.check(await reading);
+      await ledger.checkAll(site.open(reader));
+      const { writes } = await site.tiers.warm.peek({ threadId: "t", namespace: "" });
+      expect(writes.map(({ taskId }) => taskId)).toEqual(["task"]);
+    });
+  },
+);
 
 test.each([[[]], [unlisted]])(
   "pending writes that come to an archived checkpoint are archived, too",
