@@ -67,4 +67,22 @@ export const serviceMutants: readonly Mutant[] = [
     replace: 'lease = "1h"',
     tests: ["test/simulation/threadLock.test.ts"],
   },
+  {
+    id: "sv10",
+    kind: "guard",
+    what: "another default of limits.runs: Kubernetes kills the process before its checkpointer has ended",
+    file: "packages/service/src/drain/drainOptions.ts",
+    find: 'runs: "15s"',
+    replace: 'runs: "25s"',
+    tests: ["test/simulation/drain.test.ts"],
+  },
+  {
+    id: "sv11",
+    kind: "guard",
+    what: "maintenance that hangs is waited for after the runs, however long these took",
+    file: "packages/service/src/drain/service.ts",
+    find: 'drainStep({ step: "maintenance" }, runsMs + limitsMs.maintenance,',
+    replace: 'drainStep({ step: "maintenance" }, 2 * runsMs + limitsMs.maintenance,',
+    tests: ["test/simulation/drain.test.ts"],
+  },
 ];
