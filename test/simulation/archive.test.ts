@@ -8,28 +8,34 @@ beforeAll(warmUp);
 
 const unlisted = ["tombstones", "strays"];
 
-test("two readers restore a thread at once: its pending writes are there once", async () => {
-  await simulate(async (world) => {
-    const site = new Site(world);
-    const ledger = new Ledger("t");
-    const [first, second, late, reader] = ["first", "second", "late", "reader"].map((name) =>
-      world.machine(name),
-    ) as [never, never, never, never];
-    const saver = site.open(first);
-    await ledger.turn(saver, ["task"]);
-    await saver.maintain();
-    // One reader has looked at the warm tier, and waits for the archive, until the other one has restored the thread.
-    const held = world.hold("read", { from: late, to: site.cold });
-    const reading = site.open(late).getTuple(configOf("t"));
-    await held.reached;
-    ledger.check(await site.open(second).getTuple(configOf("t")));
-    await held.release();
-    ledger.check(await reading);
-    await ledger.checkAll(site.open(reader));
-    const { writes } = await site.tiers.warm.peek({ threadId: "t", namespace: "" });
-    expect(writes.map(({ taskId }) => taskId)).toEqual(["task"]);
-  });
-});
+test.each([
+  ["read", "cold"],
+  ["append", "warm"],
+] as const)(
+  "two readers restore a thread at once, one is late at %s: its pending writes are there once",
+  async (method, tier) => {
+    await simulate(async (world) => {
+      const site = new Site(world);
+      const ledger = new Ledger("t");
+      const [first, second, late, reader] = ["first", "second", "late", "reader"].map((name) =>
+        world.machine(name),
+      ) as [never, never, never, never];
+      const saver = site.open(first);
+      await ledger.turn(saver, ["task"]);
+      await saver.maintain();
+      // One reader has looked at the warm tier, and waits, until the other one has restored the thread.
+      const held = world.hold(method, { from: late, to: site[tier] });
+      const reading = site.open(late).getTuple(configOf("t"));
+      await held.reached;
+      ledger.check(await site.open(second).getTuple(configOf("t")));
+      await held.release();
+      ledger.check(await reading);
+      await ledger.checkAll(site.open(reader));
+      const { writes } = await site.tiers.warm.peek({ threadId: "t", namespace: "" });
+      expect(writes.map(({ taskId }) => taskId)).toEqual(["task"]);
+    });
+  },
+);
 
 test.each([[[]], [unlisted]])(
   "pending writes that come to an archived checkpoint are archived, too",
@@ -50,30 +56,51 @@ test.each([[[]], [unlisted]])(
   },
 );
 
-test("what is read back from the archive is another record: the thread stays", async () => {
+test("a turn that comes while the thread is marked as archived stays in the warm tier", async () => {
   await simulate(async (world) => {
     const site = new Site(world);
     const ledger = new Ledger("t");
-    site.tiers.cold = listingOtherParents(new MemoryTier());
+    const archiver = world.machine("archiver");
     const saver = site.open(world.machine("writer"));
     await ledger.turn(saver);
+    const held = world.hold("append", { from: archiver, to: site.warm });
+    const maintaining = site.open(archiver).maintain();
+    await held.reached;
     await ledger.turn(saver);
+    await held.release();
+    expect((await maintaining).steps).toMatchObject([{ what: "archive", done: false }]);
+    await ledger.checkAll(site.open(world.machine("reader")));
+  });
+});
+
+test.each<[string, (listed: ListedCheckpoint) => Partial<ListedCheckpoint>]>([
+  ["its record differs", ({ record }) => ({ record: { ...record, parentId: "another" } })],
+  ["a value is missing", () => ({ blobs: new Map() })],
+  ["pending writes are missing", () => ({ writes: [] })],
+  ["it isn't the head", () => ({ head: undefined })],
+])("read back from the archive, %s: the thread stays", async (what, change) => {
+  await simulate(async (world) => {
+    const site = new Site(world);
+    const ledger = new Ledger("t");
+    site.tiers.cold = listing(new MemoryTier(), change);
+    const saver = site.open(world.machine("writer"));
+    await ledger.turn(saver);
+    await ledger.turn(saver, ["task"]);
     const { steps } = await saver.maintain();
     expect(steps).toMatchObject([
-      { what: "archive", threadId: "t", error: { message: expect.stringContaining("its record differs") } },
+      { what: "archive", threadId: "t", error: { message: expect.stringContaining(what) } },
     ]);
     expect(await site.tiers.warm.blobs("t")).not.toEqual([]);
   });
 });
 
-/** A storage that gives back records with another parent than they came with. */
-function listingOtherParents(tier: MemoryTier): Tier {
+/** A storage that lists checkpoints otherwise than they came. */
+function listing(tier: MemoryTier, change: (listed: ListedCheckpoint) => Partial<ListedCheckpoint>): Tier {
   return new Proxy(tier as Tier, {
     get: (target, name) => {
       if (name === "list")
         return async function* (...args: Parameters<Tier["list"]>): AsyncGenerator<ListedCheckpoint> {
-          for await (const listed of target.list(...args))
-            yield { ...listed, record: { ...listed.record, parentId: "another" } };
+          for await (const listed of target.list(...args)) yield { ...listed, ...change(listed) };
         };
       const member = Reflect.get(target, name, target) as unknown;
       return typeof member === "function" ? member.bind(target) : member;
@@ -98,46 +125,46 @@ describe.each([
     });
   });
 
-  test("a deletion while the archive is away is finished later", async () => {
-    await simulate(async (world) => {
-      const site = new Site(world, without);
-      const ledger = new Ledger("t");
-      const process = world.machine("process");
-      const saver = site.open(process);
-      await ledger.turn(saver);
-      await saver.maintain();
-      const held = world.hold("deleteThread", { to: site.cold });
-      const deleting = saver.deleteThread("t");
-      await held.fail();
-      await deleting;
-      expect((await site.tiers.cold.peek({ threadId: "t", namespace: "" })).head).toBeDefined();
-      await site.open(world.machine("next")).maintain();
-      expect((await site.tiers.cold.peek({ threadId: "t", namespace: "" })).head).toBeUndefined();
-      await ledger.checkGone(site.open(world.machine("reader")));
-    });
-  });
+  test.each(["the next maintenance", "a second deletion"])(
+    "a deletion while the archive is away is finished by %s",
+    async (by) => {
+      await simulate(async (world) => {
+        const site = new Site(world, without);
+        const ledger = new Ledger("t");
+        const saver = site.open(world.machine("process"));
+        await ledger.turn(saver);
+        await saver.maintain();
+        const held = world.hold("deleteThread", { to: site.cold });
+        const deleting = saver.deleteThread("t");
+        await held.fail();
+        await deleting;
+        const archived = async () => (await site.tiers.cold.peek({ threadId: "t", namespace: "" })).head;
+        expect(await archived()).toBeDefined();
+        const next = site.open(world.machine("next"));
+        if (by === "a second deletion") await next.deleteThread("t");
+        else await next.maintain();
+        expect(await archived()).toBeUndefined();
+        await ledger.checkGone(site.open(world.machine("reader")));
+      });
+    },
+  );
 });
 
-test("trusted: a copy that is older than what a process has seen isn't believed", async () => {
+test("a deletion that a clock which went back dates before one that was finished is finished, too", async () => {
   await simulate(async (world) => {
     const site = new Site(world);
-    const ledger = new Ledger("t");
-    const [ours, other] = [world.machine("ours"), world.machine("other")];
-    const saver = site.open(ours, { consistency: "trusted" });
-    const first = await ledger.turn(saver);
-    // The copy isn't trusted for longer than a minute.
-    await world.pass(61_000);
-    // Another process has looked at the first checkpoint, and is slow to copy what it saw.
-    const held = world.hold("adopt", { from: other });
-    await site.open(other, { consistency: "trusted" }).getTuple(configOf("t"));
-    const second = await ledger.turn(saver);
-    await world.pass(1000);
-    // The hot tier loses everything, and so forgets that it had a newer copy. The first checkpoint is read again, and the old copy comes.
-    await site.tiers.hot.deleteThread("t");
-    await site.open(world.machine("reader")).getTuple(configOf("t", first));
-    await world.pass(1000);
-    await held.release();
-    await world.pass(1000);
-    expect((await saver.getTuple(configOf("t")))?.checkpoint.id).toBe(second);
+    const saver = site.open(world.machine("process"));
+    for (const threadId of ["t1", "t2"]) await new Ledger(threadId).turn(saver);
+    await saver.maintain();
+    site.warm.clockAheadMs = 60_000;
+    await saver.deleteThread("t1");
+    await saver.maintain();
+    site.warm.clockAheadMs = 0;
+    const held = world.hold("deleteThread", { to: site.cold });
+    const deleting = saver.deleteThread("t2");
+    await held.fail();
+    await deleting;
+    await saver.maintain();
+    expect((await site.tiers.cold.peek({ threadId: "t2", namespace: "" })).head).toBeUndefined();
   });
 });

@@ -1,5 +1,5 @@
 import type { Checkpoint, CheckpointMetadata, CheckpointTuple } from "@langchain/langgraph-checkpoint";
-import { StratigraphError, type TierSaver } from "@stratigraph/core";
+import { StratigraphError, type Tier, type TierSaver } from "@stratigraph/core";
 
 /** Ids that grow with `n`. */
 export function idOf(n: number): string {
@@ -139,6 +139,15 @@ export class Ledger {
     this.check(head);
     const newest = [...found.keys()].sort().at(-1);
     expect(head?.checkpoint.id, "the head is the newest checkpoint").toBe(newest);
+  }
+
+  /** Whether a tier has the pending writes of each task once: what a saver reads hides the older ones of a task. */
+  async checkStored(tier: Tier): Promise<void> {
+    for (const checkpointId of this.attempts.keys()) {
+      const { writes } = await tier.peek({ threadId: this.threadId, namespace: "", checkpointId });
+      const tasks = writes.map(({ taskId }) => taskId);
+      expect(new Set(tasks).size, `stored once on ${checkpointId}: ${tasks.join()}`).toBe(tasks.length);
+    }
   }
 
   /** Nothing of it is there any more. */

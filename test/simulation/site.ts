@@ -37,10 +37,18 @@ export class Site {
     const warm = this.#world.connect(process, this.warm, this.tiers.warm, this.#without);
     const hot = this.#world.connect(process, this.hot, this.tiers.hot);
     const cold = this.#world.connect(process, this.cold, this.tiers.cold);
-    const stack = { hot, warm, cold, conflict: "throw", archiveAfter: "7d", pause: "0ms" } as const;
-    const clock = (): number => Date.now() + monthMs;
-    return process.run(() => new TieredSaver({ ...stack, clock, ...options }));
+    return process.run(() => opened({ hot, warm, cold, ...options }));
   }
+
+  /** A saver for what happened before: no schedule changes anything of it. */
+  before(): TieredSaver {
+    return opened(this.tiers);
+  }
+}
+
+function opened(options: TieredSaverOptions): TieredSaver {
+  const stack = { conflict: "throw", archiveAfter: "7d", pause: "0ms" } as const;
+  return new TieredSaver({ ...stack, clock: () => Date.now() + monthMs, ...options });
 }
 
 /** What a process loads only once is loaded outside of virtual time. */

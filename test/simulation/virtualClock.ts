@@ -188,12 +188,23 @@ function waited(
   signal: AbortSignal | undefined,
 ): Promise<unknown> {
   return new Promise((resolve, reject) => {
-    const abort = (): void => reject(new DOMException("This operation was aborted", "AbortError"));
-    if (signal?.aborted === true) return void abort();
-    const timer = set(() => resolve(value), delayMs, []);
-    signal?.addEventListener("abort", () => {
+    if (signal?.aborted === true) return void reject(aborted());
+    const abort = (): void => {
       timer.close();
-      abort();
-    });
+      reject(aborted());
+    };
+    const timer = set(
+      () => {
+        signal?.removeEventListener("abort", abort);
+        resolve(value);
+      },
+      delayMs,
+      [],
+    );
+    signal?.addEventListener("abort", abort);
   });
+}
+
+function aborted(): DOMException {
+  return new DOMException("This operation was aborted", "AbortError");
 }

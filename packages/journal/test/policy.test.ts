@@ -120,6 +120,23 @@ describe("a policy", () => {
     expect(paid).toEqual([5]);
   });
 
+  it("that denied is asked again when the step begins anew after a person's answer", async () => {
+    let limit = 1;
+    const both: Script = (turn) => (turn === 0 ? asks(pays(5), pays(6)) : says("done"));
+    const { graph, paid } = unluckyPayer(both, 0, {
+      policy: ({ args }) => {
+        const { amount } = args as { amount: number };
+        return amount === 6 ? { ask: "six?" } : amount <= limit || { deny: `over ${limit}` };
+      },
+    });
+    const stopped = await graph.invoke(hello, config);
+    expect(paid).toEqual([]);
+    limit = 5;
+    const done = await graph.invoke(reply(stopped, { allow: true }), config);
+    expect(receipts(done.messages)).toEqual(["receipt 5", "receipt 6"]);
+    expect(paid.toSorted()).toEqual([5, 6]);
+  });
+
   it("that changed doesn't undo what is recorded", async () => {
     let allowed = true;
     const { graph, paid } = unluckyPayer(once, 0, { policy: () => allowed });

@@ -93,6 +93,17 @@ test("a service that drains, and a checkpointer that was ended, aren't ready", a
   expect((await readiness()).status).toBe("ready");
 });
 
+test("a service that begins to drain while the tiers are asked isn't ready", async () => {
+  const service = { draining: false };
+  const { saver, warm } = stack();
+  const hold = warm.hold("peek");
+  const answer = told(healthHandlers(saver, { service, timeout: "1m" }).readyz(get("/readyz")));
+  await hold.reached;
+  service.draining = true;
+  hold.release();
+  expect(await answer).toEqual([503, { status: "draining" }]);
+});
+
 test("metrics: rendered once for all who ask; 404 where there are none; a failure tells nobody why", async () => {
   const saver = new MemorySaver();
   expect((await healthHandlers(saver).metrics(get("/metrics"))).status).toBe(404);

@@ -1,4 +1,5 @@
 // long file: what the archive adds to each method of a stack, best read together
+import { randomUUID } from "node:crypto";
 import {
   StratigraphError,
   addressKey,
@@ -333,6 +334,7 @@ export class Archive {
     const blobs = blobClosure(namedBlobs(record, writes), stored.blobs);
     if (blobs === undefined || state.head === undefined) return false;
     // Otherwise two readers that restore at the same time would add the same pending writes twice, perhaps after newer ones.
+    const mark = await this.#mark(threadId);
     const now = await this.#warm.peek({ threadId, namespace, checkpointId });
     if (now.revision !== state.revision) return false;
     // Append the newer writes once more, because they must come after the restored ones, which they may replace.
@@ -343,7 +345,15 @@ export class Archive {
         records: [record],
         blobs: [...blobs.values()],
         writes: inOrder.map((batch) => ({ threadId, namespace, checkpointId, ...batch })),
-        heads: [{ namespace, to: state.head, expected: [state.head] }],
+        heads: [
+          { namespace, to: state.head, expected: [state.head] },
+          // Each restore gives the mark a value of its own, so that of two that have got this far one is refused.
+          {
+            namespace: archivedMark,
+            to: `restored by ${randomUUID()}`,
+            expected: mark.head === undefined ? [] : [mark.head],
+          },
+        ],
         onConflict: "refuse",
         seen: state.revision,
       });

@@ -27,6 +27,22 @@ test("what is used longest ago goes first, as a whole, and the size is kept", as
   expect(tier.size).toBe(0);
 });
 
+test("a thread that is forgotten while it is written to takes no room", async () => {
+  const { tier } = opened({});
+  const at = { threadId: "t", namespace: "", checkpointId: "c" };
+  const record = { ...at, tags: [], blobs: [], body: new Uint8Array(1000) };
+  const writing = tier.append({
+    threadId: "t",
+    records: [record],
+    blobs: [],
+    heads: [],
+    onConflict: "branch",
+  });
+  await tier.deleteThread("t");
+  await writing;
+  expect(tier.size).toBe(0);
+});
+
 test("a thread larger than the limit isn't kept at all", async () => {
   const { tier, saver } = opened({ maxSize: "2kb" });
   for (let n = 1; n <= 5; n += 1)

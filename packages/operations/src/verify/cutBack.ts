@@ -1,7 +1,7 @@
-import { promote, StratigraphError, type CheckpointRecord } from "@stratigraph/core";
+import { promote, type CheckpointRecord } from "@stratigraph/core";
 import { storedIn } from "./goodCopies.ts";
 import type { Place, Storage } from "./places.ts";
-import { addressOf, isWhole, type Case, type Remedy } from "./remedy.ts";
+import { addressOf, isOvertaken, isWhole, type Case, type Remedy } from "./remedy.ts";
 
 /**
  * Moves the head back to its last ancestor that is whole, as promoting that one does, so that its step runs again. What stood after
@@ -45,8 +45,7 @@ export async function cutBack({ storage, threadId, suspicion }: Case): Promise<R
           });
         return true;
       } catch (error) {
-        if (StratigraphError.is(error, "CHECKPOINT_CONFLICT") || StratigraphError.is(error, "STALE_READ"))
-          return false;
+        if (isOvertaken(error)) return false;
         throw error;
       }
     },

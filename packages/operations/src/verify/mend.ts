@@ -1,14 +1,8 @@
-import {
-  blobClosure,
-  namedBlobs,
-  StratigraphError,
-  type CheckpointRecord,
-  type StoredCheckpoint,
-} from "@stratigraph/core";
+import { blobClosure, namedBlobs, type CheckpointRecord, type StoredCheckpoint } from "@stratigraph/core";
 import { cutBack } from "./cutBack.ts";
 import { dropBlobs, dropCopy, dropDeleted, dropStray, pruneSide } from "./drop.ts";
 import { goodCopies, storedIn, type GoodCopy } from "./goodCopies.ts";
-import { addressOf, isWhole, remove, type Case, type Remedy } from "./remedy.ts";
+import { addressOf, isOvertaken, isWhole, remove, type Case, type Remedy } from "./remedy.ts";
 
 /** Decides what to do about a finding. Reads, and changes nothing. */
 export async function remedyFor(found: Case): Promise<Remedy> {
@@ -141,8 +135,7 @@ function insertion(
         });
         return true;
       } catch (error) {
-        if (StratigraphError.is(error, "STALE_READ") || StratigraphError.is(error, "THREAD_DELETED"))
-          return false;
+        if (isOvertaken(error)) return false;
         throw error;
       }
     },
@@ -173,8 +166,13 @@ async function mendHead(found: Case): Promise<Remedy> {
     async apply(revision) {
       const heads = [{ namespace, to: id, expected: [] }];
       const request = { threadId, records: [], blobs: [], heads, seen: revision } as const;
-      const appended = await storage.tier.append({ ...request, onConflict: "refuse" });
-      return appended.heads[0]?.moved === true;
+      try {
+        const appended = await storage.tier.append({ ...request, onConflict: "refuse" });
+        return appended.heads[0]?.moved === true;
+      } catch (error) {
+        if (isOvertaken(error)) return false;
+        throw error;
+      }
     },
   };
 }

@@ -1,4 +1,11 @@
-import { namedBlobs, type Address, type RemoveRequest, type StoredCheckpoint } from "@stratigraph/core";
+import {
+  namedBlobs,
+  StratigraphError,
+  type Address,
+  type ErrorCode,
+  type RemoveRequest,
+  type StoredCheckpoint,
+} from "@stratigraph/core";
 import type { Place, Storage } from "./places.ts";
 import type { Suspicion } from "./suspicion.ts";
 
@@ -28,6 +35,19 @@ export async function remove(
   request: Partial<RemoveRequest> & Pick<RemoveRequest, "threadId" | "revision">,
 ): Promise<boolean> {
   return await place.changes.remove({ ...nothing, ...request });
+}
+
+/** Codes of such errors. */
+const overtaken: ReadonlySet<ErrorCode> = new Set([
+  "CHECKPOINT_CONFLICT",
+  "STALE_READ",
+  "THREAD_DELETED",
+  "NOT_FOUND",
+]);
+
+/** Whether a change came too late: somebody has changed the thread. */
+export function isOvertaken(error: unknown): boolean {
+  return StratigraphError.is(error) && overtaken.has(error.code);
 }
 
 /** Whether a checkpoint can be read, with all values and pending writes. */
