@@ -1,0 +1,79 @@
+import type { Mutant } from "../mutant.ts";
+
+const src = "packages/s3/src";
+const test = "packages/s3/test";
+
+export const s3Faults: readonly Mutant[] = [
+  {
+    id: "s3f01",
+    kind: "fault",
+    what: "ids that differ in upper case alone share a folder",
+    file: `${src}/threadKey.ts`,
+    find: "const plain = /^[a-z0-9][a-z0-9_-]{0,63}$/;",
+    replace: "const plain = /^[a-z0-9][a-z0-9_-]{0,63}$/i;",
+    tests: [`${test}/folderSaver.test.ts`],
+  },
+  {
+    id: "s3f02",
+    kind: "fault",
+    what: "a damaged head is read",
+    file: `${src}/head.ts`,
+    find: 'if (!createHash("sha256").update(rest).digest().equals(object.subarray(magic.length, hashEnd)))',
+    replace: "if (rest.length === 0)",
+    tests: [`${test}/folderSaver.test.ts`],
+  },
+  {
+    id: "s3f03",
+    kind: "fault",
+    what: "a damaged catalog of a pack is read",
+    file: `${src}/packFile.ts`,
+    find: 'if (sha256(bytes) !== hash) throw new RangeError("its catalog has another SHA-256");',
+    replace: "",
+    tests: [`${test}/folderSaver.test.ts`],
+  },
+  {
+    id: "s3f04",
+    kind: "fault",
+    what: "the pack of another thread is read",
+    file: `${src}/packFile.ts`,
+    find: "if (json.thread !== threadId) throw",
+    replace: 'if (json.thread === "") throw',
+    tests: [`${test}/folderSaver.test.ts`],
+  },
+  {
+    id: "s3f05",
+    kind: "fault",
+    what: "every change makes a pack: a thread has as many objects as changes",
+    file: `${src}/packsToMerge.ts`,
+    find: "if (tailBytes <= tailLimitBytes) return undefined;",
+    replace: "",
+    tests: [`${test}/merging.test.ts`],
+  },
+  {
+    id: "s3f06",
+    kind: "fault",
+    what: "packs are never merged: reading a thread takes a request for each",
+    file: `${src}/packsToMerge.ts`,
+    find: "if (grown * growth >= large.size) return open;",
+    replace: "",
+    tests: [`${test}/merging.test.ts`],
+  },
+  {
+    id: "s3f07",
+    kind: "fault",
+    what: "the lock of a living process is broken",
+    file: `${src}/fileLock.ts`,
+    find: "if (holder !== undefined && !isAlive(holder)) await this.#break(file);",
+    replace: "if (holder !== undefined) await this.#break(file);",
+    tests: [`${test}/fileLock.test.ts`, `${test}/mutex.test.ts`],
+  },
+  {
+    id: "s3f08",
+    kind: "fault",
+    what: "a later process with the same id holds the lock of one that died",
+    file: `${src}/fileLock.ts`,
+    find: 'return startedAt === "" || started === "" || started === startedAt;',
+    replace: "return true;",
+    tests: [`${test}/fileLock.test.ts`, `${test}/mutex.test.ts`],
+  },
+];
