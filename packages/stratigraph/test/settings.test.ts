@@ -104,6 +104,8 @@ test("an environment replaces options, and only its variables have to be set", a
     code: "INVALID_OPTION",
     message: expect.stringContaining("checkpointer: the environment variable OTHER_URL isn't set"),
   });
+  process.env["OTHER_URL"] = "";
+  await expect(loadConfig({ cwd: folder })).rejects.toThrow("OTHER_URL isn't set, it is empty");
   await expect(loadConfig({ cwd: folder, environment: "nowhere" })).rejects.toThrow(
     "environments.nowhere: isn't there; expected one of production, other",
   );

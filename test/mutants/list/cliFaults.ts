@@ -12,6 +12,7 @@ export const cliFaults: readonly Mutant[] = [
     find: "if (!canAsk(terminal)) {",
     replace: "if (!canAsk(terminal)) return true;\n  if (false) {",
     tests: [`${test}/terminal.test.ts`],
+    name: "in a pipe",
   },
   {
     id: "clf02",
@@ -21,6 +22,7 @@ export const cliFaults: readonly Mutant[] = [
     find: "initialValue: false",
     replace: "initialValue: true",
     tests: [`${test}/terminal.test.ts`],
+    name: "no is the default",
   },
   {
     id: "clf03",
@@ -30,6 +32,7 @@ export const cliFaults: readonly Mutant[] = [
     find: ' && (env["CI"] ?? "") === ""',
     replace: "",
     tests: [`${test}/terminal.test.ts`],
+    name: "in a pipe",
   },
   {
     id: "clf04",
@@ -39,6 +42,7 @@ export const cliFaults: readonly Mutant[] = [
     find: "[...before, text]",
     replace: "[text]",
     tests: [`${test}/cli.test.ts`],
+    name: "given twice",
   },
   {
     id: "clf05",
@@ -47,7 +51,8 @@ export const cliFaults: readonly Mutant[] = [
     file: `${src}/storageText.ts`,
     find: 'return `${protocol}//${host}${pathname === "/" ? "" : pathname}`;',
     replace: "return source;",
-    tests: [`${test}/inspect.test.ts`, `${test}/cli.test.ts`],
+    tests: [`${test}/inspect.test.ts`],
+    name: "the page shows",
   },
   {
     id: "clf06",
@@ -56,6 +61,7 @@ export const cliFaults: readonly Mutant[] = [
     file: `${src}/storageText.ts`,
     find: 'return host === "" || isTorn ? undefined : host;',
     replace: 'return host === "" ? undefined : host;',
-    tests: [`${test}/inspect.test.ts`, `${test}/terminal.test.ts`],
+    tests: [`${test}/inspect.test.ts`],
+    name: "the page shows",
   },
 ];

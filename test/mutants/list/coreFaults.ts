@@ -169,4 +169,22 @@ export const coreFaults: readonly Mutant[] = [
     replace: "chainBytes",
     tests: [`${test}/patch/cutsChain.test.ts`],
   },
+  {
+    id: "cof20",
+    kind: "fault",
+    what: "what is remembered of a thread counts as of the newest revision: a put relies on values that were removed",
+    file: `${src}/saver/parentCache.ts`,
+    find: "Math.min(revision, this.#oldestRevisions.get(threadId) ?? revision)",
+    replace: "revision",
+    tests: [`${test}/history/memory.test.ts`],
+  },
+  {
+    id: "cof21",
+    kind: "fault",
+    what: "pruning takes the writes that a DeltaChannel is rebuilt from",
+    file: `${src}/operations/keptCheckpoints.ts`,
+    find: "if (at !== undefined) kept.add(at);",
+    replace: "",
+    tests: [`${test}/maintenance/retention.test.ts`, `${test}/graphs.test.ts`],
+  },
 ];

@@ -74,7 +74,7 @@ export const journalFaults: readonly Mutant[] = [
     file: `${src}/log/sealing.ts`,
     find: "expected.length === found.length && timingSafeEqual(expected, found)",
     replace: "expected.length === found.length",
-    tests: [`${test}/tampered.test.ts`],
+    tests: [`${test}/trail/fuzz.test.ts`],
   },
   {
     id: "jof09",
@@ -84,7 +84,7 @@ export const journalFaults: readonly Mutant[] = [
     find: "this.#digest(Buffer.concat([Buffer.from(`${purpose}/1\\n`), Buffer.from(content)]), keyId ?? null)",
     replace:
       "this.#digest(Buffer.concat([Buffer.from(`${purpose}/1\\n`), Buffer.from(content)]), keyId === null ? null : null)",
-    tests: [`${test}/tampered.test.ts`],
+    tests: [`${test}/trail/fuzz.test.ts`],
   },
   {
     id: "jof10",
@@ -93,7 +93,7 @@ export const journalFaults: readonly Mutant[] = [
     file: `${src}/log/sealing.ts`,
     find: "const shortestKey = 16;",
     replace: "const shortestKey = 8;",
-    tests: [`${test}/tampered.test.ts`],
+    tests: [`${test}/inputs.test.ts`],
   },
   {
     id: "jof11",
@@ -102,7 +102,7 @@ export const journalFaults: readonly Mutant[] = [
     file: `${src}/trail/trailCheck.ts`,
     find: "if (seq > to)\n",
     replace: "if (seq > to + 1)\n",
-    tests: [`${test}/tampered.test.ts`],
+    tests: [`${test}/trail/fuzz.test.ts`],
   },
   {
     id: "jof12",
@@ -111,6 +111,6 @@ export const journalFaults: readonly Mutant[] = [
     file: `${src}/trail/trailCheck.ts`,
     find: "if (last === undefined || this.#sealing.activeKey === undefined || last.keyId !== undefined) return;",
     replace: "if (last !== undefined) return;",
-    tests: [`${test}/tampered.test.ts`],
+    tests: [`${test}/trail/fuzz.test.ts`],
   },
 ];

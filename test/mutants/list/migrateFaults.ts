@@ -36,9 +36,10 @@ export const migrateFaults: readonly Mutant[] = [
     kind: "fault",
     what: "the error of an unknown URL shows its password",
     file: `${src}/addresses.ts`,
-    find: "new InvalidOptionError(field, `${scheme}:…`, advice)",
-    replace: "new InvalidOptionError(field, `${scheme}:${field}`, advice)",
-    tests: [`${test}/unreachable.test.ts`, `${test}/file.test.ts`],
+    find: "{ scheme }: Place): InvalidOptionError {\n  return new InvalidOptionError(field, `${scheme}:…`, advice);",
+    replace:
+      "{ scheme, rest }: Place): InvalidOptionError {\n  return new InvalidOptionError(field, `${scheme}:…${rest}`, advice);",
+    tests: [`${test}/sqliteSource.test.ts`],
   },
   {
     id: "mif05",

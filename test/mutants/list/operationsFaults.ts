@@ -20,7 +20,7 @@ export const operationsFaults: readonly Mutant[] = [
     file: `${src}/values/redaction.ts`,
     find: 'if (typeof content === "string") return redactedRecord;',
     replace: 'if (typeof content === "string") return value;',
-    tests: [`${test}/redaction.test.ts`],
+    tests: [`${test}/values.test.ts`],
   },
   {
     id: "opf03",
@@ -29,16 +29,16 @@ export const operationsFaults: readonly Mutant[] = [
     file: `${src}/values/redaction.ts`,
     find: '(typeof segment === "number" && segment < 0) ? "*"',
     replace: 'false ? "*"',
-    tests: [`${test}/redaction.test.ts`],
+    tests: [`${test}/values.test.ts`],
   },
   {
     id: "opf04",
     kind: "fault",
     what: "text of a thread can change the colours and the title of a terminal",
     file: `${src}/render/columns.ts`,
-    find: "return text.replaceAll(\n    // oxlint",
-    replace: "return ((text: string) => text).call(undefined, text) || text.replaceAll(\n    // oxlint",
-    tests: [`${test}/table.test.ts`],
+    find: "[\\u0000-\\u001f\\u007f-\\u009f",
+    replace: "[\\u007f-\\u009f",
+    tests: [`${test}/values.test.ts`],
   },
   {
     id: "opf05",
@@ -47,7 +47,7 @@ export const operationsFaults: readonly Mutant[] = [
     file: `${src}/render/shellWord.ts`,
     find: ".replaceAll(\"'\", String.raw`'\\''`)",
     replace: "",
-    tests: [`${test}/table.test.ts`, `${test}/threads.test.ts`, `${test}/health.test.ts`],
+    tests: [`${test}/values.test.ts`],
   },
   {
     id: "opf06",
@@ -56,7 +56,7 @@ export const operationsFaults: readonly Mutant[] = [
     file: `${src}/table/runOperation.ts`,
     find: "operation.input.strict().safeParse(given)",
     replace: "operation.input.safeParse(given)",
-    tests: [`${test}/table.test.ts`],
+    tests: [`${test}/set.test.ts`],
   },
   {
     id: "opf07",
@@ -65,7 +65,7 @@ export const operationsFaults: readonly Mutant[] = [
     file: `${src}/table/staysDry.ts`,
     find: 'input["dryRun"] === true || ("apply" in shape && input["apply"] !== true)',
     replace: 'input["dryRun"] === true',
-    tests: [`${test}/table.test.ts`, `${test}/whatIf.test.ts`],
+    tests: ["packages/inspector/test/api.test.ts"],
   },
   {
     id: "opf08",

@@ -9,8 +9,8 @@ export const postgresFaults: readonly Mutant[] = [
     kind: "fault",
     what: "another shard than before is asked for a thread: it seems to be gone",
     file: `${src}/shards/shardOf.ts`,
-    find: "if (score > highest)",
-    replace: "if (score >= highest || highest === -1)",
+    find: "mixed(hash ^ mixed(shard + 1))",
+    replace: "mixed(hash ^ mixed(shard))",
     tests: [`${test}/shards/shardOf.test.ts`],
   },
   {

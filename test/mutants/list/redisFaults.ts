@@ -20,16 +20,7 @@ export const redisFaults: readonly Mutant[] = [
     file: `${src}/checkpointKeys.ts`,
     find: 'bound("(", before, separator)',
     replace: 'bound("[", before, separator)',
-    tests: [`${test}/checkpointKeys.test.ts`, `${test}/tier.test.ts`],
-  },
-  {
-    id: "rdf03",
-    kind: "fault",
-    what: "an id with braces is the hash tag of another thread: two threads share a key",
-    file: `${src}/keyNames.ts`,
-    find: "plainId.test(id) ? id :",
-    replace: "id.length < 80 ? id :",
-    tests: [`${test}/keyNames.test.ts`],
+    tests: [`${test}/contract.test.ts`],
   },
   {
     id: "rdf04",
@@ -38,6 +29,6 @@ export const redisFaults: readonly Mutant[] = [
     file: `${src}/keyNames.ts`,
     find: "if (/[{}]/.test(prefix)) {",
     replace: 'if (prefix === "{}") {',
-    tests: [`${test}/keyNames.test.ts`, `${test}/wrongCalls.test.ts`],
+    tests: [`${test}/keyNames.test.ts`],
   },
 ];
