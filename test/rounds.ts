@@ -24,4 +24,8 @@ export const sparse = inRounds({ few: { durabilities: "in turn" }, all: {} } as 
  * As {@link sparse}, and with few rounds every sixth test, and every sixth pair of the ids of any text: for suites that another one runs over
  * nearly the same storage.
  */
-export const sparser = inRounds({ few: { durabilities: "in turn", every: 6 }, all: {} } as const);
+export const sparser = inRounds({
+  few: { durabilities: "in turn", every: 6 },
+  all: { durabilities: "in turn", every: 2 },
+  soak: {},
+} as const);

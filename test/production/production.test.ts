@@ -23,7 +23,7 @@ import { User } from "./user.ts";
 // examples/production as it is deployed: three instances on PostgreSQL with a synchronous replica, Redis and S3. While users talk to it,
 // an instance, Redis and the primary are killed. Nothing that a user was told is lost, and nobody is paid twice.
 
-const users = inRounds({ few: 20, all: 200 });
+const users = inRounds({ few: 20, all: 60, soak: 200 });
 const rounds = inRounds({ few: 1, all: 2 });
 
 const { postgres, redis: hasRedis, s3, prometheus: hasPrometheus } = available;

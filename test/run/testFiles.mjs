@@ -57,3 +57,34 @@ export function importsIn(text) {
 export function isQuick(file) {
   return !reachedBy(file).has("node:child_process");
 }
+
+/** Whether a test file does more in a soak, itself or by the suites that it runs. */
+export function isSoaked(file) {
+  const has = (path) =>
+    existsSync(join(root, path)) && /\bsoak:|\bsparser\b/.test(readFileSync(join(root, path), "utf8"));
+  return (
+    has(file) ||
+    [...reachedBy(file)].some((path) => path !== "test/rounds.ts" && path.includes("test/") && has(path))
+  );
+}
+
+/**
+ * Files that few rounds leave out, as long as they aren't asked for by name: what takes long and breaks rarely, or tests others' savers. `.ci/run`
+ * runs them.
+ */
+export const LEFT_OUT = [
+  "packages/core/test/codec/crossNode.test.ts",
+  "packages/migrate/test/recorded.test.ts",
+  "packages/postgres/test/history/large.test.ts",
+  "packages/postgres/test/history/versions.test.ts",
+  "packages/stratigraph/test/documents.test.ts",
+  "packages/testing/test/differential.test.ts",
+  "packages/testing/test/graphsOnPostgres.test.ts",
+  "packages/testing/test/official.test.ts",
+  "packages/tiered/test/service.test.ts",
+  "packages/tiered/test/stacks/archiveLarge.test.ts",
+  "packages/tiered/test/stacks/soak.test.ts",
+  "test/production/memory.test.ts",
+  "test/production/production.test.ts",
+  "test/upgrade/upgrade.test.ts",
+];

@@ -1,11 +1,11 @@
 import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { run } from "./bootstrap.mjs";
+import { join, relative } from "node:path";
+import { root, run } from "./bootstrap.mjs";
 
 /**
  * Runs vitest and counts from its JSON report. A test file that could not be loaded counts as one failure, and so
- * does an error outside every test. `silent` names files of which no test ran. `node`: another Node binary; `reporter`: what is
+ * does an error outside every test. `silent` names files of which no test ran, `files` says how long each took. `node`: another Node binary; `reporter`: what is
  * shown meanwhile; `cwd`: another copy of the repository.
  */
 export async function runVitest(
@@ -17,7 +17,7 @@ export async function runVitest(
   const program = ["node_modules/vitest/vitest.mjs", "run", ...args];
   const reporters = [`--reporter=${reporter}`, "--reporter=json", `--outputFile.json=${report}`];
   const code = await run(node, [...program, ...reporters], { stdio, timeoutMs, env, cwd });
-  const counts = { passed: 0, failed: 0, skipped: 0, silent: [] };
+  const counts = { passed: 0, failed: 0, skipped: 0, silent: [], files: [] };
   if (existsSync(report)) count(JSON.parse(readFileSync(report, "utf8")), counts);
   rmSync(folder, { recursive: true });
   if (code !== 0 && counts.failed === 0) {
@@ -31,6 +31,7 @@ function count(report, counts) {
   for (const file of report.testResults) {
     if (file.status === "failed" && !file.assertionResults.some((test) => test.status === "failed"))
       counts.failed++;
+    counts.files.push({ name: relative(root, file.name), seconds: (file.endTime - file.startTime) / 1000 });
     for (const { status } of file.assertionResults) counts[KIND[status] ?? "skipped"]++;
     if (file.assertionResults.every(({ status }) => KIND[status] === undefined))
       counts.silent.push(file.name);

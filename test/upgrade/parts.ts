@@ -19,18 +19,20 @@ export interface UpgradedScenario {
   readonly part: Part;
 }
 
-/** Every scenario in two parts: `"to"` the upgrade, and `"from"` it on. With few rounds every second one, at one place. */
+/** Every scenario in two parts: `"to"` the upgrade, and `"from"` it on. At one place, but in a soak; with few rounds every second one. */
 export const parts = (side: "to" | "from"): UpgradedScenario[] =>
   scenarios.flatMap((scenario, index) =>
-    inRounds({ few: index % 2 === 0 ? begun.slice(index % begun.length).slice(0, 1) : [], all: begun }).map(
-      ([acts, durability]) => {
-        const name = `${scenario.name}, ${durability}, upgraded after ${acts}`;
-        const part: Part = {
-          threadId: name,
-          from: side === "from" ? acts : 0,
-          ...(side === "to" ? { to: acts } : {}),
-        };
-        return { name, scenario, durability, part };
-      },
-    ),
+    inRounds({
+      few: index % 2 === 0 ? [begun[index % begun.length]!] : [],
+      all: [begun[index % begun.length]!],
+      soak: begun,
+    }).map(([acts, durability]) => {
+      const name = `${scenario.name}, ${durability}, upgraded after ${acts}`;
+      const part: Part = {
+        threadId: name,
+        from: side === "from" ? acts : 0,
+        ...(side === "to" ? { to: acts } : {}),
+      };
+      return { name, scenario, durability, part };
+    }),
   );

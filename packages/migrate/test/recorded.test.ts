@@ -14,7 +14,7 @@ import { history } from "./support/conversation.ts";
 
 // Recorded conversations of agents with tools: the official saver and ours go on with the same threads.
 
-const count = inRounds({ few: 6, all: 60 });
+const count = inRounds({ few: 6, all: 20, soak: 60 });
 const { file } = findConversations();
 const recorded = conversations(file, langchain);
 const ids = Array.from({ length: count }, (_, n) => `conversation ${n}`);

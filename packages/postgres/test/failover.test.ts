@@ -20,7 +20,7 @@ import { at, checkpointOf } from "./support/checkpoints.ts";
 
 const writers = 8;
 /** How many checkpoints are acknowledged before the primary is killed. */
-const loaded = writers * inRounds({ few: 10, all: 200 });
+const loaded = writers * inRounds({ few: 10, all: 50, soak: 200 });
 
 interface Acknowledged {
   readonly threadId: string;

@@ -16,7 +16,7 @@ import { inRounds } from "../../../test/rounds.ts";
 
 const script = join(import.meta.dirname, "support/killChild.ts");
 const steps = 40;
-const kills = inRounds({ few: 4, all: 50 });
+const kills = inRounds({ few: 4, all: 12, soak: 50 });
 
 /**
  * Starts a run in a child process and kills it once that many puts were acknowledged: it is anywhere in what follows then. Returns what

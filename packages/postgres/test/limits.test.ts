@@ -200,7 +200,7 @@ testLarge?.(
   240_000,
 );
 
-const count = inRounds({ few: 1000, all: 10_000 });
+const count = inRounds({ few: 1000, all: 3000, soak: 10_000 });
 
 test(`a thread of ${count} checkpoints: calls cost what they cost on a short one, and pruning is quick`, async () => {
   const saver = PostgresSaver.fromConnString(database.url, { schema: "thousands" });

@@ -7,7 +7,7 @@ import { at } from "./support/checkpoints.ts";
 import { logOf, threeNodes } from "./support/threeNodes.ts";
 import { inRounds } from "../../../test/rounds.ts";
 
-const rounds = inRounds({ few: 25, all: 200 });
+const rounds = inRounds({ few: 25, all: 80, soak: 200 });
 const names = ["A", "B"] as const;
 
 /** Two processes, and a saver that observes them. */

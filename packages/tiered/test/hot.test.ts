@@ -225,7 +225,7 @@ test("a failing warm tier always surfaces", async () => {
   expect(await valueOf(saver, "t")).toBe(text("one"));
 });
 
-const rounds = inRounds({ few: 40, all: 200 });
+const rounds = inRounds({ few: 40, all: 80, soak: 200 });
 
 test(`two stacks racing on one thread, ${rounds} rounds: one winner each, nothing mixed`, async () => {
   const warm = new MemoryTier();

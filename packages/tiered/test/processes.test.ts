@@ -12,7 +12,7 @@ import {
 import { configOf, idOf, put, stepsOf, text, valueOf } from "./support.ts";
 import { inRounds } from "../../../test/rounds.ts";
 
-const rounds = inRounds({ few: 40, all: 200 });
+const rounds = inRounds({ few: 40, all: 80, soak: 200 });
 const writer = join(import.meta.dirname, "fixtures/writerChild.ts");
 const cutOff = join(import.meta.dirname, "fixtures/cutOffChild.ts");
 

@@ -10,7 +10,7 @@ import { onPostgres, type Place } from "./support/places.ts";
 import { openTab } from "./support/tab.ts";
 
 // The page does the same for each thousand, so that few rounds do with some of them.
-const length = inRounds({ few: 5000, all: 20_000 });
+const length = inRounds({ few: 3000, all: 6000, soak: 20_000 });
 let place: Place;
 beforeAll(async () => {
   place = await onPostgres();

@@ -187,7 +187,7 @@ describe.each(savers)("a batch on %s", (name, open) => {
         const orders: BatchOrders = { place: opened.place!, thread, effects, file, dieAt };
         return runChild<BatchDone>(script, [JSON.stringify(orders)]);
       };
-      const kills = inRounds({ few: 3, all: 12 });
+      const kills = inRounds({ few: 3, all: 6, soak: 12 });
       for (let n = 0; n < kills; n += 1) {
         const { signal, stderr } = await start(1 + ((n * 5) % 11)).exit;
         if (stderr === "" && signal === null) break;

@@ -174,7 +174,7 @@ describe.each(savers)("events on %s", (name, open) => {
     "of several processes are all there, once, and their versions have no gaps",
     { timeout: 120_000 },
     async () => {
-      const [processes, own, shared] = [3, inRounds({ few: 10, all: 60 }), 8];
+      const [processes, own, shared] = [3, inRounds({ few: 10, all: 20, soak: 60 }), 8];
       const children = Array.from({ length: processes }, (_, n) => {
         const orders: AppendOrders = { place: opened.place!, thread: "race", name: `p${n}`, own, shared };
         return runChild<[string, number, boolean][]>(script, [JSON.stringify(orders)]);

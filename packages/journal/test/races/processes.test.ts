@@ -147,8 +147,8 @@ it("a process that is suspended between its claim and its call, and taken over, 
 });
 
 it("twenty processes with many calls on one thread lose no entry, and pay each amount once", async () => {
-  const count = inRounds({ few: 4, all: 20 });
-  const amounts = Array.from({ length: inRounds({ few: 40, all: 200 }) }, (_, n) => n);
+  const count = inRounds({ few: 4, all: 8, soak: 20 });
+  const amounts = Array.from({ length: inRounds({ few: 40, all: 80, soak: 200 }) }, (_, n) => n);
   const all = await Promise.all(Array.from({ length: count }, () => start()));
   const ends = await Promise.all(
     all.map((racer, n) => {

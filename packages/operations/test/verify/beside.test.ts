@@ -8,9 +8,9 @@ import { agent, line, on, repaired, storages, turns, verified } from "./support.
 const { s3: _tooSlowForThis, ...quick } = storages;
 const threads = ["a", "b", "c"];
 
-const { postgres, redis } = quick;
+const { postgres } = quick;
 const wanted = inRounds<Record<string, (typeof quick)[keyof typeof quick]>>({
-  few: { postgres, redis },
+  few: { postgres },
   all: quick,
 });
 

@@ -7,7 +7,7 @@ import { AppendLog } from "./support/appendLog.ts";
 import { inRounds } from "../../../../test/rounds.ts";
 
 const threadId = "large";
-const count = inRounds({ few: 2000, all: 10_000 });
+const count = inRounds({ few: 1000, all: 3000, soak: 10_000 });
 
 /** A thread of `count` checkpoints; each brings a blob, a patch on the one before but for every 50th. */
 function line(count: number, size: number): AppendRequest {

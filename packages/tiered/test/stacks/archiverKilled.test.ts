@@ -37,7 +37,7 @@ test.each([
     await writer.setup();
     try {
       let step = 0;
-      for (let killed = true; killed; step += inRounds({ few: 7, all: 1 })) {
+      for (let killed = true; killed; step += inRounds({ few: 7, all: 3, soak: 1 })) {
         const thread = `t${step}`;
         for (const n of [1, 2, 3, 4]) await put(writer, thread, n, text(`${thread} ${n}`));
         const { signal, code } = await runChild(child, [

@@ -15,7 +15,7 @@ import { inRounds } from "../../../../test/rounds.ts";
 
 const script = join(import.meta.dirname, "support/killChild.ts");
 const steps = 30;
-const kills = inRounds({ few: 3, all: 12 });
+const kills = inRounds({ few: 3, all: 6, soak: 12 });
 const never = "0";
 const trustForMs = 2000;
 

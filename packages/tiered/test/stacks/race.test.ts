@@ -5,7 +5,7 @@ import { startRacers, type RaceResult } from "../../../../test/race/racers.ts";
 import { freshDatabase, sharedRedis } from "../../../../test/servers/shared.ts";
 import { inRounds } from "../../../../test/rounds.ts";
 
-const rounds = inRounds({ few: 25, all: 200 });
+const rounds = inRounds({ few: 25, all: 80, soak: 200 });
 const names = ["A", "B"] as const;
 const script = join(import.meta.dirname, "support/raceChild.ts");
 const thread = { configurable: { thread_id: "race" } };

@@ -9,7 +9,7 @@ import { AppendLog } from "./support/appendLog.ts";
 import { tracedWhile } from "../../../../test/tracedWhile.ts";
 import { inRounds } from "../../../../test/rounds.ts";
 
-const count = inRounds({ few: 60, all: 1000 });
+const count = inRounds({ few: 60, all: 200, soak: 1000 });
 const names = Array.from({ length: count }, (_, n) => `thread ${n}`);
 
 /** Runs `work` on every item, `parallel` at a time. */
