@@ -59,12 +59,14 @@ export class Session {
     const runner = fork(join(this.#copy, "test/mutants/runner.ts"), {
       cwd: this.#copy,
       execArgv: ["--conditions=@stratigraph/source", "--import", "tsx"],
-      stdio: ["ignore", "ignore", "inherit", "ipc"],
+      stdio: ["ignore", "ignore", "pipe", "ipc"],
       // A group of its own, so that a runner that hangs is killed with all its processes.
       detached: true,
     });
+    let said = "";
+    runner.stderr!.on("data", (chunk: Buffer) => (said = `${said}${chunk.toString()}`.slice(-5000)));
     const ready = await answerOf<"ready">(runner);
-    if (ready !== "ready") throw new Error(`the runner in ${this.#copy} didn't start: ${ready}`);
+    if (ready !== "ready") throw new Error(`the runner didn't start (${ready}): ${said}`);
     this.#cpuSeconds = 0;
     return runner;
   }

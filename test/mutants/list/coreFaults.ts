@@ -71,11 +71,11 @@ export const coreFaults: readonly Mutant[] = [
   {
     id: "cof09",
     kind: "fault",
-    what: "the names of a thread's keys begin as those of another thread do: forgetting one forgets others",
+    what: "a namespace and an id are one text: two checkpoints whose names join to the same are taken for one",
     file: `${src}/contract/keys.ts`,
-    find: "return `${JSON.stringify([threadId]).slice(0, -1)},`;",
-    replace: "return JSON.stringify([threadId]).slice(0, -2);",
-    tests: [`${test}/history/memory.test.ts`],
+    find: "return JSON.stringify([namespace, checkpointId]);",
+    replace: "return `${namespace},${checkpointId}`;",
+    tests: [`${test}/contract/memory.test.ts`],
   },
   {
     id: "cof10",
@@ -185,6 +185,6 @@ export const coreFaults: readonly Mutant[] = [
     file: `${src}/operations/keptCheckpoints.ts`,
     find: "if (at !== undefined) kept.add(at);",
     replace: "",
-    tests: [`${test}/maintenance/retention.test.ts`, `${test}/graphs.test.ts`],
+    tests: [`${test}/maintenance/retention.test.ts`],
   },
 ];

@@ -84,7 +84,7 @@ export const journalFaults: readonly Mutant[] = [
     find: "this.#digest(Buffer.concat([Buffer.from(`${purpose}/1\\n`), Buffer.from(content)]), keyId ?? null)",
     replace:
       "this.#digest(Buffer.concat([Buffer.from(`${purpose}/1\\n`), Buffer.from(content)]), keyId === null ? null : null)",
-    tests: [`${test}/trail/fuzz.test.ts`],
+    tests: [`${test}/tampered.test.ts`],
   },
   {
     id: "jof10",

@@ -23,15 +23,6 @@ export const operationsFaults: readonly Mutant[] = [
     tests: [`${test}/values.test.ts`],
   },
   {
-    id: "opf03",
-    kind: "fault",
-    what: "a position from the end redacts nothing",
-    file: `${src}/values/redaction.ts`,
-    find: '(typeof segment === "number" && segment < 0) ? "*"',
-    replace: 'false ? "*"',
-    tests: [`${test}/values.test.ts`],
-  },
-  {
     id: "opf04",
     kind: "fault",
     what: "text of a thread can change the colours and the title of a terminal",

@@ -24,16 +24,6 @@ export const s3Faults: readonly Mutant[] = [
     name: "damaged and missing",
   },
   {
-    id: "s3f03",
-    kind: "fault",
-    what: "a damaged catalog of a pack is read",
-    file: `${src}/packFile.ts`,
-    find: 'if (sha256(bytes) !== hash) throw new RangeError("its catalog has another SHA-256");',
-    replace: "",
-    tests: [`${test}/faults.test.ts`],
-    name: "damaged and missing",
-  },
-  {
     id: "s3f05",
     kind: "fault",
     what: "every change makes a pack: a thread has as many objects as changes",
