@@ -87,7 +87,9 @@ if (values.alone) console.log(`\nNever the only killer:\n${neverAlone(verdicts).
 if (verdicts.length < chosen.length)
   console.log(`\n${chosen.length - verdicts.length} weren't tried within ${values.seconds} s.`);
 console.log(`\n${table(verdicts)}`);
-process.exitCode = isEnough(verdicts) ? 0 : 1;
+// A share of few says nothing, so that of a sample each has to be killed.
+const isGood = values.sample === undefined ? isEnough(verdicts) : verdicts.every(({ killed }) => killed);
+process.exitCode = isGood ? 0 : 1;
 
 async function run({ tests, name }: Mutant): Promise<Outcome> {
   const outcome = await session.run({ files: tests, name, all: values.alone, changed });

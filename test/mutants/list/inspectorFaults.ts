@@ -96,4 +96,13 @@ export const inspectorFaults: readonly Mutant[] = [
     replace: "const fileForm = /^\\/(assets\\/)?(.*\\.(\\w+))$/;",
     tests: page,
   },
+  {
+    id: "inf11",
+    kind: "fault",
+    what: "a quote in an id ends the word of a shell in commands that the page suggests",
+    file: "packages/inspector/page/design/units.ts",
+    find: ".replaceAll(\"'\", String.raw`'\\''`)",
+    replace: "",
+    tests: ["packages/inspector/test/page/units.test.ts"],
+  },
 ];
