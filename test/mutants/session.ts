@@ -1,6 +1,7 @@
 import { fork, type ChildProcess } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import { childrenOf } from "../servers/process.ts";
 import type { TestResult, TestRun } from "./testRun.ts";
 
 /** A mutant may have a test wait for something that never comes. Milliseconds. */
@@ -87,12 +88,14 @@ async function answerOf<Message>(runner: ChildProcess): Promise<Message | string
   });
 }
 
-/** What a process has taken so far, with those of its children that have ended. Linux; elsewhere 0. */
+/** What a process and all that came from it have taken so far, those that have ended included. Linux; elsewhere 0. */
 function cpuSecondsOf(pid: number | undefined): number {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
+    // The fields after the name, from the twelfth on: user, system, and the same of children that were waited for.
     const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
-    return fields.slice(11, 15).reduce((sum, ticks) => sum + Number(ticks), 0) / 100;
+    const own = fields.slice(11, 15).reduce((sum, ticks) => sum + Number(ticks), 0) / 100;
+    return childrenOf(pid!).reduce((sum, child) => sum + cpuSecondsOf(child), own);
   } catch {
     return 0;
   }
