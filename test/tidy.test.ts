@@ -1,3 +1,4 @@
+// long file: one rule after another, each with the look at the sources that it needs
 import { execFileSync } from "node:child_process";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -34,6 +35,43 @@ const SQL = [
   /\bdelete\s+from\b/i,
   /\b(create|alter|drop)\s+(unique\s+)?(table|index|schema|function|type|sequence|view)\b/i,
 ];
+
+/**
+ * Test files that wait for a time, and why no event can take its place. Whoever waits for something to happen uses `waitUntil` of
+ * test/servers/process.ts, or `expect.poll`; whoever needs time to pass uses fake timers, or test/simulation.
+ */
+const WAITS: Record<string, string> = {
+  "packages/inspector/test/seeds/on.ts": "what a node of the examples takes, for the page to show",
+  "packages/journal/test/races/outages.test.ts": "a slow storage",
+  "packages/journal/test/races/processes.test.ts":
+    "a call outlasts a real lease, and another process waits for it",
+  "packages/journal/test/races/racesChild.ts": "a payment that takes long enough for two processes to meet",
+  "packages/postgres/test/primaryFinder.test.ts": "a server that is far away",
+  "packages/postgres/test/restart.test.ts": "the pace at which connections are ended, and of a run meanwhile",
+  "packages/postgres/test/support/endChild.ts": "the pace of a child's runs",
+  "packages/postgres/test/support/lockChild.ts": "the pace of a child that takes a lock again and again",
+  "packages/redis/test/operations.test.ts": "a slow server",
+  "packages/service/test/support/drainChild.ts": "what a step of a child's runs takes",
+  "packages/telemetry/test/monitoring/troubles.ts": "what is told once a second is told again",
+  "packages/telemetry/test/monitoringLive.test.ts":
+    "Prometheus scrapes once a second, and rates need two of these",
+  "packages/testing/src/faulty/faults.ts": "FaultyTier's delay()",
+  "packages/tiered/test/adaptive/stack.test.ts": "copies expire in a real Redis between the steps of runs",
+  "packages/tiered/test/faults.test.ts": "a user's pause between turns",
+  "packages/tiered/test/stacks/kill.test.ts":
+    "nothing tells when another process's copy is no longer trusted",
+  "packages/tiered/test/stacks/soak.test.ts": "the pace of archivers that found nothing",
+  "packages/tiered/test/stacks/support/runsDuring.ts": "a user's pause between turns",
+  "test/collected.ts": "polls, because nothing tells what was collected",
+  "test/production/dashboard.ts": "Prometheus scrapes once a second",
+  "test/production/production.test.ts": "users who don't begin at once; polls",
+  "test/production/turnsChild.ts": "polls, in a child",
+  "test/production/user.ts": "a user's pause before another attempt",
+  "test/servers/process.ts": "waitUntil polls",
+  "test/servers/redis.test.ts": "a paused server says nothing for a while",
+  "test/servers/s3.test.ts": "a paused server says nothing for a while",
+  "test/servers/shared.ts": "polls, for a second at most",
+};
 
 interface Source {
   /** From the repository's root. */
@@ -174,6 +212,25 @@ test("files over 300 lines say why in their first lines: // long file: <reason>"
   expect(silent).toEqual([]);
 });
 
+describe("no test passes or fails by chance", () => {
+  // The bench measures, and time is virtual in simulations.
+  const judged = ["packages", "test"]
+    .flatMap(filesUnder)
+    .filter((path) => /^packages\/(?:[^/]+\/test|testing\/src)\/|^test\/(?!bench\/|simulation\/)/.test(path))
+    .map((path) => read(path, ""));
+
+  test("none waits for a time in place of an event", () => {
+    const waiting = judged.filter(({ tree }) => waitsIn(tree).length > 0).map(({ path }) => path);
+    expect(waiting).toEqual(Object.keys(WAITS).toSorted());
+  });
+
+  test("none bounds measured time from above", () => {
+    expect(judged.flatMap(({ path, tree }) => timeLimitsIn(tree).map((text) => `${path}: ${text}`))).toEqual(
+      [],
+    );
+  });
+});
+
 test("embedded SQL and Lua are up to date", () => {
   const out = execFileSync(process.execPath, ["test/run/embed.mjs", "--check"], {
     cwd: root,
@@ -197,6 +254,26 @@ describe("these rules can fail", () => {
     expect(seen("const a = `insert  into ${t} values (1)`")).toBe(1);
     expect(seen('const a = "SELECT 1"; const b = "update t set a = 1"')).toBe(2);
     expect(seen('const a = { source: "update" }; // delete from x')).toBe(0);
+  });
+
+  test("waiting for a time is seen, whatever it is called", () => {
+    const seen = (text: string) => waitsIn(parse(text)).length;
+    expect(seen('import { setTimeout as pause } from "node:timers/promises"; await pause(5);')).toBe(1);
+    expect(seen('import timers from "timers/promises"; await timers.setTimeout(5);')).toBe(1);
+    expect(seen("await new Promise((resolve) => setTimeout(resolve, 5));")).toBe(1);
+    expect(seen('import { setImmediate as turn } from "node:timers/promises"; await turn();')).toBe(0);
+    expect(seen("new Promise((_, reject) => { const timer = setTimeout(reject, 20_000); })")).toBe(0);
+  });
+
+  test("limits of measured time are seen, also where it has a name", () => {
+    const seen = (text: string) => timeLimitsIn(parse(text)).length;
+    expect(seen("expect(performance.now() - begun).toBeLessThan(1000);")).toBe(1);
+    expect(seen("const ms = Date.now() - begun; expect(ms).toBeLessThanOrEqual(1000);")).toBe(1);
+    expect(seen("runs.longest = Math.max(1, Date.now() - from); expect(runs.longest < 5).toBe(true);")).toBe(
+      1,
+    );
+    expect(seen("const tookMs = Date.now() - since; expect(tookMs).toBeGreaterThan(1000);")).toBe(0);
+    expect(seen("while (Date.now() < end) look(); expect(writtenAtMs).toBeLessThan(Date.now());")).toBe(0);
   });
 
   test("imports are seen in every form", () => {
@@ -248,7 +325,7 @@ function circlesIn(graph: ReadonlyMap<string, readonly string[]>): string[] {
   return circles;
 }
 
-function nodesOf(tree: ts.SourceFile): ts.Node[] {
+function nodesOf(tree: ts.Node): ts.Node[] {
   const nodes: ts.Node[] = [];
   const visit = (node: ts.Node) => {
     nodes.push(node);
@@ -268,6 +345,64 @@ function stringsOf(tree: ts.SourceFile): string[] {
 
 function sqlIn(tree: ts.SourceFile): string[] {
   return stringsOf(tree).filter((text) => SQL.some((pattern) => pattern.test(text)));
+}
+
+/** Where a promise is settled by a timer. */
+function waitsIn(tree: ts.SourceFile): string[] {
+  const sleeps = new Set(["timers.setTimeout", "timersPromises.setTimeout"]);
+  for (const node of tree.statements) {
+    if (!ts.isImportDeclaration(node) || !node.moduleSpecifier.getText(tree).endsWith('timers/promises"'))
+      continue;
+    for (const each of nodesOf(node))
+      if (ts.isImportSpecifier(each) && (each.propertyName ?? each.name).text === "setTimeout")
+        sleeps.add(each.name.text);
+  }
+  return nodesOf(tree)
+    .filter(ts.isCallExpression)
+    .filter((node) => {
+      const callee = node.expression.getText(tree);
+      return sleeps.has(callee) || (callee === "setTimeout" && isInPromise(node, tree));
+    })
+    .map((node) => node.getText(tree));
+}
+
+/** Whether a call stands in what is passed to `new Promise`. A timer that is kept, to be cleared, is a deadline. */
+function isInPromise(call: ts.CallExpression, tree: ts.SourceFile): boolean {
+  if (ts.isVariableDeclaration(call.parent) || ts.isBinaryExpression(call.parent)) return false;
+  for (let node: ts.Node = call; node.parent !== undefined; node = node.parent)
+    if (ts.isNewExpression(node) && node.expression.getText(tree) === "Promise") return true;
+  return false;
+}
+
+/** Comparisons that fail where something took too long. */
+function timeLimitsIn(tree: ts.SourceFile): string[] {
+  const measured = new Set<string>();
+  const isMeasure = (node: ts.Node): boolean =>
+    nodesOf(node).some(
+      (each) =>
+        (ts.isIdentifier(each) && measured.has(each.text)) ||
+        (ts.isBinaryExpression(each) &&
+          each.operatorToken.kind === ts.SyntaxKind.MinusToken &&
+          /\b(?:Date|performance)\.now\(\)/.test(each.left.getText(tree)) &&
+          /^[\w.]*[a-z]\w*$/i.test(each.right.getText(tree))),
+    );
+  for (const node of nodesOf(tree)) {
+    if (ts.isVariableDeclaration(node) && ts.isIdentifier(node.name) && node.initializer !== undefined) {
+      if (!ts.isArrowFunction(node.initializer) && isMeasure(node.initializer)) measured.add(node.name.text);
+    } else if (ts.isBinaryExpression(node) && node.operatorToken.kind === ts.SyntaxKind.EqualsToken) {
+      if (isMeasure(node.right)) measured.add(node.left.getText(tree).split(".").at(-1)!);
+    } else if (ts.isPropertyAssignment(node) && isMeasure(node.initializer))
+      measured.add(node.name.getText(tree));
+  }
+  return nodesOf(tree)
+    .filter((node) => {
+      if (ts.isCallExpression(node) && ts.isPropertyAccessExpression(node.expression))
+        return node.expression.name.text.startsWith("toBeLessThan") && isMeasure(node.expression.expression);
+      if (!ts.isBinaryExpression(node)) return false;
+      const { LessThanToken, LessThanEqualsToken } = ts.SyntaxKind;
+      return [LessThanToken, LessThanEqualsToken].includes(node.operatorToken.kind) && isMeasure(node.left);
+    })
+    .map((node) => node.getText(tree));
 }
 
 function importsOf(tree: ts.SourceFile): string[] {

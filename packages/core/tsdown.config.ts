@@ -7,9 +7,9 @@ export default defineConfig([
   {
     ...base,
     entry: { zstdCodec: "src/codec/zstdCodec.ts" },
-    format: "cjs",
     dts: false,
-    // 0.7 MB of WASM as text, which nobody steps through.
+    // Mostly WASM as text: nobody steps through it.
+    minify: true,
     sourcemap: false,
     clean: false,
     deps: { alwaysBundle: ["zstd-codec"], onlyBundle: ["zstd-codec"] },

@@ -54,6 +54,7 @@ const TARGETS: Target[] = [
     "official-memory",
   ),
   ...throughputTargets(),
+  ...coldTargets(),
   {
     // If the savers kept the 609 states before the newest quarter, growth would be far larger than this.
     what: "growth of memory from listing the newest quarter to listing all, against 2 MB",
@@ -205,4 +206,17 @@ function throughputTargets(): Target[] {
       row("the same of the official PostgresSaver", "official-postgres"),
     ];
   });
+}
+
+/** What a new process takes until its first run is done: our PostgresSaver against the official one. */
+function coldTargets(): Target[] {
+  return BUILDS.flatMap((build) =>
+    (["import", "first invoke"] as const).map((step) => ({
+      what: `new process: ${step}, ${BUILD_LABELS[build]}`,
+      ours: `cold.${build}.postgres.${step}.wall`,
+      theirs: `cold.${build}.official-postgres.${step}.wall`,
+      share: 1,
+      print: ms,
+    })),
+  );
 }

@@ -1,4 +1,5 @@
 import pg from "pg";
+import { waitUntil } from "./process.ts";
 
 /** A connection string whose connections the server lists under a name. */
 export function named(url: string, name: string): string {
@@ -14,10 +15,7 @@ export function named(url: string, name: string): string {
 export async function gone(url: string, name: string): Promise<void> {
   const client = new pg.Client({ connectionString: url });
   await client.connect();
-  for (let left = 1; left > 0; await new Promise((resolve) => setTimeout(resolve, 20))) {
-    const text = "select from pg_stat_activity where application_name = $1";
-    const { rowCount } = await client.query(text, [name]);
-    left = rowCount ?? 0;
-  }
+  const text = "select from pg_stat_activity where application_name = $1";
+  await waitUntil(`the end of ${name}`, async () => (await client.query(text, [name])).rowCount === 0);
   await client.end();
 }

@@ -1,3 +1,4 @@
+import { setImmediate as turn } from "node:timers/promises";
 import { branches, fork, forkMany, lineage, merge, type Point } from "@stratigraph/branch";
 import type { TierSaver } from "@stratigraph/core";
 import { chat, human, on, textOf } from "./support/graphs.ts";
@@ -99,7 +100,7 @@ describe.each(savers)("awkward ids, wrong input and races on %s", (_name, open) 
         } catch (error) {
           expect(error).toMatchObject({ code: "NOT_FOUND" });
         }
-        await new Promise((resolve) => setTimeout(resolve, 1));
+        await turn();
       }
     };
     await Promise.all([work(), forking(), forking()]);

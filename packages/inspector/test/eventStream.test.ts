@@ -1,11 +1,16 @@
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test, vi } from "vitest";
 import { EventStream } from "../src/api/eventStream.ts";
 
 test("where nothing happens a stream beats, and stops when its reader leaves", async () => {
+  vi.useFakeTimers({ toFake: ["setInterval", "clearInterval"] });
+  onTestFinished(() => void vi.useRealTimers());
   let ended = 0;
   const stream = new EventStream(() => (ended += 1), 20);
   const reader = stream.response.body!.pipeThrough(new TextDecoderStream()).getReader();
-  for (let beats = 0; beats < 3; beats += 1) expect((await reader.read()).value).toBe(": still here\n\n");
+  for (let beats = 0; beats < 3; beats += 1) {
+    vi.advanceTimersByTime(20);
+    expect((await reader.read()).value).toBe(": still here\n\n");
+  }
   stream.send("revision", { thread: "ada" });
   const texts: string[] = [];
   while (!texts.join("").includes("revision")) texts.push((await reader.read()).value!);
@@ -13,7 +18,7 @@ test("where nothing happens a stream beats, and stops when its reader leaves", a
   await reader.cancel();
   expect([stream.isOpen, ended]).toEqual([false, 1]);
   // A beat into a stream that nobody reads would throw, out of its timer.
-  await new Promise((resolve) => setTimeout(resolve, 80));
+  expect(vi.getTimerCount()).toBe(0);
   stream.end();
   expect(ended).toBe(1);
 });

@@ -182,8 +182,7 @@ test("a connection that says nothing, or nonsense, harms nobody", async () => {
   for (const text of ["", "GET", "\u0000\u0001", "GET / HTTP/1.0\r\n\r\n", "GET / HTTP/1.1\r\n\r\n"]) {
     const socket = connect(Number(port), "127.0.0.1");
     socket.on("error", () => undefined);
-    socket.write(text);
-    await new Promise((resolve) => setTimeout(resolve, 20));
+    await new Promise((resolve) => socket.write(text, resolve));
     socket.destroy();
   }
   expect((await served.get("/api/threads")).status).toBe(200);

@@ -186,10 +186,10 @@ describe.each(savers.slice(0, 2))("calls of the functional API, on %s", (_name, 
 
   it("of a tool that an abort gave up on are asked about: it may still act", async () => {
     const controller = new AbortController();
-    const began = deferred();
+    const [began, finish] = [deferred(), deferred()];
     const { pay, paid } = payments(async () => {
       began.resolve();
-      await new Promise((resolve) => setTimeout(resolve, 50));
+      await finish.promise;
     });
     const [wrapped] = journal.tools([pay]);
     const flow = entrypoint({ name: "flow", checkpointer: opened.saver }, async (amount: number, config) =>
@@ -202,6 +202,7 @@ describe.each(savers.slice(0, 2))("calls of the functional API, on %s", (_name, 
     expect(await aborted).toBeInstanceOf(Error);
     const stopped = await flow.invoke(null as never, config);
     expect(questions(stopped)).toMatchObject([{ value: { kind: "ambiguous", tool: "pay" } }]);
+    finish.resolve();
     expect(await flow.invoke(reply(stopped, { happened: true, result: "receipt 5" }), config)).toBe(
       "receipt 5",
     );

@@ -60,7 +60,6 @@ async function killAgainAndAgain(how: string, schema: string): Promise<number> {
     const child = runChild<CopyMessage>(script, [how, database.url, schema]);
     const goal = Math.floor((threads * (n + 0.3)) / kills);
     await child.message((message) => message.threads >= goal);
-    await new Promise((resolve) => setTimeout(resolve, n % 4));
     const { signal, stderr } = await child.kill();
     expect(stderr).toBe("");
     expect(signal, "it is killed before it is done").toBe("SIGKILL");

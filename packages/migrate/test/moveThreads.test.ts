@@ -6,6 +6,7 @@ import { exportThreads, fileTarget, moveThreads } from "@stratigraph/migrate";
 import { TieredSaver } from "@stratigraph/tiered";
 import { lineage } from "stratigraph";
 import { expect, test } from "vitest";
+import { waitUntil } from "../../../test/servers/process.ts";
 import { history, say } from "./support/conversation.ts";
 
 async function stored(from: MemorySaver | TieredSaver, threadId: string) {
@@ -67,8 +68,7 @@ test("archived threads come along where the archive is there, and are told where
   const [warm, cold] = [new MemoryTier(), new MemoryTier()];
   const stack = new TieredSaver({ warm, cold, archiveAfter: "1ms" });
   await say(stack as never, "ada", "One");
-  await new Promise((resolve) => setTimeout(resolve, 20));
-  await stack.maintain();
+  await waitUntil("archiving", async () => (await stack.maintain()).steps.length > 0);
   const before = await history(stack, "ada");
   const alone = new TieredSaver({ warm });
   const report = await moveThreads(alone, new MemorySaver());

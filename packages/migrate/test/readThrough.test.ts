@@ -1,4 +1,3 @@
-import { setTimeout } from "node:timers/promises";
 import { PostgresSaver as OfficialSaver } from "@langchain/langgraph-checkpoint-postgres";
 import { postgresSource, readThrough, saverSource } from "@stratigraph/migrate";
 import { MemorySaver, MemoryTier } from "@stratigraph/core";
@@ -8,6 +7,7 @@ import { MemorySaver as OfficialMemory } from "@langchain/langgraph-checkpoint";
 import pg from "pg";
 import { createCheckpointer, type PostgresSaver } from "stratigraph";
 import { afterAll, afterEach, beforeAll, expect, onTestFinished, test, vi } from "vitest";
+import { waitUntil } from "../../../test/servers/process.ts";
 import { freshDatabase, sharedRedis, type FreshDatabase } from "../../../test/servers/shared.ts";
 import { tracedWhile } from "../../../test/tracedWhile.ts";
 import { history, say } from "./support/conversation.ts";
@@ -98,12 +98,12 @@ test("one that the source went on with is told, and not mixed in", async () => {
   const config = { configurable: { thread_id: "both" } };
   await saver.getTuple(config);
   await say(official, "both", "An old process");
-  const events = await tracedWhile(async () => {
+  const events = await tracedWhile(async (told) => {
     vi.useFakeTimers({ toFake: ["Date"], now: Date.now() + 60_000 });
     await saver.getTuple(config);
     vi.useRealTimers();
     // The look at the source isn't waited for.
-    await setTimeout(500);
+    await waitUntil("the look", () => told.some(({ type }) => type === "source-went-on"));
   });
   expect(events.filter(({ type }) => type === "source-went-on")).toEqual([
     { type: "source-went-on", threadId: "both", source: "the official PostgresSaver" },

@@ -1,6 +1,7 @@
 import { MemoryTier, TierSaver } from "@stratigraph/core";
 import { FaultyTier } from "@stratigraph/testing";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { waitUntil } from "../../../test/servers/process.ts";
 import { asking, chat, human, on } from "../../branch/test/support/graphs.ts";
 import { savers } from "./support/savers.ts";
 import { hostileId, ran } from "./support/ran.ts";
@@ -79,7 +80,8 @@ describe.each(savers)("prune on %s", (_name, open) => {
     await fill(saver, "aged", 3);
     const { output } = await ran<Pruned>("prune", { thread: "aged", olderThan: "1h" }, saver);
     expect(output).toMatchObject({ looked: 1, checkpoints: 0 });
-    await new Promise((resolve) => setTimeout(resolve, 20));
+    const now = Date.now();
+    await waitUntil("their age", () => Date.now() > now + 1, { everyMs: 1 });
     await ran("prune", { thread: "aged", olderThan: "1ms", keepLast: 4 }, saver);
     expect(await count(saver, "aged")).toBe(4);
     await ran("prune", { thread: "aged", olderThan: "1ms" }, saver);

@@ -1,10 +1,11 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { StratigraphError, type ErrorCode } from "@stratigraph/core";
+import { StratigraphError, type ErrorCode, type TraceEvent } from "@stratigraph/core";
 import { pglite, postgres, PostgresSaver } from "@stratigraph/postgres";
 import pg from "pg";
 import { expect, test } from "vitest";
+import { waitUntil } from "../../../test/servers/process.ts";
 import { available } from "../../../test/servers/available.ts";
 import { query, startPostgres } from "../../../test/servers/postgres.ts";
 import { freshDatabase } from "../../../test/servers/shared.ts";
@@ -166,13 +167,14 @@ describe("a server that takes no writes", () => {
     await saver.end();
     await setReadOnly(own.url, "on");
     const writer = PostgresSaver.fromConnString(own.url);
-    const events = await tracedWhile(async () => {
+    const isRetry = ({ type }: TraceEvent) => type === "retry";
+    const events = await tracedWhile(async (told) => {
       const put = writer.put(at("t"), first, metadata, first.channel_versions);
-      await new Promise((resolve) => setTimeout(resolve, 200));
+      await waitUntil("a retry", () => told.some(isRetry));
       await setReadOnly(own.url, "off");
       await put;
     });
-    expect(events.filter(({ type }) => type === "retry")).not.toEqual([]);
+    expect(events.filter(isRetry)).not.toEqual([]);
     expect((await writer.getTuple(at("t")))?.checkpoint.id).toBe(first.id);
     await writer.end();
     await own.drop();

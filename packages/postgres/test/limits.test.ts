@@ -40,7 +40,7 @@ test("a slow server: so many calls wait, the next ones are refused, and the wait
     saver.put(at(`t${n}`), first, metadata, first.channel_versions),
   );
   const settled = Promise.allSettled(calls);
-  await new Promise((resolve) => setTimeout(resolve, 200));
+  await Promise.allSettled(calls.slice(5));
   await locker.query("commit");
   locker.release();
   const results = await settled;
@@ -108,7 +108,7 @@ describe.skipIf(!available.postgres)("a server of its own", () => {
   }, 120_000);
 });
 
-test("a state of 50 MB is stored and read in bounded time and memory", async () => {
+test("a state of 50 MB is stored and read in bounded memory", async () => {
   const saver = PostgresSaver.fromConnString(database.url);
   await saver.setup();
   // Half of it can't be compressed.
@@ -117,11 +117,9 @@ test("a state of 50 MB is stored and read in bounded time and memory", async () 
   );
   const first = checkpointOf({ documents });
   const before = process.memoryUsage().rss;
-  const started = performance.now();
   await saver.put(at("large"), first, metadata, first.channel_versions);
   const other = PostgresSaver.fromConnString(database.url);
   const tuple = await other.getTuple(at("large"));
-  expect(performance.now() - started).toBeLessThan(30_000);
   expect(tuple?.checkpoint.channel_values["documents"]).toEqual(documents);
   expect(process.memoryUsage().rss - before).toBeLessThan(1_500_000_000);
   await saver.end();
@@ -202,8 +200,9 @@ testLarge?.(
 
 const count = inRounds({ few: 1000, all: 3000, soak: 10_000 });
 
-test(`a thread of ${count} checkpoints: calls cost what they cost on a short one, and pruning is quick`, async () => {
-  const saver = PostgresSaver.fromConnString(database.url, { schema: "thousands" });
+test(`a thread of ${count} checkpoints: calls read as many rows as on a short one, and it is pruned`, async () => {
+  const pool = new pg.Pool({ connectionString: database.url, max: 1 });
+  const saver = new PostgresSaver({ pool, schema: "thousands" });
   await saver.setup();
   const ids: string[] = [];
   const put = async (step: number) => {
@@ -212,15 +211,15 @@ test(`a thread of ${count} checkpoints: calls cost what they cost on a short one
     await saver.put(at("t", ids.at(-1)), checkpoint, { ...metadata, step }, checkpoint.channel_versions);
     ids.push(checkpoint.id);
   };
-  /** Median of seven, in milliseconds. */
-  const timed = async (work: () => Promise<unknown>): Promise<number> => {
-    const times: number[] = [];
-    for (let n = 0; n < 7; n += 1) {
-      const started = performance.now();
-      await work();
-      times.push(performance.now() - started);
-    }
-    return times.toSorted((a, b) => a - b)[3]!;
+  const rowsRead = async (): Promise<number> => {
+    await pool.query("select pg_stat_force_next_flush()");
+    const sql = `select sum(seq_tup_read + idx_tup_fetch)::int as n from pg_stat_user_tables where schemaname = 'thousands'`;
+    return (await query(database.url, sql))[0]!["n"] as number;
+  };
+  const rowsOf = async (work: () => Promise<unknown>): Promise<number> => {
+    const before = await rowsRead();
+    for (let n = 0; n < 7; n += 1) await work();
+    return (await rowsRead()) - before;
   };
   const listed = async (limit: number): Promise<string[]> => {
     const found: string[] = [];
@@ -233,27 +232,26 @@ test(`a thread of ${count} checkpoints: calls cost what they cost on a short one
     list: () => listed(10),
   };
   const measure = async () => ({
-    put: await timed(calls.put),
-    getTuple: await timed(calls.getTuple),
-    list: await timed(calls.list),
+    put: await rowsOf(calls.put),
+    getTuple: await rowsOf(calls.getTuple),
+    list: await rowsOf(calls.list),
   });
   for (let step = 0; step < 100; step += 1) await put(step);
   const short = await measure();
   while (ids.length < count) await put(ids.length);
   const long = await measure();
   for (const call of ["put", "getTuple", "list"] as const)
-    expect(long[call]).toBeLessThan(short[call] * 5 + 50);
+    expect(long[call], call).toBeLessThanOrEqual(2 * short[call]);
   expect(await listed(10)).toEqual(ids.slice(-10).toReversed());
 
-  const started = performance.now();
   await saver.prune(["t"], { strategy: "keep_latest", keepLast: 20 });
-  expect(performance.now() - started).toBeLessThan(30_000);
   expect(await listed(100)).toEqual(ids.slice(-20).toReversed());
   const [row] = await query(database.url, "select count(*)::int as n from thousands.blobs");
   expect(row!["n"]).toBeLessThanOrEqual(40);
   await put(ids.length);
   expect((await saver.getTuple(at("t")))?.checkpoint.id).toBe(ids.at(-1));
   await saver.end();
+  await pool.end();
 }, 240_000);
 
 test("an embedded database on a full disk: the error says so, and with space again it is made", async (context) => {

@@ -1,6 +1,7 @@
 import { PostgresSaver } from "@stratigraph/postgres";
 import pg from "pg";
 import { expect, test } from "vitest";
+import { waitUntil } from "../../../test/servers/process.ts";
 import { available } from "../../../test/servers/available.ts";
 import { startPgBouncer, type PgBouncer } from "../../../test/servers/pgbouncer.ts";
 import { query } from "../../../test/servers/postgres.ts";
@@ -92,14 +93,23 @@ describe.skipIf(!available.pgbouncer)("through PgBouncer in transaction mode", (
 
   test("server connections ended behind the pooler are unnoticed", async () => {
     const saver = PostgresSaver.fromConnString(pooler.url);
-    const graph = threeNodes(saver, { before: () => new Promise((resolve) => setTimeout(resolve, 30)) });
+    let waiting = 0;
+    let goOn = (): void => undefined;
+    const hasEnded = new Promise<void>((resolve) => (goOn = resolve));
+    const before = (): Promise<void> => {
+      waiting += 1;
+      return hasEnded;
+    };
+    const graph = threeNodes(saver, { before });
     const runs = Array.from({ length: 5 }, (_, n) =>
       graph.invoke({ last: "a" }, { configurable: { thread_id: `restart ${n}` } }),
     );
+    await waitUntil("all runs in a node", () => waiting === runs.length);
     await query(
       database.url,
       "select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()",
     );
+    goOn();
     for (const run of runs) expect((await run).log).toEqual(logOf("a"));
     await saver.end();
   });

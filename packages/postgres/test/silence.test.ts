@@ -1,7 +1,6 @@
 // long file: one kind of failure, for every wait there is
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
-import { setTimeout as sleep } from "node:timers/promises";
 import { PostgresSaver, PostgresTier } from "@stratigraph/postgres";
 import { PGlite } from "@electric-sql/pglite";
 import pg from "pg";
@@ -210,9 +209,9 @@ describe("a transaction of somebody else that stays open on a thread", () => {
       const second = checkpointOf({ n: 2 }, { version: 2 });
       await saver.put(at("locked"), first, metadata, first.channel_versions);
       const locker = await open();
-      const events = await tracedWhile(async () => {
+      const events = await tracedWhile(async (told) => {
         const stored = saver.put(at("locked", first.id), second, metadata, second.channel_versions);
-        await sleep(5_000);
+        await waitUntil("a retry", () => told.some(({ type }) => type === "retry"));
         await locker.query("commit");
         await stored;
       });

@@ -177,7 +177,8 @@ describe.each(Object.entries(kinds))("%s", (_, open) => {
 
 test("filters across threads use the index of metadata", async () => {
   const database = await freshDatabase();
-  const saver = PostgresSaver.fromConnString(database.url);
+  const pool = new pg.Pool({ connectionString: database.url, max: 1 });
+  const saver = new PostgresSaver({ pool });
   await saver.setup();
   let wanted = "";
   for (let thread = 0; thread < 300; thread += 1) {
@@ -194,9 +195,7 @@ test("filters across threads use the index of metadata", async () => {
   const scans = async (): Promise<{ index: number; table: number }> => {
     const sql = `select (select idx_scan::int from pg_stat_user_indexes where indexrelname = 'checkpoints_tags') as index,
                         (select seq_scan::int from pg_stat_user_tables where relname = 'checkpoints') as table`;
-    await query(database.url, "select pg_stat_force_next_flush()");
-    // The statistics of another session arrive when it has been idle for a moment.
-    await new Promise((resolve) => setTimeout(resolve, 1_500));
+    await pool.query("select pg_stat_force_next_flush()");
     return (await query(database.url, sql))[0] as { index: number; table: number };
   };
   const before = await scans();
@@ -204,8 +203,9 @@ test("filters across threads use the index of metadata", async () => {
   for await (const { checkpoint } of saver.list({}, { filter: { user: "user 123", step: 4 } }))
     found.push(checkpoint.id);
   expect(found).toEqual([wanted]);
-  await saver.end();
   const after = await scans();
+  await saver.end();
+  await pool.end();
   expect(after.index - before.index).toBe(1);
   expect(after.table).toBe(before.table);
   await database.drop();

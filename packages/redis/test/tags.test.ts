@@ -1,5 +1,6 @@
 import type { Tier, ThreadTag } from "@stratigraph/core";
 import { Redis } from "ioredis";
+import { waitUntil } from "../../../test/servers/process.ts";
 import { sharedRedis } from "../../../test/servers/shared.ts";
 import type { RedisClient } from "../src/index.ts";
 import { redis } from "../src/index.ts";
@@ -32,10 +33,6 @@ async function named(): Promise<string[]> {
   return keys.length === 0 ? [] : await client.zrange(keys[0]!, 0, "-1");
 }
 
-async function until(check: () => Promise<boolean>): Promise<void> {
-  while (!(await check())) await new Promise((resolve) => setTimeout(resolve, 10));
-}
-
 test("a tag's value is in no key's name, and a thread's name leaves its index with the thread", async () => {
   const tier = redis({ client, keyPrefix: prefix });
   for (const threadId of ["a", "b"]) {
@@ -56,14 +53,14 @@ test("tags expire with their thread, and other threads' writes clear the index",
     await brief.tagThread(`t${n}`, [anna]);
     await brief.append(put(`t${n}`, "c1"));
   }
-  await until(async () => (await client.exists(`${prefix}t:{t4}`)) === 0);
+  await waitUntil("Redis", async () => (await client.exists(`${prefix}t:{t4}`)) === 0);
   expect((await named()).length).toBe(5);
   let writes = 0;
-  await until(async () => {
+  await waitUntil("Redis", async () => {
     await brief.append(put(`other ${(writes += 1)}`, "c1"));
     return (await named()).length === 0;
   });
-  await until(async () => {
+  await waitUntil("Redis", async () => {
     await brief.append(put(`other ${(writes += 1)}`, "c1"));
     return (await client.exists(`${prefix}tags`)) === 0;
   });

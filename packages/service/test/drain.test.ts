@@ -1,8 +1,8 @@
 import { MemorySaver, MemoryTier } from "@stratigraph/core";
 import { createService, type ServiceOptions } from "@stratigraph/service";
 import { FaultyTier } from "@stratigraph/testing";
-import { TieredSaver } from "@stratigraph/tiered";
-import { expect, test } from "vitest";
+import { TieredSaver, type TierStack } from "@stratigraph/tiered";
+import { expect, test, vi } from "vitest";
 
 const soon = {
   balancer: "0ms",
@@ -19,12 +19,10 @@ function opened(options: ServiceOptions = {}) {
   return { saver, service: createService(saver, { limits: soon, ...options }) };
 }
 
-const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
-
 test("the order: not ready, then no new runs, then runs end, then maintenance, checkpointer and the rest", async () => {
   const order: string[] = [];
   const { saver, service } = opened({
-    limits: { ...soon, balancer: "40ms", runs: "1s" },
+    limits: { ...soon, balancer: "40ms", runs: "1m" },
     stopListening: () => order.push("listeners"),
     maintenance: { stop: async () => void order.push("maintenance") },
     close: { telemetry: () => order.push("telemetry") },
@@ -42,7 +40,7 @@ test("the order: not ready, then no new runs, then runs end, then maintenance, c
   expect(await service.run("late", async (signal) => signal.aborted), "the balancer hasn't noticed yet").toBe(
     false,
   );
-  await pause(60);
+  await vi.waitFor(() => expect(order).toEqual(["listeners", "maintenance"]), { timeout: 20_000 });
   await expect(service.run("later", async () => undefined)).rejects.toMatchObject({
     code: "DRAINING",
     status: 503,
@@ -101,9 +99,7 @@ test("a step that hangs or fails holds up none of the others, and stands in the 
     maintenance: { stop: () => new Promise(() => undefined) },
     close: { hangs: () => new Promise(() => undefined), closes: () => closed.push("closes") },
   });
-  const beganMs = performance.now();
   const report = await service.drain();
-  expect(performance.now() - beganMs).toBeLessThan(10_000);
   expect(closed).toEqual(["closes"]);
   expect(report.ok).toBe(false);
   const outcomes = Object.fromEntries(report.steps.map(({ step, name, outcome }) => [name ?? step, outcome]));
@@ -128,7 +124,7 @@ test("the hot tiers get their copies before they are ended", async () => {
   const hot = new FaultyTier(new MemoryTier(), "hot");
   const saver = new TieredSaver({ hot, warm: new MemoryTier() });
   const hold = hot.hold("append");
-  const service = createService(saver, { limits: { ...soon, copies: "5s" } });
+  const service = createService(saver, { limits: { ...soon, copies: "1m" } });
   await service.run("t", async () => {
     const checkpoint = {
       v: 4,
@@ -142,12 +138,13 @@ test("the hot tiers get their copies before they are ended", async () => {
     await saver.put(config, checkpoint, { source: "input", step: -1, parents: {} }, { a: 1 });
   });
   await hold.reached;
+  const waits = vi.spyOn(saver.tier as TierStack, "idle");
+  const ends = vi.spyOn(saver, "end");
   const drained = service.drain();
-  await pause(30);
+  await vi.waitFor(() => expect(waits).toHaveBeenCalled(), { timeout: 20_000 });
+  expect(ends).not.toHaveBeenCalled();
   hold.release();
-  const { ok, steps } = await drained;
-  expect(ok).toBe(true);
-  expect(steps.find(({ step }) => step === "copies")?.ms).toBeGreaterThan(5);
+  expect(await drained).toMatchObject({ ok: true });
   expect(hot.calls.map(({ method, outcome }) => [method, outcome])).toEqual([
     ["append", "returned"],
     ["end", "returned"],

@@ -66,9 +66,7 @@ test("the second signal ends the process at once", async () => {
   process.kill(child.pid, "SIGTERM");
   const before = child.messages.length;
   await child.message((message) => child.messages.indexOf(message) > before);
-  const beganMs = performance.now();
   process.kill(child.pid, "SIGINT");
   expect(await child.exit).toMatchObject({ code: 130, signal: null });
-  expect(performance.now() - beganMs).toBeLessThan(10_000);
   expect(child.messages.some((message) => message.type === "report")).toBe(false);
 });

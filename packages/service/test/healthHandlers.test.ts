@@ -79,8 +79,7 @@ test("probes that come together share one question, and a tier that hangs is ask
   }
   expect(tier.count("peek")).toBe(4);
   for (const hold of holds) hold.release();
-  await new Promise((resolve) => setTimeout(resolve, 5));
-  expect((await readyz(get("/readyz"))).status).toBe(200);
+  await expect.poll(async () => (await readyz(get("/readyz"))).status, { timeout: 20_000 }).toBe(200);
 });
 
 test("a service that drains, and a checkpointer that was ended, aren't ready", async () => {

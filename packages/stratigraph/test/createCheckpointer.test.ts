@@ -1,7 +1,6 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { setTimeout } from "node:timers/promises";
 import { MessagesAnnotation, START, StateGraph } from "@langchain/langgraph";
 import { emptyCheckpoint } from "@langchain/langgraph-checkpoint";
 import pg from "pg";
@@ -112,10 +111,13 @@ test("a stack whose archive is filled: what is idle goes there, and comes back",
     pause: "0ms",
   });
   expect(await chat(checkpointer)).toBe(2);
-  await setTimeout(20);
-  expect(await checkpointer.maintain()).toMatchObject({
-    steps: [{ what: "archive", threadId: "chat", done: true }],
-  });
+  await vi.waitFor(
+    async () =>
+      expect(await checkpointer.maintain()).toMatchObject({
+        steps: [{ what: "archive", threadId: "chat", done: true }],
+      }),
+    20_000,
+  );
   const archive = await createCheckpointer({ warm: cold });
   expect(await archive.getTuple({ configurable: { thread_id: "chat" } })).toBeDefined();
   await archive.end();

@@ -1,3 +1,4 @@
+import { setImmediate as turn } from "node:timers/promises";
 import { CheckpointConflictError, StratigraphError } from "@stratigraph/core";
 import { Breaker } from "../src/breaker.ts";
 
@@ -46,7 +47,7 @@ test("while one call tries, the others are refused", async () => {
   await fail();
   await fail();
   clock.now += 1000;
-  const trying = breaker.run(() => new Promise((resolve) => setTimeout(resolve, 5)));
+  const trying = breaker.run(() => turn());
   expect(breaker.state).toBe("half-open");
   expect(await work()).toMatchObject({ code: "UNAVAILABLE" });
   await trying;

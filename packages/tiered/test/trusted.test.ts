@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from "node:timers/promises";
 import { MemoryTier } from "@stratigraph/core";
 import { FaultyTier } from "@stratigraph/testing";
 import { TieredSaver, memory, type TieredSaverOptions } from "@stratigraph/tiered";
@@ -67,7 +66,7 @@ test("a process reads its own writes at once, also while the hot tier is slow", 
   for (let n = 1; n <= 40; n += 1) {
     await put(saver, "t", n, text(`value ${n}`));
     expect(await valueOf(saver, "t")).toBe(text(`value ${n}`));
-    if (n % 10 === 0) await sleep(30);
+    if (n % 10 === 0) await saver.tier.idle();
   }
 });
 

@@ -1,10 +1,11 @@
 import { CodecError } from "./codecError.ts";
+import { deflate, inflate, maxDeflated } from "./deflate.ts";
 import { CURRENT_DICTIONARY, shippedDictionary } from "./dictionaries.ts";
-import { loadZstd, runningZstd } from "./loadZstd.ts";
+import { loadZstd, runningZstd, startZstd } from "./loadZstd.ts";
 import { DEFAULT_LEVEL, DICTIONARY_LEVEL, type Zstd } from "./zstd.ts";
 
 /** First byte of packed bytes. Part of the stored format; 0x40 and up belong to the cipher. */
-const tags = { stored: 0, zstd: 1, zstdWithDictionary: 2 } as const;
+const tags = { stored: 0, zstd: 1, zstdWithDictionary: 2, deflatedWithDictionary: 3 } as const;
 
 /** Content shorter than this many bytes never gains 10 %, because a frame adds at least 8 bytes. */
 const MIN_COMPRESSED = 24;
@@ -12,6 +13,8 @@ const MIN_COMPRESSED = 24;
 const MAX_WITH_DICTIONARY = 32 * 1024;
 /** Content is stored uncompressed unless compression brings it down to this share of its size. */
 const WORTHWHILE = 0.9;
+/** After so many bytes the WASM is started beside the work. A process that ends sooner is spared the start. */
+const COLD_BYTES = 64 * 1024;
 
 export interface PackOptions {
   /** Use the shipped dictionary for content up to 32 kB. Default true. */
@@ -45,15 +48,6 @@ export async function loadCodec(): Promise<Codec> {
   return codecOf(await loadZstd());
 }
 
-/**
- * As {@link loadCodec}, without a promise; undefined while Zstandard isn't running. A put packs several times, so a promise for
- * each would count.
- */
-export function runningCodec(): Codec | undefined {
-  const zstd = runningZstd();
-  return zstd && codecOf(zstd);
-}
-
 /** {@link Codec.pack} of the codec of this process, which the first call starts. */
 export async function pack(raw: Uint8Array, options?: PackOptions): Promise<Uint8Array> {
   return (await loadCodec()).pack(raw, options);
@@ -62,6 +56,39 @@ export async function pack(raw: Uint8Array, options?: PackOptions): Promise<Uint
 /** {@link Codec.unpack} of the codec of this process, which the first call starts. */
 export async function unpack(packed: Uint8Array, maxSize: number): Promise<Uint8Array> {
   return (await loadCodec()).unpack(packed, maxSize);
+}
+
+/**
+ * As {@link pack}, without a promise: a put packs several times, so one for each would count. Undefined where Zstandard has to be
+ * waited for.
+ */
+export function packNow(raw: Uint8Array, options: PackOptions = {}): Uint8Array | undefined {
+  const codec = runningCodec(raw.length);
+  if (codec !== undefined) return codec.pack(raw, options);
+  if (raw.length < MIN_COMPRESSED) return prefixed([tags.stored], raw);
+  if (raw.length > maxDeflated || options.dictionary === false || options.level !== undefined)
+    return undefined;
+  const deflated = deflate(raw, shippedDictionary(CURRENT_DICTIONARY));
+  return ifShorter(raw, [tags.deflatedWithDictionary, CURRENT_DICTIONARY], deflated);
+}
+
+/** As {@link unpack}, without a promise; undefined where Zstandard has to be waited for. */
+export function unpackNow(packed: Uint8Array, maxSize: number): Uint8Array | undefined {
+  if (packed[0] === tags.stored) return unpackStored(packed, maxSize);
+  if (packed[0] === tags.deflatedWithDictionary) return unpackDeflated(packed, maxSize);
+  return runningCodec(packed.length)?.unpack(packed, maxSize);
+}
+
+/** How many bytes went by while the WASM wasn't running. */
+let cold = 0;
+
+/** The codec, if it runs. If it doesn't, `length` more bytes bring its start closer: a process that goes on needs it. */
+function runningCodec(length: number): Codec | undefined {
+  const zstd = runningZstd();
+  if (zstd !== undefined) return codecOf(zstd);
+  cold += length;
+  if (cold > COLD_BYTES) startZstd();
+  return undefined;
 }
 
 /** A codec that uses the given Zstandard. */
@@ -78,27 +105,27 @@ function packWith(zstd: Zstd, raw: Uint8Array, options: PackOptions): Uint8Array
   const dictionary = useDictionary ? shippedDictionary(CURRENT_DICTIONARY) : undefined;
   const level = options.level ?? (useDictionary ? DICTIONARY_LEVEL : DEFAULT_LEVEL);
   const frame = zstd.compress(raw, level, dictionary);
-  const head = useDictionary ? [tags.zstdWithDictionary, CURRENT_DICTIONARY] : [tags.zstd];
-  if (head.length + frame.length > raw.length * WORTHWHILE) return prefixed([tags.stored], raw);
-  return prefixed(head, frame);
+  return ifShorter(raw, useDictionary ? [tags.zstdWithDictionary, CURRENT_DICTIONARY] : [tags.zstd], frame);
+}
+
+/** The compressed bytes, if they are few enough; otherwise the content as it is. */
+function ifShorter(raw: Uint8Array, head: readonly number[], compressed: Uint8Array): Uint8Array {
+  return head.length + compressed.length > raw.length * WORTHWHILE
+    ? prefixed([tags.stored], raw)
+    : prefixed(head, compressed);
 }
 
 function unpackWith(zstd: Zstd, packed: Uint8Array, maxSize: number): Uint8Array {
   const tag = packed[0];
   switch (tag) {
     case tags.stored:
-      if (packed.length - 1 <= maxSize) return packed.subarray(1);
-      throw new CodecError(
-        "too-large",
-        `The content has ${packed.length - 1} bytes; at most ${maxSize} are allowed.`,
-      );
+      return unpackStored(packed, maxSize);
     case tags.zstd:
       return zstd.decompress(packed.subarray(1), { maxSize });
-    case tags.zstdWithDictionary: {
-      const id = packed[1];
-      if (id === undefined) throw new CodecError("corrupt", "The packed bytes end before the dictionary id.");
-      return zstd.decompress(packed.subarray(2), { maxSize, dictionary: shippedDictionary(id) });
-    }
+    case tags.zstdWithDictionary:
+      return zstd.decompress(packed.subarray(2), { maxSize, dictionary: dictionaryOf(packed) });
+    case tags.deflatedWithDictionary:
+      return unpackDeflated(packed, maxSize);
     case undefined:
       throw new CodecError("corrupt", "There are no packed bytes.");
     default:
@@ -107,6 +134,24 @@ function unpackWith(zstd: Zstd, packed: Uint8Array, maxSize: number): Uint8Array
         `Codec tag ${tag} is not known; a newer version wrote it, or it was damaged.`,
       );
   }
+}
+
+function unpackDeflated(packed: Uint8Array, maxSize: number): Uint8Array {
+  return inflate(packed.subarray(2), dictionaryOf(packed), maxSize);
+}
+
+function dictionaryOf(packed: Uint8Array): Uint8Array {
+  const id = packed[1];
+  if (id === undefined) throw new CodecError("corrupt", "The packed bytes end before the dictionary id.");
+  return shippedDictionary(id);
+}
+
+function unpackStored(packed: Uint8Array, maxSize: number): Uint8Array {
+  if (packed.length - 1 <= maxSize) return packed.subarray(1);
+  throw new CodecError(
+    "too-large",
+    `The content has ${packed.length - 1} bytes; at most ${maxSize} are allowed.`,
+  );
 }
 
 function prefixed(head: readonly number[], bytes: Uint8Array): Uint8Array {

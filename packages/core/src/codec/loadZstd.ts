@@ -25,6 +25,11 @@ export function runningZstd(): Zstd | undefined {
   return wasm.isRunning ? (chosen ??= choose()) : undefined;
 }
 
+/** Starts what {@link loadZstd} waits for. A failure is reported by the call that waits. */
+export function startZstd(): void {
+  void wasm.ready().catch(() => undefined);
+}
+
 function choose(): Zstd {
   const zlib = nativeZlib();
   return zlib === undefined ? wasm : new MixedZstd(new NativeZstd(zlib), wasm, honoursDictionary(zlib));

@@ -1,5 +1,5 @@
 import { utf8 } from "./bytes.ts";
-import { CodecError, keyIdOf, loadCodec, runningCodec, type Cipher, type Codec } from "../codec/index.ts";
+import { CodecError, keyIdOf, pack, packNow, unpack, unpackNow, type Cipher } from "../codec/index.ts";
 
 /** Largest value that is decoded, in bytes, unless a saver says otherwise. A hostile size is refused before allocating. */
 export const defaultMaxValueBytes = 512 * 1024 * 1024;
@@ -19,19 +19,13 @@ export class Envelope {
    * be waited for.
    */
   wrap(raw: Uint8Array, address: string, level?: number): Uint8Array | Promise<Uint8Array> {
-    const codec = runningCodec();
-    return codec === undefined
-      ? loadCodec().then((loaded) => this.#wrap(loaded, raw, address, level))
-      : this.#wrap(codec, raw, address, level);
+    const options = level === undefined ? {} : { level };
+    const packed = packNow(raw, options);
+    if (packed !== undefined) return this.#sealed(packed, address);
+    return pack(raw, options).then((later) => this.#sealed(later, address));
   }
 
-  #wrap(
-    codec: Codec,
-    raw: Uint8Array,
-    address: string,
-    level: number | undefined,
-  ): Uint8Array | Promise<Uint8Array> {
-    const packed = codec.pack(raw, level === undefined ? {} : { level });
+  #sealed(packed: Uint8Array, address: string): Uint8Array | Promise<Uint8Array> {
     return this.#cipher === undefined ? packed : this.#cipher.seal(packed, utf8(address));
   }
 
@@ -55,16 +49,12 @@ export class Envelope {
    * @throws CodecError on bytes that can't be decrypted or decompressed, or that claim to be too large
    */
   unwrap(bytes: Uint8Array, address: string): Uint8Array | Promise<Uint8Array> {
-    const codec = runningCodec();
-    if (codec !== undefined && this.#cipher === undefined)
-      return codec.unpack(unsealed(bytes), this.#maxBytes);
-    return this.#opened(bytes, address);
+    if (this.#cipher === undefined) return this.#unpacked(unsealed(bytes));
+    return this.#cipher.open(bytes, utf8(address)).then((packed) => this.#unpacked(packed));
   }
 
-  async #opened(bytes: Uint8Array, address: string): Promise<Uint8Array> {
-    const packed =
-      this.#cipher === undefined ? unsealed(bytes) : await this.#cipher.open(bytes, utf8(address));
-    return (await loadCodec()).unpack(packed, this.#maxBytes);
+  #unpacked(packed: Uint8Array): Uint8Array | Promise<Uint8Array> {
+    return unpackNow(packed, this.#maxBytes) ?? unpack(packed, this.#maxBytes);
   }
 }
 

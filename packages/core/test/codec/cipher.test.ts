@@ -1,3 +1,4 @@
+import { setImmediate as turn } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
 import { randomBytes } from "node:crypto";
 import * as fc from "fast-check";
@@ -116,7 +117,7 @@ describe("Cipher", () => {
         keys: {
           kms: async () => {
             calls++;
-            await new Promise((resolve) => setTimeout(resolve, 5));
+            await turn();
             return key;
           },
         },

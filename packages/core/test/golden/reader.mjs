@@ -2,6 +2,7 @@
 // document suffices. Keep it apart from the library's own code.
 import { createDecipheriv, createHash, createHmac, hkdfSync } from "node:crypto";
 import { readFileSync } from "node:fs";
+import { inflateRawSync } from "node:zlib";
 import { ZstdCodec } from "zstd-codec";
 
 const zstd = await new Promise((resolve) => {
@@ -58,6 +59,7 @@ function unseal({ keys }, bytes, address) {
 function unpack(bytes) {
   if (bytes[0] === 0) return bytes.subarray(1);
   if (bytes[0] === 1) return made(simple.decompress(bytes.subarray(1)));
+  if (bytes[0] === 3) return inflateRawSync(bytes.subarray(2), { dictionary: dictionaries[bytes[1]] });
   if (bytes[0] !== 2) throw new Error(`unknown codec tag ${bytes[0]}`);
   const dictionary = new zstd.Dict.Decompression(dictionaries[bytes[1]]);
   try {

@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from "node:timers/promises";
 import { MemoryTier, StratigraphError, TierSaver, type SaverOptions, type Tier } from "@stratigraph/core";
 import { FaultyTier } from "@stratigraph/testing";
 import { afterEach, describe, expect, onTestFinished, test, vi } from "vitest";
@@ -35,9 +34,13 @@ function traces(): string[] {
   return what;
 }
 
-/** Resolves once `condition` holds. */
-async function until(condition: () => boolean): Promise<void> {
-  while (!condition()) await sleep(1);
+/** Lets time pass, a second by default, as if at once. */
+async function pass(ms = 1000): Promise<void> {
+  await vi.advanceTimersByTimeAsync(ms);
+}
+
+function withFakeTime(): void {
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
 }
 
 afterEach(() => {
@@ -119,14 +122,16 @@ describe("in the background", () => {
     const { saver, tier } = opened();
     for (const threadId of ["a", "b", "c"]) await fill(saver, threadId, 2);
     const hold = tier.hold("remove");
+    withFakeTime();
     const maintenance = saver.startMaintenance({ every: "1ms" });
+    await pass(1);
     await hold.reached;
     const stopped = [maintenance.stop(), maintenance.stop()];
     hold.release();
     await Promise.all(stopped);
     await maintenance.stop();
     const calls = tier.calls.length;
-    await sleep(20);
+    await pass();
     expect([tier.count("remove"), tier.calls.length]).toEqual([1, calls]);
   });
 
@@ -134,11 +139,13 @@ describe("in the background", () => {
     const { saver, tier } = opened();
     const maintenance = saver.startMaintenance({ every: "24d" });
     await maintenance.stop();
+    withFakeTime();
     saver.startMaintenance({ every: "1ms" });
-    await until(() => tier.count("lease") > 4);
+    await pass();
+    expect(tier.count("lease")).toBeGreaterThan(4);
     await saver.end();
     const calls = tier.calls.length;
-    await sleep(20);
+    await pass();
     expect(tier.calls.length).toBe(calls);
   });
 
@@ -146,14 +153,17 @@ describe("in the background", () => {
     const { saver, tier } = opened();
     await fill(saver, "t", 2);
     const hold = tier.hold("remove");
+    withFakeTime();
     const maintenance = saver.startMaintenance({ every: "1ms" });
+    await pass(1);
     await hold.reached;
     const calls = tier.calls.length;
-    await sleep(30);
+    await pass();
     expect(tier.calls.length).toBe(calls);
     hold.release();
     await put(saver, "t", 3);
-    await until(() => tier.count("remove") === 2);
+    await pass();
+    expect(tier.count("remove")).toBe(2);
     await maintenance.stop();
   });
 
@@ -162,8 +172,9 @@ describe("in the background", () => {
     await fill(saver, "t", 2);
     const what = traces();
     tier.failNext("threads");
+    withFakeTime();
     const maintenance = saver.startMaintenance({ every: "1ms" });
-    await until(() => what.includes("prune"));
+    await pass();
     await maintenance.stop();
     expect(what).toEqual(["failed", "prune"]);
   });
@@ -174,9 +185,9 @@ describe("in the background", () => {
     tier.failWhen(({ method }) =>
       method === "lease" ? new StratigraphError("CLOSED", "closed") : undefined,
     );
+    withFakeTime();
     saver.startMaintenance({ every: "1ms" });
-    await until(() => what.length > 0);
-    await sleep(20);
+    await pass();
     expect([what, tier.count("lease")]).toEqual([["failed"], 1]);
   });
 

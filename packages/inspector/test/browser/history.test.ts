@@ -54,14 +54,7 @@ test(`${length} checkpoints are scrolled to the first, with few rows in the page
   const page = await openTab(at(`/t/${length}%20steps`));
   const history = page.getByRole("grid", { name: "History" });
   await rows(page).first().waitFor();
-  await page.evaluate(
-    `globalThis.longest = 0;
-    new PerformanceObserver((list) => {
-      for (const { duration } of list.getEntries()) longest = Math.max(longest, duration);
-    }).observe({ type: "longtask" });`,
-  );
   await history.focus();
-  const begun = Date.now();
   // Each key loads a page; an address in the middle would too.
   await expect
     .poll(
@@ -76,10 +69,4 @@ test(`${length} checkpoints are scrolled to the first, with few rows in the page
   await rows(page).last().getByTitle("Step -1").waitFor();
   expect(await rows(page).last().getAttribute("aria-rowindex")).toBe(String(length));
   expect(await rows(page).count()).toBeLessThan(80);
-  const ms = await page.evaluate<number>("longest");
-  process.stdout.write(
-    `${length} checkpoints: to the end in ${Date.now() - begun} ms, longest task ${ms} ms\n`,
-  );
-  // 200 ms is what is wanted; other tests take their share of both cores.
-  expect(ms).toBeLessThan(1000);
 });

@@ -64,23 +64,14 @@ test("two checkpoints are compared by keys, and a value is asked who wrote it", 
   await page.getByRole("main").getByText("agent").first().waitFor();
 });
 
-test("a value of 12 MB opens at once, and the page doesn't load it", async () => {
+test("a value of 12 MB opens, and the page doesn't load it", async () => {
   const { at } = await inspecting(place.saver);
   const page = await openTab(at("/"));
   let bytes = 0;
   page.on("response", async (response) => void (bytes += (await response.body().catch(() => "")).length));
   await page.getByRole("link", { name: "catalogue of 12 MB" }).waitFor();
-  // The second time everything but the state is warm, as it is for somebody at work.
-  for (const round of ["cold", "warm"]) {
-    const begun = Date.now();
-    await page.getByRole("link", { name: "catalogue of 12 MB" }).click();
-    await checkpoint(page).getByText("rows", { exact: true }).first().waitFor();
-    await checkpoint(page).getByText("supplier", { exact: true }).first().waitFor();
-    const ms = Date.now() - begun;
-    process.stdout.write(`12 MB: open in ${ms} ms (${round})\n`);
-    // 300 ms is what is wanted; other tests take their share of both cores.
-    if (round === "warm") expect(ms).toBeLessThan(4000);
-    await page.getByRole("link", { name: "Threads" }).first().click();
-  }
+  await page.getByRole("link", { name: "catalogue of 12 MB" }).click();
+  await checkpoint(page).getByText("rows", { exact: true }).first().waitFor();
+  await checkpoint(page).getByText("supplier", { exact: true }).first().waitFor();
   expect(bytes).toBeLessThan(2_000_000);
 });

@@ -116,10 +116,13 @@ describe.each(savers)("a batch on %s", (name, open) => {
     "works on a few at a time, and tells how far it is; %s",
     async (effects) => {
       let [now, most] = [0, 0];
+      let meet = (): void => undefined;
+      const three = new Promise<void>((resolve) => (meet = resolve));
       const told: number[] = [];
       const work = async () => {
         most = Math.max(most, (now += 1));
-        await new Promise((resolve) => setTimeout(resolve, 2));
+        if (now === 3) meet();
+        await three;
         now -= 1;
       };
       const onProgress = ({ done }: { done: number }) => void told.push(done);

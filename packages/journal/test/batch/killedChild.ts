@@ -1,3 +1,4 @@
+import { setImmediate as turn } from "node:timers/promises";
 import { appendFileSync } from "node:fs";
 import { batch, createJournal } from "@stratigraph/journal";
 import { createCheckpointer, type CheckpointerConfig } from "stratigraph";
@@ -20,7 +21,7 @@ const { done, before, ambiguities } = await batch(
     begun += 1;
     appendFileSync(file, `${item} ${idempotencyKey}\n`);
     if (begun === dieAt) process.kill(process.pid, "SIGKILL");
-    await new Promise((resolve) => setTimeout(resolve, 1));
+    await turn();
   },
 );
 await journal.end();

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { Annotation, END, START, StateGraph } from "@langchain/langgraph";
 import { TierSaver } from "@stratigraph/core";
 import { fork } from "@stratigraph/branch";
+import { waitUntil } from "../../../../test/servers/process.ts";
 import { runChild } from "../../../../test/servers/children.ts";
 import { inRounds } from "../../../../test/rounds.ts";
 import { createJournal, events, VersionConflictError } from "../../src/index.ts";
@@ -31,7 +32,7 @@ describe.each(savers)("events on %s", (name, open) => {
       const { version, state, at } = await one.append("fold", { by: "ada", amount: n });
       expect([version, state.balance]).toEqual([n, (n * (n + 1)) / 2]);
       times.push(at);
-      await new Promise((resolve) => setTimeout(resolve, 2));
+      await waitUntil("another time", () => Date.now() > at.getTime(), { everyMs: 1 });
     }
     let folds = 0;
     const cold = account(opened.saver, () => void (folds += 1));

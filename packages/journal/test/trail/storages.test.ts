@@ -1,8 +1,8 @@
 import { PassThrough } from "node:stream";
 import { text } from "node:stream/consumers";
-import { setTimeout as sleep } from "node:timers/promises";
 import { layersOf, type TierSaver } from "@stratigraph/core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { anotherTime } from "../support/anotherTime.ts";
 import { createJournal, readTrail, verifyTrail, type Journal, type TrailEntry } from "../../src/index.ts";
 import { journalNamespace } from "../../src/log/records.ts";
 import { savers, type Opened } from "../support/savers.ts";
@@ -42,9 +42,9 @@ describe.each(savers)("a trail on %s", (_name, open) => {
     const thread = crypto.randomUUID();
     await pay(thread, 5);
     await search(thread, "flights");
-    await sleep(5);
+    await anotherTime();
     const between = new Date();
-    await sleep(5);
+    await anotherTime();
     await pay(thread, 7);
     const all = await entriesOf(journal.trail(thread));
     expect(all.map(({ seq }) => seq)).toEqual(all.map((_, n) => n + 1));
@@ -143,7 +143,7 @@ describe.each(savers)("a trail on %s", (_name, open) => {
     await pay(thread, 1, secret);
     await pay(thread, 2);
     const head = await journal.head(thread);
-    await new Promise((resolve) => setTimeout(resolve, 5));
+    await anotherTime();
     const before = new Date();
     await pay(thread, 3);
     const cut = await journal.cut(thread, { before });

@@ -1,6 +1,7 @@
 import { promote, undo } from "@stratigraph/branch";
 import { Command } from "@langchain/langgraph";
 import { describe, expect, it } from "vitest";
+import { anotherTime } from "../support/anotherTime.ts";
 import { createJournal, type Question } from "../../src/index.ts";
 import { agentOf, asks, payments, says } from "../support/effects.ts";
 import { savers } from "../support/savers.ts";
@@ -74,9 +75,9 @@ describe.each(savers.slice(0, 2))("an auditor's question, on %s", (_name, open) 
     );
     const config = { configurable: { thread_id: "ada" } };
     const wait = async (): Promise<Date> => {
-      await new Promise((resolve) => setTimeout(resolve, 5));
+      await anotherTime();
       const now = new Date();
-      await new Promise((resolve) => setTimeout(resolve, 5));
+      await anotherTime();
       return now;
     };
     const head = async () => (await graph.getState(config)).config.configurable!["checkpoint_id"] as string;

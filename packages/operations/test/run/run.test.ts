@@ -109,15 +109,22 @@ describe.each(savers)("run on %s", (name, open) => {
   test("stopped in the middle of a node, out of time, or at its limit, it goes on later", async () => {
     const stop = new AbortController();
     let calls = 0;
+    let began = (): void => undefined;
+    const hasBegun = new Promise<void>((resolve) => (began = resolve));
+    // When the node has begun, and this was told.
+    const onEvent = (event: RunEvent): void => {
+      if (event.type === "node" && event.node === "book") void hasBegun.then(() => stop.abort());
+    };
     const waiting = trip(saver, {
       book: async () => {
         calls += 1;
-        setTimeout(() => stop.abort(), 10);
-        await new Promise((resolve) => setTimeout(resolve, 100));
+        began();
+        await new Promise(() => undefined);
       },
     });
     await run("x", { input: hello, create: true });
-    const stopped = await run("x", { resume: '"yes"' }, { graph: waiting, signal: stop.signal });
+    const given = { graph: waiting, signal: stop.signal, onEvent };
+    const stopped = await run("x", { resume: '"yes"' }, given);
     expect(stopped.output).toMatchObject({ outcome: "paused", why: "stopped", next: ["book"] });
     expect(nodesOf(stopped.output)).toEqual(["ask ended", "book stopped"]);
     const late = await run("x", { timeout: "20ms" }, { graph: waiting });

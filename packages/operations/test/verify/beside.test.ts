@@ -1,3 +1,4 @@
+import { setImmediate as turn } from "node:timers/promises";
 import { TierSaver } from "@stratigraph/core";
 import { inRounds } from "../../../../test/rounds.ts";
 import { promote } from "@stratigraph/branch";
@@ -43,7 +44,7 @@ describe.each(Object.entries(wanted))("in %s", (_, openStorage) => {
           );
         });
         rounds += 1;
-        await new Promise((resolve) => setTimeout(resolve, 1));
+        await turn();
       }
     });
     try {

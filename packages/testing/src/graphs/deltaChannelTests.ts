@@ -11,7 +11,7 @@ import type { BaseCheckpointSaver } from "@langchain/langgraph-checkpoint";
 import { expect } from "vitest";
 import { isAtLeast } from "../installedVersion.ts";
 import type { GraphContext } from "./context.ts";
-import { finishInTurn } from "./finishInTurn.ts";
+import { finishInTurn } from "../finishInTurn.ts";
 import { DURABILITIES } from "./durabilities.ts";
 import { chainOf, expectOneLine, historyOf, idOf } from "./snapshots.ts";
 

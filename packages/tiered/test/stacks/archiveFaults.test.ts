@@ -90,8 +90,10 @@ describe.skipIf(!available.s3 || !available.postgres || !available.redis)("an S3
 
       if (how === "paused") server.resume();
       else await server.start();
-      await new Promise((resolve) => setTimeout(resolve, 300));
-      for (const saver of running) expect(await valueOf(saver, "archived", 2)).toBe(text("archived 2"));
+      for (const saver of [...running, archiver])
+        await expect
+          .poll(() => valueOf(saver, "archived", 2).catch(() => undefined), { timeout: 60_000 })
+          .toBe(text("archived 2"));
       const after = await archiver.maintain();
       const of = (id: string) => after.steps.filter(({ threadId }) => threadId === id);
       expect(of("deleted")).toMatchObject([{ what: "finish-deletion", done: true }]);

@@ -11,13 +11,13 @@ import {
 } from "@langchain/langgraph";
 import type { BaseCheckpointSaver } from "@langchain/langgraph-checkpoint";
 import { scenarioGroup } from "../scenario.ts";
-import { finishInTurn } from "./finishInTurn.ts";
+import { finishInTurn } from "../../finishInTurn.ts";
 import { deltaState, names } from "./states.ts";
 import { turns } from "./turns.ts";
 
 /** Parallel nodes that all write to one DeltaChannel, and one node after them. */
 const parallel = (count: number, { reversed = false, snapshotFrequency = 1000 } = {}) => {
-  const finish = finishInTurn(count);
+  const finish = finishInTurn();
   return (checkpointer: BaseCheckpointSaver) => {
     const graph = new StateGraph(deltaState(snapshotFrequency)).addNode("join", (s) => ({
       list: [`joined ${s.list.length}`],
@@ -36,7 +36,7 @@ const parallel = (count: number, { reversed = false, snapshotFrequency = 1000 } 
 
 /** One task for each text, in the order of the texts. Later tasks finish first. */
 const sends = () => {
-  const finish = finishInTurn(5);
+  const finish = finishInTurn();
   return (checkpointer: BaseCheckpointSaver) =>
     new StateGraph(deltaState())
       .addNode("plan", () => ({ list: ["planned"] }))
@@ -59,7 +59,7 @@ const Messages = Annotation.Root({
 
 /** A model that calls three tools at once, which answer in another order. `ids`: whether the messages have ids. */
 const agent = (ids: boolean) => {
-  const finish = finishInTurn(3);
+  const finish = finishInTurn();
   return (checkpointer: BaseCheckpointSaver) =>
     new StateGraph(Messages)
       .addNode("model", ({ messages }) => {
@@ -149,7 +149,7 @@ export const deltaScenarios = scenarioGroup(
     },
 
     "one of several parallel writers of a DeltaChannel fails, and is run again": async (stage) => {
-      const finish = finishInTurn(3);
+      const finish = finishInTurn();
       let broken = true;
       const build = (checkpointer: BaseCheckpointSaver) =>
         new StateGraph(deltaState())

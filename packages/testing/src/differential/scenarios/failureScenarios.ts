@@ -1,7 +1,7 @@
 import { START, StateGraph } from "@langchain/langgraph";
 import type { BaseCheckpointSaver } from "@langchain/langgraph-checkpoint";
 import { scenarioGroup } from "../scenario.ts";
-import { finishInTurn } from "./finishInTurn.ts";
+import { finishInTurn } from "../../finishInTurn.ts";
 import { State } from "./states.ts";
 
 const retryPolicy = (maxAttempts: number) => ({
@@ -35,7 +35,7 @@ const flaky = (times: number, maxAttempts: number) => {
 
 /** One of four parallel nodes fails once, after the others have finished. */
 const parallel = () => {
-  const finish = finishInTurn(4);
+  const finish = finishInTurn();
   let broken = true;
   return (checkpointer: BaseCheckpointSaver) =>
     new StateGraph(State)

@@ -1,7 +1,7 @@
 import { Command, entrypoint, getPreviousState, interrupt, task } from "@langchain/langgraph";
 import type { BaseCheckpointSaver } from "@langchain/langgraph-checkpoint";
 import { scenarioGroup } from "../scenario.ts";
-import { finishInTurn } from "./finishInTurn.ts";
+import { finishInTurn } from "../../finishInTurn.ts";
 
 const sum = (checkpointer: BaseCheckpointSaver) =>
   entrypoint({ name: "sum", checkpointer }, async (input: number) => {
@@ -10,7 +10,7 @@ const sum = (checkpointer: BaseCheckpointSaver) =>
   });
 
 const essay = () => {
-  const finish = finishInTurn(3);
+  const finish = finishInTurn();
   let broken = 1;
   const write = task("write", async (topic: string, place: number) => {
     await finish(place);

@@ -1,9 +1,9 @@
 import { Annotation, Command, START, StateGraph, interrupt } from "@langchain/langgraph";
 import type { BaseCheckpointSaver } from "@langchain/langgraph-checkpoint";
 import type { BuildGraph, Stage } from "../stage.ts";
+import { finishInTurn } from "../../finishInTurn.ts";
 import { scenarioGroup } from "../scenario.ts";
 import { State } from "./states.ts";
-import { loopTurns } from "./loopTurns.ts";
 
 const ask = (question: string): string => interrupt<string, string>(question);
 
@@ -26,23 +26,28 @@ const twoInOne = (checkpointer: BaseCheckpointSaver) =>
     .compile({ checkpointer });
 
 /** Three parallel nodes: two interrupt at different times, one doesn't. */
-const parallel = (checkpointer: BaseCheckpointSaver) =>
-  new StateGraph(State)
+const parallel = (checkpointer: BaseCheckpointSaver) => {
+  const finish = finishInTurn();
+  return new StateGraph(State)
     .addNode("slow", async () => {
-      await loopTurns(40);
+      await finish(2);
       return { log: [`slow ${ask("slow?")}`] };
     })
     .addNode("quiet", async () => {
-      await loopTurns(20);
+      await finish(1);
       return { log: ["quiet"] };
     })
-    .addNode("fast", () => ({ log: [`fast ${ask("fast?")}`] }))
+    .addNode("fast", async () => {
+      await finish(0);
+      return { log: [`fast ${ask("fast?")}`] };
+    })
     .addNode("join", (s) => ({ log: [`joined ${s.log.length}`] }))
     .addEdge(START, "slow")
     .addEdge(START, "quiet")
     .addEdge(START, "fast")
     .addEdge(["slow", "quiet", "fast"], "join")
     .compile({ checkpointer });
+};
 
 const inSubgraph = (checkpointer: BaseCheckpointSaver) => {
   const inner = new StateGraph(State)

@@ -1,9 +1,9 @@
+import { setImmediate as turn } from "node:timers/promises";
 import { Annotation, Overwrite, START, StateGraph, writer } from "@langchain/langgraph";
 import { EphemeralValue, Topic, UntrackedValueChannel } from "@langchain/langgraph/channels";
 import type { BaseCheckpointSaver } from "@langchain/langgraph-checkpoint";
 import { scenarioGroup } from "../scenario.ts";
-import { after } from "./after.ts";
-import { finishInTurn } from "./finishInTurn.ts";
+import { finishInTurn } from "../../finishInTurn.ts";
 import { State, names } from "./states.ts";
 
 const linear = (checkpointer: BaseCheckpointSaver) =>
@@ -18,7 +18,7 @@ const linear = (checkpointer: BaseCheckpointSaver) =>
 
 /** Parallel nodes that finish in the order in which they are listed, or in the reverse order. */
 const parallel = (count: number, reversed = false) => {
-  const finish = finishInTurn(count);
+  const finish = finishInTurn();
   return (checkpointer: BaseCheckpointSaver) => {
     const graph = new StateGraph(State).addNode("join", (s) => ({ log: [`joined ${s.log.length}`] }));
     for (const [index, name] of names(count).entries()) {
@@ -67,7 +67,7 @@ const inPlace = (checkpointer: BaseCheckpointSaver) => {
   const change = (name: string) => async (s: typeof Mutable.State) => {
     s.box.items.push({ name, tags: [] });
     for (const item of s.box.items) item.tags.push(name);
-    await after(1);
+    await turn();
     return { box: s.box, log: [name] };
   };
   return new StateGraph(Mutable)

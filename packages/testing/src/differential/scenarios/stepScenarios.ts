@@ -1,11 +1,11 @@
 import { Annotation, Command, END, START, Send, StateGraph, interrupt } from "@langchain/langgraph";
 import type { BaseCheckpointSaver } from "@langchain/langgraph-checkpoint";
 import { scenarioGroup } from "../scenario.ts";
-import { finishInTurn } from "./finishInTurn.ts";
+import { finishInTurn } from "../../finishInTurn.ts";
 import { State } from "./states.ts";
 
 const mapReduce = () => {
-  const finish = finishInTurn(5);
+  const finish = finishInTurn();
   return (checkpointer: BaseCheckpointSaver) =>
     new StateGraph(State)
       .addNode("plan", (s) => ({ log: [`plan after ${s.log.length}`] }))

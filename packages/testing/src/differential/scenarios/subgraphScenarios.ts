@@ -1,7 +1,7 @@
+import { setImmediate as turn } from "node:timers/promises";
 import { Annotation, Command, START, StateGraph, interrupt } from "@langchain/langgraph";
 import type { BaseCheckpointSaver } from "@langchain/langgraph-checkpoint";
 import { scenarioGroup } from "../scenario.ts";
-import { after } from "./after.ts";
 import { State } from "./states.ts";
 
 const nested = (checkpointer: BaseCheckpointSaver) => {
@@ -58,7 +58,9 @@ const remembering = (checkpointer: BaseCheckpointSaver) => {
 
 const sideBySide = () => {
   // The right one ends after the left one has, however long the storage takes for the left one's last checkpoint.
-  const turns = { left: 0, right: 0 };
+  let leftEnds = (): void => undefined;
+  const nextEnd = (): Promise<void> => new Promise((resolve) => (leftEnds = resolve));
+  let leftEnd = nextEnd();
   const inner = (name: string, end: () => Promise<void> | void) =>
     new StateGraph(Inner)
       .addNode("one", () => ({ log: [`${name} one`], visits: 1 }))
@@ -70,13 +72,13 @@ const sideBySide = () => {
       .addEdge("one", "two")
       .compile();
   const left = inner("left", () => undefined).pipe((state: typeof Inner.State) => {
-    turns.left += 1;
+    leftEnds();
     return state;
   });
   const right = inner("right", async () => {
-    turns.right += 1;
-    while (turns.left < turns.right) await after(2);
-    await after(10);
+    await leftEnd;
+    leftEnd = nextEnd();
+    await turn();
   });
   return (checkpointer: BaseCheckpointSaver) =>
     new StateGraph(State)

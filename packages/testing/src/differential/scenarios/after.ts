@@ -1,5 +1,0 @@
-/** Resolves after some milliseconds. */
-export const after = (milliseconds: number): Promise<void> =>
-  new Promise((resolve) => {
-    setTimeout(resolve, milliseconds);
-  });
