@@ -56,6 +56,6 @@ export const branchFaults: readonly Mutant[] = [
     file: `${src}/undo.ts`,
     find: "if (head !== last.to) {",
     replace: "if (head === undefined) {",
-    tests: [`${test}/arguments.test.ts`],
+    tests: [`${test}/moves.test.ts`],
   },
 ];
