@@ -24,35 +24,39 @@ const forkedFrom = 4;
 const folder = mkdtempSync(join(tmpdir(), "stratigraph-"));
 const colour = process.stdout.isTTY && process.env["NO_COLOR"] === undefined;
 const paint = (code: number, text: string): string => (colour ? `\u001B[${code}m${text}\u001B[0m` : text);
-const say = (line = ""): void => void process.stdout.write(`${line}\n`);
+const write = (text: string): void => void process.stdout.write(text);
+const say = (line = ""): void => write(`${line}\n`);
 
-/** Runs the agent in a process of its own, until it ends or `dies` in the middle of a step. */
-async function run(
-  args: string[],
-  dies?: number,
-): Promise<{ pid: number; told: Told[]; signal: string | null }> {
+/** Runs the agent in a process of its own, until it ends or `dies` in the middle of a step; `onTold` hears what it does meanwhile. */
+async function run(args: string[], onTold: (event: Told) => void, dies?: number): Promise<{ told: Told[] }> {
   const script = fileURLToPath(new URL("work.ts", import.meta.url));
   const child = fork(script, [folder, ...args], {
     execArgv: ["--import", "tsx", "--conditions=@stratigraph/source"],
     stdio: ["ignore", "inherit", "inherit", "ipc"],
   });
+  write(`process ${child.pid}   `);
   const told: Told[] = [];
   child.on("message", (message) => {
     const event = message as Told;
     told.push(event);
+    onTold(event);
     if (event.at === "begins" && event.step === dies) child.kill("SIGKILL");
   });
   const [code, signal] = await new Promise<[number | null, string | null]>((resolve) =>
     child.once("exit", (...how) => resolve(how)),
   );
   assert.ok(dies === undefined ? code === 0 : signal === "SIGKILL", `the agent ended with ${code ?? signal}`);
-  return { pid: child.pid!, told, signal };
+  return { told };
+}
+
+/** Shows the steps of a process as they end. */
+function show({ at, step }: Told): void {
+  if (at === "starts" && step > 0) write(`resumes with ${step} steps done:  `);
+  if (at === "ends") write(`${paint(32, "■")} ${step}  `);
 }
 
 const stepsOf = (told: Told[], at: Told["at"]): number[] =>
   told.filter((event) => event.at === at).map(({ step }) => step);
-const bar = (steps: number[], mark = "■"): string =>
-  steps.map((step) => `${paint(32, mark)} ${step}`).join("  ");
 const textOf = ({ messages }: TripState): string[] =>
   messages.map((message) => String(message.content)).filter((text) => text !== "");
 
@@ -61,14 +65,13 @@ try {
   say(paint(2, `Stratigraph on an embedded PostgreSQL in ${folder}; no server runs.`));
   say();
 
-  const first = await run([], killedIn);
-  say(`process ${first.pid}   ${bar(stepsOf(first.told, "ends"))}  ${paint(31, `✗ ${killedIn}`)}`);
+  say(paint(2, "The first process creates the database, which takes seconds on a busy machine …"));
+  const first = await run([], show, killedIn);
+  say(paint(31, `✗ ${killedIn}`));
   say(`${" ".repeat(16)}${paint(31, `SIGKILL in the middle of step ${killedIn}, ${tools[killedIn - 1]}`)}`);
 
-  const second = await run([]);
-  say(
-    `process ${second.pid}   resumes with ${stepsOf(second.told, "starts")[0]} steps done:  ${bar(stepsOf(second.told, "ends"))}`,
-  );
+  const second = await run([], show);
+  say();
   const finished = [...stepsOf(first.told, "ends"), ...stepsOf(second.told, "ends")];
   assert.deepEqual(
     finished,
@@ -81,12 +84,17 @@ try {
   );
   say();
 
-  const third = await run([String(forkedFrom)]);
+  const third = await run([String(forkedFrom)], ({ at, step, plan }) => {
+    if (at !== "ends") return;
+    if (step === forkedFrom + 1)
+      write(`goes back to step ${forkedFrom} and takes the ${plan} plan from there:\n${" ".repeat(16)}`);
+    write(`${paint(36, "■")} ${step}  `);
+  });
   const { main, fork: tip } = third.told.find(({ at }) => at === "forked")!;
-  say(`process ${third.pid}   goes back to step ${forkedFrom} and takes the cheap plan from there:`);
+  say();
   say();
 
-  // This process reads what is on disk now.
+  say(paint(2, "This process reads what is on disk now …"));
   const saver = PostgresSaver.embedded(folder);
   const graph = tripAgent(saver, async () => undefined);
   const at = (checkpoint_id: string | undefined) => ({

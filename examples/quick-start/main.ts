@@ -8,6 +8,7 @@ import { MessagesAnnotation, START, StateGraph } from "@langchain/langgraph";
 import { createCheckpointer } from "stratigraph";
 
 // An embedded database in a folder. { postgres: "postgresql://…" } when it gets serious.
+console.log("Opening .stratigraph; the first time creates its database …");
 const checkpointer = await createCheckpointer({ folder: ".stratigraph" });
 
 const graph = new StateGraph(MessagesAnnotation)

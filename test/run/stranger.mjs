@@ -39,7 +39,8 @@ const { version } = JSON.parse(
 
 writeFileSync(join(folder, main), code);
 const printed = [output(), output()];
-if (printed.join("\n") !== "Message 1 was read.\nMessage 3 was read.")
+const opening = "Opening .stratigraph; the first time creates its database …";
+if (printed.join("\n") !== `${opening}\nMessage 1 was read.\n${opening}\nMessage 3 was read.`)
   fail(`The README's code printed ${JSON.stringify(printed)} in two runs.`);
 if (!existsSync(join(folder, ".stratigraph")))
   fail("There is no folder .stratigraph after the README's code.");

@@ -1,10 +1,12 @@
 import type * as PgLiteModule from "@electric-sql/pglite";
+import { existsSync, rmSync } from "node:fs";
 import { closedError, StratigraphError } from "@stratigraph/core";
 import { NoAnswerError, timeoutMsOf, within } from "./timeouts.ts";
 import type { Executor, PgQuery, PgResult } from "./client.ts";
 import { explainPostgresError } from "./explainPostgresError.ts";
 import { folderError } from "./folderError.ts";
 import { lockFolder } from "./lockFolder.ts";
+import { putNewDatabase } from "../newDatabase.ts";
 import { byteaText } from "../wire/hex.ts";
 import { BoundedCallGate, observedCall } from "./calls.ts";
 
@@ -145,13 +147,28 @@ function stuck(cause: NoAnswerError): StratigraphError {
   );
 }
 
-/** Opens PGlite on a folder of its own (locked), or in memory. @throws StratigraphError */
-export async function openPgLite(folder: string | undefined): Promise<OpenedPgLite> {
+/**
+ * Opens PGlite on a folder of its own (locked), or in memory.
+ * @param putNew see {@link putNewDatabase}
+ * @throws StratigraphError
+ */
+export async function openPgLite(
+  folder: string | undefined,
+  putNew: (data: string) => boolean = putNewDatabase,
+): Promise<OpenedPgLite> {
   const { PGlite } = await importPgLite();
   if (folder === undefined) return { database: await PGlite.create(), release: () => undefined };
   const release = locked(folder);
+  const data = `${folder}/data`;
   try {
-    return { database: await PGlite.create(`${folder}/data`), release };
+    const isNew = !existsSync(data) && putNew(data);
+    const database = await PGlite.create(data).catch(async (error: unknown) => {
+      if (!isNew) throw error;
+      // Another version of PGlite may not take what is shipped: it makes its own.
+      rmSync(data, { recursive: true, force: true });
+      return await PGlite.create(data);
+    });
+    return { database, release };
   } catch (error) {
     release();
     throw folderError(folder, error);

@@ -1,0 +1,51 @@
+import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { brotliDecompressSync } from "node:zlib";
+
+interface Contents {
+  /** The version of PGlite that made it. */
+  readonly pglite: string;
+  /** In the order of their contents; -1 bytes: a folder. */
+  readonly entries: readonly (readonly [path: string, bytes: number])[];
+}
+
+/**
+ * Puts a new, empty database where there is none, which PGlite opens ten times as fast as it would make one. All of it is there or nothing, even
+ * if the process is killed meanwhile. False where this package's file of it isn't beside the code, as in some bundles.
+ */
+export function putNewDatabase(data: string): boolean {
+  const shipped = shippedDatabase();
+  if (shipped === undefined) return false;
+  const { entries, content } = shipped;
+  const unfinished = `${data}.new`;
+  rmSync(unfinished, { recursive: true, force: true });
+  try {
+    mkdirSync(unfinished, { recursive: true, mode: 0o700 });
+    let at = 0;
+    for (const [path, bytes] of entries) {
+      const target = join(unfinished, path);
+      if (bytes === -1) mkdirSync(target, { mode: 0o700 });
+      else writeFileSync(target, content.subarray(at, (at += bytes)), { mode: 0o600 });
+    }
+    renameSync(unfinished, data);
+  } catch (error) {
+    rmSync(unfinished, { recursive: true, force: true });
+    throw error;
+  }
+  return true;
+}
+
+/** The file that `pnpm new-database` makes. */
+export function shippedDatabase(): (Contents & { readonly content: Buffer }) | undefined {
+  try {
+    // No URL beside import.meta: bundlers would copy the file.
+    const file = join(dirname(fileURLToPath(import.meta.url)), "..", "newDatabase.br");
+    const bytes = brotliDecompressSync(readFileSync(file));
+    const end = bytes.indexOf("\n");
+    const { pglite, entries } = JSON.parse(bytes.toString("utf8", 0, end)) as Contents;
+    return { pglite, entries, content: bytes.subarray(end + 1) };
+  } catch {
+    return undefined;
+  }
+}
