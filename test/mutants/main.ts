@@ -1,32 +1,37 @@
 import { spawnSync } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
-import { pnpmArgs } from "../run/bootstrap.mjs";
-import { copyRepository } from "../run/copyRepository.mjs";
+import { isQuick } from "../run/testFiles.mjs";
 import { allMutants, mutated, staleness } from "./allMutants.ts";
+import { makeCopy } from "./copy.ts";
 import type { Mutant } from "./mutant.ts";
+import { Session, type Outcome } from "./session.ts";
+import { isEnough, neverAlone, packageOf, table, type Verdict } from "./table.ts";
 
 // `pnpm mutants`: applies deliberate faults, one at a time, in a copy of the repository, and runs the tests that ought to see each.
-// `pnpm mutants redis ti01` takes those of a list, or single ones; `--sample 5 --seed abc` some of them.
-
-/** What a share has to reach, in percent. */
-const targets = { guard: 95, fault: 98 } as const;
-/** A mutant may have a test wait for something that never comes. Milliseconds. */
-const longestMs = 300_000;
-
+// `pnpm mutants redis ti01` takes those of a list or package, or single ones. CONTRIBUTING.md says what the options do.
 const { values, positionals } = parseArgs({
   allowPositionals: true,
-  options: { sample: { type: "string" }, seed: { type: "string", default: "1" } },
+  options: {
+    sample: { type: "string" },
+    seed: { type: "string", default: "1" },
+    quick: { type: "boolean", default: false },
+    seconds: { type: "string", default: "Infinity" },
+    alone: { type: "boolean", default: false },
+  },
 });
 
 const lists = await allMutants();
-const asked = [...lists].flatMap(([list, mutants]) =>
-  mutants.filter(
-    ({ id }) => positionals.length === 0 || positionals.some((name) => name === list || name === id),
-  ),
-);
+const asked = [...lists]
+  .flatMap(([list, mutants]) =>
+    mutants.filter(
+      (mutant) =>
+        positionals.length === 0 ||
+        positionals.some((name) => [list, mutant.id, packageOf(mutant)].includes(name)),
+    ),
+  )
+  .filter(({ tests }) => !values.quick || tests.every(isQuick));
 const chosen = values.sample === undefined ? asked : sampled(asked, Number(values.sample), values.seed);
 const stale = chosen.flatMap((mutant) => {
   const why = staleness(mutant);
@@ -37,96 +42,78 @@ if (stale.length > 0 || chosen.length === 0) {
   process.exit(1);
 }
 
-const copy = mkdtempSync(join(tmpdir(), "stratigraph-mutants-"));
-process.on("exit", () => rmSync(copy, { recursive: true, force: true }));
+const begun = performance.now();
+const copy = makeCopy();
+const session = new Session(copy);
+process.on("exit", () => {
+  session.kill();
+  rmSync(copy, { recursive: true, force: true });
+});
 for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, () => process.exit(130));
-copyRepository(copy);
-inCopy("npx", pnpmArgs(["install", "--frozen-lockfile", "--prefer-offline"]));
 
-// A test that fails anyway kills nothing.
-const broken = new Map<string, string>();
-for (const run of new Set(chosen.map(testsOf))) {
-  const [tests, name] = JSON.parse(run) as [string[], string | null];
-  const failing = seenBy(tests, name ?? undefined);
-  if (failing !== undefined) broken.set(run, failing);
-}
-
-const survivors: Mutant[] = [];
+const verdicts: Verdict[] = [];
+/** Files that were written since the last run of tests. */
+let changed: string[] = [];
+/** By the tests of a mutant: what fails without it, too. */
+const unmutated = new Map<string, string | undefined>();
 for (const mutant of chosen) {
-  const failing = broken.get(testsOf(mutant));
-  if (failing !== undefined) {
-    survivors.push(mutant);
-    console.log(`broken    ${mutant.id}  without it, too: ${failing} (${mutant.tests.join(", ")})`);
+  if (performance.now() - begun > Number(values.seconds) * 1000) break;
+  // A test that fails anyway kills nothing.
+  const tests = JSON.stringify([mutant.tests, mutant.name]);
+  if (!unmutated.has(tests)) {
+    const outcome = await run(mutant);
+    unmutated.set(tests, "passed" in outcome && outcome.passed === 0 ? "no test ran" : seenBy(outcome));
+  }
+  const broken = unmutated.get(tests);
+  if (broken !== undefined) {
+    verdicts.push({ mutant, killed: false, killers: [] });
+    console.log(`broken    ${mutant.id.padEnd(6)} without it, too: ${broken}`);
     continue;
   }
-  const path = join(copy, mutant.file);
-  const text = readFileSync(path, "utf8");
-  writeFileSync(path, mutated(mutant, text));
-  embed(mutant);
-  const killer = seenBy(mutant.tests, mutant.name);
-  writeFileSync(path, text);
-  embed(mutant);
-  if (killer === undefined) survivors.push(mutant);
-  console.log(
-    killer === undefined ? `survived  ${mutant.id}  ${mutant.what}` : `killed    ${mutant.id}  by ${killer}`,
-  );
+  const text = readFileSync(join(copy, mutant.file), "utf8");
+  await write(mutant, mutated(mutant, text));
+  const outcome = await run(mutant);
+  await write(mutant, text);
+  const killer = seenBy(outcome);
+  const killers = "failed" in outcome ? [...new Set(outcome.failed.map(({ file }) => file))] : [];
+  verdicts.push({ mutant, killed: killer !== undefined, killers });
+  const told = killer === undefined ? `survived  ${mutant.id}` : `killed    ${mutant.id}`;
+  const cpu = `${outcome.cpuSeconds.toFixed(1)} s`.padStart(7);
+  console.log(`${told.padEnd(16)} ${cpu}  ${killer === undefined ? mutant.what : `by ${killer}`}`);
 }
+await session.end();
 
-console.log();
-let missed = false;
-for (const kind of ["guard", "fault"] as const) {
-  const all = chosen.filter((mutant) => mutant.kind === kind);
-  const killed = all.filter((mutant) => !survivors.includes(mutant));
-  if (all.length === 0) continue;
-  const share = (100 * killed.length) / all.length;
-  missed ||= share < targets[kind];
-  console.log(
-    `${kind}s: ${killed.length} of ${all.length} die, ${share.toFixed(0)} % (${targets[kind]} % asked for)`,
-  );
-}
-process.exitCode = missed ? 1 : 0;
+if (values.alone) console.log(`\nNever the only killer:\n${neverAlone(verdicts).join("\n") || "none"}`);
+if (verdicts.length < chosen.length)
+  console.log(`\n${chosen.length - verdicts.length} weren't tried within ${values.seconds} s.`);
+console.log(`\n${table(verdicts)}`);
+// A share of few says nothing, so that of a sample each has to be killed.
+const isGood = values.sample === undefined ? isEnough(verdicts) : verdicts.every(({ killed }) => killed);
+process.exitCode = isGood ? 0 : 1;
 
-/** Which tests a mutant has, as one text. */
-function testsOf({ tests, name }: Mutant): string {
-  return JSON.stringify([tests, name]);
+async function run({ tests, name }: Mutant): Promise<Outcome> {
+  const outcome = await session.run({ files: tests, name, all: values.alone, changed });
+  changed = [];
+  return outcome;
 }
 
 /** The test that fails, or what happened in place of it; undefined where all pass. */
-function seenBy(tests: readonly string[], name: string | undefined): string | undefined {
-  const report = join(copy, "mutants-report.json");
-  rmSync(report, { force: true });
-  const args = ["vitest", "run", ...tests, "--bail=1", "--reporter=json", `--outputFile.json=${report}`];
-  const { status } = inCopy("npx", name === undefined ? args : [...args, "-t", name], false);
-  try {
-    const { testResults, numPassedTests } = JSON.parse(readFileSync(report, "utf8")) as {
-      testResults: { assertionResults: { status: string; fullName: string }[] }[];
-      numPassedTests: number;
-    };
-    const failed = testResults
-      .flatMap(({ assertionResults }) => assertionResults)
-      .find((result) => result.status === "failed");
-    if (status === 0) return numPassedTests > 0 ? undefined : "no test ran";
-    return failed?.fullName ?? "an error outside every test";
-  } catch {
-    return status === null ? "the time limit" : "a run that told nothing";
+function seenBy(outcome: Outcome): string | undefined {
+  if ("died" in outcome) return outcome.died;
+  const [first] = outcome.failed;
+  return first === undefined ? undefined : `${first.test} (${first.file})`;
+}
+
+/** Writes a mutant's file, and what is made of it. */
+async function write({ file }: Mutant, text: string): Promise<void> {
+  writeFileSync(join(copy, file), text);
+  changed.push(file);
+  if (file.endsWith(".sql") || file.endsWith(".lua")) {
+    spawnSync(process.execPath, ["test/run/embed.mjs"], { cwd: copy });
+    changed.push(join(file, "../../src/embedded.ts"));
   }
-}
-
-/** SQL and Lua are read from files that are made of them. */
-function embed({ file }: Mutant): void {
-  if (file.endsWith(".sql") || file.endsWith(".lua")) inCopy(process.execPath, ["test/run/embed.mjs"]);
-}
-
-function inCopy(command: string, args: readonly string[], mustEnd = true): { status: number | null } {
-  const { status, stderr } = spawnSync(command, args, {
-    cwd: copy,
-    encoding: "utf8",
-    stdio: ["ignore", "ignore", "pipe"],
-    timeout: longestMs,
-  });
-  if (mustEnd && status !== 0)
-    throw new Error(`${command} ${args.join(" ")} ended with ${status}: ${stderr}`);
-  return { status };
+  // The page is built once per runner.
+  if (file.startsWith("packages/inspector/page/")) await session.end();
 }
 
 /** Some of them, others for each seed. */

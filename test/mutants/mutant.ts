@@ -1,6 +1,6 @@
 /** One deliberate fault in the code, and the tests that ought to see it. */
 export interface Mutant {
-  /** Unique: two letters of the package and a number, as `ti01`. */
+  /** Unique: letters of the package and a number, as `ti01`, or `tif01` of a plain fault. */
   readonly id: string;
   /**
    * "guard": takes away something that only matters when things happen in a bad order or fail: a second look, a lock, an fsync, a fencing

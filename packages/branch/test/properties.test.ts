@@ -91,6 +91,20 @@ test("disjoint changes of objects are all kept", () => {
   );
 });
 
+test("what one side took out of a Set stays out, and what either put in is there", () => {
+  const sides = {
+    base: new Set(["a", "b", "c"]),
+    ours: new Set(["b", "c", "d"]),
+    theirs: new Set(["a", "b", "e"]),
+  };
+  expect(unionValues(sides, order())).toEqual({ value: new Set(["b", "d", "e"]) });
+});
+
+test("a diff names places by JSON pointers, whatever stands in the keys", () => {
+  const found = diffValues({ "a/b": { "~": 1 } }, { "a/b": { "~": 2 } });
+  expect(found).toEqual([{ kind: "changed", path: "/a~1b/~0", before: 1, after: 2 }]);
+});
+
 test("a diff is empty exactly where values are the same", () => {
   fc.assert(
     fc.property(json, json, (a, b) => {

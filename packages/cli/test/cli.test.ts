@@ -31,6 +31,8 @@ beforeAll(async () => {
     .compile({ checkpointer });
   for (const id of ["ada", "bob", hostile])
     await graph.invoke({ messages: ["Hi"] }, { configurable: { thread_id: id } });
+  await checkpointer.tagThread("ada", { user: "anna", tenant: 7 });
+  await checkpointer.tagThread("bob", { tenant: 7 });
   await checkpointer.end();
 });
 
@@ -54,6 +56,12 @@ test("the result, and nothing else, is on stdout: as a table, as JSON, as lines 
     .split("\n")
     .map((line) => (JSON.parse(line) as { thread: string }).thread);
   expect(threads.toSorted()).toEqual(["ada", "bob", hostile]);
+});
+
+test("an option that is given twice counts twice", async () => {
+  const tags = ["--tag", "user=anna", "--tag", "tenant=7"];
+  const { stdout } = await runCli(["threads", "--url", url, "--json", ...tags]);
+  expect(JSON.parse(stdout)).toMatchObject({ items: [{ thread: "ada" }] });
 });
 
 test("wrong calls end with 1, and say what is wrong and what there is", async () => {

@@ -75,6 +75,7 @@ test.each([
   ["postgresql://ada:secret@db.example:6432/agents?schema=x", "postgresql://db.example:6432/agents"],
   ["redis://:secret@cache.example:6379/0", "redis://cache.example:6379/0"],
   ["postgresql://ada:se/cret@db.example/agents", "--url"],
+  ["postgresql://ada:12/34@db.example/agents", "--url"],
   ["memory:?maxSize=1mb", "memory"],
   ["pglite:./threads?schema=x", "./threads"],
   [{ folder: "/var/threads" }, "/var/threads"],

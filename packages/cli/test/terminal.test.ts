@@ -45,10 +45,12 @@ test("on a terminal, a deletion says what goes and asks; no is the default", asy
   expect(answered.output()).toContain("Deleted 1 thread");
 });
 
-test("in a pipe it asks nobody: it wants --yes", async () => {
-  const refused = spawnCli(["delete", "thread 1", "--url", database.url]);
-  expect(await refused.ended).toMatchObject({ code: 1 });
-  expect(refused.output()).toMatch(/Would delete 1 thread.*error ACCESS_DENIED.*add --yes/s);
+test("in a pipe, and on the terminal of a CI machine, it asks nobody: it wants --yes", async () => {
+  const deletion = ["delete", "thread 1", "--url", database.url];
+  for (const refused of [spawnCli(deletion), spawnOnTerminal(deletion, { env: { CI: "true" } })]) {
+    expect(await refused.ended).toMatchObject({ code: 1 });
+    expect(refused.output()).toMatch(/Would delete 1 thread.*error ACCESS_DENIED.*add --yes/s);
+  }
   const done = spawnCli(["delete", "thread 1", "--yes", "--url", database.url]);
   expect(await done.ended).toMatchObject({ code: 0 });
 });

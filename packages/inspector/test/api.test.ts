@@ -2,6 +2,7 @@ import { MemoryTier, NotFoundError, TierSaver } from "@stratigraph/core";
 import { operations, runOperation, type Context, type Operation } from "@stratigraph/operations";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { waitUntil } from "../../../test/servers/process.ts";
+import { putValues } from "../../operations/test/support/threads.ts";
 import { demoThreads } from "./support/demoThreads.ts";
 import { sendRaw, serve, type Served } from "./support/serve.ts";
 
@@ -196,7 +197,10 @@ test("values come whole as a download, without what is redacted", async () => {
   ];
   for (const query of wrong)
     expect([400, 404], JSON.stringify(query)).toContain((await download(query)).status);
-  const redacting = await serve({ saver: reader.saver, redact: ["messages.*.content", "title"] });
+  await putValues(reader.saver, "photo", { image: new TextEncoder().encode("a face") });
+  expect((await download({ thread: "photo", channel: "image" })).text).toBe("a face");
+  const redacting = await serve({ saver: reader.saver, redact: ["messages.*.content", "title", "image"] });
+  expect((await download({ thread: "photo", channel: "image" }, redacting)).text).toMatch(/ACCESS_DENIED/);
   const redacted = await download({ thread: "ada", channel: "messages" }, redacting);
   expect(redacted.text).not.toContain("Hello");
   expect(redacted.text).toContain("sg:redacted");

@@ -22,3 +22,14 @@ test("where nothing happens a stream beats, and stops when its reader leaves", a
   stream.end();
   expect(ended).toBe(1);
 });
+
+test("a client that reads nothing is given up before what waits for it fills the memory", async () => {
+  let ended = 0;
+  const stream = new EventStream(() => (ended += 1));
+  const text = "a".repeat(2 ** 20);
+  for (let sent = 0; sent < 15; sent += 1) stream.send("message", text);
+  expect([stream.isOpen, ended]).toEqual([true, 0]);
+  for (let sent = 0; sent < 2; sent += 1) stream.send("message", text);
+  expect([stream.isOpen, ended]).toEqual([false, 1]);
+  await expect(stream.response.text()).rejects.toMatchObject({ code: "OVERLOADED" });
+});

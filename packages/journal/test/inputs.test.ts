@@ -38,6 +38,7 @@ const inputs: readonly (readonly [field: string, given: string, call: () => unkn
   ["author", "a number", () => createJournal(saver, { author: wrong(5) })],
   ["sign", "null", signed(null)],
   ["sign.keys.a", "a number", signed({ keys: { a: 5 }, activeKey: "a" })],
+  ["sign.keys.a", "15 bytes", signed({ keys: { a: "x".repeat(15) }, activeKey: "a" })],
   ["sign.key", "a name that isn't known", signed({ keys: { a: "x".repeat(16) }, activeKey: "a", key: "" })],
   ["work", "no function", () => journal.run(on("a"), x, wrong(undefined))],
   ["call.tool", "no call", () => journal.run(on("a"), wrong(undefined), nothing)],

@@ -93,3 +93,22 @@ async function entriesOf(saver: MemorySaver) {
   }
   return found;
 }
+
+it("who has no key can't confirm a guess of short arguments by their hash", async () => {
+  const hashes = async (sign?: typeof old) => {
+    const saver = new MemorySaver();
+    await createJournal(saver, sign === undefined ? {} : { sign }).run(
+      config,
+      { tool: "pay", args: { amount: 5 } },
+      () => "paid",
+    );
+    return (await entriesOf(saver)).flatMap(({ entry: { event } }) => {
+      const { argsHash, resultHash } = event as { argsHash?: string; resultHash?: string };
+      return [argsHash, resultHash].filter((hash) => hash !== undefined);
+    });
+  };
+  const [plain, again, signed] = [await hashes(), await hashes(), await hashes(old)];
+  expect(again).toEqual(plain);
+  expect(signed.length).toBe(plain.length);
+  expect(signed.filter((hash) => plain.includes(hash))).toEqual([]);
+});

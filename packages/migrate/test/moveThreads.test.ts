@@ -45,6 +45,23 @@ test("damage in the copy is found; deleting without a comparison is refused", as
   await expect(moveThreads(from, to, { source: "delete" })).rejects.toMatchObject({ code: "CORRUPT" });
   expect((await from.listThreads()).threads.length).toBe(1);
   await expect(moveThreads(from, to, { source: "delete", verify: false })).rejects.toThrow("verified");
+  const other = { ...checkpoint!.record, tags: [7] };
+  await to.tier.append({ threadId: "ada", records: [other], blobs: [], heads: [], onConflict: "refuse" });
+  const { differences } = await moveThreads(from, to, { source: "delete" });
+  expect(differences).toMatchObject([{ threadId: "ada", checkpointId: other.checkpointId }]);
+  expect((await from.listThreads()).threads.length).toBe(1);
+});
+
+test("a thread that went on in both storages is told, and stays as it is in each", async () => {
+  const [from, to] = [new MemorySaver(), new MemorySaver()];
+  await say(from, "ada", "One");
+  await moveThreads(from, to);
+  await say(from, "ada", "Two");
+  await say(to, "ada", "Three");
+  const before = [await stored(from, "ada"), await stored(to, "ada")];
+  const report = await moveThreads(from, to, { source: "delete" });
+  expect(report).toMatchObject({ diverged: ["ada"], checkpoints: 0 });
+  expect([await stored(from, "ada"), await stored(to, "ada")]).toEqual(before);
 });
 
 test("archived threads come along where the archive is there, and are told where it isn't", async () => {

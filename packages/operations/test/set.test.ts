@@ -46,8 +46,9 @@ test("is refused where the head moved, and takes nothing that was cut or redacte
     run("set", { at: "ada", channel: "title", value: '"x"', create: true, ...more }, context);
   await expect(set({ checkpoint: old })).rejects.toMatchObject({ code: "CHECKPOINT_CONFLICT" });
   await expect(set({ value: "x" })).rejects.toThrow(/not JSON.*"Hello"/s);
-  await expect(set({ value: '[{"lc":2,"type":"sg:cut","path":"","bytes":1}]' })).rejects.toThrow("cut");
-  await expect(set({ value: '{"lc":2,"type":"sg:redacted"}' })).rejects.toThrow("redacted");
+  await expect(set({ value: '[{"lc":2,"type":"sg:cut","path":"","bytes":1}]' })).rejects.toThrow("was cut");
+  await expect(set({ value: '{"lc":2,"type":"sg:redacted"}' })).rejects.toThrow("was redacted");
+  await expect(set({ dryrun: true })).rejects.toThrow(/dryrun: is unknown; set takes .*dryRun/);
   await expect(set({ create: false })).rejects.toThrow(/no value in the channel "title"/);
   await expect(set({ channel: "mesages", create: false })).rejects.toThrow("messages");
   await expect(set({ channel: "branch:to:answer" })).rejects.toMatchObject({ code: "INVALID_OPTION" });

@@ -14,6 +14,8 @@ import {
 } from "@stratigraph/operations";
 import fc from "fast-check";
 import { expect, test } from "vitest";
+import { columns } from "../src/render/columns.ts";
+import { shellWord } from "../src/render/shellWord.ts";
 
 const serde = new StratigraphSerializer();
 
@@ -131,6 +133,9 @@ test("redacted values are gone in every form that they come in", () => {
     redaction.apply("messages", jsonFrom(new HumanMessage({ content: secret, id: "m1" }))),
   ).toMatchObject({ kwargs: { id: "m1" } });
   expect(redaction.apply("profile", jsonFrom({ secret, name: "Ada" }))).toMatchObject({ name: "Ada" });
+  const last = new Redaction(["messages[-1].content", "profile.name.first"]);
+  expect(JSON.stringify(last.apply("messages", jsonFrom(messages)))).not.toContain(secret);
+  expect(JSON.stringify(last.apply("profile", jsonFrom({ name: secret })))).not.toContain(secret);
   expect(redaction.hides("token")).toBe(true);
   expect(redaction.hides("messages")).toBe(false);
 });
@@ -148,4 +153,14 @@ test("text of values: no control characters, whatever is in them", () => {
     for (const line of valueLines(jsonFrom(value)))
       // oxlint-disable-next-line no-control-regex -- these are what is looked for
       expect(line).not.toMatch(/[\u0000-\u001f\u007f-\u009f\u2028\u2029\u202a-\u202e]/);
+});
+
+test("ids are shown without control characters, and as one word where they are part of a command", () => {
+  expect([...columns([["\u001b]0;evil\u0007", "\u202eb"]])]).toEqual(["\\u001b]0;evil\\u0007  \\u202eb"]);
+  expect(["ada@head~3", "it's", "$(x)", "\u001b[2J"].map(shellWord)).toEqual([
+    "ada@head~3",
+    String.raw`'it'\''s'`,
+    "'$(x)'",
+    "'\\u001b[2J'",
+  ]);
 });

@@ -34,3 +34,8 @@ test("two copies at once have keys of their own", () => {
   const keys = new KeyNames("p:");
   expect(new Set([...keys.copyOf("t"), ...keys.copyOf("t"), ...keys.thread("t")]).size).toBe(6);
 });
+
+test("a prefix with braces, which would be the hash tag of every key, is refused", () => {
+  for (const prefix of ["{app}:", "app{", "}"])
+    expect(() => new KeyNames(prefix)).toThrow(/keyPrefix.*braces/s);
+});

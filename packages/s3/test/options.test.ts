@@ -60,11 +60,14 @@ test("setup believes a server whose answer was lost, and none that ignores condi
     delete input["IfMatch"];
     delete input["IfNoneMatch"];
   });
+  const overwriting = watched(open.client, (_, input) => {
+    delete input["IfMatch"];
+  });
   const refusing = watched(open.client, (name, input) => {
     if (name === "PutObjectCommand" && ("IfMatch" in input || "IfNoneMatch" in input))
       throw Object.assign(new Error("refused"), { $metadata: { httpStatusCode: 412 } });
   });
-  for (const client of [ignoring, refusing])
+  for (const client of [ignoring, overwriting, refusing])
     await expect(s3({ ...options, client }).setup()).rejects.toMatchObject({
       code: "MISCONFIGURED",
       message: expect.stringContaining("doesn't keep the conditions") as string,

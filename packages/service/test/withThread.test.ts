@@ -19,11 +19,12 @@ function twoProcesses(): [TierSaver, TierSaver, MemoryTier] {
 
 test("one run at a time, in the order in which they came; the threads of others aren't held up; tokens grow", async () => {
   const saver = new MemorySaver();
-  const tokens: number[] = [];
+  const [tokens, order]: [number[], number[]] = [[], []];
   let [inside, most] = [0, 0];
   const run = (n: number) =>
     withThread(saver, "t", async ({ token, threadId }) => {
       expect(threadId).toBe("t");
+      order.push(n);
       most = Math.max(most, ++inside);
       await turn();
       inside -= 1;
@@ -33,6 +34,7 @@ test("one run at a time, in the order in which they came; the threads of others 
   const runs = Promise.all([1, 2, 3, 4, 5].map(run));
   expect(await withThread(saver, "other", async () => inside)).toBeLessThanOrEqual(1);
   expect(await runs).toEqual([1, 2, 3, 4, 5]);
+  expect(order).toEqual([1, 2, 3, 4, 5]);
   expect(most).toBe(1);
   expect(new Set(tokens).size).toBe(5);
   expect(tokens).toEqual(tokens.toSorted((a, b) => a - b));

@@ -72,6 +72,10 @@ test("threadIds false: no line names a thread", async () => {
     error: new Error("down"),
   });
   expect(lines.at(-1)).toMatchObject({ err: { message: "down" } });
+  const threadId = 'anna "from" the shop';
+  const error = new Error(`${JSON.stringify(threadId)} is gone`);
+  trace({ type: "call", id: 2, tier: "postgres", method: "read", threadId, ms: 1, error });
+  expect(JSON.stringify(lines)).not.toContain("anna");
 });
 
 test("why maintenance failed is told", () => {

@@ -29,6 +29,7 @@ test("opens after so many failures in a row, lets one call try, and waits longer
     clock.now += waitMs - 1;
     expect(await work()).toMatchObject({ code: "UNAVAILABLE", cause: new Error("down") });
     clock.now += 1;
+    expect(breaker.refuses).toBe(false);
     await fail();
     expect(breaker.state).toBe("open");
   }

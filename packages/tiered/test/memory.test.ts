@@ -69,6 +69,28 @@ test("threads not used for maxIdle go", async () => {
   expect(tier.size).toBeLessThan(3000);
 });
 
+test("lists go over all threads, the newest or oldest first, up to a limit", async () => {
+  const clock = { now: 0 };
+  const { tier, saver } = opened({ clock: () => clock.now });
+  vi.useFakeTimers({ toFake: ["Date"], now: 1_000_000 });
+  for (const thread of ["one", "two", "three"]) {
+    vi.setSystemTime(Date.now() + 1000);
+    for (let n = 1; n <= 2; n += 1) await put(saver, thread, n, text(thread));
+  }
+  vi.useRealTimers();
+  const idsOf = async (order: "newest" | "oldest", limit?: number) => {
+    const found: string[] = [];
+    for await (const { threadId } of tier.threads({ order, ...(limit === undefined ? {} : { limit }) }))
+      found.push(threadId);
+    return found;
+  };
+  expect(await idsOf("newest")).toEqual(["three", "two", "one"]);
+  expect(await idsOf("oldest", 2)).toEqual(["one", "two"]);
+  let listed = 0;
+  for await (const _ of tier.list({ limit: 3 })) listed += 1;
+  expect(listed).toBe(3);
+});
+
 test("a slice of a driver's large buffer doesn't keep the buffer", async () => {
   const tier = memory();
   const large = new Uint8Array(1_000_000);

@@ -376,7 +376,7 @@ export const postgresMutants: readonly Mutant[] = [
     file: "packages/postgres/sql/000005.sql",
     find: "create trigger threads_tags after delete or update of deleted_at on",
     replace: "create trigger threads_tags after delete on",
-    tests: ["packages/postgres/test/remains.test.ts", "packages/postgres/test/tags.test.ts"],
+    tests: ["packages/postgres/test/remains.test.ts"],
     name: "nothing else of the thread in any table|older version deletes",
   },
   {
@@ -406,7 +406,8 @@ export const postgresMutants: readonly Mutant[] = [
     file: "packages/postgres/sql/000007.sql",
     find: "when q.seen < o.deleted_at then 'deleted'",
     replace: "when q.seen < o.deleted_at - 1 then 'deleted'",
-    tests: ["packages/postgres/test/remains.test.ts", "packages/postgres/test/waiting.test.ts"],
+    tests: ["packages/postgres/test/contract.test.ts"],
+    name: "postgres deleteThread",
   },
   {
     id: "pg42",
@@ -437,7 +438,7 @@ export const postgresMutants: readonly Mutant[] = [
     find: "where q.seen < t.deleted_at or coalesce(q.seen, 0) < t.removed_at",
     replace: "where q.seen < t.deleted_at",
     tests: ["packages/postgres/test/contract.test.ts"],
-    name: "postgres evict a writer that relies",
+    name: "postgres remove a writer that relies",
   },
   {
     id: "pg45",

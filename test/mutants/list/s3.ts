@@ -310,8 +310,8 @@ export const s3Mutants: readonly Mutant[] = [
     find: "return first !== undefined && again === undefined && other === undefined && same !== undefined;",
     replace:
       "return first !== undefined && again === undefined && (other === undefined || true) && same !== undefined;",
-    tests: ["packages/s3/test/errors.test.ts"],
-    name: "conditions",
+    tests: ["packages/s3/test/options.test.ts"],
+    name: "ignores conditions",
   },
   {
     id: "s332",
@@ -381,7 +381,7 @@ export const s3Mutants: readonly Mutant[] = [
     find: "if (!draft.blobs.has(hash)) draft.blobs.set(",
     replace: "draft.blobs.set(",
     tests: ["packages/s3/test/tier.test.ts"],
-    name: "folder append",
+    name: "folder blobs the first blob",
   },
   {
     id: "s339",

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { checkOptions, didYouMean } from "../../src/contract/checkOptions.ts";
+import { bytesOf, msOf, waitMsOf, type Duration, type Size } from "../../src/contract/units.ts";
 
 interface Options {
   readonly keepLast?: number;
@@ -54,5 +55,31 @@ describe("checking options", () => {
 
   test("nothing is guessed for what resembles nothing", () => {
     expect(didYouMean("zebra", ["schema", "timeout"])).toBeUndefined();
+  });
+});
+
+describe("units", () => {
+  test.each<[Duration, number]>([
+    ["500ms", 500],
+    ["1.5s", 1500],
+    ["15m", 900_000],
+    ["12h", 43_200_000],
+    ["7d", 604_800_000],
+  ])("%s", (duration, ms) => {
+    expect(msOf("ttl", duration)).toBe(ms);
+  });
+
+  test.each<[Size, number]>([
+    ["10b", 10],
+    ["1.5kb", 1536],
+    ["64mb", 67_108_864],
+    ["2gb", 2_147_483_648],
+  ])("%s", (size, bytes) => {
+    expect(bytesOf("maxSize", size)).toBe(bytes);
+  });
+
+  test("nobody waits longer than a day", () => {
+    expect(waitMsOf("wait", "1d")).toBe(86_400_000);
+    expect(() => waitMsOf("wait", "25h")).toThrow(/wait: found "25h"\. Use a duration of at most 1d/);
   });
 });

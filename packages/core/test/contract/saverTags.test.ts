@@ -4,6 +4,7 @@ import { Annotation, START, StateGraph } from "@langchain/langgraph";
 import { MemoryTier, TierSaver, type SaverOptions } from "@stratigraph/core";
 import { FaultyTier } from "@stratigraph/testing";
 import { describe, expect, test } from "vitest";
+import { metadataTags } from "../../src/encode/metadataTags.ts";
 import { expectRefused } from "../../../../test/expectRefused.ts";
 import { Storage, replacing, text, twoSteps, withoutFastPaths } from "./support.ts";
 
@@ -228,6 +229,25 @@ test("tags and a filter go together, page by page", async () => {
     cursor = page.cursor;
   } while (cursor !== undefined);
   expect(found.sort()).toEqual(["t0", "t12", "t18", "t24", "t6"]);
+});
+
+test("a filter finds whom it names, and nobody whose name has the same hash in the index", async () => {
+  const { saver } = open();
+  const [anna, ben] = ["user-139599", "user-322382"];
+  expect(metadataTags({ owner_id: anna })).toEqual(metadataTags({ owner_id: ben }));
+  for (const owner_id of [anna, ben])
+    await saver.put(
+      { configurable: { thread_id: owner_id } },
+      emptyCheckpoint(),
+      { ...metadata, owner_id } as CheckpointMetadata,
+      {},
+    );
+  const filter = { owner_id: ben };
+  expect((await saver.listThreads({ filter })).threads.map(({ threadId }) => threadId)).toEqual([ben]);
+  const listed: unknown[] = [];
+  for await (const { config } of saver.list({ configurable: {} }, { filter }))
+    listed.push(config.configurable?.["thread_id"]);
+  expect(listed).toEqual([ben]);
 });
 
 test("what was tagged before encryption was turned on can be untagged, and isn't deleted by that tag any more", async () => {

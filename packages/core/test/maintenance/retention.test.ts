@@ -173,6 +173,21 @@ describe("keepLast and trimAfter", () => {
     expect(await graph.invoke(new Command({ resume: "yes" }), config)).toEqual({ answers: ["yes"] });
   });
 
+  test("so does one beside the main line, which went on from an earlier checkpoint", async () => {
+    const { saver } = opened({ trimAfter: "1d", keepLast: 1 });
+    const graph = asking(saver);
+    const config = { configurable: { thread_id: "asks" } };
+    await graph.invoke({ answers: [] }, config);
+    const waiting = (await graph.getState(config)).config;
+    let first = waiting;
+    for await (const { config: earlier } of graph.getStateHistory(config)) first = earlier;
+    await graph.updateState(first, { answers: ["no"] }, "ask");
+    later(10 * day);
+    expect((await saver.maintain()).steps).toMatchObject([{ what: "prune", done: true }]);
+    expect((await graph.getState(config)).values).toEqual({ answers: ["no"] });
+    expect(await graph.invoke(new Command({ resume: "yes" }), waiting)).toEqual({ answers: ["yes"] });
+  });
+
   test("a DeltaChannel keeps all that it is rebuilt from", async () => {
     const { saver } = opened({ keepLast: 1, trimAfter: "1d" });
     const append = (list: string[], writes: string[][]): string[] => [...list, ...writes.flat()];
