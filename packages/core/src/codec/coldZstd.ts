@@ -1,3 +1,4 @@
+// long file: the writer and the reader of a frame share its tables
 /**
  * The part of Zstandard (RFC 8878) that a process uses until the WASM runs: a frame of one block with uncompressed literals, the
  * predefined tables and no repeated offsets. Any decoder reads its frames. It reads frames of this kind only.
