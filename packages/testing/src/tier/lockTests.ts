@@ -61,8 +61,8 @@ export function lockTests(context: TierContext): void {
     test("a lock that isn't prolonged ends by itself; sweeping takes none that holds", async (test) => {
       const tier = keeper(test);
       const [ends, swept, holds] = [randomUUID(), randomUUID(), randomUUID()];
-      const before = await tier.lock(ends, "one", 50);
       await tier.lock(swept, "one", 50);
+      const before = await tier.lock(ends, "one", 50);
       await tier.lock(holds, "one", hour);
       // Not swept meanwhile: a lock that ended is another's without a sweep.
       const after = await vi.waitFor(async () => {
