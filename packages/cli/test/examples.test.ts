@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { operations, runOperation, type Context } from "@stratigraph/operations";
 import { openCheckpointer } from "stratigraph";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { waitUntil } from "../../../test/servers/process.ts";
 import { exampleProject, type ExampleProject } from "./support/exampleProject.ts";
 import { runCli, type Ran } from "./support/runCli.ts";
 
@@ -45,8 +46,12 @@ test.each(examples)("%s", async (line, effect) => {
   const [command, place = ""] = args;
   if (command === "import") await runCli(["export", place], { cwd: project.folder });
   const isWorker = args.includes("--every");
+  const listeners = process.listenerCount("SIGINT");
   const running = runCli([...args, ...(effect === "destroy" ? ["--yes"] : [])], { cwd: project.folder });
-  if (isWorker) setTimeout(() => process.emit("SIGINT"), 500);
+  if (isWorker) {
+    await waitUntil("a worker that listens", () => process.listenerCount("SIGINT") > listeners);
+    process.emit("SIGINT");
+  }
   const { code, stdout, stderr } = await running;
   expect([0, 2], stderr).toContain(code);
   expect(stdout).not.toBe("");
