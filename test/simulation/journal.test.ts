@@ -24,7 +24,6 @@ function holdAppend(world: World, { process }: Payer): Held {
   return world.hold("append", { from: process, when });
 }
 
-/** Three processes. */
 function payers(world: World) {
   const bank = new Bank(world);
   const [a, b, c] = ["a", "b", "c"].map((name, n) => bank.payer(name, programs[n]!));
