@@ -3,6 +3,7 @@ import { StratigraphError } from "@stratigraph/core";
 import { Redis } from "ioredis";
 import { sharedRedis } from "../../../test/servers/shared.ts";
 import { RedisSaver, redis, type RedisSaverOptions } from "../src/index.ts";
+import { expireKeys } from "./fixtures.ts";
 
 // A whole saver on Redis: what its callers see of expiry, lost parts and races.
 
@@ -29,7 +30,7 @@ test("a thread that expires during a run goes on, and holds every channel", asyn
   const saver = open({ ttl: "1h" });
   const thread = { configurable: { thread_id: "expires", checkpoint_ns: "" } };
   const first = await saver.put(thread, checkpoint(1), meta, { kept: 1, changing: 1 });
-  for (const kind of ["t", "i"]) await client.pexpire(`${keyPrefix}${kind}:{expires}`, 0);
+  await expireKeys(client, [`${keyPrefix}t:{expires}`, `${keyPrefix}i:{expires}`]);
   expect(await open().getTuple(thread)).toBeUndefined();
   const second = await saver.put(first, checkpoint(2), meta, { changing: 2 });
   await saver.putWrites(second, [["changing", text("step 2")]], "task");

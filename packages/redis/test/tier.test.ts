@@ -3,7 +3,7 @@ import { Redis } from "ioredis";
 import { sharedRedis } from "../../../test/servers/shared.ts";
 import type { RedisClient, RedisOptions } from "../src/index.ts";
 import { redis } from "../src/index.ts";
-import { at, blob, put } from "./fixtures.ts";
+import { at, blob, expireKeys, put } from "./fixtures.ts";
 
 // What is Redis's own: keys, expiry, pins, what happens when a part of a thread is gone, and what calls cost.
 
@@ -15,9 +15,7 @@ const open = (options: RedisOptions = {}) => redis({ client, keyPrefix, ...optio
 const thread = (threadId: string) => `${keyPrefix}t:{${threadId}}`;
 const index = (threadId: string) => `${keyPrefix}i:{${threadId}}`;
 const root = (threadId: string) => ({ threadId, namespace: "" });
-/** What Redis does with both keys of a thread when their time is up. */
-const expire = (threadId: string) =>
-  Promise.all([thread(threadId), index(threadId)].map((key) => client.pexpire(key, 0)));
+const expire = (threadId: string) => expireKeys(client, [thread(threadId), index(threadId)]);
 
 async function idsOf(tier: Tier, threadId: string): Promise<string[]> {
   const found: string[] = [];
