@@ -1,5 +1,5 @@
 import type { ComponentChildren, VNode } from "preact";
-import { useEffect, useId, useRef } from "preact/hooks";
+import { useId, useLayoutEffect, useRef } from "preact/hooks";
 import { IconButton } from "./Button.tsx";
 import "./dialog.css";
 
@@ -26,7 +26,8 @@ export function Drawer(props: DialogProps): VNode {
 function Modal({ open, title, children, actions, kind, onClose }: DialogProps & { readonly kind: string }) {
   const element = useRef<HTMLDialogElement>(null);
   const heading = useId();
-  useEffect(() => {
+  // Before anything else happens: keys that are typed on an open dialog whose content is gone would be lost.
+  useLayoutEffect(() => {
     const dialog = element.current!;
     if (open && !dialog.open) dialog.showModal();
     if (!open && dialog.open) dialog.close();
