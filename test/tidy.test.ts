@@ -56,6 +56,8 @@ const WAITS: Record<string, string> = {
   "packages/telemetry/test/monitoringLive.test.ts":
     "Prometheus scrapes once a second, and rates need two of these",
   "packages/testing/src/faulty/faults.ts": "FaultyTier's delay()",
+  "packages/testing/src/graphs/abortTests.ts":
+    "older LangGraphs tell nobody when a run that was left has ended",
   "packages/tiered/test/adaptive/stack.test.ts": "copies expire in a real Redis between the steps of runs",
   "packages/tiered/test/faults.test.ts": "a user's pause between turns",
   "packages/tiered/test/stacks/kill.test.ts":
