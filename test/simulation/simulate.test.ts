@@ -107,6 +107,37 @@ test("a schedule that fails is shortened, and told with its seed", async () => {
   expect(error?.message).toMatch(/Counterexample: \[\[\d+\]\]/);
 });
 
+test("thousands of schedules: a lock's tokens rise with each holder, whatever is lost or late", async () => {
+  let holds = 0;
+  await explore(
+    async (world) => {
+      const server = world.machine("server");
+      const tier = server.run(() => new MemoryTier());
+      const tokens: number[] = [];
+      const processes = ["a", "b"].map((name) => world.machine(name));
+      await Promise.all(
+        processes.map(async (process) => {
+          const mine = world.connect(process, server, tier);
+          await process.finish(async () => {
+            try {
+              const { held, token } = await mine.lock("l", process.name, 1000);
+              if (!held) return;
+              tokens.push(token);
+              await mine.unlock("l", process.name);
+            } catch {
+              // Refused, or its answer was lost.
+            }
+          });
+        }),
+      );
+      holds += tokens.length;
+      expect(tokens).toEqual([...new Set(tokens)].toSorted((a, b) => a - b));
+    },
+    { schedules: 3000, faults: 1, choices: 20 },
+  );
+  expect(holds).toBeGreaterThan(1000);
+});
+
 test("what never ends is told", async () => {
   await expect(simulate(() => new Promise(() => undefined))).rejects.toThrow("nothing can happen any more");
 });
