@@ -1,9 +1,10 @@
 import { createHash, randomBytes } from "node:crypto";
 import fc from "fast-check";
 import { beforeAll, describe, expect, it } from "vitest";
-import { type Codec, CodecError, contentHash, loadCodec, pack, unpack } from "../../src/codec/index.ts";
+import { type Codec, contentHash, loadCodec, pack, unpack } from "../../src/codec/index.ts";
 import { shippedDictionary } from "../../src/codec/dictionaries.ts";
 import { messageLike } from "./messageLike.ts";
+import { reasonOf } from "./reasonOf.ts";
 
 let codec: Codec;
 const utf8 = (text: string): Uint8Array => new TextEncoder().encode(text);
@@ -11,15 +12,6 @@ const utf8 = (text: string): Uint8Array => new TextEncoder().encode(text);
 beforeAll(async () => {
   codec = await loadCodec();
 });
-
-function reasonOf(run: () => unknown): string {
-  try {
-    run();
-  } catch (error) {
-    return CodecError.is(error) ? error.reason : String(error);
-  }
-  return "nothing thrown";
-}
 
 describe("codec", () => {
   it("unpacks what it packed", async () => {

@@ -3,10 +3,10 @@ import { randomBytes } from "node:crypto";
 import fc from "fast-check";
 import { afterEach, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import { type Codec, loadCodec } from "../../src/codec/codec.ts";
-import { CodecError } from "../../src/codec/codecError.ts";
 import { deflate, inflate, maxDeflated } from "../../src/codec/deflate.ts";
 import { shippedDictionary } from "../../src/codec/dictionaries.ts";
 import { messageLike } from "./messageLike.ts";
+import { reasonOf } from "./reasonOf.ts";
 
 const dictionary = shippedDictionary(1);
 let codec: Codec;
@@ -14,15 +14,6 @@ let codec: Codec;
 beforeAll(async () => {
   codec = await loadCodec();
 });
-
-function reasonOf(run: () => unknown): string {
-  try {
-    run();
-  } catch (error) {
-    return CodecError.is(error) ? error.reason : String(error);
-  }
-  return "nothing thrown";
-}
 
 const contents = fc.oneof(
   fc.uint8Array({ minLength: 1, maxLength: 600 }),

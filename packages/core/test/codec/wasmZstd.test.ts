@@ -9,20 +9,12 @@ import { MAX_DICTIONARY, MAX_FRAME_CONTENT } from "../../src/codec/zstd.ts";
 import { readZstdFrames } from "../../src/codec/zstdFrames.ts";
 import { frameWith, hostileFrames } from "./hostileFrames.ts";
 import { messageLike } from "./messageLike.ts";
+import { reasonOf } from "./reasonOf.ts";
 
 const zstd = new WasmZstd();
 const text = messageLike(5000, 3);
 
 beforeAll(() => zstd.ready());
-
-function reasonOf(run: () => unknown): string {
-  try {
-    run();
-  } catch (error) {
-    return CodecError.is(error) ? error.reason : String(error);
-  }
-  return "nothing thrown";
-}
 
 /** toEqual on megabytes is slow. */
 function expectSame(found: Uint8Array, wanted: Uint8Array): void {
