@@ -2,7 +2,6 @@ import { randomBytes } from "node:crypto";
 import fc from "fast-check";
 import { beforeAll, describe, expect, it } from "vitest";
 import type { Handle, ZstdBinding } from "zstd-codec/lib/module.js";
-import { CodecError } from "../../src/codec/index.ts";
 import { startZstdCodec } from "../../src/codec/startZstdCodec.ts";
 import { WasmZstd } from "../../src/codec/wasmZstd.ts";
 import { MAX_DICTIONARY, MAX_FRAME_CONTENT } from "../../src/codec/zstd.ts";
