@@ -14,6 +14,7 @@ import { createServer } from "node:net";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fastFolder } from "./fastFolder.ts";
+import { suspend } from "./suspend.ts";
 
 // Debian installs servers in sbin, which may be missing from the PATH.
 const PATH = `${process.env["PATH"] ?? ""}:/usr/local/sbin:/usr/sbin:/sbin`;
@@ -231,7 +232,9 @@ export class ServerProcess {
   }
 
   signal(signal: NodeJS.Signals): void {
-    if (this.#running) process.kill(this.pid, signal);
+    if (!this.#running) return;
+    if (signal === "SIGSTOP") suspend(this.pid);
+    else process.kill(this.pid, signal);
   }
 
   /** Sends a signal and waits until it has ended; sends SIGKILL after `patienceMs` (default 10 000). */

@@ -12,6 +12,7 @@ import {
   type PostgresServer,
 } from "../../../test/servers/postgres.ts";
 import { waitUntil } from "../../../test/servers/process.ts";
+import { suspend } from "../../../test/servers/suspend.ts";
 import { inRounds } from "../../../test/rounds.ts";
 import { at, checkpointOf } from "./support/checkpoints.ts";
 
@@ -165,7 +166,7 @@ describe.skipIf(!available.postgres)("a failover under load", () => {
     // A sender that falls behind: what is acknowledged from now on isn't sent.
     const [row] = await query(primary.url, "select pid from pg_stat_replication");
     const sender = row!["pid"] as number;
-    process.kill(sender, "SIGSTOP");
+    suspend(sender);
     const unsent = await putStep(saver, received, 2);
     await load.reached(load.acknowledged.length + 3 * writers);
     const killed = primary.kill();

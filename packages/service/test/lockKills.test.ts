@@ -3,6 +3,7 @@ import { PostgresSaver } from "@stratigraph/postgres";
 import { withThread } from "@stratigraph/service";
 import { expect, test } from "vitest";
 import { runChild } from "../../../test/servers/children.ts";
+import { suspend } from "../../../test/servers/suspend.ts";
 import { freshDatabase, type FreshDatabase } from "../../../test/servers/shared.ts";
 import { configOf, nextOf } from "./support/checkpoints.ts";
 import type { LockMessage } from "./support/lockChild.ts";
@@ -50,7 +51,7 @@ test("a holder that is killed is told to others while its lease lasts, and taken
 test("a holder that was suspended beyond its lease wakes up to a conflict: it overwrites nothing", async () => {
   await put("first");
   const { child, token } = await holdingChild();
-  process.kill(child.pid, "SIGSTOP");
+  suspend(child.pid);
   await withThread(
     saver,
     "t",

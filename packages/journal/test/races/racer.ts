@@ -1,5 +1,6 @@
 import { join } from "node:path";
 import { runChild, type Child } from "../../../../test/servers/children.ts";
+import { suspend } from "../../../../test/servers/suspend.ts";
 
 /** What a racer is told by its argument. */
 export interface Place {
@@ -84,7 +85,8 @@ export class Racer {
   }
 
   signal(signal: "SIGSTOP" | "SIGCONT"): void {
-    process.kill(this.child.pid, signal);
+    if (signal === "SIGSTOP") suspend(this.child.pid);
+    else process.kill(this.child.pid, signal);
   }
 
   async end(): Promise<void> {
