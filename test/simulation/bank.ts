@@ -26,6 +26,8 @@ export async function loadProgram(): Promise<Program> {
     return { Journal: journal.Journal, Session: session.Session };
   } finally {
     vi.doUnmock("@stratigraph/core");
+    // Whoever imports the journal from now on, in another file of this worker, gets it with a core of the same copy.
+    vi.resetModules();
   }
 }
 
