@@ -50,12 +50,21 @@ export function importsIn(text) {
   return [...found].map(([, from, alone, later]) => from ?? alone ?? later);
 }
 
+/** Files that need no server and take five seconds or more: LangGraph's suites on a folder, random histories, embedded databases. */
+const LONG = [
+  "packages/core/test/codec/wasmZstd.test.ts",
+  "packages/core/test/history/memory.test.ts",
+  "packages/postgres/test/newDatabase.test.ts",
+  "packages/s3/test/folderSaver.test.ts",
+  "packages/stratigraph/test/settings.test.ts",
+];
+
 /**
- * Whether a test file needs no server, no process and no browser: nothing that it imports starts one. Servers, children and browsers
+ * Whether a test file needs no server, no process and no browser, and not long: nothing that it imports starts one. Servers, children and browsers
  * are all processes, which node:child_process starts.
  */
 export function isQuick(file) {
-  return !reachedBy(file).has("node:child_process");
+  return !LONG.includes(file) && !reachedBy(file).has("node:child_process");
 }
 
 /** Whether a test file does more in a soak, itself or by the suites that it runs. */
