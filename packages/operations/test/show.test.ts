@@ -1,5 +1,6 @@
 import { AIMessage, HumanMessage } from "@langchain/core/messages";
 import { Annotation, Command, interrupt, Send, START, StateGraph } from "@langchain/langgraph";
+import { emptyCheckpoint } from "@langchain/langgraph-checkpoint";
 import { MemorySaver } from "@stratigraph/core";
 import { expect, test } from "vitest";
 import { asking, chat, deltaChat, human, nested, on } from "../../branch/test/support/graphs.ts";
@@ -240,4 +241,23 @@ test("a table says that something was cut, and how to see it as a whole", async 
   const whole = await shown(Number(asked));
   expect(whole).toContain("x".repeat(5000));
   expect(whole).not.toContain("--max-bytes");
+});
+
+test("a step back from the head, also where a clock was set back and the parent's id sorts later", async () => {
+  const saver = new MemorySaver();
+  let config: object = on("ada");
+  for (const [step, id] of ["b", "d", "c", "a"].entries()) {
+    const checkpoint = {
+      ...emptyCheckpoint(),
+      id,
+      channel_values: { n: step },
+      channel_versions: { n: step + 1 },
+    };
+    config = await saver.put(config, checkpoint, { source: "loop", step, parents: {} }, { n: step + 1 });
+  }
+  for (const [back, value] of [3, 2, 1, 0].entries()) {
+    const shown = await run<Shown>("show", { at: `ada@head~${back}` }, testContext(saver));
+    expect(valueOf(shown, "n")).toBe(value);
+  }
+  await expect(run("show", { at: "ada@head~4" }, testContext(saver))).rejects.toThrow("has no checkpoint");
 });

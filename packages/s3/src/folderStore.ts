@@ -109,7 +109,9 @@ export class FolderStore implements ObjectStore {
   async *list(prefix: string, after = ""): AsyncGenerator<ListedObject> {
     for await (const key of this.#keys(prefix.slice(0, prefix.lastIndexOf("/") + 1), after)) {
       if (!key.startsWith(prefix) || key <= after) continue;
-      const found = await stat(this.#file(key), { bigint: true }).catch(() => undefined);
+      const found = await this.#explainingErrors(() =>
+        stat(this.#file(key), { bigint: true }).catch(unlessAbsent),
+      );
       if (found === undefined) continue;
       const version = `${found.ino} ${found.mtimeNs} ${found.size}`;
       yield { key, size: Number(found.size), modifiedMs: Number(found.mtimeNs / 1_000_000n), version };

@@ -171,6 +171,31 @@ describe("a folder", () => {
     }
   });
 
+  test("a listing doesn't leave out what this user may not look at", async () => {
+    const writer = folder({ path });
+    await writer.append(put("t", "1", undefined, 100));
+    await writer.end();
+    await chmod(path, 0o755);
+    const folders = (await readdir(path, { recursive: true, withFileTypes: true })).filter((each) =>
+      each.isDirectory(),
+    );
+    // Names can be read, but nothing else of what is in these folders.
+    for (const { parentPath, name } of folders.toReversed()) await chmod(join(parentPath, name), 0o444);
+    const isRoot = process.geteuid?.() === 0;
+    if (isRoot) process.seteuid!(65_534);
+    try {
+      const tier = folder({ path });
+      const threads = async () => {
+        for await (const _ of tier.threads({}));
+      };
+      await expect(threads()).rejects.toMatchObject({ code: "ACCESS_DENIED" });
+      await tier.end();
+    } finally {
+      if (isRoot) process.seteuid!(0);
+      for (const { parentPath, name } of folders) await chmod(join(parentPath, name), 0o755);
+    }
+  });
+
   test.each([
     ["ENOSPC", "STORAGE_FULL"],
     ["EROFS", "MISCONFIGURED"],

@@ -71,6 +71,7 @@ export const overheadBytes = 512;
  */
 export class BoundedMemoryTier implements Tier, CopyKeeper, Diagnoser, ThreadExpirer {
   readonly name: string = "memory";
+  readonly forgets = true;
   readonly #maxBytes: number;
   readonly #maxIdleMs: number;
   readonly #now: () => number;

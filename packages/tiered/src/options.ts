@@ -244,7 +244,7 @@ function isList(hot: Tier | readonly Tier[]): hot is readonly Tier[] {
 function checkRoles(roles: readonly (readonly [string, Tier])[]): void {
   const seen = new Map<Tier, string>();
   for (const [role, tier] of roles) {
-    checkTier(role, tier);
+    checkTier(role, tier, !role.startsWith("hot"));
     const other = seen.get(tier);
     if (other !== undefined) {
       throw new InvalidOptionError(

@@ -1,4 +1,4 @@
-import { MemoryTier } from "@stratigraph/core";
+import { MemoryTier, TierSaver } from "@stratigraph/core";
 import { BoundedMemoryTier, memory, TieredSaver, TierStack } from "@stratigraph/tiered";
 import { beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { put } from "./support.ts";
@@ -47,6 +47,19 @@ const rows: readonly (readonly [name: string, work: () => unknown, field: string
     "no such option",
   ],
   ["TieredSaver: nothing", () => make(TieredSaver), "options", "Pass { warm }"],
+  [
+    "TieredSaver: a warm tier that forgets",
+    () => make(TieredSaver, { warm: memory() }),
+    "warm",
+    "only be a hot tier",
+  ],
+  [
+    "TierStack: a cold tier that forgets",
+    () => make(TierStack, { warm, cold: memory() }),
+    "cold",
+    "{ memory: true }",
+  ],
+  ["TierSaver: a tier that forgets", () => make(TierSaver, memory()), "tier", "only be a hot tier"],
   ["TieredSaver: no warm tier", () => make(TieredSaver, { hot: memory() }), "warm", "pass warm"],
   [
     "TieredSaver: a URL",

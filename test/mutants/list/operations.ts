@@ -68,4 +68,22 @@ export const operationsMutants: readonly Mutant[] = [
     replace: "await tier.deleteThread(threadId);",
     tests: ["packages/operations/test/delete.test.ts"],
   },
+  {
+    id: "op30",
+    kind: "guard",
+    what: "an answer to a question that no longer waits becomes the value of the one that does",
+    file: "packages/operations/src/run/interrupts.ts",
+    find: "keys.every((key) => ids.has(key) || idForm.test(key))",
+    replace: "keys.every((key) => ids.has(key))",
+    tests: ["packages/operations/test/run/run.test.ts"],
+  },
+  {
+    id: "op31",
+    kind: "guard",
+    what: "head~n gives up where a clock was set back and a parent's id sorts before its child's",
+    file: "packages/operations/src/table/address.ts",
+    find: "    passed.set(record.checkpointId, record);",
+    replace: "    if (record.checkpointId === wanted) passed.set(record.checkpointId, record);",
+    tests: ["packages/operations/test/show.test.ts"],
+  },
 ];

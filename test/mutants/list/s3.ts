@@ -403,4 +403,13 @@ export const s3Mutants: readonly Mutant[] = [
     tests: ["packages/s3/test/tier.test.ts"],
     name: "folder threads",
   },
+  {
+    id: "s360",
+    kind: "guard",
+    what: "a listing of a folder leaves out what can't be looked at",
+    file: "packages/s3/src/folderStore.ts",
+    find: "{ bigint: true }).catch(unlessAbsent),",
+    replace: "{ bigint: true }).catch(() => undefined),",
+    tests: ["packages/s3/test/errors.test.ts"],
+  },
 ];

@@ -236,4 +236,13 @@ export const tieredMutants: readonly Mutant[] = [
     replace: 'breaker.timeout ?? "1s"',
     tests: ["test/simulation/hot.test.ts"],
   },
+  {
+    id: "ti60",
+    kind: "guard",
+    what: "a tier that forgets threads is taken as the one that owns them",
+    file: "packages/core/src/contract/checkTier.ts",
+    find: 'if (owns && given["forgets"] === true)',
+    replace: "if (owns && false)",
+    tests: ["packages/tiered/test/wrongCalls.test.ts"],
+  },
 ];

@@ -20,15 +20,26 @@ type RequiredMethod = {
   [Name in keyof Tier]-?: undefined extends Tier[Name] ? never : Tier[Name] extends string ? never : Name;
 }[keyof Tier];
 
-/** Refuses what is no tier. @throws InvalidOptionError that names the option and the method that isn't there */
-export function checkTier(field: string, tier: unknown): asserts tier is Tier {
+/**
+ * Refuses what is no tier.
+ * @param owns whether the tier is to keep threads that are nowhere else. Then one that forgets them by itself is refused, too
+ * @throws InvalidOptionError that names the option, and the method that isn't there
+ */
+export function checkTier(field: string, tier: unknown, owns = false): asserts tier is Tier {
   const given = (typeof tier === "object" && tier !== null ? tier : {}) as Readonly<Record<string, unknown>>;
   const lacks = Object.keys(methods).find((method) => typeof given[method] !== "function");
-  if (lacks === undefined) return;
-  throw new InvalidOptionError(
-    field,
-    kindOf(tier),
-    `Pass a tier, for instance memory(), redis({ client }) or postgres({ pool }); this has no ${lacks}().` +
-      (typeof tier === "string" ? " createCheckpointer of the package stratigraph takes URLs." : ""),
-  );
+  if (lacks !== undefined)
+    throw new InvalidOptionError(
+      field,
+      kindOf(tier),
+      `Pass a tier, for instance postgres({ pool }) or redis({ client }); this has no ${lacks}().` +
+        (typeof tier === "string" ? " createCheckpointer of the package stratigraph takes URLs." : ""),
+    );
+  if (owns && given["forgets"] === true)
+    throw new InvalidOptionError(
+      field,
+      String(given["name"]),
+      "It forgets threads when it is full or they are idle, so it can only be a hot tier in front of others. To keep threads in " +
+        "memory as long as the process lives, use new MemorySaver(), { memory: true } or the URL memory:.",
+    );
 }

@@ -252,6 +252,9 @@ export interface Tier {
   /** Most bytes that one blob, body or batch may have, in order to be read back. Absent: no limit besides that of values. */
   readonly maxBytes?: number | undefined;
 
+  /** Whether it forgets threads by itself, to stay within limits. Then it can only be a hot tier, which holds copies. */
+  readonly forgets?: boolean | undefined;
+
   /** Whether {@link peek} always delivers the record and costs less than {@link read}. A saver that has the values then peeks. */
   readonly peeksRecords?: boolean | undefined;
 

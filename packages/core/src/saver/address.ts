@@ -37,6 +37,14 @@ export function validId(field: string, value: unknown, options: { empty?: boolea
   return value;
 }
 
+/**
+ * The id of a thread in a config. A whole number stands for its digits, as it does for LangGraph's PostgresSaver: users' ids are often
+ * numbers, and a config's type doesn't tell. @throws InvalidAddressError
+ */
+export function validThreadId(field: string, value: unknown): string {
+  return validId(field, Number.isSafeInteger(value) ? String(value) : value);
+}
+
 /** The `configurable` of a config; an empty object where it has none. @throws InvalidAddressError if it isn't a config */
 export function configurableOf(config: RunnableConfig, field = "config"): Readonly<Record<string, unknown>> {
   const advice = 'Pass a config such as { configurable: { thread_id: "..." } }.';
@@ -77,7 +85,7 @@ export function namespaceOf(config: RunnableConfig): Namespace {
       "Stratigraph keeps records of its own in namespaces that begin so. Name the graph's node otherwise.",
     );
   }
-  return { threadId: validId("thread_id", thread_id), namespace };
+  return { threadId: validThreadId("thread_id", thread_id), namespace };
 }
 
 /**

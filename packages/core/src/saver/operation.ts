@@ -58,7 +58,7 @@ export async function* listing<T>(
 export function aboutConfig(config: RunnableConfig | undefined): About {
   const { thread_id: threadId, checkpoint_ns: namespace } = config?.configurable ?? {};
   return {
-    ...(typeof threadId === "string" ? { threadId } : {}),
+    ...(typeof threadId === "string" || Number.isSafeInteger(threadId) ? { threadId: String(threadId) } : {}),
     ...(typeof namespace === "string" ? { namespace } : {}),
   };
 }

@@ -10,7 +10,15 @@ import type {
   DeltaChannelHistory,
   PendingWrite,
 } from "@langchain/langgraph-checkpoint";
-import { addressOf, checkpointIdOf, configOf, maybeThreadOf, namespaceOf, validId } from "./address.ts";
+import {
+  addressOf,
+  checkpointIdOf,
+  configOf,
+  maybeThreadOf,
+  namespaceOf,
+  validId,
+  validThreadId,
+} from "./address.ts";
 import { checkDeltaOptions, checkListOptions, checkWrites, checkedIds, checkedPut } from "./arguments.ts";
 import { checkOptions } from "../contract/checkOptions.ts";
 import { checkTier } from "../contract/checkTier.ts";
@@ -115,7 +123,7 @@ export class TierSaver extends BaseCheckpointSaver {
 
   /** @throws InvalidOptionError */
   constructor(tier: Tier, options: SaverOptions = {}) {
-    checkTier("tier", tier);
+    checkTier("tier", tier, true);
     const resolved = resolveOptions(options);
     super(resolved.serde);
     this.tier = tier;
@@ -238,7 +246,8 @@ export class TierSaver extends BaseCheckpointSaver {
     const { limit, filter } = options;
     if (limit === 0) return;
     const query = {
-      threadId: threadId === undefined || threadId === null ? undefined : validId("thread_id", threadId),
+      threadId:
+        threadId === undefined || threadId === null ? undefined : validThreadId("thread_id", threadId),
       namespace:
         namespace === undefined || namespace === null
           ? undefined
@@ -393,8 +402,9 @@ export class TierSaver extends BaseCheckpointSaver {
   /** Deletes a thread with all its namespaces. A tombstone keeps late writes from bringing it back. Unknown threads are no error. */
   override async deleteThread(threadId: string): Promise<void> {
     await operation("deleteThread", { threadId }, async () => {
-      await this.tier.deleteThread(validId("threadId", threadId));
-      this.#forget(threadId);
+      const id = validThreadId("threadId", threadId);
+      await this.tier.deleteThread(id);
+      this.#forget(id);
     });
   }
 

@@ -55,7 +55,7 @@ const refused: Readonly<Record<string, readonly Refusal[]>> = {
       says: "thread_id",
       official: "It finds none.",
     },
-    { name: "a thread that is a number", args: [at(7)], field: "thread_id", says: "found number" },
+    { name: "a thread that is a broken number", args: [at(7.5)], field: "thread_id", says: "found number" },
     { name: "a thread that is null", args: [at(null)], field: "thread_id", says: "found null" },
     { name: "a thread without a name", args: [at("")], field: "thread_id", says: "an empty string" },
     {

@@ -222,7 +222,7 @@ describe("listThreads", () => {
 describe("ids", () => {
   const { saver } = new Storage().open();
   const bad: readonly (readonly [field: string, call: () => Promise<unknown>])[] = [
-    ["thread_id", () => saver.getTuple({ configurable: { thread_id: 5 } })],
+    ["thread_id", () => saver.getTuple({ configurable: { thread_id: 5.5 } })],
     ["thread_id", () => saver.getTuple({ configurable: { thread_id: "" } })],
     ["thread_id", () => saver.put({ configurable: {} }, emptyCheckpoint(), metadata, {})],
     ["thread_id", () => saver.getTuple({ configurable: { thread_id: "\ud800" } })],
@@ -250,7 +250,7 @@ describe("ids", () => {
   }
 
   test("list names them too", async () => {
-    const listing = saver.list({ configurable: { thread_id: 5 } });
+    const listing = saver.list({ configurable: { thread_id: 5.5 } });
     await expect(listing.next()).rejects.toMatchObject({ data: { field: "thread_id" } });
   });
 });

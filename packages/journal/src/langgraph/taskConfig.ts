@@ -75,7 +75,9 @@ export function taskOf(config: unknown): Task {
   const given = (config ?? AsyncLocalStorageProviderSingleton.getRunnableConfig() ?? {}) as TaskConfig;
   const configurable = given.configurable ?? {};
   const metadata = given.metadata ?? {};
-  const threadId = text(configurable["thread_id"]);
+  const thread = configurable["thread_id"];
+  // A saver takes a whole number for its digits, too.
+  const threadId = Number.isSafeInteger(thread) ? String(thread) : text(thread);
   const segments = (text(configurable["checkpoint_ns"]) ?? "").split("|").filter((part) => part !== "");
   // The last segment names the task itself; the others its subgraph.
   const graph = segments.slice(0, -1);

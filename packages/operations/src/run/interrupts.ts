@@ -8,6 +8,9 @@ import { openQuestions, ResumeCommand, type StateLike } from "./runnableGraph.ts
 /** How much of a question is shown, in bytes. */
 const shownBytes = 16_000;
 
+/** How LangGraph writes the id of a question. It takes an object whose keys all look so for answers by id, too. */
+const idForm = /^[0-9a-f]{32}$/;
+
 /** A question of a node that waits for an answer. */
 export interface ShownInterrupt {
   readonly id: string;
@@ -32,7 +35,7 @@ export async function interruptsOf(
 /**
  * An answer as what is given to the graph.
  * @param answer to the only question, or an object of answers by the ids of questions
- * @throws InvalidOptionError where nothing waits, or it isn't clear what is answered
+ * @throws InvalidOptionError where nothing waits, it isn't clear what is answered, or it names a question that doesn't wait
  */
 export function answersOf(state: StateLike, answer: unknown): ResumeCommand {
   const ids = new Set(openQuestions(state).map(({ id }) => id));
@@ -42,9 +45,17 @@ export function answersOf(state: StateLike, answer: unknown): ResumeCommand {
       "an answer",
       "Nothing waits for one. Leave it out, and the run goes on.",
     );
-  const isById =
-    isObject(answer) && Object.keys(answer).length > 0 && Object.keys(answer).every((key) => ids.has(key));
-  if (isById) return new ResumeCommand(answer);
+  const byId = isObject(answer) ? answer : {};
+  const keys = Object.keys(byId);
+  if (keys.length > 0 && keys.every((key) => ids.has(key) || idForm.test(key))) {
+    const unknown = keys.filter((key) => !ids.has(key));
+    if (unknown.length === 0) return new ResumeCommand(byId);
+    throw new InvalidOptionError(
+      "resume",
+      `an answer to ${unknown.join(", ")}`,
+      `No such question waits: it was answered, or its step was run anew. These wait: ${[...ids].join(", ")}.`,
+    );
+  }
   const [only, ...others] = ids;
   if (others.length === 0) return new ResumeCommand({ [only!]: answer });
   throw new InvalidOptionError(

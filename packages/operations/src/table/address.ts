@@ -79,13 +79,18 @@ export async function* mainLine(
   saver: TierSaver,
   { threadId, namespace, head }: Where,
 ): AsyncGenerator<CheckpointRecord> {
-  let wanted: string | undefined = head;
-  // Ids grow with time, so that a parent follows in the listing.
+  let wanted = head;
+  // A parent nearly always follows in the listing, as ids grow with time. Where a clock was set back, it came before: side branches, and
+  // what stands between, are kept until it is known that nothing leads there.
+  const passed = new Map<string, CheckpointRecord>();
   for await (const { record } of saver.tier.list({ threadId, namespace, recordsOnly: true })) {
-    if (record.checkpointId !== wanted) continue;
-    yield record;
-    wanted = record.parentId;
-    if (wanted === undefined) return;
+    passed.set(record.checkpointId, record);
+    for (let next = passed.get(wanted); next !== undefined; next = passed.get(wanted)) {
+      passed.delete(wanted);
+      yield next;
+      if (next.parentId === undefined) return;
+      wanted = next.parentId;
+    }
   }
 }
 

@@ -144,6 +144,11 @@ describe.each(savers)("run on %s", (name, open) => {
     await expect(run("q", { resume: '"both"' }, { graph })).rejects.toThrow(`${one}, ${two}`);
     const half = await run("q", { resume: JSON.stringify({ [two!]: "B" }) }, { graph });
     expect(half.output).toMatchObject({ outcome: "interrupted", interrupts: [{ id: one }] });
+    // The form of a page that was opened before: it isn't taken for the value of the question that is left.
+    for (const late of [{ [two!]: "B" }, { [one!]: "A", [two!]: "B" }])
+      await expect(run("q", { resume: JSON.stringify(late) }, { graph })).rejects.toThrow(
+        new RegExp(`an answer to ${two}".* No such question waits`),
+      );
     const done = await run("q", { resume: '"A"' }, { graph });
     expect(done.output.outcome).toBe("done");
     expect((await graph.getState(on("q"))).values.log).toEqual(["one A", "two B"]);

@@ -64,6 +64,7 @@ import type { TierCall, TierMethod } from "./tierCall.ts";
 export class FaultyTier implements Tier {
   readonly name: string;
   readonly maxBytes: number | undefined;
+  readonly forgets: boolean | undefined;
   /** The wrapped tier. */
   readonly inner: Tier;
   /** Every call so far, in order of arrival. */
@@ -101,6 +102,7 @@ export class FaultyTier implements Tier {
     this.inner = inner;
     this.name = name;
     this.maxBytes = inner.maxBytes;
+    this.forgets = inner.forgets;
     this.remains = inner.remains;
     if (inner.setup !== undefined) this.setup = () => this.#run("setup", [], async () => inner.setup?.());
     if (inner.ping !== undefined) this.ping = () => this.#run("ping", [], async () => inner.ping?.());
