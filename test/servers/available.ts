@@ -14,5 +14,7 @@ export const available = {
   nginx: onPath("nginx"),
   prometheus: onPath("prometheus") && onPath("promtool"),
   chromium: chromiumBinary() !== undefined,
+  /** Process namespaces of their own; see container.ts. */
+  containers: process.geteuid?.() === 0 && onPath("unshare"),
   s3: ["radosgw", "radosgw-admin", "ceph-mon", "ceph-osd", "ceph", "monmaptool"].every(onPath),
 };

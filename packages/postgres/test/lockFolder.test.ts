@@ -4,7 +4,9 @@ import { join } from "node:path";
 import { StratigraphError } from "@stratigraph/core";
 import { expect, test } from "vitest";
 import { inFrontOf } from "../../../test/inFrontOf.ts";
+import { available } from "../../../test/servers/available.ts";
 import { runChild } from "../../../test/servers/children.ts";
+import { inContainer } from "../../../test/servers/container.ts";
 import { lockFolder } from "../src/connection/lockFolder.ts";
 import type { LockMessage } from "./support/lockChild.ts";
 
@@ -44,6 +46,30 @@ test("a lock is stale whose process is gone, or was another one with the same id
   writeFileSync(file, "");
   expect(() => lockFolder(folder)).toThrow("is in use by process unknown");
 });
+
+test.skipIf(!available.containers)(
+  "a process in another container keeps the folder, and loses it a minute after it ended",
+  async () => {
+    const file = join(folder, "stratigraph.lock");
+    const script = join(import.meta.dirname, "support/holdingChild.ts");
+    const child = runChild<"held" | "renewed">(script, [folder], { execPath: inContainer(folder) });
+    await child.message((message) => message === "held");
+    const { pid } = JSON.parse(readFileSync(file, "utf8")) as { pid: number };
+    // Its id in there is that of a process which doesn't run it out here.
+    expect(pid).not.toBe(child.pid);
+    expect(() => lockFolder(folder)).toThrow(`is in use by process ${pid} of another machine or container`);
+    const before = new Date(Date.now() - 3_600_000);
+    utimesSync(file, before, before);
+    // It renews what an hour's pause let grow old.
+    child.send("renew");
+    await child.message((message) => message === "renewed");
+    expect(() => lockFolder(folder)).toThrow("If that one has ended");
+    await child.kill();
+    expect(() => lockFolder(folder)).toThrow("If that one has ended");
+    utimesSync(file, before, before);
+    lockFolder(folder)();
+  },
+);
 
 test("who takes a stale lock away looks again: the next holder may be there already", () => {
   const file = join(folder, "stratigraph.lock");

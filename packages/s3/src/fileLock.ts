@@ -1,45 +1,27 @@
 import { randomUUID } from "node:crypto";
-import { readFileSync } from "node:fs";
-import { link, mkdir, readFile, rm, writeFile } from "node:fs/promises";
+import { link, mkdir, readFile, rm, stat, utimes, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { StratigraphError } from "@stratigraph/core";
+import { livenessOf, StratigraphError, thisProcess, type ProcessName } from "@stratigraph/core";
 
 /** How long a call waits for a lock, and the longest pause between two attempts; in milliseconds. */
 const waitMs = 30_000;
 const longestPauseMs = 20;
 
-/** The process that holds a lock. `startedAt` distinguishes it from a later process with the same id; "" if the system doesn't tell. */
-interface Holder {
-  readonly pid: number;
-  readonly startedAt: string;
+/**
+ * After how long without taking or leaving a lock a process on another machine or in another container counts as gone, in
+ * milliseconds. Locks are held for a few of them.
+ */
+const silentMs = 60_000;
+
+/** The process that holds a lock. Versions before 0.2 didn't write `machine`. */
+type Holder = Omit<ProcessName, "machine"> & { readonly machine?: string };
+
+async function exists(file: string): Promise<boolean> {
+  return (await stat(file).catch(() => undefined)) !== undefined;
 }
 
-/** When a process started, in the kernel's clock ticks; "" if that can't be read. */
-function startOf(pid: number): string {
-  try {
-    return readFileSync(`/proc/${pid}/stat`, "utf8").split(") ").at(-1)!.split(" ")[19] ?? "";
-  } catch {
-    return "";
-  }
-}
-
-/** Whether a process with this id runs on this machine. */
-export function processExists(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code === "EPERM";
-  }
-}
-
-function isAlive({ pid, startedAt }: Holder): boolean {
-  if (!processExists(pid)) return false;
-  const started = startOf(pid);
-  return startedAt === "" || started === "" || started === startedAt;
-}
-
-async function holderOf(file: string): Promise<Holder | undefined> {
+/** The process that a lock, or a holder's file, names. */
+export async function holderOf(file: string): Promise<Holder | undefined> {
   try {
     return JSON.parse(await readFile(file, "utf8")) as Holder;
   } catch {
@@ -48,7 +30,18 @@ async function holderOf(file: string): Promise<Holder | undefined> {
 }
 
 /**
- * Locks between the processes of one machine. A lock is a hard link to a file that names its holder, so nobody ever sees it
+ * Whether a file that names a process, or a lock of it, which is a link to that file, has long been left alone. Taking and leaving a lock
+ * changes the time of the file's links. It is compared with that of a file of one's own: both times are of the file system's clock.
+ */
+export async function isSilent(file: string, mine: string): Promise<boolean> {
+  const now = new Date();
+  await utimes(mine, now, now);
+  const [own, other] = await Promise.all([stat(mine), stat(file).catch(() => undefined)]);
+  return other !== undefined && own.ctimeMs - other.ctimeMs > silentMs;
+}
+
+/**
+ * Locks between the processes that share a folder. A lock is a hard link to a file that names its holder, so nobody ever sees it
  * half-written.
  */
 export class FileLocks {
@@ -65,11 +58,15 @@ export class FileLocks {
     const deadline = Date.now() + waitMs;
     for (let attempt = 0; !(await this.#take(file)); attempt += 1) {
       const holder = await holderOf(file);
-      if (holder !== undefined && !isAlive(holder)) await this.#break(file);
+      if (holder !== undefined && (await this.#isGone(file, holder))) await this.#break(file);
       else if (Date.now() > deadline) {
         throw new StratigraphError(
           "LOCKED",
-          `${file} has been held by process ${holder?.pid ?? "unknown"} for ${waitMs} ms. Repeat the call, or end that process.`,
+          `${file} has been held by process ${holder?.pid ?? "unknown"}` +
+            (holder !== undefined && livenessOf(holder) === "elsewhere"
+              ? " of another machine or container"
+              : "") +
+            ` for ${waitMs} ms. Repeat the call, or end that process.`,
           { file, pid: holder?.pid },
         );
       }
@@ -89,12 +86,17 @@ export class FileLocks {
   }
 
   async #take(file: string): Promise<boolean> {
+    const mine = await this.#named();
     try {
-      await link(await this.#named(), file);
+      await link(mine, file);
       return true;
     } catch (error) {
-      if ((error as NodeJS.ErrnoException).code === "EEXIST") return false;
-      throw error;
+      const { code } = error as NodeJS.ErrnoException;
+      if (code === "EEXIST") return false;
+      // A sweep in another container, which can't see this process, took its file for left behind. The next attempt makes it anew.
+      if (code !== "ENOENT" || (await exists(mine))) throw error;
+      this.#mine = undefined;
+      return false;
     }
   }
 
@@ -104,15 +106,23 @@ export class FileLocks {
     if (!(await this.#take(breaker))) {
       // The process that holds the breaker may have died too, while it executed the few lines below.
       const holder = await holderOf(breaker);
-      if (holder !== undefined && !isAlive(holder)) await rm(breaker, { force: true });
+      if (holder !== undefined && (await this.#isGone(breaker, holder))) await rm(breaker, { force: true });
       return;
     }
     try {
       const holder = await holderOf(file);
-      if (holder !== undefined && !isAlive(holder)) await rm(file, { force: true });
+      if (holder !== undefined && (await this.#isGone(file, holder))) await rm(file, { force: true });
     } finally {
       await rm(breaker, { force: true });
     }
+  }
+
+  /** Whether the holder of a lock is gone. */
+  async #isGone(file: string, holder: Holder): Promise<boolean> {
+    const liveness = livenessOf(holder);
+    if (liveness !== "elsewhere") return liveness === "dead";
+    const mine = await this.#named();
+    return await isSilent(file, mine);
   }
 
   /** The file that names this process. If it can't be written, the next call tries again. */
@@ -127,8 +137,7 @@ export class FileLocks {
   async #name(): Promise<string> {
     await mkdir(this.#folder, { recursive: true });
     const file = join(this.#folder, `holder-${process.pid}-${randomUUID()}`);
-    const holder: Holder = { pid: process.pid, startedAt: startOf(process.pid) };
-    await writeFile(file, JSON.stringify(holder), { flag: "wx" });
+    await writeFile(file, JSON.stringify(thisProcess()), { flag: "wx" });
     return file;
   }
 }

@@ -13,7 +13,7 @@ import {
   stat,
 } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
-import { InvalidOptionError, type Check } from "@stratigraph/core";
+import { InvalidOptionError, livenessOf, type Check } from "@stratigraph/core";
 import type {
   FoundObject,
   GetOptions,
@@ -22,7 +22,7 @@ import type {
   PutCondition,
   StorePlace,
 } from "./objectStore.ts";
-import { FileLocks, processExists } from "./fileLock.ts";
+import { FileLocks, holderOf } from "./fileLock.ts";
 import { explainFolderError } from "./explainFolderError.ts";
 import { spaceOf } from "./folderSpace.ts";
 
@@ -70,7 +70,7 @@ async function syncFolder(folder: string): Promise<void> {
 }
 
 /**
- * A folder as object storage, for any number of processes on one machine. A file appears as a whole or not at all, and is on the
+ * A folder as object storage, for any number of processes that share it. A file appears as a whole or not at all, and is on the
  * disk when its put returns.
  */
 export class FolderStore implements ObjectStore {
@@ -247,12 +247,11 @@ export class FolderStore implements ObjectStore {
     const work = join(this.#root, workFolder);
     for (const name of await readdir(work)) {
       const found = await stat(join(work, name)).catch(() => undefined);
-      const pid = /^holder-(\d+)-/.exec(name)?.[1];
-      const abandoned =
-        pid === undefined
-          ? found !== undefined && Date.now() - found.mtimeMs > abandonedMs
-          : !processExists(Number(pid));
-      if (abandoned) await rm(join(work, name), { force: true });
+      const isOld = found !== undefined && Date.now() - found.mtimeMs > abandonedMs;
+      const holder = name.startsWith("holder-") ? await holderOf(join(work, name)) : undefined;
+      const liveness = holder === undefined ? "elsewhere" : livenessOf(holder);
+      if (liveness === "dead" || (liveness === "elsewhere" && isOld))
+        await rm(join(work, name), { force: true });
     }
   }
 

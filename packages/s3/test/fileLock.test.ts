@@ -1,14 +1,19 @@
+import type { PathLike, Stats } from "node:fs";
 import fs, { mkdtemp, readFile, readdir, rm, utimes, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { inFrontOf } from "../../../test/inFrontOf.ts";
 import { FileLocks } from "../src/fileLock.ts";
 import { FolderStore } from "../src/index.ts";
+import type { FoundObject } from "../src/objectStore.ts";
 
 // Locks between the processes of one machine, and what they guard: nobody replaces or deletes an object that another one just replaced.
 
 /** Above what Linux ever gives a process. */
 const gone = JSON.stringify({ pid: 2 ** 22 + 1, startedAt: "1" });
+
+/** A process id that is in use here, of a process that is somewhere else. */
+const elsewhere = JSON.stringify({ pid: 1, startedAt: "1", machine: "of another container" });
 
 let path: string;
 const restoring: (() => void)[] = [];
@@ -131,15 +136,44 @@ test("setup() takes away what the dead left, and nothing that a living process w
   await store.put("t/head", Buffer.from("1"), { ifMatch });
   const work = join(path, ".work");
   const [living] = await readdir(work);
-  for (const name of [`holder-${2 ** 22 + 1}-x`, "old", "young"]) await writeFile(join(work, name), "");
+  for (const name of ["old", "young"]) await writeFile(join(work, name), "");
+  await writeFile(join(work, `holder-${2 ** 22 + 1}-x`), gone);
+  for (const name of ["holder-1-young", "holder-1-old"]) await writeFile(join(work, name), elsewhere);
   for (const [name, hours] of [
     ["old", 2],
+    ["holder-1-old", 2],
     [living!, 48],
   ] as const) {
     const at = new Date(Date.now() - hours * 3_600_000);
     await utimes(join(work, name), at, at);
   }
   await new FolderStore(path).setup();
-  expect((await readdir(work)).sort()).toEqual([living, "young"].sort());
+  expect((await readdir(work)).sort()).toEqual([living, "young", "holder-1-young"].sort());
+  // A sweep in another container took this process's file away, which it can't tell from one that was left behind.
+  await rm(join(work, living!));
+  expect(
+    await store.put("t/head", Buffer.from("2"), {
+      ifMatch: ((await store.get("t/head")) as FoundObject).etag,
+    }),
+  ).toBeDefined();
   await store.end();
+});
+
+test("a lock of a process in another container is waited for, and taken over a minute after that one was last seen", async () => {
+  const [file, locks] = [join(path, "lock"), new FileLocks(join(path, "mine"))];
+  await writeFile(file, elsewhere);
+  let looks = 0;
+  restoring.push(
+    inFrontOf(fs, "stat", (real) => {
+      const aged = async (name: PathLike): Promise<Stats> => {
+        const found = await real(name);
+        if (name !== file) return found;
+        looks += 1;
+        // The clock of the file system: two looks within the minute, then one after it.
+        return Object.assign(found, { ctimeMs: found.ctimeMs - (looks > 2 ? 60_100 : 59_000) });
+      };
+      return aged as typeof real;
+    }),
+  );
+  expect(await locks.run(file, async () => looks)).toBe(4);
 });

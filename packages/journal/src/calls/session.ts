@@ -1,31 +1,10 @@
 import { randomUUID } from "node:crypto";
-import { readFileSync, readlinkSync } from "node:fs";
-import { hostname } from "node:os";
-import { keepsLeases, type Tier } from "@stratigraph/core";
+import { keepsLeases, livenessOf, thisProcess, type Tier } from "@stratigraph/core";
 import type { Session as KnownSession } from "../log/calls.ts";
 import type { Writer } from "../log/journalLog.ts";
 
 /** For how long a process counts as alive after it last said so, in milliseconds. */
 const defaultLeaseMs = 30_000;
-
-/**
- * Which machine, boot and process namespace this is: two processes where it is equal see each other's process ids. A container has a
- * namespace of its own, also where its host name is that of another one.
- */
-function thisMachine(): string {
-  const parts = [hostname()];
-  for (const read of [
-    () => readFileSync("/proc/sys/kernel/random/boot_id", "utf8").trim(),
-    () => readlinkSync("/proc/self/ns/pid"),
-  ]) {
-    try {
-      parts.push(read());
-    } catch {
-      // Only Linux has these; elsewhere processes of one host see each other.
-    }
-  }
-  return parts.join(" ");
-}
 
 /** Where a session is, other than by default. */
 export interface SessionPlace {
@@ -62,7 +41,7 @@ export class Session implements Writer {
   readonly #firstSeenMs = new Map<string, number>();
   readonly #dead = new Set<string>();
 
-  constructor(tier: Tier, { machine = thisMachine(), leaseMs = defaultLeaseMs }: SessionPlace = {}) {
+  constructor(tier: Tier, { machine = thisProcess().machine, leaseMs = defaultLeaseMs }: SessionPlace = {}) {
     this.#tier = tier;
     this.machine = machine;
     this.#leaseMs = leaseMs;
@@ -123,7 +102,8 @@ export class Session implements Writer {
 
   async #looksAlive(holder: string, known: KnownSession | undefined): Promise<boolean> {
     // Of this process, but running nothing; or of one that had the same id before.
-    if (known?.machine === this.machine && (known.pid === process.pid || !isRunning(known.pid))) return false;
+    if (known?.machine === this.machine && (known.pid === process.pid || livenessOf(known) === "dead"))
+      return false;
     if (!keepsLeases(this.#tier)) {
       // Nobody can tell, so it counts as alive for as long as a lease would have lasted.
       const sinceMs = this.#firstSeenMs.get(holder) ?? performance.now();
@@ -167,14 +147,4 @@ export class Session implements Writer {
 
 function leaseOf(session: string): string {
   return `calls/${session}`;
-}
-
-function isRunning(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch (error) {
-    // EPERM: it runs, as somebody else.
-    return (error as NodeJS.ErrnoException).code !== "ESRCH";
-  }
 }

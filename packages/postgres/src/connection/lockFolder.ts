@@ -1,14 +1,31 @@
 import { randomUUID } from "node:crypto";
-import { linkSync, mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
+import {
+  closeSync,
+  linkSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+  writeSync,
+} from "node:fs";
 import { join } from "node:path";
-import { StratigraphError } from "@stratigraph/core";
+import { livenessOf, StratigraphError, thisProcess, type ProcessName } from "@stratigraph/core";
 
-/** The process that holds a folder. `startedAt` tells it from a later process with the same id; "" where the system doesn't say. */
-interface Holder {
-  readonly pid: number;
-  readonly startedAt: string;
+/** The process that holds a folder. Versions before 0.2 didn't write `machine`. */
+interface Holder extends Omit<ProcessName, "machine"> {
+  readonly machine?: string;
   readonly token: string;
 }
+
+/**
+ * How often a holder renews its lock, and after how long without that a holder on another machine or in another container counts as
+ * gone; in milliseconds. A holder on this machine is asked for by its process id.
+ */
+const renewMs = 5_000;
+const silentMs = 60_000;
 
 /** After this time, in milliseconds, the marker of a process that takes a stale lock away counts as left behind. */
 const breakingMs = 10_000;
@@ -16,24 +33,22 @@ const breakingMs = 10_000;
 /** Error codes of file systems without hard links. */
 const unlinkable: ReadonlySet<string> = new Set(["EPERM", "ENOTSUP", "EOPNOTSUPP", "ENOSYS", "EXDEV"]);
 
-/** When a process started, in the kernel's clock ticks since boot; "" where that can't be read. */
-function startOf(pid: number): string {
-  try {
-    const fields = readFileSync(`/proc/${pid}/stat`, "utf8").split(") ").at(-1)!.split(" ");
-    return fields[19] ?? "";
-  } catch {
-    return "";
-  }
+/** Whether the holder of a lock is gone. */
+function isGone(file: string, holder: Holder): boolean {
+  const liveness = livenessOf(holder);
+  return liveness === "elsewhere" ? silenceOf(file) > silentMs : liveness === "dead";
 }
 
-function isAlive({ pid, startedAt }: Holder): boolean {
+/** For how long a lock wasn't renewed, in milliseconds. Both times are of the clock that the file system has. */
+function silenceOf(file: string): number {
+  const draft = `${file}.${randomUUID()}`;
+  writeFileSync(draft, "");
   try {
-    process.kill(pid, 0);
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code === "EPERM";
+    const renewed = statSync(file, { throwIfNoEntry: false })?.mtimeMs;
+    return renewed === undefined ? 0 : statSync(draft).mtimeMs - renewed;
+  } finally {
+    rmSync(draft, { force: true });
   }
-  const started = startOf(pid);
-  return startedAt === "" || started === "" || started === startedAt;
 }
 
 function holderOf(file: string): Holder | undefined {
@@ -88,7 +103,7 @@ function breakStale(file: string): void {
   try {
     const holder = holderOf(file);
     // A lock without a readable holder may be in the making.
-    if (holder === undefined ? ageOf(file) > breakingMs : !isAlive(holder)) rmSync(file, { force: true });
+    if (holder === undefined ? ageOf(file) > breakingMs : isGone(file, holder)) rmSync(file, { force: true });
   } finally {
     rmSync(breaker, { force: true });
   }
@@ -96,27 +111,53 @@ function breakStale(file: string): void {
 
 /**
  * Locks a folder for this process: PGlite has no lock of its own, and two processes on one folder destroy the database. The lock
- * of a killed process is recognised by process id and start time, and taken over.
+ * of a killed process is recognised by process id and start time, and taken over; that of one in another container or on another
+ * machine, once it wasn't renewed for a minute.
  * @returns a function that releases the lock
  * @throws StratigraphError "LOCKED" naming the holder
  */
 export function lockFolder(folder: string): () => void {
   mkdirSync(folder, { recursive: true });
   const file = join(folder, "stratigraph.lock");
-  const mine: Holder = { pid: process.pid, startedAt: startOf(process.pid), token: randomUUID() };
+  const mine: Holder = { ...thisProcess(), token: randomUUID() };
   for (let attempt = 0; attempt < 5; attempt += 1) {
-    if (create(file, JSON.stringify(mine))) return () => release(file, mine);
+    if (create(file, JSON.stringify(mine))) {
+      const renewal = setInterval(() => renew(file, mine), renewMs).unref();
+      return () => {
+        clearInterval(renewal);
+        release(file, mine);
+      };
+    }
     const holder = holderOf(file);
-    if (holder !== undefined && isAlive(holder)) break;
+    if (holder !== undefined && !isGone(file, holder)) break;
     breakStale(file);
   }
-  const pid = holderOf(file)?.pid;
+  const holder = holderOf(file);
+  const isElsewhere = holder !== undefined && livenessOf(holder) === "elsewhere";
   throw new StratigraphError(
     "LOCKED",
-    `Folder ${folder} is in use by process ${pid ?? "unknown"}. An embedded database serves one process: stop the other one, ` +
-      `use another folder, or connect both to a PostgreSQL server.`,
-    { folder, pid },
+    `Folder ${folder} is in use by process ${holder?.pid ?? "unknown"}${isElsewhere ? " of another machine or container" : ""}. ` +
+      `An embedded database serves one process: stop the other one, use another folder, or connect both to a PostgreSQL server.` +
+      (isElsewhere
+        ? ` If that one has ended, its lock can be taken over ${silentMs / 1000} s after that.`
+        : ""),
+    { folder, pid: holder?.pid },
   );
+}
+
+/** Tells others that the holder is alive: writes the first byte again, so that the file has a new time. */
+function renew(file: string, mine: Holder): void {
+  if (holderOf(file)?.token !== mine.token) return;
+  try {
+    const opened = openSync(file, "r+");
+    try {
+      writeSync(opened, "{", 0);
+    } finally {
+      closeSync(opened);
+    }
+  } catch {
+    // The next renewal tries again; there are eleven in the time after which the lock would count as left behind.
+  }
 }
 
 function release(file: string, mine: Holder): void {
