@@ -29,6 +29,8 @@ const oldest = [
 ];
 const pglite = "@electric-sql/pglite@0.5.16";
 const tools = {
+  // The command line brings it, and so it is there where applications are bundled.
+  jiti: "jiti@2",
   bun: "@oven/bun-linux-x64@1.4.5",
   esbuild: "esbuild@0.28.2",
   jest: "jest@30.5.2",
@@ -83,7 +85,15 @@ let shared: Promise<Project> | undefined;
 function application(context: Context): Promise<Project> {
   shared ??= (async () => {
     const project = new Project(context.tarballs);
-    await project.install(...newest, pglite, tools.esbuild, tools.jest, ...tools.next, ...tools.typescript);
+    await project.install(
+      ...newest,
+      pglite,
+      tools.jiti,
+      tools.esbuild,
+      tools.jest,
+      ...tools.next,
+      ...tools.typescript,
+    );
     return project;
   })();
   return shared;
@@ -108,6 +118,15 @@ export const consumers: Record<string, Consumer> = {
     const project = new Project(context.tarballs);
     await project.install(...oldest);
     for (const program of programs) check(await project.run("node", [program]), ["memory"]);
+    // As after `npm ci --omit=dev`: no jiti, which comes with the command line.
+    project.write("stratigraph.config.mjs", 'export default { checkpointer: "memory:" };\n');
+    const opens =
+      'import("stratigraph").then(({ createCheckpointer }) => createCheckpointer()).then((saver) => saver.end())';
+    await project.run("node", ["-e", opens]);
+    project.write("stratigraph.config.ts", 'export default { checkpointer: "memory:" };\n');
+    const refused = await project.try("node", ["-e", opens]);
+    if (refused.ok || !refused.stderr.includes("npm install jiti"))
+      throw new Error(`a config in TypeScript doesn't say that jiti is missing:\n${refused.stderr}`);
     return oldest.join(", ");
   },
 
@@ -164,7 +183,7 @@ export const consumers: Record<string, Consumer> = {
     const storages = context.postgres === "" ? ["memory"] : ["memory", "postgres"];
     // What the README says: pg is CommonJS and asks for Node's own modules by require(), and PGlite has files beside it.
     const banner =
-      '--banner:js=import { createRequire } from "node:module"; const require = createRequire(import.meta.url);';
+      '--banner:js=import { createRequire as requireOf } from "node:module"; const require = requireOf(import.meta.url);';
     await bundle(project, "app.mjs", "esm", "beside.mjs", banner, "--external:@electric-sql/pglite");
     check(await project.run("node", ["beside.mjs", ".bundled"]), ["memory", "folder"]);
     return await withoutPgLite(project, async () => {

@@ -1,5 +1,6 @@
 import { readFile } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
+import { pathToFileURL } from "node:url";
 import { InvalidOptionError, shownName, StratigraphError, waitMsOf, type Duration } from "@stratigraph/core";
 import type * as Jiti from "jiti";
 import type { CheckpointerConfig } from "../config.ts";
@@ -21,7 +22,7 @@ export interface LoadConfigOptions {
   readonly url?: string | undefined;
   /** Which of the config's environments. Default: `STRATIGRAPH_ENV`, or none. Not together with `url`, which has none. */
   readonly environment?: string | undefined;
-  /** Evaluates a module and returns its default export. Default: by the package jiti of the project. */
+  /** Evaluates a module and returns its default export. Default: by the package jiti of the project, without which Node imports `.mjs` and `.js`. */
   readonly evaluate?: ((file: string) => Promise<unknown>) | undefined;
   /** How long the config file may take to be evaluated. Default "30s", at most "1d". */
   readonly timeout?: Duration | undefined;
@@ -48,7 +49,7 @@ export interface LoadedConfig {
  * `.js`, `.mjs` or `.json` in the current folder or above, up to the root of the repository; by `STRATIGRAPH_URL`; or else in the
  * folder `.stratigraph`.
  * @throws InvalidConfigError that names every mistake; InvalidOptionError on an environment where there is no config file, and on variables
- * that are empty; StratigraphError "MISCONFIGURED" where the file can't be evaluated, "DRIVER_MISSING" without jiti
+ * that are empty; StratigraphError "MISCONFIGURED" where the file can't be evaluated, "DRIVER_MISSING" for TypeScript without jiti
  */
 export async function loadConfig(options: LoadConfigOptions = {}): Promise<LoadedConfig> {
   const { cwd = process.cwd(), url } = options;
@@ -103,7 +104,7 @@ function noEnvironment(environment: string, origin: string): InvalidOptionError 
 }
 
 async function fromFile(file: string, options: LoadConfigOptions): Promise<LoadedConfig> {
-  const { evaluate = evaluateByJiti, timeout = "30s" } = options;
+  const { evaluate = evaluated, timeout = "30s" } = options;
   const environment = environmentOf(options);
   const contents = settle(contentsOf(file, evaluate), waitMsOf("timeout", timeout), (why) => {
     const message = `${file} can't be loaded: its evaluation doesn't end (${why}). Look for a top-level await whose promise never settles.`;
@@ -138,18 +139,26 @@ function parsed(text: string): unknown {
   }
 }
 
-async function evaluateByJiti(file: string): Promise<unknown> {
-  const { createJiti } = await importJiti(file);
-  return await createJiti(file).import(file, { default: true });
+/** Evaluates a module by the package jiti, or by Node itself what Node can evaluate where there is no jiti. */
+async function evaluated(file: string): Promise<unknown> {
+  const jiti = await importJiti();
+  if (!("cause" in jiti)) return await jiti.createJiti(file).import(file, { default: true });
+  if (!/\.m?js$/.test(file)) {
+    const message = `${file} needs the package jiti. Install it: npm install jiti. Or write stratigraph.config.mjs or .json.`;
+    throw new StratigraphError("DRIVER_MISSING", message, { package: "jiti" }, jiti.cause);
+  }
+  const module = (await import(/* webpackIgnore: true */ /* @vite-ignore */ pathToFileURL(file).href)) as {
+    readonly default: unknown;
+  };
+  return module.default;
 }
 
-async function importJiti(file: string): Promise<typeof Jiti> {
+async function importJiti(): Promise<typeof Jiti | { readonly cause: unknown }> {
   // If import() stands in a try of the same function, bundlers accept that the package isn't installed.
   try {
     return await import("jiti");
   } catch (cause) {
-    const message = `${file} needs the package jiti. Install it: npm install jiti. Or write stratigraph.config.json.`;
-    throw new StratigraphError("DRIVER_MISSING", message, { package: "jiti" }, cause);
+    return { cause };
   }
 }
 
