@@ -2,7 +2,7 @@ import { readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { operations, runOperation, type Context } from "@stratigraph/operations";
 import { openCheckpointer } from "stratigraph";
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { waitUntil } from "../../../test/servers/process.ts";
 import { exampleProject, type ExampleProject } from "./support/exampleProject.ts";
 import { runCli, type Ran } from "./support/runCli.ts";
@@ -10,15 +10,29 @@ import { runCli, type Ran } from "./support/runCli.ts";
 // Every example of every operation runs as it is written.
 
 let project: ExampleProject;
+/** Of all examples that only read. */
+let shared: ExampleProject;
 
-beforeEach(async () => {
-  project = await exampleProject();
-  const report = await runCli(["verify", "-o", "json"], { cwd: project.folder });
-  await writeFile(join(project.folder, "report.json"), report.stdout);
+async function newProject(): Promise<ExampleProject> {
+  const made = await exampleProject();
+  const report = await runCli(["verify", "-o", "json"], { cwd: made.folder });
+  await writeFile(join(made.folder, "report.json"), report.stdout);
+  return made;
+}
+
+beforeAll(async () => {
+  shared = await newProject();
+});
+afterAll(() => shared.remove());
+
+beforeEach(async ({ task }) => {
+  project = examples.some(([line, effect]) => line === task.name && effect === "read")
+    ? shared
+    : await newProject();
 });
 
 afterEach(async () => {
-  await project.remove();
+  if (project !== shared) await project.remove();
 });
 
 /** The words of a command line, as a shell takes it apart; and the file that its result goes to. */

@@ -1,6 +1,7 @@
 import { MemorySaver, MemoryTier, TierSaver } from "@stratigraph/core";
 import { FaultyTier } from "@stratigraph/testing";
 import { expect, test } from "vitest";
+import { inRounds } from "../../../test/rounds.ts";
 import { chat, deltaChat, human, on } from "../../branch/test/support/graphs.ts";
 import { rendered, run } from "./support/run.ts";
 import { testContext } from "./support/testContext.ts";
@@ -52,15 +53,17 @@ test("the checkpoint, node and run that wrote a message", async () => {
   });
 });
 
-test("among 20,000 checkpoints few values are read", async () => {
+const length = inRounds({ few: 5000, all: 20_000 });
+
+test(`among ${length} checkpoints few values are read`, async () => {
   const tier = new FaultyTier(new MemoryTier());
   const saver = new TierSaver(tier);
-  const ids = await longThread(saver, "long", 20_000);
+  const ids = await longThread(saver, "long", length);
   const context = testContext(saver);
   tier.reset();
   const title = await run<Blame>("blame", { at: "long", path: "title" }, context);
-  expect(title.changed.checkpoint).toBe(ids[19_000]);
-  expect(title.before!.checkpoint).toBe(ids[18_999]);
+  expect(title.changed.checkpoint).toBe(ids[length - 1000]);
+  expect(title.before!.checkpoint).toBe(ids[length - 1001]);
   expect(title.searched).toMatchObject({ checkpoints: 1001, versions: 2 });
   const count = await run<Blame>("blame", { at: `long`, path: "count" }, context);
   expect(count.changed.checkpoint).toBe(ids.at(-1));

@@ -28,8 +28,10 @@ describe("deflated content", () => {
     fc.assert(
       fc.property(contents, (content) => {
         const bytes = deflate(content, dictionary);
-        expect(inflate(bytes, dictionary, content.length)).toEqual(content);
-        expect(codec.unpack(Uint8Array.from([3, 1, ...bytes]), content.length)).toEqual(content);
+        // toEqual would take a hundred times as long.
+        expect(Buffer.compare(inflate(bytes, dictionary, content.length), content)).toBe(0);
+        const packed = Buffer.concat([Uint8Array.of(3, 1), bytes]);
+        expect(Buffer.compare(codec.unpack(packed, content.length), content)).toBe(0);
         if (content.length > 1)
           expect(reasonOf(() => inflate(bytes, dictionary, content.length - 1))).toBe("too-large");
       }),

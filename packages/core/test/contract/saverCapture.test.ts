@@ -3,6 +3,7 @@ import { MemorySaver as OfficialMemorySaver } from "@langchain/langgraph-checkpo
 import type { SerializerProtocol } from "@langchain/langgraph-checkpoint";
 import { MemoryTier, TierSaver, type SaverOptions } from "@stratigraph/core";
 import { testPromises } from "@stratigraph/testing";
+import { sparse } from "../../../../test/rounds.ts";
 
 const keys = { one: new Uint8Array(randomBytes(32)) };
 const encryption = { keys, activeKey: "one", hashKey: new Uint8Array(randomBytes(32)) };
@@ -11,11 +12,12 @@ const encryption = { keys, activeKey: "one", hashKey: new Uint8Array(randomBytes
 const official: SerializerProtocol = new OfficialMemorySaver().serde;
 
 function suite(name: string, options: SaverOptions): void {
-  testPromises(name, async () => {
+  const setup = async () => {
     const tier = new MemoryTier();
     const second = async (): Promise<TierSaver> => new TierSaver(tier, options);
     return { saver: await second(), second, close: async () => undefined };
-  });
+  };
+  testPromises(name, setup, sparse);
 }
 
 suite("encrypted", { encryption });

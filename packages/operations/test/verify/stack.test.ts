@@ -68,6 +68,9 @@ async function goesOn(threadId: string): Promise<string | undefined> {
   return head;
 }
 
+/** The tests that follow verify the whole storage, time and again. */
+const removed = (threadId: string): Promise<void> => open().deleteThread(threadId);
+
 interface Way {
   readonly name: string;
   damage(records: readonly CheckpointRecord[]): Promise<void>;
@@ -141,6 +144,7 @@ test.each(ofWarm.map((way) => [way.name, way] as const))(
     expect((await verified(open().tier)).findings).toEqual([]);
     expect(await goesOn(threadId)).toBe(records[0]!.checkpointId);
     expect((await verified(open().tier)).findings).toEqual([]);
+    await removed(threadId);
   },
 );
 
@@ -168,6 +172,7 @@ test.each(ofHot.map((way) => [way.name, way] as const))("%s in the hot tier is r
   expect(await repaired(open().tier, report)).toMatchObject({ results: [{ outcome: "done" }], left: [] });
   expect((await verified(open().tier)).findings).toEqual([]);
   expect(await goesOn(threadId)).toBe(records[0]!.checkpointId);
+  await removed(threadId);
 });
 
 test("what a hot tier lacks is no finding: it is a miss", async () => {
