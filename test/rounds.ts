@@ -16,16 +16,16 @@ export const allRounds = inRounds({ few: false, all: true });
 
 /**
  * For suites of `@stratigraph/testing` on savers that are made of others, or slow: with few rounds each test with one durability,
- * so that all of them meet every saver. On memory each test runs with each.
+ * so that all of them meet every saver. On memory the suite of graphs runs each test with each.
  */
 export const sparse = inRounds({ few: { durabilities: "in turn" }, all: {} } as const);
 
 /**
- * As {@link sparse}, and with few rounds every sixth test, and every sixth pair of the ids of any text: for suites that another one runs over
+ * As {@link sparse}, and with few rounds every twelfth test, and every twelfth pair of the ids of any text: for suites that another one runs over
  * nearly the same storage.
  */
 export const sparser = inRounds({
-  few: { durabilities: "in turn", every: 6 },
+  few: { durabilities: "in turn", every: 12 },
   all: { durabilities: "in turn", every: 2 },
   soak: {},
 } as const);

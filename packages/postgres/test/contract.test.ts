@@ -31,16 +31,10 @@ testTier(
   },
 );
 
-// A database of its own costs seconds to open, so all suites share one in memory and one in a folder, each suite in a schema of its own.
+// A database of its own costs seconds to open, so all suites share one, each suite in a schema of its own.
 const limits = resolveDatabaseOptions({});
-const folder = await embeddedFolder();
 const inMemory = new PgLiteExecutor(() => openPgLite(undefined), limits);
-const inFolder = new PgLiteExecutor(() => openPgLite(folder), limits);
-afterAll(async () => {
-  await inMemory.end();
-  await inFolder.end();
-  rmSync(folder, { recursive: true });
-});
+afterAll(() => inMemory.end());
 
 let schemas = 0;
 function freshSchema(): string {
@@ -79,5 +73,14 @@ function official(name: string, executor: PgLiteExecutor): void {
   deltaChannelHistoryTests(initializer);
 }
 
-official("@stratigraph/postgres embedded in memory", inMemory);
-if (allRounds) official("@stratigraph/postgres embedded in a folder", inFolder);
+// validation.test.ts runs the same on a server.
+if (allRounds) {
+  official("@stratigraph/postgres embedded in memory", inMemory);
+  const folder = await embeddedFolder();
+  const inFolder = new PgLiteExecutor(() => openPgLite(folder), limits);
+  afterAll(async () => {
+    await inFolder.end();
+    rmSync(folder, { recursive: true });
+  });
+  official("@stratigraph/postgres embedded in a folder", inFolder);
+}

@@ -29,7 +29,7 @@ testGraphs(
   Object.assign(() => onPostgres(), { withSerde: onPostgres }),
   sparse,
 );
-testPromises("PostgresSaver on PostgreSQL", () => onPostgres());
+testPromises("PostgresSaver on PostgreSQL", () => onPostgres(), sparse);
 // Newest first is by checkpoint id: LangGraph.js compares ids in `before`, also across namespaces.
 testSaver("PostgresSaver on PostgreSQL", () => onPostgres(), {
   knownFailures: ["list_uses_checkpoint_timestamp_not_id"],

@@ -5,6 +5,7 @@ import pg from "pg";
 import { expect, test } from "vitest";
 import { query } from "../../../test/servers/postgres.ts";
 import { embeddedFolder, freshDatabase } from "../../../test/servers/shared.ts";
+import { allRounds } from "../../../test/rounds.ts";
 import { at, checkpointOf } from "./support/checkpoints.ts";
 
 const metadata = { source: "loop", step: 0, parents: {} } as const;
@@ -66,7 +67,10 @@ const kinds = {
   },
 };
 
-describe.each(Object.entries(kinds))("%s", (_, open) => {
+/** An embedded database gets the same statements. */
+const wanted = Object.entries(kinds).filter(([name]) => allRounds || name === "on PostgreSQL");
+
+describe.each(wanted)("%s", (_, open) => {
   let opened: Awaited<ReturnType<typeof open>>;
   beforeAll(async () => {
     opened = await open();

@@ -3,10 +3,11 @@ import { redis } from "@stratigraph/redis";
 import { testDifferential } from "@stratigraph/testing";
 import { TieredSaver, memory } from "@stratigraph/tiered";
 import { freshDatabase, sharedRedis } from "../../../test/servers/shared.ts";
-import { sparse } from "../../../test/rounds.ts";
+import { sparser } from "../../../test/rounds.ts";
 
 // The stack with all kinds of tiers, opened twice as two processes would: each step of a scenario is taken by the one that didn't
-// take the last. The other stacks: stacks/differential.test.ts.
+// take the last. Its parts
+// play every scenario alone, in the packages of their tiers. The other stacks: stacks/differential.test.ts.
 
 testDifferential(
   "memory>redis>postgres, two processes",
@@ -29,5 +30,5 @@ testDifferential(
       },
     };
   },
-  sparse,
+  sparser,
 );

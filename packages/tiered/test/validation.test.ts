@@ -47,11 +47,11 @@ official("memory>memory>memory", async () => ({
   warm: new MemoryTier(),
   cold: new MemoryTier(),
 }));
-official("memory>redis>postgres", async () => ({
-  hot: [memory(), await redisTier()],
-  warm: await postgresTier(),
-}));
 if (allRounds) {
+  official("memory>redis>postgres", async () => ({
+    hot: [memory(), await redisTier()],
+    warm: await postgresTier(),
+  }));
   official("memory>memory", async () => ({ hot: memory(), warm: new MemoryTier() }));
   official("memory>postgres", async () => ({ hot: memory(), warm: await postgresTier() }));
   official("memory>postgres, trusted", async () => ({

@@ -3,7 +3,7 @@ import { redis } from "@stratigraph/redis";
 import { testGraphs, testPromises } from "@stratigraph/testing";
 import { TieredSaver, memory, type TierStackOptions } from "@stratigraph/tiered";
 import { freshDatabase, sharedRedis } from "../../../../test/servers/shared.ts";
-import { sparse, sparser } from "../../../../test/rounds.ts";
+import { sparser } from "../../../../test/rounds.ts";
 
 // What graphs.test.ts and validation.test.ts leave out: stacks that are opened twice as two processes would, so that every step of a
 // graph may be read back by another process.
@@ -33,11 +33,7 @@ const open = {
   memoryAndRedis: (at: Place): TierStackOptions => ({ hot: [memory(), hotRedis(at)], warm: warm(at) }),
 };
 
-function graphsInTwoProcesses(
-  name: string,
-  options: (at: Place) => TierStackOptions,
-  rounds: typeof sparse | typeof sparser,
-): void {
+function graphsInTwoProcesses(name: string, options: (at: Place) => TierStackOptions): void {
   const open = async () => {
     const at = await place();
     const savers = [new TieredSaver(options(at)), new TieredSaver(options(at))] as const;
@@ -52,8 +48,8 @@ function graphsInTwoProcesses(
     };
   };
   testGraphs(`${name}, two processes`, open, sparser);
-  testPromises(`${name}, two processes`, open, rounds);
+  testPromises(`${name}, two processes`, open, sparser);
 }
 
-graphsInTwoProcesses("redis>postgres, trusted", open.trusted, sparse);
-graphsInTwoProcesses("memory>redis>postgres", open.memoryAndRedis, sparser);
+graphsInTwoProcesses("redis>postgres, trusted", open.trusted);
+graphsInTwoProcesses("memory>redis>postgres", open.memoryAndRedis);
