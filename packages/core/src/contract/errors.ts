@@ -153,13 +153,13 @@ export class CorruptionError extends StratigraphError {
     where: { threadId: string; namespace: string; checkpointId: string; channel?: string | undefined },
     what: string,
     cause?: unknown,
-    advice = "",
+    { before = "", after = "" }: { readonly before?: string; readonly after?: string } = {},
   ) {
     const channel = where.channel === undefined ? "" : `, channel ${JSON.stringify(where.channel)}`;
     super(
       "CORRUPT",
       `Thread ${JSON.stringify(where.threadId)}, namespace ${JSON.stringify(where.namespace)}, checkpoint ${where.checkpointId}${channel}: ` +
-        `${what}. The stored bytes were damaged or tampered with; restore them from a backup or continue from an older checkpoint.${advice}`,
+        `${what}. ${before === "" ? "The" : `${before} the`} stored bytes were damaged or tampered with; restore them from a backup or continue from an older checkpoint.${after}`,
       where,
       cause,
     );

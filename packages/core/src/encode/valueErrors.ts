@@ -58,15 +58,18 @@ export function undecodable(at: Address, channel: string | undefined, what: stri
   const other = otherThanDamage(at, channel, what, cause);
   if (other !== undefined) return other;
   const { threadId, namespace, checkpointId } = at;
-  const isLarge = CodecError.is(cause) && cause.reason === "too-large";
-  const advice = isLarge ? " If it was put under a larger maxValueSize, raise maxValueSize." : "";
+  const reason = CodecError.is(cause) ? cause.reason : undefined;
+  const after =
+    reason === "too-large" ? " If it was put under a larger maxValueSize, raise maxValueSize." : "";
+  const before =
+    reason === "tampered"
+      ? "Check the key first: another key under the same id fails in the same way. If the key is right,"
+      : "";
   const why = messageOf(cause).replace(/\.$/, "");
-  return new CorruptionError(
-    { threadId, namespace, checkpointId, channel },
-    `${what} (${why})`,
-    cause,
-    advice,
-  );
+  return new CorruptionError({ threadId, namespace, checkpointId, channel }, `${what} (${why})`, cause, {
+    before,
+    after,
+  });
 }
 
 /** What is thrown where the serde can't revive a value whose bytes are, by hash or checksum, those that were put. */

@@ -39,6 +39,16 @@ async function filled(): Promise<MemoryTier> {
   return tier;
 }
 
+test("another key under the same id: the key is to be checked before anything is restored", async () => {
+  const wrong = new TierSaver(await filled(), {
+    encryption: { keys: { old: randomBytes(32) }, activeKey: "old", hashKey },
+  });
+  await expect(wrong.getTuple(thread)).rejects.toMatchObject({
+    code: "CORRUPT",
+    message: expect.stringMatching(/key "old".*Check the key first.*damaged/s) as string,
+  });
+});
+
 const failed = {
   name: "StratigraphError",
   code: "KEY_UNAVAILABLE",
