@@ -50,10 +50,12 @@ export function isExpected(error: unknown): boolean {
 export class Ledger {
   readonly threadId: string;
   readonly attempts = new Map<string, Attempt>();
-  #ids = 0;
+  #ids: number;
 
-  constructor(threadId: string) {
+  /** @param after ids begin after this number, so that those of several lives of a thread differ */
+  constructor(threadId: string, after = 0) {
     this.threadId = threadId;
+    this.#ids = after;
   }
 
   /** One turn: reads the head, puts a checkpoint on it, and gives that pending writes. @returns the id, if both were acknowledged */

@@ -81,3 +81,23 @@ test("a copy is believed for a minute from when the warm tier was asked, however
     expect((await saver.getTuple(configOf("t")))?.checkpoint.id).toBe(second);
   });
 });
+
+test("a deletion that is done says so, though the warm tier can't be asked again afterwards", async () => {
+  await simulate(async (world) => {
+    const site = new Site(world);
+    const ledger = new Ledger("t");
+    const ours = world.machine("ours");
+    const saver = site.open(ours, trusted);
+    await ledger.turn(saver);
+    await world.pass(1000);
+    const deleted = world.hold("deleteUnchanged", { from: ours, to: site.warm });
+    const deleting = saver.deleteThread("t");
+    await deleted.reached;
+    const lost = world.hold("peek", { from: ours, to: site.warm });
+    await deleted.release();
+    await lost.fail();
+    await deleting;
+    await ledger.checkGone(saver);
+    await ledger.checkGone(site.open(world.machine("other"), trusted));
+  });
+});

@@ -40,6 +40,7 @@ import {
   type ThreadTag,
   type ThreadTagger,
   type Tier,
+  type UnchangedDeleter,
 } from "@stratigraph/core";
 import { diagnose } from "./diagnose.ts";
 import type { RecordEntry, WritesEntry } from "./entries.ts";
@@ -68,7 +69,15 @@ export interface PackTierOptions {
  * which means that they may still be merged. docs/format.md describes the objects.
  */
 export class PackTier
-  implements Tier, BytesReplacer, Diagnoser, LeaseKeeper, Sweeper, ThreadInspector, ThreadTagger
+  implements
+    Tier,
+    BytesReplacer,
+    Diagnoser,
+    LeaseKeeper,
+    Sweeper,
+    ThreadInspector,
+    ThreadTagger,
+    UnchangedDeleter
 {
   readonly name: string;
   readonly remains = [
@@ -196,21 +205,31 @@ export class PackTier
 
   /** Writes the tombstone first, then deletes the packs. If the process dies in between, the next call or {@link sweep} finishes. */
   async deleteThread(threadId: string): Promise<void> {
-    await this.#calls.run("deleteThread", threadId, async () => {
-      const isKnown = await this.#threadStore.change(
-        threadId,
-        ({ head, ...view }) => {
-          const { tags = [] } = head;
-          if (head.revision === 0 && tags.length === 0) return { result: false };
-          const { writes, blobs } = view;
-          const left = head.packs.length + head.heads.size + writes.size + blobs.size + tags.length;
-          const isDone = head.deleted && left === 0;
-          return isDone ? { result: true } : { next: emptied({ ...view, head }, "deleted"), result: true };
-        },
-        { headOnly: true },
-      );
-      await this.#threadStore.discardPacks(threadId, isKnown);
-    });
+    await this.#calls.run("deleteThread", threadId, () => this.#delete(threadId));
+  }
+
+  async deleteUnchanged(threadId: string, revision: number): Promise<boolean> {
+    return await this.#calls.run("deleteUnchanged", threadId, () => this.#delete(threadId, revision));
+  }
+
+  /** @param only the revision at which it is deleted, and otherwise not. Default: any */
+  async #delete(threadId: string, only?: number): Promise<boolean> {
+    const found = await this.#threadStore.change(
+      threadId,
+      ({ head, ...view }): Change<"changed" | "unknown" | "deleted"> => {
+        const { tags = [] } = head;
+        if (only !== undefined && head.revision !== only) return { result: "changed" };
+        if (head.revision === 0 && tags.length === 0) return { result: "unknown" };
+        const { writes, blobs } = view;
+        const left = head.packs.length + head.heads.size + writes.size + blobs.size + tags.length;
+        const isDone = head.deleted && left === 0;
+        return { result: "deleted", ...(isDone ? {} : { next: emptied({ ...view, head }, "deleted") }) };
+      },
+      { headOnly: true },
+    );
+    if (found === "changed") return false;
+    await this.#threadStore.discardPacks(threadId, found === "deleted");
+    return true;
   }
 
   async tagThread(threadId: string, tags: readonly ThreadTag[]): Promise<number> {

@@ -13,7 +13,7 @@ testTier(
     const open = () => s3({ client, bucket });
     return { tier: open(), reopen: async () => open(), close };
   },
-  { requires: ["tags", "leases"], ...sparser },
+  { requires: ["tags", "leases", "deleteUnchanged"], ...sparser },
 );
 
 testTier(
@@ -32,5 +32,5 @@ testTier(
     };
   },
   // A tag is looked for among all threads, so that each of these ids costs the folder as many files as there are ids.
-  { requires: ["tags", "leases"], every: inRounds({ few: 3, all: 1 }) },
+  { requires: ["tags", "leases", "deleteUnchanged"], every: inRounds({ few: 3, all: 1 }) },
 );

@@ -5,10 +5,12 @@ import {
   addressKey,
   blobClosure,
   isArchiveSource,
+  keepsLeases,
   namedBlobs,
   remembering,
   trace,
   type Address,
+  type AppendRequest,
   type BlobHash,
   type BlobInfo,
   type CheckpointRecord,
@@ -24,7 +26,9 @@ import {
 } from "@stratigraph/core";
 import { ancestorsOf, withAncestors } from "./coldAncestors.ts";
 import { archivedMark } from "./archivedMark.ts";
+import { lifeOf } from "./life.ts";
 import type { BreakerSettings, BreakerState } from "./breaker.ts";
+import { lookedThrough } from "./dueDeletions.ts";
 import { listByThread } from "./listByThread.ts";
 import { ColdTier } from "./coldTier.ts";
 import { mergeListed } from "./mergeListed.ts";
@@ -36,6 +40,24 @@ const rememberedThreads = 10_000;
 /** How often a restore is tried. It fails if the thread was written to since its revision was read. */
 const attempts = 8;
 
+/** How long after a deletion began the thread is looked at again before its archive is deleted. Milliseconds. */
+const latestMs = 10_000;
+
+/** What the archive may have of a thread that is deleted. */
+export interface DeletedArchive {
+  /** Whether the archive must be asked. */
+  readonly mayHold: boolean;
+  /** Whether an archiver has announced itself. */
+  readonly isAnnounced: boolean;
+  /** Whether the thread is marked as archived: then deleting the copy refuses a late archiver. */
+  readonly isCopied: boolean;
+}
+
+/** A thread before it is deleted, as the warm tier tells. */
+export interface BeforeDeletion extends DeletedArchive {
+  readonly revision: number;
+}
+
 /**
  * What a stack reads from the cold tier. The cold tier is asked only about threads that the archiver has marked in the warm tier. So
  * threads that were never archived cost no request, and an archive that is down doesn't affect them.
@@ -44,6 +66,7 @@ export class Archive {
   readonly tier: Tier;
   readonly #cold: ColdTier;
   readonly #warm: WarmTier;
+  readonly #now: () => number;
   /** By thread, the checkpoints that were read from the archive and not restored to the warm tier. */
   readonly #served = remembering<Map<string, Address>>(rememberedThreads);
 
@@ -51,6 +74,7 @@ export class Archive {
     this.tier = cold;
     this.#cold = new ColdTier(cold, breaker, now);
     this.#warm = warm;
+    this.#now = now;
   }
 
   get breaker(): BreakerState {
@@ -159,7 +183,7 @@ export class Archive {
    */
   async remove(request: RemoveRequest): Promise<boolean> {
     const { threadId } = request;
-    if (!(await this.holdsMore(threadId))) return true;
+    if (!(await this.#mayHaveCopy(threadId))) return true;
     const { revision } = await this.#warm.peek({ threadId, namespace: "" });
     if (revision !== request.revision) return false;
     return await this.#cold.run(threadId, async (cold) => {
@@ -169,15 +193,37 @@ export class Archive {
     });
   }
 
-  /** Deletes a thread's archive. If the archive can't be reached, maintenance does it later, when it finds the warm tier's tombstone. */
-  async deleteThread(threadId: string): Promise<void> {
+  /**
+   * Deletes a thread's archive, after the thread was deleted from the warm tier. If the archive can't be reached, maintenance does it
+   * later: it finds the warm tier's tombstone, or, where the thread has begun anew, the life that the warm tier no longer names.
+   */
+  async deleteThread(
+    threadId: string,
+    { isAnnounced, isCopied, sinceMs }: DeletedArchive & { readonly sinceMs: number },
+  ): Promise<void> {
     this.#served.delete(threadId);
     try {
-      await this.#cold.run(threadId, (cold) => cold.deleteThread(threadId));
+      // This process may have been suspended, and the thread begun anew and archived since. Maintenance tells the lives apart.
+      const isLate = this.#now() - sinceMs > latestMs;
+      if (isLate && (await this.#warm.peek({ threadId, namespace: lifeOf })).head !== undefined)
+        return await this.#owe(threadId);
+      await this.#cold.run(threadId, async (cold) => {
+        // An archiver that has announced itself may still bring its copy. Only what is deleted in the archive after that refuses it.
+        if (isAnnounced && !isCopied) await cold.append(fence(threadId));
+        await cold.deleteThread(threadId);
+      });
     } catch (error) {
       if (!StratigraphError.is(error, "ARCHIVE_UNAVAILABLE")) throw error;
-      trace({ type: "maintenance", what: "deletion owed", threadId, data: { error } });
+      await this.#owe(threadId, error);
     }
+  }
+
+  /** Has the next maintenance of any process look through the archive for what was deleted. */
+  async #owe(threadId: string, error?: unknown): Promise<void> {
+    trace({ type: "maintenance", what: "deletion owed", threadId, data: { error } });
+    const warm = this.#warm.primary;
+    // If this fails too, it is found a day later.
+    if (keepsLeases(warm)) await warm.lease(lookedThrough, lookedThrough, 0).catch(() => undefined);
   }
 
   /** Continues a walk to ancestors (`found`) where the warm tier's part of it ends. */
@@ -215,14 +261,26 @@ export class Archive {
     return await this.#warm.peek({ threadId, namespace: archivedMark });
   }
 
-  /**
-   * Whether a deletion must also ask the archive: if the thread is marked as archived, or if it was deleted before, perhaps while the
-   * archive couldn't be reached.
-   */
-  async mayHold(threadId: string): Promise<boolean> {
-    if (await this.holdsMore(threadId)) return true;
-    const { revision, head } = await this.#warm.peek({ threadId, namespace: "" });
-    return revision > 0 && head === undefined;
+  /** Whether the archive may have something of a thread's life, be it a copy that an archiver didn't complete. */
+  async #mayHaveCopy(threadId: string): Promise<boolean> {
+    return (
+      (await this.holdsMore(threadId)) ||
+      (await this.#warm.peek({ threadId, namespace: lifeOf })).head !== undefined
+    );
+  }
+
+  /** What a deletion must know of a thread before it deletes it. */
+  async beforeDeletion(threadId: string): Promise<BeforeDeletion> {
+    const [mark, life, root] = await Promise.all(
+      [archivedMark, lifeOf, ""].map((namespace) => this.#warm.peek({ threadId, namespace })),
+    );
+    const isCopied = mark!.head !== undefined;
+    return {
+      revision: Math.min(mark!.revision, life!.revision, root!.revision),
+      isCopied,
+      mayHold: isCopied || life!.head !== undefined || wasDeleted(root!),
+      isAnnounced: life!.head !== undefined,
+    };
   }
 
   /** Archived checkpoints of threads that still have a head in the warm tier, with that head. */
@@ -235,6 +293,8 @@ export class Archive {
           heads.set(namespace, (await this.#warm.peek({ threadId, namespace })).head);
         return heads.get(namespace);
       };
+      // Nobody relies on what is in the archive without the mark: a copy that isn't complete, or of a life that was deleted.
+      if ((await headOf(archivedMark)) === undefined) continue;
       for await (const listed of ofThread) {
         const head = await headOf(listed.record.namespace);
         if (head === undefined && (await headOf("")) === undefined) continue;
@@ -371,6 +431,17 @@ export class Archive {
     served.set(addressKey(at, at.checkpointId), at);
     this.#served.set(at.threadId, served);
   }
+}
+
+/** Whether a thread was deleted before, perhaps while the archive couldn't be reached. */
+function wasDeleted({ revision, head }: ThreadState): boolean {
+  return revision > 0 && head === undefined;
+}
+
+/** An append after which a deletion of the thread refuses all that was read before. */
+function fence(threadId: string): AppendRequest {
+  const heads = [{ namespace: lifeOf, to: "deleted", expected: "any" as const }];
+  return { threadId, records: [], blobs: [], heads, onConflict: "refuse" };
 }
 
 function pick({ threadId, namespace, checkpointId }: Address): Address {

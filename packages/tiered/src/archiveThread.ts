@@ -3,6 +3,7 @@ import {
   namedBlobs,
   batchDigest,
   readThread,
+  StratigraphError,
   type Address,
   type Blob,
   type BlobHash,
@@ -10,6 +11,7 @@ import {
   type ThreadContents,
   type Tier,
 } from "@stratigraph/core";
+import { announce, hasCheckpoints, isOvertaken, lifeOf, livesAs, type Announced } from "./life.ts";
 
 /** Decodes a blob and compares its content with the hash that names it. Throws if they differ. */
 export type BlobCheck = (hash: BlobHash, blobs: ReadonlyMap<BlobHash, Blob>) => Promise<unknown>;
@@ -23,22 +25,40 @@ export interface ArchivedCopy {
 }
 
 /**
- * Copies a thread from the warm tier to the cold one, and reads the copy back to verify it. It deletes nothing, and may be repeated:
- * if the process dies half-way, the next call completes the copy.
- * @returns undefined if the warm tier has no checkpoints of the thread
- * @throws Error if the copy differs from the original
+ * Copies a thread from the warm tier to the cold one, and reads the copy back to verify it. It deletes nothing in the warm tier, and may
+ * be repeated.
+ * @returns undefined if the warm tier has no checkpoints of the thread; "overtaken" if somebody else was at the thread: an archiver, or
+ * a deletion
+ * @throws StratigraphError "CORRUPT" if the copy differs from the original
  */
 export async function archiveThread(
   warm: Tier,
   cold: Tier,
   threadId: string,
   check: BlobCheck,
-): Promise<ArchivedCopy | undefined> {
-  const { revision } = await warm.peek({ threadId, namespace: "" });
+): Promise<ArchivedCopy | "overtaken" | undefined> {
+  // An announcement would begin a thread that isn't there.
+  if (!(await hasCheckpoints(warm, threadId))) return undefined;
+  try {
+    const announced = await announce(warm, cold, threadId);
+    return announced === undefined ? "overtaken" : await copied(warm, cold, threadId, announced, check);
+  } catch (error) {
+    if (isOvertaken(error)) return "overtaken";
+    throw error;
+  }
+}
+
+async function copied(
+  warm: Tier,
+  cold: Tier,
+  threadId: string,
+  { life, revision, seen }: Announced,
+  check: BlobCheck,
+): Promise<ArchivedCopy | "overtaken" | undefined> {
   const contents = await readThread(warm, threadId);
   if (contents.records.length === 0) return undefined;
   const archived = new Map<string, number>();
-  if ((await cold.peek({ threadId, namespace: "" })).revision > 0) {
+  if (seen > 0) {
     for await (const { record, writes } of cold.list({ threadId, recordsOnly: true }))
       for (const batch of writes) {
         const key = batchKey(record, batch);
@@ -55,8 +75,17 @@ export async function archiveThread(
     return times <= 0;
   });
   const heads = contents.heads.map((head) => ({ ...head, expected: "any" as const }));
-  await cold.append({ threadId, ...contents, writes, heads, onConflict: "refuse" });
-  await verify(cold, threadId, contents, writes, check);
+  const request = { threadId, ...contents, writes, heads: [...heads, livesAs(life)], seen } as const;
+  const appended = await cold.append({ ...request, onConflict: "refuse" });
+  try {
+    await verify(cold, threadId, contents, writes, check);
+  } catch (error) {
+    // Somebody changed the copy, or the thread, while it was read.
+    const at = { threadId, namespace: lifeOf };
+    const revisions = [(await cold.peek(at)).revision, (await warm.peek(at)).revision];
+    if (revisions[0] !== appended.revision || revisions[1] !== revision) return "overtaken";
+    throw error;
+  }
   return { revision, checkpoints: contents.records.length, bytes: sizeOf(contents) };
 }
 
@@ -66,7 +95,7 @@ export function sizeOf({ records, blobs, writes }: ThreadContents): number {
   return blobs.reduce((sum, { bytes }) => sum + bytes.length, bodies);
 }
 
-/** Reads the copy back and verifies that it has the same records, heads, pending writes and values. @throws Error if it hasn't */
+/** Reads the copy back and verifies that it has the same records, heads, pending writes and values. @throws StratigraphError "CORRUPT" if not */
 async function verify(
   cold: Tier,
   threadId: string,
@@ -170,7 +199,11 @@ function bodyKey(at: Address, batch: { taskId: string; body: Uint8Array }): stri
   return `${batchKey(at, batch)}${Buffer.from(batch.body).toString("base64")}`;
 }
 
-function notArchived({ threadId, namespace, checkpointId }: Address, what: string): Error {
+function notArchived({ threadId, namespace, checkpointId }: Address, what: string): StratigraphError {
   const where = `Thread ${JSON.stringify(threadId)}, namespace ${JSON.stringify(namespace)}, checkpoint ${checkpointId}`;
-  return new Error(`${where}: read back from the archive, ${what}. The thread stays in the warm tier.`);
+  return new StratigraphError(
+    "CORRUPT",
+    `${where}: read back from the archive, ${what}. The thread stays in the warm tier, whole. If it happens again, the archive loses or changes what is written.`,
+    { threadId, namespace, checkpointId },
+  );
 }

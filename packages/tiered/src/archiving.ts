@@ -16,6 +16,7 @@ import {
 import { archiveThread, sizeOf, type ArchivedCopy, type BlobCheck } from "./archiveThread.ts";
 import { markArchived } from "./archivedMark.ts";
 import type { ResolvedArchiving } from "./archivingOptions.ts";
+import { deleteCopy } from "./life.ts";
 import { DueDeletions } from "./dueDeletions.ts";
 import { moveToArchive } from "./moveToArchive.ts";
 import type { TierStack } from "./tierStack.ts";
@@ -50,11 +51,12 @@ export class Archiving {
 
   /** Finishes deletions whose process died half-way, and deletes archived threads after `retain`. */
   async *finishDeletions({ dryRun }: Batch): AsyncGenerator<MaintenanceStep> {
-    for await (const { why, threadId } of this.#dueDeletions.threads()) {
+    for await (const { why, threadId, leftAt } of this.#dueDeletions.threads()) {
       const what = why === "deleted" ? "finish-deletion" : "delete";
       const step = await stepOf({ what, threadId }, async () => {
         if (dryRun) return { done: false };
         if (why === "expired") return { done: await this.#expire(threadId) };
+        if (leftAt !== undefined) return { done: await deleteCopy(this.#parts.cold, threadId, leftAt) };
         await this.#parts.cold.deleteThread(threadId);
         return {};
       });
@@ -109,8 +111,9 @@ export class Archiving {
       if (checkpoints === 0) return undefined;
       if (batch.dryRun) return await this.#planned(threadId);
       const copy = await this.#copy(threadId);
-      const done = copy !== undefined && (await this.#prune(threadId, copy, rule));
-      return { ...outcomeOf(copy), done };
+      if (copy === undefined || copy === "overtaken") return { done: false };
+      const { checkpoints: copied, bytes } = copy;
+      return { checkpoints: copied, bytes, done: await this.#prune(threadId, copy, rule) };
     });
   }
 
@@ -126,7 +129,7 @@ export class Archiving {
     return true;
   }
 
-  async #copy(threadId: string): Promise<ArchivedCopy | undefined> {
+  async #copy(threadId: string): Promise<ArchivedCopy | "overtaken" | undefined> {
     const { warm, cold, stack } = this.#parts;
     await stack.restoreWritten(threadId);
     return await archiveThread(warm, cold, threadId, this.#check);
@@ -136,8 +139,4 @@ export class Archiving {
     const contents = await readThread(this.#parts.warm, threadId);
     return { checkpoints: contents.records.length, bytes: sizeOf(contents), done: false };
   }
-}
-
-function outcomeOf(copy: ArchivedCopy | undefined): StepOutcome {
-  return { checkpoints: copy?.checkpoints, bytes: copy?.bytes };
 }

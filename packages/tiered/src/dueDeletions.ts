@@ -1,15 +1,26 @@
-import { isArchiveSource, type ArchiveSource, type Tier } from "@stratigraph/core";
+import { randomUUID } from "node:crypto";
+import { isArchiveSource, keepsLeases, type ArchiveSource, type Tier } from "@stratigraph/core";
+import { lifeOf, wasDeleted } from "./life.ts";
 
 /** More than the time that a deletion may take, and than the error in the times of writes that tiers report. In milliseconds. */
 const overlapMs = 120_000;
+/** How often the whole archive is looked through for what was deleted, by all processes together. Milliseconds. */
+const lookThroughMs = 86_400_000;
+/**
+ * The lease in the warm tier that says that the archive was looked through, for as long as that holds. Its holder has the same name, so
+ * that any process may end it.
+ */
+export const lookedThrough = "archive looked through";
 
 /** An archive that must be deleted: its thread was deleted, or `retain` is over. */
 export interface DueDeletion {
   readonly why: "deleted" | "expired";
   readonly threadId: string;
+  /** The revision of what is left in the archive of a thread that has begun anew: only that is to be deleted. */
+  readonly leftAt?: number | undefined;
 }
 
-/** Finds archived threads that must be deleted. It changes nothing itself. */
+/** Finds archived threads that must be deleted. It changes no thread itself. */
 export class DueDeletions {
   readonly #warm: Tier;
   readonly #cold: Tier;
@@ -18,7 +29,10 @@ export class DueDeletions {
   /** Tombstones older than this were looked at. Milliseconds since 1970, by the warm tier's clock. */
   #deletedFromMs = 0;
   #expiryLookedAtMs = Number.NEGATIVE_INFINITY;
+  #lookedThroughAtMs = Number.NEGATIVE_INFINITY;
   #mustRepeat = false;
+  /** By this name it asks for the lease. */
+  readonly #holder = randomUUID();
 
   constructor(warm: Tier, cold: Tier, retainMs: number | undefined, now: () => number) {
     this.#warm = warm;
@@ -34,7 +48,10 @@ export class DueDeletions {
 
   async *threads(): AsyncGenerator<DueDeletion> {
     this.#mustRepeat = false;
-    yield* isArchiveSource(this.#warm) ? this.#byTombstones(this.#warm) : this.#byArchive();
+    if (isArchiveSource(this.#warm)) {
+      yield* this.#byTombstones(this.#warm);
+      if (await this.#isToLookThrough()) yield* this.#lookThrough();
+    } else yield* this.#byArchive();
     yield* this.#expired();
   }
 
@@ -51,14 +68,45 @@ export class DueDeletions {
     if (!this.#mustRepeat) this.#deletedFromMs = Math.max(this.#deletedFromMs, newestMs - overlapMs);
   }
 
-  /** Asks the warm tier about each archived thread. For warm tiers that can't list tombstones. */
+  /** Whether nobody has looked through the archive for so long. One small question to the warm tier. */
+  async #isToLookThrough(): Promise<boolean> {
+    // Somebody else gets the lease only once nobody has it.
+    if (keepsLeases(this.#warm)) return await this.#warm.lease(lookedThrough, this.#holder, 1);
+    return this.#now() - this.#lookedThroughAtMs >= lookThroughMs;
+  }
+
+  /** Finds what no tombstone tells, because the thread has begun anew, or because an archiver came later than its deletion. */
+  async *#lookThrough(): AsyncGenerator<DueDeletion> {
+    yield* this.#byArchive();
+    if (this.#mustRepeat) return;
+    this.#lookedThroughAtMs = this.#now();
+    if (!keepsLeases(this.#warm)) return;
+    await this.#warm.lease(lookedThrough, this.#holder, 0);
+    await this.#warm.lease(lookedThrough, lookedThrough, lookThroughMs);
+  }
+
+  /** Asks the warm tier about each archived thread. That is costly, and needed each time where it can't list tombstones. */
   async *#byArchive(): AsyncGenerator<DueDeletion> {
     for await (const { threadId, head } of this.#cold.threads({})) {
+      // The archive first: a life is in the warm tier before it is there, and until the thread is deleted.
+      const copy = await this.#cold.peek({ threadId, namespace: lifeOf });
       const owner = await this.#warm.peek({ threadId, namespace: "" });
       // Revision 0 means that the warm tier has never had the thread. Its database may be new or lost, so keep the archive.
-      if (owner.revision > 0 && owner.head === undefined && head !== undefined)
-        yield { why: "deleted", threadId };
+      if (owner.revision === 0) continue;
+      if (owner.head === undefined && head !== undefined) yield { why: "deleted", threadId };
+      else if (
+        owner.head !== undefined &&
+        copy.head !== undefined &&
+        (await this.#isOver(threadId, copy.head))
+      )
+        yield { why: "deleted", threadId, leftAt: copy.revision };
     }
+  }
+
+  /** Whether a life that the archive has is over: a thread that has begun anew was deleted before. */
+  async #isOver(threadId: string, life: string): Promise<boolean> {
+    const { head } = await this.#warm.peek({ threadId, namespace: lifeOf });
+    return head !== life && (await wasDeleted(this.#warm, threadId));
   }
 
   /** Lists the archive. That is costly, so it is done at most a hundred times within `retain`. */

@@ -12,7 +12,7 @@ export interface ArchivePlaces {
 /**
  * Copies a thread to the cold tier, reads it back, and only then lets the warm tier drop it, if nobody wrote to it meanwhile.
  * @returns undefined where the warm tier has no checkpoints of the thread
- * @throws Error where the copy isn't what was copied
+ * @throws StratigraphError "CORRUPT" where the copy isn't what was copied
  */
 export async function moveToArchive(
   { stack, warm, cold }: ArchivePlaces,
@@ -22,6 +22,7 @@ export async function moveToArchive(
   await stack.restoreWritten(threadId);
   const copy = await archiveThread(warm, cold, threadId, check);
   if (copy === undefined) return undefined;
+  if (copy === "overtaken") return { checkpoints: 0, bytes: 0, done: false };
   const revision = await markArchived(warm, threadId, copy.revision);
   const done = revision !== undefined && (await stack.evict(threadId, revision));
   return { checkpoints: copy.checkpoints, bytes: copy.bytes, done };

@@ -56,7 +56,7 @@ import {
   type UnchangedDeleter,
 } from "@stratigraph/core";
 import { adaptTtl } from "./adaptive/adaptTtl.ts";
-import { Archive } from "./archive.ts";
+import { Archive, type BeforeDeletion, type DeletedArchive } from "./archive.ts";
 import { sizeOf } from "./archiveThread.ts";
 import { withoutMark } from "./archivedMark.ts";
 import type { BreakerState } from "./breaker.ts";
@@ -69,6 +69,9 @@ import { resolveStack, type RestoreOn, type TierStackOptions } from "./options.t
 import { unendedError } from "./unendedError.ts";
 import { TrustedHeads } from "./trustedHeads.ts";
 import { WarmTier } from "./warmTier.ts";
+
+/** How often a thread is deleted on the condition that nobody wrote to it meanwhile. */
+const deletionAttempts = 3;
 
 /**
  * A tier made of tiers: hot tiers hold copies, the warm tier owns threads, the cold tier keeps idle ones. A stack is a tier itself, so
@@ -104,6 +107,7 @@ export class TierStack implements Tier, Diagnoser, HealthReporter, LayeredTier, 
   readonly #openForMs: number;
   readonly #drainForMs: number;
   readonly #endForMs: number;
+  readonly #now: () => number;
   readonly #gate: CallGate;
   #ended: Promise<void> | undefined;
 
@@ -131,6 +135,7 @@ export class TierStack implements Tier, Diagnoser, HealthReporter, LayeredTier, 
     this.#openForMs = stack.coldBreaker.timeoutMs;
     this.#drainForMs = stack.drainForMs;
     this.#endForMs = stack.endForMs;
+    this.#now = now;
     const gate = new CallGate(this.name);
     this.#gate = gate;
     if (readsAncestry(warm)) this.ancestry = (...args) => gate.run(() => this.#ancestry(warm, ...args));
@@ -146,8 +151,7 @@ export class TierStack implements Tier, Diagnoser, HealthReporter, LayeredTier, 
       this.unlock = (...args) => gate.run(() => warm.unlock(...args));
     }
     if (deletesUnchanged(warm))
-      this.deleteUnchanged = (...args) =>
-        gate.run(() => this.#deleting(args[0], () => warm.deleteUnchanged(...args)));
+      this.deleteUnchanged = (...args) => gate.run(() => this.#deleteUnchanged(warm, ...args));
     if (tagsThreads(warm)) {
       this.tagThread = (...args) => gate.run(() => warm.tagThread(...args));
       this.untagThread = (...args) => gate.run(() => warm.untagThread(...args));
@@ -257,12 +261,7 @@ export class TierStack implements Tier, Diagnoser, HealthReporter, LayeredTier, 
   }
 
   async deleteThread(threadId: string): Promise<void> {
-    await this.#gate.run(() =>
-      this.#deleting(threadId, async () => {
-        await this.#warm.primary.deleteThread(threadId);
-        return true;
-      }),
-    );
+    await this.#gate.run(() => this.#deleteThread(threadId));
   }
 
   /** Restores archived checkpoints that have received pending writes since. For the archiver. */
@@ -496,18 +495,55 @@ export class TierStack implements Tier, Diagnoser, HealthReporter, LayeredTier, 
       : await this.#trustedHeads.aroundThread(threadId, change);
   }
 
-  /** Deletes a thread from the warm tier by calling `work`, and then from the other tiers. */
-  async #deleting(threadId: string, work: () => Promise<boolean>): Promise<boolean> {
+  async #deleteThread(threadId: string): Promise<void> {
+    const warm = this.#warm.primary;
+    await this.#deleting(threadId, async (look) => {
+      for (let attempt = 1; attempt <= deletionAttempts; attempt += 1) {
+        const before = await look();
+        if (before === undefined || before.mayHold || before.revision === 0) {
+          await warm.deleteThread(threadId);
+          return before ?? true;
+        }
+        // An archiver may announce itself right now. So delete the thread only as it was.
+        if (!deletesUnchanged(warm)) break;
+        if (await warm.deleteUnchanged(threadId, before.revision)) return before;
+      }
+      await warm.deleteThread(threadId);
+      return { mayHold: true, isAnnounced: true, isCopied: false };
+    });
+  }
+
+  async #deleteUnchanged(
+    warm: Tier & UnchangedDeleter,
+    threadId: string,
+    revision: number,
+  ): Promise<boolean> {
+    return await this.#deleting(threadId, async (look) => {
+      const before = await look();
+      return (await warm.deleteUnchanged(threadId, revision)) && (before ?? true);
+    });
+  }
+
+  /**
+   * Deletes a thread from the warm tier by calling `work`, and then from the other tiers.
+   * @param work is given the way to look at the thread, because deleting it deletes the mark too. Returns what it saw, or whether it
+   * deleted the thread
+   */
+  async #deleting(
+    threadId: string,
+    work: (look: () => Promise<BeforeDeletion | undefined>) => Promise<DeletedArchive | boolean>,
+  ): Promise<boolean> {
     return await this.#changing(threadId, async () => {
-      // Ask before deleting, because that deletes the mark too. If an archiver copies the thread meanwhile, maintenance notices.
-      const archived = (await this.#archive?.mayHold(threadId)) === true;
-      const done = await work();
-      if (done)
-        await Promise.all([
-          this.dropCopies(threadId),
-          archived ? this.#archive?.deleteThread(threadId) : undefined,
-        ]);
-      return done;
+      const archive = this.#archive;
+      const sinceMs = this.#now();
+      const deleted = await work(async () => await archive?.beforeDeletion(threadId));
+      if (deleted === false) return false;
+      const copy = deleted === true ? undefined : deleted;
+      await Promise.all([
+        this.dropCopies(threadId),
+        copy?.mayHold === true ? archive?.deleteThread(threadId, { ...copy, sinceMs }) : undefined,
+      ]);
+      return true;
     });
   }
 
@@ -522,9 +558,15 @@ export class TierStack implements Tier, Diagnoser, HealthReporter, LayeredTier, 
   }
 
   async #copyThread(warm: Tier & ThreadCopier, sourceId: string, targetId: string): Promise<boolean> {
+    const archive = this.#archive;
     return await this.#changing(targetId, async () => {
-      if (this.#archive === undefined || !(await this.#archive.holdsMore(sourceId)))
-        return await warm.copyThread(sourceId, targetId);
+      if (archive === undefined) return await warm.copyThread(sourceId, targetId);
+      if (!(await archive.holdsMore(sourceId))) {
+        const done = await warm.copyThread(sourceId, targetId);
+        // A copy that has the mark was made while an archiver was at the thread: its checkpoints may be in the archive.
+        if (!(await archive.holdsMore(targetId))) return done;
+        await warm.deleteThread(targetId);
+      }
       return await copyByReading(this, sourceId, targetId, warm);
     });
   }

@@ -106,8 +106,10 @@ export class TrustedHeads {
     }
     return await this.around(threadId, [""], async () => {
       const changed = await change();
-      const { revision } = await this.#warm.peek({ threadId, namespace: "" });
-      await this.#keeper.invalidate(threadId, revision);
+      // The change is done, whether or not the warm tier can be asked again. Without its revision this process goes on doubting its
+      // copies; others may believe one that is on its way now, for `trustFor` at most.
+      const now = await this.#warm.peek({ threadId, namespace: "" }).catch(() => undefined);
+      await this.#keeper.invalidate(threadId, now?.revision);
       return changed;
     });
   }

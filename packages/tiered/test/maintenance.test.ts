@@ -61,11 +61,11 @@ describe("what it costs", () => {
       const { saver, warm } = opened({ ...options, archiveAfter: "3650d", batch: 1000 });
       for (let n = 0; n < 60; n += 1) await fill(saver, `t${n}`, 2);
       expect(await callsOf(warm, saver)).toMatchObject({ list: 60 });
-      // One page of threads for each of archiving and trimming.
-      expect(await callsOf(warm, saver)).toEqual({ lease: 2, tombstones: 1, threads: 2 });
+      // One page of threads for each of archiving and trimming. A lease tells whether the archive was looked through today.
+      expect(await callsOf(warm, saver)).toEqual({ lease: 3, tombstones: 1, threads: 2 });
       later(day);
-      // Once an hour it is swept too.
-      expect(await callsOf(warm, saver)).toEqual({ lease: 2, tombstones: 1, threads: 2, sweep: 1 });
+      // Once an hour it is swept too, and once a day the archive is looked through.
+      expect(await callsOf(warm, saver)).toEqual({ lease: 5, tombstones: 1, threads: 2, sweep: 1 });
     }
   });
 

@@ -6,8 +6,8 @@ export const tieredMutants: readonly Mutant[] = [
     kind: "guard",
     what: "a warm tier that was lost and is empty now deletes the archive of every thread",
     file: "packages/tiered/src/dueDeletions.ts",
-    find: "owner.revision > 0 && owner.head",
-    replace: "owner.head",
+    find: "      if (owner.revision === 0) continue;\n",
+    replace: "",
     tests: ["test/simulation/archive.test.ts"],
   },
   {
@@ -151,8 +151,8 @@ export const tieredMutants: readonly Mutant[] = [
     kind: "guard",
     what: "a second deletion doesn't ask the archive, which couldn't be reached at the first",
     file: "packages/tiered/src/archive.ts",
-    find: "    return revision > 0 && head === undefined;",
-    replace: "    return false;",
+    find: "  return revision > 0 && head === undefined;",
+    replace: "  return false;",
     tests: ["test/simulation/archive.test.ts"],
   },
   {

@@ -14,6 +14,11 @@ export const reservedNamespaces = {
   events: "__stratigraph_events__",
   /** Has a head, and no checkpoint, where a part of the thread is in the archive. */
   archived: "\u0001stratigraph.archived",
+  /**
+   * Has a head, and no checkpoint, once somebody began to archive the thread: in the owner and in the archive. The head is an id of
+   * the thread's life, made at random. What the archive has under another id was deleted.
+   */
+  life: "\u0001stratigraph.life",
 } as const;
 
 /** Whether a namespace is one of {@link reservedNamespaces}, or begins as they do: later versions may reserve more. */

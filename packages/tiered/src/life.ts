@@ -1,0 +1,136 @@
+import { randomUUID } from "node:crypto";
+import {
+  checkpointKey,
+  deletesUnchanged,
+  reservedNamespaces,
+  StratigraphError,
+  type AppendRequest,
+  type Tier,
+} from "@stratigraph/core";
+import { archivedMark } from "./archivedMark.ts";
+
+/**
+ * The namespace whose head tells the lives of a thread apart: a thread that was deleted may begin anew under the same id. It is set in
+ * the warm tier before anything is copied, so that a deletion knows that there may be a copy; and in the cold tier together with the
+ * copy. A life that the cold tier has and the warm tier no longer names is over.
+ */
+export const lifeOf = reservedNamespaces.life;
+
+/** What an archiver may copy, and where. */
+export interface Announced {
+  readonly life: string;
+  /** The thread's revision in the warm tier. Only if the thread is still at it after copying may its checkpoints be dropped. */
+  readonly revision: number;
+  /**
+   * The revision of the cold tier's copy, read while the warm tier still named this life. A deletion comes after that, and deletes in
+   * the cold tier what is at a later revision. So it refuses whoever brings this one.
+   */
+  readonly seen: number;
+}
+
+/**
+ * Announces in the warm tier that a thread is about to be archived, and deletes what the cold tier has of lives that are over. Until the
+ * thread is marked as archived, nobody relies on its copy: each attempt is a life of its own, so that a copy which a killed archiver
+ * left half-way isn't completed by another one, which may know less of what was removed.
+ * @returns undefined where somebody else changed the thread or its copy meanwhile
+ * @throws StratigraphError "CORRUPT" where the archive has something else under the thread's id, and nobody deleted it
+ */
+export async function announce(warm: Tier, cold: Tier, threadId: string): Promise<Announced | undefined> {
+  // The cold tier first: see `seen`.
+  let copy = await cold.peek({ threadId, namespace: lifeOf });
+  const mark = await warm.peek({ threadId, namespace: archivedMark });
+  const now = await warm.peek({ threadId, namespace: lifeOf });
+  if (now.revision !== mark.revision) return undefined;
+  let goesOn = mark.head !== undefined && (copy.head === undefined || copy.head === now.head);
+  if (!goesOn && (copy.head !== undefined || (await hasCheckpoints(cold, threadId)))) {
+    const isLeft = copy.head === now.head ? copy.head !== undefined : await wasDeleted(warm, threadId);
+    goesOn = !isLeft && (await sharesCheckpoint(warm, cold, threadId));
+    if (!isLeft && !goesOn) throw foreign(warm, cold, threadId);
+    if (isLeft && !(await deleteCopy(cold, threadId, copy.revision))) return undefined;
+    if (isLeft) copy = await cold.peek({ threadId, namespace: lifeOf });
+  }
+  // Older versions archived threads without a life.
+  const life = goesOn ? (copy.head ?? now.head ?? randomUUID()) : randomUUID();
+  const revision = life === now.head ? now.revision : await begin(warm, threadId, life, now);
+  return revision === undefined ? undefined : { life, revision, seen: copy.revision };
+}
+
+/** Whether a tier has checkpoints of a thread. */
+export async function hasCheckpoints(tier: Tier, threadId: string): Promise<boolean> {
+  for await (const _ of tier.list({ threadId, recordsOnly: true, limit: 1 })) return true;
+  return false;
+}
+
+/**
+ * Whether the owner of a thread that is there deleted it before. Asked by an append of a writer who has seen nothing: a deletion refuses
+ * it, and otherwise it announces, at most, that there may be a copy.
+ */
+export async function wasDeleted(warm: Tier, threadId: string): Promise<boolean> {
+  try {
+    await begin(warm, threadId, randomUUID(), { revision: 0 });
+  } catch (error) {
+    if (StratigraphError.is(error, "THREAD_DELETED")) return true;
+    if (!StratigraphError.is(error, "CHECKPOINT_CONFLICT")) throw error;
+  }
+  return false;
+}
+
+/**
+ * Whether two tiers have a checkpoint of a thread in common: then both have the same life of it, and one of them was set back to a backup
+ * that doesn't know that.
+ */
+async function sharesCheckpoint(warm: Tier, cold: Tier, threadId: string): Promise<boolean> {
+  const archived = new Set<string>();
+  for await (const { record } of cold.list({ threadId, recordsOnly: true }))
+    archived.add(checkpointKey(record));
+  for await (const { record } of warm.list({ threadId, recordsOnly: true }))
+    if (archived.has(checkpointKey(record))) return true;
+  return false;
+}
+
+/** The move of the life's head in the cold tier: it refuses to mix the copy with another life. */
+export function livesAs(life: string): AppendRequest["heads"][number] {
+  return { namespace: lifeOf, to: life, expected: [] };
+}
+
+/**
+ * Deletes a copy in the cold tier, if it is still at this revision. A tier that can't compare deletes it in any case.
+ * @returns whether it is deleted
+ */
+export async function deleteCopy(cold: Tier, threadId: string, revision: number): Promise<boolean> {
+  if (deletesUnchanged(cold)) return await cold.deleteUnchanged(threadId, revision);
+  await cold.deleteThread(threadId);
+  return true;
+}
+
+/** Whether an error says that somebody else was at the thread: an archiver, a deletion. */
+export function isOvertaken(error: unknown): boolean {
+  return StratigraphError.is(error, "CHECKPOINT_CONFLICT") || StratigraphError.is(error, "THREAD_DELETED");
+}
+
+async function begin(
+  warm: Tier,
+  threadId: string,
+  life: string,
+  { head, revision }: { readonly head?: string | undefined; readonly revision: number },
+): Promise<number | undefined> {
+  const appended = await warm.append({
+    threadId,
+    records: [],
+    blobs: [],
+    heads: [{ namespace: lifeOf, to: life, expected: head === undefined ? [] : [head] }],
+    onConflict: "refuse",
+    seen: revision,
+  });
+  return appended.revision === revision + 1 ? appended.revision : undefined;
+}
+
+function foreign(warm: Tier, cold: Tier, threadId: string): StratigraphError {
+  return new StratigraphError(
+    "CORRUPT",
+    `Thread ${JSON.stringify(threadId)}: the archive (tier ${cold.name}) has checkpoints under this id that tier ${warm.name}, which owns the thread, ` +
+      `neither has nor deleted. Is it the archive of another database, or was the database lost and begun anew? Nothing was changed. Name the right ` +
+      `archive; or, if nobody needs what is there, have it removed: "stratigraph repair".`,
+    { tier: cold.name, threadId },
+  );
+}
