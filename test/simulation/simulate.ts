@@ -9,6 +9,8 @@ export interface Exploration extends Chances {
   readonly schedules: number;
   /** How many choices differ, at most, from what would happen without any trouble. Default 60. */
   readonly choices?: number | undefined;
+  /** Schedules that are played first. */
+  readonly first?: readonly (readonly number[])[] | undefined;
 }
 
 /** A test in virtual time, whose order of things the test itself decides: calls that it holds, and time that it lets pass. */
@@ -28,8 +30,26 @@ export async function simulate(scenario: (world: World) => Promise<void>): Promi
  */
 export async function explore(
   scenario: (world: World) => Promise<void>,
-  { schedules, choices = 60, ...chances }: Exploration,
+  exploration: Exploration,
 ): Promise<void> {
+  const { run, report } = await played(scenario, exploration);
+  if (run.failed) throw new Error(await report(), { cause: run.errorInstance });
+}
+
+/** Plays a scenario as {@link explore} does, until a schedule fails. @returns what failed, as it came; undefined if nothing did */
+export async function firstFailure(
+  scenario: (world: World) => Promise<void>,
+  exploration: Exploration,
+): Promise<string | undefined> {
+  const { run, report } = await played(scenario, exploration, { endOnFailure: true });
+  return run.failed ? await report() : undefined;
+}
+
+async function played(
+  scenario: (world: World) => Promise<void>,
+  { schedules, choices = 60, first = [], ...chances }: Exploration,
+  how: { readonly endOnFailure?: boolean } = {},
+): Promise<{ run: fc.RunDetails<[number[]]>; report: () => Promise<string> }> {
   const seed = Number(process.env["STRATIGRAPH_SIMULATION_SEED"] ?? 1);
   // Half of them differ in a few places only from what would happen anyway, as most real accidents do.
   const choice = fc.oneof(
@@ -40,13 +60,19 @@ export async function explore(
   const clock = new VirtualClock();
   const uninstall = clock.install();
   try {
-    await fc.assert(
-      fc.asyncProperty(schedule, async (chosen) => {
-        clock.reset();
-        await play(new World(clock, chosen, chances), scenario);
-      }),
-      { seed, numRuns: schedules, includeErrorInReport: true },
-    );
+    const property = fc.asyncProperty(schedule, async (chosen) => {
+      clock.reset();
+      await play(new World(clock, chosen, chances), scenario);
+    });
+    const examples = first.map((chosen): [number[]] => [[...chosen]]);
+    const run = await fc.check(property, {
+      seed,
+      numRuns: schedules,
+      includeErrorInReport: true,
+      examples,
+      ...how,
+    });
+    return { run, report: async () => (await fc.asyncDefaultReportMessage(run)) ?? "" };
   } finally {
     uninstall();
   }

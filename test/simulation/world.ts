@@ -12,7 +12,8 @@ const local: ReadonlySet<string> = new Set(["chooseTtl", "owners", "hasBlob", "s
 
 /** Which calls a {@link Held} waits for. */
 export interface Wanted {
-  readonly method: string;
+  /** Undefined: any. */
+  readonly method?: string | undefined;
   readonly from?: Machine | undefined;
   readonly to?: Machine | undefined;
   readonly when?: ((call: WireCall) => boolean) | undefined;
@@ -35,7 +36,7 @@ export class Held {
   takes(call: WireCall): boolean {
     const { method, from, to, when } = this.wanted;
     return (
-      call.method === method &&
+      (method === undefined || call.method === method) &&
       (from === undefined || call.from === from) &&
       (to === undefined || call.to === to) &&
       (when === undefined || when(call))
@@ -89,6 +90,7 @@ export class World {
   readonly story: string[] = [];
   readonly #choices: readonly number[];
   #chosen = 0;
+  #quiet = false;
   #faultsLeft: number;
   readonly #calls = new Set<WireCall>();
   readonly #holds: Held[] = [];
@@ -125,7 +127,7 @@ export class World {
   }
 
   /** Keeps the next call of this kind from going on by itself. */
-  hold(method: string, wanted: Omit<Wanted, "method"> = {}): Held {
+  hold(method: string | undefined, wanted: Omit<Wanted, "method"> = {}): Held {
     const held = new Held({ method, ...wanted });
     this.#holds.push(held);
     return held;
@@ -138,7 +140,7 @@ export class World {
 
   /** One of so many: 0 where nothing was chosen. */
   choose(count: number): number {
-    if (count <= 1) return 0;
+    if (count <= 1 || this.#quiet) return 0;
     const choice = this.#choices[this.#chosen] ?? 0;
     this.#chosen += 1;
     return choice % count;
@@ -149,6 +151,17 @@ export class World {
     await new Promise((resolve) => {
       setTimeout(resolve, ms);
     });
+  }
+
+  /** Does what comes before the scenario proper: without any trouble, and without taking choices for it. */
+  async quietly<T>(work: () => Promise<T>): Promise<T> {
+    const faults = this.#faultsLeft;
+    [this.#quiet, this.#faultsLeft] = [true, 0];
+    try {
+      return await work();
+    } finally {
+      [this.#quiet, this.#faultsLeft] = [false, faults];
+    }
   }
 
   /** From now on nothing goes wrong any more. Resolves when all that was under way has ended. */

@@ -1,0 +1,112 @@
+import type { DeedName } from "./deeds.ts";
+import type { Pair } from "./play.ts";
+
+/** A finding that isn't mended yet. */
+interface Unmended {
+  /** Its number in the list of findings, or the name of its note, and what it is. */
+  readonly finding: string;
+  /** The pairs that aren't played meanwhile: of one of these deeds and one of those. */
+  readonly these: readonly DeedName[];
+  /** Undefined: any. */
+  readonly those?: readonly DeedName[];
+  /** A pair in which it is seen. */
+  readonly seen: Pair;
+  /** What is told there, where another finding is seen in the same pair. */
+  readonly told?: RegExp;
+}
+
+/**
+ * All findings that aren't mended. The list is exact: an entry that isn't seen any more fails the test. It is taken off when its
+ * mend lands, and its pairs are played from then on.
+ */
+export const unmended: readonly Unmended[] = [
+  {
+    finding: "S1: a storage that went back; what a process remembers of it is relied on",
+    these: ["set back", "set back the owner"],
+    seen: {
+      deeds: ["turn", "set back"],
+      storage: "memory",
+      channel: "plain",
+      durability: "exit",
+      beginning: "new",
+    },
+  },
+  {
+    finding: "S1: a storage that lost everything; what a process remembers of it is relied on",
+    these: ["expire"],
+    seen: {
+      deeds: ["turn", "expire"],
+      storage: "memory",
+      channel: "plain",
+      durability: "exit",
+      beginning: "new",
+    },
+  },
+  {
+    finding: "S2: a second import leaves out pending writes of a step that was under way at the first",
+    these: ["import"],
+    seen: {
+      deeds: ["read", "import"],
+      storage: "memory",
+      channel: "delta",
+      durability: "sync",
+      beginning: "new",
+    },
+  },
+  {
+    finding: "S3: a DeltaChannel whose line is broken is read as a shorter value",
+    these: ["expire"],
+    seen: {
+      deeds: ["two turns", "expire"],
+      storage: "pack",
+      channel: "delta",
+      durability: "async",
+      beginning: "in use",
+    },
+    told: /there is (a|b|something apart)/,
+  },
+  {
+    finding: "S4: a copy that is made beside an archiver can't be read",
+    these: ["copy"],
+    those: ["archive", "maintain"],
+    seen: {
+      deeds: ["copy", "archive"],
+      storage: "hot>warm>memory",
+      channel: "plain",
+      durability: "sync",
+      beginning: "in use",
+    },
+  },
+  {
+    finding: "S5: what was deleted beside an archiver comes back",
+    these: ["delete", "begin anew", "delete with a report"],
+    those: ["archive", "maintain", "restore"],
+    seen: {
+      deeds: ["begin anew", "archive"],
+      storage: "hot>warm>memory",
+      channel: "delta",
+      durability: "sync",
+      beginning: "in use",
+    },
+  },
+  {
+    finding: "S5: what was deleted while the archive was away comes back when the id is begun anew",
+    these: ["delete", "begin anew", "delete with a report"],
+    those: ["the archive is away"],
+    seen: {
+      deeds: ["begin anew", "the archive is away"],
+      storage: "hot>warm>memory",
+      channel: "plain",
+      durability: "sync",
+      beginning: "archived",
+    },
+  },
+];
+
+/** Whether a pair isn't played, because of a finding that isn't mended. */
+export function isLeftOut({ deeds: [first, second] }: Pair): boolean {
+  return unmended.some(({ these, those }) => {
+    const isOther = (deed: DeedName): boolean => those?.includes(deed) !== false;
+    return (these.includes(first) && isOther(second)) || (these.includes(second) && isOther(first));
+  });
+}
