@@ -215,10 +215,12 @@ test("files over 300 lines say why in their first lines: // long file: <reason>"
 });
 
 describe("no test passes or fails by chance", () => {
-  // The bench measures, and time is virtual in simulations.
+  // The bench measures, and time is virtual in simulations and pairs.
   const judged = ["packages", "test"]
     .flatMap(filesUnder)
-    .filter((path) => /^packages\/(?:[^/]+\/test|testing\/src)\/|^test\/(?!bench\/|simulation\/)/.test(path))
+    .filter((path) =>
+      /^packages\/(?:[^/]+\/test|testing\/src)\/|^test\/(?!bench\/|simulation\/|pairs\/)/.test(path),
+    )
     // What names no timer and no clock can't be at fault, and isn't parsed.
     .filter((path) => /setTimeout|now\(\)/.test(readFileSync(join(root, path), "utf8")))
     .map((path) => read(path, ""));

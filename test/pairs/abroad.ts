@@ -64,17 +64,16 @@ export class Elsewhere {
     this.#table = { ...table, storage: storages.memory(table.world) };
   }
 
-  async move(player: Player, thread: string): Promise<void> {
+  async move(player: Player, thread: string): Promise<true | undefined> {
     const there = new Player(this.#table, `${player.process.name}'s mover`);
     const options = { source: "delete", threadIds: [thread] } as const;
-    await player.tries("moves", () => moveThreads(player.saver, there.saver, options));
+    return await player.does("moves", () => moveThreads(player.saver, there.saver, options));
   }
 
-  /** Everything that is there comes home. @returns whether it did */
-  async return(thread: string, home: Table): Promise<boolean> {
+  /** Everything that is there comes home. */
+  async return(thread: string, home: Table): Promise<void> {
     const [from, to] = [new Player(this.#table, "mover there"), new Player(home, "mover")];
     const options = { source: "delete", threadIds: [thread] } as const;
-    const { diverged } = await to.process.run(() => moveThreads(from.saver, to.saver, options));
-    return diverged.length === 0;
+    await to.process.run(() => moveThreads(from.saver, to.saver, options));
   }
 }

@@ -71,6 +71,7 @@ async function setBack({ table, marks }: Scene, shelves: readonly (object | unde
     table.world.tell("set back");
     for (const shelf of [...table.storage.owners, table.storage.hot])
       if (shelf !== undefined && shelves.includes(shelf)) await shelf.setBack(marks.get(shelf)!);
+    return true;
   });
 }
 
@@ -99,7 +100,7 @@ export const deeds = {
     act: async (scene) => {
       const { player, table, thread } = scene;
       await table.oracle.harm("rewound", thread, async () => {
-        await player.tries("travels", async () => {
+        return await player.does("travels", async () => {
           const config = await earlier(scene);
           if (config === undefined) return;
           await conversationOn(player.saver, table.channel).updateState(config, { line: [] }, "b");
@@ -111,7 +112,7 @@ export const deeds = {
     act: async (scene) => {
       const { player, table, thread } = scene;
       await table.oracle.harm("rewound", thread, async () => {
-        await player.tries("promotes", async () => {
+        return await player.does("promotes", async () => {
           const config = await earlier(scene);
           if (config !== undefined) await player.saver.promote(config);
         });
@@ -121,7 +122,7 @@ export const deeds = {
   prune: {
     act: async ({ player, table, thread }) => {
       await table.oracle.harm("pruned", thread, () =>
-        player.tries("prunes", () => player.saver.prune([thread], { strategy: "keep_latest" })),
+        player.does("prunes", () => player.saver.prune([thread], { strategy: "keep_latest" })),
       );
     },
   },
@@ -148,19 +149,19 @@ export const deeds = {
   },
   delete: {
     act: async ({ player, table, thread }) => {
-      await deleted(table, thread, () => player.tries("deletes", () => player.saver.deleteThread(thread)));
+      await deleted(table, thread, () => player.does("deletes", () => player.saver.deleteThread(thread)));
     },
   },
   "begin anew": {
     act: async ({ player, table, thread }) => {
-      await deleted(table, thread, () => player.tries("deletes", () => player.saver.deleteThread(thread)));
+      await deleted(table, thread, () => player.does("deletes", () => player.saver.deleteThread(thread)));
       await player.turn(thread);
     },
   },
   "delete with a report": {
     act: async ({ player, table, thread }) => {
       await deleted(table, thread, () =>
-        player.tries("deletes", () => player.saver.deleteThreads({ threadIds: [thread] })),
+        player.does("deletes", () => player.saver.deleteThreads({ threadIds: [thread] })),
       );
     },
   },
@@ -246,6 +247,7 @@ export const deeds = {
       await table.oracle.harm("lost", undefined, async () => {
         table.world.tell("everything is gone");
         for (const shelf of [...owners, hot]) shelf?.lose();
+        return true;
       });
     },
   },

@@ -83,14 +83,19 @@ export class Oracle {
     this.#turns.get(name)!.isBeside = true;
   }
 
-  /** Does something that may take turns away. */
-  async harm<T>(what: Harm, thread: string | undefined, work: () => Promise<T>): Promise<T> {
+  /** Does something that may take turns away. Where whoever did it doesn't know, it may have been done, or be done until {@link settle}. */
+  async harm(what: Harm, thread: string | undefined, work: () => Promise<unknown>): Promise<void> {
     const done: Done = { what, thread, begun: this.#now(), ended: Infinity, acknowledged: false };
     this.#done.push(done);
-    const outcome = await work();
+    if ((await work()) === undefined) return;
     done.ended = this.#now();
     done.acknowledged = true;
-    return outcome;
+  }
+
+  /** What was under way has ended, whoever knows of it. */
+  settle(): void {
+    const now = this.#now();
+    for (const done of this.#done) done.ended = Math.min(done.ended, now);
   }
 
   /** A thread is a copy of another one from now on. */

@@ -43,6 +43,7 @@ export async function play(world: World, pair: Pair): Promise<void> {
     second.act({ ...scene, player: b, other: a } satisfies Scene).finally(slow(b)),
   ]);
   await world.calm();
+  table.oracle.settle();
   if (imports) await abroad.settle();
   if (pair.deeds.includes("move")) await elsewhere.return(thread, table);
   const living = [a, b].filter(({ process }) => process.alive);

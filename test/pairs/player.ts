@@ -94,6 +94,14 @@ export class Player {
     return done === true;
   }
 
+  /** As {@link tries}, for what tells nothing. @returns true where it was acknowledged */
+  async does(what: string, work: () => Promise<unknown>): Promise<true | undefined> {
+    return await this.tries(what, async () => {
+      await work();
+      return true as const;
+    });
+  }
+
   /** What this process reads as the thread's state. @throws what reading throws */
   async head(thread: string): Promise<string[]> {
     const graph = conversationOn(this.saver, this.table.channel);

@@ -50,13 +50,14 @@ export function importsIn(text) {
   return [...found].map(([, from, alone, later]) => from ?? alone ?? later);
 }
 
-/** Files that need no server and take five seconds or more: LangGraph's suites on a folder, random histories, embedded databases. */
+/** Files that need no server and take five seconds or more: LangGraph's suites on a folder, random histories, pairs, embedded databases. */
 const LONG = [
   "packages/core/test/codec/wasmZstd.test.ts",
   "packages/core/test/history/memory.test.ts",
   "packages/postgres/test/newDatabase.test.ts",
   "packages/s3/test/folderSaver.test.ts",
   "packages/stratigraph/test/settings.test.ts",
+  "test/pairs/pairs.test.ts",
 ];
 
 /**
