@@ -65,42 +65,6 @@ export const unmended: readonly Unmended[] = [
     },
     told: /there is (a|b|something apart)/,
   },
-  {
-    finding: "S4: a copy that is made beside an archiver can't be read",
-    these: ["copy"],
-    those: ["archive", "maintain"],
-    seen: {
-      deeds: ["copy", "archive"],
-      storage: "hot>warm>memory",
-      channel: "plain",
-      durability: "sync",
-      beginning: "in use",
-    },
-  },
-  {
-    finding: "S5: what was deleted beside an archiver comes back",
-    these: ["delete", "begin anew", "delete with a report"],
-    those: ["archive", "maintain", "restore"],
-    seen: {
-      deeds: ["begin anew", "archive"],
-      storage: "hot>warm>memory",
-      channel: "delta",
-      durability: "sync",
-      beginning: "in use",
-    },
-  },
-  {
-    finding: "S5: what was deleted while the archive was away comes back when the id is begun anew",
-    these: ["delete", "begin anew", "delete with a report"],
-    those: ["the archive is away"],
-    seen: {
-      deeds: ["begin anew", "the archive is away"],
-      storage: "hot>warm>memory",
-      channel: "plain",
-      durability: "sync",
-      beginning: "archived",
-    },
-  },
 ];
 
 /** Whether a pair isn't played, because of a finding that isn't mended. */
