@@ -56,15 +56,6 @@ export const livesMutants: readonly Mutant[] = [
     tests: ["test/simulation/lives.test.ts"],
   },
   {
-    id: "li07",
-    kind: "guard",
-    what: "a copy that a killed archiver left is completed, with what was removed since",
-    file: "packages/tiered/src/life.ts",
-    find: "copy.head === now.head ? copy.head !== undefined :",
-    replace: "copy.head === now.head ? false :",
-    tests: ["test/simulation/lives.test.ts"],
-  },
-  {
     id: "li08",
     kind: "guard",
     what: "a list of all threads shows what the archive has of a former life",
