@@ -2,9 +2,9 @@ import { InvalidOptionError, MemoryTier } from "@stratigraph/core";
 import { TieredSaver, memory, type BoundedMemoryOptions } from "@stratigraph/tiered";
 import { put, stepsOf, text, valueOf } from "./support.ts";
 
-/** A saver on the bounded tier alone, which is only for looking at what it holds. */
+/** A saver on the bounded tier alone, which is only for looking at what it holds: nobody may have one, as the tier forgets. */
 function opened(options: BoundedMemoryOptions) {
-  const tier = memory(options);
+  const tier = Object.assign(memory(options), { forgets: false });
   return { tier, saver: new TieredSaver({ warm: tier }) };
 }
 
