@@ -24,7 +24,7 @@ export {
   type OptionNames,
 } from "./contract/checkOptions.ts";
 export { unknownParameter } from "./contract/unknownParameter.ts";
-export { decideMoves, lostToOf, refuseLateWriter } from "./contract/headRules.ts";
+export { decideMoves, lostToOf, refuseLateWriter, refuseLostParents } from "./contract/headRules.ts";
 export { isListed } from "./contract/isListed.ts";
 export { addressKey, checkpointKey } from "./contract/keys.ts";
 export { checkTier } from "./contract/checkTier.ts";
@@ -76,6 +76,7 @@ export type { KeysInUse, KeysInUseOptions, KeyUse } from "./operations/keysInUse
 export { ancestorsFrom } from "./operations/ancestors.ts";
 export { isThreadInfo } from "./operations/listThreads.ts";
 export type { ThreadListOptions, ThreadPage } from "./operations/listThreads.ts";
+export { missingBatches } from "./saver/writerTags.ts";
 export { isControlChannel, isLangGraphChannel } from "./langgraph/channelNames.ts";
 export { NULL_TASK } from "./langgraph/taskIds.ts";
 export type { Batch } from "./maintenance/batch.ts";

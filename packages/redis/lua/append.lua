@@ -2,6 +2,7 @@
 -- records and writes. It is a script because plain commands would need a lock, or a WATCH loop of several round trips, to
 -- compare and to write many fields together.
 local id, ttl, seen, continues, relies, refuses = arg(), number(), arg(), arg() == "1", arg() == "1", arg() == "1"
+local needsParents = arg() == "1"
 local blobs = list(takeBlob)
 local moves = list(function()
   local move = { namespace = arg(), to = arg(), any = arg() == "1", expected = {} }
@@ -14,11 +15,20 @@ end)
 local writes = list(takeBatch)
 
 local meta = open(id)
-local names = {}
-for n, record in ipairs(records) do names[n] = parseRecord(record.value, 1).blobs end
+local names, carried, parents = {}, {}, {}
+for n, record in ipairs(records) do
+  local parsed = parseRecord(record.value, 1)
+  names[n], carried[record.key] = parsed.blobs, true
+  if needsParents and parsed.parent ~= "" then parents[record.key] = string.sub(parsed.parent, 2) .. separator .. record.namespace end
+end
 for _, batch in ipairs(writes) do names[#names + 1] = blobsOfBatch(batch.value, 1) end
 local refusal = late(meta, seen, continues, relies, names, blobs)
 if refusal then return refusal end
+-- The thread may have expired or been evicted since its writer read it, and come back with pending writes alone.
+for key, parent in pairs(parents) do
+  local isThere = carried[parent] or redis.call("HEXISTS", thread, "r" .. parent) == 1
+  if not isThere and redis.call("HEXISTS", thread, "r" .. key) == 0 then return { "stale" } end
+end
 
 -- Whether it is no conflict that a checkpoint doesn't become the head: the checkpoint is stored already, or the head is its child,
 -- which arrived first.

@@ -22,9 +22,9 @@ type Args = (Bytes | number)[];
 
 /** Arguments of append.lua. */
 export function appendArgs(request: AppendRequest, ttlMs: number): Args {
-  const { threadId, seen, relies, onConflict, blobs, heads, records, writes = [] } = request;
+  const { threadId, seen, relies, needsParents, onConflict, blobs, heads, records, writes = [] } = request;
   const args: Args = [threadId, ttlMs, seen ?? "", goesOn(request) ? 1 : 0, relies === true ? 1 : 0];
-  args.push(onConflict === "refuse" ? 1 : 0);
+  args.push(onConflict === "refuse" ? 1 : 0, needsParents === true ? 1 : 0);
   // Push one by one: an import has more arguments than `push(...)` can take.
   for (const arg of blobArgs(blobs)) args.push(arg);
   args.push(heads.length);

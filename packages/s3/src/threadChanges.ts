@@ -4,6 +4,7 @@ import {
   goesOn,
   lostToOf,
   refuseLateWriter,
+  refuseLostParents,
   type Address,
   type Appended,
   type AppendRequest,
@@ -55,6 +56,7 @@ function addWrites(draft: Draft, batch: Address & WriteBatch): void {
  */
 export function appended(view: ThreadView, request: AppendRequest): { next: ThreadView; result: Appended } {
   refuseLateWriter(view.head, request, goesOn(request));
+  refuseLostParents(view, request);
   const moves = decideMoves({ heads: view.head.heads, records: view.records }, request);
   const draft = draftOf(view);
   addBlobs(draft, request.blobs);

@@ -220,7 +220,9 @@ export class TierStack implements Tier, Diagnoser, HealthReporter, LayeredTier, 
     return await this.#gate.run(async () => {
       await this.#restoreFor(request);
       return await this.#writing(request.threadId, written, async () => {
-        const appended = await this.#warm.primary.append(request);
+        // The parent may be in the archive.
+        const warm = this.#archive === undefined ? request : { ...request, needsParents: false };
+        const appended = await this.#warm.primary.append(warm);
         for (const hot of this.#hot) hot.append(request, appended);
         return appended;
       });

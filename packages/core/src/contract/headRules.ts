@@ -43,6 +43,23 @@ export function refuseLateWriter(
 }
 
 /**
+ * Refuses records whose values are rebuilt from parents that aren't there any more.
+ * @throws StaleReadError
+ */
+export function refuseLostParents(
+  { records: stored }: Pick<HeadsAndRecords, "records">,
+  { threadId, needsParents, records }: AppendRequest,
+): void {
+  if (needsParents !== true) return;
+  const carried = new Set(records.map(checkpointKey));
+  for (const { namespace, parentId, ...record } of records) {
+    if (parentId === undefined || stored.has(checkpointKey({ ...record, namespace }))) continue;
+    const parent = checkpointKey({ namespace, checkpointId: parentId });
+    if (!carried.has(parent) && !stored.has(parent)) throw new StaleReadError(threadId);
+  }
+}
+
+/**
  * Decides which heads of an append move.
  * @throws CheckpointConflictError where one may not move, under `onConflict: "refuse"`
  */

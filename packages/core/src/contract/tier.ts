@@ -194,6 +194,11 @@ export interface AppendRequest {
   readonly blobs: readonly Blob[];
   /** Whether the request refers to blobs (by name, or as bases of patches) that it doesn't carry, because they were stored at `seen`. */
   readonly relies?: boolean | undefined;
+  /**
+   * Whether values of the records are rebuilt from those of their parents (DeltaChannels), which were there when they were read. A tier
+   * that may lose a thread without a trace, by expiry or eviction, refuses the request if a parent is neither here nor carried.
+   */
+  readonly needsParents?: boolean | undefined;
   readonly writes?: readonly (Address & WriteBatch)[] | undefined;
   readonly heads: readonly HeadMove[];
   /**
@@ -283,7 +288,7 @@ export interface Tier {
    * Writes atomically and moves the heads.
    * @throws CheckpointConflictError under `onConflict: "refuse"`: nothing was written
    * @throws ThreadDeletedError if the thread was deleted after `seen`, or is deleted and a record has a parent
-   * @throws StaleReadError if `relies` is set and blobs were removed after `seen`
+   * @throws StaleReadError if `relies` is set and blobs were removed after `seen`, or a parent isn't here that `needsParents` asks for
    */
   append(request: AppendRequest): Promise<Appended>;
 

@@ -19,7 +19,8 @@ import { undecodable } from "./valueErrors.ts";
 import type { EncodedValue } from "./blobEncoder.ts";
 import type { WritePlace } from "./writeOrder.ts";
 import type { Consumed } from "./record.ts";
-import { consumedBatches, pendingBatches } from "../saver/writerTags.ts";
+import { consumedBatches, missingBatches, pendingBatches } from "../saver/writerTags.ts";
+import { CorruptionError } from "../contract/errors.ts";
 
 /** Longest pending write, in bytes, kept in its batch. Longer ones become blobs, which a channel of equal bytes then shares. */
 const inlineWrite = 2048;
@@ -101,6 +102,7 @@ export class WriteCoder {
    * The pending writes of a checkpoint, merged, in the order in which LangGraph applies them: see `compareWrites`.
    * @param only.channels leaves out all others
    * @param only.child instead of what is pending: what a child of the checkpoint was made from, as its body tells
+   * @throws CorruptionError, also where a batch is missing that `only.child` was made from
    */
   async decode(
     at: Address,
@@ -108,13 +110,14 @@ export class WriteCoder {
     blobs: ReadonlyMap<BlobHash, Blob>,
     only: WritesWanted = {},
   ): Promise<DecodedWrite[]> {
-    return await this.#revived(at, await this.#wanted(at, batches, only.child), blobs, only.channels);
+    return await this.#revived(at, await this.#wanted(at, batches, only.child, true), blobs, only.channels);
   }
 
   async #wanted(
     at: Address,
     batches: readonly StoredWriteBatch[],
     child: WritesWanted["child"],
+    isWhole: boolean,
   ): Promise<readonly OpenedBatch[]> {
     if (child === undefined) return pendingBatches(await this.open(at, batches));
     const counted = new Set(currentWrites(batches, child.checkpointId));
@@ -124,6 +127,8 @@ export class WriteCoder {
         counted.has(batch) || (child.consumed !== undefined && rewindMark(batch.taskId) === undefined),
     );
     const opened = await this.#opened(at, made);
+    const missing = isWhole ? missingBatches(opened, child.consumed) : [];
+    if (missing.length > 0) throw missingError(at, child.checkpointId, missing);
     const known = opened.filter(({ writer }, place) => writer !== undefined || counted.has(made[place]!));
     return consumedBatches(known, child.consumed);
   }
@@ -158,7 +163,7 @@ export class WriteCoder {
 
   /**
    * What is pending, in the order in which LangGraph applies it, values not revived.
-   * @param child instead: what this child of the checkpoint was made from, as its body tells
+   * @param child instead: what is there of what this child of the checkpoint was made from, as its body tells
    * @throws CorruptionError
    */
   async unrevived(
@@ -166,7 +171,7 @@ export class WriteCoder {
     batches: readonly StoredWriteBatch[],
     child?: WritesWanted["child"],
   ): Promise<readonly TaskWrite[]> {
-    return mergeWrites(await this.#wanted(at, batches, child));
+    return mergeWrites(await this.#wanted(at, batches, child, false));
   }
 
   /** The channels that a checkpoint's pending writes name, without reviving values. */
@@ -197,6 +202,12 @@ export class WriteCoder {
     }
     return opened;
   }
+}
+
+function missingError(at: Address, childId: string, missing: readonly string[]): CorruptionError {
+  const { threadId, namespace, checkpointId } = at;
+  const what = `pending writes that checkpoint ${childId} was made from are missing (batch ${missing.join(", ")})`;
+  return new CorruptionError({ threadId, namespace, checkpointId }, what);
 }
 
 /** LangGraph's tuple form of a pending write. */

@@ -3,7 +3,7 @@ import { goesOn } from "../contract/appendRules.ts";
 import { missingBlob, namedBlobs } from "../contract/blobClosure.ts";
 import { Calls } from "../contract/calls.ts";
 import { closedError } from "../contract/errors.ts";
-import { decideMoves, lostToOf, refuseLateWriter } from "../contract/headRules.ts";
+import { decideMoves, lostToOf, refuseLateWriter, refuseLostParents } from "../contract/headRules.ts";
 import { isListed } from "../contract/isListed.ts";
 import { checkpointKey } from "../contract/keys.ts";
 import { tagKey, tagOfKey } from "../contract/tagKey.ts";
@@ -258,6 +258,7 @@ export class MemoryTier
 
   #append(request: AppendRequest): Appended {
     const thread = this.#open(request, goesOn(request));
+    refuseLostParents(thread, request);
     const moves = decideMoves(thread, request);
     thread.revision += 1;
     for (const blob of request.blobs) if (!thread.blobs.has(blob.hash)) thread.blobs.set(blob.hash, blob);

@@ -4,30 +4,32 @@ import { snapshotTag } from "../encode/metadataTags.ts";
 import { type Address, type MaybeAddress, type StoredCheckpoint, type Tier } from "../contract/tier.ts";
 import { readsAncestry } from "../contract/tierExtensions.ts";
 import { asPendingWrite } from "../encode/writeCoder.ts";
-import type { Consumed } from "../encode/record.ts";
+import type { DecodedBody } from "../encode/record.ts";
+import { CorruptionError, EvictedError } from "../contract/errors.ts";
+import { brokenLineError } from "./brokenLine.ts";
 
 /** How many ancestors are read at once. With its default settings, LangGraph writes snapshots far more often. */
 const pageOfAncestors = 1000;
 
-async function* ancestors(
+/** The next ancestors of a checkpoint, nearest first; none where its parent isn't there, or it has none. */
+async function ancestors(
   tier: Tier,
-  at: Address,
-  channels: readonly string[],
-): AsyncGenerator<StoredCheckpoint> {
-  if (readsAncestry(tier)) {
-    const tags = channels.map(snapshotTag);
-    for (let from: Address | undefined = at; from !== undefined;) {
-      const page = await tier.ancestry(from, tags, pageOfAncestors);
-      yield* page;
-      from = page.length < pageOfAncestors ? undefined : page.at(-1)?.record;
-    }
-    return;
-  }
-  let { checkpoint } = await tier.read(at);
-  while (checkpoint?.record.parentId !== undefined) {
-    ({ checkpoint } = await tier.read({ ...at, checkpointId: checkpoint.record.parentId }));
-    if (checkpoint !== undefined) yield checkpoint;
-  }
+  child: Line,
+  channels: Iterable<string>,
+): Promise<readonly StoredCheckpoint[]> {
+  if (child.parentId === undefined) return [];
+  if (readsAncestry(tier)) return await tier.ancestry(child, [...channels].map(snapshotTag), pageOfAncestors);
+  const parent = { ...addressOf(child), checkpointId: child.parentId };
+  const { checkpoint } = await tier.read(parent);
+  if (checkpoint !== undefined) return [checkpoint];
+  // Unlike a read, a listing also finds a checkpoint that lacks blobs.
+  for await (const stored of tier.list({ ...parent, limit: 1 })) return [stored];
+  return [];
+}
+
+/** How far a line was walked. */
+interface Line extends Address, Pick<DecodedBody, "manifest" | "consumed"> {
+  readonly parentId: string | undefined;
 }
 
 /**
@@ -35,44 +37,61 @@ async function* ancestors(
  * seed), and the writes from there to the checkpoint `from`, oldest first. Of each ancestor's pending writes, only those count
  * that its child on this path was made from.
  *
- * @param consumedBy which pending writes of its parent a checkpoint was made from; asked of `from` alone
+ * @param find the checkpoint `from`, from memory or read
+ * @throws CorruptionError, NotFoundError, EvictedError where an ancestor or a write isn't there that a value is rebuilt from
  */
 export async function deltaChannelHistory(
   tier: Tier,
   coder: CheckpointCoder,
   from: MaybeAddress,
   channels: readonly string[],
-  consumedBy: (child: Address) => Promise<Consumed>,
+  find: (at: Address) => Promise<Omit<Line, keyof Address> | undefined>,
 ): Promise<Record<string, DeltaChannelHistory>> {
   const steps = new Map<string, CheckpointPendingWrite[][]>(channels.map((channel) => [channel, []]));
   const seeds = new Map<string, unknown>();
   const checkpointId = from.checkpointId ?? (await tier.peek(from)).head;
   if (checkpointId !== undefined) {
+    const start = { ...from, checkpointId };
     const open = new Set(channels);
-    let child = checkpointId;
-    let consumed = await consumedBy({ ...from, checkpointId });
-    for await (const stored of ancestors(tier, { ...from, checkpointId }, channels)) {
-      const { record } = stored;
-      const body = await coder.decodeBody(record);
-      const { manifest } = body;
-      const seeded = [...open].filter((channel) => manifest.get(channel)?.value !== undefined);
-      const missing = [
-        ...stored.writes.flatMap(({ blobs }) => blobs),
-        ...seeded.flatMap((channel) => blobOf(manifest.get(channel)?.value)),
-      ].some((hash) => !stored.blobs.has(hash));
-      const whole = missing ? ((await tier.read(record)).checkpoint ?? stored) : stored;
-      const only = { channels: open, child: { checkpointId: child, consumed } };
-      const writes = await coder.writes.decode(record, whole.writes, whole.blobs, only);
-      child = record.checkpointId;
-      consumed = body.consumed;
-      for (const channel of open) {
-        steps.get(channel)!.unshift(writes.filter((write) => write.channel === channel).map(asPendingWrite));
+    const found = (await find(start)) ?? (await recordOf(tier, coder, start));
+    if (found === undefined && from.checkpointId === undefined) throw new EvictedError(tier.name, start);
+    let child: Line | undefined = found && { ...start, ...found };
+    const met = new Set<string>();
+    // A checkpoint that nobody ever saw has no history, as LangGraph wants it.
+    while (child !== undefined && open.size > 0) {
+      const page = await ancestors(tier, child, open);
+      for (const stored of page) {
+        const { record } = stored;
+        if (met.has(record.checkpointId)) throw new CorruptionError(start, "its line of parents is a circle");
+        met.add(record.checkpointId);
+        const body = await coder.decodeBody(record);
+        const { manifest } = body;
+        const seeded = [...open].filter((channel) => manifest.get(channel)?.value !== undefined);
+        const missing = [
+          ...stored.writes.flatMap(({ blobs }) => blobs),
+          ...seeded.flatMap((channel) => blobOf(manifest.get(channel)?.value)),
+        ].some((hash) => !stored.blobs.has(hash));
+        const whole = missing ? ((await tier.read(record)).checkpoint ?? stored) : stored;
+        const only = { channels: open, child };
+        const writes = await coder.writes.decode(record, whole.writes, whole.blobs, only);
+        child = { ...addressOf(record), parentId: record.parentId, ...body };
+        for (const channel of open) {
+          steps
+            .get(channel)!
+            .unshift(writes.filter((write) => write.channel === channel).map(asPendingWrite));
+        }
+        for (const channel of seeded) {
+          seeds.set(channel, await coder.value(record, channel, manifest.get(channel)!.value!, whole.blobs));
+          open.delete(channel);
+        }
+        if (open.size === 0) break;
       }
-      for (const channel of seeded) {
-        seeds.set(channel, await coder.value(record, channel, manifest.get(channel)!.value!, whole.blobs));
-        open.delete(channel);
-      }
-      if (open.size === 0) break;
+      const { manifest, parentId } = child;
+      if (parentId === undefined) break;
+      // The line breaks off here. A channel without a version wasn't written to before.
+      const lost = [...open].filter((channel) => manifest.get(channel)?.version !== undefined);
+      if (lost.length === 0 && page.length < (readsAncestry(tier) ? pageOfAncestors : 1)) break;
+      if (page.length === 0) throw await brokenLineError(tier, start, { ...child, parentId, channels: lost });
     }
   }
   return Object.fromEntries(
@@ -81,6 +100,21 @@ export async function deltaChannelHistory(
       { writes: steps.get(channel)!.flat(), ...(seeds.has(channel) ? { seed: seeds.get(channel) } : {}) },
     ]),
   );
+}
+
+/** What {@link deltaChannelHistory} has to know of a checkpoint that can't be read whole. */
+async function recordOf(
+  tier: Tier,
+  coder: CheckpointCoder,
+  at: Address,
+): Promise<Omit<Line, keyof Address> | undefined> {
+  for await (const { record } of tier.list({ ...at, recordsOnly: true, limit: 1 }))
+    return { parentId: record.parentId, ...(await coder.decodeBody(record)) };
+  return undefined;
+}
+
+function addressOf({ threadId, namespace, checkpointId }: Address): Address {
+  return { threadId, namespace, checkpointId };
 }
 
 function blobOf(value: { hash: string } | { type: string } | undefined): string[] {

@@ -90,7 +90,8 @@ import type { DecodedAhead, Series, ValueReading } from "../encode/valueCoder.ts
 import { unreserved } from "../contract/unreserved.ts";
 import { BlobEncoder } from "../encode/blobEncoder.ts";
 import { asPendingWrite } from "../encode/writeCoder.ts";
-import type { Consumed } from "../encode/record.ts";
+import { lostParent } from "../operations/brokenLine.ts";
+import { rebuiltChannels } from "../langgraph/rebuiltChannels.ts";
 import { WriterTags } from "./writerTags.ts";
 
 /** How long a stop waits for maintenance, as a tier may never answer. Milliseconds. */
@@ -358,11 +359,11 @@ export class TierSaver extends BaseCheckpointSaver {
     checkWrites(writes, taskId, taskPath);
     if (writes.length === 0) return;
     // Capture the values before anything is awaited, because a graph may change in place what it wrote.
-    const origin = { taskPath, writer: this.#writerTags.tag(config, at, taskId) };
-    const captured = this.coder.writes.capture(at, taskId, origin, writes);
+    const tag = this.#writerTags.tag(config, at, taskId);
+    const captured = this.coder.writes.capture(at, taskId, { taskPath, writer: tag }, writes);
     const tags = this.#tags.named(config);
     try {
-      await this.#staleRetry.run(config, at.threadId, async (seenRevision) => {
+      const storing = this.#staleRetry.run(config, at.threadId, async (seenRevision) => {
         const tagging = this.#tags.ensure(at.threadId, tags, false);
         if (tagging !== undefined) await tagging;
         const early = this.#parents.get(at) === undefined;
@@ -374,6 +375,8 @@ export class TierSaver extends BaseCheckpointSaver {
         await this.tier.appendWrites(request);
         this.#parents.storedWrites(at.threadId, values, seen);
       });
+      this.#writerTags.writing(config, at, { tag, taskId }, storing);
+      await storing;
     } catch (error) {
       this.#deliver(config, at, undefined, error, notes);
     }
@@ -463,10 +466,8 @@ export class TierSaver extends BaseCheckpointSaver {
     if (maybeThreadOf(config)["thread_id"] === undefined)
       return Object.fromEntries(channels.map((channel) => [channel, { writes: [] }]));
     const at = addressOf(config);
-    const consumed = async (child: Address): Promise<Consumed> =>
-      (await this.#parents.find(child, () => {}))?.consumed;
     return await operation("getDeltaChannelHistory", at, () =>
-      deltaChannelHistory(this.tier, this.coder, at, channels, consumed),
+      deltaChannelHistory(this.tier, this.coder, at, channels, (of) => this.#parents.find(of, () => {})),
     );
   }
 
@@ -678,13 +679,24 @@ export class TierSaver extends BaseCheckpointSaver {
     const consumed = this.#writerTags.consumed(config, at, before.parentId, put);
     const captured = this.coder.capture(at, before, { ...put, consumed });
     const tags = this.#tags.named(config);
+    const rebuilt = before.parentId === at.checkpointId ? [] : rebuiltChannels(put);
+    const isKnown = runOf(config) !== undefined || before.parent !== undefined;
+    const needsParents = rebuilt.length > 0 && before.parentId !== undefined && isKnown;
+    const stored = needsParents && this.#writerTags.stored(config, { ...at, checkpointId: before.parentId });
+    // Otherwise a process that dies now might leave the checkpoint without pending writes that its values are rebuilt from.
+    if (stored !== false) await stored;
+    let attempt = 0;
     return await this.#staleRetry.run(config, at.threadId, async (seenRevision) => {
+      attempt += 1;
       // Durability "exit" puts the last checkpoint again, with itself as the parent. It keeps the parent that it had.
       const itself =
         parentId === at.checkpointId ? await this.#parents.find(at, seen) : this.#parents.get(at);
       const parent = parentId === at.checkpointId ? itself?.parentId : parentId;
       const origin = parent === undefined ? undefined : { ...at, checkpointId: parent };
       const cached = origin && (this.#parents.get(origin) ?? (await this.#parents.find(origin, seen)));
+      // At the first attempt, the tier may know that the thread was deleted.
+      if (needsParents && cached === undefined && attempt > 1 && !(await this.#isStored(origin!)))
+        throw lostParent(this.tier.name, at, origin!.checkpointId, rebuilt);
       const found: Before = { parentId: parent, parent: cached?.manifest, again: itself?.manifest };
       // A checkpoint that is put again was made from the same writes as the first time.
       const again = parentId === at.checkpointId && itself !== undefined;
@@ -701,6 +713,7 @@ export class TierSaver extends BaseCheckpointSaver {
         records: [encoded.record],
         blobs: encoded.blobs,
         relies: encoded.relies,
+        needsParents,
         heads: [
           { namespace: at.namespace, to: at.checkpointId, expected: expected === "any" ? [] : expected },
         ],
@@ -736,11 +749,16 @@ export class TierSaver extends BaseCheckpointSaver {
         const heads = request.heads.map((move) => ({ ...move, expected: [head] }));
         return await this.tier.append({ ...request, heads });
       }
-      for await (const _ of this.tier.list({ ...at, recordsOnly: true, limit: 1 })) return undefined;
+      if (await this.#isStored(at)) return undefined;
       if (isImport && (await this.#isParent(at))) return await this.tier.append({ ...request, heads: [] });
       if (request.onConflict === "refuse") throw error;
       return await this.tier.append(request);
     }
+  }
+
+  async #isStored(at: Address): Promise<boolean> {
+    for await (const _ of this.tier.list({ ...at, recordsOnly: true, limit: 1 })) return true;
+    return false;
   }
 
   /** Whether a checkpoint that is stored names this one as its parent. */

@@ -47,11 +47,23 @@ interface Seen {
   readonly taskId: string;
 }
 
+/** A batch that a writer wrote itself. */
+interface Wrote extends Seen {
+  readonly number: number;
+  /** Settles as its putWrites does; undefined once that is stored. */
+  storing: Promise<unknown> | undefined;
+  failed: boolean;
+}
+
 interface Writer {
   readonly tag: string;
   batches: number;
   /** By checkpoint, the batches that the writer was handed with it; none for checkpoints that it put itself. */
   readonly seen: Map<string, readonly Seen[]>;
+  /** By checkpoint, the batches that it wrote there. */
+  readonly wrote: Map<string, Wrote[]>;
+  /** Whether any of them failed. */
+  hasFailed: boolean;
 }
 
 /** The writer part of a batch's tag, without the number. */
@@ -60,7 +72,8 @@ function writerOf(tag: string): string {
 }
 
 function newWriter(prefix: string): Writer {
-  return { tag: `${prefix}${randomBytes(4).toString("base64url")}`, batches: 0, seen: new Map() };
+  const tag = `${prefix}${randomBytes(4).toString("base64url")}`;
+  return { tag, batches: 0, seen: new Map(), wrote: new Map(), hasFailed: false };
 }
 
 /**
@@ -112,13 +125,55 @@ export class WriterTags {
     writer.batches += 1;
     const { durability } = config as { durability?: unknown };
     const isOwn = run !== undefined && durability === "exit" && isExitTask(taskId);
-    const tag = `${writer.tag}.${writer.batches}${isOwn ? ownOnly : ""}`;
-    if (run === undefined) {
-      const wrote = this.#wroteOutside.get(addressKey(at, at.checkpointId));
-      if (wrote === undefined) this.#wroteOutside.set(addressKey(at, at.checkpointId), [tag]);
-      else wrote.push(tag);
-    }
-    return tag;
+    return `${writer.tag}.${writer.batches}${isOwn ? ownOnly : ""}`;
+  }
+
+  /**
+   * Notes that a batch with a tag of {@link tag} is on its way to the storage. A checkpoint that is put afterwards names it among those
+   * that it was made from, unless it failed.
+   * @param storing settles as its putWrites does
+   */
+  writing(config: RunnableConfig, at: Address, { tag, taskId }: Seen, storing: Promise<unknown>): void {
+    const key = addressKey(at, at.checkpointId);
+    const run = runOf(config);
+    const writer = run === undefined ? this.#ofConfig(config, at) : this.#ofRun(run);
+    const own: Wrote = { tag, taskId, number: numberOf(tag), storing, failed: false };
+    const wrote = writer.wrote.get(key) ?? [];
+    wrote.push(own);
+    renew(writer.wrote, key, wrote);
+    const outside = run === undefined ? this.#noteOutside(key, tag) : undefined;
+    storing.then(
+      () => {
+        own.storing = undefined;
+        // What failed before was repeated by whoever called.
+        if (writer.hasFailed)
+          for (const each of wrote) if (each.failed && each.taskId === taskId) each.storing = undefined;
+      },
+      () => {
+        own.failed = true;
+        writer.hasFailed = true;
+        outside?.splice(outside.indexOf(tag), 1);
+      },
+    );
+  }
+
+  #noteOutside(key: string, tag: string): string[] {
+    const wrote = this.#wroteOutside.get(key) ?? [];
+    if (wrote.length === 0) this.#wroteOutside.set(key, wrote);
+    wrote.push(tag);
+    return wrote;
+  }
+
+  /**
+   * Resolves when all batches are stored that the writer of `config` wrote to a checkpoint until now; undefined where they are. Rejects
+   * with the error of one that wasn't stored: a checkpoint whose DeltaChannels are rebuilt from it must not be stored either.
+   */
+  stored(config: RunnableConfig, parent: Address): Promise<unknown> | undefined {
+    const run = runOf(config);
+    const writer = run === undefined ? this.#byConfig.get(config)?.writer : this.#byRun.get(run);
+    const wrote = writer?.wrote.get(addressKey(parent, parent.checkpointId)) ?? [];
+    const waiting = wrote.flatMap(({ storing }) => (storing === undefined ? [] : [storing]));
+    return waiting.length === 0 ? undefined : Promise.all(waiting);
   }
 
   /**
@@ -134,7 +189,7 @@ export class WriterTags {
     // The run goes on from this checkpoint, to which nobody else has written yet.
     remember(writer, at, []);
     if (parent === undefined || seen === undefined) return undefined;
-    return madeFrom(writer.tag, byTasks(seen, parent), put.metadata.source);
+    return madeFrom(writer, byTasks(seen, parent), put.metadata.source, parent);
   }
 
   #outside(config: RunnableConfig, parent: Address, { metadata, checkpoint }: Put): Consumed {
@@ -145,7 +200,7 @@ export class WriterTags {
     if (seen === undefined) return undefined;
     const own = this.#byConfig.get(config);
     if ((source === "update" || source === "input") && own?.wrote.has(key) === true)
-      return madeFrom(own.writer.tag, byTasks(seen, parent), undefined);
+      return madeFrom(own.writer, byTasks(seen, parent), undefined, parent);
     // It is made from the batches that were there when the parent was read. An import may have added some since, which count, too.
     // An update without writes added none, so batches that came since are of others.
     const brought = source === "update" ? [] : (this.#wroteOutside.get(key) ?? []);
@@ -180,10 +235,14 @@ export class WriterTags {
 }
 
 function remember({ seen }: Writer, at: Address, batches: readonly Seen[]): void {
-  const key = addressKey(at, at.checkpointId);
-  seen.delete(key);
-  seen.set(key, batches);
-  if (seen.size > rememberedInRun) for (const oldest of seen.keys()) return void seen.delete(oldest);
+  renew(seen, addressKey(at, at.checkpointId), batches);
+}
+
+/** Sets what is the newest in a map then, and drops the oldest where there are too many. */
+function renew<T>(map: Map<string, T>, key: string, value: T): void {
+  map.delete(key);
+  map.set(key, value);
+  if (map.size > rememberedInRun) for (const oldest of map.keys()) return void map.delete(oldest);
 }
 
 /** The batches that tasks wrote. Runs and updates don't take up what LangGraph's updateState or new input wrote to a checkpoint. */
@@ -193,13 +252,55 @@ function byTasks(seen: readonly Seen[], { checkpointId }: Address): readonly See
   return seen.filter(({ taskId }) => !others.has(taskId));
 }
 
-/** What a checkpoint of writer `own` is made from. A fork takes up no pending writes, new input only the updates of a Command. */
-function madeFrom(own: string, seen: readonly Seen[], source: unknown): Consumed {
+/** What a checkpoint of a writer is made from. A fork takes up no pending writes, new input only the updates of a Command. */
+function madeFrom(writer: Writer, seen: readonly Seen[], source: unknown, parent: Address): Consumed {
+  const own = writer.tag;
   if (source === "fork") return [own];
   const wanted = seen.filter(
     ({ tag, taskId }) => writerOf(tag) !== own && (source !== "input" || taskId === NULL_TASK),
   );
-  return [own, ...wanted.map(({ tag }) => tag)];
+  const wrote = writer.wrote.get(addressKey(parent, parent.checkpointId)) ?? [];
+  const numbers = wrote.flatMap(({ number, failed }) => (failed ? [] : [number]));
+  return [own, ...ranges(numbers).map((range) => `${own}.${range}`), ...wanted.map(({ tag }) => tag)];
+}
+
+/** Ascending numbers, shortened: 3, 4, 5, 9 to "3-5", "9". */
+function ranges(numbers: readonly number[]): string[] {
+  const found: [number, number][] = [];
+  for (const number of numbers) {
+    const last = found.at(-1);
+    if (last !== undefined && last[1] + 1 === number) last[1] = number;
+    else found.push([number, number]);
+  }
+  return found.map(([from, to]) => (from === to ? `${from}` : `${from}-${to}`));
+}
+
+/** The number in a batch's tag. */
+function numberOf(tag: string): number {
+  return Number.parseInt(tag.slice(tag.indexOf(".") + 1), 10);
+}
+
+/**
+ * Which batches a checkpoint names as those that it was made from, and its parent doesn't have, by their tags. None where
+ * that can't be told, as with what was imported or stored by versions that named only batches of others. Of a range, the first.
+ * @param batches all that the parent has
+ */
+export function missingBatches(
+  batches: readonly Pick<OpenedBatch, "writer">[],
+  consumed: Consumed,
+): readonly string[] {
+  if (consumed === undefined || consumed.length === 1) return [];
+  const there = new Set(
+    batches.flatMap(({ writer: tag }) => (tag === undefined ? [] : [`${writerOf(tag)}.${numberOf(tag)}`])),
+  );
+  return consumed.slice(1).flatMap((range) => {
+    const [from, to = from] = range.slice(range.indexOf(".") + 1).split("-");
+    for (let number = Number(from); number <= Number(to); number += 1) {
+      const tag = `${writerOf(range)}.${number}`;
+      if (!there.has(tag)) return [tag];
+    }
+    return [];
+  });
 }
 
 /** The batches that are handed out as pending writes of a checkpoint, for a run to go on from. */

@@ -1,4 +1,4 @@
-import { checkpointKey, isReserved, type Address } from "@stratigraph/core";
+import { checkpointKey, isReserved, missingBatches, type Address } from "@stratigraph/core";
 import { fromTheFuture } from "./fromTheFuture.ts";
 import type { OwnerView } from "./ownerView.ts";
 import { Suspicions, type Suspicion } from "./suspicion.ts";
@@ -30,6 +30,7 @@ export function lineageSuspicions(owners: readonly OwnerView[], threadId: string
   for (const each of thread.order()) suspicions.add(each);
   for (const each of thread.heads()) suspicions.add(each);
   for (const each of thread.gaps()) suspicions.add(each);
+  for (const each of thread.lostWrites()) suspicions.add(each);
   return suspicions;
 }
 
@@ -137,6 +138,30 @@ class Lineage {
     }
   }
 
+  /** Batches of pending writes that a checkpoint was made from, and that its parent doesn't have. */
+  *lostWrites(): Generator<Suspicion> {
+    for (const child of this.#seen.values()) {
+      const { namespace, parentId, consumed, rebuilt, checkpointId } = child;
+      const key = keyOf(namespace, parentId ?? "");
+      const parent = parentId === undefined ? undefined : this.#seen.get(key);
+      if (parent === undefined || isReserved(namespace)) continue;
+      const strays = this.#owners.flatMap(({ scan }) => scan.strays.get(key)?.tags ?? []);
+      const missing = missingBatches([...parent.tags, ...strays], consumed);
+      if (missing.length === 0) continue;
+      yield this.#found({
+        kind: "gap",
+        severity: rebuilt ? "error" : "warning",
+        part: "writes",
+        checkpoint: parent,
+        detail: `Missing: batch ${missing.join(", ")}.`,
+        involved: [parent, child],
+        meaning: rebuilt
+          ? `Pending writes that ${checkpointId} was made from are lost: DeltaChannels that are rebuilt from them can't be read.`
+          : `Pending writes that ${checkpointId} was made from are lost, or the process died while it stored them. Its state has them; what single tasks of the step wrote can't be shown.`,
+      });
+    }
+  }
+
   /** Whether a checkpoint may have been stored after the last removal, or after another tier's. */
   #mayFollowRemoval(checkpoint: SeenCheckpoint): boolean {
     if (this.#owners.every(({ inspection }) => (inspection?.removedAt ?? 0) === 0)) return false;
@@ -147,7 +172,9 @@ class Lineage {
   /** Marks of a checkpoint that was archived and went on since are in two tiers. */
   #withMarks(key: string, checkpoint: SeenCheckpoint): SeenCheckpoint {
     const before = this.#seen.get(key);
-    return before === undefined ? checkpoint : { ...checkpoint, made: [...checkpoint.made, ...before.made] };
+    if (before === undefined) return checkpoint;
+    const tags = [...checkpoint.tags, ...before.tags];
+    return { ...checkpoint, made: [...checkpoint.made, ...before.made], tags };
   }
 
   /** A checkpoint of the main line that was made from this one since it was last wound back; the newest of them. */

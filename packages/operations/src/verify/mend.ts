@@ -24,6 +24,7 @@ export async function remedyFor(found: Case): Promise<Remedy> {
     case "orphan":
       return part === "writes" ? dropStray(found) : await dropBlobs(found);
     case "gap":
+      if (part === "writes") return { impossible: writesAdvice };
       return (await putBack(found)) ?? { impossible: gapAdvice };
     case "wrong-head":
       return await mendHead(found);
@@ -38,6 +39,8 @@ export async function remedyFor(found: Case): Promise<Remedy> {
   }
 }
 
+const writesAdvice =
+  "Restore the missing rows of pending writes from a backup, or fork the thread from a checkpoint before the step.";
 const gapAdvice =
   "No tier has this checkpoint. Newer ones can be read and gone on from; to have the older history in one piece again, restore it from a backup.";
 const historyAdvice =

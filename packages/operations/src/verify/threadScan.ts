@@ -1,11 +1,13 @@
 import { INTERRUPT } from "@langchain/langgraph-checkpoint";
 import {
   checkpointKey,
+  isLangGraphChannel,
   namedBlobs,
   rewindMark,
   type Address,
   type BlobHash,
   type CheckpointCoder,
+  type DecodedBody,
   type ListedCheckpoint,
   type StoredWriteBatch,
 } from "@stratigraph/core";
@@ -25,6 +27,17 @@ export interface SeenCheckpoint extends Address {
   readonly made: readonly string[];
   /** Number of its oldest batch of pending writes: the checkpoint was there at that revision of the thread. */
   readonly thereAt: number | undefined;
+  /** Tags of its batches of pending writes. */
+  readonly tags: readonly BatchTag[];
+  /** Which of its parent's batches it was made from. */
+  readonly consumed: DecodedBody["consumed"];
+  /** It has channels without values, which may be DeltaChannels. */
+  readonly rebuilt: boolean;
+}
+
+/** A batch of pending writes, as far as its tag tells. */
+export interface BatchTag {
+  readonly writer: string | undefined;
 }
 
 /** Told of bytes that were verified, to keep to a rate. */
@@ -44,7 +57,10 @@ export class ThreadScan {
   /** Blobs that checkpoints and their pending writes name. */
   readonly named = new Set<BlobHash>();
   /** Checkpoints of which only pending writes are here, by {@link checkpointKey}, and the number of the oldest batch of each. */
-  readonly strays = new Map<string, { readonly at: Address; readonly oldest: number }>();
+  readonly strays = new Map<
+    string,
+    { readonly at: Address; readonly oldest: number; readonly tags: readonly BatchTag[] }
+  >();
   /** The tier couldn't read all of the thread, so that more may be there than was seen. */
   partial = false;
   writes = 0;
@@ -90,8 +106,8 @@ export class ThreadScan {
       const { writes, record } = await this.place.tier.peek(at);
       const [oldest] = writes;
       if (oldest === undefined || record !== undefined) continue;
-      this.strays.set(checkpointKey(at), { at, oldest: oldest.order });
-      await this.#batches(at, writes, new Map());
+      const { tags } = await this.#batches(at, writes, new Map());
+      this.strays.set(checkpointKey(at), { at, oldest: oldest.order, tags });
       for (const hash of namedBlobs(undefined, writes)) this.named.add(hash);
     }
   }
@@ -115,9 +131,15 @@ export class ThreadScan {
     const at: Address = { threadId, namespace, checkpointId };
     if (head !== undefined) this.heads.set(namespace, head);
     const channels = new Map<BlobHash, string>();
-    let intact = true;
+    let [intact, rebuilt] = [true, false];
+    let consumed: DecodedBody["consumed"];
     try {
-      const { manifest } = await this.#coder.decodeBody(record);
+      const body = await this.#coder.decodeBody(record);
+      const { manifest } = body;
+      ({ consumed } = body);
+      rebuilt = [...manifest.values()].some(
+        ({ channel, value }) => value === undefined && !isLangGraphChannel(channel),
+      );
       for (const { channel, value } of manifest.values())
         if (value !== undefined && "hash" in value) channels.set(value.hash, channel);
     } catch (error) {
@@ -125,9 +147,10 @@ export class ThreadScan {
       intact = why.kind !== "corrupt";
       this.#damaged(at, "record", why);
     }
-    const { interrupted, made } = await this.#batches(at, writes, channels);
+    const marks = await this.#batches(at, writes, channels);
     const thereAt = writes.length === 0 ? undefined : Math.min(...writes.map(({ order }) => order));
-    this.seen.set(checkpointKey(at), { ...at, parentId, lostTo, intact, interrupted, made, thereAt });
+    const seen = { ...at, parentId, lostTo, intact, thereAt, consumed, rebuilt, ...marks };
+    this.seen.set(checkpointKey(at), seen);
     const bodies = writes.reduce((sum, { body }) => sum + body.length, record.body.length);
     await this.#read(bodies);
     for (const hash of namedBlobs(record, writes)) {
@@ -142,8 +165,9 @@ export class ThreadScan {
     at: Address,
     writes: readonly StoredWriteBatch[],
     channels: Map<BlobHash, string>,
-  ): Promise<Pick<SeenCheckpoint, "interrupted" | "made">> {
+  ): Promise<Pick<SeenCheckpoint, "interrupted" | "made" | "tags">> {
     let interrupted = false;
+    const tags: BatchTag[] = [];
     const made: string[] = [];
     let last = 0;
     for (const [place, batch] of writes.entries()) {
@@ -154,6 +178,7 @@ export class ThreadScan {
       try {
         made.push(...(rewindMark(batch.taskId)?.made ?? []));
         const [opened] = await this.#coder.writes.open(at, [batch]);
+        tags.push({ writer: opened?.writer });
         for (const { channel, value } of opened?.writes ?? []) {
           if (channel === INTERRUPT) interrupted = true;
           if ("hash" in value) channels.set(value.hash, channel);
@@ -162,7 +187,7 @@ export class ThreadScan {
         this.#damaged(at, "writes", undecodable(error), place);
       }
     }
-    return { interrupted, made };
+    return { interrupted, made, tags };
   }
 
   async #read(bytes: number): Promise<void> {

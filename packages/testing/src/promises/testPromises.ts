@@ -1,6 +1,7 @@
 import { registerGroups } from "../graphs/context.ts";
 import type { GraphSetup, GraphSuiteOptions } from "../graphs/setup.ts";
 import { callsTests } from "./callsTests.ts";
+import { deltaLineTests } from "./deltaLineTests.ts";
 import { raceTests } from "./raceTests.ts";
 import { reservedTests } from "./reservedTests.ts";
 import { storedTests } from "./storedTests.ts";
@@ -11,7 +12,7 @@ export type PromiseSuiteOptions = Pick<GraphSuiteOptions, "durabilities" | "ever
 
 /**
  * Registers a vitest suite of what Stratigraph promises beyond what LangGraph requires of a saver. Nothing that the loser of a race
- * wrote becomes part of the winner's result, values are stored as they were when the call was made, and the records that Stratigraph's
+ * wrote becomes part of the winner's result, a DeltaChannel is whole or an error, values are stored as they were when the call was made, and the records that Stratigraph's
  * packages store beside a thread never appear as checkpoints; its tool calls stay until the thread is deleted. The official savers don't promise this.
  *
  * @param name - name of the suite, usually the saver's
@@ -21,6 +22,7 @@ export type PromiseSuiteOptions = Pick<GraphSuiteOptions, "durabilities" | "ever
 export const testPromises = (name: string, setup: GraphSetup, options: PromiseSuiteOptions = {}): void => {
   const groups = {
     races: raceTests,
+    "lines of DeltaChannels": deltaLineTests,
     "values at the call": valueAtCallTests,
     "records of its own": reservedTests,
     "tool calls": callsTests,

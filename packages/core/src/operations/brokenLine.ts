@@ -1,0 +1,63 @@
+import { CorruptionError, NotFoundError, type StratigraphError } from "../contract/errors.ts";
+import type { Address, Tier } from "../contract/tier.ts";
+
+/** A checkpoint whose parent isn't there, and the DeltaChannels whose values began before it. */
+export interface BrokenLine extends Address {
+  readonly parentId: string;
+  readonly channels: readonly string[];
+}
+
+const expiry =
+  "Where threads expire or are evicted while they are in use, raise the storage's ttl or memory.";
+
+/**
+ * The error of reading DeltaChannels along a line of checkpoints that breaks off. Pruning never leaves the line of a head so, but it
+ * may that of an older checkpoint, which it keeps only for what newer ones need.
+ * @param from the checkpoint that was asked for
+ */
+export async function brokenLineError(
+  tier: Tier,
+  from: Address,
+  broken: BrokenLine,
+): Promise<StratigraphError> {
+  const { namespace, threadId, checkpointId, parentId, channels } = broken;
+  const { head } = await tier.peek({ threadId, namespace });
+  if (!(await isStored(tier, from)))
+    return new NotFoundError(
+      `Thread ${JSON.stringify(threadId)}, namespace ${JSON.stringify(namespace)}: checkpoint ${from.checkpointId} is no longer in tier ` +
+        `${tier.name}: since it was read, it expired, was evicted, pruned or deleted, and what its DeltaChannels are rebuilt from with it. ` +
+        expiry,
+      { threadId, namespace, checkpointId: from.checkpointId, parentId, child: checkpointId, channels },
+    );
+  const names = channels.map((channel) => JSON.stringify(channel)).join(", ");
+  const what = `its value is rebuilt from what its ancestors wrote, and checkpoint ${parentId}, the parent of ${checkpointId}, isn't there`;
+  if (head === from.checkpointId) {
+    const error = new CorruptionError({ ...from, channel: channels[0] }, what, undefined, ` ${expiry}`);
+    return Object.assign(error, { data: { ...error.data, parentId, child: checkpointId, channels } });
+  }
+  return new NotFoundError(
+    `Thread ${JSON.stringify(threadId)}, namespace ${JSON.stringify(namespace)}, checkpoint ${from.checkpointId}, channel ${names}: ${what}. ` +
+      `It was pruned together with what this older checkpoint needs, or is lost: verify tells. Newer checkpoints can be read.`,
+    { threadId, namespace, checkpointId: from.checkpointId, parentId, child: checkpointId, channels },
+  );
+}
+
+/** The error of a put whose DeltaChannels would be rebuilt from a parent that was there, and isn't any more. */
+export function lostParent(
+  tier: string,
+  { threadId, namespace, checkpointId }: Address,
+  parentId: string,
+  channels: readonly string[],
+): NotFoundError {
+  return new NotFoundError(
+    `Thread ${JSON.stringify(threadId)}, namespace ${JSON.stringify(namespace)}: checkpoint ${checkpointId} wasn't stored, because its ` +
+      `parent ${parentId} is no longer in tier ${tier}, and DeltaChannels (${channels.join(", ")}) only store what is new: the thread ` +
+      `expired, was evicted or pruned while this run was under way. ${expiry} Start a new run.`,
+    { threadId, namespace, checkpointId, parentId, channels },
+  );
+}
+
+async function isStored(tier: Tier, at: Address): Promise<boolean> {
+  for await (const _ of tier.list({ ...at, recordsOnly: true, limit: 1 })) return true;
+  return false;
+}
