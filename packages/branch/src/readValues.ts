@@ -1,6 +1,6 @@
 import { isDeltaSnapshot } from "@langchain/langgraph-checkpoint";
-import { configOf, isLangGraphChannel, type TierSaver } from "@stratigraph/core";
-import { valueless } from "./deltaAncestors.ts";
+import { configOf, isLangGraphChannel, StratigraphError, type TierSaver } from "@stratigraph/core";
+import { deltaChannels, valueless } from "./deltaAncestors.ts";
 import type { ReadPoint } from "./readPoint.ts";
 
 /** The values of a checkpoint's channels, without a graph. DeltaChannels have those of {@link readDeltaValues}. */
@@ -26,17 +26,36 @@ export async function readDeltaValues(
   channels: readonly string[] = valueless(point.body),
 ): Promise<Map<string, unknown>> {
   const values = new Map<string, unknown>();
-  const histories = await saver.getDeltaChannelHistory({
-    config: configOf(point.at),
-    channels: [...channels],
-  });
-  for (const channel of channels) {
-    const { seed, writes } = histories[channel]!;
+  for (const [channel, { seed, writes }] of Object.entries(await historiesOf(saver, point, channels))) {
     if (writes.length === 0 && seed === undefined) continue;
     const items = [isDeltaSnapshot(seed) ? seed.value : seed, ...writes.map(([, , value]) => value)];
     values.set(channel, added(items.flat().filter((item) => item !== undefined)));
   }
   return values;
+}
+
+/**
+ * The histories of channels, some of which may be no DeltaChannels: nothing of those is in the line that leads to a checkpoint, and a
+ * fork may have been made without it.
+ */
+async function historiesOf(
+  saver: TierSaver,
+  point: ReadPoint,
+  channels: readonly string[],
+): Promise<Awaited<ReturnType<TierSaver["getDeltaChannelHistory"]>>> {
+  try {
+    return await saver.getDeltaChannelHistory({ config: configOf(point.at), channels: [...channels] });
+  } catch (error) {
+    if (!StratigraphError.is(error)) throw error;
+    const { channels: lost } = error.data as { channels?: readonly string[] };
+    const known = new Set(deltaChannels(point.body, point.metadata));
+    if (lost === undefined || lost.length === 0 || lost.some((channel) => known.has(channel))) throw error;
+    return await historiesOf(
+      saver,
+      point,
+      channels.filter((channel) => !lost.includes(channel)),
+    );
+  }
 }
 
 function added(items: readonly unknown[]): unknown[] {

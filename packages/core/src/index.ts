@@ -76,7 +76,7 @@ export type { KeysInUse, KeysInUseOptions, KeyUse } from "./operations/keysInUse
 export { ancestorsFrom } from "./operations/ancestors.ts";
 export { isThreadInfo } from "./operations/listThreads.ts";
 export type { ThreadListOptions, ThreadPage } from "./operations/listThreads.ts";
-export { missingBatches } from "./saver/writerTags.ts";
+export { missingBatches } from "./encode/batchTags.ts";
 export { isControlChannel, isLangGraphChannel } from "./langgraph/channelNames.ts";
 export { NULL_TASK } from "./langgraph/taskIds.ts";
 export type { Batch } from "./maintenance/batch.ts";

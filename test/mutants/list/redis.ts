@@ -425,4 +425,14 @@ export const redisMutants: readonly Mutant[] = [
     tests: ["packages/redis/test/tier.test.ts"],
     name: "without a blob",
   },
+  {
+    id: "rd-delta1",
+    kind: "guard",
+    what: "a checkpoint with DeltaChannels is stored though its thread expired in mid-run",
+    file: "packages/redis/lua/append.lua",
+    find: `redis.call("HEXISTS", thread, "r" .. parent) == 1`,
+    replace: "true",
+    tests: ["packages/redis/test/deltaExpiry.test.ts"],
+    name: "DeltaChannel",
+  },
 ];

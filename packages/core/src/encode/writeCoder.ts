@@ -19,7 +19,8 @@ import { undecodable } from "./valueErrors.ts";
 import type { EncodedValue } from "./blobEncoder.ts";
 import type { WritePlace } from "./writeOrder.ts";
 import type { Consumed } from "./record.ts";
-import { consumedBatches, missingBatches, pendingBatches } from "../saver/writerTags.ts";
+import { missingBatches } from "./batchTags.ts";
+import { consumedBatches, pendingBatches } from "../saver/writerTags.ts";
 import { CorruptionError } from "../contract/errors.ts";
 
 /** Longest pending write, in bytes, kept in its batch. Longer ones become blobs, which a channel of equal bytes then shares. */

@@ -6,6 +6,7 @@ import type { Checkpoint } from "@langchain/langgraph-checkpoint";
 import { checkpointIdOf } from "./address.ts";
 import { runOf } from "./observations.ts";
 import { isExitTask, NULL_TASK, taskIdsOfNoTask } from "../langgraph/taskIds.ts";
+import { numberOf, ranges, writerOf } from "../encode/batchTags.ts";
 import type { OpenedBatch } from "../encode/pendingWrites.ts";
 import type { Consumed } from "../encode/record.ts";
 import type { Address } from "../contract/tier.ts";
@@ -64,11 +65,6 @@ interface Writer {
   readonly wrote: Map<string, Wrote[]>;
   /** Whether any of them failed. */
   hasFailed: boolean;
-}
-
-/** The writer part of a batch's tag, without the number. */
-function writerOf(tag: string): string {
-  return tag.slice(0, tag.indexOf("."));
 }
 
 function newWriter(prefix: string): Writer {
@@ -143,16 +139,11 @@ export class WriterTags {
     renew(writer.wrote, key, wrote);
     const outside = run === undefined ? this.#noteOutside(key, tag) : undefined;
     storing.then(
-      () => {
-        own.storing = undefined;
-        // What failed before was repeated by whoever called.
-        if (writer.hasFailed)
-          for (const each of wrote) if (each.failed && each.taskId === taskId) each.storing = undefined;
-      },
+      () => stored(writer, wrote, own),
       () => {
         own.failed = true;
         writer.hasFailed = true;
-        outside?.splice(outside.indexOf(tag), 1);
+        return outside?.splice(outside.indexOf(tag), 1);
       },
     );
   }
@@ -234,6 +225,13 @@ export class WriterTags {
   }
 }
 
+function stored({ hasFailed }: Writer, wrote: readonly Wrote[], own: Wrote): void {
+  own.storing = undefined;
+  // What failed before was repeated by whoever called.
+  if (hasFailed)
+    for (const each of wrote) if (each.failed && each.taskId === own.taskId) each.storing = undefined;
+}
+
 function remember({ seen }: Writer, at: Address, batches: readonly Seen[]): void {
   renew(seen, addressKey(at, at.checkpointId), batches);
 }
@@ -262,45 +260,6 @@ function madeFrom(writer: Writer, seen: readonly Seen[], source: unknown, parent
   const wrote = writer.wrote.get(addressKey(parent, parent.checkpointId)) ?? [];
   const numbers = wrote.flatMap(({ number, failed }) => (failed ? [] : [number]));
   return [own, ...ranges(numbers).map((range) => `${own}.${range}`), ...wanted.map(({ tag }) => tag)];
-}
-
-/** Ascending numbers, shortened: 3, 4, 5, 9 to "3-5", "9". */
-function ranges(numbers: readonly number[]): string[] {
-  const found: [number, number][] = [];
-  for (const number of numbers) {
-    const last = found.at(-1);
-    if (last !== undefined && last[1] + 1 === number) last[1] = number;
-    else found.push([number, number]);
-  }
-  return found.map(([from, to]) => (from === to ? `${from}` : `${from}-${to}`));
-}
-
-/** The number in a batch's tag. */
-function numberOf(tag: string): number {
-  return Number.parseInt(tag.slice(tag.indexOf(".") + 1), 10);
-}
-
-/**
- * Which batches a checkpoint names as those that it was made from, and its parent doesn't have, by their tags. None where
- * that can't be told, as with what was imported or stored by versions that named only batches of others. Of a range, the first.
- * @param batches all that the parent has
- */
-export function missingBatches(
-  batches: readonly Pick<OpenedBatch, "writer">[],
-  consumed: Consumed,
-): readonly string[] {
-  if (consumed === undefined || consumed.length === 1) return [];
-  const there = new Set(
-    batches.flatMap(({ writer: tag }) => (tag === undefined ? [] : [`${writerOf(tag)}.${numberOf(tag)}`])),
-  );
-  return consumed.slice(1).flatMap((range) => {
-    const [from, to = from] = range.slice(range.indexOf(".") + 1).split("-");
-    for (let number = Number(from); number <= Number(to); number += 1) {
-      const tag = `${writerOf(range)}.${number}`;
-      if (!there.has(tag)) return [tag];
-    }
-    return [];
-  });
 }
 
 /** The batches that are handed out as pending writes of a checkpoint, for a run to go on from. */

@@ -1,3 +1,4 @@
+// long file: what is looked at is one picture of a thread, and each look is short
 import { checkpointKey, isReserved, missingBatches, type Address } from "@stratigraph/core";
 import { fromTheFuture } from "./fromTheFuture.ts";
 import type { OwnerView } from "./ownerView.ts";
@@ -144,7 +145,7 @@ class Lineage {
       const { namespace, parentId, consumed, rebuilt, checkpointId } = child;
       const key = keyOf(namespace, parentId ?? "");
       const parent = parentId === undefined ? undefined : this.#seen.get(key);
-      if (parent === undefined || isReserved(namespace)) continue;
+      if (parent?.tags === undefined || isReserved(namespace)) continue;
       const strays = this.#owners.flatMap(({ scan }) => scan.strays.get(key)?.tags ?? []);
       const missing = missingBatches([...parent.tags, ...strays], consumed);
       if (missing.length === 0) continue;
@@ -173,7 +174,7 @@ class Lineage {
   #withMarks(key: string, checkpoint: SeenCheckpoint): SeenCheckpoint {
     const before = this.#seen.get(key);
     if (before === undefined) return checkpoint;
-    const tags = [...checkpoint.tags, ...before.tags];
+    const tags = checkpoint.tags && before.tags && [...checkpoint.tags, ...before.tags];
     return { ...checkpoint, made: [...checkpoint.made, ...before.made], tags };
   }
 

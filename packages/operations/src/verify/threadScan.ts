@@ -27,8 +27,8 @@ export interface SeenCheckpoint extends Address {
   readonly made: readonly string[];
   /** Number of its oldest batch of pending writes: the checkpoint was there at that revision of the thread. */
   readonly thereAt: number | undefined;
-  /** Tags of its batches of pending writes. */
-  readonly tags: readonly BatchTag[];
+  /** Tags of its batches of pending writes; undefined where one of them can't be read. */
+  readonly tags: readonly BatchTag[] | undefined;
   /** Which of its parent's batches it was made from. */
   readonly consumed: DecodedBody["consumed"];
   /** It has channels without values, which may be DeltaChannels. */
@@ -59,7 +59,7 @@ export class ThreadScan {
   /** Checkpoints of which only pending writes are here, by {@link checkpointKey}, and the number of the oldest batch of each. */
   readonly strays = new Map<
     string,
-    { readonly at: Address; readonly oldest: number; readonly tags: readonly BatchTag[] }
+    { readonly at: Address; readonly oldest: number; readonly tags: SeenCheckpoint["tags"] }
   >();
   /** The tier couldn't read all of the thread, so that more may be there than was seen. */
   partial = false;
@@ -168,6 +168,7 @@ export class ThreadScan {
   ): Promise<Pick<SeenCheckpoint, "interrupted" | "made" | "tags">> {
     let interrupted = false;
     const tags: BatchTag[] = [];
+    let readsAll = true;
     const made: string[] = [];
     let last = 0;
     for (const [place, batch] of writes.entries()) {
@@ -184,10 +185,11 @@ export class ThreadScan {
           if ("hash" in value) channels.set(value.hash, channel);
         }
       } catch (error) {
+        readsAll = false;
         this.#damaged(at, "writes", undecodable(error), place);
       }
     }
-    return { interrupted, made, tags };
+    return { interrupted, made, tags: readsAll ? tags : undefined };
   }
 
   async #read(bytes: number): Promise<void> {

@@ -1,0 +1,46 @@
+import type { BatchOrigin } from "./pendingWrites.ts";
+import type { Consumed } from "./record.ts";
+
+/** The writer part of a batch's tag, without the number. */
+export function writerOf(tag: string): string {
+  return tag.slice(0, tag.indexOf("."));
+}
+
+/** Ascending numbers, shortened: 3, 4, 5, 9 to "3-5", "9". */
+export function ranges(numbers: readonly number[]): string[] {
+  const found: [number, number][] = [];
+  for (const number of numbers) {
+    const last = found.at(-1);
+    if (last !== undefined && last[1] + 1 === number) last[1] = number;
+    else found.push([number, number]);
+  }
+  return found.map(([from, to]) => (from === to ? `${from}` : `${from}-${to}`));
+}
+
+/** The number in a batch's tag. */
+export function numberOf(tag: string): number {
+  return Number.parseInt(tag.slice(tag.indexOf(".") + 1), 10);
+}
+
+/**
+ * Which batches a checkpoint names as those that it was made from, and its parent doesn't have, by their tags. None where
+ * that can't be told, as with what was imported or stored by versions that named only batches of others. Of a range, the first.
+ * @param batches all that the parent has
+ */
+export function missingBatches(
+  batches: readonly Pick<BatchOrigin, "writer">[],
+  consumed: Consumed,
+): readonly string[] {
+  if (consumed === undefined || consumed.length === 1) return [];
+  const there = new Set(
+    batches.flatMap(({ writer: tag }) => (tag === undefined ? [] : [`${writerOf(tag)}.${numberOf(tag)}`])),
+  );
+  return consumed.slice(1).flatMap((range) => {
+    const [from, to = from] = range.slice(range.indexOf(".") + 1).split("-");
+    for (let number = Number(from); number <= Number(to); number += 1) {
+      const tag = `${writerOf(range)}.${number}`;
+      if (!there.has(tag)) return [tag];
+    }
+    return [];
+  });
+}
