@@ -32,7 +32,9 @@ export async function brokenLineError(
   const names = channels.map((channel) => JSON.stringify(channel)).join(", ");
   const what = `its value is rebuilt from what its ancestors wrote, and checkpoint ${parentId}, the parent of ${checkpointId}, isn't there`;
   if (head === from.checkpointId) {
-    const error = new CorruptionError({ ...from, channel: channels[0] }, what, undefined, ` ${expiry}`);
+    const error = new CorruptionError({ ...from, channel: channels[0] }, what, undefined, {
+      after: ` ${expiry}`,
+    });
     return Object.assign(error, { data: { ...error.data, parentId, child: checkpointId, channels } });
   }
   return new NotFoundError(
