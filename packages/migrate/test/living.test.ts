@@ -1,3 +1,4 @@
+// long file: ten stories of one kind, each on three sources
 import { Annotation, Command, DeltaChannel, interrupt, START, StateGraph } from "@langchain/langgraph";
 import {
   emptyCheckpoint,
