@@ -21,7 +21,16 @@ export function schemeOf(url: string, cwd = process.cwd()): Place {
   if (typeof url !== "string" || url === "") throw new InvalidOptionError("url", typeof url, advice);
   const scheme = /^([a-z][a-z0-9+]+):/i.exec(url)?.[1]?.toLowerCase();
   if (scheme === undefined) return { scheme: "file", rest: resolve(cwd, url) };
-  if (scheme === "file" || scheme === "sqlite") {
+  const isPath = scheme === "file" || scheme === "sqlite";
+  if (isPath && /^[^/]*:\/\/[^/]/.test(url))
+    throw new InvalidOptionError(
+      "url",
+      `${scheme}://…`,
+      `Write ${scheme}:FILE, or ${scheme}:///FILE: what names a file has no host, user or password.`,
+    );
+  if (!isPath && !url.slice(scheme.length + 1).startsWith("//"))
+    throw new InvalidOptionError("url", `${scheme}:…`, `Write ${scheme}://…, with two slashes. ${advice}`);
+  if (isPath) {
     const path = url.slice(scheme.length + 1).replace(/^\/\/(?=\/)/, "");
     return { scheme, rest: resolve(cwd, path) };
   }

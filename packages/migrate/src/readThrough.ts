@@ -9,6 +9,7 @@ import {
 import type { ThreadSource } from "./contract/source.ts";
 import { importThread, type ImportedThread } from "./copy/importThread.ts";
 import type { Difference } from "./copy/report.ts";
+import { settled } from "./copy/settled.ts";
 import { threadThere } from "./copy/threadThere.ts";
 
 /** Options of {@link readThrough}. */
@@ -81,12 +82,10 @@ class Bringer implements ReadThrough {
     if (thread === undefined) return false;
     try {
       const verify = this.#options.verify ?? true;
-      const imported = await importThread(storage, thread, {
-        verify,
-        onDifferences: "refuse",
-        brought: () => undefined,
-      });
+      const how = { verify, takeLacking: false, brought: () => undefined };
+      const imported = await settled(this.#source, thread, (one) => importThread(storage, one, how));
       if (imported.differences.length > 0) throw this.#refusal(threadId, imported.differences);
+      if (!imported.served) throw this.#restless(threadId);
       this.#brought.set(threadId, {
         heads: headsOf(thread.heads),
         lookAtMs: Date.now() + lookAgainMs,
@@ -125,6 +124,15 @@ class Bringer implements ReadThrough {
       `It isn't served. Repair it there and read it again; or take it as it is, with importThreads or ` +
       `"stratigraph import … --thread", which lists what differs.`;
     return new StratigraphError("CORRUPT", message, { source, threadId, differences });
+  }
+
+  #restless(threadId: string): StratigraphError {
+    const source = this.#source.name;
+    const message =
+      `Thread ${JSON.stringify(threadId)} can't be brought from ${source} yet: it was written to there during each of several ` +
+      `attempts to read it, or an import of it is under way or was left unfinished. It isn't served. Read it again later; if it stays ` +
+      `so, delete it here and read it again.`;
+    return new StratigraphError("OVERLOADED", message, { source, threadId });
   }
 
   #tellWentOn(threadId: string): void {

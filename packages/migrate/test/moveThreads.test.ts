@@ -1,13 +1,16 @@
+import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fork } from "@stratigraph/branch";
-import { MemorySaver, MemoryTier } from "@stratigraph/core";
+import { MemorySaver, MemoryTier, TierSaver, type Tier } from "@stratigraph/core";
 import { exportThreads, fileTarget, moveThreads } from "@stratigraph/migrate";
+import { FolderSaver } from "@stratigraph/s3";
 import { TieredSaver } from "@stratigraph/tiered";
 import { lineage } from "stratigraph";
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
 import { waitUntil } from "../../../test/servers/process.ts";
 import { history, say } from "./support/conversation.ts";
+import { tierWith } from "./support/tierWith.ts";
 
 async function stored(from: MemorySaver | TieredSaver, threadId: string) {
   const found = [];
@@ -33,6 +36,38 @@ test("forks' origins, tags, side branches and bytes come along; the source goes 
   expect(await moveThreads(from, to, { source: "delete" })).toMatchObject({ skipped: 2, differences: [] });
   expect((await from.listThreads()).threads).toEqual([]);
   expect((await say(to, "ada/2", "Three")).length).toBe(6);
+});
+
+test("from a folder: what was put while the copy was compared stays, and a tier that couldn't keep it is refused", async () => {
+  const path = mkdtempSync(join(tmpdir(), "stratigraph-move-"));
+  const from = new FolderSaver({ path });
+  onTestFinished(async () => {
+    await from.end();
+    rmSync(path, { recursive: true, force: true });
+  });
+  await say(from, "ada", "One");
+  const target = new MemoryTier();
+  let lists = 0;
+  const to = new TierSaver(
+    tierWith(target, {
+      list: async function* (query: Parameters<Tier["list"]>[0]) {
+        // The first listing compares what was copied.
+        if (lists++ === 0) await say(from, "ada", "Two");
+        yield* target.list(query);
+      },
+    }),
+  );
+  const report = await moveThreads(from, to, { source: "delete" });
+  expect(report.differences).toMatchObject([{ what: expect.stringContaining("repeat the move") }]);
+  expect(await history(from, "ada")).toHaveLength(6);
+  expect((await moveThreads(from, to, { source: "delete" })).differences).toEqual([]);
+  expect(await history(to, "ada")).toHaveLength(6);
+  expect(await history(from, "ada")).toEqual([]);
+  const narrow = new TierSaver(tierWith(from.tier, { deleteUnchanged: undefined }));
+  await expect(moveThreads(narrow, to, { source: "delete" })).rejects.toMatchObject({
+    code: "INVALID_OPTION",
+    data: { field: "source" },
+  });
 });
 
 test("damage in the copy is found; deleting without a comparison is refused", async () => {

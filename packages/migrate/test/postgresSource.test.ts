@@ -96,10 +96,11 @@ test("branches that share version numbers are reported, and read as the official
   expect(await history(ours, "forked")).toEqual(await history(official, "forked"));
 });
 
-test("a copy that isn't what the source has is told", async () => {
+test("a copy that went on here, and isn't what the source has now, is told", async () => {
   await say(official, "damaged", "One");
   const saver = new MemorySaver();
   await importThreads(postgresSource({ pool }), saver, { threadIds: ["damaged"] });
+  await say(saver, "damaged", "Two");
   await pool.query(
     `update checkpoint_blobs set blob = convert_to('["other"]', 'utf8') where thread_id = 'damaged' and channel = 'messages' and version = '3'`,
   );

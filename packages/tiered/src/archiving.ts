@@ -71,8 +71,7 @@ export class Archiving {
     const { revision, checkpoint } = await warm.read({ threadId, namespace: "" });
     const isIdle = checkpoint === undefined && revision > 0;
     if (!isIdle) await cold.deleteThread(threadId);
-    else if (!deletesUnchanged(stack)) await stack.deleteThread(threadId);
-    else if (!(await stack.deleteUnchanged(threadId, revision))) return false;
+    else if (!deletesUnchanged(stack) || !(await stack.deleteUnchanged(threadId, revision))) return false;
     forget(threadId);
     return true;
   }

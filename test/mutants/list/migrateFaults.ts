@@ -9,8 +9,8 @@ export const migrateFaults: readonly Mutant[] = [
     kind: "fault",
     what: "the source is deleted although the copy differs",
     file: `${src}/copy/moveThread.ts`,
-    find: "options.deleteSource && differences.length === 0 &&",
-    replace: "options.deleteSource &&",
+    find: "if (options.deletes === undefined || differences.length > 0)",
+    replace: "if (options.deletes === undefined)",
     tests: [`${test}/moveThreads.test.ts`],
   },
   {

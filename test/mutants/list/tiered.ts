@@ -196,8 +196,8 @@ export const tieredMutants: readonly Mutant[] = [
     kind: "guard",
     what: "an archived thread whose retain is over is deleted although somebody goes on with it",
     file: "packages/tiered/src/archiving.ts",
-    find: "if (!(await stack.deleteUnchanged(threadId, revision))) return false;",
-    replace: "await stack.deleteThread(threadId);",
+    find: "else if (!deletesUnchanged(stack) || !(await stack.deleteUnchanged(threadId, revision))) return false;",
+    replace: "else await stack.deleteThread(threadId);",
     tests: ["packages/tiered/test/maintenance.test.ts"],
   },
   {

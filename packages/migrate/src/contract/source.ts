@@ -59,7 +59,10 @@ export interface MixedUp {
   readonly channels: readonly string[];
 }
 
-/** One thread of a source, as it was at one moment. Close it before the next one is asked for. */
+/**
+ * One thread of a source, as it was at one moment. Close it before the next one is asked for.
+ * A source that can't show one moment has {@link isUnchanged}.
+ */
 export interface SourceThread {
   readonly threadId: string;
   /** Every checkpoint, parents before their children. */
@@ -69,6 +72,13 @@ export interface SourceThread {
   readonly mixedUp: readonly MixedUp[];
   /** The checkpoints, in the order of the outline, one at a time. */
   checkpoints(): AsyncIterable<SourceCheckpoint>;
+  /**
+   * Asked once the checkpoints were read: whether the source still has what was read, so that it is what it had at one moment. Absent
+   * where it reads a snapshot, or nobody writes to it.
+   */
+  isUnchanged?(): Promise<boolean>;
+  /** Set where the checkpoints can be read once only, as in a file. */
+  readonly once?: boolean | undefined;
   close(): Promise<void>;
 }
 

@@ -1,4 +1,4 @@
-import type { AppendRequest, Blob, CheckpointRecord, HeadMove, Tier } from "@stratigraph/core";
+import type { Appended, AppendRequest, Blob, CheckpointRecord, HeadMove, Tier } from "@stratigraph/core";
 import { entryKey } from "../contract/outline.ts";
 import type { OutlineEntry } from "../contract/source.ts";
 import { threadThere } from "./threadThere.ts";
@@ -65,16 +65,20 @@ export class Appender {
     if (this.#bytes >= most.bytes || this.#parts.length >= most.records) await this.#append([]);
   }
 
-  /** Appends what is left, and moves the heads. @throws CheckpointConflictError where somebody moved one elsewhere meanwhile */
-  async end(heads: readonly HeadMove[]): Promise<void> {
-    if (heads.length + this.#parts.length > 0) await this.#append(heads);
+  /**
+   * Appends what is left, and moves the heads.
+   * @returns where the heads are now that were to be moved
+   * @throws CheckpointConflictError where somebody moved one elsewhere meanwhile
+   */
+  async end(heads: readonly HeadMove[]): Promise<Appended["heads"]> {
+    return heads.length + this.#parts.length > 0 ? await this.#append(heads) : [];
   }
 
-  async #append(heads: readonly HeadMove[]): Promise<void> {
+  async #append(heads: readonly HeadMove[]): Promise<Appended["heads"]> {
     const parts = this.#parts;
     [this.#parts, this.#bytes] = [[], 0];
     if (parts.length > 0) await this.#lookForOthers();
-    const { revision } = await this.#tier.append({
+    const appended = await this.#tier.append({
       threadId: this.#threadId,
       records: parts.flatMap(({ record }) => (record === undefined ? [] : [record])),
       blobs: parts.flatMap(({ blobs }) => blobs),
@@ -82,14 +86,16 @@ export class Appender {
       heads,
       relies: parts.some(({ relies }) => relies),
       onConflict: "refuse",
-      seen: this.#revision,
+      // Not the revision of the part before: somebody else may have removed, between the two, what this part relies on.
+      seen: this.#before.revision,
     });
-    this.#revision = revision;
+    this.#revision = appended.revision;
     for (const { at, record, writeCount } of parts) {
       if (this.#others.has(entryKey(at))) continue;
       if (record !== undefined) this.#own.add(entryKey(at));
       this.#writes += writeCount;
     }
+    return appended.heads;
   }
 
   /**

@@ -32,15 +32,16 @@ export class Digests {
     const { run_id: _runId, ...rest } = metadata as CheckpointMetadata & { readonly run_id?: unknown };
     const values = new Map<string, string>();
     for (const [channel, value] of Object.entries(channel_values))
-      if (value !== undefined) values.set(channel, await this.#value(value));
+      if (value !== undefined) values.set(channel, await this.value(value));
     const written: string[] = [];
     for (const { taskId, channel, value } of writes)
-      written.push(`${JSON.stringify([taskId, channel])}${await this.#value(value)}`);
+      written.push(`${JSON.stringify([taskId, channel])}${await this.value(value)}`);
     const about = this.#digest([parentId ?? null, sorted(header), sorted(await this.#passed(rest))]);
     return { about, values, writes: written };
   }
 
-  async #value(value: unknown): Promise<string> {
+  /** The digest of one value. */
+  async value(value: unknown): Promise<string> {
     if (typeof value !== "object" || value === null) return this.#digest(await this.#passed(value));
     const known = this.#known.get(value) ?? this.#digest(await this.#passed(value));
     this.#known.set(value, known);

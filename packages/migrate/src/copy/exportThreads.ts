@@ -1,5 +1,6 @@
 import { checkOptions, InvalidOptionError, type TierSaver } from "@stratigraph/core";
 import type { ThreadTarget } from "../contract/target.ts";
+import { checkSaver, checkTarget } from "./checkArguments.ts";
 import { tierSource } from "../sources/tierSource.ts";
 import { copyNames } from "./importThreads.ts";
 import { onlyHead, ownThreads } from "./ownThreads.ts";
@@ -15,6 +16,8 @@ export async function exportThreads(
   target: ThreadTarget,
   options: CopyOptions = {},
 ): Promise<CopyReport> {
+  checkSaver("saver", saver);
+  checkTarget("target", target);
   checkOptions("exportThreads", options, copyNames);
   const { verify = true, signal, threadIds, after } = options;
   if (after !== undefined && !target.resumable)

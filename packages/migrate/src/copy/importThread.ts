@@ -1,8 +1,27 @@
-import type { CheckpointCoder, HeadMove, Manifest, ReadThroughStorage } from "@stratigraph/core";
+// long file: one import of one thread, from what is there to its heads
+import {
+  batchDigest,
+  currentWrites,
+  rewindMark,
+  rewindTask,
+  StratigraphError,
+  type Address,
+  type Appended,
+  type Blob,
+  type BlobHash,
+  type CheckpointCoder,
+  type EncodedCheckpoint,
+  type HeadMove,
+  type Manifest,
+  type ReadThroughStorage,
+  type StoredWriteBatch,
+  type WriteBatch,
+} from "@stratigraph/core";
 import { entryKey, parentKey } from "../contract/outline.ts";
-import type { SourceCheckpoint, SourceThread, SourceWrite } from "../contract/source.ts";
+import type { OutlineEntry, SourceCheckpoint, SourceThread } from "../contract/source.ts";
 import { Appender } from "./appender.ts";
 import { Digests, missingIn, type CheckpointDigest } from "./digest.ts";
+import { placedWrites, planWrites, type PlacedWrite } from "./placedWrites.ts";
 import type { Difference } from "./report.ts";
 import { threadThere, type ThreadThere } from "./threadThere.ts";
 
@@ -12,18 +31,19 @@ export interface ImportedThread {
   readonly writes: number;
   /** It went on here and in the source since an earlier import. Nothing was changed. */
   readonly diverged: boolean;
+  /** The source wrote to it while it was read. Its heads weren't moved. */
+  readonly unsettled: boolean;
   readonly differences: readonly Difference[];
+  /** Whether the thread has heads now, so that somebody who asks for it gets it. */
+  readonly served: boolean;
 }
 
 /** How a thread is imported. */
 interface ImportThreadOptions {
-  /** Whether all of it is read back and compared. */
+  /** Whether all of it is read back and compared. A copy that differs gets no heads, so that nobody sees it. */
   readonly verify: boolean;
-  /**
-   * What becomes of a thread that isn't here as it is in the source. "report": it is here, and the differences are told. "refuse": it
-   * gets no heads, so that nobody sees it; what an earlier attempt left of it is written anew.
-   */
-  readonly onDifferences: "report" | "refuse";
+  /** Whether a thread of which the source itself lacks values gets heads. Without it, what an earlier attempt left is written anew. */
+  readonly takeLacking: boolean;
   /** Called after each checkpoint that was brought. */
   brought(): void;
 }
@@ -31,11 +51,12 @@ interface ImportThreadOptions {
 /** The imports under way, by coder and thread. */
 const underWay = new WeakMap<CheckpointCoder, Map<string, Promise<unknown>>>();
 
-const nothing = { checkpoints: 0, writes: 0, diverged: false, differences: [] };
+const nothing = { checkpoints: 0, writes: 0, diverged: false, unsettled: false, differences: [] };
 
 /**
- * Brings a thread into a storage of ours: the checkpoints that aren't there yet, with their pending writes. The thread gets its
- * heads with the last of them. May be interrupted at any moment and repeated, also by two processes at once.
+ * Brings a thread into a storage of ours: the checkpoints that aren't there yet, the pending writes that came since, and anew what is
+ * there and differs. The thread gets its heads last, once the copy was compared. May be interrupted at any moment and repeated, also by
+ * two processes at once.
  * @throws StratigraphError where the source can't be read or the storage not be written
  */
 export async function importThread(
@@ -57,28 +78,39 @@ export async function importThread(
   }
 }
 
+/** How often a thread is brought at most, if another process prunes it here meanwhile. */
+const mostTries = 3;
+
 async function importAlone(
   storage: ReadThroughStorage,
   thread: SourceThread,
   options: ImportThreadOptions,
 ): Promise<ImportedThread> {
-  const found = await threadThere(storage.tier, thread.threadId);
-  const isAnew = options.onDifferences === "refuse" && found.heads.size === 0;
-  const there: ThreadThere = isAnew ? { ...found, records: new Map() } : found;
-  const wanted = new Set(thread.outline.map(entryKey));
-  const missing = new Set([...wanted].filter((key) => !there.records.has(key)));
-  const wentOn = [...there.records.keys()].some((key) => !wanted.has(key));
-  if (wentOn && missing.size > 0) return { ...nothing, diverged: true };
-  const isComplete = missing.size === 0 && there.heads.size > 0;
-  if (isComplete && !options.verify) return nothing;
-  const bringing = new Bringing(storage, thread, there, missing);
-  try {
-    return await bringing.run(wentOn, options);
-  } finally {
-    // What was remembered of the thread was for this import. A part of it may not have been stored.
-    storage.coder.forgetThread(thread.threadId);
+  const { threadId } = thread;
+  for (let tries = 1; ; tries += 1) {
+    try {
+      // What is remembered may be from before another process pruned the thread.
+      storage.coder.forgetThread(threadId);
+      const there = await threadThere(storage.tier, threadId);
+      return await new Bringing(storage, thread, there, options).run();
+    } catch (error) {
+      const again = tries < mostTries && thread.once !== true && StratigraphError.is(error, "STALE_READ");
+      if (!again) throw error;
+    } finally {
+      // What was remembered of the thread was for this import. A part of it may not have been stored.
+      storage.coder.forgetThread(threadId);
+    }
   }
 }
+
+/** What is compared of a checkpoint. */
+interface Compared {
+  /** Absent where only the pending writes are looked at. */
+  readonly digest: CheckpointDigest | undefined;
+  readonly writes: readonly PlacedWrite[];
+}
+
+const nothingThere: Compared = { digest: undefined, writes: [] };
 
 /** One import of one thread. */
 class Bringing {
@@ -86,45 +118,66 @@ class Bringing {
   readonly #coder: CheckpointCoder;
   readonly #thread: SourceThread;
   readonly #there: ThreadThere;
-  readonly #missing: ReadonlySet<string>;
+  readonly #options: ImportThreadOptions;
   readonly #appender: Appender;
   readonly #manifests: Manifests;
   readonly #digests = new Digests();
-  readonly #originals = new Map<string, CheckpointDigest>();
+  /** What was brought and is to be compared, by key. */
+  readonly #originals = new Map<string, Compared>();
+  /** What the source itself doesn't have. */
   readonly #lacking: Difference[] = [];
+  /** Where the copy isn't like the source. */
+  readonly #differing: Difference[] = [];
 
   constructor(
     storage: ReadThroughStorage,
     thread: SourceThread,
     there: ThreadThere,
-    missing: ReadonlySet<string>,
+    options: ImportThreadOptions,
   ) {
     this.#storage = storage;
     this.#coder = storage.coder;
     this.#thread = thread;
     this.#there = there;
-    this.#missing = missing;
+    this.#options = options;
     this.#appender = new Appender(storage.tier, thread.threadId, there);
     this.#manifests = new Manifests(storage, thread);
   }
 
-  async run(
-    wentOn: boolean,
-    { verify, onDifferences, brought }: ImportThreadOptions,
-  ): Promise<ImportedThread> {
+  async run(): Promise<ImportedThread> {
+    const { verify, takeLacking } = this.#options;
+    const { records, heads: before } = this.#there;
+    const served = before.size > 0;
+    const wanted = new Set(this.#thread.outline.map(entryKey));
+    const lacks = [...wanted].some((key) => !records.has(key));
+    const wentOn = [...records.keys()].some((key) => !wanted.has(key)) || (await this.#wroteHere());
+    const diverged = { ...nothing, diverged: true, served };
+    if (wentOn && lacks) return diverged;
+    const isAnew = !takeLacking && !served;
+    const copies = new Map<string, Compared>();
+    if (verify && !isAnew) for await (const [key, copy] of this.#compared(wanted)) copies.set(key, copy);
     for await (const each of this.#thread.checkpoints()) {
       this.#noteLacking(each);
-      if (verify) this.#originals.set(entryKey(each), await this.#digests.of(each));
-      if (this.#missing.has(entryKey(each))) {
-        await this.#bring(each);
-        brought();
-      } else if (!wentOn && this.#isHead(each)) await this.#bringLateWrites(each);
+      const key = entryKey(each);
+      const copy = copies.get(key) ?? (await this.#writesThere(each));
+      if (!wentOn) await this.#bring(each, copy, records.has(key) && !isAnew);
+      else if (!(await this.#hasWrites(each, copy))) return diverged;
     }
-    const heads = wentOn ? [] : this.#heads();
-    await this.#appender.end(onDifferences === "report" ? heads : []);
-    const differences = [...this.#lacking, ...(verify ? await this.#verify() : [])];
-    if (onDifferences === "refuse" && differences.length === 0) await this.#appender.end(heads);
-    return { ...this.#appender.appended, diverged: false, differences };
+    const unsettled = (await this.#thread.isUnchanged?.()) === false;
+    const heads = wentOn || unsettled ? [] : this.#heads();
+    // Nobody sees what has to be looked at first.
+    const isLookedAt = verify || !takeLacking;
+    const moved = [...(await this.#appender.end(isLookedAt ? [] : heads))];
+    if (verify && !unsettled) await this.#compare();
+    const isGood = this.#differing.length === 0 && (takeLacking || this.#lacking.length === 0);
+    if (isLookedAt && isGood) moved.push(...(await this.#appender.end(heads)));
+    return {
+      ...this.#appender.appended,
+      diverged: await this.#isElsewhere(moved),
+      unsettled,
+      served: served || (isGood && heads.length > 0),
+      differences: [...this.#lacking, ...this.#differing],
+    };
   }
 
   #noteLacking({ namespace, checkpointId, lacking = [] }: SourceCheckpoint): void {
@@ -135,10 +188,6 @@ class Bringing {
     }
   }
 
-  #isHead({ namespace, checkpointId }: SourceCheckpoint): boolean {
-    return this.#thread.heads.get(namespace) === checkpointId;
-  }
-
   /** A head that is there moves only from where an earlier import left it: somebody may go on with the thread meanwhile. */
   #heads(): HeadMove[] {
     return [...this.#thread.heads].flatMap(([namespace, to]) => {
@@ -147,7 +196,88 @@ class Bringing {
     });
   }
 
-  async #bring(each: SourceCheckpoint): Promise<void> {
+  /** Whether a head didn't move, as somebody went on here meanwhile, and not from what was brought. */
+  async #isElsewhere(moves: Appended["heads"]): Promise<boolean> {
+    const elsewhere = moves.filter(({ namespace, head }) => head !== this.#thread.heads.get(namespace));
+    if (elsewhere.length === 0) return false;
+    const { records } = await threadThere(this.#storage.tier, this.#thread.threadId);
+    return elsewhere.some(({ namespace, head }) => {
+      const wanted = this.#thread.heads.get(namespace);
+      let next: string | undefined = head;
+      while (next !== undefined && next !== wanted)
+        next = records.get(entryKey({ namespace, checkpointId: next }))?.parentId;
+      return next === undefined;
+    });
+  }
+
+  /** Whether pending writes are there that no import brought: a run went on here. Imports name no writer. */
+  async #wroteHere(): Promise<boolean> {
+    for (const [key, batches] of this.#there.writes) {
+      if (batches.some(({ taskId }) => isForeignMark(taskId))) return true;
+      const record = this.#there.records.get(key)!;
+      const opened = await this.#coder.writes.open(record, batches);
+      if (opened.some(({ writer }) => writer !== undefined)) return true;
+    }
+    return false;
+  }
+
+  /** The pending writes that imports brought before. */
+  async #writesThere(at: OutlineEntry): Promise<Compared> {
+    const batches = this.#there.writes.get(entryKey(at)) ?? [];
+    if (batches.length === 0) return nothingThere;
+    const blobs = batches.some(({ blobs: names }) => names.length > 0)
+      ? (await this.#storage.tier.read(this.#address(at))).checkpoint?.blobs
+      : new Map<BlobHash, Blob>();
+    if (blobs === undefined) return nothingThere;
+    return { digest: undefined, writes: await this.#broughtWrites(at, batches, blobs) };
+  }
+
+  async #broughtWrites(
+    at: OutlineEntry,
+    batches: readonly StoredWriteBatch[],
+    blobs: ReadonlyMap<BlobHash, Blob>,
+  ): Promise<PlacedWrite[]> {
+    const address = this.#address(at);
+    const counted = currentWrites(batches.filter(({ taskId }) => !isForeignMark(taskId)));
+    const opened = await this.#coder.writes.open(address, counted);
+    const brought = opened.filter(({ writer }) => writer === undefined);
+    const decoded = await this.#coder.writes.pending(address, brought, blobs);
+    return await placedWrites(this.#digests, decoded, []);
+  }
+
+  async #original(each: SourceCheckpoint, copy: Compared): Promise<Compared> {
+    const digest = this.#options.verify ? await this.#digests.of({ ...each, writes: [] }) : undefined;
+    return { digest, writes: await placedWrites(this.#digests, each.writes, copy.writes) };
+  }
+
+  /** Whether what is here of a checkpoint, beside what went on here, has all pending writes of the source. */
+  async #hasWrites(each: SourceCheckpoint, copy: Compared): Promise<boolean> {
+    const original = await this.#original(each, copy);
+    this.#differing.push(...this.#differences(each, { ...copy, writes: original.writes }, original));
+    return planWrites(copy.writes, original.writes).late.length === 0;
+  }
+
+  /** Brings what is new or different of a checkpoint. */
+  async #bring(each: SourceCheckpoint, copy: Compared, isThere: boolean): Promise<void> {
+    const original = await this.#original(each, copy);
+    const { late, replaces } = planWrites(copy.writes, original.writes);
+    const isSame = isThere && (copy.digest === undefined || isSameValue(copy.digest, original.digest!));
+    if (isSame && late.length === 0) return;
+    if (this.#options.verify) this.#originals.set(entryKey(each), original);
+    const record = isSame ? undefined : await this.#encode(each);
+    const writes = await this.#encodeWrites(each, replaces ? original.writes : late);
+    await this.#appender.add({
+      at: each,
+      ...(record === undefined ? {} : { record: record.record }),
+      blobs: [...(record?.blobs ?? []), ...writes.blobs],
+      writes: [...(replaces ? await this.#replacing(each) : []), ...writes.batches],
+      writeCount: late.length,
+      relies: record?.relies === true || writes.relies,
+    });
+    if (record !== undefined) this.#options.brought();
+  }
+
+  async #encode(each: SourceCheckpoint): Promise<EncodedCheckpoint> {
     const { checkpoint, metadata, parentId, lostTo, runId } = each;
     const at = this.#address(each);
     const parent = await this.#manifests.parentOf(each);
@@ -160,45 +290,27 @@ class Bringing {
     const encoded = await this.#coder.encode(at, { parentId, parent, again: undefined }, put);
     for (const value of encoded.values) this.#coder.blobs.remember(at.threadId, value);
     this.#manifests.set(each, encoded.manifest);
-    const writes = await this.#encodeWrites(each, each.writes);
-    await this.#appender.add({
-      at: each,
-      record: lostTo === undefined ? encoded.record : { ...encoded.record, lostTo },
-      blobs: [...encoded.blobs, ...writes.blobs],
-      writes: writes.batches,
-      writeCount: each.writes.length,
-      relies: encoded.relies || writes.relies,
-    });
+    return lostTo === undefined ? encoded : { ...encoded, record: { ...encoded.record, lostTo } };
   }
 
-  /** Pending writes that the source's head got since an earlier import. */
-  async #bringLateWrites(each: SourceCheckpoint): Promise<void> {
-    if (each.writes.length === 0) return;
+  /** A mark from which on the pending writes count that follow it, and none from before. */
+  async #replacing(each: SourceCheckpoint): Promise<(Address & WriteBatch)[]> {
     const at = this.#address(each);
-    const { checkpoint: stored } = await this.#storage.tier.read(at);
-    if (stored === undefined) return;
-    const known = await this.#coder.writes.decode(at, stored.writes, stored.blobs);
-    const isKnown = (write: SourceWrite): boolean =>
-      known.some(({ taskId, channel }) => taskId === write.taskId && channel === write.channel);
-    const late = each.writes.filter((write) => !isKnown(write));
-    if (late.length === 0) return;
-    const { blobs, batches, relies } = await this.#encodeWrites(each, late);
-    await this.#appender.add({ at: each, blobs, writes: batches, writeCount: late.length, relies });
+    const before = currentWrites(this.#there.writes.get(entryKey(each)) ?? []).map(batchDigest);
+    const mark = rewindTask({ made: [], before, keep: [] });
+    return [{ ...at, ...(await this.#coder.writes.encodeMark(at, mark)) }];
   }
 
-  async #encodeWrites(each: SourceCheckpoint, writes: readonly SourceWrite[]) {
+  async #encodeWrites(each: SourceCheckpoint, writes: readonly PlacedWrite[]) {
     const at = this.#address(each);
-    const byTask = new Map<string, SourceWrite[]>();
+    const byTask = new Map<string, PlacedWrite[]>();
     for (const write of writes) byTask.set(write.taskId, [...(byTask.get(write.taskId) ?? []), write]);
     const encoded = [];
     for (const [taskId, ofTask] of byTask) {
       const origin = { taskPath: ofTask[0]?.taskPath ?? "", writer: undefined };
       const pairs = ofTask.map(({ channel, value }): [string, unknown] => [channel, value]);
       const captured = this.#coder.writes.capture(at, taskId, origin, pairs);
-      const placed = captured.writes.map((write, n) => ({
-        ...write,
-        index: ofTask[n]?.index ?? write.index,
-      }));
+      const placed = captured.writes.map((write, n) => ({ ...write, index: ofTask[n]!.index }));
       encoded.push(await this.#coder.writes.encode(at, { ...captured, writes: placed }, false));
     }
     const values = encoded.flatMap((one) => one.values);
@@ -210,37 +322,67 @@ class Bringing {
     };
   }
 
-  #address({ namespace, checkpointId }: SourceCheckpoint) {
+  #address({ namespace, checkpointId }: OutlineEntry): Address {
     return { threadId: this.#thread.threadId, namespace, checkpointId };
   }
 
-  async #verify(): Promise<Difference[]> {
+  /** What is stored of checkpoints, by key. */
+  async *#compared(wanted: Has): AsyncGenerator<[key: string, Compared]> {
     const { threadId } = this.#thread;
-    const left = new Map(this.#originals);
-    const differences: Difference[] = [];
     const series = new Map();
     for await (const stored of this.#storage.tier.list({ threadId })) {
       const { record } = stored;
-      const original = left.get(entryKey(record));
-      if (original === undefined) continue;
-      left.delete(entryKey(record));
+      if (!wanted.has(entryKey(record))) continue;
       const body = await this.#coder.decodeBody(record);
-      const copy = await this.#digests.of({
+      const digest = await this.#digests.of({
         ...record,
         checkpoint: await this.#coder.checkpoint(stored, body, { series }),
         metadata: await this.#coder.metadata(record, body),
-        writes: await this.#coder.writes.decode(record, stored.writes, stored.blobs),
+        writes: [],
       });
-      const { namespace, checkpointId } = record;
-      for (const what of missingIn(copy, original))
-        differences.push({ threadId, namespace, checkpointId, what });
+      const writes = await this.#broughtWrites(record, stored.writes, stored.blobs);
+      yield [entryKey(record), { digest, writes }];
     }
-    for (const key of left.keys()) {
-      const [namespace, checkpointId] = JSON.parse(key) as [string, string];
-      differences.push({ threadId, namespace, checkpointId, what: "it is missing" });
-    }
-    return differences;
   }
+
+  /** Compares what was brought with what is stored now. */
+  async #compare(): Promise<void> {
+    const { threadId } = this.#thread;
+    const left = new Map(this.#originals);
+    if (left.size === 0) return;
+    for await (const [key, copy] of this.#compared(this.#originals)) {
+      const original = left.get(key)!;
+      left.delete(key);
+      this.#differing.push(...this.#differences(entryOf(key), copy, original));
+    }
+    for (const key of left.keys()) this.#differing.push({ threadId, ...entryOf(key), what: "it is missing" });
+  }
+
+  #differences(at: OutlineEntry, copy: Compared, original: Compared): Difference[] {
+    const { late } = planWrites(copy.writes, original.writes);
+    const lost = late.length === 0 ? [] : [`${late.length} pending writes are missing`];
+    const values = copy.digest === undefined ? [] : missingIn(copy.digest, original.digest!);
+    return [...values, ...lost].map((what) => ({ ...this.#address(at), what }));
+  }
+}
+
+interface Has {
+  has(key: string): boolean;
+}
+
+function entryOf(key: string): OutlineEntry {
+  const [namespace, checkpointId] = JSON.parse(key) as [string, string];
+  return { namespace, checkpointId };
+}
+
+/** Whether a batch is a rewind mark, and not one with which an import replaced what it brought before. */
+function isForeignMark(taskId: string): boolean {
+  const mark = rewindMark(taskId);
+  return mark !== undefined && (mark.made.length > 0 || mark.undoable === true);
+}
+
+function isSameValue(copy: CheckpointDigest, original: CheckpointDigest): boolean {
+  return missingIn(copy, original).length === 0;
 }
 
 /** Manifests of checkpoints whose children are still to come: a child shares the values that didn't change. */

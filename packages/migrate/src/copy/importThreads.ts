@@ -6,8 +6,10 @@ import {
   type TierSaver,
 } from "@stratigraph/core";
 import type { ThreadSource } from "../contract/source.ts";
-import { importThread } from "./importThread.ts";
-import { Tally, type CopyOptions, type CopyReport } from "./report.ts";
+import { checkSaver, checkSource } from "./checkArguments.ts";
+import { importThread, type ImportedThread } from "./importThread.ts";
+import { Tally, type CopyOptions, type CopyReport, type Difference } from "./report.ts";
+import { settled } from "./settled.ts";
 
 /** The names of {@link CopyOptions}. */
 export const copyNames: OptionNames<CopyOptions> = {
@@ -43,6 +45,8 @@ export async function importThreads(
   saver: TierSaver,
   options: CopyOptions = {},
 ): Promise<CopyReport> {
+  checkSource("source", source);
+  checkSaver("saver", saver);
   checkOptions("importThreads", options, copyNames);
   const { verify = true, signal, threadIds, after } = options;
   const tally = new Tally(await source.plan(), options);
@@ -52,10 +56,13 @@ export async function importThreads(
     try {
       tally.mixedUp(thread.mixedUp);
       const brought = () => tally.checkpoint(threadId);
-      const done = await importThread(saver, thread, { verify, onDifferences: "report", brought });
-      if (done.diverged) tally.diverged(threadId);
+      const done = await settled(source, thread, (one) =>
+        importThread(saver, one, { verify, takeLacking: true, brought }),
+      );
+      if (done.diverged && done.served) tally.diverged(threadId);
       else tally.end(threadId, done);
       tally.differs(done.differences);
+      tally.differs(toldOf(threadId, done));
     } catch (error) {
       if (!StratigraphError.is(error) || !ofOneThread.has(error.code)) throw error;
       tally.failed(threadId, error);
@@ -65,4 +72,20 @@ export async function importThreads(
     if (signal?.aborted === true) return tally.report(false);
   }
   return tally.report(true);
+}
+
+/** Why a thread isn't here as it is in the source, where no checkpoint of it tells. */
+function toldOf(
+  threadId: string,
+  { unsettled, diverged, served, differences }: ImportedThread,
+): Difference[] {
+  const told = (what: string): Difference[] => [{ threadId, what }];
+  const rest = served ? "what is new in it isn't served" : "it isn't served";
+  if (unsettled) return told(`the source wrote to it while it was read, so that ${rest}; import it again`);
+  if (served) return [];
+  if (diverged)
+    return told(
+      "an earlier import left checkpoints of it that the source doesn't have, so that it isn't served; delete it here and import it again",
+    );
+  return differences.length > 0 ? told("its copy differs, so that it isn't served; import it again") : [];
 }

@@ -1,6 +1,5 @@
 import {
   batchDigest,
-  deletesUnchanged,
   isKeptWhole,
   isReserved,
   namedBlobs,
@@ -12,6 +11,7 @@ import {
   type ThreadContents,
   type Tier,
   type TierSaver,
+  type UnchangedDeleter,
 } from "@stratigraph/core";
 import { entryKey } from "../contract/outline.ts";
 import { Appender } from "./appender.ts";
@@ -30,7 +30,8 @@ export interface MovedThread {
 /** How a thread is moved. */
 interface MoveThreadOptions {
   readonly verify: boolean;
-  readonly deleteSource: boolean;
+  /** Deletes the source's thread once its copy was compared, if nobody wrote to it since. */
+  readonly deletes: UnchangedDeleter | undefined;
 }
 
 /** How often a thread is copied at most, if it is written to meanwhile. */
@@ -68,7 +69,8 @@ export async function moveThread(
     if (now.revision !== revision)
       return { ...done, differences: [told("it was written to while it was copied; repeat the move")] };
     const differences = options.verify ? await verify(to, threadId, contents) : [];
-    if (options.deleteSource && differences.length === 0 && !(await isDeleted(from.tier, threadId, revision)))
+    if (options.deletes === undefined || differences.length > 0) return { ...done, differences };
+    if (!(await options.deletes.deleteUnchanged(threadId, revision)))
       differences.push(told("it was written to before it could be deleted; repeat the move"));
     return { ...done, differences };
   }
@@ -243,10 +245,4 @@ function isSame(a: CheckpointRecord, b: CheckpointRecord): boolean {
     a.tags.join() === b.tags.join() &&
     Buffer.compare(a.body, b.body) === 0
   );
-}
-
-async function isDeleted(tier: Tier, threadId: string, revision: number): Promise<boolean> {
-  if (deletesUnchanged(tier)) return await tier.deleteUnchanged(threadId, revision);
-  await tier.deleteThread(threadId);
-  return true;
 }

@@ -1,4 +1,12 @@
-import { checkOptions, InvalidOptionError, type OptionNames, type TierSaver } from "@stratigraph/core";
+import {
+  checkOptions,
+  deletesUnchanged,
+  InvalidOptionError,
+  type OptionNames,
+  type TierSaver,
+  type UnchangedDeleter,
+} from "@stratigraph/core";
+import { checkSaver } from "./checkArguments.ts";
 import { copyNames } from "./importThreads.ts";
 import { ownThreads } from "./ownThreads.ts";
 import { moveThread } from "./moveThread.ts";
@@ -22,6 +30,8 @@ export async function moveThreads(
   to: TierSaver,
   options: MoveOptions = {},
 ): Promise<CopyReport> {
+  checkSaver("from", from);
+  checkSaver("to", to);
   checkOptions("moveThreads", options, names);
   const { verify = true, source = "keep", signal, threadIds, after } = options;
   if (source !== "keep" && source !== "delete")
@@ -32,15 +42,26 @@ export async function moveThreads(
       false,
       "Threads are deleted only once their copies were verified.",
     );
+  const deletes = source === "delete" ? deleterOf(from) : undefined;
   const wanted = await ownThreads(from.tier, { threadIds, after });
   const tally = new Tally({ threads: wanted.length }, options);
   for (const threadId of wanted) {
     tally.begin(threadId);
-    const done = await moveThread(from, to, threadId, { verify, deleteSource: source === "delete" });
+    const done = await moveThread(from, to, threadId, { verify, deletes });
     if (done.diverged) tally.diverged(threadId);
     else tally.end(threadId, done);
     tally.differs(done.differences);
     if (signal?.aborted === true) return tally.report(false);
   }
   return tally.report(true);
+}
+
+/** @throws InvalidOptionError where a checkpoint could be lost that somebody puts while the copy is compared */
+function deleterOf({ tier }: TierSaver): UnchangedDeleter {
+  if (deletesUnchanged(tier)) return tier;
+  throw new InvalidOptionError(
+    "source",
+    "delete",
+    `${tier.name} can't delete a thread on the condition that nobody wrote to it meanwhile. Keep the source, and delete its threads once nobody writes to them.`,
+  );
 }

@@ -1,4 +1,4 @@
-import { isReserved, type CheckpointRecord, type Tier } from "@stratigraph/core";
+import { isReserved, type CheckpointRecord, type StoredWriteBatch, type Tier } from "@stratigraph/core";
 import { entryKey } from "../contract/outline.ts";
 
 /** What a storage of ours has of a thread already. */
@@ -6,6 +6,8 @@ export interface ThreadThere {
   readonly revision: number;
   /** By key, see `entryKey`. Without those that Stratigraph keeps for itself. */
   readonly records: ReadonlyMap<string, CheckpointRecord>;
+  /** Pending writes, likewise, of checkpoints that have some. */
+  readonly writes: ReadonlyMap<string, readonly StoredWriteBatch[]>;
   /** Of namespaces that have one. A thread whose copying was interrupted has none. */
   readonly heads: ReadonlyMap<string, string>;
 }
@@ -14,12 +16,14 @@ export interface ThreadThere {
 export async function threadThere(tier: Tier, threadId: string): Promise<ThreadThere> {
   const { revision } = await tier.peek({ threadId, namespace: "" });
   const records = new Map<string, CheckpointRecord>();
+  const writes = new Map<string, readonly StoredWriteBatch[]>();
   const heads = new Map<string, string>();
-  if (revision === 0) return { revision, records, heads };
-  for await (const { record, head } of tier.list({ threadId, recordsOnly: true })) {
+  if (revision === 0) return { revision, records, writes, heads };
+  for await (const { record, head, writes: batches } of tier.list({ threadId, recordsOnly: true })) {
     if (isReserved(record.namespace)) continue;
     records.set(entryKey(record), record);
+    if (batches.length > 0) writes.set(entryKey(record), batches);
     if (head !== undefined) heads.set(record.namespace, head);
   }
-  return { revision, records, heads };
+  return { revision, records, writes, heads };
 }

@@ -6,6 +6,9 @@ import { compressionOf, decompressing } from "./compression.ts";
 import { fileError } from "./fileError.ts";
 import { damagedFile, format, formatVersion, type Line } from "./lines.ts";
 
+/** Longest line that is read, in bytes. A small file may unpack to one of many gigabytes. */
+const longestLine = 256 << 20;
+
 /**
  * The lines of a file, one at a time, each parsed; the checksums are compared on the way.
  * @throws StratigraphError "CORRUPT", "NEWER_FORMAT"; InvalidOptionError where it is no such file
@@ -71,15 +74,18 @@ function contentOf(path: string): Readable {
 /** Splits at line feeds alone: JSON may hold the other characters that end lines elsewhere. */
 async function* split(content: Readable): AsyncGenerator<Buffer> {
   let parts: Buffer[] = [];
+  let waiting = 0;
   for await (const chunk of content as AsyncIterable<Buffer>) {
     let from = 0;
     for (let end = chunk.indexOf(10); end >= 0; end = chunk.indexOf(10, from)) {
       parts.push(chunk.subarray(from, end));
       yield parts.length === 1 ? parts[0]! : Buffer.concat(parts);
-      parts = [];
+      [parts, waiting] = [[], 0];
       from = end + 1;
     }
     if (from < chunk.length) parts.push(chunk.subarray(from));
+    waiting += chunk.length - from;
+    if (waiting > longestLine) throw new RangeError(`it has a line of more than ${longestLine >> 20} MB`);
   }
   if (parts.length > 0) throw new RangeError("its last line has no end");
 }

@@ -79,6 +79,7 @@ class FileThread implements SourceThread {
   readonly outline: SourceThread["outline"];
   readonly heads: ReadonlyMap<string, string>;
   readonly mixedUp: SourceThread["mixedUp"];
+  readonly once = true;
   readonly #lines: AsyncGenerator<Line>;
   readonly #serde: SerializerProtocol;
   #ended = false;

@@ -1,6 +1,7 @@
-import type { BaseCheckpointSaver, CheckpointTuple } from "@langchain/langgraph-checkpoint";
+import { MemorySaver, type BaseCheckpointSaver, type CheckpointTuple } from "@langchain/langgraph-checkpoint";
 import { NotFoundError, StratigraphError } from "@stratigraph/core";
 import { entryKey, parentsFirst } from "../contract/outline.ts";
+import { Digests } from "../copy/digest.ts";
 import { readAt } from "./decode.ts";
 import { isOfDriver, sourceError, throughSaver } from "./sourceError.ts";
 import type {
@@ -8,6 +9,7 @@ import type {
   Plan,
   SourceCheckpoint,
   SourceThread,
+  SourceWrite,
   ThreadSelection,
   ThreadSource,
 } from "../contract/source.ts";
@@ -69,19 +71,48 @@ async function threadOf(saver: BaseCheckpointSaver, threadId: string): Promise<S
   const entries = (await listed(saver, { thread_id: threadId })).get(threadId);
   if (entries === undefined) return undefined;
   const outline = parentsFirst(entries);
-  const heads = new Map<string, string>();
-  for (const checkpoint_ns of new Set(outline.map(({ namespace }) => namespace))) {
-    const head = await tupleOf(saver, { thread_id: threadId, checkpoint_ns });
-    if (head !== undefined) heads.set(checkpoint_ns, idsIn(head).checkpointId);
-  }
+  const heads = await headsOf(saver, threadId, outline);
+  /** By checkpoint, what was read of its pending writes: all else of it never changes. */
+  const read = new Map<string, string>();
+  const digests = new Digests();
   return {
     threadId,
     outline,
     heads,
     mixedUp: [],
-    checkpoints: () => checkpointsOf(saver, threadId, outline),
+    checkpoints: async function* () {
+      for await (const each of checkpointsOf(saver, threadId, outline)) {
+        read.set(entryKey(each), await writesDigest(digests, each));
+        yield each;
+      }
+    },
+    isUnchanged: async () => {
+      const now = (await listed(saver, { thread_id: threadId })).get(threadId) ?? [];
+      if (JSON.stringify(now) !== JSON.stringify(entries)) return false;
+      for await (const each of checkpointsOf(saver, threadId, outline))
+        if (read.get(entryKey(each)) !== (await writesDigest(digests, each))) return false;
+      const headsNow = await headsOf(saver, threadId, outline);
+      return [...heads].every(([namespace, head]) => headsNow.get(namespace) === head);
+    },
     close: async () => undefined,
   };
+}
+
+async function headsOf(
+  saver: BaseCheckpointSaver,
+  threadId: string,
+  outline: readonly OutlineEntry[],
+): Promise<Map<string, string>> {
+  const heads = new Map<string, string>();
+  for (const checkpoint_ns of new Set(outline.map(({ namespace }) => namespace))) {
+    const head = await tupleOf(saver, { thread_id: threadId, checkpoint_ns });
+    if (head !== undefined) heads.set(checkpoint_ns, idsIn(head).checkpointId);
+  }
+  return heads;
+}
+
+async function writesDigest(digests: Digests, each: SourceCheckpoint): Promise<string> {
+  return JSON.stringify((await digests.of(each)).writes);
 }
 
 /** What `list` names, by thread, each thread's checkpoints oldest first. */
@@ -135,13 +166,32 @@ async function* checkpointsOf(
         const message = `Thread ${JSON.stringify(threadId)}: the source lists checkpoint ${entry.checkpointId}, but doesn't have it any more. Repeat the call.`;
         throw new NotFoundError(message, { threadId, ...entry });
       }
-      const writes = (tuple.pendingWrites ?? []).map(([taskId, channel, value]) => ({
-        taskId,
-        channel,
-        value,
-      }));
-      return { ...entry, checkpoint: tuple.checkpoint, metadata: tuple.metadata ?? noMetadata, writes };
+      const { checkpoint, metadata = noMetadata } = tuple;
+      return { ...entry, checkpoint, metadata, writes: writesIn(saver, threadId, entry, tuple) };
     });
+}
+
+/**
+ * A checkpoint's pending writes. The saver hands them out in the order in which they count, which copies keep by the paths of tasks.
+ * Only LangGraph's MemorySaver lets one see these. For others, a path that says the order stands in.
+ */
+function writesIn(
+  saver: BaseCheckpointSaver,
+  threadId: string,
+  { namespace, checkpointId }: OutlineEntry,
+  { pendingWrites = [] }: CheckpointTuple,
+): SourceWrite[] {
+  const key = JSON.stringify([threadId, namespace, checkpointId]);
+  const stored = saver instanceof MemorySaver ? Object.values(saver.writes[key] ?? {}) : [];
+  const paths = new Map(stored.map(([taskId, , , path]) => [taskId, path ?? ""]));
+  const tasks = [...new Set(pendingWrites.map(([taskId]) => taskId))];
+  const places = tasks.map((taskId) => `${paths.get(taskId) ?? ""}\0${taskId}`);
+  const isOrdered = places.every((place, n) => n === 0 || places[n - 1]! < place);
+  if (!isOrdered) for (const [n, taskId] of tasks.entries()) paths.set(taskId, String(n).padStart(6, "0"));
+  return pendingWrites.map(([taskId, channel, value]) => {
+    const taskPath = paths.get(taskId);
+    return { taskId, channel, value, ...(taskPath === undefined ? {} : { taskPath }) };
+  });
 }
 
 async function tupleOf(

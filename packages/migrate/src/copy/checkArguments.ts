@@ -1,0 +1,40 @@
+import { InvalidOptionError, type TierSaver } from "@stratigraph/core";
+import type { ThreadSource } from "../contract/source.ts";
+import type { ThreadTarget } from "../contract/target.ts";
+
+/** @throws InvalidOptionError that names the argument */
+export function checkSource(argument: string, source: ThreadSource): void {
+  const { plan, threads } = membersOf(source);
+  if (typeof plan !== "function" || typeof threads !== "function")
+    refuse(argument, source, "Pass what openSource(url), saverSource(saver) or tierSource(saver) returns.");
+}
+
+/** @throws InvalidOptionError that names the argument */
+export function checkTarget(argument: string, target: ThreadTarget): void {
+  const { write, finish } = membersOf(target);
+  if (typeof write !== "function" || typeof finish !== "function")
+    refuse(argument, target, "Pass what openTarget(url) or saverTarget(saver) returns.");
+}
+
+/** @throws InvalidOptionError that names the argument */
+export function checkSaver(argument: string, saver: TierSaver): void {
+  const { tier, coder } = membersOf(saver);
+  if (typeof membersOf(tier)["append"] !== "function" || typeof membersOf(coder)["encode"] !== "function")
+    refuse(
+      argument,
+      saver,
+      "Pass a saver of Stratigraph, such as createCheckpointer returns. Other savers are read with saverSource, and written with saverTarget.",
+    );
+}
+
+function membersOf(value: unknown): Record<string, unknown> {
+  return typeof value === "object" && value !== null ? (value as Record<string, unknown>) : {};
+}
+
+/** Only what kind of value it is is shown: a text may be a URL with a password. */
+function refuse(argument: string, found: unknown, advice: string): never {
+  const { constructor } = membersOf(found);
+  const kind = typeof constructor === "function" && constructor.name !== "" ? constructor.name : "an object";
+  const shown = found === null || typeof found !== "object" ? (found === null ? "null" : typeof found) : kind;
+  throw new InvalidOptionError(argument, shown, advice);
+}
