@@ -17,7 +17,7 @@ local meta = open(id)
 local names = {}
 for n, record in ipairs(records) do names[n] = parseRecord(record.value, 1).blobs end
 for _, batch in ipairs(writes) do names[#names + 1] = blobsOfBatch(batch.value, 1) end
-local refusal = late(meta, seen, continues, relies, names, blobs)
+local refusal = late(meta, ttl, seen, continues, relies, names, blobs)
 if refusal then return refusal end
 
 -- Whether it is no conflict that a checkpoint doesn't become the head: the checkpoint is stored already, or the head is its child,

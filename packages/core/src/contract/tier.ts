@@ -192,7 +192,10 @@ export interface AppendRequest {
   readonly records: readonly CheckpointRecord[];
   /** New blobs. One that is stored already is left as it is. */
   readonly blobs: readonly Blob[];
-  /** Whether the request refers to blobs (by name, or as bases of patches) that it doesn't carry, because they were stored at `seen`. */
+  /**
+   * Whether the request refers to blobs (by name, or as bases of patches) that it doesn't carry, because they were stored when its
+   * writer last knew. The tier looks whether they are: they may have been removed since, or the storage was set back.
+   */
   readonly relies?: boolean | undefined;
   readonly writes?: readonly (Address & WriteBatch)[] | undefined;
   readonly heads: readonly HeadMove[];
@@ -283,7 +286,8 @@ export interface Tier {
    * Writes atomically and moves the heads.
    * @throws CheckpointConflictError under `onConflict: "refuse"`: nothing was written
    * @throws ThreadDeletedError if the thread was deleted after `seen`, or is deleted and a record has a parent
-   * @throws StaleReadError if `relies` is set and blobs were removed after `seen`
+   * @throws StaleReadError with the thread's revision if that is earlier than `seen`, because the storage was set back; without it if `relies` is
+   * set and blobs were removed after `seen`, or one that it relies on isn't there. Nothing was written
    */
   append(request: AppendRequest): Promise<Appended>;
 

@@ -115,11 +115,24 @@ export class Observations {
       this.#setRevision(run, threadId, revision);
   }
 
-  /** Notes that the thread was at `revision` when a run began, after a write that wasn't late, or when its pruning was noticed. */
+  /** Notes that the thread was at `revision` when a run began, after a write that wasn't late, or when a refused write is repeated. */
   caughtUp(config: RunnableConfig, threadId: string, revision: number): void {
     this.#sawRevision(threadId, revision);
     const run = runOf(config);
     if (run !== undefined) this.#setRevision(run, threadId, revision);
+  }
+
+  /** The latest revision of a thread that anybody read or wrote through this saver. */
+  latest(threadId: string): number {
+    return this.#revisions.get(threadId) ?? 0;
+  }
+
+  /**
+   * Notes that the thread is at an earlier revision than {@link latest} was: the storage was set back. A run under way keeps the revision
+   * that it read, which shows that it goes on from what is lost.
+   */
+  wentBack(threadId: string, revision: number): void {
+    this.#revisions.set(threadId, revision);
   }
 
   /** The revision that a write of this run is based on, or a write outside runs. */
