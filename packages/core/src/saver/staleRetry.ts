@@ -51,6 +51,7 @@ export class StaleRetry {
     const { threadId, namespace } = write.at;
     let seen: number | undefined;
     let lost = false;
+    this.#observations.writes(threadId);
     for (let count = 1; ; count += 1) {
       try {
         return await attempt({

@@ -641,11 +641,12 @@ export class TierSaver extends BaseCheckpointSaver {
     { checkpoint, head, revision, ahead }: Reading & { readonly ahead?: DecodedAhead },
   ): Promise<CheckpointTuple | undefined> {
     // A run begins by reading the root namespace. Its revision is set anew then, as several runs may share the object for a run.
+    const othersWrote = revision > this.#observations.explained(at.threadId);
     if (at.namespace === "") this.#observations.caughtUp(config, at.threadId, revision);
     else this.#observations.read(config, at.threadId, revision);
     if (checkpoint !== undefined) {
-      // Another process wrote this checkpoint. It may have deleted the thread before, and the tags with it.
-      if (at.namespace === "" && this.#parents.get(checkpoint.record) === undefined)
+      // Another process may have deleted the thread before it wrote, and the tags with it.
+      if (at.namespace === "" && (othersWrote || this.#parents.get(checkpoint.record) === undefined))
         this.#tags.forget(at.threadId);
       return await this.#tuple(config, checkpoint, head, { remember: true, ahead });
     }
@@ -706,7 +707,7 @@ export class TierSaver extends BaseCheckpointSaver {
           { namespace: at.namespace, to: at.checkpointId, expected: expected === "any" ? [] : expected },
         ],
         onConflict: branches ? "branch" : "refuse",
-        seen: begins && !encoded.relies ? tagged : seen(),
+        seen: begins ? tagged : seen(),
       };
       if (notes !== undefined) notes.bytes = appendTraffic(request).sent;
       const appended = await this.#storedOnce(request, at, expected === "any");

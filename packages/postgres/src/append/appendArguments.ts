@@ -33,9 +33,10 @@ class Keys {
   }
 }
 
-function needsText(pending: PendingAppend): string | undefined {
-  const needed = pending.relies === true ? [...neededBlobs(pending)] : [];
-  return needed.length === 0 ? undefined : hashesText(needed);
+function needsOf(pending: PendingAppend): readonly (string | undefined)[] | undefined {
+  if (pending.relies !== true) return undefined;
+  const needed = neededBlobs(pending);
+  return needed.size === 0 ? undefined : Array.from(needed, hashText);
 }
 
 /** Rows have the fields of the types append_…_1 of sql/000007.sql and 000011.sql, which say what these mean. A field that is left out is null. */
@@ -56,7 +57,7 @@ class AppendLists {
       long_id: longIdText(threadId),
       seen,
       relies,
-      needs: needsText(pending),
+      needs: needsOf(pending),
       goes_on: goesOn,
       branches: onConflict === "branch",
     });
