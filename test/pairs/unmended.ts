@@ -21,28 +21,6 @@ interface Unmended {
  */
 export const unmended: readonly Unmended[] = [
   {
-    finding: "S1: a storage that went back; what a process remembers of it is relied on",
-    these: ["set back", "set back the owner"],
-    seen: {
-      deeds: ["turn", "set back"],
-      storage: "memory",
-      channel: "plain",
-      durability: "exit",
-      beginning: "new",
-    },
-  },
-  {
-    finding: "S1: a storage that lost everything; what a process remembers of it is relied on",
-    these: ["expire"],
-    seen: {
-      deeds: ["turn", "expire"],
-      storage: "memory",
-      channel: "plain",
-      durability: "exit",
-      beginning: "new",
-    },
-  },
-  {
     finding: "S2: a second import leaves out pending writes of a step that was under way at the first",
     these: ["import"],
     seen: {

@@ -1,6 +1,6 @@
 export { configOf, validId } from "./saver/address.ts";
 export { answerWithin } from "./contract/answerWithin.ts";
-export { conflictOf, goesOn } from "./contract/appendRules.ts";
+export { conflictOf, goesOn, neededBlobs } from "./contract/appendRules.ts";
 export { blobClosure, missingBlob, namedBlobs } from "./contract/blobClosure.ts";
 export { CallGate } from "./contract/callGate.ts";
 export { Calls, type Traffic } from "./contract/calls.ts";

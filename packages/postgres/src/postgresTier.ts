@@ -145,6 +145,18 @@ function recordRow(row: Readonly<Record<string, unknown>>): ReadRow {
   };
 }
 
+/** @throws ThreadDeletedError, StaleReadError if an append was refused */
+function refuse(
+  { threadId, seen }: Pick<AppendRequest, "threadId" | "seen">,
+  { status, revision }: PgResult["rows"][number],
+): void {
+  if (status === "deleted") throw new ThreadDeletedError(threadId);
+  if (status !== "stale") return;
+  // The revision is the one that the append would have made.
+  const now = Number(revision) - 1;
+  throw new StaleReadError(threadId, seen !== undefined && seen > now ? now : undefined);
+}
+
 /** A tier in PostgreSQL. Every method is one statement of sql/statements.sql, nearly always a call of one function. */
 export class PostgresTier
   implements
@@ -318,7 +330,7 @@ export class PostgresTier
     checkStoredSize(this.name, this.maxBytes, request);
     const rows = await this.#appends.append(this.#fitting(pendingAppend(request)));
     const first = rows[0]!;
-    this.#refused(request.threadId, first["status"]);
+    refuse(request, first);
     const others = rows.flatMap(({ head }) => (head === null ? [] : [head as Uint8Array]));
     const keys = others.length === 0 ? new KeyReader() : await this.#keysOf(others);
     if (first["status"] === "conflict") {
@@ -336,7 +348,7 @@ export class PostgresTier
     const { threadId, newBlobs } = request;
     checkStoredSize(this.name, this.maxBytes, { threadId, blobs: newBlobs, writes: [request] });
     const rows = await this.#appends.append(this.#fitting(pendingWrites(request)));
-    this.#refused(request.threadId, rows[0]!["status"]);
+    refuse(request, rows[0]!);
   }
 
   /** Refuses a write that is longer than a parameter may be: PostgreSQL would end the connection. */
@@ -690,10 +702,5 @@ export class PostgresTier
     const rows = await this.#run(this.#sql.longIds, [long]);
     for (const { key, id } of rows) reader.learn(key as Uint8Array, id as Uint8Array);
     return reader;
-  }
-
-  #refused(threadId: string, status: unknown): void {
-    if (status === "deleted") throw new ThreadDeletedError(threadId);
-    if (status === "stale") throw new StaleReadError(threadId);
   }
 }

@@ -29,10 +29,21 @@ interface Acknowledged {
 }
 
 /** Puts a checkpoint after the one that `config` names; resolves to its own config. */
-async function putStep(saver: PostgresSaver, config: RunnableConfig, step: number): Promise<RunnableConfig> {
-  const checkpoint = checkpointOf({ step }, { id: uuid6(step), version: step });
-  return await saver.put(config, checkpoint, { source: "loop", step, parents: {} }, { step });
+async function putStep(
+  saver: PostgresSaver,
+  config: RunnableConfig,
+  step: number,
+  said?: string,
+): Promise<RunnableConfig> {
+  const checkpoint = checkpointOf(
+    { step, ...(said === undefined ? {} : { said }) },
+    { id: uuid6(step), version: step },
+  );
+  return await saver.put(config, checkpoint, { source: "loop", step, parents: {} }, { step, said: step });
 }
+
+/** Text that is stored as a blob of its own. */
+const saidOf = (step: number): string => `what was said in step ${step}. `.repeat(20);
 
 /** Puts one checkpoint after another on threads of its own, and remembers what was acknowledged. */
 class Load {
@@ -160,6 +171,7 @@ describe.skipIf(!available.postgres)("a failover under load", () => {
     const saver = await open();
     await saver.setup();
     const received = await putStep(saver, at("alone"), 1);
+    const said = await putStep(saver, at("said"), 1, saidOf(1));
     const load = new Load(saver, "t");
     await load.reached(loaded);
     await replica.caughtUp();
@@ -168,6 +180,8 @@ describe.skipIf(!available.postgres)("a failover under load", () => {
     const sender = row!["pid"] as number;
     suspend(sender);
     const unsent = await putStep(saver, received, 2);
+    await putStep(saver, said, 2, saidOf(2));
+    const begun = await putStep(saver, at("begun"), 1, saidOf(1));
     await load.reached(load.acknowledged.length + 3 * writers);
     const killed = primary.kill();
     process.kill(sender, "SIGKILL");
@@ -179,6 +193,21 @@ describe.skipIf(!available.postgres)("a failover under load", () => {
     const lost = await lostOf(saver, load);
     expect(lost.length).toBeGreaterThan(0);
     expect((await saver.getTuple(at("alone")))?.checkpoint.channel_values).toEqual({ step: 1 });
-    await expect(putStep(saver, unsent, 3)).rejects.toMatchObject({ code: "CHECKPOINT_CONFLICT" });
+    for (const gone of [unsent, begun])
+      await expect(putStep(saver, gone, 3)).rejects.toMatchObject({ code: "CHECKPOINT_CONFLICT" });
+
+    // The same again: this process still remembers it as stored.
+    expect(await saver.getTuple(at("begun"))).toBeUndefined();
+    await putStep(saver, (await saver.getTuple(at("said")))!.config, 4, saidOf(2));
+    await putStep(saver, at("begun"), 4, saidOf(1));
+    const other = await open();
+    const readBy = async (reader: PostgresSaver) =>
+      await Promise.all(
+        ["said", "begun"].map(
+          async (id) => (await reader.getTuple(at(id)))?.checkpoint.channel_values["said"],
+        ),
+      );
+    expect(await readBy(other)).toEqual([saidOf(2), saidOf(1)]);
+    expect(await readBy(saver)).toEqual([saidOf(2), saidOf(1)]);
   });
 });

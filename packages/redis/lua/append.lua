@@ -22,7 +22,7 @@ for n, record in ipairs(records) do
   if needsParents and parsed.parent ~= "" then parents[record.key] = string.sub(parsed.parent, 2) .. separator .. record.namespace end
 end
 for _, batch in ipairs(writes) do names[#names + 1] = blobsOfBatch(batch.value, 1) end
-local refusal = late(meta, seen, continues, relies, names, blobs)
+local refusal = late(meta, ttl, seen, continues, relies, names, blobs)
 if refusal then return refusal end
 -- The thread may have expired or been evicted since its writer read it, and come back with pending writes alone.
 for key, parent in pairs(parents) do

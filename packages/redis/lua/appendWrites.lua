@@ -4,7 +4,7 @@ local blobs = list(takeBlob)
 local batch = takeBatch()
 
 local meta = open(id)
-local refusal = late(meta, seen, continues, relies, { blobsOfBatch(batch.value, 1) }, blobs)
+local refusal = late(meta, ttl, seen, continues, relies, { blobsOfBatch(batch.value, 1) }, blobs)
 if refusal then return refusal end
 
 bump(meta)

@@ -3,12 +3,14 @@ local function takeBatch()
   return { key = arg(), value = arg() }
 end
 
--- Returns the refusal if the writer is late, nil if it isn't. `names` are lists of blobs that the writer sends or relies on. They
+-- Returns the refusal if the writer is late, or read a later revision than there is, because the server was set back; nil otherwise.
+-- With a `ttl`, a thread that isn't here has expired rather. `names` are lists of blobs that the writer sends or relies on. They
 -- are looked up because no revision shows that a thread expired or was evicted after it was read. A saver that is refused as stale
 -- repeats the call with every value whole.
-local function late(meta, seen, continues, relies, names, blobs)
+local function late(meta, ttl, seen, continues, relies, names, blobs)
   if seen ~= "" and tonumber(seen) < meta.del then return { "deleted" } end
   if meta.dead and continues then return { "deleted" } end
+  if seen ~= "" and tonumber(seen) > meta.rev and (meta.exists or ttl == 0) then return { "stale", meta.rev } end
   local here, bases = {}, {}
   for _, blob in ipairs(blobs) do
     here[blob.hash] = true

@@ -477,7 +477,8 @@ export class RedisTier
     const reply = (await this.#run(name, threadId, args)) as WriteReply;
     const said = reply[0].toString();
     if (said === "deleted") throw new ThreadDeletedError(threadId);
-    if (said === "stale") throw new StaleReadError(threadId);
+    if (said === "stale")
+      throw new StaleReadError(threadId, reply[1] === undefined ? undefined : Number(reply[1]));
     if (said === "ok" && reply[2] !== 0) await this.#index.written(threadId, Number(reply[2]));
     return reply;
   }

@@ -55,7 +55,7 @@ function addWrites(draft: Draft, batch: Address & WriteBatch): void {
  * @throws CheckpointConflictError, ThreadDeletedError, StaleReadError
  */
 export function appended(view: ThreadView, request: AppendRequest): { next: ThreadView; result: Appended } {
-  refuseLateWriter(view.head, request, goesOn(request));
+  refuseLateWriter(view.head, view.blobs, request, goesOn(request));
   refuseLostParents(view, request);
   const moves = decideMoves({ heads: view.head.heads, records: view.records }, request);
   const draft = draftOf(view);
@@ -82,7 +82,7 @@ export function appended(view: ThreadView, request: AppendRequest): { next: Thre
 
 /** The thread with more pending writes. @throws ThreadDeletedError, StaleReadError */
 export function withWrites(view: ThreadView, request: AppendWritesRequest): ThreadView {
-  refuseLateWriter(view.head, request, request.seen === undefined);
+  refuseLateWriter(view.head, view.blobs, request, request.seen === undefined);
   const draft = draftOf(view);
   addBlobs(draft, request.newBlobs);
   addWrites(draft, request);

@@ -25,9 +25,6 @@ import { isOutage } from "./outage.ts";
 /** What a hot tier has done so far. */
 export type HotCounters = CopyHealth;
 
-/** The value of `seen` for copies: they are never refused as late, because the owner of the thread has already accepted the write. */
-const neverLate = Number.MAX_SAFE_INTEGER;
-
 /** How many threads whose copies couldn't be deleted yet are remembered. */
 const mostOwed = 10_000;
 
@@ -121,7 +118,6 @@ export class HotTier {
       writes,
       heads,
       onConflict: "branch",
-      seen: neverLate,
     });
   }
 
@@ -131,14 +127,15 @@ export class HotTier {
    */
   appendWrites(request: AppendWritesRequest): void {
     if (request.newBlobs.length === 0 && request.blobs.length === 0) return;
-    const { relies: _relies, ...rest } = request;
+    // `seen` is a revision of the owner, which has already accepted the write.
+    const { relies: _relies, seen: _seen, ...rest } = request;
     const bytes = sizeOf(request.newBlobs) + request.body.length;
     this.#adaptiveTtl?.used(
       request.threadId,
       "write",
       heldBytes({ records: [request], blobs: request.newBlobs }),
     );
-    this.#push(request.threadId, bytes, () => this.tier.appendWrites({ ...rest, seen: neverLate }));
+    this.#push(request.threadId, bytes, () => this.tier.appendWrites(rest));
   }
 
   /** Queues the copying of a checkpoint that was read from a farther tier. */
@@ -158,7 +155,6 @@ export class HotTier {
       writes,
       heads: [{ namespace, to: head ?? checkpointId, expected: "any" }],
       onConflict: "branch",
-      seen: neverLate,
     });
   }
 

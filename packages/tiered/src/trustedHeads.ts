@@ -119,11 +119,18 @@ export class TrustedHeads {
     const cell = { threadId, namespace };
     this.#keeper.adoptLater(threadId, namespace, async (adopt) => {
       const known = this.#open(cell);
-      const { writeEpoch } = known;
+      const { writeEpoch, seenRevision } = known;
       const untilMs = this.#now() + this.#forMs;
       const { revision, head, writes, record } = await this.#warm.peek(cell);
       // If a write is in progress or has been since, that write renews the copy.
       if (known.writing > 0 || known.writeEpoch !== writeEpoch) return;
+      // The owner was set back: copies of what it lost are later than anything that it has. The next read renews them.
+      if (revision < seenRevision) {
+        known.seenRevision = revision;
+        // Not awaited here: it waits for this job.
+        void this.#keeper.dropThread(threadId);
+        return;
+      }
       const copy: NamespaceCopy = { ...cell, revision, head, writes, record, blobs: [], untilMs };
       await adopt(copy);
       if (known.writeEpoch !== writeEpoch) return;

@@ -1,6 +1,7 @@
 import { MemoryTier } from "@stratigraph/core";
 import { FaultyTier } from "@stratigraph/testing";
 import { TieredSaver, memory, type TieredSaverOptions } from "@stratigraph/tiered";
+import { setBackTier } from "../../../test/setBack/setBackTier.ts";
 import { configOf, idOf, put, text, valueOf } from "./support.ts";
 
 /** Two processes' savers over one hot and one warm tier; each its own view, so that faults hit one of them. */
@@ -202,4 +203,26 @@ test("what is forgotten of a namespace written while the hot tier couldn't be to
   a.warm.calls.length = 0;
   expect(await valueOf(a.saver, "third")).toBe(text("one"));
   expect(a.warm.calls).toEqual([]);
+});
+
+test("once the warm tier was set back, copies of what it lost are dropped, and those of what is there believed again", async () => {
+  const storage = setBackTier();
+  const [hot, warm] = [new MemoryTier(), new FaultyTier(storage, "warm")];
+  let now = Date.now();
+  const saver = new TieredSaver({ hot, warm, consistency: "trusted", clock: () => now });
+  const read = async (): Promise<unknown> => {
+    const value = await valueOf(saver, "t");
+    await saver.tier.idle();
+    return value;
+  };
+  await put(saver, "t", 1, text("one"));
+  const { mark } = storage;
+  for (const step of [2, 3, 4]) await put(saver, "t", step, text(`step ${step}`));
+  expect(await read()).toBe(text("step 4"));
+  await storage.setBack(mark);
+  now += 3_600_000;
+  expect([await read(), await read(), await read()]).toEqual(Array(3).fill(text("one")));
+  warm.calls.length = 0;
+  expect(await read()).toBe(text("one"));
+  expect(warm.calls).toEqual([]);
 });

@@ -2,6 +2,7 @@ import type { Mutant } from "../mutant.ts";
 
 const late = ["packages/core/test/contract/saverLate.test.ts"];
 const savers = ["test/simulation/savers.test.ts"];
+const setBack = ["packages/core/test/contract/saverSetBack.test.ts"];
 
 export const coreMutants: readonly Mutant[] = [
   {
@@ -16,11 +17,11 @@ export const coreMutants: readonly Mutant[] = [
   {
     id: "core07",
     kind: "guard",
-    what: "a late write looks timely when it is repeated, and lands in the thread that began anew",
+    what: "a run on what the storage lost is repeated like one whose thread was pruned, and begins the thread anew",
     file: "packages/core/src/saver/staleRetry.ts",
-    find: "if (!wasDeleted) read =",
-    replace: "read =",
-    tests: late,
+    find: "if (wentBackTo !== undefined) {",
+    replace: "if (wentBackTo === -1) {",
+    tests: setBack,
   },
   {
     id: "core13",
@@ -88,20 +89,22 @@ export const coreMutants: readonly Mutant[] = [
   {
     id: "core22",
     kind: "guard",
-    what: "what is remembered counts as newer than it is: a put rests on values that were pruned",
-    file: "packages/core/src/saver/parentCache.ts",
-    find: "Math.min(revision, this.#oldestRevisions.get(threadId) ?? revision)",
-    replace: "revision",
-    tests: ["packages/core/test/contract/saverPrune.test.ts"],
+    what: "what was acknowledged is taken for stored for ever: a put rests on values that were pruned, or lost by the storage",
+    file: "packages/core/src/contract/headRules.ts",
+    find: "for (const hash of neededBlobs(request)) if (!blobs.has(hash)) throw new StaleReadError(threadId);",
+    replace: "",
+    tests: setBack,
+    name: "others wrote as much",
   },
   {
     id: "core23",
     kind: "guard",
-    what: "a put that was encoded before a forgetting rests on values that were pruned",
-    file: "packages/core/src/saver/staleRetry.ts",
-    find: "if (relies && this.#parents.generation(threadId) !== generation)",
-    replace: 'if (threadId === "")',
-    tests: ["packages/core/test/contract/saverPrune.test.ts"],
+    what: "a writer of a later revision than there is isn't refused: a run begins a thread anew that the storage lost",
+    file: "packages/core/src/contract/headRules.ts",
+    find: "if (seen !== undefined && seen > revision) throw new StaleReadError(threadId, revision);",
+    replace: "",
+    tests: setBack,
+    name: "doesn't begin it anew",
   },
   {
     id: "core25",
@@ -189,8 +192,8 @@ export const coreMutants: readonly Mutant[] = [
     kind: "guard",
     what: "an import whose thread is deleted after it was tagged begins an untagged thread",
     file: "packages/core/src/saver/tierSaver.ts",
-    find: "seen: begins && !encoded.relies ? tagged : seenRevision(encoded.relies),",
-    replace: "seen: begins && !encoded.relies ? undefined : seenRevision(encoded.relies),",
+    find: "seen: begins ? tagged : seen(),",
+    replace: "seen: begins ? undefined : seen(),",
     tests: ["packages/core/test/contract/saverTags.test.ts"],
   },
   {
@@ -198,9 +201,10 @@ export const coreMutants: readonly Mutant[] = [
     kind: "guard",
     what: "a write that rests on what was pruned is accepted: it can't be read",
     file: "packages/core/src/contract/headRules.ts",
-    find: "if (relies === true && (seen ?? 0) < removedAt) throw new StaleReadError(threadId);",
+    find: "if ((seen ?? 0) < removedAt) throw new StaleReadError(threadId);",
     replace: "",
-    tests: ["packages/core/test/contract/saverPrune.test.ts"],
+    tests: ["packages/core/test/contract/memory.test.ts"],
+    name: "a writer that relies on what it read before",
   },
   {
     id: "core37",

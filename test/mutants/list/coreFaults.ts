@@ -172,11 +172,12 @@ export const coreFaults: readonly Mutant[] = [
   {
     id: "cof20",
     kind: "fault",
-    what: "what is remembered of a thread counts as of the newest revision: a put relies on values that were removed",
-    file: `${src}/saver/parentCache.ts`,
-    find: "Math.min(revision, this.#oldestRevisions.get(threadId) ?? revision)",
-    replace: "revision",
-    tests: [`${test}/history/memory.test.ts`],
+    what: "after the storage was set back, updates of this process are refused until its revisions have caught up",
+    file: `${src}/saver/tierSaver.ts`,
+    find: "if (reading.revision < latest) {",
+    replace: "if (latest < 0) {",
+    tests: [`${test}/contract/saverSetBack.test.ts`],
+    name: "an update goes on",
   },
   {
     id: "cof21",

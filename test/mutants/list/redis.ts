@@ -435,4 +435,14 @@ export const redisMutants: readonly Mutant[] = [
     tests: ["packages/redis/test/deltaExpiry.test.ts"],
     name: "DeltaChannel",
   },
+  {
+    id: "rd41",
+    kind: "guard",
+    what: "a server that was set back takes writes that go on from what it lost",
+    file: "packages/redis/lua/changes.lua",
+    find: "tonumber(seen) > meta.rev and (meta.exists or ttl == 0)",
+    replace: "tonumber(seen) > meta.rev and meta.rev < 0",
+    tests: ["packages/redis/test/contract.test.ts"],
+    name: "redis a storage that was set back",
+  },
 ];

@@ -245,4 +245,14 @@ export const tieredMutants: readonly Mutant[] = [
     replace: "if (owns && false)",
     tests: ["packages/tiered/test/wrongCalls.test.ts"],
   },
+  {
+    id: "ti90",
+    kind: "guard",
+    what: "once the warm tier was set back, copies aren't believed until it has caught up",
+    file: "packages/tiered/src/trustedHeads.ts",
+    find: "if (revision < seenRevision) {",
+    replace: "if (revision < 0) {",
+    tests: ["packages/tiered/test/trusted.test.ts"],
+    name: "once the warm tier was set back",
+  },
 ];

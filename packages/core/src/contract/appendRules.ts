@@ -1,5 +1,5 @@
 import { CheckpointConflictError } from "./errors.ts";
-import type { AppendRequest, HeadMove } from "./tier.ts";
+import type { AppendRequest, AppendWritesRequest, BlobHash, HeadMove } from "./tier.ts";
 
 /** Whether an append continues what must be there already, rather than beginning a thread or importing one. */
 export function goesOn({ records, heads }: AppendRequest): boolean {
@@ -7,6 +7,17 @@ export function goesOn({ records, heads }: AppendRequest): boolean {
     records.every(({ parentId }) => parentId !== undefined) &&
     heads.every(({ expected }) => expected !== "any")
   );
+}
+
+/** The blobs that a write refers to, by name or as bases of patches, and doesn't carry: it relies on their being stored. */
+export function neededBlobs(request: AppendRequest | AppendWritesRequest): Set<BlobHash> {
+  const isAppend = "records" in request;
+  const brought = isAppend ? request.blobs : request.newBlobs;
+  const naming = isAppend ? [...request.records, ...(request.writes ?? [])] : [request];
+  const needed = new Set(naming.flatMap(({ blobs }) => blobs));
+  for (const { base } of brought) if (base !== undefined) needed.add(base);
+  for (const { hash } of brought) needed.delete(hash);
+  return needed;
 }
 
 /** The error of a request whose head may not move, because it stands at `head`. */

@@ -94,7 +94,10 @@ export class InvalidOptionError extends StratigraphError {
   }
 }
 
-/** Another writer moved the head first. `data`: threadId, namespace, checkpointId, parentId, head, expected. */
+/**
+ * Another writer moved the head first, or the storage was set back. `data`: threadId, namespace, checkpointId, parentId, head, expected;
+ * where the storage was set back also seen and revision, and no head if there is none.
+ */
 export class CheckpointConflictError extends StratigraphError {
   /** @param message replaces the default one, which is about a put */
   constructor(
@@ -103,8 +106,10 @@ export class CheckpointConflictError extends StratigraphError {
       namespace: string;
       checkpointId: string;
       parentId?: string | undefined;
-      head: string;
+      head: string | undefined;
       expected: readonly string[];
+      seen?: number | undefined;
+      revision?: number;
     },
     message?: string,
   ) {
@@ -133,15 +138,17 @@ export class ThreadDeletedError extends StratigraphError {
   }
 }
 
-/** Blobs were removed after the writer read the thread. The saver reads it again and repeats the write. `data`: threadId. */
+/**
+ * Blobs were removed after the writer read the thread, or the storage was set back since. The saver reads it again and repeats the
+ * write. `data`: threadId; where the storage was set back also revision.
+ */
 export class StaleReadError extends StratigraphError {
-  constructor(threadId: string) {
+  /** @param revision where the writer read a later one: the one that the thread is at */
+  constructor(threadId: string, revision?: number) {
     super(
       "STALE_READ",
-      `Thread ${JSON.stringify(threadId)} was pruned after it was read. Read it again and repeat.`,
-      {
-        threadId,
-      },
+      `Thread ${JSON.stringify(threadId)} was pruned after it was read, or its storage was set back. Read it again and repeat.`,
+      { threadId, ...(revision === undefined ? {} : { revision }) },
     );
     this.name = "StaleReadError";
   }

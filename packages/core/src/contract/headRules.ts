@@ -1,10 +1,12 @@
-import { conflictOf } from "./appendRules.ts";
+import { conflictOf, neededBlobs } from "./appendRules.ts";
 import { StaleReadError, ThreadDeletedError } from "./errors.ts";
 import { checkpointKey } from "./keys.ts";
-import type { AppendRequest, AppendWritesRequest, CheckpointRecord, HeadMove } from "./tier.ts";
+import type { AppendRequest, AppendWritesRequest, BlobHash, CheckpointRecord, HeadMove } from "./tier.ts";
 
-/** What a tier remembers of a thread's deletions and removals. */
+/** What a tier remembers of a thread's changes, deletions and removals. */
 export interface ThreadPast {
+  /** 0 for a thread that isn't there. */
+  readonly revision: number;
   /** Revision of the last deletion; 0 for none. */
   readonly deletedAt: number;
   /** There has been no checkpoint since the last deletion. */
@@ -28,18 +30,25 @@ export interface DecidedMove {
 }
 
 /**
- * Refuses a writer whose last read is too old.
+ * Refuses a writer whose last read is too old, or of a later revision than there is: the storage went back since. A write that relies
+ * on blobs is refused if one isn't there: no revision tells that the storage went back once others have written as much again.
+ * @param blobs those that are stored
  * @param continues the write continues something that the writer never read
  * @throws ThreadDeletedError, StaleReadError
  */
 export function refuseLateWriter(
-  { deletedAt, deleted, removedAt }: ThreadPast,
-  { threadId, seen, relies }: Pick<AppendWritesRequest, "threadId" | "seen" | "relies">,
+  { revision, deletedAt, deleted, removedAt }: ThreadPast,
+  blobs: { has(hash: BlobHash): boolean },
+  request: AppendRequest | AppendWritesRequest,
   continues: boolean,
 ): void {
+  const { threadId, seen, relies } = request;
   if (seen !== undefined && seen < deletedAt) throw new ThreadDeletedError(threadId);
   if (deleted && continues) throw new ThreadDeletedError(threadId);
-  if (relies === true && (seen ?? 0) < removedAt) throw new StaleReadError(threadId);
+  if (seen !== undefined && seen > revision) throw new StaleReadError(threadId, revision);
+  if (relies !== true) return;
+  if ((seen ?? 0) < removedAt) throw new StaleReadError(threadId);
+  for (const hash of neededBlobs(request)) if (!blobs.has(hash)) throw new StaleReadError(threadId);
 }
 
 /**

@@ -192,7 +192,10 @@ export interface AppendRequest {
   readonly records: readonly CheckpointRecord[];
   /** New blobs. One that is stored already is left as it is. */
   readonly blobs: readonly Blob[];
-  /** Whether the request refers to blobs (by name, or as bases of patches) that it doesn't carry, because they were stored at `seen`. */
+  /**
+   * Whether the request refers to blobs (by name, or as bases of patches) that it doesn't carry, because they were stored when its
+   * writer last knew. The tier looks whether they are: they may have been removed since, or the storage was set back.
+   */
   readonly relies?: boolean | undefined;
   /**
    * Whether values of the records are rebuilt from those of their parents (DeltaChannels), which were there when they were read. A tier
@@ -288,7 +291,9 @@ export interface Tier {
    * Writes atomically and moves the heads.
    * @throws CheckpointConflictError under `onConflict: "refuse"`: nothing was written
    * @throws ThreadDeletedError if the thread was deleted after `seen`, or is deleted and a record has a parent
-   * @throws StaleReadError if `relies` is set and blobs were removed after `seen`, or a parent isn't here that `needsParents` asks for
+   * @throws StaleReadError with the thread's revision if that is earlier than `seen`, because the storage was set back; without it if `relies` is
+   * set and blobs were removed after `seen`, or one that it relies on isn't there, or a parent isn't that `needsParents` asks for. Nothing was
+   * written
    */
   append(request: AppendRequest): Promise<Appended>;
 

@@ -84,7 +84,7 @@ export type TraceEvent =
       readonly namespace: string;
       readonly checkpointId: string;
       readonly parentId?: string | undefined;
-      readonly head: string;
+      readonly head?: string | undefined;
       readonly outcome: "branched" | "thrown";
     }
   | {

@@ -257,7 +257,8 @@ export class MemoryTier
   }
 
   #append(request: AppendRequest): Appended {
-    const thread = this.#open(request, goesOn(request));
+    const thread = this.#open(request.threadId);
+    refuseLateWriter(thread, thread.blobs, request, goesOn(request));
     refuseLostParents(thread, request);
     const moves = decideMoves(thread, request);
     thread.revision += 1;
@@ -291,7 +292,8 @@ export class MemoryTier
   }
 
   #appendWrites(request: AppendWritesRequest): void {
-    const thread = this.#open(request, request.seen === undefined);
+    const thread = this.#open(request.threadId);
+    refuseLateWriter(thread, thread.blobs, request, request.seen === undefined);
     thread.revision += 1;
     for (const blob of request.newBlobs) if (!thread.blobs.has(blob.hash)) thread.blobs.set(blob.hash, blob);
     this.#addWrites(thread, request);
@@ -443,7 +445,7 @@ export class MemoryTier
   async copyThread(sourceId: string, targetId: string): Promise<boolean> {
     const source = this.#threads.get(sourceId);
     if (source === undefined || source.heads.size === 0) return false;
-    const target = this.#open({ threadId: targetId }, false);
+    const target = this.#open(targetId);
     for (const [key, record] of source.records) target.records.set(key, { ...record, threadId: targetId });
     for (const [hash, blob] of source.blobs) target.blobs.set(hash, blob);
     for (const [key, batches] of source.writes) target.writes.set(key, [...batches]);
@@ -540,18 +542,9 @@ export class MemoryTier
     this.#ended = true;
   }
 
-  /**
-   * The thread to be written to.
-   * @param continues whether the write continues what must be there already, so that a deleted thread refuses it
-   * @throws ThreadDeletedError, StaleReadError where the writer is late
-   */
-  #open(
-    request: { threadId: string; seen?: number | undefined; relies?: boolean | undefined },
-    continues: boolean,
-  ): Thread {
-    const thread = this.#threads.get(request.threadId) ?? emptyThread();
-    refuseLateWriter(thread, request, continues);
-    return thread;
+  /** The thread to be written to. */
+  #open(threadId: string): Thread {
+    return this.#threads.get(threadId) ?? emptyThread();
   }
 
   #close(threadId: string, thread: Thread, begins: boolean): void {

@@ -33,6 +33,7 @@ export class Observations {
   /** Answers that named a checkpoint only as a parent. They permit a copy of its child, but no continuation from the parent. */
   readonly #parents = remembering<string>(remembered);
   readonly #revisions = remembering<number>(remembered);
+  readonly #explained = remembering<number>(remembered);
   readonly #runRevisions = new WeakMap<object, Map<string, number>>();
   /** The namespaces that runs read or put checkpoints in. */
   readonly #namespaces = new WeakMap<object, Set<string>>();
@@ -115,11 +116,35 @@ export class Observations {
       this.#setRevision(run, threadId, revision);
   }
 
-  /** Notes that the thread was at `revision` when a run began, after a write that wasn't late, or when its pruning was noticed. */
+  /** Notes that the thread was at `revision` when a run began, after a write that wasn't late, or when a refused write is repeated. */
   caughtUp(config: RunnableConfig, threadId: string, revision: number): void {
     this.#sawRevision(threadId, revision);
     const run = runOf(config);
     if (run !== undefined) this.#setRevision(run, threadId, revision);
+  }
+
+  /** The latest revision of a thread that anybody read or wrote through this saver. */
+  latest(threadId: string): number {
+    return this.#revisions.get(threadId) ?? 0;
+  }
+
+  /** Notes that this saver begins a write to a thread. */
+  writes(threadId: string): void {
+    this.#explained.set(threadId, this.explained(threadId) + 1);
+  }
+
+  /** The latest revision that a thread can be at without anybody else having written to it. */
+  explained(threadId: string): number {
+    return Math.max(this.#explained.get(threadId) ?? 0, this.latest(threadId));
+  }
+
+  /**
+   * Notes that the thread is at an earlier revision than {@link latest} was: the storage was set back. A run under way keeps the revision
+   * that it read, which shows that it goes on from what is lost.
+   */
+  wentBack(threadId: string, revision: number): void {
+    this.#revisions.set(threadId, revision);
+    this.#explained.delete(threadId);
   }
 
   /** The revision that a write of this run is based on, or a write outside runs. */

@@ -28,8 +28,8 @@ export type ConflictPolicy = "auto" | "throw" | "branch";
 export interface LostRace extends Address {
   /** The checkpoint that it was made from; absent where the thread was empty. */
   readonly parentId?: string | undefined;
-  /** The checkpoint that won. */
-  readonly head: string;
+  /** The checkpoint that won; absent where the storage was set back to before there was one. */
+  readonly head?: string | undefined;
   /** "branched": kept as a side branch, see `conflicts()`. "thrown": refused, nothing was stored. */
   readonly outcome: "branched" | "thrown";
 }

@@ -1,83 +1,92 @@
 import type { RunnableConfig } from "@langchain/core/runnables";
-import { StaleReadError, StratigraphError } from "../contract/errors.ts";
-import type { Tier } from "../contract/tier.ts";
+import { CheckpointConflictError, StratigraphError } from "../contract/errors.ts";
+import type { Address, Tier } from "../contract/tier.ts";
 import type { Observations } from "./observations.ts";
-import type { ParentCache } from "./parentCache.ts";
 
 /** How often a write is tried at most, if the thread is pruned again and again. */
 const attempts = 8;
 
-/**
- * The revision that a write is to send as `seen`. Call it once the write is encoded.
- * @param relies whether the write needs blobs that it doesn't carry
- * @throws StaleReadError if the thread was forgotten while the write was encoded, so that it must begin anew
- */
-export type SeenRevision = (relies: boolean) => number | undefined;
+/** A write of a checkpoint, or of its pending writes. */
+export interface RetriedWrite {
+  readonly at: Address;
+  readonly parentId?: string | undefined;
+  /** Whether it goes on from what its writer read or stored before. */
+  readonly continues: boolean;
+  /** Whether it may be stored as a side branch. */
+  readonly branches: boolean;
+}
 
-/** Repeats writes that relied on what a saver remembers of a thread, when that turns out to be outdated. */
+/** One attempt at a write. */
+export interface Attempt {
+  /** The revision that the writer last read. Ask once the write is encoded: that may read. */
+  readonly seen: () => number | undefined;
+  /** The storage lost what the writer went on from: the write must not move a head. */
+  readonly lost: boolean;
+}
+
+/** Repeats writes that a tier refused as stale: the thread was pruned since it was read, or the storage was set back. */
 export class StaleRetry {
   readonly #tier: Tier;
-  readonly #parents: ParentCache;
   readonly #observations: Observations;
   readonly #forget: (threadId: string) => void;
 
   /** @param forget forgets all that the saver remembers of a thread */
-  constructor(
-    tier: Tier,
-    parents: ParentCache,
-    observations: Observations,
-    forget: (threadId: string) => void,
-  ) {
+  constructor(tier: Tier, observations: Observations, forget: (threadId: string) => void) {
     this.#tier = tier;
-    this.#parents = parents;
     this.#observations = observations;
     this.#forget = forget;
   }
 
   /**
-   * Runs `write`, and repeats it from the beginning in two cases. If the thread was pruned since it was read, it is tried up to
-   * eight times, because other writes under way may bring back outdated memories. If what is remembered is from before the thread
-   * was deleted and begun anew, it is repeated once.
+   * Calls `attempt`, and again from the beginning if a tier refused the write as stale: up to eight times, because the thread may be
+   * pruned again and again.
+   * @throws CheckpointConflictError if the storage was set back to before what the writer last read, unless the write may be stored
+   * as a side branch of what is there
    */
   async run<T>(
     config: RunnableConfig,
-    threadId: string,
-    write: (seenRevision: SeenRevision) => Promise<T>,
+    write: RetriedWrite,
+    attempt: (attempt: Attempt) => Promise<T>,
   ): Promise<T> {
-    let read: number | undefined;
-    let [usesMemory, wasDeleted] = [false, false];
-    let generation = 0;
-    let outdated: unknown;
-    const seenRevision = (relies: boolean): number | undefined => {
-      // The write was encoded with what was remembered before, but what is remembered now is of a later revision.
-      if (relies && this.#parents.generation(threadId) !== generation)
-        throw (outdated = new StaleReadError(threadId));
-      // What is read during a repetition must not make a late writer look timely.
-      if (!wasDeleted) read = this.#observations.revision(config, threadId);
-      const oldest = relies ? this.#parents.oldestRevision(threadId, read) : read;
-      usesMemory = oldest !== read;
-      return oldest;
-    };
-    for (let attempt = 1; ; attempt += 1) {
-      generation = this.#parents.generation(threadId);
+    const { threadId, namespace } = write.at;
+    let seen: number | undefined;
+    let lost = false;
+    this.#observations.writes(threadId);
+    for (let count = 1; ; count += 1) {
       try {
-        return await write(seenRevision);
+        return await attempt({
+          seen: () => (seen = this.#observations.revision(config, threadId)),
+          lost,
+        });
       } catch (error) {
-        // The tier hasn't been asked yet, and only it knows whether the thread was pruned or deleted.
-        if (error === outdated && attempt < attempts) continue;
-        const wasPruned = StratigraphError.is(error, "STALE_READ") && attempt < attempts;
-        const mayBeNew = usesMemory && !wasDeleted && StratigraphError.is(error, "THREAD_DELETED");
-        if (!wasPruned && !mayBeNew) throw error;
-        // If another call forgot the thread already, forgetting it again would outdate the writes that have begun since.
-        if (this.#parents.generation(threadId) === generation) this.#forget(threadId);
-        if (mayBeNew) {
-          wasDeleted = true;
-          continue;
+        if (!StratigraphError.is(error, "STALE_READ") || count === attempts) throw error;
+        this.#forget(threadId);
+        const { revision, head } = await this.#tier.peek({ threadId, namespace });
+        const wentBackTo = error.data["revision"] as number | undefined;
+        if (wentBackTo !== undefined) {
+          if (write.continues && (head === undefined || !write.branches))
+            throw wentBack(write, head, seen, wentBackTo);
+          this.#observations.wentBack(threadId, revision);
+          lost ||= write.continues;
         }
-        const { revision } = await this.#tier.peek({ threadId, namespace: "" });
         this.#observations.caughtUp(config, threadId, revision);
-        read = this.#observations.revision(config, threadId);
       }
     }
   }
+}
+
+function wentBack(
+  { at, parentId }: RetriedWrite,
+  head: string | undefined,
+  seen: number | undefined,
+  revision: number,
+): CheckpointConflictError {
+  const { threadId, namespace, checkpointId } = at;
+  return new CheckpointConflictError(
+    { ...at, parentId, head, expected: [], seen, revision },
+    `Thread ${JSON.stringify(threadId)}, namespace ${JSON.stringify(namespace)}: the storage went back from revision ${String(seen)} to ` +
+      `${revision} while this writer worked, as after a failover to a replica that lagged, or when a backup was restored. What was ` +
+      `acknowledged in between is lost, and nothing of checkpoint ${checkpointId} was stored. Read the thread again and repeat: a run ` +
+      `that begins now goes on from what is there.`,
+  );
 }

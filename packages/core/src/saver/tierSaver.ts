@@ -136,9 +136,7 @@ export class TierSaver extends BaseCheckpointSaver {
     this.#parents = new ParentCache(tier, this.coder);
     this.#heads = new HeadCache(tier, this.coder, this.#parents);
     this.#waits = new StoredWaits(tier, (at) => this.#parents.get(at) !== undefined);
-    this.#staleRetry = new StaleRetry(tier, this.#parents, this.#observations, (threadId) =>
-      this.#forget(threadId),
-    );
+    this.#staleRetry = new StaleRetry(tier, this.#observations, (threadId) => this.#forget(threadId));
     checkRetention(tier, options);
     this.#retention = resolved.retention;
     this.#tags = new ThreadTags(tier, resolved.threadTags, resolved.hashKey);
@@ -363,17 +361,17 @@ export class TierSaver extends BaseCheckpointSaver {
     const captured = this.coder.writes.capture(at, taskId, { taskPath, writer: tag }, writes);
     const tags = this.#tags.named(config);
     try {
-      const storing = this.#staleRetry.run(config, at.threadId, async (seenRevision) => {
+      const write = { at, continues: true, branches: false };
+      const storing = this.#staleRetry.run(config, write, async ({ seen }) => {
         const tagging = this.#tags.ensure(at.threadId, tags, false);
         if (tagging !== undefined) await tagging;
         const early = this.#parents.get(at) === undefined;
         const { batch, values, relies } = await this.coder.writes.encode(at, captured, early);
         const newBlobs = values.flatMap(({ blob }) => (blob === undefined ? [] : [blob]));
-        const seen = seenRevision(relies);
-        const request = { ...at, ...batch, newBlobs, relies, seen };
+        const request = { ...at, ...batch, newBlobs, relies, seen: seen() };
         if (notes !== undefined) notes.bytes = writesTraffic(request).sent;
         await this.tier.appendWrites(request);
-        this.#parents.storedWrites(at.threadId, values, seen);
+        this.#parents.storedWrites(at.threadId, values);
       });
       this.#writerTags.writing(config, at, { tag, taskId }, storing);
       await storing;
@@ -566,8 +564,9 @@ export class TierSaver extends BaseCheckpointSaver {
     const at = addressOf(config);
     this.#observations.used(config, at);
     this.#readThrough?.met(at.threadId);
+    const latest = this.#observations.latest(at.threadId);
     const known = await this.#heads.readKnown(at);
-    if (known !== undefined) {
+    if (known !== undefined && known.revision >= latest) {
       try {
         if (notes !== undefined) Object.assign(notes, { from: "memory", bytes: 0 } satisfies Notes);
         return await this.#read(config, at, known);
@@ -579,6 +578,11 @@ export class TierSaver extends BaseCheckpointSaver {
     let reading = await this.#heads.read(at);
     if (this.#readThrough !== undefined && (await this.#brought(at, reading)))
       reading = await this.#heads.read(at);
+    // The storage was set back: of what is remembered, nobody knows what is still there.
+    if (reading.revision < latest) {
+      this.#observations.wentBack(at.threadId, reading.revision);
+      this.#forget(at.threadId);
+    }
     if (notes !== undefined) {
       notes.from = "tier";
       notes.bytes = reading.checkpoint === undefined ? 0 : storedSize(reading.checkpoint);
@@ -639,17 +643,14 @@ export class TierSaver extends BaseCheckpointSaver {
     { checkpoint, head, revision, ahead }: Reading & { readonly ahead?: DecodedAhead },
   ): Promise<CheckpointTuple | undefined> {
     // A run begins by reading the root namespace. Its revision is set anew then, as several runs may share the object for a run.
+    const othersWrote = revision > this.#observations.explained(at.threadId);
     if (at.namespace === "") this.#observations.caughtUp(config, at.threadId, revision);
     else this.#observations.read(config, at.threadId, revision);
-    this.#parents.storedAt(at.threadId, revision);
     if (checkpoint !== undefined) {
-      // Another process wrote this checkpoint. It may have deleted the thread before, and the tags with it.
-      if (at.namespace === "" && this.#parents.get(checkpoint.record) === undefined)
+      // Another process may have deleted the thread before it wrote, and the tags with it.
+      if (at.namespace === "" && (othersWrote || this.#parents.get(checkpoint.record) === undefined))
         this.#tags.forget(at.threadId);
-      const tuple = await this.#tuple(config, checkpoint, head, { remember: true, ahead });
-      // Noted once more, as the thread may have been forgotten while the values were decoded.
-      this.#parents.storedAt(at.threadId, revision);
-      return tuple;
+      return await this.#tuple(config, checkpoint, head, { remember: true, ahead });
     }
     const checkpointId = at.checkpointId ?? head;
     if (checkpointId === undefined) {
@@ -672,7 +673,7 @@ export class TierSaver extends BaseCheckpointSaver {
     put: Omit<CheckpointPut, "consumed">,
     notes: Notes | undefined,
   ): Promise<Appended | undefined> {
-    const seen = (revision: number): void => this.#observations.read(config, at.threadId, revision);
+    const noted = (revision: number): void => this.#observations.read(config, at.threadId, revision);
     const { source } = put.metadata;
     // Capture the values before anything is awaited, because a graph may change them in place as soon as it goes on.
     const before = this.#remembered(at, parentId);
@@ -685,15 +686,17 @@ export class TierSaver extends BaseCheckpointSaver {
     const stored = needsParents && this.#writerTags.stored(config, { ...at, checkpointId: before.parentId });
     // Otherwise a process that dies now might leave the checkpoint without pending writes that its values are rebuilt from.
     if (stored !== false) await stored;
+    const branches = !this.#refuses(config);
+    const write = { at, parentId, continues: parentId !== undefined, branches };
     let attempt = 0;
-    return await this.#staleRetry.run(config, at.threadId, async (seenRevision) => {
+    return await this.#staleRetry.run(config, write, async ({ seen, lost }) => {
       attempt += 1;
       // Durability "exit" puts the last checkpoint again, with itself as the parent. It keeps the parent that it had.
       const itself =
-        parentId === at.checkpointId ? await this.#parents.find(at, seen) : this.#parents.get(at);
+        parentId === at.checkpointId ? await this.#parents.find(at, noted) : this.#parents.get(at);
       const parent = parentId === at.checkpointId ? itself?.parentId : parentId;
       const origin = parent === undefined ? undefined : { ...at, checkpointId: parent };
-      const cached = origin && (this.#parents.get(origin) ?? (await this.#parents.find(origin, seen)));
+      const cached = origin && (this.#parents.get(origin) ?? (await this.#parents.find(origin, noted)));
       // At the first attempt, the tier may know that the thread was deleted.
       if (needsParents && cached === undefined && attempt > 1 && !(await this.#isStored(origin!)))
         throw lostParent(this.tier.name, at, origin!.checkpointId, rebuilt);
@@ -704,7 +707,7 @@ export class TierSaver extends BaseCheckpointSaver {
       const encoded = await this.coder.encodeCaptured(at, found, made);
       // Outside a run, a put without a parent is an import or begins the thread anew, which is allowed right after a deletion.
       const begins = parentId === undefined && runOf(config) === undefined;
-      const expected = this.#observations.expected(config, at, parentId, source);
+      const expected = lost ? [] : this.#observations.expected(config, at, parentId, source);
       // The tags are stored first, so that no put is acknowledged while its thread can't be found by them.
       const tagging = this.#tags.ensure(at.threadId, tags, begins);
       const tagged = tagging === undefined ? undefined : await tagging;
@@ -717,14 +720,14 @@ export class TierSaver extends BaseCheckpointSaver {
         heads: [
           { namespace: at.namespace, to: at.checkpointId, expected: expected === "any" ? [] : expected },
         ],
-        onConflict: this.#refuses(config) ? "refuse" : "branch",
-        seen: begins && !encoded.relies ? tagged : seenRevision(encoded.relies),
+        onConflict: branches ? "branch" : "refuse",
+        seen: begins ? tagged : seen(),
       };
       if (notes !== undefined) notes.bytes = appendTraffic(request).sent;
       const appended = await this.#storedOnce(request, at, expected === "any");
       if (appended === undefined) return undefined;
       this.#observations.caughtUp(config, at.threadId, appended.revision);
-      this.#parents.stored(encoded, appended.revision);
+      this.#parents.stored(encoded);
       this.#heads.wrote(at);
       return appended;
     });
@@ -785,7 +788,7 @@ export class TierSaver extends BaseCheckpointSaver {
 
   /**
    * Rethrows the error of a write. Under "async" a late write to a deleted thread is only traced, because nothing would catch the
-   * error, and it would end the process.
+   * error, and it would end the process. So is one that goes on from what the storage lost, where it can't be a side branch.
    */
   #deliver(
     config: RunnableConfig,
@@ -794,7 +797,9 @@ export class TierSaver extends BaseCheckpointSaver {
     error: unknown,
     notes: Notes | undefined,
   ): void {
-    if (StratigraphError.is(error, "THREAD_DELETED") && !this.#refuses(config)) {
+    const isLate =
+      StratigraphError.is(error, "THREAD_DELETED") || StratigraphError.is(error, "CHECKPOINT_CONFLICT");
+    if (isLate && !this.#refuses(config)) {
       if (notes !== undefined) notes.outcome = "dropped";
       trace({
         type: "late-write-dropped",
@@ -805,7 +810,7 @@ export class TierSaver extends BaseCheckpointSaver {
       return;
     }
     if (StratigraphError.is(error, "CHECKPOINT_CONFLICT")) {
-      const head = String(error.data["head"]);
+      const head = error.data["head"] as string | undefined;
       tellOfLostRace(this.#onConflict, { ...at, parentId, head, outcome: "thrown" });
     }
     throw error;

@@ -229,7 +229,7 @@ describe("onConflict", () => {
       expect(lost).toHaveLength(times);
       for (const race of lost) {
         expect(race).toMatchObject({ threadId: "t", namespace: "", outcome });
-        expect(race.head <= head && race.parentId !== undefined && race.checkpointId !== head).toBe(true);
+        expect(race.head! <= head && race.parentId !== undefined && race.checkpointId !== head).toBe(true);
       }
       const [conflict] = await b.conflicts("t");
       if (outcome === "branched") {

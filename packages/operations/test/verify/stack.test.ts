@@ -240,7 +240,7 @@ describe("with an archive", () => {
     const contents = await readThread(open().tier, "deleted");
     await open().deleteThread("deleted");
     const heads = contents.heads.map((head) => ({ ...head, expected: "any" as const }));
-    const left = { threadId: "deleted", ...contents, heads, onConflict: "refuse", seen: 2 ** 52 } as const;
+    const left = { threadId: "deleted", ...contents, heads, onConflict: "refuse" } as const;
     await redis({ ...hot.storage.place, ttl: "1h" }).append(left);
     await s3({ client: cold.storage.client, bucket: cold.storage.bucket }).append(left);
     expect(records.length).toBeGreaterThan(0);

@@ -1,4 +1,4 @@
-import type { AppendRequest } from "@stratigraph/core";
+import { neededBlobs, type AppendRequest } from "@stratigraph/core";
 import { BinaryArgument } from "../wire/binaryArgument.ts";
 import { hashesText, hashText } from "../wire/hex.ts";
 import { keyText, longIdText } from "../wire/keys.ts";
@@ -33,7 +33,13 @@ class Keys {
   }
 }
 
-/** Rows have the fields of the types append_…_1 of sql/000007.sql, which say what these mean. A field that is left out is null. */
+function needsOf(pending: PendingAppend): readonly (string | undefined)[] | undefined {
+  if (pending.relies !== true) return undefined;
+  const needed = neededBlobs(pending);
+  return needed.size === 0 ? undefined : Array.from(needed, hashText);
+}
+
+/** Rows have the fields of the types append_…_1 of sql/000007.sql and 000011.sql, which say what these mean. A field that is left out is null. */
 class AppendLists {
   readonly #requests: object[] = [];
   readonly #records: object[] = [];
@@ -51,6 +57,7 @@ class AppendLists {
       long_id: longIdText(threadId),
       seen,
       relies,
+      needs: needsOf(pending),
       goes_on: goesOn,
       branches: onConflict === "branch",
     });

@@ -15,7 +15,7 @@ const namespaces = ["", "sub"];
 const id = fc.constantFrom(...ids);
 const namespace = fc.constantFrom(...namespaces);
 const threadId = fc.constantFrom(...threads);
-const seen = fc.option(fc.nat(12), { nil: undefined });
+const seen = fc.option(fc.nat(4), { nil: undefined, freq: 1 });
 const contents = fc.subarray(["a", "b", "c"], { maxLength: 2 });
 
 const append = fc.record({

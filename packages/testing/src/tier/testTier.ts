@@ -25,6 +25,7 @@ import { raceTests } from "./raceTests.ts";
 import { readTests } from "./readTests.ts";
 import { replaceBytesTests } from "./replaceBytesTests.ts";
 import { removeTests } from "./removeTests.ts";
+import { setBackTests } from "./setBackTests.ts";
 import type { OpenedTier, TierPart, TierSuiteOptions } from "./setup.ts";
 import { tagTests } from "./tagTests.ts";
 import { threadsTests } from "./threadsTests.ts";
@@ -95,6 +96,7 @@ export function testTier(
     raceTests(context);
     appendWritesTests(context);
     removeTests(context);
+    setBackTests(context);
     evictTests(context);
     deleteThreadTests(context);
     idTests(context);
