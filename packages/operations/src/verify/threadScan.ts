@@ -43,8 +43,14 @@ export class ThreadScan {
   readonly heads = new Map<string, string>();
   /** Blobs that checkpoints and their pending writes name. */
   readonly named = new Set<BlobHash>();
-  /** Checkpoints of which only pending writes are here, by {@link checkpointKey}, and the number of the oldest batch of each. */
-  readonly strays = new Map<string, { readonly at: Address; readonly oldest: number }>();
+  /**
+   * Checkpoints of which only pending writes are here, by {@link checkpointKey}; the number of the oldest batch of each, and whether all
+   * can be read.
+   */
+  readonly strays = new Map<
+    string,
+    { readonly at: Address; readonly oldest: number; readonly intact: boolean }
+  >();
   /** The tier couldn't read all of the thread, so that more may be there than was seen. */
   partial = false;
   writes = 0;
@@ -84,14 +90,42 @@ export class ThreadScan {
     }
   }
 
+  /** Notes what the tier keeps of the thread itself and doesn't agree with the rest. */
+  contradicted(fields: readonly string[]): void {
+    this.#suspect({
+      kind: "corrupt",
+      severity: this.#severity("error"),
+      part: "thread",
+      namespace: "",
+      detail: `Not what follows from the rest: ${fields.join(", ")}.`,
+      involved: [],
+      meaning: `What tier ${this.place.name} keeps of the thread itself is damaged or lost: calls fail, or don't find all of it.`,
+    });
+  }
+
+  /** Notes checkpoints of which the tier has fewer batches of pending writes than it counted. */
+  lostWrites(places: readonly Address[]): void {
+    for (const at of places)
+      this.#suspect({
+        kind: "corrupt",
+        severity: this.#severity("error"),
+        part: "writes",
+        namespace: at.namespace,
+        checkpointId: at.checkpointId,
+        detail: "Fewer batches are there than were counted.",
+        involved: [],
+        meaning: `Pending writes of this checkpoint are lost in tier ${this.place.name}: it, and whatever lists it, can't be read.`,
+      });
+  }
+
   /** Scans pending writes whose checkpoint isn't here. */
   async runStrays(strays: readonly Address[]): Promise<void> {
     for (const at of strays) {
       const { writes, record } = await this.place.tier.peek(at);
       const [oldest] = writes;
       if (oldest === undefined || record !== undefined) continue;
-      this.strays.set(checkpointKey(at), { at, oldest: oldest.order });
-      await this.#batches(at, writes, new Map());
+      const { intact } = await this.#batches(at, writes, new Map());
+      this.strays.set(checkpointKey(at), { at, oldest: oldest.order, intact });
       for (const hash of namedBlobs(undefined, writes)) this.named.add(hash);
     }
   }
@@ -142,8 +176,9 @@ export class ThreadScan {
     at: Address,
     writes: readonly StoredWriteBatch[],
     channels: Map<BlobHash, string>,
-  ): Promise<Pick<SeenCheckpoint, "interrupted" | "made">> {
+  ): Promise<Pick<SeenCheckpoint, "interrupted" | "made"> & { readonly intact: boolean }> {
     let interrupted = false;
+    let intact = true;
     const made: string[] = [];
     let last = 0;
     for (const [place, batch] of writes.entries()) {
@@ -159,10 +194,11 @@ export class ThreadScan {
           if ("hash" in value) channels.set(value.hash, channel);
         }
       } catch (error) {
+        intact = false;
         this.#damaged(at, "writes", undecodable(error), place);
       }
     }
-    return { interrupted, made };
+    return { interrupted, made, intact };
   }
 
   async #read(bytes: number): Promise<void> {
