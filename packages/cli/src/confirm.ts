@@ -1,11 +1,11 @@
 import type { Operation } from "@stratigraph/operations";
-import { StratigraphError } from "stratigraph";
+import { InvalidOptionError } from "stratigraph";
 import { canAsk, writeLine, type Terminal } from "./terminal.ts";
 
 /**
  * Says what an operation would take away, and asks whether it may.
  * @param planned its output of a dry run
- * @throws StratigraphError "ACCESS_DENIED" where nobody can be asked
+ * @throws InvalidOptionError where nobody can be asked
  */
 export async function confirmDestruction(
   operation: Operation,
@@ -14,8 +14,11 @@ export async function confirmDestruction(
 ): Promise<boolean> {
   for (const line of operation.render(planned as never)) await writeLine(terminal.stderr, line);
   if (!canAsk(terminal)) {
-    const message = `${operation.name} takes something away for good, and nobody is there to be asked: add --yes.`;
-    throw new StratigraphError("ACCESS_DENIED", message, { operation: operation.name });
+    throw new InvalidOptionError(
+      "yes",
+      undefined,
+      `${operation.name} takes something away for good, and nobody is there to be asked: add --yes.`,
+    );
   }
   const { confirm, isCancel } = await import("@clack/prompts");
   const answer = await confirm({

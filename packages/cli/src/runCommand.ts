@@ -49,10 +49,21 @@ export async function runCommand(
     if (asks) {
       const planned = await runOperation(operation, { ...given, dryRun: true }, opened.context);
       line?.end();
+      if (operation.isIdle?.(planned as never, given) === true) {
+        await write(
+          operation,
+          planned as PagedOutput,
+          settings.json === true ? "json" : settings.output,
+          terminal,
+        );
+        return exitCodes.done;
+      }
       if (!(await confirmDestruction(operation, planned, terminal))) return exitCodes.failed;
     }
     const format = settings.json === true ? "json" : settings.output;
-    const pages = pagesOf(operation, given, opened.context, settings.allPages === true || format === "jsonl");
+    // Lines are all pages, unless it was said how many.
+    const isAll = settings.allPages === true || (format === "jsonl" && given["limit"] === undefined);
+    const pages = pagesOf(operation, given, opened.context, isAll);
     let found = false;
     let last: PagedOutput = {};
     for await (const output of pages) {

@@ -49,7 +49,7 @@ test("in a pipe, and on the terminal of a CI machine, it asks nobody: it wants -
   const deletion = ["delete", "thread 1", "--url", database.url];
   for (const refused of [spawnCli(deletion), spawnOnTerminal(deletion, { env: { CI: "true" } })]) {
     expect(await refused.ended).toMatchObject({ code: 1 });
-    expect(refused.output()).toMatch(/Would delete 1 thread.*error ACCESS_DENIED.*add --yes/s);
+    expect(refused.output()).toMatch(/Would delete 1 thread.*error INVALID_OPTION.*add --yes/s);
   }
   const done = spawnCli(["delete", "thread 1", "--yes", "--url", database.url]);
   expect(await done.ended).toMatchObject({ code: 0 });

@@ -41,10 +41,15 @@ describe.each(savers)("delete on %s", (_name, open) => {
     expect(plan.found).toBe(false);
     expect(await there(hostileId)).toBe(true);
     const { output, text, found } = await ran<Deleted>("delete", { thread: [hostileId, "never"] }, saver);
-    expect(output).toMatchObject({ complete: true, threads: 2, checkpoints: 3, bytes: plan.output.bytes });
+    expect(output).toMatchObject({ complete: true, threads: 1, checkpoints: 3, bytes: plan.output.bytes });
+    expect(output).toMatchObject({ missing: 1, failed: 0 });
     expect(output.items.map(({ gone }) => gone)).toEqual([true, true]);
-    expect(text).toContain("Deleted 2 threads, 3 checkpoints");
-    expect(found).toBe(false);
+    expect(text).toContain("Deleted 1 thread, 3 checkpoints");
+    expect(text).toContain("never: There is no such thread, and never was.");
+    expect(found).toBe(true);
+    await expect(ran("delete", { thread: "never either" }, saver)).rejects.toMatchObject({
+      code: "NOT_FOUND",
+    });
     expect([await there(hostileId), await there("stays")]).toEqual([false, true]);
   });
 
@@ -127,6 +132,19 @@ test("what can't be deleted is found, and said why", async () => {
   expect(output.items).toMatchObject([{ gone: false, reason: expect.stringContaining("no right") }]);
   expect(found).toBe(true);
   expect(text).toContain("NOT DELETED");
+});
+
+test("a thread that fails behind the last one that is listed is told", async () => {
+  const tier = new FaultyTier(new MemoryTier());
+  const saver = new TierSaver(tier);
+  await fill(saver, "source");
+  const ids = Array.from({ length: 1002 }, (_, n) => `of many ${n}`);
+  for (const id of ids) await tier.copyThread!("source", id);
+  tier.failWhen(({ method, args }) => method === "deleteThread" && args[0] === ids[1000]);
+  const { output, found, text } = await ran<Deleted>("delete", { thread: ids }, saver);
+  expect(output).toMatchObject({ complete: true, threads: 1002, failed: 1 });
+  expect(text).toContain("1 of 1002 not deleted.");
+  expect(found).toBe(true);
 });
 
 test("an archived thread is deleted from every tier", { timeout: 120_000 }, async () => {

@@ -105,24 +105,37 @@ select distinct w.id, w.ns
 
 -- name: inspect
 -- What a thread has beside its checkpoints: its state (kind s), its heads (h), and checkpoints that have pending writes and no
--- record (w).
+-- record (w). It counts as deleted where nothing was written since. It contradicts itself where it has a
+-- head and isn't listed.
 with at as materialized (
-  select t.* from :schema.threads t where t.key = $1::bytea
+  select t.*, exists (select from :schema.heads h where h.thread = t.thread) as headed,
+         exists (select from :schema.checkpoints c where c.thread = t.thread) as recorded
+    from :schema.threads t where t.key = $1::bytea
+), judged as materialized (
+  select at.*, not at.live and at.deleted_at > 0 and (at.revision = at.deleted_at or not (at.headed or at.recorded)) as deleted from at
 )
-select 's' as kind, null::bytea as id, null::bytea as ns, t.revision::text, t.removed_at::text, t.evicted,
-       not t.live and t.deleted_at > 0 as deleted
-  from at t
+select 's' as kind, null::bytea as id, null::bytea as ns, j.revision::text, j.removed_at::text, j.evicted, j.deleted,
+       not j.deleted and not j.live and j.headed as contradicts
+  from judged j
  union all
-select 'h', h.id, h.ns, null, null, null, null from at join :schema.heads h using (thread)
+select 'h', h.id, h.ns, null, null, null, null, null from at join :schema.heads h using (thread)
  union all
-select distinct 'w', w.id, w.ns, null, null, null::boolean, null::boolean
+select distinct 'w', w.id, w.ns, null, null, null::boolean, null::boolean, null::boolean
   from at join :schema.writes w using (thread)
  where not exists (select from :schema.checkpoints c where c.thread = w.thread and c.id = w.id and c.ns = w.ns)
 
+-- name: mendThread
+-- Lists a thread that has a head. What a tombstone says stays.
+update :schema.threads t set live = true, revision = t.revision + 1
+ where t.key = $1::bytea and not t.live and (t.deleted_at = 0 or t.revision > t.deleted_at)
+   and exists (select from :schema.heads h where h.thread = t.thread)
+returning t.revision
+
 -- name: leftovers
--- The next $2 numbers of threads after $1 that any row names, and whether these rows are left over: the thread's own row isn't there,
--- or it says that the thread was deleted after they were written. Steps from number to number in the primary keys, so that a thread
--- costs four look-ups, however many rows it has.
+-- The next $2 numbers of threads after $1 that any row names, and what they are: lost, as the thread's own row isn't there; deleted, as
+-- it says that the thread was deleted after these rows were written, and nothing was written since; unlisted, as it says that there is
+-- no head, and there is one. Steps from number to number in the primary keys, so that a thread costs four look-ups, however many rows
+-- it has.
 with recursive walk (thread, n) as (
   select $1::bigint, 0
    union all
@@ -136,32 +149,39 @@ with recursive walk (thread, n) as (
    where w.thread is not null and w.n < $2::integer
 ), judged as (
   select w.thread, t.key, t.long_id,
-         t.thread is null
-           or (not t.live and t.deleted_at > 0
-               and (exists (select from :schema.checkpoints c where c.thread = w.thread)
-                    or exists (select from :schema.heads h where h.thread = w.thread)
-                    or exists (select from :schema.writes p where p.thread = w.thread and p.seq <= t.deleted_at)
-                    or not exists (select from :schema.writes p where p.thread = w.thread))) as is_left
+         case
+           when t.thread is null then 'lost'
+           when t.live then null
+           when t.deleted_at > 0 and t.revision = t.deleted_at then 'deleted'
+           when exists (select from :schema.heads h where h.thread = w.thread) then 'unlisted'
+           when t.deleted_at > 0 and not exists (select from :schema.checkpoints c where c.thread = w.thread)
+                and (exists (select from :schema.writes p where p.thread = w.thread and p.seq <= t.deleted_at)
+                     or not exists (select from :schema.writes p where p.thread = w.thread)) then 'deleted'
+         end as kind
     from walk w left join :schema.threads t on t.thread = w.thread
    where w.n > 0 and w.thread is not null
 )
-select j.thread::text, j.key, j.long_id, j.is_left,
-       case when j.is_left then (select count(*) from :schema.checkpoints c where c.thread = j.thread) end::text as checkpoints,
-       case when j.is_left then (select count(*) from :schema.blobs b where b.thread = j.thread) end::text as blobs,
-       case when j.is_left then (select count(*) from :schema.writes p where p.thread = j.thread) end::text as writes
+select j.thread::text, j.key, j.long_id, j.kind,
+       case when j.kind <> '' then (select count(*) from :schema.checkpoints c where c.thread = j.thread) end::text as checkpoints,
+       case when j.kind <> '' then (select count(*) from :schema.blobs b where b.thread = j.thread) end::text as blobs,
+       case when j.kind <> '' then (select count(*) from :schema.writes p where p.thread = j.thread) end::text as writes
   from judged j
  order by j.thread
 
+-- name: leftoverHeads
+select h.ns, h.id from :schema.heads h where h.thread = $1::bigint
+
 -- name: dropLeftover
--- Deletes the rows of a thread, by its number, that are left over as above. A thread that was deleted is locked first: who begins it
--- anew waits, or was first, and then nothing is done. Pending writes that came after the deletion stay.
-with deleted as materialized (
+-- Deletes the rows of a thread, by its number, that are left over after a deletion as above. The thread is locked first: who begins it
+-- anew waits, or was first, and then nothing is done. Pending writes that came after the deletion stay. Where the thread's own row isn't
+-- there, nobody is known to have deleted the thread, and nothing is done.
+with at as materialized (
   select t.thread, t.deleted_at from :schema.threads t
-   where t.thread = $1::bigint and not t.live and t.deleted_at > 0 for update
-), at as materialized (
-  select d.thread, d.deleted_at from deleted d
-   union all
-  select $1::bigint, null where not exists (select from :schema.threads t where t.thread = $1::bigint)
+   where t.thread = $1::bigint and not t.live and t.deleted_at > 0
+     and (t.revision = t.deleted_at
+          or not exists (select from :schema.checkpoints c where c.thread = t.thread)
+             and not exists (select from :schema.heads h where h.thread = t.thread))
+     for update
 ), checkpoints as (
   delete from :schema.checkpoints c using at where c.thread = at.thread returning 1
 ), heads as (
@@ -169,10 +189,26 @@ with deleted as materialized (
 ), blobs as (
   delete from :schema.blobs b using at where b.thread = at.thread returning 1
 ), writes as (
-  delete from :schema.writes w using at where w.thread = at.thread and (at.deleted_at is null or w.seq <= at.deleted_at) returning 1
+  delete from :schema.writes w using at where w.thread = at.thread and w.seq <= at.deleted_at returning 1
 )
 select ((select count(*) from checkpoints) + (select count(*) from heads) + (select count(*) from blobs)
         + (select count(*) from writes))::text as dropped
+
+-- name: reviveLeftover
+-- Makes the lost row of a thread anew: $1 its number, $2 the key of its id, $3 the original of a long one. Its revision is above every
+-- one that somebody has seen, and whoever read it before begins anew.
+insert into :schema.threads as t (thread, key, long_id, revision, removed_at, live, evicted, written_at)
+overriding system value
+select $1::bigint, $2::bytea, $3::bytea, r.revision, r.revision,
+       exists (select from :schema.heads h where h.thread = $1::bigint),
+       not exists (select from :schema.checkpoints c where c.thread = $1::bigint),
+       date_trunc('minute', now())
+  from (select greatest(coalesce((select max(w.seq) from :schema.writes w where w.thread = $1::bigint), 0),
+                        (extract(epoch from now()) * 1000)::bigint) + 1 as revision) r
+ where exists (select from :schema.checkpoints c where c.thread = $1::bigint)
+    or exists (select from :schema.heads h where h.thread = $1::bigint)
+    on conflict do nothing
+returning t.revision::text
 
 -- name: copyThread
 select :schema.copy_thread_2($1::bytea, $2::bytea, $3::bytea) as done

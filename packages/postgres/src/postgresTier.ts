@@ -41,6 +41,7 @@ import {
   type ThreadInfo,
   type ThreadInspection,
   type ThreadInspector,
+  type ThreadMender,
   type ThreadOutline,
   type ThreadQuery,
   type ThreadTag,
@@ -56,7 +57,8 @@ import { pendingAppend, pendingWrites, type PendingAppend } from "./append/pendi
 import { BinaryArgument } from "./wire/binaryArgument.ts";
 import type { Executor, PgResult } from "./connection/client.ts";
 import { hashText, hexOf } from "./wire/hex.ts";
-import { keyOf, KeyReader, keyText, longIdOf } from "./wire/keys.ts";
+import { corruptKey } from "./wire/corruptKey.ts";
+import { keyOf, KeyReader, keyText, longIdOf, UnknownKey } from "./wire/keys.ts";
 import { pageOf, unknownKeys, type Page, type ReadRow } from "./wire/readRows.ts";
 import { identityIn, isShard } from "./shards/shardIdentity.ts";
 import { diagnose } from "./diagnose/diagnose.ts";
@@ -111,10 +113,19 @@ function refuseKey(
   context: { readonly threadId?: string },
   onDamaged: ThreadQuery["onDamaged"],
 ): void {
-  const message = `${what} can't be read: no id is known for key ${hexOf(key)}. The stored bytes were damaged; restore them from a backup.`;
-  const error = new StratigraphError("CORRUPT", message, context);
+  const error = corruptKey(what, new UnknownKey(key), context);
   if (onDamaged === undefined) throw error;
   onDamaged(error);
+}
+
+/** The id that a column's key stands for. @throws StratigraphError "CORRUPT" */
+function keyed(keys: KeyReader, key: Uint8Array, column: string, threadId: string): string {
+  if (!keys.knows(key))
+    throw corruptKey(`Column ${column} of thread ${JSON.stringify(threadId)}`, new UnknownKey(key), {
+      threadId,
+      column,
+    });
+  return keys.id(key);
 }
 
 /** Whether a row tells the id of its thread. */
@@ -173,6 +184,7 @@ export class PostgresTier
     ScriptedSetup,
     ThreadTagger,
     ThreadInspector,
+    ThreadMender,
     LeftoverFinder,
     Sweeper
 {
@@ -244,7 +256,11 @@ export class PostgresTier
         size,
       ];
       const rows = await this.#rows(this.#sql.list, values, query.threadId);
-      const { checkpoints } = pageOf(rows, await this.#keys(rows), new Map());
+      const known = await this.#keys(rows);
+      const { checkpoints } =
+        query.threadId === undefined
+          ? pageOf(rows, known, new Map())
+          : this.#pageOfThread(rows, known, query.threadId);
       for (const { record, blobs, writes, head } of checkpoints) yield { record, blobs, writes, head };
       if (checkpoints.length < size) return;
       left -= checkpoints.length;
@@ -335,11 +351,19 @@ export class PostgresTier
     const keys = others.length === 0 ? new KeyReader() : await this.#keysOf(others);
     if (first["status"] === "conflict") {
       const at = rows.findIndex(({ moved }) => moved === null);
-      throw conflictOf(request, request.heads[at]!, keys.id(rows[at]!["head"] as Uint8Array));
+      throw conflictOf(
+        request,
+        request.heads[at]!,
+        keyed(keys, rows[at]!["head"] as Uint8Array, "heads.id", request.threadId),
+      );
     }
     const heads = request.heads.map(({ namespace, to }, i) => {
       const { head, moved } = rows[i]!;
-      return { namespace, head: head === null ? to : keys.id(head as Uint8Array), moved: moved === true };
+      return {
+        namespace,
+        head: head === null ? to : keyed(keys, head as Uint8Array, "heads.id", request.threadId),
+        moved: moved === true,
+      };
     });
     return { revision: Number(first["revision"]), heads };
   }
@@ -560,8 +584,8 @@ export class PostgresTier
     const keys = await this.#keysOf(rows.flatMap(({ id, ns }) => [id as Uint8Array, ns as Uint8Array]));
     return rows.map(({ id, ns }) => ({
       threadId,
-      namespace: keys.id(ns as Uint8Array),
-      checkpointId: keys.id(id as Uint8Array),
+      namespace: keyed(keys, ns as Uint8Array, "writes.ns", threadId),
+      checkpointId: keyed(keys, id as Uint8Array, "writes.id", threadId),
     }));
   }
 
@@ -571,14 +595,16 @@ export class PostgresTier
     if (state === undefined) return undefined;
     const places = rows.filter(({ kind }) => kind !== "s");
     const keys = await this.#keysOf(places.flatMap(({ id, ns }) => [id as Uint8Array, ns as Uint8Array]));
-    const addresses = (kind: string): Address[] =>
-      places
+    const addresses = (kind: string): Address[] => {
+      const table = kind === "h" ? "heads" : "writes";
+      return places
         .filter((row) => row["kind"] === kind)
         .map(({ id, ns }) => ({
           threadId,
-          namespace: keys.id(ns as Uint8Array),
-          checkpointId: keys.id(id as Uint8Array),
+          namespace: keyed(keys, ns as Uint8Array, `${table}.ns`, threadId),
+          checkpointId: keyed(keys, id as Uint8Array, `${table}.id`, threadId),
         }));
+    };
     return {
       revision: Number(state["revision"]),
       deleted: state["deleted"] === true,
@@ -586,7 +612,12 @@ export class PostgresTier
       removedAt: Number(state["removed_at"]),
       heads: new Map(addresses("h").map(({ namespace, checkpointId }) => [namespace, checkpointId])),
       strays: addresses("w"),
+      ...(state["contradicts"] === true ? { contradictions: ["live"] } : {}),
     };
+  }
+
+  async mendThread(threadId: string): Promise<boolean> {
+    return (await this.#run(this.#sql.mendThread, [keyOf(threadId)], threadId)).length > 0;
   }
 
   async *leftovers(): AsyncGenerator<Leftover> {
@@ -596,11 +627,14 @@ export class PostgresTier
       const rows = await this.#run(this.#sql.leftovers, [after, threadsPerPage]);
       for (const row of rows) {
         after = row["thread"] as string;
-        if (row["is_left"] !== true) continue;
+        if (row["kind"] === null) continue;
         const { checkpoints, blobs, writes } = row;
+        const kind = row["kind"] as Leftover["kind"];
         yield {
           id: after,
-          ...(row["key"] === null ? {} : { threadId: threadIdOf({ ...row, thread: after }, keys) }),
+          kind,
+          ...(row["key"] === null || !namesThread(row, keys) ? {} : { threadId: threadIdOf(row, keys) }),
+          ...(kind === "lost" ? await this.#lost(after) : {}),
           what: `${String(checkpoints)} checkpoints, ${String(blobs)} blobs, ${String(writes)} batches of pending writes`,
         };
       }
@@ -611,6 +645,21 @@ export class PostgresTier
   async dropLeftover(id: string): Promise<boolean> {
     const [row] = await this.#run(this.#sql.dropLeftover, [id]);
     return Number(row!["dropped"]) > 0;
+  }
+
+  async reviveLeftover(id: string, threadId: string): Promise<boolean> {
+    const values = [id, keyOf(threadId), longIdOf(threadId) ?? null];
+    return (await this.#run(this.#sql.reviveLeftover, values, threadId)).length > 0;
+  }
+
+  async #lost(thread: string): Promise<Pick<Leftover, "restore" | "heads">> {
+    const rows = await this.#run(this.#sql.leftoverHeads, [thread]);
+    const keys = await this.#keysOf(rows.flatMap(({ ns, id }) => [ns as Uint8Array, id as Uint8Array]));
+    const known = rows.filter(({ ns, id }) => keys.knows(ns as Uint8Array) && keys.knows(id as Uint8Array));
+    return {
+      restore: `the row thread = ${thread} of ${this.schema}.threads`,
+      heads: new Map(known.map(({ ns, id }) => [keys.id(ns as Uint8Array), keys.id(id as Uint8Array)])),
+    };
   }
 
   /**
@@ -673,7 +722,10 @@ export class PostgresTier
     if (state === undefined) return { page };
     return {
       page,
-      state: { revision: Number(state.n), head: state.a === null ? undefined : keys.id(state.a) },
+      state: {
+        revision: Number(state.n),
+        head: state.a === null ? undefined : keyed(keys, state.a, "heads.id", at.threadId),
+      },
     };
   }
 

@@ -21,7 +21,8 @@ if record then
 end
 if head then
   redis.call("HSET", thread, "h" .. namespace, head)
-  for n = 1, tonumber(redis.call("HGET", thread, "c" .. key) or 0) do redis.call("HDEL", thread, "w" .. n .. ":" .. key) end
+  local n, many = 0, tonumber(redis.call("HGET", thread, "c" .. key)) or 0
+  repeat n = n + 1 until redis.call("HDEL", thread, "w" .. n .. ":" .. key) == 0 and n >= many
   redis.call("HSET", thread, "c" .. key, #writes)
   for n, value in ipairs(writes) do redis.call("HSET", thread, "w" .. n .. ":" .. key, value) end
 else

@@ -13,14 +13,14 @@ local meta = open(id)
 if not meta.exists then return { 0 } end
 refresh(meta, ttl)
 local items, blobs, size = {}, collector(), 0
-local value = redis.call("HGET", thread, "r" .. key)
+local value = get("r" .. key)
 while value and opened > 0 and #items < limit do
   if #items == maxItems or size + blobs.bytes > maxBytes then return { 1, items, blobs.found, blobs.large } end
   local _, at = readString(value, 1)
   local parent = parseRecord(value, at).parent
   if parent == "" then break end
   key = string.sub(parent, 2) .. separator .. namespace
-  value = redis.call("HGET", thread, "r" .. key)
+  value = get("r" .. key)
   if not value then break end
   _, at = readString(value, 1)
   local record = parseRecord(value, at)

@@ -55,6 +55,10 @@ end
 
 local function addBatch(meta, batch)
   disown(string.sub(batch.key, select(2, string.find(batch.key, separator, 1, true)) + 1))
-  local n = redis.call("HINCRBY", thread, "c" .. batch.key, 1)
-  redis.call("HSET", thread, "w" .. n .. ":" .. batch.key, lengthPrefixed(string.format("%.0f", meta.rev)) .. batch.value)
+  local value = lengthPrefixed(string.format("%.0f", meta.rev)) .. batch.value
+  -- Where the count was lost, none that is there is written over, and the count is right afterwards.
+  local n
+  repeat
+    n = redis.call("HINCRBY", thread, "c" .. batch.key, 1)
+  until redis.call("HSETNX", thread, "w" .. n .. ":" .. batch.key, value) == 1
 end

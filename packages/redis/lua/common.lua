@@ -47,10 +47,25 @@ local function list(take)
   return found
 end
 
+-- The field of the thread that was read last, to name it where it is damaged.
+local reading
+
+local function get(field)
+  reading = field
+  return redis.call("HGET", thread, field)
+end
+
+-- Stops the script: what is stored isn't what was put. The saver says so with the code CORRUPT.
+local function damaged(what)
+  error("STRATIGRAPHDAMAGED " .. string.gsub(what, "%z+", " ") .. " STRATIGRAPHEND")
+end
+
 -- Returns the length-prefixed string that begins at `at`, and where the next one begins.
 local function readString(value, at)
   local colon = string.find(value, ":", at, true)
-  local last = colon + tonumber(string.sub(value, at, colon - 1))
+  local length = colon and tonumber(string.sub(value, at, colon - 1))
+  local last = length and colon + length
+  if not last or length < 0 or last > #value then damaged((reading or "a field") .. ": a length in it is damaged") end
   return string.sub(value, colon + 1, last), last + 1
 end
 
@@ -86,26 +101,36 @@ local function now()
   return time[1] * 1000 + math.floor(time[2] / 1000)
 end
 
+-- The number that a field holds, 0 where it isn't there.
+local function count(value, field)
+  local found = tonumber(value or 0)
+  if not found then damaged(field .. " isn't a number") end
+  return found
+end
+
 -- Reads the thread's own fields; `exists` is false if there is no thread. The key of a long id is made from its hash. If the
 -- hashes of two ids are ever equal, this raises an error instead of showing the wrong thread.
 local function open(id)
   local m = redis.call("HMGET", thread, "id", "rev", "del", "dead", "rem", "at", "n", "nh", "pin", "evi",
     "flo", "era")
-  if m[1] and m[1] ~= id then error("STRATIGRAPHKEY another thread has this key") end
+  if m[1] ~= id then
+    if m[1] then damaged("id names another thread") end
+    if m[2] then damaged("id isn't there") end
+  end
   return {
     exists = m[1] ~= false,
-    rev = tonumber(m[2] or 0),
-    del = tonumber(m[3] or 0),
+    rev = count(m[2], "rev"),
+    del = count(m[3], "del"),
     dead = m[4] == "1",
-    rem = tonumber(m[5] or 0),
-    at = tonumber(m[6] or 0),
-    n = tonumber(m[7] or 0),
-    heads = tonumber(m[8] or 0),
+    rem = count(m[5], "rem"),
+    at = count(m[6], "at"),
+    n = count(m[7], "n"),
+    heads = count(m[8], "nh"),
     headsBefore = tonumber(m[8] or 0),
     pinned = m[9] == "1",
     evicted = m[10] == "1",
-    minCopyRevision = tonumber(m[11] or 0),
-    invalidations = tonumber(m[12] or 0),
+    minCopyRevision = count(m[11], "flo"),
+    invalidations = count(m[12], "era"),
   }
 end
 
@@ -138,7 +163,7 @@ local function collect(into, hashes)
   for _, hash in ipairs(readStrings(hashes)) do
     while hash ~= "" and not into.seen[hash] do
       into.seen[hash] = true
-      local value = redis.call("HGET", thread, "b" .. hash)
+      local value = get("b" .. hash)
       local size = value and #value or redis.call("HSTRLEN", thread, "B" .. hash)
       if size == 0 then
         into.missing = true
@@ -158,16 +183,22 @@ local function collect(into, hashes)
 end
 
 -- The write batches of a checkpoint, oldest first; their blobs go into `into`, if given.
+-- The batch behind the last one is asked for too: a count that is lost, or too low, would drop pending writes silently.
 local function batches(key, into)
   local found = {}
-  for n = 1, tonumber(redis.call("HGET", thread, "c" .. key) or 0) do
-    local value = redis.call("HGET", thread, "w" .. n .. ":" .. key)
+  local first = redis.call("HMGET", thread, "c" .. key, "w1:" .. key)
+  local many, value = count(first[1], "c" .. key), first[2]
+  for n = 1, many do
+    if not value then damaged("w" .. n .. ":" .. key .. " isn't there") end
     found[n] = value
     if into then
+      reading = "w" .. n .. ":" .. key
       local _, at = readString(value, 1)
       collect(into, blobsOfBatch(value, at))
     end
+    value = redis.call("HGET", thread, "w" .. n + 1 .. ":" .. key)
   end
+  if value then damaged("c" .. key .. " is lost or too low") end
   return found
 end
 

@@ -43,7 +43,7 @@ for n, key in ipairs(keys) do
   local ns = string.sub(key, select(2, string.find(key, separator, 1, true)) + 1)
   last = key
   if namespace == nil or ns == namespace then
-    local value = redis.call("HGET", thread, "r" .. key)
+    local value = get("r" .. key)
     if value and matches(value) then
       if heads[ns] == nil then heads[ns] = redis.call("HGET", thread, "h" .. ns) end
       if not bare then

@@ -15,8 +15,16 @@ for _, tag in ipairs(readStrings(redis.call("HGET", thread, "g") or "")) do
   if not has[tag] then tags = tags .. lengthPrefixed(tag) end
 end
 if tags ~= "" then redis.call("HSET", staged, "g", tags) end
-for _, field in ipairs(redis.call("HKEYS", thread)) do
-  if not own[field] and string.sub(field, 1, 1) ~= "k" then
+local early = redis.call("HKEYS", thread)
+local sourced = {}
+for _, field in ipairs(early) do
+  if string.sub(field, 1, 1) == "c" and redis.call("HEXISTS", staged, field) == 1 then sourced[field] = true end
+end
+for _, field in ipairs(early) do
+  -- Pending writes of a checkpoint that the source has are numbered there.
+  local batchOf = string.match(field, "^w%d+:(.*)$") or string.match(field, "^c(.*)$")
+  local taken = batchOf and sourced["c" .. batchOf]
+  if not own[field] and string.sub(field, 1, 1) ~= "k" and not taken then
     local added = redis.call("HSETNX", staged, field, redis.call("HGET", thread, field))
     if string.sub(field, 1, 1) == "r" then
       records = records + added

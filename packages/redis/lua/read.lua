@@ -10,7 +10,7 @@ local checkpoint = wanted ~= "" and wanted or head
 local copy = copyOf(meta, namespace)
 if not checkpoint then return { meta.rev, head, copy } end
 local key = checkpoint .. separator .. namespace
-local record = redis.call("HGET", thread, "r" .. key)
+local record = get("r" .. key)
 if not whole then return { meta.rev, head, copy, batches(key), key, record } end
 
 if not record then return { meta.rev, head, copy } end

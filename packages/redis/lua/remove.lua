@@ -11,9 +11,8 @@ bump(meta)
 for _, key in ipairs(keys) do
   meta.n = meta.n - redis.call("HDEL", thread, "r" .. key)
   redis.call("ZREM", index, key)
-  for n = 1, tonumber(redis.call("HGET", thread, "c" .. key) or 0) do
-    redis.call("HDEL", thread, "w" .. n .. ":" .. key)
-  end
+  local n, many = 0, count(redis.call("HGET", thread, "c" .. key), "c" .. key)
+  repeat n = n + 1 until redis.call("HDEL", thread, "w" .. n .. ":" .. key) == 0 and n >= many
   redis.call("HDEL", thread, "c" .. key)
 end
 for _, hash in ipairs(drops) do drop(hash) end

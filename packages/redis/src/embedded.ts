@@ -23,7 +23,8 @@ if record then
 end
 if head then
   redis.call("HSET", thread, "h" .. namespace, head)
-  for n = 1, tonumber(redis.call("HGET", thread, "c" .. key) or 0) do redis.call("HDEL", thread, "w" .. n .. ":" .. key) end
+  local n, many = 0, tonumber(redis.call("HGET", thread, "c" .. key)) or 0
+  repeat n = n + 1 until redis.call("HDEL", thread, "w" .. n .. ":" .. key) == 0 and n >= many
   redis.call("HSET", thread, "c" .. key, #writes)
   for n, value in ipairs(writes) do redis.call("HSET", thread, "w" .. n .. ":" .. key, value) end
 else
@@ -44,14 +45,14 @@ local meta = open(id)
 if not meta.exists then return { 0 } end
 refresh(meta, ttl)
 local items, blobs, size = {}, collector(), 0
-local value = redis.call("HGET", thread, "r" .. key)
+local value = get("r" .. key)
 while value and opened > 0 and #items < limit do
   if #items == maxItems or size + blobs.bytes > maxBytes then return { 1, items, blobs.found, blobs.large } end
   local _, at = readString(value, 1)
   local parent = parseRecord(value, at).parent
   if parent == "" then break end
   key = string.sub(parent, 2) .. separator .. namespace
-  value = redis.call("HGET", thread, "r" .. key)
+  value = get("r" .. key)
   if not value then break end
   _, at = readString(value, 1)
   local record = parseRecord(value, at)
@@ -252,8 +253,12 @@ end
 
 local function addBatch(meta, batch)
   disown(string.sub(batch.key, select(2, string.find(batch.key, separator, 1, true)) + 1))
-  local n = redis.call("HINCRBY", thread, "c" .. batch.key, 1)
-  redis.call("HSET", thread, "w" .. n .. ":" .. batch.key, lengthPrefixed(string.format("%.0f", meta.rev)) .. batch.value)
+  local value = lengthPrefixed(string.format("%.0f", meta.rev)) .. batch.value
+  -- Where the count was lost, none that is there is written over, and the count is right afterwards.
+  local n
+  repeat
+    n = redis.call("HINCRBY", thread, "c" .. batch.key, 1)
+  until redis.call("HSETNX", thread, "w" .. n .. ":" .. batch.key, value) == 1
 end`,
   "common": `local thread, index = KEYS[1], KEYS[2]
 -- Blobs of this size and more, in bytes, are large. Scripts answer only their names, and the reader fetches them with HMGET,
@@ -279,10 +284,25 @@ local function list(take)
   return found
 end
 
+-- The field of the thread that was read last, to name it where it is damaged.
+local reading
+
+local function get(field)
+  reading = field
+  return redis.call("HGET", thread, field)
+end
+
+-- Stops the script: what is stored isn't what was put. The saver says so with the code CORRUPT.
+local function damaged(what)
+  error("STRATIGRAPHDAMAGED " .. string.gsub(what, "%z+", " ") .. " STRATIGRAPHEND")
+end
+
 -- Returns the length-prefixed string that begins at \`at\`, and where the next one begins.
 local function readString(value, at)
   local colon = string.find(value, ":", at, true)
-  local last = colon + tonumber(string.sub(value, at, colon - 1))
+  local length = colon and tonumber(string.sub(value, at, colon - 1))
+  local last = length and colon + length
+  if not last or length < 0 or last > #value then damaged((reading or "a field") .. ": a length in it is damaged") end
   return string.sub(value, colon + 1, last), last + 1
 end
 
@@ -318,26 +338,36 @@ local function now()
   return time[1] * 1000 + math.floor(time[2] / 1000)
 end
 
+-- The number that a field holds, 0 where it isn't there.
+local function count(value, field)
+  local found = tonumber(value or 0)
+  if not found then damaged(field .. " isn't a number") end
+  return found
+end
+
 -- Reads the thread's own fields; \`exists\` is false if there is no thread. The key of a long id is made from its hash. If the
 -- hashes of two ids are ever equal, this raises an error instead of showing the wrong thread.
 local function open(id)
   local m = redis.call("HMGET", thread, "id", "rev", "del", "dead", "rem", "at", "n", "nh", "pin", "evi",
     "flo", "era")
-  if m[1] and m[1] ~= id then error("STRATIGRAPHKEY another thread has this key") end
+  if m[1] ~= id then
+    if m[1] then damaged("id names another thread") end
+    if m[2] then damaged("id isn't there") end
+  end
   return {
     exists = m[1] ~= false,
-    rev = tonumber(m[2] or 0),
-    del = tonumber(m[3] or 0),
+    rev = count(m[2], "rev"),
+    del = count(m[3], "del"),
     dead = m[4] == "1",
-    rem = tonumber(m[5] or 0),
-    at = tonumber(m[6] or 0),
-    n = tonumber(m[7] or 0),
-    heads = tonumber(m[8] or 0),
+    rem = count(m[5], "rem"),
+    at = count(m[6], "at"),
+    n = count(m[7], "n"),
+    heads = count(m[8], "nh"),
     headsBefore = tonumber(m[8] or 0),
     pinned = m[9] == "1",
     evicted = m[10] == "1",
-    minCopyRevision = tonumber(m[11] or 0),
-    invalidations = tonumber(m[12] or 0),
+    minCopyRevision = count(m[11], "flo"),
+    invalidations = count(m[12], "era"),
   }
 end
 
@@ -370,7 +400,7 @@ local function collect(into, hashes)
   for _, hash in ipairs(readStrings(hashes)) do
     while hash ~= "" and not into.seen[hash] do
       into.seen[hash] = true
-      local value = redis.call("HGET", thread, "b" .. hash)
+      local value = get("b" .. hash)
       local size = value and #value or redis.call("HSTRLEN", thread, "B" .. hash)
       if size == 0 then
         into.missing = true
@@ -390,16 +420,22 @@ local function collect(into, hashes)
 end
 
 -- The write batches of a checkpoint, oldest first; their blobs go into \`into\`, if given.
+-- The batch behind the last one is asked for too: a count that is lost, or too low, would drop pending writes silently.
 local function batches(key, into)
   local found = {}
-  for n = 1, tonumber(redis.call("HGET", thread, "c" .. key) or 0) do
-    local value = redis.call("HGET", thread, "w" .. n .. ":" .. key)
+  local first = redis.call("HMGET", thread, "c" .. key, "w1:" .. key)
+  local many, value = count(first[1], "c" .. key), first[2]
+  for n = 1, many do
+    if not value then damaged("w" .. n .. ":" .. key .. " isn't there") end
     found[n] = value
     if into then
+      reading = "w" .. n .. ":" .. key
       local _, at = readString(value, 1)
       collect(into, blobsOfBatch(value, at))
     end
+    value = redis.call("HGET", thread, "w" .. n + 1 .. ":" .. key)
   end
+  if value then damaged("c" .. key .. " is lost or too low") end
   return found
 end
 
@@ -446,14 +482,21 @@ local function copyOf(meta, namespace)
   return copy.revision .. ":" .. copy.untilMs
 end`,
   "deleteThread": `local id, revision = arg(), tonumber(arg() or "")
-local meta = open(id)
+local whole, meta = pcall(open, id)
+if not whole then
+  -- What can't be read can still be deleted, though not as unchanged, and not what may be another thread.
+  if (redis.call("HGET", thread, "id") or id) ~= id then error(meta) end
+  if revision then return 0 end
+  meta = { exists = true, rev = now(), minCopyRevision = 0 }
+end
 if revision and (not meta.exists or meta.rev ~= revision) then return 0 end
 local tags = redis.call("HGET", thread, "g")
 bump(meta)
 redis.call("UNLINK", thread, index)
 redis.call("HSET", thread, "id", id, "rev", meta.rev, "del", meta.rev, "rem", meta.rev, "dead", 1, "flo", meta.minCopyRevision)
 redis.call("PEXPIRE", thread, tombstone)
-return readStrings(tags or "")`,
+local known, names = pcall(readStrings, tags or "")
+return known and names or {}`,
   "evict": `local id, revision = arg(), number()
 local meta = open(id)
 if not meta.exists or meta.rev ~= revision then return 0 end
@@ -476,8 +519,9 @@ for n = 1, #heads, 2 do redis.call("HSET", thread, heads[n], heads[n + 1]) end
 if left > 0 then redis.call("PEXPIRE", thread, left) end
 return 1`,
   "inspect": `local id, cursor = arg(), arg()
-local meta = open(id)
-if not meta.exists then return {} end
+local found = cursor == "0" and survey(id) or nil
+local own = redis.call("HMGET", thread, "rev", "dead", "evi", "rem")
+if redis.call("EXISTS", thread) == 0 then return {} end
 local page = redis.call("HSCAN", thread, cursor, "MATCH", "[hc]*", "COUNT", 256)
 local heads, strays = {}, {}
 for n = 1, #page[2], 2 do
@@ -485,11 +529,13 @@ for n = 1, #page[2], 2 do
   if kind == "h" then
     heads[#heads + 1] = name
     heads[#heads + 1] = page[2][n + 1]
-  elseif tonumber(page[2][n + 1]) > 0 and redis.call("HEXISTS", thread, "r" .. name) == 0 then
+  elseif page[2][n + 1] ~= "0" and redis.call("HEXISTS", thread, "r" .. name) == 0 then
     strays[#strays + 1] = name
   end
 end
-return { page[1], meta.rev, meta.dead and 1 or 0, meta.evicted and 1 or 0, meta.rem, heads, strays }`,
+local dead = own[2] == "1" and not (found and (found.records > 0 or found.heads > 0))
+return { page[1], tonumber(own[1] or 0) or 0, dead and 1 or 0, own[3] == "1" and 1 or 0, tonumber(own[4] or 0) or 0, heads, strays,
+  found and found.wrong or {}, found and found.lost or {} }`,
   "invalidate": `local id, ttl, before = arg(), number(), number()
 local meta = open(id)
 if not meta.exists and before == 0 then return 0 end
@@ -543,7 +589,7 @@ for n, key in ipairs(keys) do
   local ns = string.sub(key, select(2, string.find(key, separator, 1, true)) + 1)
   last = key
   if namespace == nil or ns == namespace then
-    local value = redis.call("HGET", thread, "r" .. key)
+    local value = get("r" .. key)
     if value and matches(value) then
       if heads[ns] == nil then heads[ns] = redis.call("HGET", thread, "h" .. ns) end
       if not bare then
@@ -575,6 +621,31 @@ end
 redis.call("HSET", KEYS[1], "holder", holder, "token", token, "since", sinceMs, "until", string.format("%.0f", nowUs + forMs * 1000))
 redis.call("PEXPIRE", KEYS[1], forMs + tonumber(ARGV[3]))
 return { 1, holder, token, sinceMs }`,
+  "mend": `local id = arg()
+local found = survey(id)
+if not found then return 0 end
+local wrong = {}
+for _, field in ipairs(found.wrong) do wrong[field] = true end
+if #found.wrong == 0 then return 0 end
+-- Above every revision that a reader may have seen, also where it was lost.
+local rev = wrong.rev and now() or tonumber(redis.call("HGET", thread, "rev") or 0)
+redis.call("HSET", thread, "rev", rev + 1, "n", found.records, "nh", found.heads)
+-- The key of a long id is only a hash of it: another id there isn't written over.
+if string.find(thread, "{" .. id .. "}", 1, true) then redis.call("HSET", thread, "id", id)
+else redis.call("HSETNX", thread, "id", id) end
+-- Where it was forgotten what came before, who is under way begins anew.
+for _, field in ipairs({ "del", "rem" }) do
+  if wrong[field] then redis.call("HSET", thread, field, rev + 1) end
+end
+for _, field in ipairs({ "at", "flo", "era", "dead" }) do
+  if wrong[field] then redis.call("HSET", thread, field, field == "at" and math.floor(now() / 1000) * 1000 or 0) end
+end
+for key, many in pairs(found.batches) do
+  if wrong["c" .. key] then redis.call("HSET", thread, "c" .. key, many.last) end
+end
+-- Listing makes it anew.
+if wrong.index then redis.call("DEL", index) end
+return #found.wrong`,
   "paste": `local id, ttl, revision, fields, records, heads = arg(), number(), number(), number(), number(), number()
 local staged, stagedIndex = KEYS[3], KEYS[4]
 local own = { id = 1, rev = 1, del = 1, dead = 1, rem = 1, evi = 1, at = 1, n = 1, nh = 1, pin = 1, flo = 1, era = 1 }
@@ -589,8 +660,16 @@ for _, tag in ipairs(readStrings(redis.call("HGET", thread, "g") or "")) do
   if not has[tag] then tags = tags .. lengthPrefixed(tag) end
 end
 if tags ~= "" then redis.call("HSET", staged, "g", tags) end
-for _, field in ipairs(redis.call("HKEYS", thread)) do
-  if not own[field] and string.sub(field, 1, 1) ~= "k" then
+local early = redis.call("HKEYS", thread)
+local sourced = {}
+for _, field in ipairs(early) do
+  if string.sub(field, 1, 1) == "c" and redis.call("HEXISTS", staged, field) == 1 then sourced[field] = true end
+end
+for _, field in ipairs(early) do
+  -- Pending writes of a checkpoint that the source has are numbered there.
+  local batchOf = string.match(field, "^w%d+:(.*)$") or string.match(field, "^c(.*)$")
+  local taken = batchOf and sourced["c" .. batchOf]
+  if not own[field] and string.sub(field, 1, 1) ~= "k" and not taken then
     local added = redis.call("HSETNX", staged, field, redis.call("HGET", thread, field))
     if string.sub(field, 1, 1) == "r" then
       records = records + added
@@ -627,7 +706,7 @@ local checkpoint = wanted ~= "" and wanted or head
 local copy = copyOf(meta, namespace)
 if not checkpoint then return { meta.rev, head, copy } end
 local key = checkpoint .. separator .. namespace
-local record = redis.call("HGET", thread, "r" .. key)
+local record = get("r" .. key)
 if not whole then return { meta.rev, head, copy, batches(key), key, record } end
 
 if not record then return { meta.rev, head, copy } end
@@ -649,9 +728,8 @@ bump(meta)
 for _, key in ipairs(keys) do
   meta.n = meta.n - redis.call("HDEL", thread, "r" .. key)
   redis.call("ZREM", index, key)
-  for n = 1, tonumber(redis.call("HGET", thread, "c" .. key) or 0) do
-    redis.call("HDEL", thread, "w" .. n .. ":" .. key)
-  end
+  local n, many = 0, count(redis.call("HGET", thread, "c" .. key), "c" .. key)
+  repeat n = n + 1 until redis.call("HDEL", thread, "w" .. n .. ":" .. key) == 0 and n >= many
   redis.call("HDEL", thread, "c" .. key)
 end
 for _, hash in ipairs(drops) do drop(hash) end
@@ -717,6 +795,66 @@ end
 redis.call("PEXPIRE", thread, livesMs)
 redis.call("PEXPIRE", index, livesMs)
 return { fields, records, heads }`,
+  "survey": `local function survey(id)
+  local own = redis.call("HMGET", thread, "id", "rev", "del", "rem", "at", "n", "nh", "flo", "era", "dead")
+  local found = { records = 0, heads = 0, fields = 0, keys = {}, batches = {}, counts = {}, wrong = {}, lost = {} }
+  local ownFields = { rev = true, rem = true }
+  for _, field in ipairs(redis.call("HKEYS", thread)) do
+    local kind, name = string.sub(field, 1, 1), string.sub(field, 2)
+    found.fields = found.fields + 1
+    if kind == "h" then
+      found.heads = found.heads + 1
+    elseif kind == "r" and not ownFields[field] then
+      found.records = found.records + 1
+      found.keys[found.records] = name
+    elseif kind == "w" then
+      local n, key = string.match(field, "^w(%d+):(.*)$")
+      if n then
+        local many = found.batches[key] or { last = 0, here = 0 }
+        many.last, many.here = math.max(many.last, tonumber(n)), many.here + 1
+        found.batches[key] = many
+      end
+    elseif kind == "c" then
+      found.counts[name] = tonumber(redis.call("HGET", thread, field)) or -1
+    end
+  end
+  if found.fields == 0 then return nil end
+  local wrong = found.wrong
+  local holds = found.records + found.heads > 0
+  if own[1] ~= id and (own[1] or holds or own[2]) then wrong[#wrong + 1] = "id" end
+  for n, field in ipairs({ "rev", "del", "rem", "at", "n", "nh", "flo", "era" }) do
+    local value = own[n + 1]
+    local number = tonumber(value or 0)
+    if not number or number < 0 or number ~= math.floor(number) or (field == "rev" and number == 0 and holds) then
+      wrong[#wrong + 1] = field
+    elseif field == "nh" and number == 0 and found.heads > 0 then
+      wrong[#wrong + 1] = field
+    end
+  end
+  if own[10] == "1" and found.heads > 0 then wrong[#wrong + 1] = "dead" end
+  -- A batch that is gone in the middle, or behind the last one that is counted, isn't anywhere.
+  for key, many in pairs(found.batches) do
+    local counted = found.counts[key] or -1
+    if many.here < math.max(many.last, counted) then
+      found.lost[#found.lost + 1] = key
+    elseif counted ~= many.last then
+      wrong[#wrong + 1] = "c" .. key
+    end
+  end
+  for key, counted in pairs(found.counts) do
+    if counted ~= 0 and not found.batches[key] then found.lost[#found.lost + 1] = key end
+  end
+  -- Listing makes the sorted set anew unless it has as many members as "n" says: then it must not leave a record out.
+  if redis.call("ZCARD", index) == tonumber(own[6] or 0) then
+    for _, key in ipairs(found.keys) do
+      if not redis.call("ZSCORE", index, key) then
+        wrong[#wrong + 1] = "index"
+        break
+      end
+    end
+  end
+  return found
+end`,
   "tagThread": `local id, ttl = arg(), number()
 local meta = open(id)
 local tags = redis.call("HGET", thread, "g") or ""

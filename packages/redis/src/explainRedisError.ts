@@ -59,7 +59,7 @@ const advice: readonly (readonly [pattern: RegExp, code: ErrorCode, sentence: st
     "It refuses writes because it can't save or replicate them: look into its log.",
   ],
   [
-    /WRONGTYPE|STRATIGRAPHKEY/,
+    /WRONGTYPE/,
     "MISCONFIGURED",
     "A key under this prefix belongs to something else: use a keyPrefix of your own.",
   ],
@@ -70,11 +70,27 @@ const advice: readonly (readonly [pattern: RegExp, code: ErrorCode, sentence: st
   ],
 ];
 
+/** What the scripts say of a field that isn't what was put, and what Lua and Redis say where a script took no notice of it. */
+const damage = /STRATIGRAPHDAMAGED (.*) STRATIGRAPHEND/;
+const luaOfDamage =
+  /attempt to [a-z]+ |bad argument #|hash value is not an integer|unfinished (capture|string)/;
+
+/** The error of a script that met something else than was put; undefined where it is none. The thread is added by who knows it. */
+function damageIn(said: string, cause: unknown): StratigraphError | undefined {
+  const field =
+    damage.exec(said)?.[1] ?? (luaOfDamage.test(said) ? `a field is damaged (${said})` : undefined);
+  if (field === undefined) return undefined;
+  const message = `What Redis holds isn't what was put: ${field}. Restore the key from a backup.`;
+  return new StratigraphError("CORRUPT", message, { tier: "redis", field }, cause);
+}
+
 /** Turns the error of a failed command into one that says what to do. */
 export function explainRedisError(cause: unknown): StratigraphError {
   if (StratigraphError.is(cause)) return cause;
   const said = saidBy(cause);
   forgetArguments(cause);
+  const damaged = damageIn(said, cause);
+  if (damaged !== undefined) return damaged;
   const [, code, what] = advice.find(([pattern]) => pattern.test(said)) ?? [];
   return new StratigraphError(
     code ?? "UNAVAILABLE",

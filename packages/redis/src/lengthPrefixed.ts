@@ -8,6 +8,16 @@ export function encodeStrings(parts: readonly (string | Uint8Array)[]): Buffer {
   return Buffer.concat(pieces);
 }
 
+/** A stored value that isn't what was put: it breaks off, or a length in it is none. */
+export class DamagedValue extends RangeError {
+  constructor() {
+    super("a length in a stored field is damaged");
+    this.name = "DamagedValue";
+  }
+}
+
+const digits = /^\d+$/;
+
 /** Reads length-prefixed strings one after the other. */
 export class StringReader {
   readonly #bytes: Buffer;
@@ -21,10 +31,13 @@ export class StringReader {
     return this.#at >= this.#bytes.length;
   }
 
+  /** @throws DamagedValue */
   next(): Buffer {
     const colon = this.#bytes.indexOf(58, this.#at);
+    const length = colon < 0 ? "" : this.#bytes.toString("latin1", this.#at, colon);
     const start = colon + 1;
-    this.#at = start + Number(this.#bytes.toString("latin1", this.#at, colon));
+    if (!digits.test(length) || start + Number(length) > this.#bytes.length) throw new DamagedValue();
+    this.#at = start + Number(length);
     return this.#bytes.subarray(start, this.#at);
   }
 

@@ -44,6 +44,7 @@ import {
   type ThreadInfo,
   type ThreadInspection,
   type ThreadInspector,
+  type ThreadMender,
   type ThreadQuery,
   type ThreadTag,
   type ThreadTagger,
@@ -52,6 +53,7 @@ import {
 } from "@stratigraph/core";
 import { Connection } from "./connection.ts";
 import { copyThread } from "./copyThread.ts";
+import { ofThread } from "./corruptThread.ts";
 import { diagnose } from "./diagnose/diagnose.ts";
 import { decodeId, encodeId, encodeCheckpointKey, type Bytes } from "./checkpointKeys.ts";
 import { inspectThread } from "./inspectThread.ts";
@@ -91,6 +93,7 @@ export class RedisTier
     ThreadExpirer,
     ThreadTagger,
     ThreadInspector,
+    ThreadMender,
     Sweeper
 {
   readonly name: string = "redis";
@@ -105,7 +108,7 @@ export class RedisTier
   readonly #options: ResolvedRedisOptions;
   readonly #keys: KeyNames;
   readonly #index: ThreadIndex;
-  readonly #calls = new Calls("redis");
+  readonly #calls = new Calls("redis", ofThread);
   /** How long a thread stays after its last use, in milliseconds, where a stack decides it. */
   #chosenTtlMs: ((threadId: string) => number) | undefined;
   /** Pairs of run and thread that this instance has put into the index. */
@@ -280,6 +283,14 @@ export class RedisTier
   async inspect(threadId: string): Promise<ThreadInspection | undefined> {
     return await this.#calls.run("inspect", threadId, () =>
       inspectThread((cursor) => this.#run("inspect", threadId, [threadId, cursor]), threadId),
+    );
+  }
+
+  async mendThread(threadId: string): Promise<boolean> {
+    return await this.#calls.run(
+      "mendThread",
+      threadId,
+      async () => (await this.#run("mend", threadId, [threadId])) !== 0,
     );
   }
 

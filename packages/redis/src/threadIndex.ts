@@ -1,5 +1,7 @@
-import type { ThreadInfo, ThreadQuery, ThreadTag } from "@stratigraph/core";
+// long file: all that reads and cleans the index of threads is best read side by side
+import { StratigraphError, type ThreadInfo, type ThreadQuery, type ThreadTag } from "@stratigraph/core";
 import type { Connection } from "./connection.ts";
+import { corruptThread, ofThread } from "./corruptThread.ts";
 import { decodeId, encodeId, encodeCheckpointKey } from "./checkpointKeys.ts";
 import type { KeyNames } from "./keyNames.ts";
 import { decodeRecord } from "./fieldValues.ts";
@@ -19,6 +21,9 @@ export interface IndexedThread {
   readonly threadId: string;
   readonly writtenAtMs: number;
 }
+
+/** What is there of a thread; "headless" where it has no checkpoint. */
+type Looked = { readonly info: ThreadInfo; readonly tags: ReadonlySet<string> } | "gone" | "headless";
 
 /**
  * Which threads there are, and which threads each run wrote to. In a cluster these keys are in other slots than the threads, so no
@@ -93,7 +98,7 @@ export class ThreadIndex {
     this.#sweptThread = page.length < pageSize ? undefined : page.at(-1);
     let swept = 0;
     for (const thread of page) {
-      if (thread.writtenAtMs >= beforeMs || (await this.#look(thread.threadId)) !== "gone") continue;
+      if (thread.writtenAtMs >= beforeMs || !(await this.#isGone(thread.threadId))) continue;
       swept += await this.#gone(thread);
     }
     return swept;
@@ -124,7 +129,7 @@ export class ThreadIndex {
   async #goneOf(set: string): Promise<[number, Buffer[]]> {
     const members = [...((await this.#connection.command("SMEMBERS", set)) as Iterable<Buffer>)];
     const gone: Buffer[] = [];
-    for (const member of members) if ((await this.#look(decodeId(member))) === "gone") gone.push(member);
+    for (const member of members) if (await this.#isGone(decodeId(member))) gone.push(member);
     return [members.length, gone];
   }
 
@@ -158,7 +163,7 @@ export class ThreadIndex {
     for await (const page of this.pages(query)) {
       const infos = await Promise.all(
         page.map(async (thread): Promise<ThreadInfo | undefined> => {
-          const found = await this.#look(thread.threadId, query);
+          const found = await this.#lookOrTell(thread.threadId, query);
           if (found === "gone") await this.#gone(thread);
           if (typeof found !== "object") return undefined;
           // The thread may have been written to again without the index showing it yet.
@@ -180,7 +185,7 @@ export class ThreadIndex {
     const isNewest = order === "newest";
     const infos: ThreadInfo[] = [];
     const look = async (threadId: string): Promise<void> => {
-      const found = await this.#look(threadId, query);
+      const found = await this.#lookOrTell(threadId, query);
       const carried = typeof found === "object" ? found.tags : new Set<string>();
       if (!carried.has(wanted[0]!)) await this.tags.check(threadId, encodeTag(first));
       if (typeof found !== "object" || !wanted.every((tag) => carried.has(tag))) return;
@@ -213,19 +218,43 @@ export class ThreadIndex {
     }
   }
 
-  /** A thread's current state and its tags; "headless" if it has no checkpoint. */
-  async #look(
-    threadId: string,
-    { headTags }: ThreadQuery = {},
-  ): Promise<{ readonly info: ThreadInfo; readonly tags: ReadonlySet<string> } | "gone" | "headless"> {
-    const fields = ["id", "rev", "h", "evi", "nh", "dead", "at", "g"];
+  /** Whether nothing of a thread is here, as far as can be told: damage isn't an absence. */
+  async #isGone(threadId: string): Promise<boolean> {
+    try {
+      return (await this.#look(threadId)) === "gone";
+    } catch (error) {
+      if (StratigraphError.is(error, "CORRUPT")) return false;
+      throw error;
+    }
+  }
+
+  /** A thread's current state, or undefined where it is damaged and somebody is told so. */
+  async #lookOrTell(threadId: string, query: ThreadQuery): Promise<Looked> {
+    try {
+      return await this.#look(threadId, query);
+    } catch (caught) {
+      const error = ofThread(threadId, caught);
+      if (query.onDamaged === undefined || !StratigraphError.is(error, "CORRUPT")) throw error;
+      query.onDamaged(error);
+      return "headless";
+    }
+  }
+
+  /**
+   * A thread's current state and its tags; "headless" if it has no checkpoint.
+   * @throws StratigraphError "CORRUPT" where its own fields aren't what was put
+   */
+  async #look(threadId: string, { headTags }: ThreadQuery = {}): Promise<Looked> {
+    const fields = ["id", "rev", "h", "evi", "nh", "dead", "at", "g", "n"];
     const [key] = this.#keys.thread(threadId);
-    const [id, revision, head, evicted, heads, dead, at, tags] = (await this.#connection.command(
+    const [id, revision, head, evicted, heads, dead, at, tags, records] = (await this.#connection.command(
       "HMGET",
       key,
       ...fields,
     )) as (Buffer | null)[];
-    if (id?.toString() !== threadId || dead?.toString() === "1") return "gone";
+    const wrong = wrongIn(threadId, { id, revision, head, heads, dead, records });
+    if (wrong !== undefined) throw corruptThread(threadId, wrong);
+    if (id === null || dead?.toString() === "1") return "gone";
     if (!heads || heads.toString() === "0") return "headless";
     const info: ThreadInfo = {
       threadId,
@@ -273,6 +302,25 @@ export class ThreadIndex {
       if (here === 0 && score !== null) await this.#gone({ threadId, writtenAtMs: Number(String(score)) });
     }
   }
+}
+
+/** What is wrong with a thread's own fields, as far as few of them tell; undefined where nothing is. */
+function wrongIn(
+  threadId: string,
+  fields: Readonly<
+    Record<"id" | "revision" | "head" | "heads" | "dead" | "records", Buffer | null | undefined>
+  >,
+): string | undefined {
+  const { id, revision, head, heads, dead, records } = fields;
+  const is = (value: Buffer | null | undefined): boolean => value !== null && value !== undefined;
+  const positive = (value: Buffer | null | undefined): boolean => is(value) && String(value) !== "0";
+  if (is(id) && id!.toString() !== threadId) return "id names another thread";
+  if (!is(id)) return is(revision) || is(head) || is(records) ? "id isn't there" : undefined;
+  const isHeaded = is(head) || positive(heads);
+  if ((isHeaded || positive(records)) && !/^\d+$/.test(String(revision))) return "rev isn't a number";
+  if (isHeaded && dead?.toString() === "1") return "dead says that it was deleted, though it has checkpoints";
+  if (is(head) && !positive(heads)) return "nh says that it has no head, though it has one";
+  return undefined;
 }
 
 /** Whether a thread's newest root record carries all tags. True if the record isn't here. */

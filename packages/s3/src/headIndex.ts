@@ -3,7 +3,7 @@ import { corruptThread } from "./corruptThread.ts";
 import { decodeHead } from "./head.ts";
 import { DamagedObject } from "./objectErrors.ts";
 import type { ListedObject, ObjectStore } from "./objectStore.ts";
-import { headKey } from "./threadKey.ts";
+import { headKey, threadOfPrefix } from "./threadKey.ts";
 
 /** How many heads are read ahead when all threads are listed. */
 const headsAhead = 8;
@@ -90,6 +90,14 @@ export class HeadIndex {
       throw corruptThread({}, new DamagedObject(listed.key, error));
     });
     const { threadId, revision, evicted, heads, tags = [] } = head;
+    if (headKey(threadId) !== listed.key) {
+      const ofPrefix = threadOfPrefix(listed.key.slice(0, listed.key.lastIndexOf("/")));
+      const why = new RangeError(`it belongs to thread ${JSON.stringify(threadId)}`);
+      throw corruptThread(
+        ofPrefix === undefined ? {} : { threadId: ofPrefix },
+        new DamagedObject(listed.key, why),
+      );
+    }
     const info =
       heads.size === 0
         ? undefined

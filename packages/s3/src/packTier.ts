@@ -23,6 +23,8 @@ import {
   type DiagnoseRequest,
   type Diagnosis,
   type LeaseKeeper,
+  type Leftover,
+  type LeftoverFinder,
   type ListedCheckpoint,
   type ListQuery,
   type MaybeAddress,
@@ -46,6 +48,7 @@ import { diagnose } from "./diagnose.ts";
 import type { RecordEntry, WritesEntry } from "./entries.ts";
 import { HeadIndex } from "./headIndex.ts";
 import { Leases } from "./leases.ts";
+import { lostHeads } from "./lostHeads.ts";
 import type { ObjectStore } from "./objectStore.ts";
 import { OrphanSweep } from "./orphanSweep.ts";
 import { appended, emptied, withBytes, without, withTags, withWrites } from "./threadChanges.ts";
@@ -74,6 +77,7 @@ export class PackTier
     BytesReplacer,
     Diagnoser,
     LeaseKeeper,
+    LeftoverFinder,
     Sweeper,
     ThreadInspector,
     ThreadTagger,
@@ -282,6 +286,15 @@ export class PackTier
         return { revision, deleted, evicted, removedAt, heads: new Map(heads), strays };
       }),
     );
+  }
+
+  async *leftovers(): AsyncGenerator<Leftover> {
+    yield* this.#calls.iterate("leftovers", undefined, lostHeads(this.#store, Date.now()));
+  }
+
+  /** What deletions left is removed by deleting the thread again, and by {@link sweep}. */
+  async dropLeftover(): Promise<boolean> {
+    return false;
   }
 
   /**

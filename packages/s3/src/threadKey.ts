@@ -40,6 +40,11 @@ export function packKey(threadId: string, revision: number, hash: string, writer
   return `${packPrefix(threadId)}${digits}-${hash.slice(0, 16)}-${writer}.pack`;
 }
 
+/** The thread that objects under a prefix are of; undefined where the prefix holds only a hash of its id. */
+export function threadOfPrefix(prefix: string): string | undefined {
+  return plain.test(prefix) ? prefix : undefined;
+}
+
 /** The revision that a pack was made for. */
 export function revisionOf(packKey: string): number {
   const name = packKey.slice(packKey.lastIndexOf("/") + 1);

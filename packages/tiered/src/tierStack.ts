@@ -473,6 +473,7 @@ export class TierStack implements Tier, Diagnoser, HealthReporter, LayeredTier, 
       });
     return {
       name: tier.name,
+      of: tier.of ?? (tier as Tier),
       peek: (at) => tier.peek(at),
       list: (query) => tier.list(query),
       threads: (query) => tier.threads(query),

@@ -420,4 +420,14 @@ export const s3Mutants: readonly Mutant[] = [
     replace: "if (code !== undefined) throw error;",
     tests: ["packages/s3/test/fileLock.test.ts"],
   },
+  {
+    id: "s350",
+    kind: "guard",
+    what: "a head of another thread counts as its own in lists",
+    file: "packages/s3/src/headIndex.ts",
+    find: "if (headKey(threadId) !== listed.key) {",
+    replace: "if (false as boolean) {",
+    tests: ["packages/operations/test/verify/stories.test.ts"],
+    name: "9:",
+  },
 ];

@@ -8,9 +8,17 @@ const patienceMs = 10_000;
 export class Calls {
   readonly #tier: string;
   readonly #gate: CallGate;
+  readonly #explained: (threadId: string | undefined, error: unknown) => unknown;
 
-  /** @param tier its name, for events and errors */
-  constructor(tier: string) {
+  /**
+   * @param tier its name, for events and errors
+   * @param explained what to throw in the place of an error of a call about one thread, such as one that names the thread
+   */
+  constructor(
+    tier: string,
+    explained: (threadId: string | undefined, error: unknown) => unknown = (_, error) => error,
+  ) {
+    this.#explained = explained;
     this.#tier = tier;
     this.#gate = new CallGate(tier);
   }
@@ -29,11 +37,15 @@ export class Calls {
     bytes?: (answer: T) => Traffic,
   ): Promise<T> {
     const observation = this.#observe(method, threadId);
-    if (observation === undefined) return await this.#gate.run(work);
-    return await observation.run(
-      () => this.#gate.run(work),
-      (end) => ("answer" in end ? (bytes?.(end.answer) ?? {}) : end),
-    );
+    try {
+      if (observation === undefined) return await this.#gate.run(work);
+      return await observation.run(
+        () => this.#gate.run(work),
+        (end) => ("answer" in end ? (bytes?.(end.answer) ?? {}) : end),
+      );
+    } catch (error) {
+      throw this.#explained(threadId, error);
+    }
   }
 
   /** As {@link run}, step by step: what the consumer does between two steps isn't part of the call. One event, at its end. */
@@ -55,12 +67,16 @@ export class Calls {
       },
       return: async () => (await steps.return?.()) ?? { done: true, value: undefined },
     };
-    if (observation === undefined) yield* { [Symbol.asyncIterator]: () => guarded };
-    else
-      yield* observation.iterate(guarded, ({ error }) => ({
-        received: received === 0 ? undefined : received,
-        error,
-      }));
+    try {
+      if (observation === undefined) yield* { [Symbol.asyncIterator]: () => guarded };
+      else
+        yield* observation.iterate(guarded, ({ error }) => ({
+          received: received === 0 ? undefined : received,
+          error,
+        }));
+    } catch (error) {
+      throw this.#explained(threadId, error);
+    }
   }
 
   /** Refuses calls from now on, and waits for those under way, for ten seconds at most. May be called again. */

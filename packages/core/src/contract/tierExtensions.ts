@@ -163,6 +163,23 @@ export interface ThreadInspection {
   readonly heads: ReadonlyMap<string, string>;
   /** Checkpoints that have pending writes here, but no record. */
   readonly strays: readonly Address[];
+  /** What the tier keeps of the thread itself and doesn't agree with the rest, by the names of its fields. Absent where all does. */
+  readonly contradictions?: readonly string[];
+  /** Checkpoints that have fewer batches of pending writes than the tier counted. Absent where there are none, or it can't tell. */
+  readonly lostWrites?: readonly Address[];
+}
+
+/** A tier that can make anew what it keeps of a thread itself, from the thread's checkpoints, heads and pending writes. */
+export interface ThreadMender {
+  /**
+   * Makes anew what {@link ThreadInspection.contradictions} names. Takes nothing away. False, and nothing is done, where all agrees.
+   */
+  mendThread(threadId: string): Promise<boolean>;
+}
+
+/** Whether a tier is a {@link ThreadMender}. */
+export function mendsThreads<T extends Pick<Tier, "name">>(tier: T): tier is T & ThreadMender {
+  return typeof (tier as Partial<ThreadMender>).mendThread === "function";
 }
 
 /** A tier that shows of a thread what no checkpoint leads to, so that the thread can be verified. */
@@ -179,23 +196,41 @@ export function inspectsThreads<T extends Pick<Tier, "name">>(tier: T): tier is 
   return typeof (tier as Partial<ThreadInspector>).inspect === "function";
 }
 
-/** Stored things that belong to no thread, or to one that was deleted. */
+/** Stored things that no list of threads leads to. */
 export interface Leftover {
+  /**
+   * "deleted": of a thread that was deleted. "lost": nobody deleted the thread, but what says which one it is, isn't there. "unlisted":
+   * it is there, and what the tier keeps of it says that it has no checkpoint, though it has.
+   */
+  readonly kind: "deleted" | "lost" | "unlisted";
   /** How the tier names it, for {@link LeftoverFinder.dropLeftover}. */
   readonly id: string;
   /** Absent where the tier doesn't know the thread any more. */
   readonly threadId?: string | undefined;
   /** In a few words, such as "3 checkpoints, 12 blobs". */
   readonly what: string;
+  /** Of a lost one: what to restore, such as "row thread = 17 of stratigraph.threads". */
+  readonly restore?: string | undefined;
+  /** Of a lost one: its heads, by which other tiers may know it. Checkpoint ids by namespace. */
+  readonly heads?: ReadonlyMap<string, string> | undefined;
 }
 
 /** A tier in which parts of a thread may outlive it, if somebody else changes the storage or restores a part of it. */
 export interface LeftoverFinder {
-  /** Everything that deleted threads left, except what says that they were deleted. Pages are fetched as they are consumed. */
+  /**
+   * Everything that deleted threads left, except what says that they were deleted, and everything of threads that can't be listed.
+   * Pages are fetched as they are consumed.
+   */
   leftovers(): AsyncIterable<Leftover>;
 
-  /** Removes a leftover. False, and nothing is done, if it is gone, or if its thread was begun anew. */
+  /** Removes what a deleted thread left. False, and nothing is done, if it is none, is gone, or if its thread was begun anew. */
   dropLeftover(id: string): Promise<boolean>;
+
+  /**
+   * Makes a lost thread readable again under its id, as its checkpoints, heads and pending writes are there. False, and nothing is
+   * done, where it isn't lost any more, or where there is a thread with this id. Absent where the tier can't.
+   */
+  reviveLeftover?(id: string, threadId: string): Promise<boolean>;
 }
 
 /** Whether a tier is a {@link LeftoverFinder}. */
@@ -391,7 +426,10 @@ export function replacesBytes<T extends Pick<Tier, "name">>(tier: T): tier is T 
 
 /** The methods of a tier that are needed to go through all data that it owns. */
 export type OwningTier = Pick<Tier, "name" | "peek" | "list" | "threads" | "blobs" | "remove"> &
-  Partial<BytesReplacer & ArchiveSource>;
+  Partial<BytesReplacer & ArchiveSource> & {
+    /** The tier itself, where this is a view of it that drops copies too. */
+    readonly of?: Tier | undefined;
+  };
 
 /** A tier made of others, of which several own data: a stack with an archive. */
 export interface LayeredTier {

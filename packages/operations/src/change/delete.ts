@@ -1,6 +1,7 @@
 import {
   deletesUnchanged,
   InvalidOptionError,
+  NotFoundError,
   type DeletedThread,
   type DeleteThreadsOptions,
   type DeletionReport,
@@ -64,6 +65,8 @@ export const deletes = operation({
     dryRun: z.boolean(),
     complete: z.boolean().describe("Whether all of them were gone through; if not, go on with the cursor."),
     threads: z.number().describe("How many there were."),
+    failed: z.number().describe("How many of them aren't gone, or aren't known to be."),
+    missing: z.number().describe("How many of those that were named no storage has, or ever had."),
     checkpoints: z.number(),
     bytes: z.number().describe("Stored bytes, in all storages together."),
     items: z.array(item).describe(`The first ${mostListed} of them.`),
@@ -78,17 +81,23 @@ export const deletes = operation({
     const saver = await context.saver();
     const deletion = new Deletion(saver, context, input);
     const { items, complete, cursor } = await deletion.run();
-    const { threads, checkpoints, bytes, remains } = deletion;
+    if (deletion.threads === 0 && deletion.missing > 0) {
+      const names = items.map(({ thread }) => JSON.stringify(thread)).join(", ");
+      throw new NotFoundError(`There is no thread ${names}, and never was. Nothing was deleted.`, {
+        threads: items.map(({ thread }) => thread),
+      });
+    }
+    const { threads, failed, missing, checkpoints, bytes, remains } = deletion;
     return {
       dryRun: input.dryRun,
       complete,
-      ...{ threads, checkpoints, bytes },
+      ...{ threads, failed, missing, checkpoints, bytes },
       items: [...items],
       remains: remains.map(({ forMs, ...rest }) => ({ ...rest, ...(forMs === undefined ? {} : { forMs }) })),
       ...(cursor === undefined ? {} : { cursor }),
     };
   },
-  *render({ dryRun, complete, cursor, items, remains, ...total }) {
+  *render({ dryRun, complete, cursor, items, remains, failed, missing, ...total }) {
     if (total.threads === 0) {
       yield "No such threads.";
       return;
@@ -105,7 +114,9 @@ export const deletes = operation({
     yield "";
     yield `${dryRun ? "Would delete" : "Deleted"} ${totalText(total)}.${dryRun ? " Nothing was deleted." : ""}`;
     for (const { thread, gone, reason } of items)
-      if (!dryRun && !gone && reason !== undefined) yield `${shown(thread)}: ${shown(reason)}`;
+      if (reason !== undefined && (!dryRun || gone)) yield `${shown(thread)}: ${shown(reason)}`;
+    if (!dryRun && failed > 0) yield `${failed} of ${total.threads} not deleted.`;
+    if (missing > 0) yield `${missing} named, and not there.`;
     const remaining = remains.map(
       ({ tier, what, forMs, removedBy }) =>
         `Remains in ${shown(tier)}${forMs === undefined ? "" : ` for ${timeText(forMs)}`}: ${what}. Removed by ${removedBy}.`,
@@ -114,7 +125,7 @@ export const deletes = operation({
     if (!complete && cursor !== undefined) yield `Interrupted. Go on with --cursor ${cursor}`;
     else if (!complete) yield "Not complete. The same command goes on with those that are left.";
   },
-  found: ({ dryRun, items }) => !dryRun && items.some(({ gone }) => !gone),
+  found: ({ dryRun, failed, missing, complete }) => missing > 0 || (!dryRun && (failed > 0 || !complete)),
 });
 
 /** One run. Counts what it met. */
@@ -123,6 +134,8 @@ class Deletion {
   readonly #context: Context;
   readonly #input: Input;
   threads = 0;
+  failed = 0;
+  missing = 0;
   checkpoints = 0;
   bytes = 0;
   remains: DeletionReport["remains"] = [];
@@ -177,8 +190,15 @@ class Deletion {
 
   async #named({ threadId }: SelectedThread): Promise<Item> {
     const { dryRun } = this.#input;
+    const { revision } = await this.#saver.tier
+      .peek({ threadId, namespace: "" })
+      .catch(() => ({ revision: 1 }));
     const report = await this.#saver.deleteThreads({ threadIds: [threadId] }, { dryRun });
-    return this.#count(report.threads[0]!, report);
+    const [thread] = report.threads;
+    const holdings = holdingsOf(thread!.found);
+    if (revision > 0 || holdings.where.length > 0) return this.#count(thread!, report);
+    this.missing += 1;
+    return { thread: threadId, ...holdings, gone: true, reason: "There is no such thread, and never was." };
   }
 
   /** Deletes a thread by its age, if nobody wrote to it since it was chosen: nobody named it. */
@@ -206,6 +226,7 @@ class Deletion {
   #count({ threadId, found, verified, reason }: DeletedThread, { remains }: DeletionReport): Item {
     const holdings = holdingsOf(found);
     this.threads += 1;
+    if (!verified) this.failed += 1;
     this.checkpoints += holdings.checkpoints;
     this.bytes += holdings.bytes;
     this.remains = remains;

@@ -106,6 +106,7 @@ export const maintain = operation({
     if (dryRun && steps > 0) yield "Nothing was changed.";
   },
   found: ({ failed, errors }) => failed + errors.length > 0,
+  isIdle: ({ steps, errors }, { every }) => every === undefined && steps + errors.length === 0,
 });
 
 /** Most errors of runs that are kept. */

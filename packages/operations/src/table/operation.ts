@@ -40,6 +40,8 @@ export interface Operation<I extends z.ZodObject = z.ZodObject, O extends z.ZodO
   render(output: z.output<O>): Iterable<string>;
   /** Whether the operation found what somebody has to look at: differences, damage, conflicts. A command then exits with 2. */
   found?(output: z.output<O>): boolean;
+  /** Whether a dry run told that there is nothing to do, so that nobody has to be asked. */
+  isIdle?(planned: z.output<O>, input: Readonly<Record<string, unknown>>): boolean;
 }
 
 /** Describes an operation. Checks that `args` are fields of its input, and keeps its name as a type. */

@@ -1,7 +1,7 @@
 import { promote, type CheckpointRecord } from "@stratigraph/core";
 import { storedIn } from "./goodCopies.ts";
 import type { Place, Storage } from "./places.ts";
-import { addressOf, isOvertaken, isWhole, type Case, type Remedy } from "./remedy.ts";
+import { addressOf, isOvertaken, stateOf, type Case, type Remedy } from "./remedy.ts";
 
 /**
  * Moves the head back to its last ancestor that is whole, as promoting that one does, so that its step runs again. What stood after
@@ -63,7 +63,10 @@ async function lastWhole(
   while (at !== undefined) {
     for (const owner of storage.owners) {
       const stored = await storedIn(owner, addressOf(at));
-      if (stored !== undefined && (await isWhole(storage, stored))) return at;
+      const state = stored === undefined ? "damaged" : await stateOf(storage, stored);
+      if (state === "whole") return at;
+      // What a key may still open isn't given up.
+      if (state === "unknown") return undefined;
     }
     at = at.parentId === undefined ? undefined : records.get(at.parentId);
   }

@@ -8,13 +8,19 @@ import {
 import { storedIn } from "./goodCopies.ts";
 import { namedIn, unneeded } from "./orphans.ts";
 import type { Place } from "./places.ts";
-import { addressOf, isWhole, remove, type Case, type Remedy } from "./remedy.ts";
+import { addressOf, isWhole, remove, stateOf, type Case, type Remedy } from "./remedy.ts";
+import { verifyThread } from "./verifyThread.ts";
 
 // Remedies that take something away that nobody can read, or needs.
 
-/** Removes the damaged part of a hot copy. It is copied again from the owner once it is read. */
-export function dropCopy({ threadId, suspicion }: Case): Remedy {
+/** Removes the damaged part of a hot copy. It is copied again from the owner once it is read, which has to be whole for that. */
+export async function dropCopy({ storage, threadId, suspicion }: Case): Promise<Remedy> {
   const { place, part, hash, involved } = suspicion;
+  const { findings } = await verifyThread(storage, threadId, { took: async () => {} });
+  if (findings.some((each) => each.severity === "error" && each.place.role !== "hot"))
+    return {
+      impossible: `What owns the thread is damaged too, so that the copy in ${place.name} may have what is nowhere else. Mend the owner first.`,
+    };
   return {
     does: `Remove the damaged copy from ${place.name}. It is copied again when it is read.`,
     async apply(revision) {
@@ -36,6 +42,11 @@ export async function pruneSide({ storage, threadId, suspicion }: Case): Promise
   const { place, namespace } = suspicion;
   const children = new Map<string, number>();
   const records: CheckpointRecord[] = [];
+  // Where not even the head can be read, the key or the configuration may be what is wrong.
+  const { head } = await place.tier.peek({ threadId, namespace });
+  const newest =
+    head === undefined ? undefined : await storedIn(place, { threadId, namespace, checkpointId: head });
+  if (newest === undefined || !(await isWhole(storage, newest))) return undefined;
   for await (const { record } of place.tier.list({ threadId, namespace, recordsOnly: true })) {
     records.push(record);
     const { parentId } = record;
@@ -47,7 +58,7 @@ export async function pruneSide({ storage, threadId, suspicion }: Case): Promise
     const { checkpointId, parentId, lostTo } = record;
     if (lostTo === undefined || (children.get(checkpointId) ?? 0) > 0) continue;
     const stored = await storedIn(place, addressOf(record));
-    if (stored === undefined || (await isWhole(storage, stored))) continue;
+    if (stored === undefined || (await stateOf(storage, stored)) !== "damaged") continue;
     goes.push(addressOf(record));
     if (parentId !== undefined) children.set(parentId, children.get(parentId)! - 1);
   }

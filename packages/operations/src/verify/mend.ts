@@ -1,8 +1,16 @@
-import { blobClosure, namedBlobs, type CheckpointRecord, type StoredCheckpoint } from "@stratigraph/core";
+import {
+  blobClosure,
+  inspectsThreads,
+  mendsThreads,
+  namedBlobs,
+  type CheckpointRecord,
+  type StoredCheckpoint,
+} from "@stratigraph/core";
 import { cutBack } from "./cutBack.ts";
 import { dropBlobs, dropCopy, dropDeleted, dropStray, pruneSide } from "./drop.ts";
 import { goodCopies, storedIn, type GoodCopy } from "./goodCopies.ts";
 import { addressOf, isOvertaken, isWhole, remove, type Case, type Remedy } from "./remedy.ts";
+import { undecodable } from "./suspicion.ts";
 
 /** Decides what to do about a finding. Reads, and changes nothing. */
 export async function remedyFor(found: Case): Promise<Remedy> {
@@ -29,12 +37,14 @@ export async function remedyFor(found: Case): Promise<Remedy> {
     case "wrong-head":
       return await mendHead(found);
     default:
-      if (place.role === "hot") return dropCopy(found);
-      if (part === "thread") return { impossible: objectAdvice };
+      if (place.role === "hot") return await dropCopy(found);
+      if (part === "thread") return (await madeAnew(found)) ?? { impossible: objectAdvice };
       return (
         (await replaced(found)) ??
         (await cutBack(found)) ??
-        (found.prune ? await pruneSide(found) : undefined) ?? { impossible: historyAdvice }
+        (found.prune ? await pruneSide(found) : undefined) ?? {
+          impossible: (await isHeadReadable(found)) ? historyAdvice : headAdvice,
+        }
       );
   }
 }
@@ -45,11 +55,41 @@ const gapAdvice =
   "No tier has this checkpoint. Newer ones can be read and gone on from; to have the older history in one piece again, restore it from a backup.";
 const historyAdvice =
   "No tier has good bytes. The head doesn't need them, so that runs go on; to read this checkpoint, restore it from a backup, or prune the thread to be rid of it.";
+const headAdvice =
+  "No tier has good bytes, and the head of this thread can't be read either, nor an older checkpoint that it could be set to: runs on it fail. Check first that the encryption keys are the ones it was written with; otherwise restore the thread from a backup.";
 const markAdvice =
   "Nothing is done: runs go on from this head. Where something newer won the race and is lost, restore it from a backup.";
 /** What a person can do where a tier can't read what it holds. */
 export const objectAdvice =
   "Restore what the tier names from a backup, or an older version of the object where the bucket keeps them, and verify again.";
+
+/** Makes anew what a tier keeps of the thread itself, where it doesn't agree with the rest. */
+async function madeAnew({ threadId, suspicion: { place } }: Case): Promise<Remedy | undefined> {
+  const { tier } = place;
+  if (!mendsThreads(tier) || !inspectsThreads(tier)) return undefined;
+  const { contradictions } = (await tier.inspect(threadId)) ?? {};
+  if (contradictions === undefined) return undefined;
+  return {
+    does: `Make ${contradictions.join(", ")} anew, from the checkpoints, heads and pending writes that are there. Nothing is removed.`,
+    apply: () => tier.mendThread(threadId),
+  };
+}
+
+/** Whether a run can go on from the head of the namespace that was found damaged. */
+async function isHeadReadable({ storage, threadId, suspicion: { namespace } }: Case): Promise<boolean> {
+  const [main] = storage.owners;
+  try {
+    const { head } = await main!.tier.peek({ threadId, namespace });
+    if (head === undefined) return true;
+    for (const owner of storage.owners) {
+      const stored = await storedIn(owner, { threadId, namespace, checkpointId: head });
+      if (stored !== undefined) return await isWhole(storage, stored);
+    }
+  } catch (error) {
+    undecodable(error);
+  }
+  return false;
+}
 
 /** Replaces damaged or missing bytes of an owner by good ones from elsewhere. */
 async function replaced(found: Case): Promise<Remedy | undefined> {

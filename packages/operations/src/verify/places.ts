@@ -2,6 +2,7 @@ import {
   isReplicated,
   isStacked,
   ownersOf,
+  StratigraphError,
   type CheckpointCoder,
   type OwningTier,
   type Tier,
@@ -35,14 +36,12 @@ export interface Storage {
 export function storageOf({ tier, coder }: Pick<TierSaver, "tier" | "coder">): Storage {
   const changing = ownersOf(tier);
   const counts = new Map<string, number>();
-  let owner = 0;
   const places = layersIn(tier, "warm").map(({ role, tier: each }): Place => {
     const times = (counts.get(each.name) ?? 0) + 1;
     counts.set(each.name, times);
     const name = times === 1 ? each.name : `${each.name}#${times}`;
-    // ownersOf goes through a stack in the same order.
     const isOwner = role === "warm" || role === "cold";
-    return { name, role, tier: each, changes: isOwner ? changing[owner++]! : each };
+    return { name, role, tier: each, changes: isOwner ? changesOf(each, changing) : each };
   });
   return {
     tier,
@@ -51,6 +50,14 @@ export function storageOf({ tier, coder }: Pick<TierSaver, "tier" | "coder">): S
     copies: places.filter(({ role }) => role === "hot"),
     replicas: places.filter(({ role }) => role === "replica"),
   };
+}
+
+/** How a tier is changed so that copies are dropped. @throws StratigraphError where the stack names no such owner */
+function changesOf(tier: Tier, owners: readonly OwningTier[]): OwningTier {
+  const owner = owners.find((each) => each === tier || each.of === tier);
+  if (owner !== undefined) return owner;
+  const message = `The stack has a layer ${JSON.stringify(tier.name)} that it doesn't name among its owners, so that it can't be changed beside its copies. Use packages of one version.`;
+  throw new StratigraphError("MISCONFIGURED", message, { tier: tier.name });
 }
 
 /** Every place that may have a good copy of something, those that own it first. */

@@ -7,7 +7,7 @@ import {
   type StoredCheckpoint,
 } from "@stratigraph/core";
 import type { Place, Storage } from "./places.ts";
-import type { Suspicion } from "./suspicion.ts";
+import { undecodable, type Suspicion } from "./suspicion.ts";
 
 /** What can be done about a finding: a sentence, and how; or why nothing can be done, and what a person can do. */
 export type Remedy =
@@ -50,19 +50,27 @@ export function isOvertaken(error: unknown): boolean {
   return StratigraphError.is(error) && overtaken.has(error.code);
 }
 
-/** Whether a checkpoint can be read, with all values and pending writes. */
-export async function isWhole(
+/**
+ * Whether a checkpoint can be read, with all values and pending writes. "unknown": its key isn't there, or another version wrote it;
+ * nothing says that it is damaged.
+ */
+export async function stateOf(
   { coder }: Storage,
   { record, blobs, writes }: StoredCheckpoint,
-): Promise<boolean> {
+): Promise<"whole" | "damaged" | "unknown"> {
   try {
     await coder.decodeBody(record);
     await coder.writes.open(record, writes);
     for (const hash of namedBlobs(record, writes)) await coder.payload(record, undefined, hash, blobs);
-    return true;
-  } catch {
-    return false;
+    return "whole";
+  } catch (error) {
+    return undecodable(error).kind === "corrupt" ? "damaged" : "unknown";
   }
+}
+
+/** Whether a checkpoint can be read, with all values and pending writes. */
+export async function isWhole(storage: Storage, stored: StoredCheckpoint): Promise<boolean> {
+  return (await stateOf(storage, stored)) === "whole";
 }
 
 /** The address alone of a record. */

@@ -1,12 +1,20 @@
-import { decodeCursor, encodeCursor, findsLeftovers, type TierSaver } from "@stratigraph/core";
+import {
+  decodeCursor,
+  encodeCursor,
+  findsLeftovers,
+  type Leftover,
+  type LeftoverFinder,
+  type TierSaver,
+} from "@stratigraph/core";
 import type { Context } from "../table/context.ts";
 import { objectAdvice, remedyFor } from "./mend.ts";
 import type { Case } from "./remedy.ts";
 import { storageOf, type Place, type Storage } from "./places.ts";
 import { findingOf, type Finding, type Report } from "./report.ts";
 import type { RepairOutcome, RepairResult } from "./repairOutcome.ts";
-import type { Suspicion } from "./suspicion.ts";
-import { isFoundAgain, leak, revisionOf, verifyThread } from "./verifyThread.ts";
+import { storedIn } from "./goodCopies.ts";
+import { undecodable, type Suspicion } from "./suspicion.ts";
+import { healthOf, isFoundAgain, leak, revisionOf, verifyThread } from "./verifyThread.ts";
 
 /** What is repaired, and whether. */
 export interface RepairInput {
@@ -24,6 +32,7 @@ const lookAgain = { ...look, writtenAtMs: 0 };
 
 /** What can be read again comes before what is given up, and both before what only takes room. */
 const order: readonly Finding["kind"][] = [
+  "lost-thread",
   "missing-blob",
   "corrupt",
   "gap",
@@ -58,9 +67,12 @@ export async function repairStorage(
     if (n < from) continue;
     const done = await repairThread(storage, threadId, findings, { dryRun, prune: input.prune });
     results.push(...done);
-    if (threadId !== undefined && done.some(({ outcome }) => outcome === "done"))
-      for (const suspicion of (await verifyThread(storage, threadId, look)).findings)
-        left.push(await findingOf(storage, threadId, suspicion));
+    for (const mended of new Set(
+      done.flatMap(({ outcome, finding: { thread } }) => (outcome === "done" ? [thread ?? threadId] : [])),
+    ))
+      if (mended !== undefined)
+        for (const suspicion of (await healthOf(storage, mended, look)).findings)
+          left.push(await findingOf(storage, mended, suspicion));
     progress({ done: n + 1, total: threads.size, unit: "threads", at: threadId });
     if (signal.aborted && n + 1 < threads.size)
       return { dryRun, complete: false, cursor: encodeCursor(n + 1), results, left };
@@ -86,7 +98,11 @@ async function repairThread(
   findings: readonly Finding[],
   how: How,
 ): Promise<RepairResult[]> {
-  const inOrder = findings.toSorted((a, b) => order.indexOf(a.kind) - order.indexOf(b.kind));
+  // What owns something comes before its copies, which may have what mends it.
+  const isCopy = ({ tier }: Finding): number => Number(storage.copies.some(({ name }) => name === tier));
+  const inOrder = findings.toSorted(
+    (a, b) => order.indexOf(a.kind) - order.indexOf(b.kind) || isCopy(a) - isCopy(b),
+  );
   const results: RepairResult[] = [];
   for (const finding of inOrder) {
     const place = [...storage.owners, ...storage.copies].find(({ name }) => name === finding.tier);
@@ -96,12 +112,77 @@ async function repairThread(
         outcome: "impossible",
         action: `This storage has no tier ${finding.tier}. Repair with the configuration that was verified.`,
       });
-    else if (finding.leftover !== undefined)
-      results.push(await repairLeftover(place, finding, finding.leftover, how));
-    else if (threadId === undefined) results.push({ finding, outcome: "impossible", action: objectAdvice });
-    else results.push(await repairFinding(storage, threadId, place, finding, how));
+    else results.push(await repaired(storage, threadId, place, finding, how));
   }
   return results;
+}
+
+/** What becomes of one finding. Damage that its repair meets on the way keeps no other finding from being repaired. */
+async function repaired(
+  storage: Storage,
+  threadId: string | undefined,
+  place: Place,
+  finding: Finding,
+  how: How,
+): Promise<RepairResult> {
+  try {
+    if (finding.kind === "lost-thread") return await reviveThread(storage, place, finding, how);
+    if (finding.leftover !== undefined) return await repairLeftover(place, finding, finding.leftover, how);
+    if (threadId === undefined) return { finding, outcome: "impossible", action: objectAdvice };
+    return await repairFinding(storage, threadId, place, finding, how);
+  } catch (error) {
+    const { detail } = undecodable(error);
+    return { finding, outcome: "impossible", action: `${objectAdvice} What stood in the way: ${detail}` };
+  }
+}
+
+/** Makes a lost thread readable again where another tier says which one it is. */
+async function reviveThread(
+  storage: Storage,
+  place: Place,
+  finding: Finding,
+  { dryRun }: How,
+): Promise<RepairResult> {
+  const { tier } = place;
+  const lost = findsLeftovers(tier) ? await leftoverNamed(tier, finding.leftover) : undefined;
+  if (lost === undefined) return { finding, outcome: "gone", action: "It isn't found any more." };
+  const threadId = await idOfLost(storage, place, lost);
+  const revive = findsLeftovers(tier) ? tier.reviveLeftover : undefined;
+  if (threadId === undefined || revive === undefined) {
+    const what = lost.restore ?? "what the tier lost of it";
+    const action = `Nothing that is left says which thread this was. Restore ${what} from a backup, and verify again; all else of the thread is there and stays.`;
+    return { finding, outcome: "impossible", action };
+  }
+  const action = `Make anew what leads to thread ${JSON.stringify(threadId)}, as another tier knows it by its heads. Nothing is removed.`;
+  if (dryRun) return { finding, outcome: "would", action };
+  return (await revive.call(tier, lost.id, threadId))
+    ? { finding: { ...finding, thread: threadId }, outcome: "done", action }
+    : {
+        finding,
+        outcome: "impossible",
+        action: `Thread ${JSON.stringify(threadId)} was begun anew since. What is left of the one before stays; restore it elsewhere from a backup.`,
+      };
+}
+
+async function leftoverNamed(tier: LeftoverFinder, id: string | undefined): Promise<Leftover | undefined> {
+  for await (const each of tier.leftovers()) if (each.id === id && each.kind === "lost") return each;
+  return undefined;
+}
+
+/** The one thread that other tiers have under the same heads and this one doesn't have; undefined where none is, or several are. */
+async function idOfLost(storage: Storage, place: Place, lost: Leftover): Promise<string | undefined> {
+  const { heads = new Map<string, string>() } = lost;
+  const [namespace, checkpointId] = [...heads].find(([each]) => each === "") ?? [...heads][0] ?? [];
+  if (namespace === undefined || checkpointId === undefined) return undefined;
+  const found = new Set<string>();
+  for (const other of [...storage.owners, ...storage.copies]) {
+    if (other === place) continue;
+    for await (const { threadId } of other.tier.threads({ onDamaged: () => undefined })) {
+      if ((await place.tier.peek({ threadId, namespace: "" })).revision > 0) continue;
+      if ((await storedIn(other, { threadId, namespace, checkpointId })) !== undefined) found.add(threadId);
+    }
+  }
+  return found.size === 1 ? [...found][0] : undefined;
 }
 
 async function repairLeftover(

@@ -3,6 +3,7 @@ import type { Place } from "./places.ts";
 
 /** What may be wrong with stored bytes. */
 export const kinds = [
+  "lost-thread",
   "wrong-head",
   "missing-blob",
   "corrupt",

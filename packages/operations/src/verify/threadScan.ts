@@ -56,10 +56,18 @@ export class ThreadScan {
   readonly heads = new Map<string, string>();
   /** Blobs that checkpoints and their pending writes name. */
   readonly named = new Set<BlobHash>();
-  /** Checkpoints of which only pending writes are here, by {@link checkpointKey}, and the number of the oldest batch of each. */
+  /**
+   * Checkpoints of which only pending writes are here, by {@link checkpointKey}; the number of the oldest batch of each, their tags, and
+   * whether all can be read.
+   */
   readonly strays = new Map<
     string,
-    { readonly at: Address; readonly oldest: number; readonly tags: SeenCheckpoint["tags"] }
+    {
+      readonly at: Address;
+      readonly oldest: number;
+      readonly tags: SeenCheckpoint["tags"];
+      readonly intact: boolean;
+    }
   >();
   /** The tier couldn't read all of the thread, so that more may be there than was seen. */
   partial = false;
@@ -100,6 +108,34 @@ export class ThreadScan {
     }
   }
 
+  /** Notes what the tier keeps of the thread itself and doesn't agree with the rest. */
+  contradicted(fields: readonly string[]): void {
+    this.#suspect({
+      kind: "corrupt",
+      severity: this.#severity("error"),
+      part: "thread",
+      namespace: "",
+      detail: `Not what follows from the rest: ${fields.join(", ")}.`,
+      involved: [],
+      meaning: `What tier ${this.place.name} keeps of the thread itself is damaged or lost: calls fail, or don't find all of it.`,
+    });
+  }
+
+  /** Notes checkpoints of which the tier has fewer batches of pending writes than it counted. */
+  lostWrites(places: readonly Address[]): void {
+    for (const at of places)
+      this.#suspect({
+        kind: "corrupt",
+        severity: this.#severity("error"),
+        part: "writes",
+        namespace: at.namespace,
+        checkpointId: at.checkpointId,
+        detail: "Fewer batches are there than were counted.",
+        involved: [],
+        meaning: `Pending writes of this checkpoint are lost in tier ${this.place.name}: it, and whatever lists it, can't be read.`,
+      });
+  }
+
   /** Scans pending writes whose checkpoint isn't here. */
   async runStrays(strays: readonly Address[]): Promise<void> {
     for (const at of strays) {
@@ -107,7 +143,7 @@ export class ThreadScan {
       const [oldest] = writes;
       if (oldest === undefined || record !== undefined) continue;
       const { tags } = await this.#batches(at, writes, new Map());
-      this.strays.set(checkpointKey(at), { at, oldest: oldest.order, tags });
+      this.strays.set(checkpointKey(at), { at, oldest: oldest.order, tags, intact: tags !== undefined });
       for (const hash of namedBlobs(undefined, writes)) this.named.add(hash);
     }
   }

@@ -14,8 +14,8 @@ import type { Context } from "../table/context.ts";
 import { allPlaces, storageOf, type Place, type Storage } from "./places.ts";
 import { findingOf, type Finding, type Report } from "./report.ts";
 import { Throttle, rateOf } from "./throttle.ts";
-import { isDeleted, leak, verifyThread } from "./verifyThread.ts";
-import { undecodable, type Suspicion } from "./suspicion.ts";
+import { healthOf, isDeleted, leak, lost, unlisted } from "./verifyThread.ts";
+import type { Suspicion } from "./suspicion.ts";
 
 /** What is verified, and how fast. */
 export interface VerifyInput {
@@ -60,6 +60,7 @@ class Verification {
   readonly #counts: Partial<Record<Finding["kind"], number>> = {};
   readonly #unreachable = new Set<string>();
   readonly #totals = { threads: 0, checkpoints: 0, writes: 0, blobs: 0, bytes: 0 };
+  #counted = 0;
   #leftOut = 0;
   #unsettled = 0;
 
@@ -138,7 +139,20 @@ class Verification {
       if (!this.#isInSample(threadId)) continue;
       yield { threadId, writtenAtMs, next: { after: info } };
     }
-    for (const error of damaged) await this.#found(undefined, unlisted(this.#storage.owners[0]!, error));
+    yield* this.#unlisted(damaged);
+  }
+
+  /** Threads that can't be listed, and are there. Those that can't be named are told at once. */
+  async *#unlisted(damaged: readonly Error[]): AsyncGenerator<{ threadId: string; next: Cursor }> {
+    const place = this.#storage.owners[0]!;
+    for (const error of damaged) {
+      const threadId = StratigraphError.is(error) ? error.data["threadId"] : undefined;
+      if (typeof threadId === "string") {
+        const before = this.#counted;
+        yield { threadId, next: {} };
+        if (this.#counted === before) await this.#found(threadId, unlisted(place, error));
+      } else await this.#found(undefined, unlisted(place, error));
+    }
   }
 
   #isInSample(threadId: string): boolean {
@@ -151,7 +165,7 @@ class Verification {
 
   async #verify(threadId: string, writtenAtMs: number | undefined): Promise<void> {
     const took = (bytes: number): Promise<void> => this.#throttle.took(bytes);
-    const health = await verifyThread(this.#storage, threadId, { took, writtenAtMs });
+    const health = await healthOf(this.#storage, threadId, { took, writtenAtMs });
     const isNamed = this.#input.threads.length > 0;
     if (isNamed && health.checkpoints + health.findings.length === 0)
       await checkKnown(this.#storage, threadId);
@@ -166,6 +180,7 @@ class Verification {
   }
 
   async #found(threadId: string | undefined, suspicion: Suspicion & { leftover?: string }): Promise<void> {
+    this.#counted += 1;
     this.#counts[suspicion.kind] = (this.#counts[suspicion.kind] ?? 0) + 1;
     if (this.#findings.length < this.#input.keep)
       this.#findings.push(await findingOf(this.#storage, threadId, suspicion));
@@ -193,11 +208,14 @@ class Verification {
   /** Verifies threads that are in a tier, or were, and that its owner deleted. False where it was aborted. */
   async #deletedIn(place: Place): Promise<boolean> {
     if (findsLeftovers(place.tier)) {
-      for await (const { id, threadId, what } of place.tier.leftovers()) {
-        await this.#found(threadId, { ...leak(place, what), leftover: id });
+      for await (const leftover of place.tier.leftovers()) {
+        const { id, threadId, what, kind } = leftover;
+        if (kind === "unlisted" && threadId !== undefined) await this.#verify(threadId, undefined);
+        else if (kind === "deleted") await this.#found(threadId, { ...leak(place, what), leftover: id });
+        else await this.#found(threadId, { ...lost(place, leftover), leftover: id });
         await this.#throttle.tookThread();
       }
-      return true;
+      if (place === this.#storage.owners[0]) return true;
     }
     const [main] = this.#storage.owners;
     const damaged: Error[] = [];
@@ -206,12 +224,17 @@ class Verification {
       await this.#throttle.tookThread();
       if (!(await isDeleted(main!, threadId))) continue;
       const look = { took: (bytes: number) => this.#throttle.took(bytes) };
-      const { findings } = await verifyThread(this.#storage, threadId, look);
+      const { findings } = await healthOf(this.#storage, threadId, look);
       for (const suspicion of findings)
         if (suspicion.kind === "tombstone-leak" && suspicion.place === place)
           await this.#found(threadId, suspicion);
     }
-    for (const error of damaged) await this.#found(undefined, unlisted(place, error));
+    // Those of the owner of heads were told when its threads were gone through.
+    if (place !== main)
+      for (const error of damaged) {
+        const threadId = StratigraphError.is(error) ? error.data["threadId"] : undefined;
+        await this.#found(typeof threadId === "string" ? threadId : undefined, unlisted(place, error));
+      }
     return true;
   }
 }
@@ -235,20 +258,6 @@ async function* idsIn(
     return;
   }
   for await (const { threadId } of place.tier.threads({ onDamaged })) yield threadId;
-}
-
-/** A thread that a tier can't list, as what names it is damaged. */
-function unlisted(place: Place, error: Error): Suspicion {
-  return {
-    ...undecodable(error),
-    severity: "error",
-    part: "thread",
-    place,
-    namespace: "",
-    involved: [],
-    concerns: 0,
-    meaning: `A thread in tier ${place.name} can't be read at all: what says which thread it is, is damaged.`,
-  };
 }
 
 /** A place in a list of threads right before an instant: no id sorts before the empty one. */

@@ -1,8 +1,10 @@
+// long file: looking at a thread and looking again until nobody writes are one procedure
 import {
   inspectsThreads,
   StratigraphError,
   type Address,
   type BlobInfo,
+  type Leftover,
   type ThreadInspection,
 } from "@stratigraph/core";
 import { lineageSuspicions } from "./lineage.ts";
@@ -190,6 +192,8 @@ async function viewOf(
   });
   // Asked last, as a checkpoint may come after its pending writes were seen.
   const inspection = await scan.guarded(undefined, () => inspected(place, threadId));
+  if (inspection?.contradictions !== undefined) scan.contradicted(inspection.contradictions);
+  scan.lostWrites(inspection?.lostWrites ?? []);
   await scan.guarded(undefined, () => scan.runStrays(inspection?.strays ?? []));
   return { place, scan, infos, inspection };
 }
@@ -260,6 +264,23 @@ export function leak(place: Place, detail: string | undefined): Suspicion {
   };
 }
 
+/** A thread of which a tier has all but what says which thread it is. */
+export function lost(place: Place, { what, restore, heads }: Leftover): Suspicion {
+  const head = heads?.get("");
+  const newest = head === undefined ? "" : ` Its head is ${head}.`;
+  return {
+    kind: "lost-thread",
+    severity: "error",
+    part: "thread",
+    place,
+    namespace: "",
+    detail: `${what}.${newest}${restore === undefined ? "" : ` To restore: ${restore}.`}`,
+    involved: [],
+    concerns: 0,
+    meaning: `Nobody deleted this thread, and tier ${place.name} has lost what leads to it: it looks as if it had never been.`,
+  };
+}
+
 /** Whether a thread was deleted, as far as the tier tells. */
 export async function isDeleted(place: Place, threadId: string): Promise<boolean> {
   try {
@@ -268,6 +289,31 @@ export async function isDeleted(place: Place, threadId: string): Promise<boolean
     undecodable(error);
     return false;
   }
+}
+
+/** How a thread is, where a damaged one must not keep the others from being verified. @throws where a tier can't be reached */
+export async function healthOf(storage: Storage, threadId: string, look: Look): Promise<ThreadHealth> {
+  try {
+    return await verifyThread(storage, threadId, look);
+  } catch (error) {
+    const finding = unlisted(storage.owners[0]!, error);
+    const nothing = { checkpoints: 0, writes: 0, blobs: 0, bytes: 0, unreachable: [], unsettled: false };
+    return { ...nothing, findings: [finding] };
+  }
+}
+
+/** A thread that a tier can't list, as what it keeps of the thread itself is damaged. @throws the error, where it is no damage */
+export function unlisted(place: Place, error: unknown): Suspicion {
+  return {
+    ...undecodable(error),
+    severity: "error",
+    part: "thread",
+    place,
+    namespace: "",
+    involved: [],
+    concerns: 0,
+    meaning: `A thread in tier ${place.name} can't be listed: what the tier keeps of the thread itself is damaged.`,
+  };
 }
 
 /** Tiers that something suspected depends on. */

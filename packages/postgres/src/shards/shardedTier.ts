@@ -199,6 +199,10 @@ export class ShardedTier
     return await this.#of(threadId, (tier) => tier.inspect(threadId));
   }
 
+  async mendThread(threadId: string): Promise<boolean> {
+    return await this.#of(threadId, (tier) => tier.mendThread(threadId));
+  }
+
   async tagThread(threadId: string, tags: readonly ThreadTag[]): Promise<number> {
     return await this.#of(threadId, (tier) => tier.tagThread(threadId, tags));
   }
@@ -244,11 +248,26 @@ export class ShardedTier
   }
 
   async dropLeftover(id: string): Promise<boolean> {
+    return await this.#withLeftover(id, (tier, ofShard) => tier.dropLeftover(ofShard));
+  }
+
+  async reviveLeftover(id: string, threadId: string): Promise<boolean> {
+    return await this.#withLeftover(id, async (tier, ofShard) => {
+      // A thread in another database than its id's would never be found.
+      const isIn = await this.#of(threadId, async (of) => of === tier);
+      return isIn && (await tier.reviveLeftover(ofShard, threadId));
+    });
+  }
+
+  async #withLeftover(
+    id: string,
+    work: (tier: PostgresTier, ofShard: string) => Promise<boolean>,
+  ): Promise<boolean> {
     const [, number, ofShard] = /^(\d+):(.+)$/.exec(id) ?? [];
     const shard = this.#shards[Number(number)];
     if (shard === undefined || ofShard === undefined) return false;
     await this.#checked(shard);
-    return await shard.tier.dropLeftover(ofShard);
+    return await work(shard.tier, ofShard);
   }
 
   /** Sweeps every database that can be reached. @throws what the sweep of another one threw, after that */

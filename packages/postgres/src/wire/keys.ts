@@ -48,6 +48,14 @@ export function longIdText(id: string): string | undefined {
   return original === undefined ? undefined : byteaText(original);
 }
 
+/** A key that stands for no id: it is damaged, or the original of a long id is gone. */
+export class UnknownKey extends RangeError {
+  constructor(key: Uint8Array) {
+    super(`no id is known for key ${hexOf(key)}`);
+    this.name = "UnknownKey";
+  }
+}
+
 /** Turns keys back into ids. Those of long ids must be learnt first. */
 export class KeyReader {
   readonly #originals = new Map<string, string>();
@@ -60,7 +68,7 @@ export class KeyReader {
     return !isLongKey(key) || this.#originals.has(hexOf(key));
   }
 
-  /** @throws RangeError on a key that this version doesn't know */
+  /** @throws UnknownKey */
   id(key: Uint8Array): string {
     if (key.length === 0) return "";
     const rest = Buffer.from(key.buffer, key.byteOffset + 1, key.length - 1);
@@ -70,7 +78,7 @@ export class KeyReader {
       return `${digits.slice(0, 8)}-${digits.slice(8, 12)}-${digits.slice(12, 16)}-${digits.slice(16, 20)}-${digits.slice(20)}`;
     }
     const original = this.#originals.get(hexOf(key));
-    if (original === undefined) throw new RangeError(`no id is known for key ${hexOf(key)}`);
+    if (original === undefined) throw new UnknownKey(key);
     return original;
   }
 }

@@ -1,7 +1,8 @@
 import { missingBlob, namedBlobs } from "@stratigraph/core";
 import type { Blob, BlobHash, CheckpointRecord, ListedCheckpoint, StoredWriteBatch } from "@stratigraph/core";
 import { hexOf } from "./hex.ts";
-import type { KeyReader } from "./keys.ts";
+import { corruptKey } from "./corruptKey.ts";
+import { UnknownKey, type KeyReader } from "./keys.ts";
 
 /** A row of read_1, list_1, ancestry_1 or outline_1. sql/000002.sql says what the columns mean by kind. */
 export interface ReadRow {
@@ -34,16 +35,66 @@ export interface Page {
   readonly writes: readonly StoredWriteBatch[];
 }
 
-/** Builds checkpoints from the rows of a page. @param threadIds thread ids by number, where the rows don't tell them */
+/** Names of the columns with keys, by kind of row. */
+const columns: Readonly<Partial<Record<ReadRow["kind"], Readonly<Record<string, string>>>>> = {
+  c: {
+    id: "checkpoints.id",
+    ns: "checkpoints.ns",
+    a: "checkpoints.parent",
+    b: "checkpoints.lost_to",
+    c: "checkpoints.run",
+  },
+  w: { a: "writes.task" },
+  h: { a: "heads.id" },
+  t: { a: "threads.key" },
+  s: { a: "heads.id" },
+};
+
+/** The error for the first key of a row that stands for no id, which names the thread and the column. */
+function named(
+  error: UnknownKey,
+  rows: readonly ReadRow[],
+  keys: KeyReader,
+  threadIds: ReadonlyMap<string, string>,
+): Error {
+  const names = new Map(threadIds);
+  for (const { kind, thread, a, b } of rows) {
+    if (kind !== "t" || (b === null && !keys.knows(a!))) continue;
+    names.set(thread, b === null ? keys.id(a!) : Buffer.from(b).toString("utf8"));
+  }
+  for (const row of rows)
+    for (const [field, column] of Object.entries(columns[row.kind] ?? {})) {
+      const key = row[field as "id" | "ns" | "a" | "b" | "c"];
+      if (key === null || keys.knows(key)) continue;
+      const threadId = names.get(row.thread);
+      const which = threadId === undefined ? `thread ${row.thread}` : `thread ${JSON.stringify(threadId)}`;
+      return corruptKey(`Column ${column} of ${which}`, error, { threadId, column });
+    }
+  return error;
+}
+
+/**
+ * Builds checkpoints from the rows of a page.
+ * @param threadIds thread ids by number, where the rows don't tell them
+ * @throws StratigraphError "CORRUPT"
+ */
 export function pageOf(
   rows: readonly ReadRow[],
   keys: KeyReader,
   threadIds: ReadonlyMap<string, string>,
 ): Page {
+  try {
+    return built(rows, keys, new Map(threadIds));
+  } catch (error) {
+    throw error instanceof UnknownKey ? named(error, rows, keys, threadIds) : error;
+  }
+}
+
+/** @param names learns what the rows tell. @throws UnknownKey */
+function built(rows: readonly ReadRow[], keys: KeyReader, names: Map<string, string>): Page {
   const blobs = new Map<string, Map<BlobHash, Blob>>();
   const writes = new Map<string, StoredWriteBatch[]>();
   const heads = new Map<string, string>();
-  const names = new Map(threadIds);
   const all: StoredWriteBatch[] = [];
   const place = (row: ReadRow): string =>
     `${row.thread} ${hexOf(row.ns!)} ${row.id === null ? "" : hexOf(row.id)}`;

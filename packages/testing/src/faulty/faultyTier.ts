@@ -1,3 +1,4 @@
+// long file: one line per method of a tier
 import {
   copiesThreads,
   deletesUnchanged,
@@ -5,6 +6,7 @@ import {
   forksThreads,
   findsLeftovers,
   inspectsThreads,
+  mendsThreads,
   isArchiveSource,
   expiresThreads,
   keepsCopies,
@@ -42,6 +44,7 @@ import type {
   ThreadForker,
   ThreadInfo,
   ThreadInspector,
+  ThreadMender,
   ThreadQuery,
   ThreadTagger,
   Tier,
@@ -55,7 +58,7 @@ import type { TierCall, TierMethod } from "./tierCall.ts";
  * Wraps any tier and makes its calls fail as a test plans it. It is deterministic: a fault hits exactly the calls that it was planned
  * for, and all other calls pass through. It has the optional parts of a tier (`setup`, `ping`, `end`, `ancestry`,
  * `copyThread`, `outline`, `forkThread`, `adopt`, `invalidate`, `lease`, `lock`, `unlock`, `deleteUnchanged`, `diagnose`, `sweep`, `tombstones`, `strays`,
- * `inspect`, `leftovers`, `dropLeftover`, `replaceBytes`, `tagThread`, `untagThread`, `threadTags`) only if the wrapped tier has them.
+ * `inspect`, `mendThread`, `leftovers`, `dropLeftover`, `reviveLeftover`, `replaceBytes`, `tagThread`, `untagThread`, `threadTags`) only if the wrapped tier has them.
  *
  * @example
  * const tier = new FaultyTier(new MemoryTier());
@@ -89,8 +92,10 @@ export class FaultyTier implements Tier {
   readonly tombstones?: ArchiveSource["tombstones"];
   readonly strays?: ArchiveSource["strays"];
   readonly inspect?: ThreadInspector["inspect"];
+  readonly mendThread?: ThreadMender["mendThread"];
   readonly leftovers?: LeftoverFinder["leftovers"];
   readonly dropLeftover?: LeftoverFinder["dropLeftover"];
+  readonly reviveLeftover?: LeftoverFinder["reviveLeftover"];
   readonly replaceBytes?: BytesReplacer["replaceBytes"];
   readonly tagThread?: ThreadTagger["tagThread"];
   readonly untagThread?: ThreadTagger["untagThread"];
@@ -145,9 +150,15 @@ export class FaultyTier implements Tier {
     }
     if (inspectsThreads(inner))
       this.inspect = (...args) => this.#run("inspect", args, () => inner.inspect(...args));
+    if (mendsThreads(inner))
+      this.mendThread = (...args) => this.#run("mendThread", args, () => inner.mendThread(...args));
     if (findsLeftovers(inner)) {
       this.leftovers = () => this.#iterate("leftovers", [], () => inner.leftovers());
       this.dropLeftover = (...args) => this.#run("dropLeftover", args, () => inner.dropLeftover(...args));
+      const { reviveLeftover } = inner;
+      if (reviveLeftover !== undefined)
+        this.reviveLeftover = (...args) =>
+          this.#run("reviveLeftover", args, () => reviveLeftover.apply(inner, args));
     }
     if (replacesBytes(inner)) {
       this.replaceBytes = (...args) => this.#run("replaceBytes", args, () => inner.replaceBytes(...args));

@@ -1,0 +1,39 @@
+import type { Leftover } from "@stratigraph/core";
+import type { ListedObject, ObjectStore } from "./objectStore.ts";
+import { revisionOf, threadOfPrefix } from "./threadKey.ts";
+
+/** How old packs are, at least, before a head is missed: a writer stores the first pack of a thread before its head. Milliseconds. */
+const longestWaitMs = 10 * 60_000;
+
+/** Threads of which packs are there, and no head: nothing else leads to them. */
+export async function* lostHeads(store: ObjectStore, now: number): AsyncGenerator<Leftover> {
+  let prefix: string | undefined;
+  let packs: ListedObject[] = [];
+  let hasHead = false;
+  const lost = (): Leftover[] => {
+    if (prefix === undefined || hasHead || packs.length === 0) return [];
+    if (packs.some(({ modifiedMs }) => now - modifiedMs < longestWaitMs)) return [];
+    const threadId = threadOfPrefix(prefix);
+    const newest = Math.max(...packs.map(({ key }) => revisionOf(key)));
+    return [
+      {
+        id: prefix,
+        kind: "lost",
+        ...(threadId === undefined ? {} : { threadId }),
+        what: `${packs.length} packs, up to revision ${newest}`,
+        restore: `the object ${prefix}/head`,
+      },
+    ];
+  };
+  for await (const object of store.list("")) {
+    const at = object.key.lastIndexOf("/");
+    const own = object.key.slice(0, Math.max(0, at));
+    if (own !== prefix) {
+      yield* lost();
+      [prefix, packs, hasHead] = [own, [], false];
+    }
+    if (object.key.endsWith("/head")) hasHead = true;
+    else if (object.key.endsWith(".pack")) packs.push(object);
+  }
+  yield* lost();
+}
