@@ -52,7 +52,8 @@ CREATE TYPE stratigraph.append_request_1 AS (
 	seen bigint,
 	relies boolean,
 	goes_on boolean,
-	branches boolean
+	branches boolean,
+	needs bytea[]
 );
 
 COMMENT ON TYPE stratigraph.append_request_1 IS 'One call of append() or appendWrites().';
@@ -427,6 +428,7 @@ declare
   v_head bytea[] := '{}';
   v_moved boolean[] := '{}';
   v_overtaken boolean[];
+  v_lacking integer[];
   v_wakes boolean;
   v_refuses boolean;
   v_stays boolean;
@@ -444,14 +446,14 @@ begin
   while v_last < cardinality(v_requests) loop
     v_first := v_last + 1;
 
-    -- A new row is live from the start if it will have a head: nothing can refuse its first request.
+    -- A new row is live from the start if it will have a head, and nothing can refuse its first request.
     with request as (
       select q.*, q.ordinality = any (array(select m.request from unnest(v_heads) as m)) as has_head
         from unnest(v_requests) with ordinality as q
        where q.round = (v_requests[v_first]).round
     ), opened as (
       insert into "stratigraph".threads as t (key, long_id, revision, live, written_at)
-      select q.key, q.long_id, 1, q.has_head, date_trunc('minute', now())
+      select q.key, q.long_id, 1, q.has_head and coalesce(q.seen, 0) = 0 and q.needs is null, date_trunc('minute', now())
         from request q
        where q.key <> all (v_busy)
        order by q.key
@@ -463,7 +465,7 @@ begin
                when o.thread is null then 'busy'
                when q.seen < o.deleted_at then 'deleted'
                when o.deleted_at > 0 and not o.live and q.goes_on then 'deleted'
-               when q.relies and coalesce(q.seen, 0) < o.removed_at then 'stale'
+               when q.seen >= o.revision or q.relies and coalesce(q.seen, 0) < o.removed_at then 'stale'
                else 'ok'
              end as status
         from request q left join opened o on o.key = q.key
@@ -475,8 +477,16 @@ begin
       from judged j;
     v_last := cardinality(v_status);
 
-    select v_head || coalesce(array_agg(m.head), '{}'), v_moved || coalesce(array_agg(m.may), '{}'), coalesce(bool_or(not m.may), false)
-      into v_head, v_moved, v_stays
+    select v_head || coalesce(array_agg(m.head), '{}'), v_moved || coalesce(array_agg(m.may), '{}'), coalesce(bool_or(not m.may), false),
+           array(
+             select q.ordinality
+               from unnest(v_requests) with ordinality as q
+              where q.needs is not null and q.ordinality between v_first and v_last and v_status[q.ordinality] = 'ok'
+                and cardinality(q.needs) > (
+                  select count(*) from "stratigraph".blobs b where b.thread = v_thread[q.ordinality] and b.hash = any (q.needs)
+                )
+           )
+      into v_head, v_moved, v_stays, v_lacking
       from (
         select m.head, m.head is null or m.head = m.id or m.expected is null or m.head = any (m.expected) as may
           from (
@@ -488,6 +498,12 @@ begin
             offset 0
           ) as m
       ) as m;
+    if cardinality(v_lacking) > 0 then
+      v_status := array(
+        select case when g = any (v_lacking) then 'stale' else v_status[g] end from generate_subscripts(v_status, 1) as g order by g
+      );
+      v_refuses := true;
+    end if;
     if v_stays then
       -- Overtaken: the head was made from this checkpoint (LangGraph's "exit" durability puts two at once). It is stored; the head stays.
       v_overtaken := array(
@@ -607,14 +623,20 @@ declare
   n integer := jsonb_array_length(p_append -> 'requests');
   v_first "stratigraph".append_request_1 := jsonb_populate_record(null::  "stratigraph".append_request_1, p_append #> '{requests,0}');
   v_move "stratigraph".append_head_1 := jsonb_populate_record(null::  "stratigraph".append_head_1, p_append #> '{heads,0}');
+  v_seen bigint := v_first.seen;
+  v_needs bytea[] := v_first.needs;
   v_thread bigint;
   v_revision bigint;
   v_head bytea;
   v_plain boolean := p_append #> '{heads,1}' is null and p_append #> '{records,1}' is null and not p_append ? 'long_ids';
 begin
   if v_plain then
+    if n > 1 then
+      select max(q.seen), array_agg(distinct h) filter (where h is not null) into v_seen, v_needs
+        from jsonb_populate_recordset(null::  "stratigraph".append_request_1, p_append -> 'requests') as q left join unnest(q.needs) as h on true;
+    end if;
     select t.thread, t.revision,
-           not t.evicted and (t.live or t.deleted_at = 0) and (
+           not t.evicted and coalesce(v_seen, 0) <= t.revision and (t.live or t.deleted_at = 0) and (
              t.deleted_at = 0 and t.removed_at = 0
              or not exists (
                select from jsonb_populate_recordset(null::  "stratigraph".append_request_1, p_append -> 'requests') as q
@@ -623,15 +645,20 @@ begin
            )
       into v_thread, v_revision, v_plain
       from "stratigraph".threads t where t.key = v_first.key for no key update;
-    if not found then
+    if not found and (v_seen > 0 or v_needs is not null) then
+      v_plain := false;
+    elsif not found then
       insert into "stratigraph".threads as t (key, long_id, revision, live, written_at)
       values (v_first.key, v_first.long_id, n, v_move.id is not null, date_trunc('minute', now()))
       on conflict do nothing returning t.thread, 0 into v_thread, v_revision;
       v_plain := found;
     elsif v_plain then
-      -- In a statement of its own: one that waited for the lock would see the head from before.
-      select h.id into v_head from "stratigraph".heads h where h.thread = v_thread and h.ns = v_move.ns;
-      v_plain := v_head is null or v_head = v_move.id or v_move.expected is null or v_head = any (v_move.expected);
+      -- In a statement of its own: one that waited for the lock would see the head and the blobs from before.
+      select (select h.id from "stratigraph".heads h where h.thread = v_thread and h.ns = v_move.ns),
+             v_needs is null
+             or cardinality(v_needs) = (select count(*) from "stratigraph".blobs b where b.thread = v_thread and b.hash = any (v_needs))
+        into v_head, v_plain;
+      v_plain := v_plain and (v_head is null or v_head = v_move.id or v_move.expected is null or v_head = any (v_move.expected));
       if v_plain then
         update "stratigraph".threads t
            set revision = t.revision + n, live = t.live or v_move.id is not null, written_at = date_trunc('minute', now())

@@ -41,7 +41,7 @@ afterAll(async () => {
   await rm(folder, { recursive: true });
 });
 
-test("the result, and nothing else, is on stdout: as a table, as JSON, as lines of JSON of all pages", async () => {
+test("the result, and nothing else, is on stdout: as a table, as JSON, as lines of JSON", async () => {
   const table = await runCli(["threads", "--url", url]);
   expect(table).toMatchObject({ code: 0, stderr: "" });
   expect(table.stdout).toMatch(/^THREAD +WRITTEN +HEAD\n/);
@@ -55,7 +55,9 @@ test("the result, and nothing else, is on stdout: as a table, as JSON, as lines 
     .trim()
     .split("\n")
     .map((line) => (JSON.parse(line) as { thread: string }).thread);
-  expect(threads.toSorted()).toEqual(["ada", "bob", hostile]);
+  expect(threads).toHaveLength(2);
+  const all = await runCli(["threads", "--url", url, "-o", "jsonl"]);
+  expect(all.stdout.trim().split("\n")).toHaveLength(3);
 });
 
 test("an option that is given twice counts twice", async () => {
@@ -128,7 +130,7 @@ test("a listing of all threads misses none that is written to meanwhile", async 
     override async end(): Promise<void> {}
   })(() => (clock += 60_000));
   const saver = new TierSaver(tier);
-  const left = new Set(Array.from({ length: 9 }, (_, n) => `thread ${n}`));
+  const left = new Set(Array.from({ length: 120 }, (_, n) => `thread ${n}`));
   for (const id of left) await putValues(saver, id, { n: 1 });
   (globalThis as Record<string, unknown>)["listed beside a writer"] = tier;
   await writeFile(
@@ -147,7 +149,7 @@ test("a listing of all threads misses none that is written to meanwhile", async 
     write: (line: string, _encoding, done) => writeBeside(line, done),
   });
   const terminal = { stdout, stderr: new PassThrough(), stdin: Readable.from([]), env: {}, cwd: project };
-  expect(await main(["threads", "-o", "jsonl", "-n", "2"], terminal)).toBe(0);
+  expect(await main(["threads", "-o", "jsonl"], terminal)).toBe(0);
   expect([...left]).toEqual([]);
   await rm(project, { recursive: true });
 });

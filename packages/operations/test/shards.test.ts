@@ -35,5 +35,5 @@ test("operations on threads that are spread over two databases", async () => {
   await query(databases[0]!.url, "insert into stratigraph.heads values (900, '', 'x')");
   const found = await ran("verify", {}, saver);
   expect(found.text).toContain(damaged);
-  expect(found.text).toContain("1 tombstone-leak");
+  expect(found.text).toContain("1 lost-thread");
 });

@@ -169,7 +169,7 @@ describe.each(wanted)("%s", (_, open) => {
 
   test("ids that have no UTF-8 form, are empty or no text are refused clearly", async () => {
     const first = checkpointOf({ n: 1 });
-    for (const bad of ["\ud800", "", 7, {}, "x".repeat(65_537)]) {
+    for (const bad of ["\ud800", "", 7.5, {}, "x".repeat(65_537)]) {
       const config = { configurable: { thread_id: bad } };
       await expect(opened.saver.put(config, first, metadata, {})).rejects.toMatchObject({
         code: "INVALID_ADDRESS",

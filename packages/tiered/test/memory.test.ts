@@ -47,7 +47,7 @@ test("a thread larger than the limit isn't kept at all", async () => {
   const { tier, saver } = opened({ maxSize: "2kb" });
   for (let n = 1; n <= 5; n += 1)
     await put(
-      saver,
+      new TieredSaver({ warm: tier }),
       "t",
       n,
       Array.from({ length: 300 }, () => Math.random()),

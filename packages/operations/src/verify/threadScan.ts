@@ -1,3 +1,4 @@
+// long file: everything that is looked at in one thread, in one pass over it
 import { INTERRUPT } from "@langchain/langgraph-checkpoint";
 import {
   checkpointKey,

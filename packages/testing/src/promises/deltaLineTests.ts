@@ -70,20 +70,19 @@ const lose = async ({ tier }: TierSaver, checkpoints: readonly Address[]): Promi
   }
 };
 
-/** A tier that acknowledges the n-th batch of pending writes, and loses it. */
-const forgetting = (tier: Tier, n: number): Tier => {
+/** Does some work while a tier acknowledges the n-th batch of pending writes, and loses it. */
+const losing = async <T>(tier: Tier, n: number, work: () => Promise<T>): Promise<T> => {
   let batches = 0;
-  const appendWrites = async (request: AppendWritesRequest): Promise<void> => {
+  const stored = tier.appendWrites.bind(tier);
+  tier.appendWrites = async (request: AppendWritesRequest): Promise<void> => {
     batches += 1;
-    if (batches !== n) await tier.appendWrites(request);
+    if (batches !== n) await stored(request);
   };
-  return new Proxy(tier, {
-    get: (target, name) => {
-      if (name === "appendWrites") return appendWrites;
-      const found: unknown = Reflect.get(target, name);
-      return typeof found === "function" ? (found.bind(target) as unknown) : found;
-    },
-  });
+  try {
+    return await work();
+  } finally {
+    Reflect.deleteProperty(tier, "appendWrites");
+  }
 };
 
 /**
@@ -128,9 +127,11 @@ export const deltaLineTests = ({ test, saver, reopen, thread, durabilities }: Gr
       const config = { ...thread(), durability };
       await turns(config, 1);
       // The second batch of the second turn: in the middle of a step, or what "exit" leaves of a node.
-      const { tier } = await open();
-      const running = graphOf(new TierSaver(forgetting(tier, 2)));
-      expect((await running.invoke({ list: ["in1"] }, config)).list).toEqual(expected(2));
+      const running = await open();
+      const { list } = await losing(running.tier, 2, () =>
+        graphOf(running).invoke({ list: ["in1"] }, config),
+      );
+      expect(list).toEqual(expected(2));
       const error = await errorOf(graphOf(await reopen()).getState(config));
       expect(error.code).toBe("CORRUPT");
       expect(error.message).toMatch(
