@@ -38,6 +38,18 @@ test("any saver, by its public methods, both ways", async () => {
   ]);
 });
 
+test("a thread that was deleted here is brought anew when it is asked for", async () => {
+  const official = new OfficialMemory();
+  await say(official, "ada", "One");
+  const saver = new MemorySaver();
+  for (let life = 0; life < 2; life += 1) {
+    const report = await importThreads(saverSource(official), saver);
+    expect(report).toMatchObject({ threads: 1, differences: [], verified: true });
+    expect(await history(saver, "ada")).toEqual(await history(official, "ada"));
+    await saver.deleteThread("ada");
+  }
+});
+
 /** A saver whose list names no more than ten, as RedisSaver's does where nobody names a limit. */
 class Forgetful extends OfficialMemory {
   readonly #limit: number;

@@ -99,4 +99,14 @@ export const migrateMutants: readonly Mutant[] = [
     replace: "if (waiting < 0)",
     tests: ["packages/migrate/test/wrongCalls.test.ts"],
   },
+  {
+    id: "mi20",
+    kind: "guard",
+    what: "the heads of an import count as a late write, where the thread was deleted before",
+    file: "packages/core/src/contract/appendRules.ts",
+    find: 'expected !== "any" && expected.length > 0',
+    replace: 'expected !== "any"',
+    tests: ["packages/migrate/test/saverSource.test.ts"],
+    name: "brought anew",
+  },
 ];

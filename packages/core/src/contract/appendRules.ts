@@ -1,9 +1,14 @@
 import { CheckpointConflictError } from "./errors.ts";
 import type { AppendRequest, AppendWritesRequest, BlobHash, HeadMove } from "./tier.ts";
 
-/** Whether an append continues what must be there already, rather than beginning a thread or importing one. */
+/**
+ * Whether an append continues what must be there already, rather than beginning a thread or importing one. An import brings checkpoints in
+ * parts that move no head, and moves heads where there are none once all is there.
+ */
 export function goesOn({ records, heads }: AppendRequest): boolean {
+  if (records.length === 0) return heads.every(({ expected }) => expected !== "any" && expected.length > 0);
   return (
+    heads.length > 0 &&
     records.every(({ parentId }) => parentId !== undefined) &&
     heads.every(({ expected }) => expected !== "any")
   );

@@ -290,7 +290,7 @@ export interface Tier {
   /**
    * Writes atomically and moves the heads.
    * @throws CheckpointConflictError under `onConflict: "refuse"`: nothing was written
-   * @throws ThreadDeletedError if the thread was deleted after `seen`, or is deleted and a record has a parent
+   * @throws ThreadDeletedError if the thread was deleted after `seen`, or is deleted and a head is to move to a record that has a parent
    * @throws StaleReadError with the thread's revision if that is earlier than `seen`, because the storage was set back; without it if `relies` is
    * set and blobs were removed after `seen`, or one that it relies on isn't there, or a parent isn't that `needsParents` asks for. Nothing was
    * written

@@ -71,6 +71,24 @@ export function deleteThreadTests(context: TierContext): void {
       await expectGone(threadId);
     });
 
+    test("an import of a thread that was deleted comes in parts, whose heads move with the last", async () => {
+      const { tier } = context;
+      const { threadId, seen, now } = await deleted();
+      const part = (id: string, more: Partial<Parameters<typeof put>[2]> = {}) => ({
+        ...put(threadId, id, { seen: now, ...more }),
+        heads: [],
+      });
+      await tier.append(part("i1"));
+      // Somebody else's import, which was killed, brought the part before this one.
+      await tier.append(part("i2", { parentId: "i1" }));
+      await thrown(tier.append(part("i3", { parentId: "i2", seen })), "THREAD_DELETED");
+      const moves = { ...part("i2"), records: [], heads: [{ namespace: "", to: "i2", expected: [] }] };
+      await thrown(tier.append({ ...moves, seen }), "THREAD_DELETED");
+      const { heads } = await tier.append(moves);
+      expect(heads).toMatchObject([{ head: "i2", moved: true }]);
+      expect(await listedIds(tier, { threadId })).toEqual(["i2", "i1"]);
+    });
+
     test("an append that continues a deleted checkpoint is refused, whatever its writer saw", async () => {
       const { tier } = context;
       const { threadId, now } = await deleted();
