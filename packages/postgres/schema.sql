@@ -483,7 +483,9 @@ begin
                from unnest(v_requests) with ordinality as q
               where q.needs is not null and q.ordinality between v_first and v_last and v_status[q.ordinality] = 'ok'
                 and cardinality(q.needs) > (
-                  select count(*) from "stratigraph".blobs b where b.thread = v_thread[q.ordinality] and b.hash = any (q.needs)
+                  select count(*)
+                     from unnest(q.needs) as h,
+                          lateral (select from "stratigraph".blobs x where x.thread = v_thread[q.ordinality] and x.hash = h offset 0) b
                 )
            )
       into v_head, v_moved, v_stays, v_lacking
@@ -656,7 +658,10 @@ begin
       -- In a statement of its own: one that waited for the lock would see the head and the blobs from before.
       select (select h.id from "stratigraph".heads h where h.thread = v_thread and h.ns = v_move.ns),
              v_needs is null
-             or cardinality(v_needs) = (select count(*) from "stratigraph".blobs b where b.thread = v_thread and b.hash = any (v_needs))
+             or cardinality(v_needs) = (
+               select count(*)
+                 from unnest(v_needs) as h, lateral (select from "stratigraph".blobs x where x.thread = v_thread and x.hash = h offset 0) b
+             )
         into v_head, v_plain;
       v_plain := v_plain and (v_head is null or v_head = v_move.id or v_move.expected is null or v_head = any (v_move.expected));
       if v_plain then
