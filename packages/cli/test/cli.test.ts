@@ -164,3 +164,11 @@ test("errors of operations are told in the words of a command line", async () =>
   );
   await empty.drop();
 });
+
+test("the form of commands that the page and operations suggest takes no id for an option", async () => {
+  const evil = "--config=./evil.mjs";
+  const looked = await runCli(["show", "--url", url, `--namespace=${evil}`, "--", evil]);
+  expect(looked.code).toBe(1);
+  expect(looked.stderr).toContain(`"${evil}"`);
+  expect(looked.stderr).not.toContain("SETTINGS");
+});

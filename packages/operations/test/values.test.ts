@@ -15,7 +15,7 @@ import {
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { columns } from "../src/render/columns.ts";
-import { shellWord } from "../src/render/shellWord.ts";
+import { commandText } from "../src/render/commandText.ts";
 
 const serde = new StratigraphSerializer();
 
@@ -157,10 +157,14 @@ test("text of values: no control characters, whatever is in them", () => {
 
 test("ids are shown without control characters, and as one word where they are part of a command", () => {
   expect([...columns([["\u001b]0;evil\u0007", "\u202eb"]])]).toEqual(["\\u001b]0;evil\\u0007  \\u202eb"]);
-  expect(["ada@head~3", "it's", "$(x)", "\u001b[2J"].map(shellWord)).toEqual([
-    "ada@head~3",
-    String.raw`'it'\''s'`,
-    "'$(x)'",
-    "'\\u001b[2J'",
-  ]);
+  expect(commandText("x", ["ada@head~3", "it's", "$(x)", "\u001b[2J"])).toBe(
+    String.raw`stratigraph x ada@head~3 'it'\''s' '$(x)' '\u001b[2J'`,
+  );
+});
+
+test("an id that begins with a dash is no option of a command that is suggested", () => {
+  expect(commandText("run", ["ada"], "--resume 1")).toBe("stratigraph run ada --resume 1");
+  expect(commandText("run", ["--config=./evil.mjs"], "--resume 1")).toBe(
+    "stratigraph run --resume 1 -- '--config=./evil.mjs'",
+  );
 });

@@ -3,6 +3,7 @@ import type { Mutant } from "../mutant.ts";
 const src = "packages/inspector/src";
 const guards = ["packages/inspector/test/guards.test.ts"];
 const page = ["packages/inspector/test/page.test.ts"];
+const commands = ["packages/inspector/test/page/commandText.test.ts"];
 const api = ["packages/inspector/test/api.test.ts"];
 
 export const inspectorFaults: readonly Mutant[] = [
@@ -100,9 +101,36 @@ export const inspectorFaults: readonly Mutant[] = [
     id: "inf11",
     kind: "fault",
     what: "a quote in an id ends the word of a shell in commands that the page suggests",
-    file: "packages/inspector/page/design/units.ts",
+    file: "packages/inspector/page/design/commandText.ts",
     find: ".replaceAll(\"'\", String.raw`'\\''`)",
     replace: "",
-    tests: ["packages/inspector/test/page/units.test.ts"],
+    tests: commands,
+  },
+  {
+    id: "inf12",
+    kind: "fault",
+    what: "a thread's id is an option of the command that the page suggests",
+    file: "packages/inspector/page/design/commandText.ts",
+    find: "const rest = given.some(isDashed)",
+    replace: "const rest = false",
+    tests: commands,
+  },
+  {
+    id: "inf13",
+    kind: "fault",
+    what: "a namespace or a tag is an option of the command that the page suggests",
+    file: "packages/inspector/page/design/commandText.ts",
+    find: 'isDashed(value) ? "=" : " "',
+    replace: '" "',
+    tests: commands,
+  },
+  {
+    id: "inf14",
+    kind: "fault",
+    what: "a thread's id is an option of the command that an operation suggests",
+    file: "packages/operations/src/render/commandText.ts",
+    find: 'words.some((word) => word.startsWith("-"))',
+    replace: "words.length === 0",
+    tests: ["packages/operations/test/values.test.ts"],
   },
 ];

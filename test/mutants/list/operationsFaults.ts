@@ -35,7 +35,7 @@ export const operationsFaults: readonly Mutant[] = [
     id: "opf05",
     kind: "fault",
     what: "a quote in an id ends the word of a shell: what follows is run",
-    file: `${src}/render/shellWord.ts`,
+    file: `${src}/render/commandText.ts`,
     find: ".replaceAll(\"'\", String.raw`'\\''`)",
     replace: "",
     tests: [`${test}/values.test.ts`],

@@ -44,8 +44,3 @@ const months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "
 export function countText(count: number): string {
   return count.toLocaleString("en");
 }
-
-/** A text as one word of a shell. */
-export function shellWord(text: string): string {
-  return /^[\w.:@~/-]+$/.test(text) ? text : `'${text.replaceAll("'", String.raw`'\''`)}'`;
-}

@@ -1,7 +1,7 @@
 import type { OutputOf } from "@stratigraph/operations";
 import { call, request } from "../api/client.ts";
 import { search } from "../router.ts";
-import { shellWord } from "../design/units.ts";
+import { commandText } from "../design/commandText.ts";
 import { formatPath, type Step } from "./records.ts";
 
 /** The checkpoint whose values are shown. */
@@ -51,11 +51,5 @@ export async function loadWhole(at: ValueAt, { channel, path }: Part): Promise<B
 
 /** The command that shows a part in a terminal. */
 export function partCommand({ thread, namespace, checkpoint }: ValueAt, { channel, path }: Part): string {
-  const where = formatPath(path);
-  return [
-    `stratigraph show ${shellWord(thread)} --checkpoint ${shellWord(checkpoint)}`,
-    namespace === "" ? "" : ` --namespace ${shellWord(namespace)}`,
-    ` --channel ${shellWord(channel)}`,
-    where === "" ? "" : ` --path ${shellWord(where)}`,
-  ].join("");
+  return commandText("show", [thread], { checkpoint, namespace, channel, path: formatPath(path) });
 }

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { agoText, bytesText, clockText, shellWord } from "../../page/design/units.ts";
+import { agoText, bytesText, clockText } from "../../page/design/units.ts";
 
 test("times are told as people say them", () => {
   const now = Date.parse("2026-11-23T12:00:00Z");
@@ -22,13 +22,4 @@ test("steps of a run are told apart by the time of day", () => {
 
 test("bytes have the unit that fits", () => {
   expect([0, 812, 1500, 12_000_000].map(bytesText)).toEqual(["0 B", "812 B", "1.5 kB", "12 MB"]);
-});
-
-test("what a shell would read otherwise is quoted", () => {
-  expect(["ada@head~3", "a b", "it's", "$(x)"].map(shellWord)).toEqual([
-    "ada@head~3",
-    "'a b'",
-    String.raw`'it'\''s'`,
-    "'$(x)'",
-  ]);
 });

@@ -2,7 +2,7 @@ import type { Answer, Answers, MergeOptions, Strategies, Strategy } from "@strat
 import { InvalidOptionError, type TierSaver } from "@stratigraph/core";
 import { z } from "zod";
 import { columns, shown } from "../render/columns.ts";
-import { shellWord } from "../render/shellWord.ts";
+import { commandText } from "../render/commandText.ts";
 import { resolvePoint } from "../table/address.ts";
 import { fields, flag, texts } from "../table/fields.ts";
 import { operation } from "../table/operation.ts";
@@ -150,8 +150,8 @@ export const merge = operation({
   *render({ status, thread, head, channels, plan, open = [] }) {
     const into = shown(thread);
     const said = {
-      merged: `Merged into ${into}: the head is ${shown(head)}. To take it back: stratigraph undo ${shellWord(thread)}`,
-      "fast-forward": `Moved ${into} forward to ${shown(head)}. To take it back: stratigraph undo ${shellWord(thread)}`,
+      merged: `Merged into ${into}: the head is ${shown(head)}. To take it back: ${commandText("undo", [thread])}`,
+      "fast-forward": `Moved ${into} forward to ${shown(head)}. To take it back: ${commandText("undo", [thread])}`,
       "already-merged": `${into} has it already. Nothing was written.`,
       planned:
         channels === undefined

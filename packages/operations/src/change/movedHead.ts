@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { shown } from "../render/columns.ts";
-import { shellWord } from "../render/shellWord.ts";
+import { commandText } from "../render/commandText.ts";
 
 /** A head that was moved, as output. */
 export const movedHead = z.object({
@@ -23,5 +23,5 @@ export function* renderMovedHead({
     return;
   }
   yield `${where}: the head is ${shown(head)}${before === undefined ? "" : `, it was ${shown(before)}`}.`;
-  if (before !== undefined) yield `To take it back: stratigraph undo ${shellWord(thread)}`;
+  if (before !== undefined) yield `To take it back: ${commandText("undo", [thread])}`;
 }

@@ -2,7 +2,7 @@ import { decodeCursor, encodeCursor } from "@stratigraph/core";
 import type { Journal } from "@stratigraph/journal";
 import { z } from "zod";
 import { shown } from "../render/columns.ts";
-import { shellWord } from "../render/shellWord.ts";
+import { commandText } from "../render/commandText.ts";
 import { timeText } from "../render/units.ts";
 import type { Context } from "../table/context.ts";
 import { fields, flag } from "../table/fields.ts";
@@ -80,7 +80,7 @@ function* questionLines({
   if (asked) yield "  The graph is stopped, and waits for the answer.";
   const answer = kind === "approval" ? "allow" : "happened";
   if (answered) yield "  Answered: the run takes the answer when it goes on.";
-  else yield `  stratigraph answer ${shellWord(thread)} ${call.slice(0, 12)} ${answer} --author …`;
+  else yield `  ${commandText("answer", [thread, call.slice(0, 12), answer], "--author …")}`;
 }
 
 async function ofAllThreads(

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { columns, shown } from "../render/columns.ts";
-import { shellWord } from "../render/shellWord.ts";
+import { commandText } from "../render/commandText.ts";
 import { timeText } from "../render/units.ts";
 import { outcomeText } from "../render/words.ts";
 import { inlineText } from "../values/text.ts";
@@ -73,7 +73,7 @@ export function* renderRun(output: RunOutput): Iterable<string> {
   for (const { id, node, value } of interrupts)
     yield `  ${shown(node)} asks: ${inlineText(value.value)}  #${shown(id)}`;
   if (next.length > 0) yield `Next: ${next.map(shown).join(", ")}`;
-  if (interrupts.length > 0) yield `To answer: stratigraph run ${shellWord(thread)} --resume '"…"'`;
+  if (interrupts.length > 0) yield `To answer: ${commandText("run", [thread], `--resume '"…"'`)}`;
 }
 
 function happened({ outcome, why, error, interrupts }: RunOutput): string {

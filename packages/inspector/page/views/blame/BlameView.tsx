@@ -11,7 +11,8 @@ import { Field } from "../../design/Field.tsx";
 import { Pill } from "../../design/Pill.tsx";
 import { Skeleton } from "../../design/Skeleton.tsx";
 import { Id, Time } from "../../design/Texts.tsx";
-import { countText, shellWord } from "../../design/units.ts";
+import { commandText } from "../../design/commandText.ts";
+import { countText } from "../../design/units.ts";
 import { href, navigate, route } from "../../router.ts";
 import { sideText } from "../diff/changeText.ts";
 import { TextChange } from "../diff/TextChange.tsx";
@@ -35,12 +36,7 @@ export function BlameView(): VNode {
   const input = { at, path, namespace, ...(checkpoint === undefined ? {} : { checkpoint }), exact };
   const key = at === "" || path === "" ? undefined : JSON.stringify(input);
   const { data, error, reload, stale } = useResource(key, (signal) => call("blame", input, { signal }));
-  const command = [
-    `stratigraph blame ${shellWord(at)} ${shellWord(path)}`,
-    checkpoint === undefined ? "" : ` --checkpoint ${shellWord(checkpoint)}`,
-    namespace === "" ? "" : ` --namespace ${shellWord(namespace)}`,
-    exact ? " --exact" : "",
-  ].join("");
+  const command = commandText("blame", [at, path], { checkpoint, namespace, exact });
   return (
     <div class="page">
       <header class="page-head">

@@ -1,5 +1,5 @@
 import type { OutputOf } from "@stratigraph/operations";
-import { shellWord } from "../../design/units.ts";
+import { commandText } from "../../design/commandText.ts";
 import { contentOf, isObject } from "../../values/records.ts";
 import type { ValueAt } from "../../values/ValueAt.ts";
 
@@ -21,8 +21,7 @@ export function addressOf({ thread, checkpoint }: Pick<Shown, "thread" | "checkp
 
 /** The command that shows the checkpoint in a terminal. */
 export function showCommand(shown: Pick<Shown, "thread" | "checkpoint" | "namespace">): string {
-  const namespace = shown.namespace === "" ? "" : ` --namespace ${shellWord(shown.namespace)}`;
-  return `stratigraph show ${shellWord(addressOf(shown))}${namespace}`;
+  return commandText("show", [addressOf(shown)], { namespace: shown.namespace });
 }
 
 /** TypeScript that reads the checkpoint. */

@@ -10,7 +10,8 @@ import { ErrorBox } from "../../design/ErrorBox.tsx";
 import { Pill, type Tone } from "../../design/Pill.tsx";
 import { Skeleton } from "../../design/Skeleton.tsx";
 import { Table, type Column } from "../../design/Table.tsx";
-import { countText, shellWord } from "../../design/units.ts";
+import { commandText } from "../../design/commandText.ts";
+import { countText } from "../../design/units.ts";
 import { outcomeText } from "../../design/words.ts";
 import { href, route, setQuery } from "../../router.ts";
 import "./compare.css";
@@ -38,7 +39,7 @@ export function CompareView(): VNode {
         <div class="spacer" />
         {threads.length === 0 ? null : (
           <CopyMenu
-            cli={`stratigraph compare ${threads.map(shellWord).join(" ")}`}
+            cli={commandText("compare", threads)}
             code={`const { threads } = await compare(checkpointer, ${JSON.stringify(threads)});`}
           />
         )}

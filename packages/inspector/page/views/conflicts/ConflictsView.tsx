@@ -10,7 +10,7 @@ import { Empty } from "../../design/Empty.tsx";
 import { ErrorBox } from "../../design/ErrorBox.tsx";
 import { Skeleton } from "../../design/Skeleton.tsx";
 import { Id, Time } from "../../design/Texts.tsx";
-import { shellWord } from "../../design/units.ts";
+import { commandText } from "../../design/commandText.ts";
 import { href, route, setQuery } from "../../router.ts";
 import "./conflicts.css";
 import { PromoteDialog } from "./PromoteDialog.tsx";
@@ -60,7 +60,7 @@ export function ConflictsView(): VNode {
         )}
         <div class="spacer" />
         <CopyMenu
-          cli={`stratigraph conflicts${thread === "" ? "" : ` ${shellWord(thread)}`}`}
+          cli={commandText("conflicts", [thread])}
           code={`const conflicts = await checkpointer.conflicts(${JSON.stringify(thread === "" ? "ada" : thread)});`}
         />
       </header>

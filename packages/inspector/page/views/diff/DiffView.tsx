@@ -8,7 +8,7 @@ import { Empty } from "../../design/Empty.tsx";
 import { ErrorBox } from "../../design/ErrorBox.tsx";
 import { Field } from "../../design/Field.tsx";
 import { Skeleton } from "../../design/Skeleton.tsx";
-import { shellWord } from "../../design/units.ts";
+import { commandText } from "../../design/commandText.ts";
 import { useKeys } from "../../keys.ts";
 import { href, navigate, route } from "../../router.ts";
 import { Channels } from "./Channels.tsx";
@@ -25,7 +25,7 @@ export function DiffView(): VNode {
   const { data, error, reload, stale } = useResource(key, (signal) =>
     call("diff", { from: a, ...(b === "" ? {} : { to: b }), namespace, limit }, { signal }),
   );
-  const command = ["stratigraph diff", shellWord(a), ...(b === "" ? [] : [shellWord(b)])].join(" ");
+  const command = commandText("diff", [a, b]);
   return (
     <div class="page">
       <header class="page-head">

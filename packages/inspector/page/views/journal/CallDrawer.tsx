@@ -7,7 +7,7 @@ import { Drawer } from "../../design/Dialog.tsx";
 import { Pill } from "../../design/Pill.tsx";
 import { Skeleton } from "../../design/Skeleton.tsx";
 import { Id } from "../../design/Texts.tsx";
-import { shellWord } from "../../design/units.ts";
+import { commandText } from "../../design/commandText.ts";
 import { href } from "../../router.ts";
 import { Entries } from "./Entries.tsx";
 import { statusOf, tookText, type Call } from "./texts.ts";
@@ -74,7 +74,7 @@ function CallDetail({ thread, item }: { readonly thread: string; readonly item: 
         </span>
         <div class="spacer" />
         <CopyMenu
-          cli={`stratigraph calls ${shellWord(thread)} --call ${fingerprint.slice(0, 12)}`}
+          cli={commandText("calls", [thread], { call: fingerprint.slice(0, 12) })}
           code={`const calls = await journal.calls(${JSON.stringify(thread)});\nconst call = calls.find(({ fingerprint }) => fingerprint === ${JSON.stringify(fingerprint)});`}
         />
       </div>

@@ -12,7 +12,8 @@ import { Pill } from "../../design/Pill.tsx";
 import "../../design/table.css";
 import { Skeleton } from "../../design/Skeleton.tsx";
 import { Time } from "../../design/Texts.tsx";
-import { countText, shellWord } from "../../design/units.ts";
+import { commandText } from "../../design/commandText.ts";
+import { countText } from "../../design/units.ts";
 import { route, setQuery } from "../../router.ts";
 import { inline } from "../../values/describe.ts";
 import { AuditBadge } from "./AuditBadge.tsx";
@@ -64,12 +65,7 @@ export function JournalView({ thread }: { readonly thread: string }): VNode {
         </p>
       </Empty>
     );
-  const cli = [
-    "stratigraph calls",
-    shellWord(thread),
-    tool === "" ? "" : `--tool ${shellWord(tool)}`,
-    status === "" ? "" : `--status ${status}`,
-  ];
+  const cli = commandText("calls", [thread], { tool, status });
   return (
     <div class="journal">
       <Questions questions={questions} onAnswered={reload} />
@@ -106,10 +102,7 @@ export function JournalView({ thread }: { readonly thread: string }): VNode {
         />
         <div class="spacer" />
         <AuditBadge thread={thread} calls={data.total} version={version} />
-        <CopyMenu
-          cli={cli.filter((word) => word !== "").join(" ")}
-          code={`const calls = await journal.calls(${JSON.stringify(thread)});`}
-        />
+        <CopyMenu cli={cli} code={`const calls = await journal.calls(${JSON.stringify(thread)});`} />
       </div>
       {data.items.length === 0 ? (
         <Empty title="No call fits the filter" icon="filter" />

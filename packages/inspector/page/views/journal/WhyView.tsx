@@ -6,7 +6,8 @@ import { CopyMenu } from "../../design/CopyMenu.tsx";
 import { ErrorBox } from "../../design/ErrorBox.tsx";
 import { Pill } from "../../design/Pill.tsx";
 import { Skeleton } from "../../design/Skeleton.tsx";
-import { countText, shellWord } from "../../design/units.ts";
+import { commandText } from "../../design/commandText.ts";
+import { countText } from "../../design/units.ts";
 import { Icon, type IconName } from "../../icons.tsx";
 import { href, route } from "../../router.ts";
 import { inline } from "../../values/describe.ts";
@@ -52,7 +53,7 @@ export function WhyView({ thread }: { readonly thread: string }): VNode {
         <h1>Why</h1>
         <div class="spacer" />
         <CopyMenu
-          cli={`stratigraph why ${shellWord(thread)}${data?.message.id === undefined ? "" : ` ${shellWord(data.message.id)}`}`}
+          cli={commandText("why", [thread, data?.message.id])}
           code={`const why = await journal.why(${JSON.stringify(thread)}, { messageId: ${JSON.stringify(data?.message.id ?? "")} });`}
         />
       </header>

@@ -10,7 +10,7 @@ import { CopyMenu } from "../../design/CopyMenu.tsx";
 import { ErrorBox } from "../../design/ErrorBox.tsx";
 import { Field, Select } from "../../design/Field.tsx";
 import { Skeleton } from "../../design/Skeleton.tsx";
-import { shellWord } from "../../design/units.ts";
+import { commandText } from "../../design/commandText.ts";
 import { href, navigate, route, setQuery } from "../../router.ts";
 import { useSettled } from "../whatif/useSettled.ts";
 import { ChannelChoice } from "./ChannelChoice.tsx";
@@ -38,7 +38,7 @@ export function MergeView({ thread }: { readonly thread: string }): VNode {
         <div class="spacer" />
         {from.length === 0 ? null : (
           <CopyMenu
-            cli={`stratigraph merge ${shellWord(thread)} ${from.map(shellWord).join(" ")} --dry-run`}
+            cli={commandText("merge", [thread, ...from], { "dry-run": true })}
             code={`const result = await merge(graph, ${JSON.stringify(thread)}, ${JSON.stringify(from)}, { dryRun: true });`}
           />
         )}

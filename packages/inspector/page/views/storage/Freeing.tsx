@@ -8,7 +8,8 @@ import { ErrorBox } from "../../design/ErrorBox.tsx";
 import { Field } from "../../design/Field.tsx";
 import { Table } from "../../design/Table.tsx";
 import { Bytes } from "../../design/Texts.tsx";
-import { bytesText, countText, shellWord } from "../../design/units.ts";
+import { commandText } from "../../design/commandText.ts";
+import { bytesText, countText } from "../../design/units.ts";
 import { href } from "../../router.ts";
 import { AskedSection, Section } from "./Section.tsx";
 import { useAsked } from "./useAsked.ts";
@@ -24,13 +25,15 @@ export function PrunePreview({ thread }: { readonly thread?: string | undefined 
   const { data, error, busy, ask, stop } = useAsked((signal) =>
     call("prune", { ...which, keepLast: Number(keepLast), dryRun: true }, { signal }),
   );
-  const cli = `stratigraph prune ${thread === undefined ? "--all" : shellWord(thread)} --keep-last ${keepLast}`;
+  const all = thread === undefined;
+  const cli = (dryRun: boolean) =>
+    commandText("prune", [thread], { all, "keep-last": keepLast, "dry-run": dryRun });
   return (
     <Section
       title="What pruning would free"
       side={
         <CopyMenu
-          cli={`${cli} --dry-run`}
+          cli={cli(true)}
           code={`await checkpointer.prune([${JSON.stringify(thread ?? "ada")}], { strategy: "keep_latest", keepLast: ${keepLast} });`}
         />
       }
@@ -60,7 +63,7 @@ export function PrunePreview({ thread }: { readonly thread?: string | undefined 
         {thread === undefined ? <span class="faint">It goes through every thread.</span> : null}
       </form>
       {error === undefined ? null : <ErrorBox error={error} onRetry={ask} />}
-      {data === undefined ? null : <Pruned found={data} cli={cli} one={thread !== undefined} />}
+      {data === undefined ? null : <Pruned found={data} cli={cli(false)} one={thread !== undefined} />}
     </Section>
   );
 }

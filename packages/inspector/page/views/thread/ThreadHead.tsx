@@ -6,7 +6,8 @@ import { Select } from "../../design/Field.tsx";
 import { Pill } from "../../design/Pill.tsx";
 import { Tabs } from "../../design/Tabs.tsx";
 import { Id, Time } from "../../design/Texts.tsx";
-import { countText, shellWord } from "../../design/units.ts";
+import { commandText } from "../../design/commandText.ts";
+import { countText } from "../../design/units.ts";
 import { waitsTitle } from "../../design/words.ts";
 import { href, navigate, route } from "../../router.ts";
 import type { LoadedHistory } from "./historyLayout.ts";
@@ -48,7 +49,7 @@ export function ThreadHead({ thread, namespace, history }: ThreadHeadProps): VNo
         <div class="spacer" />
         <Namespaces thread={thread} namespace={namespace} />
         <CopyMenu
-          cli={`stratigraph history ${shellWord(thread)}${namespace === "" ? "" : ` --namespace ${shellWord(namespace)}`}`}
+          cli={commandText("history", [thread], { namespace })}
           code={`const log = await checkpointer.getTuple({ configurable: { thread_id: ${JSON.stringify(thread)} } });`}
           bundle={() => bundleOf(thread, namespace)}
           bundleName={`${thread.replaceAll(/[^\w.-]+/g, "_")}.json`}

@@ -7,7 +7,8 @@ import { Button } from "../../design/Button.tsx";
 import { Empty } from "../../design/Empty.tsx";
 import { ErrorBox } from "../../design/ErrorBox.tsx";
 import { Skeleton } from "../../design/Skeleton.tsx";
-import { countText, shellWord } from "../../design/units.ts";
+import { commandText } from "../../design/commandText.ts";
+import { countText } from "../../design/units.ts";
 import { useNarrow } from "../../list/useNarrow.ts";
 import { VirtualList } from "../../list/VirtualList.tsx";
 import { href, navigate, route, setQuery } from "../../router.ts";
@@ -70,7 +71,7 @@ export function ThreadsView(): VNode {
             {`${changed} new`}
           </Button>
         )}
-        <CopyMenu cli={cliOf(search, filter, tag)} code={codeOf(filter, tag)} />
+        <CopyMenu cli={commandText("threads", [], { search, filter, tag })} code={codeOf(filter, tag)} />
       </header>
       {error === undefined ? null : <ErrorBox error={error} onRetry={() => void reload()} />}
       {listing === undefined ? (
@@ -130,15 +131,6 @@ function Nothing({ isNarrowed }: { readonly isNarrowed: boolean }): VNode {
       </p>
     </Empty>
   );
-}
-
-function cliOf(search: string, filter: readonly string[], tag: readonly string[]): string {
-  return [
-    "stratigraph threads",
-    ...(search === "" ? [] : [`--search ${shellWord(search)}`]),
-    ...filter.map((text) => `--filter ${shellWord(text)}`),
-    ...tag.map((text) => `--tag ${shellWord(text)}`),
-  ].join(" ");
 }
 
 function codeOf(filter: readonly string[], tag: readonly string[]): string {

@@ -7,7 +7,8 @@ import { CopyMenu } from "../../design/CopyMenu.tsx";
 import { ErrorBox } from "../../design/ErrorBox.tsx";
 import { Field, Select } from "../../design/Field.tsx";
 import { Pill } from "../../design/Pill.tsx";
-import { bytesText, countText, shellWord } from "../../design/units.ts";
+import { commandText } from "../../design/commandText.ts";
+import { bytesText, countText } from "../../design/units.ts";
 import { route } from "../../router.ts";
 import { Section } from "../storage/Section.tsx";
 import "../storage/storage.css";
@@ -34,7 +35,7 @@ export function VerifyView(): VNode {
     setProgress(undefined);
     return await callLive("verify", input, { signal, onProgress: setProgress });
   });
-  const cli = `stratigraph verify${thread !== "" ? ` ${shellWord(thread)}` : sample === "" ? "" : ` --sample ${sample}`}`;
+  const cli = commandText("verify", [thread], { sample: thread === "" ? sample : undefined });
   return (
     <div class="health">
       <header class="storage-head">

@@ -6,7 +6,7 @@ import { CopyMenu } from "../../design/CopyMenu.tsx";
 import { Empty } from "../../design/Empty.tsx";
 import { ErrorBox } from "../../design/ErrorBox.tsx";
 import { Skeleton } from "../../design/Skeleton.tsx";
-import { shellWord } from "../../design/units.ts";
+import { commandText } from "../../design/commandText.ts";
 import { href, route, setQuery } from "../../router.ts";
 import { EditForm } from "./EditForm.tsx";
 import { ForkActions } from "./ForkActions.tsx";
@@ -66,9 +66,7 @@ export function WhatIfView(): VNode {
         )}
         <div class="spacer" />
         <CopyMenu
-          cli={
-            fork === "" ? `stratigraph fork ${shellWord(at)} --what-if` : `stratigraph run ${shellWord(fork)}`
-          }
+          cli={fork === "" ? commandText("fork", [at], { "what-if": true }) : commandText("run", [fork])}
           code={`const { threadId } = await fork(checkpointer, ${JSON.stringify(thread ?? at)});`}
         />
       </header>
