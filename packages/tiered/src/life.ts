@@ -130,7 +130,7 @@ function foreign(warm: Tier, cold: Tier, threadId: string): StratigraphError {
     "CORRUPT",
     `Thread ${JSON.stringify(threadId)}: the archive (tier ${cold.name}) has checkpoints under this id that tier ${warm.name}, which owns the thread, ` +
       `neither has nor deleted. Is it the archive of another database, or was the database lost and begun anew? Nothing was changed. Name the right ` +
-      `archive; or, if nobody needs what is there, have it removed: "stratigraph repair".`,
+      `archive; or, if nobody needs what is there, delete the thread through a saver of that tier alone.`,
     { tier: cold.name, threadId },
   );
 }

@@ -3,10 +3,13 @@ import type { AppendRequest, AppendWritesRequest, BlobHash, HeadMove } from "./t
 
 /**
  * Whether an append continues what must be there already, rather than beginning a thread or importing one. An import brings checkpoints in
- * parts that move no head, and moves heads where there are none once all is there.
+ * parts that move no head, and moves the root's head, where there is none, once all is there.
  */
 export function goesOn({ records, heads }: AppendRequest): boolean {
-  if (records.length === 0) return heads.every(({ expected }) => expected !== "any" && expected.length > 0);
+  if (records.length === 0)
+    return heads.every(
+      ({ namespace, expected }) => expected !== "any" && (namespace !== "" || expected.length > 0),
+    );
   return (
     heads.length > 0 &&
     records.every(({ parentId }) => parentId !== undefined) &&
