@@ -54,3 +54,11 @@ test("threads that were written to move to the top, and come once", () => {
   expect(changes(newest, known)).toBe(2);
   expect(changes(known, known)).toBe(0);
 });
+
+test("a thread that goes on or asks within the minute that its row tells has changed", () => {
+  const row = { thread: "ada", writtenAt: "2026-11-23T12:00:00Z", checkpoint: "1", details: { step: 1 } };
+  const asks = { ...row, details: { step: 1, waits: "interrupt" } };
+  expect(changes([{ ...row, details: { ...row.details } }], [row])).toBe(0);
+  expect(changes([{ ...row, checkpoint: "2" }], [row])).toBe(1);
+  expect(changes([asks], [row])).toBe(1);
+});

@@ -1,7 +1,6 @@
-/** Something in a list that is known by a thread's id and the time of its last write. */
+/** Something in a list that is known by a thread's id. */
 export interface Listed {
   readonly thread: string;
-  readonly writtenAt: string;
 }
 
 /** The list with its newest page taken anew: what came to the top isn't further down any more. */
@@ -10,8 +9,11 @@ export function mergePages<T extends Listed>(newest: readonly T[], known: readon
   return [...newest, ...known.filter(({ thread }) => !fresh.has(thread))];
 }
 
-/** How many of the newest page are new, or were written to since they were listed. */
+/**
+ * How many of the newest page are new, or differ from what is listed in anything: the time of the last write may be told to
+ * the minute, and a run that ends or asks within it has another head, or waits.
+ */
 export function changes(newest: readonly Listed[], known: readonly Listed[]): number {
-  const before = new Map(known.map(({ thread, writtenAt }) => [thread, writtenAt]));
-  return newest.filter(({ thread, writtenAt }) => before.get(thread) !== writtenAt).length;
+  const before = new Map(known.map((item) => [item.thread, JSON.stringify(item)]));
+  return newest.filter((item) => before.get(item.thread) !== JSON.stringify(item)).length;
 }
