@@ -7,15 +7,14 @@ const answerMs = 300;
 let token: string | undefined;
 
 /**
- * Takes the token out of the address, where `stratigraph inspect` puts it, so that it doesn't stay in the browser's history.
- * A tab that was opened from a link has none, and asks the page's other tabs.
+ * Finds this tab's token. One that was opened from a link has none, and asks the page's other tabs. Where the printed address
+ * is opened in a tab that shows the page already, the browser loads nothing: then the page begins anew with the token.
  */
 export async function findToken(): Promise<void> {
-  const given = new URLSearchParams(location.hash.slice(1)).get("token");
-  if (given !== null) {
-    sessionStorage.setItem(key, given);
-    history.replaceState(null, "", location.pathname + location.search);
-  }
+  addEventListener("hashchange", () => {
+    if (takeToken() !== undefined) location.reload();
+  });
+  const given = takeToken();
   token = given ?? sessionStorage.getItem(key) ?? undefined;
   const others = new BroadcastChannel(key);
   token ??= await asked(others);
@@ -24,6 +23,15 @@ export async function findToken(): Promise<void> {
     // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a channel is heard by this origin alone
     if (data.ask === true && token !== undefined) others.postMessage({ token });
   });
+}
+
+/** Takes the token out of the address, where `stratigraph inspect` puts it, so that it doesn't stay in the browser's history. */
+function takeToken(): string | undefined {
+  const given = new URLSearchParams(location.hash.slice(1)).get("token");
+  if (given === null) return undefined;
+  sessionStorage.setItem(key, given);
+  history.replaceState(null, "", location.pathname + location.search);
+  return given;
 }
 
 /** Uses a token that somebody typed in: the token itself, or the whole address it is in. */

@@ -28,6 +28,21 @@ test("a tab without a token asks for it, and another tab gives its own", async (
   await beside.getByRole("heading", { name: "Threads" }).waitFor();
 });
 
+test("the printed address is taken by a tab that shows the page already, and leaves it", async () => {
+  const { at, url } = await inspecting(new MemorySaver());
+  const plain = new URL("/", url).href;
+  const page = await openTab(plain, { expected: [/401/] });
+  await page.getByRole("textbox", { name: "Address or token" }).waitFor();
+  await page.goto(at("/"));
+  await page.getByText("No threads yet").waitFor();
+  expect(page.url()).toBe(plain);
+  const loaded = page.waitForEvent("load");
+  await page.goto(at("/"));
+  await loaded;
+  await page.getByText("No threads yet").waitFor();
+  expect(page.url()).toBe(plain);
+});
+
 test("keys move between the views, through lists and into the search, and ? tells of them", async () => {
   const saver = new MemorySaver();
   await seed(saver, ["trip", "race"]);
