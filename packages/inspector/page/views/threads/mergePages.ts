@@ -13,7 +13,7 @@ export function mergePages<T extends Listed>(newest: readonly T[], known: readon
  * How many of the newest page are new, or differ from what is listed in anything: the time of the last write may be told to
  * the minute, and a run that ends or asks within it has another head, or waits.
  */
-export function changes(newest: readonly Listed[], known: readonly Listed[]): number {
+export function changes<T extends Listed>(newest: readonly T[], known: readonly T[]): number {
   const before = new Map(known.map((item) => [item.thread, JSON.stringify(item)]));
   return newest.filter((item) => before.get(item.thread) !== JSON.stringify(item)).length;
 }
