@@ -28,6 +28,7 @@ export { decideMoves, lostToOf, refuseLateWriter, refuseLostParents } from "./co
 export { isListed } from "./contract/isListed.ts";
 export { addressKey, checkpointKey } from "./contract/keys.ts";
 export { checkTier } from "./contract/checkTier.ts";
+export { lookOnly, looksOnly } from "./contract/lookOnly.ts";
 export { livenessOf, thisProcess, type ProcessName } from "./contract/processName.ts";
 export { CheckpointCoder } from "./encode/checkpointCoder.ts";
 export type { EncodedCheckpoint, Manifest } from "./encode/checkpointCoder.ts";

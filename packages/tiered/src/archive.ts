@@ -1,11 +1,13 @@
 // long file: what the archive adds to each method of a stack, best read together
 import { randomUUID } from "node:crypto";
 import {
+  EvictedError,
   StratigraphError,
   addressKey,
   blobClosure,
   isArchiveSource,
   keepsLeases,
+  looksOnly,
   namedBlobs,
   remembering,
   trace,
@@ -310,6 +312,7 @@ export class Archive {
     if (blobClosure(namedBlobs(undefined, writes), stored.blobs) !== undefined)
       return { ...stored, writes: [...stored.writes, ...writes] };
     // The writes name blobs that only the warm tier has. It answers blobs only together with their checkpoint, so restore that first.
+    if (looksOnly()) throw new EvictedError(this.#warm.primary.name, pick(stored.record));
     const restored = await this.#restoreWhole(stored);
     return { ...stored, ...restored };
   }

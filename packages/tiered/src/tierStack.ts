@@ -9,6 +9,7 @@ import {
   copyByReading,
   keepsLeases,
   keepsLocks,
+  looksOnly,
   ownersOf,
   pingTier,
   readThread,
@@ -373,6 +374,7 @@ export class TierStack implements Tier, Diagnoser, HealthReporter, LayeredTier, 
   }
 
   async #read(at: MaybeAddress): Promise<Reading> {
+    if (looksOnly()) return await this.#look(at);
     const believed = await this.#trustedHeads?.read(at, (tiers, peek) =>
       this.#fromHot(tiers, { ...at, checkpointId: peek.checkpointId! }, async () => peek.record, peek),
     );
@@ -391,9 +393,19 @@ export class TierStack implements Tier, Diagnoser, HealthReporter, LayeredTier, 
     if (reading.checkpoint !== undefined) this.#copyInto(this.#hot, reading.checkpoint, reading);
     // Renew after copying: each write to a hot tier ends the trust in a namespace's copy.
     if (at.checkpointId === undefined) this.#trustedHeads?.renew(at);
+    return await this.#orArchived(at, reading, this.#restoreOn);
+  }
+
+  /** Reads past the hot tiers: they get no copies, and the times for which they keep what they have don't begin anew. */
+  async #look(at: MaybeAddress): Promise<Reading> {
+    const reading = await this.#warm.read(at).catch((error) => this.#warm.readBehind(at, error));
+    return await this.#orArchived(at, reading, "never");
+  }
+
+  async #orArchived(at: MaybeAddress, reading: Reading, restoreOn: RestoreOn): Promise<Reading> {
     if (reading.checkpoint !== undefined) return reading;
     if (this.#archive === undefined || reading.head === undefined) return reading;
-    return await this.#archive.read(at, reading, this.#restoreOn);
+    return await this.#archive.read(at, reading, restoreOn);
   }
 
   /**

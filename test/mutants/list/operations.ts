@@ -1,6 +1,7 @@
 import type { Mutant } from "../mutant.ts";
 
 const tests = ["test/simulation/repair.test.ts"];
+const archived = ["packages/operations/test/archived.test.ts"];
 
 export const operationsMutants: readonly Mutant[] = [
   {
@@ -135,5 +136,33 @@ export const operationsMutants: readonly Mutant[] = [
     replace: "",
     tests: ["packages/operations/test/delete.test.ts"],
     name: "behind the last one",
+  },
+  {
+    id: "op40",
+    kind: "guard",
+    what: "looking at an archived thread restores it, and fills hot tiers",
+    file: "packages/operations/src/table/runOperation.ts",
+    find: "onlyLooks ? await lookOnly(work) : await work();",
+    replace: "onlyLooks && false ? await lookOnly(work) : await work();",
+    tests: archived,
+  },
+  {
+    id: "op41",
+    kind: "guard",
+    what: "values of later writes are restored by who only looks",
+    file: "packages/tiered/src/archive.ts",
+    find: "if (looksOnly()) throw",
+    replace: "if (false) throw",
+    tests: archived,
+    name: "values of later writes",
+  },
+  {
+    id: "op42",
+    kind: "guard",
+    what: "downloading a value of an archived thread restores the thread",
+    file: "packages/inspector/src/api/value.ts",
+    find: "await lookOnly(async () => {",
+    replace: "await (async (work: () => Promise<any>) => await work())(async () => {",
+    tests: ["packages/inspector/test/archived.test.ts"],
   },
 ];

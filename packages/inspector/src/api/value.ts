@@ -1,4 +1,4 @@
-import { InvalidOptionError, StratigraphError, type Typed } from "@stratigraph/core";
+import { InvalidOptionError, lookOnly, StratigraphError, type Typed } from "@stratigraph/core";
 import { parsePath, Redaction, resolvePoint, shownValue, State, type Path } from "@stratigraph/operations";
 import { z } from "zod";
 import type { SharedContext } from "../sharedContext.ts";
@@ -19,8 +19,10 @@ const pieceBytes = 64 * 1024;
 export async function answerValue(request: Request, context: SharedContext): Promise<Response> {
   const { thread, checkpoint, namespace, channel, path } = inputOf(request);
   const saver = await context.saver();
-  const point = await resolvePoint(saver, { at: thread, namespace, checkpoint });
-  const { stored } = await (await State.read(saver, point)).existing(channel);
+  const { point, stored } = await lookOnly(async () => {
+    const at = await resolvePoint(saver, { at: thread, namespace, checkpoint });
+    return { point: at, ...(await (await State.read(saver, at)).existing(channel)) };
+  });
   const redaction = new Redaction(context.redact);
   const bytes = valueBytes(channel, stored, redaction, parsePath(path));
   if (bytes === undefined)

@@ -1,10 +1,12 @@
-import { StratigraphError } from "@stratigraph/core";
+import { lookOnly, StratigraphError } from "@stratigraph/core";
 import type { z } from "zod";
 import type { Context } from "./context.ts";
 import type { Operation } from "./operation.ts";
+import { staysDry } from "./staysDry.ts";
 
 /**
- * Checks the input, runs the operation, and checks its output. This is how every front runs operations.
+ * Checks the input, runs the operation, and checks its output. This is how every front runs operations. What one reads that changes
+ * nothing stays where it is: nothing is restored from the archive, or copied into hot tiers.
  * @param given input as it came in: unchecked
  * @throws InvalidInputError that names every wrong field; what the operation throws
  */
@@ -13,7 +15,10 @@ export async function runOperation<I extends z.ZodObject, O extends z.ZodObject>
   given: unknown,
   context: Context,
 ): Promise<z.output<O>> {
-  const output = await operation.run(checkedInput(operation, given), context);
+  const input = checkedInput(operation, given);
+  const onlyLooks = operation.effect === "read" || staysDry(operation as unknown as Operation, input);
+  const work = async (): Promise<unknown> => await operation.run(input, context);
+  const output = onlyLooks ? await lookOnly(work) : await work();
   return operation.output.parse(output) as z.output<O>;
 }
 
