@@ -2,7 +2,7 @@ import { Annotation, DeltaChannel, START, StateGraph } from "@langchain/langgrap
 import type { BaseCheckpointSaver } from "@langchain/langgraph-checkpoint";
 import {
   StratigraphError,
-  TierSaver,
+  type TierSaver,
   type Address,
   type AppendWritesRequest,
   type Tier,
