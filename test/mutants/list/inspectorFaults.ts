@@ -143,6 +143,15 @@ export const inspectorFaults: readonly Mutant[] = [
     tests: ["packages/inspector/test/browser/frame.test.ts"],
   },
   {
+    id: "inf17",
+    kind: "fault",
+    what: "tasks that had finished are told as stopped because another one failed",
+    file: "packages/inspector/page/views/checkpoint/failuresOf.ts",
+    find: "aborted.filter(({ task }) => !finished.has(task))",
+    replace: "aborted",
+    tests: ["packages/inspector/test/page/failures.test.ts"],
+  },
+  {
     id: "inf14",
     kind: "fault",
     what: "a thread's id is an option of the command that an operation suggests",

@@ -6,7 +6,7 @@ import { href } from "../../router.ts";
 import { JsonText } from "../../values/JsonText.tsx";
 import { contentOf } from "../../values/records.ts";
 import { MessageText } from "../../values/MessageText.tsx";
-import { errorOf, type ToldError } from "./errorOf.ts";
+import { failuresOf } from "./failuresOf.ts";
 import { questionsOf, type Shown, type Write } from "./shown.ts";
 
 /** What keeps the thread from going on: questions to people, and tasks that failed. */
@@ -20,7 +20,7 @@ export function Waiting({ shown }: { readonly shown: Shown }): VNode | null {
       {asked.map((write) => (
         <Question key={write.task} write={write} answered={answered.has(write.task)} shown={shown} />
       ))}
-      {failed.length === 0 ? null : <Failures writes={failed} shown={shown} />}
+      {failed.length === 0 ? null : <Failures shown={shown} />}
     </div>
   );
 }
@@ -71,17 +71,9 @@ function Question({ write, answered, shown }: WriteProps & { readonly answered: 
   );
 }
 
-function Failures({ writes, shown }: { readonly writes: readonly Write[]; readonly shown: Shown }): VNode {
+function Failures({ shown }: { readonly shown: Shown }): VNode {
   const { thread, namespace, checkpoint } = shown;
-  const all = writes.map(({ node, task, value }) => ({
-    task,
-    who: node ?? task.slice(0, 8),
-    ...errorOf(value),
-  }));
-  // LangGraph stops the other tasks of a step when one fails.
-  const isStopped = ({ name }: ToldError): boolean => name === "AbortError";
-  const reasons = all.every(isStopped) ? all : all.filter((each) => !isStopped(each));
-  const stopped = all.filter((each) => !reasons.includes(each));
+  const { reasons, stopped } = failuresOf(shown.writes);
   return (
     <section class="callout callout-red" aria-label="Failed tasks">
       <Icon name="error" />
