@@ -34,7 +34,11 @@ test("steps say what each node wrote, what failed and what is waited for", async
     .or(page.getByRole("tab", { name: "Writes" }))
     .click();
   await checkpoint(page).getByRole("article").filter({ hasText: "campagnolo" }).getByText("failed").waitFor();
-  await checkpoint(page).getByRole("article").filter({ hasText: "sram" }).getByText("873").waitFor();
+  await checkpoint(page)
+    .getByRole("article")
+    .filter({ hasText: "sram" })
+    .getByText("873", { exact: true })
+    .waitFor();
   await page.goto(at(pathOf("review/ridley")).split("#")[0]!);
   await checkpoint(page).getByText("Sign the contract with Ridley over EUR 48000?").waitFor();
 });
