@@ -33,15 +33,6 @@ export const coreMutants: readonly Mutant[] = [
     tests: savers,
   },
   {
-    id: "core16",
-    kind: "guard",
-    what: "a thread that begins anew after its deletion has no tags: a deletion by tag misses it",
-    file: "packages/core/src/saver/tierSaver.ts",
-    find: "    this.#parents.forgetThread(threadId);\n    this.#tags.forget(threadId);",
-    replace: "    this.#parents.forgetThread(threadId);",
-    tests: ["packages/core/test/contract/saverTags.test.ts"],
-  },
-  {
     id: "core17",
     kind: "guard",
     what: "maintenance goes on beside another process after its lease was lost",
