@@ -180,15 +180,6 @@ export const journalMutants: readonly Mutant[] = [
     tests: ["packages/journal/test/sessions.test.ts"],
   },
   {
-    id: "jo22",
-    kind: "guard",
-    what: "an entry or an event rests on a value of the state that another process has pruned: it can't be read",
-    file: "packages/journal/src/log/records.ts",
-    find: "  if (!encoded.relies) return encoded;",
-    replace: "  return encoded;",
-    tests: ["packages/journal/test/pruned.test.ts"],
-  },
-  {
     id: "jo23",
     kind: "guard",
     what: "erasing brings back entries that were cut off meanwhile: the journal is broken",
