@@ -16,7 +16,6 @@ const ON_PGLITE = [
   "packages/postgres/test/contract.test.ts",
   "packages/postgres/test/graphs.test.ts",
   "packages/postgres/test/group/group.test.ts",
-  "packages/postgres/test/text.test.ts",
   "packages/stratigraph/test/createCheckpointer.test.ts",
 ];
 const PGLITE_NAMES = "PGlite|embedded|a folder";
