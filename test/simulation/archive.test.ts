@@ -63,8 +63,11 @@ test("a turn that comes while the thread is marked as archived stays in the warm
     const archiver = world.machine("archiver");
     const saver = site.open(world.machine("writer"));
     await ledger.turn(saver);
-    const held = world.hold("append", { from: archiver, to: site.warm });
+    const announcing = world.hold("append", { from: archiver, to: site.warm });
     const maintaining = site.open(archiver).maintain();
+    await announcing.reached;
+    const held = world.hold("append", { from: archiver, to: site.warm });
+    await announcing.release();
     await held.reached;
     await ledger.turn(saver);
     await held.release();
