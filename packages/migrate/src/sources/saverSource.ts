@@ -183,7 +183,10 @@ function writesIn(
 ): SourceWrite[] {
   const key = JSON.stringify([threadId, namespace, checkpointId]);
   const stored = saver instanceof MemorySaver ? Object.values(saver.writes[key] ?? {}) : [];
-  const paths = new Map(stored.map(([taskId, , , path]) => [taskId, path ?? ""]));
+  // LangGraph before 1.5 keeps no path.
+  const paths = new Map(
+    stored.map(([taskId, , , ...path]: readonly unknown[]) => [taskId, String(path[0] ?? "")]),
+  );
   const tasks = [...new Set(pendingWrites.map(([taskId]) => taskId))];
   const places = tasks.map((taskId) => `${paths.get(taskId) ?? ""}\0${taskId}`);
   const isOrdered = places.every((place, n) => n === 0 || places[n - 1]! < place);
