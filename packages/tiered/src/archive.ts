@@ -28,7 +28,7 @@ import {
 } from "@stratigraph/core";
 import { ancestorsOf, withAncestors } from "./coldAncestors.ts";
 import { archivedMark } from "./archivedMark.ts";
-import { lifeOf } from "./life.ts";
+import { isOvertaken, lifeOf } from "./life.ts";
 import type { BreakerSettings, BreakerState } from "./breaker.ts";
 import { lookedThrough } from "./dueDeletions.ts";
 import { listByThread } from "./listByThread.ts";
@@ -280,7 +280,7 @@ export class Archive {
     return {
       revision: Math.min(mark!.revision, life!.revision, root!.revision),
       isCopied,
-      mayHold: isCopied || life!.head !== undefined || wasDeleted(root!),
+      mayHold: isCopied || life!.head !== undefined || isDeleted(root!),
       isAnnounced: life!.head !== undefined,
     };
   }
@@ -421,8 +421,7 @@ export class Archive {
         seen: state.revision,
       });
     } catch (error) {
-      if (StratigraphError.is(error, "CHECKPOINT_CONFLICT") || StratigraphError.is(error, "THREAD_DELETED"))
-        return false;
+      if (isOvertaken(error)) return false;
       throw error;
     }
     trace({ type: "maintenance", what: "restored", threadId, data: { namespace, checkpointId } });
@@ -436,8 +435,8 @@ export class Archive {
   }
 }
 
-/** Whether a thread was deleted before, perhaps while the archive couldn't be reached. */
-function wasDeleted({ revision, head }: ThreadState): boolean {
+/** Whether a thread is deleted already, perhaps while the archive couldn't be reached. */
+function isDeleted({ revision, head }: ThreadState): boolean {
   return revision > 0 && head === undefined;
 }
 

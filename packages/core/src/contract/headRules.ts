@@ -61,8 +61,9 @@ export function refuseLostParents(
 ): void {
   if (needsParents !== true) return;
   const carried = new Set(records.map(checkpointKey));
-  for (const { namespace, parentId, ...record } of records) {
-    if (parentId === undefined || stored.has(checkpointKey({ ...record, namespace }))) continue;
+  for (const record of records) {
+    const { namespace, parentId } = record;
+    if (parentId === undefined || stored.has(checkpointKey(record))) continue;
     const parent = checkpointKey({ namespace, checkpointId: parentId });
     if (!carried.has(parent) && !stored.has(parent)) throw new StaleReadError(threadId);
   }

@@ -29,18 +29,17 @@ export async function brokenLineError(
         expiry,
       { threadId, namespace, checkpointId: from.checkpointId, parentId, child: checkpointId, channels },
     );
+  const data = { ...from, parentId, child: checkpointId, channels };
   const names = channels.map((channel) => JSON.stringify(channel)).join(", ");
   const what = `its value is rebuilt from what its ancestors wrote, and checkpoint ${parentId}, the parent of ${checkpointId}, isn't there`;
   if (head === from.checkpointId) {
-    const error = new CorruptionError({ ...from, channel: channels[0] }, what, undefined, {
-      after: ` ${expiry}`,
-    });
-    return Object.assign(error, { data: { ...error.data, parentId, child: checkpointId, channels } });
+    const where = { ...data, channel: channels[0] };
+    return new CorruptionError(where, what, undefined, { after: ` ${expiry}` });
   }
   return new NotFoundError(
     `Thread ${JSON.stringify(threadId)}, namespace ${JSON.stringify(namespace)}, checkpoint ${from.checkpointId}, channel ${names}: ${what}. ` +
       `It was pruned together with what this older checkpoint needs, or is lost: verify tells. Newer checkpoints can be read.`,
-    { threadId, namespace, checkpointId: from.checkpointId, parentId, child: checkpointId, channels },
+    data,
   );
 }
 
@@ -59,7 +58,8 @@ export function lostParent(
   );
 }
 
-async function isStored(tier: Tier, at: Address): Promise<boolean> {
+/** Whether a tier has a checkpoint, be it one that lacks values. */
+export async function isStored(tier: Tier, at: Address): Promise<boolean> {
   for await (const _ of tier.list({ ...at, recordsOnly: true, limit: 1 })) return true;
   return false;
 }

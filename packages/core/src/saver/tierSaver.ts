@@ -90,7 +90,7 @@ import type { DecodedAhead, Series, ValueReading } from "../encode/valueCoder.ts
 import { unreserved } from "../contract/unreserved.ts";
 import { BlobEncoder } from "../encode/blobEncoder.ts";
 import { asPendingWrite } from "../encode/writeCoder.ts";
-import { lostParent } from "../operations/brokenLine.ts";
+import { isStored, lostParent } from "../operations/brokenLine.ts";
 import { rebuiltChannels } from "../langgraph/rebuiltChannels.ts";
 import { WriterTags } from "./writerTags.ts";
 
@@ -698,7 +698,7 @@ export class TierSaver extends BaseCheckpointSaver {
       const origin = parent === undefined ? undefined : { ...at, checkpointId: parent };
       const cached = origin && (this.#parents.get(origin) ?? (await this.#parents.find(origin, noted)));
       // At the first attempt, the tier may know that the thread was deleted.
-      if (needsParents && cached === undefined && attempt > 1 && !(await this.#isStored(origin!)))
+      if (needsParents && cached === undefined && attempt > 1 && !(await isStored(this.tier, origin!)))
         throw lostParent(this.tier.name, at, origin!.checkpointId, rebuilt);
       const found: Before = { parentId: parent, parent: cached?.manifest, again: itself?.manifest };
       // A checkpoint that is put again was made from the same writes as the first time.
@@ -752,16 +752,11 @@ export class TierSaver extends BaseCheckpointSaver {
         const heads = request.heads.map((move) => ({ ...move, expected: [head] }));
         return await this.tier.append({ ...request, heads });
       }
-      if (await this.#isStored(at)) return undefined;
+      if (await isStored(this.tier, at)) return undefined;
       if (isImport && (await this.#isParent(at))) return await this.tier.append({ ...request, heads: [] });
       if (request.onConflict === "refuse") throw error;
       return await this.tier.append(request);
     }
-  }
-
-  async #isStored(at: Address): Promise<boolean> {
-    for await (const _ of this.tier.list({ ...at, recordsOnly: true, limit: 1 })) return true;
-    return false;
   }
 
   /** Whether a checkpoint that is stored names this one as its parent. */

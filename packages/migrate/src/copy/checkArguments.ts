@@ -31,10 +31,14 @@ function membersOf(value: unknown): Record<string, unknown> {
   return typeof value === "object" && value !== null ? (value as Record<string, unknown>) : {};
 }
 
+function kindOf(value: unknown): string {
+  if (value === null) return "null";
+  if (typeof value !== "object") return typeof value;
+  const { constructor } = membersOf(value);
+  return (typeof constructor === "function" && constructor.name) || "an object";
+}
+
 /** Only what kind of value it is is shown: a text may be a URL with a password. */
 function refuse(argument: string, found: unknown, advice: string): never {
-  const { constructor } = membersOf(found);
-  const kind = typeof constructor === "function" && constructor.name !== "" ? constructor.name : "an object";
-  const shown = found === null || typeof found !== "object" ? (found === null ? "null" : typeof found) : kind;
-  throw new InvalidOptionError(argument, shown, advice);
+  throw new InvalidOptionError(argument, kindOf(found), advice);
 }

@@ -17,8 +17,6 @@ export interface WritePlan {
    * of the checkpoint's writes are brought anew.
    */
   readonly replaces: boolean;
-  /** Writes that the copy alone has. */
-  readonly extra: number;
 }
 
 /**
@@ -37,7 +35,7 @@ export function planWrites(copy: readonly PlacedWrite[], source: readonly Placed
     // A special channel's place keeps the last value.
     replaces ||= there !== undefined && write.index >= 0;
   }
-  return { late, replaces, extra: left.size };
+  return { late, replaces };
 }
 
 function placeOf({ taskId, index }: PlacedWrite): string {

@@ -81,9 +81,9 @@ export function* orphanWrites(
   }
   const isQuiet = writtenAtMs !== undefined && now - writtenAtMs > longestWaitMs;
   for (const { scan } of owners)
-    for (const [key, { at, intact }] of scan.strays) {
+    for (const [key, { at, tags }] of scan.strays) {
       // Those that can't be read may be another checkpoint's, and their address what is damaged.
-      if (seen.has(key) || parents.has(key) || !intact) continue;
+      if (seen.has(key) || parents.has(key) || tags === undefined) continue;
       const madeAtMs = timeOf(at.checkpointId);
       if (!isQuiet && (madeAtMs === undefined || now - madeAtMs < longestWaitMs)) continue;
       yield {

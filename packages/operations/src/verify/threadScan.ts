@@ -58,8 +58,8 @@ export class ThreadScan {
   /** Blobs that checkpoints and their pending writes name. */
   readonly named = new Set<BlobHash>();
   /**
-   * Checkpoints of which only pending writes are here, by {@link checkpointKey}; the number of the oldest batch of each, their tags, and
-   * whether all can be read.
+   * Checkpoints of which only pending writes are here, by {@link checkpointKey}; the number of the oldest batch of each, and their tags,
+   * undefined where not all can be read.
    */
   readonly strays = new Map<
     string,
@@ -67,7 +67,6 @@ export class ThreadScan {
       readonly at: Address;
       readonly oldest: number;
       readonly tags: SeenCheckpoint["tags"];
-      readonly intact: boolean;
     }
   >();
   /** The tier couldn't read all of the thread, so that more may be there than was seen. */
@@ -144,7 +143,7 @@ export class ThreadScan {
       const [oldest] = writes;
       if (oldest === undefined || record !== undefined) continue;
       const { tags } = await this.#batches(at, writes, new Map());
-      this.strays.set(checkpointKey(at), { at, oldest: oldest.order, tags, intact: tags !== undefined });
+      this.strays.set(checkpointKey(at), { at, oldest: oldest.order, tags });
       for (const hash of namedBlobs(undefined, writes)) this.named.add(hash);
     }
   }

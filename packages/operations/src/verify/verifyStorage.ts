@@ -146,8 +146,8 @@ class Verification {
   async *#unlisted(damaged: readonly Error[]): AsyncGenerator<{ threadId: string; next: Cursor }> {
     const place = this.#storage.owners[0]!;
     for (const error of damaged) {
-      const threadId = StratigraphError.is(error) ? error.data["threadId"] : undefined;
-      if (typeof threadId === "string") {
+      const threadId = threadNamedBy(error);
+      if (threadId !== undefined) {
         const before = this.#counted;
         yield { threadId, next: {} };
         if (this.#counted === before) await this.#found(threadId, unlisted(place, error));
@@ -231,10 +231,7 @@ class Verification {
     }
     // Those of the owner of heads were told when its threads were gone through.
     if (place !== main)
-      for (const error of damaged) {
-        const threadId = StratigraphError.is(error) ? error.data["threadId"] : undefined;
-        await this.#found(typeof threadId === "string" ? threadId : undefined, unlisted(place, error));
-      }
+      for (const error of damaged) await this.#found(threadNamedBy(error), unlisted(place, error));
     return true;
   }
 }
@@ -258,6 +255,12 @@ async function* idsIn(
     return;
   }
   for await (const { threadId } of place.tier.threads({ onDamaged })) yield threadId;
+}
+
+/** The thread that an error is about, where it names one. */
+function threadNamedBy(error: Error): string | undefined {
+  const threadId = StratigraphError.is(error) ? error.data["threadId"] : undefined;
+  return typeof threadId === "string" ? threadId : undefined;
 }
 
 /** A place in a list of threads right before an instant: no id sorts before the empty one. */
