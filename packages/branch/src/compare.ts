@@ -1,4 +1,4 @@
-import { TASKS } from "@langchain/langgraph-checkpoint";
+import { ERROR, TASKS } from "@langchain/langgraph-checkpoint";
 import { ancestorsFrom, InvalidOptionError, type TierSaver } from "@stratigraph/core";
 import { checkPoint } from "./checkPoint.ts";
 import { checkSaver, kindOfValue } from "./checkSaver.ts";
@@ -15,11 +15,14 @@ export interface Tokens {
   readonly total: number;
 }
 
-/** What a thread has done since it was forked, or since it began. It is plain JSON. */
+/** What a thread has done since it was forked, or others from it, or since it began. It is plain JSON. */
 export interface ThreadSummary {
   readonly threadId: string;
   readonly checkpointId: string;
-  /** The checkpoint from which the thread was forked and counting starts. Undefined if counting starts at the thread's beginning. */
+  /**
+   * The checkpoint where counting starts: where it was forked, or where one that it is compared with was forked from it. Undefined
+   * if counting starts at the thread's beginning. Numbers of threads that are counted from different ones can't be compared.
+   */
   readonly since: string | undefined;
   /** "unfinished" means that a step is due and there is no interrupt or error that stopped it. */
   readonly outcome: "finished" | "interrupted" | "failed" | "unfinished";
@@ -41,7 +44,7 @@ export interface Comparison {
 
 /**
  * Summarises threads for comparison, such as forks of one checkpoint that tried different prompts or strategies. Of a fork, only what
- * it did since it was forked is counted.
+ * it did since it was forked is counted; and of the thread that it left, only what that did since.
  * @throws NotFoundError, EvictedError, CorruptionError, InvalidOptionError, InvalidAddressError
  */
 export async function compare(saver: TierSaver, points: readonly (string | Point)[]): Promise<Comparison> {
@@ -49,16 +52,53 @@ export async function compare(saver: TierSaver, points: readonly (string | Point
   if (!Array.isArray(points))
     throw new InvalidOptionError("points", kindOfValue(points), "Pass a list of thread ids or points.");
   const wanted = points.map((point, n) => checkPoint(`points[${n}]`, point));
+  const paths: Path[] = [];
+  for (const point of wanted) paths.push(await pathOf(saver, point));
   const threads: ThreadSummary[] = [];
-  for (const point of wanted) threads.push(await summary(saver, point));
+  for (const path of paths) threads.push(await summary(saver, path, sinceOf(path, paths)));
   return { threads };
 }
 
-async function summary(saver: TierSaver, point: Point): Promise<ThreadSummary> {
+/** How a thread came to a checkpoint. */
+interface Path {
+  readonly read: ReadPoint;
+  /** The checkpoint and its ancestors, newest first: down to where the thread was forked, or to its beginning. */
+  readonly records: readonly ReadPoint["stored"]["record"][];
+  /** Where it was forked: the last of `records`. */
+  readonly origin: string | undefined;
+}
+
+async function pathOf(saver: TierSaver, point: Point): Promise<Path> {
   const read = await readPoint(saver, point);
+  const [from] = (await readReflog(saver, read.at.threadId)).lineage;
+  const found = new Map<string, { record: ReadPoint["stored"]["record"] }>();
+  for await (const { record } of saver.tier.list({ ...read.at, checkpointId: undefined, recordsOnly: true }))
+    found.set(record.checkpointId, { record });
+  const records = [];
+  for (const record of ancestorsFrom(found, read.at.checkpointId)) {
+    records.push(record);
+    if (record.checkpointId === from?.checkpointId) return { read, records, origin: from.checkpointId };
+  }
+  return { read, records, origin: undefined };
+}
+
+/** Where counting starts: at the newest fork that all compared threads went through, so that all did the same before. */
+function sinceOf({ records, origin }: Path, all: readonly Path[]): string | undefined {
+  const forks = new Set(all.map((each) => each.origin));
+  const passed = records.map(({ checkpointId }) => checkpointId).filter((id) => forks.has(id));
+  const common = passed.find((id) =>
+    all.every((other) => other.records.some(({ checkpointId }) => checkpointId === id)),
+  );
+  return common ?? origin ?? passed.at(-1);
+}
+
+async function summary(
+  saver: TierSaver,
+  { read, records }: Path,
+  since: string | undefined,
+): Promise<ThreadSummary> {
   const { threadId, namespace, checkpointId } = read.at;
-  const [origin] = (await readReflog(saver, threadId)).lineage;
-  const { steps, firstMs, lastMs, since } = await pathOf(saver, read, origin?.checkpointId);
+  const { steps, firstMs, lastMs } = await counted(saver, read, records, since);
   const before = new Set<string>();
   if (since !== undefined) {
     const start = await readPoint(saver, { threadId, namespace, checkpointId: since });
@@ -81,24 +121,22 @@ async function summary(saver: TierSaver, point: Point): Promise<ThreadSummary> {
   };
 }
 
-async function pathOf(
+async function counted(
   saver: TierSaver,
-  { at, body }: ReadPoint,
-  origin: string | undefined,
-): Promise<{ steps: number; firstMs: number; lastMs: number; since: string | undefined }> {
-  const records = new Map<string, { record: ReadPoint["stored"]["record"] }>();
-  for await (const { record } of saver.tier.list({ ...at, checkpointId: undefined, recordsOnly: true }))
-    records.set(record.checkpointId, { record });
+  { body }: ReadPoint,
+  records: Path["records"],
+  since: string | undefined,
+): Promise<{ steps: number; firstMs: number; lastMs: number }> {
   const lastMs = Date.parse(body.header.ts);
   let steps = 0;
   let firstMs = lastMs;
-  for (const record of ancestorsFrom(records, at.checkpointId)) {
-    if (record.checkpointId === origin) return { steps, firstMs, lastMs, since: origin };
+  for (const record of records) {
+    if (record.checkpointId === since) break;
     const opened = await saver.coder.decodeBody(record);
     firstMs = Date.parse(opened.header.ts);
     if ((await saver.coder.metadata(record, opened)).source === "loop") steps += 1;
   }
-  return { steps, firstMs, lastMs, since: undefined };
+  return { steps, firstMs, lastMs };
 }
 
 interface CountedMessage {
@@ -137,7 +175,11 @@ async function outcomeOf(
 ): Promise<{ outcome: ThreadSummary["outcome"]; error?: string }> {
   const { interrupted, failed } = await taskStates(saver, stored);
   if (interrupted) return { outcome: "interrupted" };
-  if (failed !== undefined) return { outcome: "failed", error: errorText(failed.value) };
+  if (failed !== undefined) {
+    const errors = { channels: new Set([ERROR]) };
+    const [error] = await saver.coder.writes.decode(stored.record, [failed], stored.blobs, errors);
+    return { outcome: "failed", error: errorText(error!.value) };
+  }
   const { channel_values } = await saver.coder.checkpoint(stored, body, {});
   const due = Object.entries(channel_values).some(([name, value]) => isTrigger(name, value));
   return { outcome: due ? "unfinished" : "finished" };

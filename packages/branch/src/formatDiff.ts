@@ -9,7 +9,7 @@ const signs = { added: "+", removed: "-", changed: "~" } as const;
  * @param options `width`: the longest value that is shown, in characters; default 72
  * @throws InvalidOptionError
  */
-export function formatDiff(diff: Diff, options: { width?: number } = {}): string {
+export function formatDiff(diff: Pick<Diff, "channels">, options: { width?: number } = {}): string {
   if (!Array.isArray((Object(diff) as { channels?: unknown }).channels))
     throw new InvalidOptionError("diff", kindOfValue(diff), "Pass what diff() returned: await it.");
   checkOptions<{ width?: number }>("formatDiff", options, { width: true });

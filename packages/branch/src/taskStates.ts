@@ -2,8 +2,8 @@ import { ERROR, INTERRUPT, RESUME } from "@langchain/langgraph-checkpoint";
 import {
   NULL_TASK,
   currentWrites,
-  type DecodedWrite,
-  type StoredCheckpoint,
+  type ListedCheckpoint,
+  type StoredWriteBatch,
   type TierSaver,
 } from "@stratigraph/core";
 import { ERROR_SOURCE } from "./langgraph.ts";
@@ -12,8 +12,8 @@ import { ERROR_SOURCE } from "./langgraph.ts";
 export interface TaskStates {
   /** Whether a task waits for an answer to an interrupt. */
   readonly interrupted: boolean;
-  /** The error that the last failed task wrote. */
-  readonly failed: DecodedWrite | undefined;
+  /** What the last failed task wrote, its error among it. */
+  readonly failed: StoredWriteBatch | undefined;
 }
 
 /** Channels of pending writes that aren't the output of a task. */
@@ -24,17 +24,19 @@ const notOutput: ReadonlySet<string> = new Set([ERROR, ERROR_SOURCE, INTERRUPT, 
  * (an `__interrupt__` for each question or for all, perhaps with the answers to earlier questions), it failed, or it ended. A task whose
  * question was answered but which has written nothing since counts as waiting.
  */
-export async function taskStates(saver: TierSaver, stored: StoredCheckpoint): Promise<TaskStates> {
-  const { record, blobs } = stored;
+export async function taskStates(
+  saver: TierSaver,
+  { record, writes }: Pick<ListedCheckpoint, "record" | "writes">,
+): Promise<TaskStates> {
   const states = new Map<string, "interrupted" | "failed" | "ended">();
-  let failed: DecodedWrite | undefined;
-  for (const batch of currentWrites(stored.writes)) {
+  let failed: StoredWriteBatch | undefined;
+  for (const batch of currentWrites(writes)) {
     const { taskId } = batch;
     if (taskId === NULL_TASK) continue;
     const channels = [...(await saver.coder.writes.channels(record, [batch]))];
     if (channels.includes(ERROR)) {
       states.set(taskId, "failed");
-      [failed] = await saver.coder.writes.decode(record, [batch], blobs, { channels: new Set([ERROR]) });
+      failed = batch;
     } else if (channels.some((channel) => !notOutput.has(channel))) states.set(taskId, "ended");
     else if (channels.includes(INTERRUPT)) states.set(taskId, "interrupted");
   }

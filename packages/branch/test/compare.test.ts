@@ -83,13 +83,45 @@ describe.each(savers)("diff and compare on %s", (_name, open) => {
         last: "re: found",
       },
       { outcome: "finished", steps: 0, toolCalls: {}, tokens: { total: 0 }, durationMs: 0, last: undefined },
-      { outcome: "finished", steps: 2, since: undefined, last: "re: base" },
+      { outcome: "finished", steps: 0, last: undefined },
       { outcome: "interrupted", steps: 1 },
     ]);
     expect(compared.threads[0]!.durationMs).toBeGreaterThan(0);
     const table = formatComparison(compared).split("\n");
     expect(table).toHaveLength(5);
     expect(table[1]).toMatch(/^c-a\s+finished\s+2\s+search ×2\s+15\s/);
+  });
+
+  test("the thread that forks left is counted from there, too; where forks began apart, each from its own", async () => {
+    const graph = chat(saver);
+    await graph.invoke({ messages: [human("one", "m1")] }, on("o"));
+    const early = (await fork(saver, { threadId: "o" }, { to: "o/early" })).origin;
+    await graph.invoke({ messages: [human("two", "m2")] }, on("o"));
+    const late = (await fork(saver, { threadId: "o" }, { to: "o/late" })).origin;
+    for (const thread of ["o", "o/early", "o/late"])
+      await graph.invoke({ messages: [human("last", `m-${thread}`)] }, on(thread));
+    const since = async (...threads: Parameters<typeof compare>[1]): Promise<unknown[]> =>
+      (await compare(saver, threads)).threads.map(({ since, steps }) => [since, steps]);
+    const [whole] = await since("o");
+    expect(whole).toEqual([undefined, 6]);
+    expect(await since("o", "o/late")).toEqual([
+      [late.checkpointId, 2],
+      [late.checkpointId, 2],
+    ]);
+    expect(await since("o/early", "o")).toEqual([
+      [early.checkpointId, 2],
+      [early.checkpointId, 4],
+    ]);
+    expect(await since("o", "o/early", "o/late")).toEqual([
+      [early.checkpointId, 4],
+      [early.checkpointId, 2],
+      [late.checkpointId, 2],
+    ]);
+    // Two checkpoints of one thread are no forks.
+    expect(await since({ threadId: "o", checkpointId: early.checkpointId }, "o")).toEqual([
+      [undefined, 2],
+      [undefined, 6],
+    ]);
   });
 
   test("a thread waits at the second question too; one that failed after an answer failed", async () => {

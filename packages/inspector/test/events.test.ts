@@ -31,6 +31,26 @@ test("a page is told where its threads are, when one was written to, and when an
   await served.inspector.close();
 });
 
+test("a write to any thread of the newest minute is told, where times are kept to the minute", async () => {
+  const tier = new MemoryTier();
+  const exact = tier.threads.bind(tier);
+  // As PostgreSQL tells them: of one minute in an order of their own.
+  tier.threads = async function* (query) {
+    const all = [];
+    for await (const each of exact({ ...query, limit: undefined }))
+      all.push({ ...each, writtenAtMs: 60_000 });
+    yield* all.sort((a, b) => (a.threadId < b.threadId ? -1 : 1)).slice(0, query.limit);
+  };
+  const served = await serve({ saver: new TierSaver(tier) });
+  await demoThreads(served.saver, ["ada", "bob"], { turns: 1 });
+  const events = await served.events(watching("ada"));
+  expect((await events.next()).data).toMatchObject({ thread: "ada", first: true });
+  await demoThreads(new TierSaver(tier), ["bob"], { turns: 1 });
+  expect(await events.named("threads")).toEqual({ event: "threads", data: {} });
+  await events.close();
+  await served.inspector.close();
+});
+
 test("one look serves all listeners, and nothing is looked at where nobody listens", async () => {
   vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "setInterval", "clearInterval"] });
   onTestFinished(() => void vi.useRealTimers());

@@ -11,6 +11,7 @@ interface Blame {
   readonly id?: string;
   readonly changed: { readonly checkpoint: string; readonly nodes: readonly string[]; readonly step: number };
   readonly before?: { readonly checkpoint: string; readonly value?: { readonly value: unknown } };
+  readonly changes?: readonly { readonly kind: string; readonly path: string; readonly after?: unknown }[];
   readonly value: { readonly value: unknown };
   readonly complete: boolean;
   readonly searched: { readonly checkpoints: number; readonly versions: number; readonly read: number };
@@ -94,4 +95,33 @@ test("DeltaChannels, the beginning of a thread, pruned ancestors, redaction", as
   const pruned = await run<Blame>("blame", { at: "p", path: "same" }, context);
   expect(pruned).toMatchObject({ complete: false });
   expect(rendered("blame", pruned)).toContain("Older checkpoints were removed");
+});
+
+test("what differs is told as diff tells it: what is the same on both sides isn't, however long", async () => {
+  const saver = new MemorySaver();
+  const graph = chat(saver);
+  const rules = "Never promise a refund that the fare rules forbid. ".repeat(200);
+  await graph.invoke({ messages: [human(rules, "rules")] }, on("ada"));
+  for (let n = 0; n < 6; n += 1) await graph.invoke({ messages: [human(`${n}`, `m${n}`)] }, on("ada"));
+  const context = testContext(saver);
+  const found = await run<Blame>("blame", { at: "ada", path: "messages" }, context);
+  expect(found.changes).toEqual([
+    { kind: "added", path: "#re-m5", after: expect.objectContaining({ type: "ai" }) as unknown },
+  ]);
+  expect(rendered("blame", found)).toContain("+ #re-m5  ai: re: 5");
+  const { channels } = await run<{ channels: { changes: unknown }[] }>("diff", { from: "ada" }, context);
+  expect(channels[0]!.changes).toEqual(found.changes);
+
+  // Texts that begin alike for longer than is shown: what is shown is where they differ.
+  await graph.updateState(on("ada"), { messages: [human(`${rules}But be kind.`, "rules")] });
+  const kinder = await run<Blame>("blame", { at: "ada", path: "messages[0].content" }, context);
+  expect(kinder.changes).toMatchObject([{ kind: "changed", path: "" }]);
+  expect(JSON.stringify(kinder.changes)).toContain("But be kind.");
+
+  // What is redacted is told by no difference.
+  const redacting = testContext(saver, { redact: ["messages.*.content"] });
+  const hidden = await run<Blame>("blame", { at: "ada", path: "messages[0]" }, redacting);
+  expect(JSON.stringify(hidden)).not.toContain("kind.");
+  expect(hidden.changes).toEqual([]);
+  expect(rendered("blame", hidden)).toContain("redacted");
 });

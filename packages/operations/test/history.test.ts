@@ -1,5 +1,5 @@
 import { Command, interrupt, MessagesAnnotation, START, StateGraph } from "@langchain/langgraph";
-import { fork, merge } from "@stratigraph/branch";
+import { fork, merge, undo } from "@stratigraph/branch";
 import { MemorySaver, MemoryTier, TierSaver } from "@stratigraph/core";
 import { FaultyTier } from "@stratigraph/testing";
 import { TieredSaver } from "@stratigraph/tiered";
@@ -135,6 +135,32 @@ test("a task that failed, ran again and asks something waits for an answer; one 
   expect(await waits()).toEqual(["interrupt", "interrupt"]);
   await expect(graph.invoke(new Command({ resume: "yes" }), on("t"))).rejects.toThrow("after the answer");
   expect(await waits()).toEqual(["error", "error"]);
+});
+
+test("a question that was answered, by a resume or by a fork that was merged, waits for nothing", async () => {
+  const saver = new MemorySaver();
+  const graph = asking(saver);
+  const waiting = async (thread: string): Promise<number[]> =>
+    (await pages(saver, thread, 2))
+      .flatMap(({ items }) => items)
+      .flatMap(({ waits, step }) => (waits === undefined ? [] : [step]));
+  await graph.invoke({ log: ["start"] }, on("resumed"));
+  expect(await waiting("resumed")).toEqual([0]);
+  const asked = await run<{ checkpoint: string }>("show", { at: "resumed" }, testContext(saver));
+  expect(rendered("show", asked)).toContain("for an answer to an interrupt");
+  await graph.invoke(new Command({ resume: "yes" }), on("resumed"));
+  expect(await waiting("resumed")).toEqual([]);
+  const past = await run("show", { at: "resumed", checkpoint: asked.checkpoint }, testContext(saver));
+  expect(rendered("show", past)).not.toContain("for an answer");
+
+  await graph.invoke({ log: ["start"] }, on("merged"));
+  await fork(saver, { threadId: "merged" }, { to: "merged/f" });
+  await graph.invoke(new Command({ resume: "yes" }), on("merged/f"));
+  await merge(graph, "merged", "merged/f");
+  expect(await waiting("merged")).toEqual([]);
+  // The head goes back: there it waits again, though the merge is above it.
+  await undo(saver, "merged");
+  expect(await waiting("merged")).toEqual([0]);
 });
 
 test("interrupts, namespaces of subgraphs, pruned parents, hostile ids", async () => {

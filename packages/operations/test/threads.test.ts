@@ -1,10 +1,11 @@
 import { interrupt, MessagesAnnotation, START, StateGraph } from "@langchain/langgraph";
 import { uuid6, type CheckpointMetadata } from "@langchain/langgraph-checkpoint";
-import { MemorySaver } from "@stratigraph/core";
+import { MemorySaver, MemoryTier, TierSaver } from "@stratigraph/core";
 import { operations, runOperation } from "@stratigraph/operations";
 import { expect, test } from "vitest";
 import { run } from "./support/run.ts";
 import { testContext } from "./support/testContext.ts";
+import { putValues } from "./support/threads.ts";
 
 const threads = operations.find(({ name }) => name === "threads")!;
 
@@ -140,4 +141,25 @@ test("of a field that is wrong in many places, one mistake is told", async () =>
   expect(message).toMatch(
     /^Invalid input of repair: report\.\w+: [^.]+\. \(There are \d+ more mistakes in it\.\) apply: [^.]+\.$/,
   );
+});
+
+test("where times are kept to the minute, threads of a minute stand in the order of their heads", async () => {
+  const tier = new MemoryTier();
+  const exact = tier.threads.bind(tier);
+  // As PostgreSQL tells them: of one minute in an order of their own.
+  tier.threads = async function* (query) {
+    const sign = query.order === "newest" ? -1 : 1;
+    const all = [];
+    for await (const each of exact({ ...query, limit: undefined }))
+      all.push({ ...each, writtenAtMs: each.writtenAtMs - (each.writtenAtMs % 60_000) });
+    yield* all.sort((a, b) => sign * (a.writtenAtMs - b.writtenAtMs || (a.threadId < b.threadId ? -1 : 1)));
+  };
+  const saver = new TierSaver(tier);
+  for (const thread of ["a", "b", "c", "a"]) await putValues(saver, thread, { n: 1 });
+  const listed = async (order: string): Promise<string[]> => {
+    const { items } = await run<{ items: { thread: string }[] }>("threads", { order }, testContext(saver));
+    return items.map(({ thread }) => thread);
+  };
+  expect(await listed("newest")).toEqual(["a", "c", "b"]);
+  expect(await listed("oldest")).toEqual(["b", "c", "a"]);
 });

@@ -143,4 +143,14 @@ export const branchMutants: readonly Mutant[] = [
     replace: "if (expected === null) {",
     tests: merges,
   },
+  {
+    id: "br17",
+    kind: "fault",
+    what: "a thread that is compared with its fork is counted from its beginning",
+    file: "packages/branch/src/compare.ts",
+    find: "return common ?? origin ?? passed.at(-1);",
+    replace: "return origin;",
+    tests: ["packages/branch/test/compare.test.ts"],
+    name: "is counted from there",
+  },
 ];

@@ -160,4 +160,23 @@ export const inspectorFaults: readonly Mutant[] = [
     replace: "words.length === 0",
     tests: ["packages/operations/test/values.test.ts"],
   },
+  {
+    id: "inf18",
+    kind: "fault",
+    what: "writes to threads of the newest minute, but for one, raise no event",
+    file: `${src}/events/watcher.ts`,
+    find: "limit: mostNewest",
+    replace: "limit: 1",
+    tests: ["packages/inspector/test/events.test.ts"],
+    name: "newest minute",
+  },
+  {
+    id: "inf19",
+    kind: "fault",
+    what: "numbers that are counted from different checkpoints are ranked",
+    file: "packages/inspector/page/views/compare/leastOf.ts",
+    find: "return alike(found) && numbers",
+    replace: "return numbers",
+    tests: ["packages/inspector/test/page/pages.test.ts"],
+  },
 ];

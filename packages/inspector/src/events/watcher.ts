@@ -4,6 +4,9 @@ import { answerTo, type ErrorBody } from "../api/errors.ts";
 /** Most threads that are looked at at the same time. */
 const mostAtOnce = 8;
 
+/** How many threads of one minute are looked at: as many as the list shows at first. */
+const mostNewest = 50;
+
 /** How much longer to wait after each look that failed, and how many times the usual wait at most. */
 const slowest = 5;
 
@@ -12,7 +15,7 @@ export interface Listener {
   readonly threads: readonly string[];
   /** A thread that it watches is at another revision; `isFirst` the first time that it is told of it. */
   revision(thread: string, revision: string, isFirst: boolean): void;
-  /** Another thread is the one that was written last, or it was written again. */
+  /** A thread was written: the list of the newest ones differs. */
   newest(): void;
   /** The storage can't be reached, or (without an error) can be again. */
   storage(error: ErrorBody["error"] | undefined): void;
@@ -105,12 +108,20 @@ function tell(listener: Listener, told: Told, revisions: ReadonlyMap<string, str
   told.newest = newest;
 }
 
-/** Which thread was written last, and at which revision. */
+/**
+ * Which threads were written last, and at which revisions: all of the last minute, as a tier may know no more of a time than that,
+ * and then any of them may be the one that is written next.
+ */
 async function newestOf({ tier }: TierSaver): Promise<string> {
-  const query = { order: "newest", limit: 1, onDamaged: () => undefined } as const;
-  for await (const { threadId, revision, writtenAtMs } of tier.threads(query))
-    return JSON.stringify([threadId, revision, writtenAtMs]);
-  return "";
+  const query = { order: "newest", limit: mostNewest, onDamaged: () => undefined } as const;
+  const found: [threadId: string, revision: number][] = [];
+  let last: number | undefined;
+  for await (const { threadId, revision, writtenAtMs } of tier.threads(query)) {
+    last ??= writtenAtMs;
+    if (writtenAtMs !== last) break;
+    found.push([threadId, revision]);
+  }
+  return JSON.stringify([last, found]);
 }
 
 async function revisionsOf({ tier }: TierSaver, threads: Iterable<string>): Promise<Map<string, string>> {

@@ -41,6 +41,11 @@ test("steps say what each node wrote, what failed and what is waited for", async
     .waitFor();
   await page.goto(at(pathOf("review/ridley")).split("#")[0]!);
   await checkpoint(page).getByText("Sign the contract with Ridley over EUR 48000?").waitFor();
+  const waiting = page.getByRole("grid", { name: "History" }).getByText("waits for an answer");
+  await waiting.waitFor();
+  await page.goto(at(pathOf("review/gazelle")).split("#")[0]!);
+  await page.getByRole("grid", { name: "History" }).getByText("head").waitFor();
+  expect(await waiting.count()).toBe(0);
 });
 
 test("a subgraph's own steps are a choice away", async () => {
@@ -66,6 +71,12 @@ test("two checkpoints are compared by keys, and a value is asked who wrote it", 
   await page.goto(at(`/blame?at=${encodeURIComponent("trip to Lisbon/central")}&path=price`).split("#")[0]!);
   await page.getByText("129").first().waitFor();
   await page.getByRole("main").getByText("agent").first().waitFor();
+  // A list that grew: what was there before isn't shown as changed.
+  await page.goto(at(`/blame?at=${encodeURIComponent("support/4711")}&path=messages`).split("#")[0]!);
+  const changed = page.getByRole("region", { name: "What changed" });
+  await changed.locator(".message").first().waitFor();
+  expect(await changed.locator("del, ins").count()).toBe(0);
+  expect(await changed.getByText("Can I get my money back?").count()).toBe(0);
 });
 
 test("a value of 12 MB opens, and the page doesn't load it", async () => {

@@ -6,6 +6,7 @@ import {
   type HistoryItem,
   type Loaded,
 } from "../../page/views/thread/historyPages.ts";
+import { leastOf } from "../../page/views/compare/leastOf.ts";
 import { changes, mergePages } from "../../page/views/threads/mergePages.ts";
 
 const item = (checkpoint: string, more: Partial<HistoryItem> = {}) =>
@@ -61,4 +62,14 @@ test("a thread that goes on or asks within the minute that its row tells has cha
   expect(changes([{ ...row, details: { ...row.details } }], [row])).toBe(0);
   expect(changes([{ ...row, checkpoint: "2" }], [row])).toBe(1);
   expect(changes([asks], [row])).toBe(1);
+});
+
+test("the least is told of what was counted alike", () => {
+  const row = (steps: number, since?: string) => ({ steps, since });
+  const least = (...rows: ReturnType<typeof row>[]) => leastOf(rows, ({ steps }) => steps);
+  expect(least(row(28), row(1))).toBe(1);
+  expect(least(row(28, "a"), row(1, "a"))).toBe(1);
+  expect(least(row(28), row(1, "a"))).toBeUndefined();
+  expect(least(row(2), row(2))).toBeUndefined();
+  expect(least(row(2))).toBeUndefined();
 });

@@ -17,7 +17,7 @@ export const compare = operation({
   args: ["threads"],
   input: z.object({
     threads: texts(
-      "Threads, or checkpoints of threads. A fork is counted from where it left the other thread.",
+      "Threads, or checkpoints of threads. A fork is counted from where it left the other thread, and so is that.",
     ),
   }),
   output: z.object({
@@ -25,7 +25,12 @@ export const compare = operation({
       z.object({
         threadId: z.string(),
         checkpointId: z.string(),
-        since: z.string().optional().describe("The checkpoint where counting starts: where it was forked."),
+        since: z
+          .string()
+          .optional()
+          .describe(
+            "The checkpoint where counting starts: where it was forked, or another one from it. Numbers that are counted from different ones can't be compared.",
+          ),
         outcome: z.enum(["finished", "interrupted", "failed", "unfinished"]),
         steps: z.number(),
         toolCalls: z.record(z.string(), z.number()),

@@ -20,7 +20,7 @@ import { errorText, lastSaid, questionText, stateText } from "./excerpts.ts";
 import { nextNodes } from "./nextNodes.ts";
 import { nodeOfPath } from "./nodes.ts";
 import { listedCheckpoint } from "./records.ts";
-import { waitsIn } from "./waitsIn.ts";
+import { waitsAt } from "./waitsAt.ts";
 
 /** How many threads are asked for at most, and how many of them are looked at at the same time. */
 const mostThreads = 50;
@@ -180,7 +180,7 @@ async function waitingFor(
   const ended = new Set(
     pending.map(({ taskPath }) => nodeOfPath(taskPath)).filter((node) => !stopped.has(node)),
   );
-  const { waits } = waitsIn(new Set(pending.map(({ channel }) => channel)));
+  const { waits } = await waitsAt(saver, { record, writes, head: record.checkpointId });
   if (waits === undefined) return { ended };
   const wanted = waits === "interrupt" ? INTERRUPT : ERROR;
   const found: NonNullable<Item["says"]>[] = [];

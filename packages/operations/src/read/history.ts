@@ -12,7 +12,7 @@ import { nodesBetween } from "./nodes.ts";
 import { Records, type OpenedRecord } from "./records.ts";
 import { shortIds } from "./shortIds.ts";
 import { tiersHolding } from "./tiersHolding.ts";
-import { waitsIn } from "./waitsIn.ts";
+import { waits, waitsAt } from "./waitsAt.ts";
 
 /** How many forks of a thread are looked at for one page, as each takes two reads. */
 const mostForks = 200;
@@ -50,10 +50,7 @@ const item = z.object({
     .describe("The tiers of a stack that hold it: hot, warm, cold, each with its name."),
   head: z.boolean(),
   lostTo: z.string().optional().describe("The head that it lost a race to."),
-  waits: z
-    .enum(["interrupt", "error"])
-    .optional()
-    .describe("What stopped a task of the step that follows it."),
+  waits,
   edited: z.array(z.string()).describe("The channels that were set by hand."),
   forks: z.array(z.string()).describe("Threads that were forked from here."),
 });
@@ -219,7 +216,7 @@ async function itemOf(
   records: Records,
   opened: OpenedRecord,
 ): Promise<Omit<Item, "short" | "bytes" | "tiers" | "forks">> {
-  const { record, body, metadata, head, writes } = opened;
+  const { record, body, metadata, head } = opened;
   const { checkpointId, parentId, runId, lostTo } = record;
   const parent = parentId === undefined ? undefined : await records.find(parentId);
   const merged = namespace === "" ? mergedInto(metadata) : [];
@@ -227,7 +224,6 @@ async function itemOf(
   for (const { thread_id, checkpoint_id } of merged)
     if (thread_id === threadId && (await records.find(checkpoint_id)) !== undefined)
       drawn.push(checkpoint_id);
-  const channels = await saver.coder.writes.channels(record, writes);
   const { step, source } = metadata;
   return {
     checkpoint: checkpointId,
@@ -246,7 +242,7 @@ async function itemOf(
     ...(typeof source === "string" ? { source } : {}),
     ...(runId === undefined ? {} : { run: runId }),
     ...(lostTo === undefined ? {} : { lostTo }),
-    ...waitsIn(channels),
+    ...(await waitsAt(saver, opened)),
   };
 }
 

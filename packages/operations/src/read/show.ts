@@ -13,6 +13,7 @@ import { inlineText, valueLines } from "../values/text.ts";
 import { parsedValue, partOf, shownValue, valueView, viewOf, type Shown } from "../values/view.ts";
 import type { ParsedValues } from "../values/parsedValues.ts";
 import { dueNodes } from "./nextNodes.ts";
+import { waits, waitsAt } from "./waitsAt.ts";
 import { shownWrites, taskWrite, type ShownWrite } from "./shownWrites.ts";
 
 /** The least that a value gets of `maxBytes`, so that one sees what it is. */
@@ -35,6 +36,7 @@ const output = z.object({
   step: z.number().optional(),
   source: z.string().optional(),
   next: z.array(z.string()).describe("Nodes that are due, as far as it can be told without the graph."),
+  waits,
   metadata: valueView,
   channels: z.array(
     z.object({
@@ -109,6 +111,7 @@ export const show = operation({
       step,
       source,
       next: await nextOf(state, all),
+      ...(await waitsAt(saver, { ...point.stored, head: point.head })),
       metadata: view(metadata, sizes.length - 1),
       channels: shownChannels.map(({ shown, ...rest }, n) => ({ ...rest, ...view(shown, n) })),
       writes: pending.map(({ shown, ...rest }, n) => ({
@@ -157,9 +160,10 @@ function* headLines({
   parent,
   ...rest
 }: Output): Generator<string> {
-  const { ts, step, source, run, next, metadata, writes } = rest;
+  const { ts, step, source, run, next, waits, metadata, writes } = rest;
   const state = head ? "head" : lostTo === undefined ? "" : `side branch, lost to ${lostTo}`;
-  const asked = writes.filter(({ kind }) => kind === "interrupt").length;
+  const ended = new Set(writes.filter(({ kind }) => kind === "write").map(({ task }) => task));
+  const asked = writes.filter(({ kind, task }) => kind === "interrupt" && !ended.has(task)).length;
   const failed = writes.filter(({ kind }) => kind === "error").map(({ node, task }) => node ?? task);
   const rows = [
     ["thread", thread],
@@ -170,7 +174,10 @@ function* headLines({
     ["time", `${timeText(Date.now() - Date.parse(ts))} ago  ${ts}`],
     ["run", run ?? ""],
     ["next", next.length === 0 ? "nothing" : next.join(", ")],
-    ["waits", asked === 0 ? "" : `for an answer to ${asked === 1 ? "an interrupt" : `${asked} interrupts`}`],
+    [
+      "waits",
+      waits === "interrupt" ? `for an answer to ${asked === 1 ? "an interrupt" : `${asked} interrupts`}` : "",
+    ],
     ["failed", failed.join(", ")],
     ["metadata", inlineText(metadata.value)],
   ];

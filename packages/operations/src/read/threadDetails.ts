@@ -3,7 +3,7 @@ import { CorruptionError, type ThreadInfo, type TierSaver } from "@stratigraph/c
 import { z } from "zod";
 import { isRedacted, type Redaction } from "../values/redaction.ts";
 import { Records } from "./records.ts";
-import { waitsIn } from "./waitsIn.ts";
+import { waits, waitsAt } from "./waitsAt.ts";
 
 /** How many threads are looked into at the same time. */
 const together = 8;
@@ -22,7 +22,7 @@ export const threadDetails = z.object({
   source: z.string().optional().describe("input, loop, update or fork."),
   run: z.string().optional().describe("The run that wrote the head."),
   ts: z.string().optional().describe("When the head was made, ISO 8601."),
-  waits: z.enum(["interrupt", "error"]).optional().describe("What stopped a task of the step that follows."),
+  waits,
   conflicts: z.number().describe("How many side branches it has."),
   origin: z
     .object({ thread: z.string(), checkpoint: z.string() })
@@ -79,9 +79,8 @@ async function read(
   const from =
     origin === undefined ? {} : { origin: { thread: origin.threadId, checkpoint: origin.checkpointId } };
   if (opened === undefined) return { conflicts: conflicts.length, metadata: {}, ...from };
-  const { record, writes, body, metadata } = opened;
+  const { record, body, metadata } = opened;
   const { step, source } = metadata;
-  const channels = await saver.coder.writes.channels(record, writes);
   return {
     conflicts: conflicts.length,
     metadata: entriesOf(metadata, redaction),
@@ -90,7 +89,7 @@ async function read(
     ...(typeof step === "number" ? { step } : {}),
     ...(typeof source === "string" ? { source } : {}),
     ...(record.runId === undefined ? {} : { run: record.runId }),
-    ...waitsIn(channels),
+    ...(await waitsAt(saver, opened)),
   };
 }
 

@@ -1,3 +1,4 @@
+import type { ThreadInfo } from "@stratigraph/core";
 import { z } from "zod";
 import { columns } from "../render/columns.ts";
 import { agoText } from "../render/units.ts";
@@ -71,7 +72,10 @@ export const threads = operation({
         : await searchThreads(saver, search, asked, context.signal);
     const listed = page.threads.filter((thread) => !evicted || thread.evicted);
     const told = details ? await detailsOf(saver, listed, new Redaction(context.redact)) : undefined;
-    const items = listed.map((thread) => {
+    const exact = listed.map((thread) => ({ ...thread, writtenAtMs: writtenMs(thread) }));
+    const sign = order === "newest" ? -1 : 1;
+    exact.sort((a, b) => sign * (a.writtenAtMs - b.writtenAtMs));
+    const items = exact.map((thread) => {
       const own = told?.get(thread.threadId);
       return {
         thread: thread.threadId,
@@ -99,6 +103,27 @@ export const threads = operation({
     if (cursor !== undefined) yield `More with --cursor ${cursor}`;
   },
 });
+
+const minute = 60_000;
+
+/**
+ * When a thread was last written. A tier may know the minute only; the id of the head then tells when in it. Where the head wasn't made
+ * in that minute, as in a fork, the minute stays.
+ */
+function writtenMs({ head = "", writtenAtMs }: ThreadInfo): number {
+  const madeMs = timeOfId(head);
+  const isInIt = madeMs !== undefined && madeMs > writtenAtMs && madeMs < writtenAtMs + minute;
+  return isInIt && writtenAtMs % minute === 0 ? madeMs : writtenAtMs;
+}
+
+/** When an id was made, of a UUID of version 6, as LangGraph's are. Milliseconds since 1970. */
+function timeOfId(id: string): number | undefined {
+  const found = /^([0-9a-f]{8})-([0-9a-f]{4})-6([0-9a-f]{3})-[0-9a-f]{4}-[0-9a-f]{12}$/.exec(id);
+  if (found === null) return undefined;
+  // In steps of 100 ns since the Gregorian calendar began.
+  const steps = BigInt(`0x${found.slice(1).join("")}`);
+  return Number(steps / 10n - 12_219_292_800_000_000n) / 1000;
+}
 
 function notes({ step, waits, conflicts, origin, damaged }: z.output<typeof threadDetails>): string[] {
   return [

@@ -14,8 +14,7 @@ import { Id, Time } from "../../design/Texts.tsx";
 import { commandText } from "../../design/commandText.ts";
 import { countText } from "../../design/units.ts";
 import { href, navigate, route } from "../../router.ts";
-import { sideText } from "../diff/changeText.ts";
-import { TextChange } from "../diff/TextChange.tsx";
+import { Changes } from "../diff/ChannelDiff.tsx";
 import { Value } from "../diff/Value.tsx";
 import "../diff/diff.css";
 import "./blame.css";
@@ -112,11 +111,11 @@ interface AnswerProps {
 
 function Answer({ found, exact, exactHref }: AnswerProps): VNode {
   const { thread, namespace, path, id, value, rebuilt, changed, before, complete, searched } = found;
+  const { changes, omitted = 0 } = found;
   const back =
     before?.value === undefined
       ? undefined
       : href("blame", {}, { at: thread, namespace, checkpoint: before.checkpoint, path });
-  const [from, to] = [before?.value?.value, value.value];
   return (
     <div class="blame">
       <p class="blame-path mono">
@@ -138,8 +137,12 @@ function Answer({ found, exact, exactHref }: AnswerProps): VNode {
         </h2>
         <EntryLine entry={changed} thread={thread} namespace={namespace} path={path} />
       </section>
-      {before?.value !== undefined && from !== undefined && to !== undefined ? (
-        <TextChange before={sideText(from)} after={sideText(to)} />
+      {changes !== undefined ? (
+        <section class="channel-diff" aria-label="What changed">
+          <Changes changes={changes} />
+          {changes.length > 0 ? null : <p class="channel-diff-more">What differs is redacted.</p>}
+          {omitted === 0 ? null : <p class="channel-diff-more">{countText(omitted)} more changes.</p>}
+        </section>
       ) : value.value === undefined ? (
         <p class="opaque">
           <span class="mono value-special">{value.type}</span> {countText(value.bytes)} bytes

@@ -12,7 +12,6 @@ import { atOf, readCode, showCommand, type Shown } from "./shown.ts";
 /** What a checkpoint is: where it came from, and what runs next. */
 export function CheckpointHead({ shown }: { readonly shown: Shown }): VNode {
   const { thread, namespace, checkpoint, parent, head, lostTo, run, ts, step, source, next } = shown;
-  const asked = shown.writes.filter(({ kind }) => kind === "interrupt").length;
   const failed = shown.writes.filter(({ kind }) => kind === "error").length;
   const to = (id: string) => href("checkpoint", { thread, checkpoint: id }, { ns: namespace });
   return (
@@ -28,7 +27,7 @@ export function CheckpointHead({ shown }: { readonly shown: Shown }): VNode {
             lost a race
           </Pill>
         )}
-        {asked === 0 ? null : <Pill tone="amber">{waitsText}</Pill>}
+        {shown.waits === "interrupt" ? <Pill tone="amber">{waitsText}</Pill> : null}
         {failed === 0 ? null : <Pill tone="red">failed</Pill>}
         <span class="spacer" />
         <LinkButton

@@ -13,24 +13,41 @@ import { questionsOf, type Shown, type Write } from "./shown.ts";
 export function Waiting({ shown }: { readonly shown: Shown }): VNode | null {
   const asked = shown.writes.filter(({ kind }) => kind === "interrupt");
   const failed = shown.writes.filter(({ kind }) => kind === "error");
-  const answered = new Set(shown.writes.filter(({ kind }) => kind === "resume").map(({ task }) => task));
+  // What a task writes after a question is its result. One that asks again has answers, too, and still waits.
+  const ended = new Set(shown.writes.filter(({ kind }) => kind === "write").map(({ task }) => task));
+  const resumed = new Set(shown.writes.filter(({ kind }) => kind === "resume").map(({ task }) => task));
+  const stateOf = ({ task }: Write): State => {
+    if (ended.has(task)) return "answered";
+    if (shown.waits === "interrupt") return "waits";
+    return resumed.has(task) ? "answered" : "passed";
+  };
   if (asked.length === 0 && failed.length === 0) return null;
   return (
     <div class="waiting">
       {asked.map((write) => (
-        <Question key={write.task} write={write} answered={answered.has(write.task)} shown={shown} />
+        <Question key={write.task} write={write} state={stateOf(write)} shown={shown} />
       ))}
       {failed.length === 0 ? null : <Failures shown={shown} />}
     </div>
   );
 }
 
-interface WriteProps {
+/** What became of a question: nobody answers where the thread has gone on from it. */
+type State = "waits" | "answered" | "passed";
+
+const states: Readonly<Record<State, string>> = {
+  waits: waitsText,
+  answered: "asked, and has an answer",
+  passed: "asked, and the thread has gone on",
+};
+
+interface QuestionProps {
   readonly write: Write;
+  readonly state: State;
   readonly shown: Shown;
 }
 
-function Question({ write, answered, shown }: WriteProps & { readonly answered: boolean }): VNode {
+function Question({ write, state, shown }: QuestionProps): VNode {
   const { thread, namespace, checkpoint, head } = shown;
   const { node, task } = write;
   return (
@@ -38,8 +55,7 @@ function Question({ write, answered, shown }: WriteProps & { readonly answered: 
       <Icon name="pause" />
       <div class="callout-body">
         <h3>
-          <span class="mono">{node ?? task.slice(0, 8)}</span>{" "}
-          {answered ? "asked, and has an answer" : waitsText}
+          <span class="mono">{node ?? task.slice(0, 8)}</span> {states[state]}
         </h3>
         {questionsOf(write).map(({ id, value }, n) => {
           const text = contentOf(value);
@@ -49,7 +65,7 @@ function Question({ write, answered, shown }: WriteProps & { readonly answered: 
             </div>
           );
         })}
-        {answered ? null : (
+        {state === "answered" ? null : (
           <div class="callout-actions">
             <LinkButton
               size="small"

@@ -14,6 +14,7 @@ import { commandText } from "../../design/commandText.ts";
 import { countText } from "../../design/units.ts";
 import { outcomeText } from "../../design/words.ts";
 import { href, route, setQuery } from "../../router.ts";
+import { alike, leastOf } from "./leastOf.ts";
 import "./compare.css";
 
 type Summary = OutputOf<"compare">["threads"][number];
@@ -49,8 +50,8 @@ export function CompareView(): VNode {
       {threads.length === 0 ? (
         <Empty title="Nothing to compare yet" icon="compare">
           <p>
-            Add threads by their ids, such as a thread and its forks. Of a fork, only what it did since it was
-            forked counts.
+            Add threads by their ids, such as a thread and its forks. What they did since they were forked
+            counts, also of the thread that they left.
           </p>
         </Empty>
       ) : compared.data === undefined && compared.error === undefined ? (
@@ -63,6 +64,12 @@ export function CompareView(): VNode {
             rows={found}
             keyOf={({ threadId, checkpointId }, n) => `${n} ${threadId} ${checkpointId}`}
           />
+          {alike(found) ? null : (
+            <p class="faint">
+              They are counted from different checkpoints, as they have no fork in common: the numbers can't
+              be compared.
+            </p>
+          )}
           {found.length > 1 ? <Ends found={found} /> : null}
         </>
       )}
@@ -99,13 +106,6 @@ function AddThread({ threads }: { readonly threads: readonly string[] }): VNode 
   );
 }
 
-/** The least of a column, where it says something: more than one row, and not all alike. */
-function leastOf(found: readonly Summary[], numberOf: (summary: Summary) => number): number | undefined {
-  const numbers = found.map(numberOf);
-  const least = Math.min(...numbers);
-  return numbers.length > 1 && numbers.some((each) => each !== least) ? least : undefined;
-}
-
 function columnsOf(found: readonly Summary[], threads: readonly string[]): Column<Summary>[] {
   const least = {
     steps: leastOf(found, ({ steps }) => steps),
@@ -124,8 +124,8 @@ function columnsOf(found: readonly Summary[], threads: readonly string[]): Colum
             {threadId}
           </a>
           {since === undefined ? null : (
-            <span class="faint" title={`Counted since ${since}`}>
-              since its fork
+            <span class="faint" title="Where counting starts">
+              since <span class="mono">{since.slice(0, 13)}</span>
             </span>
           )}
         </span>

@@ -30,9 +30,7 @@ export function ChannelDiff({ channel, onMore }: ChannelDiffProps): VNode {
         <Pill tone={tones[kind]}>{kind}</Pill>
         <span class="faint">{counted(changes, omitted)}</span>
       </summary>
-      {changes.map((change, n) => (
-        <ChangeRow key={`${change.path} ${n}`} change={change} />
-      ))}
+      <Changes changes={changes} />
       {omitted === 0 ? null : (
         <p class="channel-diff-more">
           {countText(omitted)} more changes.{" "}
@@ -44,6 +42,17 @@ export function ChannelDiff({ channel, onMore }: ChannelDiffProps): VNode {
         </p>
       )}
     </details>
+  );
+}
+
+/** Differences of one value, each with its place. */
+export function Changes({ changes }: { readonly changes: readonly Change[] }): VNode {
+  return (
+    <>
+      {changes.map((change, n) => (
+        <ChangeRow key={`${change.path} ${n}`} change={change} />
+      ))}
+    </>
   );
 }
 

@@ -1,0 +1,25 @@
+import { taskStates } from "@stratigraph/branch";
+import type { ListedCheckpoint, TierSaver } from "@stratigraph/core";
+import { z } from "zod";
+
+/** See {@link waitsAt}. */
+export const waits = z
+  .enum(["interrupt", "error"])
+  .optional()
+  .describe(
+    "What stopped a task of the step that follows it: a question that waits for an answer, or an error that wasn't overcome.",
+  );
+
+/**
+ * What keeps the step that follows a checkpoint from ending: a task waits for an answer, or else one failed. What was answered, or ran
+ * again and ended, is past. Where the thread has gone on from a question, nobody waits; a side branch may be promoted, and then it does.
+ */
+export async function waitsAt(
+  saver: TierSaver,
+  { record, writes, head }: Pick<ListedCheckpoint, "record" | "writes" | "head">,
+): Promise<{ waits?: "interrupt" | "error" }> {
+  const { interrupted, failed } = await taskStates(saver, { record, writes });
+  const isEnd = head === record.checkpointId || record.lostTo !== undefined;
+  if (interrupted && isEnd) return { waits: "interrupt" };
+  return failed === undefined ? {} : { waits: "error" };
+}
