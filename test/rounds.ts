@@ -15,13 +15,13 @@ export function inRounds<T>(counts: { few: T; all: T; soak?: T }): T {
 export const allRounds = inRounds({ few: false, all: true });
 
 /**
- * For suites of `@stratigraph/testing` on savers that are made of others, or slow: with few rounds each test with one durability,
- * so that all of them meet every saver. On memory the suite of graphs runs each test with each.
+ * For suites of `@stratigraph/testing` on savers that are made of others, or slow: with few rounds every third test, each with one
+ * durability, so that all of them meet every saver. Savers begin with different tests. On memory every test runs, graphs with each durability.
  */
-export const sparse = inRounds({ few: { durabilities: "in turn" }, all: {} } as const);
+export const sparse = inRounds({ few: { durabilities: "in turn", every: 3 }, all: {} } as const);
 
 /**
- * As {@link sparse}, and with few rounds every twelfth test, and every twelfth pair of the ids of any text: for suites that another one runs over
+ * As {@link sparse}, but with few rounds every twelfth test, and every twelfth pair of the ids of any text: for suites that another one runs over
  * nearly the same storage.
  */
 export const sparser = inRounds({

@@ -9,6 +9,7 @@ import { embeddedFolder, freshDatabase } from "../../../test/servers/shared.ts";
 import { appendOf } from "./group/support/requests.ts";
 import { at, checkpointOf } from "./support/checkpoints.ts";
 import type { EndMessage } from "./support/endChild.ts";
+import { allRounds } from "../../../test/rounds.ts";
 
 // end(): calls under way finish, later ones are refused, and no error of this ends the process.
 
@@ -40,11 +41,15 @@ test("with runs under way, sync and async: each ends with CLOSED, the process go
   await expectEnded("url", database.url, () => PostgresSaver.fromConnString(database.url));
 }, 180_000);
 
-test("the same, embedded: the folder is free afterwards", async () => {
-  const folder = await embeddedFolder();
-  await expectEnded("folder", folder, () => PostgresSaver.embedded(folder));
-  rmSync(folder, { recursive: true });
-}, 180_000);
+test.runIf(allRounds)(
+  "the same, embedded: the folder is free afterwards",
+  async () => {
+    const folder = await embeddedFolder();
+    await expectEnded("folder", folder, () => PostgresSaver.embedded(folder));
+    rmSync(folder, { recursive: true });
+  },
+  180_000,
+);
 
 const kinds: readonly (readonly [string, () => PostgresTier])[] = [
   ["a pool of its own", () => postgres({ url: database.url })],

@@ -12,7 +12,7 @@ import { at } from "./support/checkpoints.ts";
 import type { KillMessage } from "./support/killChild.ts";
 import { random } from "./support/random.ts";
 import { linesOf, stepsGraph } from "./support/stepsGraph.ts";
-import { inRounds } from "../../../test/rounds.ts";
+import { allRounds, inRounds } from "../../../test/rounds.ts";
 
 const script = join(import.meta.dirname, "support/killChild.ts");
 const steps = 40;
@@ -103,41 +103,45 @@ test.skipIf(!available.postgres)(
   300_000,
 );
 
-test("the same embedded in a folder: the lock of a killed process is taken over, a living one's is respected", async () => {
-  const folder = await embeddedFolder();
-  const next = random(7);
-  let midRun = 0;
-  try {
-    const first = PostgresSaver.embedded(folder);
-    await first.setup();
-    await first.end();
-    for (let n = 0; n < inRounds({ few: 2, all: 4 }); n += 1) {
-      const threadId = `run ${n}`;
-      const messages = await killedRun(["folder", folder], threadId, anyStep(next), n);
-      const saver = PostgresSaver.embedded(folder);
-      const { ended } = await expectAllThere(saver, threadId, messages);
-      if (!ended) midRun += 1;
-      if (n === 0) {
-        const other = PostgresSaver.embedded(folder);
-        const error: unknown = await other.getTuple(at("t")).catch((caught: unknown) => caught);
-        expect(error).toMatchObject({ code: "LOCKED", data: { folder, pid: process.pid } });
-        expect(String(error)).toContain(`in use by process ${process.pid}`);
-        await other.end();
+test.runIf(allRounds)(
+  "the same embedded in a folder: the lock of a killed process is taken over, a living one's is respected",
+  async () => {
+    const folder = await embeddedFolder();
+    const next = random(7);
+    let midRun = 0;
+    try {
+      const first = PostgresSaver.embedded(folder);
+      await first.setup();
+      await first.end();
+      for (let n = 0; n < inRounds({ few: 2, all: 4 }); n += 1) {
+        const threadId = `run ${n}`;
+        const messages = await killedRun(["folder", folder], threadId, anyStep(next), n);
+        const saver = PostgresSaver.embedded(folder);
+        const { ended } = await expectAllThere(saver, threadId, messages);
+        if (!ended) midRun += 1;
+        if (n === 0) {
+          const other = PostgresSaver.embedded(folder);
+          const error: unknown = await other.getTuple(at("t")).catch((caught: unknown) => caught);
+          expect(error).toMatchObject({ code: "LOCKED", data: { folder, pid: process.pid } });
+          expect(String(error)).toContain(`in use by process ${process.pid}`);
+          await other.end();
+        }
+        await saver.end();
       }
-      await saver.end();
-    }
-    expect(midRun).toBeGreaterThan(0);
+      expect(midRun).toBeGreaterThan(0);
 
-    const child = runChild<KillMessage>(script, ["folder", folder, "live", "100000", "sync"]);
-    await child.message(({ type }) => type === "put");
-    const second = PostgresSaver.embedded(folder);
-    const refused = { code: "LOCKED", data: { folder, pid: child.pid } };
-    await expect(second.setup()).rejects.toMatchObject(refused);
-    await expect(second.getTuple(at("live"))).rejects.toMatchObject(refused);
-    await child.kill();
-    expect(await second.getTuple(at("live"))).toBeDefined();
-    await second.end();
-  } finally {
-    rmSync(folder, { recursive: true, force: true });
-  }
-}, 240_000);
+      const child = runChild<KillMessage>(script, ["folder", folder, "live", "100000", "sync"]);
+      await child.message(({ type }) => type === "put");
+      const second = PostgresSaver.embedded(folder);
+      const refused = { code: "LOCKED", data: { folder, pid: child.pid } };
+      await expect(second.setup()).rejects.toMatchObject(refused);
+      await expect(second.getTuple(at("live"))).rejects.toMatchObject(refused);
+      await child.kill();
+      expect(await second.getTuple(at("live"))).toBeDefined();
+      await second.end();
+    } finally {
+      rmSync(folder, { recursive: true, force: true });
+    }
+  },
+  240_000,
+);

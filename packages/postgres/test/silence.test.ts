@@ -14,6 +14,7 @@ import { at, checkpointOf } from "./support/checkpoints.ts";
 import { startDeafProxy, type DeafProxy } from "./support/deafProxy.ts";
 import { linesOf, stepsGraph } from "./support/stepsGraph.ts";
 import { tracedWhile } from "../../../test/tracedWhile.ts";
+import { allRounds, inRounds } from "../../../test/rounds.ts";
 
 // The server stops answering and no connection is closed: a proxy hangs, a network drops packets, or a statement waits.
 
@@ -66,7 +67,7 @@ async function resumed(saver: PostgresSaver, threadId: string) {
 /** Short, but long enough for a busy machine while the wire is there. */
 const bounds = { retryFor: "2s", statementTimeout: "2s" } as const;
 
-test.each(["lost", "kept"] as const)(
+test.each(inRounds({ few: ["lost"], all: ["lost", "kept"] } as const))(
   "a silent wire, connections %s: twelve runs end with a code; once it is back, calls are served at once, and runs go on",
   async (before) => {
     const saver = PostgresSaver.fromConnString(proxy.url, bounds);
@@ -268,7 +269,7 @@ describe("embedded", () => {
     };
   };
 
-  test(
+  test.runIf(allRounds)(
     "a transaction that doesn't end: twelve runs end with a code; once it has ended, calls are served at once",
     async () => {
       const { database, saver } = await embedded({ statementTimeout: "2s" });

@@ -9,6 +9,7 @@ import { startPostgres } from "../../../test/servers/postgres.ts";
 import { waitUntil } from "../../../test/servers/process.ts";
 import { startRedis, type RedisOptions, type RedisServer } from "../../../test/servers/redis.ts";
 import { freshDatabase, type FreshDatabase } from "../../../test/servers/shared.ts";
+import { inRounds } from "../../../test/rounds.ts";
 
 const lines = Annotation.Root({
   lines: Annotation<string[]>({ reducer: (a, b) => [...a, ...b], default: () => [] }),
@@ -118,59 +119,62 @@ describe.skipIf(!available.redis || !available.postgres)("a Redis of one's own i
     }
   }
 
-  describe.each(["verified", "trusted"] as const)("%s", (consistency) => {
-    test("killed and restarted empty: no failed run, no wrong value, and it is used again", async () => {
-      const { turns, counters } = await survives({}, { consistency }, async (server, savers) => {
-        for (let n = 0; n < 2; n += 1) {
+  describe.each(inRounds({ few: ["verified"], all: ["verified", "trusted"] } as const))(
+    "%s",
+    (consistency) => {
+      test("killed and restarted empty: no failed run, no wrong value, and it is used again", async () => {
+        const { turns, counters } = await survives({}, { consistency }, async (server, savers) => {
+          for (let n = 0; n < 2; n += 1) {
+            await more("hits", savers);
+            await server.kill();
+            // Each process has to notice, however slow the machine is.
+            await more("dropped", savers);
+            await server.start();
+          }
           await more("hits", savers);
-          await server.kill();
-          // Each process has to notice, however slow the machine is.
-          await more("dropped", savers);
-          await server.start();
+        });
+        expect(turns).toBeGreaterThan(6);
+        for (const { hits, dropped } of counters) {
+          expect(hits).toBeGreaterThan(0);
+          expect(dropped).toBeGreaterThan(0);
         }
-        await more("hits", savers);
       });
-      expect(turns).toBeGreaterThan(6);
-      for (const { hits, dropped } of counters) {
-        expect(hits).toBeGreaterThan(0);
-        expect(dropped).toBeGreaterThan(0);
-      }
-    });
 
-    test("paused: costs its timeout once in a while, and no run", async () => {
-      const { counters } = await survives({}, { consistency }, async (server, savers, runs) => {
-        await more("hits", savers);
-        server.pause();
-        const before = runs.turns;
-        await waitUntil("turns without Redis", () => runs.turns >= before + 12);
-        server.resume();
-        await more("hits", savers);
+      test("paused: costs its timeout once in a while, and no run", async () => {
+        const { counters } = await survives({}, { consistency }, async (server, savers, runs) => {
+          await more("hits", savers);
+          server.pause();
+          const before = runs.turns;
+          await waitUntil("turns without Redis", () => runs.turns >= before + 12);
+          server.resume();
+          await more("hits", savers);
+        });
+        for (const { hits } of counters) expect(hits).toBeGreaterThan(0);
       });
-      for (const { hits } of counters) expect(hits).toBeGreaterThan(0);
-    });
 
-    test("full, with eviction: what was evicted is a miss", async () => {
-      const evicting = async (server: RedisServer, savers: readonly TieredSaver[]): Promise<void> => {
-        await more("hits", savers);
-        const figure = async (name: string): Promise<number> =>
-          Number(new RegExp(`${name}:(\\d+)`).exec(String(await server.command("info")))?.[1]);
-        await server.command("config", "set", "maxmemory", (await figure("used_memory")) + 50_000);
-        await waitUntil("evictions", async () => (await figure("evicted_keys")) > 0);
-        await more("hits", savers);
-      };
-      const { turns } = await survives({ maxmemory: "64mb" }, { consistency }, evicting);
-      expect(turns).toBeGreaterThan(6);
-    });
+      test("full, with eviction: what was evicted is a miss", async () => {
+        const evicting = async (server: RedisServer, savers: readonly TieredSaver[]): Promise<void> => {
+          await more("hits", savers);
+          const figure = async (name: string): Promise<number> =>
+            Number(new RegExp(`${name}:(\\d+)`).exec(String(await server.command("info")))?.[1]);
+          await server.command("config", "set", "maxmemory", (await figure("used_memory")) + 50_000);
+          await waitUntil("evictions", async () => (await figure("evicted_keys")) > 0);
+          await more("hits", savers);
+        };
+        const { turns } = await survives({ maxmemory: "64mb" }, { consistency }, evicting);
+        expect(turns).toBeGreaterThan(6);
+      });
 
-    test("full, refusing writes", async () => {
-      const full: RedisOptions = { maxmemory: "1mb", maxmemoryPolicy: "noeviction" };
-      const { turns, counters } = await survives(full, { consistency }, (_server, savers) =>
-        more("dropped", savers),
-      );
-      expect(turns).toBeGreaterThan(6);
-      for (const { dropped } of counters) expect(dropped).toBeGreaterThan(0);
-    });
-  });
+      test("full, refusing writes", async () => {
+        const full: RedisOptions = { maxmemory: "1mb", maxmemoryPolicy: "noeviction" };
+        const { turns, counters } = await survives(full, { consistency }, (_server, savers) =>
+          more("dropped", savers),
+        );
+        expect(turns).toBeGreaterThan(6);
+        for (const { dropped } of counters) expect(dropped).toBeGreaterThan(0);
+      });
+    },
+  );
 
   test("a wrong password: set-up is refused; one that is found at run time costs no run", async () => {
     const wrong = (server: RedisServer): string => server.url.replace(/:[^:@]*@/, ":wrong@");

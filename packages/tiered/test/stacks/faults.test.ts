@@ -7,7 +7,7 @@ import { waitUntil } from "../../../../test/servers/process.ts";
 import { startPostgres } from "../../../../test/servers/postgres.ts";
 import { startRedis, startRedisCluster, type RedisOptions } from "../../../../test/servers/redis.ts";
 import { freshDatabase, type FreshDatabase } from "../../../../test/servers/shared.ts";
-import { inRounds } from "../../../../test/rounds.ts";
+import { allRounds } from "../../../../test/rounds.ts";
 import { moreTurns } from "./support/moreTurns.ts";
 import { runsDuring } from "./support/runsDuring.ts";
 
@@ -71,7 +71,8 @@ describe.skipIf(!available.redis || !available.postgres)("redis>postgres", () =>
     }
   }
 
-  test("Redis killed, and restarted empty", async () => {
+  // ../faults.test.ts does these three in few rounds.
+  test.runIf(allRounds)("Redis killed, and restarted empty", async () => {
     await onRedis({}, async (server, savers) => {
       await runsDuring(savers, async (runs) => {
         for (let n = 0; n < 2; n += 1) {
@@ -87,7 +88,7 @@ describe.skipIf(!available.redis || !available.postgres)("redis>postgres", () =>
     });
   });
 
-  test.each(inRounds({ few: [12], all: [12, 60] }))("Redis paused for %i turns", async (turns) => {
+  test.runIf(allRounds).each([12, 60])("Redis paused for %i turns", async (turns) => {
     await onRedis({}, async (server, savers) => {
       await runsDuring(savers, async (runs) => {
         await moreTurns(runs, 3);
@@ -99,7 +100,7 @@ describe.skipIf(!available.redis || !available.postgres)("redis>postgres", () =>
     });
   });
 
-  test("Redis full, and evicting", async () => {
+  test.runIf(allRounds)("Redis full, and evicting", async () => {
     await onRedis({ maxmemory: "64mb" }, async (server, savers) => {
       const figure = async (name: string): Promise<number> =>
         Number(new RegExp(`${name}:(\\d+)`).exec(String(await server.command("info")))?.[1]);
