@@ -38,6 +38,39 @@ test("forks' origins, tags, side branches and bytes come along; the source goes 
   expect((await say(to, "ada/2", "Three")).length).toBe(6);
 });
 
+test("a thread that source and target keep in one place isn't deleted: the same saver, another one, a stack over it, its archive", async () => {
+  const path = mkdtempSync(join(tmpdir(), "stratigraph-move-"));
+  const folders: FolderSaver[] = [];
+  const folder = (): FolderSaver => {
+    folders.push(new FolderSaver({ path }));
+    return folders.at(-1)!;
+  };
+  onTestFinished(async () => {
+    for (const saver of folders) await saver.end();
+    rmSync(path, { recursive: true, force: true });
+  });
+  const from = folder();
+  await say(from, "ada", "One");
+  const targets: [string, TierSaver][] = [
+    ["itself", from],
+    ["another saver of the folder", folder()],
+    ["a stack on it", new TieredSaver({ hot: new MemoryTier(), warm: folder().tier })],
+    ["a stack whose archive it is", new TieredSaver({ warm: new MemoryTier(), cold: folder().tier })],
+  ];
+  for (const [what, to] of targets) {
+    await expect(moveThreads(from, to, { source: "delete" }), what).rejects.toMatchObject({
+      code: "INVALID_OPTION",
+      message: expect.stringContaining("in one place"),
+    });
+    expect((await from.listThreads()).threads, what).toHaveLength(1);
+    expect((await history(folder(), "ada")).length, what).toBe(3);
+  }
+  const elsewhere = new MemorySaver();
+  expect(await moveThreads(from, elsewhere, { source: "delete" })).toMatchObject({ differences: [] });
+  expect((await from.listThreads()).threads).toEqual([]);
+  expect((await history(elsewhere, "ada")).length).toBe(3);
+});
+
 test("from a folder: what was put while the copy was compared stays, and a tier that couldn't keep it is refused", async () => {
   const path = mkdtempSync(join(tmpdir(), "stratigraph-move-"));
   const from = new FolderSaver({ path });

@@ -134,6 +134,25 @@ export class WriteCoder {
     return consumedBatches(known, child.consumed);
   }
 
+  /**
+   * What a copy in another format has of a checkpoint: what is pending, and what durability "exit" left there for one child alone.
+   * Other formats can't say for which child, so that one is chosen.
+   * @param chosen asked only where there is such a thing
+   */
+  async forCopy(
+    at: Address,
+    batches: readonly StoredWriteBatch[],
+    blobs: ReadonlyMap<BlobHash, Blob>,
+    chosen: () => Promise<{ readonly consumed: Consumed } | undefined>,
+  ): Promise<DecodedWrite[]> {
+    const opened = await this.open(at, batches);
+    const pending = pendingBatches(opened);
+    const child = pending.length === opened.length ? undefined : await chosen();
+    const own = opened.filter((batch) => !pending.includes(batch));
+    const made = child === undefined ? [] : consumedBatches(own, child.consumed);
+    return await this.#revived(at, [...pending, ...made], blobs, undefined);
+  }
+
   /** What is pending, of batches that were opened before. */
   async pending(
     at: Address,

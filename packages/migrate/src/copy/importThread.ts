@@ -284,7 +284,12 @@ class Bringing {
     const newVersions = Object.fromEntries(
       [...new Set([...Object.keys(checkpoint.channel_versions), ...Object.keys(checkpoint.channel_values)])]
         .map((channel) => [channel, checkpoint.channel_versions[channel] ?? 0] as const)
-        .filter(([channel, version]) => parent?.get(channel)?.version !== version),
+        .filter(([channel, version]) => {
+          const before = parent?.get(channel);
+          // A snapshot of a DeltaChannel isn't there again in the next checkpoint, whose version of the channel is the same.
+          const isTaken = before?.value !== undefined && !Object.hasOwn(checkpoint.channel_values, channel);
+          return before?.version !== version || isTaken;
+        }),
     );
     const put = { checkpoint, metadata, newVersions, runId: runId ?? runIdIn(metadata) };
     const encoded = await this.#coder.encode(at, { parentId, parent, again: undefined }, put);

@@ -10,6 +10,7 @@ import { checkSaver } from "./checkArguments.ts";
 import { copyNames } from "./importThreads.ts";
 import { ownThreads } from "./ownThreads.ts";
 import { moveThread } from "./moveThread.ts";
+import { isInOnePlace } from "./oneStorage.ts";
 import { Tally, type CopyOptions, type CopyReport } from "./report.ts";
 
 /** Options of {@link moveThreads}. */
@@ -42,7 +43,7 @@ export async function moveThreads(
       false,
       "Threads are deleted only once their copies were verified.",
     );
-  const deletes = source === "delete" ? deleterOf(from) : undefined;
+  const deletes = source === "delete" ? deleterOf(from, to) : undefined;
   const wanted = await ownThreads(from.tier, { threadIds, after });
   const tally = new Tally({ threads: wanted.length }, options);
   for (const threadId of wanted) {
@@ -56,12 +57,26 @@ export async function moveThreads(
   return tally.report(true);
 }
 
-/** @throws InvalidOptionError where a checkpoint could be lost that somebody puts while the copy is compared */
-function deleterOf({ tier }: TierSaver): UnchangedDeleter {
-  if (deletesUnchanged(tier)) return tier;
-  throw new InvalidOptionError(
-    "source",
-    "delete",
-    `${tier.name} can't delete a thread on the condition that nobody wrote to it meanwhile. Keep the source, and delete its threads once nobody writes to them.`,
-  );
+/**
+ * @throws InvalidOptionError where a checkpoint could be lost that somebody puts while the copy is compared. What it returns throws one where
+ * a thread and its copy are one.
+ */
+function deleterOf({ tier }: TierSaver, to: TierSaver): UnchangedDeleter {
+  if (!deletesUnchanged(tier))
+    throw new InvalidOptionError(
+      "source",
+      "delete",
+      `${tier.name} can't delete a thread on the condition that nobody wrote to it meanwhile. Keep the source, and delete its threads once nobody writes to them.`,
+    );
+  return {
+    deleteUnchanged: async (threadId, revision) => {
+      if (await isInOnePlace(tier, to.tier, threadId))
+        throw new InvalidOptionError(
+          "source",
+          "delete",
+          `${tier.name} and ${to.tier.name} keep thread ${JSON.stringify(threadId)} in one place: deleting it there would delete the only one. Nothing was deleted; pass the storage to which you want to move.`,
+        );
+      return await tier.deleteUnchanged(threadId, revision);
+    },
+  };
 }

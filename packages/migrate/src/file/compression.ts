@@ -7,6 +7,7 @@ export type Compression = "none" | "gzip" | "zstd";
 
 /** @throws InvalidOptionError */
 export function compressionOf(path: string): Compression {
+  if (typeof path !== "string") throw new InvalidOptionError("path", path, 'Pass { path: "threads.jsonl" }.');
   if (path.endsWith(".jsonl")) return "none";
   if (path.endsWith(".jsonl.gz")) return "gzip";
   if (path.endsWith(".jsonl.zst")) return "zstd";

@@ -1,6 +1,6 @@
 import { isReserved, NotFoundError, type TierSaver } from "@stratigraph/core";
 import { ownThreads } from "../copy/ownThreads.ts";
-import { lastOfEach, parentsFirst } from "../contract/outline.ts";
+import { entryKey, lastOfEach, parentKey, parentsFirst } from "../contract/outline.ts";
 import type {
   OutlineEntry,
   Plan,
@@ -58,7 +58,7 @@ async function threadOf(saver: TierSaver, threadId: string): Promise<OwnThread |
     outline,
     heads: heads.size > 0 ? heads : lastOfEach(outline),
     mixedUp: [],
-    checkpoints: () => checkpointsOf(saver, threadId, outline),
+    checkpoints: () => checkpointsOf(saver, threadId, outline, childrenOnLine(outline, heads)),
     close: async () => undefined,
   };
 }
@@ -67,10 +67,33 @@ function byNamespace(a: OutlineEntry, b: OutlineEntry): number {
   return a.namespace === b.namespace ? 0 : a.namespace < b.namespace ? -1 : 1;
 }
 
+/** The child of each checkpoint that has one, by its key: that from which its namespace's head comes, or the first. */
+function childrenOnLine(
+  outline: readonly OutlineEntry[],
+  heads: ReadonlyMap<string, string>,
+): ReadonlyMap<string, string> {
+  const children = new Map<string, string>();
+  const byKey = new Map(outline.map((entry) => [entryKey(entry), entry]));
+  for (const [namespace, head] of heads) {
+    let next = byKey.get(entryKey({ namespace, checkpointId: head }));
+    for (let parent = next && parentKey(next); next !== undefined && parent !== undefined;) {
+      children.set(parent, next.checkpointId);
+      next = byKey.get(parent);
+      parent = next && parentKey(next);
+    }
+  }
+  for (const entry of outline) {
+    const parent = parentKey(entry);
+    if (parent !== undefined && !children.has(parent)) children.set(parent, entry.checkpointId);
+  }
+  return children;
+}
+
 async function* checkpointsOf(
   { tier, coder }: TierSaver,
   threadId: string,
   outline: readonly OutlineEntry[],
+  children: ReadonlyMap<string, string>,
 ): AsyncGenerator<SourceCheckpoint> {
   for (const { namespace, checkpointId } of outline) {
     const at = { threadId, namespace, checkpointId };
@@ -88,7 +111,12 @@ async function* checkpointsOf(
       parentId: record.parentId,
       checkpoint: await coder.checkpoint(stored, body, { remember: true }),
       metadata: await coder.metadata(record, body),
-      writes: await coder.writes.decode(record, stored.writes, stored.blobs),
+      writes: await coder.writes.forCopy(record, stored.writes, stored.blobs, async () => {
+        const child = children.get(entryKey(record));
+        const { checkpoint } =
+          child === undefined ? {} : await tier.read({ threadId, namespace, checkpointId: child });
+        return checkpoint && (await coder.decodeBody(checkpoint.record));
+      }),
       lostTo: record.lostTo,
       runId: record.runId,
     };

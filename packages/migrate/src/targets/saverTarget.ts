@@ -150,9 +150,14 @@ class Writing {
       const ofTask = each.writes.filter((write) => write.taskId === taskId);
       // Savers number the others by their place in the call.
       const [special, regular] = [ofTask.filter(isSpecial), ofTask.filter((write) => !isSpecial(write))];
+      // The order in which tasks count; savers before LangGraph 1.5 take no path.
+      const saver: {
+        putWrites(...call: [...Parameters<BaseCheckpointSaver["putWrites"]>, path?: string]): Promise<void>;
+      } = this.#saver;
+      const path = ofTask[0]?.taskPath;
       for (const writes of [regular.sort((a, b) => (a.index ?? 0) - (b.index ?? 0)), special])
         if (writes.length > 0)
-          await throughSaver(this.#saver, () => this.#saver.putWrites(config, writes.map(pairOf), taskId));
+          await throughSaver(this.#saver, () => saver.putWrites(config, writes.map(pairOf), taskId, path));
     }
   }
 
