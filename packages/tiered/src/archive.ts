@@ -1,6 +1,7 @@
 // long file: what the archive adds to each method of a stack, best read together
 import { randomUUID } from "node:crypto";
 import {
+  CorruptionError,
   EvictedError,
   StratigraphError,
   addressKey,
@@ -8,6 +9,7 @@ import {
   isArchiveSource,
   keepsLeases,
   looksOnly,
+  missingBlob,
   namedBlobs,
   remembering,
   trace,
@@ -134,7 +136,37 @@ export class Archive {
 
   async *#listThread(query: ListQuery & { readonly threadId: string }): AsyncGenerator<ListedCheckpoint> {
     const begun = await this.#mark(query.threadId);
-    yield* this.#both(this.#warm.list(query), query, begun);
+    const { threadId, namespace = "", checkpointId } = query;
+    const isWhole = checkpointId === undefined;
+    // Whoever lists records alone sets heads right, and has to see what is left.
+    if (isWhole && query.recordsOnly !== true && begun.head !== undefined)
+      await this.#refuseLost({ threadId, namespace });
+    let isFound = false;
+    for await (const listed of this.#both(this.#warm.list(query), query, begun)) {
+      isFound = true;
+      yield listed;
+    }
+    if (!isWhole && !isFound && begun.head !== undefined)
+      await this.#refuseLost({ threadId, namespace, checkpointId });
+  }
+
+  /**
+   * Refuses to answer for an archive that lacks what the warm tier dropped for it: that of another database, or one that was set back. Its
+   * answer would be a shorter history.
+   * @param at a checkpoint that neither tier has, or a namespace
+   * @throws EvictedError
+   */
+  async #refuseLost({ threadId, namespace, checkpointId }: MaybeAddress): Promise<void> {
+    const archived = await this.#cold.run(threadId, (cold) => cold.peek({ threadId, namespace }));
+    // The warm tier afterwards: a deletion begins there.
+    const { head } = await this.#warm.peek({ threadId, namespace });
+    if (head === undefined || !(await this.holdsMore(threadId))) return;
+    const at = { threadId, namespace, checkpointId: head };
+    if (archived.revision > 0 && head !== checkpointId) {
+      if (head === archived.head || (await this.#warmRecord(at)) !== undefined) return;
+      if ((await this.#cold.run(threadId, (cold) => cold.read(at))).checkpoint !== undefined) return;
+    }
+    throw new EvictedError(this.tier.name, at, this.#warm.primary.name);
   }
 
   /**
@@ -174,6 +206,8 @@ export class Archive {
   /** The blobs that a thread has in the two tiers together. @param warm those of the warm tier */
   async blobs(threadId: string, warm: readonly BlobInfo[]): Promise<readonly BlobInfo[]> {
     if (!(await this.holdsMore(threadId))) return warm;
+    // Whoever prunes would remove what is left of what hangs on a head that isn't there.
+    await this.#refuseLost({ threadId, namespace: "" });
     const cold = await this.#cold.run(threadId, (tier) => tier.blobs(threadId));
     return [...new Map([...cold, ...warm].map((info) => [info.hash, info])).values()];
   }
@@ -332,10 +366,11 @@ export class Archive {
   /**
    * Restores every archived checkpoint of a thread.
    * @returns how much was copied; undefined where the archive has nothing of the thread
-   * @throws StratigraphError "ARCHIVE_UNAVAILABLE", "OVERLOADED"
+   * @throws StratigraphError "ARCHIVE_UNAVAILABLE", "OVERLOADED"; EvictedError where it lacks what the warm tier dropped
    */
   async restoreThread(threadId: string): Promise<MovedThread | undefined> {
     if (!(await this.holdsMore(threadId))) return undefined;
+    await this.#refuseLost({ threadId, namespace: "" });
     let [checkpoints, bytes] = [0, 0];
     const counted = new Set<BlobHash>();
     for await (const stored of this.#listCold({ threadId })) {
@@ -375,12 +410,18 @@ export class Archive {
     return undefined;
   }
 
-  /** Restores a checkpoint, and tries again if the thread is written to meanwhile. @throws StratigraphError "OVERLOADED" */
+  /**
+   * Restores a checkpoint, and tries again if the thread is written to meanwhile.
+   * @throws StratigraphError "OVERLOADED"; CorruptionError where the archive doesn't have all of it
+   */
   async #restoreWhole(stored: StoredCheckpoint): Promise<StoredCheckpoint> {
     const at = pick(stored.record);
+    const missing = missingBlob(namedBlobs(stored.record, stored.writes), stored.blobs);
     for (let attempt = 0; attempt < attempts; attempt += 1) {
       const state = await this.#warm.read(at);
       if (state.checkpoint !== undefined) return state.checkpoint;
+      if (missing !== undefined)
+        throw new CorruptionError(at, `blob ${missing} is missing in its archive (tier ${this.tier.name})`);
       await this.#restore(stored, state);
     }
     throw new StratigraphError(

@@ -95,7 +95,7 @@ export const operationsMutants: readonly Mutant[] = [
     find: "    return { ...nothing, findings: [finding] };",
     replace: "    throw error;",
     tests: ["packages/operations/test/verify/stories.test.ts"],
-    name: "one thread that can't be verified",
+    name: "one thread that can't be verified again",
   },
   {
     id: "op21",
@@ -194,5 +194,15 @@ export const operationsMutants: readonly Mutant[] = [
     replace: "const part = found.part;",
     tests: ["packages/operations/test/blame.test.ts"],
     name: "what differs is told",
+  },
+  {
+    id: "op25",
+    kind: "guard",
+    what: "verify doesn't name the archive that lacks an archived head",
+    file: "packages/operations/src/verify/lineage.ts",
+    find: "archive !== undefined && this.#heads.has(reservedNamespaces.archived)",
+    replace: "archive !== undefined && false",
+    tests: ["packages/operations/test/verify/stories.test.ts"],
+    name: "11:",
   },
 ];

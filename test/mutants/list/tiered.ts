@@ -1,3 +1,4 @@
+// long file: one entry per mutant, no logic
 import type { Mutant } from "../mutant.ts";
 
 export const tieredMutants: readonly Mutant[] = [
@@ -254,5 +255,60 @@ export const tieredMutants: readonly Mutant[] = [
     replace: "if (revision < 0) {",
     tests: ["packages/tiered/test/trusted.test.ts"],
     name: "once the warm tier was set back",
+  },
+  {
+    id: "ti91",
+    kind: "guard",
+    what: "where the archive lacks what was archived, a shorter history is listed",
+    file: "packages/tiered/src/archive.ts",
+    find: "    if (isWhole && query.recordsOnly !== true && begun.head !== undefined)\n      await this.#refuseLost({ threadId, namespace });\n",
+    replace: "",
+    tests: ["packages/tiered/test/archiveLost.test.ts"],
+  },
+  {
+    id: "ti92",
+    kind: "guard",
+    what: "where the archive lacks what was archived, a checkpoint is said to be nowhere",
+    file: "packages/tiered/src/archive.ts",
+    find: "if (!isWhole && !isFound && begun.head !== undefined)",
+    replace: "if (!isWhole && !isFound && false)",
+    tests: ["packages/tiered/test/archiveLost.test.ts"],
+  },
+  {
+    id: "ti93",
+    kind: "guard",
+    what: "what is left in an archive that was set back is pruned",
+    file: "packages/tiered/src/archive.ts",
+    find: '    await this.#refuseLost({ threadId, namespace: "" });\n    const cold = ',
+    replace: "    const cold = ",
+    tests: ["packages/tiered/test/archiveLost.test.ts"],
+  },
+  {
+    id: "ti94",
+    kind: "guard",
+    what: "where the archive lacks what was archived, all of it is said to be restored",
+    file: "packages/tiered/src/archive.ts",
+    find: '    await this.#refuseLost({ threadId, namespace: "" });\n    let [checkpoints',
+    replace: "    let [checkpoints",
+    tests: ["packages/tiered/test/archiveLost.test.ts"],
+  },
+  {
+    id: "ti95",
+    kind: "guard",
+    what: "a value that the archive lost is told as a thread that is written to all the time",
+    file: "packages/tiered/src/archive.ts",
+    find: "      if (missing !== undefined)\n",
+    replace: "      if (missing !== undefined && false)\n",
+    tests: ["packages/tiered/test/archiveLost.test.ts"],
+  },
+  {
+    id: "ti96",
+    kind: "guard",
+    what: "a head can't be set back to what an archive that was set back has",
+    file: "packages/tiered/src/archive.ts",
+    find: "isWhole && query.recordsOnly !== true && ",
+    replace: "isWhole && ",
+    tests: ["packages/operations/test/verify/stories.test.ts"],
+    name: "11:",
   },
 ];

@@ -174,14 +174,26 @@ export class CorruptionError extends StratigraphError {
   }
 }
 
-/** A tier knows a thread's head, but no longer holds its bytes. `data`: tier, threadId, namespace, checkpointId. */
+/**
+ * A tier knows a thread's head, but no longer holds its bytes, or the archive that has to have them doesn't. `data`: tier, which lacks
+ * them, threadId, namespace, checkpointId.
+ */
 export class EvictedError extends StratigraphError {
-  constructor(tier: string, at: { threadId: string; namespace: string; checkpointId: string }) {
+  /** @param owner the tier that knows the head, where `tier` is the archive that it was moved to */
+  constructor(
+    tier: string,
+    at: { threadId: string; namespace: string; checkpointId: string },
+    owner?: string,
+  ) {
+    const where = `Thread ${JSON.stringify(at.threadId)}, namespace ${JSON.stringify(at.namespace)}:`;
     super(
       "EVICTED",
-      `Thread ${JSON.stringify(at.threadId)}, namespace ${JSON.stringify(at.namespace)}: the head ${at.checkpointId} is known to tier ` +
-        `${tier}, its bytes are not there. They were archived to a cold tier: open the thread through a TieredSaver that has that tier, ` +
-        `or restore it first.`,
+      owner === undefined
+        ? `${where} the head ${at.checkpointId} is known to tier ${tier}, its bytes are not there. They were archived to a cold tier: ` +
+            `open the thread through a TieredSaver that has that tier, or restore it first.`
+        : `${where} tier ${owner} says that checkpoints up to ${at.checkpointId} were archived, and the archive (tier ${tier}) doesn't have ` +
+            `them. Is it another archive, or was it set back to a backup from before? Name the right one, or restore what was written ` +
+            `to it since; nothing was changed.`,
       { tier, ...at },
     );
     this.name = "EvictedError";

@@ -1,5 +1,11 @@
 // long file: what is looked at is one picture of a thread, and each look is short
-import { checkpointKey, isReserved, missingBatches, type Address } from "@stratigraph/core";
+import {
+  checkpointKey,
+  isReserved,
+  missingBatches,
+  reservedNamespaces,
+  type Address,
+} from "@stratigraph/core";
 import { fromTheFuture } from "./fromTheFuture.ts";
 import type { OwnerView } from "./ownerView.ts";
 import { Suspicions, type Suspicion } from "./suspicion.ts";
@@ -93,7 +99,7 @@ class Lineage {
           checkpoint: at,
           target: this.#newest(namespace)?.checkpointId,
           involved: [at],
-          meaning: "The head names a checkpoint that isn't there: the thread looks empty to whoever goes on.",
+          meaning: this.#whyHeadless(),
         });
         continue;
       }
@@ -102,6 +108,14 @@ class Lineage {
       else if (head.lostTo !== undefined) yield this.#onSideBranch(head);
     }
     yield* this.#headless();
+  }
+
+  /** What it means that the checkpoint isn't there that a head names. */
+  #whyHeadless(): string {
+    const [, archive] = this.#owners;
+    return archive !== undefined && this.#heads.has(reservedNamespaces.archived)
+      ? `The head was archived, and tier ${archive.place.name} doesn't have it: nobody can read it or go on from it. Is it another archive, or was it set back to a backup from before? Name the right one, or restore what was written to it since.`
+      : "The head names a checkpoint that isn't there: the thread looks empty to whoever goes on.";
   }
 
   *gaps(): Generator<Suspicion> {

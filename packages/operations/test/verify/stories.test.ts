@@ -1,3 +1,4 @@
+// long file: each story is short, and the storages that they happen to are opened once
 import { randomBytes } from "node:crypto";
 import { copyFile, mkdtemp, readdir, rm, utimes } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -5,14 +6,17 @@ import { join } from "node:path";
 import { CorruptionError, MemoryTier, TierSaver, type Tier } from "@stratigraph/core";
 import { folder } from "@stratigraph/s3";
 import { FaultyTier } from "@stratigraph/testing";
-import { TierStack } from "@stratigraph/tiered";
+import { TierStack, TieredSaver } from "@stratigraph/tiered";
 import { Redis } from "ioredis";
 import pg from "pg";
 import { keyOf } from "../../../postgres/src/wire/keys.ts";
 import { encodeCheckpointKey } from "../../../redis/src/checkpointKeys.ts";
 import { KeyNames } from "../../../redis/src/keyNames.ts";
 import { storageOf } from "../../src/verify/places.ts";
-import { agent, on, repaired, storages, turns, verified } from "./support.ts";
+import { setBackTier } from "../../../../test/setBack/setBackTier.ts";
+import { runOperation } from "@stratigraph/operations";
+import { testContext } from "../support/testContext.ts";
+import { agent, on, operationNamed, repaired, storages, turns, verified } from "./support.ts";
 
 // What happened to somebody's storage, and what verify and repair have to make of it.
 
@@ -167,11 +171,15 @@ describe("Redis", () => {
     expect((await verified(storage.open())).findings).toEqual([]);
   });
 
-  test("8: a thread that is kept under another id is found, and gets its own back", async () => {
+  test.each([
+    ["another", "adb"],
+    ["no", undefined],
+  ])("8: a thread that is kept under %s id is found, and gets its own back", async (_, id) => {
     const saver = new TierSaver(storage.open());
     await turns(saver, "ada", 1);
     const before = await readable(storage.open(), "ada");
-    await client.hset(hash("ada"), "id", "adb");
+    if (id === undefined) await client.hdel(hash("ada"), "id");
+    else await client.hset(hash("ada"), "id", id);
     await expect(saver.getTuple(on("ada"))).rejects.toMatchObject({ code: "CORRUPT" });
     const report = await verified(storage.open());
     expect(kindsOf(report)).toEqual([["corrupt", "ada"]]);
@@ -208,6 +216,31 @@ describe("a folder", () => {
     expect(JSON.stringify(outcome)).toContain("the object ada/head");
     expect((await readdir(join(path, "ada"))).length).toBe(files.length - 1);
   });
+});
+
+test("11: an archive that was set back is named; the head goes back to what it has, and the next turn goes on", async () => {
+  const [warm, cold] = [new MemoryTier(), setBackTier()];
+  const open = () => new TieredSaver({ warm, cold: new FaultyTier(cold, "bucket") });
+  const archive = (): Promise<unknown> =>
+    runOperation(operationNamed("archive"), { thread: ["ada"] }, testContext(open()));
+  await turns(open(), "ada", 1);
+  await archive();
+  const before = await readable(open().tier, "ada");
+  const { mark } = cold;
+  await turns(open(), "ada", 1);
+  await archive();
+  await cold.setBack(mark);
+  await expect(readable(open().tier, "ada")).rejects.toMatchObject({ code: "EVICTED" });
+  const report = await verified(open().tier);
+  expect(kindsOf(report)).toEqual([["wrong-head", "ada"]]);
+  expect(report.findings[0]!.meaning).toContain("The head was archived, and tier bucket doesn't have it");
+  const outcome = await repaired(open().tier, report, { apply: true, prune: true });
+  expect(outcomesOf(outcome)).toEqual(["done"]);
+  expect(await readable(open().tier, "ada")).toEqual(before);
+  await turns(open(), "ada", 1);
+  await archive();
+  expect((await readable(open().tier, "ada")).length).toBeGreaterThan(before.length);
+  expect((await verified(open().tier)).findings).toEqual([]);
 });
 
 test("10: a head that nobody can read isn't said to be gone on from", async () => {
@@ -259,4 +292,28 @@ test("one thread that can't be verified at all is told, and the others are verif
   expect(report.totals.threads).toBe(3);
   expect(kindsOf(report)).toEqual([["corrupt", "bob"]]);
   expect(outcomesOf(await repaired(tier, report, { apply: true, prune: true }))).toEqual(["impossible"]);
+});
+
+test("one thread that can't be verified again, as it was written to meanwhile, is told, and the others are verified", async () => {
+  const tier = new MemoryTier();
+  const saver = new TierSaver(tier);
+  for (const threadId of ["ada", "bob", "eve"]) await turns(saver, threadId, 1);
+  const { revision, head } = await tier.peek({ threadId: "bob", namespace: "" });
+  const spare = { hash: "ab".repeat(20), bytes: Buffer.from("spare") };
+  const nothing = { checkpoints: [], dropBlobs: [], heads: [] };
+  await tier.remove({ threadId: "bob", revision, replaceBlobs: [spare], ...nothing });
+  const blobs = tier.blobs.bind(tier);
+  let looks = 0;
+  tier.blobs = async (threadId) => {
+    if (threadId !== "bob") return await blobs(threadId);
+    looks += 1;
+    if (looks > 1) throw new CorruptionError({ threadId, namespace: "", checkpointId: head! }, "damaged");
+    const config = { configurable: { thread_id: threadId, checkpoint_ns: "", checkpoint_id: head! } };
+    await saver.putWrites(config, [["log", ["late"]]], "task");
+    return await blobs(threadId);
+  };
+  const report = await verified(tier);
+  expect(looks).toBe(2);
+  expect(report.totals.threads).toBe(3);
+  expect(kindsOf(report)).toEqual([["corrupt", "bob"]]);
 });
