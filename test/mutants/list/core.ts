@@ -263,4 +263,14 @@ export const coreMutants: readonly Mutant[] = [
     tests: ["packages/core/test/graphs.test.ts"],
     name: "a DeltaChannel that came later",
   },
+  {
+    id: "core70",
+    kind: "guard",
+    what: "a value without a version is taken for its parent's",
+    file: "packages/core/src/encode/checkpointCoder.ts",
+    find: "if (!isNew && version !== undefined && before?.value !== undefined && before.version === version) {",
+    replace: "if (!isNew && before?.value !== undefined && before.version === version) {",
+    tests: ["packages/core/test/contract/saverCapture.test.ts"],
+    name: "without a version",
+  },
 ];

@@ -132,7 +132,8 @@ export class CheckpointCoder {
       const version = Object.hasOwn(header.channel_versions, channel)
         ? header.channel_versions[channel]
         : undefined;
-      if (!isNew && known?.value !== undefined && known.version === version) continue;
+      if (!isNew && version !== undefined && known?.value !== undefined && known.version === version)
+        continue;
       if (!isNew && before.parentId === undefined && !isFork) continue;
       values.set(channel, this.#coder.capture(at, channel, given[channel], known?.value));
     }
@@ -173,7 +174,8 @@ export class CheckpointCoder {
       const isNew = captured.newChannels.has(channel);
       const isGiven = Object.hasOwn(given, channel) && given[channel] !== undefined;
       let value: ValueRef | undefined;
-      if (!isNew && before?.value !== undefined && before.version === version) {
+      // Without a version nothing tells whether a value is still the parent's: the one given counts.
+      if (!isNew && version !== undefined && before?.value !== undefined && before.version === version) {
         value = before.value;
         relies ||= "hash" in value;
       } else if (isGiven && (isNew || parentId !== undefined || captured.isFork)) {

@@ -1,3 +1,4 @@
+import type { RunnableConfig } from "@langchain/core/runnables";
 import { Annotation, START, StateGraph } from "@langchain/langgraph";
 import { HumanMessage } from "@langchain/core/messages";
 import type { BaseCheckpointSaver, Checkpoint, PendingWrite } from "@langchain/langgraph-checkpoint";
@@ -69,6 +70,23 @@ export const valueAtCallTests = ({ test, saver, reopen, thread }: GraphContext):
       expect(tuple?.checkpoint.versions_seen).toEqual({ node: { short: turn } });
       expect(tuple?.metadata).toMatchObject({ step: turn, note: { turn } });
     }
+  });
+
+  // LangGraph 1.4's updateState puts what a task wrote to a channel for the first time without a version of that channel.
+  test("a value without a version is the one given, though the parent has another without one", async () => {
+    const begun = checkpointOf("1ef4f797-8335-6428-8001-8a1503f9b871", 1, valuesOf(1));
+    const metadata = { source: "update" as const, step: 1, parents: {} };
+    const put = async (config: RunnableConfig, id: string, early: unknown): Promise<RunnableConfig> => {
+      const checkpoint = { ...begun, id, channel_values: { ...valuesOf(1), early } };
+      return await saver().put(config, checkpoint, metadata, { short: 1 });
+    };
+    const first = await put(thread(), begun.id, { k: 0 });
+    const second = await put(first, "1ef4f797-8335-6428-8001-8a1503f9b872", { k: 1 });
+    const third = await put(second, "1ef4f797-8335-6428-8001-8a1503f9b873", undefined);
+    const early = async (config: RunnableConfig): Promise<unknown> =>
+      (await (await reopen()).getTuple(config))?.checkpoint.channel_values["early"];
+    expect(await early(second)).toEqual({ k: 1 });
+    expect(await early(third)).toBeUndefined();
   });
 
   test("putWrites stores the values that it was given, even if all of them are changed right after the call", async () => {
