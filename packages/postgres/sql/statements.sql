@@ -236,6 +236,16 @@ select g.key, g.value from :schema.thread_tags g join :schema.threads t using (t
 -- name: lease
 select :schema.lease_1($1::bytea, $2::bytea, $3::double precision) as done
 
+-- name: keyChecks
+-- Check values of keys are leases that never end, with the value as the holder: so a role that has the rights of before keeps them, and the
+-- versions of before leave them alone. Names ($1) come back as they were given.
+select name, holder from :schema.leases where name = any ($1::bytea[])
+
+-- name: claimKeyCheck
+-- The update changes nothing: it locks the row and returns who was first.
+insert into :schema.leases as l (name, holder, until) values ($1::bytea, $2::bytea, 'infinity')
+on conflict (name) do update set until = l.until returning holder
+
 -- name: lock
 select held, owner, fence::text as token, since_ms from :schema.lock_1($1::bytea, $2::bytea, $3::double precision)
 

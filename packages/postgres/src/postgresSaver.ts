@@ -231,6 +231,7 @@ export class PostgresSaver extends TierSaver {
   /** Creates or updates tables and functions; see {@link PostgresTier.setup}. */
   override async setup(options: SetupOptions = {}): Promise<void> {
     await this.tier.setup(options);
+    await this.checkKeys({ write: options.verifyOnly !== true });
   }
 }
 

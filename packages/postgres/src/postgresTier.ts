@@ -21,6 +21,7 @@ import {
   type DiagnoseRequest,
   type Diagnosis,
   type ForkRequest,
+  type KeyCheckKeeper,
   type LeaseKeeper,
   type LockKeeper,
   type LockState,
@@ -85,6 +86,11 @@ function recordsPageAfter(checkpoints: readonly ListedCheckpoint[]): number {
   }
   const fitting = Math.floor((recordsPageBytes * checkpoints.length) / bytes);
   return Math.min(Math.max(fitting, largestPage), largestRecordsPage);
+}
+
+/** The name of the lease that holds a check value. */
+function keyCheckLease(name: string): Buffer {
+  return keyOf(`stratigraph.keyCheck/${name}`);
 }
 
 function maybeKey(id: string | undefined): Buffer | null {
@@ -175,6 +181,7 @@ export class PostgresTier
     AncestryReader,
     ThreadCopier,
     ThreadForker,
+    KeyCheckKeeper,
     LeaseKeeper,
     LockKeeper,
     UnchangedDeleter,
@@ -523,6 +530,22 @@ export class PostgresTier
   async lease(name: string, holder: string, forMs: number): Promise<boolean> {
     const rows = await this.#run(this.#sql.lease, [keyOf(name), keyOf(holder), forMs]);
     return rows[0]!["done"] === true;
+  }
+
+  async keyChecks(names: readonly string[]): Promise<ReadonlyMap<string, string>> {
+    const leases = new Map(names.map((name) => [hexOf(keyCheckLease(name)), name]));
+    const rows = await this.#run(this.#sql.keyChecks, [names.map(keyCheckLease)]);
+    return new Map(
+      rows.map(({ name, holder }) => [
+        leases.get(hexOf(name as Uint8Array))!,
+        Buffer.from(holder as Uint8Array).toString("latin1"),
+      ]),
+    );
+  }
+
+  async claimKeyCheck(name: string, value: string): Promise<string> {
+    const [row] = await this.#run(this.#sql.claimKeyCheck, [keyCheckLease(name), Buffer.from(value)]);
+    return Buffer.from(row!["holder"] as Uint8Array).toString("latin1");
   }
 
   async lock(name: string, holder: string, forMs: number): Promise<LockState> {

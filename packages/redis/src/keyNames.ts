@@ -58,6 +58,11 @@ export class KeyNames {
     return `${this.#prefix}lease:${tagOf(name)}`;
   }
 
+  /** A hash of check values of keys. It never expires. */
+  get keyChecks(): string {
+    return `${this.#prefix}keychecks`;
+  }
+
   lock(name: string): string {
     return `${this.#prefix}lock:${tagOf(name)}`;
   }

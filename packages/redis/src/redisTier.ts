@@ -26,6 +26,7 @@ import {
   type Diagnoser,
   type DiagnoseRequest,
   type Diagnosis,
+  type KeyCheckKeeper,
   type LeaseKeeper,
   type LockKeeper,
   type LockState,
@@ -86,6 +87,7 @@ export class RedisTier
     ThreadCopier,
     CopyKeeper,
     Diagnoser,
+    KeyCheckKeeper,
     LeaseKeeper,
     LockKeeper,
     UnchangedDeleter,
@@ -338,6 +340,24 @@ export class RedisTier
     return await this.#calls.run("lease", undefined, async () => {
       const keys = [this.#keys.lease(name)];
       return (await this.#connection.run("lease", keys, [holder, Math.round(forMs)])) === 1;
+    });
+  }
+
+  async keyChecks(names: readonly string[]): Promise<ReadonlyMap<string, string>> {
+    return await this.#calls.run("keyChecks", undefined, async () => {
+      const values = await this.#connection.fields(this.#keys.keyChecks, names, 0);
+      return new Map(
+        names.flatMap((name, n) => (values[n] ? [[name, values[n].toString("latin1")] as const] : [])),
+      );
+    });
+  }
+
+  async claimKeyCheck(name: string, value: string): Promise<string> {
+    return await this.#calls.run("claimKeyCheck", undefined, async () => {
+      await this.#connection.command("HSETNX", this.#keys.keyChecks, name, value);
+      const [stored] = await this.#connection.fields(this.#keys.keyChecks, [name], 0);
+      // The server was emptied in between.
+      return stored?.toString("latin1") ?? value;
     });
   }
 

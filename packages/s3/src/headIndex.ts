@@ -63,6 +63,19 @@ export class HeadIndex {
     }
   }
 
+  /** As {@link threadIds}, at most `limit`. Damaged heads are passed over, and no more objects are listed than are needed. */
+  async *firstThreadIds(limit: number): AsyncGenerator<string> {
+    let left = limit;
+    for await (const object of this.#store.list("")) {
+      if (!object.key.endsWith("/head")) continue;
+      const { info } = await this.#headOr(object, () => {});
+      if (info === undefined) continue;
+      yield info.threadId;
+      left -= 1;
+      if (left === 0) return;
+    }
+  }
+
   async #heads(): Promise<ListedObject[]> {
     const heads: ListedObject[] = [];
     for await (const object of this.#store.list("")) if (object.key.endsWith("/head")) heads.push(object);

@@ -22,6 +22,7 @@ import {
   type Diagnoser,
   type DiagnoseRequest,
   type Diagnosis,
+  type KeyCheckKeeper,
   type LeaseKeeper,
   type Leftover,
   type LeftoverFinder,
@@ -47,6 +48,7 @@ import {
 import { diagnose } from "./diagnose.ts";
 import type { RecordEntry, WritesEntry } from "./entries.ts";
 import { HeadIndex } from "./headIndex.ts";
+import { KeyChecks } from "./keyChecks.ts";
 import { Leases } from "./leases.ts";
 import { lostHeads } from "./lostHeads.ts";
 import type { ObjectStore } from "./objectStore.ts";
@@ -76,6 +78,7 @@ export class PackTier
     Tier,
     BytesReplacer,
     Diagnoser,
+    KeyCheckKeeper,
     LeaseKeeper,
     LeftoverFinder,
     Sweeper,
@@ -96,6 +99,7 @@ export class PackTier
   readonly #threadStore: ThreadStore;
   readonly #headIndex: HeadIndex;
   readonly #calls: Calls;
+  readonly #keyChecks: KeyChecks;
   readonly #leases: Leases;
   readonly #sweep: OrphanSweep;
   #ended: Promise<void> | undefined;
@@ -121,6 +125,7 @@ export class PackTier
     this.#store = store;
     this.#threadStore = new ThreadStore(store, cacheBytes);
     this.#headIndex = new HeadIndex(store);
+    this.#keyChecks = new KeyChecks(store);
     this.#leases = new Leases(store);
     this.#sweep = new OrphanSweep(store, this.#leases);
   }
@@ -271,6 +276,19 @@ export class PackTier
   /** Two requests. Whether another holder's lease expired is told by this process's clock. */
   async lease(name: string, holder: string, forMs: number): Promise<boolean> {
     return await this.#calls.run("lease", undefined, () => this.#leases.lease(name, holder, forMs));
+  }
+
+  async keyChecks(names: readonly string[]): Promise<ReadonlyMap<string, string>> {
+    return await this.#calls.run("keyChecks", undefined, () => this.#keyChecks.read(names));
+  }
+
+  async claimKeyCheck(name: string, value: string): Promise<string> {
+    return await this.#calls.run("claimKeyCheck", undefined, () => this.#keyChecks.claim(name, value));
+  }
+
+  /** The first in the order of their keys: any other order would have the whole bucket listed. */
+  async *someThreads(limit: number): AsyncGenerator<string> {
+    yield* this.#calls.iterate("threads", undefined, this.#headIndex.firstThreadIds(limit));
   }
 
   async inspect(threadId: string): Promise<ThreadInspection | undefined> {

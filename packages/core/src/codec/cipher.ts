@@ -1,4 +1,11 @@
-import { createCipheriv, createDecipheriv, createSecretKey, randomBytes, type KeyObject } from "node:crypto";
+import {
+  createCipheriv,
+  createDecipheriv,
+  createSecretKey,
+  hkdfSync,
+  randomBytes,
+  type KeyObject,
+} from "node:crypto";
 import { concat } from "../encode/bytes.ts";
 import { CodecError } from "./codecError.ts";
 import { deriveHashKey } from "./contentHash.ts";
@@ -76,6 +83,10 @@ export class Cipher {
   readonly #loading = new Map<string, Promise<KeyObject>>();
   /** HMAC key for `contentHash`. */
   readonly hashKey: Uint8Array;
+  /** Ids of all keys. */
+  readonly keyIds: readonly string[];
+  /** Check value of the option `hashKey`, see {@link Cipher.keyCheck}. */
+  readonly hashKeyCheck: string;
 
   /** @throws InvalidOptionError */
   constructor(options: EncryptionOptions) {
@@ -84,6 +95,8 @@ export class Cipher {
     this.#keyTimeoutMs = keyTimeoutMs(options);
     this.#refusePlaintext = options.refusePlaintext ?? false;
     this.hashKey = deriveHashKey(options.hashKey);
+    this.hashKeyCheck = checkValue(createSecretKey(options.hashKey), "hash key");
+    this.keyIds = Object.keys(options.keys);
     for (const [id, source] of Object.entries(options.keys)) {
       if (typeof source === "function") this.#functions.set(id, source);
       else this.#keys.set(id, createSecretKey(source));
@@ -142,6 +155,17 @@ export class Cipher {
     return new Uint8Array(decrypted.buffer, decrypted.byteOffset, decrypted.length);
   }
 
+  /**
+   * A value by which another key under the same id is noticed: 128 bits of HKDF-SHA-256 (RFC 5869), as hexadecimal text. Its output says
+   * nothing of the key and is independent of other uses (section 3.2 there), and to test a guess by it takes two HMACs, more than
+   * the few AES blocks by which a stored ciphertext tests one. The usual check value, zeros encrypted with the key (ANSI X9.24-1), would
+   * be GCM's own authentication subkey (NIST SP 800-38D, section 7.1).
+   * @throws CodecError `key-failed`, `unknown-key`
+   */
+  async keyCheck(id: string): Promise<string> {
+    return checkValue(await this.#key(id), `key ${id}`);
+  }
+
   /** A key. Concurrent calls share one fetch, and a valid key is kept. */
   async #key(id: string): Promise<KeyObject> {
     const known = this.#keys.get(id);
@@ -191,4 +215,10 @@ async function within<T>(ms: number, answer: Promise<T>): Promise<T> {
     // A rejection after the time limit must not count as unhandled.
     answer.catch(() => {});
   }
+}
+
+/** @param use what the secret is for, so that no two check values of one secret are the same */
+function checkValue(secret: KeyObject, use: string): string {
+  const derived = hkdfSync("sha256", secret, new Uint8Array(0), `stratigraph check value v1: ${use}`, 16);
+  return Buffer.from(derived).toString("hex");
 }

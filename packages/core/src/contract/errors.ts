@@ -8,6 +8,7 @@ export type ErrorCode =
   | "STALE_READ"
   | "CORRUPT"
   | "KEY_MISSING"
+  | "KEY_MISMATCH"
   | "KEY_UNAVAILABLE"
   | "PLAINTEXT_REFUSED"
   | "UNREGISTERED_TYPE"

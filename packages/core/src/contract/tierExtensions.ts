@@ -296,6 +296,38 @@ export function keepsLocks(tier: Tier): tier is Tier & LockKeeper {
 /** How long a tier remembers the token of a lock that nobody has any more, at least. Milliseconds. */
 export const lockRememberedMs = 86_400_000;
 
+/** A tier that keeps check values of keys, by which a process with another key is noticed. They say nothing of the keys. */
+export interface KeyCheckKeeper {
+  /** Those of these names that are stored. One request, which writes nothing. */
+  keyChecks(names: readonly string[]): Promise<ReadonlyMap<string, string>>;
+
+  /**
+   * Stores a check value, if there is none of this name. Atomic, so that one of two processes wins, and durable as an append is.
+   * @param value 1 to 64 ASCII letters and digits
+   * @returns the one that is stored now
+   */
+  claimKeyCheck(name: string, value: string): Promise<string>;
+
+  /** Ids of some threads, to look for a key by which they were written. Absent where a page of {@link Tier.threads} costs little. */
+  someThreads?(limit: number): AsyncIterable<string>;
+}
+
+/** Whether a tier is a {@link KeyCheckKeeper}. */
+export function keepsKeyChecks(tier: Tier): tier is Tier & KeyCheckKeeper {
+  return typeof (tier as Partial<KeyCheckKeeper>).claimKeyCheck === "function";
+}
+
+/** A tier over several databases, each of which keeps check values of keys. */
+export interface KeyCheckPlaces {
+  /** The databases that can be reached. @throws StratigraphError where one isn't what it is taken for */
+  keyCheckPlaces(): Promise<readonly Tier[]>;
+}
+
+/** Whether a tier has {@link KeyCheckPlaces}. */
+export function hasKeyCheckPlaces(tier: Tier): tier is Tier & KeyCheckPlaces {
+  return typeof (tier as Partial<KeyCheckPlaces>).keyCheckPlaces === "function";
+}
+
 /** A tier that can delete a thread only if nobody wrote to it meanwhile. Deleting by age needs this, as nobody confirms it. */
 export interface UnchangedDeleter {
   /** As {@link Tier.deleteThread}, if the thread is still at `revision`; otherwise false, and nothing is done. Atomic. */

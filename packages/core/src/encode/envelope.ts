@@ -4,12 +4,15 @@ import { CodecError, keyIdOf, pack, packNow, unpack, unpackNow, type Cipher } fr
 /** Largest value that is decoded, in bytes, unless a saver says otherwise. A hostile size is refused before allocating. */
 export const defaultMaxValueBytes = 512 * 1024 * 1024;
 
+/** What encrypts and decrypts. */
+export type Sealer = Pick<Cipher, "activeKey" | "seal" | "open">;
+
 /** The last steps of encoding and the first of decoding: compression, then optional encryption. */
 export class Envelope {
-  readonly #cipher: Cipher | undefined;
+  readonly #cipher: Sealer | undefined;
   readonly #maxBytes: number;
 
-  constructor(cipher: Cipher | undefined, maxBytes: number) {
+  constructor(cipher: Sealer | undefined, maxBytes: number) {
     this.#cipher = cipher;
     this.#maxBytes = maxBytes;
   }

@@ -41,6 +41,7 @@ import type {
   Diagnoser,
   DiagnoseRequest,
   Diagnosis,
+  KeyCheckKeeper,
   LeaseKeeper,
   LockKeeper,
   LockState,
@@ -122,6 +123,7 @@ export class MemoryTier
     ThreadCopier,
     CopyKeeper,
     Diagnoser,
+    KeyCheckKeeper,
     LeaseKeeper,
     LockKeeper,
     UnchangedDeleter,
@@ -142,6 +144,7 @@ export class MemoryTier
   readonly #kept = new Map<string, Thread>();
   /** Threads without a checkpoint, and when they were last written or tagged (milliseconds since 1970), longest ago first. */
   readonly #headless = new Map<string, number>();
+  readonly #keyChecks = new Map<string, string>();
   readonly #leases = new Map<string, { holder: string; untilMs: number }>();
   readonly #locks: MemoryLocks;
   readonly #now: () => number;
@@ -489,6 +492,18 @@ export class MemoryTier
     if (forMs > 0) this.#leases.set(name, { holder, untilMs: this.#now() + forMs });
     else this.#leases.delete(name);
     return true;
+  }
+
+  async keyChecks(names: readonly string[]): Promise<ReadonlyMap<string, string>> {
+    if (this.#ended) throw closedError(this.name);
+    return new Map([...this.#keyChecks].filter(([name]) => names.includes(name)));
+  }
+
+  async claimKeyCheck(name: string, value: string): Promise<string> {
+    if (this.#ended) throw closedError(this.name);
+    const stored = this.#keyChecks.get(name) ?? value;
+    this.#keyChecks.set(name, stored);
+    return stored;
   }
 
   async lock(name: string, holder: string, forMs: number): Promise<LockState> {

@@ -44,6 +44,7 @@ import {
 import { healthOf, type Health, type HealthOptions } from "../operations/health.ts";
 import { keysInUse, type KeysInUse, type KeysInUseOptions } from "../operations/keysInUse.ts";
 import { HeadCache } from "./headCache.ts";
+import { KeyGuard } from "./keyGuard.ts";
 import { ParentCache } from "./parentCache.ts";
 import { listThreads, type ThreadListOptions, type ThreadPage } from "../operations/listThreads.ts";
 import { tellOfLostRace } from "./lostRace.ts";
@@ -87,6 +88,7 @@ import type {
 import { trace } from "../contract/trace.ts";
 import { appendTraffic, storedSize, writesTraffic } from "../contract/traffic.ts";
 import type { DecodedAhead, Series, ValueReading } from "../encode/valueCoder.ts";
+import type { DiagnoseRequest, Diagnosis } from "../contract/tierExtensions.ts";
 import { unreserved } from "../contract/unreserved.ts";
 import { BlobEncoder } from "../encode/blobEncoder.ts";
 import { asPendingWrite } from "../encode/writeCoder.ts";
@@ -120,6 +122,7 @@ export class TierSaver extends BaseCheckpointSaver {
   #maintenance: Maintenance | undefined;
   readonly #running = new Set<Repeated>();
   readonly #tags: ThreadTags;
+  readonly #keys: KeyGuard | undefined;
   #readThrough: ReadThrough | undefined;
 
   /** @throws InvalidOptionError */
@@ -130,7 +133,9 @@ export class TierSaver extends BaseCheckpointSaver {
     this.tier = tier;
     this.#conflict = resolved.conflict;
     this.#onConflict = resolved.onConflict;
-    const envelope = new Envelope(resolved.cipher, resolved.maxValueBytes);
+    const { cipher, maxValueBytes } = resolved;
+    this.#keys = cipher === undefined ? undefined : new KeyGuard(tier, cipher, maxValueBytes);
+    const envelope = new Envelope(this.#keys?.sealer, maxValueBytes);
     const stored = { tier: tier.name, maxBytes: tier.maxBytes ?? Infinity };
     this.coder = new CheckpointCoder(resolved.serde, new BlobEncoder(envelope, resolved, stored));
     this.#parents = new ParentCache(tier, this.coder);
@@ -142,10 +147,25 @@ export class TierSaver extends BaseCheckpointSaver {
     this.#tags = new ThreadTags(tier, resolved.threadTags, resolved.hashKey);
   }
 
-  /** Creates what the storage needs. Safe to repeat, and from many processes at once. Only PostgresSaver's takes options. */
+  /**
+   * Creates what the storage needs. Safe to repeat, and from many processes at once. Only PostgresSaver's takes options. With `encryption`,
+   * the keys are compared with those that the storage was written with.
+   * @throws StratigraphError "KEY_MISMATCH"
+   */
   async setup(options?: undefined): Promise<void> {
     checkOptions<object>("setup of this saver", options, {});
     await this.tier.setup?.();
+    await this.checkKeys();
+  }
+
+  /** For `setup` of subclasses. @param options `write` false: check values that are missing stay so */
+  protected async checkKeys({ write = true }: { readonly write?: boolean } = {}): Promise<void> {
+    await this.#keys?.setUp({ write });
+  }
+
+  /** What every storage says of the keys, for a diagnosis: one request each. Empty without `encryption`. Never rejects. */
+  async diagnoseKeys(request: Pick<DiagnoseRequest, "timeoutMs">): Promise<readonly Diagnosis[]> {
+    return (await this.#keys?.diagnose(request)) ?? [];
   }
 
   /**
@@ -421,6 +441,7 @@ export class TierSaver extends BaseCheckpointSaver {
     options: DeleteThreadsOptions = {},
   ): Promise<DeletionReport> {
     const checked = checkSelection(selection, options, this.#tags);
+    await this.#keys?.beforeHashing();
     return await operation("deleteThreads", {}, () =>
       deleteThreads(this.tier, checked, options, (threadId) => this.deleteThread(threadId)),
     );
@@ -434,6 +455,7 @@ export class TierSaver extends BaseCheckpointSaver {
   async tagThread(threadId: string, tags: Tags): Promise<void> {
     const stored = this.#tags.stored("tags", tags);
     const tagger = this.#tags.tagger("tags");
+    await this.#keys?.beforeHashing();
     const { head } = await tagger.peek({ threadId: validId("threadId", threadId), namespace: "" });
     if (head === undefined)
       throw new NotFoundError(
@@ -449,6 +471,7 @@ export class TierSaver extends BaseCheckpointSaver {
    */
   async untagThread(threadId: string, tags: Tags): Promise<void> {
     const untagged = this.#tags.untagged(tags);
+    await this.#keys?.beforeHashing();
     await this.#tags.tagger("tags").untagThread(validId("threadId", threadId), untagged);
     this.#tags.forget(threadId);
   }
@@ -509,7 +532,10 @@ export class TierSaver extends BaseCheckpointSaver {
 
   /** Threads by their tags and the metadata of their newest root checkpoint, most recently written first. @throws InvalidOptionError */
   async listThreads(options: ThreadListOptions = {}): Promise<ThreadPage> {
-    return await operation("listThreads", {}, () => listThreads(this.tier, this.coder, this.#tags, options));
+    return await operation("listThreads", {}, async () => {
+      await this.#keys?.beforeHashing();
+      return await listThreads(this.tier, this.coder, this.#tags, options);
+    });
   }
 
   /** The side branches of a thread: work that lost a race for the head, but was kept. */

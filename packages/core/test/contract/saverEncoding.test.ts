@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { deserialize, serialize } from "node:v8";
 import { deflateRawSync, inflateRawSync } from "node:zlib";
-import { CorruptionError, TierSaver, type EncryptionOptions, type MemoryTier } from "@stratigraph/core";
+import { TierSaver, type EncryptionOptions, type MemoryTier } from "@stratigraph/core";
 import { describe, expect, test } from "vitest";
 import { Storage, historyOf, logOf, stepsBy, text, twoSteps } from "./support.ts";
 
@@ -60,7 +60,10 @@ describe("encryption", () => {
       message: expect.stringContaining('Key "two" is not in encryption.keys'),
     });
     const other = { ...rotated, keys: { one: key1, two: randomBytes(32) } };
-    await expect(storage.open({ encryption: other }).saver.getTuple(thread)).rejects.toThrow(CorruptionError);
+    await expect(storage.open({ encryption: other }).saver.getTuple(thread)).rejects.toMatchObject({
+      code: "KEY_MISMATCH",
+      data: { keyId: "two" },
+    });
     await expect(storage.open().saver.getTuple(thread)).rejects.toMatchObject({
       code: "KEY_MISSING",
       data: { threadId: "t", keyId: "two" },

@@ -122,6 +122,11 @@ export function replacing(tier: Tier, members: Readonly<Record<string, unknown>>
   });
 }
 
+/** A tier as it was before it kept check values of keys. */
+export function withoutKeyChecks(tier: Tier): Tier {
+  return replacing(tier, { claimKeyCheck: undefined, keyChecks: undefined });
+}
+
 /** What a thread holds, bytes as text, for comparing before and after. */
 export async function contents(tier: Tier, threadId: string) {
   const records: unknown[] = [];

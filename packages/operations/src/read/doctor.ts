@@ -114,15 +114,13 @@ async function findingsOf(
 ): Promise<Item[]> {
   const { tier } = saver;
   const found: readonly Diagnosis[] = await diagnosisOf(tier, { role: "warm", ...how });
-  const items: Item[] = found.map(({ advice, ...rest }) => ({
-    ...rest,
-    ...(advice === undefined ? {} : { advice }),
-  }));
+  const items = found.map(itemOf);
   // A storage that can't be reached has been reported; asking it again would take its whole timeout.
   const isAway = found.some(
     ({ check, role, status }) => check === "connection" && role === "warm" && status !== "ok",
   );
   if (isAway) return items;
+  items.push(...(await saver.diagnoseKeys(how)).map(itemOf));
   try {
     const look = (): Promise<Finding> => maintenanceFinding(tier, Date.now());
     const late = (): Error => new Error(`It could not be looked at within ${how.timeoutMs} ms.`);
@@ -133,4 +131,8 @@ async function findingsOf(
     items.push({ tier: tier.name, check: "maintenance", status: "unknown", found: why });
   }
   return items;
+}
+
+function itemOf({ advice, ...rest }: Diagnosis): Item {
+  return { ...rest, ...(advice === undefined ? {} : { advice }) };
 }

@@ -62,6 +62,8 @@ export function statementsIn(schema: string) {
     untagThread: quick("untagThread"),
     threadTags: quick("threadTags"),
     lease: quick("lease"),
+    keyChecks: quick("keyChecks"),
+    claimKeyCheck: quick("claimKeyCheck"),
     lock: quick("lock"),
     unlock: quick("unlock"),
     shard: quick("shard"),

@@ -1,6 +1,7 @@
 // long file: every method of the contract, nearly all one call of the shard that has the thread; read as one piece
 import {
   copyByReading,
+  StratigraphError,
   tierHealth,
   type Address,
   type AncestryReader,
@@ -15,6 +16,7 @@ import {
   type DiagnoseRequest,
   type Diagnosis,
   type HealthReporter,
+  type KeyCheckPlaces,
   type LeaseKeeper,
   type LockKeeper,
   type LockState,
@@ -63,6 +65,7 @@ export class ShardedTier
     Tier,
     AncestryReader,
     ThreadCopier,
+    KeyCheckPlaces,
     LeaseKeeper,
     LockKeeper,
     UnchangedDeleter,
@@ -218,6 +221,14 @@ export class ShardedTier
   /** A lease is in one database, by a hash of its name: while that one can't be reached, nobody takes or prolongs the lease. */
   async lease(name: string, holder: string, forMs: number): Promise<boolean> {
     return await this.#of(name, (tier) => tier.lease(name, holder, forMs));
+  }
+
+  async keyCheckPlaces(): Promise<readonly Tier[]> {
+    const outcomes = await Promise.allSettled(this.#shards.map((shard) => this.#checked(shard)));
+    for (const outcome of outcomes)
+      if (outcome.status === "rejected" && !StratigraphError.is(outcome.reason, "UNAVAILABLE"))
+        throw outcome.reason;
+    return this.parts.filter((_, number) => outcomes[number]!.status === "fulfilled");
   }
 
   /** As a lease: in one database, by a hash of the lock's name. */

@@ -10,6 +10,7 @@ import {
   isArchiveSource,
   expiresThreads,
   keepsCopies,
+  keepsKeyChecks,
   keepsLeases,
   keepsLocks,
   readsAncestry,
@@ -28,6 +29,7 @@ import type {
   BytesReplacer,
   CopyKeeper,
   Diagnoser,
+  KeyCheckKeeper,
   LeaseKeeper,
   LeftoverFinder,
   LockKeeper,
@@ -57,7 +59,7 @@ import type { TierCall, TierMethod } from "./tierCall.ts";
 /**
  * Wraps any tier and makes its calls fail as a test plans it. It is deterministic: a fault hits exactly the calls that it was planned
  * for, and all other calls pass through. It has the optional parts of a tier (`setup`, `ping`, `end`, `ancestry`,
- * `copyThread`, `outline`, `forkThread`, `adopt`, `invalidate`, `lease`, `lock`, `unlock`, `deleteUnchanged`, `diagnose`, `sweep`, `tombstones`, `strays`,
+ * `copyThread`, `outline`, `forkThread`, `adopt`, `invalidate`, `keyChecks`, `claimKeyCheck`, `someThreads`, `lease`, `lock`, `unlock`, `deleteUnchanged`, `diagnose`, `sweep`, `tombstones`, `strays`,
  * `inspect`, `mendThread`, `leftovers`, `dropLeftover`, `reviveLeftover`, `replaceBytes`, `tagThread`, `untagThread`, `threadTags`) only if the wrapped tier has them.
  *
  * @example
@@ -83,6 +85,9 @@ export class FaultyTier implements Tier {
   readonly invalidate?: CopyKeeper["invalidate"];
   readonly ttlMs?: ThreadExpirer["ttlMs"];
   readonly chooseTtl?: ThreadExpirer["chooseTtl"];
+  readonly keyChecks?: KeyCheckKeeper["keyChecks"];
+  readonly claimKeyCheck?: KeyCheckKeeper["claimKeyCheck"];
+  readonly someThreads?: KeyCheckKeeper["someThreads"];
   readonly lease?: LeaseKeeper["lease"];
   readonly lock?: LockKeeper["lock"];
   readonly unlock?: LockKeeper["unlock"];
@@ -132,6 +137,14 @@ export class FaultyTier implements Tier {
     }
     if (keepsLeases(inner)) {
       this.lease = (...args) => this.#run("lease", args, () => inner.lease(...args));
+    }
+    if (keepsKeyChecks(inner)) {
+      this.keyChecks = (...args) => this.#run("keyChecks", args, () => inner.keyChecks(...args));
+      this.claimKeyCheck = (...args) => this.#run("claimKeyCheck", args, () => inner.claimKeyCheck(...args));
+      const { someThreads } = inner;
+      if (someThreads !== undefined)
+        this.someThreads = (...args) =>
+          this.#iterate("someThreads", args, () => someThreads.call(inner, ...args));
     }
     if (keepsLocks(inner)) {
       this.lock = (...args) => this.#run("lock", args, () => inner.lock(...args));

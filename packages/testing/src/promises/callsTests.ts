@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import type { RunnableConfig } from "@langchain/core/runnables";
 import { emptyCheckpoint, uuid6 } from "@langchain/langgraph-checkpoint";
-import { archivesThreads, TierSaver } from "@stratigraph/core";
+import { archivesThreads, TierSaver, type Tier } from "@stratigraph/core";
 import { expect } from "vitest";
 import type { GraphContext, ThreadConfig } from "../graphs/context.ts";
 import { CallChain } from "./callChain.ts";
@@ -127,8 +127,8 @@ export const callsTests = ({ test, saver, reopen, thread }: GraphContext): void 
     const config = thread();
     const threadIds = [config.configurable.thread_id];
     const [one, two, hashKey] = [randomBytes(32), randomBytes(32), randomBytes(32)];
-    const { tier } = given();
-    // Nothing else is in the thread: the saver under test may encrypt with keys of its own.
+    // Nothing else is in the thread: the saver under test may encrypt with keys of its own, of which the storage has check values.
+    const tier = withoutKeyChecks(given().tier);
     const first = new TierSaver(tier, { encryption: { keys: { one }, activeKey: "one", hashKey } });
     const sealed = await chainOf(config, first).add(2);
     const keys = { one, two };
@@ -156,3 +156,14 @@ export const callsTests = ({ test, saver, reopen, thread }: GraphContext): void 
     expect(await chainOf(config).read()).toHaveLength(events.length + 2);
   });
 };
+
+/** A tier as one that knows of no keys, whether it is a storage or made of several. */
+function withoutKeyChecks(tier: Tier): Tier {
+  const hidden: ReadonlySet<unknown> = new Set(["claimKeyCheck", "keyCheckPlaces", "layers"]);
+  return new Proxy(tier, {
+    get(target, name) {
+      const value: unknown = hidden.has(name) ? undefined : Reflect.get(target, name, target);
+      return typeof value === "function" ? (value.bind(target) as unknown) : value;
+    },
+  });
+}

@@ -36,6 +36,7 @@ export type TierPart =
   | "copyThread"
   | "forkThread"
   | "copies"
+  | "keyChecks"
   | "leases"
   | "locks"
   | "deleteUnchanged"

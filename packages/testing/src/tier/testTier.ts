@@ -16,6 +16,7 @@ import { hostileIds } from "./hostileIds.ts";
 import { idTests } from "./idTests.ts";
 import { archiveSourceTests } from "./archiveSourceTests.ts";
 import { inspectTests } from "./inspectTests.ts";
+import { keyCheckTests } from "./keyCheckTests.ts";
 import { leaseTests } from "./leaseTests.ts";
 import { lockTests } from "./lockTests.ts";
 import { listTests } from "./listTests.ts";
@@ -104,6 +105,7 @@ export function testTier(
     copyThreadTests(context);
     forkThreadTests(context);
     copyKeeperTests(context);
+    keyCheckTests(context);
     leaseTests(context);
     lockTests(context);
     deleteUnchangedTests(context);
