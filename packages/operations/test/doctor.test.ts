@@ -66,6 +66,26 @@ test("a saver in memory forgets, and the versions of this project are told", asy
   expect(doctor.found!(output)).toBe(false);
 });
 
+test("another key under a known id, or another hash key, is a problem", async () => {
+  const tier = new MemoryTier();
+  const encryption = { keys: { a: Buffer.alloc(32, 1) }, activeKey: "a", hashKey: Buffer.alloc(32, 2) };
+  const fresh = await diagnosed(new TierSaver(tier, { encryption }));
+  expect(fresh.of("keys")).toMatchObject({ status: "warning", advice: expect.stringContaining("setup") });
+  const stored = new MemoryTier();
+  await new TierSaver(stored, { encryption }).setup();
+  const of = async (more: object) =>
+    (await diagnosed(new TierSaver(stored, { encryption: { ...encryption, ...more } }))).of("keys");
+  expect(await of({})).toMatchObject({ status: "ok" });
+  expect(await of({ keys: { a: Buffer.alloc(32, 3) } })).toMatchObject({
+    status: "problem",
+    found: expect.stringMatching(/keys\["a"\].*storage memory/),
+  });
+  expect(await of({ hashKey: Buffer.alloc(32, 3) })).toMatchObject({
+    status: "problem",
+    found: expect.stringContaining("encryption.hashKey"),
+  });
+});
+
 test("the oldest supported versions are those that the package names", () => {
   const manifest = JSON.parse(readFileSync(join(import.meta.dirname, "../package.json"), "utf8")) as Record<
     "peerDependencies" | "engines",

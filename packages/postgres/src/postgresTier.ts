@@ -543,7 +543,13 @@ export class PostgresTier
     );
   }
 
+  /** @throws StratigraphError "ACCESS_DENIED" where nothing can be written, at once: a statement would be repeated, as during a failover */
   async claimKeyCheck(name: string, value: string): Promise<string> {
+    const [server] = await this.#run(this.#sql.writable, []);
+    if (server!["writable"] !== true)
+      throw new StratigraphError("ACCESS_DENIED", "The server or this role takes no writes.", {
+        tier: this.name,
+      });
     const [row] = await this.#run(this.#sql.claimKeyCheck, [keyCheckLease(name), Buffer.from(value)]);
     return Buffer.from(row!["holder"] as Uint8Array).toString("latin1");
   }

@@ -1,5 +1,6 @@
 import { randomBytes } from "node:crypto";
-import { mkdtemp, rm } from "node:fs/promises";
+import { subscribe, unsubscribe } from "node:diagnostics_channel";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { emptyCheckpoint } from "@langchain/langgraph-checkpoint";
@@ -57,8 +58,6 @@ describe("a folder", () => {
     await expect(opened(new FolderSaver(path, { encryption: wrong }))).rejects.toMatchObject(
       refusedBy("folder"),
     );
-    await folder({ path }).deleteThread("no such thread");
-    const { writeFile } = await import("node:fs/promises");
     await writeFile(join(path, ".keys", "checks"), "{");
     await expect(opened(new FolderSaver(path, { encryption: wrong }))).rejects.toThrow(
       "nothing that was looked at",
@@ -67,8 +66,7 @@ describe("a folder", () => {
     await expect(opened(new FolderSaver(path, { encryption: wrong }))).rejects.toThrow(
       "check value is another",
     );
-    const { verify } = { verify: await new FolderSaver(path).listThreads() };
-    expect(verify.threads).toHaveLength(2);
+    expect((await new FolderSaver(path).listThreads()).threads).toHaveLength(2);
   });
 });
 
@@ -159,7 +157,13 @@ describe("PostgreSQL", async () => {
     const url = new URL(database.url);
     url.username = role;
     const asks = async (): Promise<void> => {
+      const retries: unknown[] = [];
+      const note = (event: unknown): void =>
+        void ((event as TraceEvent).type === "retry" && retries.push(event));
+      subscribe("stratigraph", note);
       const reader = await opened(saverOf(schema, right, url.href));
+      unsubscribe("stratigraph", note);
+      expect(retries, "the opening waits for nothing").toEqual([]);
       expect(await read(reader, "t")).toContain("said in t");
     };
     await asks();

@@ -1,4 +1,4 @@
-import { contentHash, CodecError, keyIdOf, type Cipher } from "../codec/index.ts";
+import { CodecError, keyIdOf, type Cipher } from "../codec/index.ts";
 import { answerWithin } from "../contract/answerWithin.ts";
 import { StratigraphError } from "../contract/errors.ts";
 import { looksOnly } from "../contract/lookOnly.ts";
@@ -12,10 +12,8 @@ import {
   type KeyCheckKeeper,
   type TierRole,
 } from "../contract/tierExtensions.ts";
-import { bytesOfCheckpoint } from "../encode/ownBytes.ts";
-import { utf8 } from "../encode/bytes.ts";
-import { BlobEncoder } from "../encode/blobEncoder.ts";
-import { Envelope, type Sealer } from "../encode/envelope.ts";
+import type { Sealer } from "../encode/envelope.ts";
+import { proofsOf } from "./keyProofs.ts";
 
 /** A storage that keeps check values, and those that it has. */
 interface Place {
@@ -29,9 +27,6 @@ interface Place {
 const [hashKeyName, keyPrefix] = ["hash", "key "];
 /** How long a tier that a stack can do without may take, in milliseconds. */
 const optionalMs = 2_000;
-/** How many threads are looked at on each side, the oldest and the newest, to prove keys by what they hold. */
-const sampled = 16;
-
 /**
  * Compares a saver's keys with the check values that its storages have, so that a process with another key under a known id, or with another
  * hash key, is refused before it reads or writes anything. Everything that is opened, sealed or hashed waits for it the first time.
@@ -220,58 +215,12 @@ export class KeyGuard {
     }
   }
 
-  /**
-   * Tries the keys on some of what a storage holds.
-   * @returns the names of those that were proven
-   * @throws StratigraphError "KEY_MISMATCH" where all fails that was written under a key's id, or under hashes of a key
-   */
+  /** Names of the keys that what a storage holds proves. @throws StratigraphError "KEY_MISMATCH" for one that it refutes */
   async #proofs(place: Place): Promise<ReadonlySet<string>> {
-    const [proven, failed] = [new Set<string>(), new Set<string>()];
-    const note = (name: string, isProof: boolean): void => void (isProof ? proven : failed).add(name);
-    for await (const threadId of sampleOf(place.tier)) {
-      const { checkpoint } = await place.tier.read({ threadId, namespace: "" });
-      if (checkpoint === undefined) continue;
-      for (const { bytes, boundTo } of bytesOfCheckpoint(checkpoint, new Set())) {
-        const isProof = await this.#opens(bytes, boundTo);
-        if (isProof !== undefined) note(keyPrefix + keyIdOf(bytes)!, isProof);
-      }
-      const encoder = new BlobEncoder(new Envelope(this.#cipher, this.#maxValueBytes), {
-        patchMemory: 0,
-        maxValueBytes: this.#maxValueBytes,
-        hashKey: this.#cipher.hashKey,
-      });
-      for (const hash of checkpoint.record.blobs) {
-        const isProof = await this.#hashes(hash, () => encoder.payload(hash, checkpoint.blobs));
-        if (isProof !== undefined) note(hashKeyName, isProof);
-      }
-      if (this.#names.every((name) => proven.has(name))) break;
-    }
-    for (const name of this.#names)
-      if (failed.has(name) && !proven.has(name))
-        throw mismatch(place, name === hashKeyName ? undefined : name.slice(keyPrefix.length), "data");
-    return proven;
-  }
-
-  /** Whether bytes open with the key that they name. Undefined where they name none of these keys, or it can't be fetched. */
-  async #opens(bytes: Uint8Array, boundTo: string): Promise<boolean | undefined> {
-    try {
-      const id = keyIdOf(bytes);
-      if (id === undefined || !this.#cipher.keyIds.includes(id)) return undefined;
-      await this.#cipher.open(bytes, utf8(boundTo));
-      return true;
-    } catch (error) {
-      if (!CodecError.is(error)) throw error;
-      return error.reason === "tampered" ? false : undefined;
-    }
-  }
-
-  /** Whether content has the name that the hash key gives it. Undefined where it doesn't open, or was named without a key. */
-  async #hashes(hash: string, payload: () => Promise<Uint8Array>): Promise<boolean | undefined> {
-    try {
-      return contentHash(await payload(), this.#cipher.hashKey) === hash ? true : undefined;
-    } catch (error) {
-      return error instanceof RangeError ? false : undefined;
-    }
+    const sealers = { cipher: this.#cipher, maxValueBytes: this.#maxValueBytes };
+    const { proven, refuted } = await proofsOf(place.tier, sealers, [...this.#cipher.keyIds, undefined]);
+    for (const id of refuted) throw mismatch(place, id, "data");
+    return new Set([...proven].map(nameOf));
   }
 }
 
@@ -315,20 +264,9 @@ async function ifFetched(comparing: Promise<void>): Promise<void> {
   }
 }
 
-/** Threads by which keys are proven: those last written, and those whose last write is longest ago. */
-async function* sampleOf(tier: Tier & KeyCheckKeeper): AsyncGenerator<string> {
-  if (tier.someThreads !== undefined) {
-    yield* tier.someThreads(2 * sampled);
-    return;
-  }
-  for (const order of ["newest", "oldest"] as const)
-    for await (const { threadId } of tier.threads({
-      order,
-      limit: sampled,
-      includeEvicted: false,
-      onDamaged: () => {},
-    }))
-      yield threadId;
+/** The name of the check value of a key; undefined stands for the hash key. */
+function nameOf(id: string | undefined): string {
+  return id === undefined ? hashKeyName : keyPrefix + id;
 }
 
 /** @param id of a key; undefined for the hash key. @param by whether a check value or what is stored says so */

@@ -1,3 +1,4 @@
+// long file: what users and operators live through with keys, told as one piece
 import { randomBytes } from "node:crypto";
 import {
   lookOnly,

@@ -146,6 +146,9 @@ test("without the key, nothing is called damaged", async () => {
   expect(await repaired(tier, report)).toMatchObject({ results: [{ outcome: "impossible" }], left: [] });
   const context = testContext(saver);
   expect(((await runOperation(verify, {}, context)) as Report).findings).toEqual([]);
+  // With another key under the same id, verify doesn't begin to call everything damaged.
+  const wrong = new TierSaver(tier, { encryption: { ...encryption, keys: { k1: randomBytes(32) } } });
+  await expect(runOperation(verify, {}, testContext(wrong))).rejects.toMatchObject({ code: "KEY_MISMATCH" });
 });
 
 test("rows of deleted threads are found and removed in PostgreSQL, those of a thread whose own row is lost stay", async () => {

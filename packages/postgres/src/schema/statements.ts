@@ -64,6 +64,7 @@ export function statementsIn(schema: string) {
     lease: quick("lease"),
     keyChecks: quick("keyChecks"),
     claimKeyCheck: quick("claimKeyCheck"),
+    writable: quick("writable", "claimKeyCheck"),
     lock: quick("lock"),
     unlock: quick("unlock"),
     shard: quick("shard"),
