@@ -10,6 +10,7 @@ import {
   TierSaver,
   type EncryptionOptions,
   type Tier,
+  type TraceEvent,
 } from "@stratigraph/core";
 import { folder, FolderSaver } from "@stratigraph/s3";
 import { FaultyTier } from "@stratigraph/testing";
