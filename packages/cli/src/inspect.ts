@@ -85,10 +85,11 @@ async function serve(flags: InspectFlags, settings: Settings, terminal: Terminal
       ...(flags.host === undefined ? {} : { host: flags.host }),
     });
     await announce(inspector.url, allow, config, settings, terminal);
-    if (flags.open === true) openBrowser(inspector.url, terminal);
+    const removeFile = flags.open === true ? await openBrowser(inspector.url, terminal) : undefined;
     if (!interruption.signal.aborted) await once(interruption.signal, "abort");
     // A storage that doesn't answer must not keep the process.
     const lastResort = setTimeout(() => process.exit(exitCodes.done), closeMs).unref();
+    await removeFile?.();
     await inspector.close();
     await opened.close();
     clearTimeout(lastResort);

@@ -1,3 +1,5 @@
+import { subscribe, unsubscribe } from "node:diagnostics_channel";
+import type { TraceEvent } from "stratigraph";
 import { shown, timeText, type Progress } from "@stratigraph/operations";
 import { isTty, type Terminal } from "./terminal.ts";
 
@@ -5,8 +7,10 @@ import { isTty, type Terminal } from "./terminal.ts";
 const redrawMs = 100;
 const reportMs = 10_000;
 
-/** After how long a terminal is told what is waited for, where nothing else was told. In milliseconds. */
-const silenceMs = 2000;
+/** After how long it is told what is waited for, where nothing else was told. In milliseconds. */
+const silenceMs = 1000;
+
+type Retry = Extract<TraceEvent, { readonly type: "retry" }>;
 
 /**
  * Shows how far an operation is, on stderr: one line that is drawn anew on a terminal, and a line every ten seconds elsewhere.
@@ -18,20 +22,44 @@ export class ProgressLine {
   #shownAt: number | undefined;
   #drawn = false;
   #silence: NodeJS.Timeout | undefined;
+  #stopListening: (() => void) | undefined;
 
   constructor(terminal: Terminal) {
     this.#terminal = terminal;
   }
 
-  /** Says on a terminal what is waited for, unless something else is shown soon. */
+  /**
+   * Says what is waited for, unless something else is shown soon: that a storage doesn't answer and for how long it is asked again;
+   * on a terminal also where nothing is known of that.
+   */
   waitFor(what: string): void {
-    if (!isTty(this.#terminal.stderr)) return;
-    this.#silence = setTimeout(() => this.#draw(`Waiting for ${shown(what)} …`), silenceMs).unref();
+    let retry: Retry | undefined;
+    let isSilent = false;
+    let isTold = false;
+    const onTerminal = isTty(this.#terminal.stderr);
+    const tell = (): void => {
+      if (!isSilent) return;
+      const line = waitingText(what, retry);
+      if (onTerminal) this.#draw(line);
+      else if (retry !== undefined && !isTold) this.#terminal.stderr.write(`${line}\n`);
+      isTold ||= retry !== undefined;
+    };
+    const listen = (event: unknown): void => {
+      if ((event as TraceEvent).type !== "retry") return;
+      retry = event as Retry;
+      tell();
+    };
+    subscribe("stratigraph", listen);
+    this.#stopListening = () => void unsubscribe("stratigraph", listen);
+    this.#silence = setTimeout(() => {
+      isSilent = true;
+      tell();
+    }, silenceMs).unref();
   }
 
   /** Takes note of how far it is. */
   update(progress: Progress): void {
-    clearTimeout(this.#silence);
+    this.#endWaiting();
     const now = performance.now();
     const { stderr } = this.#terminal;
     const onTerminal = isTty(stderr);
@@ -53,9 +81,15 @@ export class ProgressLine {
 
   /** Takes the line away. */
   end(): void {
-    clearTimeout(this.#silence);
+    this.#endWaiting();
     if (this.#drawn) this.#terminal.stderr.write("\r\u001b[2K");
     this.#drawn = false;
+  }
+
+  #endWaiting(): void {
+    clearTimeout(this.#silence);
+    this.#stopListening?.();
+    this.#stopListening = undefined;
   }
 
   #text({ done, total, unit, at }: Progress, ms: number): string {
@@ -66,4 +100,12 @@ export class ProgressLine {
     const speed = `${rate >= 10 ? Math.round(rate) : rate.toFixed(1)}/s`;
     return `${done}${of} ${unit}, ${speed}${left}${at === undefined ? "" : `: ${shown(at)}`}`;
   }
+}
+
+function waitingText(what: string, retry: Retry | undefined): string {
+  if (retry === undefined) return `Waiting for ${shown(what)} …`;
+  const code = (retry.error as { code?: unknown } | null)?.code;
+  const why = typeof code === "string" ? ` (${shown(code)})` : "";
+  const atMost = retry.forMs === undefined ? "" : ` for ${timeText(retry.forMs)} at most`;
+  return `Waiting for ${shown(what)}: it doesn't answer${why}, and is asked again${atMost}`;
 }

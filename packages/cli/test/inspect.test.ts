@@ -1,10 +1,13 @@
 import { createServer, type AddressInfo } from "node:net";
 import { once } from "node:events";
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { existsSync } from "node:fs";
+import { mkdir, mkdtemp, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
 import type { LoadedConfig } from "stratigraph";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { waitUntil } from "../../../test/servers/process.ts";
 import { storageName } from "../src/storageText.ts";
 import { runCli } from "./support/runCli.ts";
 import { spawnCli, type RunningCli } from "./support/spawnCli.ts";
@@ -70,6 +73,36 @@ test("with --allow the page may do more, and the address can be had as JSON", as
   running.child.kill("SIGTERM");
   expect(await running.ended).toEqual({ code: 0, signal: null });
 }, 60_000);
+
+test.skipIf(process.platform !== "linux")(
+  "--open tells the token to no argument of a program: the browser gets a private file, which is removed",
+  async () => {
+    // Stands for the browser: notes what it is given.
+    const [bin, noted] = [join(folder, "bin"), join(folder, "opened")];
+    await mkdir(bin);
+    await writeFile(
+      join(bin, "xdg-open"),
+      `#!/bin/sh\nprintf '%s' "$*" > '${noted}.new' && mv '${noted}.new' '${noted}'\n`,
+      { mode: 0o700 },
+    );
+    const env = { PATH: `${bin}:${process.env["PATH"]}`, TMPDIR: folder };
+    const running = await begun(["--config", join(folder, "plain.json"), "--open"], env);
+    await waitUntil("the browser", () => existsSync(noted));
+    const given = await readFile(noted, "utf8");
+    expect(given).toMatch(/^file:\/\/\/.*\.html$/);
+    const file = fileURLToPath(given);
+    expect(file.startsWith(folder)).toBe(true);
+    expect(await readFile(file, "utf8")).toContain(`content="0; url=${running.url.href}"`);
+    const modes = await Promise.all(
+      [file, dirname(file)].map(async (each) => (await stat(each)).mode & 0o777),
+    );
+    expect(modes).toEqual([0o600, 0o700]);
+    running.child.kill("SIGINT");
+    await running.ended;
+    expect(existsSync(dirname(file))).toBe(false);
+  },
+  60_000,
+);
 
 test.each([
   ["postgresql://ada:secret@db.example:6432/agents?schema=x", "postgresql://db.example:6432/agents"],

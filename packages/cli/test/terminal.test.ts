@@ -136,3 +136,28 @@ test("a terminal is told what is waited for, without the password", async () => 
   expect(waiting.output()).not.toContain("secret");
   silent.close();
 });
+
+test("a database that refuses connections isn't waited for in silence: who, and for how long at most", async () => {
+  const refusing = createServer(() => undefined).listen(0, "127.0.0.1");
+  await once(refusing, "listening");
+  const { port } = refusing.address() as AddressInfo;
+  refusing.close();
+  const args = [
+    "threads",
+    "-o",
+    "json",
+    "--url",
+    `postgresql://anna:secret@127.0.0.1:${port}/db?retryFor=2s`,
+  ];
+  const piped = spawnCli(args);
+  let stdout = "";
+  piped.child.stdout!.on("data", (chunk: Buffer) => (stdout += chunk.toString()));
+  expect(await piped.ended).toMatchObject({ code: 1 });
+  const line = `Waiting for 127.0.0.1:${port} (--url): it doesn't answer (ECONNREFUSED), and is asked again for 2 s at most`;
+  expect(piped.output().split(line)).toHaveLength(2);
+  expect(piped.output()).toMatch(/at most\nerror UNAVAILABLE/);
+  expect(stdout).toBe("");
+  const quiet = spawnCli([...args, "--quiet"]);
+  await quiet.ended;
+  expect(quiet.output()).not.toContain("Waiting");
+});

@@ -85,6 +85,14 @@ const driverParameters: ReadonlySet<string> = new Set([
 export function schemeOf(field: string, url: string): Scheme {
   const found = /^([a-z0-9+]+):/i.exec(url)?.[1]?.toLowerCase();
   const scheme = found !== undefined && Object.hasOwn(schemes, found) ? schemes[found] : undefined;
+  const isServer = scheme === "postgresql" || scheme === "redis" || scheme === "s3";
+  // With one slash the host is taken for a path, and the driver's own default host is asked.
+  if (isServer && !/^[^:]+:\/\//.test(url))
+    throw new InvalidOptionError(
+      field,
+      `${found}:… without // behind the colon`,
+      `Write ${found}://${scheme === "s3" ? "bucket/prefix" : "host"}: what stands behind the two slashes is the ${scheme === "s3" ? "bucket" : "host"}.`,
+    );
   if (scheme !== undefined) return scheme;
   // Show only the scheme: the URL may hold a password.
   const shown = found === undefined ? "text without a scheme" : `${found}:…`;

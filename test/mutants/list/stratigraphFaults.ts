@@ -67,4 +67,13 @@ export const stratigraphFaults: readonly Mutant[] = [
     replace: "if (found !== undefined) return found;",
     tests: [`${test}/settings.test.ts`],
   },
+  {
+    id: "stf08",
+    kind: "fault",
+    what: "a URL with one slash asks the driver's own default host",
+    file: "packages/stratigraph/src/urls.ts",
+    find: "if (isServer && !",
+    replace: "if (!isServer && !isServer && isServer && !",
+    tests: ["packages/stratigraph/test/wrongCalls.test.ts"],
+  },
 ];

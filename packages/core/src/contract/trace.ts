@@ -124,7 +124,15 @@ export type TraceEvent =
       readonly ms: number;
       readonly error?: unknown;
     }
-  | { readonly type: "retry"; readonly tier: string; readonly attempt: number; readonly error: unknown }
+  | {
+      /** A tier didn't answer, and is asked again. */
+      readonly type: "retry";
+      readonly tier: string;
+      readonly attempt: number;
+      /** For how long from the first attempt it is asked again at most, in milliseconds. Absent where attempts are counted. */
+      readonly forMs?: number | undefined;
+      readonly error: unknown;
+    }
   | {
       readonly type: "breaker";
       readonly tier: string;

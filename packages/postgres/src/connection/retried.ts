@@ -32,7 +32,7 @@ export async function retried<T>(
       const forMs = patience(error);
       const wait = Math.min(longestPauseMs, firstPauseMs * 2 ** (attempt - 1)) * (0.5 + Math.random() / 2);
       if (Date.now() + wait > startedAt + forMs) throw explainPostgresError(error, tier, forMs);
-      trace({ type: "retry", tier, attempt, error });
+      trace({ type: "retry", tier, attempt, forMs, error });
       await pause(wait);
     }
   }
