@@ -38,7 +38,17 @@ export type { Zstd } from "./codec/zstd.ts";
 export type { Conflict } from "./operations/conflicts.ts";
 export { decodeCursor, encodeCursor } from "./operations/cursor.ts";
 export { batchDigest, currentWrites } from "./operations/currentWrites.ts";
-export { copyByReading, inheritTags, readThread, type ThreadContents } from "./operations/copyThread.ts";
+export {
+  comesInParts,
+  copyByReading,
+  inheritTags,
+  PartMaker,
+  readThread,
+  type PartContents,
+  type ThreadContents,
+} from "./operations/copyThread.ts";
+export { CopiedThread, type BlobCheck } from "./operations/copiedThread.ts";
+export { blobsOf, readInParts, type ThreadPart, type ThreadReading } from "./operations/threadReading.ts";
 export type {
   DeletedThread,
   DeleteThreadsOptions,

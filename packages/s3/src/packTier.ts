@@ -57,8 +57,9 @@ import { appended, emptied, withBytes, without, withTags, withWrites } from "./t
 import { ThreadStore, type Change, type ChangeOptions } from "./threadStore.ts";
 import { closureOf, neededBy, type ThreadView } from "./threadView.ts";
 
-/** For how many checkpoints of a listing the bytes are read together. */
+/** For how many checkpoints of a listing the bytes are read together, and for how many bytes of values. One alone may have more. */
 const pageSize = 100;
+const pageBytes = 8 << 20;
 /** A prefix without objects, because no key of a thread begins with a dot. */
 const pingPrefix = ".ping/";
 
@@ -397,9 +398,11 @@ export class PackTier
         .map((record) => checkpointKey(record)),
     );
     const size = Math.min(pageSize, Math.max(1, query.limit ?? pageSize));
-    for (let at = 0; at < keys.length; at += size) {
-      const page = keys.slice(at, at + size);
+    for (let at = 0, next = 0; at < keys.length; at = next) {
       const listed = await this.#threadStore.read({ threadId }, async (view) => {
+        const most = keys.slice(at, at + size);
+        const page = query.recordsOnly === true ? most : fitting(view, most);
+        next = at + page.length;
         const stored = await this.#stored(
           view,
           page.filter((key) => view.records.has(key)),
@@ -459,6 +462,22 @@ export class PackTier
   ): Promise<T> {
     return await this.#calls.run(method, threadId, () => this.#threadStore.change(threadId, decide, options));
   }
+}
+
+/** As many of these checkpoints as have {@link pageBytes} of values together, and the first one in any case. */
+function fitting(view: ThreadView, keys: readonly string[]): readonly string[] {
+  const counted = new Set<BlobHash>();
+  let bytes = 0;
+  for (const [place, key] of keys.entries()) {
+    const entry = view.records.get(key);
+    for (const hash of entry === undefined ? [] : neededBy(view, entry)) {
+      if (counted.has(hash)) continue;
+      counted.add(hash);
+      bytes += view.blobs.get(hash)?.size ?? 0;
+    }
+    if (bytes > pageBytes && place > 0) return keys.slice(0, place);
+  }
+  return keys;
 }
 
 function newestFirst(a: RecordEntry, b: RecordEntry): number {

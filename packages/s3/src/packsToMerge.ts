@@ -6,15 +6,21 @@ export const tailLimitBytes = 64 << 10;
 /** A pack of this size and more, in bytes, is closed: merging it would copy too much for too little gain. */
 const closedBytes = 64 << 20;
 
+/**
+ * How many bytes an import makes one pack of at most. It may be one of many that bring a large thread in parts: then each is merged with
+ * one before it at most, and as little is held in memory.
+ */
+const importedBytes = 16 << 20;
+
 /** A pack is merged with the one before it if that one is at most so many times as large. So each byte is copied only a few times. */
 const growth = 4;
 
 /**
  * Decides which packs are merged into a new one, together with the entries in the head. The list is
- * empty if only those entries go into the new pack; undefined means that no pack is made. At most two open packs are left, so that a
- * thread without closed packs is read in three requests.
+ * empty if only those entries go into the new pack; undefined means that no pack is made. Appends leave at most two open packs, so that a
+ * thread without closed packs is read in three requests; the import of a large thread leaves more.
  * @param packs oldest first
- * @param rewrite "all": merge all packs, because bytes must be deleted; "open": leave one open pack
+ * @param rewrite "all": merge all packs, because bytes must be deleted; "open": leave one open pack, or several large ones
  */
 export function packsToMerge(
   packs: readonly PackRef[],
@@ -23,11 +29,18 @@ export function packsToMerge(
 ): readonly PackRef[] | undefined {
   if (rewrite === "all") return packs;
   const open = packs.filter(({ size }) => size < closedBytes);
-  if (rewrite === "open") return open;
+  if (rewrite === "open") return lastOnes(open, importedBytes - tailBytes);
   if (tailBytes <= tailLimitBytes) return undefined;
   const [large, small] = open.slice(-2);
   if (large === undefined) return [];
   const grown = tailBytes + (small?.size ?? 0);
-  if (grown * growth >= large.size) return open;
+  if (grown * growth >= large.size) return open.slice(-2);
   return small === undefined ? [] : [small];
+}
+
+/** The last packs, as many as have so many bytes together. */
+function lastOnes(packs: readonly PackRef[], bytes: number): readonly PackRef[] {
+  let [first, left] = [packs.length, bytes];
+  while (first > 0 && (left -= packs[first - 1]!.size) >= 0) first -= 1;
+  return packs.slice(first);
 }

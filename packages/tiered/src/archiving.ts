@@ -3,9 +3,10 @@ import {
   ThreadWalk,
   deletesUnchanged,
   pruneThread,
-  readThread,
+  readInParts,
   stepOf,
   type Batch,
+  type BlobCheck,
   type KeepRule,
   type MaintenanceStep,
   type RetentionParts,
@@ -13,7 +14,7 @@ import {
   type ThreadInfo,
   type Tier,
 } from "@stratigraph/core";
-import { archiveThread, sizeOf, type ArchivedCopy, type BlobCheck } from "./archiveThread.ts";
+import { archiveThread, type ArchivedCopy } from "./archiveThread.ts";
 import { markArchived } from "./archivedMark.ts";
 import type { ResolvedArchiving } from "./archivingOptions.ts";
 import { deleteCopy } from "./life.ts";
@@ -135,7 +136,7 @@ export class Archiving {
   }
 
   async #planned(threadId: string): Promise<StepOutcome> {
-    const contents = await readThread(this.#parts.warm, threadId);
-    return { checkpoints: contents.records.length, bytes: sizeOf(contents), done: false };
+    const { keys, bytes } = (await readInParts(this.#parts.warm, threadId)) ?? { keys: new Set(), bytes: 0 };
+    return { checkpoints: keys.size, bytes, done: false };
   }
 }

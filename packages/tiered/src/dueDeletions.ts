@@ -61,8 +61,12 @@ export class DueDeletions {
     for await (const { threadId, deletedAtMs } of warm.tombstones({ deletedFromMs: this.#deletedFromMs })) {
       const archived = await this.#cold.peek({ threadId, namespace: "" });
       newestMs = deletedAtMs;
-      if (archived.head === undefined) continue;
-      yield { why: "deleted", threadId };
+      if (archived.revision === 0) continue;
+      // A copy that an archiver didn't complete has only the head of its life.
+      const isThere =
+        archived.head !== undefined ||
+        (await this.#cold.peek({ threadId, namespace: lifeOf })).head !== undefined;
+      if (isThere) yield { why: "deleted", threadId };
     }
     // Begin the next search a little earlier, because transactions don't always end in the order in which they began.
     if (!this.#mustRepeat) this.#deletedFromMs = Math.max(this.#deletedFromMs, newestMs - overlapMs);
@@ -93,7 +97,7 @@ export class DueDeletions {
       const owner = await this.#warm.peek({ threadId, namespace: "" });
       // Revision 0 means that the warm tier has never had the thread. Its database may be new or lost, so keep the archive.
       if (owner.revision === 0) continue;
-      if (owner.head === undefined && head !== undefined) yield { why: "deleted", threadId };
+      if (owner.head === undefined && (head ?? copy.head) !== undefined) yield { why: "deleted", threadId };
       else if (
         owner.head !== undefined &&
         copy.head !== undefined &&

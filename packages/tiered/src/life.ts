@@ -56,7 +56,7 @@ export async function announce(warm: Tier, cold: Tier, threadId: string): Promis
 }
 
 /** Whether a tier has checkpoints of a thread. */
-export async function hasCheckpoints(tier: Tier, threadId: string): Promise<boolean> {
+async function hasCheckpoints(tier: Tier, threadId: string): Promise<boolean> {
   for await (const _ of tier.list({ threadId, recordsOnly: true, limit: 1 })) return true;
   return false;
 }

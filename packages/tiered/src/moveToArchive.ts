@@ -1,5 +1,5 @@
-import type { MovedThread, Tier } from "@stratigraph/core";
-import { archiveThread, type BlobCheck } from "./archiveThread.ts";
+import type { BlobCheck, MovedThread, Tier } from "@stratigraph/core";
+import { archiveThread } from "./archiveThread.ts";
 import { markArchived } from "./archivedMark.ts";
 
 /** What moving a thread works on. */

@@ -12,7 +12,7 @@ import {
   looksOnly,
   ownersOf,
   pingTier,
-  readThread,
+  readInParts,
   readsAncestry,
   replacesBytes,
   tagsThreads,
@@ -58,7 +58,6 @@ import {
 } from "@stratigraph/core";
 import { adaptTtl } from "./adaptive/adaptTtl.ts";
 import { Archive, type BeforeDeletion, type DeletedArchive } from "./archive.ts";
-import { sizeOf } from "./archiveThread.ts";
 import { withoutMark } from "./archivedMark.ts";
 import type { BreakerState } from "./breaker.ts";
 import { assembled } from "./assembled.ts";
@@ -594,9 +593,8 @@ export class TierStack implements Tier, Diagnoser, HealthReporter, LayeredTier, 
   ): Promise<MovedThread | undefined> {
     const warm = this.#warm.primary;
     if (!dryRun) return await moveToArchive({ stack: this, warm, cold: archive.tier }, threadId, check);
-    const contents = await readThread(warm, threadId);
-    if (contents.records.length === 0) return undefined;
-    return { done: false, checkpoints: contents.records.length, bytes: sizeOf(contents) };
+    const reading = await readInParts(warm, threadId);
+    return reading && { done: false, checkpoints: reading.keys.size, bytes: reading.bytes };
   }
 
   /** Undefined for a thread that is archived in part: it is forked by reading it from both tiers. */

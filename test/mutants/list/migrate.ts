@@ -43,7 +43,7 @@ export const migrateMutants: readonly Mutant[] = [
     kind: "guard",
     what: "a thread that went on in both storages is mixed",
     ...move,
-    find: "return wentOn && [...wanted].some((key) => !there.records.has(key));",
+    find: "return wentOnThere(reading, there) && [...reading.keys].some((key) => !there.records.has(key));",
     replace: "return false;",
   },
   {
@@ -51,8 +51,8 @@ export const migrateMutants: readonly Mutant[] = [
     kind: "guard",
     what: "a record that is read back differently from the target is accepted, and the thread deleted",
     ...move,
-    find: "if (!isSame(original, record))",
-    replace: "if (false)",
+    find: "      if (what !== undefined) differences.push({ threadId, namespace, checkpointId, what });\n",
+    replace: "",
   },
   {
     id: "mi10",

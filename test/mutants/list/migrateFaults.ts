@@ -46,7 +46,7 @@ export const migrateFaults: readonly Mutant[] = [
     kind: "fault",
     what: "a thread that went on on both sides is mixed",
     file: `${src}/copy/moveThread.ts`,
-    find: "if (isDiverged(contents, there)) return { ...done, diverged: true, differences: [] };",
+    find: "if (isDiverged(reading, there)) return { ...done, diverged: true, differences: [] };",
     replace: "",
     tests: [`${test}/moveThreads.test.ts`],
   },

@@ -19,6 +19,8 @@ export const reservedNamespaces = {
    * the thread's life, made at random. What the archive has under another id was deleted.
    */
   life: "\u0001stratigraph.life",
+  /** Has a head, and no checkpoint, where the thread was copied in several parts: it names who copied it. Its other heads come last. */
+  copy: "\u0001stratigraph.copy",
 } as const;
 
 /** Whether a namespace is one of {@link reservedNamespaces}, or begins as they do: later versions may reserve more. */

@@ -1,6 +1,10 @@
+import { randomUUID } from "node:crypto";
+import { StratigraphError } from "../contract/errors.ts";
+import { reservedNamespaces } from "../contract/reservedNamespaces.ts";
 import {
   type Address,
   type Blob,
+  type BlobHash,
   type CheckpointRecord,
   type HeadMove,
   type Tier,
@@ -8,6 +12,7 @@ import {
 } from "../contract/tier.ts";
 import { copiesThreads, tagsThreads } from "../contract/tierExtensions.ts";
 import { threadExists } from "../contract/threadExists.ts";
+import { blobsOf, isComplete, readInParts, type ThreadPart, type ThreadReading } from "./threadReading.ts";
 
 /** A whole thread as a tier holds it, ready to be appended elsewhere. */
 export interface ThreadContents {
@@ -49,20 +54,98 @@ export async function inheritTags(tier: Tier, sourceId: string, targetId: string
   if (tags.length > 0) await tier.tagThread(targetId, tags);
 }
 
-/** Copies a thread inside a tier. @throws StratigraphError "THREAD_EXISTS" */
-export async function copyThread(tier: Tier, sourceId: string, targetId: string): Promise<void> {
-  for await (const { record } of tier.list({ threadId: targetId, recordsOnly: true, limit: 1 })) {
-    throw threadExists(targetId, record.checkpointId);
+/** What a part adds to those that were appended before it. */
+export interface PartContents extends Omit<ThreadContents, "heads"> {
+  /** Whether blobs that it needs were appended before: then they must still be there. */
+  readonly relies: boolean;
+}
+
+/** Makes of the parts of a thread what is appended of them. Each blob comes once, with the first checkpoint that needs it. */
+export class PartMaker {
+  readonly #as: string;
+  readonly #brought = new Set<BlobHash>();
+
+  /** @param as the id of the copy */
+  constructor(as: string) {
+    this.#as = as;
   }
+
+  of({ checkpoints }: ThreadPart): PartContents {
+    const relies = this.#brought.size > 0 && checkpoints.every(isComplete);
+    const blobs: Blob[] = [];
+    const writes: (Address & WriteBatch & { readonly order: number })[] = [];
+    const records = checkpoints.map((listed): CheckpointRecord => {
+      for (const blob of blobsOf(listed, this.#brought)) {
+        this.#brought.add(blob.hash);
+        blobs.push(blob);
+      }
+      const { namespace, checkpointId } = listed.record;
+      for (const batch of listed.writes)
+        writes.push({ threadId: this.#as, namespace, checkpointId, ...batch });
+      return { ...listed.record, threadId: this.#as };
+    });
+    writes.sort((a, b) => a.order - b.order);
+    return { records, blobs, writes: writes.map(({ order: _order, ...batch }) => batch), relies };
+  }
+}
+
+/** The namespace whose head says that a thread was copied in several parts, and by whom. */
+const copyMark = reservedNamespaces.copy;
+
+/**
+ * The move of the head that says that a copy comes in parts. It is also what makes parts an import for a thread that was deleted before.
+ * @param by who copies
+ */
+export function comesInParts(by: string): HeadMove {
+  return { namespace: copyMark, to: by, expected: "any" };
+}
+
+/**
+ * Copies a thread inside a tier. What a copy left to this id whose process was killed is removed first.
+ * @throws StratigraphError "THREAD_EXISTS"
+ */
+export async function copyThread(tier: Tier, sourceId: string, targetId: string): Promise<void> {
+  await refuseExisting(tier, targetId);
   if (copiesThreads(tier)) await tier.copyThread(sourceId, targetId);
   else await copyByReading(tier, sourceId, targetId);
 }
 
+/** @throws StratigraphError "THREAD_EXISTS" if a thread has checkpoints that aren't what a killed copy left */
+async function refuseExisting(tier: Tier, threadId: string): Promise<void> {
+  for await (const { record } of tier.list({ threadId, recordsOnly: true, limit: 1 }))
+    if (!(await removeLeft(tier, threadId))) throw threadExists(threadId, record.checkpointId);
+}
+
 /**
- * Copies a thread by reading all of it and appending it. Pending writes of checkpoints that aren't there are left out.
+ * Removes the checkpoints that a copy in parts left to a thread which has no heads, as its process was killed or the source changed.
+ * @returns false if they are something else: a thread, an import, or one whose heads are lost
+ */
+async function removeLeft(tier: Tier, threadId: string): Promise<boolean> {
+  const mark = await tier.peek({ threadId, namespace: copyMark });
+  if (mark.head === undefined) return false;
+  const checkpoints: Address[] = [];
+  for await (const { record, head } of tier.list({ threadId, recordsOnly: true })) {
+    if (head !== undefined) return false;
+    const { namespace, checkpointId } = record;
+    checkpoints.push({ threadId, namespace, checkpointId });
+  }
+  const dropBlobs = (await tier.blobs(threadId)).map(({ hash }) => hash);
+  const { revision } = mark;
+  const heads = [{ namespace: copyMark }];
+  return await tier.remove({ threadId, revision, checkpoints, dropBlobs, replaceBlobs: [], heads });
+}
+
+/** How often a thread is copied in parts, if somebody removes checkpoints of it meanwhile. */
+const mostTries = 3;
+
+/**
+ * Copies a thread by reading and appending it. One that is too large for one append is copied in parts, of which the last one brings the
+ * heads: until then nobody sees the copy. Pending writes of checkpoints that aren't there are left out.
  * @param tier where it is read
  * @param target where it is appended, and where its tags are. Default: `tier`
  * @returns false if the source has no checkpoints
+ * @throws StratigraphError "THREAD_EXISTS" if somebody else copies a thread to this id at the same time; "STALE_READ" if checkpoints
+ * of the source were removed during each attempt
  */
 export async function copyByReading(
   tier: Tier,
@@ -70,13 +153,78 @@ export async function copyByReading(
   targetId: string,
   target: Tier = tier,
 ): Promise<boolean> {
-  const contents = await readThread(tier, sourceId, targetId);
-  if (contents.records.length === 0) return false;
-  await inheritTags(target, sourceId, targetId);
-  // A deleted thread refuses records that name parents, as those of a pruned thread do, from everything but an import.
-  const { revision } = await target.peek({ threadId: targetId, namespace: "" });
-  const heads =
-    revision === 0 ? contents.heads : contents.heads.map((move): HeadMove => ({ ...move, expected: "any" }));
-  await target.append({ threadId: targetId, ...contents, heads, onConflict: "refuse" });
-  return true;
+  for (let tries = 1; ; tries += 1) {
+    const reading = await readInParts(tier, sourceId);
+    if (reading === undefined) return false;
+    await inheritTags(target, sourceId, targetId);
+    try {
+      if (reading.isSmall) await copyAtOnce(reading, targetId, target);
+      else await copyInParts(reading, targetId, target);
+      return true;
+    } catch (error) {
+      const again = tries < mostTries && StratigraphError.is(error, "STALE_READ");
+      if (!again || !(await removeLeft(target, targetId))) throw error;
+    }
+  }
+}
+
+async function copyAtOnce(reading: ThreadReading, targetId: string, target: Tier): Promise<void> {
+  const maker = new PartMaker(targetId);
+  for await (const part of reading.parts()) {
+    // A deleted thread refuses records that name parents, as those of a pruned thread do, from everything but an import.
+    const { revision } = await target.peek({ threadId: targetId, namespace: "" });
+    const heads = movesOf(reading, revision === 0 ? [] : "any");
+    await target.append({
+      threadId: targetId,
+      ...maker.of(part),
+      relies: false,
+      heads,
+      onConflict: "refuse",
+    });
+  }
+}
+
+async function copyInParts(reading: ThreadReading, targetId: string, target: Tier): Promise<void> {
+  const by = randomUUID();
+  const request = { threadId: targetId, onConflict: "refuse" } as const;
+  const claimed = await target.append({ ...request, records: [], blobs: [], heads: [comesInParts(by)] });
+  // Whoever claimed it before is refused from now on, so that what is there stays.
+  for await (const { record } of target.list({ threadId: targetId, recordsOnly: true, limit: 1 }))
+    throw threadExists(targetId, record.checkpointId);
+  const maker = new PartMaker(targetId);
+  const isOurs: HeadMove = { namespace: copyMark, to: by, expected: [] };
+  const brought: Address[] = [];
+  try {
+    for await (const part of reading.parts()) {
+      const heads = part.isLast ? [isOurs, ...movesOf(reading, [])] : [isOurs];
+      await target.append({ ...request, ...maker.of(part), heads, seen: claimed.revision });
+      for (const { record } of part.checkpoints)
+        brought.push({
+          threadId: targetId,
+          namespace: record.namespace,
+          checkpointId: record.checkpointId,
+        });
+    }
+  } catch (error) {
+    const isConflict = StratigraphError.is(error, "CHECKPOINT_CONFLICT");
+    if (!isConflict && !StratigraphError.is(error, "STALE_READ")) throw error;
+    const { head } = await target.peek({ threadId: targetId, namespace: copyMark });
+    if (head !== by) throw threadExists(targetId, "another copy is made to it");
+    // Somebody began the thread meanwhile, and shall not find the copy in it.
+    if (isConflict) await removeBrought(target, targetId, brought);
+    throw error;
+  }
+}
+
+/** Removes checkpoints from a thread that somebody began meanwhile. Blobs stay: what was begun may rely on them. Pruning finds them. */
+async function removeBrought(tier: Tier, threadId: string, checkpoints: readonly Address[]): Promise<void> {
+  for (let tries = 0; tries < 8; tries += 1) {
+    const { revision } = await tier.peek({ threadId, namespace: "" });
+    if (await tier.remove({ threadId, revision, checkpoints, dropBlobs: [], replaceBlobs: [], heads: [] }))
+      return;
+  }
+}
+
+function movesOf({ heads }: ThreadReading, expected: HeadMove["expected"]): HeadMove[] {
+  return [...heads].map(([namespace, to]) => ({ namespace, to, expected }));
 }

@@ -118,7 +118,7 @@ export async function listThreads(
 }
 
 /**
- * Threads, without those that hold nothing but tool calls, which no graph knows. If tags are asked for, these are among them, so that
+ * Threads, without those that hold nothing but tool calls, or a copy that isn't complete, which no graph knows. If tags are asked for, these are among them, so that
  * a deletion by tags misses nothing.
  * @param pageSize how many threads the tier is asked for at a time
  */
@@ -143,10 +143,10 @@ async function* withCheckpoints(
   }
 }
 
-/** Whether a thread has calls or events. */
+/** Whether a thread without a root head has calls, events, or a copy that isn't complete. */
 async function holdsRecords(tier: Tier, threadId: string): Promise<boolean> {
-  const { calls, events } = reservedNamespaces;
-  for (const namespace of [calls, events])
+  const { calls, events, copy } = reservedNamespaces;
+  for (const namespace of [calls, events, copy])
     if ((await tier.peek({ threadId, namespace })).head !== undefined) return true;
   return false;
 }

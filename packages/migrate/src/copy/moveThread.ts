@@ -1,14 +1,19 @@
 import {
   batchDigest,
+  blobsOf,
+  CopiedThread,
   isKeptWhole,
   isReserved,
-  namedBlobs,
-  readThread,
+  readInParts,
+  StratigraphError,
   tagsThreads,
-  type Blob,
+  type Address,
   type BlobHash,
   type CheckpointRecord,
-  type ThreadContents,
+  type ListedCheckpoint,
+  type StoredWriteBatch,
+  type ThreadPart,
+  type ThreadReading,
   type Tier,
   type TierSaver,
   type UnchangedDeleter,
@@ -38,8 +43,8 @@ interface MoveThreadOptions {
 const mostTries = 3;
 
 /**
- * Copies a thread from one storage of ours to another, byte for byte: nothing is decoded to write it. What the target has already is
- * left as it is.
+ * Copies a thread from one storage of ours to another, byte for byte: nothing is decoded to write it. A large one is read, appended and
+ * read back in parts. What the target has already is left as it is.
  * @throws StratigraphError where one of them can't be reached; CorruptionError, or "KEY_MISSING" where the target's options don't
  * have the key that the source was encrypted with
  */
@@ -52,23 +57,32 @@ export async function moveThread(
   const done = { checkpoints: 0, writes: 0, diverged: false };
   for (let tries = 1; ; tries += 1) {
     const { revision } = await from.tier.peek({ threadId, namespace: "" });
-    const contents = await readThread(from.tier, threadId);
-    if (contents.records.length === 0) {
+    const reading = await readInParts(from.tier, threadId);
+    if (reading === undefined) {
       const { head } = await from.tier.peek({ threadId, namespace: "" });
       return { ...done, differences: head === undefined ? [] : [{ threadId, what: onlyHead }] };
     }
     const there = await thereOf(to.tier, threadId);
-    if (isDiverged(contents, there)) return { ...done, diverged: true, differences: [] };
+    if (isDiverged(reading, there)) return { ...done, diverged: true, differences: [] };
     await copyTags(from.tier, to.tier, threadId);
-    const copied = await append(to.tier, contents, there);
-    done.checkpoints += copied.checkpoints;
-    done.writes += copied.writes;
+    const copy = options.verify
+      ? new CopiedThread((hash, blobs) => to.coder.blobs.payload(hash, blobs))
+      : undefined;
+    try {
+      const copied = await append(to.tier, threadId, reading, there, copy);
+      done.checkpoints += copied.checkpoints;
+      done.writes += copied.writes;
+    } catch (error) {
+      // Checkpoints were removed between two parts.
+      if (tries < mostTries && StratigraphError.is(error, "STALE_READ")) continue;
+      throw error;
+    }
     const now = await from.tier.peek({ threadId, namespace: "" });
     if (now.revision !== revision && tries < mostTries) continue;
     const told = (what: string): Difference => ({ threadId, what });
     if (now.revision !== revision)
       return { ...done, differences: [told("it was written to while it was copied; repeat the move")] };
-    const differences = options.verify ? await verify(to, threadId, contents) : [];
+    const differences = copy === undefined ? [] : await verify(to, threadId, reading, copy);
     if (options.deletes === undefined || differences.length > 0) return { ...done, differences };
     if (!(await options.deletes.deleteUnchanged(threadId, revision)))
       differences.push(told("it was written to before it could be deleted; repeat the move"));
@@ -101,10 +115,7 @@ async function thereOf(tier: Tier, threadId: string): Promise<There> {
   return { revision, records, heads, writes, blobs };
 }
 
-function writeKey(
-  at: CheckpointRecord | ThreadContents["writes"][number],
-  batch: { taskId: string; body: Uint8Array },
-) {
+function writeKey(at: Address, batch: StoredWriteBatch): string {
   return JSON.stringify([at.namespace, at.checkpointId, batch.taskId, batchDigest(batch)]);
 }
 
@@ -113,38 +124,32 @@ function isOfThread(namespace: string): boolean {
   return !isReserved(namespace) || isKeptWhole(namespace);
 }
 
-/** Whether the target has checkpoints that the source doesn't have, and the other way round. */
-function isDiverged({ records }: ThreadContents, there: There): boolean {
-  const wanted = new Set(records.map(entryKey));
-  const wentOn = [...there.records].some(([key, { namespace }]) => isOfThread(namespace) && !wanted.has(key));
-  return wentOn && [...wanted].some((key) => !there.records.has(key));
+/** Whether the target has checkpoints that the source doesn't have. */
+function wentOnThere({ keys }: ThreadReading, there: There): boolean {
+  return [...there.records].some(([key, { namespace }]) => isOfThread(namespace) && !keys.has(key));
 }
 
+/** Whether the target has checkpoints that the source doesn't have, and the other way round. */
+function isDiverged(reading: ThreadReading, there: There): boolean {
+  return wentOnThere(reading, there) && [...reading.keys].some((key) => !there.records.has(key));
+}
+
+/** @param copy is told what is copied, to be compared later */
 async function append(
   tier: Tier,
-  contents: ThreadContents,
+  threadId: string,
+  reading: ThreadReading,
   there: There,
+  copy: CopiedThread | undefined,
 ): Promise<{ checkpoints: number; writes: number }> {
-  const { threadId } = contents.records[0]!;
-  const wanted = new Set(contents.records.map(entryKey));
-  const wentOn = [...there.records].some(([key, { namespace }]) => isOfThread(namespace) && !wanted.has(key));
+  const wentOn = wentOnThere(reading, there);
   const appender = new Appender(tier, threadId, there);
-  const blobs = new Blobs(contents.blobs, there.blobs);
-  for (const record of contents.records) {
-    if (there.records.has(entryKey(record))) continue;
-    const about = { at: record, record, writes: [], writeCount: 0, relies: true };
-    await appender.add({ ...about, blobs: blobs.of(record.blobs) });
+  const known = new Set(there.blobs);
+  for await (const part of reading.parts()) {
+    copy?.add(part, []);
+    await appendPart(appender, part, there, known);
   }
-  const writes = contents.writes.filter((batch) => !there.writes.has(writeKey(batch, batch)));
-  for (const batch of writes)
-    await appender.add({
-      at: batch,
-      blobs: blobs.of(batch.blobs),
-      writes: [batch],
-      writeCount: 1,
-      relies: true,
-    });
-  const heads = contents.heads.flatMap(({ namespace, to }) => {
+  const heads = [...reading.heads].flatMap(([namespace, to]) => {
     const now = there.heads.get(namespace);
     return now === to || wentOn ? [] : [{ namespace, to, expected: now === undefined ? [] : [now] }];
   });
@@ -152,27 +157,39 @@ async function append(
   return appender.appended;
 }
 
-/** Blobs to copy, each once, with those that it is a patch on. */
-class Blobs {
-  readonly #blobs: ReadonlyMap<BlobHash, Blob>;
-  readonly #done: Set<BlobHash>;
-
-  constructor(blobs: readonly Blob[], there: ReadonlySet<BlobHash>) {
-    this.#blobs = new Map(blobs.map((blob) => [blob.hash, blob]));
-    this.#done = new Set(there);
-  }
-
-  of(hashes: readonly BlobHash[]): Blob[] {
-    const found: Blob[] = [];
-    for (const hash of hashes) {
-      let next = this.#done.has(hash) ? undefined : this.#blobs.get(hash);
-      while (next !== undefined) {
-        this.#done.add(next.hash);
-        found.push(next);
-        next = next.base === undefined || this.#done.has(next.base) ? undefined : this.#blobs.get(next.base);
-      }
-    }
+/** @param known blobs that the target has; those of the part are added */
+async function appendPart(
+  appender: Appender,
+  { checkpoints }: ThreadPart,
+  there: There,
+  known: Set<BlobHash>,
+): Promise<void> {
+  const blobs = (listed: ListedCheckpoint) => {
+    const found = blobsOf(listed, known);
+    for (const { hash } of found) known.add(hash);
     return found;
+  };
+  for (const listed of checkpoints) {
+    const { record } = listed;
+    if (there.records.has(entryKey(record))) continue;
+    const about = { at: record, record, writes: [], writeCount: 0, relies: true };
+    await appender.add({ ...about, blobs: blobs({ ...listed, writes: [] }) });
+  }
+  const missing = checkpoints.flatMap((listed) =>
+    listed.writes
+      .filter((batch) => !there.writes.has(writeKey(listed.record, batch)))
+      .map((batch) => ({ listed, batch })),
+  );
+  for (const { listed, batch } of missing.sort((a, b) => a.batch.order - b.batch.order)) {
+    const { threadId, namespace, checkpointId } = listed.record;
+    const { order: _order, ...written } = batch;
+    await appender.add({
+      at: { namespace, checkpointId },
+      blobs: blobs({ ...listed, record: { ...listed.record, blobs: [] }, writes: [batch] }),
+      writes: [{ threadId, namespace, checkpointId, ...written }],
+      writeCount: 1,
+      relies: true,
+    });
   }
 }
 
@@ -183,66 +200,30 @@ async function copyTags(from: Tier, to: Tier, threadId: string): Promise<void> {
 }
 
 /** Reads back what was copied: the same records, heads and pending writes, and the same bytes of every value. */
-async function verify(to: TierSaver, threadId: string, contents: ThreadContents): Promise<Difference[]> {
-  const { tier, coder } = to;
-  const left = new Map(contents.records.map((record) => [entryKey(record), record]));
-  const writes = new Set(contents.writes.map((batch) => writeKey(batch, batch)));
-  const originals = new Map(contents.blobs.map((blob) => [blob.hash, blob]));
-  const heads = new Map<string, string | undefined>();
-  const equal = new Set<BlobHash>();
+async function verify(
+  { tier, coder }: TierSaver,
+  threadId: string,
+  { heads, keys, isSmall }: ThreadReading,
+  copied: CopiedThread,
+): Promise<Difference[]> {
   const differences: Difference[] = [];
-  const wanted = new Set(left.keys());
+  const copy = await readInParts(tier, threadId, !isSmall);
   let wentOn = false;
-  for await (const { record, blobs, writes: batches, head } of tier.list({ threadId })) {
-    heads.set(record.namespace, head);
-    for (const batch of batches) writes.delete(writeKey(record, batch));
-    const key = entryKey(record);
-    const original = left.get(key);
-    left.delete(key);
-    wentOn ||= !wanted.has(key) && isOfThread(record.namespace);
-    if (original === undefined) continue;
-    const { namespace, checkpointId } = record;
-    if (!isSame(original, record))
-      differences.push({ threadId, namespace, checkpointId, what: "its record differs" });
-    for (const hash of namedBlobs(record, batches)) {
-      if (equal.has(hash)) continue;
-      // Bytes that aren't those of the source may encode the same value: then their hash is right.
-      if (!isEqual(hash, blobs, originals)) await coder.blobs.payload(hash, blobs);
-      equal.add(hash);
+  for await (const { checkpoints } of copy?.parts() ?? [])
+    for (const listed of checkpoints) {
+      const { record, head } = listed;
+      const { namespace, checkpointId } = record;
+      const isCopied = keys.has(entryKey(record));
+      wentOn ||= !isCopied && isOfThread(namespace);
+      const what = await copied.compare(listed);
+      if (what !== undefined) differences.push({ threadId, namespace, checkpointId, what });
+      // Decoding one tells whether the target has the key.
+      if (isCopied && head === checkpointId) await coder.decodeBody(record);
     }
-    // Decoding one tells whether the target has the key.
-    if (head === checkpointId) await coder.decodeBody(record);
-  }
-  for (const { namespace, checkpointId } of left.values())
-    differences.push({ threadId, namespace, checkpointId, what: "it is missing" });
-  if (writes.size > 0) differences.push({ threadId, what: `${writes.size} pending writes are missing` });
-  for (const { namespace, to: head } of contents.heads)
-    if (!wentOn && heads.get(namespace) !== head)
-      differences.push({ threadId, namespace, checkpointId: head, what: "it isn't the head" });
+  for (const { at, what } of copied.missing())
+    differences.push({ threadId, namespace: at.namespace, checkpointId: at.checkpointId, what });
+  for (const [namespace, checkpointId] of heads)
+    if (!wentOn && copy?.heads.get(namespace) !== checkpointId)
+      differences.push({ threadId, namespace, checkpointId, what: "it isn't the head" });
   return differences;
-}
-
-function isEqual(
-  hash: BlobHash,
-  blobs: ReadonlyMap<BlobHash, Blob>,
-  originals: ReadonlyMap<BlobHash, Blob>,
-): boolean {
-  for (let next: BlobHash | undefined = hash; next !== undefined;) {
-    const [copy, original]: [Blob | undefined, Blob | undefined] = [blobs.get(next), originals.get(next)];
-    if (copy === undefined || original === undefined || copy.base !== original.base) return false;
-    if (Buffer.compare(copy.bytes, original.bytes) !== 0) return false;
-    next = copy.base;
-  }
-  return true;
-}
-
-function isSame(a: CheckpointRecord, b: CheckpointRecord): boolean {
-  return (
-    a.parentId === b.parentId &&
-    a.runId === b.runId &&
-    a.lostTo === b.lostTo &&
-    a.blobs.join() === b.blobs.join() &&
-    a.tags.join() === b.tags.join() &&
-    Buffer.compare(a.body, b.body) === 0
-  );
 }
