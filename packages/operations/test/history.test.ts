@@ -161,6 +161,11 @@ test("a question that was answered, by a resume or by a fork that was merged, wa
   // The head goes back: there it waits again, though the merge is above it.
   await undo(saver, "merged");
   expect(await waiting("merged")).toEqual([0]);
+
+  // Another input instead of an answer: only the newest question waits.
+  await graph.invoke({ log: ["start"] }, on("passed"));
+  await graph.invoke({ log: ["anew"] }, on("passed"));
+  expect(await waiting("passed")).toEqual([2]);
 });
 
 test("interrupts, namespaces of subgraphs, pruned parents, hostile ids", async () => {
