@@ -25,6 +25,7 @@ import {
   type Reading,
   type RemoveRequest,
   type StoredCheckpoint,
+  type StoredWriteBatch,
   type ThreadState,
   type Tier,
 } from "@stratigraph/core";
@@ -94,6 +95,7 @@ export class Archive {
     const checkpointId = at.checkpointId ?? state.head!;
     const address: Address = { ...at, checkpointId };
     if (checkpointId !== state.head && !(await this.holdsMore(at.threadId))) return state;
+    const later = await this.#laterWrites(address);
     const { checkpoint } = await this.#cold.run(at.threadId, (cold) => cold.read(address));
     if (checkpoint === undefined) return state;
     if (restoreOn === "read" && (await this.#restore(checkpoint, state))) {
@@ -101,7 +103,7 @@ export class Archive {
       if (restored.checkpoint !== undefined) return restored;
     }
     this.#serve(address);
-    return { ...state, checkpoint: await this.#withLaterWrites(checkpoint) };
+    return { ...state, checkpoint: await this.#withLaterWrites(checkpoint, later(checkpoint)) };
   }
 
   /** Whether checkpoints of the thread were read from the archive and not restored to the warm tier. */
@@ -274,6 +276,7 @@ export class Archive {
     if (open.size === 0 || found.length >= limit || !(await this.holdsMore(at.threadId))) return found;
     const last = found.at(-1)?.record ?? (await this.#warmRecord(at));
     if (last !== undefined && last.parentId === undefined) return found;
+    const later = await this.#laterWrites({ threadId: at.threadId });
     const rest = await this.#cold.run(at.threadId, async (cold) =>
       last === undefined
         ? await ancestorsOf(cold, at, open, limit)
@@ -284,7 +287,10 @@ export class Archive {
             limit - found.length,
           ),
     );
-    return [...found, ...(await Promise.all(rest.map((stored) => this.#withLaterWrites(stored))))];
+    return [
+      ...found,
+      ...(await Promise.all(rest.map((stored) => this.#withLaterWrites(stored, later(stored))))),
+    ];
   }
 
   /** Whether a thread is marked as archived, so that the archive may have more of it. Makes one small query to the warm tier. */
@@ -321,6 +327,8 @@ export class Archive {
 
   /** Archived checkpoints of threads that still have a head in the warm tier, with that head. */
   async *#listCold(query: ListQuery): AsyncGenerator<ListedCheckpoint> {
+    const { threadId: asked } = query;
+    const ofQuery = asked === undefined ? undefined : await this.#laterWrites({ ...query, threadId: asked });
     const listing = this.#cold.iterate(query.threadId, (cold) => cold.list(query));
     for await (const { threadId, listing: ofThread } of listByThread(listing)) {
       const heads = new Map<string, string | undefined>();
@@ -331,17 +339,36 @@ export class Archive {
       };
       // Nobody relies on what is in the archive without the mark: a copy that isn't complete, or of a life that was deleted.
       if ((await headOf(archivedMark)) === undefined) continue;
+      const later = ofQuery ?? (await this.#laterWrites({ threadId }));
       for await (const listed of ofThread) {
         const head = await headOf(listed.record.namespace);
         if (head === undefined && (await headOf("")) === undefined) continue;
-        yield { ...(await this.#withLaterWrites(listed)), head };
+        yield { ...(await this.#withLaterWrites(listed, later(listed))), head };
       }
     }
   }
 
-  /** Adds to an archived checkpoint the pending writes that came after it was archived. These are in the warm tier. */
-  async #withLaterWrites<T extends StoredCheckpoint>(stored: T): Promise<T> {
-    const { writes } = await this.#warm.peek(stored.record);
+  /**
+   * The pending writes that came to a thread's checkpoints after these were archived, and are in the warm tier. Asked before the archive is
+   * read: an archiver takes them from the warm tier once they are in the archive, so that whoever asks in this order finds them in one of the two.
+   */
+  async #laterWrites({
+    threadId,
+    namespace = "",
+    checkpointId,
+  }: Partial<Address> & { readonly threadId: string }) {
+    const one = checkpointId === undefined ? undefined : [{ threadId, namespace, checkpointId }];
+    const writes = new Map<string, readonly StoredWriteBatch[]>();
+    for (const at of one ?? (await this.#strays(threadId)))
+      writes.set(addressKey(at, at.checkpointId), (await this.#warm.peek(at)).writes);
+    return ({ record }: StoredCheckpoint) => writes.get(addressKey(record, record.checkpointId)) ?? [];
+  }
+
+  /** Adds to an archived checkpoint the pending writes that came after it was archived. */
+  async #withLaterWrites<T extends StoredCheckpoint>(
+    stored: T,
+    writes: readonly StoredWriteBatch[],
+  ): Promise<T> {
     if (writes.length === 0) return stored;
     if (blobClosure(namedBlobs(undefined, writes), stored.blobs) !== undefined)
       return { ...stored, writes: [...stored.writes, ...writes] };

@@ -492,3 +492,72 @@ test("a thread that was never archived is deleted without a request to the archi
   expect(cold.calls.map(({ method }) => method)).toEqual(["deleteThread"]);
   expect(await cold.inner.blobs("idle")).toEqual([]);
 });
+
+/** An archive whose answer is on its way while something else happens. */
+class Slow extends MemoryTier {
+  meanwhile: (() => Promise<unknown>) | undefined;
+
+  override async read(...call: Parameters<MemoryTier["read"]>): ReturnType<MemoryTier["read"]> {
+    const answer = await super.read(...call);
+    await this.#onTheWay();
+    return answer;
+  }
+
+  override async ancestry(...call: Parameters<MemoryTier["ancestry"]>): ReturnType<MemoryTier["ancestry"]> {
+    const answer = await super.ancestry(...call);
+    await this.#onTheWay();
+    return answer;
+  }
+
+  override async *list(query: Parameters<MemoryTier["list"]>[0]): ReturnType<MemoryTier["list"]> {
+    const answer = [];
+    for await (const listed of super.list(query)) answer.push(listed);
+    await this.#onTheWay();
+    yield* answer;
+  }
+
+  async #onTheWay(): Promise<void> {
+    const { meanwhile } = this;
+    this.meanwhile = undefined;
+    await meanwhile?.();
+  }
+}
+
+const readers: [string, (saver: TieredSaver) => Promise<unknown>][] = [
+  ["a checkpoint", async (saver) => (await saver.getTuple(configOf("t", 3)))?.pendingWrites],
+  [
+    "a history",
+    async (saver) => {
+      for await (const tuple of saver.list(configOf("t")))
+        if (tuple.metadata?.step === 3) return tuple.pendingWrites;
+    },
+  ],
+  [
+    "what a DeltaChannel is rebuilt from",
+    async (saver) =>
+      (await saver.getDeltaChannelHistory({ config: configOf("t", 4), channels: ["late"] }))["late"],
+  ],
+];
+
+test.each(readers)(
+  "%s has the pending writes that are archived while the archive's answer is on its way",
+  async (_, read) => {
+    const tiers = { warm: new MemoryTier(), cold: new Slow() };
+    const saver = reopened(tiers, { restoreOn: "write" });
+    await fill(saver, "t", 3);
+    await put(saver, "t", 4, "short");
+    await saver.maintain();
+    // They came late, and are in the warm tier, without their checkpoint.
+    await saver.putWrites(configOf("t", 3), [["late", "more"]], "late task");
+    await put(saver, "t", 5, "brief");
+    expect(
+      (await tiers.warm.read({ threadId: "t", namespace: "", checkpointId: idOf(3) })).checkpoint,
+    ).toBeUndefined();
+    const expected = await read(reopened(tiers, { restoreOn: "write" }));
+    expect(JSON.stringify(expected)).toContain("more");
+    tiers.cold.meanwhile = () => saver.maintain();
+    expect(await read(reopened(tiers, { restoreOn: "write" }))).toEqual(expected);
+    expect(tiers.cold.meanwhile).toBeUndefined();
+    expect(await tiers.warm.strays("t")).toEqual([]);
+  },
+);

@@ -311,4 +311,15 @@ export const tieredMutants: readonly Mutant[] = [
     tests: ["packages/operations/test/verify/stories.test.ts"],
     name: "11:",
   },
+  {
+    id: "ti40",
+    kind: "guard",
+    what: "the warm tier is asked for late pending writes after the archive has answered: those that are archived meanwhile are read nowhere",
+    file: "packages/tiered/src/archive.ts",
+    find: "    const later = await this.#laterWrites(address);\n    const { checkpoint } = await this.#cold.run(at.threadId, (cold) => cold.read(address));\n",
+    replace:
+      "    const { checkpoint } = await this.#cold.run(at.threadId, (cold) => cold.read(address));\n    const later = await this.#laterWrites(address);\n",
+    tests: ["packages/tiered/test/archive.test.ts"],
+    name: "on its way",
+  },
 ];
