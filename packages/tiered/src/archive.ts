@@ -356,7 +356,7 @@ export class Archive {
     threadId,
     namespace = "",
     checkpointId,
-  }: Partial<Address> & { readonly threadId: string }) {
+  }: Pick<ListQuery, "namespace" | "checkpointId"> & { readonly threadId: string }) {
     const one = checkpointId === undefined ? undefined : [{ threadId, namespace, checkpointId }];
     const writes = new Map<string, readonly StoredWriteBatch[]>();
     for (const at of one ?? (await this.#strays(threadId)))
