@@ -103,6 +103,7 @@ export const glance = operation({
     ]);
     yield* columns([["THREAD", "CHECKPOINTS", "BYTES", ""], ...rows]);
   },
+  found: ({ items }) => items.some(({ error }) => error !== undefined),
 });
 
 function toldOf({ says, next, error }: Pick<Item, "says" | "next" | "error">): string {

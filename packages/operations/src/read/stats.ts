@@ -138,6 +138,7 @@ export const stats = operation({
       growth.days.map(({ day, checkpoints, bytes }) => [day, String(checkpoints), bytesText(bytes)]),
     );
   },
+  found: ({ threads }) => threads.failed > 0,
 });
 
 function* section(headings: readonly string[], rows: readonly (readonly string[])[]): Iterable<string> {
