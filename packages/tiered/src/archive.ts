@@ -370,6 +370,7 @@ export class Archive {
     writes: readonly StoredWriteBatch[],
   ): Promise<T> {
     if (writes.length === 0) return stored;
+    // Some may be in both, if an archiver brought them to the archive between the two answers: whoever reads counts a batch once.
     if (blobClosure(namedBlobs(undefined, writes), stored.blobs) !== undefined)
       return { ...stored, writes: [...stored.writes, ...writes] };
     // The writes name blobs that only the warm tier has. It answers blobs only together with their checkpoint, so restore that first.
@@ -468,8 +469,8 @@ export class Archive {
     const mark = await this.#mark(threadId);
     const now = await this.#warm.peek({ threadId, namespace, checkpointId });
     if (now.revision !== state.revision) return false;
-    // Append the newer writes once more, because they must come after the restored ones, which they may replace.
-    const inOrder = [...writes, ...now.writes];
+    // Append the newer writes once more, because they must come after the restored ones, if there are any, which they may replace.
+    const inOrder = writes.length === 0 ? [] : [...writes, ...now.writes];
     try {
       await this.#warm.primary.append({
         threadId,

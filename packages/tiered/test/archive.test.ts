@@ -493,27 +493,37 @@ test("a thread that was never archived is deleted without a request to the archi
   expect(await cold.inner.blobs("idle")).toEqual([]);
 });
 
-/** An archive whose answer is on its way while something else happens. */
+/** An archive whose answer is on its way, or the question to it, while something else happens. */
 class Slow extends MemoryTier {
   meanwhile: (() => Promise<unknown>) | undefined;
+  asked: (() => Promise<unknown>) | undefined;
 
   override async read(...call: Parameters<MemoryTier["read"]>): ReturnType<MemoryTier["read"]> {
+    await this.#isAsked();
     const answer = await super.read(...call);
     await this.#onTheWay();
     return answer;
   }
 
   override async ancestry(...call: Parameters<MemoryTier["ancestry"]>): ReturnType<MemoryTier["ancestry"]> {
+    await this.#isAsked();
     const answer = await super.ancestry(...call);
     await this.#onTheWay();
     return answer;
   }
 
   override async *list(query: Parameters<MemoryTier["list"]>[0]): ReturnType<MemoryTier["list"]> {
+    await this.#isAsked();
     const answer = [];
     for await (const listed of super.list(query)) answer.push(listed);
     await this.#onTheWay();
     yield* answer;
+  }
+
+  async #isAsked(): Promise<void> {
+    const { asked } = this;
+    this.asked = undefined;
+    await asked?.();
   }
 
   async #onTheWay(): Promise<void> {
@@ -539,9 +549,11 @@ const readers: [string, (saver: TieredSaver) => Promise<unknown>][] = [
   ],
 ];
 
-test.each(readers)(
-  "%s has the pending writes that are archived while the archive's answer is on its way",
-  async (_, read) => {
+test.each(
+  readers.flatMap((reader) => (["asked", "meanwhile"] as const).map((when) => [...reader, when] as const)),
+)(
+  "%s has the pending writes that are archived while the archive's answer is on its way, once",
+  async (_, read, when) => {
     const tiers = { warm: new MemoryTier(), cold: new Slow() };
     const saver = reopened(tiers, { restoreOn: "write" });
     await fill(saver, "t", 3);
@@ -555,9 +567,9 @@ test.each(readers)(
     ).toBeUndefined();
     const expected = await read(reopened(tiers, { restoreOn: "write" }));
     expect(JSON.stringify(expected)).toContain("more");
-    tiers.cold.meanwhile = () => saver.maintain();
+    tiers.cold[when] = () => saver.maintain();
     expect(await read(reopened(tiers, { restoreOn: "write" }))).toEqual(expected);
-    expect(tiers.cold.meanwhile).toBeUndefined();
+    expect(tiers.cold[when]).toBeUndefined();
     expect(await tiers.warm.strays("t")).toEqual([]);
   },
 );
