@@ -155,7 +155,13 @@ test("where times are kept to the minute, threads of a minute stand in the order
     yield* all.sort((a, b) => sign * (a.writtenAtMs - b.writtenAtMs || (a.threadId < b.threadId ? -1 : 1)));
   };
   const saver = new TierSaver(tier);
-  for (const thread of ["a", "b", "c", "a"]) await putValues(saver, thread, { n: 1 });
+  // Ids of one millisecond tell no order.
+  vi.useFakeTimers({ toFake: ["Date"], now: Date.parse("2026-03-01T00:00:10Z") });
+  onTestFinished(() => void vi.useRealTimers());
+  for (const thread of ["a", "b", "c", "a"]) {
+    vi.setSystemTime(Date.now() + 1);
+    await putValues(saver, thread, { n: 1 });
+  }
   const listed = async (order: string): Promise<string[]> => {
     const { items } = await run<{ items: { thread: string }[] }>("threads", { order }, testContext(saver));
     return items.map(({ thread }) => thread);
