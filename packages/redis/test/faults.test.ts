@@ -164,7 +164,7 @@ test("a server that evicts: a thread is there whole or not at all", async () => 
     let whole = 0;
     for (let n = 0; n < 200; n += 1) {
       const threadId = `t${n}`;
-      const { head, checkpoint, revision } = await tier.read({ threadId, namespace: "" });
+      const { head, checkpoint } = await tier.read({ threadId, namespace: "" });
       expect([head, checkpoint?.record.checkpointId]).toBeOneOf([
         ["c2", "c2"],
         [undefined, undefined],
@@ -174,8 +174,9 @@ test("a server that evicts: a thread is there whole or not at all", async () => 
         listed.push(record.checkpointId);
         for (const hash of record.blobs) expect(blobs.has(hash)).toBe(true);
       }
-      // The sorted set is a key of its own: evicted alone, it is rebuilt.
-      expect(listed).toEqual(revision === 0 ? [] : ["c2", "c1"]);
+      // The sorted set is a key of its own: evicted alone, it is rebuilt, which may evict the thread itself, or another.
+      if (listed.length > 0) expect(listed).toEqual(["c2", "c1"]);
+      else expect((await tier.peek({ threadId, namespace: "" })).revision).toBe(0);
       if (checkpoint !== undefined) whole += 1;
     }
     expect(whole).toBeGreaterThan(10);
