@@ -84,6 +84,7 @@ export function isSoaked(file) {
  */
 export const LEFT_OUT = [
   "packages/branch/test/large.test.ts",
+  "packages/branch/test/stacks.test.ts",
   "packages/core/test/codec/crossNode.test.ts",
   "packages/core/test/codec/wasmZstd.test.ts",
   "packages/inspector/test/browser/access.test.ts",
@@ -104,6 +105,7 @@ export const LEFT_OUT = [
   "packages/postgres/test/newDatabase.test.ts",
   "packages/redis/test/ioredis5.test.ts",
   "packages/redis/test/operations.test.ts",
+  "packages/redis/test/silentWire.test.ts",
   "packages/s3/test/s3Saver.test.ts",
   "packages/s3/test/silentWire.test.ts",
   "packages/stratigraph/test/documents.test.ts",
