@@ -47,7 +47,7 @@ export {
   type PartContents,
   type ThreadContents,
 } from "./operations/copyThread.ts";
-export { CopiedThread, type BlobCheck } from "./operations/copiedThread.ts";
+export { batchKey, CopiedThread, type BlobCheck } from "./operations/copiedThread.ts";
 export { blobsOf, readInParts, type ThreadPart, type ThreadReading } from "./operations/threadReading.ts";
 export type {
   DeletedThread,

@@ -4,7 +4,7 @@ import {
   uuid6,
   type CheckpointTuple,
 } from "@langchain/langgraph-checkpoint";
-import { MemorySaver } from "@stratigraph/core";
+import { MemorySaver, MemoryTier, TierSaver, type Tier } from "@stratigraph/core";
 import {
   exportThreads,
   importThreads,
@@ -15,6 +15,7 @@ import {
 } from "@stratigraph/migrate";
 import { expect, test } from "vitest";
 import { counting, history, say } from "./support/conversation.ts";
+import { tierWith } from "./support/tierWith.ts";
 
 test("any saver, by its public methods, both ways", async () => {
   const official = new OfficialMemory();
@@ -148,3 +149,17 @@ function failingAfter(source: ThreadSource, checkpoints: number): ThreadSource {
     },
   };
 }
+
+test("an export of a thread whose parents are listed in a circle ends", async () => {
+  const tier = new MemoryTier();
+  await say(new TierSaver(tier), "ada", "One");
+  const { head } = await tier.peek({ threadId: "ada", namespace: "" });
+  const damaged = tierWith(tier, {
+    list: async function* (query: Parameters<Tier["list"]>[0]) {
+      for await (const listed of tier.list(query))
+        yield { ...listed, record: { ...listed.record, parentId: listed.record.parentId ?? head } };
+    },
+  });
+  const target = saverTarget(new OfficialMemory(), { branches: true });
+  expect(await exportThreads(new TierSaver(damaged), target)).toMatchObject({ threads: 1, checkpoints: 3 });
+});

@@ -1,5 +1,5 @@
 import {
-  batchDigest,
+  batchKey,
   comesInParts,
   CopiedThread,
   PartMaker,
@@ -13,7 +13,6 @@ import {
   type PartContents,
   type ThreadReading,
   type Tier,
-  type WriteBatch,
 } from "@stratigraph/core";
 import { announce, isOvertaken, lifeOf, livesAs, type Announced } from "./life.ts";
 
@@ -148,10 +147,6 @@ async function verify(
     if (copy?.heads.get(namespace) !== checkpointId)
       throw notArchived({ threadId, namespace, checkpointId }, "it isn't the head");
   }
-}
-
-function batchKey({ namespace, checkpointId }: Address, batch: Pick<WriteBatch, "taskId" | "body">): string {
-  return JSON.stringify([namespace, checkpointId, batch.taskId, batchDigest(batch)]);
 }
 
 function notArchived({ threadId, namespace, checkpointId }: Address, what: string): StratigraphError {

@@ -117,7 +117,11 @@ function blobDigest({ base, bytes }: Blob): string {
   return digestOf([base ?? null], bytes);
 }
 
-function batchKey({ namespace, checkpointId }: Address, batch: Pick<WriteBatch, "taskId" | "body">): string {
+/** Names a batch of pending writes among those of its thread. Re-encrypting doesn't change it. */
+export function batchKey(
+  { namespace, checkpointId }: Address,
+  batch: Pick<WriteBatch, "taskId" | "body">,
+): string {
   return JSON.stringify([namespace, checkpointId, batch.taskId, batchDigest(batch)]);
 }
 

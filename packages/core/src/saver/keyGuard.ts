@@ -5,7 +5,6 @@ import { looksOnly } from "../contract/lookOnly.ts";
 import type { Tier } from "../contract/tier.ts";
 import {
   hasKeyCheckPlaces,
-  isStacked,
   keepsKeyChecks,
   type Diagnosis,
   type DiagnoseRequest,
@@ -13,6 +12,7 @@ import {
   type TierRole,
 } from "../contract/tierExtensions.ts";
 import type { Sealer } from "../encode/envelope.ts";
+import { layersOf } from "../operations/holding.ts";
 import { proofsOf } from "./keyProofs.ts";
 
 /** A storage that keeps check values, and those that it has. */
@@ -225,15 +225,12 @@ export class KeyGuard {
 }
 
 /** All storages of a tier that keep check values. */
-async function placesOf(tier: Tier, role: TierRole = "warm"): Promise<Omit<Place, "stored">[]> {
-  if (isStacked(tier)) {
-    // A stack inside a stack owns threads only where it is itself the warm tier.
-    const layers = tier.layers.map((layer) => placesOf(layer.tier, role === "warm" ? layer.role : role));
-    return (await Promise.all(layers)).flat();
-  }
-  if (hasKeyCheckPlaces(tier))
-    return (await tier.keyCheckPlaces()).filter(keepsKeyChecks).map((place) => ({ tier: place, role }));
-  return keepsKeyChecks(tier) ? [{ tier, role }] : [];
+async function placesOf(tier: Tier): Promise<Omit<Place, "stored">[]> {
+  const places = layersOf(tier).map(async ({ tier: layer, role }) => {
+    const databases = hasKeyCheckPlaces(layer) ? await layer.keyCheckPlaces() : [layer];
+    return databases.filter(keepsKeyChecks).map((place) => ({ tier: place, role }));
+  });
+  return (await Promise.all(places)).flat();
 }
 
 /** Codes of what passes, or ends everything: the call that waits would fail in the same way. */

@@ -18,18 +18,25 @@ export function parentsFirst<Entry extends OutlineEntry>(entries: readonly Entry
   const byKey = new Map(entries.map((entry) => [entryKey(entry), entry]));
   const placed = new Set<string>();
   const ordered: Entry[] = [];
-  for (const entry of entries) {
-    const line: Entry[] = [];
-    // The set also ends a circle, which only damaged data has.
-    for (let next: Entry | undefined = entry; next !== undefined && !placed.has(entryKey(next));) {
-      placed.add(entryKey(next));
-      line.push(next);
-      const parent: string | undefined = parentKey(next);
-      next = parent === undefined ? undefined : byKey.get(parent);
-    }
-    ordered.push(...line.reverse());
-  }
+  for (const entry of entries) ordered.push(...lineOf(byKey, entry, placed).reverse());
   return ordered;
+}
+
+/** An entry and its ancestors among `byKey`, nearest first, without those in `met`, to which they are added. */
+export function lineOf<Entry extends OutlineEntry>(
+  byKey: ReadonlyMap<string, Entry>,
+  from: Entry | undefined,
+  met: Set<string>,
+): Entry[] {
+  const line: Entry[] = [];
+  // The set also ends a circle, which only damaged data has.
+  for (let next = from; next !== undefined && !met.has(entryKey(next));) {
+    met.add(entryKey(next));
+    line.push(next);
+    const parent: string | undefined = parentKey(next);
+    next = parent === undefined ? undefined : byKey.get(parent);
+  }
+  return line;
 }
 
 /** The last entry of each namespace, of entries in the order by which a saver finds its newest checkpoint. */

@@ -1,5 +1,5 @@
 import {
-  batchDigest,
+  batchKey,
   blobsOf,
   CopiedThread,
   isKeptWhole,
@@ -7,11 +7,9 @@ import {
   readInParts,
   StratigraphError,
   tagsThreads,
-  type Address,
   type BlobHash,
   type CheckpointRecord,
   type ListedCheckpoint,
-  type StoredWriteBatch,
   type ThreadPart,
   type ThreadReading,
   type Tier,
@@ -108,15 +106,11 @@ async function thereOf(tier: Tier, threadId: string): Promise<There> {
   for await (const { record, head, writes: batches } of tier.list({ threadId, recordsOnly: true })) {
     records.set(entryKey(record), record);
     if (head !== undefined) heads.set(record.namespace, head);
-    for (const batch of batches) writes.add(writeKey(record, batch));
+    for (const batch of batches) writes.add(batchKey(record, batch));
   }
   const blobs = new Set<BlobHash>();
   for (const { hash } of await tier.blobs(threadId)) blobs.add(hash);
   return { revision, records, heads, writes, blobs };
-}
-
-function writeKey(at: Address, batch: StoredWriteBatch): string {
-  return JSON.stringify([at.namespace, at.checkpointId, batch.taskId, batchDigest(batch)]);
 }
 
 /** Whether records of a namespace show that a thread went on: its checkpoints, and the calls that were recorded. */
@@ -177,7 +171,7 @@ async function appendPart(
   }
   const missing = checkpoints.flatMap((listed) =>
     listed.writes
-      .filter((batch) => !there.writes.has(writeKey(listed.record, batch)))
+      .filter((batch) => !there.writes.has(batchKey(listed.record, batch)))
       .map((batch) => ({ listed, batch })),
   );
   for (const { listed, batch } of missing.sort((a, b) => a.batch.order - b.batch.order)) {

@@ -1,4 +1,4 @@
-import { isStacked, keepsLeases, StratigraphError, type Tier } from "@stratigraph/core";
+import { keepsLeases, layersOf, StratigraphError, type Tier } from "@stratigraph/core";
 import { randomUUID } from "node:crypto";
 
 /** How long a lease stays that its process didn't give back. Milliseconds. */
@@ -39,6 +39,5 @@ function busy(threadId: string): StratigraphError {
 
 /** The tiers that own threads: not copies of them. */
 function ownersIn(tier: Tier): readonly Tier[] {
-  if (!isStacked(tier)) return [tier];
-  return tier.layers.filter(({ role }) => role !== "hot").flatMap((layer) => ownersIn(layer.tier));
+  return layersOf(tier).flatMap((layer) => (layer.role === "hot" ? [] : [layer.tier]));
 }

@@ -1,6 +1,6 @@
 import { isReserved, NotFoundError, type TierSaver } from "@stratigraph/core";
 import { ownThreads } from "../copy/ownThreads.ts";
-import { entryKey, lastOfEach, parentKey, parentsFirst } from "../contract/outline.ts";
+import { entryKey, lastOfEach, lineOf, parentKey, parentsFirst } from "../contract/outline.ts";
 import type {
   OutlineEntry,
   Plan,
@@ -74,15 +74,11 @@ function childrenOnLine(
 ): ReadonlyMap<string, string> {
   const children = new Map<string, string>();
   const byKey = new Map(outline.map((entry) => [entryKey(entry), entry]));
-  for (const [namespace, head] of heads) {
-    let next = byKey.get(entryKey({ namespace, checkpointId: head }));
-    for (let parent = next && parentKey(next); next !== undefined && parent !== undefined;) {
-      children.set(parent, next.checkpointId);
-      next = byKey.get(parent);
-      parent = next && parentKey(next);
-    }
-  }
-  for (const entry of outline) {
+  const met = new Set<string>();
+  const lines = [...heads].flatMap(([namespace, checkpointId]) =>
+    lineOf(byKey, byKey.get(entryKey({ namespace, checkpointId })), met),
+  );
+  for (const entry of [...lines, ...outline]) {
     const parent = parentKey(entry);
     if (parent !== undefined && !children.has(parent)) children.set(parent, entry.checkpointId);
   }

@@ -1,6 +1,6 @@
 import { WRITES_IDX_MAP } from "@langchain/langgraph-checkpoint";
 import type { BaseCheckpointSaver, ChannelVersions, PendingWrite } from "@langchain/langgraph-checkpoint";
-import { entryKey, parentKey } from "../contract/outline.ts";
+import { entryKey, lineOf, parentKey } from "../contract/outline.ts";
 import type {
   OutlineEntry,
   SourceCheckpoint,
@@ -146,14 +146,15 @@ class Writing {
 
   async #putWrites(each: SourceCheckpoint): Promise<void> {
     const config = this.#config(each, each.checkpointId);
+    // Savers before LangGraph 1.5 take no path.
+    const saver: {
+      putWrites(...call: [...Parameters<BaseCheckpointSaver["putWrites"]>, path?: string]): Promise<void>;
+    } = this.#saver;
     for (const taskId of new Set(each.writes.map((write) => write.taskId))) {
       const ofTask = each.writes.filter((write) => write.taskId === taskId);
       // Savers number the others by their place in the call.
       const [special, regular] = [ofTask.filter(isSpecial), ofTask.filter((write) => !isSpecial(write))];
-      // The order in which tasks count; savers before LangGraph 1.5 take no path.
-      const saver: {
-        putWrites(...call: [...Parameters<BaseCheckpointSaver["putWrites"]>, path?: string]): Promise<void>;
-      } = this.#saver;
+      // The order in which tasks count.
       const path = ofTask[0]?.taskPath;
       for (const writes of [regular.sort((a, b) => (a.index ?? 0) - (b.index ?? 0)), special])
         if (writes.length > 0)
@@ -205,14 +206,8 @@ function pairOf({ channel, value }: SourceWrite): PendingWrite {
 function keptEntries({ outline, heads }: SourceThread, branches: boolean): ReadonlySet<string> {
   const byKey = new Map(outline.map((entry) => [entryKey(entry), entry]));
   const kept = new Set<string>();
-  for (const [namespace, checkpointId] of heads) {
-    let next = byKey.get(entryKey({ namespace, checkpointId }));
-    while (next !== undefined && !kept.has(entryKey(next))) {
-      kept.add(entryKey(next));
-      const parent = parentKey(next);
-      next = parent === undefined ? undefined : byKey.get(parent);
-    }
-  }
+  for (const [namespace, checkpointId] of heads)
+    lineOf(byKey, byKey.get(entryKey({ namespace, checkpointId })), kept);
   if (branches)
     for (const entry of outline)
       if (entry.checkpointId < (heads.get(entry.namespace) ?? "")) kept.add(entryKey(entry));

@@ -1,4 +1,4 @@
-import { isSetUpByScript, isStacked, type StackLayer, type Tier } from "@stratigraph/core";
+import { isSetUpByScript, layersOf } from "@stratigraph/core";
 import { z } from "zod";
 import { shown } from "../render/columns.ts";
 import { flag } from "../table/fields.ts";
@@ -31,7 +31,7 @@ export const setup = operation({
   }),
   async run({ dryRun, existingSchema }, context) {
     const saver = await context.saver();
-    const parts = partsOf(saver.tier);
+    const parts = layersOf(saver.tier);
     const createSchema = !existingSchema;
     if (!dryRun && createSchema) await saver.setup();
     else if (!dryRun)
@@ -52,9 +52,3 @@ export const setup = operation({
     }
   },
 });
-
-/** The storages of a tier. */
-function partsOf(tier: Tier, role: StackLayer["role"] = "warm"): readonly StackLayer[] {
-  if (!isStacked(tier)) return [{ role, tier }];
-  return tier.layers.flatMap((layer) => partsOf(layer.tier, role === "warm" ? layer.role : role));
-}

@@ -7,6 +7,7 @@ import { fields, flag, texts } from "../table/fields.ts";
 import { operation } from "../table/operation.ts";
 import { pair, pairs, tagsOf } from "../table/pairs.ts";
 import { Redaction } from "../values/redaction.ts";
+import { timeOfId } from "../values/timeOfId.ts";
 import { searchThreads } from "./searchThreads.ts";
 import { detailsOf, threadDetails } from "./threadDetails.ts";
 
@@ -114,15 +115,6 @@ function writtenMs({ head = "", writtenAtMs }: ThreadInfo): number {
   const madeMs = timeOfId(head);
   const isInIt = madeMs !== undefined && madeMs > writtenAtMs && madeMs < writtenAtMs + minute;
   return isInIt && writtenAtMs % minute === 0 ? madeMs : writtenAtMs;
-}
-
-/** When an id was made, of a UUID of version 6, as LangGraph's are. Milliseconds since 1970. */
-function timeOfId(id: string): number | undefined {
-  const found = /^([0-9a-f]{8})-([0-9a-f]{4})-6([0-9a-f]{3})-[0-9a-f]{4}-[0-9a-f]{12}$/.exec(id);
-  if (found === null) return undefined;
-  // In steps of 100 ns since the Gregorian calendar began.
-  const steps = BigInt(`0x${found.slice(1).join("")}`);
-  return Number(steps / 10n - 12_219_292_800_000_000n) / 1000;
 }
 
 function notes({ step, waits, conflicts, origin, damaged }: z.output<typeof threadDetails>): string[] {

@@ -6,6 +6,7 @@ import {
   type BlobInfo,
   type ThreadInspection,
 } from "@stratigraph/core";
+import { timeOfId } from "../values/timeOfId.ts";
 import type { Place } from "./places.ts";
 import type { Suspicion } from "./suspicion.ts";
 import type { ThreadScan } from "./threadScan.ts";
@@ -84,7 +85,7 @@ export function* orphanWrites(
     for (const [key, { at, tags }] of scan.strays) {
       // Those that can't be read may be another checkpoint's, and their address what is damaged.
       if (seen.has(key) || parents.has(key) || tags === undefined) continue;
-      const madeAtMs = timeOf(at.checkpointId);
+      const madeAtMs = timeOfId(at.checkpointId);
       if (!isQuiet && (madeAtMs === undefined || now - madeAtMs < longestWaitMs)) continue;
       yield {
         kind: "orphan",
@@ -98,13 +99,4 @@ export function* orphanWrites(
         meaning: "These pending writes belong to a checkpoint that never came: nobody can read them.",
       };
     }
-}
-
-/** When a UUID of version 6, as LangGraph makes them, was made: milliseconds since 1970. Undefined for other ids. */
-function timeOf(checkpointId: string): number | undefined {
-  const match = /^([0-9a-f]{8})-([0-9a-f]{4})-6([0-9a-f]{3})-[0-9a-f]{4}-[0-9a-f]{12}$/.exec(checkpointId);
-  if (match === null) return undefined;
-  const ticks = BigInt(`0x${match[1]!}${match[2]!}${match[3]!}`);
-  // Counted in steps of 100 nanoseconds since 1582.
-  return Number(ticks / 10_000n) - 12_219_292_800_000;
 }
