@@ -52,7 +52,7 @@ describe("on PostgreSQL", { timeout: 120_000 }, () => {
     expect(await run("blame", { at: "long", path: "title" }, context)).toMatchObject({
       changed: { checkpoint: ids[19_000] },
     });
-    expect(tier.count("read")).toBeLessThan(6);
+    expect(tier.count("read")).toBeLessThan(5);
   });
 
   test("values of 12 MB, DeltaChannels and hostile ids", async () => {

@@ -82,9 +82,9 @@ export const blame = operation({
     const point = await resolvePoint(saver, { at, namespace, checkpoint });
     const [channel, ...inside] = parsePath(path);
     if (typeof channel !== "string") throw wrongPath(path, "Begin it with a channel: messages[3].content.");
-    const values = new BlamedValues(saver, channel, new Redaction(context.redact));
     const start = await State.read(saver, point);
-    const { steps, id, rebuilt } = await values.follow(start, inside, path);
+    const values = new BlamedValues(saver, start, channel, new Redaction(context.redact));
+    const { steps, id, rebuilt } = await values.follow(inside, path);
     const now = (await values.at(point))!;
     const same = async (other: Address): Promise<boolean> => (await values.at(other))?.digest === now.digest;
     const found = await lastChange(saver, point, { channel, same, exact, signal: context.signal });

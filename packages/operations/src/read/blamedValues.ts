@@ -32,13 +32,16 @@ interface Value {
 /** The value at a path, checkpoint by checkpoint. */
 export class BlamedValues {
   readonly #saver: TierSaver;
+  /** The checkpoint from which the value is followed. It is read once, and asked several times. */
+  readonly #start: State;
   readonly #channel: string;
   readonly #redaction: Redaction;
   #steps: readonly Step[] = [];
   readonly #found = new Map<string, Promise<Value | undefined>>();
 
-  constructor(saver: TierSaver, channel: string, redaction: Redaction) {
+  constructor(saver: TierSaver, start: State, channel: string, redaction: Redaction) {
     this.#saver = saver;
+    this.#start = start;
     this.#channel = channel;
     this.#redaction = redaction;
   }
@@ -53,16 +56,15 @@ export class BlamedValues {
    * come and go.
    */
   async follow(
-    start: State,
     path: Path,
     given: string,
   ): Promise<{ steps: readonly Step[]; id: string | undefined; rebuilt: boolean }> {
-    const { stored, rebuilt } = await start.existing(this.#channel);
+    const { stored, rebuilt } = await this.#start.existing(this.#channel);
     const steps: Step[] = [];
     let at = jsonOf(stored)?.value;
     for (const segment of path) {
       const found = resolve(at, [segment]);
-      if (found === undefined || typeof segment === "object") throw nowhere(start, given);
+      if (found === undefined || typeof segment === "object") throw nowhere(this.#start, given);
       at = found.value;
       const isItem = typeof found.path[0] === "number";
       steps.push({ shown: found.path[0]!, id: isItem ? idOf(at) : undefined });
@@ -123,7 +125,8 @@ export class BlamedValues {
   async #partAt(
     point: Address,
   ): Promise<{ readonly stored: Typed; readonly path: Path; readonly part?: Found } | undefined> {
-    const state = await State.read(this.#saver, point);
+    const isStart = point.checkpointId === this.#start.point.at.checkpointId;
+    const state = isStart ? this.#start : await State.read(this.#saver, point);
     const found = await state.channel(this.#channel);
     if (found === undefined) return undefined;
     const { stored } = found;
