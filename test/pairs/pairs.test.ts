@@ -16,9 +16,9 @@ afterAll(() => restore?.());
 
 /** In how many ways each two deeds are done, with how many schedules each, and of how many such tests one is run. */
 const counts = inRounds({
-  few: { ways: 1, schedules: 1, every: 4 },
+  few: { ways: 1, schedules: 1, every: 8 },
   all: { ways: 1, schedules: 1, every: 1 },
-  soak: { ways: 1000, schedules: 60, every: 1 },
+  soak: { ways: 30, schedules: 1, every: 1 },
 });
 /** More than any test takes: one that is given up goes on, and disturbs the time of the next one. Milliseconds. */
 const timeout = 1_800_000;

@@ -1,7 +1,6 @@
-import { readdirSync } from "node:fs";
-import { join } from "node:path";
-import { bootstrap, fail, root } from "./bootstrap.mjs";
+import { bootstrap, fail } from "./bootstrap.mjs";
 import { nodeBinary, NEWER_NODES } from "./nodeBinary.mjs";
+import { testFiles } from "./testFiles.mjs";
 import { countLine, runVitest } from "./vitest.mjs";
 
 // The unit and contract tests on newer Nodes: real binaries from npm. What needs a server is left out.
@@ -21,10 +20,9 @@ const ON_PGLITE = [
 const PGLITE_NAMES = "PGlite|embedded|a folder";
 
 bootstrap();
-const files = readdirSync(join(root, "packages"), { recursive: true })
-  .map((name) => `packages/${name}`)
-  .filter((name) => name.endsWith(".test.ts") && !name.includes("node_modules"));
-const missing = [...SERVERLESS, ...ON_PGLITE].filter((part) => !files.some((name) => name.includes(part)));
+const missing = [...SERVERLESS, ...ON_PGLITE].filter(
+  (part) => !testFiles().some((name) => name.includes(part)),
+);
 if (missing.length > 0)
   fail(`test/run/node-versions.mjs names tests that don't exist: ${missing.join(", ")}`);
 

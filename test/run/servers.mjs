@@ -1,7 +1,8 @@
 import { spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { fail, root } from "./bootstrap.mjs";
+import { fail } from "./bootstrap.mjs";
+import { testFiles } from "./testFiles.mjs";
 
 /**
  * Servers that tests need. `neededBy`: test folders; a server is looked for when one of them has a test file in
@@ -93,10 +94,9 @@ function explain(missing) {
 
 /** Whether a folder has a test file that vitest would run with these filters (parts of paths, as vitest takes them). */
 function hasTests(folder, filters) {
-  if (!existsSync(join(root, folder))) return false;
-  return readdirSync(join(root, folder), { recursive: true })
-    .filter((name) => name.endsWith(".test.ts") && !name.includes("node_modules"))
-    .some((name) => filters.length === 0 || filters.some((part) => `${folder}/${name}`.includes(part)));
+  return testFiles()
+    .filter((file) => file.startsWith(`${folder}/`))
+    .some((file) => filters.length === 0 || filters.some((part) => file.includes(part)));
 }
 
 function isDebianRoot() {

@@ -50,14 +50,31 @@ export function importsIn(text) {
   return [...found].map(([, from, alone, later]) => from ?? alone ?? later);
 }
 
-/** Files that need no server and take five seconds or more: LangGraph's suites on a folder, random histories, pairs, embedded databases. */
+/** Files that need no server and take a second of CPU or more, and so are left to `npm test`: graphs on every durability, random histories and damage, values of 8 MB. */
 const LONG = [
   "packages/core/test/codec/wasmZstd.test.ts",
+  "packages/core/test/contract/memorySweep.test.ts",
+  "packages/core/test/contract/saverCapture.test.ts",
+  "packages/core/test/graphs.test.ts",
+  "packages/core/test/history/damage.test.ts",
   "packages/core/test/history/memory.test.ts",
+  "packages/core/test/serde/fuzz.test.ts",
+  "packages/core/test/serde/hostile.test.ts",
+  "packages/journal/test/trail/fuzz.test.ts",
+  "packages/migrate/test/wrongCalls.test.ts",
+  "packages/operations/test/blame.test.ts",
+  "packages/operations/test/oneOfMany.test.ts",
   "packages/postgres/test/newDatabase.test.ts",
   "packages/s3/test/folderSaver.test.ts",
+  "packages/s3/test/pages.test.ts",
+  "packages/s3/test/setBack.test.ts",
   "packages/stratigraph/test/settings.test.ts",
+  "packages/tiered/test/parts.test.ts",
+  "packages/tiered/test/stacks/setBack.test.ts",
+  "packages/tiered/test/trusted.test.ts",
   "test/pairs/pairs.test.ts",
+  "test/simulation/repair.test.ts",
+  "test/simulation/stacks.test.ts",
 ];
 
 /**
@@ -94,8 +111,10 @@ export const LEFT_OUT = [
   "packages/journal/test/kills/killsOnStack.test.ts",
   "packages/journal/test/races/processes.test.ts",
   "packages/migrate/test/recorded.test.ts",
+  "packages/operations/test/doctor.test.ts",
   "packages/operations/test/readOnServers.test.ts",
   "packages/operations/test/verify/beside.test.ts",
+  "packages/operations/test/verify/damage.test.ts",
   "packages/postgres/test/differential.test.ts",
   "packages/postgres/test/group/likeMemory.test.ts",
   "packages/postgres/test/group/processes.test.ts",
@@ -115,11 +134,13 @@ export const LEFT_OUT = [
   "packages/testing/test/graphs.test.ts",
   "packages/testing/test/graphsOnPostgres.test.ts",
   "packages/testing/test/official.test.ts",
+  "packages/tiered/test/graphs.test.ts",
   "packages/tiered/test/service.test.ts",
   "packages/tiered/test/stacks/archiveFaults.test.ts",
   "packages/tiered/test/stacks/archiveLarge.test.ts",
   "packages/tiered/test/stacks/archivedGraphs.test.ts",
   "packages/tiered/test/stacks/archiverKilled.test.ts",
+  "packages/tiered/test/stacks/faults.test.ts",
   "packages/tiered/test/stacks/kill.test.ts",
   "packages/tiered/test/stacks/race.test.ts",
   "packages/tiered/test/stacks/soak.test.ts",

@@ -1,10 +1,12 @@
 import { MemoryTier, TierSaver } from "@stratigraph/core";
 import { expect, test } from "vitest";
+import { collectGarbage } from "../../../../test/collected.ts";
 import { remembering } from "../../src/saver/remembering.ts";
 
 test("a saver takes memory as it is used: one can be opened for every request", () => {
   const tier = new MemoryTier();
   const used = (): number => {
+    collectGarbage();
     const { heapUsed, arrayBuffers } = process.memoryUsage();
     return heapUsed + arrayBuffers;
   };

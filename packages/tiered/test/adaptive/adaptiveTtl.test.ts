@@ -1,3 +1,4 @@
+import { collectGarbage } from "../../../../test/collected.ts";
 import { AdaptiveTtl } from "../../src/adaptive/adaptiveTtl.ts";
 import { kindOfThread, kindsOfThreads, type ThreadUses } from "../../src/adaptive/kindOfThread.ts";
 
@@ -76,15 +77,15 @@ test("times are whole and within a sixteenth and eight times the ttl, whatever h
 test("what is remembered is bounded: a million threads take a few megabytes", () => {
   const { clock, ttl } = opened();
   for (let n = 0; n < 50_000; n += 1) ttl.used(`warm up ${n}`, "write", 100);
-  globalThis.gc?.();
+  collectGarbage();
   const before = process.memoryUsage().heapUsed;
   for (let n = 0; n < 300_000; n += 1) {
     clock.now += 10;
     ttl.used(`thread ${n}`, "write", 100);
   }
-  globalThis.gc?.();
-  // Without --expose-gc garbage counts too, and 300,000 entries would take over 60 MB for good.
-  expect(process.memoryUsage().heapUsed - before).toBeLessThan(globalThis.gc === undefined ? 50e6 : 5e6);
+  collectGarbage();
+  // Entries of all these threads would take over 60 MB.
+  expect(process.memoryUsage().heapUsed - before).toBeLessThan(5e6);
 });
 
 test("every combination is a kind of its own", () => {
