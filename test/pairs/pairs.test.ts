@@ -18,7 +18,7 @@ afterAll(() => restore?.());
 const counts = inRounds({
   few: { ways: 1, schedules: 1, every: 8 },
   all: { ways: 1, schedules: 1, every: 1 },
-  soak: { ways: 30, schedules: 1, every: 1 },
+  soak: { ways: 10, schedules: 1, every: 1 },
 });
 /** More than any test takes: one that is given up goes on, and disturbs the time of the next one. Milliseconds. */
 const timeout = 1_800_000;

@@ -13,7 +13,7 @@ const isAsked = (file) => chosen(file) && (chosen === isSoaked || !LEFT_OUT.incl
 const args = chosen === undefined ? process.argv.slice(2) : [...testFiles().filter(isAsked), ...others];
 if (chosen === isSoaked) {
   process.env.STRATIGRAPH_TEST_ROUNDS = "soak";
-  console.log(`${args.length} files, which takes two idle cores about an hour.`);
+  console.log(`${args.length} files, which takes two idle cores about half an hour.`);
 }
 let rounds;
 let leftOut;

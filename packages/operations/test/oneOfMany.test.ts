@@ -50,14 +50,14 @@ beforeAll(async () => {
 /** Exit codes: 1 where it ends with an error, 2 where it went through all threads and found one. In this order, on one storage. */
 const expected: readonly (readonly [name: string, exit: 1 | 2, input: object])[] = [
   ["glance", 2, { threads: fewIds }],
-  ["conflicts", 1, {}],
+  ["conflicts", 2, {}],
   ["keys", 1, {}],
   ["questions", 1, { thread: bad }],
   ["compare", 1, { threads: fewIds }],
   ["verify", 2, {}],
   ["repair", 2, {}],
-  ["export", 1, { to: file }],
-  ["move", 1, { to: "target" }],
+  ["export", 2, { to: file }],
+  ["move", 2, { to: "target" }],
   ["reencrypt", 2, {}],
   ["prune", 2, { thread: ids, keepLast: 2 }],
   ["maintain", 2, {}],

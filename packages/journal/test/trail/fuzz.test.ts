@@ -12,7 +12,7 @@ import { fileOf, keys, madeWith, sealingOf, trailOfSteps, type NamedLine } from 
 
 /** Trails, and how often each is damaged. */
 const [trails, damagesPerTrail] = inRounds({ few: [60, 50], all: [200, 50], soak: [1000, 50] });
-const [files, damagesPerFile] = inRounds({ few: [40, 30], all: [400, 30], soak: [31_700, 30] });
+const [files, damagesPerFile] = inRounds({ few: [40, 30], all: [400, 30], soak: [8000, 30] });
 
 const signings = ["none", "a", "rotated", "begun"] as const;
 

@@ -4,12 +4,14 @@ import { checkSaver, checkTarget } from "./checkArguments.ts";
 import { tierSource } from "../sources/tierSource.ts";
 import { copyNames } from "./importThreads.ts";
 import { onlyHead, ownThreads } from "./ownThreads.ts";
+import { isOfOneThread } from "./isOfOneThread.ts";
 import { Tally, type CopyOptions, type CopyReport } from "./report.ts";
 
 /**
  * Takes threads of a storage of ours to another saver, or to a file. The storage isn't changed. A saver that is repeated on gets what
- * it doesn't have yet; a file is written anew, as a whole: of an export to a file that is interrupted nothing is left.
- * @throws InvalidOptionError, also for `after` with a file; StratigraphError where the storage can't be read; what the target throws
+ * it doesn't have yet; a file is written anew, as a whole: of an export to a file that is interrupted nothing is left. A thread that can't be
+ * read, because a row of it is damaged for example, is among the report's differences, and the others are exported.
+ * @throws InvalidOptionError, also for `after` with a file; StratigraphError where the storage can't be reached; what the target throws
  */
 export async function exportThreads(
   saver: TierSaver,
@@ -29,12 +31,12 @@ export async function exportThreads(
   const source = tierSource(saver);
   const tally = new Tally(await source.plan(), options);
   const wanted = await ownThreads(saver.tier, { threadIds, after });
-  for (const [n, threadId] of wanted.entries()) {
+  const exportThread = async (threadId: string): Promise<void> => {
     const thread = await source.thread!(threadId);
     if (thread === undefined) {
       const { head } = await saver.tier.peek({ threadId, namespace: "" });
       if (head !== undefined) tally.differs([{ threadId, what: onlyHead }]);
-      continue;
+      return;
     }
     tally.begin(threadId);
     try {
@@ -43,6 +45,14 @@ export async function exportThreads(
       tally.end(threadId, written);
     } finally {
       await thread.close();
+    }
+  };
+  for (const [n, threadId] of wanted.entries()) {
+    try {
+      await exportThread(threadId);
+    } catch (error) {
+      if (!isOfOneThread(error)) throw error;
+      tally.failed(threadId, error);
     }
     const isLast = n === wanted.length - 1;
     if (signal?.aborted === true && !isLast) return target.resumable ? tally.report(false) : tally.nothing();

@@ -1,13 +1,8 @@
-import {
-  checkOptions,
-  StratigraphError,
-  type ErrorCode,
-  type OptionNames,
-  type TierSaver,
-} from "@stratigraph/core";
+import { checkOptions, type OptionNames, type TierSaver } from "@stratigraph/core";
 import type { ThreadSource } from "../contract/source.ts";
 import { checkSaver, checkSource } from "./checkArguments.ts";
 import { importThread, type ImportedThread } from "./importThread.ts";
+import { isOfOneThread } from "./isOfOneThread.ts";
 import { Tally, type CopyOptions, type CopyReport, type Difference } from "./report.ts";
 import { settled } from "./settled.ts";
 
@@ -19,19 +14,6 @@ export const copyNames: OptionNames<CopyOptions> = {
   signal: true,
   onProgress: true,
 };
-
-/** Codes of what is wrong with one thread: the others can still be brought. */
-const ofOneThread: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
-  "CORRUPT",
-  "SERIALIZATION",
-  "UNREGISTERED_TYPE",
-  "NEWER_FORMAT",
-  "NOT_FOUND",
-  "INVALID_ADDRESS",
-  "CHECKPOINT_CONFLICT",
-  "THREAD_DELETED",
-  "STALE_READ",
-]);
 
 /**
  * Brings threads from elsewhere into a storage of ours. Their ids, the ids of their checkpoints, parents, metadata and pending
@@ -64,7 +46,7 @@ export async function importThreads(
       tally.differs(done.differences);
       tally.differs(toldOf(threadId, done));
     } catch (error) {
-      if (!StratigraphError.is(error) || !ofOneThread.has(error.code)) throw error;
+      if (!isOfOneThread(error)) throw error;
       tally.failed(threadId, error);
     } finally {
       await thread.close();

@@ -11,6 +11,7 @@ import { copyNames } from "./importThreads.ts";
 import { ownThreads } from "./ownThreads.ts";
 import { moveThread } from "./moveThread.ts";
 import { isInOnePlace } from "./oneStorage.ts";
+import { isOfOneThread } from "./isOfOneThread.ts";
 import { Tally, type CopyOptions, type CopyReport } from "./report.ts";
 
 /** Options of {@link moveThreads}. */
@@ -23,7 +24,8 @@ const names: OptionNames<MoveOptions> = { ...copyNames, source: true };
 
 /**
  * Moves threads from one storage of ours to another, with side branches, the moves that forks recorded, tags and pending writes. The
- * stored bytes stay as they are, so that both need the same `encryption`. May be killed at any moment and repeated.
+ * stored bytes stay as they are, so that both need the same `encryption`. May be killed at any moment and repeated. A thread that can't be
+ * read, because a row of it is damaged for example, stays where it is and is among the report's differences; the others are moved.
  * @throws InvalidOptionError; StratigraphError as the storages throw
  */
 export async function moveThreads(
@@ -48,10 +50,15 @@ export async function moveThreads(
   const tally = new Tally({ threads: wanted.length }, options);
   for (const threadId of wanted) {
     tally.begin(threadId);
-    const done = await moveThread(from, to, threadId, { verify, deletes });
-    if (done.diverged) tally.diverged(threadId);
-    else tally.end(threadId, done);
-    tally.differs(done.differences);
+    try {
+      const done = await moveThread(from, to, threadId, { verify, deletes });
+      if (done.diverged) tally.diverged(threadId);
+      else tally.end(threadId, done);
+      tally.differs(done.differences);
+    } catch (error) {
+      if (!isOfOneThread(error)) throw error;
+      tally.failed(threadId, error);
+    }
     if (signal?.aborted === true) return tally.report(false);
   }
   return tally.report(true);

@@ -50,9 +50,18 @@ export interface CheckpointLine {
   };
 }
 
-/** Ends a thread, or the file. The checksum is that of all lines before, from the thread's first or the file's first one. */
+/** Ends a thread. */
+export interface ThreadEndLine {
+  readonly threadEnd: string;
+  /** Why the rest of the thread couldn't be read when it was exported. What is here of it isn't imported. */
+  readonly failed?: string;
+  /** Of all lines before, from the thread's first one. */
+  readonly sha256: string;
+}
+
+/** Ends a thread, or the file. The file's checksum is that of all lines before. */
 export type EndLine =
-  | { readonly threadEnd: string; readonly sha256: string }
+  | ThreadEndLine
   | { readonly end: { readonly threads: number; readonly checkpoints: number }; readonly sha256: string };
 
 export type Line = FirstLine | ThreadLine | CheckpointLine | EndLine;

@@ -1,5 +1,5 @@
 import type { Checkpoint, CheckpointMetadata, SerializerProtocol } from "@langchain/langgraph-checkpoint";
-import { StratigraphSerializer } from "@stratigraph/core";
+import { StratigraphError, StratigraphSerializer } from "@stratigraph/core";
 import { damagedFile, valueIn, type CheckpointLine, type Line, type ThreadLine } from "../file/lines.ts";
 import { readLines } from "../file/readLines.ts";
 import type {
@@ -20,34 +20,43 @@ export interface FileSourceOptions {
 
 /** A file that `exportThreads` wrote. Its checksums are compared before the first thread is given out. */
 export function fileSource({ path, serde = new StratigraphSerializer() }: FileSourceOptions): ThreadSource {
-  let counted: Plan | undefined;
-  const plan = async (): Promise<Plan> => (counted ??= await planOf(path));
+  let counted: Contents | undefined;
+  const contents = async (): Promise<Contents> => (counted ??= await contentsOf(path));
   return {
     name: `the file ${path}`,
-    plan,
+    plan: async () => (await contents()).plan,
     threads: async function* (selection) {
-      await plan();
-      yield* threadsOf(path, serde, selection);
+      yield* threadsOf(path, serde, (await contents()).failed, selection);
     },
     close: async () => undefined,
   };
 }
 
-async function planOf(path: string): Promise<Plan> {
+/** What a file has, as its lines and checksums tell. */
+interface Contents {
+  readonly plan: Plan;
+  /** Threads of which a part is missing, and why. */
+  readonly failed: ReadonlyMap<string, string>;
+}
+
+async function contentsOf(path: string): Promise<Contents> {
+  const failed = new Map<string, string>();
   let threads = 0;
   let checkpoints = 0;
   for await (const line of readLines(path)) {
     if ("thread" in line) threads += 1;
     if ("checkpoint" in line) checkpoints += 1;
+    if ("threadEnd" in line && line.failed !== undefined) failed.set(line.threadEnd, line.failed);
     if ("end" in line && (line.end.threads !== threads || line.end.checkpoints !== checkpoints))
       throw damagedFile(path, "it has other counts than its end says");
   }
-  return { threads, checkpoints };
+  return { plan: { threads, checkpoints }, failed };
 }
 
 async function* threadsOf(
   path: string,
   serde: SerializerProtocol,
+  failed: Contents["failed"],
   { threadIds, after }: ThreadSelection = {},
 ): AsyncGenerator<SourceThread> {
   const wanted = threadIds === undefined ? undefined : new Set(threadIds);
@@ -56,7 +65,7 @@ async function* threadsOf(
   for await (const line of uninterrupted(lines)) {
     if (!("thread" in line)) continue;
     if (isAfter && wanted?.has(line.thread) !== false) {
-      const thread = new FileThread(line, lines, serde);
+      const thread = new FileThread(line, lines, serde, failed.get(line.thread));
       yield thread;
       await thread.close();
     }
@@ -73,6 +82,11 @@ async function* uninterrupted(lines: AsyncGenerator<Line>): AsyncGenerator<Line>
   }
 }
 
+function unreadThen(threadId: string, why: string): StratigraphError {
+  const what = `it couldn't be read when it was exported: ${why}`;
+  return new StratigraphError("CORRUPT", `Thread ${JSON.stringify(threadId)}: ${what}`, { threadId, what });
+}
+
 /** One thread of a file, read as far as it is asked for. */
 class FileThread implements SourceThread {
   readonly threadId: string;
@@ -82,9 +96,16 @@ class FileThread implements SourceThread {
   readonly once = true;
   readonly #lines: AsyncGenerator<Line>;
   readonly #serde: SerializerProtocol;
+  /** Why a part of it is missing. */
+  readonly #failed: string | undefined;
   #ended = false;
 
-  constructor(line: ThreadLine, lines: AsyncGenerator<Line>, serde: SerializerProtocol) {
+  constructor(
+    line: ThreadLine,
+    lines: AsyncGenerator<Line>,
+    serde: SerializerProtocol,
+    failed: string | undefined,
+  ) {
     this.threadId = line.thread;
     this.outline = line.outline.map(([namespace, checkpointId, parent, lostTo]) => ({
       namespace,
@@ -96,9 +117,11 @@ class FileThread implements SourceThread {
     this.mixedUp = line.mixedUp ?? [];
     this.#lines = lines;
     this.#serde = serde;
+    this.#failed = failed;
   }
 
   async *checkpoints(): AsyncGenerator<SourceCheckpoint> {
+    if (this.#failed !== undefined) throw unreadThen(this.threadId, this.#failed);
     const before = new Map<string, Checkpoint["channel_values"]>();
     for (const entry of this.outline) {
       const line = await this.#next();

@@ -8,9 +8,10 @@ import type { ChannelVersions, SerializerProtocol } from "@langchain/langgraph-c
 import { StratigraphError, StratigraphSerializer } from "@stratigraph/core";
 import type { OutlineEntry, SourceCheckpoint, SourceThread } from "../contract/source.ts";
 import type { ThreadTarget, WriteOptions, WrittenThread } from "../contract/target.ts";
+import { isOfOneThread } from "../copy/isOfOneThread.ts";
 import { compressing, compressionOf } from "../file/compression.ts";
 import { fileError } from "../file/fileError.ts";
-import { format, formatVersion, valueText, type ThreadLine } from "../file/lines.ts";
+import { format, formatVersion, valueText, type ThreadEndLine, type ThreadLine } from "../file/lines.ts";
 import { Checksum, readLines } from "../file/readLines.ts";
 
 /** Options of {@link fileTarget}. */
@@ -78,17 +79,32 @@ class FileTarget implements ThreadTarget {
     await this.#line(JSON.stringify(threadLine(thread)));
     const before = new Map<string, SourceCheckpoint>();
     const done = { checkpoints: 0, writes: 0, skipped: 0, leftOut: 0, differences: [] };
-    for await (const each of thread.checkpoints()) {
-      await this.#line(await this.#checkpointText(each, before.get(each.namespace)));
-      before.set(each.namespace, each);
-      done.checkpoints += 1;
-      done.writes += each.writes.length;
-      wrote(each);
+    try {
+      for await (const each of thread.checkpoints()) {
+        await this.#line(await this.#checkpointText(each, before.get(each.namespace)));
+        before.set(each.namespace, each);
+        done.checkpoints += 1;
+        done.writes += each.writes.length;
+        wrote(each);
+      }
+    } catch (error) {
+      // Its lines can't be taken back: they are marked, so that nobody imports a part of a thread.
+      if (isOfOneThread(error)) await this.#endThread(thread, done, { failed: error.message });
+      throw error;
     }
-    await this.#line(JSON.stringify({ threadEnd: thread.threadId, sha256: this.#thread.sum() }));
-    this.#threads += 1;
-    this.#checkpoints += done.checkpoints;
+    await this.#endThread(thread, done, {});
     return done;
+  }
+
+  async #endThread(
+    { threadId }: SourceThread,
+    { checkpoints }: WrittenThread,
+    failed: Pick<ThreadEndLine, "failed">,
+  ): Promise<void> {
+    const line: ThreadEndLine = { threadEnd: threadId, ...failed, sha256: this.#thread.sum() };
+    await this.#line(JSON.stringify(line));
+    this.#threads += 1;
+    this.#checkpoints += checkpoints;
   }
 
   async finish(): Promise<void> {

@@ -1,6 +1,7 @@
 import { decodeCursor, encodeCursor, type Conflict, type TierSaver } from "@stratigraph/core";
 import { z } from "zod";
-import { table } from "../render/columns.ts";
+import { isOutage } from "../change/isOutage.ts";
+import { shown, table } from "../render/columns.ts";
 import { timeText } from "../render/units.ts";
 import { resolveThread } from "../table/address.ts";
 import type { Context } from "../table/context.ts";
@@ -39,6 +40,18 @@ const place = z.object({
 
 type Place = z.output<typeof place>;
 
+const failure = z.object({ thread: z.string(), error: z.string() });
+
+/** What was found on a page. */
+interface Page {
+  readonly items: readonly Item[];
+  /** The last of the items, if there are more. */
+  readonly next: Place["last"];
+}
+
+/** Threads that couldn't be read. */
+type Failures = z.output<typeof failure>[];
+
 /** Lists side branches. */
 export const conflicts = operation({
   name: "conflicts",
@@ -57,6 +70,7 @@ export const conflicts = operation({
     items: z.array(item),
     threads: z.number().describe("How many threads were looked at."),
     skipped: z.number().describe("How many archived or evicted threads were left out."),
+    failed: z.array(failure).describe("Threads that could not be read, and why."),
     cursor: z.string().optional().describe("Where to go on: there may be more."),
   }),
   async run({ thread, archived, limit, cursor }, context) {
@@ -66,13 +80,14 @@ export const conflicts = operation({
     const found = await saver.conflicts(await resolveThread(saver, thread));
     const { items, next } = await page(saver, found, from.last, limit);
     return {
-      items,
+      items: [...items],
       threads: 1,
       skipped: 0,
+      failed: [],
       ...(next === undefined ? {} : { cursor: encodeCursor({ last: next } satisfies Place) }),
     };
   },
-  *render({ items, threads, skipped, cursor }) {
+  *render({ items, threads, skipped, failed, cursor }) {
     if (items.length > 0) {
       const now = Date.now();
       const rows = items.map(({ thread, namespace, checkpoint, checkpoints, ts, run = "", lostTo }) => [
@@ -86,10 +101,11 @@ export const conflicts = operation({
       ]);
       yield* table(["THREAD", "NAMESPACE", "CHECKPOINT", ">LONG", ">WRITTEN", "RUN", "LOST TO"], rows);
     } else yield `No conflicts in ${threads === 1 ? "1 thread" : `${threads} threads`}.`;
+    for (const { thread, error } of failed) yield `NOT READ ${shown(thread)}: ${shown(error)}`;
     if (skipped > 0) yield `Archived threads that were left out: ${skipped}. Look into them with --archived.`;
     if (cursor !== undefined) yield `More with --cursor ${cursor}`;
   },
-  found: ({ items }) => items.length > 0,
+  found: ({ items, failed }) => items.length + failed.length > 0,
 });
 
 async function ofAllThreads(
@@ -97,44 +113,82 @@ async function ofAllThreads(
   context: Context,
   from: Place,
   { limit, archived }: { readonly limit: number; readonly archived: boolean },
-): Promise<{ items: Item[]; threads: number; skipped: number; cursor?: string }> {
+): Promise<{ items: Item[]; threads: number; skipped: number; failed: Failures; cursor?: string }> {
   const items: Item[] = [];
+  const failed: Failures = [];
   let [threads, skipped] = [0, 0];
   let here = from;
   for (;;) {
     const isEnough = threads + skipped >= mostThreads || items.length >= limit || context.signal.aborted;
-    if (isEnough) return { items, threads, skipped, cursor: encodeCursor(here) };
+    if (isEnough) return { items, threads, skipped, failed, cursor: encodeCursor(here) };
     // A thread that is written to meanwhile moves to the end of this order, and comes again rather than not at all.
     const listed = await saver.listThreads({ order: "oldest", limit: together, cursor: here.threads });
     const some = listed.threads.filter(({ evicted }) => archived || !evicted);
     skipped += listed.threads.length - some.length;
     threads += some.length;
-    const found = (await Promise.all(some.map(({ threadId }) => saver.conflicts(threadId)))).flat();
-    const { items: more, next } = await page(saver, found, here.last, limit - items.length);
+    const found = await Promise.all(
+      some.map(({ threadId }) => unlessDamaged(threadId, failed, [], () => saver.conflicts(threadId))),
+    );
+    const { items: more, next } = await page(saver, found.flat(), here.last, limit - items.length, failed);
     items.push(...more);
     context.progress({ done: threads, unit: "threads", at: listed.threads.at(-1)?.threadId });
     if (next !== undefined)
-      return { items, threads, skipped, cursor: encodeCursor({ ...here, last: next } satisfies Place) };
-    if (listed.cursor === undefined) return { items, threads, skipped };
+      return {
+        items,
+        threads,
+        skipped,
+        failed,
+        cursor: encodeCursor({ ...here, last: next } satisfies Place),
+      };
+    if (listed.cursor === undefined) return { items, threads, skipped, failed };
     here = { threads: listed.cursor };
   }
 }
 
-/** Conflicts behind `last`, as many as fit, and the last of them if there are more. If `last` isn't there any more, all of them. */
+/** What `read` finds in a thread. One that can't be read is noted, and the others are looked at. @throws StratigraphError on outages */
+async function unlessDamaged<T>(
+  thread: string,
+  failed: Failures,
+  otherwise: T,
+  read: () => Promise<T>,
+): Promise<T> {
+  try {
+    return await read();
+  } catch (error) {
+    if (isOutage(error)) throw error;
+    failed.push({ thread, error: error instanceof Error ? error.message : String(error) });
+    return otherwise;
+  }
+}
+
+/**
+ * Conflicts behind `last`, as many as fit. If `last` isn't there any more, all of them.
+ * @param failed gets the threads of which one can't be read. Default: that is an error
+ */
 async function page(
   saver: TierSaver,
   found: readonly Conflict[],
   last: Place["last"],
   limit: number,
-): Promise<{ items: Item[]; next: Place["last"] }> {
+  failed?: Failures,
+): Promise<Page> {
   const isLast = ({ threadId, namespace, checkpointId }: Conflict): boolean =>
     threadId === last?.thread && namespace === last.namespace && checkpointId === last.checkpoint;
   const left = found.slice(found.findIndex(isLast) + 1);
+  const some = left.slice(0, limit);
   const items: Item[] = [];
-  for (const conflict of left.slice(0, limit)) items.push(await itemOf(saver, conflict));
-  const end = items.at(-1);
-  if (end === undefined || items.length === left.length) return { items, next: undefined };
-  return { items, next: { thread: end.thread, namespace: end.namespace, checkpoint: end.checkpoint } };
+  for (const conflict of some) {
+    const read = () => itemOf(saver, conflict);
+    const one =
+      failed === undefined ? await read() : await unlessDamaged(conflict.threadId, failed, undefined, read);
+    if (one !== undefined) items.push(one);
+  }
+  const end = some.at(-1);
+  if (end === undefined || some.length === left.length) return { items, next: undefined };
+  return {
+    items,
+    next: { thread: end.threadId, namespace: end.namespace, checkpoint: end.checkpointId },
+  };
 }
 
 async function itemOf(saver: TierSaver, conflict: Conflict): Promise<Item> {
