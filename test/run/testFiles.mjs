@@ -147,6 +147,7 @@ export const LEFT_OUT = [
   "packages/tiered/test/stacks/faults.test.ts",
   "packages/tiered/test/stacks/kill.test.ts",
   "packages/tiered/test/stacks/race.test.ts",
+  "packages/tiered/test/stacks/setBackServers.test.ts",
   "packages/tiered/test/stacks/soak.test.ts",
   "test/production/memory.test.ts",
   "test/production/production.test.ts",

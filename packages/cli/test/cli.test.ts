@@ -72,7 +72,7 @@ test("wrong calls end with 1, and say what is wrong and what there is", async ()
     [["threads", "--lmit", "3"], /unknown option '--lmit'.*Did you mean --limit/s],
     [
       ["threads", "--url", url, "--limit", "0"],
-      /error INVALID_OPTION: Invalid input of threads: limit: .*>=1/,
+      /error INVALID_OPTION: Invalid input of threads: limit: expected at least 1; found "0"\./,
     ],
     [["threads", "--url", "postgresql://u:secret@h/db?shema=x"], /shema.*Did you mean schema/],
     [["threads", "--url", `pglite:${folder}/absent`], /error NOT_SET_UP: There is nothing in/],

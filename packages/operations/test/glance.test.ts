@@ -42,7 +42,7 @@ describe.each(savers)("on %s", (_, open) => {
         expect(bytes).toBeGreaterThan(100);
         expect(complete).toBe(true);
       }
-      expect(output.items[3]).toMatchObject({ checkpoints: 0, bytes: 0 });
+      expect(output.items[3]).toMatchObject({ checkpoints: 0, error: 'There is no thread "nowhere".' });
       expect(text).toContain("approve asks: Sign the contract");
       await reviewAgent(saver).invoke(new Command({ resume: "sign" }), on("asks"));
       const answered = await glance(["asks"], saver);

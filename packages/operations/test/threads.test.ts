@@ -3,6 +3,7 @@ import { uuid6, type CheckpointMetadata } from "@langchain/langgraph-checkpoint"
 import { MemorySaver, MemoryTier, TierSaver } from "@stratigraph/core";
 import { operations, runOperation } from "@stratigraph/operations";
 import { expect, test } from "vitest";
+import { ran } from "./support/ran.ts";
 import { run } from "./support/run.ts";
 import { testContext } from "./support/testContext.ts";
 import { putValues } from "./support/threads.ts";
@@ -141,6 +142,33 @@ test("of a field that is wrong in many places, one mistake is told", async () =>
   expect(message).toMatch(
     /^Invalid input of repair: report\.\w+: [^.]+\. \(There are \d+ more mistakes in it\.\) apply: [^.]+\.$/,
   );
+});
+
+test.each([
+  ["threads", { limit: "abc" }, 'limit: expected a number; found "abc".'],
+  ["threads", { limit: 1.5 }, "limit: expected a whole number; found 1.5."],
+  ["threads", { limit: 9999 }, "limit: expected at most 1000; found 9999."],
+  ["threads", { order: "late" }, 'order: expected "newest" or "oldest"; found "late".'],
+  ["threads", { evicted: "maybe" }, 'evicted: expected true or false; found "maybe".'],
+  ["threads", { search: ["a"] }, "search: expected a text; found a list."],
+  ["history", {}, "thread: is missing."],
+  ["history", { thread: "" }, "thread: expected something that isn't empty."],
+  ["threads", { search: 7n ** 90n }, "search: expected a text; found "],
+])("%s %o: %s", async (name, input, told) => {
+  const operation = operations.find((each) => each.name === name)!;
+  const call = runOperation(operation, input, testContext(new MemorySaver()));
+  await expect(call).rejects.toMatchObject({
+    code: "INVALID_OPTION",
+    message: expect.stringContaining(told),
+  });
+});
+
+test("nobody has a tag: where tags come from is said", async () => {
+  const saver = new MemorySaver();
+  await putValues(saver, "ada", { value: 1 });
+  const { text } = await ran("threads", { tag: "user=ada" }, saver);
+  expect(text).toMatch(/^No threads with this tag\. .*threadTags/);
+  expect((await ran("threads", { search: "x" }, saver)).text).toBe("No threads.");
 });
 
 test("where times are kept to the minute, threads of a minute stand in the order of their heads", async () => {

@@ -147,3 +147,11 @@ test("a source that isn't known is told, without its password", async () => {
   await expect(run).rejects.toMatchObject({ code: "INVALID_OPTION" });
   await expect(run).rejects.not.toThrow("secret");
 });
+
+test("a move into a memory, which ends with the command, is refused", async () => {
+  const context = testContext(await saverWith(["ada"]));
+  await expect(rendered("move", { to: "memory:" }, context)).rejects.toMatchObject({
+    code: "INVALID_OPTION",
+    data: { field: "to" },
+  });
+});

@@ -241,6 +241,7 @@ test("an environment is refused where nothing has any, and so are empty variable
     delete process.env[name];
   }
   await refused("Name a config file", { file: "" });
+  await refused("Name one of the config's environments", { environment: "" });
 });
 
 test("a config whose evaluation doesn't end is named", async () => {

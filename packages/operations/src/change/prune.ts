@@ -69,7 +69,11 @@ export const prune = operation({
   }),
   async run({ keepLast, olderThan, dryRun, cursor, ...selection }, context) {
     if (keepLast === undefined && olderThan === undefined)
-      throw new InvalidOptionError("keepLast", "nothing", "Say what stays: keepLast, olderThan, or both.");
+      throw new InvalidOptionError(
+        "keepLast",
+        "nothing",
+        "Say what stays: `keepLast`, `olderThan`, or both.",
+      );
     const fromMs = olderThan === undefined ? undefined : Date.now() - msOf("olderThan", olderThan);
     const rule: Complete<KeepRule> = { keepLast: keepLast ?? 1, fromMs };
     const options: Complete<PruneThreadOptions> = { dryRun, revision: undefined };

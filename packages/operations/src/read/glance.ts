@@ -3,6 +3,7 @@ import {
   isControlChannel,
   isLangGraphChannel,
   isReserved,
+  NotFoundError,
   StratigraphError,
   type DecodedBody,
   type StoredCheckpoint,
@@ -156,7 +157,9 @@ async function aboutOf(
   threadId: string,
   redaction: Redaction,
 ): Promise<Pick<Item, "next" | "says">> {
-  const { head } = await saver.tier.peek({ threadId, namespace: "" });
+  const { head, revision } = await saver.tier.peek({ threadId, namespace: "" });
+  if (revision === 0)
+    throw new NotFoundError(`There is no thread ${JSON.stringify(threadId)}.`, { threadId });
   if (head === undefined) return { next: [] };
   const stored = await listedCheckpoint(saver, { threadId, namespace: "", checkpointId: head });
   if (stored === undefined) return { next: [] };

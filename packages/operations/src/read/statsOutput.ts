@@ -28,7 +28,9 @@ export const statsOutput = z.object({
   channels: z
     .array(z.object({ channel: z.string(), values: count, bytes }))
     .describe('The largest channels. "": values of pending writes, and what other values are patches on.'),
-  namespaces: z.array(z.object({ namespace: z.string(), checkpoints: count })).describe("The largest ones."),
+  namespaces: z
+    .array(z.object({ namespace: z.string().describe("Without the ids of tasks."), checkpoints: count }))
+    .describe("The largest ones. All runs of a subgraph together."),
   tiers: z.array(
     z.object({ tier: z.string(), role: z.string(), checkpoints: count, bytes, error: z.string().optional() }),
   ),

@@ -11,6 +11,9 @@ import { timeOfId } from "../values/timeOfId.ts";
 import { searchThreads } from "./searchThreads.ts";
 import { detailsOf, threadDetails } from "./threadDetails.ts";
 
+const noTag =
+  "No threads with this tag. A thread is tagged when it is written, by an application that has the option threadTags.";
+
 /** Lists threads. */
 export const threads = operation({
   name: "threads",
@@ -55,6 +58,7 @@ export const threads = operation({
         details: threadDetails.optional(),
       }),
     ),
+    note: z.string().optional().describe("Why there may be none, where that isn't plain."),
     cursor: z.string().optional().describe("Where the next page begins."),
   }),
   whole: { order: "oldest" },
@@ -86,11 +90,16 @@ export const threads = operation({
         ...(own === undefined ? {} : { details: own }),
       };
     });
-    return { items, ...(page.cursor === undefined ? {} : { cursor: page.cursor }) };
+    const isNone = items.length === 0 && page.cursor === undefined;
+    return {
+      items,
+      ...(isNone && tag.length > 0 ? { note: noTag } : {}),
+      ...(page.cursor === undefined ? {} : { cursor: page.cursor }),
+    };
   },
-  *render({ items, cursor }) {
+  *render({ items, note = "No threads.", cursor }) {
     if (items.length === 0 && cursor === undefined) {
-      yield "No threads.";
+      yield note;
       return;
     }
     const now = Date.now();

@@ -2,6 +2,11 @@ import type { ThreadInfo } from "@stratigraph/core";
 import type { Measured } from "./measureThread.ts";
 import type { Stats } from "./statsOutput.ts";
 
+/** The nodes that a namespace leads through: each run of a subgraph has a namespace of its own, which ends with the id of its task. */
+function nodesOf(namespace: string): string {
+  return namespace.replaceAll(/:[\da-f]{8}-[\da-f]{4}-[\da-f]{4}-[\da-f]{4}-[\da-f]{12}(?=\||$)/g, "");
+}
+
 /** How many channels, namespaces and days are listed at most. */
 const mostListed = 20;
 
@@ -87,8 +92,10 @@ export class Total {
   #namespaces(): Stats["namespaces"] {
     const sums = new Map<string, number>();
     for (const { measured } of this.#measured)
-      for (const [namespace, checkpoints] of measured.namespaces)
-        sums.set(namespace, (sums.get(namespace) ?? 0) + checkpoints);
+      for (const [namespace, checkpoints] of measured.namespaces) {
+        const nodes = nodesOf(namespace);
+        sums.set(nodes, (sums.get(nodes) ?? 0) + checkpoints);
+      }
     return [...sums]
       .sort(([, a], [, b]) => b - a)
       .slice(0, mostListed)

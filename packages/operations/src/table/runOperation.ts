@@ -28,7 +28,7 @@ export function checkedInput<I extends z.ZodObject, O extends z.ZodObject>(
   given: unknown,
 ): z.output<I> {
   const input = operation.input.strict().safeParse(given);
-  if (!input.success) throw wrongInput(operation, input.error.issues);
+  if (!input.success) throw wrongInput(operation, input.error.issues, given);
   // strict() changes what is accepted, not what comes out.
   return input.data as z.output<I>;
 }
@@ -69,14 +69,66 @@ function moreText(more: number): string {
       : ` (There are ${more} more mistakes in it.)`;
 }
 
-function wrongInput({ name, input }: Operation, issues: readonly z.core.$ZodIssue[]): InvalidInputError {
+function wrongInput(
+  { name, input }: Operation,
+  issues: readonly z.core.$ZodIssue[],
+  given: unknown,
+): InvalidInputError {
   const known = Object.keys(input.shape).join(", ");
   return new InvalidInputError(
     name,
     issues.flatMap((issue) =>
       issue.code === "unrecognized_keys"
         ? issue.keys.map((path) => ({ path, expected: `is unknown; ${name} takes ${known}` }))
-        : [{ path: issue.path.join("."), expected: issue.message }],
+        : [{ path: issue.path.join("."), expected: expectedBy(issue, valueAt(given, issue.path)) }],
     ),
   );
+}
+
+/** What was expected in the place of a value, and what was found: the schema's own words are for programmers. */
+function expectedBy(issue: z.core.$ZodIssue, found: unknown): string {
+  switch (issue.code) {
+    case "invalid_type":
+      return found === undefined ? "is missing" : `expected ${kindText(issue.expected)}; ${foundText(found)}`;
+    case "invalid_value":
+      return `expected ${issue.values.map((value) => JSON.stringify(value)).join(" or ")}; ${foundText(found)}`;
+    case "too_small":
+      return issue.origin === "number"
+        ? `expected at least ${issue.minimum}; ${foundText(found)}`
+        : "expected something that isn't empty";
+    case "too_big":
+      return issue.origin === "number"
+        ? `expected at most ${issue.maximum}; ${foundText(found)}`
+        : issue.message;
+    default:
+      return issue.message;
+  }
+}
+
+function valueAt(given: unknown, path: readonly PropertyKey[]): unknown {
+  return path.reduce<unknown>(
+    (value, key) => (typeof value === "object" && value !== null ? Reflect.get(value, key) : undefined),
+    given,
+  );
+}
+
+function kindText(kind: string): string {
+  const known: Readonly<Record<string, string>> = {
+    int: "a whole number",
+    string: "a text",
+    boolean: "true or false",
+    array: "a list",
+    object: "an object",
+  };
+  return known[kind] ?? `a ${kind}`;
+}
+
+/** Longest text of a value that an error shows, in characters. */
+const longestFound = 60;
+
+function foundText(value: unknown): string {
+  if (Array.isArray(value)) return "found a list";
+  if (typeof value === "object" && value !== null) return "found an object";
+  const text = typeof value === "string" ? JSON.stringify(value) : String(value);
+  return `found ${text.length > longestFound ? `${text.slice(0, longestFound)}…` : text}`;
 }

@@ -1,4 +1,5 @@
 import { moveThreads, tierSource } from "@stratigraph/migrate";
+import { InvalidOptionError } from "@stratigraph/core";
 import { z } from "zod";
 import { operation } from "../table/operation.ts";
 import {
@@ -25,6 +26,12 @@ export const move = operation({
   }),
   output: copyOutput,
   async run({ to, dryRun, ...input }, context) {
+    if (/^memory:/i.test(to))
+      throw new InvalidOptionError(
+        "to",
+        to,
+        "What is moved there ends with this process. Name a storage that stays.",
+      );
     const from = await context.saver();
     if (dryRun) return planned(await tierSource(from).plan());
     const target = await context.open(to);

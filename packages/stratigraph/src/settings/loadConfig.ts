@@ -83,6 +83,12 @@ function fileOf(cwd: string, given: string | undefined): string | undefined {
 }
 
 function environmentOf({ environment }: LoadConfigOptions): string | undefined {
+  if (environment === "")
+    throw new InvalidOptionError(
+      "environment",
+      "empty text",
+      "Name one of the config's environments, or unset STRATIGRAPH_ENV.",
+    );
   return environment ?? variable("STRATIGRAPH_ENV", "the name of an environment");
 }
 
