@@ -71,6 +71,12 @@ export class StratigraphError extends Error {
     this.retryable = retryableCodes.has(code);
   }
 
+  /** What `JSON.stringify` takes: an error's message wouldn't be in it otherwise. Without the stack and the cause. */
+  toJSON(): Readonly<Record<"name" | "code" | "message" | "retryable" | "data", unknown>> {
+    const { name, code, message, retryable, data } = this;
+    return { name, code, message, retryable, data };
+  }
+
   /** Whether `error` is one of ours; works across copies of this package. */
   static is(error: unknown, code?: ErrorCode): error is StratigraphError {
     if (!(error instanceof Error) || !("code" in error) || !("data" in error)) return false;

@@ -28,6 +28,11 @@ test("a tier that is silent costs the timeout", async () => {
       },
     ],
   });
+  const { error } = health.tiers[0] as { error: Error };
+  const logged = JSON.parse(JSON.stringify(health)) as typeof health;
+  expect(logged.tiers[0]).toMatchObject({
+    error: { name: "StratigraphError", code: "UNAVAILABLE", message: error.message, retryable: true },
+  });
   hold.release();
 });
 
