@@ -20,10 +20,21 @@ export function explain(
   const hint = isOurs && error.code === "NOT_SET_UP" && /\bsetup\(\)/.test(message);
   const lines = [`error${isOurs ? ` ${error.code}` : ""}: ${message}`];
   if (hint) lines.push('  The command that calls setup() is "stratigraph setup".');
-  if (isOurs) lines.push(`  ${errorsPage}#${error.code.toLowerCase()}`);
+  if (isOurs) lines.push(`  ${helpOf(error)}`);
   if (verbose) lines.push(...stacksOf(error));
   else if (!isOurs) lines.push("  --verbose shows where it came from.");
   return lines.join("\n");
+}
+
+/** What an error says to a program that asked for JSON: one line of it. Has the form of an error of the inspector's API. */
+export function explainToProgram(error: unknown, written: (message: string) => string): string {
+  const message = written(error instanceof Error ? error.message : String(error));
+  if (!StratigraphError.is(error)) return JSON.stringify({ error: { message } });
+  return JSON.stringify({ error: { code: error.code, message, help: helpOf(error) } });
+}
+
+function helpOf({ code }: StratigraphError): string {
+  return `${errorsPage}#${code.toLowerCase()}`;
 }
 
 function stacksOf(error: Error): string[] {

@@ -4,7 +4,7 @@ import { addCompletion } from "./completion.ts";
 import { addInit } from "./init.ts";
 import { addInspect } from "./inspect.ts";
 import { exitCodes, type ExitCode } from "./exitCodes.ts";
-import { explain } from "./explain.ts";
+import { explain, explainToProgram } from "./explain.ts";
 import { flagsOf, withFlags } from "./flags.ts";
 import { inputFrom } from "./inputFrom.ts";
 import { runCommand } from "./runCommand.ts";
@@ -36,11 +36,13 @@ export async function main(argv: readonly string[], terminal: Terminal): Promise
   } catch (error) {
     // commander has written what it had to say.
     if (error instanceof CommanderError) return error.exitCode === 0 ? exitCodes.done : exitCodes.failed;
-    const { verbose = false } = program.opts<Settings>();
+    const { verbose = false, output, json } = program.opts<Settings>();
     const operation = operations.find(({ name }) => program.args[0] === name);
     const written = (message: string): string =>
       operation === undefined ? message : withFlags(operation, message);
-    terminal.stderr.write(`${explain(error, verbose, written)}\n`);
+    const isForProgram = json === true || output === "json" || output === "jsonl";
+    const told = isForProgram ? explainToProgram(error, written) : explain(error, verbose, written);
+    terminal.stderr.write(`${told}\n`);
     return exitCodes.failed;
   }
 }

@@ -66,6 +66,24 @@ test("an option that is given twice counts twice", async () => {
   expect(JSON.parse(stdout)).toMatchObject({ items: [{ thread: "ada" }] });
 });
 
+test.each([["-o", "json"], ["-o", "jsonl"], ["--json"]])(
+  "%s %s: an error is one line of JSON",
+  async (...format) => {
+    const ran = await runCli(["history", "no\u001bbody", "--url", "memory:", ...format]);
+    expect(ran).toMatchObject({ code: 1, stdout: "" });
+    expect(ran.stderr.trimEnd().split("\n")).toHaveLength(1);
+    // oxlint-disable-next-line no-control-regex -- it must not reach a terminal
+    expect(ran.stderr).not.toMatch(/\u001b/);
+    expect(JSON.parse(ran.stderr)).toEqual({
+      error: {
+        code: "NOT_FOUND",
+        message: expect.stringContaining("body"),
+        help: expect.stringMatching(/^https:.*#not_found$/),
+      },
+    });
+  },
+);
+
 test("wrong calls end with 1, and say what is wrong and what there is", async () => {
   const calls: [string[], RegExp][] = [
     [["thread"], /unknown command 'thread'.*Did you mean threads/s],

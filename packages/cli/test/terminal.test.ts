@@ -155,7 +155,7 @@ test("a database that refuses connections isn't waited for in silence: who, and 
   expect(await piped.ended).toMatchObject({ code: 1 });
   const line = `Waiting for 127.0.0.1:${port} (--url): it doesn't answer (ECONNREFUSED), and is asked again for 2 s at most`;
   expect(piped.output().split(line)).toHaveLength(2);
-  expect(piped.output()).toMatch(/at most\nerror UNAVAILABLE/);
+  expect(piped.output()).toMatch(/at most\n{"error":{"code":"UNAVAILABLE"/);
   expect(stdout).toBe("");
   const quiet = spawnCli([...args, "--quiet"]);
   await quiet.ended;
