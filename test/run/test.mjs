@@ -30,5 +30,5 @@ const counts = await runVitest([...args, ...leftOut.map((file) => `--exclude=${f
 });
 if (counts.passed + counts.failed === 0) console.error("\nNo test ran.");
 process.exitCode = counts.failed > 0 || counts.passed === 0 ? 1 : 0;
-if (args.length === 0) console.log(`\n${timesLines(counts.files)}`);
+if (args.length === 0) console.log(`\n${timesLines(counts.files, askedRounds() === "few")}`);
 console.log(`\n${rounds}\n${countLine(counts)}`);

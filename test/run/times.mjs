@@ -15,8 +15,8 @@ const KINDS = [
   { name: "on servers", seconds: 560, fits: () => true },
 ];
 
-/** What the files of a whole run took, by kind and beside its budget, and the ten that took longest. */
-export function timesLines(files) {
+/** What the files of a whole run took, by kind, and the ten that took longest. @param withBudgets those of few rounds */
+export function timesLines(files, withBudgets) {
   const taken = new Map(KINDS.map(({ name }) => [name, { files: 0, seconds: 0 }]));
   for (const { name, seconds } of files) {
     const kind = taken.get(KINDS.find(({ fits }) => fits(name)).name);
@@ -25,9 +25,10 @@ export function timesLines(files) {
   }
   const slowest = files.toSorted((a, b) => b.seconds - a.seconds).slice(0, 10);
   return [
-    "Time of the test files, of which three run at once, and its budget on two idle cores:",
+    `Time of the test files, of which three run at once${withBudgets ? ", and its budget on two idle cores" : ""}:`,
     ...KINDS.map(({ name, seconds: budget }) => {
       const { files, seconds } = taken.get(name);
+      if (!withBudgets) return `${inColumns(seconds, "s")}  ${files} files ${name}`;
       return `${inColumns(seconds, `of ${budget} s`)}  ${files} files ${name}${seconds > budget ? ": over its budget" : ""}`;
     }),
     "The slowest files:",
