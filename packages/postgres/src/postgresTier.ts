@@ -66,9 +66,12 @@ import { diagnose } from "./diagnose/diagnose.ts";
 import { checkInstalled, setUp, type SetupOptions } from "./schema/setUp.ts";
 import { setupSql, statementsIn, type Statement } from "./schema/statements.ts";
 
-/** Checkpoints on the first page of a list: few, so that reading one costs little. Pages double up to `largestPage`. */
+/**
+ * Checkpoints on the first page of a list: few, so that reading one costs little. Pages double up to `largestPage`, while they stay under so
+ * many bytes.
+ */
 const firstPage = 16;
-const largestPage = 128;
+const [largestPage, pageBytes] = [128, 8 * 1024 * 1024];
 /** Pages of records alone grow further, to this many checkpoints, while they stay under so many bytes. */
 const [largestRecordsPage, recordsPageBytes] = [2048, 2 * 1024 * 1024];
 const threadsPerPage = 500;
@@ -86,6 +89,22 @@ function recordsPageAfter(checkpoints: readonly ListedCheckpoint[]): number {
   }
   const fitting = Math.floor((recordsPageBytes * checkpoints.length) / bytes);
   return Math.min(Math.max(fitting, largestPage), largestRecordsPage);
+}
+
+/** How many checkpoints with their values the page after these may have. */
+function pageAfter(checkpoints: readonly ListedCheckpoint[]): number {
+  let bytes = 1;
+  // A page brings a value once.
+  const counted = new Set<BlobHash>();
+  for (const { record, blobs, writes } of checkpoints) {
+    bytes += record.body.length;
+    for (const { body } of writes) bytes += body.length;
+    for (const [hash, blob] of blobs) {
+      if (!counted.has(hash)) bytes += blob.bytes.length;
+      counted.add(hash);
+    }
+  }
+  return Math.min(Math.max(Math.floor((pageBytes * checkpoints.length) / bytes), 1), largestPage);
 }
 
 /** The name of the lease that holds a check value. */
@@ -274,7 +293,7 @@ export class PostgresTier
       last = checkpoints.at(-1)!.row;
       size = Math.min(
         size * 2,
-        query.recordsOnly === true ? recordsPageAfter(checkpoints) : largestPage,
+        query.recordsOnly === true ? recordsPageAfter(checkpoints) : pageAfter(checkpoints),
         left,
       );
     }

@@ -568,4 +568,13 @@ export const postgresMutants: readonly Mutant[] = [
     tests: ["packages/operations/test/verify/stories.test.ts"],
     name: "3:",
   },
+  {
+    id: "pg72",
+    kind: "guard",
+    what: "a page of a list has any bytes",
+    file: "packages/postgres/src/postgresTier.ts",
+    find: "recordsPageAfter(checkpoints) : pageAfter(checkpoints)",
+    replace: "recordsPageAfter(checkpoints) : largestPage",
+    tests: ["packages/postgres/test/counting.test.ts"],
+  },
 ];
