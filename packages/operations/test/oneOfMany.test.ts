@@ -51,7 +51,7 @@ beforeAll(async () => {
 const expected: readonly (readonly [name: string, exit: 1 | 2, input: object])[] = [
   ["glance", 2, { threads: fewIds }],
   ["conflicts", 2, {}],
-  ["keys", 1, {}],
+  ["keys", 2, {}],
   ["questions", 1, { thread: bad }],
   ["compare", 1, { threads: fewIds }],
   ["verify", 2, {}],

@@ -2,6 +2,7 @@ import { checkedIds } from "../saver/arguments.ts";
 import { checkOptions, type OptionNames } from "../contract/checkOptions.ts";
 import { keyIdOf } from "../codec/index.ts";
 import { bytesOfCheckpoint, bytesOfWrites, type StoredBytes } from "../encode/ownBytes.ts";
+import { StratigraphError, type ErrorCode } from "../contract/errors.ts";
 import { type Tier } from "../contract/tier.ts";
 import { ownersOf, type OwningTier } from "../contract/tierExtensions.ts";
 import { undecodable } from "../encode/valueErrors.ts";
@@ -10,6 +11,11 @@ import { undecodable } from "../encode/valueErrors.ts";
 export interface KeysInUseOptions {
   /** Only these threads. Default: all that have checkpoints. */
   readonly threadIds?: readonly string[] | undefined;
+  /**
+   * Told of each thread that is damaged, whose `data.threadId` names it: nothing of it is counted, and it may hold something under any key.
+   * Default: the first of them ends the call by its error.
+   */
+  readonly onDamaged?: ((error: StratigraphError) => void) | undefined;
 }
 
 /** How much is stored under one key. */
@@ -36,39 +42,67 @@ export interface KeysInUse {
 
 type Counts = { -readonly [Name in keyof Omit<KeyUse, "keyId">]: number };
 
-const names: OptionNames<KeysInUseOptions> = { threadIds: true };
+const names: OptionNames<KeysInUseOptions> = { threadIds: true, onDamaged: true };
 const counted = { record: "records", write: "writes", blob: "blobs" } as const;
 
 /**
  * Which keys a tier's data is encrypted with. Reads everything once, a page at a time, and decrypts nothing. In a stack it asks
  * the tiers that own data, not those that hold copies.
- * @throws InvalidOptionError, InvalidAddressError; StratigraphError "NEWER_FORMAT"; CorruptionError
+ * @throws InvalidOptionError, InvalidAddressError; StratigraphError "NEWER_FORMAT"; CorruptionError, unless `onDamaged` is told
  */
 export async function keysInUse(tier: Tier, options: KeysInUseOptions = {}): Promise<KeysInUse> {
   checkOptions("keysInUse", options, names);
-  const { threadIds } = options;
+  const { threadIds, onDamaged } = options;
   const only = threadIds === undefined ? undefined : checkedIds("threadIds", threadIds);
   const found = new Map<string | undefined, Counts>();
   let unlisted = 0;
   for (const owner of ownersOf(tier)) {
-    for await (const threadId of threadsOf(owner, only)) {
-      const keys = new Set<string | undefined>();
-      const seen = new Set<string>();
-      for await (const stored of bytesOfThread(owner, threadId, seen)) {
-        const keyId = keyOf(stored);
-        const counts = found.get(keyId) ?? { threads: 0, records: 0, writes: 0, blobs: 0 };
-        found.set(keyId, counts);
-        if (!keys.has(keyId)) counts.threads += 1;
-        keys.add(keyId);
-        counts[counted[stored.kind]] += 1;
+    for await (const threadId of threadsOf(owner, only, onDamaged)) {
+      try {
+        const thread = await ofThread(owner, threadId);
+        for (const [keyId, counts] of thread.counts)
+          found.set(keyId, sum(counts, found.get(keyId) ?? { threads: 0, records: 0, writes: 0, blobs: 0 }));
+        unlisted += thread.unlisted;
+      } catch (error) {
+        if (onDamaged === undefined || !isDamage(error)) throw error;
+        onDamaged(error);
       }
-      unlisted += (await unlistedOf(owner, threadId, seen)).length;
     }
   }
   const keys = [...found].map(([keyId, counts]): KeyUse =>
     keyId === undefined ? counts : { keyId, ...counts },
   );
   return { keys: keys.sort((a, b) => ((a.keyId ?? "") < (b.keyId ?? "") ? -1 : 1)), unlisted };
+}
+
+async function ofThread(
+  owner: OwningTier,
+  threadId: string,
+): Promise<{ readonly counts: ReadonlyMap<string | undefined, Counts>; readonly unlisted: number }> {
+  const counts = new Map<string | undefined, Counts>();
+  const seen = new Set<string>();
+  for await (const stored of bytesOfThread(owner, threadId, seen)) {
+    const keyId = keyOf(stored);
+    const ofKey = counts.get(keyId) ?? { threads: 1, records: 0, writes: 0, blobs: 0 };
+    counts.set(keyId, ofKey);
+    ofKey[counted[stored.kind]] += 1;
+  }
+  return { counts, unlisted: (await unlistedOf(owner, threadId, seen)).length };
+}
+
+function sum(a: Counts, b: Counts): Counts {
+  return {
+    threads: a.threads + b.threads,
+    records: a.records + b.records,
+    writes: a.writes + b.writes,
+    blobs: a.blobs + b.blobs,
+  };
+}
+
+const damage: readonly ErrorCode[] = ["CORRUPT", "NEWER_FORMAT", "EVICTED"];
+
+function isDamage(error: unknown): error is StratigraphError {
+  return damage.some((code) => StratigraphError.is(error, code));
 }
 
 /** The id of the key that a piece is encrypted with; undefined for none. @throws as {@link keysInUse} */
@@ -81,9 +115,20 @@ export function keyOf({ at, bytes }: StoredBytes): string | undefined {
 }
 
 /** The threads that were asked for, or else all threads of a tier. */
-async function* threadsOf(owner: OwningTier, only: readonly string[] | undefined): AsyncGenerator<string> {
+async function* threadsOf(
+  owner: OwningTier,
+  only: readonly string[] | undefined,
+  onDamaged: KeysInUseOptions["onDamaged"],
+): AsyncGenerator<string> {
   if (only !== undefined) yield* only;
-  else for await (const { threadId } of owner.threads({})) yield threadId;
+  else {
+    const told = (error: Error): void => {
+      if (!isDamage(error)) throw error;
+      onDamaged!(error);
+    };
+    const query = onDamaged === undefined ? {} : { onDamaged: told };
+    for await (const { threadId } of owner.threads(query)) yield threadId;
+  }
 }
 
 /** Everything that a tier holds of a thread, also pending writes without a checkpoint. Adds the hashes of blobs to `seen`. */

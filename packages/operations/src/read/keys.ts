@@ -1,7 +1,7 @@
 import type { KeysInUseOptions } from "@stratigraph/core";
 import { z } from "zod";
 import type { Complete } from "../change/complete.ts";
-import { columns } from "../render/columns.ts";
+import { columns, shown } from "../render/columns.ts";
 import { texts } from "../table/fields.ts";
 import { operation } from "../table/operation.ts";
 
@@ -27,10 +27,20 @@ export const keys = operation({
       }),
     ),
     unlisted: z.number().describe("Values that no checkpoint names any more, whose key can't be told."),
+    failed: z
+      .array(z.object({ thread: z.string().optional(), error: z.string() }))
+      .describe(
+        "Threads that could not be read, and why. They are in no count, and may hold something under any key.",
+      ),
   }),
   async run({ thread }, context) {
     const saver = await context.saver();
-    const options: Complete<KeysInUseOptions> = { threadIds: thread.length === 0 ? undefined : thread };
+    const failed: { thread?: string; error: string }[] = [];
+    const options: Complete<KeysInUseOptions> = {
+      threadIds: thread.length === 0 ? undefined : thread,
+      onDamaged: ({ message, data: { threadId } }) =>
+        void failed.push({ ...(typeof threadId === "string" ? { thread: threadId } : {}), error: message }),
+    };
     const { keys: found, unlisted } = await saver.keysInUse(options);
     const items = found.map(({ keyId, threads, records, writes, blobs }) => ({
       ...(keyId === undefined ? {} : { key: keyId }),
@@ -39,17 +49,19 @@ export const keys = operation({
       writes,
       values: blobs,
     }));
-    return { items, unlisted };
+    return { items, unlisted, failed };
   },
-  *render({ items, unlisted }) {
-    if (items.length === 0) yield "Nothing is stored.";
-    else {
+  *render({ items, unlisted, failed }) {
+    if (items.length === 0 && failed.length === 0) yield "Nothing is stored.";
+    if (items.length > 0) {
       const rows = items.map(({ key, threads, checkpoints, writes, values }) => [
         key ?? "(not encrypted)",
         ...[threads, checkpoints, writes, values].map(String),
       ]);
       yield* columns([["KEY", "THREADS", "CHECKPOINTS", "WRITES", "VALUES"], ...rows], [1, 2, 3, 4]);
     }
+    for (const { thread = "a thread", error } of failed) yield `NOT READ ${shown(thread)}: ${shown(error)}`;
     if (unlisted > 0) yield `${unlisted} values that no checkpoint names any more aren't counted.`;
   },
+  found: ({ failed }) => failed.length > 0,
 });
