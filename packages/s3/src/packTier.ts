@@ -390,13 +390,15 @@ export class PackTier
   }
 
   async *#listThread(threadId: string, query: ListQuery, limit: number): AsyncGenerator<ListedCheckpoint> {
-    const keys = await this.#threadStore.read({ threadId }, async (view) =>
-      [...view.records.values()]
+    // The heads of the moment at which it was told what there is: a later one may not be among it.
+    const { keys, heads } = await this.#threadStore.read({ threadId }, async (view) => ({
+      keys: [...view.records.values()]
         .filter((record) => isListed(record, query))
         .sort(newestFirst)
         .slice(0, limit)
         .map((record) => checkpointKey(record)),
-    );
+      heads: new Map(view.head.heads),
+    }));
     const size = Math.min(pageSize, Math.max(1, query.limit ?? pageSize));
     for (let at = 0, next = 0; at < keys.length; at = next) {
       const listed = await this.#threadStore.read({ threadId }, async (view) => {
@@ -410,7 +412,7 @@ export class PackTier
         );
         return stored.map((checkpoint) => ({
           ...(checkpoint as StoredCheckpoint),
-          head: view.head.heads.get(checkpoint.record!.namespace),
+          head: heads.get(checkpoint.record!.namespace),
         }));
       });
       yield* listed;

@@ -430,4 +430,13 @@ export const s3Mutants: readonly Mutant[] = [
     tests: ["packages/operations/test/verify/stories.test.ts"],
     name: "9:",
   },
+  {
+    id: "s341",
+    kind: "guard",
+    what: "a listing tells a head that it doesn't list, so that a copy beside a writer can't be read",
+    file: "packages/s3/src/packTier.ts",
+    find: "head: heads.get(checkpoint.record!.namespace),",
+    replace: "head: view.head.heads.get(checkpoint.record!.namespace),",
+    tests: ["packages/s3/test/pages.test.ts"],
+  },
 ];
