@@ -20,9 +20,8 @@ const ON_PGLITE = [
 const PGLITE_NAMES = "PGlite|embedded|a folder";
 
 bootstrap();
-const missing = [...SERVERLESS, ...ON_PGLITE].filter(
-  (part) => !testFiles().some((name) => name.includes(part)),
-);
+const files = testFiles();
+const missing = [...SERVERLESS, ...ON_PGLITE].filter((part) => !files.some((name) => name.includes(part)));
 if (missing.length > 0)
   fail(`test/run/node-versions.mjs names tests that don't exist: ${missing.join(", ")}`);
 

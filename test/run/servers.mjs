@@ -67,10 +67,12 @@ const SERVERS = [
 /** Makes the servers available that the test files matching `filters` need, or ends with what is missing. */
 export function ensureServers(filters) {
   // What follows an option ("-t name") is no path: as a path it would match no test file.
-  const paths = filters.filter((part) => hasTests("packages", [part]) || hasTests("test", [part]));
+  const files = testFiles();
+  const paths = filters.filter((part) => files.some((file) => file.includes(part)));
+  const asked = files.filter((file) => paths.length === 0 || paths.some((part) => file.includes(part)));
   const missing = SERVERS.filter(
     (server) =>
-      server.neededBy.some((name) => hasTests(`packages/${name}/test`, paths)) &&
+      server.neededBy.some((name) => asked.some((file) => file.startsWith(`packages/${name}/test/`))) &&
       !process.env[server.environment ?? server.beside] &&
       !server.present(),
   );
@@ -90,13 +92,6 @@ function explain(missing) {
     ? "Installing them with apt-get failed; the reason is above."
     : "As root on Debian or Ubuntu, npm test installs them by itself. Here, install them or name running ones:";
   return `The tests need servers that are not here.\n${how}\n${lines.join("\n")}`;
-}
-
-/** Whether a folder has a test file that vitest would run with these filters (parts of paths, as vitest takes them). */
-function hasTests(folder, filters) {
-  return testFiles()
-    .filter((file) => file.startsWith(`${folder}/`))
-    .some((file) => filters.length === 0 || filters.some((part) => file.includes(part)));
 }
 
 function isDebianRoot() {

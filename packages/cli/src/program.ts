@@ -8,7 +8,7 @@ import { explain, explainToProgram } from "./explain.ts";
 import { flagsOf, withFlags } from "./flags.ts";
 import { inputFrom } from "./inputFrom.ts";
 import { runCommand } from "./runCommand.ts";
-import { addSettings, type Settings } from "./settings.ts";
+import { addSettings, formatOf, type Settings } from "./settings.ts";
 import type { Terminal } from "./terminal.ts";
 import { version } from "./version.ts";
 
@@ -36,12 +36,14 @@ export async function main(argv: readonly string[], terminal: Terminal): Promise
   } catch (error) {
     // commander has written what it had to say.
     if (error instanceof CommanderError) return error.exitCode === 0 ? exitCodes.done : exitCodes.failed;
-    const { verbose = false, output, json } = program.opts<Settings>();
+    const settings = program.opts<Settings>();
     const operation = operations.find(({ name }) => program.args[0] === name);
     const written = (message: string): string =>
       operation === undefined ? message : withFlags(operation, message);
-    const isForProgram = json === true || output === "json" || output === "jsonl";
-    const told = isForProgram ? explainToProgram(error, written) : explain(error, verbose, written);
+    const told =
+      formatOf(settings) === "table"
+        ? explain(error, settings.verbose === true, written)
+        : explainToProgram(error, written);
     terminal.stderr.write(`${told}\n`);
     return exitCodes.failed;
   }

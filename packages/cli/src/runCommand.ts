@@ -6,7 +6,7 @@ import { Interruption } from "./interruption.ts";
 import { openContext } from "./openContext.ts";
 import { ProgressLine } from "./progressLine.ts";
 import { RunLines } from "./runLines.ts";
-import type { Format, Settings } from "./settings.ts";
+import { formatOf, type Format, type Settings } from "./settings.ts";
 import { storageText } from "./storageText.ts";
 import { writeLine, type Terminal } from "./terminal.ts";
 
@@ -41,6 +41,7 @@ export async function runCommand(
     ...(events === undefined ? {} : { emit: (event) => events.take(event) }),
   });
   try {
+    const format = formatOf(settings);
     const config = await opened.config();
     const { allow, origin } = config;
     line?.waitFor(storageText(config));
@@ -50,17 +51,11 @@ export async function runCommand(
       const planned = await runOperation(operation, { ...given, dryRun: true }, opened.context);
       line?.end();
       if (operation.isIdle?.(planned as never, given) === true) {
-        await write(
-          operation,
-          planned as PagedOutput,
-          settings.json === true ? "json" : settings.output,
-          terminal,
-        );
+        await write(operation, planned as PagedOutput, format, terminal);
         return exitCodes.done;
       }
       if (!(await confirmDestruction(operation, planned, terminal))) return exitCodes.failed;
     }
-    const format = settings.json === true ? "json" : settings.output;
     // Lines are all pages, unless it was said how many.
     const isAll = settings.allPages === true || (format === "jsonl" && given["limit"] === undefined);
     const pages = pagesOf(operation, given, opened.context, isAll);

@@ -18,6 +18,11 @@ export interface Settings {
   readonly verbose?: boolean;
 }
 
+/** How the result is written, and an error. */
+export function formatOf({ json, output }: Settings): Format {
+  return json === true ? "json" : output;
+}
+
 /** Adds them to a program; commander recognises them before and behind a command's name. */
 export function addSettings(program: Command): void {
   const options = [

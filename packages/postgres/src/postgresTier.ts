@@ -1,5 +1,6 @@
 // long file: every method of the contract, nearly all one call of one function of the database; read as one piece
 import {
+  blobsOf,
   checkStoredSize,
   conflictOf,
   InvalidOptionError,
@@ -96,12 +97,12 @@ function pageAfter(checkpoints: readonly ListedCheckpoint[]): number {
   let bytes = 1;
   // A page brings a value once.
   const counted = new Set<BlobHash>();
-  for (const { record, blobs, writes } of checkpoints) {
-    bytes += record.body.length;
-    for (const { body } of writes) bytes += body.length;
-    for (const [hash, blob] of blobs) {
-      if (!counted.has(hash)) bytes += blob.bytes.length;
-      counted.add(hash);
+  for (const listed of checkpoints) {
+    bytes += listed.record.body.length;
+    for (const { body } of listed.writes) bytes += body.length;
+    for (const blob of blobsOf(listed, counted)) {
+      counted.add(blob.hash);
+      bytes += blob.bytes.length;
     }
   }
   return Math.min(Math.max(Math.floor((pageBytes * checkpoints.length) / bytes), 1), largestPage);

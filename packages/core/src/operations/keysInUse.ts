@@ -60,8 +60,7 @@ export async function keysInUse(tier: Tier, options: KeysInUseOptions = {}): Pro
     for await (const threadId of threadsOf(owner, only, onDamaged)) {
       try {
         const thread = await ofThread(owner, threadId);
-        for (const [keyId, counts] of thread.counts)
-          found.set(keyId, sum(counts, found.get(keyId) ?? { threads: 0, records: 0, writes: 0, blobs: 0 }));
+        for (const [keyId, counts] of thread.counts) found.set(keyId, sum(counts, found.get(keyId)));
         unlisted += thread.unlisted;
       } catch (error) {
         if (onDamaged === undefined || !isDamage(error)) throw error;
@@ -90,7 +89,8 @@ async function ofThread(
   return { counts, unlisted: (await unlistedOf(owner, threadId, seen)).length };
 }
 
-function sum(a: Counts, b: Counts): Counts {
+function sum(a: Counts, b: Counts | undefined): Counts {
+  if (b === undefined) return a;
   return {
     threads: a.threads + b.threads,
     records: a.records + b.records,

@@ -78,7 +78,7 @@ export const conflicts = operation({
     const from = cursor === undefined ? {} : placeOf(cursor);
     if (thread === undefined) return await ofAllThreads(saver, context, from, { limit, archived });
     const found = await saver.conflicts(await resolveThread(saver, thread));
-    const { items, next } = await page(saver, found, from.last, limit);
+    const { items, next } = await page(found, from.last, limit, (conflict) => itemOf(saver, conflict));
     return {
       items: [...items],
       threads: 1,
@@ -116,6 +116,8 @@ async function ofAllThreads(
 ): Promise<{ items: Item[]; threads: number; skipped: number; failed: Failures; cursor?: string }> {
   const items: Item[] = [];
   const failed: Failures = [];
+  const readable = (conflict: Conflict): Promise<Item | undefined> =>
+    unlessDamaged(conflict.threadId, failed, undefined, () => itemOf(saver, conflict));
   let [threads, skipped] = [0, 0];
   let here = from;
   for (;;) {
@@ -129,7 +131,7 @@ async function ofAllThreads(
     const found = await Promise.all(
       some.map(({ threadId }) => unlessDamaged(threadId, failed, [], () => saver.conflicts(threadId))),
     );
-    const { items: more, next } = await page(saver, found.flat(), here.last, limit - items.length, failed);
+    const { items: more, next } = await page(found.flat(), here.last, limit - items.length, readable);
     items.push(...more);
     context.progress({ done: threads, unit: "threads", at: listed.threads.at(-1)?.threadId });
     if (next !== undefined)
@@ -163,14 +165,13 @@ async function unlessDamaged<T>(
 
 /**
  * Conflicts behind `last`, as many as fit. If `last` isn't there any more, all of them.
- * @param failed gets the threads of which one can't be read. Default: that is an error
+ * @param read makes an item of a conflict; undefined where it can't be read
  */
 async function page(
-  saver: TierSaver,
   found: readonly Conflict[],
   last: Place["last"],
   limit: number,
-  failed?: Failures,
+  read: (conflict: Conflict) => Promise<Item | undefined>,
 ): Promise<Page> {
   const isLast = ({ threadId, namespace, checkpointId }: Conflict): boolean =>
     threadId === last?.thread && namespace === last.namespace && checkpointId === last.checkpoint;
@@ -178,9 +179,7 @@ async function page(
   const some = left.slice(0, limit);
   const items: Item[] = [];
   for (const conflict of some) {
-    const read = () => itemOf(saver, conflict);
-    const one =
-      failed === undefined ? await read() : await unlessDamaged(conflict.threadId, failed, undefined, read);
+    const one = await read(conflict);
     if (one !== undefined) items.push(one);
   }
   const end = some.at(-1);
