@@ -31,7 +31,7 @@ end
 -- Writes the thread's own fields. Returns the time to put into the index of all threads, or 0 if it is there already. Times
 -- are whole seconds, because the index lies in another slot and each update costs a command.
 local function save(meta, id, begins)
-  local moment, due = math.floor(now() / 1000) * 1000, 0
+  local moment, due = math.floor(nowUs() / 1000000) * 1000, 0
   if moment ~= meta.at or (begins and meta.headsBefore == 0) then
     meta.at = moment
     due = moment

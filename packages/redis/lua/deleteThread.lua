@@ -7,7 +7,7 @@ if not whole then
   -- What can't be read can still be deleted, though not as unchanged, and not what may be another thread.
   if (redis.call("HGET", thread, "id") or id) ~= id then error(meta) end
   if revision then return 0 end
-  meta = { exists = true, rev = now(), minCopyRevision = 0 }
+  meta = { exists = true, rev = nowUs(), minCopyRevision = 0 }
 end
 if revision and (not meta.exists or meta.rev ~= revision) then return 0 end
 local tags = redis.call("HGET", thread, "g")

@@ -7,7 +7,7 @@ local wrong = {}
 for _, field in ipairs(found.wrong) do wrong[field] = true end
 if #found.wrong == 0 then return 0 end
 -- Above every revision that a reader may have seen, also where it was lost.
-local rev = wrong.rev and now() or tonumber(redis.call("HGET", thread, "rev") or 0)
+local rev = wrong.rev and nowUs() or tonumber(redis.call("HGET", thread, "rev") or 0)
 redis.call("HSET", thread, "rev", rev + 1, "n", found.records, "nh", found.heads)
 -- The key of a long id is only a hash of it: another id there isn't written over.
 if string.find(thread, "{" .. id .. "}", 1, true) then redis.call("HSET", thread, "id", id)
@@ -17,7 +17,7 @@ for _, field in ipairs({ "del", "rem" }) do
   if wrong[field] then redis.call("HSET", thread, field, rev + 1) end
 end
 for _, field in ipairs({ "at", "flo", "era", "dead" }) do
-  if wrong[field] then redis.call("HSET", thread, field, field == "at" and math.floor(now() / 1000) * 1000 or 0) end
+  if wrong[field] then redis.call("HSET", thread, field, field == "at" and math.floor(nowUs() / 1000000) * 1000 or 0) end
 end
 for key, many in pairs(found.batches) do
   if wrong["c" .. key] then redis.call("HSET", thread, "c" .. key, many.last) end

@@ -229,7 +229,7 @@ end
 -- Writes the thread's own fields. Returns the time to put into the index of all threads, or 0 if it is there already. Times
 -- are whole seconds, because the index lies in another slot and each update costs a command.
 local function save(meta, id, begins)
-  local moment, due = math.floor(now() / 1000) * 1000, 0
+  local moment, due = math.floor(nowUs() / 1000000) * 1000, 0
   if moment ~= meta.at or (begins and meta.headsBefore == 0) then
     meta.at = moment
     due = moment
@@ -333,9 +333,9 @@ local function blobsOfBatch(value, at)
   return (readString(value, after))
 end
 
-local function now()
+local function nowUs()
   local time = redis.call("TIME")
-  return time[1] * 1000 + math.floor(time[2] / 1000)
+  return time[1] * 1000000 + time[2]
 end
 
 -- The number that a field holds, 0 where it isn't there.
@@ -371,10 +371,10 @@ local function open(id)
   }
 end
 
--- Increments the revision. A thread that isn't here may have expired or been evicted, so its revisions begin at the current time
--- in ms: above every revision that a reader may have seen.
+-- Increments the revision. A thread that isn't here may have expired or been evicted, so its revisions begin above every one that a
+-- reader may have seen: at the current time in microseconds, because no server makes more changes than one in each.
 local function bump(meta)
-  if meta.rev == 0 then meta.rev = now() end
+  if meta.rev == 0 then meta.rev = nowUs() end
   meta.rev = meta.rev + 1
 end
 
@@ -487,7 +487,7 @@ if not whole then
   -- What can't be read can still be deleted, though not as unchanged, and not what may be another thread.
   if (redis.call("HGET", thread, "id") or id) ~= id then error(meta) end
   if revision then return 0 end
-  meta = { exists = true, rev = now(), minCopyRevision = 0 }
+  meta = { exists = true, rev = nowUs(), minCopyRevision = 0 }
 end
 if revision and (not meta.exists or meta.rev ~= revision) then return 0 end
 local tags = redis.call("HGET", thread, "g")
@@ -628,7 +628,7 @@ local wrong = {}
 for _, field in ipairs(found.wrong) do wrong[field] = true end
 if #found.wrong == 0 then return 0 end
 -- Above every revision that a reader may have seen, also where it was lost.
-local rev = wrong.rev and now() or tonumber(redis.call("HGET", thread, "rev") or 0)
+local rev = wrong.rev and nowUs() or tonumber(redis.call("HGET", thread, "rev") or 0)
 redis.call("HSET", thread, "rev", rev + 1, "n", found.records, "nh", found.heads)
 -- The key of a long id is only a hash of it: another id there isn't written over.
 if string.find(thread, "{" .. id .. "}", 1, true) then redis.call("HSET", thread, "id", id)
@@ -638,7 +638,7 @@ for _, field in ipairs({ "del", "rem" }) do
   if wrong[field] then redis.call("HSET", thread, field, rev + 1) end
 end
 for _, field in ipairs({ "at", "flo", "era", "dead" }) do
-  if wrong[field] then redis.call("HSET", thread, field, field == "at" and math.floor(now() / 1000) * 1000 or 0) end
+  if wrong[field] then redis.call("HSET", thread, field, field == "at" and math.floor(nowUs() / 1000000) * 1000 or 0) end
 end
 for key, many in pairs(found.batches) do
   if wrong["c" .. key] then redis.call("HSET", thread, "c" .. key, many.last) end
