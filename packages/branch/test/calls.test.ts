@@ -27,7 +27,7 @@ const everywhere: typeof savers = [
   ],
 ];
 
-describe.each(everywhere)("tool calls on %s", { timeout: 60_000 }, (_name, open) => {
+describe.each(everywhere)("tool calls on %s", (_name, open) => {
   let opened: Opened;
   beforeAll(async () => {
     opened = await open();
@@ -133,7 +133,7 @@ describe.each(everywhere)("tool calls on %s", { timeout: 60_000 }, (_name, open)
   });
 });
 
-test("an archived thread is forked with its calls", { timeout: 60_000 }, async () => {
+test("an archived thread is forked with its calls", async () => {
   const stack = await openStack();
   const { saver } = await stack.open();
   const { saver: other } = await stack.open();

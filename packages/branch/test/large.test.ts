@@ -18,7 +18,7 @@ function writer(): (count: number) => string {
   return (count) => Array.from({ length: count }, word).join(" ");
 }
 
-describe("a thread of 1,000 checkpoints and 1 MB on PostgreSQL", { timeout: 300_000 }, () => {
+describe("a thread of 1,000 checkpoints and 1 MB on PostgreSQL", () => {
   const words = writer();
   const graphOf = (checkpointer: TierSaver) =>
     new StateGraph(MessagesAnnotation)

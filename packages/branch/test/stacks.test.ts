@@ -3,7 +3,7 @@ import { Command } from "@langchain/langgraph";
 import { asking, chat, deltaAsking, deltaChat, human, nested, on, textOf } from "./support/graphs.ts";
 import { openStack } from "./support/stack.ts";
 
-describe("forks and merges on redis>postgres>s3", { timeout: 120_000 }, () => {
+describe("forks and merges on redis>postgres>s3", () => {
   let stack: Awaited<ReturnType<typeof openStack>>;
   let one: Awaited<ReturnType<typeof stack.open>>;
   let other: Awaited<ReturnType<typeof stack.open>>;

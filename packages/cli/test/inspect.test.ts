@@ -56,7 +56,7 @@ test("it prints the address of the page, answers it, and Ctrl-C ends it with 0, 
   running.child.kill("SIGINT");
   expect(await running.ended).toEqual({ code: 0, signal: null });
   await events.body?.cancel().catch(() => undefined);
-}, 60_000);
+});
 
 test("with --allow the page may do more, and the address can be had as JSON", async () => {
   const args = ["--config", join(folder, "limited.json"), "--allow", "write", "--json"];
@@ -72,7 +72,7 @@ test("with --allow the page may do more, and the address can be had as JSON", as
   expect((await ask({ url }, "delete", { thread: "ada" })).status).toBe(403);
   running.child.kill("SIGTERM");
   expect(await running.ended).toEqual({ code: 0, signal: null });
-}, 60_000);
+});
 
 test.skipIf(process.platform !== "linux")(
   "--open tells the token to no argument of a program: the browser gets a private file, which is removed",
@@ -101,7 +101,6 @@ test.skipIf(process.platform !== "linux")(
     await running.ended;
     expect(existsSync(dirname(file))).toBe(false);
   },
-  60_000,
 );
 
 test.each([

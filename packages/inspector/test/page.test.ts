@@ -21,7 +21,7 @@ beforeAll(async () => {
   await writeFile(join(folder, "assets", "inner", "secret.js"), "a secret");
   await writeFile(join(folder, "assets", ".secret.js"), "a secret");
   served = await serve({ pageFolder: folder });
-}, 120_000);
+});
 
 afterAll(async () => {
   await served.inspector.close();

@@ -48,5 +48,4 @@ test.skipIf(!available.postgres)(
       await server.stop();
     }
   },
-  120_000,
 );

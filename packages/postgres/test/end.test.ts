@@ -41,15 +41,11 @@ test("with runs under way, sync and async: each ends with CLOSED, the process go
   await expectEnded("url", database.url, () => PostgresSaver.fromConnString(database.url));
 }, 180_000);
 
-test.runIf(allRounds)(
-  "the same, embedded: the folder is free afterwards",
-  async () => {
-    const folder = await embeddedFolder();
-    await expectEnded("folder", folder, () => PostgresSaver.embedded(folder));
-    rmSync(folder, { recursive: true });
-  },
-  180_000,
-);
+test.runIf(allRounds)("the same, embedded: the folder is free afterwards", async () => {
+  const folder = await embeddedFolder();
+  await expectEnded("folder", folder, () => PostgresSaver.embedded(folder));
+  rmSync(folder, { recursive: true });
+});
 
 const kinds: readonly (readonly [string, () => PostgresTier])[] = [
   ["a pool of its own", () => postgres({ url: database.url })],

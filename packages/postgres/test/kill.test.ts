@@ -100,7 +100,6 @@ test.skipIf(!available.postgres)(
       await server.stop();
     }
   },
-  300_000,
 );
 
 test.runIf(allRounds)(
@@ -143,5 +142,4 @@ test.runIf(allRounds)(
       rmSync(folder, { recursive: true, force: true });
     }
   },
-  240_000,
 );

@@ -124,7 +124,7 @@ test("a state of 50 MB is stored and read in bounded memory", async () => {
   expect(process.memoryUsage().rss - before).toBeLessThan(1_500_000_000);
   await saver.end();
   await other.end();
-}, 120_000);
+});
 
 /** Bytes that can't be compressed. */
 function noise(megabytes: number): Uint8Array {
@@ -174,29 +174,25 @@ test("what is acknowledged can be read back: the longest value is, and one that 
   ).rejects.toMatchObject({ code: "SERIALIZATION", data: { channel: "one, two" } });
   expect((await saver.getTuple(at("largest")))?.config).toEqual(tuple?.config);
   await saver.end();
-}, 240_000);
+});
 
 /** A gigabyte to compress. */
 const testLarge = inRounds({ few: undefined, all: test });
-testLarge?.(
-  "values that are too long together for one statement are refused",
-  async () => {
-    const saver = PostgresSaver.fromConnString(database.url);
-    await saver.setup();
-    const part = noise(201);
-    const parts = Object.fromEntries([1, 2, 3, 4, 5].map((n) => [`part ${n}`, part.slice().fill(n, 0, 1)]));
-    const together = checkpointOf(parts);
-    await expect(
-      saver.put(at("together"), together, metadata, together.channel_versions),
-    ).rejects.toMatchObject({
-      code: "SERIALIZATION",
-      message: expect.stringMatching(/takes at most/) as string,
-    });
-    expect(await saver.getTuple(at("together"))).toBeUndefined();
-    await saver.end();
-  },
-  240_000,
-);
+testLarge?.("values that are too long together for one statement are refused", async () => {
+  const saver = PostgresSaver.fromConnString(database.url);
+  await saver.setup();
+  const part = noise(201);
+  const parts = Object.fromEntries([1, 2, 3, 4, 5].map((n) => [`part ${n}`, part.slice().fill(n, 0, 1)]));
+  const together = checkpointOf(parts);
+  await expect(
+    saver.put(at("together"), together, metadata, together.channel_versions),
+  ).rejects.toMatchObject({
+    code: "SERIALIZATION",
+    message: expect.stringMatching(/takes at most/) as string,
+  });
+  expect(await saver.getTuple(at("together"))).toBeUndefined();
+  await saver.end();
+});
 
 const count = inRounds({ few: 1000, all: 3000, soak: 10_000 });
 
@@ -252,7 +248,7 @@ test(`a thread of ${count} checkpoints: calls read as many rows as on a short on
   expect((await saver.getTuple(at("t")))?.checkpoint.id).toBe(ids.at(-1));
   await saver.end();
   await pool.end();
-}, 240_000);
+});
 
 test("an embedded database on a full disk: the error says so, and with space again it is made", async (context) => {
   const disk = smallDisk(150);
@@ -272,4 +268,4 @@ test("an embedded database on a full disk: the error says so, and with space aga
   } finally {
     disk.remove();
   }
-}, 120_000);
+});

@@ -107,5 +107,4 @@ test.each(["sync", "exit"] as const)(
     expect(runs.size).toBe(rounds);
     for (const exit of await race.end()) expect(exit).toMatchObject({ code: 0, signal: null, stderr: "" });
   },
-  240_000,
 );

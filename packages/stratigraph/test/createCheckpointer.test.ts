@@ -111,12 +111,10 @@ test("a stack whose archive is filled: what is idle goes there, and comes back",
     pause: "0ms",
   });
   expect(await chat(checkpointer)).toBe(2);
-  await vi.waitFor(
-    async () =>
-      expect(await checkpointer.maintain()).toMatchObject({
-        steps: [{ what: "archive", threadId: "chat", done: true }],
-      }),
-    20_000,
+  await vi.waitFor(async () =>
+    expect(await checkpointer.maintain()).toMatchObject({
+      steps: [{ what: "archive", threadId: "chat", done: true }],
+    }),
   );
   const archive = await createCheckpointer({ warm: cold });
   expect(await archive.getTuple({ configurable: { thread_id: "chat" } })).toBeDefined();

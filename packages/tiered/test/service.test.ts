@@ -48,5 +48,4 @@ test.skipIf(!available.redis || !available.postgres)(
       await database.drop();
     }
   },
-  240_000,
 );

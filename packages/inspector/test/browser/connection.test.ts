@@ -55,5 +55,4 @@ test.skipIf(!available.postgres)(
     await page.getByRole("link", { name: "Threads" }).first().click();
     await page.getByText("made after").waitFor();
   },
-  120_000,
 );

@@ -29,33 +29,28 @@ function line(count: number, size: number): AppendRequest {
 test.each([
   [`${count} checkpoints`, count, 300],
   ["50 MB in two values", 2, 25_000_000],
-])(
-  "a thread of %s is archived and read back, byte for byte",
-  async (_name, count, size) => {
-    const bucket = await openBucket();
-    try {
-      const log = new AppendLog();
-      const warm = log.of(new MemoryTier());
-      await warm.append(line(count, size));
-      const refuse = async () =>
-        Promise.reject(new Error("the bytes are the same: nothing has to be decoded"));
-      const copy = await archiveThread(
-        warm,
-        s3({ client: bucket.client, bucket: bucket.bucket }),
-        threadId,
-        refuse,
-      );
-      expect(copy).toMatchObject({ checkpoints: count });
-      const cold = s3({ client: bucket.client, bucket: bucket.bucket });
-      expect(await log.unlike(cold, threadId)).toEqual([]);
-      const { checkpoint } = await s3({ client: bucket.client, bucket: bucket.bucket }).read({
-        threadId,
-        namespace: "",
-      });
-      expect(checkpoint?.record.checkpointId).toBe(String(count - 1).padStart(6, "0"));
-    } finally {
-      await bucket.close();
-    }
-  },
-  180_000,
-);
+])("a thread of %s is archived and read back, byte for byte", async (_name, count, size) => {
+  const bucket = await openBucket();
+  try {
+    const log = new AppendLog();
+    const warm = log.of(new MemoryTier());
+    await warm.append(line(count, size));
+    const refuse = async () => Promise.reject(new Error("the bytes are the same: nothing has to be decoded"));
+    const copy = await archiveThread(
+      warm,
+      s3({ client: bucket.client, bucket: bucket.bucket }),
+      threadId,
+      refuse,
+    );
+    expect(copy).toMatchObject({ checkpoints: count });
+    const cold = s3({ client: bucket.client, bucket: bucket.bucket });
+    expect(await log.unlike(cold, threadId)).toEqual([]);
+    const { checkpoint } = await s3({ client: bucket.client, bucket: bucket.bucket }).read({
+      threadId,
+      namespace: "",
+    });
+    expect(checkpoint?.record.checkpointId).toBe(String(count - 1).padStart(6, "0"));
+  } finally {
+    await bucket.close();
+  }
+});

@@ -75,5 +75,4 @@ test.each([
       await database.drop();
     }
   },
-  300_000,
 );

@@ -195,4 +195,4 @@ test("a filter over 1,000 threads of a stack costs a few statements", async () =
   expect(statements).toBeLessThanOrEqual(2);
   await Promise.all([saver.end(), stack.end()]);
   await pool.end();
-}, 60_000);
+});

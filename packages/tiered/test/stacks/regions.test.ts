@@ -124,5 +124,4 @@ test.skipIf(!available.s3 || !available.postgres || !available.redis)(
       await Promise.all([home.stop(), redisA.stop(), redisB.stop(), bucketA.close(), bucketB.close()]);
     }
   },
-  60_000,
 );
