@@ -70,10 +70,16 @@ export class Elsewhere {
     return await player.does("moves", () => moveThreads(player.saver, there.saver, options));
   }
 
-  /** Everything that is there comes home. */
-  async return(thread: string, home: Table): Promise<void> {
+  /**
+   * Everything that is there comes home, unless it began anew there meanwhile: then both go on apart, and that is told.
+   * @returns whoever reads it there, where it stayed
+   */
+  async return(thread: string, home: Table): Promise<Player | undefined> {
     const [from, to] = [new Player(this.#table, "mover there"), new Player(home, "mover")];
     const options = { source: "delete", threadIds: [thread] } as const;
-    await to.process.run(() => moveThreads(from.saver, to.saver, options));
+    const { differences, diverged } = await to.process.run(() => moveThreads(from.saver, to.saver, options));
+    if (differences.length > 0)
+      throw new Broken(`It can't come home: ${differences.map(({ what }) => what).join("; ")}`);
+    return diverged.length > 0 ? from : undefined;
   }
 }

@@ -154,9 +154,14 @@ export class Oracle {
     }
   }
 
-  /** Whether what is read at last is what was acknowledged. @throws Broken */
-  checkLast(thread: string, reading: Reading): void {
+  /**
+   * Whether what is read at last is what was acknowledged.
+   * @param elsewhere what is read where the thread went, and stayed because it began anew meanwhile
+   * @throws Broken
+   */
+  checkLast(thread: string, reading: Reading, elsewhere?: Reading): void {
     this.checkReading(thread, reading);
+    if (elsewhere !== undefined) this.checkReading(thread, elsewhere);
     const anywhere = new Set([...reading.head, ...reading.history.flatMap(({ tokens }) => tokens)]);
     for (const turn of this.#turns.values()) {
       if (turn.thread !== thread) continue;
@@ -171,7 +176,7 @@ export class Oracle {
       const rewound = turn.isBeside || this.#harmed(turn, "rewound");
       if (rewound && this.#harmed(turn, "pruned")) continue;
       const missing = tokens.find((token) => !(rewound ? anywhere.has(token) : reading.head.includes(token)));
-      if (missing !== undefined)
+      if (missing !== undefined && !tokens.every((token) => elsewhere?.head.includes(token)))
         throw new Broken(
           `${missing} was acknowledged, and isn't in ${thread}: ${reading.head.join(" ") || "nothing"}`,
         );

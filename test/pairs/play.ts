@@ -45,10 +45,10 @@ export async function play(world: World, pair: Pair): Promise<void> {
   await world.calm();
   table.oracle.settle();
   if (imports) await abroad.settle();
-  if (pair.deeds.includes("move")) await elsewhere.return(thread, table);
+  const stayed = pair.deeds.includes("move") ? await elsewhere.return(thread, table) : undefined;
   const living = [a, b].filter(({ process }) => process.alive);
   await goOn(table, thread, living);
-  await look(table, thread, copies, living);
+  await look(table, thread, copies, living, stayed);
 }
 
 /** How many values a schedule's first choice has: none hesitates, or one of the first 15 calls of one of both deeds. */
@@ -125,12 +125,13 @@ async function insist(player: Player, thread: string, again?: string): Promise<v
   throw new Broken(`${player.process.name} can't go on`);
 }
 
-/** What everybody finds at last, before and after maintenance. */
+/** What everybody finds at last, before and after maintenance. @param stayed reads what diverged, and so stayed elsewhere */
 async function look(
   table: Table,
   thread: string,
   copies: ReadonlyMap<string, number>,
   living: readonly Player[],
+  stayed: Player | undefined,
 ): Promise<void> {
   const { oracle } = table;
   const heads = new Set<string>();
@@ -142,7 +143,7 @@ async function look(
   if (heads.size > 1) throw new Broken(`Processes read different states: ${[...heads].join(" / ")}`);
   for (let n = 0; n < 2; n += 1) await maintain(table);
   const last = new Player(table, "last reader");
-  oracle.checkLast(thread, await last.reading(thread));
+  oracle.checkLast(thread, await last.reading(thread), await stayed?.reading(thread));
   for (const [copy, begun] of copies) oracle.checkCopy(copy, begun, await last.reading(copy));
   await verified(table);
 }

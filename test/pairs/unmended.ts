@@ -22,20 +22,6 @@ interface Unmended {
 export const unmended: readonly Unmended[] = [
   {
     finding:
-      "a turn that begins while its thread is moved away begins it anew; what was moved has diverged then, and stays where it went",
-    these: ["two turns"],
-    those: ["move"],
-    seen: {
-      deeds: ["two turns", "move"],
-      storage: "hot>warm>memory",
-      channel: "delta",
-      durability: "async",
-      beginning: "archived",
-    },
-    told: /was acknowledged, and isn't in t/,
-  },
-  {
-    finding:
       "a fork that is made while its owner is set back under trust lacks pending writes that it was made from: CORRUPT when read",
     these: ["fork"],
     those: ["set back the owner"],

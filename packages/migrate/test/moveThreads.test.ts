@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fork } from "@stratigraph/branch";
 import { MemorySaver, MemoryTier, TierSaver, type Tier } from "@stratigraph/core";
-import { exportThreads, fileTarget, moveThreads } from "@stratigraph/migrate";
+import { exportThreads, fileSource, fileTarget, importThreads, moveThreads } from "@stratigraph/migrate";
 import { FolderSaver } from "@stratigraph/s3";
 import { TieredSaver } from "@stratigraph/tiered";
 import { lineage } from "stratigraph";
@@ -114,10 +114,17 @@ test("damage in the copy is found; deleting without a comparison is refused", as
   expect(unread).toMatchObject([{ threadId: "ada", checkpointId: record.checkpointId }]);
   expect((await from.listThreads()).threads.length).toBe(1);
   await expect(moveThreads(from, to, { source: "delete", verify: false })).rejects.toThrow("verified");
-  const other = { ...checkpoint!.record, tags: [7] };
-  await to.tier.append({ threadId: "ada", records: [other], blobs: [], heads: [], onConflict: "refuse" });
-  const { differences } = await moveThreads(from, to, { source: "delete" });
-  expect(differences).toMatchObject([{ threadId: "ada", checkpointId: other.checkpointId }]);
+  const elsewhere = new MemorySaver();
+  const tuple = (await from.getTuple({ configurable: { thread_id: "ada" } }))!;
+  const versions = tuple.checkpoint.channel_versions;
+  await elsewhere.put(tuple.parentConfig!, tuple.checkpoint, { ...tuple.metadata!, step: 99 }, versions);
+  const { body } = (await elsewhere.tier.read({ threadId: "ada", namespace: "" })).checkpoint!.record;
+  for (const change of [{ tags: [7] }, { body }]) {
+    const other = { ...checkpoint!.record, ...change };
+    await to.tier.append({ threadId: "ada", records: [other], blobs: [], heads: [], onConflict: "refuse" });
+    const { differences } = await moveThreads(from, to, { source: "delete" });
+    expect(differences).toMatchObject([{ threadId: "ada", checkpointId: other.checkpointId }]);
+  }
   expect((await from.listThreads()).threads.length).toBe(1);
 });
 
@@ -131,6 +138,42 @@ test("a thread that went on in both storages is told, and stays as it is in each
   const report = await moveThreads(from, to, { source: "delete" });
   expect(report).toMatchObject({ diverged: ["ada"], checkpoints: 0 });
   expect([await stored(from, "ada"), await stored(to, "ada")]).toEqual(before);
+});
+
+test.each(["moves", "is imported from a file"])(
+  "a pruned thread %s back to a storage from which it was moved away",
+  async (how) => {
+    const folder = mkdtempSync(join(tmpdir(), "stratigraph-"));
+    onTestFinished(() => rmSync(folder, { recursive: true }));
+    const [home, away] = [new MemorySaver(), new MemorySaver()];
+    for (const words of ["One", "Two"]) await say(home, "ada", words);
+    await home.prune(["ada"], { strategy: "keep_latest" });
+    const before = await history(home, "ada");
+    await moveThreads(home, away, { source: "delete" });
+    if (how === "moves") await moveThreads(away, home, { source: "delete" });
+    else {
+      const path = join(folder, "ada.jsonl");
+      await exportThreads(away, fileTarget({ path }));
+      expect(await importThreads(fileSource({ path }), home)).toMatchObject({ differences: [] });
+    }
+    expect(await history(home, "ada")).toEqual(before);
+    expect((await say(home, "ada", "Three")).length).toBe(6);
+  },
+);
+
+test("a copy that was re-encrypted since is the same thread: a repeated move finds no difference", async () => {
+  const keys = { "1": new Uint8Array(32).fill(1), "2": new Uint8Array(32).fill(2) };
+  const encryption = (activeKey: "1" | "2") => ({ keys, activeKey, hashKey: new Uint8Array(32).fill(3) });
+  const [from, to] = [
+    new MemorySaver({ encryption: encryption("1") }),
+    new MemorySaver({ encryption: encryption("2") }),
+  ];
+  for (const words of ["One", "Two"]) await say(from, "ada", words);
+  await moveThreads(from, to);
+  await to.reencrypt();
+  expect(await moveThreads(from, to)).toMatchObject({ differences: [], skipped: 1 });
+  expect(await moveThreads(from, to, { source: "delete" })).toMatchObject({ differences: [] });
+  expect((await say(to, "ada", "Three")).length).toBe(6);
 });
 
 test("archived threads come along where the archive is there, and are told where it isn't", async () => {

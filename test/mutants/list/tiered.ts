@@ -34,8 +34,8 @@ export const tieredMutants: readonly Mutant[] = [
     kind: "guard",
     what: "a record that is read back differently from the archive is accepted, and the thread evicted",
     file: "packages/core/src/operations/copiedThread.ts",
-    find: "if (original !== undefined && original.digest !== recordDigest(record))",
-    replace: "if (false)",
+    find: "const isOther = original !== undefined && original.digest !== recordDigest(record);",
+    replace: "const isOther = (original === undefined) as boolean && false;",
     tests: ["test/simulation/archive.test.ts"],
   },
   {

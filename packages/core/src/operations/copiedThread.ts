@@ -28,6 +28,7 @@ export interface CopyDifference {
  */
 export class CopiedThread {
   readonly #check: BlobCheck;
+  readonly #isSame: ((record: CheckpointRecord) => Promise<boolean>) | undefined;
   /** Records that weren't read back yet, by key. */
   readonly #left = new Map<string, { readonly at: Address; readonly digest: string }>();
   readonly #keys = new Set<string>();
@@ -38,8 +39,10 @@ export class CopiedThread {
   /** Blobs of the copy that were found with all their bases, and whether all of their bytes are equal to those copied. */
   readonly #found = new Map<BlobHash, boolean>();
 
-  constructor(check: BlobCheck) {
+  /** @param isSame whether a record of the copy whose bytes differ has the same content: it may be encrypted with another key */
+  constructor(check: BlobCheck, isSame?: (record: CheckpointRecord) => Promise<boolean>) {
     this.#check = check;
+    this.#isSame = isSame;
   }
 
   /** @param brought pending writes that were appended just now, so that their bytes are those that are read back */
@@ -70,7 +73,8 @@ export class CopiedThread {
     if (!this.#keys.has(key)) return undefined;
     const original = this.#left.get(key);
     this.#left.delete(key);
-    if (original !== undefined && original.digest !== recordDigest(record)) return "its record differs";
+    const isOther = original !== undefined && original.digest !== recordDigest(record);
+    if (isOther && (await this.#isSame?.(record)) !== true) return "its record differs";
     for (const hash of namedBlobs(record, writes))
       if (!(await this.#isThere(hash, blobs))) return "a value is missing";
     return undefined;

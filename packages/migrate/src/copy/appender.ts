@@ -71,6 +71,9 @@ export class Appender {
    * @throws CheckpointConflictError where somebody moved one elsewhere meanwhile
    */
   async end(heads: readonly HeadMove[]): Promise<Appended["heads"]> {
+    // A deleted thread takes records that name parents, as all those of a pruned thread do, apart from the root's head only.
+    const begins = heads.some(({ namespace, expected }) => namespace === "" && expected.length === 0);
+    if (begins && this.#revision > 0 && this.#parts.length > 0) await this.#append([]);
     return heads.length + this.#parts.length > 0 ? await this.#append(heads) : [];
   }
 

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from "node:util";
 import {
   batchKey,
   blobsOf,
@@ -64,7 +65,10 @@ export async function moveThread(
     if (isDiverged(reading, there)) return { ...done, diverged: true, differences: [] };
     await copyTags(from.tier, to.tier, threadId);
     const copy = options.verify
-      ? new CopiedThread((hash, blobs) => to.coder.blobs.payload(hash, blobs))
+      ? new CopiedThread(
+          (hash, blobs) => to.coder.blobs.payload(hash, blobs),
+          (record) => isSame(from, to, record),
+        )
       : undefined;
     try {
       const copied = await append(to.tier, threadId, reading, there, copy);
@@ -191,6 +195,22 @@ async function copyTags(from: Tier, to: Tier, threadId: string): Promise<void> {
   if (!tagsThreads(from) || !tagsThreads(to)) return;
   const tags = await from.threadTags(threadId);
   if (tags.length > 0) await to.tagThread(threadId, tags);
+}
+
+/** Whether a record in the target says what the one in the source says: one of the two may have been re-encrypted. */
+async function isSame(from: TierSaver, to: TierSaver, copy: CheckpointRecord): Promise<boolean> {
+  const { threadId, namespace, checkpointId } = copy;
+  const at = { threadId, namespace, checkpointId };
+  for await (const { record } of from.tier.list({ ...at, recordsOnly: true, limit: 1 })) {
+    const [{ body: _ours, ...ours }, { body: _theirs, ...theirs }] = [record, copy];
+    if (!isDeepStrictEqual(ours, theirs)) return false;
+    try {
+      return isDeepStrictEqual(await from.coder.decodeBody(record), await to.coder.decodeBody(copy));
+    } catch (error) {
+      if (!StratigraphError.is(error, "CORRUPT")) throw error;
+    }
+  }
+  return false;
 }
 
 /** Reads back what was copied: the same records, heads and pending writes, and the same bytes of every value. */
