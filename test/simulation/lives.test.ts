@@ -1,11 +1,12 @@
 // long file: every order of an archiver, a deletion and a new beginning, over the same two lives
+import { diff } from "@stratigraph/branch";
 import {
   copyByReading,
   MemoryTier,
   reservedNamespaces,
+  TierSaver,
   type ListQuery,
   type Tier,
-  type TierSaver,
 } from "@stratigraph/core";
 import { inRounds } from "../rounds.ts";
 import { configOf, isExpected, Ledger } from "./ledger.ts";
@@ -47,6 +48,10 @@ async function onlySecond(site: Site, reader: Machine, first: Ledger, second: Le
   for (const id of first.attempts.keys()) expect(await saver.getTuple(configOf("t", id))).toBeUndefined();
 }
 
+async function deltaHistory(saver: TierSaver): Promise<unknown> {
+  return await saver.getDeltaChannelHistory({ config: configOf("t"), channels: ["line"] });
+}
+
 test("a copy that was acknowledged is readable, also where the thread is archived right before it is copied", async () => {
   await simulate(async (world) => {
     const { site, writer, archiver, reader, first } = lived(world);
@@ -68,11 +73,109 @@ test("a copy that was acknowledged is readable, also where the thread is archive
   });
 });
 
+test("a copy of an archived thread that is written to meanwhile is readable, as it was at one moment", async () => {
+  await simulate(async (world) => {
+    const { site, writer, archiver, next, reader, first } = lived(world);
+    await first.turn(site.open(writer));
+    await first.turn(site.open(writer), ["task"]);
+    await site.open(archiver).maintain();
+    const before = [...first.attempts.keys()];
+    const held = world.hold("list", { from: writer, to: site.cold });
+    const copying = site.open(writer).copyThread("t", "copy");
+    await held.reached;
+    await first.turn(site.open(next));
+    await held.release();
+    await copying;
+    const copy = site.open(reader);
+    const head = (await copy.getTuple(configOf("copy")))?.checkpoint.id;
+    expect(before.length).toBe(2);
+    expect([before.at(-1), [...first.attempts.keys()].at(-1)]).toContain(head);
+    const ids: string[] = [];
+    for await (const { checkpoint } of copy.list(configOf("copy"))) ids.push(checkpoint.id);
+    expect(ids[0]).toBe(head);
+  });
+});
+
+test("a copy of a thread whose head is nowhere is refused, and leaves nothing", async () => {
+  await simulate(async (world) => {
+    const { site, writer, archiver, first } = lived(world);
+    for (let n = 0; n < 2; n += 1) await first.turn(site.open(writer));
+    await site.open(archiver).maintain();
+    await site.open(writer).getTuple(configOf("t", [...first.attempts.keys()][0]));
+    const alone = new TierSaver(site.tiers.warm);
+    await expect(copyByReading(alone.tier, "t", "copy")).rejects.toMatchObject({ code: "EVICTED" });
+    expect(await alone.getTuple(configOf("copy"))).toBeUndefined();
+  });
+});
+
+describe("the head of an archived thread is read while the thread is deleted", () => {
+  type Read = (saver: TierSaver) => Promise<unknown>;
+  const nothing = { code: "NOT_FOUND" };
+  test.each([
+    ["it isn't there", (saver) => saver.getTuple(configOf("t")), undefined],
+    ["it has no past", deltaHistory, { line: { writes: [] } }],
+    [
+      "it can't be compared",
+      (saver) => diff(saver, { threadId: "t" }, { threadId: "t" }).catch((error: unknown) => error),
+      nothing,
+    ],
+  ] as [string, Read, unknown][])("%s", async (_name, read, found) => {
+    await simulate(async (world) => {
+      const { site, writer, archiver, deleter, reader, first } = lived(world);
+      await first.turn(site.open(writer), ["task"]);
+      await site.open(archiver).maintain();
+      const held = world.hold("read", { from: reader, to: site.cold });
+      const reading = read(site.open(reader));
+      await held.reached;
+      await site.open(deleter).deleteThread("t");
+      await held.release();
+      const answer = await reading;
+      if (found === undefined) expect(answer).toBeUndefined();
+      else expect(answer).toMatchObject(found as object);
+    });
+  });
+
+  test("… and begins anew: the new one is read", async () => {
+    await simulate(async (world) => {
+      const { site, writer, archiver, deleter, reader, first, second } = lived(world);
+      await first.turn(site.open(writer));
+      await site.open(archiver).maintain();
+      const held = world.hold("read", { from: reader, to: site.cold });
+      const reading = site.open(reader).getTuple(configOf("t"));
+      await held.reached;
+      await site.open(deleter).deleteThread("t");
+      const id = await second.turn(site.open(writer));
+      await held.release();
+      expect((await reading)?.checkpoint.id).toBe(id);
+    });
+  });
+});
+
 describe.each([
   ["a warm tier that lists deletions", []],
   ["one that doesn't", ["tombstones", "strays"]],
   ["one that can't delete on a condition", ["deleteUnchanged"]],
 ] as [string, string[]][])("%s", (_name, without) => {
+  test("an archiver comes between the pending writes of a step and their checkpoint: none is lost, and it is archived later", async () => {
+    await simulate(async (world) => {
+      const { site, writer, archiver, reader, first } = lived(world, without);
+      const saver = site.open(writer);
+      await first.turn(saver);
+      const putting = world.hold("append", { from: writer, to: site.warm });
+      const turning = first.turn(saver);
+      await putting.reached;
+      const id = [...first.attempts.keys()].at(-1)!;
+      await first.write(saver, id, "task");
+      expect((await site.open(archiver).maintain()).steps).toMatchObject([{ threadId: "t", done: false }]);
+      await putting.release();
+      expect(await turning).toBe(id);
+      await first.checkAll(site.open(reader));
+      await site.open(archiver).maintain();
+      expect(await idsIn(site.tiers.warm)).toEqual([]);
+      await first.checkAll(site.open(reader));
+    });
+  });
+
   test("the archive is away at the deletion, the thread begins anew and is archived: the old life is gone", async () => {
     await simulate(async (world) => {
       const { site, deleter, writer, archiver, reader, first, second } = lived(world, without);

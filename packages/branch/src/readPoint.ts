@@ -2,6 +2,7 @@ import type { CheckpointMetadata } from "@langchain/langgraph-checkpoint";
 import {
   EvictedError,
   NotFoundError,
+  settledHead,
   validId,
   type Address,
   type DecodedBody,
@@ -42,17 +43,20 @@ export async function readPoint(saver: TierSaver, point: Point): Promise<ReadPoi
   const threadId = validId("threadId", point.threadId);
   const namespace = validId("namespace", point.namespace ?? "", { empty: true });
   const wanted = point.checkpointId === undefined ? undefined : validId("checkpointId", point.checkpointId);
-  const { checkpoint, head, revision } = await saver.tier.read({ threadId, namespace, checkpointId: wanted });
+  const { checkpoint, head, revision } = await settledHead(saver.tier, async () => {
+    const reading = await saver.tier.read({ threadId, namespace, checkpointId: wanted });
+    const checkpointId = wanted ?? reading.head;
+    if (reading.checkpoint === undefined && checkpointId !== undefined && checkpointId === reading.head)
+      throw new EvictedError(saver.tier.name, { threadId, namespace, checkpointId });
+    return reading;
+  });
   if (checkpoint === undefined) {
     const where = `Thread ${JSON.stringify(threadId)}${namespace === "" ? "" : `, namespace ${JSON.stringify(namespace)}`}`;
-    const checkpointId = wanted ?? head;
-    if (checkpointId !== undefined && checkpointId === head)
-      throw new EvictedError(saver.tier.name, { threadId, namespace, checkpointId });
     const what = wanted === undefined ? "has no checkpoints" : `has no checkpoint ${wanted}`;
     throw new NotFoundError(`${where} ${what}. Look it up with listThreads() or log().`, {
       threadId,
       namespace,
-      checkpointId,
+      checkpointId: wanted,
     });
   }
   const body = await saver.coder.decodeBody(checkpoint.record);

@@ -85,6 +85,7 @@ export { pingTier, tierHealth } from "./operations/health.ts";
 export type { CopyHealth, Health, HealthOptions, HealthReporter, TierHealth } from "./operations/health.ts";
 export type { KeysInUse, KeysInUseOptions, KeyUse } from "./operations/keysInUse.ts";
 export { ancestorsFrom } from "./operations/ancestors.ts";
+export { settledHead } from "./operations/settledHead.ts";
 export { isThreadInfo } from "./operations/listThreads.ts";
 export type { ThreadListOptions, ThreadPage } from "./operations/listThreads.ts";
 export { missingBatches } from "./encode/batchTags.ts";

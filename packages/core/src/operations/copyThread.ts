@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
-import { StratigraphError } from "../contract/errors.ts";
+import { EvictedError, StratigraphError } from "../contract/errors.ts";
+import { checkpointKey } from "../contract/keys.ts";
 import { reservedNamespaces } from "../contract/reservedNamespaces.ts";
 import {
   type Address,
@@ -156,6 +157,10 @@ export async function copyByReading(
   for (let tries = 1; ; tries += 1) {
     const reading = await readInParts(tier, sourceId);
     if (reading === undefined) return false;
+    const unlisted = unlistedHead(sourceId, reading);
+    // Somebody wrote to it while it was listed; or the bytes of the head are nowhere.
+    if (unlisted !== undefined && tries < mostTries) continue;
+    if (unlisted !== undefined) throw new EvictedError(tier.name, unlisted);
     await inheritTags(target, sourceId, targetId);
     try {
       if (reading.isSmall) await copyAtOnce(reading, targetId, target);
@@ -166,6 +171,13 @@ export async function copyByReading(
       if (!again || !(await removeLeft(target, targetId))) throw error;
     }
   }
+}
+
+/** A head whose checkpoint isn't among those that were read. */
+function unlistedHead(threadId: string, { heads, keys }: ThreadReading): Address | undefined {
+  for (const [namespace, checkpointId] of heads)
+    if (!keys.has(checkpointKey({ namespace, checkpointId }))) return { threadId, namespace, checkpointId };
+  return undefined;
 }
 
 async function copyAtOnce(reading: ThreadReading, targetId: string, target: Tier): Promise<void> {

@@ -1,0 +1,22 @@
+import { StratigraphError } from "../contract/errors.ts";
+import type { Tier } from "../contract/tier.ts";
+
+/** How often a head is read, if it moves or is deleted each time. */
+const attempts = 8;
+
+/**
+ * Reads by the head of a namespace. A head whose bytes aren't there ("EVICTED") may have been deleted, moved or lost since it was named:
+ * then it is read again, and what is told is true of one moment.
+ * @throws what `read` throws
+ */
+export async function settledHead<T>(tier: Tier, read: () => Promise<T>): Promise<T> {
+  for (let attempt = 1; ; attempt += 1)
+    try {
+      return await read();
+    } catch (error) {
+      if (!StratigraphError.is(error, "EVICTED") || attempt === attempts) throw error;
+      const { threadId, namespace, checkpointId } = error.data as Record<string, string>;
+      const { head } = await tier.peek({ threadId: threadId!, namespace: namespace! });
+      if (head === checkpointId) throw error;
+    }
+}
