@@ -1,3 +1,4 @@
+import { Annotation, DeltaChannel, START, StateGraph } from "@langchain/langgraph";
 import { StratigraphError, type SaverOptions, type TierSaver } from "@stratigraph/core";
 import {
   gate,
@@ -53,6 +54,52 @@ async function caughtUnderWay(
   await storage.setBack(marks[backTo]!);
   open();
   return { saver, outcome: await settled };
+}
+
+/** A list that is rebuilt from what each step wrote. */
+function deltaGraph(saver: TierSaver, meanwhile: () => Promise<unknown> = async () => undefined) {
+  const append = (list: string[], more: string[][]): string[] => [...list, ...more.flat()];
+  const list = () => new DeltaChannel<string[], string[]>(append, { snapshotFrequency: 1000 });
+  return new StateGraph(Annotation.Root({ list }))
+    .addNode("one", async () => {
+      await meanwhile();
+      return { list: ["one"] };
+    })
+    .addNode("two", () => ({ list: ["two"] }))
+    .addEdge(START, "one")
+    .addEdge("one", "two")
+    .compile({ checkpointer: saver });
+}
+
+/**
+ * Sets the storage back after a run has stored what its first node wrote, and before the checkpoint that is made from it.
+ * @returns resolves when the checkpoint is stored from which that node starts
+ */
+function loseWrites(storage: SetBackStorage, saver: TierSaver): Promise<unknown> {
+  const [put, putWrites] = [saver.put.bind(saver), saver.putWrites.bind(saver)];
+  let mark!: (value: unknown) => void;
+  const marked = new Promise<unknown>((resolve) => {
+    mark = resolve;
+  });
+  let first: string | undefined;
+  let wrote: Promise<void> | undefined;
+  saver.put = async (config, checkpoint, metadata, versions) => {
+    if (wrote !== undefined) {
+      await wrote;
+      await storage.setBack(await marked);
+      wrote = undefined;
+    }
+    if (metadata.source === "loop") first ??= checkpoint.id;
+    const stored = await put(config, checkpoint, metadata, versions);
+    if (checkpoint.id === first) mark(await storage.mark());
+    return stored;
+  };
+  saver.putWrites = async (config, ...written) => {
+    const writing = putWrites(config, ...written);
+    if (config.configurable?.["checkpoint_id"] === first) wrote = writing;
+    await writing;
+  };
+  return marked;
 }
 
 /** A storage that can be set back to what it was. */
@@ -161,6 +208,29 @@ export function testSetBack(
         },
       );
     }
+
+    for (const durability of (["sync", "async"] as const).filter(
+      (each) => options.durabilities?.includes(each) !== false,
+    ))
+      test(`${durability}: only what a step wrote is lost: a checkpoint whose DeltaChannel is made from it is refused`, async () => {
+        const reasons = unhandled();
+        await deltaGraph(await storage.open()).invoke({ list: ["a"] }, { ...thread, durability });
+        const saver = await storage.open();
+        const marked = loseWrites(storage, saver);
+        const late = deltaGraph(saver, () => marked).invoke({ list: ["b"] }, { ...thread, durability });
+        await expect(late).rejects.toMatchObject({
+          code: durability === "sync" ? "CHECKPOINT_CONFLICT" : "NOT_FOUND",
+        });
+        for (const reader of [saver, await storage.open()])
+          await deltaGraph(reader).invoke({ list: ["c"] }, thread);
+        const whole = ["a", "one", "two", "b", "c", "one", "two", "c", "one", "two"];
+        const lists: string[][] = [];
+        for await (const { values } of deltaGraph(await storage.open()).getStateHistory(thread))
+          lists.push(values.list);
+        expect(lists[0]).toEqual(whole);
+        for (const list of lists) expect(whole.slice(0, list.length)).toEqual(list);
+        expect(reasons).toEqual([]);
+      });
 
     test("an update goes on from what is there, and one made from what is lost is refused", async () => {
       const saver = await storage.open();

@@ -122,11 +122,7 @@ export class WriteCoder {
   ): Promise<readonly OpenedBatch[]> {
     if (child === undefined) return pendingBatches(await this.open(at, batches));
     const counted = new Set(currentWrites(batches, child.checkpointId));
-    // A child that says what it was made from knows best: a copy of one from before the checkpoint was wound back is in no mark.
-    const made = batches.filter(
-      (batch) =>
-        counted.has(batch) || (child.consumed !== undefined && rewindMark(batch.taskId) === undefined),
-    );
+    const made = madeFor(batches, child);
     const opened = await this.#opened(at, made);
     const missing = isWhole ? missingBatches(opened, child.consumed) : [];
     if (missing.length > 0) throw missingError(at, child.checkpointId, missing);
@@ -161,6 +157,15 @@ export class WriteCoder {
     { channels, known }: { readonly channels?: ReadonlySet<string>; readonly known?: boolean } = {},
   ): Promise<DecodedWrite[]> {
     return await this.#revived(at, pendingBatches(batches), blobs, channels, known);
+  }
+
+  /** Whether all is there that a child of the checkpoint was made from. @throws CorruptionError */
+  async haveAll(
+    at: Address,
+    batches: readonly StoredWriteBatch[],
+    child: NonNullable<WritesWanted["child"]>,
+  ): Promise<boolean> {
+    return missingBatches(await this.#opened(at, madeFor(batches, child)), child.consumed).length === 0;
   }
 
   async #revived(
@@ -222,6 +227,18 @@ export class WriteCoder {
     }
     return opened;
   }
+}
+
+/** The batches that a child may be made from. */
+function madeFor(
+  batches: readonly StoredWriteBatch[],
+  { checkpointId, consumed }: NonNullable<WritesWanted["child"]>,
+): readonly StoredWriteBatch[] {
+  const counted = new Set(currentWrites(batches, checkpointId));
+  // A child that says what it was made from knows best: a copy of one from before the checkpoint was wound back is in no mark.
+  return batches.filter(
+    (batch) => counted.has(batch) || (consumed !== undefined && rewindMark(batch.taskId) === undefined),
+  );
 }
 
 function missingError(at: Address, childId: string, missing: readonly string[]): CorruptionError {

@@ -1,5 +1,7 @@
 import { CorruptionError, NotFoundError, type StratigraphError } from "../contract/errors.ts";
 import type { Address, Tier } from "../contract/tier.ts";
+import type { Consumed } from "../encode/record.ts";
+import type { WriteCoder } from "../encode/writeCoder.ts";
 
 /** A checkpoint whose parent isn't there, and the DeltaChannels whose values began before it. */
 export interface BrokenLine extends Address {
@@ -43,7 +45,7 @@ export async function brokenLineError(
   );
 }
 
-/** The error of a put whose DeltaChannels would be rebuilt from a parent that was there, and isn't any more. */
+/** The error of a put whose DeltaChannels would be rebuilt from a parent, or its pending writes, that were there, and aren't any more. */
 export function lostParent(
   tier: string,
   { threadId, namespace, checkpointId }: Address,
@@ -52,8 +54,8 @@ export function lostParent(
 ): NotFoundError {
   return new NotFoundError(
     `Thread ${JSON.stringify(threadId)}, namespace ${JSON.stringify(namespace)}: checkpoint ${checkpointId} wasn't stored, because its ` +
-      `parent ${parentId} is no longer in tier ${tier}, and DeltaChannels (${channels.join(", ")}) only store what is new: the thread ` +
-      `expired, was evicted or pruned while this run was under way. ${expiry} Start a new run.`,
+      `parent ${parentId}, or a pending write of it, is no longer in tier ${tier}, and DeltaChannels (${channels.join(", ")}) only store what ` +
+      `is new: the thread expired, was evicted, pruned or set back while this run was under way. ${expiry} Start a new run.`,
     { threadId, namespace, checkpointId, parentId, channels },
   );
 }
@@ -61,5 +63,17 @@ export function lostParent(
 /** Whether a tier has a checkpoint, be it one that lacks values. */
 export async function isStored(tier: Tier, at: Address): Promise<boolean> {
   for await (const _ of tier.list({ ...at, recordsOnly: true, limit: 1 })) return true;
+  return false;
+}
+
+/** Whether a tier has a checkpoint with all pending writes that a child of it is made from. */
+export async function isStoredWithWrites(
+  tier: Tier,
+  coder: WriteCoder,
+  at: Address,
+  child: { readonly checkpointId: string; readonly consumed: Consumed },
+): Promise<boolean> {
+  for await (const { writes } of tier.list({ ...at, recordsOnly: true, limit: 1 }))
+    return await coder.haveAll(at, writes, child);
   return false;
 }

@@ -34,7 +34,10 @@ export class Observations {
   readonly #parents = remembering<string>(remembered);
   readonly #revisions = remembering<number>(remembered);
   readonly #explained = remembering<number>(remembered);
+  readonly #setBack = remembering<true>(remembered);
   readonly #runRevisions = new WeakMap<object, Map<string, number>>();
+  /** How many pending writes runs began after a revision of a thread was noted, and stored. A revision noted later may count them. */
+  readonly #runWrites = new WeakMap<object, Map<string, { readonly revision: number; count: number }>>();
   /** The namespaces that runs read or put checkpoints in. */
   readonly #namespaces = new WeakMap<object, Set<string>>();
 
@@ -145,6 +148,12 @@ export class Observations {
   wentBack(threadId: string, revision: number): void {
     this.#revisions.set(threadId, revision);
     this.#explained.delete(threadId);
+    this.#setBack.set(threadId, true);
+  }
+
+  /** Whether {@link wentBack} was noted of a thread: what was acknowledged before may be gone. */
+  mayLack(threadId: string): boolean {
+    return this.#setBack.get(threadId) === true;
   }
 
   /** The revision that a write of this run is based on, or a write outside runs. */
@@ -154,6 +163,30 @@ export class Observations {
     return own ?? this.#revisions.get(threadId);
   }
 
+  /**
+   * Notes that a run begins to store pending writes.
+   * @returns what is to be called once they are stored
+   */
+  beginsWrites(config: RunnableConfig, threadId: string): () => void {
+    const run = runOf(config);
+    const revision = run === undefined ? undefined : this.#runRevisions.get(run)?.get(threadId);
+    if (run === undefined || revision === undefined) return () => undefined;
+    return () => {
+      const threads = this.#runWrites.get(run) ?? new Map<string, { revision: number; count: number }>();
+      const known = threads.get(threadId);
+      if (known?.revision === revision) known.count += 1;
+      else this.#runWrites.set(run, threads.set(threadId, { revision, count: 1 }));
+    };
+  }
+
+  /** As {@link revision}, for what is made from the run's own pending writes: each of them made a revision, which the storage must have. */
+  revisionWithWrites(config: RunnableConfig, threadId: string): number | undefined {
+    const revision = this.revision(config, threadId);
+    const run = runOf(config);
+    const wrote = run === undefined ? undefined : this.#runWrites.get(run)?.get(threadId);
+    return revision !== undefined && wrote?.revision === revision ? revision + wrote.count : revision;
+  }
+
   #sawRevision(threadId: string, revision: number): void {
     if (revision > (this.#revisions.get(threadId) ?? -1)) this.#revisions.set(threadId, revision);
   }
@@ -161,5 +194,6 @@ export class Observations {
   #setRevision(run: object, threadId: string, revision: number): void {
     const revisions = this.#runRevisions.get(run) ?? new Map<string, number>();
     this.#runRevisions.set(run, revisions.set(threadId, revision));
+    this.#runWrites.get(run)?.delete(threadId);
   }
 }

@@ -18,8 +18,11 @@ export interface RetriedWrite {
 
 /** One attempt at a write. */
 export interface Attempt {
-  /** The revision that the writer last read. Ask once the write is encoded: that may read. */
-  readonly seen: () => number | undefined;
+  /**
+   * The revision that the writer last read, or, with its own pending writes, must have made since. Ask once the write is encoded: that may
+   * read.
+   */
+  readonly seen: (withWrites?: boolean) => number | undefined;
   /** The storage lost what the writer went on from: the write must not move a head. */
   readonly lost: boolean;
 }
@@ -55,7 +58,10 @@ export class StaleRetry {
     for (let count = 1; ; count += 1) {
       try {
         return await attempt({
-          seen: () => (seen = this.#observations.revision(config, threadId)),
+          seen: (withWrites = false) =>
+            (seen = withWrites
+              ? this.#observations.revisionWithWrites(config, threadId)
+              : this.#observations.revision(config, threadId)),
           lost,
         });
       } catch (error) {

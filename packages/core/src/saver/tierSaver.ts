@@ -92,7 +92,8 @@ import type { DiagnoseRequest, Diagnosis } from "../contract/tierExtensions.ts";
 import { unreserved } from "../contract/unreserved.ts";
 import { BlobEncoder } from "../encode/blobEncoder.ts";
 import { asPendingWrite } from "../encode/writeCoder.ts";
-import { isStored, lostParent } from "../operations/brokenLine.ts";
+import { isStored, isStoredWithWrites, lostParent } from "../operations/brokenLine.ts";
+import { settledHead } from "../operations/settledHead.ts";
 import { rebuiltChannels } from "../langgraph/rebuiltChannels.ts";
 import { WriterTags } from "./writerTags.ts";
 
@@ -390,7 +391,9 @@ export class TierSaver extends BaseCheckpointSaver {
         const newBlobs = values.flatMap(({ blob }) => (blob === undefined ? [] : [blob]));
         const request = { ...at, ...batch, newBlobs, relies, seen: seen() };
         if (notes !== undefined) notes.bytes = writesTraffic(request).sent;
+        const noteStored = this.#observations.beginsWrites(config, at.threadId);
         await this.tier.appendWrites(request);
+        noteStored();
         this.#parents.storedWrites(at.threadId, values);
       });
       this.#writerTags.writing(config, at, { tag, taskId }, storing);
@@ -488,7 +491,9 @@ export class TierSaver extends BaseCheckpointSaver {
       return Object.fromEntries(channels.map((channel) => [channel, { writes: [] }]));
     const at = addressOf(config);
     return await operation("getDeltaChannelHistory", at, () =>
-      deltaChannelHistory(this.tier, this.coder, at, channels, (of) => this.#parents.find(of, () => {})),
+      settledHead(this.tier, () =>
+        deltaChannelHistory(this.tier, this.coder, at, channels, (of) => this.#parents.find(of, () => {})),
+      ),
     );
   }
 
@@ -601,6 +606,15 @@ export class TierSaver extends BaseCheckpointSaver {
         if (!StratigraphError.is(error, "CORRUPT")) throw error;
       }
     }
+    return await settledHead(this.tier, () => this.#readStored(config, at, notes));
+  }
+
+  async #readStored(
+    config: RunnableConfig,
+    at: MaybeAddress,
+    notes: Notes | undefined,
+  ): Promise<CheckpointTuple | undefined> {
+    const latest = this.#observations.latest(at.threadId);
     let reading = await this.#heads.read(at);
     if (this.#readThrough !== undefined && (await this.#brought(at, reading)))
       reading = await this.#heads.read(at);
@@ -726,6 +740,11 @@ export class TierSaver extends BaseCheckpointSaver {
       // At the first attempt, the tier may know that the thread was deleted.
       if (needsParents && cached === undefined && attempt > 1 && !(await isStored(this.tier, origin!)))
         throw lostParent(this.tier.name, at, origin!.checkpointId, rebuilt);
+      if (needsParents && this.#observations.mayLack(at.threadId)) {
+        const child = { checkpointId: at.checkpointId, consumed: captured.consumed };
+        if (!(await isStoredWithWrites(this.tier, this.coder.writes, origin!, child)))
+          throw lostParent(this.tier.name, at, origin!.checkpointId, rebuilt);
+      }
       const found: Before = { parentId: parent, parent: cached?.manifest, again: itself?.manifest };
       // A checkpoint that is put again was made from the same writes as the first time.
       const again = parentId === at.checkpointId && itself !== undefined;
@@ -747,7 +766,7 @@ export class TierSaver extends BaseCheckpointSaver {
           { namespace: at.namespace, to: at.checkpointId, expected: expected === "any" ? [] : expected },
         ],
         onConflict: branches ? "branch" : "refuse",
-        seen: begins ? tagged : seen(),
+        seen: begins ? tagged : seen(needsParents),
       };
       if (notes !== undefined) notes.bytes = appendTraffic(request).sent;
       const appended = await this.#storedOnce(request, at, expected === "any");
