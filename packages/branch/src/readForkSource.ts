@@ -36,7 +36,7 @@ export interface ForkSource {
 /**
  * Reads the checkpoints that a fork needs, with their values. This is used if the tier can't fork a thread by itself, and for a
  * fast-forward.
- * @throws NotFoundError, CorruptionError if a part is missing
+ * @throws NotFoundError, also where the storage was set back meanwhile; CorruptionError if a part is missing
  */
 export async function readForkSource(
   saver: TierSaver,
@@ -76,6 +76,13 @@ export async function readForkSource(
       records.push(record);
     }
   }
+  const now = await saver.tier.peek({ threadId, namespace: "" });
+  // A copy in a hot tier may still have of a checkpoint what the owner has lost, and of its parent nothing.
+  if (now.revision < outline.since)
+    throw new NotFoundError(
+      `Thread ${JSON.stringify(threadId)} is no longer what it was when it was read: its storage was set back meanwhile. Repeat the call.`,
+      { threadId },
+    );
   return {
     records: parentsFirst(records),
     blobs: [...blobs.values()],

@@ -153,4 +153,14 @@ export const branchMutants: readonly Mutant[] = [
     tests: ["packages/branch/test/compare.test.ts"],
     name: "is counted from there",
   },
+  {
+    id: "br18",
+    kind: "guard",
+    what: "a fork that is read while its storage is set back mixes what a hot tier still has with what is left",
+    file: "packages/branch/src/readForkSource.ts",
+    find: "if (now.revision < outline.since)",
+    replace: "if (false as boolean)",
+    tests: ["test/pairs/pairs.test.ts"],
+    name: "found before: fork",
+  },
 ];
