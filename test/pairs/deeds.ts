@@ -16,7 +16,7 @@ export interface Scene {
   readonly other: Player;
   readonly thread: string;
   /** What was stored before the last turn of the beginning, by server. */
-  readonly marks: ReadonlyMap<object, number>;
+  readonly marks: ReadonlyMap<object, unknown>;
   /** Threads that were made meanwhile, and since when. */
   readonly copies: Map<string, number>;
   readonly abroad: Abroad;
@@ -70,7 +70,7 @@ async function setBack({ table, marks }: Scene, shelves: readonly (object | unde
   await table.oracle.harm("lost", undefined, async () => {
     table.world.tell("set back");
     for (const shelf of [...table.storage.owners, table.storage.hot])
-      if (shelf !== undefined && shelves.includes(shelf)) await shelf.setBack(marks.get(shelf)!);
+      if (shelf !== undefined && shelves.includes(shelf)) await shelf.setBack(marks.get(shelf));
     return true;
   });
 }
@@ -246,7 +246,7 @@ export const deeds = {
       await pausing(table);
       await table.oracle.harm("lost", undefined, async () => {
         table.world.tell("everything is gone");
-        for (const shelf of [...owners, hot]) shelf?.lose();
+        for (const shelf of [...owners, hot]) await shelf?.lose();
         return true;
       });
     },
@@ -256,7 +256,7 @@ export const deeds = {
     act: async ({ table }) => {
       await pausing(table);
       table.world.tell("the hot tier is empty");
-      table.storage.hot!.lose();
+      await table.storage.hot!.lose();
     },
   },
   "set back the hot tier": {
@@ -264,7 +264,7 @@ export const deeds = {
     act: async ({ table, marks }) => {
       await pausing(table);
       table.world.tell("the hot tier is set back");
-      await table.storage.hot!.setBack(marks.get(table.storage.hot!)!);
+      await table.storage.hot!.setBack(marks.get(table.storage.hot!));
     },
   },
   "the archive is away": {

@@ -1,9 +1,16 @@
 import { deedOf, deeds, type DeedName } from "./deeds.ts";
 import type { Beginning, Pair } from "./play.ts";
-import { storages, type StorageName } from "./storages.ts";
+import type { StorageName } from "./storages.ts";
 
 const names = Object.keys(deeds) as DeedName[];
-const stacks: ReadonlySet<string> = new Set(["hot>warm>memory", "hot>warm>pack", "trusted"]);
+/** Storages that have an archive. */
+const stacks: ReadonlySet<StorageName> = new Set<StorageName>([
+  "hot>warm>memory",
+  "hot>warm>pack",
+  "trusted",
+  "redis>postgres>pack",
+  "redis>postgres>pack, trusted",
+]);
 const beginnings: readonly Beginning[] = ["in use", "archived", "new"];
 
 function areDone(pair: Pair): boolean {
@@ -13,19 +20,20 @@ function areDone(pair: Pair): boolean {
 }
 
 /** Everything that a pair of deeds can be done on: each storage first, so that a few of these are many kinds. */
-function waysOf(both: readonly [DeedName, DeedName]): Pair[] {
+function waysOf(both: readonly [DeedName, DeedName], storages: readonly StorageName[]): Pair[] {
   const ways: Pair[] = [];
   for (const durability of ["sync", "async", "exit"] as const)
     for (const beginning of beginnings)
       for (const channel of ["plain", "delta"] as const)
-        for (const storage of Object.keys(storages) as StorageName[])
-          ways.push({ deeds: both, storage, channel, durability, beginning });
+        for (const storage of storages) ways.push({ deeds: both, storage, channel, durability, beginning });
   return ways.filter(areDone);
 }
 
 /** Every two deeds, and each with itself, in `count` ways: other ways for each two deeds. */
-export function everyPair(count: number): Pair[] {
-  const all = names.flatMap((first, index) => names.slice(index).map((second) => waysOf([first, second])));
+export function everyPair(storages: readonly StorageName[], count: number): Pair[] {
+  const all = names.flatMap((first, index) =>
+    names.slice(index).map((second) => waysOf([first, second], storages)),
+  );
   return all.flatMap((ways, index) =>
     // Steps of a prime number go through all ways before one comes again.
     Array.from({ length: Math.min(count, ways.length) }, (_, n) => ways[(index * 7 + n * 37) % ways.length]!),

@@ -20,8 +20,8 @@ export class Objects implements ObjectStore {
     return this.#marks.push(new Map(this.#objects)) - 1;
   }
 
-  async setBack(mark: number): Promise<void> {
-    this.#objects = new Map(this.#marks[mark]);
+  async setBack(mark: unknown): Promise<void> {
+    this.#objects = new Map(this.#marks[mark as number]);
   }
 
   lose(): void {

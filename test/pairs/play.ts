@@ -5,7 +5,7 @@ import type { Channel, Durability } from "./conversation.ts";
 import { deedOf, maintain, operate, type Deed, type DeedName, type Scene } from "./deeds.ts";
 import { Broken, Oracle } from "./oracle.ts";
 import { Player, type Table } from "./player.ts";
-import { storages, type StorageName } from "./storages.ts";
+import { storages, type Storage, type StorageName } from "./storages.ts";
 
 /** How the thread is when both deeds begin. */
 export type Beginning = "new" | "in use" | "archived";
@@ -19,10 +19,18 @@ export interface Pair {
   readonly beginning: Beginning;
 }
 
-/** Plays a pair: a beginning, both deeds at the same time, calm, everybody goes on, and a look at everything. */
-export async function play(world: World, pair: Pair): Promise<void> {
+/**
+ * Plays a pair: a beginning, both deeds at the same time, calm, everybody goes on, and a look at everything.
+ * @param open opens its storage
+ */
+export async function play(
+  world: World,
+  pair: Pair,
+  open: (world: World) => Storage = storages[pair.storage as keyof typeof storages],
+): Promise<void> {
   const { channel, durability } = pair;
-  const storage = storages[pair.storage](world);
+  const storage = open(world);
+  await storage.prepare?.();
   const encrypted = pair.deeds.includes("reencrypt");
   const table: Table = { world, oracle: new Oracle(), storage, channel, durability, encrypted };
   const [a, b] = [new Player(table, "a"), new Player(table, "b")];
@@ -30,9 +38,9 @@ export async function play(world: World, pair: Pair): Promise<void> {
   const imports = pair.deeds.includes("import");
   const [abroad, elsewhere] = [new Abroad(table, thread), new Elsewhere(table)];
   const marks = await world.quietly(async () => {
-    if (!imports) return await begin(table, pair.beginning, [a, b], thread);
+    if (!imports) return await begin(table, pair, [a, b], thread);
     await abroad.turn();
-    return marksOf(table);
+    return await marksOf(table, pair);
   });
   const copies = new Map<string, number>();
   const scene = { table, thread, marks, copies, abroad, elsewhere };
@@ -77,11 +85,12 @@ function hesitation(world: World, [a, b]: readonly [Player, Player]): (ended: Pl
 /** What was there before: the last turn is a's, and comes after the marks. */
 async function begin(
   table: Table,
-  beginning: Beginning,
+  pair: Pair,
   [a, b]: readonly [Player, Player],
   thread: string,
-): Promise<Map<object, number>> {
+): Promise<Map<object, unknown>> {
   const { world } = table;
+  const { beginning } = pair;
   const said = async (player: Player): Promise<void> => {
     if (!(await player.turn(thread))) throw new Error("the beginning failed");
   };
@@ -91,16 +100,19 @@ async function begin(
     if (beginning === "archived") await maintain(table);
   }
   await world.pass(1000);
-  const marks = marksOf(table);
+  const marks = await marksOf(table, pair);
   if (beginning !== "archived") await said(a);
   await world.pass(1000);
   return marks;
 }
 
 /** What is stored now, by server. */
-function marksOf({ storage }: Table): Map<object, number> {
-  const shelves = [...storage.owners, storage.hot].filter((shelf) => shelf !== undefined);
-  return new Map(shelves.map((shelf) => [shelf, shelf.mark()]));
+async function marksOf({ storage }: Table, pair: Pair): Promise<Map<object, unknown>> {
+  const marks = new Map<object, unknown>();
+  if (!pair.deeds.some((name) => name.startsWith("set back"))) return marks;
+  for (const shelf of [...storage.owners, storage.hot])
+    if (shelf !== undefined) marks.set(shelf, await shelf.mark());
+  return marks;
 }
 
 /** Everybody who lives goes on, and a new process: what was lost is said again by who said it. */

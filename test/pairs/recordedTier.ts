@@ -47,8 +47,8 @@ export class RecordedTier<T extends Tier> {
   }
 
   /** Everything since a mark didn't happen. */
-  async setBack(mark: number): Promise<void> {
-    const kept = this.#changes.slice(0, mark);
+  async setBack(mark: unknown): Promise<void> {
+    const kept = this.#changes.slice(0, mark as number);
     const before = this.#empty();
     for (const { atMs, method, args } of kept) {
       this.#replayedMs = atMs;

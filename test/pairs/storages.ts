@@ -9,9 +9,9 @@ import { RecordedTier } from "./recordedTier.ts";
 /** A server that faults can happen to. */
 export interface Shelf {
   away: Error | undefined;
-  mark(): number;
-  setBack(mark: number): Promise<void>;
-  lose(): void;
+  mark(): unknown;
+  setBack(mark: unknown): Promise<void>;
+  lose(): unknown;
 }
 
 /** A storage of several servers, and savers of several processes over it. */
@@ -23,25 +23,33 @@ export interface Storage {
   /** How long a process may believe a copy after somebody else's deletion. */
   readonly trustsCopies: boolean;
   open(process: Machine, options?: SaverOptions): TierSaver;
+  /** What is to be done before it is used. */
+  readonly prepare?: () => Promise<void>;
 }
 
 /** Opens a tier as a process reaches it. */
-type Reach = (process: Machine) => Tier;
+export type Reach = (process: Machine) => Tier;
 
-function memory(world: World, name: string): { shelf: Shelf; reach: Reach } {
+/** A server, and the way to it. */
+export interface Reached {
+  readonly shelf: Shelf;
+  readonly reach: Reach;
+}
+
+function memory(world: World, name: string): Reached {
   const server = world.machine(name);
   const shelf = new RecordedTier((now) => new MemoryTier(now));
   return { shelf, reach: (process) => world.connect(process, server, shelf.tier) };
 }
 
-function bounded(world: World): { shelf: Shelf; reach: Reach } {
+function bounded(world: World): Reached {
   const server = world.machine("hot");
   const shelf = new RecordedTier((clock) => new BoundedMemoryTier({ maxIdle: "15m", clock }));
   return { shelf, reach: (process) => world.connect(process, server, shelf.tier) };
 }
 
 /** Each process has a PackTier of its own over one bucket. */
-function pack(world: World, name: string): { shelf: Shelf; reach: Reach } {
+export function pack(world: World, name: string): Reached {
   const server = world.machine(name);
   const shelf = new Objects();
   const reach: Reach = (process) =>
@@ -49,18 +57,17 @@ function pack(world: World, name: string): { shelf: Shelf; reach: Reach } {
   return { shelf, reach };
 }
 
-function alone({ shelf, reach }: { shelf: Shelf; reach: Reach }): Storage {
+export function alone({ shelf, reach }: Reached): Storage {
   const open = (process: Machine, options: SaverOptions = {}): TierSaver =>
     process.run(() => new TierSaver(reach(process), { pause: "0ms", ...options }));
   return { owners: [shelf], hot: undefined, cold: undefined, trustsCopies: false, open };
 }
 
-function stack(
-  world: World,
-  cold: { shelf: Shelf; reach: Reach },
+/** A stack of a hot, a warm and a cold tier. */
+export function stackOf(
+  [hot, warm, cold]: readonly [Reached, Reached, Reached],
   stacked: Partial<TieredSaverOptions> = {},
 ): Storage {
-  const [hot, warm] = [bounded(world), memory(world, "warm")];
   const open = (process: Machine, options: SaverOptions = {}): TierSaver =>
     process.run(
       () =>
@@ -78,13 +85,22 @@ function stack(
   return { owners: [warm.shelf, cold.shelf], hot: hot.shelf, cold: cold.shelf, trustsCopies, open };
 }
 
-/** Every storage, by its name in lists of pairs. */
+function inMemory(world: World, cold: Reached, stacked?: Partial<TieredSaverOptions>): Storage {
+  return stackOf([bounded(world), memory(world, "warm"), cold], stacked);
+}
+
+/** Every storage that needs no server, by its name in lists of pairs. */
 export const storages = {
   memory: (world: World) => alone(memory(world, "storage")),
   pack: (world: World) => alone(pack(world, "storage")),
-  "hot>warm>memory": (world: World) => stack(world, memory(world, "cold")),
-  "hot>warm>pack": (world: World) => stack(world, pack(world, "cold")),
-  trusted: (world: World) => stack(world, memory(world, "cold"), { consistency: "trusted" }),
+  "hot>warm>memory": (world: World) => inMemory(world, memory(world, "cold")),
+  "hot>warm>pack": (world: World) => inMemory(world, pack(world, "cold")),
+  trusted: (world: World) => inMemory(world, memory(world, "cold"), { consistency: "trusted" }),
 } as const;
 
-export type StorageName = keyof typeof storages;
+export type StorageName =
+  | keyof typeof storages
+  | "postgres"
+  | "redis"
+  | "redis>postgres>pack"
+  | "redis>postgres>pack, trusted";

@@ -8,6 +8,11 @@ export function asScenario<T>(work: () => T): T {
   return current.run("scenario", work);
 }
 
+/** Runs code that no simulation knows of, in real time: that of a real server's client, for example. */
+export function outside<T>(work: () => T): T {
+  return current.exit(work);
+}
+
 /** Whether the calling code belongs to a simulation. */
 export function isSimulated(): boolean {
   return current.getStore() !== undefined;

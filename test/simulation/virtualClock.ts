@@ -4,7 +4,7 @@ import timersPromises from "node:timers/promises";
 import { isSimulated, Machine } from "./machine.ts";
 
 /** When a simulation begins: a Tuesday in 2026. Milliseconds since 1970. */
-export const beginsAtMs = Date.UTC(2026, 0, 6);
+const beginsAtMs = Date.UTC(2026, 0, 6);
 
 /** Node's own turn of the event loop, whatever stands in its place meanwhile. */
 const turn = globalThis.setImmediate;
@@ -71,6 +71,8 @@ class VirtualTimer extends AsyncResource {
 export class VirtualClock {
   /** Milliseconds since the simulation began. */
   nowMs = 0;
+  /** When that was by its clocks. Milliseconds since 1970. */
+  beganAtMs = beginsAtMs;
   readonly #timers = new Set<VirtualTimer>();
 
   add(timer: VirtualTimer): void {
@@ -85,6 +87,7 @@ export class VirtualClock {
   reset(): void {
     this.#timers.clear();
     this.nowMs = 0;
+    this.beganAtMs = beginsAtMs;
   }
 
   /** The timer that is due first, of those whose machine runs. */
@@ -131,7 +134,7 @@ export class VirtualClock {
     };
     const wallMs = (): number =>
       isSimulated()
-        ? beginsAtMs + Math.floor(this.nowMs) + (Machine.current?.clockAheadMs ?? 0)
+        ? this.beganAtMs + Math.floor(this.nowMs) + (Machine.current?.clockAheadMs ?? 0)
         : real.Date.now();
     const delayOf = (ms: unknown): number => Math.max(1, Number(ms) || 1);
     Object.assign(globalThis, {

@@ -1,14 +1,14 @@
 import type { Tier } from "@stratigraph/core";
-import { Machine } from "./machine.ts";
+import { Machine, outside } from "./machine.ts";
 import type { VirtualClock } from "./virtualClock.ts";
 import { WireCall } from "./wireCall.ts";
 
 /** Most that may happen in one simulation: what goes on for longer never ends. */
 const mostEvents = 20_000;
 /** Methods of a tier that answer item by item. */
-const iterations: ReadonlySet<string> = new Set(["list", "threads", "tombstones", "leftovers"]);
+export const iterations: ReadonlySet<string> = new Set(["list", "threads", "tombstones", "leftovers"]);
 /** Methods of a tier that answer at once, from what the client knows. */
-const local: ReadonlySet<string> = new Set(["chooseTtl", "owners", "hasBlob", "setupScript"]);
+export const local: ReadonlySet<string> = new Set(["chooseTtl", "owners", "hasBlob", "setupScript"]);
 
 /** Which calls a {@link Held} waits for. */
 export interface Wanted {
@@ -93,6 +93,8 @@ export class World {
   #quiet = false;
   #faultsLeft: number;
   readonly #calls = new Set<WireCall>();
+  /** What real servers are asked. */
+  readonly #asked = new Set<Promise<unknown>>();
   readonly #holds: Held[] = [];
   readonly #offers = new Set<{ readonly what: string; readonly happen: () => void }>();
 
@@ -124,6 +126,17 @@ export class World {
       },
       has: (target, name) => !without.includes(name as string) && name in target,
     });
+  }
+
+  /** Does something in real time, for which the simulation waits. */
+  async really<T>(work: () => T): Promise<Awaited<T>> {
+    const asked = outside(async () => await work());
+    this.#asked.add(asked);
+    try {
+      return await asked;
+    } finally {
+      this.#asked.delete(asked);
+    }
   }
 
   /** Keeps the next call of this kind from going on by itself. */
@@ -186,6 +199,7 @@ export class World {
     working.catch(() => undefined);
     for (let events = 0; ; events += 1) {
       await this.clock.settle();
+      for (; this.#asked.size > 0; await this.clock.settle()) await Promise.allSettled(this.#asked);
       if (ended) return await working;
       if (events > mostEvents) throw new Error(`It doesn't end: ${mostEvents} events`);
       const possible = this.#possible();
