@@ -2,10 +2,13 @@ import {
   batchKey,
   comesInParts,
   CopiedThread,
+  inspectsThreads,
+  isArchiveSource,
   PartMaker,
   readInParts,
   reservedNamespaces,
   StratigraphError,
+  trace,
   type Address,
   type AppendRequest,
   type BlobCheck,
@@ -28,7 +31,7 @@ export interface ArchivedCopy {
  * Copies a thread from the warm tier to the cold one, and reads the copy back to verify it. A large thread is copied and read back in
  * parts. It deletes nothing in the warm tier, and may be repeated.
  * @returns undefined if the warm tier has no checkpoints of the thread; "overtaken" if somebody else was at the thread: an archiver, a
- * deletion, a pruning
+ * deletion, a pruning, a run that has stored pending writes and not yet their checkpoint
  * @throws StratigraphError "CORRUPT" if the copy differs from the original
  */
 export async function archiveThread(
@@ -41,7 +44,9 @@ export async function archiveThread(
   if (!(await isThread(warm, threadId))) return undefined;
   try {
     const announced = await announce(warm, cold, threadId);
-    return announced === undefined ? "overtaken" : await copied(warm, cold, threadId, announced, check);
+    // Those that come later change the revision, so that nothing is dropped.
+    if (announced === undefined || (await isBetween(warm, threadId))) return "overtaken";
+    return await copied(warm, cold, threadId, announced, check);
   } catch (error) {
     if (isOvertaken(error)) return "overtaken";
     throw error;
@@ -56,6 +61,19 @@ async function isThread(warm: Tier, threadId: string): Promise<boolean> {
       (await warm.peek({ threadId, namespace: reservedNamespaces.copy })).head === undefined
     );
   return false;
+}
+
+/** Whether a tier has pending writes of checkpoints that aren't there: they would be dropped without having been copied. */
+async function isBetween(warm: Tier, threadId: string): Promise<boolean> {
+  const strays = isArchiveSource(warm)
+    ? await warm.strays(threadId)
+    : inspectsThreads(warm)
+      ? ((await warm.inspect(threadId))?.strays ?? [])
+      : [];
+  const [stray] = strays;
+  if (stray !== undefined)
+    trace({ type: "maintenance", what: "not archived", threadId, data: { pendingWritesOf: stray } });
+  return stray !== undefined;
 }
 
 async function copied(

@@ -1,12 +1,4 @@
-import {
-  inspectsThreads,
-  isArchiveSource,
-  trace,
-  type Address,
-  type BlobCheck,
-  type MovedThread,
-  type Tier,
-} from "@stratigraph/core";
+import type { BlobCheck, MovedThread, Tier } from "@stratigraph/core";
 import { archiveThread } from "./archiveThread.ts";
 import { markArchived } from "./archivedMark.ts";
 
@@ -18,8 +10,7 @@ export interface ArchivePlaces {
 }
 
 /**
- * Copies a thread to the cold tier, reads it back, and only then lets the warm tier drop it, if nobody wrote to it meanwhile. It keeps
- * one whole that has pending writes of a checkpoint which isn't there: a run under way wrote them, and puts the checkpoint right after.
+ * Copies a thread to the cold tier, reads it back, and only then lets the warm tier drop it, if nobody wrote to it meanwhile.
  * @returns undefined where the warm tier has no checkpoints of the thread
  * @throws StratigraphError "CORRUPT" where the copy isn't what was copied
  */
@@ -32,19 +23,7 @@ export async function moveToArchive(
   const copy = await archiveThread(warm, cold, threadId, check);
   if (copy === undefined) return undefined;
   if (copy === "overtaken") return { checkpoints: 0, bytes: 0, done: false };
-  // None can come that isn't seen here: it would change the revision.
-  const [stray] = await straysOf(warm, threadId);
-  if (stray !== undefined) {
-    trace({ type: "maintenance", what: "not archived", threadId, data: { ...stray } });
-    return { checkpoints: 0, bytes: 0, done: false };
-  }
   const revision = await markArchived(warm, threadId, copy.revision);
   const done = revision !== undefined && (await stack.evict(threadId, revision));
   return { checkpoints: copy.checkpoints, bytes: copy.bytes, done };
-}
-
-/** Checkpoints of which a tier has only pending writes. */
-async function straysOf(tier: Tier, threadId: string): Promise<readonly Address[]> {
-  if (isArchiveSource(tier)) return await tier.strays(threadId);
-  return inspectsThreads(tier) ? ((await tier.inspect(threadId))?.strays ?? []) : [];
 }

@@ -55,7 +55,7 @@ test("a thread of one part is archived with the calls that it always took", asyn
   warm.calls.length = 0;
   await stackOf(warm.tier, cold.tier).archive();
   expect(warm.calls).toEqual([
-    ...["peek", "list records", "peek", "peek", "append", "list", "strays", "peek", "append"],
+    ...["peek", "list records", "peek", "peek", "append", "strays", "list", "peek", "append"],
     "evict",
   ]);
   expect(cold.calls).toEqual(["peek", "list records", "append", "list"]);

@@ -298,7 +298,7 @@ export interface Tier {
   append(request: AppendRequest): Promise<Appended>;
 
   /**
-   * Adds pending writes; their checkpoint may not exist yet.
+   * Adds pending writes; their checkpoint may not exist yet. As every change, each call makes a revision of its own.
    * @throws ThreadDeletedError, StaleReadError as {@link append}
    */
   appendWrites(request: AppendWritesRequest): Promise<void>;

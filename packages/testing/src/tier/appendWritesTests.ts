@@ -79,5 +79,14 @@ export function appendWritesTests(context: TierContext): void {
       await tier.append(put(threadId, "c1", { body: "again" }));
       expect(plainWrites((await tier.peek(at(threadId, "c1"))).writes)).toEqual(["task: writes of task"]);
     });
+
+    test("each call makes a revision of its own, also of many at once", async () => {
+      const { tier } = context;
+      const threadId = context.thread();
+      const { revision } = await tier.append(put(threadId, "c1"));
+      const tasks = Array.from({ length: 20 }, (_, n) => `task ${n}`);
+      await Promise.all(tasks.map((task) => tier.appendWrites(batch(at(threadId, "c1"), task))));
+      expect((await tier.peek({ threadId, namespace: "" })).revision).toBeGreaterThanOrEqual(revision + 20);
+    });
   });
 }
