@@ -10,6 +10,7 @@ import {
   twoSteps,
   unhandled,
 } from "../../packages/core/test/contract/support.ts";
+import { inRounds } from "../rounds.ts";
 
 // The storage loses what was acknowledged last (a failover to a server that lagged, a restored backup), and processes live on.
 
@@ -209,9 +210,10 @@ export function testSetBack(
       );
     }
 
-    for (const durability of (["sync", "async"] as const).filter(
-      (each) => options.durabilities?.includes(each) !== false,
-    ))
+    for (const durability of inRounds<readonly ("sync" | "async")[]>({
+      few: ["async"],
+      all: ["sync", "async"],
+    }).filter((each) => options.durabilities?.includes(each) !== false))
       test(`${durability}: only what a step wrote is lost: a checkpoint whose DeltaChannel is made from it is refused`, async () => {
         const reasons = unhandled();
         await deltaGraph(await storage.open()).invoke({ list: ["a"] }, { ...thread, durability });
