@@ -3,10 +3,10 @@ import { warmUp } from "../simulation/site.ts";
 import { explore } from "../simulation/simulate.ts";
 import { brotliAtOnce } from "./brotliAtOnce.ts";
 import { everyPair, nameOf } from "./everyPair.ts";
-import type { Pair } from "./play.ts";
-import { play } from "./play.ts";
+import { play, type Pair } from "./play.ts";
 import { explorationOf, scheduleOf, timeout } from "./schedules.ts";
-import { openServers, serverStorages, type Servers } from "./servers.ts";
+import { openServers, type Servers } from "./servers.ts";
+import { serverStorages, type ServerStorage } from "./storages.ts";
 
 // The pairs on PostgreSQL and Redis: their processes and wires are simulated as everywhere, what they say to the servers isn't.
 
@@ -36,7 +36,7 @@ const pairs = everyPair(serverStorages, counts.ways)
 test.each(pairs)(
   "%s",
   async (name, pair) => {
-    const open = servers.storages[pair.storage]!;
+    const open = servers.storages[pair.storage as ServerStorage];
     await explore((world) => play(world, pair, open), explorationOf(pair, [scheduleOf(name)]));
   },
   timeout,

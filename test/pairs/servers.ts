@@ -14,22 +14,14 @@ import {
   type Reached,
   type Shelf,
   type Storage,
-  type StorageName,
+  type ServerStorage,
 } from "./storages.ts";
 
 /** Storages on real servers. Each is empty when a play begins; the servers' clocks are real, so that a play's begins with them. */
 export interface Servers {
-  readonly storages: Partial<Record<StorageName, (world: World) => Storage>>;
+  readonly storages: Record<ServerStorage, (world: World) => Storage>;
   close(): Promise<void>;
 }
-
-/** The names of {@link Servers.storages}. */
-export const serverStorages = [
-  "postgres",
-  "redis",
-  "redis>postgres>pack",
-  "redis>postgres>pack, trusted",
-] as const;
 
 /** Opens clients of a PostgreSQL and a Redis. */
 export async function openServers(): Promise<Servers> {

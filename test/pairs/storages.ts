@@ -98,9 +98,13 @@ export const storages = {
   trusted: (world: World) => inMemory(world, memory(world, "cold"), { consistency: "trusted" }),
 } as const;
 
-export type StorageName =
-  | keyof typeof storages
-  | "postgres"
-  | "redis"
-  | "redis>postgres>pack"
-  | "redis>postgres>pack, trusted";
+/** The names of those on real servers. */
+export const serverStorages = [
+  "postgres",
+  "redis",
+  "redis>postgres>pack",
+  "redis>postgres>pack, trusted",
+] as const;
+
+export type ServerStorage = (typeof serverStorages)[number];
+export type StorageName = keyof typeof storages | ServerStorage;

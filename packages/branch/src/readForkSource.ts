@@ -76,13 +76,6 @@ export async function readForkSource(
       records.push(record);
     }
   }
-  const now = await saver.tier.peek({ threadId, namespace: "" });
-  // A copy in a hot tier may still have of a checkpoint what the owner has lost, and of its parent nothing.
-  if (now.revision < outline.since)
-    throw new NotFoundError(
-      `Thread ${JSON.stringify(threadId)} is no longer what it was when it was read: its storage was set back meanwhile. Repeat the call.`,
-      { threadId },
-    );
   return {
     records: parentsFirst(records),
     blobs: [...blobs.values()],
@@ -91,15 +84,19 @@ export async function readForkSource(
   };
 }
 
-/** Reads checkpoints of one namespace with their values. */
+/** Reads checkpoints of one namespace with their values. @throws NotFoundError where the storage was set back between two of them */
 async function readCheckpoints(
   saver: TierSaver,
   wanted: readonly CheckpointRecord[],
 ): Promise<Map<string, StoredCheckpoint>> {
   const found = new Map<string, StoredCheckpoint>();
   if (wanted.length <= readSingly) {
+    let before = 0;
     for (const record of wanted) {
-      const { checkpoint } = await saver.tier.read(record);
+      const { checkpoint, revision } = await saver.tier.read(record);
+      // A copy in a hot tier may still have of a checkpoint what the owner has lost, and of its parent nothing.
+      if (revision < before) throw wentBack(record);
+      before = revision;
       if (checkpoint !== undefined) found.set(record.checkpointId, checkpoint);
     }
     return found;
@@ -111,4 +108,11 @@ async function readCheckpoints(
     if (found.size === ids.size) break;
   }
   return found;
+}
+
+function wentBack({ threadId, namespace }: CheckpointRecord): NotFoundError {
+  return new NotFoundError(
+    `Thread ${JSON.stringify(threadId)} is no longer what it was when it was read: its storage was set back meanwhile. Repeat the call.`,
+    { threadId, namespace },
+  );
 }

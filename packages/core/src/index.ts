@@ -86,6 +86,7 @@ export type { CopyHealth, Health, HealthOptions, HealthReporter, TierHealth } fr
 export type { KeysInUse, KeysInUseOptions, KeyUse } from "./operations/keysInUse.ts";
 export { ancestorsFrom } from "./operations/ancestors.ts";
 export { settledHead } from "./operations/settledHead.ts";
+export { straysOf } from "./operations/straysOf.ts";
 export { isThreadInfo } from "./operations/listThreads.ts";
 export type { ThreadListOptions, ThreadPage } from "./operations/listThreads.ts";
 export { missingBatches } from "./encode/batchTags.ts";

@@ -2,11 +2,10 @@ import {
   batchKey,
   comesInParts,
   CopiedThread,
-  inspectsThreads,
-  isArchiveSource,
   PartMaker,
   readInParts,
   reservedNamespaces,
+  straysOf,
   StratigraphError,
   trace,
   type Address,
@@ -65,12 +64,7 @@ async function isThread(warm: Tier, threadId: string): Promise<boolean> {
 
 /** Whether a tier has pending writes of checkpoints that aren't there: they would be dropped without having been copied. */
 async function isBetween(warm: Tier, threadId: string): Promise<boolean> {
-  const strays = isArchiveSource(warm)
-    ? await warm.strays(threadId)
-    : inspectsThreads(warm)
-      ? ((await warm.inspect(threadId))?.strays ?? [])
-      : [];
-  const [stray] = strays;
+  const [stray] = await straysOf(warm, threadId);
   if (stray !== undefined)
     trace({ type: "maintenance", what: "not archived", threadId, data: { pendingWritesOf: stray } });
   return stray !== undefined;

@@ -122,7 +122,11 @@ export class WriteCoder {
   ): Promise<readonly OpenedBatch[]> {
     if (child === undefined) return pendingBatches(await this.open(at, batches));
     const counted = new Set(currentWrites(batches, child.checkpointId));
-    const made = madeFor(batches, child);
+    // A child that says what it was made from knows best: a copy of one from before the checkpoint was wound back is in no mark.
+    const made = batches.filter(
+      (batch) =>
+        counted.has(batch) || (child.consumed !== undefined && rewindMark(batch.taskId) === undefined),
+    );
     const opened = await this.#opened(at, made);
     const missing = isWhole ? missingBatches(opened, child.consumed) : [];
     if (missing.length > 0) throw missingError(at, child.checkpointId, missing);
@@ -159,13 +163,10 @@ export class WriteCoder {
     return await this.#revived(at, pendingBatches(batches), blobs, channels, known);
   }
 
-  /** Whether all is there that a child of the checkpoint was made from. @throws CorruptionError */
-  async haveAll(
-    at: Address,
-    batches: readonly StoredWriteBatch[],
-    child: NonNullable<WritesWanted["child"]>,
-  ): Promise<boolean> {
-    return missingBatches(await this.#opened(at, madeFor(batches, child)), child.consumed).length === 0;
+  /** Whether all batches are there that a child of the checkpoint was made from. @throws CorruptionError */
+  async haveAll(at: Address, batches: readonly StoredWriteBatch[], consumed: Consumed): Promise<boolean> {
+    const written = batches.filter(({ taskId }) => rewindMark(taskId) === undefined);
+    return missingBatches(await this.#opened(at, written), consumed).length === 0;
   }
 
   async #revived(
@@ -227,18 +228,6 @@ export class WriteCoder {
     }
     return opened;
   }
-}
-
-/** The batches that a child may be made from. */
-function madeFor(
-  batches: readonly StoredWriteBatch[],
-  { checkpointId, consumed }: NonNullable<WritesWanted["child"]>,
-): readonly StoredWriteBatch[] {
-  const counted = new Set(currentWrites(batches, checkpointId));
-  // A child that says what it was made from knows best: a copy of one from before the checkpoint was wound back is in no mark.
-  return batches.filter(
-    (batch) => counted.has(batch) || (consumed !== undefined && rewindMark(batch.taskId) === undefined),
-  );
 }
 
 function missingError(at: Address, childId: string, missing: readonly string[]): CorruptionError {

@@ -71,9 +71,9 @@ export async function isStoredWithWrites(
   tier: Tier,
   coder: WriteCoder,
   at: Address,
-  child: { readonly checkpointId: string; readonly consumed: Consumed },
+  consumed: Consumed,
 ): Promise<boolean> {
   for await (const { writes } of tier.list({ ...at, recordsOnly: true, limit: 1 }))
-    return await coder.haveAll(at, writes, child);
+    return await coder.haveAll(at, writes, consumed);
   return false;
 }

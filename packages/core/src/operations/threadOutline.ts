@@ -21,8 +21,6 @@ export type Nodes = ReadonlyMap<string, Node>;
 export interface Outline {
   /** Revision of the thread; undefined where its tier can't fork it. */
   readonly revision: number | undefined;
-  /** Revision of the thread before it was read. */
-  readonly since: number;
   /** The root checkpoint that the fork begins at; absent where it isn't here. */
   readonly root: Node | undefined;
   /** Head of the root namespace. */
@@ -51,18 +49,8 @@ export async function outlineOf(tier: Tier, threadId: string, rootId?: string): 
     const isMarked = root?.writes.some(({ taskId }) => rewindMark(taskId) !== undefined) === true;
     const wentOn = continued && isMarked ? childrenOf(await nodes(""), root!).length > 0 : continued;
     const lastCall = found.heads.find(({ record }) => record.namespace === reservedNamespaces.calls);
-    return {
-      revision,
-      since: revision,
-      root,
-      head,
-      continued: wentOn,
-      heads: others(found.heads),
-      lastCall,
-      nodes,
-    };
+    return { revision, root, head, continued: wentOn, heads: others(found.heads), lastCall, nodes };
   }
-  const { revision: since } = await tier.peek({ threadId, namespace: "" });
   const all = new Map<string, Map<string, Node>>();
   const heads = new Map<string, Node>();
   for await (const listed of tier.list({ threadId, recordsOnly: true })) {
@@ -77,7 +65,6 @@ export async function outlineOf(tier: Tier, threadId: string, rootId?: string): 
   const root = id === undefined ? undefined : roots.get(id);
   return {
     revision: undefined,
-    since,
     root,
     head,
     continued: root !== undefined && childrenOf(roots, root).length > 0,

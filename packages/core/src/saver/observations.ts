@@ -156,11 +156,16 @@ export class Observations {
     return this.#setBack.get(threadId) === true;
   }
 
-  /** The revision that a write of this run is based on, or a write outside runs. */
-  revision(config: RunnableConfig, threadId: string): number | undefined {
+  /**
+   * The revision that a write of this run is based on, or a write outside runs.
+   * @param withWrites whether it is made from the run's own pending writes: each of them made a revision, which the storage must have
+   */
+  revision(config: RunnableConfig, threadId: string, withWrites = false): number | undefined {
     const run = runOf(config);
     const own = run === undefined ? undefined : this.#runRevisions.get(run)?.get(threadId);
-    return own ?? this.#revisions.get(threadId);
+    if (own === undefined) return this.#revisions.get(threadId);
+    const wrote = withWrites ? this.#runWrites.get(run!)?.get(threadId) : undefined;
+    return wrote?.revision === own ? own + wrote.count : own;
   }
 
   /**
@@ -177,14 +182,6 @@ export class Observations {
       if (known?.revision === revision) known.count += 1;
       else this.#runWrites.set(run, threads.set(threadId, { revision, count: 1 }));
     };
-  }
-
-  /** As {@link revision}, for what is made from the run's own pending writes: each of them made a revision, which the storage must have. */
-  revisionWithWrites(config: RunnableConfig, threadId: string): number | undefined {
-    const revision = this.revision(config, threadId);
-    const run = runOf(config);
-    const wrote = run === undefined ? undefined : this.#runWrites.get(run)?.get(threadId);
-    return revision !== undefined && wrote?.revision === revision ? revision + wrote.count : revision;
   }
 
   #sawRevision(threadId: string, revision: number): void {

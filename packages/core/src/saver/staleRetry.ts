@@ -58,10 +58,7 @@ export class StaleRetry {
     for (let count = 1; ; count += 1) {
       try {
         return await attempt({
-          seen: (withWrites = false) =>
-            (seen = withWrites
-              ? this.#observations.revisionWithWrites(config, threadId)
-              : this.#observations.revision(config, threadId)),
+          seen: (withWrites) => (seen = this.#observations.revision(config, threadId, withWrites)),
           lost,
         });
       } catch (error) {

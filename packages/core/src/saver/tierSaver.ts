@@ -740,11 +740,9 @@ export class TierSaver extends BaseCheckpointSaver {
       // At the first attempt, the tier may know that the thread was deleted.
       if (needsParents && cached === undefined && attempt > 1 && !(await isStored(this.tier, origin!)))
         throw lostParent(this.tier.name, at, origin!.checkpointId, rebuilt);
-      if (needsParents && this.#observations.mayLack(at.threadId)) {
-        const child = { checkpointId: at.checkpointId, consumed: captured.consumed };
-        if (!(await isStoredWithWrites(this.tier, this.coder.writes, origin!, child)))
-          throw lostParent(this.tier.name, at, origin!.checkpointId, rebuilt);
-      }
+      const mayLack = needsParents && this.#observations.mayLack(at.threadId);
+      if (mayLack && !(await isStoredWithWrites(this.tier, this.coder.writes, origin!, captured.consumed)))
+        throw lostParent(this.tier.name, at, origin!.checkpointId, rebuilt);
       const found: Before = { parentId: parent, parent: cached?.manifest, again: itself?.manifest };
       // A checkpoint that is put again was made from the same writes as the first time.
       const again = parentId === at.checkpointId && itself !== undefined;

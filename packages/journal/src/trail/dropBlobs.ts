@@ -1,10 +1,10 @@
 import {
   blobClosure,
   checkpointKey,
-  inspectsThreads,
   namedBlobs,
   StratigraphError,
   layersOf,
+  straysOf,
   type Address,
   type BlobHash,
   type Tier,
@@ -53,8 +53,8 @@ async function neededBlobs(
   };
   for await (const { record, writes } of tier.list({ threadId, recordsOnly: true }))
     if (!gone.has(checkpointKey(record))) add(namedBlobs(record, writes));
-  const strays = inspectsThreads(tier) ? ((await tier.inspect(threadId))?.strays ?? []) : [];
-  for (const stray of strays) add(namedBlobs(undefined, (await tier.peek(stray)).writes));
+  for (const stray of await straysOf(tier, threadId))
+    add(namedBlobs(undefined, (await tier.peek(stray)).writes));
   const infos = new Map((await tier.blobs(threadId)).map((info) => [info.hash, info]));
   const there = [...named].filter((hash) => infos.has(hash));
   // Of damaged patches nobody can tell what they need.
