@@ -49,20 +49,22 @@ export async function readForkSource(
   const writes: (Address & StoredWriteBatch)[] = [];
   for (const tip of tips) {
     const { namespace } = tip;
+    const isGone = (checkpointId: string): NotFoundError =>
+      new NotFoundError(
+        `Thread ${JSON.stringify(threadId)} no longer has all of checkpoint ${checkpointId}: it was pruned, archived or deleted meanwhile. Repeat the call.`,
+        { threadId, namespace, checkpointId },
+      );
     const wanted =
       tip.ancestors === 0
         ? [tip.node.record]
         : ancestorsFrom(await outline.nodes(namespace), tip.checkpointId, tip);
+    if (wanted.length === 0) throw isGone(tip.checkpointId);
     const stored = await readCheckpoints(saver, wanted);
     for (const record of wanted) {
       const { checkpointId } = record;
       const at = { threadId, namespace, checkpointId };
       const checkpoint = stored.get(checkpointId);
-      if (checkpoint === undefined)
-        throw new NotFoundError(
-          `Thread ${JSON.stringify(threadId)} no longer has all of checkpoint ${checkpointId}: it was pruned, archived or deleted meanwhile. Repeat the call.`,
-          at,
-        );
+      if (checkpoint === undefined) throw isGone(checkpointId);
       const isTip = checkpointId === tip.checkpointId;
       const batches = checkpoint.writes.filter((_, place) => !isTip || tip.writes.includes(place));
       for (const batch of batches) writes.push({ ...at, ...batch });

@@ -163,4 +163,13 @@ export const branchMutants: readonly Mutant[] = [
     tests: ["test/pairs/pairs.test.ts"],
     name: "found before: fork",
   },
+  {
+    id: "br19",
+    kind: "guard",
+    what: "a thread that is deleted while it is forked becomes a fork with a head and no checkpoints",
+    file: "packages/branch/src/readForkSource.ts",
+    find: "if (wanted.length === 0) throw isGone(tip.checkpointId);",
+    replace: "",
+    tests: ["packages/branch/test/deletedMeanwhile.test.ts"],
+  },
 ];
