@@ -26,28 +26,31 @@ function partsOf(value: unknown): Record<string, unknown>[] {
   return [value as Record<string, unknown>, ...inner.flatMap(([, part]) => partsOf(part))];
 }
 
+/** What can't be made a string by itself, as { toString: "" }, is there as JSON. */
+const textOf = (to: unknown): string => (typeof to === "string" ? to : JSON.stringify(to));
+
 /** What may be set on a message in place: anything that has the type of the field. */
 const FIELDS: Readonly<Record<string, (to: unknown) => unknown>> = {
-  id: String,
-  name: String,
+  id: textOf,
+  name: textOf,
   content: (to) =>
     Array.isArray(to)
       ? [
           { type: "text", text: "new" },
           { type: "other", to },
         ]
-      : String(to),
+      : textOf(to),
   additional_kwargs: (to) => ({ to }),
   response_metadata: (to) => ({ to }),
   usage_metadata: (to) => ({ to }),
   tool_calls: (to) => [{ id: "new", name: "n", args: { to }, type: "tool_call" }],
-  invalid_tool_calls: (to) => [{ id: "new", name: "n", args: String(to) }],
-  tool_call_chunks: (to) => [{ id: "new", name: "n", args: String(to), index: 4 }],
-  tool_call_id: String,
+  invalid_tool_calls: (to) => [{ id: "new", name: "n", args: textOf(to) }],
+  tool_call_chunks: (to) => [{ id: "new", name: "n", args: textOf(to), index: 4 }],
+  tool_call_id: textOf,
   artifact: (to) => to,
-  status: String,
-  role: String,
-  pageContent: String,
+  status: textOf,
+  role: textOf,
+  pageContent: textOf,
   metadata: (to) => ({ to }),
 };
 
