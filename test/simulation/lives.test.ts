@@ -9,6 +9,7 @@ import {
   type Tier,
 } from "@stratigraph/core";
 import { inRounds } from "../rounds.ts";
+import { setBackTier } from "../setBack/setBackTier.ts";
 import { configOf, isExpected, Ledger } from "./ledger.ts";
 import type { Machine } from "./machine.ts";
 import { explore, simulate } from "./simulate.ts";
@@ -148,6 +149,26 @@ describe("the head of an archived thread is read while the thread is deleted", (
       await held.release();
       expect((await reading)?.checkpoint.id).toBe(id);
     });
+  });
+});
+
+test("the owner is set back while the archive of a deleted thread is deleted: it is deleted, and begins anew", async () => {
+  await simulate(async (world) => {
+    const { site, writer, archiver, deleter, reader, first, second } = lived(world);
+    const warm = setBackTier();
+    site.tiers.warm = warm;
+    await first.turn(site.open(writer));
+    await site.open(archiver).maintain();
+    const mark = warm.mark;
+    const held = world.hold("deleteThread", { from: deleter, to: site.cold });
+    const deleting = site.open(deleter).deleteThread("t");
+    await held.reached;
+    await warm.setBack(mark);
+    await held.release();
+    await deleting;
+    expect(await site.open(reader).getTuple(configOf("t"))).toBeUndefined();
+    await second.turn(site.open(writer));
+    await onlySecond(site, reader, first, second);
   });
 });
 

@@ -55,6 +55,8 @@ test("a small file with a line of gigabytes is refused before it is unpacked", a
   // Five members of a gzip file, one after the other, are one line of 320 MB.
   writeFileSync(path, Buffer.concat([part, part, part, part, part]));
   const source = await openSource(path);
-  await expect(importThreads(source, saver)).rejects.toMatchObject({ code: "CORRUPT" });
-  await expect(importThreads(source, saver)).rejects.toThrow("a line of more than 256 MB");
+  await expect(importThreads(source, saver)).rejects.toMatchObject({
+    code: "CORRUPT",
+    message: expect.stringContaining("a line of more than 256 MB"),
+  });
 });

@@ -56,6 +56,8 @@ export interface DeletedArchive {
   readonly isAnnounced: boolean;
   /** Whether the thread is marked as archived: then deleting the copy refuses a late archiver. */
   readonly isCopied: boolean;
+  /** The life of what is marked as archived. */
+  readonly life?: string | undefined;
 }
 
 /** A thread before it is deleted, as the warm tier tells. */
@@ -256,6 +258,14 @@ export class Archive {
     }
   }
 
+  /**
+   * Whether the warm tier has a life again that was deleted, because it was set back while its archive was deleted. One small query, and
+   * none for a thread that wasn't archived.
+   */
+  async isBack(threadId: string, { life }: DeletedArchive): Promise<boolean> {
+    return life !== undefined && (await this.#warm.peek({ threadId, namespace: lifeOf })).head === life;
+  }
+
   /** Has the next maintenance of any process look through the archive for what was deleted. */
   async #owe(threadId: string, error?: unknown): Promise<void> {
     trace({ type: "maintenance", what: "deletion owed", threadId, data: { error } });
@@ -320,6 +330,7 @@ export class Archive {
     return {
       revision: Math.min(mark!.revision, life!.revision, root!.revision),
       isCopied,
+      life: isCopied ? life!.head : undefined,
       mayHold: isCopied || life!.head !== undefined || isDeleted(root!),
       isAnnounced: life!.head !== undefined,
     };

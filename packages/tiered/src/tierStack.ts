@@ -557,6 +557,10 @@ export class TierStack implements Tier, Diagnoser, HealthReporter, LayeredTier, 
         this.dropCopies(threadId),
         copy?.mayHold === true ? archive?.deleteThread(threadId, { ...copy, sinceMs }) : undefined,
       ]);
+      if (copy !== undefined && (await archive?.isBack(threadId, copy)) === true) {
+        await this.#warm.primary.deleteThread(threadId);
+        await this.dropCopies(threadId);
+      }
       return true;
     });
   }

@@ -3,7 +3,7 @@ import { MemorySaver as OfficialMemorySaver } from "@langchain/langgraph-checkpo
 import type { SerializerProtocol } from "@langchain/langgraph-checkpoint";
 import { MemoryTier, TierSaver, type SaverOptions } from "@stratigraph/core";
 import { testPromises } from "@stratigraph/testing";
-import { inRounds } from "../../../../test/rounds.ts";
+import { sparse } from "../../../../test/rounds.ts";
 
 const keys = { one: new Uint8Array(randomBytes(32)) };
 const encryption = { keys, activeKey: "one", hashKey: new Uint8Array(randomBytes(32)) };
@@ -17,7 +17,7 @@ function suite(name: string, options: SaverOptions): void {
     const second = async (): Promise<TierSaver> => new TierSaver(tier, options);
     return { saver: await second(), second, close: async () => undefined };
   };
-  testPromises(name, setup, inRounds({ few: { durabilities: "in turn" }, all: {} } as const));
+  testPromises(name, setup, sparse);
 }
 
 suite("encrypted", { encryption });

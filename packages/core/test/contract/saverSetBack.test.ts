@@ -1,8 +1,8 @@
 import { TierSaver } from "@stratigraph/core";
 import { setBackTier } from "../../../../test/setBack/setBackTier.ts";
-import { testSetBack } from "../../../../test/setBack/testSetBack.ts";
+import { testSetBack, type SetBackStorage } from "../../../../test/setBack/testSetBack.ts";
 
-testSetBack("memory", async () => {
+async function setup(): Promise<SetBackStorage> {
   const tier = setBackTier();
   return {
     open: async (options) => new TierSaver(tier, options),
@@ -10,4 +10,6 @@ testSetBack("memory", async () => {
     setBack: async (mark) => await tier.setBack(mark as number),
     close: async () => {},
   };
-});
+}
+
+testSetBack("memory", setup, { durabilities: ["sync", "async", "exit"] });
