@@ -188,4 +188,14 @@ export const livesMutants: readonly Mutant[] = [
     tests: ["test/simulation/lives.test.ts"],
     name: "between the pending writes",
   },
+  {
+    id: "li22",
+    kind: "guard",
+    what: "a deletion doesn't look whether the owner was set back while the archive was deleted",
+    file: "packages/tiered/src/tierStack.ts",
+    find: "if (copy !== undefined && (await archive?.isBack(threadId, copy)) === true) {",
+    replace: "if (false) {",
+    tests: ["test/simulation/lives.test.ts"],
+    name: "the owner is set back while",
+  },
 ];
