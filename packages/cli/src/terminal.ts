@@ -1,3 +1,4 @@
+import { once } from "node:events";
 import type { Readable, Writable } from "node:stream";
 
 /** What a command line is connected to. */
@@ -23,10 +24,8 @@ export function isTty(stream: Readable | Writable): boolean {
 
 /** Writes a line and waits until the stream takes more: a pipe that is read slowly holds the writer back. */
 export async function writeLine(stream: Writable, line: string): Promise<void> {
-  if (stream.write(`${line}\n`)) return;
-  await new Promise<void>((resolve, reject) => {
-    stream.once("drain", resolve);
-    stream.once("error", reject);
-    stream.once("close", resolve);
-  });
+  if (stream.write(`${line}\n`) || stream.destroyed) return;
+  const done = new AbortController();
+  const events = ["drain", "close"].map((event) => once(stream, event, { signal: done.signal }));
+  await Promise.race(events).finally(() => done.abort());
 }

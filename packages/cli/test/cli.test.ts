@@ -169,6 +169,8 @@ test("a listing of all threads misses none that is written to meanwhile", async 
   const terminal = { stdout, stderr: new PassThrough(), stdin: Readable.from([]), env: {}, cwd: project };
   expect(await main(["threads", "-o", "jsonl"], terminal)).toBe(0);
   expect([...left]).toEqual([]);
+  // Waiting for a slow reader leaves nothing on it, line after line.
+  expect(["drain", "error", "close"].map((event) => stdout.listenerCount(event))).toEqual([0, 0, 0]);
   await rm(project, { recursive: true });
 });
 
