@@ -106,6 +106,6 @@ function waitingText(what: string, retry: Retry | undefined): string {
   if (retry === undefined) return `Waiting for ${shown(what)} …`;
   const code = (retry.error as { code?: unknown } | null)?.code;
   const why = typeof code === "string" ? ` (${shown(code)})` : "";
-  const atMost = retry.forMs === undefined ? "" : ` for ${timeText(retry.forMs)} at most`;
-  return `Waiting for ${shown(what)}: it doesn't answer${why}, and is asked again${atMost}`;
+  const atMost = timeText(retry.forMs);
+  return `Waiting for ${shown(what)}: it doesn't answer${why}, and is asked again for ${atMost} at most`;
 }

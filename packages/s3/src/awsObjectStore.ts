@@ -18,7 +18,7 @@ import { within } from "./requestTimeout.ts";
 
 /** First pause after a failure, in milliseconds; doubled each time. */
 const firstPauseMs = 50;
-/** The longest pause, in milliseconds. */
+/** The longest pause before chance makes it up to half as long again, in milliseconds. */
 const longestPauseMs = 2000;
 /** How many objects are deleted at the same time. */
 const deletesAtOnce = 8;
@@ -272,6 +272,7 @@ export class AwsObjectStore implements ObjectStore {
   ): Promise<Answer<T>> {
     const connection = await this.#connector.connected();
     const timeoutMs = Math.ceil(this.#timeoutMs + (size / bytesPerSecond) * 1000);
+    const forMs = this.#attempts * timeoutMs + (this.#attempts - 1) * 1.5 * longestPauseMs;
     for (let attempts = 0, round = 0; ; round += 1) {
       try {
         return { value: await within(timeoutMs, (signal) => request(connection, signal)) };
@@ -283,7 +284,7 @@ export class AwsObjectStore implements ObjectStore {
         attempts += made;
         if (verdict === "final" || attempts + made > this.#attempts)
           throw explainAwsError(error, { bucket: this.#bucket, operation, attempts });
-        trace({ type: "retry", tier: "s3", attempt: attempts, error });
+        trace({ type: "retry", tier: "s3", attempt: attempts, forMs, error });
         const pauseMs = Math.min(longestPauseMs, firstPauseMs * 2 ** round) * (0.5 + Math.random());
         await new Promise((resolve) => setTimeout(resolve, pauseMs));
       }

@@ -1,6 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { FolderSaver, s3, S3Saver } from "../src/index.ts";
 import { threadKey } from "../src/threadKey.ts";
+import { tracedWhile } from "../../../test/tracedWhile.ts";
 import { s3Request } from "../../../test/servers/s3Request.ts";
 import type { S3ClientLike } from "../src/s3Options.ts";
 import { openBucket } from "./support/bucket.ts";
@@ -89,10 +90,15 @@ test("503 SlowDown is repeated; one that goes on is an error that may be repeate
   expect(slow).toBeLessThan(0);
   expect((await s3(options).peek({ threadId: "thread", namespace: "" })).head).toBe("a");
   slow = 3;
-  await expect(s3({ ...options, attempts: 3 }).append(put("thread", "b", "a", 100))).rejects.toMatchObject({
-    code: "ARCHIVE_UNAVAILABLE",
-    data: { attempts: 3 },
-  });
+  const events = await tracedWhile(() =>
+    expect(s3({ ...options, attempts: 3 }).append(put("thread", "b", "a", 100))).rejects.toMatchObject({
+      code: "ARCHIVE_UNAVAILABLE",
+      data: { attempts: 3 },
+    }),
+  );
+  // Three requests of 10 s, and two pauses of 3 s.
+  const retries = events.filter(({ type }) => type === "retry");
+  expect(retries).toMatchObject([1, 2].map((attempt) => ({ attempt, forMs: 36_000 })));
 });
 
 test.each([

@@ -113,7 +113,7 @@ test.each<[TraceEvent, number | undefined]>([
   [{ type: "unreachable", tier: "redis", role: "hot", error }, 40],
   [{ type: "behind", tier: "postgres", method: "read", error }, 40],
   [{ type: "hook", hook: "onConflict", threadId: "t", error }, 50],
-  [{ type: "retry", tier: "postgres", attempt: 1, error }, 30],
+  [{ type: "retry", tier: "postgres", attempt: 1, forMs: 15_000, error }, 30],
   [{ type: "late-write-dropped", threadId: "t", namespace: "", checkpointId: "c" }, 40],
   [{ type: "maintenance", what: "archive", threadId: "t", data: { done: true } }, 20],
   [{ type: "maintenance", what: "failed", data: { error } }, 50],

@@ -129,8 +129,8 @@ export type TraceEvent =
       readonly type: "retry";
       readonly tier: string;
       readonly attempt: number;
-      /** For how long from the first attempt it is asked again at most, in milliseconds. Absent where attempts are counted. */
-      readonly forMs?: number | undefined;
+      /** For how long from the first attempt it is asked again at most, in milliseconds. */
+      readonly forMs: number;
       readonly error: unknown;
     }
   | {
