@@ -225,4 +225,14 @@ export const operationsMutants: readonly Mutant[] = [
     tests: ["packages/operations/test/oneOfMany.test.ts"],
     name: "stats, which",
   },
+  {
+    id: "op28",
+    kind: "guard",
+    what: "what a thread that was set back has in common with its archive is taken for a former life",
+    file: "packages/operations/src/verify/orphans.ts",
+    find: "if ([...scan.seen.keys()].some((key) => main.scan.seen.has(key))) continue;",
+    replace: "",
+    tests: ["packages/operations/test/verify/stories.test.ts"],
+    name: "13: ",
+  },
 ];

@@ -30,6 +30,7 @@ export async function remedyFor(found: Case): Promise<Remedy> {
     case "tombstone-leak":
       return dropDeleted(found);
     case "orphan":
+      if (part === "thread") return { impossible: "Run maintenance: it deletes what was deleted." };
       return part === "writes" ? dropStray(found) : await dropBlobs(found);
     case "gap":
       if (part === "writes") return { impossible: writesAdvice };

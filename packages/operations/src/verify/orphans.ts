@@ -1,6 +1,7 @@
 import {
   checkpointKey,
   namedBlobs,
+  reservedNamespaces,
   type Address,
   type BlobHash,
   type BlobInfo,
@@ -8,6 +9,7 @@ import {
 } from "@stratigraph/core";
 import { timeOfId } from "../values/timeOfId.ts";
 import type { Place } from "./places.ts";
+import type { OwnerView } from "./ownerView.ts";
 import type { Suspicion } from "./suspicion.ts";
 import type { ThreadScan } from "./threadScan.ts";
 
@@ -99,4 +101,25 @@ export function* orphanWrites(
         meaning: "These pending writes belong to a checkpoint that never came: nobody can read them.",
       };
     }
+}
+
+/** A finding for what an archive has of a thread that was deleted and begun anew: of another life, and nothing of this one. */
+export function* formerLives([main, ...archives]: readonly OwnerView[]): Generator<Suspicion> {
+  const lifeIn = (view: OwnerView | undefined) => view?.inspection?.heads.get(reservedNamespaces.life);
+  for (const view of archives) {
+    const [life, { place, scan }] = [lifeIn(view), view];
+    const [one] = scan.seen.values();
+    if (main === undefined || one === undefined || life === undefined || life === lifeIn(main)) continue;
+    if ([...scan.seen.keys()].some((key) => main.scan.seen.has(key))) continue;
+    yield {
+      kind: "orphan",
+      severity: "info",
+      part: "thread",
+      place,
+      namespace: "",
+      involved: [one],
+      concerns: scan.seen.size,
+      meaning: `Tier ${place.name} has checkpoints of another life of this thread. It was deleted and begun anew, and maintenance deletes them within a day; or the tier is the archive of another database.`,
+    };
+  }
 }

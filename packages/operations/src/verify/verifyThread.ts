@@ -10,7 +10,7 @@ import {
 import { lineageSuspicions } from "./lineage.ts";
 import type { OwnerView } from "./ownerView.ts";
 import { refuseCircles } from "./refuseCircles.ts";
-import { namedIn, orphanBlob, orphanWrites, unneeded } from "./orphans.ts";
+import { formerLives, namedIn, orphanBlob, orphanWrites, unneeded } from "./orphans.ts";
 import type { Place, Storage } from "./places.ts";
 import { suspicionKey, undecodable, type Suspicion } from "./suspicion.ts";
 import { ThreadScan, type Took } from "./threadScan.ts";
@@ -172,6 +172,7 @@ function suspicionsOf(owners: readonly View[], threadId: string, { writtenAtMs }
     ...owners.flatMap(({ scan }) => scan.suspicions.all),
     ...lineageSuspicions(owners, threadId).all,
     ...orphanWrites(owners, writtenAtMs, Date.now()),
+    ...formerLives(owners),
   ];
 }
 

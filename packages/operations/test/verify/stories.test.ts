@@ -3,7 +3,7 @@ import { randomBytes } from "node:crypto";
 import { copyFile, mkdtemp, readdir, rm, utimes } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { CorruptionError, MemoryTier, TierSaver, type Tier } from "@stratigraph/core";
+import { CorruptionError, MemoryTier, StratigraphError, TierSaver, type Tier } from "@stratigraph/core";
 import { folder } from "@stratigraph/s3";
 import { FaultyTier } from "@stratigraph/testing";
 import { TierStack, TieredSaver } from "@stratigraph/tiered";
@@ -240,6 +240,39 @@ test("11: an archive that was set back is named; the head goes back to what it h
   await turns(open(), "ada", 1);
   await archive();
   expect((await readable(open().tier, "ada")).length).toBeGreaterThan(before.length);
+  expect((await verified(open().tier)).findings).toEqual([]);
+});
+
+test("12: an archive that was away when a thread was deleted has its former life: it is told, and maintenance deletes it", async () => {
+  const [warm, cold] = [new MemoryTier(), new FaultyTier(new MemoryTier(), "bucket")];
+  const open = () => new TieredSaver({ warm, cold });
+  await turns(open(), "ada", 2);
+  await runOperation(operationNamed("archive"), { thread: ["ada"] }, testContext(open()));
+  const heal = cold.failWhen(() => new StratigraphError("UNAVAILABLE", "away"));
+  await open().deleteThread("ada");
+  heal();
+  await turns(open(), "ada", 1);
+  const before = await readable(open().tier, "ada");
+  const report = await verified(open().tier);
+  expect(report.findings).toMatchObject([
+    { kind: "orphan", severity: "info", part: "thread", tier: "bucket", thread: "ada" },
+  ]);
+  expect(outcomesOf(await repaired(open().tier, report, { apply: true, prune: true }))).toEqual([
+    "impossible",
+  ]);
+  expect(await readable(open().tier, "ada")).toEqual(before);
+  await open().maintain();
+  expect((await verified(open().tier)).findings).toEqual([]);
+  expect(await readable(open().tier, "ada")).toEqual(before);
+});
+
+test("13: a database that was set back to before its archive was begun has no former life there", async () => {
+  const [warm, cold] = [setBackTier(), new MemoryTier()];
+  const open = () => new TieredSaver({ warm, cold });
+  await turns(open(), "ada", 2);
+  const { mark } = warm;
+  await runOperation(operationNamed("archive"), { thread: ["ada"] }, testContext(open()));
+  await warm.setBack(mark);
   expect((await verified(open().tier)).findings).toEqual([]);
 });
 
