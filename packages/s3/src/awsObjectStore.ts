@@ -31,7 +31,6 @@ const abandonedMs = 3_600_000;
 const noObject = '"00000000000000000000000000000000"';
 /** A request gets an additional second for so many bytes, which even a slow network transfers in that time. */
 const bytesPerSecond = 1 << 20;
-
 type Answer<T> = { readonly value: T } | "absent" | "unchanged" | "refused";
 
 /** An S3 bucket as an {@link ObjectStore}, on AWS and on servers that support the same conditional writes. */
