@@ -6,7 +6,8 @@ import { TieredSaver } from "@stratigraph/tiered";
 
 // Runs graphs on many threads, and tells of each step after the checkpoint before it was acknowledged. Shuts down at SIGTERM.
 
-const [url = "", redisUrl = "", keyPrefix = "", threads = "", runsLimit = ""] = process.argv.slice(2);
+const [url = "", redisUrl = "", keyPrefix = "", threads = "", runsLimit = "", ends = ""] =
+  process.argv.slice(2);
 
 export interface StepMessage {
   readonly type: "step";
@@ -14,7 +15,10 @@ export interface StepMessage {
   /** The step that begins: those before it are stored. */
   readonly step: number;
 }
-export type DrainMessage = StepMessage | { readonly type: "report"; readonly report: DrainReport };
+export type DrainMessage =
+  | StepMessage
+  | { readonly type: "draining" }
+  | { readonly type: "report"; readonly report: DrainReport };
 
 const send = (message: DrainMessage): Promise<void> =>
   new Promise((resolve) => void process.send?.(message, undefined, undefined, () => resolve()));
@@ -32,6 +36,7 @@ const graph = new StateGraph(State)
   .addNode("step", async ({ log }, { configurable }) => {
     await send({ type: "step", threadId: String(configurable?.["thread_id"]), step: log.length });
     await new Promise((resolve) => setTimeout(resolve, 5 + Math.random() * 10));
+    if (ends === "never" && log.length > 10) await new Promise(() => undefined);
     return { log: [log.length] };
   })
   .addEdge(START, "step")
@@ -42,6 +47,7 @@ const service = createService(saver, {
   limits: { balancer: "100ms", runs: runsLimit as "1s", abort: "5s" },
 });
 drainOnSignals(service, { onReport: (report) => send({ type: "report", report }) });
+process.once("SIGTERM", () => void send({ type: "draining" }));
 
 async function work(thread: number): Promise<void> {
   for (let n = 0; ; n += 1) {
