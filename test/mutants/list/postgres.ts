@@ -213,16 +213,6 @@ export const postgresMutants: readonly Mutant[] = [
     name: "looks again",
   },
   {
-    id: "pg22",
-    kind: "guard",
-    what: "a sweep takes the row of a thread that lost its values away at once: who relies on these isn't refused",
-    file: "packages/postgres/sql/000004.sql",
-    find: "     where t.thread = any (v_threads) and t.written_at >= v_week\n",
-    replace: "     where t.thread = any (v_threads) and t.written_at < v_week\n",
-    tests: ["packages/postgres/test/sweep.test.ts"],
-    name: "PostgreSQL a writer who believes",
-  },
-  {
     id: "pg23",
     kind: "guard",
     what: "a sweep takes tombstones away after 7 hours",
