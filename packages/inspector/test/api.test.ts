@@ -155,6 +155,7 @@ test("operations that write files and connect elsewhere aren't offered, nor are 
     "export",
     "import",
     "move",
+    "trail",
     "toString",
     "hasOwnProperty",
     "_other",

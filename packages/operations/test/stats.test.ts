@@ -61,6 +61,10 @@ test("of a thread: sizes add up, and pruning frees what it said", async () => {
   expect(found.chains.whole + found.chains.patches).toBe((await saver.tier.blobs("ada")).length);
   expect(found.chains.longest).toBeGreaterThan(3);
   expect(found.states.ratio).toBeGreaterThan(2);
+  // Of what people read, nothing is named as LangGraph names it inside.
+  const text = rendered("stats", found);
+  expect(text).toContain("(LangGraph's own)");
+  expect(text).not.toMatch(/__|branch:/);
   await saver.prune(["ada"], { strategy: "keep_latest", keepLast: 2 });
   expect(total - (await stored(saver, "ada"))).toBe(found.frees.prune.bytes);
   const after = await run<Stats>("stats", { thread: "ada", keepLast: 2 }, testContext(saver));

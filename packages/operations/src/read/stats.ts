@@ -1,4 +1,4 @@
-import { Storages, trace, type ThreadInfo, type TierSaver } from "@stratigraph/core";
+import { isLangGraphChannel, Storages, trace, type ThreadInfo, type TierSaver } from "@stratigraph/core";
 import { z } from "zod";
 import { columns, shown, table } from "../render/columns.ts";
 import { bytesText } from "../render/units.ts";
@@ -109,8 +109,8 @@ export const stats = operation({
     const { channels, namespaces, tiers, growth } = found;
     yield* section(
       ["CHANNEL", ">VALUES", ">BYTES"],
-      channels.map(({ channel, values, bytes }) => [
-        channel === "" ? "(pending writes, patch bases)" : channel,
+      shownChannels(channels).map(({ channel, values, bytes }) => [
+        channel,
         String(values),
         bytesText(bytes),
       ]),
@@ -140,6 +140,18 @@ export const stats = operation({
   },
   found: ({ threads }) => threads.failed > 0,
 });
+
+/** The channels as people know them: LangGraph's own, such as `__pregel_tasks`, are one row, at the place of the largest. */
+function shownChannels(channels: Stats["channels"]): Stats["channels"] {
+  const rows = new Map<string, { channel: string; values: number; bytes: number }>();
+  for (const { channel: name, values, bytes } of channels) {
+    const ours = name === "" ? "(pending writes, patch bases)" : name;
+    const channel = isLangGraphChannel(name) ? "(LangGraph's own)" : ours;
+    const row = rows.get(channel) ?? { channel, values: 0, bytes: 0 };
+    rows.set(channel, { channel, values: row.values + values, bytes: row.bytes + bytes });
+  }
+  return [...rows.values()];
+}
 
 function* section(headings: readonly string[], rows: readonly (readonly string[])[]): Iterable<string> {
   if (rows.length === 0) return;

@@ -14,6 +14,7 @@ import { answer } from "../journal/answer.ts";
 import { audit } from "../journal/audit.ts";
 import { calls } from "../journal/calls.ts";
 import { questions } from "../journal/questions.ts";
+import { trail } from "../journal/trail.ts";
 import { why } from "../journal/why.ts";
 import { blame } from "../read/blame.ts";
 import { compare } from "../read/compare.ts";
@@ -72,6 +73,7 @@ const all = [
   importOperation,
   exportOperation,
   move,
+  trail,
   keys,
   reencrypt,
 ] as const;

@@ -77,8 +77,9 @@ export class State {
     const found = await this.channel(name);
     if (found !== undefined) return found;
     const { threadId, checkpointId } = this.point.at;
+    const own = this.channels().filter((channel) => !isLangGraphChannel(channel));
     throw new NotFoundError(
-      `Checkpoint ${checkpointId} of thread ${JSON.stringify(threadId)} has no value in the channel ${JSON.stringify(name)}. It has ${this.channels().join(", ")}.`,
+      `Checkpoint ${checkpointId} of thread ${JSON.stringify(threadId)} has no value in the channel ${JSON.stringify(name)}. It has ${own.join(", ") || "none"}.`,
       { ...this.point.at, channel: name },
     );
   }

@@ -1,7 +1,10 @@
 // long file: each operation of the journal, on the same small agent
+import { mkdtemp, readdir, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { HumanMessage } from "@langchain/core/messages";
 import { MemorySaver, reservedNamespaces, type TierSaver } from "@stratigraph/core";
-import { createJournal } from "@stratigraph/journal";
+import { createJournal, verifyTrail } from "@stratigraph/journal";
 import { describe, expect, test } from "vitest";
 import {
   agentOf,
@@ -15,6 +18,7 @@ import {
 import type { OutputOf } from "../../src/index.ts";
 import { savers } from "../../../branch/test/support/savers.ts";
 import { hostileId, ran } from "../support/ran.ts";
+import { putValues } from "../support/threads.ts";
 
 const hello = { messages: [new HumanMessage({ content: "pay", id: "m1" })] };
 const on = (thread_id: string) => ({ configurable: { thread_id }, durability: "sync" as const });
@@ -223,6 +227,34 @@ test("why: what a model had seen, from a message, from a call, and from nothing 
   expect(asking.output).toMatchObject({ message: { id: messages[3]!.id }, asks: [{ calls: [made!.call] }] });
   expect(asking.output).toEqual((await why({ message: messages[3]!.id })).output);
   await expect(why({ message: "none" })).rejects.toMatchObject({ code: "NOT_FOUND" });
+});
+
+test("trail: written to a file that verifyTrail takes, as far as audit says; signed ones with their key", async () => {
+  const saver = new MemorySaver();
+  const cwd = await mkdtemp(join(tmpdir(), "trail-"));
+  const sign = { keys: { k: "a secret of sixteen bytes" }, activeKey: "k" };
+  await agent(saver, payOnce, { sign }).graph.invoke(hello, on(hostileId));
+  const written = await ran<OutputOf<"trail">>("trail", { thread: hostileId, to: "trail.jsonl" }, saver, {
+    cwd,
+    sign,
+  });
+  expect(written.output).toEqual({
+    thread: hostileId,
+    to: join(cwd, "trail.jsonl"),
+    head: (await audit(saver, { thread: hostileId }, { sign })).output.head,
+  });
+  expect(written.text).toContain(`Last entry: ${written.output.head}`);
+  expect(await verifyTrail(written.output.to, { sign })).toMatchObject({ ok: true });
+  expect(await verifyTrail(written.output.to)).toMatchObject({ ok: false });
+  await putValues(saver, "plain", { a: 1 });
+  expect((await ran("trail", { thread: "plain", to: "none.jsonl" }, saver, { cwd })).text).toBe(
+    "Thread plain has no journal.",
+  );
+  await expect(ran("trail", { thread: "nobody", to: "none.jsonl" }, saver, { cwd })).rejects.toMatchObject({
+    code: "NOT_FOUND",
+  });
+  expect(await readdir(cwd)).toEqual(["trail.jsonl"]);
+  await rm(cwd, { recursive: true });
 });
 
 test("audit: verified, broken, empty, signed with a key that is here or isn't, and a head that was kept", async () => {
