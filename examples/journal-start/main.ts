@@ -12,7 +12,7 @@ let shipping = "on strike";
 let calls = 0;
 const graph = new StateGraph(Annotation.Root({ order: Annotation<string>, receipt: Annotation<string> }))
   .addNode("sell", async ({ order }, config) => {
-    const receipt = await journal.run(config, { tool: "charge", args: { order } }, () => {
+    const receipt = await journal.run(config, { id: "charge", args: { order } }, () => {
       calls += 1; // the bank is called
       return `receipt for ${order}`;
     });

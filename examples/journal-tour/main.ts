@@ -39,7 +39,7 @@ const refund = (result: unknown, args: unknown) => {
 
 const graph = new StateGraph(Annotation.Root({ item: Annotation<string> }))
   .addNode("book", async ({ item }, config) => {
-    await journal.run(config, { tool: "pay", args: { item }, compensate: refund }, () => {
+    await journal.run(config, { id: "pay", args: { item }, compensate: refund }, () => {
       bank.push(`pay ${item}`);
       if (lineIsDown) throw new Error("the line broke before the bank answered");
       return `receipt for ${item}`;

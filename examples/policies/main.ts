@@ -19,7 +19,7 @@ async function desk(policy: Policy) {
   const paid: number[] = [];
   const graph = new StateGraph(Annotation.Root({ cents: Annotation<number> }))
     .addNode("pay", async ({ cents }, config) => {
-      await journal.run(config, { tool: "pay", args: { cents } }, () => void paid.push(cents));
+      await journal.run(config, { id: "pay", args: { cents } }, () => void paid.push(cents));
       return {};
     })
     .addEdge(START, "pay")

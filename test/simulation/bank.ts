@@ -75,7 +75,7 @@ export class Bank {
     };
     const { pay: ask } = this.#world.connect(process, this.#bank, desk as never) as typeof desk;
     const pay = (payment = "rent", reconcile?: CallOptions["reconcile"]): Promise<string> => {
-      const call = { tool: "pay", args: { payment }, reconcile };
+      const call = { id: `pay ${payment}`, tool: "pay", args: { payment }, reconcile };
       return process.run(() => journal.run(thread, call, async () => await ask(payment)));
     };
     return { process, saver, journal, ask, pay };

@@ -58,7 +58,7 @@ describe("a thread that was deleted meanwhile", () => {
         const { bank, a, b } = payers(world);
         const graph = new StateGraph(Annotation.Root({ done: Annotation<string> }))
           .addNode("node", async (_state, config) => ({
-            done: await a.journal.run(config, { tool: "pay", args: {} }, async () => await a.ask("late")),
+            done: await a.journal.run(config, { id: "pay", args: {} }, async () => await a.ask("late")),
           }))
           .addEdge(START, "node")
           .addEdge("node", END)

@@ -119,6 +119,7 @@ export type { DecodedBody, ManifestEntry, Typed, ValueRef } from "./encode/recor
 export { isKeptWhole, isReserved, reservedNamespaces } from "./contract/reservedNamespaces.ts";
 export type { ReencryptOptions, ReencryptReport } from "./operations/reencrypt.ts";
 export { rewindMark, rewindTask } from "./operations/rewindMark.ts";
+export type { Ancestor } from "./saver/lineage.ts";
 export { TierSaver } from "./saver/tierSaver.ts";
 export { SerializationError, StratigraphSerializer } from "./serde/index.ts";
 export type { RegisteredType, StratigraphSerializerOptions } from "./serde/index.ts";

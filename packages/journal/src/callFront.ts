@@ -3,14 +3,16 @@ import type { CallOutcome } from "./calls/plannedCall.ts";
 import { Compensations } from "./calls/compensations.ts";
 import { currentCall, type CurrentCall } from "./calls/currentCall.ts";
 import { frozen } from "./calls/judged.ts";
-import { CallDeniedError } from "./errors.ts";
+import { CallDeniedError, sameName } from "./errors.ts";
 import { canonical } from "./identity/canonical.ts";
+import { digestOfName } from "./identity/fingerprint.ts";
 import {
   chainAfter,
   chainKey,
   chainPlace,
-  placeInTask,
+  countInAttempt,
   placeOfModel,
+  withinOf,
   type ChainPlace,
   type ChainState,
 } from "./langgraph/chain.ts";
@@ -23,10 +25,15 @@ import type { CallOptions } from "./options.ts";
 
 /** A call that plain code makes. */
 export interface PlainCall extends CallOptions {
-  /** Names what is called. */
-  readonly tool: string;
-  /** JSON by which the call is recognised, together with the task's node and input. */
-  readonly args: unknown;
+  /**
+   * Names the call: it is by this name that it is the same call after a crash, a retry, a fork. Calls of one step that are given other
+   * arguments need other names: `charge ${order}`.
+   */
+  readonly id: string;
+  /** Names what is called, for the policy and the trail. Default: `id`. */
+  readonly tool?: string | undefined;
+  /** What it is called with, for the policy, the trail and `work`: JSON. Default: null. */
+  readonly args?: unknown;
 }
 
 /** What the function of a plain call is given. */
@@ -42,8 +49,12 @@ export interface PlacedCall {
   readonly version: string | null;
   /** Canonical JSON. */
   readonly argsText: string;
+  /** JSON with the names in the order in which they were given. */
+  readonly given: string;
   readonly place: ChainPlace;
   readonly toolCallId: string | undefined;
+  /** Whether an error says that a tool didn't take its arguments. */
+  readonly refused?: ((error: unknown) => Promise<boolean>) | undefined;
 }
 
 /**
@@ -95,18 +106,21 @@ export abstract class CallFront {
       checkCallOptions(`tools.${name}`, own);
     }
     return tools.map((tool) => {
-      const own = { effects: effectsOf(tool), ...options[tool.name] };
+      const own: CallOptions = options[tool.name] ?? {};
       this.#versions.set(tool.name, own.version ?? null);
       if (own.compensate !== undefined) this.compensations.setOfTool(tool.name, own.compensate);
-      return wrapTool(tool, ({ tool: name, args, toolCallId }, config, work) => {
+      return wrapTool(tool, ({ tool: name, args, toolCallId, refused }, config, work) => {
         const task = taskOf(config);
         const version = own.version ?? null;
         const argsText = canonical(args);
         const place =
           chainPlace(task, toolCallId, (called) => this.#versionOf(called)) ??
-          placeInTask(task, name, version, argsText);
-        const planned = { tool: name, version, argsText, place, toolCallId };
-        return this.call(task, config, planned, own, (given) => task.during((within) => work(given, within)));
+          placeOfNamed(task, name, version, argsText, String(countInAttempt(task, name, version, argsText)));
+        const given = JSON.stringify(args);
+        const planned = { tool: name, version, argsText, given, place, toolCallId, refused };
+        return this.call(task, config, planned, own, (looked) =>
+          task.during((within) => work(looked, within)),
+        );
       });
     });
   }
@@ -123,9 +137,10 @@ export abstract class CallFront {
       throw new InvalidOptionError("model", model, "Pass a chat model.");
     return wrapModel(model, async ({ tool, args }, config, work) => {
       const task = taskOf(config);
-      const argsText = canonical(args);
+      // Two nodes that ask the same want two answers.
+      const argsText = canonical({ ...args, node: task.where.node ?? null });
       const place = placeOfModel(task, tool, argsText);
-      const planned = { tool, version: null, argsText, place, toolCallId: undefined };
+      const planned = { tool, version: null, argsText, given: argsText, place, toolCallId: undefined };
       return valueOf(await this.call(task, config, planned, { effects: "none" }, work), task, tool);
     });
   }
@@ -142,7 +157,8 @@ export abstract class CallFront {
     call: PlainCall,
     work: (context: PlainCallContext) => R | Promise<R>,
   ): Promise<R> {
-    const { tool, args, ...options } = Object(call) as PlainCall;
+    const { id, tool = id, args = null, ...options } = Object(call) as PlainCall;
+    checkId(id);
     checkToolName("call.tool", tool);
     if (typeof work !== "function")
       throw new InvalidOptionError("work", work, "Pass the function that makes the call.");
@@ -151,15 +167,12 @@ export abstract class CallFront {
     const task = taskOf(config);
     const version = options.version ?? null;
     const argsText = canonical(args);
-    const planned = {
-      tool,
-      version,
-      argsText,
-      place: placeInTask(task, tool, version, argsText),
-      toolCallId: undefined,
-    };
-    const outcome = await this.call(task, config, planned, options, (given) =>
-      task.during(() => work({ ...currentCall()!, args: frozen(given), signal: task.signal })),
+    checkOnce(task, id, argsText);
+    const place = placeOfNamed(task, id, version);
+    const given = JSON.stringify(args);
+    const planned = { tool, version, argsText, given, place, toolCallId: undefined };
+    const outcome = await this.call(task, config, planned, options, (looked) =>
+      task.during(() => work({ ...currentCall()!, args: frozen(looked), signal: task.signal })),
     );
     return valueOf(outcome, task, tool) as R;
   }
@@ -176,6 +189,41 @@ export abstract class CallFront {
   #versionOf(tool: string): string | null {
     return this.#versions.get(tool) ?? null;
   }
+}
+
+/** The place of a call that code names. Where it stands among others of that name is found out in the journal. */
+function placeOfNamed(task: Task, id: string, ...more: readonly (string | null)[]): ChainPlace {
+  const previous = digestOfName(currentCall()?.idempotencyKey ?? null, task.callScope ?? null, id, ...more);
+  return { previous, nth: 0, kept: true, isNamed: true };
+}
+
+/** Longest name of a call, in UTF-16 units: it stands in each of its entries. */
+const longestId = 1000;
+
+const argsOfNames = new WeakMap<object, Map<string, string>>();
+
+/**
+ * Refuses a name that was used with other arguments in the same attempt of the task, or within the same call: whoever uses it in a loop
+ * would be given the first one's result each time.
+ */
+function checkOnce(task: Task, id: string, argsText: string): void {
+  const within = withinOf(task);
+  if (within === undefined) return;
+  const known = argsOfNames.get(within) ?? new Map<string, string>();
+  argsOfNames.set(within, known);
+  const before = known.get(id);
+  if (before !== undefined && before !== argsText) throw sameName(task.journal ?? "", id);
+  known.set(id, argsText);
+}
+
+/** @throws InvalidOptionError */
+function checkId(id: unknown): void {
+  if (typeof id !== "string" || id === "" || id.length > longestId)
+    throw new InvalidOptionError(
+      "call.id",
+      id,
+      "Name the call: it is known by that after a crash or a retry. Calls with other arguments need other names, such as `charge ${order}`.",
+    );
 }
 
 /** What code is given of a call. @throws CallDeniedError */
@@ -227,13 +275,4 @@ function checkCallOptions(where: string, options: CallOptions): void {
   for (const [name, given] of Object.entries(functions))
     if (given !== undefined && typeof given !== "function")
       throw new InvalidOptionError(`${where}.${name}`, given, "Pass a function.");
-}
-
-/** What an MCP tool's annotations say of its effects. */
-function effectsOf(tool: ToolLike): CallOptions["effects"] {
-  const { metadata } = tool as {
-    metadata?: { annotations?: { readOnlyHint?: unknown; idempotentHint?: unknown } };
-  };
-  if (metadata?.annotations?.readOnlyHint === true) return "none";
-  return undefined;
 }

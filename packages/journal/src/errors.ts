@@ -1,5 +1,5 @@
 import { StratigraphError } from "@stratigraph/core";
-import type { CallState } from "./log/calls.ts";
+import type { CallState } from "./log/callState.ts";
 import type { Where } from "./log/entry.ts";
 
 /** Nobody can know whether a call happened. `data`: threadId, fingerprint, tool, where. */
@@ -38,9 +38,19 @@ export class CallDeniedError extends StratigraphError {
 export function duplicateCall(threadId: string, { call, tool, where }: CallState): StratigraphError {
   return new StratigraphError(
     "DUPLICATE_CALL",
-    `Two tasks of one step call ${JSON.stringify(tool)} with equal arguments from equal states, so the journal can't tell whether one is a ` +
-      `repetition of the other. Give each a name of its own: configurable.callScope, or a field callScope in the Send's input.`,
+    `Two tasks of one step, or two runs of one subgraph, call ${JSON.stringify(tool)} with equal arguments, so the journal can't tell whether ` +
+      `one is a repetition of the other. Give each a name of its own: configurable.callScope, or a field callScope in the Send's input.`,
     { threadId, fingerprint: call, tool, where },
+  );
+}
+
+/** One attempt of a task makes two calls of one name with different arguments. */
+export function sameName(threadId: string, id: string): StratigraphError {
+  return new StratigraphError(
+    "DUPLICATE_CALL",
+    `Two calls of one task have the id ${JSON.stringify(id)} and different arguments. An id names one call, whose result is given again: give ` +
+      `each call one of its own, such as \`charge \${order}\`.`,
+    { threadId, id },
   );
 }
 

@@ -1,5 +1,12 @@
 // long file: all that a journal does, each in a few lines
-import { checkOptions, InvalidOptionError, validId, waitMsOf, type TierSaver } from "@stratigraph/core";
+import {
+  checkOptions,
+  InvalidOptionError,
+  trace,
+  validId,
+  waitMsOf,
+  type TierSaver,
+} from "@stratigraph/core";
 import { CallFront, type PlacedCall } from "./callFront.ts";
 import { authorIn } from "./calls/author.ts";
 import { CallRunner, type CallRunnerParts } from "./calls/callRunner.ts";
@@ -244,18 +251,25 @@ export class Journal extends CallFront {
     const threadId = validId("configurable.thread_id", task.journal);
     const { argsText, place } = placed;
     const request = requestOf(this.#sealing, threadId, task, placed, options.effects);
-    if (options.compensate !== undefined) this.compensations.setOfCall(request.call, options.compensate);
+    const { compensate } = options;
+    const found = (call: Digest): void => {
+      if (compensate !== undefined) this.compensations.setOfCall(threadId, call, compensate);
+    };
     const site = await siteOf(this.checkpointer, task, authorIn(this.#options.author, config));
     const { log, runner } = this.#of(threadId);
     if (!place.kept && task.attempt !== undefined) noteMissingChain(log, site.author);
-    return await runner.call({ request, argsText, site, options }, () =>
-      work(JSON.parse(argsText) as unknown),
+    return await runner.call({ request, argsText, site, options, found, refused: placed.refused }, () =>
+      work(JSON.parse(placed.given) as unknown),
     );
   }
 
   #of(threadId: string): ThreadJournal {
     const known = this.#runners.get(threadId);
-    if (known !== undefined) return known;
+    if (known !== undefined) {
+      this.#runners.delete(threadId);
+      this.#runners.set(threadId, known);
+      return known;
+    }
     const log = new JournalLog(threadId, this.checkpointer, this.#sealing, this.#session);
     const runner = new CallRunner({
       saver: this.checkpointer,
@@ -271,12 +285,15 @@ export class Journal extends CallFront {
     return made;
   }
 
-  /** Forgets the state of the threads that were first used longest ago and make no calls now. */
+  /** Forgets the state of the threads that were used longest ago and make no calls now. The newest one is about to be used. */
   #trim(): void {
+    if (this.#runners.size <= rememberedThreads) return;
+    const newest = [...this.#runners.keys()].at(-1);
     for (const [threadId, { log, runner }] of this.#runners) {
-      if (this.#runners.size <= rememberedThreads) return;
-      if (!runner.isIdle || log.hasNotes) continue;
+      if (this.#runners.size <= rememberedThreads || threadId === newest) return;
+      if (!runner.isIdle) continue;
       this.#runners.delete(threadId);
+      void log.flush().catch((error: unknown) => trace({ type: "hook", hook: "journal", error }));
     }
   }
 }
@@ -308,6 +325,6 @@ export function createJournal(checkpointer: TierSaver, options: JournalOptions =
       "Pass a function: (call) => true, false, { deny } or { ask }.",
     );
   if (typeof author !== "function") checkText("author", author);
-  checkOptions<SignOptions>("sign", sign, { keys: true, activeKey: true }, {}, "sign");
+  checkOptions<SignOptions>("sign", sign, { keys: true, activeKey: true, unsigned: true }, {}, "sign");
   return new Journal(checkpointer, options);
 }

@@ -15,9 +15,13 @@ export interface PolicyCall {
 
 /**
  * What a policy answers: true runs the call, false or `deny` refuses it, `ask` asks a person by an interrupt of the graph. Anything else
- * refuses it.
+ * refuses it. What a person allows counts for this call in this thread, as long as the policy asks for the same reason, and for `validFor` at
+ * most; default: always.
  */
-export type PolicyAnswer = boolean | { readonly deny: string } | { readonly ask: string };
+export type PolicyAnswer =
+  | boolean
+  | { readonly deny: string }
+  | { readonly ask: string; readonly validFor?: Duration | undefined };
 
 /** Decides on a call before anything runs. One that throws, or doesn't answer in time, refuses the call. */
 export type Policy = (call: PolicyCall) => PolicyAnswer | Promise<PolicyAnswer>;
@@ -47,7 +51,7 @@ export type Reconciled<R = unknown> =
  * @throws InvalidOptionError, from whatever takes them: `journal.tools()`, `journal.run()`, `batch()`
  */
 export interface CallOptions {
-  /** What a repetition would do. Default "once", or what an MCP tool's annotations say. */
+  /** What a repetition would do. Default "once"; what an MCP server says of its tools is a hint, and doesn't count. */
   readonly effects?: Effects | undefined;
   /** Part of the calls' identity: a changed one makes them new calls. Default: none. */
   readonly version?: string | undefined;

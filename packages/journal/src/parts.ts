@@ -4,6 +4,7 @@ import type { Compensations } from "./calls/compensations.ts";
 import type { Session } from "./calls/session.ts";
 import type { JournalLog } from "./log/journalLog.ts";
 import type { Sealing } from "./log/sealing.ts";
+import { shared } from "./shared.ts";
 
 /** What transactions and batches use of a journal, and applications needn't see. */
 export interface JournalParts {
@@ -15,13 +16,13 @@ export interface JournalParts {
   of(threadId: string): { readonly log: JournalLog; readonly runner: CallRunner };
 }
 
-const partsOfJournals = new WeakMap<object, JournalParts>();
+const partsOfJournals = shared("parts", () => new WeakMap<object, JournalParts>());
 
 export function setParts(journal: object, parts: JournalParts): void {
   partsOfJournals.set(journal, parts);
 }
 
-/** @throws InvalidOptionError if it isn't a journal that this copy of the package made */
+/** @throws InvalidOptionError if it isn't a journal of this package */
 export function partsOf(journal: unknown): JournalParts {
   const parts = partsOfJournals.get(Object(journal) as object);
   if (parts !== undefined) return parts;

@@ -18,14 +18,14 @@ describe.each(savers.slice(0, 2))("calls of the functional API, on %s", (_name, 
   });
   const thread = () => ({ configurable: { thread_id: crypto.randomUUID() } });
 
-  it("are found by their arguments, not by their position, and changed ones run", async () => {
+  it("are found by their names, not by their position, and new ones run", async () => {
     const paid: number[] = [];
     let amounts = [1, 2];
     const flow = entrypoint({ name: "flow", checkpointer: opened.saver }, async (_input: string, config) => {
       const results: string[] = [];
       for (const amount of amounts)
         results.push(
-          await journal.run(config, { tool: "charge", args: { amount } }, () => {
+          await journal.run(config, { id: `charge ${amount}`, tool: "charge", args: { amount } }, () => {
             paid.push(amount);
             return `receipt ${amount}`;
           }),
@@ -47,7 +47,11 @@ describe.each(savers.slice(0, 2))("calls of the functional API, on %s", (_name, 
     let broken = true;
     const work = task("work", async (amount: number) => {
       for (let times = 0; times < 2; times += 1)
-        await journal.run(undefined, { tool: "charge", args: { amount } }, () => void paid.push(amount));
+        await journal.run(
+          undefined,
+          { id: `charge ${times}`, tool: "charge", args: { amount } },
+          () => void paid.push(amount),
+        );
       if (broken) throw new Error("later");
       return paid.length;
     });
@@ -67,7 +71,7 @@ describe.each(savers.slice(0, 2))("calls of the functional API, on %s", (_name, 
     const paid: number[] = [];
     let broken = true;
     const work = task("work", async (amount: number) => {
-      const run = { tool: "charge", args: { amount } };
+      const run = { id: "charge", args: { amount } };
       return await journal.run(undefined, run, () => paid.push(amount));
     });
     const flow = entrypoint({ name: "flow", checkpointer: opened.saver }, async (amount: number) => {
@@ -88,15 +92,11 @@ describe.each(savers.slice(0, 2))("calls of the functional API, on %s", (_name, 
       messages: [new ToolMessage({ content: "paid", tool_call_id: "call 1", status: "error" })],
     };
     const flow = entrypoint({ name: "flow", checkpointer: opened.saver }, async (what: string, config) => {
-      const message = await journal.run(config, { tool: "message", args: what }, () => {
+      const message = await journal.run(config, { id: "message", args: what }, () => {
         made += 1;
         return update.messages[0]!;
       });
-      const command = await journal.run(
-        config,
-        { tool: "command", args: what },
-        () => new Command({ update }),
-      );
+      const command = await journal.run(config, { id: "command", args: what }, () => new Command({ update }));
       const answer = interrupt("go on?") as string;
       return { message, command: (command.update as typeof update).messages[0]!, answer };
     });
@@ -146,7 +146,7 @@ describe.each(savers.slice(0, 2))("calls of the functional API, on %s", (_name, 
   it("have the same idempotency key in each attempt", async () => {
     const keys: unknown[] = [];
     const flow = entrypoint({ name: "flow", checkpointer: opened.saver }, async (_input: string, config) => {
-      const plain = { tool: "charge", args: {}, effects: "idempotent" as const };
+      const plain = { id: "charge", args: {}, effects: "idempotent" as const };
       return await journal.run(config, plain, ({ idempotencyKey }) => {
         keys.push(idempotencyKey, currentCall()!.idempotencyKey);
         if (keys.length < 4) throw new Error("again");
@@ -165,7 +165,7 @@ describe.each(savers.slice(0, 2))("calls of the functional API, on %s", (_name, 
     const controller = new AbortController();
     const began = deferred();
     const flow = entrypoint({ name: "flow", checkpointer: opened.saver }, async (_input: string, config) => {
-      return await journal.run(config, { tool: "charge", args: {} }, async () => {
+      return await journal.run(config, { id: "charge", args: {} }, async () => {
         runs += 1;
         began.resolve();
         await new Promise<void>((resolve) => (finish = resolve));

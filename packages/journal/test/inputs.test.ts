@@ -28,7 +28,7 @@ const nothing = () => undefined;
 const all = async (entries: AsyncIterable<unknown>) => {
   for await (const _ of entries);
 };
-const x = { tool: "x", args: {} };
+const x = { id: "x", args: {} };
 const items = { id: "i", key: String };
 const counted = events(saver, (sum: number) => sum + 1, { initial: 0 });
 const signed = (sign: unknown) => () => createJournal(saver, { sign: wrong(sign) });
@@ -41,7 +41,7 @@ const inputs: readonly (readonly [field: string, given: string, call: () => unkn
   ["sign.keys.a", "15 bytes", signed({ keys: { a: "x".repeat(15) }, activeKey: "a" })],
   ["sign.key", "a name that isn't known", signed({ keys: { a: "x".repeat(16) }, activeKey: "a", key: "" })],
   ["work", "no function", () => journal.run(on("a"), x, wrong(undefined))],
-  ["call.tool", "no call", () => journal.run(on("a"), wrong(undefined), nothing)],
+  ["call.id", "no call", () => journal.run(on("a"), wrong(undefined), nothing)],
   ["call.version", "a number", () => journal.run(on("a"), { ...x, version: wrong(5) }, nothing)],
   ["call.certain", "text", () => journal.run(on("a"), { ...x, certain: wrong("yes") }, nothing)],
   ["call.reconcile", "an object", () => journal.run(on("a"), { ...x, reconcile: wrong({}) }, nothing)],

@@ -10,7 +10,7 @@ test("a journal keeps nothing of the runs whose calls it recorded", async () => 
   const journal = createJournal(checkpointer);
   const graph = new StateGraph(Annotation.Root({ receipt: Annotation<string>, ...journal.channel }))
     .addNode("pay", async (_state, config) => ({
-      receipt: await journal.run(config, { tool: "pay", args: {}, effects: "once" }, async () => "paid"),
+      receipt: await journal.run(config, { id: "pay", args: {}, effects: "once" }, async () => "paid"),
     }))
     .addEdge(START, "pay")
     .addEdge("pay", END)

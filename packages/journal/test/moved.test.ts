@@ -20,7 +20,7 @@ it("moves with its thread, and a move that is repeated doesn't wind it back", as
   await turn(from, 1);
   expect(await moveThreads(from, to)).toMatchObject({ threads: 1, differences: [], diverged: [] });
   // Only the journal goes on there.
-  const bill = () => createJournal(to).run(config, { tool: "bill", args: {} }, () => void paid.push(2));
+  const bill = () => createJournal(to).run(config, { id: "bill", args: {} }, () => void paid.push(2));
   await bill();
   expect(await moveThreads(from, to)).toMatchObject({ differences: [], diverged: [] });
   await bill();

@@ -8,7 +8,7 @@ import { questions } from "./support/effects.ts";
 // What a process knows of its own calls must not make it repeat one.
 
 const on = (thread_id: string) => ({ configurable: { thread_id } });
-const call = { tool: "pay", args: { amount: 5 } };
+const call = { id: "pay 5", tool: "pay", args: { amount: 5 } };
 
 /** Pays twice with the same call, of which the first attempt throws. Returns what was paid, and how each attempt ended. */
 async function twice(thrown: unknown, options: CallOptions = {}) {

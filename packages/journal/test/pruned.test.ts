@@ -24,7 +24,7 @@ async function pruned(value: unknown): Promise<{ ours: TierSaver; opened: TierSa
 it("the arguments of a call are stored, though the state had the same value before it was pruned", async () => {
   const { ours, opened } = await pruned(canonical(args));
   const journal = createJournal(ours);
-  await journal.run(config, { tool: "pay", args }, () => "receipt");
+  await journal.run(config, { id: "pay", args }, () => "receipt");
   expect(await createJournal(opened).verify("t")).toMatchObject({ ok: true });
 });
 

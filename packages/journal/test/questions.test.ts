@@ -204,7 +204,7 @@ describe("a call whose outcome is unknown", () => {
     const work = () => {
       throw new Error("the line was cut");
     };
-    const plain = { tool: "charge", args: { amount: 5 } };
+    const plain = { id: "charge 5", tool: "charge", args: { amount: 5 } };
     await expect(journal.run(config, plain, work)).rejects.toThrow("the line was cut");
     const again = await journal.run(config, plain, work).catch((error: unknown) => error);
     expect(again).toBeInstanceOf(AmbiguousOutcomeError);

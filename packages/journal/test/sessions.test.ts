@@ -1,5 +1,5 @@
-import { MemoryTier } from "@stratigraph/core";
-import { expect, it } from "vitest";
+import { MemorySaver, MemoryTier } from "@stratigraph/core";
+import { expect, it, vi } from "vitest";
 import { Session } from "../src/calls/session.ts";
 
 it("a session that was taken for dead while it ran nothing is seen alive when it runs again", async () => {
@@ -12,4 +12,70 @@ it("a session that was taken for dead while it ran nothing is seen alive when it
     expect(await other.isAlive(one.session, { machine, pid })).toBe(true);
     expect(other.dead.has(one.session)).toBe(false);
   });
+});
+
+it("two copies of the package in one process know of each other's calls", async () => {
+  const { createJournal } = await import("../src/index.ts");
+  vi.resetModules();
+  const copy = await import("../src/index.ts");
+  expect(copy.createJournal).not.toBe(createJournal);
+  const saver = new MemorySaver();
+  const [one, other] = [createJournal(saver), copy.createJournal(saver, { wait: "1m" })];
+  const config = { configurable: { thread_id: "ada" } };
+  const paid: string[] = [];
+  let end: (receipt: string) => void = () => undefined;
+  const began = new Promise<void>((resolve) => {
+    void one.run(config, { id: "pay", effects: "idempotent" }, () => {
+      paid.push("one");
+      resolve();
+      return new Promise<string>((done) => (end = done));
+    });
+  });
+  await began;
+  const second = other.run(config, { id: "pay", effects: "idempotent" }, () => void paid.push("other"));
+  // It looks for the other one's record, and finds it under way.
+  await expect(
+    other.resolve((await other.calls("ada"))[0]!.fingerprint, { threadId: "ada", happened: false }),
+  ).rejects.toMatchObject({ code: "LOCKED" });
+  // What one copy made, the other one takes.
+  await expect(copy.transaction(saver, "nobody", () => 1, { journal: one as never })).rejects.toMatchObject({
+    code: "NOT_FOUND",
+  });
+  end("receipt");
+  expect(await second).toBe("receipt");
+  expect(paid).toEqual(["one"]);
+});
+
+it("worker threads of one process know of each other's calls by their leases", async () => {
+  const tier = new MemoryTier();
+  const here = new Session(tier);
+  // A worker has a memory of its own: what it runs isn't known here.
+  const worker = new Session(tier, { machine: `${here.machine} thread 1` });
+  await worker.during(async () => {
+    const known = { machine: worker.machine, pid: worker.pid };
+    vi.resetModules();
+    const { Session: Unknowing } = await import("../src/calls/session.ts");
+    expect(await new Unknowing(tier).isAlive(worker.session, known)).toBe(true);
+  });
+});
+
+it("a journal with more threads than it remembers keeps those whose calls are under way", async () => {
+  const { createJournal } = await import("../src/index.ts");
+  const journal = createJournal(new MemorySaver());
+  const ends: (() => void)[] = [];
+  const on = (n: number) => ({ configurable: { thread_id: `t ${n}` } });
+  const pay = async (n: number, paid: string[]) =>
+    await journal.run(on(n), { id: "pay", effects: "idempotent" }, async () => {
+      paid.push(`t ${n}`);
+      await new Promise<void>((resolve) => ends.push(resolve));
+    });
+  const paid: string[] = [];
+  const running = Array.from({ length: 1100 }, (_, n) => pay(n, paid));
+  while (paid.length < 1100) await new Promise((resolve) => setImmediate(resolve));
+  // Equal calls wait for those, and run nothing. They get some turns of the event loop to do otherwise.
+  const again = Array.from({ length: 1100 }, (_, n) => pay(n, paid));
+  for (let turn = 0; turn < 200; turn += 1) await new Promise((resolve) => setImmediate(resolve));
+  for (const end of ends) end();
+  await Promise.all([...running, ...again]);
+  expect(paid).toHaveLength(1100);
 });

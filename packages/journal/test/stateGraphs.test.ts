@@ -389,7 +389,7 @@ describe.each(savers.slice(0, 2))("calls of a StateGraph, on %s", (_name, open) 
     let broken = true;
     const graph = new StateGraph(State)
       .addNode("work", async (_state, config) => {
-        const result = await journal.run(config, { tool: "odd", args: { kind } }, () => {
+        const result = await journal.run(config, { id: `odd ${kind}`, tool: "odd", args: { kind } }, () => {
           runs += 1;
           return results[kind];
         });
@@ -412,17 +412,13 @@ describe.each(savers.slice(0, 2))("calls of a StateGraph, on %s", (_name, open) 
     const State = Annotation.Root({ out: Annotation<string> });
     const graph = new StateGraph(State)
       .addNode("work", async (_state, own) => {
-        const first = await journal.run(own, { tool: "one", args: {} }, () => {
+        const first = await journal.run(own, { id: "one", args: {} }, () => {
           const answer = interrupt("first?") as string;
           got.push(answer);
           return answer;
         });
         const second = interrupt("second?") as string;
-        const third = await journal.run(
-          own,
-          { tool: "three", args: {} },
-          () => interrupt("third?") as string,
-        );
+        const third = await journal.run(own, { id: "three", args: {} }, () => interrupt("third?") as string);
         return { out: [first, second, third].join(" ") };
       })
       .addEdge(START, "work")

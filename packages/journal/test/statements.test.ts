@@ -16,7 +16,9 @@ it("a call costs two appends and a recorded one at most one read, in a process t
     const { pay, paid } = payments();
     const config = { configurable: { thread_id: "ada" } };
     const plain = (amount: number) =>
-      journal.run(config, { tool: "pay", args: { amount } }, () => pay.invoke({ amount }));
+      journal.run(config, { id: `pay ${amount}`, tool: "pay", args: { amount } }, () =>
+        pay.invoke({ amount }),
+      );
     await plain(1);
     expect(asked(await tracedWhile(() => plain(2)))).toEqual(["append", "append"]);
     const recorded = asked(await tracedWhile(() => plain(2)));

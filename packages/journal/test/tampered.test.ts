@@ -13,17 +13,17 @@ it.each(["result", "args"] as const)(
   "%s that were changed beside their entry aren't given out",
   async (field) => {
     const saver = new MemorySaver();
-    const pay = { tool: "pay", args: { amount: 5 } };
+    const pay = { id: "pay 5", tool: "pay", args: { amount: 5 } };
     const journal = createJournal(saver);
     await journal.run(config, pay, () => "receipt 5");
-    const unknown = { tool: "pay", args: { amount: 6 } };
+    const unknown = { id: "pay 6", tool: "pay", args: { amount: 6 } };
     await expect(
       journal.run(config, unknown, () => Promise.reject(new Error("the line was cut"))),
     ).rejects.toThrow();
     const others = new MemorySaver();
     const forger = createJournal(others);
     await forger.run(config, pay, () => "receipt 7");
-    await forger.run(config, { tool: "pay", args: { amount: 7 } }, () => "receipt 7");
+    await forger.run(config, { id: "pay 7", tool: "pay", args: { amount: 7 } }, () => "receipt 7");
     // What stands beside each entry is replaced by what stands beside the forger's, with checksums that are right.
     const forged = new MemorySaver();
     const payloads = (await entriesOf(others)).map(({ payload }) => payload);
@@ -68,7 +68,7 @@ it("a call that nobody knows the outcome of stays blocked after a change of keys
   const pay = (input: string) =>
     [
       { configurable: { thread_id: "t" }, state: input },
-      { tool: "pay", args: { amount: 5 } },
+      { id: "pay 5", tool: "pay", args: { amount: 5 } },
     ] as const;
   await expect(
     journal.run(...pay("first"), () => {
@@ -99,7 +99,7 @@ it("who has no key can't confirm a guess of short arguments by their hash", asyn
     const saver = new MemorySaver();
     await createJournal(saver, sign === undefined ? {} : { sign }).run(
       config,
-      { tool: "pay", args: { amount: 5 } },
+      { id: "pay 5", tool: "pay", args: { amount: 5 } },
       () => "paid",
     );
     return (await entriesOf(saver)).flatMap(({ entry: { event } }) => {

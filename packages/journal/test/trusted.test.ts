@@ -9,7 +9,7 @@ it("goes on where a hot tier that is trusted has an old copy of the journal", as
   const [hot, warm] = [new MemoryTier(), new MemoryTier()];
   const trusting = createJournal(new TieredSaver({ hot, warm, consistency: "trusted" }));
   const made: string[] = [];
-  const call = (tool: string) => ({ tool, args: {} });
+  const call = (id: string) => ({ id });
   await trusting.run(config, call("a"), () => void made.push("a"));
   // As if its process were killed between the warm tier and the hot one.
   const killed = createJournal(new TierSaver(warm));

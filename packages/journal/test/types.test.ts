@@ -58,9 +58,13 @@ it("`run` gives the type of its function", async () => {
   const State = Annotation.Root({ out: Annotation<number> });
   const graph = new StateGraph(State)
     .addNode("work", async (_state, own) => {
-      const result = await journal.run(own, { tool: "charge", args: { order: 7 } }, ({ idempotencyKey }) => ({
-        length: idempotencyKey.length,
-      }));
+      const result = await journal.run(
+        own,
+        { id: "charge 7", tool: "charge", args: { order: 7 } },
+        ({ idempotencyKey }) => ({
+          length: idempotencyKey.length,
+        }),
+      );
       expectTypeOf(result).toEqualTypeOf<{ length: number }>();
       return { out: result.length };
     })

@@ -15,7 +15,7 @@ import { ScriptedModel } from "./support/scriptedModel.ts";
 
 const on = (thread_id: string) => ({ configurable: { thread_id } });
 const begins = { messages: [{ role: "user", content: "begin" }] };
-const x = { tool: "x", args: {} };
+const x = { id: "x", args: {} };
 
 it("a tool is wrapped once: the call within would wait for the one around it", async () => {
   const journal = createJournal(new MemorySaver());
@@ -49,7 +49,7 @@ it("every way to call a wrapped tool goes through the journal", async () => {
 
 it("a call that makes an equal one doesn't wait for its own end", async () => {
   const journal = createJournal(new MemorySaver());
-  const inner: PlainCall = { ...x, tool: "y" };
+  const inner: PlainCall = { ...x, id: "y" };
   const run = () =>
     journal.run(on("eve"), x, () => journal.run(on("eve"), inner, () => journal.run(on("eve"), x, () => 1)));
   expect(await run()).toBe(1);
@@ -122,7 +122,7 @@ it("plain calls of a graph that a tool runs: one for each step that comes to the
   let ticks = 0;
   const clock = new StateGraph(Annotation.Root({ n: Annotation<number> }))
     .addNode("tick", async ({ n }, config) => {
-      await journal.run(config, { tool: "tick", args: {} }, () => (ticks += 1));
+      await journal.run(config, { id: "tick", args: {} }, () => (ticks += 1));
       return { n: n + 1 };
     })
     .addEdge(START, "tick")
@@ -150,7 +150,7 @@ it("equal calls of two tools of one message keep their own results where one too
   const shop = (name: string) =>
     tool(
       async (_args, config) => {
-        const receipt = await journal.run(config, { tool: "charge", args: {} }, () => (charges += 1));
+        const receipt = await journal.run(config, { id: "charge", args: {} }, () => (charges += 1));
         charged[name]!.push(receipt);
         if (name === "b" && charged["b"]!.length === 1)
           throw Object.assign(new Error("closed"), { certain: true });

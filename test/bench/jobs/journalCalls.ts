@@ -54,7 +54,11 @@ export async function job(input: JournalCallsInput): Promise<JournalCallsResult>
   const journal = createJournal(saver);
   const pay = (n: number) => Promise.resolve({ ...result, n });
   const call = (thread: string, n: number, effects: "once" | "none" = "once") =>
-    journal.run(on(thread), { tool: "pay", args: { order: `order ${n}`, amount: n }, effects }, () => pay(n));
+    journal.run(
+      on(thread),
+      { id: `pay ${n}`, tool: "pay", args: { order: `order ${n}`, amount: n }, effects },
+      () => pay(n),
+    );
 
   const measure = async (count: number, work: (n: number) => Promise<unknown>) => {
     resetWire(wire);
@@ -100,9 +104,13 @@ export async function job(input: JournalCallsInput): Promise<JournalCallsResult>
     await cold.tier.ping!();
     resetWire(wire);
     const begun = performance.now();
-    await createJournal(cold).run(on("long"), { tool: "pay", args: { order: "order 7", amount: 7 } }, () => {
-      throw new Error("the call isn't in the journal");
-    });
+    await createJournal(cold).run(
+      on("long"),
+      { id: "pay 7", tool: "pay", args: { order: "order 7", amount: 7 } },
+      () => {
+        throw new Error("the call isn't in the journal");
+      },
+    );
     opened.push(performance.now() - begun);
     openStatements = wire.statements;
     await cold.end();

@@ -113,7 +113,7 @@ async function makeThreads(saver: TieredSaver, tier: MemoryTier): Promise<void> 
 /** A payment whose outcome nobody knows. Returns its fingerprint. */
 async function payUnluckily(saver: TieredSaver): Promise<string> {
   const journal = createJournal(saver);
-  const pay = { tool: "pay", args: { amount: 5 } };
+  const pay = { id: "pay", args: { amount: 5 } };
   const cut = (): never => {
     throw new Error("the line was cut");
   };

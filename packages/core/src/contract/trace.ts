@@ -90,7 +90,7 @@ export type TraceEvent =
   | {
       /** A function of the application that the saver calls threw or rejected. This changed nothing else. */
       readonly type: "hook";
-      readonly hook: "onConflict" | "tracer" | "metrics" | "log";
+      readonly hook: "onConflict" | "tracer" | "metrics" | "log" | "journal";
       readonly threadId?: string | undefined;
       readonly error: unknown;
     }

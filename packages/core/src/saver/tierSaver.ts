@@ -45,6 +45,7 @@ import { healthOf, type Health, type HealthOptions } from "../operations/health.
 import { keysInUse, type KeysInUse, type KeysInUseOptions } from "../operations/keysInUse.ts";
 import { HeadCache } from "./headCache.ts";
 import { KeyGuard } from "./keyGuard.ts";
+import { Lineage, type Ancestor } from "./lineage.ts";
 import { ParentCache } from "./parentCache.ts";
 import { listThreads, type ThreadListOptions, type ThreadPage } from "../operations/listThreads.ts";
 import { tellOfLostRace } from "./lostRace.ts";
@@ -115,6 +116,7 @@ export class TierSaver extends BaseCheckpointSaver {
   readonly #observations = new Observations();
   readonly #parents: ParentCache;
   readonly #heads: HeadCache;
+  readonly #lineage: Lineage;
   readonly #waits: StoredWaits;
   readonly #staleRetry: StaleRetry;
   readonly #writerTags = new WriterTags();
@@ -141,6 +143,7 @@ export class TierSaver extends BaseCheckpointSaver {
     this.coder = new CheckpointCoder(resolved.serde, new BlobEncoder(envelope, resolved, stored));
     this.#parents = new ParentCache(tier, this.coder);
     this.#heads = new HeadCache(tier, this.coder, this.#parents);
+    this.#lineage = new Lineage(tier, this.coder);
     this.#waits = new StoredWaits(tier, (at) => this.#parents.get(at) !== undefined);
     this.#staleRetry = new StaleRetry(tier, this.#observations, (threadId) => this.#forget(threadId));
     checkRetention(tier, options);
@@ -324,6 +327,7 @@ export class TierSaver extends BaseCheckpointSaver {
     const at: Address = { ...namespaceOf(config), checkpointId: validId("checkpoint.id", checkpoint.id) };
     const parentId = checkpointIdOf(config);
     this.#observations.used(config, at);
+    this.#lineage.puts(at, parentId, metadata.source);
     try {
       const runId = runIdOf(config, metadata);
       const put = { checkpoint, metadata, newVersions, runId };
@@ -421,6 +425,16 @@ export class TierSaver extends BaseCheckpointSaver {
       throw new InvalidAddressError("checkpoint_id", "nothing", "Name the checkpoint to wait for.");
     const at = { ...namespaceOf(config), checkpointId };
     await this.#waits.wait(at, patience, () => this.#observations.leavesOut(config, at));
+  }
+
+  /**
+   * The checkpoint that a config names and its ancestors, nearest first, as far as they are stored. No round trip for those that this
+   * saver put.
+   * @throws InvalidAddressError; CorruptionError
+   */
+  async *lineage(config: RunnableConfig): AsyncGenerator<Ancestor> {
+    const checkpointId = checkpointIdOf(config);
+    if (checkpointId !== undefined) yield* this.#lineage.of({ ...namespaceOf(config), checkpointId });
   }
 
   /** Deletes a thread with all its namespaces. A tombstone keeps late writes from bringing it back. Unknown threads are no error. */

@@ -1,17 +1,23 @@
+// long file: the protocol of a call, which is read as one piece
 import { setTimeout as sleep } from "node:timers/promises";
 import type { TierSaver } from "@stratigraph/core";
 import { AmbiguousOutcomeError, duplicateCall, notDurable, resultNotKept, stillRuns } from "../errors.ts";
 import type { Calls } from "../log/calls.ts";
+import type { CallState } from "../log/callState.ts";
+import { isSamePlace, isTaken } from "../log/visits.ts";
+import type { Where } from "../log/entry.ts";
 import type { Decision, JournalLog } from "../log/journalLog.ts";
 import type { Sealing } from "../log/sealing.ts";
 import type { Policy } from "../options.ts";
 import { runAs, type CurrentCall } from "./currentCall.ts";
 import { Gate } from "./gate.ts";
 import { isBubbleUp, isCertain, Outcomes, toldFailure } from "./outcomes.ts";
+import { namedCall, numbered } from "./namedCall.ts";
 import type { CallOutcome, PlannedCall } from "./plannedCall.ts";
-import { callOfTask, eventOfCall, resolveCall, type Knowledge } from "./resolve.ts";
+import { eventOfCall, resolveCall, type Knowledge } from "./resolve.ts";
 import type { Session } from "./session.ts";
 import { within } from "./within.ts";
+import { newIdempotencyKey } from "./idempotencyKey.ts";
 
 /** How long to wait before looking again at a call that another process runs: first and longest, in milliseconds. */
 const [firstLookMs, longestLookMs] = [50, 1000];
@@ -33,7 +39,9 @@ export class CallRunner {
   readonly #outcomes: Outcomes;
   readonly #gate: Gate;
   /** Calls that this process is making, by fingerprint. */
-  readonly #underWay = new Map<string, Promise<unknown>>();
+  readonly #underWay = new Map<string, { readonly made: Promise<unknown>; readonly where: Where }>();
+  /** How many calls it is asked to make now. */
+  #asked = 0;
   /** Calls that it claimed, or tried to claim, and that didn't begin, with the number of the claim's entry. */
   readonly #notBegun = new Map<string, number>();
 
@@ -43,9 +51,9 @@ export class CallRunner {
     this.#gate = new Gate(parts.log, this.#outcomes, parts.policy, parts.policyTimeoutMs);
   }
 
-  /** Whether it is making no call. */
+  /** Whether it is making no call. What it knows of calls that didn't begin may be forgotten: a person is asked then. */
   get isIdle(): boolean {
-    return this.#underWay.size === 0 && this.#notBegun.size === 0;
+    return this.#asked === 0;
   }
 
   /** Whether this process is making a call. */
@@ -59,20 +67,60 @@ export class CallRunner {
    * errors of the storage, before anything ran
    */
   async call(given: PlannedCall, work: () => unknown): Promise<CallOutcome> {
-    const planned = await this.#ofTask(given);
-    const { call } = planned.request;
-    for (;;) {
-      const other = this.#underWay.get(call);
-      if (other === undefined) break;
-      await this.#ended(other, planned);
-    }
-    const making = this.#make(planned, work);
-    this.#underWay.set(call, making);
+    this.#asked += 1;
     try {
-      return await making;
+      return await this.#call(given, work);
+    } finally {
+      this.#asked -= 1;
+    }
+  }
+
+  async #call(given: PlannedCall, work: () => unknown): Promise<CallOutcome> {
+    const taken = new Set<string>();
+    for (;;) {
+      const planned = await this.#found(given, taken);
+      const { call, where } = planned.request;
+      const other = this.#underWay.get(call);
+      if (other === undefined) {
+        const outcome = await this.#alone(planned, work);
+        if (outcome !== undefined) return outcome;
+      } else if (planned.seen !== undefined && !isSamePlace(other.where, where)) taken.add(call);
+      else await this.#ended(other.made, planned);
+    }
+  }
+
+  /** Makes a call that this process isn't making. Undefined where it turned out to be another one. */
+  async #alone(planned: FoundCall, work: () => unknown): Promise<CallOutcome | undefined> {
+    const { call, where } = planned.request;
+    planned.found?.(call);
+    const made = this.#make(planned, work);
+    this.#underWay.set(call, { made, where });
+    try {
+      return await made;
     } finally {
       this.#underWay.delete(call);
     }
+  }
+
+  /** Finds out which call a call is that code named. */
+  async #found(planned: PlannedCall, taken: ReadonlySet<string>): Promise<FoundCall> {
+    const { request, site } = planned;
+    if (request.named !== true || site.place === undefined) return planned;
+    const calls = await this.#parts.log.calls();
+    const seen = calls.visitsElsewhere(request.previous, request.where);
+    try {
+      // Where others of its name are, it is found by its checkpoint, which has to be stored for that.
+      if (seen > 0) await this.#issued(planned);
+    } catch (error) {
+      // What needs no checkpoint is made anew.
+      if (request.effects !== "none") throw error;
+      return { ...planned, request: numbered(request, calls.highest(request.previous) + 1, 0), seen };
+    }
+    return {
+      ...planned,
+      request: await namedCall(this.#parts.log.threadId, calls, request, site.place, taken),
+      seen,
+    };
   }
 
   /** Waits for the same call, which this process is making. */
@@ -91,16 +139,11 @@ export class CallRunner {
     }
   }
 
-  async #ofTask(planned: PlannedCall): Promise<PlannedCall> {
-    const { request } = planned;
-    if (request.inNextTask === undefined) return planned;
-    return { ...planned, request: callOfTask(await this.#parts.log.calls(), request) };
-  }
-
-  async #make(planned: PlannedCall, work: () => unknown): Promise<CallOutcome> {
+  /** Makes a call. Undefined where what is recorded has changed, so that it may be another one. */
+  async #make(planned: FoundCall, work: () => unknown): Promise<CallOutcome | undefined> {
     for (;;) {
       const decided = await this.#decide(planned);
-      if (decided.kind !== "run") return decided;
+      if (decided?.kind !== "run") return decided;
       const { claim } = decided;
       if (claim === undefined) return await this.#read(planned, work);
       const outcome = await this.#run(planned, decided, claim, work);
@@ -108,8 +151,8 @@ export class CallRunner {
     }
   }
 
-  /** Finds out what to do, until the call may run, or needn't. */
-  async #decide(planned: PlannedCall): Promise<Exclude<CallOutcome, { kind: "ran" }> | Run> {
+  /** Finds out what to do, until the call may run, or needn't. Undefined where it may be another one. */
+  async #decide(planned: FoundCall): Promise<Exclude<CallOutcome, { kind: "ran" }> | Run | undefined> {
     const { log, waitMs } = this.#parts;
     const { request, site } = planned;
     const beganMs = performance.now();
@@ -132,10 +175,7 @@ export class CallRunner {
             isFresh = true;
             continue;
           }
-          log.note({
-            event: { type: "returned", call: request.call, where: request.where },
-            author: site.author,
-          });
+          if (!(await this.#gives(planned, resolution.state))) return undefined;
           this.#outcomes.tell(planned, "replayed", 0);
           return { kind: "recorded", result };
         }
@@ -157,7 +197,12 @@ export class CallRunner {
             isFresh = true;
             continue;
           }
-          if (resolution.state.call !== request.call && calls.get(request.call)?.status !== "repeats")
+          // Code gives what it means to repeat the same name.
+          if (
+            request.named !== true &&
+            resolution.state.call !== request.call &&
+            calls.get(request.call)?.status !== "repeats"
+          )
             await this.#gate.append(planned, {
               type: "repeats",
               ...eventOfCall(request),
@@ -166,8 +211,8 @@ export class CallRunner {
           await this.#gate.settle(planned, resolution.state, resolution.died);
           continue;
         case "run": {
-          if (!allowed && !resolution.approved && planned.unjudged !== true) {
-            const verdict = await this.#gate.judge(planned);
+          if (!allowed && planned.unjudged !== true) {
+            const verdict = await this.#gate.judge(planned, resolution.approved);
             if (verdict === "ask again") continue;
             if (verdict !== undefined) return verdict;
           }
@@ -180,6 +225,26 @@ export class CallRunner {
         }
       }
     }
+  }
+
+  /**
+   * Records that a result is given. Before it is given, where code named the call and it was made on another branch: calls behind it are
+   * told apart by that. False where the call may be another one.
+   */
+  async #gives(planned: FoundCall, state: CallState): Promise<boolean> {
+    const { request, site } = planned;
+    const { log } = this.#parts;
+    const { call, where } = request;
+    const given = { event: { type: "returned" as const, call, where }, author: site.author };
+    const isKnown = state.visits?.some((visit) => isSamePlace(visit, where)) === true;
+    if (planned.seen === undefined || isKnown) {
+      log.note(given);
+      return true;
+    }
+    return await log.change((calls): Decision<boolean> => {
+      const isIt = !hasMoved(calls, planned);
+      return { events: isIt ? [given] : [], answer: isIt };
+    }, site.mayBegin);
   }
 
   #known(): Knowledge {
@@ -199,16 +264,17 @@ export class CallRunner {
   }
 
   /** Takes the right to run the call; undefined where what is recorded has changed meanwhile. */
-  async #claim({ request, argsText, site }: PlannedCall): Promise<Run | undefined> {
+  async #claim(planned: FoundCall): Promise<Run | undefined> {
+    const { request, argsText, site } = planned;
     const call = eventOfCall(request);
     let claimed: Run | undefined;
     const decide = (calls: Calls, seq: number): Decision<Run | undefined> => {
       claimed = undefined;
       const resolution = resolveCall(calls, request, this.#known());
       if (resolution.do !== "run") return { events: [], answer: undefined };
-      const { attempt, key = request.call } = resolution;
+      const { attempt, key = newIdempotencyKey(), of } = resolution;
       claimed = { kind: "run", claim: { seq, session: this.#parts.session.session }, attempt, key };
-      const event = { type: "claimed" as const, ...call, attempt, key };
+      const event = { type: "claimed" as const, ...call, attempt, key, ...(of === undefined ? {} : { of }) };
       return { events: [{ event, payload: { args: argsText }, author: site.author }], answer: claimed };
     };
     try {
@@ -244,7 +310,7 @@ export class CallRunner {
     { seq, session: claimant }: Claim,
     work: () => unknown,
   ): Promise<CallOutcome | undefined> {
-    const { request, options, site } = planned;
+    const { request, site } = planned;
     const { session } = this.#parts;
     const beganMs = performance.now();
     const current: CurrentCall = { fingerprint: request.call, idempotencyKey: key, attempt };
@@ -259,7 +325,7 @@ export class CallRunner {
         this.#notBegun.delete(request.call);
         value = await runAs(current, request.where.task, async () => await work());
       } catch (error) {
-        await this.#outcomes.failure(planned, seq, error, !began || isCertain(options, error));
+        await this.#outcomes.failure(planned, seq, error, !began || (await isCertain(planned, error)));
         throw error;
       }
       const told = toldFailure(planned, value);
@@ -272,6 +338,20 @@ export class CallRunner {
       return winner === undefined ? { kind: "ran", value } : { kind: "recorded", result: winner };
     });
   }
+}
+
+/** A call whose fingerprint is known. */
+interface FoundCall extends PlannedCall {
+  /** How often its name had been used then in other steps; undefined for a call that code didn't name. */
+  readonly seen?: number | undefined;
+}
+
+/** Whether its name was used since a call was found, so that it may be another one. */
+function hasMoved(calls: Calls, { request, seen }: FoundCall): boolean {
+  if (seen === undefined) return false;
+  const { call, previous, where } = request;
+  const state = calls.get(call);
+  return calls.visitsElsewhere(previous, where) !== seen || (state !== undefined && isTaken(state, where));
 }
 
 /** The right to run a call. */

@@ -9,7 +9,7 @@ const mostCalls = 10_000;
 /** What undoes calls. */
 export class Compensations {
   readonly #ofTools = new Map<string, Compensate>();
-  readonly #ofCalls = new Map<Digest, Compensate>();
+  readonly #ofCalls = new Map<string, Compensate>();
 
   /** Undoes calls of a tool, those of earlier processes included. */
   setOfTool(tool: string, compensate: Compensate): void {
@@ -17,14 +17,20 @@ export class Compensations {
   }
 
   /** Undoes one call, whatever its tool's other calls are undone by: it may know that call only. */
-  setOfCall(call: Digest, compensate: Compensate): void {
-    this.#ofCalls.delete(call);
-    this.#ofCalls.set(call, compensate);
+  setOfCall(threadId: string, call: Digest, compensate: Compensate): void {
+    const key = keyOf(threadId, call);
+    this.#ofCalls.delete(key);
+    this.#ofCalls.set(key, compensate);
     if (this.#ofCalls.size > mostCalls) this.#ofCalls.delete(this.#ofCalls.keys().next().value!);
   }
 
   /** What undoes a call; undefined where nothing is known to. */
-  of(call: Digest, tool: string): Compensate | undefined {
-    return this.#ofCalls.get(call) ?? this.#ofTools.get(tool);
+  of(threadId: string, call: Digest, tool: string): Compensate | undefined {
+    return this.#ofCalls.get(keyOf(threadId, call)) ?? this.#ofTools.get(tool);
   }
+}
+
+/** Names a call among those of all threads, which may have the same fingerprints. */
+function keyOf(threadId: string, call: Digest): string {
+  return `${call} ${threadId}`;
 }

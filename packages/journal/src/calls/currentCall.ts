@@ -1,4 +1,5 @@
 import { AsyncLocalStorage } from "node:async_hooks";
+import { shared } from "../shared.ts";
 
 /** The call that the code around it is run by. */
 export interface CurrentCall {
@@ -15,16 +16,22 @@ interface Running {
   readonly task: string | undefined;
 }
 
-const storage = new AsyncLocalStorage<Running>();
+const storage = shared("current-call", () => new AsyncLocalStorage<Running>());
 
 /** The call whose tool or function is running; undefined outside. For tools that pass an idempotency key on. */
 export function currentCall(): CurrentCall | undefined {
   return storage.getStore()?.call;
 }
 
+/** The task that makes the call that the code around it is run by; undefined outside graphs. */
+export function taskOfCall(): string | undefined {
+  return storage.getStore()?.task;
+}
+
 /** Whether a task makes the call that the code around it is run by, and not one of a graph that the call's tool runs. */
 export function isTaskOfCall(task: string | undefined): boolean {
-  return storage.getStore()?.task === task;
+  const running = storage.getStore();
+  return running !== undefined && running.task === task;
 }
 
 export function runAs<T>(call: CurrentCall, task: string | undefined, work: () => T): T {

@@ -1,5 +1,5 @@
 import { AmbiguousOutcomeError } from "../errors.ts";
-import type { CallState } from "../log/calls.ts";
+import type { Approval, CallState } from "../log/callState.ts";
 import type { JournalLog, NewEvent } from "../log/journalLog.ts";
 import type { CallOptions, Policy, Reconciled, UnknownCall } from "../options.ts";
 import { frozen, judged } from "./judged.ts";
@@ -35,9 +35,13 @@ export class Gate {
     this.#timeoutMs = timeoutMs;
   }
 
-  /** Asks the policy. Undefined: the call may run; "ask again": a person allowed it, which is recorded now. */
+  /**
+   * Asks the policy. Undefined: the call may run; "ask again": a person allowed it, which is recorded now.
+   * @param approved what a person allowed before. It counts where the policy still asks for the same reason
+   */
   async judge(
     planned: PlannedCall,
+    approved: Approval | undefined,
   ): Promise<Extract<CallOutcome, { kind: "denied" }> | "ask again" | undefined> {
     if (this.#policy === undefined) return undefined;
     const { request, argsText, site } = planned;
@@ -48,6 +52,7 @@ export class Gate {
     const answer = await judged(this.#policy, call, this.#timeoutMs);
     if (answer === true) return undefined;
     if ("deny" in answer) return await this.#deny(planned, "policy", answer.deny);
+    if (approved !== undefined && this.#counts(approved, answer.ask)) return undefined;
     const { asking } = site;
     if (asking === undefined)
       return await this.#deny(
@@ -74,10 +79,17 @@ export class Gate {
         ...eventOfCall(request),
         reason: keptReason(answer.ask),
         ...(said.reason === undefined ? {} : { said: keptReason(said.reason) }),
+        thread: threadId,
+        ...untilOf(answer.validForMs),
       },
       said.author,
     );
     return "ask again";
+  }
+
+  #counts({ reason, thread, until }: Approval, asked: string): boolean {
+    const isValid = until === undefined || Date.now() < Date.parse(until);
+    return isValid && reason === keptReason(asked) && thread === this.#log.threadId;
   }
 
   /**
@@ -163,6 +175,10 @@ function answered(asking: Asking, question: Question): unknown {
   const read = readAnswer(question as ApprovalQuestion, asking.answers);
   if ("answer" in read) return read.answer;
   return asking.ask(read.refused === undefined ? question : { ...question, refused: read.refused });
+}
+
+function untilOf(validForMs: number | undefined): { until?: string } {
+  return validForMs === undefined ? {} : { until: new Date(Date.now() + validForMs).toISOString() };
 }
 
 function keptReason(reason: string): string {

@@ -1,3 +1,4 @@
+import { waitMsOf, type Duration } from "@stratigraph/core";
 import { keptError } from "../errors.ts";
 import type { Policy, PolicyCall } from "../options.ts";
 import { within } from "./within.ts";
@@ -7,14 +8,15 @@ export async function judged(
   policy: Policy,
   call: PolicyCall,
   timeoutMs: number,
-): Promise<true | { deny: string } | { ask: string }> {
+): Promise<true | { deny: string } | { ask: string; validForMs?: number | undefined }> {
   try {
     const answer: unknown = await within(Promise.resolve(policy(call)), timeoutMs);
     if (answer === true) return true;
     if (answer === false) return { deny: "the policy doesn't allow it" };
-    const { deny, ask } = Object(answer) as { deny?: unknown; ask?: unknown };
+    const { deny, ask, validFor } = Object(answer) as { deny?: unknown; ask?: unknown; validFor?: Duration };
     if (typeof deny === "string") return { deny };
-    if (typeof ask === "string") return { ask };
+    if (typeof ask === "string")
+      return { ask, validForMs: validFor === undefined ? undefined : waitMsOf("validFor", validFor) };
     return { deny: "the policy gave no answer that it may give: true, false, { deny } or { ask }" };
   } catch (error) {
     return { deny: `the policy failed: ${told(error)}` };

@@ -1,10 +1,10 @@
 import { trace, type TierSaver } from "@stratigraph/core";
 import { keptError } from "../errors.ts";
-import type { CallState } from "../log/calls.ts";
+import type { CallState } from "../log/callState.ts";
 import type { Call, Interrupts } from "../log/entry.ts";
 import type { JournalLog, NewEvent } from "../log/journalLog.ts";
 import type { Sealing } from "../log/sealing.ts";
-import type { CallOptions, Reconciled } from "../options.ts";
+import type { Reconciled } from "../options.ts";
 import type { CallSite, PlannedCall } from "./plannedCall.ts";
 import { eventOfCall } from "./resolve.ts";
 import { isToolMessage, keptResult, type KeptResult } from "./results.ts";
@@ -201,11 +201,15 @@ function interruptsOf({ task, interrupts }: CallSite): { interrupts?: Interrupts
 }
 
 /** Whether an error proves that nothing happened. */
-export function isCertain({ certain }: CallOptions, error: unknown): boolean {
+export async function isCertain(
+  { options: { certain }, refused }: Pick<PlannedCall, "options" | "refused">,
+  error: unknown,
+): Promise<boolean> {
   if (isBubbleUp(error)) return false;
-  const { name, certain: marked } = Object(error) as { name?: unknown; certain?: unknown };
-  if (name === "ToolInputParsingException" || marked === true) return true;
+  const { certain: marked } = Object(error) as { certain?: unknown };
+  if (marked === true) return true;
   try {
+    if ((await refused?.(error)) === true) return true;
     return certain?.(error) === true;
   } catch {
     return false;

@@ -1,3 +1,5 @@
+import type { Digest } from "../identity/fingerprint.ts";
+import type { Place } from "../langgraph/place.ts";
 import type { CallOptions } from "../options.ts";
 import type { Answers, Question } from "./questions.ts";
 import type { CallRequest } from "./resolve.ts";
@@ -18,6 +20,8 @@ export interface CallSite {
   readonly passOver?: ((times: number) => void) | undefined;
   /** Waits until the checkpoint that issued the call is stored. Absent where none issued it. @throws if that can't be */
   readonly issued?: ((signal: AbortSignal | undefined, timeoutMs: number) => Promise<void>) | undefined;
+  /** Tells how places stand to that of the call. Absent outside graphs. */
+  readonly place?: Pick<Place, "relationOf"> | undefined;
   /** Looks whether the thread that made the call is still there. Absent outside graphs. @throws ThreadDeletedError */
   readonly mayBegin?: (() => Promise<void>) | undefined;
 }
@@ -37,6 +41,10 @@ export interface PlannedCall {
   readonly argsText: string;
   readonly site: CallSite;
   readonly options: CallOptions;
+  /** Told the call's fingerprint, once it is known. */
+  readonly found?: ((call: Digest) => void) | undefined;
+  /** Whether an error says that a tool didn't take its arguments, and so didn't act. */
+  readonly refused?: ((error: unknown) => Promise<boolean>) | undefined;
   /** The policy isn't asked: the call undoes what it had allowed. */
   readonly unjudged?: boolean | undefined;
 }

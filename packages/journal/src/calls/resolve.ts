@@ -1,4 +1,6 @@
-import { kindOfCall, type Calls, type CallState } from "../log/calls.ts";
+import { kindOfCall, type Calls } from "../log/calls.ts";
+import type { Approval, CallState } from "../log/callState.ts";
+import type { Digest } from "../identity/fingerprint.ts";
 import type { Call } from "../log/entry.ts";
 
 /** What has to be known to decide on a call. */
@@ -7,34 +9,12 @@ export interface CallRequest extends Call {
   readonly fresh?: boolean | undefined;
   /** Hashes of the arguments by the journal's other keys, by which calls are known that were made under those. */
   readonly otherHashes?: readonly string[] | undefined;
-  /** The same call in the next equal task of its step, where code can call equal ones. */
-  readonly inNextTask?: (() => CallRequest) | undefined;
 }
 
 /** What an event keeps of a request. */
 export function eventOfCall(request: CallRequest): Call {
-  const { fresh: _fresh, otherHashes: _other, inNextTask: _next, ...call } = request;
+  const { fresh: _fresh, otherHashes: _other, ...call } = request;
   return call;
-}
-
-/**
- * The call of a task that has equal ones in its step: the one that this task made before, or else the first that none of the others
- * made. Tasks that are done don't run again when a run goes on, so how many a process saw doesn't tell.
- */
-export function callOfTask(calls: Calls, request: CallRequest): CallRequest {
-  const { task, checkpoint } = request.where;
-  for (let next: CallRequest | undefined = request; next !== undefined; next = next.inNextTask?.()) {
-    const state = calls.get(next.call);
-    if (state === undefined) break;
-    if (state.where.task === task && state.where.checkpoint === checkpoint) return next;
-  }
-  let free = request;
-  for (let next: CallRequest | undefined = request; next !== undefined; next = next.inNextTask?.()) {
-    free = next;
-    const state = calls.get(next.call);
-    if (state === undefined || !isTwin(state, next)) break;
-  }
-  return free;
 }
 
 /** What this process knows that isn't in the journal. */
@@ -60,7 +40,9 @@ export type Resolution =
       readonly do: "run";
       readonly attempt: number;
       readonly key?: string | undefined;
-      readonly approved: boolean;
+      /** The call that it repeats with that key. */
+      readonly of?: Digest | undefined;
+      readonly approved?: Approval | undefined;
     }
   /** Somebody runs it now. */
   | { readonly do: "wait"; readonly state: CallState }
@@ -75,20 +57,24 @@ export type Resolution =
  */
 export function resolveCall(calls: Calls, request: CallRequest, known: Knowledge): Resolution {
   const state = calls.get(request.call);
-  if (state !== undefined && isTwin(state, request)) return { do: "refuse", state };
+  // Reads of two tasks don't get in each other's way, and calls that code named are told apart before.
+  const mayRepeat = request.effects === "none" || request.named === true;
+  if (state !== undefined && !mayRepeat && isTwin(state, request)) return { do: "refuse", state };
   if (state !== undefined && isDeniedHere(state, request)) return { do: "deny", state };
   if (request.effects === "none") {
-    if (state?.status === "succeeded" && request.fresh !== true) return { do: "return", state };
-    return { do: "run", attempt: (state?.attempts ?? 0) + 1, approved: state?.approved ?? false };
+    const isAsked = request.named !== true && state !== undefined && isTwin(state, request);
+    if (state?.status === "succeeded" && request.fresh !== true && !isAsked) return { do: "return", state };
+    return { do: "run", attempt: (state?.attempts ?? 0) + 1, approved: state?.approved };
   }
   const own = state === undefined ? undefined : resolveState(calls, state, request, known);
   if (own !== undefined && own.do !== "run") return own;
   const other = openElsewhere(calls, request, known);
-  const run = own ?? { do: "run" as const, attempt: 1, key: undefined, approved: false };
+  const run = own ?? { do: "run" as const, attempt: 1, key: undefined };
   if (other === undefined) return run;
-  // An idempotent call may be repeated, with the key of the one that it may be a repetition of.
-  if (request.effects === "idempotent") return { ...run, key: run.key ?? other.state.key };
-  return other;
+  if (request.effects !== "idempotent") return other;
+  // It may be repeated, with the key of the one that it may be a repetition of. Code repeats a call by its name.
+  if (request.named === true || run.key !== undefined) return run;
+  return { ...run, key: other.state.key, of: other.state.call };
 }
 
 /**

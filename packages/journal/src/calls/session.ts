@@ -1,7 +1,9 @@
 import { randomUUID } from "node:crypto";
+import { isMainThread, threadId } from "node:worker_threads";
 import { keepsLeases, livenessOf, thisProcess, type Tier } from "@stratigraph/core";
 import type { Session as KnownSession } from "../log/calls.ts";
 import type { Writer } from "../log/journalLog.ts";
+import { shared } from "../shared.ts";
 
 /** For how long a process counts as alive after it last said so, in milliseconds. */
 const defaultLeaseMs = 30_000;
@@ -14,11 +16,28 @@ export interface SessionPlace {
   readonly leaseMs?: number | undefined;
 }
 
-/** How many calls each session of this process is running. */
-const running = new Map<string, number>();
+/** How many names of sessions are remembered at most. */
+const mostNames = 10_000;
+
+/** How many calls each session of this thread of the process is running: 0 for one that rests. */
+const running = shared("running", () => new Map<string, number>());
 
 /** Sessions of this process that were found to be running nothing: what they left counts as ended, so they go on under other names. */
-const takenForDead = new Set<string>();
+const takenForDead = shared("taken-for-dead", () => new Set<string>());
+
+/** Remembers a name, and forgets the one that was remembered first where there are too many. */
+function remember(names: Set<string> | Map<string, number>, name: string, value = 0): void {
+  names.delete(name);
+  if (names instanceof Set) names.add(name);
+  else names.set(name, value);
+  if (names.size > mostNames) names.delete(names.keys().next().value!);
+}
+
+/** Where this process runs. A worker has a memory of its own, so that nobody but the lease tells others what it is doing. */
+function thisMachine(): string {
+  const { machine } = thisProcess();
+  return isMainThread ? machine : `${machine} thread ${threadId}`;
+}
 
 /**
  * What makes calls: a journal in a process. While it runs calls it holds a lease in the storage, by which others see that it is alive. One
@@ -41,7 +60,7 @@ export class Session implements Writer {
   readonly #firstSeenMs = new Map<string, number>();
   readonly #dead = new Set<string>();
 
-  constructor(tier: Tier, { machine = thisProcess().machine, leaseMs = defaultLeaseMs }: SessionPlace = {}) {
+  constructor(tier: Tier, { machine = thisMachine(), leaseMs = defaultLeaseMs }: SessionPlace = {}) {
     this.#tier = tier;
     this.machine = machine;
     this.#leaseMs = leaseMs;
@@ -67,15 +86,13 @@ export class Session implements Writer {
     await this.#sayAlive();
     const name = this.#name;
     this.#running += 1;
-    running.set(name, (running.get(name) ?? 0) + 1);
+    remember(running, name, (running.get(name) ?? 0) + 1);
     this.#timer ??= setInterval(() => void this.#prolong().catch(() => undefined), this.#leaseMs / 4).unref();
     try {
       return await work();
     } finally {
       this.#running -= 1;
-      const left = running.get(name)! - 1;
-      if (left > 0) running.set(name, left);
-      else running.delete(name);
+      remember(running, name, (running.get(name) ?? 1) - 1);
       if (this.#running === 0) this.#rest();
     }
   }
@@ -92,22 +109,23 @@ export class Session implements Writer {
   /** Finds out whether the holder of a claim is alive. */
   async isAlive(holder: string, known: KnownSession | undefined): Promise<boolean> {
     if (this.#dead.has(holder)) return false;
-    const alive = running.has(holder) || (await this.#looksAlive(holder, known));
+    // How many calls it runs, where it is in this memory.
+    const runs = known?.machine === this.machine ? running.get(holder) : undefined;
+    const alive = runs === undefined ? await this.#looksAlive(holder, known) : runs > 0;
     if (!alive) {
-      this.#dead.add(holder);
-      if (known?.pid === process.pid) takenForDead.add(holder);
+      remember(this.#dead, holder);
+      if (runs !== undefined) remember(takenForDead, holder);
     }
     return alive;
   }
 
   async #looksAlive(holder: string, known: KnownSession | undefined): Promise<boolean> {
-    // Of this process, but running nothing; or of one that had the same id before.
-    if (known?.machine === this.machine && (known.pid === process.pid || livenessOf(known) === "dead"))
-      return false;
+    // One of the same id is this process, in another memory, or one that had the id before: the lease tells.
+    if (known?.machine === this.machine && livenessOf(known) === "dead") return false;
     if (!keepsLeases(this.#tier)) {
       // Nobody can tell, so it counts as alive for as long as a lease would have lasted.
       const sinceMs = this.#firstSeenMs.get(holder) ?? performance.now();
-      this.#firstSeenMs.set(holder, sinceMs);
+      remember(this.#firstSeenMs, holder, sinceMs);
       return performance.now() - sinceMs < this.#leaseMs;
     }
     // A lease that can be taken has expired, or was never held. It is taken for a moment only.
@@ -135,7 +153,7 @@ export class Session implements Writer {
 
   #rename(): void {
     this.#name = randomUUID();
-    this.#own.add(this.#name);
+    remember(this.#own, this.#name);
   }
 
   /** Stops renewing the lease, which expires by itself if no call comes soon. */

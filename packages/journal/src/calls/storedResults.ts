@@ -1,6 +1,6 @@
 import type { TierSaver } from "@stratigraph/core";
 import { journalBroken } from "../errors.ts";
-import type { CallState } from "../log/calls.ts";
+import type { CallState } from "../log/callState.ts";
 import type { JournalLog } from "../log/journalLog.ts";
 import type { Sealing } from "../log/sealing.ts";
 import type { KeptResult } from "./results.ts";

@@ -17,6 +17,16 @@ export interface CallIdentity {
   readonly nth: number;
 }
 
+/** What a name that code gives a call makes of it. @param parts what else tells it apart: the call around it, for instance */
+export function digestOfName(...parts: readonly (string | null)[]): Digest {
+  return sha256(canonical(["name/1", ...parts]));
+}
+
+/** The fingerprint of a call that code named. @param previous its {@link digestOfName} */
+export function fingerprintOfNamed(previous: Digest, nth: number, beside: number): Digest {
+  return sha256(canonical(["run/1", previous, nth, beside]));
+}
+
 /** A call as a model asks for it. */
 export interface RequestedCall {
   readonly name: string;

@@ -1,9 +1,8 @@
 import type { PlacedCall } from "../callFront.ts";
 import type { CallRequest } from "../calls/resolve.ts";
-import { fingerprintOf } from "../identity/fingerprint.ts";
+import { fingerprintOf, fingerprintOfNamed } from "../identity/fingerprint.ts";
 import type { Effects } from "../log/entry.ts";
 import type { Sealing } from "../log/sealing.ts";
-import type { ChainPlace } from "./chain.ts";
 import type { Task } from "./taskConfig.ts";
 
 /**
@@ -25,18 +24,20 @@ export function requestOf(
     ...(toolCallId === undefined ? {} : { toolCallId }),
     ...(task.threadId === undefined || task.threadId === journal ? {} : { thread: task.threadId }),
   };
-  const requestAt = ({ previous, nth, inNextTask }: ChainPlace): CallRequest => ({
-    call: fingerprintOf({ tool, version, args, previous, nth }),
+  const { previous, nth, isNamed = false } = place;
+  return {
+    call: isNamed
+      ? fingerprintOfNamed(previous, nth, 0)
+      : fingerprintOf({ tool, version, args, previous, nth }),
     tool,
     ...(version === null ? {} : { version }),
     effects,
     previous,
     nth,
+    ...(isNamed ? { named: true as const } : {}),
     argsHash,
     otherHashes,
     where,
     ...(task.fresh ? { fresh: true } : {}),
-    ...(inNextTask === undefined ? {} : { inNextTask: () => requestAt(inNextTask()) }),
-  });
-  return requestAt(place);
+  };
 }

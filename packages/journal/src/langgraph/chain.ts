@@ -55,8 +55,8 @@ export interface ChainPlace {
   readonly nth: number;
   /** False where the state has no chain, and the place was derived from the messages that are left in it. */
   readonly kept: boolean;
-  /** The place of the same call in the next equal task, where code can call equal ones. */
-  readonly inNextTask?: (() => ChainPlace) | undefined;
+  /** Whether code named the call. `nth` isn't known then, but for a call outside graphs, or one that another call makes. */
+  readonly isNamed?: boolean | undefined;
 }
 
 /** The place of a call that a message of the task's input asks for; undefined where no message does. */
@@ -74,7 +74,10 @@ export function chainPlace(
   const kept = state?.ids.includes(toolCallId) === true;
   if (position < 0) return kept ? { previous: state.previous, nth: 0, kept } : undefined;
   const calls = messages[position]!.tool_calls!;
-  const at = calls.findIndex(({ id }) => id === toolCallId);
+  // Some servers give two calls of a message one id: the second one that is made is the second one of the message.
+  const ofId = calls.flatMap(({ id }, n) => (id === toolCallId ? [n] : []));
+  const made = ofId.length === 1 ? 0 : countInAttempt(task, toolCallId, String(position));
+  const at = ofId[Math.min(made, ofId.length - 1)]!;
   let previous = kept ? state.previous : chainRoot(task, undefined);
   if (!kept)
     for (const earlier of messages.slice(0, position))
@@ -105,68 +108,29 @@ export function joined(states: readonly ChainState[]): ChainState {
   };
 }
 
-const inputs = new WeakMap<object, Map<string, number>>();
-
-/**
- * The place of a call that plain code in a task makes: after the call whose tool makes it, the input of a task of another graph, and equal
- * calls of the same attempt. The call around is known by its idempotency key, which is the same where a model makes it again after an error.
- */
-export function placeInTask(task: Task, tool: string, version: string | null, argsText: string): ChainPlace {
-  const origin = originInTask(task);
-  const rootOf = (nth: number): string => {
-    const root = ["task/1", task.namespace, task.where.node ?? null, task.callScope ?? null, origin];
-    return sha256(canonical(nth === 0 ? root : [...root, nth]));
-  };
-  const { nth, kept } = placeAfter(task, [tool, version, argsText]);
-  const inTask = (ordinal: number): ChainPlace => ({
-    previous: rootOf(ordinal),
-    nth,
-    kept,
-    ...(task.isCalled ? { inNextTask: () => inTask(ordinal + 1) } : {}),
-  });
-  return inTask(task.isCalled ? ordinalOf(task, rootOf(0)) : 0);
-}
-
-function originInTask({ input, where }: Task): string {
-  const key = currentCall()?.idempotencyKey;
-  if (key !== undefined && isTaskOfCall(where.task)) return key;
-  const digest = digestOf(["input/1", input]);
-  // A task of a graph that a tool runs: that graph may come to the same node again, with another input.
-  return key === undefined ? digest : sha256(canonical(["within/1", key, digest]));
-}
-
-/** Ids of equal tasks of one step in the order of their first calls, by the step and their root. */
-const equalTasks = new Map<string, string[]>();
-
-/** How many roots are remembered at most. */
-const mostRoots = 10_000;
-
-/** How many equal tasks made calls before this one, as far as this process knows. */
-function ordinalOf({ threadId, where }: Task, root: string): number {
-  const key = JSON.stringify([threadId, where.checkpoint, where.issuer, root]);
-  const ids = equalTasks.get(key) ?? [];
-  equalTasks.delete(key);
-  equalTasks.set(key, ids);
-  if (equalTasks.size > mostRoots) equalTasks.delete(equalTasks.keys().next().value!);
-  const id = where.task ?? "";
-  if (!ids.includes(id)) ids.push(id);
-  return ids.indexOf(id);
-}
+const asked = new WeakMap<object, Map<string, number>>();
 
 /** The place of a question to a model: after the head of the chain in the task's state, and after equal ones of the same attempt. */
 export function placeOfModel(task: Task, model: string, argsText: string): ChainPlace {
   const previous = chainStateIn(task.input)?.next ?? chainRoot(task, undefined);
-  return { previous, ...placeAfter(task, [model, argsText]) };
+  return { previous, nth: countInAttempt(task, model, argsText), kept: true };
 }
 
-function placeAfter(task: Task, asked: readonly (string | null)[]): Pick<ChainPlace, "nth" | "kept"> {
-  if (task.attempt === undefined) return { nth: 0, kept: true };
-  const counts = inputs.get(task.attempt) ?? new Map<string, number>();
-  inputs.set(task.attempt, counts);
-  const key = JSON.stringify([currentCall()?.idempotencyKey, ...asked]);
+/** Within what code makes calls in order: the call that runs it, or the attempt of its task; undefined outside both. */
+export function withinOf({ attempt, where }: Task): object | undefined {
+  return isTaskOfCall(where.task) ? currentCall() : attempt;
+}
+
+/** How many equal calls code made before this one, in the same attempt of the task or within the same call. */
+export function countInAttempt(task: Task, ...what: readonly (string | null)[]): number {
+  const within = withinOf(task);
+  if (within === undefined) return 0;
+  const counts = asked.get(within) ?? new Map<string, number>();
+  asked.set(within, counts);
+  const key = JSON.stringify(what);
   const nth = counts.get(key) ?? 0;
   counts.set(key, nth + 1);
-  return { nth, kept: true };
+  return nth;
 }
 
 /** Where the chain of the task's graph begins. */

@@ -22,3 +22,26 @@ export async function loadToolMessage(): Promise<new (fields: Record<string, unk
   const { ToolMessage } = await import("@langchain/core/messages");
   return ToolMessage as unknown as new (fields: Record<string, unknown>) => unknown;
 }
+
+/**
+ * Whether an error is a tool's refusal of arguments that its schema doesn't take: nothing ran then. Another tool within this one may
+ * throw such an error, too, when this one has acted, so the arguments are looked at.
+ */
+export async function refusesArguments(tool: object, args: unknown, error: unknown): Promise<boolean> {
+  const { ToolInputParsingException } = await import("@langchain/core/tools");
+  const { name, constructor } = Object(error) as { name?: unknown; constructor?: { name?: unknown } };
+  // The class of another copy of langchain; before 1.0 it was the error's name.
+  const isNamed = [name, constructor?.name].includes("ToolInputParsingException");
+  if (!(error instanceof ToolInputParsingException) && !isNamed) return false;
+  const { schema } = tool as { schema?: unknown };
+  const { isInteropZodSchema, interopSafeParseAsync } = await import("@langchain/core/utils/types");
+  if (isInteropZodSchema(schema)) return !(await interopSafeParseAsync(schema, args)).success;
+  const { Validator } = await import("@langchain/core/utils/json_schema");
+  return !new Validator(schema as ConstructorParameters<typeof Validator>[0]).validate(args).valid;
+}
+
+/** What langchain tells a model of a tool: name, description and JSON schema. */
+export async function loadConvertTool(): Promise<(tool: unknown) => unknown> {
+  const { convertToOpenAITool } = await import("@langchain/core/utils/function_calling");
+  return convertToOpenAITool as unknown as (tool: unknown) => unknown;
+}

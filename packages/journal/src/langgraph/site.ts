@@ -1,6 +1,8 @@
 import { StratigraphError, ThreadDeletedError, type TierSaver } from "@stratigraph/core";
+import { isTaskOfCall, taskOfCall } from "../calls/currentCall.ts";
 import type { CallSite } from "../calls/plannedCall.ts";
 import { loadInterrupt } from "./langgraph.ts";
+import { Place } from "./place.ts";
 import type { Task } from "./taskConfig.ts";
 
 /** How long a call waits at most for the checkpoint that issued it, in milliseconds. */
@@ -19,9 +21,17 @@ export async function siteOf(saver: TierSaver, task: Task, author: string | unde
         : { answers: task.answers, ask: (question) => task.stop(() => interrupt(question)) },
     interrupts: task.interrupts,
     passOver: task.passOver,
+    place: placeOf(saver, task),
     issued: (signal, timeoutMs) => issued(saver, task, signal, timeoutMs),
     mayBegin: () => mayBegin(saver, task),
   };
+}
+
+/** Where the call stands; undefined for one that another call makes, and belongs to that. */
+function placeOf(saver: TierSaver, { threadId = "", journal, where }: Task): Place | undefined {
+  if (isTaskOfCall(where.task)) return undefined;
+  const there = threadId === journal ? where : { ...where, thread: threadId };
+  return new Place(saver, threadId, there, taskOfCall());
 }
 
 /** Looks whether the run's thread is still there. What the saver remembers may be of before the thread was deleted. */

@@ -1,6 +1,8 @@
 import { AsyncLocalStorageProviderSingleton } from "@langchain/core/singletons";
 import { answeredQuestion, type Answers } from "../calls/questions.ts";
 import type { Where } from "../log/entry.ts";
+import { shared } from "../shared.ts";
+import { hopsOf } from "./place.ts";
 
 /**
  * What LangGraph tells a task about itself. This is the one file that knows the names of LangGraph's fields; those that begin with
@@ -37,8 +39,6 @@ export interface Task {
   readonly where: Where;
   /** The namespace of its subgraph without the ids of tasks; `""` in the root graph. */
   readonly namespace: string;
-  /** Whether it is a `task()` of the functional API, which code calls, also with equal inputs one after another. */
-  readonly isCalled: boolean;
   /** Names it among tasks with equal states. */
   readonly callScope: string | undefined;
   /** The checkpoint from which its step began, as a config names it; undefined outside a graph. */
@@ -91,6 +91,7 @@ export function taskOf(config: unknown): Task {
     checkpoint: text(map[""]),
     namespace: namespace === "" ? undefined : namespace,
     issuer: namespace === "" ? undefined : issuer,
+    via: viaOf(namespace, map),
     task,
     node: text(metadata["langgraph_node"]),
     step: typeof step === "number" ? step : undefined,
@@ -102,7 +103,6 @@ export function taskOf(config: unknown): Task {
     journal: text(configurable["journal"]) ?? threadId,
     where,
     namespace: graph.map((segment) => segment.split(":", 1)[0]).join("|"),
-    isCalled: namespace !== graph.join("|"),
     callScope:
       text(configurable["callScope"]) ??
       text((Object(scratchpad?.currentTaskInput) as { callScope?: unknown }).callScope),
@@ -120,7 +120,7 @@ export function taskOf(config: unknown): Task {
     attempt:
       scratchpad === undefined ? undefined : attemptOf(scratchpad, given.executionInfo?.nodeAttempt ?? 1),
     canInterrupt: scratchpad !== undefined && Boolean(configurable["__pregel_checkpointer"]),
-    ...interruptsOf(config ?? given, given, scratchpad),
+    ...interruptsOf(threadId, config ?? given, given, scratchpad),
     fresh: configurable["calls"] === "fresh",
   };
 }
@@ -135,14 +135,26 @@ function storedNamespace(segments: readonly string[], map: Readonly<Record<strin
   return isTask ? storedNamespace(within, map) : segments.join("|");
 }
 
+/** The checkpoints of the graphs between the root graph and a subgraph, from which their steps began; undefined where there are none. */
+function viaOf(namespace: string, map: Readonly<Record<string, unknown>>): string[] | undefined {
+  const hops = hopsOf(namespace);
+  if (hops.length < 2) return undefined;
+  return hops.slice(1).map((_, n) => text(map[hops.slice(0, n + 1).join("|")]) ?? "");
+}
+
 /** The id that a model gave the call that a tool was called for. */
 export function toolCallIdOf(input: unknown, config: unknown): string | undefined {
   const call = Object(input) as { type?: unknown; id?: unknown };
   return call.type === "tool_call" ? text(call.id) : text((Object(config) as TaskConfig).toolCallId);
 }
 
-/** Answers to the journal's questions that no question took yet, by the questions' names, which are unique. */
-const answers = new Map<string, unknown>();
+/** Answers to the journal's questions that no question took yet, by the thread of the run that was given them, and the questions' names. */
+const answers = shared("answers", () => new Map<string, unknown>());
+
+/** Names an answer. One that is given to a run of another thread counts for no question of this one. */
+function answerKey(threadId: string | undefined, question: string): string {
+  return JSON.stringify([threadId, question]);
+}
 
 /** How many answers wait at most to be taken. */
 const mostAnswers = 10_000;
@@ -152,7 +164,7 @@ const mostAnswers = 10_000;
  * Other interrupts would get them: of a tool of the same task, or when the run is continued without an answer. They may be for a task of a
  * subgraph, so they are kept for whoever asks.
  */
-function takeAnswers(scratchpad: Scratchpad): void {
+function takeAnswers(threadId: string | undefined, scratchpad: Scratchpad): void {
   const { resume = [] } = scratchpad;
   const given = resume.filter((answer) => answeredQuestion(answer) !== undefined);
   for (const answer of given) resume.splice(resume.indexOf(answer), 1);
@@ -160,21 +172,22 @@ function takeAnswers(scratchpad: Scratchpad): void {
     given.push(scratchpad.nullResume);
     delete scratchpad.nullResume;
   }
-  for (const answer of given) answers.set(answeredQuestion(answer)!, answer);
-  for (const id of answers.keys()) {
+  for (const answer of given) answers.set(answerKey(threadId, answeredQuestion(answer)!), answer);
+  for (const key of answers.keys()) {
     if (answers.size <= mostAnswers) break;
-    answers.delete(id);
+    answers.delete(key);
   }
 }
 
 type TaskInterrupts = Pick<Task, "answers" | "stop" | "during" | "interrupts" | "passOver">;
 
 function interruptsOf(
+  threadId: string | undefined,
   config: unknown,
   given: TaskConfig,
   scratchpad: Scratchpad | undefined,
 ): TaskInterrupts {
-  if (scratchpad !== undefined) takeAnswers(scratchpad);
+  if (scratchpad !== undefined) takeAnswers(threadId, scratchpad);
   const within = (other: Scratchpad): TaskConfig => ({
     ...given,
     configurable: { ...given.configurable, __pregel_scratchpad: other },
@@ -183,8 +196,9 @@ function interruptsOf(
   return {
     answers: {
       take: (id) => {
-        const answer = answers.get(id);
-        answers.delete(id);
+        const key = answerKey(threadId, id);
+        const answer = answers.get(key);
+        answers.delete(key);
         return answer;
       },
       unnamed: scratchpad?.nullResume ?? scratchpad?.resume?.at(-1),

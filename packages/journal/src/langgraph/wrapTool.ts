@@ -1,7 +1,7 @@
 import { givenResult, type KeptMessage, type KeptResult } from "../calls/results.ts";
 import type { CallOutcome } from "../calls/plannedCall.ts";
 import { askingMessage } from "./chain.ts";
-import { loadToolMessage } from "./langgraph.ts";
+import { loadToolMessage, refusesArguments } from "./langgraph.ts";
 import { taskOf, toolCallIdOf } from "./taskConfig.ts";
 
 /** What a wrapped tool has to have. Tools of langchain and of MCP adapters do. */
@@ -12,7 +12,13 @@ export interface ToolLike {
 
 /** Makes a call of a tool: with the arguments and the config that the tool is given. */
 export type CallTool = (
-  call: { readonly tool: string; readonly args: unknown; readonly toolCallId: string | undefined },
+  call: {
+    readonly tool: string;
+    readonly args: unknown;
+    readonly toolCallId: string | undefined;
+    /** Whether an error says that the tool didn't take its arguments, and so didn't act. */
+    readonly refused: (error: unknown) => Promise<boolean>;
+  },
   config: unknown,
   work: (args: unknown, config: unknown) => Promise<unknown>,
 ) => Promise<CallOutcome>;
@@ -26,11 +32,14 @@ export function wrapTool<T extends ToolLike>(tool: T, call: CallTool): T {
     const toolCallId = toolCallIdOf(input, config);
     const asked = Object(input) as { type?: unknown; args?: unknown };
     const isCall = asked.type === "tool_call";
+    const args = isCall ? asked.args : input;
+    const refused = (error: unknown): Promise<boolean> => refusesArguments(tool, args, error);
     const outcome = await call(
-      { tool: tool.name, args: isCall ? asked.args : input, toolCallId },
+      { tool: tool.name, args, toolCallId, refused },
       config,
       // The tool gets the arguments that were looked at: the caller's own may have changed since.
-      (args, within) => tool.invoke((isCall ? { ...asked, args } : args) as never, within as never),
+      (looked, within) =>
+        tool.invoke((isCall ? { ...asked, args: looked } : looked) as never, within as never),
     );
     if (outcome.kind === "ran") return outcome.value;
     // Code that calls a tool with bare arguments gets its content; a call of a model gets a message.

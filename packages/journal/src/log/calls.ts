@@ -1,43 +1,8 @@
 import type { Digest } from "../identity/fingerprint.ts";
-import type {
-  Call,
-  Effects,
-  Entry,
-  Interrupts,
-  JournalEvent,
-  KeptError,
-  SessionEvent,
-  Where,
-} from "./entry.ts";
-
-/** What is known of a call. */
-export interface CallState {
-  readonly call: Digest;
-  readonly tool: string;
-  readonly argsHash: string;
-  readonly effects: Effects;
-  /** The head of the chain before it. */
-  readonly previous: string;
-  readonly where: Where;
-  readonly status: "claimed" | "succeeded" | "failed" | "suspended" | "unknown" | "denied" | "repeats";
-  /** Fingerprint of the call that it repeats, whose outcome wasn't known. */
-  readonly repeats?: Digest | undefined;
-  /** How often it was claimed. */
-  readonly attempts: number;
-  /** Idempotency key; absent for calls without claims. */
-  readonly key?: string | undefined;
-  /** The last claim: number of its entry, and who took it, when. */
-  readonly claim?: { readonly seq: number; readonly session: string; readonly at: string } | undefined;
-  /** Where the result of a success stands. */
-  readonly result?: { readonly seq: number; readonly hash: string; readonly kept: boolean } | undefined;
-  /** A person allowed it, which is asked for once. */
-  readonly approved: boolean;
-  /** Who denied it last. */
-  readonly deniedBy?: "policy" | "person" | undefined;
-  /** Interrupts of its tool that were answered before it succeeded. */
-  readonly interrupts?: Interrupts | undefined;
-  readonly error?: KeptError | undefined;
-}
+import type { CallState } from "./callState.ts";
+import { nextState, visited } from "./nextState.ts";
+import { stepOf, withVisit, type Visits } from "./visits.ts";
+import type { Call, Entry, SessionEvent, Where } from "./entry.ts";
 
 /** A process that wrote to the journal. */
 export type Session = Omit<SessionEvent, "type">;
@@ -52,18 +17,26 @@ export class Calls {
   hash = "";
   /** Number of the last entry that was cut off, or is about to be; 0 where none was. */
   cutUpTo = 0;
+  /** Whether there is an entry that is signed with a key. */
+  isSigned = false;
   readonly #under: Calls | undefined;
   /** Undefined for a call that was forgotten. */
   readonly #calls = new Map<Digest, CallState | undefined>();
   readonly #sessions = new Map<string, Session>();
   /** Calls whose outcome isn't known, or not yet, by {@link kindOfCall}. */
   readonly #open = new Map<string, ReadonlySet<Digest>>();
+  /** Calls that code named, by what their names make of them. */
+  readonly #named = new Map<string, Digest[]>();
+  readonly #visits = new Map<string, Visits>();
+  /** The highest number among the calls of a name. */
+  readonly #highest = new Map<string, number>();
 
   constructor(under?: Calls) {
     this.#under = under;
     this.seq = under?.seq ?? 0;
     this.hash = under?.hash ?? "";
     this.cutUpTo = under?.cutUpTo ?? 0;
+    this.isSigned = under?.isSigned ?? false;
   }
 
   /** A state that begins as this one, and doesn't change it before it is committed. */
@@ -81,9 +54,14 @@ export class Calls {
     for (const [kind, open] of this.#open)
       if (open.size === 0 && under.#under === undefined) under.#open.delete(kind);
       else under.#open.set(kind, open);
+    if (under !== this)
+      for (const [name, calls] of this.#named) for (const call of calls) under.#name(name, call);
+    for (const [name, visits] of this.#visits) under.#visits.set(name, visits);
+    for (const [name, highest] of this.#highest) under.#highest.set(name, highest);
     under.seq = this.seq;
     under.hash = this.hash;
     under.cutUpTo = this.cutUpTo;
+    under.isSigned = this.isSigned;
     return under;
   }
 
@@ -100,6 +78,42 @@ export class Calls {
     return this.#open.get(kind) ?? this.#under?.openOf(kind) ?? nothing;
   }
 
+  /** The calls that code named by one name, the newest first. */
+  *named(name: string): Generator<CallState> {
+    for (const call of this.#digests(name)) {
+      const state = this.get(call);
+      if (state !== undefined) yield state;
+    }
+  }
+
+  /** How often calls of a name were made or given in other steps than that of a place. */
+  visitsElsewhere(name: string, where: Where): number {
+    const { all, step, inStep } = this.#visitsOf(name);
+    return step === stepOf(where) ? all - inStep : all;
+  }
+
+  #visitsOf(name: string): Visits {
+    const none = { all: 0, step: "", inStep: 0 };
+    return this.#visits.get(name) ?? (this.#under === undefined ? none : this.#under.#visitsOf(name));
+  }
+
+  /** The highest number among the calls of a name; -1 where there are none. */
+  highest(name: string): number {
+    return this.#highest.get(name) ?? this.#under?.highest(name) ?? -1;
+  }
+
+  *#digests(name: string): Generator<Digest> {
+    const own = this.#named.get(name) ?? [];
+    for (let n = own.length - 1; n >= 0; n -= 1) yield own[n]!;
+    if (this.#under !== undefined) yield* this.#under.#digests(name);
+  }
+
+  #name(name: string, call: Digest): void {
+    const calls = this.#named.get(name);
+    if (calls === undefined) this.#named.set(name, [call]);
+    else calls.push(call);
+  }
+
   /** All calls, in the order in which they were first made. */
   *all(): Generator<CallState> {
     for (const state of this.#under?.all() ?? []) if (!this.#calls.has(state.call)) yield state;
@@ -110,6 +124,7 @@ export class Calls {
   fold(entry: Entry, cut?: readonly CallState[]): void {
     this.seq = entry.seq;
     this.hash = entry.hash;
+    this.isSigned ||= entry.keyId !== undefined;
     const { event } = entry;
     if (event.type === "session") this.#sessions.set(entry.session, event);
     else if (event.type === "cut") {
@@ -117,8 +132,22 @@ export class Calls {
       for (const state of cut ?? []) this.#put(state);
     } else if (event.type === "forgotten") this.#forget(event.call);
     else if ("call" in event) {
-      const next = nextState(this.get(event.call), event, entry);
-      if (next !== undefined) this.#put(next);
+      const before = this.get(event.call);
+      const next = nextState(before, event, entry);
+      if (next === undefined) return;
+      this.#put(visited(next, before, event));
+      this.#settle(next);
+    }
+  }
+
+  /** A call that succeeded tells what became of those with the same idempotency key: they were one for whoever was called. */
+  #settle(state: CallState): void {
+    if (state.status !== "succeeded" || state.key === undefined) return;
+    for (const call of new Set([state.repeats ?? "", ...this.openOf(kindOfCall(state))])) {
+      const first = this.get(call);
+      const isOpen = first?.status === "unknown" || first?.status === "claimed";
+      if (isOpen && call !== state.call && first.key === state.key)
+        this.#put({ ...first, status: "repeats", repeats: state.call });
     }
   }
 
@@ -130,6 +159,14 @@ export class Calls {
   }
 
   #put(state: CallState): void {
+    const before = this.get(state.call);
+    if (state.named === true) {
+      if (before === undefined) this.#name(state.previous, state.call);
+      if (state.nth > this.highest(state.previous)) this.#highest.set(state.previous, state.nth);
+      const visit = before?.visits === state.visits ? undefined : state.visits?.at(-1);
+      if (visit !== undefined)
+        this.#visits.set(state.previous, withVisit(this.#visitsOf(state.previous), visit));
+    }
     this.#calls.set(state.call, state);
     if (state.status !== "unknown" && state.status !== "claimed") return this.#close(state);
     const kind = kindOfCall(state);
@@ -148,111 +185,4 @@ const nothing: ReadonlySet<Digest> = new Set();
 /** Names a tool with certain arguments, wherever they are called. */
 export function kindOfCall({ tool, argsHash }: Pick<Call, "tool" | "argsHash">): string {
   return JSON.stringify([tool, argsHash]);
-}
-
-type CallEvent = Extract<JournalEvent, { call: Digest }>;
-
-/** The state of a call after an event; undefined where the event doesn't change it. */
-function nextState(
-  before: CallState | undefined,
-  event: CallEvent,
-  { seq, session, at }: Entry,
-): CallState | undefined {
-  switch (event.type) {
-    case "claimed":
-      return {
-        ...described(event),
-        status: "claimed",
-        attempts: event.attempt,
-        key: event.key,
-        claim: { seq, session, at },
-        approved: before?.approved ?? false,
-      };
-    case "read":
-      return {
-        ...described(event),
-        status: event.error === undefined ? "succeeded" : "failed",
-        attempts: (before?.attempts ?? 0) + 1,
-        approved: before?.approved ?? false,
-        ...(event.error === undefined
-          ? {
-              result: { seq, hash: event.resultHash ?? "", kept: event.kept },
-              interrupts: event.interrupts,
-            }
-          : { error: event.error }),
-      };
-    case "denied":
-      return {
-        ...described(event),
-        status: "denied",
-        deniedBy: event.by,
-        attempts: before?.attempts ?? 0,
-        approved: false,
-        error: { name: "Denied", message: event.reason },
-      };
-    case "repeats":
-      return {
-        ...described(event),
-        status: "repeats",
-        repeats: event.of,
-        attempts: before?.attempts ?? 0,
-        approved: before?.approved ?? false,
-      };
-    case "approved":
-      return {
-        ...described(event),
-        status: "suspended",
-        attempts: before?.attempts ?? 0,
-        key: before?.key,
-        approved: true,
-      };
-    case "succeeded":
-      return (
-        before && {
-          ...before,
-          status: "succeeded",
-          result: { seq, hash: event.resultHash, kept: event.kept },
-          interrupts: event.interrupts,
-        }
-      );
-    case "failed":
-      return (
-        before && {
-          ...before,
-          status: "failed",
-          error: event.error,
-          ...(event.resultHash === undefined
-            ? {}
-            : { result: { seq, hash: event.resultHash, kept: event.kept } }),
-        }
-      );
-    case "suspended":
-      return before && { ...before, status: "suspended" };
-    case "unknown":
-      return before && { ...before, status: "unknown", error: event.error };
-    case "resolved": {
-      if (before === undefined) return undefined;
-      if (!event.happened) return { ...before, status: "failed" };
-      return {
-        ...before,
-        status: "succeeded",
-        result: { seq, hash: event.resultHash ?? "", kept: event.kept },
-      };
-    }
-    case "late":
-    case "returned":
-    case "forgotten":
-      return undefined;
-  }
-}
-
-function described({
-  call,
-  tool,
-  argsHash,
-  effects,
-  previous,
-  where,
-}: Call): Pick<CallState, "call" | "tool" | "argsHash" | "effects" | "previous" | "where"> {
-  return { call, tool, argsHash, effects, previous, where };
 }

@@ -1,7 +1,8 @@
 import type { CheckpointRecord, TierSaver } from "@stratigraph/core";
 import { journalBroken } from "../errors.ts";
 import { canonical } from "../identity/canonical.ts";
-import { Calls, type CallState } from "./calls.ts";
+import { Calls } from "./calls.ts";
+import type { CallState } from "./callState.ts";
 import type { Entry } from "./entry.ts";
 import { decodeEntry, decodePayload, journalNamespace } from "./records.ts";
 import type { Sealing } from "./sealing.ts";
@@ -37,6 +38,12 @@ export async function caughtUp(
       for (const { entry, record } of entries) {
         if (!sealing.isIntact(entry))
           throw journalBroken(threadId, entry.seq, "its hash isn't that of its content");
+        if (
+          entry.keyId === undefined &&
+          sealing.activeKey !== undefined &&
+          (calls.isSigned || !sealing.takesUnsigned)
+        )
+          throw journalBroken(threadId, entry.seq, unsigned(calls.isSigned));
         calls.fold(
           entry,
           entry.event.type === "cut" ? await cutBeside(saver, sealing, entry, record) : undefined,
@@ -47,6 +54,12 @@ export async function caughtUp(
     if (attempt === attempts)
       throw journalBroken(threadId, gap, "it is missing, or doesn't follow the one before");
   }
+}
+
+function unsigned(isSigned: boolean): string {
+  return isSigned
+    ? "it isn't signed, and entries before it are"
+    : 'it isn\'t signed. A journal that was begun before there were keys is taken with sign: { …, unsigned: "accept" }';
 }
 
 interface Found {

@@ -18,6 +18,8 @@ export interface Where {
   /** The namespace of the task's subgraph, and the checkpoint in it from which the step began; absent in the root graph. */
   readonly namespace?: string | undefined;
   readonly issuer?: string | undefined;
+  /** The checkpoints of the graphs between the root graph and the subgraph, from which their steps began; absent where there are none. */
+  readonly via?: readonly string[] | undefined;
   readonly task?: string | undefined;
   readonly node?: string | undefined;
   readonly step?: number | undefined;
@@ -45,8 +47,14 @@ export interface Call {
   readonly tool: string;
   readonly version?: string | undefined;
   readonly effects: Effects;
+  /** The head of the chain before it; of a call that code named, what its name makes of it. */
   readonly previous: string;
+  /** How many equal calls stand before it; of a call that code named, how many of that name its branch had passed. */
   readonly nth: number;
+  /** Whether code named it. The name isn't kept: it may tell what is to be erased later. */
+  readonly named?: true | undefined;
+  /** How many calls of that name other tasks of its step had made before; absent for none. */
+  readonly beside?: number | undefined;
   /** Hash of the canonical arguments; keyed, where the journal signs. The arguments stand beside the entry and can be erased. */
   readonly argsHash: string;
   readonly where: Where;
@@ -59,6 +67,8 @@ export interface ClaimedEvent extends Call {
   readonly attempt: number;
   /** What the tool passes on to a service that takes idempotency keys. The same in all attempts. */
   readonly key: string;
+  /** Fingerprint of the call whose key that is, where it is a repetition of one whose outcome wasn't known. */
+  readonly of?: Digest | undefined;
 }
 
 /** A call ended well. */
@@ -134,6 +144,10 @@ export interface ApprovedEvent extends Call {
   readonly reason: string;
   /** What the person said along with the answer: its `reason`, such as a name. */
   readonly said?: string | undefined;
+  /** The thread in which it was allowed: in a fork it is asked again. */
+  readonly thread?: string | undefined;
+  /** Until when it counts, in ISO 8601; absent for always. */
+  readonly until?: string | undefined;
 }
 
 /**
@@ -168,7 +182,10 @@ export interface LateEvent {
   readonly error?: KeptError | undefined;
 }
 
-/** A recorded result was given to another call. Written along with the next entry, so the last ones may be missing. */
+/**
+ * A recorded result was given to another call. Written along with the next entry, so the last ones may be missing; but before it is given
+ * where a call that code named is found on another branch.
+ */
 export interface ReturnedEvent {
   readonly type: "returned";
   readonly call: Digest;

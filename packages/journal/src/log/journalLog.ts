@@ -1,4 +1,5 @@
 // long file: the state of a journal, and all that may change it
+import { setTimeout as sleep } from "node:timers/promises";
 import {
   StratigraphError,
   ThreadDeletedError,
@@ -8,7 +9,8 @@ import {
 import { journalBroken } from "../errors.ts";
 import type { Digest } from "../identity/fingerprint.ts";
 import { caughtUp } from "./catchUp.ts";
-import { Calls, type CallState } from "./calls.ts";
+import { Calls } from "./calls.ts";
+import type { CallState } from "./callState.ts";
 import type { Entry, EntryHeader, JournalEvent, Payload } from "./entry.ts";
 import {
   decodeEntry,
@@ -23,6 +25,9 @@ import type { Sealing } from "./sealing.ts";
 
 /** How often a change is tried at most, if other processes write to the same journal meanwhile. */
 const attempts = 1000;
+
+/** From which try on there are pauses before it, and how long they are at most, in milliseconds. */
+const [freeAttempts, longestPauseMs] = [3, 50];
 
 /** How many changes of this process go into one append at most. */
 const mostInOneAppend = 64;
@@ -253,6 +258,8 @@ export class JournalLog {
         return answers;
       }
       await this.#catchUp();
+      // Whoever loses again and again lets the others go first.
+      if (attempt >= freeAttempts) await sleep(Math.random() * Math.min(longestPauseMs, attempt));
     }
     throw new StratigraphError(
       "OVERLOADED",

@@ -9,6 +9,11 @@ export interface SignOptions {
   readonly keys: Readonly<Record<string, string | Uint8Array>>;
   /** The key that new entries are signed with. */
   readonly activeKey: string;
+  /**
+   * What becomes of journals that begin with entries that aren't signed: "accept" for those that were begun before there were keys. Whoever
+   * can write to the storage could have made them. Default "refuse": no call is made in such a thread.
+   */
+  readonly unsigned?: "accept" | "refuse" | undefined;
 }
 
 const shortestKey = 16;
@@ -18,10 +23,15 @@ export class Sealing {
   readonly #keys: ReadonlyMap<string, Uint8Array>;
   /** Name of the key for new entries; undefined for plain hashes. */
   readonly activeKey: string | undefined;
+  /** Whether journals may begin with entries that aren't signed. */
+  readonly takesUnsigned: boolean;
 
   /** @throws InvalidOptionError */
   constructor(options: SignOptions | undefined) {
     this.activeKey = options?.activeKey;
+    this.takesUnsigned = options?.unsigned === "accept";
+    if (options?.unsigned !== undefined && !["accept", "refuse"].includes(options.unsigned))
+      throw new InvalidOptionError("sign.unsigned", options.unsigned, 'Use "accept" or "refuse".');
     this.#keys = new Map(
       Object.entries(options?.keys ?? {}).map(([name, key]) => {
         if (typeof key !== "string" && !(key instanceof Uint8Array))

@@ -1,4 +1,4 @@
-import type { CallState } from "../log/calls.ts";
+import type { CallState } from "../log/callState.ts";
 import { shown, type RecordedCall, type Recording } from "./recording.ts";
 
 /** How many pairs of calls are compared at most to find the best alignment; longer runs are aligned by their places. */

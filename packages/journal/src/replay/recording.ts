@@ -2,7 +2,8 @@ import type { SerializerProtocol } from "@langchain/langgraph-checkpoint";
 import type { KeptResult } from "../calls/results.ts";
 import type { StoredResult } from "../calls/storedResults.ts";
 import type { Digest } from "../identity/fingerprint.ts";
-import { Calls, type CallState } from "../log/calls.ts";
+import { Calls } from "../log/calls.ts";
+import type { CallState } from "../log/callState.ts";
 import type { RecordedEntry } from "../trail/line.ts";
 
 /** A call as it was recorded. */
@@ -48,6 +49,12 @@ export class Recording {
     return this.#calls.get(call);
   }
 
+  /** The calls that code named by one name, in the order in which a run comes to them. */
+  named(previous: string): readonly RecordedCall[] {
+    const found = this.all().filter(({ state }) => state.named === true && state.previous === previous);
+    return found.toSorted(({ state: a }, { state: b }) => a.nth - b.nth || (a.beside ?? 0) - (b.beside ?? 0));
+  }
+
   all(): readonly RecordedCall[] {
     return [...this.#calls.values()];
   }
@@ -74,11 +81,13 @@ export class Recording {
   #repeated(call: RecordedCall): void {
     const first = this.#calls.get(call.state.repeats ?? "");
     if (call.state.status !== "repeats" || first === undefined) return;
-    const { status, result } = first.state;
+    // One that threw, and whose repetition told later what had become of it, threw for whoever made it.
+    const { status, result } =
+      call.state.error === undefined ? first.state : ({ status: "unknown" } as const);
     this.#calls.set(call.state.call, {
       ...call,
       state: { ...call.state, status, result },
-      result: first.result,
+      result: result && first.result,
     });
   }
 }

@@ -2,9 +2,9 @@ import type { SerializerProtocol } from "@langchain/langgraph-checkpoint";
 import { StratigraphError } from "@stratigraph/core";
 import { CallFront, type PlacedCall } from "../callFront.ts";
 import type { CallOutcome } from "../calls/plannedCall.ts";
-import { fingerprintOf, type Digest } from "../identity/fingerprint.ts";
+import { fingerprintOf, fingerprintOfNamed, type Digest } from "../identity/fingerprint.ts";
 import type { Task } from "../langgraph/taskConfig.ts";
-import type { CallState } from "../log/calls.ts";
+import type { CallState } from "../log/callState.ts";
 import type { KeptError, Where } from "../log/entry.ts";
 import type { CallOptions, Policy } from "../options.ts";
 import { compareRuns, type RunComparison } from "./compareRuns.ts";
@@ -61,6 +61,9 @@ export class ReplayDivergedError extends StratigraphError {
   }
 }
 
+/** Statuses of a call that happened, or may have. */
+const happened: readonly CallState["status"][] = ["succeeded", "claimed", "unknown", "repeats"];
+
 /** A call failed when it was recorded, and fails again in the replay. `data`: tool, error. */
 class ReplayedFailure extends Error {
   constructor({ name, message }: KeptError) {
@@ -78,6 +81,9 @@ export class Replay extends CallFront {
   readonly #onMiss: "throw" | "run";
   readonly #made: ReplayedCall[] = [];
   readonly #asked = new Set<Digest>();
+  /** Calls that code named, by the task that came to them. */
+  readonly #found = new WeakMap<object, Map<string, Digest>>();
+  readonly #taken = new Set<Digest>();
   #diverged: ReplayDivergedError | undefined;
 
   constructor(recording: Recording, onMiss: "throw" | "run") {
@@ -131,13 +137,15 @@ export class Replay extends CallFront {
   protected override async call(
     task: Task,
     _config: unknown,
-    { tool, version, argsText, place, toolCallId }: PlacedCall,
+    { tool, version, argsText, given, place, toolCallId }: PlacedCall,
     _options: CallOptions,
     work: (args: unknown) => unknown,
   ): Promise<CallOutcome> {
     const args: unknown = JSON.parse(argsText);
-    const { previous, nth } = place;
-    const fingerprint = fingerprintOf({ tool, version, args, previous, nth });
+    const { previous, nth, isNamed = false } = place;
+    const fingerprint = isNamed
+      ? this.#named(task, previous, argsText)
+      : fingerprintOf({ tool, version, args, previous, nth });
     const where = toolCallId === undefined ? task.where : { ...task.where, toolCallId };
     const note = (outcome: ReplayedCall["outcome"]): void => {
       this.#made.push({ fingerprint, tool, args, outcome, where });
@@ -151,12 +159,19 @@ export class Replay extends CallFront {
       return outcome;
     }
     const status = recorded?.state.status;
-    const mayHaveHappened =
-      recorded?.state.effects === "once" &&
-      (status === "succeeded" || status === "claimed" || status === "unknown");
+    // Wherever the recording has it: after the first difference, the same call stands at another place.
+    const mayHaveHappened = this.#recording
+      .all()
+      .some(
+        ({ state, args: made }) =>
+          state.effects === "once" &&
+          happened.includes(state.status) &&
+          state.tool === tool &&
+          made === argsText,
+      );
     if (this.#onMiss === "run" && !mayHaveHappened) {
       note("ran");
-      return { kind: "ran", value: await work(args) };
+      return { kind: "ran", value: await work(JSON.parse(given)) };
     }
     note("diverged");
     const expected = this.#recording
@@ -164,6 +179,25 @@ export class Replay extends CallFront {
       .filter((call) => call.state.previous === previous && !this.#asked.has(call.state.call));
     this.#diverged = new ReplayDivergedError(tool, args, previous, expected.map(shown), status);
     throw this.#diverged;
+  }
+
+  /**
+   * The recorded call of a name that a task comes to: the same one each time, and for another task the next one with the same arguments.
+   */
+  #named({ where, attempt = this }: Task, previous: string, argsText: string): Digest {
+    const { checkpoint, namespace, issuer, task } = where;
+    const key = JSON.stringify([previous, argsText, checkpoint, namespace, issuer, task]);
+    const found = this.#found.get(task === undefined ? attempt : this) ?? new Map<string, Digest>();
+    this.#found.set(task === undefined ? attempt : this, found);
+    const known = found.get(key);
+    if (known !== undefined) return known;
+    const next = this.#recording
+      .named(previous)
+      .find(({ state, args }) => args === argsText && !this.#taken.has(state.call));
+    const call = next?.state.call ?? fingerprintOfNamed(previous, this.#taken.size, -1);
+    found.set(key, call);
+    this.#taken.add(call);
+    return call;
   }
 
   /** What came of a recorded call; undefined where the recording doesn't tell. @throws what the call threw */
@@ -176,7 +210,9 @@ export class Replay extends CallFront {
       note("denied");
       return { kind: "denied", reason: state.error?.message ?? "" };
     }
-    if (state.status === "failed" && state.error !== undefined && recorded.result === undefined) {
+    // One whose outcome is unknown threw, too, where its process lived.
+    const hasFailed = state.status === "failed" || state.status === "unknown";
+    if (hasFailed && state.error !== undefined && recorded.result === undefined) {
       note("failed");
       this.#asked.add(state.call);
       throw new ReplayedFailure(state.error);

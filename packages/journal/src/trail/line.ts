@@ -1,7 +1,7 @@
 import { canonical } from "../identity/canonical.ts";
 import type { Sealing } from "../log/sealing.ts";
 import type { StoredResult } from "../calls/storedResults.ts";
-import type { CallState } from "../log/calls.ts";
+import type { CallState } from "../log/callState.ts";
 import type { Entry } from "../log/entry.ts";
 
 /** A line of a trail: an entry, and what stands beside it. */

@@ -1,7 +1,8 @@
 import type { TierSaver } from "@stratigraph/core";
 import type { StoredResult } from "../calls/storedResults.ts";
 import type { Digest } from "../identity/fingerprint.ts";
-import { Calls, type CallState, type Session } from "../log/calls.ts";
+import { Calls, type Session } from "../log/calls.ts";
+import type { CallState } from "../log/callState.ts";
 import type { Effects, Entry, KeptError, Where } from "../log/entry.ts";
 import { isBookkeeping } from "../log/ownCalls.ts";
 import { decodeEntry, decodePayload } from "../log/records.ts";

@@ -3,7 +3,7 @@ import { decodeEntry, decodePayload, journalNamespace, recordPrefix, seqOfRecord
 import { journalBroken } from "../errors.ts";
 import type { RecordedEntry, TrailHead } from "./line.ts";
 import type { StoredResult } from "../calls/storedResults.ts";
-import type { CallState } from "../log/calls.ts";
+import type { CallState } from "../log/callState.ts";
 
 /** How many records are in memory at once, with what stands beside them and without it. */
 const [pageWithValues, pageOfRecords] = [256, 1024];

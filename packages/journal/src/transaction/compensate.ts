@@ -1,7 +1,7 @@
 import { StoredResults } from "../calls/storedResults.ts";
 import type { KeptResult } from "../calls/results.ts";
 import { keptError, resultNotKept } from "../errors.ts";
-import type { CallState } from "../log/calls.ts";
+import type { CallState } from "../log/callState.ts";
 import type { JournalParts } from "../parts.ts";
 import type { KeptCall, RollbackReport, TransactionCall } from "./report.ts";
 import type { TransactionRecord } from "./transactionRecord.ts";
@@ -41,7 +41,7 @@ async function undo(
   { args }: TransactionCall,
 ): Promise<Pick<KeptCall, "why" | "error"> | undefined> {
   if (state.status !== "succeeded") return { why: "outcome unknown" };
-  const work = parts.compensations.of(state.call, state.tool);
+  const work = parts.compensations.of(record.threadId, state.call, state.tool);
   if (work === undefined) return { why: "no compensation" };
   const { log, runner } = parts.of(record.threadId);
   try {

@@ -1,8 +1,10 @@
 import type { CallRequest } from "../calls/resolve.ts";
 import { canonical } from "../identity/canonical.ts";
 import { fingerprintOf } from "../identity/fingerprint.ts";
-import type { Calls, CallState } from "../log/calls.ts";
+import type { Calls } from "../log/calls.ts";
+import type { CallState } from "../log/callState.ts";
 import type { Effects } from "../log/entry.ts";
+import { shared } from "../shared.ts";
 import type { JournalLog, NewEvent } from "../log/journalLog.ts";
 import { compensationPrefix, ownPrefix } from "../log/ownCalls.ts";
 import type { JournalParts } from "../parts.ts";
@@ -25,7 +27,7 @@ export interface OwnCall {
 }
 
 /** Transactions that this process is ending now. */
-const endingNow = new Set<string>();
+const endingNow = shared("ending", () => new Set<string>());
 
 /**
  * What the journal knows of a transaction. That it began, that it is being committed or rolled back, and each compensation are calls in

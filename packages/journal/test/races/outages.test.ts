@@ -13,7 +13,7 @@ let database: Awaited<ReturnType<typeof freshDatabase>>;
 let proxy: DeafProxy;
 const open: PostgresSaver[] = [];
 const config = { configurable: { thread_id: "t" } };
-const call = { tool: "pay", args: { amount: 5 } };
+const call = { id: "pay 5", tool: "pay", args: { amount: 5 } };
 let paid: number[];
 
 function saver(url: string): PostgresSaver {
@@ -67,7 +67,7 @@ describe("a database that is away", () => {
 
   it("when a call is claimed: nothing runs, with a code that says so; later it runs once", async () => {
     const journal = createJournal(saver(proxy.url));
-    await journal.run(config, { tool: "pay", args: { amount: 1 } }, () => undefined);
+    await journal.run(config, { id: "pay 1", tool: "pay", args: { amount: 1 } }, () => undefined);
     proxy.silence();
     await expect(journal.run(config, call, pay)).rejects.toSatisfy((error) =>
       StratigraphError.is(error, "UNAVAILABLE"),
@@ -81,7 +81,7 @@ describe("a database that is away", () => {
 
   it("whose acknowledgement of a claim is lost: the call runs once", async () => {
     const journal = createJournal(saver(proxy.url));
-    await journal.run(config, { tool: "pay", args: { amount: 1 } }, () => undefined);
+    await journal.run(config, { id: "pay 1", tool: "pay", args: { amount: 1 } }, () => undefined);
     proxy.loseAnswers(1);
     expect(await journal.run(config, call, pay)).toBe("receipt 5");
     expect(proxy.lost()).toBe(1);

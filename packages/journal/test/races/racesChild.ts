@@ -74,7 +74,7 @@ async function answers(task: Task): Promise<readonly string[]> {
     for (const [n, amount] of left) {
       made[n] = await journal.run(
         { configurable: { thread_id: thread } },
-        { tool: "pay", args: { amount }, reconcile: () => reconciled },
+        { id: `pay ${amount}`, tool: "pay", args: { amount }, reconcile: () => reconciled },
         () => pay(amount, held),
       );
     }

@@ -95,7 +95,7 @@ function nodeOf(work: (config: unknown) => Promise<unknown>) {
 }
 
 const makes = (config: unknown, amount: number) =>
-  journal.run(config, { tool: "pay", args: { amount } }, () => pay(amount));
+  journal.run(config, { id: `pay ${amount}`, tool: "pay", args: { amount } }, () => pay(amount));
 
 describe.each(["sync", "async"] as const)(
   "a thread that is deleted during a call, durability %s",

@@ -21,7 +21,7 @@ export function booking(
       const cancel = (result: unknown, args: unknown) => {
         world.push(`cancel ${(args as { item: string }).item} (${String(result)})`);
       };
-      const call = { tool: "book", args: { item }, compensate: cancel, ...options(item) };
+      const call = { id: "book", args: { item }, compensate: cancel, ...options(item) };
       const receipt = await journal.run(config, call, () => {
         world.push(`book ${item}`);
         return `receipt of ${item}`;

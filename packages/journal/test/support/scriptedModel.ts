@@ -17,7 +17,7 @@ export class ScriptedModel extends BaseChatModel {
     return "scripted";
   }
 
-  override bindTools(): this {
+  override bindTools(_tools?: unknown, _options?: unknown): this {
     return this;
   }
 

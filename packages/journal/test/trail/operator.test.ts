@@ -19,7 +19,11 @@ describe.each(savers.filter(([name]) => name !== "s3"))("an operator, on %s", (_
   });
 
   const pay = async (thread: string, work: () => unknown, by = journal): Promise<unknown> =>
-    await by.run({ configurable: { thread_id: thread } }, { tool: "pay", args: { amount: 5 } }, work);
+    await by.run(
+      { configurable: { thread_id: thread } },
+      { id: "pay 5", tool: "pay", args: { amount: 5 } },
+      work,
+    );
   const cutLine = (): never => {
     throw new Error("the line was cut");
   };

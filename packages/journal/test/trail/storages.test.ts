@@ -28,13 +28,17 @@ describe.each(savers)("a trail on %s", (_name, open) => {
   const pay = async (thread: string, amount: number, note?: string): Promise<string> =>
     await journal.run(
       { configurable: { thread_id: thread } },
-      { tool: "pay", args: note === undefined ? { amount } : { amount, note } },
+      {
+        id: `pay ${amount} ${note ?? ""}`,
+        tool: "pay",
+        args: note === undefined ? { amount } : { amount, note },
+      },
       () => `receipt ${amount} ${note ?? ""}`,
     );
   const search = async (thread: string, what: string): Promise<unknown> =>
     await journal.run(
       { configurable: { thread_id: thread } },
-      { tool: "search", args: { what }, effects: "none" },
+      { id: `search ${what}`, tool: "search", args: { what }, effects: "none" },
       () => ({ found: [what] }),
     );
 
@@ -195,7 +199,11 @@ async function otherProcess(saver: TierSaver, thread: string, amount = 3, note?:
   const journal = createJournal(saver, { sign });
   return await journal.run(
     { configurable: { thread_id: thread } },
-    { tool: "pay", args: note === undefined ? { amount } : { amount, note } },
+    {
+      id: `pay ${amount} ${note ?? ""}`,
+      tool: "pay",
+      args: note === undefined ? { amount } : { amount, note },
+    },
     () => {
       throw new Error("paid twice");
     },

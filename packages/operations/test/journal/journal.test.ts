@@ -325,11 +325,11 @@ test("what is redacted of messages, or of calls, isn't told by any operation of 
   await graph.invoke(hello, on("ada"));
   await journal.run(
     on("ada"),
-    { tool: "mail", args: { to: "secret@example.org", text: { body: "hi" } } },
+    { id: "mail", args: { to: "secret@example.org", text: { body: "hi" } } },
     () => ({ id: "sent-7" }),
   );
   await expect(
-    journal.run(on("ada"), { tool: "mail", args: { to: "b" } }, () => {
+    journal.run(on("ada"), { id: "mail b", tool: "mail", args: { to: "b" } }, () => {
       throw new Error("secret@example.org bounced");
     }),
   ).rejects.toThrow();
@@ -352,9 +352,9 @@ test("what is redacted of messages, or of calls, isn't told by any operation of 
 test("ids and texts of others can't move a terminal's cursor", async () => {
   const saver = new MemorySaver();
   const journal = createJournal(saver, { author: hostileId });
-  await journal.run(on(hostileId), { tool: hostileId, args: { [hostileId]: hostileId } }, () => hostileId);
+  await journal.run(on(hostileId), { id: hostileId, args: { [hostileId]: hostileId } }, () => hostileId);
   await expect(
-    journal.run(on(hostileId), { tool: "x", args: {} }, () => {
+    journal.run(on(hostileId), { id: "x", args: {} }, () => {
       throw new Error(hostileId);
     }),
   ).rejects.toThrow();

@@ -7,7 +7,7 @@ export function payingGraph(checkpointer: TierSaver, journal: Journal, pay: (ord
   const State = Annotation.Root({ order: Annotation<string>(), receipt: Annotation<string>() });
   return new StateGraph(State)
     .addNode("sell", async ({ order }, config) => ({
-      receipt: await journal.run(config, { tool: "pay", args: { order } }, () => pay(order)),
+      receipt: await journal.run(config, { id: "pay", args: { order } }, () => pay(order)),
     }))
     .addEdge(START, "sell")
     .addEdge("sell", END)

@@ -47,7 +47,7 @@ export async function openTroubles(telemetry: Telemetry): Promise<Troubles> {
   const journal = createJournal(saver);
   const shop = new StateGraph(Annotation.Root({ order: Annotation<string>, receipt: Annotation<string> }))
     .addNode("sell", async ({ order }, config) => ({
-      receipt: await journal.run(config, { tool: "charge", args: { order } }, () => {
+      receipt: await journal.run(config, { id: "charge", args: { order } }, () => {
         if (order === "plums") throw new Error("the line was cut");
         return `receipt for ${order}`;
       }),

@@ -1,0 +1,71 @@
+import { duplicateCall } from "../errors.ts";
+import { fingerprintOfNamed } from "../identity/fingerprint.ts";
+import type { Place, Relation } from "../langgraph/place.ts";
+import type { Calls } from "../log/calls.ts";
+import type { CallState } from "../log/callState.ts";
+import type { CallRequest } from "./resolve.ts";
+
+/**
+ * Which of the calls of a name a call is. It is the one that its task made before. Otherwise it comes after those that the run has gone on
+ * from since: it is new work, unless another branch has one at the same point with the same arguments, which no other task of the
+ * step took.
+ * @throws StratigraphError "DUPLICATE_CALL" where nobody can tell whether it is the one of an earlier attempt
+ * @param taken calls that other tasks are making in this process
+ */
+export async function namedCall(
+  threadId: string,
+  calls: Calls,
+  request: CallRequest,
+  place: Pick<Place, "relationOf">,
+  taken: ReadonlySet<string>,
+): Promise<CallRequest> {
+  let nth = 0;
+  const seen: Seen[] = [];
+  const highest = calls.highest(request.previous);
+  for (const state of calls.named(request.previous)) {
+    const relation = taken.has(state.call) ? "beside" : await nearest(state, place);
+    if (relation === "here") return numbered(request, state.nth, state.beside);
+    seen.push({ state, relation });
+    if (relation !== "past") continue;
+    nth = Math.max(nth, state.nth + 1);
+    // The usual case, in which the others needn't be looked at.
+    if (state.nth === highest) break;
+  }
+  const atThisPoint = seen.filter(({ state }) => state.nth === nth);
+  const free = atThisPoint.filter(
+    ({ state, relation }) => relation === "elsewhere" && hasEqualArgs(state, request),
+  );
+  // Of several with equal arguments, that of the same node, as far as it kept its name.
+  const found = free.find(({ state }) => state.where.node === request.where.node) ?? free.at(-1);
+  if (found !== undefined) return numbered(request, nth, found.state.beside);
+  const again = atThisPoint.find(
+    ({ state, relation }) => relation === "again" && hasEqualArgs(state, request),
+  );
+  if (again !== undefined) throw duplicateCall(threadId, again.state);
+  let beside = Math.max(-1, ...atThisPoint.map(({ state }) => state.beside ?? 0)) + 1;
+  while (taken.has(fingerprintOfNamed(request.previous, nth, beside))) beside += 1;
+  return numbered(request, nth, beside);
+}
+
+interface Seen {
+  readonly state: CallState;
+  readonly relation: Relation;
+}
+
+/** A call of a name, by its numbers. */
+export function numbered(request: CallRequest, nth: number, beside = 0): CallRequest {
+  const call = fingerprintOfNamed(request.previous, nth, beside);
+  return { ...request, nth, ...(beside === 0 ? {} : { beside }), call };
+}
+
+/** How the nearest place of a call stands to the one of now: the call may have been given on several branches. */
+async function nearest({ visits = [] }: CallState, place: Pick<Place, "relationOf">): Promise<Relation> {
+  const order: readonly Relation[] = ["here", "beside", "again", "past"];
+  const relations = new Set<Relation>();
+  for (const visit of visits) relations.add(await place.relationOf(visit));
+  return order.find((relation) => relations.has(relation)) ?? "elsewhere";
+}
+
+function hasEqualArgs({ argsHash }: CallState, request: CallRequest): boolean {
+  return request.argsHash === argsHash || request.otherHashes?.includes(argsHash) === true;
+}

@@ -1,0 +1,186 @@
+import type { TierSaver } from "@stratigraph/core";
+import type { Where } from "../log/entry.ts";
+
+/** A graph on the way from the root graph to a task: the checkpoint from which its step began, and the task of it. */
+interface Level {
+  readonly namespace: string;
+  readonly checkpoint: string | undefined;
+  readonly task: string | undefined;
+}
+
+/** The names of subgraphs' tasks in a namespace, from the root on. A number counts the subgraphs that one task calls. */
+export function hopsOf(namespace: string): string[] {
+  const hops: string[] = [];
+  for (const segment of namespace === "" ? [] : namespace.split("|"))
+    if (/^\d+$/.test(segment) && hops.length > 0) hops.push(`${hops.pop()}|${segment}`);
+    else hops.push(segment);
+  return hops;
+}
+
+/** Channels whose values say that a node is due. */
+const isDue = /^(__start__$|__pregel_tasks$|branch:to:)/;
+
+/** A task of a graph, without the count of its subgraphs. */
+function withoutCount(task: string | undefined): string | undefined {
+  return task?.split("|", 1)[0];
+}
+
+/** The graphs on the way to a task, the root graph first. */
+function levelsOf({ checkpoint, namespace = "", issuer, via = [], task }: Where): Level[] {
+  const hops = hopsOf(namespace);
+  const checkpoints = hops.length === 0 ? [checkpoint] : [checkpoint, ...via, issuer];
+  return checkpoints.map((from, n) => ({
+    namespace: hops.slice(0, n).join("|"),
+    checkpoint: from,
+    task: n < hops.length ? hops[n] : task,
+  }));
+}
+
+/** How a place in which a call was made stands to the place in which one is made now. */
+export type Relation =
+  /** It is the same task of the same step. */
+  | "here"
+  /** It is another task of a step that hasn't ended. */
+  | "beside"
+  /**
+   * It is a run of the same subgraph by the same task, and ended. LangGraph counts the subgraphs of a task, and goes on counting where the
+   * task is retried: so it may be an earlier attempt of this run, or another run of this attempt.
+   */
+  | "again"
+  /** The run has gone on from it since, to here. */
+  | "past"
+  /** It is on another branch, or the run came back before it had ended. */
+  | "elsewhere";
+
+/** Tells how places stand to the one in which a call is made. What was read for one is known for the next. */
+export class Place {
+  readonly #saver: TierSaver;
+  readonly #threadId: string;
+  readonly #where: Where;
+  readonly #levels: readonly Level[];
+  readonly #pasts = new Map<string, Past>();
+  /** How many levels are those of the call around this one, which is a repetition wherever it is made again. */
+  readonly #around: number;
+
+  /** @param around the task that makes the call around this one, if there is one */
+  constructor(saver: TierSaver, threadId: string, where: Where, around: string | undefined) {
+    this.#saver = saver;
+    this.#threadId = threadId;
+    this.#where = where;
+    this.#levels = levelsOf(where);
+    const at = this.#levels.findIndex(({ task = "" }) => around !== undefined && task.includes(around));
+    this.#around = at + 1;
+  }
+
+  async relationOf(there: Where): Promise<Relation> {
+    // A fork has the checkpoints of its source, under the same ids.
+    const isSameThread = there.thread === this.#where.thread;
+    const levels = levelsOf(there);
+    for (const [n, here] of this.#levels.entries()) {
+      const level = levels[n];
+      if (level === undefined || level.namespace !== here.namespace) return "elsewhere";
+      if (level.checkpoint !== here.checkpoint) {
+        const isPast = n >= this.#around && (await this.#past(here, n === 0).has(level.checkpoint));
+        return isPast ? "past" : "elsewhere";
+      }
+      if (!isSameThread) return "elsewhere";
+      if (level.task !== here.task) {
+        if (n < this.#around) return "elsewhere";
+        if (levels[n + 1] === undefined || withoutCount(level.task) !== withoutCount(here.task))
+          return "beside";
+        return (await this.#brokeOff(levels[n + 1]!)) ? "elsewhere" : "again";
+      }
+    }
+    return "here";
+  }
+
+  /** Whether a subgraph has steps left to do, as its task failed. */
+  async #brokeOff({ namespace }: Level): Promise<boolean> {
+    const query = { threadId: this.#threadId, namespace, recordsOnly: true, limit: 1 };
+    for await (const { record } of this.#saver.tier.list(query)) {
+      const { manifest } = await this.#saver.coder.decodeBody(record);
+      return [...manifest.values()].some(({ channel, value }) => value !== undefined && isDue.test(channel));
+    }
+    return false;
+  }
+
+  #past({ namespace, checkpoint = "" }: Level, isRoot: boolean): Past {
+    const known = this.#pasts.get(namespace);
+    if (known !== undefined) return known;
+    const at = { thread_id: this.#threadId, checkpoint_ns: namespace, checkpoint_id: checkpoint };
+    const past = new Past(this.#saver, at, isRoot);
+    this.#pasts.set(namespace, past);
+    return past;
+  }
+}
+
+interface Configurable {
+  readonly thread_id: string;
+  readonly checkpoint_ns: string;
+  readonly checkpoint_id: string;
+}
+
+/** What a graph has gone through before a step. */
+class Past {
+  readonly #saver: TierSaver;
+  readonly #at: {
+    readonly thread_id: string;
+    readonly checkpoint_ns: string;
+    readonly checkpoint_id: string;
+  };
+  readonly #isRoot: boolean;
+  readonly #ancestors: ReturnType<TierSaver["lineage"]>;
+  /** Checkpoints on the way back, and whether a step that began there has ended since. */
+  readonly #passed = new Map<string, boolean>();
+  #hasStepped = false;
+  /** What the last one on the way back continues; undefined before the first one, and behind the beginning. */
+  #next: string | undefined;
+  #isRead = false;
+
+  constructor(saver: TierSaver, at: Configurable, isRoot: boolean) {
+    this.#saver = saver;
+    this.#at = at;
+    this.#next = at.checkpoint_id;
+    this.#isRoot = isRoot;
+    this.#ancestors = saver.lineage({ configurable: at });
+  }
+
+  /** Whether a step that began from a checkpoint has ended, and the run gone on from it to here. */
+  async has(checkpointId: string | undefined): Promise<boolean> {
+    if (checkpointId === undefined) return false;
+    for (;;) {
+      const passed = this.#passed.get(checkpointId);
+      if (passed !== undefined) return passed;
+      if (this.#isRead) break;
+      await this.#goBack();
+    }
+    // What was pruned can't be seen. Nobody can go back to it either, so what was done there is past.
+    return this.#next !== undefined && !(await this.#isStored(checkpointId));
+  }
+
+  async #goBack(): Promise<void> {
+    const { value, done } = await this.#ancestors.next();
+    if (done === true) {
+      this.#isRead = true;
+      return;
+    }
+    this.#passed.set(value.checkpointId, this.#hasStepped);
+    this.#next = value.parentId;
+    const isKnown = this.#hasStepped && this.#isRoot;
+    const source = isKnown ? undefined : await value.source();
+    // An edit (updateState, a fork) doesn't end a step: the same tasks are due behind it.
+    if (source === "loop" || source === "input") this.#hasStepped = true;
+    // A subgraph that is given an input begins anew, as its task does in a retry.
+    if (source === "input" && !this.#isRoot) {
+      this.#isRead = true;
+      this.#next = undefined;
+    }
+  }
+
+  async #isStored(checkpointId: string): Promise<boolean> {
+    const { thread_id: threadId, checkpoint_ns: namespace } = this.#at;
+    const query = { threadId, namespace, checkpointId, recordsOnly: true, limit: 1 };
+    for await (const _ of this.#saver.tier.list(query)) return true;
+    return false;
+  }
+}

@@ -1,0 +1,30 @@
+import type { Where } from "./entry.ts";
+/** How often calls of a name were made or given: in all, and in the step in which that was last. */
+export interface Visits {
+  readonly all: number;
+  readonly step: string;
+  readonly inStep: number;
+}
+
+export function withVisit({ all, step, inStep }: Visits, where: Where): Visits {
+  const now = stepOf(where);
+  return { all: all + 1, step: now, inStep: now === step ? inStep + 1 : 1 };
+}
+
+export function stepOf({ thread, checkpoint, namespace, issuer }: Where): string {
+  return JSON.stringify([thread, checkpoint, namespace, issuer]);
+}
+
+/** Whether two places are the same task of the same step. */
+export function isSamePlace(one: Where, other: Where): boolean {
+  return one.task === other.task && stepOf(one) === stepOf(other);
+}
+
+/** Whether another task of the step of a place made a call, and the task of that place didn't. */
+export function isTaken(
+  { visits = [] }: { readonly visits?: readonly Where[] | undefined },
+  where: Where,
+): boolean {
+  const beside = visits.filter((visit) => stepOf(visit) === stepOf(where));
+  return beside.length > 0 && beside.every(({ task }) => task !== where.task);
+}
