@@ -74,10 +74,11 @@ let asked = 0;
 function agent(calls: Journal | Replay, path: string, checkpointer?: Journal["checkpointer"]) {
   // #region tools
   const tools = calls.tools(toolsFor(path), {
-    search: { effects: "none" },
-    mail: { effects: "idempotent" },
+    search: "none",
+    pay: "once",
+    mail: "idempotent",
     // No such folder: the file certainly wasn't written.
-    write: { certain: (error) => (error as { code?: string }).code === "ENOENT" },
+    write: { effects: "once", certain: (error) => (error as { code?: string }).code === "ENOENT" },
   });
   // #endregion
   return new StateGraph(Annotation.Root({ ...MessagesAnnotation.spec, ...calls.channel }))

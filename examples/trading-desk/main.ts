@@ -60,7 +60,7 @@ try {
   await using checkpointer = await createCheckpointer({ folder: join(folder, "db") });
   const sign = { keys: { "2026": randomBytes(32) }, activeKey: "2026" };
   await using journal = createJournal(checkpointer, { policy, sign, author: "desk agent" });
-  const tools = journal.tools([price, order], { price: { effects: "none" } });
+  const tools = journal.tools([price, order], { price: "none", order: "once" });
   const graph = new StateGraph(Annotation.Root({ ...MessagesAnnotation.spec, ...journal.channel }))
     .addNode("model", (state) => {
       const calls = script[state.messages.filter((message) => message.getType() === "ai").length] ?? [];

@@ -24,7 +24,7 @@ export async function createAgent(journal: Journal, payBack: PayBack) {
     schema: z.object({ amount: z.number().positive().describe("EUR") }),
   });
   const model = await chooseModel(refund);
-  const tools = journal.tools([refund], { refund: { effects: "once" } });
+  const tools = journal.tools([refund], { refund: "once" });
   const State = Annotation.Root({
     ...MessagesAnnotation.spec,
     ...journal.channel,

@@ -21,7 +21,7 @@ import { taskOf, type Task } from "./langgraph/taskConfig.ts";
 import { wrapModel, type ModelLike } from "./langgraph/wrapModel.ts";
 import { isWrapped, wrapTool, type ToolLike } from "./langgraph/wrapTool.ts";
 import { ownPrefix } from "./log/ownCalls.ts";
-import type { CallOptions } from "./options.ts";
+import type { CallOptions, ToolOptions } from "./options.ts";
 
 /** A call that plain code makes. */
 export interface PlainCall extends CallOptions {
@@ -88,13 +88,17 @@ export abstract class CallFront {
    * Tools whose calls go through the journal, for `createAgent`, `ToolNode` and `bindTools`. Each keeps its class, name and schema. Beside
    * what the tool throws, its `invoke` throws AmbiguousOutcomeError, and StratigraphError as {@link run} does. A call that is denied gives a
    * message of the status "error".
-   * @param options how calls of single tools are treated, by the tools' names
+   * @param options what a repetition of each tool's calls would do, by the tools' names: `{ search: "none", pay: { effects: "once", reconcile } }`
    * @throws InvalidOptionError
    */
-  tools<T extends ToolLike>(tools: readonly T[], options: Readonly<Record<string, CallOptions>> = {}): T[] {
+  tools<T extends ToolLike>(tools: readonly T[], options: Readonly<Record<string, ToolOptions>>): T[] {
     checkTools(tools);
     if (typeof options !== "object" || options === null)
-      throw new InvalidOptionError("options", options, "Pass { name of a tool: { effects, … } }.");
+      throw new InvalidOptionError(
+        "options",
+        options,
+        'Pass { name of a tool: "none", "idempotent" or "once" }.',
+      );
     for (const [name, own] of Object.entries(options)) {
       const names = tools.map((tool) => tool.name);
       if (!names.includes(name))
@@ -103,10 +107,17 @@ export abstract class CallFront {
           "options",
           `There is no such tool; there are ${names.join(", ") || "none"}.`,
         );
-      checkCallOptions(`tools.${name}`, own);
+      checkCallOptions(`tools.${name}`, optionsOf(own));
     }
+    for (const { name } of tools)
+      if (optionsOf(options[name]).effects === undefined)
+        throw new InvalidOptionError(
+          `tools.${name}`,
+          options[name],
+          'Say what a repetition of it would do: "none" for reads, "idempotent" where it takes an idempotency key, "once" for what must not happen twice.',
+        );
     return tools.map((tool) => {
-      const own: CallOptions = options[tool.name] ?? {};
+      const own = optionsOf(options[tool.name]);
       this.#versions.set(tool.name, own.version ?? null);
       if (own.compensate !== undefined) this.compensations.setOfTool(tool.name, own.compensate);
       return wrapTool(tool, ({ tool: name, args, toolCallId, refused }, config, work) => {
@@ -231,6 +242,10 @@ function valueOf(outcome: CallOutcome, { journal = "" }: Task, tool: string): un
   if (outcome.kind === "ran") return outcome.value;
   if (outcome.kind === "denied") throw new CallDeniedError(journal, tool, outcome.reason);
   return outcome.result.kind === "value" ? outcome.result.value : undefined;
+}
+
+function optionsOf(options: ToolOptions | undefined): CallOptions {
+  return typeof options === "string" ? { effects: options } : (options ?? {});
 }
 
 /** @throws InvalidOptionError */

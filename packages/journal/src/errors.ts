@@ -2,18 +2,22 @@ import { StratigraphError } from "@stratigraph/core";
 import type { CallState } from "./log/callState.ts";
 import type { Where } from "./log/entry.ts";
 
-/** Nobody can know whether a call happened. `data`: threadId, fingerprint, tool, where. */
+/** Nobody can know whether a call happened. `data`: threadId, fingerprint, tool, where; `error`: what it threw, where that is recorded. */
 export class AmbiguousOutcomeError extends StratigraphError {
   /** As of HTTP 409: the default retry policy of LangGraph doesn't repeat a node for it. */
   readonly status = 409;
 
-  constructor(threadId: string, { call, tool, where }: CallState) {
+  constructor(threadId: string, { call, tool, where, error }: CallState) {
+    const how =
+      error === undefined
+        ? "began and its outcome was never recorded"
+        : `ended with an error that doesn't tell whether it happened (${error.name}: ${error.message})`;
     super(
       "AMBIGUOUS_OUTCOME",
-      `A call of ${JSON.stringify(tool)} began and its outcome was never recorded, so it may have happened. It isn't repeated. Find out ` +
+      `A call of ${JSON.stringify(tool)} ${how}, so it may have happened. It isn't repeated. Find out ` +
         `whether it did, and tell: journal.resolve(${JSON.stringify(call)}, { threadId: ${JSON.stringify(threadId)}, happened: … }); or ` +
         `pass a reconcile function for the tool.`,
-      { threadId, fingerprint: call, tool, where },
+      { threadId, fingerprint: call, tool, where, ...(error === undefined ? {} : { error }) },
     );
     this.name = "AmbiguousOutcomeError";
   }

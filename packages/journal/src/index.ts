@@ -21,6 +21,7 @@ export type {
   PolicyAnswer,
   PolicyCall,
   Reconciled,
+  ToolOptions,
   UnknownCall,
 } from "./options.ts";
 export type { ChainState } from "./langgraph/chain.ts";

@@ -23,7 +23,7 @@ export interface JournalMiddlewareOptions {
  * @throws InvalidOptionError
  *
  * @example
- * createAgent({ model, tools: journal.tools([pay]), middleware: [journalMiddleware(journal)], checkpointer });
+ * createAgent({ model, tools: journal.tools([pay], { pay: "once" }), middleware: [journalMiddleware(journal)], checkpointer });
  */
 export function journalMiddleware(
   journal: ChainKeeper,

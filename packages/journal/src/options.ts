@@ -51,7 +51,10 @@ export type Reconciled<R = unknown> =
  * @throws InvalidOptionError, from whatever takes them: `journal.tools()`, `journal.run()`, `batch()`
  */
 export interface CallOptions {
-  /** What a repetition would do. Default "once"; what an MCP server says of its tools is a hint, and doesn't count. */
+  /**
+   * What a repetition would do. Default of `journal.run` and `batch` "once"; of a tool it has to be said: what an MCP server says of its
+   * own tools is a hint, and doesn't count.
+   */
   readonly effects?: Effects | undefined;
   /** Part of the calls' identity: a changed one makes them new calls. Default: none. */
   readonly version?: string | undefined;
@@ -72,6 +75,11 @@ export interface CallOptions {
    */
   readonly compensate?: ((result: unknown, args: unknown) => unknown) | undefined;
 }
+
+/** How calls of a tool are treated: what a repetition would do, alone or with more. */
+export type ToolOptions =
+  | NonNullable<CallOptions["effects"]>
+  | (CallOptions & Required<Pick<CallOptions, "effects">>);
 
 /** Options of {@link createJournal}. */
 export interface JournalOptions {

@@ -17,6 +17,7 @@ import {
   reply,
   says,
   type Script,
+  onceEach,
 } from "./support/effects.ts";
 import { ScriptedModel } from "./support/scriptedModel.ts";
 
@@ -45,7 +46,7 @@ function payer({ script, version = "v2", behave, others = [], middleware = [], m
   const model = new ScriptedModel(script);
   const agent = createAgent({
     model,
-    tools: journal.tools([pay, ...others]),
+    tools: journal.tools([pay, ...others], onceEach([pay, ...others])),
     middleware: [journalMiddleware(journal, { models }), ...middleware],
     checkpointer: saver,
     version,

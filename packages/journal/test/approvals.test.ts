@@ -24,7 +24,7 @@ function desk(policy: { now: Policy }, { failures = 0, saver = new MemorySaver()
   });
   const { graph } = agentOf(
     journal,
-    journal.tools([pay]),
+    journal.tools([pay], { pay: "once" }),
     (turn) => (turn === 0 ? asks(pays(900)) : says("done")),
     saver,
     { retryPolicy: { maxAttempts: 1, initialInterval: 1 } },

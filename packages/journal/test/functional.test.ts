@@ -112,7 +112,7 @@ describe.each(savers.slice(0, 2))("calls of the functional API, on %s", (_name, 
     const { pay, paid } = payments((_amount, times) => {
       if (times === 1) throw new Error("the line was cut");
     });
-    const [wrapped] = journal.tools([pay]);
+    const [wrapped] = journal.tools([pay], { pay: "once" });
     const work = task("work", async (amount: number) => {
       try {
         return await wrapped!.invoke({ amount });
@@ -191,7 +191,7 @@ describe.each(savers.slice(0, 2))("calls of the functional API, on %s", (_name, 
       began.resolve();
       await finish.promise;
     });
-    const [wrapped] = journal.tools([pay]);
+    const [wrapped] = journal.tools([pay], { pay: "once" });
     const flow = entrypoint({ name: "flow", checkpointer: opened.saver }, async (amount: number, config) =>
       String(await wrapped!.invoke({ amount }, config)),
     );

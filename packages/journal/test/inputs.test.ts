@@ -50,10 +50,17 @@ const inputs: readonly (readonly [field: string, given: string, call: () => unkn
     "an author that is no text",
     () => createJournal(saver, { author: wrong(Number) }).run(on("a"), x, nothing),
   ],
-  ["tools", "one tool", () => journal.tools(wrong(pay))],
-  ["tools", "no tool", () => journal.tools([wrong(undefined)])],
+  ["tools", "one tool", () => journal.tools(wrong(pay), {})],
+  ["tools", "no tool", () => journal.tools([wrong(undefined)], {})],
   ["options", "null", () => journal.tools([pay], wrong(null))],
-  ["tools.pay.compensate", "text", () => journal.tools([pay], { pay: { compensate: wrong("x") } })],
+  ["tools.pay", "nothing", () => journal.tools([pay], {})],
+  ["tools.pay", "no effects", () => journal.tools([pay], { pay: wrong({ version: "2" }) })],
+  ["tools.pay.effects", "another word", () => journal.tools([pay], { pay: wrong("twice") })],
+  [
+    "tools.pay.compensate",
+    "text",
+    () => journal.tools([pay], { pay: { effects: "once", compensate: wrong("x") } }),
+  ],
   ["model", "text", () => journal.model(wrong("gpt"))],
   ["message", "nothing", () => journal.next({}, undefined)],
   ["message", "a list", () => journal.next({}, [asks(pays(1))])],
@@ -114,7 +121,7 @@ it("a graph without the journal's channel: the trail says once what that means",
   const pays5 = tool(async () => "receipt", { name: "pay", schema: z.object({ amount: z.number() }) });
   const graph = new StateGraph(MessagesAnnotation)
     .addNode("agent", () => ({ messages: [asks(pays(5))] }))
-    .addNode("tools", new ToolNode(own.tools([pays5])))
+    .addNode("tools", new ToolNode(own.tools([pays5], { pay: "once" })))
     .addEdge(START, "agent")
     .addEdge("agent", "tools")
     .compile({ checkpointer: saver });

@@ -14,7 +14,7 @@ it("a model that is asked the same again costs nothing, and one that is asked an
   const journal = createJournal(saver);
   const { pay, paid } = payments();
   const scripted = new ScriptedModel((turn) => (turn === 0 ? asks(pays(5)) : says("done")));
-  const tools = journal.tools([pay]);
+  const tools = journal.tools([pay], { pay: "once" });
   const model = journal.model(scripted).bindTools();
   let prompt = "be kind";
   const State = Annotation.Root({ ...MessagesAnnotation.spec, ...journal.channel });

@@ -30,7 +30,7 @@ function payer(cuts: Readonly<Record<number, "before" | "after">> = {}) {
     },
     { name: "charge", description: "charges", schema: z.object({ euros: z.number() }) },
   );
-  const tools = journal.tools([charge], { charge: { effects: "idempotent" } });
+  const tools = journal.tools([charge], { charge: "idempotent" });
   const graph = new StateGraph(Annotation.Root({ ...MessagesAnnotation.spec, ...journal.channel }))
     .addNode("agent", (state) => {
       const isPaid = String(state.messages.at(-1)!.content).startsWith("receipt");

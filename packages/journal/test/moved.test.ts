@@ -12,7 +12,7 @@ it("moves with its thread, and a move that is repeated doesn't wind it back", as
   const turn = async (saver: MemorySaver, amount: number) => {
     const journal = createJournal(saver);
     const script = (n: number) => (n % 2 === 0 ? asks(pays(amount)) : says("done"));
-    const { graph } = agentOf(journal, journal.tools([pay]), script, saver);
+    const { graph } = agentOf(journal, journal.tools([pay], { pay: "once" }), script, saver);
     await graph.invoke({ messages: [{ role: "user", content: "pay" }] }, config);
     await journal.end();
     return journal;

@@ -11,7 +11,7 @@ describe("a call of a tool", () => {
     const { pay, paid } = payments();
     const { graph } = agentOf(
       journal,
-      journal.tools([pay]),
+      journal.tools([pay], { pay: "once" }),
       (turn) => (turn === 0 ? asks(pays(5)) : says("done")),
       saver,
     );
@@ -41,7 +41,7 @@ describe("a call of a tool", () => {
     });
     const { graph } = agentOf(
       journal,
-      journal.tools([pay]),
+      journal.tools([pay], { pay: "once" }),
       (turn) => (turn < 2 ? asks(pays(5)) : says("done")),
       saver,
     );

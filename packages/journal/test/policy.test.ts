@@ -117,7 +117,7 @@ describe("a policy", () => {
       },
     });
     const { pay, paid } = payments();
-    await journal.tools([pay])[0]!.invoke(args, config);
+    await journal.tools([pay], { pay: "once" })[0]!.invoke(args, config);
     expect(paid).toEqual([5]);
   });
 

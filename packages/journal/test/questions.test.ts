@@ -128,7 +128,7 @@ describe("a call whose outcome is unknown", () => {
       );
       const { graph } = agentOf(
         journal,
-        journal.tools([pay, confirm]),
+        journal.tools([pay, confirm], { pay: "once", confirm: "once" }),
         (turn) =>
           turn === 0 ? asks(pays(5)) : turn === 1 ? asks(call("confirm", {}), pays(5)) : says("done"),
         saver,
@@ -155,7 +155,7 @@ describe("a call whose outcome is unknown", () => {
     const { pay, paid } = payments((_amount, times) => {
       if (times === 1) throw new Error("the line was cut");
     });
-    const inner = agentOf(journal, journal.tools([pay]), twice, undefined).graph;
+    const inner = agentOf(journal, journal.tools([pay], { pay: "once" }), twice, undefined).graph;
     const ask = tool(
       async ({ task }) => {
         const { messages } = await inner.invoke({ messages: [new HumanMessage(task)] });
@@ -165,7 +165,7 @@ describe("a call whose outcome is unknown", () => {
     );
     const outer = agentOf(
       journal,
-      journal.tools([ask]),
+      journal.tools([ask], { ask: "once" }),
       (turn) => (turn === 0 ? asks(call("ask", { task: "pay 5" })) : says("all done")),
       saver,
     ).graph;
@@ -189,7 +189,12 @@ describe("a call whose outcome is unknown", () => {
       const { pay, paid } = payments((_amount, times) => {
         if (times === 1) throw new Error("the line was cut");
       });
-      const { graph } = agentOf(journal, journal.tools([pay], { pay: { reconcile } }), twice, saver);
+      const { graph } = agentOf(
+        journal,
+        journal.tools([pay], { pay: { effects: "once", reconcile } }),
+        twice,
+        saver,
+      );
       const done = await graph.invoke(hello, config);
       expect(questions(done).length).toBe(happened === undefined ? 1 : 0);
       expect(paid).toEqual(happened === false ? [5, 5] : [5]);

@@ -20,7 +20,7 @@ async function recorded(follows: Script = script, threadId = "ada") {
   const saver = new TierSaver(new MemoryTier());
   const journal = createJournal(saver);
   const { pay, paid } = payments();
-  const { graph } = agentOf(journal, journal.tools([pay]), follows, saver);
+  const { graph } = agentOf(journal, journal.tools([pay], { pay: "once" }), follows, saver);
   const configurable = { thread_id: threadId };
   const { messages } = await graph.invoke(input, { configurable });
   return { journal, paid, messages };
@@ -30,7 +30,12 @@ async function recorded(follows: Script = script, threadId = "ada") {
 async function replayed(replay: Replay, follows: Script = script) {
   const { pay, paid } = payments();
   const saver = new TierSaver(new MemoryTier());
-  const { graph } = agentOf(replay as unknown as Journal, replay.tools([pay]), follows, saver);
+  const { graph } = agentOf(
+    replay as unknown as Journal,
+    replay.tools([pay], { pay: "once" }),
+    follows,
+    saver,
+  );
   const run = replay.follow(() => graph.invoke(input, config));
   return { run, paid };
 }
@@ -62,7 +67,7 @@ describe("a replay", () => {
     const file = join(folder, "under way.jsonl");
     const { pay } = payments((amount) => (amount === 6 ? journal.export("ada", file) : undefined));
     const one: Script = (turn) => [asks(pays(5)), asks(pays(6)), asks(pays(7))][turn] ?? says("done");
-    await agentOf(journal, journal.tools([pay]), one, saver).graph.invoke(input, config);
+    await agentOf(journal, journal.tools([pay], { pay: "once" }), one, saver).graph.invoke(input, config);
     for (const onMiss of ["throw", "run"] as const) {
       const { run, paid } = await replayed(await replayTrail(file, { onMiss }), one);
       await expect(run).rejects.toMatchObject({
@@ -105,6 +110,29 @@ describe("a replay", () => {
     expect(replay.calls.map(({ outcome }) => outcome)).toEqual(["recorded", "recorded", "recorded", "ran"]);
   });
 
+  it("runs no call under `run` that the recording has anywhere: behind a difference it stands at another place", async () => {
+    const { journal } = await recorded();
+    const replay = await journal.replay("ada", { onMiss: "run" });
+    const first: Script = (turn, asked) => (turn === 0 ? asks(pays(9)) : script(turn - 1, asked));
+    const { run, paid } = await replayed(replay, first);
+    await expect(run).rejects.toMatchObject({ code: "REPLAY_DIVERGED", data: { args: { amount: 5 } } });
+    expect(paid).toEqual([9]);
+  });
+
+  it("throws what a call threw whose outcome nobody knows, as the model went on from that", async () => {
+    const saver = new TierSaver(new MemoryTier());
+    const journal = createJournal(saver);
+    const cut = payments(() => {
+      throw new Error("the line was cut");
+    });
+    const follows: Script = (turn) => (turn === 0 ? asks(pays(5)) : says("sorry"));
+    const tools = journal.tools([cut.pay], { pay: "once" });
+    const { messages } = await agentOf(journal, tools, follows, saver).graph.invoke(input, config);
+    const { run, paid } = await replayed(await journal.replay("ada"), follows);
+    expect(contents((await run).messages)).toEqual(contents(messages));
+    expect(paid).toEqual([]);
+  });
+
   it("fails where the recorded call failed, with the same words", async () => {
     const saver = new TierSaver(new MemoryTier());
     const journal = createJournal(saver);
@@ -112,7 +140,7 @@ describe("a replay", () => {
       throw Object.assign(new Error("no funds"), { certain: true });
     });
     const follows: Script = (turn) => (turn === 0 ? asks(pays(5)) : says("done"));
-    const { graph } = agentOf(journal, journal.tools([failing.pay]), follows, saver);
+    const { graph } = agentOf(journal, journal.tools([failing.pay], { pay: "once" }), follows, saver);
     const { messages } = await graph.invoke(input, config);
     const replay = await journal.replay("ada");
     const { run } = await replayed(replay, follows);

@@ -53,9 +53,8 @@ it("all that a ToolMessage has, but its id", async () => {
     response_metadata: { cost: 5 },
     metadata: { m: 1 },
   };
-  const tools = journal.tools([
-    tool(async (_args, given) => answer(given, fields), { name: "hand", schema }),
-  ]);
+  const hands = tool(async (_args, given) => answer(given, fields), { name: "hand", schema });
+  const tools = journal.tools([hands], { hand: "once" });
   const { graph } = agentOf(journal, tools, (turn) => (turn === 0 ? asks(hand) : says("done")), saver);
   await graph.invoke(begins, config);
   const { messages } = await graph.invoke(null, await beforeModel(graph, 1));
@@ -71,7 +70,10 @@ it("a Command that hands on all messages: earlier answers stay, and this one ans
     const { messages } = getCurrentTaskInput() as { messages: BaseMessage[] };
     return new Command({ update: { messages: [...messages, answer(given)] } });
   };
-  const tools = journal.tools([search, tool(handOn, { name: "hand", schema })]);
+  const tools = journal.tools([search, tool(handOn, { name: "hand", schema })], {
+    search: "once",
+    hand: "once",
+  });
   const script = (turn: number) => [asks(call("search", { to: "x" })), asks(hand)][turn] ?? says("done");
   const { graph } = agentOf(journal, tools, script, saver);
   await graph.invoke(begins, config);
@@ -95,7 +97,9 @@ it("a Command that sends the answer on", async () => {
       const message = asks(hand);
       return { messages: [message], ...journal.next(state, message) };
     })
-    .addNode("tools", new ToolNode(journal.tools([tool(send, { name: "hand", schema })])), { ends: ["eve"] })
+    .addNode("tools", new ToolNode(journal.tools([tool(send, { name: "hand", schema })], { hand: "once" })), {
+      ends: ["eve"],
+    })
     .addNode("eve", ({ messages }: { messages: ToolMessage[] }) => {
       got.push(messages.at(-1)!);
       return { messages };
@@ -120,7 +124,7 @@ it("a Command that refers to itself happened, and isn't kept", async () => {
     extra.self = extra;
     return new Command({ update: { messages: [answer(given)], extra } });
   };
-  const [wrapped] = journal.tools([tool(loop, { name: "hand", schema })]);
+  const [wrapped] = journal.tools([tool(loop, { name: "hand", schema })], { hand: "once" });
   const asked = { name: "hand", args: { to: "eve" }, id: "1", type: "tool_call" as const };
   const make = () => wrapped!.invoke(asked, config);
   await make();

@@ -29,7 +29,7 @@ it.each(schemas)(
     });
     const { graph } = agentOf(
       journal,
-      journal.tools([pay]) as never,
+      journal.tools([pay], { pay: "once" }) as never,
       (turn) =>
         [
           asks(call("pay", { amount: "ten" })),
@@ -65,7 +65,7 @@ it.each(schemas)("one within a tool that has acted tells nothing (schema: %s)", 
   );
   const { graph } = agentOf(
     journal,
-    journal.tools([outer]) as never,
+    journal.tools([outer], { outer: "once" }) as never,
     (turn) => (turn < 2 ? asks(call("outer", { amount: 10 })) : says("done")),
     saver,
   );

@@ -48,7 +48,7 @@ describe.each(savers.slice(0, 2))("calls of a StateGraph, on %s", (_name, open) 
   /** An agent that pays, in a thread of its own. */
   function payer(script: Script, behave?: Parameters<typeof payments>[0]) {
     const { pay, paid } = payments(behave);
-    const { graph, asked } = agentOf(journal, journal.tools([pay]), script, opened.saver);
+    const { graph, asked } = agentOf(journal, journal.tools([pay], { pay: "once" }), script, opened.saver);
     const config = thread();
     const historyAt = async (next: string, where: Parameters<typeof graph.getStateHistory>[0] = config) => {
       let first;
@@ -146,18 +146,18 @@ describe.each(savers.slice(0, 2))("calls of a StateGraph, on %s", (_name, open) 
     const second = payments();
     const config = thread();
     const script: Script = (turn) => (turn === 0 ? asks(pays(5)) : says("done"));
-    const old = agentOf(journal, journal.tools([first.pay]), script, opened.saver);
+    const old = agentOf(journal, journal.tools([first.pay], { pay: "once" }), script, opened.saver);
     await old.graph.invoke(hello, config);
     let start;
     for await (const state of old.graph.getStateHistory(config))
       if (state.next.includes("agent")) start = state.config;
-    const changed = agentOf(journal, journal.tools([second.pay]), script, opened.saver);
+    const changed = agentOf(journal, journal.tools([second.pay], { pay: "once" }), script, opened.saver);
     await changed.graph.invoke(null, start!);
     expect(second.paid).toEqual([]);
     const versioned = createJournal(opened.saver);
     const renewed = agentOf(
       versioned,
-      versioned.tools([second.pay], { pay: { version: "2" } }),
+      versioned.tools([second.pay], { pay: { effects: "once", version: "2" } }),
       script,
       opened.saver,
     );
@@ -168,7 +168,7 @@ describe.each(savers.slice(0, 2))("calls of a StateGraph, on %s", (_name, open) 
 
   it("subgraphs that make the same first call both pay; equal Sends are refused, unless each has a name", async () => {
     const { pay, paid } = payments();
-    const tools = journal.tools([pay]);
+    const tools = journal.tools([pay], { pay: "once" });
     const agent = () =>
       agentOf(journal, tools, (turn) => (turn === 0 ? asks(pays(5)) : says("done")), undefined).graph;
     const State = Annotation.Root({ ...MessagesAnnotation.spec });
@@ -212,7 +212,7 @@ describe.each(savers.slice(0, 2))("calls of a StateGraph, on %s", (_name, open) 
       { name: "flaky", description: "fails twice", schema: z.object({}) },
     );
     const State = Annotation.Root({ ...MessagesAnnotation.spec, ...journal.channel });
-    const tools = journal.tools([pay, flaky], { flaky: { effects: "none" } });
+    const tools = journal.tools([pay, flaky], { pay: "once", flaky: "none" });
     const graph = new StateGraph(State)
       .addNode("agent", (state) => {
         const message = asks(pays(5), call("flaky", {}));
@@ -259,7 +259,7 @@ describe.each(savers.slice(0, 2))("calls of a StateGraph, on %s", (_name, open) 
         const message = asks(pays(5));
         return { messages: [message], ...journal.next(state, message) };
       })
-      .addNode("tools", new ToolNode(quick.tools([pay])))
+      .addNode("tools", new ToolNode(quick.tools([pay], { pay: "once" })))
       .addEdge(START, "agent")
       .addEdge("agent", "tools")
       .compile({ checkpointer: false });
@@ -307,7 +307,7 @@ describe.each(savers.slice(0, 2))("calls of a StateGraph, on %s", (_name, open) 
       },
       { name: "search", description: "reads", schema: z.object({}) },
     );
-    const tools = journal.tools([pay, search], { search: { effects: "none" } });
+    const tools = journal.tools([pay, search], { pay: "once", search: "none" });
     const { graph } = agentOf(
       journal,
       tools,
@@ -354,7 +354,7 @@ describe.each(savers.slice(0, 2))("calls of a StateGraph, on %s", (_name, open) 
         const message = state.messages.length > 1 ? says("done") : asks(call("draw", {}), call("open", {}));
         return { messages: [message], ...journal.next(state, message) };
       })
-      .addNode("tools", new ToolNode(journal.tools([opens, draws])))
+      .addNode("tools", new ToolNode(journal.tools([opens, draws], { open: "once", draw: "once" })))
       .addEdge(START, "agent")
       .addConditionalEdges("agent", ({ messages }) => (messages.at(-1)!.content === "done" ? END : "tools"))
       .addEdge("tools", "agent")

@@ -22,7 +22,7 @@ const config = { configurable: { thread_id: "ada" } };
 const hello = { messages: [{ role: "user" as const, content: "pay" }] };
 
 it("tools keep their type", () => {
-  const [wrapped] = journal.tools([pay]);
+  const [wrapped] = journal.tools([pay], { pay: "once" });
   expectTypeOf(wrapped!).toEqualTypeOf(pay);
   expect(wrapped).toBeInstanceOf(pay.constructor);
   expect(wrapped!.schema).toBe(pay.schema);
@@ -31,7 +31,7 @@ it("tools keep their type", () => {
 it("createAgent takes the tools and the middleware", async () => {
   const agent = createAgent({
     model: new ScriptedModel((turn) => (turn === 0 ? asks(pays(5)) : says("done"))),
-    tools: journal.tools([pay], { pay: { effects: "idempotent" } }),
+    tools: journal.tools([pay], { pay: "idempotent" }),
     middleware: [journalMiddleware(journal)],
     checkpointer: saver,
   });
@@ -46,7 +46,7 @@ it("a StateGraph takes the channel, what a node returns, and the tools", async (
       const message = asks(pays(5));
       return { messages: [message], ...journal.next(state, message) };
     })
-    .addNode("tools", new ToolNode(journal.tools([pay])))
+    .addNode("tools", new ToolNode(journal.tools([pay], { pay: "once" })))
     .addEdge(START, "agent")
     .addEdge("agent", "tools")
     .compile({ checkpointer: saver });

@@ -20,7 +20,7 @@ const x = { id: "x", args: {} };
 it("a tool is wrapped once: the call within would wait for the one around it", async () => {
   const journal = createJournal(new MemorySaver());
   const { pay } = payments();
-  expect(() => journal.tools(journal.tools([pay]))).toThrowError(
+  expect(() => journal.tools(journal.tools([pay], { pay: "once" }), { pay: "once" })).toThrowError(
     expect.objectContaining({ code: "INVALID_OPTION", data: { field: "tools", found: "pay" } }),
   );
 });
@@ -28,7 +28,7 @@ it("a tool is wrapped once: the call within would wait for the one around it", a
 it("every way to call a wrapped tool goes through the journal", async () => {
   const journal = createJournal(new MemorySaver());
   const { pay, paid } = payments();
-  const [wrapped] = journal.tools([pay]);
+  const [wrapped] = journal.tools([pay], { pay: "once" });
   const { call: olderInvoke } = wrapped as unknown as { call: typeof pay.invoke };
   const ways = [
     (amount: number) => wrapped!.invoke({ amount }, on("ada")),
@@ -89,7 +89,7 @@ it("the calls of an agent that is a tool happen once, also where the model calls
   const { pay, paid } = payments();
   const payer = createAgent({
     model: new ScriptedModel((turn) => (turn < 2 ? asks(pays(turn + 1)) : says("both paid"))),
-    tools: journal.tools([pay]),
+    tools: journal.tools([pay], { pay: "once" }),
     middleware: [journalMiddleware(journal)],
   });
   let tries = 0;
@@ -102,7 +102,7 @@ it("the calls of an agent that is a tool happen once, also where the model calls
     },
     { name: "pay_all", schema: z.object({ of: z.string() }) },
   );
-  const tools = journal.tools([payAll], { pay_all: { effects: "idempotent" } });
+  const tools = journal.tools([payAll], { pay_all: "idempotent" });
   const may = call("pay_all", { of: "May" });
   const june = call("pay_all", { of: "June" });
   const { graph } = agentOf(
@@ -134,7 +134,7 @@ it("plain calls of a graph that a tool runs: one for each step that comes to the
   });
   const { graph } = agentOf(
     journal,
-    journal.tools([run]),
+    journal.tools([run], { run: "once" }),
     (turn) => (turn < 2 ? asks(call("run", {})) : says("done")),
     saver,
   );
@@ -160,7 +160,7 @@ it("equal calls of two tools of one message keep their own results where one too
     );
   const model = new ScriptedModel((turn) => (turn === 0 ? asks(call("a", {}), call("b", {})) : says("done")));
   const retries = { retryPolicy: { maxAttempts: 2, initialInterval: 1 } };
-  const tools = journal.tools([shop("a"), shop("b")]);
+  const tools = journal.tools([shop("a"), shop("b")], { a: "once", b: "once" });
   const graph = new StateGraph(Annotation.Root({ ...MessagesAnnotation.spec, ...journal.channel }))
     .addNode("agent", async (state) => {
       const message = await model.invoke(state.messages);

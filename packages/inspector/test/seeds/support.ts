@@ -52,8 +52,9 @@ function toolsOf(journal: Journal) {
     schema: z.object({ to: z.string(), subject: z.string(), text: z.string() }),
   });
   return journal.tools([lookUp, refund, mail], {
-    look_up_order: { effects: "none" },
-    send_mail: { effects: "idempotent" },
+    look_up_order: "none",
+    refund: "once",
+    send_mail: "idempotent",
   });
 }
 

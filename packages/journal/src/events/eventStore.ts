@@ -39,8 +39,8 @@ export class EventStore<S, E> {
 
   /**
    * Appends an event, whatever came before it. Don't change the event before it is appended.
-   * @param options `key` names the input that the event comes of: a second event with the same key isn't appended, and the first one's
-   * answer is given
+   * @param options `key` names the input that the event comes of: the same event with the same key isn't appended again, and the first
+   * one's answer is given; another event is refused
    * @throws StratigraphError "SERIALIZATION", ThreadDeletedError if the thread is deleted meanwhile, InvalidAddressError; what the
    * reducer throws: nothing was appended then. After "UNAVAILABLE" the event may have been appended; a key makes it safe to repeat
    */
@@ -74,11 +74,12 @@ export class EventStore<S, E> {
     const { until } = options;
     if (until === undefined) {
       const { state, version, at } = await this.#caughtUp(threadId);
-      return { state, version, at };
+      return { state: await this.#copyOf(state), version, at };
     }
     if (until instanceof Date ? Number.isNaN(until.getTime()) : !Number.isSafeInteger(until) || until < 0)
       throw new InvalidOptionError("until", until, "Pass a version, or a Date.");
-    return await this.#folded(threadId, until);
+    const { state, version, at } = await this.#folded(threadId, until);
+    return { state: await this.#copyOf(state), version, at };
   }
 
   /** The events of a thread after a version, oldest first. @throws CorruptionError, InvalidAddressError, InvalidOptionError */
@@ -133,7 +134,8 @@ export class EventStore<S, E> {
       const first = key === undefined ? undefined : await this.#eventOf(threadId, key);
       if (first !== undefined) {
         const { state } = first.version === tip.version ? tip : await this.#folded(threadId, first.version);
-        return { ...first, state, duplicate: true };
+        await this.#checkSame(first, event);
+        return { ...first, state: await this.#copyOf(state), duplicate: true };
       }
       if (expected !== undefined && tip.version !== expected) {
         if (known !== undefined) continue;
@@ -159,7 +161,8 @@ export class EventStore<S, E> {
     const { snapshotEvery = 100, reducerVersion = "" } = this.#options;
     const version = tip.version + 1;
     const at = new Date(Math.max(Date.now(), tip.at?.getTime() ?? 0));
-    const state = this.#reducer(tip.state, event);
+    // A reducer may change what it is given: the state that is remembered stays as it is until the event is stored.
+    const state = this.#reducer(await this.#copyOf(tip.state), event);
     const stored: StoredEvent<E> = { version, event, at, ...(key === undefined ? {} : { key }) };
     const snapshot = version % snapshotEvery === 0 ? { state, reducer: reducerVersion } : undefined;
     const { record, blobs, relies } = await encodeEvent(
@@ -187,7 +190,7 @@ export class EventStore<S, E> {
         seen: tip.revision,
       });
       this.#remember(threadId, { state, version, at, recordId, revision });
-      return { ...stored, state, duplicate: false };
+      return { ...stored, state: await this.#copyOf(state), duplicate: false };
     } catch (error) {
       // Whether the event is there isn't known, or somebody else's is.
       this.#tips.delete(threadId);
@@ -199,6 +202,19 @@ export class EventStore<S, E> {
       }
       throw error;
     }
+  }
+
+  /** A state of its own for whoever is given one, as it would be read from the storage. */
+  async #copyOf(state: S): Promise<S> {
+    const [type, bytes] = await this.#saver.serde.dumpsTyped(state);
+    return (await this.#saver.serde.loadsTyped(type, bytes)) as S;
+  }
+
+  /** @throws InvalidOptionError where a key was used for another event */
+  async #checkSame({ event, key }: StoredEvent<E>, given: E): Promise<void> {
+    const [one, other] = await Promise.all([event, given].map((each) => this.#saver.serde.dumpsTyped(each)));
+    if (Buffer.compare(one![1], other![1]) !== 0)
+      throw new InvalidOptionError("key", key, "Another event was appended with it. A key names one input.");
   }
 
   /** The event that came of an input. */
@@ -231,11 +247,11 @@ export class EventStore<S, E> {
   /** Folds events, from what is known, the newest snapshot, or the first one. */
   async #folded(threadId: string, until: number | Date, known?: Tip<S>): Promise<Projection<S>> {
     const { initial, reducerVersion = "" } = this.#options;
-    let from: Projection<S> = { state: initial, version: 0, at: undefined };
+    let from: Projection<S> = { state: await this.#copyOf(initial), version: 0, at: undefined };
     const found: StoredEvent<E>[] = [];
     for await (const stored of this.#list(threadId, until)) {
       if (stored.record.checkpointId === known?.recordId) {
-        from = known;
+        from = { ...known, state: await this.#copyOf(known.state) };
         break;
       }
       const { snapshot, ...event } = await decodeEvent<E>(this.#saver, stored);

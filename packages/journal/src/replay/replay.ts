@@ -193,7 +193,7 @@ export class Replay extends CallFront {
     if (known !== undefined) return known;
     const next = this.#recording
       .named(previous)
-      .find(({ state, args }) => args === argsText && !this.#taken.has(state.call));
+      .find(({ state, args = argsText }) => args === argsText && !this.#taken.has(state.call));
     const call = next?.state.call ?? fingerprintOfNamed(previous, this.#taken.size, -1);
     found.set(key, call);
     this.#taken.add(call);

@@ -13,7 +13,7 @@ import { Replay, type ReplayOptions } from "./replay.ts";
  *
  * @example
  * const replay = await replayTrail("incident.jsonl");
- * await replay.follow(() => graphOf(replay.tools(tools)).invoke(input));
+ * await replay.follow(() => graphOf(replay.tools(tools, { pay: "once" })).invoke(input));
  */
 export async function replayTrail(source: TrailSource, options: ReplayOptions = {}): Promise<Replay> {
   return await replayOf(new RecordedTrail(source), "replayTrail", options, new StratigraphSerializer());

@@ -1,5 +1,6 @@
-import type { BlobHash, CheckpointRecord } from "@stratigraph/core";
+import type { CheckpointRecord } from "@stratigraph/core";
 import type { Digest } from "../identity/fingerprint.ts";
+import type { Calls } from "../log/calls.ts";
 import type { Entry, Payload } from "../log/entry.ts";
 import { decodeEntry, decodePayload, encodeEntry } from "../log/records.ts";
 import { dropCopies, dropUnneeded } from "./dropBlobs.ts";
@@ -35,27 +36,37 @@ export async function erasePayloads(journal: ThreadJournal, options: EraseOption
   const { threadId } = log;
   const last = (await storedHead(saver, threadId)).seq ?? 0;
   const from = await firstSeq(saver, threadId, last);
+  const erased = call === undefined ? undefined : sameCalls(await log.refresh(), call);
   let entries = 0;
   let page: Rewritten[] = [];
-  const dropped = new Set<BlobHash>();
   const write = async (): Promise<void> => {
     entries += await replace(journal, page, call, author);
-    for (const { old } of page) for (const hash of old.blobs) dropped.add(hash);
     page = [];
   };
   for await (const stored of walk(saver, threadId, { from, to: last })) {
     const entry = await decodeEntry(saver, stored.record);
-    if (before !== undefined && Date.parse(entry.at) >= before.getTime()) break;
-    if (call !== undefined && (!("call" in entry.event) || entry.event.call !== call)) continue;
+    // By the clocks of several processes, of which one may have been ahead.
+    if (before !== undefined && Date.parse(entry.at) >= before.getTime()) continue;
+    if (erased !== undefined && !("call" in entry.event && erased.has(entry.event.call))) continue;
     const { args, result } = await decodePayload(saver, stored);
     if (args === undefined && result === undefined) continue;
     page.push({ old: stored.record, entry });
     if (page.length === mostAtOnce) await write();
   }
   if (page.length > 0) await write();
-  await dropUnneeded(saver, threadId, dropped);
+  // All that nothing names any more: also what an erasure left that was killed after it wrote the entries.
+  const stored = await saver.tier.blobs(threadId);
+  await dropUnneeded(saver, threadId, new Set(stored.map(({ hash }) => hash)));
   await dropCopies(saver, threadId);
   return { entries };
+}
+
+/** A call, and those that count as the same: their arguments are equal. */
+function sameCalls(calls: Calls, call: Digest): ReadonlySet<Digest> {
+  const same = new Set([call, calls.get(call)?.repeats ?? call]);
+  for (const state of calls.all())
+    if (state.repeats !== undefined && same.has(state.repeats)) same.add(state.call);
+  return same;
 }
 
 interface Rewritten {

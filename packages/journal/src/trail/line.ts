@@ -47,6 +47,17 @@ export function hashOfHeader(
   return sealing.hash(fields, keyId ?? null, "header");
 }
 
+/**
+ * Reads a line as it was written: JSON in which no name occurs twice and nothing is left out, so that nobody reads anything else in it.
+ * @throws Error
+ */
+function strictly(text: string): unknown {
+  const found: unknown = JSON.parse(text);
+  if (JSON.stringify(found) !== text)
+    throw new Error("it isn't JSON as it was written: names occur twice, or there are blanks");
+  return found;
+}
+
 /** An entry as a line of JSON, without a line break. */
 export function lineOf({ entry, args, result, calls }: RecordedEntry): string {
   return JSON.stringify({ entry, args, result: result && resultFields(result), calls });
@@ -63,7 +74,7 @@ function resultFields({ type, bytes }: StoredResult): Record<string, string> {
 /** @throws Error that says what is wrong with the header */
 export function parseHeader(text: string): TrailHeader {
   const names = ["stratigraphJournal", "threadId", "head", "exportedAt", "keyId", "hash"];
-  const found = fieldsOf(JSON.parse(text), names);
+  const found = fieldsOf(strictly(text), names);
   const { stratigraphJournal: version, threadId, head, exportedAt, keyId, hash } = found;
   if (version !== 1)
     throw new Error(
@@ -78,7 +89,7 @@ export function parseHeader(text: string): TrailHeader {
 
 /** @throws Error that says what is wrong with the line */
 export function parseLine(text: string): RecordedEntry {
-  const found = fieldsOf(JSON.parse(text), ["entry", "args", "result", "calls"]);
+  const found = fieldsOf(strictly(text), ["entry", "args", "result", "calls"]);
   const { entry, args, result, calls } = found;
   if (!isEntry(entry)) throw new Error("it isn't an entry");
   if (args !== undefined && typeof args !== "string") throw new Error("its arguments aren't text");

@@ -9,7 +9,11 @@ const one = account(saver);
 const answers: [key: string, version: number, duplicate: boolean][] = [];
 for (let n = 0; n < own + shared; n += 1) {
   const key = n < shared ? `shared ${n}` : `${name} ${n}`;
-  const { version, duplicate } = await one.append(thread, { by: name, amount: 1 }, { key });
+  const { version, duplicate } = await one.append(
+    thread,
+    { by: n < shared ? "all" : name, amount: 1 },
+    { key },
+  );
   answers.push([key, version, duplicate]);
 }
 // The rest by the version that it saw.

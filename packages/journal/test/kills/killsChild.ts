@@ -88,8 +88,9 @@ const look = tool(async ({ turn }: Turn) => `look ${turn}`, { name: "look", desc
 
 const journal = createJournal(checkpointer);
 const tools = journal.tools([pay, charge, look], {
-  charge: { effects: "idempotent" },
-  look: { effects: "none" },
+  pay: "once",
+  charge: "idempotent",
+  look: "none",
 });
 
 /** A model that never says the same twice. */

@@ -13,7 +13,7 @@ export function payingGraph(journal: Journal, saver: TierSaver, pay: (amount: nu
   });
   return agentOf(
     journal,
-    journal.tools([paying]),
+    journal.tools([paying], { pay: "once" }),
     (turn) => (turn < 2 ? asks({ name: "pay", args: { amount: 5 + turn } }) : says("done")),
     saver,
   );

@@ -36,6 +36,11 @@ export function payments(behave: (amount: number, times: number) => unknown = ()
   return { pay, paid };
 }
 
+/** What a repetition of each tool would do: something that must not happen twice. */
+export function onceEach(tools: readonly { readonly name: string }[]): Record<string, "once"> {
+  return Object.fromEntries(tools.map(({ name }) => [name, "once"]));
+}
+
 /** A model's answers, by how often it was asked in this conversation. */
 export type Script = (turn: number, asked: number) => AIMessage;
 
@@ -106,6 +111,6 @@ export function unluckyPayer(script: Script, failures = 1, policy?: Parameters<t
   const { pay, paid } = payments((_amount, times) => {
     if (times <= failures) throw new Error("the line was cut");
   });
-  const { graph, asked } = agentOf(journal, journal.tools([pay]), script, saver);
+  const { graph, asked } = agentOf(journal, journal.tools([pay], { pay: "once" }), script, saver);
   return { graph, asked, paid, journal, saver };
 }

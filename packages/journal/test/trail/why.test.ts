@@ -23,7 +23,7 @@ describe.each(savers.slice(0, 2))("an auditor's question, on %s", (_name, open) 
     });
     const { pay } = payments();
     const script = [asks(pays(900)), asks(pays(200)), asks(pays(5)), says("All is paid.")];
-    const { graph } = agentOf(journal, journal.tools([pay]), (turn) => script[turn]!, saver);
+    const { graph } = agentOf(journal, journal.tools([pay], { pay: "once" }), (turn) => script[turn]!, saver);
     const config = { configurable: { thread_id: "ada" } };
     const stopped = await graph.invoke({ messages: [{ role: "user", content: "pay my bills" }] }, config);
     const [{ value }] = stopped["__interrupt__" as never] as [{ value: Question }];
@@ -69,7 +69,7 @@ describe.each(savers.slice(0, 2))("an auditor's question, on %s", (_name, open) 
     const { pay } = payments();
     const { graph } = agentOf(
       journal,
-      journal.tools([pay]),
+      journal.tools([pay], { pay: "once" }),
       (turn) => (turn % 2 === 0 ? asks(pays(turn)) : says("done")),
       saver,
     );

@@ -42,7 +42,7 @@ function agent(
   const { pay, paid } = payments((amount) => {
     if (amount === cut) throw new Error("the line was cut");
   });
-  return { ...agentOf(journal, journal.tools([pay]), script, saver), paid, journal };
+  return { ...agentOf(journal, journal.tools([pay], { pay: "once" }), script, saver), paid, journal };
 }
 
 const payOnce: Script = (turn) => (turn === 0 ? asks(pays(5)) : says("done"));
@@ -159,7 +159,7 @@ test("a call that may have happened: found not to have, it runs again; refused w
   });
   const { graph } = agentOf(
     journal,
-    journal.tools([pay]),
+    journal.tools([pay], { pay: "once" }),
     (turn) => (turn < 2 ? asks(pays(5)) : says("done")),
     saver,
   );
