@@ -221,6 +221,30 @@ describe.each(savers)("on %s", (_name, open) => {
     expect(paid).toHaveLength(3);
   });
 
+  it("a fork from before a payment, made after it, doesn't pay again: with its source, and without", async () => {
+    const { paid, compiled } = shop();
+    const graph = compiled();
+    const config = thread();
+    for (let month = 1; month <= 2; month += 1) await graph.invoke({ order: "rent" }, config);
+    const { checkpoint_id: checkpointId } = (await before(graph, config, "sell")).configurable as Record<
+      string,
+      string
+    >;
+    const [one, other] = [thread(), thread()];
+    for (const { configurable } of [one, other])
+      await fork(
+        opened.saver,
+        { threadId: config.configurable.thread_id, checkpointId: checkpointId! } as never,
+        { to: configurable.thread_id },
+      );
+    const all = ["receipt 1", "receipt 2"];
+    expect((await graph.invoke(null, one)).receipts).toEqual(all);
+    await opened.saver.deleteThread(config.configurable.thread_id);
+    expect((await graph.invoke(null, other)).receipts).toEqual(all);
+    expect(paid).toHaveLength(2);
+    expect((await graph.invoke({ order: "rent" }, other)).receipts).toEqual([...all, "receipt 3"]);
+  });
+
   it("another process that took a turn in between has its own purchase, and this one goes on behind it", async () => {
     const others = createJournal(new TierSaver(opened.saver.tier));
     let current = journal;

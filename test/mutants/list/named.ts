@@ -231,6 +231,6 @@ export const namedMutants: readonly Mutant[] = [
     file: "packages/journal/src/trail/line.ts",
     find: "if (JSON.stringify(found) !== text)",
     replace: "if (found === undefined)",
-    tests: ["packages/journal/test/trail/fuzz.test.ts"],
+    tests: ["packages/journal/test/trail/strict.test.ts"],
   },
 ];

@@ -1,4 +1,4 @@
-import type { TierSaver } from "@stratigraph/core";
+import { reservedNamespaces, type TierSaver } from "@stratigraph/core";
 import type { Where } from "../log/entry.ts";
 
 /** A graph on the way from the root graph to a task: the checkpoint from which its step began, and the task of it. */
@@ -114,6 +114,16 @@ export class Place {
   }
 }
 
+/** The threads that a thread was forked from, nearest first, as its reflog has them. */
+async function originsOf({ tier, coder }: TierSaver, threadId: string): Promise<string[]> {
+  const { checkpoint } = await tier.read({ threadId, namespace: reservedNamespaces.reflog });
+  if (checkpoint === undefined) return [];
+  const body = await coder.decodeBody(checkpoint.record);
+  const { channel_values: values } = await coder.checkpoint(checkpoint, body, {});
+  const { lineage = [] } = Object(values["reflog"]) as { lineage?: readonly { readonly threadId: string }[] };
+  return lineage.map((origin) => origin.threadId);
+}
+
 interface Configurable {
   readonly thread_id: string;
   readonly checkpoint_ns: string;
@@ -129,18 +139,23 @@ class Past {
     readonly checkpoint_id: string;
   };
   readonly #isRoot: boolean;
-  readonly #ancestors: ReturnType<TierSaver["lineage"]>;
+  #ancestors: ReturnType<TierSaver["lineage"]>;
+  /** The threads that the thread was forked from, nearest first, as far as they weren't looked at; undefined before they are known. */
+  #origins: string[] | undefined;
   /** Checkpoints on the way back, and whether a step that began there has ended since. */
   readonly #passed = new Map<string, boolean>();
   #hasStepped = false;
   /** What the last one on the way back continues; undefined before the first one, and behind the beginning. */
   #next: string | undefined;
+  /** The last one that was found. */
+  #oldest: string;
   #isRead = false;
 
   constructor(saver: TierSaver, at: Configurable, isRoot: boolean) {
     this.#saver = saver;
     this.#at = at;
     this.#next = at.checkpoint_id;
+    this.#oldest = at.checkpoint_id;
     this.#isRoot = isRoot;
     this.#ancestors = saver.lineage({ configurable: at });
   }
@@ -154,16 +169,26 @@ class Past {
       if (this.#isRead) break;
       await this.#goBack();
     }
-    // What was pruned can't be seen. Nobody can go back to it either, so what was done there is past.
-    return this.#next !== undefined && !(await this.#isStored(checkpointId));
+    // What was pruned, or isn't in a fork, can't be seen. What is older may be an ancestor, and nobody can go back to it: it is past. Ids
+    // of checkpoints begin with the time.
+    const isGone = this.#next !== undefined && !(await this.#isStored(checkpointId));
+    return isGone && checkpointId < this.#oldest;
   }
 
   async #goBack(): Promise<void> {
     const { value, done } = await this.#ancestors.next();
     if (done === true) {
-      this.#isRead = true;
+      // A fork has only the checkpoints that it needs. Its source has the others.
+      this.#origins ??= this.#next === undefined ? [] : await originsOf(this.#saver, this.#at.thread_id);
+      const source = this.#origins.shift();
+      if (this.#next === undefined || source === undefined) this.#isRead = true;
+      else {
+        const at = { ...this.#at, thread_id: source, checkpoint_id: this.#next };
+        this.#ancestors = this.#saver.lineage({ configurable: at });
+      }
       return;
     }
+    this.#oldest = value.checkpointId;
     this.#passed.set(value.checkpointId, this.#hasStepped);
     this.#next = value.parentId;
     const isKnown = this.#hasStepped && this.#isRoot;
