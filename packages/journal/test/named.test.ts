@@ -226,7 +226,7 @@ describe.each(savers)("on %s", (_name, open) => {
     const graph = compiled();
     const config = thread();
     for (let month = 1; month <= 2; month += 1) await graph.invoke({ order: "rent" }, config);
-    const { checkpoint_id: checkpointId } = (await before(graph, config, "sell")).configurable as Record<
+    const { checkpoint_id: checkpointId } = (await before(graph, config, "look")).configurable as Record<
       string,
       string
     >;
@@ -243,6 +243,28 @@ describe.each(savers)("on %s", (_name, open) => {
     expect((await graph.invoke(null, other)).receipts).toEqual(all);
     expect(paid).toHaveLength(2);
     expect((await graph.invoke({ order: "rent" }, other)).receipts).toEqual([...all, "receipt 3"]);
+  });
+
+  it("a fork of a branch that went back to before a payment doesn't pay again", async () => {
+    const { paid, compiled } = shop();
+    const graph = compiled();
+    const config = thread();
+    await graph.invoke({ order: "rent" }, config);
+    // An edit of something else, before the payment: a branch that is younger than the payment.
+    const back = await graph.updateState(
+      await before(graph, config, "sell"),
+      { log: ["a note"] },
+      "look" as never,
+    );
+    const { checkpoint_id: checkpointId } = back.configurable as Record<string, string>;
+    const copy = thread();
+    await fork(
+      opened.saver,
+      { threadId: config.configurable.thread_id, checkpointId: checkpointId! } as never,
+      { to: copy.configurable.thread_id },
+    );
+    expect((await graph.invoke(null, copy)).receipts).toEqual(["receipt 1"]);
+    expect(paid).toHaveLength(1);
   });
 
   it("another process that took a turn in between has its own purchase, and this one goes on behind it", async () => {
