@@ -240,9 +240,21 @@ describe.each(savers)("on %s", (_name, open) => {
     const all = ["receipt 1", "receipt 2"];
     expect((await graph.invoke(null, one)).receipts).toEqual(all);
     await opened.saver.deleteThread(config.configurable.thread_id);
-    expect((await graph.invoke(null, other)).receipts).toEqual(all);
-    expect(paid).toHaveLength(2);
-    expect((await graph.invoke({ order: "rent" }, other)).receipts).toEqual([...all, "receipt 3"]);
+    // A process that never saw the source.
+    const saver = new TierSaver(opened.saver.tier);
+    const fresh = createJournal(saver);
+    const { pays, paid: later } = shop({ by: () => fresh });
+    const again = new StateGraph(State)
+      .addNode("look", () => ({}))
+      .addNode("sell", pays)
+      .addEdge(START, "look")
+      .addEdge("look", "sell")
+      .compile({ checkpointer: saver });
+    expect((await again.invoke(null, other)).receipts).toEqual(all);
+    expect([paid.length, later.length]).toEqual([2, 0]);
+    await again.invoke({ order: "rent" }, other);
+    expect(later).toHaveLength(1);
+    await fresh.end();
   });
 
   it("a fork of a branch that went back to before a payment doesn't pay again", async () => {
