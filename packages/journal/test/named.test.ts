@@ -86,7 +86,11 @@ describe.each(savers)("on %s", (_name, open) => {
       .addNode("sell", () => ({}))
       .addEdge(START, "sell")
       .compile({ checkpointer: opened.saver });
-  const thread = () => ({ configurable: { thread_id: crypto.randomUUID() }, durability: "sync" as const });
+  let threads = 0;
+  const thread = () => ({
+    configurable: { thread_id: crypto.randomUUID() },
+    durability: (threads += 1) % 2 === 0 ? ("sync" as const) : ("async" as const),
+  });
 
   /** The checkpoint before a node, in the thread's newest line. */
   async function before(
