@@ -27,7 +27,9 @@ const ON_MEMORY = [
   "packages/core/test/contract/refusals.test.ts",
   "packages/testing/test",
   "packages/journal/test/questions.test.ts",
-  "packages/journal/test/policy.test.ts",
+  ...["policy", "approvals", "models", "monthly", "schemas", "wanderings"].map(
+    (name) => `packages/journal/test/${name}.test.ts`,
+  ),
 ];
 // On servers, in the oldest row and the newest. The journal's tests of createAgent (agents, types) aren't among them: langchain asks for a
 // later LangGraph than the oldest row's.
@@ -40,6 +42,7 @@ const ON_SERVERS = [
   "packages/tiered/test/stacks/graphs.test.ts",
   "packages/journal/test/stateGraphs.test.ts",
   "packages/journal/test/functional.test.ts",
+  "packages/journal/test/named.test.ts",
 ];
 
 bootstrap({ quiet: true });
