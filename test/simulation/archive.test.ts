@@ -51,6 +51,9 @@ test.each([[[]], [unlisted]])(
       await ledger.turn(next);
       await ledger.write(next, old, "late");
       await next.maintain();
+      const left = [];
+      for await (const { record } of site.tiers.warm.list({ threadId: "t" })) left.push(record.checkpointId);
+      expect(left).toEqual([]);
       await ledger.checkAll(site.open(world.machine("reader")));
     });
   },

@@ -41,7 +41,7 @@ export const tieredMutants: readonly Mutant[] = [
   {
     id: "x04",
     kind: "guard",
-    what: "pending writes that came after archiving are evicted without a copy",
+    what: "a thread with an archived checkpoint that got pending writes is never archived again",
     file: "packages/tiered/src/moveToArchive.ts",
     find: "  await stack.restoreWritten(threadId);",
     replace: "",
