@@ -126,10 +126,10 @@ describe.each(savers)("run on %s", (name, open) => {
     const given = { graph: waiting, signal: stop.signal, onEvent };
     const stopped = await run("x", { resume: '"yes"' }, given);
     expect(stopped.output).toMatchObject({ outcome: "paused", why: "stopped", next: ["book"] });
-    expect(nodesOf(stopped.output)).toEqual(["ask ended", "book stopped"]);
+    expect([calls, nodesOf(stopped.output)]).toEqual([1, ["ask ended", "book stopped"]]);
+    // Whether the node has begun by then is up to the machine.
     const late = await run("x", { timeout: "20ms" }, { graph: waiting });
     expect(late.output).toMatchObject({ outcome: "paused", why: "timeout" });
-    expect(calls).toBe(2);
     expect((await run("x")).output.outcome).toBe("done");
     const limited = await run("l", { input: hello, create: true, recursionLimit: 2 });
     expect(limited.output).toMatchObject({ outcome: "paused", why: "limit", next: ["rail"] });
