@@ -115,7 +115,7 @@ async function wander(seed: number, steps: number) {
   }
 }
 
-const seeds = inRounds({ few: 12, all: 60, soak: 2000 });
+const seeds = inRounds({ few: 4, all: 60, soak: 2000 });
 it(`of ${seeds} random wanderings none drops a reminder, and none sends one again`, async () => {
   for (let seed = 1; seed <= seeds; seed += 1) await wander(seed, 25);
 });
