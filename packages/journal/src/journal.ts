@@ -280,17 +280,15 @@ export class Journal extends CallFront {
       ...this.#limits,
     });
     const made = { saver: this.checkpointer, log, runner, session: this.#session, sealing: this.#sealing };
-    this.#runners.set(threadId, made);
     this.#trim();
+    this.#runners.set(threadId, made);
     return made;
   }
 
-  /** Forgets the state of the threads that were used longest ago and make no calls now. The newest one is about to be used. */
+  /** Makes room for a thread: forgets the state of those that were used longest ago and make no calls now. */
   #trim(): void {
-    if (this.#runners.size <= rememberedThreads) return;
-    const newest = [...this.#runners.keys()].at(-1);
     for (const [threadId, { log, runner }] of this.#runners) {
-      if (this.#runners.size <= rememberedThreads || threadId === newest) return;
+      if (this.#runners.size < rememberedThreads) return;
       if (!runner.isIdle) continue;
       this.#runners.delete(threadId);
       void log.flush().catch((error: unknown) => trace({ type: "hook", hook: "journal", error }));

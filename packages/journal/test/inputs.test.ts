@@ -41,6 +41,7 @@ const inputs: readonly (readonly [field: string, given: string, call: () => unkn
   ["sign.keys.a", "15 bytes", signed({ keys: { a: "x".repeat(15) }, activeKey: "a" })],
   ["sign.key", "a name that isn't known", signed({ keys: { a: "x".repeat(16) }, activeKey: "a", key: "" })],
   ["work", "no function", () => journal.run(on("a"), x, wrong(undefined))],
+  ["call.id", "1001 characters", () => journal.run(on("a"), { ...x, id: "x".repeat(1001) }, nothing)],
   ["call.id", "no call", () => journal.run(on("a"), wrong(undefined), nothing)],
   ["call.version", "a number", () => journal.run(on("a"), { ...x, version: wrong(5) }, nothing)],
   ["call.certain", "text", () => journal.run(on("a"), { ...x, certain: wrong("yes") }, nothing)],

@@ -103,6 +103,15 @@ describe.each(savers)("on %s", (_name, open) => {
     throw new Error(`no ${node}`);
   }
 
+  /** A new thread that begins at a checkpoint. */
+  async function forkAt({ configurable }: { configurable?: Record<string, unknown> }) {
+    const { thread_id: threadId, checkpoint_id: checkpointId } = configurable as Record<string, string>;
+    const copy = thread();
+    const point = { threadId: threadId!, checkpointId: checkpointId! };
+    await fork(opened.saver, point, { to: copy.configurable.thread_id });
+    return copy;
+  }
+
   it("a node that pays and fails pays once, however often it is retried or continued", async () => {
     const { paid, compiled } = shop({ breaks: 4 });
     const graph = compiled("sell", { retries: 1 });
@@ -230,17 +239,8 @@ describe.each(savers)("on %s", (_name, open) => {
     const graph = compiled();
     const config = thread();
     for (let month = 1; month <= 2; month += 1) await graph.invoke({ order: "rent" }, config);
-    const { checkpoint_id: checkpointId } = (await before(graph, config, "look")).configurable as Record<
-      string,
-      string
-    >;
-    const [one, other] = [thread(), thread()];
-    for (const { configurable } of [one, other])
-      await fork(
-        opened.saver,
-        { threadId: config.configurable.thread_id, checkpointId: checkpointId! } as never,
-        { to: configurable.thread_id },
-      );
+    const point = await before(graph, config, "look");
+    const [one, other] = [await forkAt(point), await forkAt(point)];
     const all = ["receipt 1", "receipt 2"];
     expect((await graph.invoke(null, one)).receipts).toEqual(all);
     await opened.saver.deleteThread(config.configurable.thread_id);
@@ -272,13 +272,7 @@ describe.each(savers)("on %s", (_name, open) => {
       { log: ["a note"] },
       "look" as never,
     );
-    const { checkpoint_id: checkpointId } = back.configurable as Record<string, string>;
-    const copy = thread();
-    await fork(
-      opened.saver,
-      { threadId: config.configurable.thread_id, checkpointId: checkpointId! } as never,
-      { to: copy.configurable.thread_id },
-    );
+    const copy = await forkAt(back);
     expect((await graph.invoke(null, copy)).receipts).toEqual(["receipt 1"]);
     expect(paid).toHaveLength(1);
   });
@@ -407,41 +401,48 @@ describe.each(savers)("on %s", (_name, open) => {
     expect(paid).toEqual(["apples"]);
   });
 
-  it("a subgraph that its node retries pays once, and its own loop once a round", async () => {
-    const { paid, pays } = shop();
-    let breaks = 2;
-    const inner = new StateGraph(State)
-      .addNode("remind", async (state, config) => ({
-        ...(await pays(state, config)),
-        rounds: state.rounds + 1,
-      }))
-      .addNode("ship", () => {
-        if (breaks > 0) {
-          breaks -= 1;
-          throw new Error("nobody ships it");
-        }
-        return {};
-      })
-      .addEdge(START, "remind")
-      .addConditionalEdges("remind", ({ rounds }) => (rounds < 2 ? "remind" : "ship"))
-      .compile();
-    const graph = new StateGraph(State)
-      .addNode(
-        "sell",
-        async ({ order }, config) => ({ receipts: (await inner.invoke({ order }, config)).receipts }),
-        { retryPolicy: { maxAttempts: 2, initialInterval: 1, jitter: false } },
-      )
-      .addEdge(START, "sell")
-      .compile({ checkpointer: opened.saver });
-    const config = thread();
-    await expect(graph.invoke({ order: "reminder" }, config)).rejects.toThrow("nobody ships it");
-    expect((await graph.invoke(null, config)).receipts).toEqual(["receipt 1", "receipt 2"]);
-    const back = await before(graph as never, config, "sell");
-    expect((await graph.invoke(null, back)).receipts).toEqual(["receipt 1", "receipt 2"]);
-    expect(paid).toHaveLength(2);
-    await graph.invoke({ order: "reminder" }, config);
-    expect(paid).toHaveLength(4);
-  });
+  it.each([
+    ["", {}, 4],
+    // Its rounds go on where they were, so that the second input has one.
+    [" that keeps its state", { checkpointer: true }, 3],
+  ] as const)(
+    "a subgraph%s that its node retries pays once, and its own loop once a round",
+    async (_kind, options, reminders) => {
+      const { paid, pays } = shop();
+      let breaks = 2;
+      const inner = new StateGraph(State)
+        .addNode("remind", async (state, config) => ({
+          ...(await pays(state, config)),
+          rounds: state.rounds + 1,
+        }))
+        .addNode("ship", () => {
+          if (breaks > 0) {
+            breaks -= 1;
+            throw new Error("nobody ships it");
+          }
+          return {};
+        })
+        .addEdge(START, "remind")
+        .addConditionalEdges("remind", ({ rounds }) => (rounds < 2 ? "remind" : "ship"))
+        .compile(options);
+      const graph = new StateGraph(State)
+        .addNode(
+          "sell",
+          async ({ order }, config) => ({ receipts: (await inner.invoke({ order }, config)).receipts }),
+          { retryPolicy: { maxAttempts: 2, initialInterval: 1, jitter: false } },
+        )
+        .addEdge(START, "sell")
+        .compile({ checkpointer: opened.saver });
+      const config = thread();
+      await expect(graph.invoke({ order: "reminder" }, config)).rejects.toThrow("nobody ships it");
+      expect((await graph.invoke(null, config)).receipts).toEqual(["receipt 1", "receipt 2"]);
+      const back = await before(graph as never, config, "sell");
+      expect((await graph.invoke(null, back)).receipts).toEqual(["receipt 1", "receipt 2"]);
+      expect(paid).toHaveLength(2);
+      await graph.invoke({ order: "reminder" }, config);
+      expect(paid).toHaveLength(reminders);
+    },
+  );
 
   it("in an entrypoint a name names one call of each task, each time that the entrypoint is begun", async () => {
     const paid: string[] = [];

@@ -57,6 +57,11 @@ it("worker threads of one process know of each other's calls by their leases", a
     const { Session: Unknowing } = await import("../src/calls/session.ts");
     expect(await new Unknowing(tier).isAlive(worker.session, known)).toBe(true);
   });
+  // Of a copy that isn't in the registry, such as a later version's: the lease tells.
+  const { machine, pid } = here;
+  await tier.lease("calls/unknown", "unknown", 30_000);
+  expect(await here.isAlive("unknown", { machine, pid })).toBe(true);
+  expect(await here.isAlive("nobody", { machine, pid })).toBe(false);
 });
 
 it("a journal with more threads than it remembers keeps those whose calls are under way", async () => {
@@ -78,4 +83,19 @@ it("a journal with more threads than it remembers keeps those whose calls are un
   for (const end of ends) end();
   await Promise.all([...running, ...again]);
   expect(paid).toHaveLength(1100);
+});
+
+it("what a thread was to note is written when it is forgotten", async () => {
+  const { createJournal } = await import("../src/index.ts");
+  const saver = new MemorySaver();
+  const journal = createJournal(saver);
+  const pay = async (thread_id: string) =>
+    await journal.run({ configurable: { thread_id } }, { id: "pay" }, () => "receipt");
+  await pay("first");
+  // Given again, which is a note.
+  await pay("first");
+  for (let n = 0; n < 1000; n += 1) await pay(`t ${n}`);
+  const types: string[] = [];
+  for await (const { event } of createJournal(saver).trail("first")) types.push(event.type);
+  expect(types).toEqual(["session", "claimed", "succeeded", "returned"]);
 });

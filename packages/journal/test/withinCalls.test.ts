@@ -142,6 +142,38 @@ it("plain calls of a graph that a tool runs: one for each step that comes to the
   expect(ticks).toBe(6);
 });
 
+it("plain calls of a graph that a tool runs happen once, where the model calls that tool again after an error", async () => {
+  const saver = new MemorySaver();
+  const journal = createJournal(saver);
+  let ticks = 0;
+  const clock = new StateGraph(Annotation.Root({ n: Annotation<number> }))
+    .addNode("tick", async ({ n }, config) => {
+      await journal.run(config, { id: "tick" }, () => (ticks += 1));
+      return { n: n + 1 };
+    })
+    .addEdge(START, "tick")
+    .addConditionalEdges("tick", ({ n }) => (n < 2 ? "tick" : END))
+    .compile();
+  let tries = 0;
+  const run = tool(
+    async (_args, config) => {
+      const { n } = await clock.invoke({ n: 0 }, config);
+      tries += 1;
+      if (tries === 1) throw new Error("the line was cut");
+      return String(n);
+    },
+    { name: "run", schema: z.object({}) },
+  );
+  const { graph } = agentOf(
+    journal,
+    journal.tools([run], { run: "idempotent" }),
+    (turn) => (turn < 2 ? asks(call("run", {})) : says("done")),
+    saver,
+  );
+  await graph.invoke(begins, on("ada"));
+  expect([tries, ticks]).toEqual([2, 2]);
+});
+
 it("equal calls of two tools of one message keep their own results where one tool is begun anew", async () => {
   const saver = new MemorySaver();
   const journal = createJournal(saver);

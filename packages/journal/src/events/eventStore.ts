@@ -78,8 +78,7 @@ export class EventStore<S, E> {
     }
     if (until instanceof Date ? Number.isNaN(until.getTime()) : !Number.isSafeInteger(until) || until < 0)
       throw new InvalidOptionError("until", until, "Pass a version, or a Date.");
-    const { state, version, at } = await this.#folded(threadId, until);
-    return { state: await this.#copyOf(state), version, at };
+    return await this.#folded(threadId, until);
   }
 
   /** The events of a thread after a version, oldest first. @throws CorruptionError, InvalidAddressError, InvalidOptionError */

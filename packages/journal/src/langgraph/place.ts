@@ -80,7 +80,7 @@ export class Place {
       const level = levels[n];
       if (level === undefined || level.namespace !== here.namespace) return "elsewhere";
       if (level.checkpoint !== here.checkpoint) {
-        const isPast = n >= this.#around && (await this.#past(here, n === 0).has(level.checkpoint));
+        const isPast = n >= this.#around && (await this.#past(here).has(level.checkpoint));
         return isPast ? "past" : "elsewhere";
       }
       if (!isSameThread) return "elsewhere";
@@ -104,11 +104,11 @@ export class Place {
     return false;
   }
 
-  #past({ namespace, checkpoint = "" }: Level, isRoot: boolean): Past {
+  #past({ namespace, checkpoint = "" }: Level): Past {
     const known = this.#pasts.get(namespace);
     if (known !== undefined) return known;
     const at = { thread_id: this.#threadId, checkpoint_ns: namespace, checkpoint_id: checkpoint };
-    const past = new Past(this.#saver, at, isRoot);
+    const past = new Past(this.#saver, at);
     this.#pasts.set(namespace, past);
     return past;
   }
@@ -138,7 +138,6 @@ class Past {
     readonly checkpoint_ns: string;
     readonly checkpoint_id: string;
   };
-  readonly #isRoot: boolean;
   #ancestors: ReturnType<TierSaver["lineage"]>;
   /** The threads that the thread was forked from, nearest first, as far as they weren't looked at; undefined before they are known. */
   #origins: string[] | undefined;
@@ -151,12 +150,11 @@ class Past {
   #oldest: string;
   #isRead = false;
 
-  constructor(saver: TierSaver, at: Configurable, isRoot: boolean) {
+  constructor(saver: TierSaver, at: Configurable) {
     this.#saver = saver;
     this.#at = at;
     this.#next = at.checkpoint_id;
     this.#oldest = at.checkpoint_id;
-    this.#isRoot = isRoot;
     this.#ancestors = saver.lineage({ configurable: at });
   }
 
@@ -191,15 +189,9 @@ class Past {
     this.#oldest = value.checkpointId;
     this.#passed.set(value.checkpointId, this.#hasStepped);
     this.#next = value.parentId;
-    const isKnown = this.#hasStepped && this.#isRoot;
-    const source = isKnown ? undefined : await value.source();
+    const source = this.#hasStepped ? undefined : await value.source();
     // An edit (updateState, a fork) doesn't end a step: the same tasks are due behind it.
     if (source === "loop" || source === "input") this.#hasStepped = true;
-    // A subgraph that is given an input begins anew, as its task does in a retry.
-    if (source === "input" && !this.#isRoot) {
-      this.#isRead = true;
-      this.#next = undefined;
-    }
   }
 
   async #isStored(checkpointId: string): Promise<boolean> {

@@ -1,7 +1,7 @@
 import type { Digest } from "../identity/fingerprint.ts";
 import type { CallState } from "./callState.ts";
 import { nextState, visited } from "./nextState.ts";
-import { stepOf, withVisit, type Visits } from "./visits.ts";
+import { noVisits, stepOf, withVisit, type Visits } from "./visits.ts";
 import type { Call, Entry, SessionEvent, Where } from "./entry.ts";
 
 /** A process that wrote to the journal. */
@@ -28,8 +28,6 @@ export class Calls {
   /** Calls that code named, by what their names make of them. */
   readonly #named = new Map<string, Digest[]>();
   readonly #visits = new Map<string, Visits>();
-  /** The highest number among the calls of a name. */
-  readonly #highest = new Map<string, number>();
 
   constructor(under?: Calls) {
     this.#under = under;
@@ -57,7 +55,6 @@ export class Calls {
     if (under !== this)
       for (const [name, calls] of this.#named) for (const call of calls) under.#name(name, call);
     for (const [name, visits] of this.#visits) under.#visits.set(name, visits);
-    for (const [name, highest] of this.#highest) under.#highest.set(name, highest);
     under.seq = this.seq;
     under.hash = this.hash;
     under.cutUpTo = this.cutUpTo;
@@ -93,13 +90,12 @@ export class Calls {
   }
 
   #visitsOf(name: string): Visits {
-    const none = { all: 0, step: "", inStep: 0 };
-    return this.#visits.get(name) ?? (this.#under === undefined ? none : this.#under.#visitsOf(name));
+    return this.#visits.get(name) ?? (this.#under === undefined ? noVisits : this.#under.#visitsOf(name));
   }
 
   /** The highest number among the calls of a name; -1 where there are none. */
   highest(name: string): number {
-    return this.#highest.get(name) ?? this.#under?.highest(name) ?? -1;
+    return this.#visitsOf(name).highest;
   }
 
   *#digests(name: string): Generator<Digest> {
@@ -162,10 +158,9 @@ export class Calls {
     const before = this.get(state.call);
     if (state.named === true) {
       if (before === undefined) this.#name(state.previous, state.call);
-      if (state.nth > this.highest(state.previous)) this.#highest.set(state.previous, state.nth);
       const visit = before?.visits === state.visits ? undefined : state.visits?.at(-1);
       if (visit !== undefined)
-        this.#visits.set(state.previous, withVisit(this.#visitsOf(state.previous), visit));
+        this.#visits.set(state.previous, withVisit(this.#visitsOf(state.previous), visit, state.nth));
     }
     this.#calls.set(state.call, state);
     if (state.status !== "unknown" && state.status !== "claimed") return this.#close(state);

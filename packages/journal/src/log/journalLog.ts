@@ -139,11 +139,6 @@ export class JournalLog {
     if (this.#notes.length < mostNotes) this.#notes.push(event);
   }
 
-  /** Whether notes wait. */
-  get hasNotes(): boolean {
-    return this.#notes.length > 0;
-  }
-
   /** Appends the notes that wait. */
   async flush(): Promise<void> {
     if (this.#notes.length === 0) return;

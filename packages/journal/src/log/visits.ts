@@ -1,14 +1,17 @@
 import type { Where } from "./entry.ts";
-/** How often calls of a name were made or given: in all, and in the step in which that was last. */
+/** How often calls of a name were made or given: in all, and in the step in which that was last; and the highest number of one. */
 export interface Visits {
   readonly all: number;
   readonly step: string;
   readonly inStep: number;
+  readonly highest: number;
 }
 
-export function withVisit({ all, step, inStep }: Visits, where: Where): Visits {
+export const noVisits: Visits = { all: 0, step: "", inStep: 0, highest: -1 };
+
+export function withVisit({ all, step, inStep, highest }: Visits, where: Where, nth: number): Visits {
   const now = stepOf(where);
-  return { all: all + 1, step: now, inStep: now === step ? inStep + 1 : 1 };
+  return { all: all + 1, step: now, inStep: now === step ? inStep + 1 : 1, highest: Math.max(highest, nth) };
 }
 
 export function stepOf({ thread, checkpoint, namespace, issuer }: Where): string {

@@ -7,6 +7,7 @@ import {
   straysOf,
   type Address,
   type BlobHash,
+  type BlobInfo,
   type Tier,
   type TierSaver,
 } from "@stratigraph/core";
@@ -16,20 +17,25 @@ const attempts = 20;
 
 /**
  * Drops those blobs that nothing in the thread needs any more, and removes records with them.
+ * @param candidates "all": whatever is there
  * @throws StratigraphError "OVERLOADED" where the thread is written to during every attempt
  */
 export async function dropUnneeded(
   { tier }: TierSaver,
   threadId: string,
-  candidates: ReadonlySet<BlobHash>,
+  candidates: ReadonlySet<BlobHash> | "all",
   checkpoints: readonly Address[] = [],
 ): Promise<void> {
-  if (candidates.size === 0 && checkpoints.length === 0) return;
+  const isNone = candidates !== "all" && candidates.size === 0;
+  if (isNone && checkpoints.length === 0) return;
   const gone = new Set(checkpoints.map(checkpointKey));
   for (let attempt = 0; attempt < attempts; attempt += 1) {
     const { revision } = await tier.peek({ threadId, namespace: "" });
-    const needed = candidates.size === 0 ? new Set<BlobHash>() : await neededBlobs(tier, threadId, gone);
-    const dropBlobs = [...candidates].filter((hash) => !needed.has(hash));
+    const infos = new Map((isNone ? [] : await tier.blobs(threadId)).map((info) => [info.hash, info]));
+    const needed = isNone ? new Set<BlobHash>() : await neededBlobs(tier, threadId, gone, infos);
+    const dropBlobs = [...(candidates === "all" ? infos.keys() : candidates)].filter(
+      (hash) => !needed.has(hash),
+    );
     if (dropBlobs.length === 0 && checkpoints.length === 0) return;
     if (await tier.remove({ threadId, revision, checkpoints, dropBlobs, replaceBlobs: [], heads: [] }))
       return;
@@ -46,6 +52,7 @@ async function neededBlobs(
   tier: Tier,
   threadId: string,
   gone: ReadonlySet<string>,
+  infos: ReadonlyMap<BlobHash, BlobInfo>,
 ): Promise<ReadonlySet<BlobHash>> {
   const named = new Set<BlobHash>();
   const add = (hashes: Iterable<BlobHash>): void => {
@@ -55,7 +62,6 @@ async function neededBlobs(
     if (!gone.has(checkpointKey(record))) add(namedBlobs(record, writes));
   for (const stray of await straysOf(tier, threadId))
     add(namedBlobs(undefined, (await tier.peek(stray)).writes));
-  const infos = new Map((await tier.blobs(threadId)).map((info) => [info.hash, info]));
   const there = [...named].filter((hash) => infos.has(hash));
   // Of damaged patches nobody can tell what they need.
   return new Set(blobClosure(there, infos)?.keys() ?? infos.keys());

@@ -55,8 +55,7 @@ export async function erasePayloads(journal: ThreadJournal, options: EraseOption
   }
   if (page.length > 0) await write();
   // All that nothing names any more: also what an erasure left that was killed after it wrote the entries.
-  const stored = await saver.tier.blobs(threadId);
-  await dropUnneeded(saver, threadId, new Set(stored.map(({ hash }) => hash)));
+  await dropUnneeded(saver, threadId, "all");
   await dropCopies(saver, threadId);
   return { entries };
 }
