@@ -178,7 +178,7 @@ export abstract class CallFront {
     const task = taskOf(config);
     const version = options.version ?? null;
     const argsText = canonical(args);
-    checkOnce(task, id, argsText);
+    checkOnce(task, id, tool, argsText);
     const place = placeOfNamed(task, id, version);
     const given = JSON.stringify(args);
     const planned = { tool, version, argsText, given, place, toolCallId: undefined };
@@ -204,7 +204,9 @@ export abstract class CallFront {
 
 /** The place of a call that code names. Where it stands among others of that name is found out in the journal. */
 function placeOfNamed(task: Task, id: string, ...more: readonly (string | null)[]): ChainPlace {
-  const previous = digestOfName(currentCall()?.idempotencyKey ?? null, task.callScope ?? null, id, ...more);
+  // A thread's graph and code outside it use names of their own.
+  const within = currentCall()?.idempotencyKey ?? (task.attempt === undefined ? "outside" : null);
+  const previous = digestOfName(within, task.callScope ?? null, id, ...more);
   return { previous, nth: 0, kept: true, isNamed: true };
 }
 
@@ -217,13 +219,13 @@ const argsOfNames = new WeakMap<object, Map<string, string>>();
  * Refuses a name that was used with other arguments in the same attempt of the task, or within the same call: whoever uses it in a loop
  * would be given the first one's result each time.
  */
-function checkOnce(task: Task, id: string, argsText: string): void {
+function checkOnce(task: Task, id: string, tool: string, argsText: string): void {
   const within = withinOf(task);
   if (within === undefined) return;
   const known = argsOfNames.get(within) ?? new Map<string, string>();
   argsOfNames.set(within, known);
   const before = known.get(id);
-  if (before !== undefined && before !== argsText) throw sameName(task.journal ?? "", id);
+  if (before !== undefined && before !== argsText) throw sameName(task.journal ?? "", { tool });
   known.set(id, argsText);
 }
 

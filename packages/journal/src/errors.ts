@@ -48,13 +48,16 @@ export function duplicateCall(threadId: string, { call, tool, where }: CallState
   );
 }
 
-/** One attempt of a task makes two calls of one name with different arguments. */
-export function sameName(threadId: string, id: string): StratigraphError {
+/** One attempt of a task, or code outside a graph, makes two calls of one name with different arguments. */
+export function sameName(
+  threadId: string,
+  { tool, call }: { tool: string; call?: string },
+): StratigraphError {
   return new StratigraphError(
     "DUPLICATE_CALL",
-    `Two calls of one task have the id ${JSON.stringify(id)} and different arguments. An id names one call, whose result is given again: give ` +
-      `each call one of its own, such as \`charge \${order}\`.`,
-    { threadId, id },
+    `Two calls of ${JSON.stringify(tool)} in one task, or of one thread outside its graph, have the same id and different arguments. An id names ` +
+      `one call, whose result is given again: give each call one of its own, such as \`charge \${order}\`.`,
+    { threadId, tool, ...(call === undefined ? {} : { fingerprint: call }) },
   );
 }
 

@@ -475,6 +475,56 @@ describe.each(savers)("on %s", (_name, open) => {
     expect(paid).toEqual(["fee", "apples", "apples", "pears", "fee", "apples"]);
   });
 
+  it.each([
+    ["an update", { update: { log: ["a note"] } }],
+    ["a goto to the node", { goto: "sell" }],
+  ])(
+    "a Command with %s, while the node asks a question after it paid, doesn't pay again",
+    async (_what, command) => {
+      const { paid, pays } = shop();
+      const graph = new StateGraph(State)
+        .addNode("look", () => ({}))
+        .addNode("sell", async (state, config) => {
+          const sold = await pays(state, config);
+          interrupt("ship it?");
+          return sold;
+        })
+        .addEdge(START, "look")
+        .addEdge("look", "sell")
+        .compile({ checkpointer: opened.saver });
+      const config = thread();
+      await graph.invoke({ order: "apples" }, config);
+      for (let times = 0; times < 2; times += 1) await graph.invoke(new Command(command as never), config);
+      expect((await graph.invoke(new Command({ resume: "yes" }), config)).receipts).toEqual(["receipt 1"]);
+      expect(paid).toHaveLength(1);
+      // Of a thread that is done it is the way to begin the node anew.
+      await graph.invoke(new Command({ goto: "sell" }), config);
+      expect(paid).toHaveLength(2);
+    },
+  );
+
+  it("outside a graph a name names one call of the thread, with the same arguments, apart from the graph's", async () => {
+    const { paid, compiled } = shop();
+    const config = thread();
+    const buy = async (order: string) =>
+      await journal.run(config, { id: "charge", args: { order } }, () => `outside ${paid.push(order)}`);
+    await compiled().invoke({ order: "rent" }, config);
+    expect([await buy("apples"), await buy("apples")]).toEqual(["outside 2", "outside 2"]);
+    await expect(buy("pears")).rejects.toMatchObject({ code: "DUPLICATE_CALL", data: { tool: "charge" } });
+    expect((await compiled().invoke({ order: "apples" }, config)).receipts.at(-1)).toBe("receipt 3");
+    expect(paid).toEqual(["rent", "apples", "apples"]);
+  });
+
+  it("without a checkpointer nothing is paid, and nobody waits to be told so", async () => {
+    const { paid, pays } = shop();
+    const graph = new StateGraph(State).addNode("sell", pays).addEdge(START, "sell").compile();
+    await expect(graph.invoke({ order: "rent" }, thread())).rejects.toMatchObject({
+      code: "NOT_DURABLE",
+      message: expect.stringContaining("runs without a checkpointer") as string,
+    });
+    expect(paid).toEqual([]);
+  });
+
   it("an entrypoint that broke off after it paid is a purchase, and its next input another one", async () => {
     const paid: string[] = [];
     let broken = true;

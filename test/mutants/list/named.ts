@@ -1,6 +1,7 @@
 import type { Mutant } from "../mutant.ts";
 
 const place = "packages/journal/src/langgraph/place.ts";
+const lineage = "packages/core/src/saver/lineage.ts";
 const named = "packages/journal/src/calls/namedCall.ts";
 const runner = "packages/journal/src/calls/callRunner.ts";
 const stories = ["packages/journal/test/named.test.ts"];
@@ -12,18 +13,18 @@ export const namedMutants: readonly Mutant[] = [
     id: "na01",
     kind: "guard",
     what: "the next round of a loop is taken for a repetition of the one before",
-    file: place,
-    find: 'if (source === "loop" || source === "input") this.#hasStepped = true;',
-    replace: 'if (source === "input") this.#hasStepped = true;',
+    file: lineage,
+    find: 'return source === "loop" || (source === "input" && hasInput);',
+    replace: 'return source === "input" && hasInput;',
     tests: stories,
   },
   {
     id: "na02",
     kind: "guard",
     what: "an input after a run that broke off is taken for a repetition",
-    file: place,
-    find: 'if (source === "loop" || source === "input") this.#hasStepped = true;',
-    replace: 'if (source === "loop") this.#hasStepped = true;',
+    file: lineage,
+    find: 'return source === "loop" || (source === "input" && hasInput);',
+    replace: 'return source === "loop" && hasInput !== null;',
     tests: stories,
   },
   {
@@ -142,5 +143,32 @@ export const namedMutants: readonly Mutant[] = [
     find: "this.#around = at + 1;",
     replace: "this.#around = 0 * at;",
     tests: ["packages/journal/test/withinCalls.test.ts", ...stories],
+  },
+  {
+    id: "na38",
+    kind: "guard",
+    what: "a Command that edits a thread whose step is under way makes the payment again",
+    file: lineage,
+    find: '(source === "input" && hasInput)',
+    replace: '(source === "input" && hasInput !== null)',
+    tests: stories,
+  },
+  {
+    id: "na39",
+    kind: "guard",
+    what: "outside a graph, pears are given the receipt of apples",
+    file: runner,
+    find: "if (outside && !hasEqualArgs(known, request)) throw sameName(",
+    replace: "if (outside && known === null) throw sameName(",
+    tests: stories,
+  },
+  {
+    id: "na40",
+    kind: "guard",
+    what: "a call outside the graph is given the receipt of the graph's call of that name",
+    file: "packages/journal/src/callFront.ts",
+    find: 'task.attempt === undefined ? "outside" : null',
+    replace: "null",
+    tests: stories,
   },
 ];

@@ -1,4 +1,4 @@
-import type { CheckpointMetadata } from "@langchain/langgraph-checkpoint";
+import type { Checkpoint, CheckpointMetadata } from "@langchain/langgraph-checkpoint";
 import { addressKey } from "../contract/keys.ts";
 import type { Address, CheckpointRecord, Tier } from "../contract/tier.ts";
 import type { CheckpointCoder } from "../encode/checkpointCoder.ts";
@@ -12,13 +12,20 @@ export interface Ancestor {
   readonly checkpointId: string;
   /** What it continues; undefined for the first one of its namespace. */
   readonly parentId: string | undefined;
-  /** What made it, as LangGraph's metadata say. */
-  source(): Promise<CheckpointMetadata["source"] | undefined>;
+  /** Whether a step ended with it, or an input began. An edit does neither, and nor does a Command: the same tasks are due behind it. */
+  endsStep(): Promise<boolean>;
 }
 
 interface Known {
   readonly parentId: string | undefined;
-  readonly source: CheckpointMetadata["source"] | undefined;
+  readonly endsStep: boolean;
+}
+
+/** Where an input stands until the first step. A Command, which LangGraph counts as an input, too, puts nothing there. */
+const inputChannel = "__start__";
+
+function endsStep({ source }: CheckpointMetadata, hasInput: boolean): boolean {
+  return source === "loop" || (source === "input" && hasInput);
 }
 
 /** Which checkpoint continues which: of those that a saver put by heart, of others as they are stored. */
@@ -33,9 +40,16 @@ export class Lineage {
   }
 
   /** Notes that a checkpoint is put. */
-  puts(at: Address, parentId: string | undefined, source: Known["source"]): void {
+  puts(
+    at: Address,
+    parentId: string | undefined,
+    { channel_values }: Checkpoint,
+    metadata: CheckpointMetadata,
+  ): void {
     // Durability "exit" puts its last checkpoint again, with itself as the parent.
-    if (parentId !== at.checkpointId) this.#known.set(addressKey(at, at.checkpointId), { parentId, source });
+    if (parentId === at.checkpointId) return;
+    const known = { parentId, endsStep: endsStep(metadata, Object.hasOwn(channel_values, inputChannel)) };
+    this.#known.set(addressKey(at, at.checkpointId), known);
   }
 
   /** A checkpoint and its ancestors, nearest first, as far as they are stored. Reads records page by page, and no values. */
@@ -60,12 +74,13 @@ export class Lineage {
           known === undefined ? await found(checkpointId) : undefined;
         if (known === undefined && record === undefined) return;
         const parentId: string | undefined = known === undefined ? record!.parentId : known.parentId;
-        const source = async (): Promise<Known["source"]> => {
-          if (known !== undefined) return known.source;
-          const { source: made } = await this.#coder.metadata(record!, await this.#coder.decodeBody(record!));
-          return made;
+        const ends = async (): Promise<boolean> => {
+          if (known !== undefined) return known.endsStep;
+          const body = await this.#coder.decodeBody(record!);
+          const hasInput = body.manifest.get(inputChannel)?.value !== undefined;
+          return endsStep(await this.#coder.metadata(record!, body), hasInput);
         };
-        yield { checkpointId, parentId, source };
+        yield { checkpointId, parentId, endsStep: ends };
         checkpointId = parentId;
       }
     } finally {

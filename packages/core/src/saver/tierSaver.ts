@@ -327,7 +327,7 @@ export class TierSaver extends BaseCheckpointSaver {
     const at: Address = { ...namespaceOf(config), checkpointId: validId("checkpoint.id", checkpoint.id) };
     const parentId = checkpointIdOf(config);
     this.#observations.used(config, at);
-    this.#lineage.puts(at, parentId, metadata.source);
+    this.#lineage.puts(at, parentId, checkpoint, metadata);
     try {
       const runId = runIdOf(config, metadata);
       const put = { checkpoint, metadata, newVersions, runId };

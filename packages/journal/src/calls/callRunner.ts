@@ -1,7 +1,14 @@
 // long file: the protocol of a call, which is read as one piece
 import { setTimeout as sleep } from "node:timers/promises";
 import type { TierSaver } from "@stratigraph/core";
-import { AmbiguousOutcomeError, duplicateCall, notDurable, resultNotKept, stillRuns } from "../errors.ts";
+import {
+  AmbiguousOutcomeError,
+  duplicateCall,
+  notDurable,
+  resultNotKept,
+  sameName,
+  stillRuns,
+} from "../errors.ts";
 import type { Calls } from "../log/calls.ts";
 import type { CallState } from "../log/callState.ts";
 import { isSamePlace, isTaken } from "../log/visits.ts";
@@ -12,7 +19,7 @@ import type { Policy } from "../options.ts";
 import { runAs, type CurrentCall } from "./currentCall.ts";
 import { Gate } from "./gate.ts";
 import { isBubbleUp, isCertain, Outcomes, toldFailure } from "./outcomes.ts";
-import { namedCall, numbered } from "./namedCall.ts";
+import { hasEqualArgs, namedCall, numbered } from "./namedCall.ts";
 import type { CallOutcome, PlannedCall } from "./plannedCall.ts";
 import { eventOfCall, resolveCall, type Knowledge } from "./resolve.ts";
 import type { Session } from "./session.ts";
@@ -105,8 +112,15 @@ export class CallRunner {
   /** Finds out which call a call is that code named. */
   async #found(planned: PlannedCall, taken: ReadonlySet<string>): Promise<FoundCall> {
     const { request, site } = planned;
-    if (request.named !== true || site.place === undefined) return planned;
+    if (request.named !== true) return planned;
     const calls = await this.#parts.log.calls();
+    if (site.place === undefined) {
+      const known = calls.get(request.call);
+      // Outside a graph nothing but its arguments tells that another call is meant.
+      const outside = known !== undefined && request.where.task === undefined;
+      if (outside && !hasEqualArgs(known, request)) throw sameName(this.#parts.log.threadId, known);
+      return planned;
+    }
     const seen = calls.visitsElsewhere(request.previous, request.where);
     try {
       // Where others of its name are, it is found by its checkpoint, which has to be stored for that.

@@ -66,6 +66,6 @@ async function nearest({ visits = [] }: CallState, place: Pick<Place, "relationO
   return order.find((relation) => relations.has(relation)) ?? "elsewhere";
 }
 
-function hasEqualArgs({ argsHash }: CallState, request: CallRequest): boolean {
+export function hasEqualArgs({ argsHash }: CallState, request: CallRequest): boolean {
   return request.argsHash === argsHash || request.otherHashes?.includes(argsHash) === true;
 }

@@ -189,9 +189,7 @@ class Past {
     this.#oldest = value.checkpointId;
     this.#passed.set(value.checkpointId, this.#hasStepped);
     this.#next = value.parentId;
-    const source = this.#hasStepped ? undefined : await value.source();
-    // An edit (updateState, a fork) doesn't end a step: the same tasks are due behind it.
-    if (source === "loop" || source === "input") this.#hasStepped = true;
+    this.#hasStepped ||= await value.endsStep();
   }
 
   async #isStored(checkpointId: string): Promise<boolean> {

@@ -51,11 +51,11 @@ async function mayBegin(
 /** Waits until the checkpoint from which the task's step began is stored. */
 async function issued(
   saver: TierSaver,
-  { issuer, durability }: Task,
+  { issuer, durability, canInterrupt }: Task,
   signal: AbortSignal | undefined,
   timeoutMs: number,
 ): Promise<void> {
-  if (issuer === undefined)
+  if (issuer === undefined || !canInterrupt)
     throw new StratigraphError("NOT_DURABLE", "its graph runs without a checkpointer");
   if (durability === "exit")
     throw new StratigraphError(
