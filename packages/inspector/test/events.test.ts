@@ -14,6 +14,7 @@ test("a page is told where its threads are, when one was written to, and when an
   const served = await serve();
   await demoThreads(served.saver, ["ada", "a/b 🐢"], { turns: 1 });
   const events = await served.events(watching("ada", "a/b 🐢", "nobody"));
+  expect(await events.next()).toEqual({ event: "storage", data: { up: true } });
   const first = [await events.next(), await events.next(), await events.next()];
   expect(first.map(({ event, data }) => [event, data["thread"], data["first"]])).toEqual([
     ["revision", "ada", true],
@@ -44,7 +45,7 @@ test("a write to any thread of the newest minute is told, where times are kept t
   const served = await serve({ saver: new TierSaver(tier) });
   await demoThreads(served.saver, ["ada", "bob"], { turns: 1 });
   const events = await served.events(watching("ada"));
-  expect((await events.next()).data).toMatchObject({ thread: "ada", first: true });
+  expect((await events.named("revision")).data).toMatchObject({ thread: "ada", first: true });
   await demoThreads(new TierSaver(tier), ["bob"], { turns: 1 });
   expect(await events.named("threads")).toEqual({ event: "threads", data: {} });
   await events.close();
@@ -96,7 +97,7 @@ test("a thread that can't be read keeps nobody from being told of the others", a
     method === "peek" && (at as { threadId: string }).threadId === "damaged" ? damaged : undefined,
   );
   const events = await served.events(watching("damaged", "ada"));
-  expect((await events.next()).data).toMatchObject({ thread: "ada", first: true });
+  expect((await events.named("revision")).data).toMatchObject({ thread: "ada", first: true });
   await demoThreads(new TierSaver(tier.inner), ["ada"], { turns: 1 });
   expect((await events.named("revision")).data).toMatchObject({ thread: "ada" });
   expect((await served.get(watching(""))).status).toBe(400);
@@ -120,6 +121,19 @@ test("a storage that fails is told once, and so is that it is back", async () =>
     error: { message: expect.any(String) as string },
   });
   expect(await events.next()).toEqual({ event: "storage", data: { up: true } });
+  await served.inspector.close();
+});
+
+test("a page that opens another stream while the storage comes back is told so", async () => {
+  const tier = new FaultyTier(new MemoryTier());
+  const served = await serve({ saver: new TierSaver(tier) });
+  await demoThreads(served.saver, ["ada"], { turns: 1 });
+  tier.failNext("peek", undefined, { times: 1 });
+  const before = await served.events(watching("ada"));
+  expect((await before.named("storage")).data).toMatchObject({ up: false });
+  await before.close();
+  const after = await served.events(watching("ada"));
+  expect(await after.next()).toEqual({ event: "storage", data: { up: true } });
   await served.inspector.close();
 });
 

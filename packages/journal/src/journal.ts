@@ -149,6 +149,8 @@ export class Journal extends CallFront {
    * @throws StratigraphError "JOURNAL_BROKEN"; CorruptionError; errors of the stream
    */
   async export(threadId: string, target: TrailTarget): Promise<TrailHead> {
+    // Where there are keys, the file is signed as this thread's.
+    if (this.#sealing.activeKey !== undefined) await this.#of(validId("threadId", threadId)).log.refresh();
     return await exportTrail(this.checkpointer, validId("threadId", threadId), this.#sealing, target);
   }
 

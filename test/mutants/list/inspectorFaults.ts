@@ -161,6 +161,15 @@ export const inspectorFaults: readonly Mutant[] = [
     tests: ["packages/operations/test/values.test.ts"],
   },
   {
+    id: "inf20",
+    kind: "fault",
+    what: "a page that opens another stream while the storage comes back says for ever that it is down",
+    file: `${src}/events/watcher.ts`,
+    find: "if (told.isDown !== false)",
+    replace: "if (told.isDown === true)",
+    tests: ["packages/inspector/test/events.test.ts"],
+  },
+  {
     id: "inf18",
     kind: "fault",
     what: "writes to threads of the newest minute, but for one, raise no event",

@@ -17,7 +17,7 @@ export interface Listener {
   revision(thread: string, revision: string, isFirst: boolean): void;
   /** A thread was written: the list of the newest ones differs. */
   newest(): void;
-  /** The storage can't be reached, or (without an error) can be again. */
+  /** The storage can't be reached, or (without an error) can be: after the first look, and whenever that changes. */
   storage(error: ErrorBody["error"] | undefined): void;
 }
 
@@ -44,7 +44,7 @@ export class Watcher {
 
   /** Begins to tell a listener. */
   add(listener: Listener): void {
-    this.#told.set(listener, { revisions: new Map(), newest: undefined, isDown: false });
+    this.#told.set(listener, { revisions: new Map(), newest: undefined, isDown: undefined });
     this.#wait(0);
   }
 
@@ -73,7 +73,7 @@ export class Watcher {
       // It is an error of the storage, which knows no values.
       const { body } = answerTo(error, false);
       for (const [listener, told] of this.#told) {
-        if (!told.isDown) listener.storage(body.error);
+        if (told.isDown !== true) listener.storage(body.error);
         told.isDown = true;
       }
     } finally {
@@ -90,11 +90,12 @@ export class Watcher {
 interface Told {
   readonly revisions: Map<string, string>;
   newest: string | undefined;
-  isDown: boolean;
+  /** Whether the storage was down at the last look; undefined before the first one: a page may know what an earlier stream told it. */
+  isDown: boolean | undefined;
 }
 
 function tell(listener: Listener, told: Told, revisions: ReadonlyMap<string, string>, newest: string): void {
-  if (told.isDown) listener.storage(undefined);
+  if (told.isDown !== false) listener.storage(undefined);
   told.isDown = false;
   for (const thread of listener.threads) {
     const revision = revisions.get(thread);

@@ -1,5 +1,6 @@
-import { reservedNamespaces, type TierSaver } from "@stratigraph/core";
+import type { TierSaver } from "@stratigraph/core";
 import type { Where } from "../log/entry.ts";
+import { originsOf } from "../log/origins.ts";
 
 /** A graph on the way from the root graph to a task: the checkpoint from which its step began, and the task of it. */
 interface Level {
@@ -112,16 +113,6 @@ export class Place {
     this.#pasts.set(namespace, past);
     return past;
   }
-}
-
-/** The threads that a thread was forked from, nearest first, as its reflog has them. */
-async function originsOf({ tier, coder }: TierSaver, threadId: string): Promise<string[]> {
-  const { checkpoint } = await tier.read({ threadId, namespace: reservedNamespaces.reflog });
-  if (checkpoint === undefined) return [];
-  const body = await coder.decodeBody(checkpoint.record);
-  const { channel_values: values } = await coder.checkpoint(checkpoint, body, {});
-  const { lineage = [] } = Object(values["reflog"]) as { lineage?: readonly { readonly threadId: string }[] };
-  return lineage.map((origin) => origin.threadId);
 }
 
 interface Configurable {

@@ -5,7 +5,7 @@ import { noVisits, stepOf, withVisit, type Visits } from "./visits.ts";
 import type { Call, Entry, SessionEvent, Where } from "./entry.ts";
 
 /** A process that wrote to the journal. */
-export type Session = Omit<SessionEvent, "type">;
+export type Session = Pick<SessionEvent, "machine" | "pid">;
 
 /**
  * The state of a journal: the fold of its entries. A change is decided and tried on a {@link branch}, which costs nothing however long
@@ -19,6 +19,8 @@ export class Calls {
   cutUpTo = 0;
   /** Whether there is an entry that is signed with a key. */
   isSigned = false;
+  /** The thread in which the last entries were made; undefined where there are none. */
+  thread: string | undefined;
   readonly #under: Calls | undefined;
   /** Undefined for a call that was forgotten. */
   readonly #calls = new Map<Digest, CallState | undefined>();
@@ -35,6 +37,7 @@ export class Calls {
     this.hash = under?.hash ?? "";
     this.cutUpTo = under?.cutUpTo ?? 0;
     this.isSigned = under?.isSigned ?? false;
+    this.thread = under?.thread;
   }
 
   /** A state that begins as this one, and doesn't change it before it is committed. */
@@ -59,6 +62,7 @@ export class Calls {
     under.hash = this.hash;
     under.cutUpTo = this.cutUpTo;
     under.isSigned = this.isSigned;
+    under.thread = this.thread;
     return under;
   }
 
@@ -122,8 +126,11 @@ export class Calls {
     this.hash = entry.hash;
     this.isSigned ||= entry.keyId !== undefined;
     const { event } = entry;
-    if (event.type === "session") this.#sessions.set(entry.session, event);
-    else if (event.type === "cut") {
+    if (event.type === "session") {
+      this.#sessions.set(entry.session, event);
+      this.thread = event.thread;
+    } else if (event.type === "cut") {
+      this.thread = event.thread;
       this.cutUpTo = event.last;
       for (const state of cut ?? []) this.#put(state);
     } else if (event.type === "forgotten") this.#forget(event.call);

@@ -5,6 +5,7 @@ import { Calls } from "./calls.ts";
 import type { CallState } from "./callState.ts";
 import type { Entry } from "./entry.ts";
 import { decodeEntry, decodePayload, journalNamespace } from "./records.ts";
+import { comesFrom } from "./origins.ts";
 import type { Sealing } from "./sealing.ts";
 
 /** How often a journal is read again at most in which entries seem to be missing: they may have been cut off meanwhile. */
@@ -49,11 +50,39 @@ export async function caughtUp(
           entry.event.type === "cut" ? await cutBeside(saver, sealing, entry, record) : undefined,
         );
       }
+      await checkThread(saver, threadId, sealing, calls);
       return calls.commit();
     }
     if (attempt === attempts)
       throw journalBroken(threadId, gap, "it is missing, or doesn't follow the one before");
   }
+}
+
+/** Where there are keys, a journal counts in its own thread only, and in those that were forked from it: nobody can exchange two. */
+async function checkThread(
+  saver: TierSaver,
+  threadId: string,
+  sealing: Sealing,
+  { seq, thread }: Calls,
+): Promise<void> {
+  if (sealing.activeKey === undefined) return;
+  const why = await foreign(saver, threadId, thread);
+  if (why !== undefined) throw journalBroken(threadId, seq, `it ${why}`);
+}
+
+/**
+ * What is wrong with the last entry of a journal in a thread; undefined where nothing is.
+ * @param thread the one in which its last entries were made; undefined where there are none
+ */
+export async function foreign(
+  saver: TierSaver,
+  threadId: string,
+  thread: string | undefined,
+): Promise<string | undefined> {
+  if (thread === undefined || thread === threadId || (await comesFrom(saver, threadId, thread)))
+    return undefined;
+  const [here, there] = [JSON.stringify(threadId), JSON.stringify(thread)];
+  return `was made in the thread ${there}, and nothing says that ${here} was forked from it, or it was merged into ${here}`;
 }
 
 function unsigned(isSigned: boolean): string {

@@ -39,6 +39,8 @@ export interface SessionEvent {
   /** Which machine, container and boot; equal for two processes that see each other's ids. */
   readonly machine: string;
   readonly pid: number;
+  /** The thread in which it makes them. What stands before it under another name was made in a thread that was forked, or merged. */
+  readonly thread: string;
 }
 
 /** What a claim, a read and a denial tell of a call. */
@@ -223,6 +225,8 @@ export interface CutEvent {
   readonly lastHash: string;
   /** Hash of the canonical states of all calls, which stand beside the entry. */
   readonly callsHash: string;
+  /** The thread in which they were cut off. */
+  readonly thread: string;
 }
 
 /** What happened. */

@@ -229,10 +229,11 @@ export class JournalLog {
         const { decide } = waiting;
         try {
           const decision = decide(calls, calls.seq + 1);
-          if (decision.events.length === 0 || calls.session(this.#writer.session) !== undefined)
-            return take(decision);
+          const { threadId: thread } = this;
+          const isKnown = calls.thread === thread && calls.session(this.#writer.session) !== undefined;
+          if (decision.events.length === 0 || isKnown) return take(decision);
           const { machine, pid } = this.#writer;
-          add({ event: { type: "session", machine, pid } });
+          add({ event: { type: "session", machine, pid, thread } });
           // The decision may name the number of its own entry, so it is made again behind the session's.
           return take(decide(calls, calls.seq + 1));
         } catch (error) {

@@ -41,7 +41,8 @@ export async function cutOff(journal: ThreadJournal, { before, author }: CutOpti
       if (calls.cutUpTo >= last.seq) return { events: [], answer: undefined };
       const states = [...calls.all()];
       const callsHash = sealing.hash(canonical(states));
-      const event = { type: "cut" as const, last: last.seq, lastHash: last.hash, callsHash };
+      const { seq, hash: lastHash } = last;
+      const event = { type: "cut" as const, last: seq, lastHash, callsHash, thread: threadId };
       return { events: [{ event, payload: { calls: states }, author }], answer: undefined };
     });
     await removeUpTo(journal, from, last.seq);

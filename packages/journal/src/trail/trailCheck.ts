@@ -52,6 +52,7 @@ export class TrailCheck {
   #lastRecord: string | undefined;
   #entries = 0;
   #signedBefore: number | undefined;
+  #thread: string | undefined;
   readonly #gone: { readonly seq: number; readonly call: string | undefined; readonly what: string }[] = [];
   readonly #erased: ErasedEvent[] = [];
   readonly #cuts: Named<CutEvent>[] = [];
@@ -64,6 +65,11 @@ export class TrailCheck {
   /** Number of the entry that should come next. */
   get nextSeq(): number {
     return (this.#last?.seq ?? 0) + 1;
+  }
+
+  /** The thread in which the last entries were made, as far as an entry says. */
+  get thread(): string | undefined {
+    return this.#thread;
   }
 
   /** Notes damage, for instance of an entry that can't be read. */
@@ -84,6 +90,7 @@ export class TrailCheck {
     this.#entries += 1;
     this.#checkPlace(entry);
     if (names !== undefined) this.#checkNames(entry.seq, names);
+    if (entry.event.type === "session" || entry.event.type === "cut") this.#thread = entry.event.thread;
     const isIntact = this.#isIntact(entry);
     this.#checkLink(entry, isIntact);
     if (isIntact) this.#checkBeside(line);
@@ -230,10 +237,17 @@ export class TrailCheck {
       );
   }
 
-  /** With keys, whoever has none could make a whole trail anew without signing it. */
+  /** With keys, whoever has none could make a whole trail anew without signing it, or empty it. */
   #checkSigned(): void {
+    if (this.#sealing.activeKey === undefined) return;
     const last = this.#last;
-    if (last === undefined || this.#sealing.activeKey === undefined || last.keyId !== undefined) return;
+    if (last === undefined && this.#heads.length === 0)
+      this.damaged(
+        0,
+        "there are no entries, so nothing is signed: the thread made no calls, or its journal was emptied. A head tells which: " +
+          '{ seq: 0, hash: "" } of a thread that made none',
+      );
+    if (last === undefined || last.keyId !== undefined) return;
     this.damaged(
       last.seq,
       `entry ${last.seq}, the last one, isn't signed, so there is no proof of it by the keys in sign.keys`,

@@ -1,4 +1,5 @@
 import { StratigraphError, type ListedCheckpoint, type TierSaver } from "@stratigraph/core";
+import { foreign } from "../log/catchUp.ts";
 import { journalNamespace, recordPrefix, seqOfRecord } from "../log/records.ts";
 import type { Sealing } from "../log/sealing.ts";
 import type { TrailHead } from "./line.ts";
@@ -19,7 +20,7 @@ export async function verifyThread(
   for (let attempt = 1; ; attempt += 1) {
     const before = await storedHead(saver, threadId);
     const check = new TrailCheck(sealing, keptElsewhere(head));
-    await checkAll(saver, threadId, before, check);
+    await checkAll(saver, threadId, before, check, sealing.activeKey !== undefined);
     const found = check.end();
     if (found.ok || attempt === attempts) return found;
     // Entries may have been cut off or erased while they were read.
@@ -32,6 +33,7 @@ async function checkAll(
   threadId: string,
   head: StoredHead,
   check: TrailCheck,
+  isSigned: boolean,
 ): Promise<void> {
   let known = head;
   let from = 0;
@@ -49,6 +51,8 @@ async function checkAll(
           `the journal ends at ${JSON.stringify(last ?? null)}, and its last record is ${JSON.stringify(known.recordId ?? null)}`,
         );
       from = known.seq + 1;
+      const why = isSigned ? await foreign(saver, threadId, check.thread) : undefined;
+      if (why !== undefined) return check.damaged(known.seq, `entry ${known.seq} ${why}`);
       const behind = await anyBehind(saver, threadId, known.seq);
       if (behind === undefined) return;
       // Somebody may have appended meanwhile.

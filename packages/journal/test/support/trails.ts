@@ -100,6 +100,7 @@ export function trailOfSteps(
         last: lines[last - 1]!.line.entry.seq,
         lastHash: lines[last - 1]!.line.entry.hash,
         callsHash,
+        thread: "t",
       });
       // A process that died has left some of what it was to remove.
       lines.splice(0, step % 4 === 0 ? 0 : last - (step % 2));

@@ -1,0 +1,41 @@
+import { reservedNamespaces, type TierSaver } from "@stratigraph/core";
+
+interface Reflog {
+  readonly lineage?: readonly { readonly threadId: string }[];
+  readonly moves?: readonly { readonly sources?: readonly { readonly threadId: string }[] | undefined }[];
+}
+
+/** Undefined for a thread that has none, as one that was deleted. */
+async function reflogOf({ tier, coder }: TierSaver, threadId: string): Promise<Reflog | undefined> {
+  const { checkpoint } = await tier.read({ threadId, namespace: reservedNamespaces.reflog });
+  if (checkpoint === undefined) return undefined;
+  const body = await coder.decodeBody(checkpoint.record);
+  const { channel_values: values } = await coder.checkpoint(checkpoint, body, {});
+  return Object(values["reflog"]) as Reflog;
+}
+
+/** The threads that a thread was forked from, nearest first, as its reflog has them. */
+export async function originsOf(saver: TierSaver, threadId: string): Promise<string[]> {
+  const { lineage = [] } = (await reflogOf(saver, threadId)) ?? {};
+  return lineage.map((origin) => origin.threadId);
+}
+
+/** Whether a thread was forked from another one, or that one was merged into it, as the storage says. Nothing of that is signed. */
+export async function comesFrom(saver: TierSaver, threadId: string, from: string): Promise<boolean> {
+  const { lineage = [], moves = [] } = (await reflogOf(saver, threadId)) ?? {};
+  if (lineage.some((origin) => origin.threadId === from)) return true;
+  // What was merged may itself have been forked from there, or that was merged into it. Two threads may be merged into each other.
+  const merged = new Set(sourcesOf(moves));
+  for (const source of merged) {
+    const reflog = source === from ? undefined : await reflogOf(saver, source);
+    // Of one that is gone nobody can tell.
+    if (reflog === undefined || reflog.lineage?.some((origin) => origin.threadId === from) === true)
+      return true;
+    for (const earlier of sourcesOf(reflog.moves)) merged.add(earlier);
+  }
+  return false;
+}
+
+function sourcesOf(moves: Reflog["moves"] = []): string[] {
+  return moves.flatMap(({ sources = [] }) => sources.map((source) => source.threadId));
+}
