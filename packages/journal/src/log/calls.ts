@@ -1,6 +1,9 @@
+// long file: the state of a journal, and what it is asked
 import type { Digest } from "../identity/fingerprint.ts";
 import type { CallState } from "./callState.ts";
 import { nextState, visited } from "./nextState.ts";
+import { unpackedState } from "./packedState.ts";
+import { isStored, parsedFold, type FoldLayer, type StoredCall } from "./storedFold.ts";
 import { noVisits, stepOf, withVisit, type Visits } from "./visits.ts";
 import type { Call, Entry, SessionEvent, Where } from "./entry.ts";
 
@@ -21,15 +24,23 @@ export class Calls {
   isSigned = false;
   /** The thread in which the last entries were made; undefined where there are none. */
   thread: string | undefined;
+  /** The stored states that make up this one up to the entry {@link foldedAt}, oldest first. */
+  layers: readonly FoldLayer[] = [];
+  foldedAt = 0;
   readonly #under: Calls | undefined;
   /** Undefined for a call that was forgotten. */
-  readonly #calls = new Map<Digest, CallState | undefined>();
-  readonly #sessions = new Map<string, Session>();
+  readonly #calls = new Map<Digest, CallState | StoredCall | undefined>();
+  /** Number of the last entry that changed a call, or stored it. */
+  readonly #changedAt = new Map<Digest, number>();
+  /** Processes, and the numbers of the entries that tell of them, or store them. */
+  readonly #sessions = new Map<string, { readonly session: Session; readonly at: number }>();
   /** Calls whose outcome isn't known, or not yet, by {@link kindOfCall}. */
   readonly #open = new Map<string, ReadonlySet<Digest>>();
   /** Calls that code named, by what their names make of them. */
   readonly #named = new Map<string, Digest[]>();
   readonly #visits = new Map<string, Visits>();
+  /** Number of the last entry that changed the visits of a name, or stored them. */
+  readonly #visitedAt = new Map<string, number>();
 
   constructor(under?: Calls) {
     this.#under = under;
@@ -38,6 +49,8 @@ export class Calls {
     this.cutUpTo = under?.cutUpTo ?? 0;
     this.isSigned = under?.isSigned ?? false;
     this.thread = under?.thread;
+    this.layers = under?.layers ?? [];
+    this.foldedAt = under?.foldedAt ?? 0;
   }
 
   /** A state that begins as this one, and doesn't change it before it is committed. */
@@ -58,20 +71,81 @@ export class Calls {
     if (under !== this)
       for (const [name, calls] of this.#named) for (const call of calls) under.#name(name, call);
     for (const [name, visits] of this.#visits) under.#visits.set(name, visits);
+    for (const [name, seq] of this.#visitedAt) under.#visitedAt.set(name, seq);
     under.seq = this.seq;
     under.hash = this.hash;
     under.cutUpTo = this.cutUpTo;
     under.isSigned = this.isSigned;
     under.thread = this.thread;
+    under.layers = this.layers;
+    under.foldedAt = this.foldedAt;
+    for (const [call, seq] of this.#changedAt) under.#changedAt.set(call, seq);
     return under;
   }
 
   get(call: Digest): CallState | undefined {
-    return this.#calls.has(call) ? this.#calls.get(call) : this.#under?.get(call);
+    const found = this.#calls.get(call);
+    if (found === undefined) return this.#calls.has(call) ? undefined : this.#under?.get(call);
+    if (!isStored(found)) return found;
+    const state = unpackedState(call, found.name, found.text);
+    this.#calls.set(call, state);
+    return state;
+  }
+
+  /** The calls that changed since an entry, with their states: undefined where they were forgotten. */
+  *changedSince(seq: number): Generator<[call: Digest, state: CallState | StoredCall | undefined]> {
+    for (const [call, state] of this.#under?.changedSince(seq) ?? [])
+      if (!this.#calls.has(call)) yield [call, state];
+    for (const [call, at] of this.#changedAt) if (at > seq) yield [call, this.#calls.get(call)];
+  }
+
+  /** Adds what was stored beside an entry, behind what was stored before it. */
+  load(seq: number, bytes: Uint8Array): void {
+    const { fold, calls } = parsedFold(bytes);
+    this.seq = seq;
+    this.cutUpTo = fold.cutUpTo;
+    for (const stored of calls) {
+      const { call } = stored;
+      const before = this.#calls.get(call);
+      if (before !== undefined && (!isStored(before) || before.isOpen)) this.#close(this.get(call)!);
+      this.#changedAt.set(call, seq);
+      if (!isStored(stored)) {
+        this.#calls.delete(call);
+        continue;
+      }
+      if (before === undefined && stored.name !== undefined) this.#name(stored.name, call);
+      this.#calls.set(call, stored);
+      if (stored.isOpen) this.#reopen(this.get(call)!);
+    }
+    for (const [id, [machine, pid]] of fold.sessions)
+      this.#sessions.set(id, { session: { machine, pid }, at: seq });
+    for (const [name, visits] of Object.entries(fold.visits)) this.#visit(name, visits);
+  }
+
+  /** The processes of which entries tell since an entry. */
+  *sessionsSince(seq: number): Generator<[id: string, session: Session]> {
+    yield* this.#under?.sessionsSince(seq) ?? [];
+    for (const [id, { session, at }] of this.#sessions) if (at > seq) yield [id, session];
+  }
+
+  /** Visits of names that changed since an entry, but for those that a name's only call tells. */
+  *visitsSince(seq: number): Generator<[name: string, visits: Visits]> {
+    for (const [name, visits] of this.#under?.visitsSince(seq) ?? [])
+      if (!this.#visits.has(name)) yield [name, visits];
+    for (const [name, at] of this.#visitedAt) {
+      const visits = this.#visits.get(name)!;
+      const calls = [...this.named(name)];
+      if (at > seq && (visits.all > 1 || calls.length !== 1)) yield [name, visits];
+    }
+  }
+
+  #visit(name: string, visits: Visits): void {
+    this.#visits.set(name, visits);
+    this.#visitedAt.set(name, this.seq);
   }
 
   session(id: string): Session | undefined {
-    return this.#sessions.get(id) ?? this.#under?.session(id);
+    return this.#sessions.get(id)?.session ?? this.#under?.session(id);
   }
 
   /** Calls of a tool with certain arguments whose outcome isn't known, or not yet. */
@@ -89,17 +163,25 @@ export class Calls {
 
   /** How often calls of a name were made or given in other steps than that of a place. */
   visitsElsewhere(name: string, where: Where): number {
-    const { all, step, inStep } = this.#visitsOf(name);
+    const { all, step, inStep } = this.visitsOf(name);
     return step === stepOf(where) ? all - inStep : all;
   }
 
-  #visitsOf(name: string): Visits {
-    return this.#visits.get(name) ?? (this.#under === undefined ? noVisits : this.#under.#visitsOf(name));
+  /** How often calls of a name were made or given. */
+  visitsOf(name: string): Visits {
+    const found = this.#visits.get(name);
+    if (found !== undefined) return found;
+    if (this.#under !== undefined) return this.#under.visitsOf(name);
+    // Of a name with one visit, which was stored, its call tells.
+    const [call] = this.#named.get(name) ?? [];
+    const state = call === undefined ? undefined : this.get(call);
+    const visit = state?.visits?.at(-1);
+    return visit === undefined ? noVisits : withVisit(noVisits, visit, state!.nth);
   }
 
   /** The highest number among the calls of a name; -1 where there are none. */
   highest(name: string): number {
-    return this.#visitsOf(name).highest;
+    return this.visitsOf(name).highest;
   }
 
   *#digests(name: string): Generator<Digest> {
@@ -117,21 +199,37 @@ export class Calls {
   /** All calls, in the order in which they were first made. */
   *all(): Generator<CallState> {
     for (const state of this.#under?.all() ?? []) if (!this.#calls.has(state.call)) yield state;
-    for (const state of this.#calls.values()) if (state !== undefined) yield state;
+    for (const call of this.#calls.keys()) {
+      const state = this.get(call);
+      if (state !== undefined) yield state;
+    }
   }
 
-  /** Adds the next entry. @param cut what stands beside an entry of the type "cut" */
-  fold(entry: Entry, cut?: readonly CallState[]): void {
+  /**
+   * Adds the next entry.
+   * @param record the name of its record, for one of the type "folded"
+   * @param cut what stands beside one of the type "cut"
+   */
+  fold(entry: Entry, record: string, cut?: readonly CallState[]): void {
     this.seq = entry.seq;
     this.hash = entry.hash;
     this.isSigned ||= entry.keyId !== undefined;
     const { event } = entry;
     if (event.type === "session") {
-      this.#sessions.set(entry.session, event);
+      const { machine, pid } = event;
+      this.#sessions.set(entry.session, { session: { machine, pid }, at: entry.seq });
       this.thread = event.thread;
+    } else if (event.type === "folded") {
+      const { level, layers, thread } = event;
+      this.thread = thread;
+      this.layers = [...layers, { seq: entry.seq, record, hash: entry.hash, level }];
+      this.foldedAt = entry.seq;
     } else if (event.type === "cut") {
       this.thread = event.thread;
       this.cutUpTo = event.last;
+      // The entries of the layers go with the others.
+      this.layers = [];
+      this.foldedAt = entry.seq;
       for (const state of cut ?? []) this.#put(state);
     } else if (event.type === "forgotten") this.#forget(event.call);
     else if ("call" in event) {
@@ -157,20 +255,28 @@ export class Calls {
   #forget(call: Digest): void {
     const state = this.get(call);
     if (state === undefined) return;
+    // Nothing else tells of them from now on.
+    if (state.named === true) this.#visit(state.previous, this.visitsOf(state.previous));
     this.#calls.set(call, undefined);
+    this.#changedAt.set(call, this.seq);
     this.#close(state);
   }
 
   #put(state: CallState): void {
     const before = this.get(state.call);
     if (state.named === true) {
+      const visits = this.visitsOf(state.previous);
       if (before === undefined) this.#name(state.previous, state.call);
       const visit = before?.visits === state.visits ? undefined : state.visits?.at(-1);
-      if (visit !== undefined)
-        this.#visits.set(state.previous, withVisit(this.#visitsOf(state.previous), visit, state.nth));
+      if (visit !== undefined) this.#visit(state.previous, withVisit(visits, visit, state.nth));
     }
     this.#calls.set(state.call, state);
-    if (state.status !== "unknown" && state.status !== "claimed") return this.#close(state);
+    this.#changedAt.set(state.call, this.seq);
+    if (state.status !== "unknown" && state.status !== "claimed") this.#close(state);
+    else this.#reopen(state);
+  }
+
+  #reopen(state: CallState): void {
     const kind = kindOfCall(state);
     if (!this.openOf(kind).has(state.call)) this.#open.set(kind, new Set([...this.openOf(kind), state.call]));
   }

@@ -5,8 +5,10 @@ import { Calls } from "./calls.ts";
 import type { CallState } from "./callState.ts";
 import type { Entry } from "./entry.ts";
 import { decodeEntry, decodePayload, journalNamespace } from "./records.ts";
+import { checkEntry } from "./checkEntry.ts";
 import { comesFrom } from "./origins.ts";
 import type { Sealing } from "./sealing.ts";
+import { storedState } from "./storedState.ts";
 
 /** How often a journal is read again at most in which entries seem to be missing: they may have been cut off meanwhile. */
 const attempts = 3;
@@ -31,22 +33,16 @@ export async function caughtUp(
   known: Known,
 ): Promise<Calls> {
   for (let attempt = 1; ; attempt += 1) {
-    const { entries, reached } = await entriesSince(saver, threadId, head, known.recordId);
+    const { entries, reached, stored } = await entriesSince(saver, threadId, sealing, head, known.recordId);
     // If what was known isn't there any more, it was cut off, or the thread was deleted and its journal begun anew.
-    const calls = reached ? known.calls.branch() : new Calls();
-    const gap = gapIn(entries, calls);
+    const calls = reached ? known.calls.branch() : (stored ?? new Calls());
+    const gap = entries.length === 0 && stored !== undefined ? undefined : gapIn(entries, calls);
     if (gap === undefined) {
       for (const { entry, record } of entries) {
-        if (!sealing.isIntact(entry))
-          throw journalBroken(threadId, entry.seq, "its hash isn't that of its content");
-        if (
-          entry.keyId === undefined &&
-          sealing.activeKey !== undefined &&
-          (calls.isSigned || !sealing.takesUnsigned)
-        )
-          throw journalBroken(threadId, entry.seq, unsigned(calls.isSigned));
+        checkEntry(threadId, sealing, entry, calls.isSigned);
         calls.fold(
           entry,
+          record.checkpointId,
           entry.event.type === "cut" ? await cutBeside(saver, sealing, entry, record) : undefined,
         );
       }
@@ -85,24 +81,27 @@ export async function foreign(
   return `was made in the thread ${there}, and nothing says that ${here} was forked from it, or it was merged into ${here}`;
 }
 
-function unsigned(isSigned: boolean): string {
-  return isSigned
-    ? "it isn't signed, and entries before it are"
-    : 'it isn\'t signed. A journal that was begun before there were keys is taken with sign: { …, unsigned: "accept" }';
-}
-
 interface Found {
   readonly entry: Entry;
   readonly record: CheckpointRecord;
 }
 
-/** The entries after a record, oldest first, and whether that record was reached. */
+interface Since {
+  readonly entries: Found[];
+  /** Whether the record was reached. */
+  readonly reached: boolean;
+  /** The state before these entries, where it was stored. */
+  readonly stored?: Calls | undefined;
+}
+
+/** The entries after a record, oldest first, or after one beside which the state is stored, if that comes first. */
 async function entriesSince(
   saver: TierSaver,
   threadId: string,
+  sealing: Sealing,
   head: string,
   recordId: string | undefined,
-): Promise<{ entries: Found[]; reached: boolean }> {
+): Promise<Since> {
   const entries: Found[] = [];
   let newest: string | undefined;
   for await (const { record } of saver.tier.list({
@@ -114,7 +113,10 @@ async function entriesSince(
     if (newest === undefined && record.checkpointId !== head) continue;
     newest ??= record.checkpointId;
     if (record.checkpointId === recordId) return { entries: entries.reverse(), reached: true };
-    entries.push({ entry: await decodeEntry(saver, record), record });
+    const entry = await decodeEntry(saver, record);
+    const stored = await storedState(saver, sealing, entry, record);
+    if (stored !== undefined) return { entries: entries.reverse(), reached: false, stored };
+    entries.push({ entry, record });
   }
   return { entries: entries.reverse(), reached: false };
 }

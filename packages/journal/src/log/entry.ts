@@ -1,3 +1,4 @@
+// long file: the format of entries, which is read as one piece
 import type { Digest } from "../identity/fingerprint.ts";
 
 /** What may be known, and done, about a repetition of a call. */
@@ -229,6 +230,27 @@ export interface CutEvent {
   readonly thread: string;
 }
 
+/**
+ * What the entries so far come to is stored beside this one, so that a process that opens the journal need not read all of them. It
+ * may be missing: then they are read.
+ */
+export interface FoldedEvent {
+  readonly type: "folded";
+  /** How many of these were put together into it, as a power. */
+  readonly level: number;
+  /** The ones that it builds on, with the names of their records, oldest first: it tells of calls that changed since the last of them. */
+  readonly layers: readonly {
+    readonly seq: number;
+    readonly record: string;
+    readonly hash: string;
+    readonly level: number;
+  }[];
+  /** Hash of what stands beside the entry. */
+  readonly foldHash: string;
+  /** The thread in which the last entries were made. */
+  readonly thread: string;
+}
+
 /** What happened. */
 export type JournalEvent =
   | SessionEvent
@@ -247,6 +269,7 @@ export type JournalEvent =
   | ForgottenEvent
   | NoteEvent
   | ErasedEvent
+  | FoldedEvent
   | CutEvent;
 
 /** What every entry says beside its event. */
@@ -278,4 +301,6 @@ export interface Payload {
   readonly result?: unknown;
   /** What was cut off, for {@link CutEvent}. */
   readonly calls?: unknown;
+  /** What the entries come to, for {@link FoldedEvent}. */
+  readonly fold?: Uint8Array | undefined;
 }

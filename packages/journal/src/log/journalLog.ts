@@ -12,6 +12,7 @@ import { caughtUp } from "./catchUp.ts";
 import { Calls } from "./calls.ts";
 import type { CallState } from "./callState.ts";
 import type { Entry, EntryHeader, JournalEvent, Payload } from "./entry.ts";
+import { foldOf, isFoldDue } from "./folds.ts";
 import {
   decodeEntry,
   decodePayload,
@@ -64,6 +65,13 @@ interface Waiting {
   readonly begins: Begins;
   readonly resolve: (answer: unknown) => void;
   readonly reject: (error: unknown) => void;
+}
+
+/** An entry to append, the name of its record, and what stands beside it. */
+interface Made {
+  readonly entry: Entry;
+  readonly record: string;
+  readonly payload: Payload;
 }
 
 type Answer = { readonly value: unknown } | { readonly error: unknown };
@@ -212,11 +220,12 @@ export class JournalLog {
     for (let attempt = 0; attempt < attempts; attempt += 1) {
       if (wasDeleted || this.#calls.seq === 0) refused = await this.#refused(batch);
       const calls = this.#calls.branch();
-      const made: { entry: Entry; payload: Payload }[] = [];
+      const made: Made[] = [];
       const add = ({ event, payload = {}, author }: NewEvent): void => {
         const entry = this.#sealed(calls, event, author);
-        made.push({ entry, payload });
-        calls.fold(entry, payload.calls as CallState[] | undefined);
+        const record = newRecordId(entry.seq);
+        made.push({ entry, record, payload });
+        calls.fold(entry, record, payload.calls as CallState[] | undefined);
       };
       const replaced: CheckpointRecord[] = [];
       const take = (decision: Decision<unknown>): Answer => {
@@ -243,6 +252,7 @@ export class JournalLog {
       if (made.length === 0) return answers;
       const notes = [...this.#notes];
       for (const event of notes) add(event);
+      if (isFoldDue(calls)) add(foldOf(calls, this.#sealing));
       const appended = await this.#append(made, replaced).catch((error: unknown) => {
         if (!(error instanceof ThreadDeletedError) || wasDeleted) throw error;
         wasDeleted = true;
@@ -302,16 +312,12 @@ export class JournalLog {
   }
 
   /** Appends entries after the last one that is known. False where somebody else appended first. */
-  async #append(
-    made: readonly { entry: Entry; payload: Payload }[],
-    replaced: readonly CheckpointRecord[],
-  ): Promise<boolean> {
+  async #append(made: readonly Made[], replaced: readonly CheckpointRecord[]): Promise<boolean> {
     const { threadId } = this;
     const tip = this.#tip!;
     const records: EntryRecord[] = [];
     let parentId = tip.recordId;
-    for (const { entry, payload } of made) {
-      const checkpointId = newRecordId(entry.seq);
+    for (const { entry, record: checkpointId, payload } of made) {
       records.push(await encodeEntry(this.#saver, threadId, { checkpointId, parentId }, entry, payload));
       parentId = checkpointId;
     }

@@ -34,7 +34,7 @@ export class Recording {
     const recording = new Recording(serde);
     const states = new Calls();
     for await (const line of trail) {
-      states.fold(line.entry, line.calls);
+      states.fold(line.entry, "", line.calls);
       const { event } = line.entry;
       if (!("call" in event)) continue;
       const state = states.get(event.call);

@@ -51,6 +51,7 @@ const entryTypes: Readonly<Record<JournalEvent["type"], true>> = {
   forgotten: true,
   note: true,
   erased: true,
+  folded: true,
   cut: true,
 };
 

@@ -11,6 +11,8 @@ export interface RecordedEntry {
   readonly args?: string | undefined;
   /** The serialised result; absent where the entry has none, it wasn't kept, or it was erased. */
   readonly result?: StoredResult | undefined;
+  /** For an entry of the type "folded": what the entries come to. It isn't exported. */
+  readonly fold?: Uint8Array | undefined;
   /** For an entry of the type "cut": the states of all calls when it was made. */
   readonly calls?: readonly CallState[] | undefined;
 }

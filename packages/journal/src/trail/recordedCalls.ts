@@ -70,7 +70,7 @@ export async function recordedCalls(
       else known.push(entry);
     }
     const beside = event.type === "cut" ? (await payloadOf(saver, record))?.calls : undefined;
-    calls.fold(entry, beside as CallState[] | undefined);
+    calls.fold(entry, record.checkpointId, beside as CallState[] | undefined);
   }
   const payloadAt = async (seq: number | undefined) => {
     const record = seq === undefined ? undefined : records.get(seq);

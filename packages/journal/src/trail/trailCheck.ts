@@ -170,7 +170,7 @@ export class TrailCheck {
     );
   }
 
-  #checkBeside({ entry, args, result, calls }: RecordedEntry): void {
+  #checkBeside({ entry, args, result, calls, fold }: RecordedEntry): void {
     const { seq, event, keyId } = entry;
     if (event.type === "erased") this.#erased.push(event);
     if (event.type === "cut") this.#cuts.push({ seq, event });
@@ -196,6 +196,10 @@ export class TrailCheck {
       kept === true ? resultHash : undefined,
       result === undefined ? undefined : () => hashOfResult(this.#sealing, result, keyId ?? null),
     );
+    if (fold !== undefined)
+      check("the state", event.type === "folded" ? event.foldHash : undefined, () =>
+        this.#sealing.hash(fold, keyId ?? null),
+      );
     if (callsHash !== undefined && calls === undefined)
       return this.damaged(seq, `the states of calls beside entry ${seq} are missing`);
     check(

@@ -1,8 +1,10 @@
 import { StratigraphError, type ListedCheckpoint, type TierSaver } from "@stratigraph/core";
+import { Calls } from "../log/calls.ts";
 import { foreign } from "../log/catchUp.ts";
+import { isFoldOf } from "../log/folds.ts";
 import { journalNamespace, recordPrefix, seqOfRecord } from "../log/records.ts";
 import type { Sealing } from "../log/sealing.ts";
-import type { TrailHead } from "./line.ts";
+import type { RecordedEntry, TrailHead } from "./line.ts";
 import { TrailCheck, type Verification } from "./trailCheck.ts";
 import { keptElsewhere } from "./verifyTrail.ts";
 import { decodeLine, firstSeq, storedHead, walk, type StoredHead } from "./walk.ts";
@@ -37,6 +39,7 @@ async function checkAll(
 ): Promise<void> {
   let known = head;
   let from = 0;
+  const calls = new Calls();
   try {
     for (;;) {
       if (known.seq === undefined)
@@ -44,7 +47,7 @@ async function checkAll(
           check.nextSeq,
           `the last record is named ${JSON.stringify(known.recordId)}, which no entry is`,
         );
-      const last = await checkRecords(saver, threadId, from, known.seq, check);
+      const last = await checkRecords(saver, threadId, from, known.seq, check, calls);
       if (last !== known.recordId)
         return check.damaged(
           check.nextSeq,
@@ -75,20 +78,28 @@ async function checkRecords(
   from: number,
   to: number,
   check: TrailCheck,
+  calls: Calls,
 ): Promise<string | undefined> {
   let last: string | undefined;
   const first = from > 0 ? from : Math.max(1, await firstSeq(saver, threadId, to));
   for await (const stored of walk(saver, threadId, { from: first, to })) {
     last = stored.record.checkpointId;
-    await checkOne(saver, stored, check);
+    await checkOne(saver, stored, check, calls);
   }
   return last;
 }
 
-async function checkOne(saver: TierSaver, stored: ListedCheckpoint, check: TrailCheck): Promise<void> {
+async function checkOne(
+  saver: TierSaver,
+  stored: ListedCheckpoint,
+  check: TrailCheck,
+  calls: Calls,
+): Promise<void> {
   const { checkpointId: id, parentId } = stored.record;
   try {
-    check.add(await decodeLine(saver, stored), { id, parentId });
+    const line = await decodeLine(saver, stored);
+    check.add(line, { id, parentId });
+    if (check.damage === undefined) checkFold(line, id, check, calls);
   } catch (error) {
     if (StratigraphError.is(error, "KEY_UNAVAILABLE")) throw error;
     check.damaged(
@@ -96,6 +107,19 @@ async function checkOne(saver: TierSaver, stored: ListedCheckpoint, check: Trail
       `the record ${id} can't be read: ${(error as Error).message}`,
     );
   }
+}
+
+/** What is stored beside an entry for those who open the journal has to be what the entries come to. */
+function checkFold(
+  { entry, calls: cut, fold }: RecordedEntry,
+  record: string,
+  check: TrailCheck,
+  calls: Calls,
+): void {
+  const { seq, event } = entry;
+  if (event.type === "folded" && fold !== undefined && !isFoldOf(fold, calls, event.layers.at(-1)?.seq ?? 0))
+    check.damaged(seq, `the state beside entry ${seq} isn't what the entries before it come to`);
+  calls.fold(entry, record, cut);
 }
 
 /** The name of a record that sorts behind an entry's; undefined where there is none. */

@@ -47,7 +47,7 @@ export function trailOfSteps(
     const entry: Entry = { ...header, event, hash: sealingOf(keyId).hashOf(header, event) };
     const states = event.type === "cut" ? (JSON.parse(canonical([...calls.all()])) as []) : undefined;
     const line = { entry, ...beside, ...(states === undefined ? {} : { calls: states }) };
-    calls.fold(entry, states);
+    calls.fold(entry, `${entry.seq}`, states);
     const parentId = lines.at(-1)?.names.id;
     lines.push({ line, names: { id: newRecordId(seq), parentId } });
     madeWith.set(entry, line);

@@ -159,6 +159,8 @@ function entryText(event: Entry["event"], hidesErrors: boolean): string {
       return `may run again${said(event.reason)}`;
     case "erased":
       return `arguments and results up to entry ${event.upTo} were erased`;
+    case "folded":
+      return "what the entries come to was stored, for whoever opens the journal";
     case "cut":
       return `entries up to ${event.last} were cut off`;
     case "note":

@@ -1,0 +1,86 @@
+import type { Calls } from "./calls.ts";
+import type { CallState } from "./callState.ts";
+import type { FoldedEvent, Payload } from "./entry.ts";
+import { packedState } from "./packedState.ts";
+import { isStored, parsedFold, type Fold, type FoldLayer, type StoredCall } from "./storedFold.ts";
+import type { Sealing } from "./sealing.ts";
+
+/** After how many entries the state is stored again. */
+const entriesPerFold = 256;
+
+/** How many stored states of one size are put together into one of the next size. */
+const layersPerLevel = 4;
+
+/** Whether it is time to store the state, so that a process that opens the journal need not read all of it. */
+export function isFoldDue({ seq, foldedAt }: Calls): boolean {
+  return seq - foldedAt >= entriesPerFold;
+}
+
+/** The layers that stay below the next one, and its size. As many states of one size as make up the next size are put together. */
+function nextLayer({ layers }: Calls): { readonly below: readonly FoldLayer[]; readonly level: number } {
+  let below = layers;
+  let level = 0;
+  for (;;) {
+    const last = below.slice(1 - layersPerLevel);
+    if (last.length < layersPerLevel - 1 || last.some((layer) => layer.level !== level))
+      return { below, level };
+    below = below.slice(0, 1 - layersPerLevel);
+    level += 1;
+  }
+}
+
+/** The entry that stores the state. Where it is stored, the thread of the last entries is known. */
+export function foldOf(calls: Calls, sealing: Sealing): { event: FoldedEvent; payload: Payload } {
+  const { below, level } = nextLayer(calls);
+  const fold = foldedText(calls, below.at(-1)?.seq ?? 0);
+  const foldHash = sealing.hash(fold);
+  return {
+    event: { type: "folded", level, layers: below, foldHash, thread: calls.thread! },
+    payload: { fold },
+  };
+}
+
+/**
+ * The state as lines: first a {@link Fold}, then each call that changed since a layer, as its fingerprint, a letter, its name where code
+ * named it, and its state. The letter tells open calls (o), closed ones (c), and forgotten ones (x).
+ */
+function foldedText(calls: Calls, since: number): Uint8Array {
+  const lines: string[] = [];
+  for (const [call, state] of calls.changedSince(since)) {
+    if (state === undefined) {
+      if (since > 0) lines.push(`${call} x`);
+      continue;
+    }
+    const { isOpen, name = "", text } = isStored(state) ? state : storedCall(state);
+    lines.push(`${call} ${isOpen ? "o" : "c"} ${name}\t${text}`);
+  }
+  const visits = Object.fromEntries(calls.visitsSince(since));
+  const sessions = [...calls.sessionsSince(since)].map(
+    ([id, { machine, pid }]) => [id, [machine, pid]] as const,
+  );
+  const fold: Fold = { cutUpTo: calls.cutUpTo, sessions, visits };
+  return new TextEncoder().encode([JSON.stringify(fold), ...lines].join("\n"));
+}
+
+/** Whether what was stored is what the entries come to. @param since number of the layer below */
+export function isFoldOf(bytes: Uint8Array, calls: Calls, since: number): boolean {
+  const left = new Set<string>();
+  for (const [call, state] of calls.changedSince(since)) if (state !== undefined) left.add(call);
+  for (const stored of parsedFold(bytes).calls) {
+    const state = calls.get(stored.call);
+    if (!isStored(stored)) {
+      if (state !== undefined) return false;
+      continue;
+    }
+    const own = state && storedCall(state);
+    if (own?.text !== stored.text || own.name !== stored.name || own.isOpen !== stored.isOpen) return false;
+    left.delete(stored.call);
+  }
+  return left.size === 0;
+}
+
+function storedCall(state: CallState): StoredCall {
+  const { call, named, previous, status } = state;
+  const isOpen = status === "unknown" || status === "claimed";
+  return { call, name: named === true ? previous : undefined, isOpen, text: packedState(state) };
+}

@@ -1,0 +1,79 @@
+import type { Address, CheckpointRecord, StoredCheckpoint, TierSaver } from "@stratigraph/core";
+import { journalBroken } from "../errors.ts";
+import { Calls } from "./calls.ts";
+import { checkEntry } from "./checkEntry.ts";
+import type { Entry, FoldedEvent } from "./entry.ts";
+import { decodeEntry, decodePayload, journalNamespace } from "./records.ts";
+import type { Sealing } from "./sealing.ts";
+
+/** An entry beside which the state is stored. */
+type FoldedEntry = Entry & { readonly event: FoldedEvent };
+
+function isFolded(entry: Entry): entry is FoldedEntry {
+  return entry.event.type === "folded";
+}
+
+interface Layer {
+  readonly seq: number;
+  readonly bytes: Uint8Array;
+}
+
+/**
+ * The state up to an entry of the type "folded", with that entry, from what is stored beside it and beside those that it builds on.
+ * Undefined for any other entry, and where something of it isn't there any more: then the entries tell.
+ * @throws StratigraphError "JOURNAL_BROKEN" where something else is stored than was; "KEY_MISSING"
+ */
+export async function storedState(
+  saver: TierSaver,
+  sealing: Sealing,
+  entry: Entry,
+  record: CheckpointRecord,
+): Promise<Calls | undefined> {
+  // Where there are keys, what isn't signed tells nothing: whether it may be there is told by the entries before it.
+  if (!isFolded(entry) || (entry.keyId === undefined && sealing.activeKey !== undefined)) return undefined;
+  const { threadId } = record;
+  checkEntry(threadId, sealing, entry, false);
+  const below = entry.event.layers.map(async (layer) => await layerAt(saver, sealing, threadId, layer));
+  const layers = await Promise.all([
+    ...below,
+    readRecord(saver, record).then((own) => layerOf(saver, sealing, entry, own)),
+  ]);
+  const calls = new Calls();
+  for (const layer of layers) {
+    if (layer === undefined) return undefined;
+    calls.load(layer.seq, layer.bytes);
+  }
+  calls.fold(entry, record.checkpointId);
+  return calls;
+}
+
+async function layerAt(
+  saver: TierSaver,
+  sealing: Sealing,
+  threadId: string,
+  { seq, hash, record }: FoldedEvent["layers"][number],
+): Promise<Layer | undefined> {
+  const stored = await readRecord(saver, { threadId, namespace: journalNamespace, checkpointId: record });
+  if (stored === undefined) return undefined;
+  const entry = await decodeEntry(saver, stored.record);
+  if (entry.seq !== seq || entry.hash !== hash || !isFolded(entry) || !sealing.isIntact(entry))
+    throw journalBroken(threadId, seq, "it isn't the one that a later entry names");
+  return await layerOf(saver, sealing, entry, stored);
+}
+
+async function readRecord(saver: TierSaver, { threadId, namespace, checkpointId }: Address) {
+  return (await saver.tier.read({ threadId, namespace, checkpointId })).checkpoint;
+}
+
+async function layerOf(
+  saver: TierSaver,
+  sealing: Sealing,
+  { seq, keyId, event }: FoldedEntry,
+  stored: StoredCheckpoint | undefined,
+): Promise<Layer | undefined> {
+  const bytes = stored === undefined ? undefined : (await decodePayload(saver, stored)).fold;
+  if (bytes === undefined) return undefined;
+  if (sealing.hash(bytes, keyId ?? null) !== event.foldHash)
+    throw journalBroken(stored!.record.threadId, seq, "the state beside it isn't the one that was stored");
+  return { seq, bytes };
+}

@@ -1,0 +1,98 @@
+import type { Mutant } from "../mutant.ts";
+
+const log = "packages/journal/src/log";
+const tests = ["packages/journal/test/folds.test.ts"];
+
+/** The stored state of a journal: it is what the entries come to, or isn't used. */
+export const foldMutants: readonly Mutant[] = [
+  {
+    id: "fo01",
+    kind: "guard",
+    what: "a journal is opened with whatever stands beside an entry",
+    file: `${log}/storedState.ts`,
+    find: "if (sealing.hash(bytes, keyId ?? null) !== event.foldHash)",
+    replace: "if (sealing.hash(bytes, keyId ?? null) === null)",
+    tests,
+  },
+  {
+    id: "fo02",
+    kind: "guard",
+    what: "a journal is opened with a state that was stored elsewhere",
+    file: `${log}/storedState.ts`,
+    find: "entry.hash !== hash ||",
+    replace: "",
+    tests,
+  },
+  {
+    id: "fo10",
+    kind: "guard",
+    what: "where there are keys, a journal is opened with a state that nobody signed",
+    file: `${log}/storedState.ts`,
+    find: "|| (entry.keyId === undefined && sealing.activeKey !== undefined)",
+    replace: "",
+    tests,
+  },
+  {
+    id: "fo03",
+    kind: "guard",
+    what: "a stored state that the entries don't come to verifies",
+    file: "packages/journal/src/trail/verifyThread.ts",
+    find: "!isFoldOf(fold, calls, event.layers.at(-1)?.seq ?? 0)",
+    replace: "seq < 0",
+    tests,
+  },
+  {
+    id: "fo04",
+    kind: "fault",
+    what: "a journal is always read whole",
+    file: `${log}/folds.ts`,
+    find: "return seq - foldedAt >= entriesPerFold;",
+    replace: "return seq < foldedAt;",
+    tests,
+  },
+  {
+    id: "fo05",
+    kind: "guard",
+    what: "a layer that is gone is left out",
+    file: `${log}/storedState.ts`,
+    find: "if (layer === undefined) return undefined;",
+    replace: "if (layer === undefined) continue;",
+    tests,
+  },
+  {
+    id: "fo06",
+    kind: "fault",
+    what: "a state is stored on top of one that was cut off",
+    file: `${log}/calls.ts`,
+    find: "this.layers = [];\n      this.foldedAt",
+    replace: "this.foldedAt",
+    tests,
+  },
+  {
+    id: "fo07",
+    kind: "guard",
+    what: "once a call is forgotten, a stored state doesn't tell how often its name was used",
+    file: `${log}/calls.ts`,
+    find: "if (state.named === true) this.#visit(state.previous, this.visitsOf(state.previous));",
+    replace: "",
+    tests,
+  },
+  {
+    id: "fo08",
+    kind: "fault",
+    what: "states of one size are never put together",
+    file: `${log}/folds.ts`,
+    find: "last.length < layersPerLevel - 1 ||",
+    replace: "last.length < layersPerLevel + 1 ||",
+    tests,
+  },
+  {
+    id: "fo09",
+    kind: "guard",
+    what: "a call that ended after its state was stored is still taken for open",
+    file: `${log}/calls.ts`,
+    find: "if (before !== undefined && (!isStored(before) || before.isOpen)) this.#close(this.get(call)!);",
+    replace: "",
+    tests,
+  },
+];
