@@ -43,6 +43,8 @@ const ON_SERVERS = [
   "packages/journal/test/stateGraphs.test.ts",
   "packages/journal/test/functional.test.ts",
   "packages/journal/test/named.test.ts",
+  "packages/journal/test/parentCommand.test.ts",
+  "packages/journal/test/interrupting.test.ts",
 ];
 
 bootstrap({ quiet: true });

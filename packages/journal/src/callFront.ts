@@ -3,6 +3,7 @@ import type { CallOutcome } from "./calls/plannedCall.ts";
 import { Compensations } from "./calls/compensations.ts";
 import { currentCall, type CurrentCall } from "./calls/currentCall.ts";
 import { frozen } from "./calls/judged.ts";
+import { plainResult } from "./calls/results.ts";
 import { CallDeniedError, sameName } from "./errors.ts";
 import { canonical } from "./identity/canonical.ts";
 import { digestOfName } from "./identity/fingerprint.ts";
@@ -19,6 +20,7 @@ import {
 import { ChainChannel } from "./langgraph/chainChannel.ts";
 import { taskOf, type Task } from "./langgraph/taskConfig.ts";
 import { wrapModel, type ModelLike } from "./langgraph/wrapModel.ts";
+import { throwAgain } from "./langgraph/throwAgain.ts";
 import { isWrapped, wrapTool, type ToolLike } from "./langgraph/wrapTool.ts";
 import { ownPrefix } from "./log/ownCalls.ts";
 import type { CallOptions, ToolOptions } from "./options.ts";
@@ -152,7 +154,7 @@ export abstract class CallFront {
       const argsText = canonical({ ...args, node: task.where.node ?? null });
       const place = placeOfModel(task, tool, argsText);
       const planned = { tool, version: null, argsText, given: argsText, place, toolCallId: undefined };
-      return valueOf(await this.call(task, config, planned, { effects: "none" }, work), task, tool);
+      return await valueOf(await this.call(task, config, planned, { effects: "none" }, work), task, tool);
     });
   }
 
@@ -185,7 +187,7 @@ export abstract class CallFront {
     const outcome = await this.call(task, config, planned, options, (looked) =>
       task.during(() => work({ ...currentCall()!, args: frozen(looked), signal: task.signal })),
     );
-    return valueOf(outcome, task, tool) as R;
+    return (await valueOf(outcome, task, tool)) as R;
   }
 
   /** Makes a call, or finds out what came of it before. */
@@ -239,11 +241,13 @@ function checkId(id: unknown): void {
     );
 }
 
-/** What code is given of a call. @throws CallDeniedError */
-function valueOf(outcome: CallOutcome, { journal = "" }: Task, tool: string): unknown {
+/** What code is given of a call. @throws CallDeniedError; the Command that the call threw */
+async function valueOf(outcome: CallOutcome, task: Task, tool: string): Promise<unknown> {
   if (outcome.kind === "ran") return outcome.value;
-  if (outcome.kind === "denied") throw new CallDeniedError(journal, tool, outcome.reason);
-  return outcome.result.kind === "value" ? outcome.result.value : undefined;
+  if (outcome.kind === "denied") throw new CallDeniedError(task.journal ?? "", tool, outcome.reason);
+  const { result } = outcome;
+  if (result.kind === "thrown") return await throwAgain(result, task, plainResult);
+  return result.kind === "value" ? result.value : undefined;
 }
 
 function optionsOf(options: ToolOptions | undefined): CallOptions {

@@ -1,6 +1,7 @@
 import { checkOptions, InvalidOptionError, StratigraphError, validId } from "@stratigraph/core";
 import type { CallSite } from "../calls/plannedCall.ts";
 import { currentCall, type CurrentCall } from "../calls/currentCall.ts";
+import { isParentCommand } from "../calls/outcomes.ts";
 import { keptError } from "../errors.ts";
 import type { Journal } from "../journal.ts";
 import { siteOf } from "../langgraph/site.ts";
@@ -98,6 +99,8 @@ export async function batch<T>(
       const isOpen = effects === "once" && (await log.calls()).get(request.call)?.status === "unknown";
       if (StratigraphError.is(error, "AMBIGUOUS_OUTCOME") || (thrown !== undefined && isOpen))
         tally.ambiguous(one, keptError(error));
+      // It is recorded as done. As what work returns, the Command goes nowhere.
+      else if (isParentCommand(thrown?.error)) tally.done();
       else if (thrown !== undefined) tally.failed(one, keptError(error));
       // It was done by another process meanwhile.
       else if (StratigraphError.is(error, "RESULT_NOT_KEPT")) tally.done();

@@ -18,10 +18,11 @@ import type { Sealing } from "../log/sealing.ts";
 import type { Policy } from "../options.ts";
 import { runAs, type CurrentCall } from "./currentCall.ts";
 import { Gate } from "./gate.ts";
-import { isBubbleUp, isCertain, Outcomes, toldFailure } from "./outcomes.ts";
+import { endingOf, isBubbleUp, isCertain, Outcomes, toldFailure } from "./outcomes.ts";
 import { hasEqualArgs, namedCall, numbered } from "./namedCall.ts";
 import type { CallOutcome, PlannedCall } from "./plannedCall.ts";
 import { eventOfCall, resolveCall, type Knowledge } from "./resolve.ts";
+import type { Ending } from "./results.ts";
 import type { Session } from "./session.ts";
 import { within } from "./within.ts";
 import { newIdempotencyKey } from "./idempotencyKey.ts";
@@ -305,16 +306,16 @@ export class CallRunner {
     const { call, where } = planned.request;
     const beganMs = performance.now();
     const took = (): number => Math.round(performance.now() - beganMs);
-    let value: unknown;
+    let ending: Ending;
     try {
       const current = { fingerprint: call, idempotencyKey: call, attempt: 1 };
-      value = await runAs(current, where.task, async () => await work());
+      ending = await runAs(current, where.task, () => endingOf(work));
     } catch (error) {
       if (!isBubbleUp(error)) await this.#outcomes.read(planned, { error }, took());
       throw error;
     }
-    await this.#outcomes.read(planned, { value }, took());
-    return { kind: "ran", value };
+    await this.#outcomes.read(planned, ending, took());
+    return ran(ending);
   }
 
   /** Runs a claimed call, and records what came of it. Undefined: others may have taken it over, so nothing ran. */
@@ -331,27 +332,33 @@ export class CallRunner {
     return await session.during(async () => {
       // The process was suspended since it took the claim, and seemed dead.
       if (session.session !== claimant) return undefined;
-      let value: unknown;
+      let ending: Ending;
       let began = false;
       try {
         site.signal?.throwIfAborted();
         began = true;
         this.#notBegun.delete(request.call);
-        value = await runAs(current, request.where.task, async () => await work());
+        ending = await runAs(current, request.where.task, () => endingOf(work));
       } catch (error) {
         await this.#outcomes.failure(planned, seq, error, !began || (await isCertain(planned, error)));
         throw error;
       }
-      const told = toldFailure(planned, value);
+      const told = toldFailure(planned, ending.value);
       if (told !== undefined) {
         await this.#outcomes.failure(planned, seq, new Error(String(told.content)), true, told);
-        return { kind: "ran", value };
+        return ran(ending);
       }
       const ms = Math.round(performance.now() - beganMs);
-      const winner = await this.#outcomes.success(planned, seq, value, ms);
-      return winner === undefined ? { kind: "ran", value } : { kind: "recorded", result: winner };
+      const winner = await this.#outcomes.success(planned, seq, ending, ms);
+      return winner === undefined ? ran(ending) : { kind: "recorded", result: winner };
     });
   }
+}
+
+/** What came of a call that ran. @throws the Command that it threw */
+function ran({ value, thrown }: Ending): CallOutcome {
+  if (thrown !== undefined) throw thrown;
+  return { kind: "ran", value };
 }
 
 /** A call whose fingerprint is known. */

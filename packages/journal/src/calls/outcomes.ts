@@ -7,7 +7,7 @@ import type { Sealing } from "../log/sealing.ts";
 import type { Reconciled } from "../options.ts";
 import type { CallSite, PlannedCall } from "./plannedCall.ts";
 import { eventOfCall } from "./resolve.ts";
-import { isToolMessage, keptResult, type KeptResult } from "./results.ts";
+import { isToolMessage, keptEnding, keptResult, type Ending, type KeptResult } from "./results.ts";
 import { StoredResults } from "./storedResults.ts";
 
 /** What became of a call, for the trace. */
@@ -42,13 +42,9 @@ export class Outcomes {
   }
 
   /** Records a call that needed no claim. */
-  async read(
-    planned: PlannedCall,
-    outcome: { readonly value: unknown } | { readonly error: unknown },
-    ms: number,
-  ): Promise<void> {
+  async read(planned: PlannedCall, outcome: Ending | { readonly error: unknown }, ms: number): Promise<void> {
     const { request, argsText, site } = planned;
-    const stored = "value" in outcome ? await this.#stored(planned, outcome.value) : undefined;
+    const stored = "value" in outcome ? await this.#stored(planned, outcome) : undefined;
     const event = {
       type: "read" as const,
       ...eventOfCall(request),
@@ -71,12 +67,12 @@ export class Outcomes {
   async success(
     planned: PlannedCall,
     claim: number,
-    value: unknown,
+    ending: Ending,
     ms: number,
   ): Promise<KeptResult | undefined> {
     const { request, site } = planned;
     const { call } = request;
-    const stored = await this.#stored(planned, value);
+    const stored = await this.#stored(planned, ending);
     const winner = await this.#record(planned, () =>
       this.#log.change((calls): { events: NewEvent[]; answer: CallState | undefined } => {
         const state = calls.get(call);
@@ -112,7 +108,7 @@ export class Outcomes {
     const { call } = request;
     const kept = keptError(error);
     const suspended = isBubbleUp(error);
-    const stored = told === undefined ? undefined : await this.#stored(planned, told);
+    const stored = told === undefined ? undefined : await this.#stored(planned, { value: told });
     const outcome = (): NewEvent["event"] => {
       if (suspended) return { type: "suspended", call, claim };
       if (certain) {
@@ -179,8 +175,8 @@ export class Outcomes {
     });
   }
 
-  async #stored({ request }: PlannedCall, value: unknown): ReturnType<StoredResults["stored"]> {
-    return await this.#results.stored(() => keptResult(value, request.where.toolCallId));
+  async #stored({ request, site }: PlannedCall, ending: Ending): ReturnType<StoredResults["stored"]> {
+    return await this.#results.stored(() => keptEnding(ending, request.where.toolCallId, site.namespace));
   }
 
   /** Records an outcome. What was done is done: an error of the storage is traced, and the claim stays as it is. */
@@ -216,10 +212,25 @@ export async function isCertain(
   }
 }
 
-/** Whether an error is LangGraph's way to leave a node, such as an interrupt. */
+/** Whether an error is LangGraph's way to stop a node, such as an interrupt. */
 export function isBubbleUp(error: unknown): boolean {
   const { name, is_bubble_up: marked } = Object(error) as { name?: unknown; is_bubble_up?: unknown };
-  return marked === true || name === "GraphInterrupt" || name === "NodeInterrupt" || name === "ParentCommand";
+  return marked === true || name === "GraphInterrupt" || name === "NodeInterrupt";
+}
+
+/** Whether an error brings a Command to a graph around the node: what threw it came to its end. */
+export function isParentCommand(error: unknown): error is { readonly command: unknown } {
+  return (Object(error) as { name?: unknown }).name === "ParentCommand";
+}
+
+/** Runs the work of a call to its end. @throws what it throws, but Commands */
+export async function endingOf(work: () => unknown): Promise<Ending> {
+  try {
+    return { value: await work() };
+  } catch (error) {
+    if (!isParentCommand(error)) throw error;
+    return { value: error.command, thrown: error };
+  }
 }
 
 /** The message of a tool that tells of its own failure; undefined for any other value. */

@@ -12,6 +12,8 @@ export interface CallSite {
   readonly author?: string | undefined;
   /** Names the task in which the call is made, where there is one. */
   readonly task?: string | undefined;
+  /** The namespace by which a Command names that task. */
+  readonly namespace?: string | undefined;
   /** Asks a person by an interrupt. Absent outside graphs. */
   readonly asking?: Asking | undefined;
   /** How many interrupts of the work that the call runs were answered. */

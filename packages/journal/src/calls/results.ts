@@ -1,10 +1,32 @@
 /** A result as the journal keeps it, without what belongs to the one call that it was made for. */
-export type KeptResult =
+export type KeptResult = ReturnedResult | ThrownCommand;
+
+/** What a call returned. */
+export type ReturnedResult =
   | { readonly kind: "value"; readonly value: unknown }
   /** A ToolMessage, taken apart. */
   | { readonly kind: "message"; readonly message: KeptMessage }
   /** A Command whose update has ToolMessages for the call. */
   | { readonly kind: "command"; readonly command: unknown; readonly toolCallId: string };
+
+/** A Command that a call threw, as LangGraph's `ParentCommand`: it leaves the node, for a graph around it. */
+export interface ThrownCommand {
+  readonly kind: "thrown";
+  readonly command: ReturnedResult;
+  /**
+   * How it named the graph of the task that made the call, behind the task's namespace, which is another one each time; undefined for
+   * another graph. LangGraph puts a number there for the second graph that a task runs.
+   */
+  readonly here?: string | undefined;
+}
+
+/** What a call came to: it returned a value, or threw a Command. */
+export interface Ending {
+  /** The value, or the Command. */
+  readonly value: unknown;
+  /** The error that brought the Command; undefined where it was returned. */
+  readonly thrown?: unknown;
+}
 
 /** What stays of a ToolMessage. Its id and the call's id are new each time that it is given. */
 export interface KeptMessage {
@@ -23,6 +45,7 @@ interface ToolMessageLike extends KeptMessage {
 }
 
 interface CommandLike {
+  readonly graph?: unknown;
   readonly update?: unknown;
   readonly goto?: unknown;
 }
@@ -55,10 +78,32 @@ function asksCall(value: unknown, toolCallId: string): boolean {
 }
 
 /**
+ * Takes apart what a call came to.
+ * @param toolCallId of the call; undefined where no model asked for it
+ * @param namespace of the task that made it
+ */
+export function keptEnding(
+  { value, thrown }: Ending,
+  toolCallId: string | undefined,
+  namespace: string | undefined,
+): KeptResult {
+  const command = keptResult(value, toolCallId);
+  if (thrown === undefined) return command;
+  return { kind: "thrown", command, here: behind((Object(value) as CommandLike).graph, namespace) };
+}
+
+/** What stands behind a task's namespace in the name of its graph; undefined for the name of another graph. */
+function behind(graph: unknown, namespace: string | undefined): string | undefined {
+  if (typeof graph !== "string" || namespace === undefined || !graph.startsWith(namespace)) return undefined;
+  const rest = graph.slice(namespace.length);
+  return /^(\|\d+)*$/.test(rest) ? rest : undefined;
+}
+
+/**
  * Takes the result of a model's call apart, so that it can be given to another call. What code asked for is kept as it is.
  * @param toolCallId of the call; undefined where no model asked for it
  */
-export function keptResult(value: unknown, toolCallId: string | undefined): KeptResult {
+export function keptResult(value: unknown, toolCallId: string | undefined): ReturnedResult {
   if (toolCallId === undefined) return { kind: "value", value };
   if (isToolMessage(value)) {
     const { content, name, status, artifact, additional_kwargs, response_metadata, metadata } = value;
@@ -108,7 +153,7 @@ export type MakeToolMessage = (message: KeptMessage, toolCallId: string) => unkn
  * @param asking the message that asks now, which takes the place of the one that asked then where a tool hands that on
  */
 export function givenResult(
-  kept: KeptResult,
+  kept: ReturnedResult,
   toolCallId: string | undefined,
   make: MakeToolMessage,
   asking?: unknown,
@@ -125,8 +170,20 @@ export function givenResult(
     const { id: _id, ...plain } = value as { id?: unknown };
     return { ...plain, tool_call_id: toolCallId };
   };
-  return Object.assign(Object.create(Object.getPrototypeOf(command) as object) as object, command, {
+  return withFields(command, {
     update: changed(command.update, renew),
     goto: changed(command.goto, renew),
   });
+}
+
+/** What people, and what undoes a call, are given of a result. */
+export function plainResult(kept: KeptResult): unknown {
+  if (kept.kind === "thrown") return plainResult(kept.command);
+  if (kept.kind === "value") return kept.value;
+  return kept.kind === "message" ? kept.message : kept.command;
+}
+
+/** A copy of an object, of the same class, with other fields. */
+export function withFields(object: object, fields: object): object {
+  return Object.assign(Object.create(Object.getPrototypeOf(object) as object) as object, object, fields);
 }

@@ -17,6 +17,12 @@ async function load(): Promise<Interrupt | undefined> {
   }
 }
 
+/** LangGraph's error that brings a Command to a graph around the node. */
+export async function loadParentCommand(): Promise<new (command: never) => Error> {
+  const { ParentCommand } = await import("@langchain/langgraph");
+  return ParentCommand;
+}
+
 /** Makes ToolMessages of langchain. */
 export async function loadToolMessage(): Promise<new (fields: Record<string, unknown>) => unknown> {
   const { ToolMessage } = await import("@langchain/core/messages");

@@ -10,7 +10,7 @@ const longestBarrierMs = 30_000;
 
 /** What the protocol of a call needs of the task in which it is made. */
 export async function siteOf(saver: TierSaver, task: Task, author: string | undefined): Promise<CallSite> {
-  const common = { signal: task.signal, author, task: task.where.task };
+  const common = { signal: task.signal, author, task: task.where.task, namespace: task.ownNamespace };
   if (task.attempt === undefined) return common;
   const interrupt = task.canInterrupt ? await loadInterrupt() : undefined;
   return {

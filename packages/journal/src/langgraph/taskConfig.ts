@@ -39,6 +39,8 @@ export interface Task {
   readonly where: Where;
   /** The namespace of its subgraph without the ids of tasks; `""` in the root graph. */
   readonly namespace: string;
+  /** Its own namespace, by which a Command for its graph names it; `""` outside a graph. */
+  readonly ownNamespace: string;
   /** Names it among tasks with equal states. */
   readonly callScope: string | undefined;
   /** The checkpoint from which its step began, as a config names it; undefined outside a graph. */
@@ -78,7 +80,8 @@ export function taskOf(config: unknown): Task {
   const thread = configurable["thread_id"];
   // A saver takes a whole number for its digits, too.
   const threadId = Number.isSafeInteger(thread) ? String(thread) : text(thread);
-  const segments = (text(configurable["checkpoint_ns"]) ?? "").split("|").filter((part) => part !== "");
+  const ownNamespace = text(configurable["checkpoint_ns"]) ?? "";
+  const segments = ownNamespace.split("|").filter((part) => part !== "");
   // The last segment names the task itself; the others its subgraph.
   const graph = segments.slice(0, -1);
   const map = Object(configurable["checkpoint_map"]) as Record<string, unknown>;
@@ -103,6 +106,7 @@ export function taskOf(config: unknown): Task {
     journal: text(configurable["journal"]) ?? threadId,
     where,
     namespace: graph.map((segment) => segment.split(":", 1)[0]).join("|"),
+    ownNamespace,
     callScope:
       text(configurable["callScope"]) ??
       text((Object(scratchpad?.currentTaskInput) as { callScope?: unknown }).callScope),
@@ -185,8 +189,9 @@ function interruptsOf(
   threadId: string | undefined,
   config: unknown,
   given: TaskConfig,
-  scratchpad: Scratchpad | undefined,
+  own: Scratchpad | undefined,
 ): TaskInterrupts {
+  const scratchpad = own && countedAround(own);
   if (scratchpad !== undefined) takeAnswers(threadId, scratchpad);
   const within = (other: Scratchpad): TaskConfig => ({
     ...given,
@@ -213,10 +218,12 @@ function interruptsOf(
       if (scratchpad === undefined) return work(config);
       const counting = new Proxy(scratchpad, {
         set: (target, key, value) => {
-          if (key === "interruptCounter") count += 1;
+          // What isn't done again within this work passes over several at once.
+          if (key === "interruptCounter") count += (value as number) - (target.interruptCounter ?? -1);
           return Reflect.set(target, key, value);
         },
       });
+      originals.set(counting, originals.get(scratchpad) ?? scratchpad);
       const counted = within(counting);
       return runWithin(counted, () => work(counted));
     },
@@ -225,6 +232,19 @@ function interruptsOf(
       if (scratchpad !== undefined) scratchpad.interruptCounter = (scratchpad.interruptCounter ?? -1) + times;
     },
   };
+}
+
+/** What the scratchpads that count interrupts stand for. */
+const originals = new WeakMap<Scratchpad, Scratchpad>();
+
+/** A task's scratchpad as the call around this code counts on it. The code may use the config that the task had before that call. */
+function countedAround(scratchpad: Scratchpad): Scratchpad {
+  const around = AsyncLocalStorageProviderSingleton.getRunnableConfig() as TaskConfig | undefined;
+  const counting = around?.configurable?.["__pregel_scratchpad"] as Scratchpad | undefined;
+  const original = counting && originals.get(counting);
+  return original !== undefined && original === (originals.get(scratchpad) ?? scratchpad)
+    ? counting!
+    : scratchpad;
 }
 
 /** Runs code that finds a config as that of the task under way. */

@@ -1,8 +1,9 @@
-import { givenResult, type KeptMessage, type KeptResult } from "../calls/results.ts";
+import { givenResult, type KeptMessage, type ReturnedResult } from "../calls/results.ts";
 import type { CallOutcome } from "../calls/plannedCall.ts";
 import { askingMessage } from "./chain.ts";
 import { loadToolMessage, refusesArguments } from "./langgraph.ts";
 import { taskOf, toolCallIdOf } from "./taskConfig.ts";
+import { throwAgain } from "./throwAgain.ts";
 
 /** What a wrapped tool has to have. Tools of langchain and of MCP adapters do. */
 export interface ToolLike {
@@ -45,7 +46,9 @@ export function wrapTool<T extends ToolLike>(tool: T, call: CallTool): T {
     // Code that calls a tool with bare arguments gets its content; a call of a model gets a message.
     const answersTo = isCall ? toolCallId : undefined;
     const kept = outcome.kind === "denied" ? denial(tool.name, outcome.reason) : outcome.result;
-    return await given(kept, answersTo, askingMessage(taskOf(config), answersTo));
+    const task = taskOf(config);
+    const give = await giverTo(answersTo, askingMessage(task, answersTo));
+    return kept.kind === "thrown" ? await throwAgain(kept, task, give) : give(kept);
   };
   const own = { value: invoke, writable: true, configurable: true, enumerable: false };
   // langchain's tools have call(), of before invoke(), which would pass the journal by.
@@ -62,11 +65,15 @@ export function isWrapped(tool: object): boolean {
 }
 
 /** What a model is told of a call that was denied. */
-function denial(name: string, reason: string): KeptResult {
+function denial(name: string, reason: string): ReturnedResult {
   return { kind: "message", message: { content: `Denied: ${reason}`, status: "error", name } };
 }
 
-async function given(kept: KeptResult, toolCallId: string | undefined, asking: unknown): Promise<unknown> {
+/** Makes results those of the call that asks now. */
+async function giverTo(
+  toolCallId: string | undefined,
+  asking: unknown,
+): Promise<(kept: ReturnedResult) => unknown> {
   const ToolMessage = await loadToolMessage();
   const make = (
     { content, name, status, artifact, additional_kwargs, response_metadata, metadata }: KeptMessage,
@@ -86,5 +93,5 @@ async function given(kept: KeptResult, toolCallId: string | undefined, asking: u
         }).filter(([, field]) => field !== undefined),
       ),
     );
-  return givenResult(kept, toolCallId, make, asking);
+  return (kept) => givenResult(kept, toolCallId, make, asking);
 }

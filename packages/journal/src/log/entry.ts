@@ -126,7 +126,7 @@ export interface UnknownEvent {
   readonly error?: KeptError | undefined;
 }
 
-/** The tool interrupted the graph before it acted. */
+/** The tool interrupted the graph. When it is resumed it runs again from its beginning, whatever it had done by then. */
 export interface SuspendedEvent {
   readonly type: "suspended";
   readonly call: Digest;

@@ -1,6 +1,6 @@
 import type { SerializerProtocol } from "@langchain/langgraph-checkpoint";
 import type { ListedCheckpoint, TierSaver } from "@stratigraph/core";
-import type { KeptResult } from "../calls/results.ts";
+import { plainResult, type KeptResult } from "../calls/results.ts";
 import type { StoredResult } from "../calls/storedResults.ts";
 import type { Calls } from "../log/calls.ts";
 import type { Entry, JournalEvent } from "../log/entry.ts";
@@ -103,7 +103,5 @@ export async function shownResult(
   stored: StoredResult | undefined,
 ): Promise<unknown> {
   if (stored === undefined) return undefined;
-  const kept = (await serde.loadsTyped(stored.type, stored.bytes)) as KeptResult;
-  if (kept.kind === "value") return kept.value;
-  return kept.kind === "message" ? kept.message : kept.command;
+  return plainResult((await serde.loadsTyped(stored.type, stored.bytes)) as KeptResult);
 }

@@ -1,5 +1,5 @@
 import { StoredResults } from "../calls/storedResults.ts";
-import type { KeptResult } from "../calls/results.ts";
+import { plainResult, type KeptResult } from "../calls/results.ts";
 import { keptError, resultNotKept } from "../errors.ts";
 import type { CallState } from "../log/callState.ts";
 import type { JournalParts } from "../parts.ts";
@@ -67,6 +67,5 @@ async function undo(
 
 /** What `compensate` is given of a result. */
 function givenTo(kept: KeptResult): unknown {
-  if (kept.kind === "value") return kept.value;
-  return kept.kind === "message" ? kept.message.content : kept.command;
+  return kept.kind === "message" ? kept.message.content : plainResult(kept);
 }

@@ -1,0 +1,19 @@
+import { withFields, type ReturnedResult, type ThrownCommand } from "../calls/results.ts";
+import { loadParentCommand } from "./langgraph.ts";
+import type { Task } from "./taskConfig.ts";
+
+/**
+ * Throws what a call threw when it was made, for the task that makes it now.
+ * @param given the Command for the call that asks now
+ * @throws LangGraph's ParentCommand
+ */
+export async function throwAgain(
+  { command, here }: ThrownCommand,
+  { ownNamespace }: Task,
+  given: (kept: ReturnedResult) => unknown,
+): Promise<never> {
+  const ParentCommand = await loadParentCommand();
+  const made = given(command) as object;
+  const graph = here === undefined ? {} : { graph: `${ownNamespace}${here}` };
+  throw new ParentCommand(withFields(made, graph) as never);
+}
