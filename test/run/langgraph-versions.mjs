@@ -27,7 +27,7 @@ const ON_MEMORY = [
   "packages/core/test/contract/refusals.test.ts",
   "packages/testing/test",
   "packages/journal/test/questions.test.ts",
-  ...["policy", "approvals", "models", "monthly", "schemas", "wanderings"].map(
+  ...["policy", "approvals", "models", "monthly", "schemas", "wanderings", "wiring"].map(
     (name) => `packages/journal/test/${name}.test.ts`,
   ),
 ];

@@ -74,7 +74,7 @@ export abstract class CallFront {
 
   /**
    * What a node that asked a model returns along with the message, so that its calls have a place:
-   * `return { messages: [message], ...journal.next(state, message) }`.
+   * `return { messages: [message], ...journal.next(state, message) }`. For a message that a person adds, it goes into `updateState`.
    * @throws InvalidOptionError; StratigraphError "SERIALIZATION" where the arguments of a call aren't JSON
    */
   next(state: unknown, message: unknown, config?: unknown): { readonly [chainKey]?: ChainState } {
@@ -88,8 +88,8 @@ export abstract class CallFront {
 
   /**
    * Tools whose calls go through the journal, for `createAgent`, `ToolNode` and `bindTools`. Each keeps its class, name and schema. Beside
-   * what the tool throws, its `invoke` throws AmbiguousOutcomeError, and StratigraphError as {@link run} does. A call that is denied gives a
-   * message of the status "error".
+   * what the tool throws, its `invoke` throws AmbiguousOutcomeError, StratigraphError as {@link run} does, and "NOT_WIRED" for a model's call
+   * in a graph without {@link channel} and {@link next}. A call that is denied gives a message of the status "error".
    * @param options what a repetition of each tool's calls would do, by the tools' names: `{ search: "none", pay: { effects: "once", reconcile } }`
    * @throws InvalidOptionError
    */
@@ -127,7 +127,7 @@ export abstract class CallFront {
         const version = own.version ?? null;
         const argsText = canonical(args);
         const place =
-          chainPlace(task, toolCallId, (called) => this.#versionOf(called)) ??
+          chainPlace(task, name, toolCallId) ??
           placeOfNamed(task, name, version, argsText, String(countInAttempt(task, name, version, argsText)));
         const given = JSON.stringify(args);
         const planned = { tool: name, version, argsText, given, place, toolCallId, refused };
@@ -209,7 +209,7 @@ function placeOfNamed(task: Task, id: string, ...more: readonly (string | null)[
   // A thread's graph and code outside it use names of their own.
   const within = currentCall()?.idempotencyKey ?? (task.attempt === undefined ? "outside" : null);
   const previous = digestOfName(within, task.callScope ?? null, id, ...more);
-  return { previous, nth: 0, kept: true, isNamed: true };
+  return { previous, nth: 0, isNamed: true };
 }
 
 /** Longest name of a call, in UTF-16 units: it stands in each of its entries. */

@@ -48,6 +48,34 @@ export function duplicateCall(threadId: string, { call, tool, where }: CallState
   );
 }
 
+/**
+ * The state of a graph doesn't tell at which place of its chain a model's call stands. `data`: threadId, tool, part.
+ * @param part what is missing: the state's channel, or what it holds of the message that asks for the call
+ * @param isInGraph whether a graph makes the call; code outside one has only the state that it passes
+ */
+export function notWired(
+  threadId: string,
+  tool: string,
+  part: "channel" | "next",
+  isInGraph: boolean,
+): StratigraphError {
+  const wiring =
+    part === "channel"
+      ? "The graph's state has no chain of calls. Add ...journal.channel to the graph's state, and return ...journal.next(state, message) " +
+        "from the node that asks the model; with createAgent, middleware: [journalMiddleware(journal)]."
+      : isInGraph
+        ? "The graph's state has the journal's channel, but the message that asks for the call isn't in its chain. Return " +
+          "...journal.next(state, message) along with the message, from each node that adds one that asks for calls. For one that a person " +
+          "adds: graph.updateState(config, { messages: [message], ...journal.next(state, message) })."
+        : "What the tool node is called with has no chain of calls. Keep ...journal.next(state, message) of each message in the state " +
+          "that it is called with.";
+  return new StratigraphError(
+    "NOT_WIRED",
+    `The call of ${JSON.stringify(tool)} couldn't be told from an equal one of another turn, so it didn't run. ${wiring}`,
+    { threadId, tool, part },
+  );
+}
+
 /** One attempt of a task, or code outside a graph, makes two calls of one name with different arguments. */
 export function sameName(
   threadId: string,

@@ -17,7 +17,6 @@ import { requestOf } from "./langgraph/callRequest.ts";
 import { siteOf } from "./langgraph/site.ts";
 import type { Task } from "./langgraph/taskConfig.ts";
 import { JournalLog } from "./log/journalLog.ts";
-import { noteMissingChain } from "./log/missingChain.ts";
 import { Sealing, type SignOptions } from "./log/sealing.ts";
 import type { CallOptions, JournalOptions } from "./options.ts";
 import { setParts } from "./parts.ts";
@@ -251,16 +250,14 @@ export class Journal extends CallFront {
     work: (args: unknown) => unknown,
   ): Promise<CallOutcome> {
     const threadId = validId("configurable.thread_id", task.journal);
-    const { argsText, place } = placed;
     const request = requestOf(this.#sealing, threadId, task, placed, options.effects);
     const { compensate } = options;
     const found = (call: Digest): void => {
       if (compensate !== undefined) this.compensations.setOfCall(threadId, call, compensate);
     };
     const site = await siteOf(this.checkpointer, task, authorIn(this.#options.author, config));
-    const { log, runner } = this.#of(threadId);
-    if (!place.kept && task.attempt !== undefined) noteMissingChain(log, site.author);
-    return await runner.call({ request, argsText, site, options, found, refused: placed.refused }, () =>
+    const { argsText, refused } = placed;
+    return await this.#of(threadId).runner.call({ request, argsText, site, options, found, refused }, () =>
       work(JSON.parse(placed.given) as unknown),
     );
   }

@@ -18,8 +18,8 @@ export interface JournalMiddlewareOptions {
 }
 
 /**
- * The middleware that keeps the chain of calls in the state of an agent made by `createAgent`. Calls of the journal's tools need it to be
- * told apart where messages are trimmed or summarised.
+ * The middleware that keeps the chain of calls in the state of an agent made by `createAgent`. Calls of the journal's tools are refused
+ * without it ("NOT_WIRED").
  * @throws InvalidOptionError
  *
  * @example

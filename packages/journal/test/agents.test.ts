@@ -4,7 +4,13 @@ import { Command, interrupt } from "@langchain/langgraph";
 import { MemorySaver } from "@stratigraph/core";
 import { createJournal } from "@stratigraph/journal";
 import { journalMiddleware } from "@stratigraph/journal/langchain";
-import { createAgent, createMiddleware, toolRetryMiddleware, type AgentMiddleware } from "langchain";
+import {
+  createAgent,
+  createMiddleware,
+  humanInTheLoopMiddleware,
+  toolRetryMiddleware,
+  type AgentMiddleware,
+} from "langchain";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import {
@@ -31,6 +37,8 @@ interface Made {
   readonly others?: readonly StructuredTool[];
   readonly middleware?: AgentMiddleware[];
   readonly models?: boolean;
+  /** Has it the journal's middleware? Default: yes. */
+  readonly wired?: boolean;
 }
 
 /** The agent, without the many parameters of its type, which depend on the tools. */
@@ -39,7 +47,7 @@ interface Agent {
 }
 
 /** An agent of createAgent that pays through a journal. */
-function payer({ script, version = "v2", behave, others = [], middleware = [], models }: Made) {
+function payer({ script, version = "v2", behave, others = [], middleware = [], models, wired = true }: Made) {
   const saver = new MemorySaver();
   const journal = createJournal(saver);
   const { pay, paid } = payments(behave);
@@ -47,7 +55,7 @@ function payer({ script, version = "v2", behave, others = [], middleware = [], m
   const agent = createAgent({
     model,
     tools: journal.tools([pay, ...others], onceEach([pay, ...others])),
-    middleware: [journalMiddleware(journal, { models }), ...middleware],
+    middleware: [...(wired ? [journalMiddleware(journal, { models })] : []), ...middleware],
     checkpointer: saver,
     version,
   });
@@ -57,7 +65,7 @@ function payer({ script, version = "v2", behave, others = [], middleware = [], m
       if (state.next.includes("model_request")) first = state;
     return first!.config;
   };
-  return { agent: agent as Agent, paid, model, start, saver, journal };
+  return { agent: agent as Agent, graph: agent.graph, paid, model, start, saver, journal };
 }
 
 describe.each(["v1", "v2"] as const)("calls of an agent of createAgent %s", (version) => {
@@ -186,5 +194,55 @@ describe.each(["v1", "v2"] as const)("calls of an agent of createAgent %s", (ver
     const done = await agent.invoke(hello, config);
     expect(paid).toEqual([5]);
     expect(receipts(done.messages).length).toBe(3);
+  });
+
+  it("are refused without the journal's middleware, whether errors are shown to the model or end the run", async () => {
+    const script: Script = (turn) => (turn === 0 ? asks(pays(5), pays(6)) : says("done"));
+    const passing = createMiddleware({
+      name: "Passing",
+      wrapToolCall: (request, handler) => handler(request),
+    });
+    const shown = payer({ version, script, wired: false });
+    const { messages } = await shown.agent.invoke(hello, config);
+    const told = expect.stringContaining("middleware: [journalMiddleware(journal)]");
+    expect(receipts(messages)).toEqual([told, told]);
+    const one: Script = (turn) => (turn === 0 ? asks(pays(5)) : says("done"));
+    const ends = payer({ version, script: one, wired: false, middleware: [passing] });
+    await expect(ends.agent.invoke(hello, config)).rejects.toMatchObject({
+      code: "NOT_WIRED",
+      data: { threadId: "ada", tool: "pay", part: "channel" },
+    });
+    expect([shown.paid, ends.paid]).toEqual([[], []]);
+  });
+
+  it("are made as a person edited them, or allowed them as they are", async () => {
+    // langchain's types of its options come out as `never` here.
+    const asking = humanInTheLoopMiddleware({ interruptOn: { pay: true } } as never);
+    const { agent, paid } = payer({
+      version,
+      script: (turn) => (turn === 0 ? asks(pays(5), pays(6)) : says("done")),
+      middleware: [asking as never],
+    });
+    await agent.invoke(hello, config);
+    const edit = { type: "edit", editedAction: { name: "pay", args: { amount: 7 } } };
+    const resume = { decisions: [edit, { type: "approve" }] };
+    const { messages } = await agent.invoke(new Command({ resume }), config);
+    expect(receipts(messages)).toEqual(["receipt 7", "receipt 6"]);
+    expect(paid.toSorted()).toEqual([6, 7]);
+  });
+
+  it("are made where a person puts their message into the state with next(), and refused without it", async () => {
+    const { agent, graph, paid, journal } = payer({ version, script: () => says("done") });
+    await agent.invoke(hello, config);
+    const { config: before, values } = await graph.getState(config);
+    const run = async (more: object) => {
+      const update = { messages: [message], ...more } as never;
+      return await agent.invoke(null, await graph.updateState(before, update, "model_request"));
+    };
+    const message = asks(pays(5));
+    const told = expect.stringContaining("graph.updateState(config, {");
+    expect(receipts((await run({})).messages)).toEqual([told]);
+    expect(receipts((await run(journal.next(values, message))).messages)).toEqual(["receipt 5"]);
+    expect(paid).toEqual([5]);
   });
 });

@@ -1,9 +1,5 @@
-import { tool } from "@langchain/core/tools";
-import { MessagesAnnotation, START, StateGraph } from "@langchain/langgraph";
-import { ToolNode } from "@langchain/langgraph/prebuilt";
 import { InvalidAddressError, InvalidOptionError, MemorySaver } from "@stratigraph/core";
 import { expect, it } from "vitest";
-import { z } from "zod";
 import {
   batch,
   createJournal,
@@ -115,20 +111,4 @@ it.each(inputs)("%s: %s", async (field, _given, call) => {
   const entries: Entry[] = [];
   for await (const entry of journal.trail("a")) entries.push(entry);
   expect(entries).toEqual([]);
-});
-
-it("a graph without the journal's channel: the trail says once what that means", async () => {
-  const own = createJournal(saver);
-  const pays5 = tool(async () => "receipt", { name: "pay", schema: z.object({ amount: z.number() }) });
-  const graph = new StateGraph(MessagesAnnotation)
-    .addNode("agent", () => ({ messages: [asks(pays(5))] }))
-    .addNode("tools", new ToolNode(own.tools([pays5], { pay: "once" })))
-    .addEdge(START, "agent")
-    .addEdge("agent", "tools")
-    .compile({ checkpointer: saver });
-  for (let turn = 1; turn <= 2; turn += 1)
-    await graph.invoke({ messages: [{ role: "user", content: "pay" }] }, on("without"));
-  const notes = [];
-  for await (const { event } of own.trail("without", { types: ["note"] })) notes.push(event);
-  expect(notes).toMatchObject([{ about: "chain", text: expect.stringContaining("journalMiddleware") }]);
 });

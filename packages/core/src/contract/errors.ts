@@ -30,6 +30,7 @@ export type ErrorCode =
   | "MERGE_REFUSED"
   | "NOT_DURABLE"
   | "AMBIGUOUS_OUTCOME"
+  | "NOT_WIRED"
   | "DUPLICATE_CALL"
   | "RESULT_NOT_KEPT"
   | "CALL_DENIED"

@@ -1,4 +1,5 @@
 import { currentCall, isTaskOfCall } from "../calls/currentCall.ts";
+import { notWired } from "../errors.ts";
 import { canonical } from "../identity/canonical.ts";
 import { digestOf, fingerprintsOf, headAfter, rootOfChain, sha256 } from "../identity/fingerprint.ts";
 import type { Task } from "./taskConfig.ts";
@@ -17,6 +18,7 @@ export interface ChainState {
 }
 
 interface ModelMessage {
+  readonly id?: string | undefined;
   readonly tool_calls?:
     | readonly { readonly name: string; readonly args: unknown; readonly id?: string | undefined }[]
     | undefined;
@@ -25,9 +27,13 @@ interface ModelMessage {
 
 /** The state of a chain, if that is what the value is. */
 function chainStateIn(state: unknown): ChainState | undefined {
-  const found = (Object(state) as Record<string, unknown>)[chainKey] as Partial<ChainState> | undefined;
-  return typeof found?.next === "string" && typeof found.previous === "string" && Array.isArray(found.ids)
-    ? (found as ChainState)
+  return asChainState((Object(state) as Record<string, unknown>)[chainKey]);
+}
+
+function asChainState(value: unknown): ChainState | undefined {
+  const { previous, next, ids } = Object(value) as Partial<ChainState>;
+  return typeof next === "string" && typeof previous === "string" && Array.isArray(ids)
+    ? (value as ChainState)
     : undefined;
 }
 
@@ -40,7 +46,7 @@ export function chainAfter(
 ): ChainState | undefined {
   const calls = message.tool_calls ?? [];
   if (calls.length === 0) return undefined;
-  const previous = chainStateIn(state)?.next ?? chainRoot(task, state);
+  const previous = chainStateIn(state)?.next ?? beginning(task, state, message, versionOf);
   const fingerprints = fingerprintsOf(calls, previous, versionOf);
   return {
     previous,
@@ -49,48 +55,80 @@ export function chainAfter(
   };
 }
 
+/**
+ * The place of a state's first message in the chain. Where the thread has calls of before its graph had a chain, it is behind these: an
+ * equal call is another one.
+ */
+function beginning(
+  task: Task,
+  state: unknown,
+  message: ModelMessage,
+  versionOf: (tool: string) => string | null,
+): string {
+  const messages = messagesOf(state ?? task.input);
+  const at = messages.findIndex((other) => isSame(other, message));
+  const earlier = at < 0 ? messages : messages.slice(0, at);
+  let head = chainRoot(task, earlier);
+  for (const { tool_calls = [] } of modelMessagesOf(earlier))
+    head = headAfter(head, fingerprintsOf(tool_calls, head, versionOf));
+  return head;
+}
+
+function isSame(one: unknown, other: ModelMessage): boolean {
+  return one === other || (other.id !== undefined && (Object(one) as ModelMessage).id === other.id);
+}
+
 /** The place of a tool call in its chain. */
 export interface ChainPlace {
   readonly previous: string;
   readonly nth: number;
-  /** False where the state has no chain, and the place was derived from the messages that are left in it. */
-  readonly kept: boolean;
   /** Whether code named the call. `nth` isn't known then, but for a call outside graphs, or one that another call makes. */
   readonly isNamed?: boolean | undefined;
 }
 
-/** The place of a call that a message of the task's input asks for; undefined where no message does. */
-export function chainPlace(
-  task: Task,
-  toolCallId: string | undefined,
-  versionOf: (tool: string) => string | null,
-): ChainPlace | undefined {
+/**
+ * The place of a call that a message of the task's input asks for; undefined for one that code makes: no message asks for it, or code in a
+ * node or a task asked the model itself.
+ * @throws StratigraphError "NOT_WIRED" where the state has no chain with the message
+ */
+export function chainPlace(task: Task, tool: string, toolCallId: string | undefined): ChainPlace | undefined {
   if (toolCallId === undefined) return undefined;
   const messages = modelMessagesOf(task.input);
-  const position = messages.findLastIndex(({ tool_calls }) =>
-    tool_calls?.some(({ id }) => id === toolCallId),
-  );
-  const state = chainStateIn(task.input);
-  const kept = state?.ids.includes(toolCallId) === true;
-  if (position < 0) return kept ? { previous: state.previous, nth: 0, kept } : undefined;
+  const position = messages.findLastIndex((message) => asksFor(message, toolCallId));
+  const inInput = chainStateIn(task.input);
+  if (position < 0)
+    return inInput?.ids.includes(toolCallId) ? { previous: inInput.previous, nth: 0 } : undefined;
   const calls = messages[position]!.tool_calls!;
   // Some servers give two calls of a message one id: the second one that is made is the second one of the message.
-  const ofId = calls.flatMap(({ id }, n) => (id === toolCallId ? [n] : []));
-  const made = ofId.length === 1 ? 0 : countInAttempt(task, toolCallId, String(position));
+  const ofId = calls.flatMap(({ id, name }, n) => (id === toolCallId && name === tool ? [n] : []));
+  // The tool that the message asks for calls another one.
+  if (ofId.length === 0) return undefined;
+  // A node may have been given a part of the state only.
+  const chain = [inInput, asChainState(task.channel(chainKey))].find((state) =>
+    calls.some(({ id = "" }) => state?.ids.includes(id)),
+  );
+  if (chain === undefined) return notInChain(task, tool, toolCallId);
+  const made = ofId.length === 1 ? 0 : countInAttempt(task, tool, toolCallId, String(position));
   const at = ofId[Math.min(made, ofId.length - 1)]!;
-  let previous = kept ? state.previous : chainRoot(task, undefined);
-  if (!kept)
-    for (const earlier of messages.slice(0, position))
-      previous = headAfter(previous, fingerprintsOf(earlier.tool_calls ?? [], previous, versionOf));
-  return { previous, nth: countEqualBefore(calls, at), kept };
+  return { previous: chain.previous, nth: countEqualBefore(calls, at) };
+}
+
+/** Refuses a call that a message in the state of a graph asks for, and leaves one that code makes by itself to be counted. */
+function notInChain(task: Task, tool: string, toolCallId: string): undefined {
+  const isOfNode = modelMessagesOf(task.nodeInput()).some((message) => asksFor(message, toolCallId));
+  if (!isOfNode && withinOf(task) !== undefined) return undefined;
+  const hasChannel = !isOfNode || task.channel(chainKey) !== undefined;
+  throw notWired(task.journal ?? "", tool, hasChannel ? "next" : "channel", isOfNode);
+}
+
+function asksFor({ tool_calls: calls }: ModelMessage, toolCallId: string): boolean {
+  return calls?.some(({ id }) => id === toolCallId) === true;
 }
 
 /** The message of the task's input that asks for a call; undefined where none does. */
 export function askingMessage(task: Task, toolCallId: string | undefined): unknown {
   if (toolCallId === undefined) return undefined;
-  return modelMessagesOf(task.input).findLast(({ tool_calls }) =>
-    tool_calls?.some(({ id }) => id === toolCallId),
-  );
+  return modelMessagesOf(task.input).findLast((message) => asksFor(message, toolCallId));
 }
 
 function countEqualBefore(calls: NonNullable<ModelMessage["tool_calls"]>, at: number): number {
@@ -112,8 +150,8 @@ const asked = new WeakMap<object, Map<string, number>>();
 
 /** The place of a question to a model: after the head of the chain in the task's state, and after equal ones of the same attempt. */
 export function placeOfModel(task: Task, model: string, argsText: string): ChainPlace {
-  const previous = chainStateIn(task.input)?.next ?? chainRoot(task, undefined);
-  return { previous, nth: countInAttempt(task, model, argsText), kept: true };
+  const previous = chainStateIn(task.input)?.next ?? chainRoot(task, messagesOf(task.input));
+  return { previous, nth: countInAttempt(task, model, argsText) };
 }
 
 /** Within what code makes calls in order: the call that runs it, or the attempt of its task; undefined outside both. */
@@ -134,8 +172,8 @@ export function countInAttempt(task: Task, ...what: readonly (string | null)[]):
 }
 
 /** Where the chain of the task's graph begins. */
-function chainRoot(task: Task, state: unknown): string {
-  const origin = currentCall()?.idempotencyKey ?? digestOf(messagesOf(state ?? task.input));
+function chainRoot(task: Task, messages: readonly unknown[]): string {
+  const origin = currentCall()?.idempotencyKey ?? digestOf(messages);
   return rootOfChain(task.namespace, task.callScope ?? null, origin);
 }
 

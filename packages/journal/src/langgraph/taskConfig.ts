@@ -52,8 +52,12 @@ export interface Task {
     | undefined;
   readonly durability: "sync" | "async" | "exit" | undefined;
   readonly signal: AbortSignal | undefined;
-  /** The task's input. */
+  /** The task's input, or the state that a tool node was called with. */
   readonly input: unknown;
+  /** What a node was given of its graph's state; undefined in the functional API and outside a graph. */
+  readonly nodeInput: () => unknown;
+  /** What a channel of the graph's state holds: null while it is empty, undefined where there is no such channel. */
+  readonly channel: (name: string) => unknown;
   /** The same object in one attempt of the task; undefined outside a graph. */
   readonly attempt: object | undefined;
   /** Whether the graph can be stopped by a question, and go on later. */
@@ -89,6 +93,9 @@ export function taskOf(config: unknown): Task {
   const task = text(configurable["__pregel_task_id"]);
   const issuer = text(map[namespace]);
   const scratchpad = configurable["__pregel_scratchpad"] as Scratchpad | undefined;
+  const channel = (name: string): unknown => channelOf(configurable["__pregel_read"], name);
+  // A `task()` is given what code passes, and an entrypoint has a channel that no graph with a state has.
+  const isFunctional = (): boolean => namespace !== graph.join("|") || channel("__end__") !== undefined;
   const step = metadata["langgraph_step"];
   const where: Where = dropUndefined({
     checkpoint: text(map[""]),
@@ -121,6 +128,8 @@ export function taskOf(config: unknown): Task {
       durability === "sync" || durability === "async" || durability === "exit" ? durability : undefined,
     signal: given.signal,
     input: given.state ?? scratchpad?.currentTaskInput,
+    nodeInput: () => (isFunctional() ? undefined : scratchpad?.currentTaskInput),
+    channel,
     attempt:
       scratchpad === undefined ? undefined : attemptOf(scratchpad, given.executionInfo?.nodeAttempt ?? 1),
     canInterrupt: scratchpad !== undefined && Boolean(configurable["__pregel_checkpointer"]),
@@ -137,6 +146,16 @@ function storedNamespace(segments: readonly string[], map: Readonly<Record<strin
   const within = segments.slice(0, -1);
   const isTask = segments.length > 0 && map[segments.join("|")] === map[within.join("|")];
   return isTask ? storedNamespace(within, map) : segments.join("|");
+}
+
+/** What a channel holds, by LangGraph's own function for it, which throws where there is none. */
+function channelOf(read: unknown, name: string): unknown {
+  if (typeof read !== "function") return undefined;
+  try {
+    return (read as (name: string) => unknown)(name) ?? null;
+  } catch {
+    return undefined;
+  }
 }
 
 /** The checkpoints of the graphs between the root graph and a subgraph, from which their steps began; undefined where there are none. */
