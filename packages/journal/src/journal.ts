@@ -131,9 +131,9 @@ export class Journal extends CallFront {
   }
 
   /**
-   * Verifies that the entries of a thread's journal are those that were made, that none is missing, and that what stands beside them is
-   * what they were made with. Damage is told, and not thrown. Without `head`, nobody can tell that the last entries were removed, nor,
-   * without `sign`, that all were made anew.
+   * Verifies that the entries of a thread's journal are those that were made, that none is missing, that what stands beside them is what
+   * they were made with, and that nothing is stored any more that entries say was erased. Damage is told, and not thrown. Without `head`,
+   * nobody can tell that the last entries were removed, nor, without `sign`, that all were made anew.
    * @throws InvalidOptionError; errors of the storage
    */
   async verify(threadId: string, options: VerifyOptions = {}): Promise<Verification> {
@@ -223,9 +223,9 @@ export class Journal extends CallFront {
   }
 
   /**
-   * Erases arguments and results of calls from the storage. Entries stay, with the hashes of what was erased, so that the trail can still
-   * be verified, and calls aren't repeated (RESULT_NOT_KEPT). Not erased: what entries say themselves, such as errors and reasons, and
-   * copies: the graph's own checkpoints, forks, exported trails.
+   * Erases arguments and results of calls from all storages; after an error, erase again. Entries stay, with the hashes of what was
+   * erased, so that the trail can still be verified, and calls aren't repeated (RESULT_NOT_KEPT). Not erased: what entries say themselves,
+   * such as errors and reasons, and copies: the graph's own checkpoints, forks, exported trails.
    * @throws InvalidOptionError; StratigraphError "OVERLOADED"
    */
   async erase(threadId: string, options: EraseOptions): Promise<Erased> {

@@ -8,6 +8,7 @@ import {
   Calls,
   checkOptions,
   checkpointKey,
+  isKeptWhole,
   isListed,
   InvalidOptionError,
   tagKey,
@@ -159,9 +160,13 @@ export class PackTier
     // An import (archiving makes them) leaves one open pack, so that resuming the thread takes one request less. The pack isn't cached,
     // because the archiver must verify what the storage has.
     const imports = request.heads.some(({ expected }) => expected === "any");
+    // Records that are kept whole are replaced to erase something, so the packs must lose what they have of them.
+    const erases = ({ records }: ThreadView): boolean =>
+      request.records.some((record) => isKeptWhole(record.namespace) && records.has(checkpointKey(record)));
     const decide = (view: ThreadView): Change<Appended> => ({
       ...appended(view, request),
       ...(imports ? { rewrite: "open" as const, skipCache: true } : {}),
+      ...(!imports && erases(view) ? { rewrite: "all" as const } : {}),
     });
     return await this.#calls.run(
       "append",

@@ -78,7 +78,7 @@ export const trustMutants: readonly Mutant[] = [
     id: "na20",
     kind: "guard",
     what: "values that a killed erasure left stay for ever",
-    file: "packages/journal/src/trail/erase.ts",
+    file: "packages/journal/src/trail/leftovers.ts",
     find: 'await dropUnneeded(saver, threadId, "all");',
     replace: "await dropUnneeded(saver, threadId, new Set());",
     tests: ["packages/journal/test/erased.test.ts"],

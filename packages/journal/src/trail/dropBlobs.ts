@@ -11,32 +11,37 @@ import {
   type Tier,
   type TierSaver,
 } from "@stratigraph/core";
+import { journalNamespace } from "../log/records.ts";
 
 /** How often blobs are dropped at most, if the thread is written to meanwhile. */
 const attempts = 20;
 
 /**
  * Drops those blobs that nothing in the thread needs any more, and removes records with them.
- * @param candidates "all": whatever is there
+ * @param candidates "all": whatever is there, also what storages keep of records that were replaced
+ * @param removed records, or a function that tells them. It is asked in each attempt, when the thread's revision is known
  * @throws StratigraphError "OVERLOADED" where the thread is written to during every attempt
  */
 export async function dropUnneeded(
-  { tier }: TierSaver,
+  { tier }: Pick<TierSaver, "tier">,
   threadId: string,
   candidates: ReadonlySet<BlobHash> | "all",
-  checkpoints: readonly Address[] = [],
+  removed: readonly Address[] | (() => Promise<readonly Address[]>) = [],
 ): Promise<void> {
   const isNone = candidates !== "all" && candidates.size === 0;
-  if (isNone && checkpoints.length === 0) return;
-  const gone = new Set(checkpoints.map(checkpointKey));
+  if (isNone && removed.length === 0) return;
   for (let attempt = 0; attempt < attempts; attempt += 1) {
-    const { revision } = await tier.peek({ threadId, namespace: "" });
+    const { revision, head } = await tier.peek({ threadId, namespace: journalNamespace });
+    const checkpoints = typeof removed === "function" ? await removed() : removed;
+    const gone = new Set(checkpoints.map(checkpointKey));
     const infos = new Map((isNone ? [] : await tier.blobs(threadId)).map((info) => [info.hash, info]));
     const needed = isNone ? new Set<BlobHash>() : await neededBlobs(tier, threadId, gone, infos);
     const dropBlobs = [...(candidates === "all" ? infos.keys() : candidates)].filter(
       (hash) => !needed.has(hash),
     );
-    if (dropBlobs.length === 0 && checkpoints.length === 0) return;
+    // A removal of nothing has storages give up the bytes of records that were replaced, and copies that wait in this process.
+    const isNothing = dropBlobs.length === 0 && checkpoints.length === 0;
+    if (isNothing && (candidates !== "all" || head === undefined)) return;
     if (await tier.remove({ threadId, revision, checkpoints, dropBlobs, replaceBlobs: [], heads: [] }))
       return;
   }
@@ -48,7 +53,7 @@ export async function dropUnneeded(
 }
 
 /** Blobs that the thread's records and pending writes need, with the bases of patches. Of records in `gone`, none. */
-async function neededBlobs(
+export async function neededBlobs(
   tier: Tier,
   threadId: string,
   gone: ReadonlySet<string>,

@@ -2,8 +2,9 @@ import type { CheckpointRecord } from "@stratigraph/core";
 import type { Digest } from "../identity/fingerprint.ts";
 import type { Calls } from "../log/calls.ts";
 import type { Entry, Payload } from "../log/entry.ts";
+import type { CallEvent } from "../log/nextState.ts";
 import { decodeEntry, decodePayload, encodeEntry } from "../log/records.ts";
-import { dropCopies, dropUnneeded } from "./dropBlobs.ts";
+import { dropLeftovers } from "./leftovers.ts";
 import type { ThreadJournal } from "./operator.ts";
 import { firstSeq, storedHead, walk } from "./walk.ts";
 
@@ -54,9 +55,8 @@ export async function erasePayloads(journal: ThreadJournal, options: EraseOption
     if (page.length === mostAtOnce) await write();
   }
   if (page.length > 0) await write();
-  // All that nothing names any more: also what an erasure left that was killed after it wrote the entries.
-  await dropUnneeded(saver, threadId, "all");
-  await dropCopies(saver, threadId);
+  // Also what an erasure left that was killed after it wrote the entries.
+  await dropLeftovers(saver, threadId);
   return { entries };
 }
 
@@ -83,18 +83,20 @@ async function replace(
   const records = await Promise.all(
     page.map(async ({ old: { checkpointId, parentId }, entry }) => ({
       seq: entry.seq,
+      of: call === undefined ? undefined : (entry.event as CallEvent).call,
       record: (await encodeEntry(saver, log.threadId, { checkpointId, parentId }, entry, nothing)).record,
     })),
   );
   return await log.change((calls) => {
     const left = records.filter(({ seq }) => seq > calls.cutUpTo);
     if (left.length === 0) return { events: [], answer: 0 };
-    const event = {
-      type: "erased" as const,
-      upTo: left.at(-1)!.seq,
-      ...(call === undefined ? {} : { of: call }),
-    };
-    return { events: [{ event, author }], answer: left.length, replaced: left.map(({ record }) => record) };
+    const upTo = left.at(-1)!.seq;
+    // One for each call: whoever verifies doesn't know which calls count as the same.
+    const events = [...new Set(left.map(({ of }) => of))].map((of) => ({
+      event: { type: "erased" as const, upTo, ...(of === undefined ? {} : { of }) },
+      author,
+    }));
+    return { events, answer: left.length, replaced: left.map(({ record }) => record) };
   });
 }
 

@@ -20,7 +20,10 @@ export type Verification =
     }
   | {
       readonly ok: false;
-      /** Number of the first entry that isn't as it was made, or isn't there; 0 where that can't be told. */
+      /**
+       * Number of the first entry that isn't as it was made, or isn't there; 0 where that can't be told. Of the last one that says that
+       * something was erased, where that may be stored still.
+       */
       readonly brokenAt: number;
       readonly why: string;
     };
@@ -54,7 +57,7 @@ export class TrailCheck {
   #signedBefore: number | undefined;
   #thread: string | undefined;
   readonly #gone: { readonly seq: number; readonly call: string | undefined; readonly what: string }[] = [];
-  readonly #erased: ErasedEvent[] = [];
+  readonly #erased: Named<ErasedEvent>[] = [];
   readonly #cuts: Named<CutEvent>[] = [];
 
   constructor(sealing: Sealing, heads: readonly KnownHead[]) {
@@ -70,6 +73,11 @@ export class TrailCheck {
   /** The thread in which the last entries were made, as far as an entry says. */
   get thread(): string | undefined {
     return this.#thread;
+  }
+
+  /** Number of the last entry that says that something was erased. */
+  get lastErased(): number | undefined {
+    return this.#erased.at(-1)?.seq;
   }
 
   /** Notes damage, for instance of an entry that can't be read. */
@@ -112,7 +120,9 @@ export class TrailCheck {
     this.#checkSigned();
     const erased = new Set<number>();
     for (const { seq, call, what } of this.#gone) {
-      const isKnown = this.#erased.some(({ upTo, of }) => seq <= upTo && (of === undefined || of === call));
+      const isKnown = this.#erased.some(
+        ({ event: { upTo, of } }) => seq <= upTo && (of === undefined || of === call),
+      );
       if (isKnown) erased.add(seq);
       else this.damaged(seq, `${what} of entry ${seq} isn't there, and no entry says that it was erased`);
     }
@@ -172,7 +182,7 @@ export class TrailCheck {
 
   #checkBeside({ entry, args, result, calls, fold }: RecordedEntry): void {
     const { seq, event, keyId } = entry;
-    if (event.type === "erased") this.#erased.push(event);
+    if (event.type === "erased") this.#erased.push({ seq, event });
     if (event.type === "cut") this.#cuts.push({ seq, event });
     const { argsHash, resultHash, callsHash, kept } = event as {
       [Name in "argsHash" | "resultHash" | "callsHash" | "kept"]?: unknown;

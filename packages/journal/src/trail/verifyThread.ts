@@ -4,6 +4,7 @@ import { foreign } from "../log/catchUp.ts";
 import { isFoldOf } from "../log/folds.ts";
 import { journalNamespace, recordPrefix, seqOfRecord } from "../log/records.ts";
 import type { Sealing } from "../log/sealing.ts";
+import { leftoversIn } from "./leftovers.ts";
 import type { RecordedEntry, TrailHead } from "./line.ts";
 import { TrailCheck, type Verification } from "./trailCheck.ts";
 import { keptElsewhere } from "./verifyTrail.ts";
@@ -23,11 +24,25 @@ export async function verifyThread(
     const before = await storedHead(saver, threadId);
     const check = new TrailCheck(sealing, keptElsewhere(head));
     await checkAll(saver, threadId, before, check, sealing.activeKey !== undefined);
-    const found = check.end();
+    const found = await withLeftovers(saver, threadId, check.end(), check.lastErased);
     if (found.ok || attempt === attempts) return found;
     // Entries may have been cut off or erased while they were read.
     if ((await storedHead(saver, threadId)).revision === before.revision) return found;
   }
+}
+
+/** What was found, and whether what was erased is gone. Costs nothing where no entry says that something was. */
+async function withLeftovers(
+  saver: TierSaver,
+  threadId: string,
+  found: Verification,
+  lastErased: number | undefined,
+): Promise<Verification> {
+  if (!found.ok || lastErased === undefined) return found;
+  const where = await leftoversIn(saver, threadId);
+  if (where === undefined) return found;
+  const why = `tier ${where} still has values that no entry needs, and they may be those that entry ${lastErased} says were erased: erase again`;
+  return { ok: false, brokenAt: lastErased, why };
 }
 
 async function checkAll(

@@ -1,0 +1,68 @@
+import type { Tier } from "@stratigraph/core";
+
+/** Methods that change nothing of a thread: a lost answer of these is as if they had never been asked. */
+const reading = new Set(
+  "peek read list threads blobs strays inspect keyChecks claimKeyCheck someThreads tombstones".split(" "),
+);
+const iterating = new Set(["list", "threads", "someThreads", "tombstones", "leftovers"]);
+
+/** How the last call of a process ends: it never reached the storage, or it took effect and the answer was lost. */
+export interface Death {
+  /** 1 for the first call. */
+  readonly at: number;
+  readonly how: "before" | "after";
+}
+
+/** A process whose tiers share one life: it ends at the n-th call that any of them is given, and every later call fails. */
+export class Life {
+  /** The methods that were called, in order. */
+  readonly calls: string[] = [];
+  readonly #dies: Death | undefined;
+
+  constructor(dies?: Death) {
+    this.#dies = dies;
+  }
+
+  /** Which of the calls are worth a death "after": those that change something. */
+  get changes(): number[] {
+    return this.calls.flatMap((method, n) => (reading.has(method) ? [] : [n + 1]));
+  }
+
+  /** A tier as this process has it. */
+  of<T extends Tier>(tier: T): T {
+    return new Proxy(tier, {
+      get: (target, name) => {
+        const value: unknown = Reflect.get(target, name, target);
+        if (typeof value !== "function" || typeof name !== "string") return value;
+        const call = (...args: unknown[]): unknown => Reflect.apply(value, target, args);
+        if (iterating.has(name))
+          return (...args: unknown[]) => this.#iterated(name, () => call(...args) as AsyncIterable<unknown>);
+        return async (...args: unknown[]) => {
+          const isLast = this.#begins(name);
+          const answer: unknown = await call(...args);
+          if (isLast) throw died();
+          return answer;
+        };
+      },
+    });
+  }
+
+  async *#iterated(name: string, open: () => AsyncIterable<unknown>): AsyncGenerator<unknown> {
+    const isLast = this.#begins(name);
+    yield* open();
+    if (isLast) throw died();
+  }
+
+  /** Counts a call. Returns whether its answer is lost. */
+  #begins(method: string): boolean {
+    this.calls.push(method);
+    const { at = Number.POSITIVE_INFINITY, how } = this.#dies ?? {};
+    const n = this.calls.length;
+    if (n > at || (n === at && how === "before")) throw died();
+    return n === at;
+  }
+}
+
+function died(): Error {
+  return new Error("the process was killed");
+}

@@ -1,0 +1,133 @@
+import type { Mutant } from "../mutant.ts";
+
+const erase = "packages/journal/src/trail/erase.ts";
+const leftovers = "packages/journal/src/trail/leftovers.ts";
+const verify = "packages/journal/src/trail/verifyThread.ts";
+const drop = "packages/journal/src/trail/dropBlobs.ts";
+const told = ["packages/journal/test/erasedLeftovers.test.ts"];
+const anywhere = ["packages/journal/test/erasedAnywhere.test.ts"];
+
+/** What an erasure drops in each storage, and what `verify` says of one that isn't whole. */
+export const erasedMutants: readonly Mutant[] = [
+  {
+    id: "er01",
+    kind: "guard",
+    what: "an erasure passes over a hot tier that can't be reached, which keeps the values",
+    file: leftovers,
+    find: "  await dropCopies(saver, threadId);\n",
+    replace: "",
+    tests: told,
+  },
+  {
+    id: "er02",
+    kind: "guard",
+    what: "the values of erased entries stay",
+    file: leftovers,
+    find: '  await dropUnneeded(saver, threadId, "all");\n',
+    replace: "",
+    tests: anywhere,
+    name: "from 'memory'",
+  },
+  {
+    id: "er03",
+    kind: "guard",
+    what: "verify says that values are erased which are stored still",
+    file: verify,
+    find: "if (!found.ok || lastErased === undefined) return found;",
+    replace: "if (lastErased !== null) return found;",
+    tests: told,
+  },
+  {
+    id: "er04",
+    kind: "guard",
+    what: "verify doesn't look at hot copies",
+    file: leftovers,
+    find: "  const copies = await copiesOf(saver, threadId);\n",
+    replace: '  const copies = (await copiesOf(saver, threadId)).filter(({ role }) => role !== "hot");\n',
+    tests: told,
+  },
+  {
+    id: "er05",
+    kind: "guard",
+    what: "repetitions of an erased call stay",
+    file: erase,
+    find: "sameCalls(await log.refresh(), call);",
+    replace: "new Set([call]);",
+    tests: anywhere,
+    name: "from 'memory'",
+  },
+  {
+    id: "er06",
+    kind: "guard",
+    what: "verify takes the erased repetitions of a call for damage",
+    file: erase,
+    find: "of: call === undefined ? undefined : (entry.event as CallEvent).call,",
+    replace: "of: call,",
+    tests: anywhere,
+    name: "from 'memory'",
+  },
+  {
+    id: "er07",
+    kind: "guard",
+    what: "an archive keeps the entries of an erased call as they were",
+    file: leftovers,
+    find: 'if (role === "cold")',
+    replace: 'if (role === "warm")',
+    tests: [...told, ...anywhere],
+  },
+  {
+    id: "er08",
+    kind: "guard",
+    what: "verify doesn't see small values, which stand in the entries of copies themselves",
+    file: leftovers,
+    find: "if ((await staleEntries(saver, copy.tier, threadId)).length > 0) return copy.tier.name;",
+    replace: "void copy;",
+    tests: told,
+  },
+  {
+    id: "er09",
+    kind: "guard",
+    what: "copies that wait in the process bring erased values to a hot tier",
+    file: drop,
+    find: 'if (isNothing && (candidates !== "all" || head === undefined)) return;',
+    replace: "if (isNothing || head === null) return;",
+    tests: told,
+  },
+  {
+    id: "er10",
+    kind: "guard",
+    what: "an erasure takes entries from the archive that an archiver has just brought there without their values",
+    file: drop,
+    find: 'typeof removed === "function" ? await removed() : removed;',
+    replace: 'typeof removed === "function" ? (removed = await removed()) : removed;',
+    tests: told,
+  },
+  {
+    id: "er11",
+    kind: "guard",
+    what: "verify takes an erasure that ends meanwhile for one that was killed",
+    file: verify,
+    find: "if ((await storedHead(saver, threadId)).revision === before.revision) return found;",
+    replace: "if ((await storedHead(saver, threadId)).revision >= before.revision) return found;",
+    tests: told,
+  },
+  {
+    id: "er12",
+    kind: "guard",
+    what: "erasing and verifying a thread asks an archive in which it never was, and fails while that is away",
+    file: leftovers,
+    find: "return states.some(({ head }) => head !== undefined)",
+    replace: "return states.length > 0",
+    tests: told,
+  },
+  {
+    id: "er13",
+    kind: "guard",
+    what: "S3 keeps the old bytes of an erased entry until the thread is rewritten",
+    file: "packages/s3/src/packTier.ts",
+    find: "!imports && erases(view)",
+    replace: "imports && erases(view)",
+    tests: anywhere,
+    name: "from 'a folder",
+  },
+];
