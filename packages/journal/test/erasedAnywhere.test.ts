@@ -62,7 +62,7 @@ describe.each(kinds)("from $name", (kind) => {
       expect(await left(place, secrets)).toBe(0);
       expect(await journalOn(place).verify(thread)).toMatchObject({ ok: true, erased: secrets.length });
     });
-    for (const death of deathsOf(life, everywhere || kind.name === "memory"))
+    for (const death of deathsOf(life, everywhere || (allRounds && kind.name === "memory")))
       await filled(async (place) => {
         const when = `${death.how} call ${death.at}, ${life.calls[death.at - 1]}`;
         await eraseIn(new Life(death), place, what);
