@@ -7,9 +7,9 @@ export function collectGarbage(): void {
   (runInNewContext("gc") as () => void)();
 }
 
-/** Collects garbage until nothing holds what `ref` points to. False if something still does after a second. */
+/** Collects garbage until nothing holds what `ref` points to. False if something still does after many. */
 export async function isCollected(ref: WeakRef<object>): Promise<boolean> {
-  for (let round = 0; round < 20 && ref.deref() !== undefined; round += 1) {
+  for (let round = 0; round < 200 && ref.deref() !== undefined; round += 1) {
     // Node lets go of some things only after a turn of its event loop.
     await new Promise((resolve) => setTimeout(resolve, 50));
     collectGarbage();

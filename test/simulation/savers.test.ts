@@ -1,3 +1,4 @@
+import { getEventListeners } from "node:events";
 import { MemoryTier, TierSaver, type SaverOptions } from "@stratigraph/core";
 import { configOf, idOf, Ledger } from "./ledger.ts";
 import type { Machine } from "./machine.ts";
@@ -33,6 +34,25 @@ test.each(["this process", "another one"])(
     });
   },
 );
+
+it("however many wait for a checkpoint by one signal, it has one listener, and ends all of them", async () => {
+  await simulate(async (world) => {
+    const { open } = storageOf(world);
+    const saver = open(world.machine("waits"));
+    const { signal, abort } = stoppable();
+    const waiting = Array.from({ length: 30 }, () => saver.stored(configOf("t", idOf(1)), { signal }));
+    expect(getEventListeners(signal, "abort")).toHaveLength(1);
+    const reason = new Error("stopped");
+    abort(reason);
+    for (const ended of await Promise.allSettled(waiting)) expect(ended).toMatchObject({ reason });
+    expect(world.clock.next()).toBeUndefined();
+  });
+});
+
+function stoppable() {
+  const controller = new AbortController();
+  return { signal: controller.signal, abort: (reason: Error) => controller.abort(reason) };
+}
 
 describe("maintenance by one process at a time", () => {
   /** Threads to prune, and two processes. The first one is about to prune the first thread. */

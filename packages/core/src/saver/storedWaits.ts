@@ -3,6 +3,7 @@ import { InvalidOptionError, StratigraphError } from "../contract/errors.ts";
 import { addressKey } from "../contract/keys.ts";
 import { waitMsOf, type Duration } from "../contract/units.ts";
 import type { Address, Tier } from "../contract/tier.ts";
+import { onAbort } from "./onAbort.ts";
 
 /** The first pause between two looks into the storage, and the longest. Milliseconds. */
 const [firstPauseMs, longestPauseMs] = [50, 1000];
@@ -81,17 +82,16 @@ export class StoredWaits {
     const stop = new AbortController();
     const outage: { error?: unknown } = {};
     let timer: NodeJS.Timeout | undefined;
-    let abort: (() => void) | undefined;
+    let ends: (() => void) | undefined;
     const over = new Promise<never>((_, reject) => {
       timer = setTimeout(() => reject(notDurable(at, timeoutMs, outage.error)), timeoutMs);
-      abort = () => reject(signal!.reason);
-      signal?.addEventListener("abort", abort);
+      if (signal !== undefined) ends = onAbort(signal, () => reject(signal.reason));
     });
     try {
       await Promise.race([over, this.#found(at, stop.signal, outage, neverComes)]);
     } finally {
       clearTimeout(timer);
-      signal?.removeEventListener("abort", abort!);
+      ends?.();
       stop.abort();
     }
   }
