@@ -1,3 +1,4 @@
+// long file: a list
 import type { Mutant } from "../mutant.ts";
 
 const late = ["packages/core/test/contract/saverLate.test.ts"];

@@ -18,9 +18,21 @@ export class Life {
   /** The methods that were called, in order. */
   readonly calls: string[] = [];
   readonly #dies: Death | undefined;
+  #isOver = false;
 
   constructor(dies?: Death) {
     this.#dies = dies;
+  }
+
+  /** Ends it now, from within an effect. @throws Error */
+  end(): never {
+    this.#isOver = true;
+    throw died();
+  }
+
+  /** What the process still does after it ended is done by nobody. @throws Error */
+  lives(): void {
+    if (this.#isOver) throw died();
   }
 
   /** Which of the calls are worth a death "after": those that change something. */
@@ -55,11 +67,14 @@ export class Life {
 
   /** Counts a call. Returns whether its answer is lost. */
   #begins(method: string): boolean {
+    this.lives();
     this.calls.push(method);
     const { at = Number.POSITIVE_INFINITY, how } = this.#dies ?? {};
     const n = this.calls.length;
-    if (n > at || (n === at && how === "before")) throw died();
-    return n === at;
+    if (n !== at) return false;
+    this.#isOver = true;
+    if (how === "before") throw died();
+    return true;
   }
 }
 
