@@ -140,6 +140,18 @@ it("what is stored of a journal's state is what its entries come to, in however 
   );
 });
 
+it("states are put together up to a size that an append can carry", () => {
+  const calls = new Calls();
+  for (let n = 0; n < 500; n += 1) {
+    const entry = entryOf(calls, { type: "session", machine: "m", pid: n, thread: "t" });
+    calls.fold(entry, `${entry.seq}`);
+    const folded = entryOf(calls, foldOf(calls, sealing).event);
+    calls.fold(folded, `${folded.seq}`);
+  }
+  // Of 64 each, and what is left of 500.
+  expect(calls.layers.map(({ level }) => level)).toEqual([3, 3, 3, 3, 3, 3, 3, 2, 2, 2, 1]);
+});
+
 const sign = { keys: { "2026": "a secret of the year 2026" }, activeKey: "2026" };
 
 /** A journal with hundreds of calls, which were made outside a graph. */

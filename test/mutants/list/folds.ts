@@ -33,6 +33,15 @@ export const foldMutants: readonly Mutant[] = [
     tests,
   },
   {
+    id: "fo11",
+    kind: "guard",
+    what: "an append carries the state of a journal however long that is",
+    file: `${log}/folds.ts`,
+    find: "level === lastLevel ||",
+    replace: "",
+    tests,
+  },
+  {
     id: "fo03",
     kind: "guard",
     what: "a stored state that the entries don't come to verifies",

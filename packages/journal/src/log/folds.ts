@@ -11,6 +11,9 @@ const entriesPerFold = 256;
 /** How many stored states of one size are put together into one of the next size. */
 const layersPerLevel = 4;
 
+/** Which size isn't put together any more: of some 16,000 entries, or a few megabytes, which an append has to carry. */
+const lastLevel = 3;
+
 /** Whether it is time to store the state, so that a process that opens the journal need not read all of it. */
 export function isFoldDue({ seq, foldedAt }: Calls): boolean {
   return seq - foldedAt >= entriesPerFold;
@@ -22,7 +25,11 @@ function nextLayer({ layers }: Calls): { readonly below: readonly FoldLayer[]; r
   let level = 0;
   for (;;) {
     const last = below.slice(1 - layersPerLevel);
-    if (last.length < layersPerLevel - 1 || last.some((layer) => layer.level !== level))
+    if (
+      level === lastLevel ||
+      last.length < layersPerLevel - 1 ||
+      last.some((layer) => layer.level !== level)
+    )
       return { below, level };
     below = below.slice(0, 1 - layersPerLevel);
     level += 1;
