@@ -214,7 +214,8 @@ export class Journal extends CallFront {
   }
 
   /**
-   * Lets a call run again as if it had never been made, with the same idempotency key.
+   * Lets a call run again as if it had never been made, with a new idempotency key: a service that takes one acts again. For a call whose
+   * outcome is unknown, {@link resolve} keeps the key.
    * @throws NotFoundError; InvalidOptionError; StratigraphError "LOCKED" where the call is being made
    */
   async forget(fingerprint: Digest, options: ForgetOptions): Promise<void> {

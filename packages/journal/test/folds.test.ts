@@ -6,6 +6,7 @@ import { MemorySaver, type TierSaver } from "@stratigraph/core";
 import { describe, expect, it } from "vitest";
 import { inRounds } from "../../../test/rounds.ts";
 import { createJournal } from "../src/index.ts";
+import { anotherTime } from "./support/anotherTime.ts";
 import { Calls } from "../src/log/calls.ts";
 import type { CallState } from "../src/log/callState.ts";
 import type { Entry, JournalEvent } from "../src/log/entry.ts";
@@ -310,6 +311,20 @@ describe("a journal of hundreds of calls", () => {
       ok: false,
       why: expect.stringContaining("isn't what the entries before it come to") as string,
     });
+  });
+
+  it("verifies after it was cut before a stored state", async () => {
+    const saver = new MemorySaver();
+    await madeCalls(saver, 100);
+    await anotherTime();
+    const before = new Date();
+    await anotherTime();
+    await madeCalls(saver, 60, "t", 100);
+    const journal = createJournal(saver, { sign });
+    const { head } = await journal.cut("t", { before });
+    expect((await recordsOf(saver)).some(({ entry }) => entry.event.type === "folded")).toBe(true);
+    expect(await journal.verify("t", { head })).toMatchObject({ ok: true });
+    expect(await pay(createJournal(saver, { sign }), 159)).toBe(await pay(journal, 159));
   });
 
   it("goes on after it was cut in the middle, forked, and cut again, and pays nothing twice", async () => {

@@ -40,6 +40,8 @@ interface Wiring {
   readonly channel?: boolean;
   /** Does the model's node return `journal.next()`? */
   readonly next?: boolean;
+  /** Does the model's node pass only its messages to it? */
+  readonly passes?: "messages";
   /** How many messages the state keeps. */
   readonly window?: number;
   /** Does the graph show errors of tools to the model? */
@@ -71,11 +73,13 @@ function wired(tools: readonly StructuredTool[], script: Script, wiring: Wiring 
     part: ({ messages }) =>
       asksFor({ messages } as never).length > 0 ? [new Send("tools", { messages: messages.slice(-1) })] : END,
   };
+  const passed = (state: typeof State.State): object =>
+    wiring.passes === "messages" ? { messages: state.messages.slice(-2) } : state;
   return new StateGraph(State)
     .addNode("agent", (state) => {
       asked += 1;
       const message = script(state.messages.filter((each) => each.getType() === "ai").length, asked);
-      return { messages: [message], ...(next ? journal.next(state, message) : {}) };
+      return { messages: [message], ...(next ? journal.next(passed(state), message) : {}) };
     })
     .addNode("tools", new ToolNode([...tools], { handleToolErrors: shows }))
     .addEdge(START, "agent")
@@ -105,6 +109,42 @@ describe("a StateGraph", () => {
     const { graph, paid } = payer(everyTurn);
     for (let turn = 0; turn < 3; turn += 1) await graph.invoke(hello, config);
     expect(paid).toEqual([5, 5, 5]);
+  });
+
+  it("whose node passes next() a part of the state pays each time, too", async () => {
+    const { graph, paid } = payer(everyTurn, { window: 4, passes: "messages" });
+    for (let turn = 0; turn < 3; turn += 1) await graph.invoke(hello, config);
+    expect(paid).toEqual([5, 5, 5]);
+  });
+
+  it("two nodes of which ask for equal calls in one step makes two of them, in each turn", async () => {
+    const { pay, paid } = payments();
+    const [wrapped] = journal.tools([pay], { pay: "once" });
+    let fails = true;
+    const asking = (state: object) => {
+      const message = asks(pays(5));
+      return { messages: [message], ...journal.next(state, message) };
+    };
+    const graph = new StateGraph(Annotation.Root({ ...MessagesAnnotation.spec, ...journal.channel }))
+      .addNode("one", asking)
+      .addNode("other", asking)
+      .addNode("tools", async ({ messages }, run) => {
+        const calls = messages.slice(-2).flatMap((message) => (message as AIMessage).tool_calls ?? []);
+        const done: BaseMessage[] = [];
+        for (const each of calls)
+          done.push((await wrapped!.invoke({ ...each, type: "tool_call" }, run)) as ToolMessage);
+        if (fails) throw new Error("broke off");
+        return { messages: done };
+      })
+      .addEdge(START, "one")
+      .addEdge(START, "other")
+      .addEdge(["one", "other"], "tools")
+      .compile({ checkpointer: saver });
+    await expect(graph.invoke(hello, config)).rejects.toThrow("broke off");
+    fails = false;
+    await graph.invoke(null, config);
+    await graph.invoke(hello, config);
+    expect(paid).toEqual([5, 5, 5, 5]);
   });
 
   it("whose state has no channel is told to add it, before anything is done or claimed", async () => {

@@ -154,4 +154,22 @@ export const wiringMutants: readonly Mutant[] = [
     replace: "from the node that asks the model.",
     tests: stories,
   },
+  {
+    id: "wi17",
+    kind: "guard",
+    what: "a node that passes next() a part of the state drops the next payment",
+    file: "packages/journal/src/langgraph/chain.ts",
+    find: "const chain = chainStateIn(state) ?? asChainState(task.channel(chainKey));",
+    replace: "const chain = chainStateIn(state);",
+    tests: ["packages/journal/test/wiring.test.ts"],
+  },
+  {
+    id: "wi18",
+    kind: "guard",
+    what: "of equal calls that two nodes of a step ask for, one is dropped",
+    file: "packages/journal/src/langgraph/chain.ts",
+    find: "const ofStep = callsBeside(task, messages[position]!, chain);",
+    replace: "const ofStep = callsBeside(task, {}, chain);",
+    tests: ["packages/journal/test/wiring.test.ts"],
+  },
 ];

@@ -46,7 +46,9 @@ export function chainAfter(
 ): ChainState | undefined {
   const calls = message.tool_calls ?? [];
   if (calls.length === 0) return undefined;
-  const previous = chainStateIn(state)?.next ?? beginning(task, state, message, versionOf);
+  // A node may pass a part of the state only.
+  const chain = chainStateIn(state) ?? asChainState(task.channel(chainKey));
+  const previous = chain?.next ?? beginning(task, state, message, versionOf);
   const fingerprints = fingerprintsOf(calls, previous, versionOf);
   return {
     previous,
@@ -110,7 +112,21 @@ export function chainPlace(task: Task, tool: string, toolCallId: string | undefi
   if (chain === undefined) return notInChain(task, tool, toolCallId);
   const made = ofId.length === 1 ? 0 : countInAttempt(task, tool, toolCallId, String(position));
   const at = ofId[Math.min(made, ofId.length - 1)]!;
-  return { previous: chain.previous, nth: countEqualBefore(calls, at) };
+  const ofStep = callsBeside(task, messages[position]!, chain);
+  return { previous: chain.previous, nth: countEqualBefore([...ofStep, ...calls], ofStep.length + at) };
+}
+
+/** The calls of the messages before a message that nodes of the same step added: each asked a model. */
+function callsBeside(
+  task: Task,
+  message: ModelMessage,
+  { ids }: ChainState,
+): NonNullable<ModelMessage["tool_calls"]> {
+  const all = messagesOf(task.input) as readonly ModelMessage[];
+  const at = all.indexOf(message);
+  let from = at;
+  while (from > 0 && all[from - 1]!.tool_calls?.some(({ id = "" }) => ids.includes(id)) === true) from -= 1;
+  return all.slice(from, at).flatMap(({ tool_calls: calls = [] }) => calls);
 }
 
 /** Refuses a call that a message in the state of a graph asks for, and leaves one that code makes by itself to be counted. */

@@ -70,6 +70,11 @@ export class TrailCheck {
     return (this.#last?.seq ?? 0) + 1;
   }
 
+  /** Number of the first entry; undefined before it. */
+  get from(): number | undefined {
+    return this.#first?.seq;
+  }
+
   /** The thread in which the last entries were made, as far as an entry says. */
   get thread(): string | undefined {
     return this.#thread;

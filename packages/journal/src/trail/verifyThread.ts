@@ -132,7 +132,10 @@ function checkFold(
   calls: Calls,
 ): void {
   const { seq, event } = entry;
-  if (event.type === "folded" && fold !== undefined && !isFoldOf(fold, calls, event.layers.at(-1)?.seq ?? 0))
+  // Where the oldest entries were cut off, the entry that says so has what they came to.
+  const isKnown = check.from === 1 || calls.cutUpTo > 0;
+  const below = event.type === "folded" ? (event.layers.at(-1)?.seq ?? 0) : 0;
+  if (event.type === "folded" && fold !== undefined && isKnown && !isFoldOf(fold, calls, below))
     check.damaged(seq, `the state beside entry ${seq} isn't what the entries before it come to`);
   calls.fold(entry, record, cut);
 }
