@@ -1,3 +1,4 @@
+// long file: the front of all calls
 import { checkOptions, InvalidOptionError } from "@stratigraph/core";
 import type { CallOutcome } from "./calls/plannedCall.ts";
 import { Compensations } from "./calls/compensations.ts";
@@ -126,9 +127,7 @@ export abstract class CallFront {
         const task = taskOf(config);
         const version = own.version ?? null;
         const argsText = canonical(args);
-        const place =
-          chainPlace(task, name, toolCallId) ??
-          placeOfNamed(task, name, version, argsText, String(countInAttempt(task, name, version, argsText)));
+        const place = placeOfTool(task, name, toolCallId, version, argsText);
         const given = JSON.stringify(args);
         const planned = { tool: name, version, argsText, given, place, toolCallId, refused };
         return this.call(task, config, planned, own, (looked) =>
@@ -152,7 +151,10 @@ export abstract class CallFront {
       const task = taskOf(config);
       // Two nodes that ask the same want two answers.
       const argsText = canonical({ ...args, node: task.where.node ?? null });
-      const place = placeOfModel(task, tool, argsText);
+      const chain = placeOfModel(task, tool, argsText);
+      // In another turn the same question is asked again.
+      const isOfTurn = task.attempt !== undefined && currentCall() === undefined;
+      const place = isOfTurn ? placeOfNamed(task, tool, argsText, chain.previous, String(chain.nth)) : chain;
       const planned = { tool, version: null, argsText, given: argsText, place, toolCallId: undefined };
       return await valueOf(await this.call(task, config, planned, { effects: "none" }, work), task, tool);
     });
@@ -210,6 +212,24 @@ function placeOfNamed(task: Task, id: string, ...more: readonly (string | null)[
   const within = currentCall()?.idempotencyKey ?? (task.attempt === undefined ? "outside" : null);
   const previous = digestOfName(within, task.callScope ?? null, id, ...more);
   return { previous, nth: 0, isNamed: true };
+}
+
+/**
+ * The place of a tool's call. A chain that begins anew each time that code runs its graph, as that of an agent in a node, tells nothing of
+ * the turn: a call in it is found as one that code names.
+ */
+function placeOfTool(
+  task: Task,
+  name: string,
+  toolCallId: string | undefined,
+  version: string | null,
+  argsText: string,
+): ChainPlace {
+  const chain = chainPlace(task, name, toolCallId);
+  const beginsAnew = (task.namespace !== "" || task.callScope !== undefined) && currentCall() === undefined;
+  if (chain !== undefined && !beginsAnew) return chain;
+  const nth = chain?.nth ?? countInAttempt(task, name, version, argsText);
+  return placeOfNamed(task, name, version, argsText, chain?.previous ?? null, String(nth));
 }
 
 /** Longest name of a call, in UTF-16 units: it stands in each of its entries. */

@@ -136,3 +136,24 @@ it("another temperature is another question, and so is another node's; judges in
   expect((await graph.invoke(null, start!)).answers.toSorted()).toEqual(answers.toSorted());
   expect(counter.asked).toBe(5);
 });
+
+it("a question that stands by itself is asked in each turn, and once where the turn broke off", async () => {
+  const saver = new MemorySaver();
+  const journal = createJournal(saver);
+  const counter = { asked: 0 };
+  const model = journal.model(new Counting(counter));
+  let breaks = true;
+  const graph = new StateGraph(Annotation.Root({ answer: Annotation<string>() }))
+    .addNode("ask", async () => {
+      const { content } = await model.invoke([new HumanMessage("what is the price now?")]);
+      if (breaks) throw new Error("broke off");
+      return { answer: String(content) };
+    })
+    .addEdge(START, "ask")
+    .compile({ checkpointer: saver });
+  const config = { configurable: { thread_id: "prices" } };
+  await expect(graph.invoke({ answer: "" }, config)).rejects.toThrow("broke off");
+  breaks = false;
+  expect((await graph.invoke(null, config)).answer).toBe("answer 1");
+  expect((await graph.invoke({ answer: "" }, config)).answer).toBe("answer 2");
+});

@@ -73,7 +73,8 @@ export function resolveCall(calls: Calls, request: CallRequest, known: Knowledge
   if (other === undefined) return run;
   if (request.effects !== "idempotent") return other;
   // It may be repeated, with the key of the one that it may be a repetition of. Code repeats a call by its name.
-  if (request.named === true || run.key !== undefined) return run;
+  const isNamedByCode = request.named === true && request.where.toolCallId === undefined;
+  if (isNamedByCode || run.key !== undefined) return run;
   return { ...run, key: other.state.key, of: other.state.call };
 }
 

@@ -1,0 +1,128 @@
+import { AIMessage, HumanMessage, type BaseMessage } from "@langchain/core/messages";
+import { tool } from "@langchain/core/tools";
+import { Annotation, END, MessagesAnnotation, Send, START, StateGraph } from "@langchain/langgraph";
+import { ToolNode } from "@langchain/langgraph/prebuilt";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { z } from "zod";
+import { createJournal, currentCall, type Journal } from "../src/index.ts";
+import { asks, pays, says } from "./support/effects.ts";
+import { fewSavers, type Opened } from "./support/savers.ts";
+
+// An agent that a node calls with messages of its own: each time that it is given its task it is new work, equal tasks too.
+
+describe.each(fewSavers)("agents at work for a graph, on %s", (_name, open) => {
+  let opened: Opened;
+  let journal: Journal;
+  beforeAll(async () => {
+    opened = await open();
+    journal = createJournal(opened.saver);
+  });
+  afterAll(async () => {
+    await journal.end();
+    await opened.close();
+  });
+
+  const thread = () => ({ configurable: { thread_id: crypto.randomUUID() }, durability: "sync" as const });
+
+  /** A bank, and an agent that pays 5 by it when it is asked to buy; where the line breaks, it tries again. */
+  function shop(effects: "once" | "idempotent" = "once") {
+    const paid: string[] = [];
+    const broken = { line: 0 };
+    const pay = tool(
+      () => {
+        const { idempotencyKey } = currentCall()!;
+        const n = paid.indexOf(idempotencyKey);
+        const receipt = n < 0 ? paid.push(idempotencyKey) : n + 1;
+        if (broken.line > 0) {
+          broken.line -= 1;
+          throw new Error("the line was cut");
+        }
+        return `receipt ${receipt}`;
+      },
+      { name: "pay", description: "pays", schema: z.object({ amount: z.number() }) },
+    );
+    const tools = journal.tools([pay], { pay: effects });
+    const State = Annotation.Root({ ...MessagesAnnotation.spec, ...journal.channel });
+    const isPaid = (messages: readonly BaseMessage[]) =>
+      String(messages.at(-1)?.content).startsWith("receipt");
+    const agent = new StateGraph(State)
+      .addNode("model", (state) => {
+        const message = isPaid(state.messages) ? says(String(state.messages.at(-1)!.content)) : asks(pays(5));
+        return { messages: [message], ...journal.next(state, message) };
+      })
+      .addNode("tools", new ToolNode(tools))
+      .addEdge(START, "model")
+      .addConditionalEdges("model", ({ messages }) =>
+        ((messages.at(-1) as AIMessage).tool_calls ?? []).length > 0 ? "tools" : END,
+      )
+      .addEdge("tools", "model")
+      .compile();
+    const buys = async (config: object): Promise<string> => {
+      const { messages } = await agent.invoke({ messages: [new HumanMessage("buy")] }, config);
+      return String(messages.at(-1)!.content);
+    };
+    return { paid, agent, buys, broken };
+  }
+
+  const Rounds = Annotation.Root({
+    left: Annotation<number>(),
+    receipts: Annotation<string[]>({ reducer: (all, more) => [...all, ...more], default: () => [] }),
+  });
+
+  it("buy once in each round and each turn, also where the node broke off after it, and nothing when it goes back", async () => {
+    const { paid, buys } = shop();
+    let breaks = 1;
+    const graph = new StateGraph(Rounds)
+      .addNode("work", async ({ left }, config) => {
+        const receipt = await buys(config);
+        if (breaks > 0) {
+          breaks -= 1;
+          throw new Error("broke off");
+        }
+        return { receipts: [receipt], left: left - 1 };
+      })
+      .addEdge(START, "work")
+      .addConditionalEdges("work", ({ left }) => (left > 0 ? "work" : END))
+      .compile({ checkpointer: opened.saver });
+    const config = thread();
+    await expect(graph.invoke({ left: 2 }, config)).rejects.toThrow("broke off");
+    await graph.invoke(null, config);
+    breaks = 1;
+    await expect(graph.invoke({ left: 2 }, config)).rejects.toThrow("broke off");
+    const { receipts } = await graph.invoke(null, config);
+    expect(receipts).toEqual(["receipt 1", "receipt 2", "receipt 3", "receipt 4"]);
+    const points = [];
+    for await (const { config: at, next } of graph.getStateHistory(config))
+      if (next.includes("work")) points.push(at);
+    await graph.invoke(null, { ...points.at(-1)!, durability: "sync" });
+    expect(paid).toHaveLength(4);
+  });
+
+  it("that are sent equal tasks buy once each, in each turn", async () => {
+    const { paid, agent } = shop();
+    const graph = new StateGraph(MessagesAnnotation)
+      .addNode("work", agent)
+      .addConditionalEdges(START, () =>
+        [1, 2].map(() => new Send("work", { messages: [new HumanMessage("buy")] })),
+      )
+      .compile({ checkpointer: opened.saver });
+    const config = thread();
+    await graph.invoke({ messages: [] }, config);
+    expect(paid).toHaveLength(2);
+    await graph.invoke({ messages: [new HumanMessage("again")] }, config);
+    expect(paid).toHaveLength(4);
+  });
+
+  it("try again with the key of the first try, where the line was cut", async () => {
+    const { paid, buys, broken } = shop("idempotent");
+    const graph = new StateGraph(Rounds)
+      .addNode("work", async (_state, config) => ({ receipts: [await buys(config)] }))
+      .addEdge(START, "work")
+      .compile({ checkpointer: opened.saver });
+    broken.line = 1;
+    const config = thread();
+    expect((await graph.invoke({ left: 0 }, config)).receipts).toEqual(["receipt 1"]);
+    expect((await graph.invoke({ left: 0 }, config)).receipts).toEqual(["receipt 1", "receipt 2"]);
+    expect(paid).toHaveLength(2);
+  });
+});

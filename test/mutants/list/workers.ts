@@ -1,0 +1,34 @@
+import type { Mutant } from "../mutant.ts";
+
+const front = "packages/journal/src/callFront.ts";
+
+/** Agents and models that are given equal tasks and questions in several turns. */
+export const workerMutants: readonly Mutant[] = [
+  {
+    id: "wo01",
+    kind: "guard",
+    what: "an agent that a node calls with an equal task drops the purchase of the next turn",
+    file: front,
+    find: "if (chain !== undefined && !beginsAnew) return chain;",
+    replace: "if (chain !== undefined) return chain;",
+    tests: ["packages/journal/test/workers.test.ts"],
+  },
+  {
+    id: "wo02",
+    kind: "guard",
+    what: "a model's second try in such an agent has another idempotency key",
+    file: "packages/journal/src/calls/resolve.ts",
+    find: "request.named === true && request.where.toolCallId === undefined",
+    replace: "request.named === true",
+    tests: ["packages/journal/test/workers.test.ts"],
+  },
+  {
+    id: "wo03",
+    kind: "guard",
+    what: "a question that stands by itself is given the answer of an earlier turn",
+    file: front,
+    find: "const place = isOfTurn ? ",
+    replace: "const place = argsText === null ? ",
+    tests: ["packages/journal/test/models.test.ts"],
+  },
+];
