@@ -22,6 +22,8 @@ export interface ChannelSpec {
   checkpoint(): unknown;
   isAvailable(): boolean;
   replayWrites?(writes: readonly unknown[]): void;
+  /** Whether what both sides of a merge hold is joined by `update`, whatever strategy is asked for: the journal's channel. */
+  readonly joinsSides?: boolean;
 }
 
 /** Whether an entry of a graph's `channels` is a channel. Managed values are there too. */

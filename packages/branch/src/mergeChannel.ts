@@ -43,6 +43,11 @@ export async function mergeChannel(
   const { base, ours, theirs } = sides;
   if (sameValue(theirs, base)) return { value: ours, outcome: sameValue(ours, base) ? "unchanged" : "ours" };
   if (sameValue(ours, base)) return { value: theirs, outcome: "theirs" };
+  if (spec?.joinsSides === true) {
+    const channel = spec.fromCheckpoint();
+    channel.update([ours, theirs]);
+    return { value: channel.checkpoint(), outcome: "reducer" };
+  }
   const strategy = strategyOf(name) ?? (haveIds(ours, theirs) ? "union" : "manual");
   // Equal values don't always settle a channel: if each side added one to a counter, a reducer adds two.
   const same = sameValue(ours, theirs);

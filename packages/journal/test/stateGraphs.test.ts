@@ -12,7 +12,7 @@ import {
   StateGraph,
 } from "@langchain/langgraph";
 import { ToolNode } from "@langchain/langgraph/prebuilt";
-import { fork } from "@stratigraph/branch";
+import { fork, merge } from "@stratigraph/branch";
 import { createJournal, type Journal } from "@stratigraph/journal";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { z } from "zod";
@@ -196,6 +196,33 @@ describe.each(savers.slice(0, 2))("calls of a StateGraph, on %s", (_name, open) 
     );
     expect(paid).toEqual([5, 5]);
   });
+
+  it.each(["ours", "theirs", "union", "reducer"] as const)(
+    "behind a merge, settled by %s, a call is neither side's",
+    async (strategy) => {
+      const { pay, paid } = payments();
+      const tools = journal.tools([pay], { pay: "once" });
+      const { graph } = agentOf(
+        journal,
+        tools,
+        (_turn, asked) => (asked % 2 === 1 ? asks(pays(5)) : says("done")),
+        opened.saver,
+      );
+      const [main, side] = [thread(), thread()];
+      const buy = async (config: object) => await graph.invoke(hello, config);
+      await buy(main);
+      await fork(opened.saver, main.configurable.thread_id, { to: side.configurable.thread_id });
+      await buy(side);
+      await buy(main);
+      await buy(main);
+      const merged = await merge(graph, main.configurable.thread_id, side.configurable.thread_id, {
+        strategy: { "*": strategy, messages: "union" },
+      });
+      expect(merged).toMatchObject({ status: "merged" });
+      for (let turn = 0; turn < 3; turn += 1) await buy(main);
+      expect(paid).toHaveLength(7);
+    },
+  );
 
   it("a node's retry gives calls of the first try their results", async () => {
     const { pay, paid } = payments();

@@ -31,4 +31,13 @@ export const workerMutants: readonly Mutant[] = [
     replace: "const place = argsText === null ? ",
     tests: ["packages/journal/test/models.test.ts"],
   },
+  {
+    id: "wo04",
+    kind: "guard",
+    what: "behind a merge the next purchase is given the receipt of the side that was merged",
+    file: "packages/branch/src/mergeChannel.ts",
+    find: "if (spec?.joinsSides === true) {",
+    replace: "if (name === null) {",
+    tests: ["packages/journal/test/stateGraphs.test.ts"],
+  },
 ];

@@ -8,6 +8,8 @@ import { joined, type ChainState } from "./chain.ts";
 export class ChainChannel {
   readonly lg_is_channel = true;
   readonly lc_graph_name = "LastValue";
+  /** For merges of `@stratigraph/branch`: behind one, calls are neither side's, so that equal ones are new. */
+  readonly joinsSides = true;
   readonly ValueType = undefined as unknown as ChainState | undefined;
   readonly UpdateType = undefined as unknown as ChainState | undefined;
   #value: ChainState | undefined;
