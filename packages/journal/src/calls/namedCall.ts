@@ -60,7 +60,7 @@ export function numbered(request: CallRequest, nth: number, beside = 0): CallReq
 
 /** How the nearest place of a call stands to the one of now: the call may have been given on several branches. */
 async function nearest({ visits = [] }: CallState, place: Pick<Place, "relationOf">): Promise<Relation> {
-  const order: readonly Relation[] = ["here", "beside", "again", "past"];
+  const order: readonly Relation[] = ["here", "beside", "again", "past", "elsewhere", "apart"];
   const relations = new Set<Relation>();
   for (const visit of visits) relations.add(await place.relationOf(visit));
   return order.find((relation) => relations.has(relation)) ?? "elsewhere";

@@ -51,22 +51,30 @@ export type Relation =
   /** The run has gone on from it since, to here. */
   | "past"
   /** It is on another branch, or the run came back before it had ended. */
-  | "elsewhere";
+  | "elsewhere"
+  /** It is in another thread of the same journal, which has gone its own way: a transaction, and the thread that it is on. */
+  | "apart";
 
 /** Tells how places stand to the one in which a call is made. What was read for one is known for the next. */
 export class Place {
   readonly #saver: TierSaver;
   readonly #threadId: string;
+  readonly #journal: string;
   readonly #where: Where;
+  readonly #apart = new Map<string, Promise<boolean>>();
   readonly #levels: readonly Level[];
   readonly #pasts = new Map<string, Past>();
   /** How many levels are those of the call around this one, which is a repetition wherever it is made again. */
   readonly #around: number;
 
-  /** @param around the task that makes the call around this one, if there is one */
-  constructor(saver: TierSaver, threadId: string, where: Where, around: string | undefined) {
+  /**
+   * @param journal the thread whose journal it is
+   * @param around the task that makes the call around this one, if there is one
+   */
+  constructor(saver: TierSaver, threadId: string, journal: string, where: Where, around: string | undefined) {
     this.#saver = saver;
     this.#threadId = threadId;
+    this.#journal = journal;
     this.#where = where;
     this.#levels = levelsOf(where);
     const at = this.#levels.findIndex(({ task = "" }) => around !== undefined && task.includes(around));
@@ -74,6 +82,33 @@ export class Place {
   }
 
   async relationOf(there: Where): Promise<Relation> {
+    const relation = await this.#relationOf(there);
+    return relation === "elsewhere" && (await this.#isApart(there)) ? "apart" : relation;
+  }
+
+  /** Whether a place is in a thread that shares the journal, and has checkpoints of its own since one was forked from the other. */
+  async #isApart({ thread, checkpoint = "" }: Where): Promise<boolean> {
+    if (thread === this.#where.thread) return false;
+    const other = thread ?? this.#journal;
+    const key = JSON.stringify([other, checkpoint]);
+    const known = this.#apart.get(key) ?? this.#looksApart(other, checkpoint);
+    this.#apart.set(key, known);
+    return await known;
+  }
+
+  async #looksApart(other: string, checkpointId: string): Promise<boolean> {
+    const { tier } = this.#saver;
+    const query = { threadId: this.#threadId, namespace: "", checkpointId, recordsOnly: true, limit: 1 };
+    for await (const _ of tier.list(query)) return false;
+    // A transaction's thread is gone once it was rolled back.
+    if ((await tier.peek({ threadId: other, namespace: "" })).head === undefined) return true;
+    const [ours, theirs] = await Promise.all(
+      [this.#threadId, other].map(async (id) => [id, ...(await originsOf(this.#saver, id))]),
+    );
+    return ours!.some((id) => theirs!.includes(id));
+  }
+
+  async #relationOf(there: Where): Promise<Relation> {
     // A fork has the checkpoints of its source, under the same ids.
     const isSameThread = there.thread === this.#where.thread;
     const levels = levelsOf(there);

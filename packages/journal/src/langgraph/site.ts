@@ -31,7 +31,7 @@ export async function siteOf(saver: TierSaver, task: Task, author: string | unde
 function placeOf(saver: TierSaver, { threadId = "", journal, where }: Task): Place | undefined {
   if (isTaskOfCall(where.task)) return undefined;
   const there = threadId === journal ? where : { ...where, thread: threadId };
-  return new Place(saver, threadId, there, taskOfCall());
+  return new Place(saver, threadId, journal ?? threadId, there, taskOfCall());
 }
 
 /** Looks whether the run's thread is still there. What the saver remembers may be of before the thread was deleted. */
