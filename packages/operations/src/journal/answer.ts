@@ -174,7 +174,7 @@ function whatItDoes({ asked }: OpenQuestion, given: (typeof answers)[number]): s
     case "happened":
       return `The call isn't made again: whoever makes it is given this result.${goesOn}`;
     case "not-happened":
-      return `The call runs again when it is made again, with a new idempotency key.${goesOn}`;
+      return `The call runs again when it is made again, with the same idempotency key.${goesOn}`;
     case "allow":
       return `The call runs once.${goesOn}`;
     case "deny":

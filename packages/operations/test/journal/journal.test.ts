@@ -177,6 +177,23 @@ test("a call that may have happened: found not to have, it runs again; refused w
   await expect(answer(saver, { call, answer: "happened" })).rejects.toMatchObject({ code: "NOT_FOUND" });
 });
 
+test("a call that was found not to have happened runs again with its idempotency key, as the answer says", async () => {
+  const saver = new MemorySaver();
+  const journal = createJournal(saver);
+  const keys: string[] = [];
+  const charge = async (fails: boolean) =>
+    await journal.run(on("ada"), { id: "charge" }, ({ idempotencyKey }) => {
+      keys.push(idempotencyKey);
+      if (fails) throw new Error("the line was cut");
+    });
+  await expect(charge(true)).rejects.toThrow("the line was cut");
+  const { output } = await questions(saver, { thread: "ada" });
+  const given = await answer(saver, { call: output.items[0]!.call, answer: "not-happened" });
+  expect(given.output.does).toContain("with the same idempotency key");
+  await charge(false);
+  expect(keys).toEqual([keys[0], keys[0]]);
+});
+
 test("questions of many threads come page by page", async () => {
   const saver = new MemorySaver();
   const { graph } = agent(saver, payOnce, { policy: () => ({ ask: "over the limit" }) });
