@@ -7,18 +7,13 @@ import { describe, expect, it } from "vitest";
 import { inRounds } from "../../../test/rounds.ts";
 import { createJournal } from "../src/index.ts";
 import { anotherTime } from "./support/anotherTime.ts";
+import { putEntry } from "./support/putEntry.ts";
 import { Calls } from "../src/log/calls.ts";
 import type { CallState } from "../src/log/callState.ts";
 import type { Entry, JournalEvent } from "../src/log/entry.ts";
 import { foldOf } from "../src/log/folds.ts";
 import { JournalLog } from "../src/log/journalLog.ts";
-import {
-  decodeEntry,
-  decodePayload,
-  encodeEntry,
-  journalNamespace,
-  newRecordId,
-} from "../src/log/records.ts";
+import { decodeEntry, decodePayload, journalNamespace, newRecordId } from "../src/log/records.ts";
 import { Sealing } from "../src/log/sealing.ts";
 
 const sealing = new Sealing(undefined);
@@ -191,15 +186,7 @@ async function tamper(saver: TierSaver, seq: number, fold: Uint8Array | undefine
     });
     return;
   }
-  const made = await encodeEntry(saver, "t", { checkpointId, parentId }, entry, { fold });
-  await saver.tier.append({
-    threadId: "t",
-    records: [made.record],
-    blobs: made.blobs,
-    relies: made.relies,
-    heads: [],
-    onConflict: "refuse",
-  });
+  await putEntry(saver, { checkpointId, parentId }, entry, { fold });
 }
 
 describe("a journal of hundreds of calls", () => {
@@ -255,15 +242,7 @@ describe("a journal of hundreds of calls", () => {
     const { event, payload } = foldOf(Object.assign(new Calls(), { thread: "t" }), withKey);
     const { event: _event, hash: _hash, ...header } = first!.entry;
     const entry = { ...header, event, hash: withKey.hashOf(header, event) };
-    const made = await encodeEntry(saver, "t", { checkpointId, parentId }, entry, payload);
-    await saver.tier.append({
-      threadId: "t",
-      records: [made.record],
-      blobs: made.blobs,
-      relies: made.relies,
-      heads: [],
-      onConflict: "refuse",
-    });
+    await putEntry(saver, { checkpointId, parentId }, entry, payload);
     await expect(pay(createJournal(saver, { sign }), 3)).rejects.toMatchObject({ code: "JOURNAL_BROKEN" });
   });
 
@@ -282,15 +261,8 @@ describe("a journal of hundreds of calls", () => {
     };
     const entry = { ...header, event: forged.event, hash: sealing.hashOf(header, forged.event) };
     const at = { checkpointId: newRecordId(entry.seq), parentId: known.stored.record.checkpointId };
-    const made = await encodeEntry(saver, "t", at, entry, forged.payload);
-    await saver.tier.append({
-      threadId: "t",
-      records: [made.record],
-      blobs: made.blobs,
-      relies: made.relies,
-      heads: [{ namespace: journalNamespace, to: at.checkpointId, expected: [at.parentId] }],
-      onConflict: "refuse",
-    });
+    const head = { namespace: journalNamespace, to: at.checkpointId, expected: [at.parentId] };
+    await putEntry(saver, at, entry, forged.payload, [head]);
     // Without keys it is a state as any other.
     await expect(log.refresh()).resolves.toMatchObject({ seq: entry.seq });
     const journal = createJournal(saver, { sign: { ...sign, unsigned: "accept" } });

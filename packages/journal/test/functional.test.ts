@@ -1,21 +1,15 @@
 import { ToolMessage } from "@langchain/core/messages";
 import { Command, entrypoint, interrupt, task } from "@langchain/langgraph";
-import { createJournal, currentCall, type Journal } from "@stratigraph/journal";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { currentCall, type Journal } from "@stratigraph/journal";
+import { describe, expect, it } from "vitest";
 import { payments, questions, reply } from "./support/effects.ts";
 import { savers, type Opened } from "./support/savers.ts";
+import { journalOn } from "./support/journalOn.ts";
 
 describe.each(savers.slice(0, 2))("calls of the functional API, on %s", (_name, open) => {
   let opened: Opened;
   let journal: Journal;
-  beforeAll(async () => {
-    opened = await open();
-    journal = createJournal(opened.saver);
-  });
-  afterAll(async () => {
-    await journal.end();
-    await opened.close();
-  });
+  journalOn(open, (...on) => ([opened, journal] = on));
   const thread = () => ({ configurable: { thread_id: crypto.randomUUID() } });
 
   it("are found by their names, not by their position, and new ones run", async () => {

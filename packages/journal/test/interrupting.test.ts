@@ -1,11 +1,12 @@
 import { tool } from "@langchain/core/tools";
 import { Annotation, Command, START, StateGraph, interrupt } from "@langchain/langgraph";
 import { reservedNamespaces } from "@stratigraph/core";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { z } from "zod";
-import { createJournal, type Effects, type Journal } from "../src/index.ts";
+import { type Effects, type Journal } from "../src/index.ts";
 import { agentOf, asks, call, questions, receipts, reply, says } from "./support/effects.ts";
 import { savers } from "./support/places.ts";
+import { journalOn } from "./support/journalOn.ts";
 
 // A tool that interrupts runs again from its beginning when it is resumed. What it did before has to be a call of its own.
 
@@ -18,14 +19,7 @@ type Opened = Awaited<ReturnType<(typeof savers)[number][1]>>;
 describe.each(savers)("a tool that acts, asks and acts, on %s", (_name, open) => {
   let opened: Opened;
   let journal: Journal;
-  beforeAll(async () => {
-    opened = await open();
-    journal = createJournal(opened.saver);
-  });
-  afterAll(async () => {
-    await journal.end();
-    await opened.close();
-  });
+  journalOn(open, (...on) => ([opened, journal] = on));
 
   /** An agent whose tool holds a seat, asks, and books. It breaks after it booked as often as told. */
   function agent({ effects = "once" as Effects, asking = 1, fails = 0, guarded = true } = {}) {

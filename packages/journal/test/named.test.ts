@@ -12,9 +12,10 @@ import {
 } from "@langchain/langgraph";
 import { fork } from "@stratigraph/branch";
 import { TierSaver } from "@stratigraph/core";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { createJournal, type Journal } from "../src/index.ts";
 import { savers } from "./support/places.ts";
+import { journalOn } from "./support/journalOn.ts";
 
 // Calls that code makes are known by the names that code gives them. What was paid is counted outside; a person says how much it should be.
 
@@ -30,14 +31,7 @@ type Config = Parameters<Journal["run"]>[0];
 describe.each(savers)("on %s", (_name, open) => {
   let opened: Awaited<ReturnType<typeof open>>;
   let journal: Journal;
-  beforeAll(async () => {
-    opened = await open();
-    journal = createJournal(opened.saver);
-  });
-  afterAll(async () => {
-    await journal.end();
-    await opened.close();
-  });
+  journalOn(open, (...on) => ([opened, journal] = on));
 
   /** A shop, and what it was paid. It breaks after it paid as often as told. */
   function shop({

@@ -14,7 +14,7 @@ import {
 import { ToolNode } from "@langchain/langgraph/prebuilt";
 import { fork, merge } from "@stratigraph/branch";
 import { createJournal, type Journal } from "@stratigraph/journal";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import {
   agentOf,
@@ -28,20 +28,14 @@ import {
   type Script,
 } from "./support/effects.ts";
 import { fewSavers as savers, type Opened } from "./support/savers.ts";
+import { journalOn } from "./support/journalOn.ts";
 
 const hello = { messages: [new HumanMessage("pay")] };
 
 describe.each(savers.slice(0, 2))("calls of a StateGraph, on %s", (_name, open) => {
   let opened: Opened;
   let journal: Journal;
-  beforeAll(async () => {
-    opened = await open();
-    journal = createJournal(opened.saver);
-  });
-  afterAll(async () => {
-    await journal.end();
-    await opened.close();
-  });
+  journalOn(open, (...on) => ([opened, journal] = on));
 
   const thread = () => ({ configurable: { thread_id: crypto.randomUUID() } });
 

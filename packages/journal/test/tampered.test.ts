@@ -1,8 +1,9 @@
 import { MemorySaver } from "@stratigraph/core";
 import { createJournal } from "@stratigraph/journal";
 import { expect, it } from "vitest";
-import { decodeEntry, decodePayload, encodeEntry, journalNamespace } from "../src/log/records.ts";
+import { decodeEntry, decodePayload, journalNamespace } from "../src/log/records.ts";
 import type { Payload } from "../src/log/entry.ts";
+import { putEntry } from "./support/putEntry.ts";
 
 const config = { configurable: { thread_id: "t" } };
 const keys = { "2025": "a secret of the year 2025", "2026": "a secret of the year 2026" };
@@ -30,21 +31,10 @@ it.each(["result", "args"] as const)(
     for (const [n, { record, entry, payload }] of (await entriesOf(saver)).entries()) {
       const change: Payload = payload[field] === undefined ? {} : { [field]: payloads[n]![field] };
       const { checkpointId, parentId } = record;
-      const made = await encodeEntry(forged, "t", { checkpointId, parentId }, entry, {
-        ...payload,
-        ...change,
-      });
       const heads = [
         { namespace: journalNamespace, to: checkpointId, expected: parentId === undefined ? [] : [parentId] },
       ];
-      await forged.tier.append({
-        threadId: "t",
-        records: [made.record],
-        blobs: made.blobs,
-        relies: made.relies,
-        heads,
-        onConflict: "refuse",
-      });
+      await putEntry(forged, { checkpointId, parentId }, entry, { ...payload, ...change }, heads);
     }
     const reader = createJournal(forged);
     const ran: string[] = [];

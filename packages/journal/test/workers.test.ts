@@ -2,25 +2,19 @@ import { HumanMessage, type AIMessage, type BaseMessage } from "@langchain/core/
 import { tool } from "@langchain/core/tools";
 import { Annotation, END, MessagesAnnotation, Send, START, StateGraph } from "@langchain/langgraph";
 import { ToolNode } from "@langchain/langgraph/prebuilt";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { z } from "zod";
-import { createJournal, currentCall, type Journal } from "../src/index.ts";
+import { currentCall, type Journal } from "../src/index.ts";
 import { asks, pays, says } from "./support/effects.ts";
 import { fewSavers, type Opened } from "./support/savers.ts";
+import { journalOn } from "./support/journalOn.ts";
 
 // An agent that a node calls with messages of its own: each time that it is given its task it is new work, equal tasks too.
 
 describe.each(fewSavers)("agents at work for a graph, on %s", (_name, open) => {
   let opened: Opened;
   let journal: Journal;
-  beforeAll(async () => {
-    opened = await open();
-    journal = createJournal(opened.saver);
-  });
-  afterAll(async () => {
-    await journal.end();
-    await opened.close();
-  });
+  journalOn(open, (...on) => ([opened, journal] = on));
 
   const thread = () => ({ configurable: { thread_id: crypto.randomUUID() }, durability: "sync" as const });
 

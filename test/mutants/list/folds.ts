@@ -10,8 +10,8 @@ export const foldMutants: readonly Mutant[] = [
     kind: "guard",
     what: "a journal is opened with whatever stands beside an entry",
     file: `${log}/storedState.ts`,
-    find: "if (sealing.hash(bytes, keyId ?? null) !== event.foldHash)",
-    replace: "if (sealing.hash(bytes, keyId ?? null) === null)",
+    find: "if (sealing.hash(bytes, entry.keyId ?? null) !== entry.event.foldHash)",
+    replace: "if (sealing.hash(bytes, entry.keyId ?? null) === null)",
     tests,
   },
   {

@@ -63,8 +63,8 @@ export const workerMutants: readonly Mutant[] = [
     kind: "guard",
     what: "a thread that goes back behind a transaction pays again",
     file: "packages/journal/src/langgraph/place.ts",
-    find: "for await (const _ of tier.list(query)) return false;",
-    replace: "void query;",
+    find: 'if (await isStored(tier, { threadId: this.#threadId, namespace: "", checkpointId })) return false;',
+    replace: "",
     tests: ["packages/journal/test/transaction/beside.test.ts"],
   },
 ];

@@ -1,6 +1,6 @@
 import { trace, type TierSaver } from "@stratigraph/core";
 import { keptError } from "../errors.ts";
-import type { CallState } from "../log/callState.ts";
+import { isOpen, type CallState } from "../log/callState.ts";
 import type { Call, Interrupts } from "../log/entry.ts";
 import type { JournalLog, NewEvent } from "../log/journalLog.ts";
 import type { Sealing } from "../log/sealing.ts";
@@ -76,8 +76,7 @@ export class Outcomes {
     const winner = await this.#record(planned, () =>
       this.#log.change((calls): { events: NewEvent[]; answer: CallState | undefined } => {
         const state = calls.get(call);
-        const isOurs =
-          state?.claim?.seq === claim && (state.status === "claimed" || state.status === "unknown");
+        const isOurs = state?.claim?.seq === claim && isOpen(state);
         const common = { call, claim, resultHash: stored.hash, kept: stored.kept };
         const event = isOurs
           ? { type: "succeeded" as const, ...common, ms, ...interruptsOf(site) }
@@ -144,9 +143,8 @@ export class Outcomes {
       : undefined;
     await this.#log.change((calls) => {
       const now = calls.get(call);
-      const isOpen =
-        (now?.status === "unknown" || now?.status === "claimed") && now.claim?.seq === claim?.seq;
-      if (!isOpen) return { events: [], answer: undefined };
+      const isOfClaim = now !== undefined && isOpen(now) && now.claim?.seq === claim?.seq;
+      if (!isOfClaim) return { events: [], answer: undefined };
       const event = {
         type: "resolved" as const,
         call,

@@ -1,6 +1,7 @@
 import type { TierSaver } from "@stratigraph/core";
 import type { Where } from "../log/entry.ts";
 import { originsOf } from "../log/origins.ts";
+import { isStored } from "./isStored.ts";
 
 /** A graph on the way from the root graph to a task: the checkpoint from which its step began, and the task of it. */
 interface Level {
@@ -98,8 +99,7 @@ export class Place {
 
   async #looksApart(other: string, checkpointId: string): Promise<boolean> {
     const { tier } = this.#saver;
-    const query = { threadId: this.#threadId, namespace: "", checkpointId, recordsOnly: true, limit: 1 };
-    for await (const _ of tier.list(query)) return false;
+    if (await isStored(tier, { threadId: this.#threadId, namespace: "", checkpointId })) return false;
     // A transaction's thread is gone once it was rolled back.
     if ((await tier.peek({ threadId: other, namespace: "" })).head === undefined) return true;
     const [ours, theirs] = await Promise.all(
@@ -220,8 +220,6 @@ class Past {
 
   async #isStored(checkpointId: string): Promise<boolean> {
     const { thread_id: threadId, checkpoint_ns: namespace } = this.#at;
-    const query = { threadId, namespace, checkpointId, recordsOnly: true, limit: 1 };
-    for await (const _ of this.#saver.tier.list(query)) return true;
-    return false;
+    return await isStored(this.#saver.tier, { threadId, namespace, checkpointId });
   }
 }

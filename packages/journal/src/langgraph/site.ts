@@ -1,6 +1,7 @@
 import { StratigraphError, ThreadDeletedError, type TierSaver } from "@stratigraph/core";
 import { isTaskOfCall, taskOfCall } from "../calls/currentCall.ts";
 import type { CallSite } from "../calls/plannedCall.ts";
+import { isStored } from "./isStored.ts";
 import { loadInterrupt } from "./langgraph.ts";
 import { Place } from "./place.ts";
 import type { Task } from "./taskConfig.ts";
@@ -43,9 +44,8 @@ async function mayBegin(
   if (checkpointId === undefined || threadId === undefined || threadId !== journal || durability === "exit")
     return;
   await saver.stored({ configurable: { thread_id: threadId, checkpoint_id: checkpointId } }, { signal });
-  const root = { threadId, namespace: "", checkpointId, recordsOnly: true, limit: 1 } as const;
-  for await (const _ of saver.tier.list(root)) return;
-  throw new ThreadDeletedError(threadId);
+  if (!(await isStored(saver.tier, { threadId, namespace: "", checkpointId })))
+    throw new ThreadDeletedError(threadId);
 }
 
 /** Waits until the checkpoint from which the task's step began is stored. */

@@ -40,3 +40,8 @@ export interface CallState {
 
 /** An answer of a person who allowed a call. */
 export type Approval = Pick<ApprovedEvent, "reason" | "thread" | "until">;
+
+/** Whether nobody knows, or knows yet, what became of a call. */
+export function isOpen({ status }: Pick<CallState, "status">): boolean {
+  return status === "unknown" || status === "claimed";
+}

@@ -1,6 +1,6 @@
 // long file: the state of a journal, and what it is asked
 import type { Digest } from "../identity/fingerprint.ts";
-import type { CallState } from "./callState.ts";
+import { isOpen, type CallState } from "./callState.ts";
 import { nextState, visited } from "./nextState.ts";
 import { unpackedState } from "./packedState.ts";
 import { isStored, parsedFold, type FoldLayer, type StoredCall } from "./storedFold.ts";
@@ -133,9 +133,9 @@ export class Calls {
     for (const [name, visits] of this.#under?.visitsSince(seq) ?? [])
       if (!this.#visits.has(name)) yield [name, visits];
     for (const [name, at] of this.#visitedAt) {
+      if (at <= seq) continue;
       const visits = this.#visits.get(name)!;
-      const calls = [...this.named(name)];
-      if (at > seq && (visits.all > 1 || calls.length !== 1)) yield [name, visits];
+      if (visits.all > 1 || [...this.named(name)].length !== 1) yield [name, visits];
     }
   }
 
@@ -246,8 +246,7 @@ export class Calls {
     if (state.status !== "succeeded" || state.key === undefined) return;
     for (const call of new Set([state.repeats ?? "", ...this.openOf(kindOfCall(state))])) {
       const first = this.get(call);
-      const isOpen = first?.status === "unknown" || first?.status === "claimed";
-      if (isOpen && call !== state.call && first.key === state.key)
+      if (first !== undefined && isOpen(first) && call !== state.call && first.key === state.key)
         this.#put({ ...first, status: "repeats", repeats: state.call });
     }
   }
@@ -272,8 +271,8 @@ export class Calls {
     }
     this.#calls.set(state.call, state);
     this.#changedAt.set(state.call, this.seq);
-    if (state.status !== "unknown" && state.status !== "claimed") this.#close(state);
-    else this.#reopen(state);
+    if (isOpen(state)) this.#reopen(state);
+    else this.#close(state);
   }
 
   #reopen(state: CallState): void {

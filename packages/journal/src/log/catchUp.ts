@@ -6,7 +6,7 @@ import type { CallState } from "./callState.ts";
 import type { Entry } from "./entry.ts";
 import { decodeEntry, decodePayload, journalNamespace } from "./records.ts";
 import { checkEntry } from "./checkEntry.ts";
-import { comesFrom } from "./origins.ts";
+import { foreign } from "./origins.ts";
 import type { Sealing } from "./sealing.ts";
 import { storedState } from "./storedState.ts";
 
@@ -64,21 +64,6 @@ async function checkThread(
   if (sealing.activeKey === undefined) return;
   const why = await foreign(saver, threadId, thread);
   if (why !== undefined) throw journalBroken(threadId, seq, `it ${why}`);
-}
-
-/**
- * What is wrong with the last entry of a journal in a thread; undefined where nothing is.
- * @param thread the one in which its last entries were made; undefined where there are none
- */
-export async function foreign(
-  saver: TierSaver,
-  threadId: string,
-  thread: string | undefined,
-): Promise<string | undefined> {
-  if (thread === undefined || thread === threadId || (await comesFrom(saver, threadId, thread)))
-    return undefined;
-  const [here, there] = [JSON.stringify(threadId), JSON.stringify(thread)];
-  return `was made in the thread ${there}, and nothing says that ${here} was forked from it, or it was merged into ${here}`;
 }
 
 interface Found {

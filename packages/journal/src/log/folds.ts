@@ -1,5 +1,5 @@
 import type { Calls } from "./calls.ts";
-import type { CallState } from "./callState.ts";
+import { isOpen, type CallState } from "./callState.ts";
 import type { FoldedEvent, Payload } from "./entry.ts";
 import { packedState } from "./packedState.ts";
 import { isStored, parsedFold, type Fold, type FoldLayer, type StoredCall } from "./storedFold.ts";
@@ -58,8 +58,8 @@ function foldedText(calls: Calls, since: number): Uint8Array {
       if (since > 0) lines.push(`${call} x`);
       continue;
     }
-    const { isOpen, name = "", text } = isStored(state) ? state : storedCall(state);
-    lines.push(`${call} ${isOpen ? "o" : "c"} ${name}\t${text}`);
+    const { isOpen: open, name = "", text } = isStored(state) ? state : storedCall(state);
+    lines.push(`${call} ${open ? "o" : "c"} ${name}\t${text}`);
   }
   const visits = Object.fromEntries(calls.visitsSince(since));
   const sessions = [...calls.sessionsSince(since)].map(
@@ -87,7 +87,11 @@ export function isFoldOf(bytes: Uint8Array, calls: Calls, since: number): boolea
 }
 
 function storedCall(state: CallState): StoredCall {
-  const { call, named, previous, status } = state;
-  const isOpen = status === "unknown" || status === "claimed";
-  return { call, name: named === true ? previous : undefined, isOpen, text: packedState(state) };
+  const { call, named, previous } = state;
+  return {
+    call,
+    name: named === true ? previous : undefined,
+    isOpen: isOpen(state),
+    text: packedState(state),
+  };
 }

@@ -1,7 +1,7 @@
 import type { CallState } from "./callState.ts";
 import type { Call, Entry, JournalEvent } from "./entry.ts";
 import type { Digest } from "../identity/fingerprint.ts";
-import { isSamePlace } from "./visits.ts";
+import { isSamePlace, visitOf } from "./visits.ts";
 
 export type CallEvent = Extract<JournalEvent, { call: Digest }>;
 
@@ -120,7 +120,7 @@ function described({ call, tool, argsHash, effects, previous, nth, named, beside
 export function visited(state: CallState, before: CallState | undefined, event: CallEvent): CallState {
   if (state.named !== true || !("where" in event)) return state;
   const { visits = [] } = before ?? {};
-  const { step: _step, run: _run, toolCallId: _id, node: _node, ...place } = event.where;
+  const place = visitOf(event.where);
   return {
     ...state,
     visits: visits.some((visit) => isSamePlace(visit, place)) ? visits : [...visits, place],

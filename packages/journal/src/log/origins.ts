@@ -21,7 +21,7 @@ export async function originsOf(saver: TierSaver, threadId: string): Promise<str
 }
 
 /** Whether a thread was forked from another one, or that one was merged into it, as the storage says. Nothing of that is signed. */
-export async function comesFrom(saver: TierSaver, threadId: string, from: string): Promise<boolean> {
+async function comesFrom(saver: TierSaver, threadId: string, from: string): Promise<boolean> {
   const { lineage = [], moves = [] } = (await reflogOf(saver, threadId)) ?? {};
   if (lineage.some((origin) => origin.threadId === from)) return true;
   // What was merged may itself have been forked from there, or that was merged into it. Two threads may be merged into each other.
@@ -38,4 +38,19 @@ export async function comesFrom(saver: TierSaver, threadId: string, from: string
 
 function sourcesOf(moves: Reflog["moves"] = []): string[] {
   return moves.flatMap(({ sources = [] }) => sources.map((source) => source.threadId));
+}
+
+/**
+ * What is wrong with the last entry of a journal in a thread; undefined where nothing is.
+ * @param thread the one in which its last entries were made; undefined where there are none
+ */
+export async function foreign(
+  saver: TierSaver,
+  threadId: string,
+  thread: string | undefined,
+): Promise<string | undefined> {
+  if (thread === undefined || thread === threadId || (await comesFrom(saver, threadId, thread)))
+    return undefined;
+  const [here, there] = [JSON.stringify(threadId), JSON.stringify(thread)];
+  return `was made in the thread ${there}, and nothing says that ${here} was forked from it, or it was merged into ${here}`;
 }

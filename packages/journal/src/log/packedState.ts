@@ -1,6 +1,6 @@
 import type { CallState } from "./callState.ts";
 import type { Where } from "./entry.ts";
-import { isSamePlace } from "./visits.ts";
+import { isSamePlace, visitOf } from "./visits.ts";
 
 /** Names of fields in the order in which they are packed. Each has to be there, so that none is lost. */
 type Order<T> = Readonly<Record<keyof T, number>>;
@@ -70,7 +70,6 @@ export function packedState(state: CallState): string {
 export function unpackedState(call: string, name: string | undefined, text: string): CallState {
   const { where, claim, result, visits, ...rest } = unpacked(stateNames, JSON.parse(text) as unknown[]);
   const at = unpacked(whereNames, where as unknown[]) as Where;
-  const { step: _step, run: _run, toolCallId: _id, node: _node, ...place } = at;
   return {
     call,
     ...(name === undefined ? {} : { previous: name }),
@@ -82,7 +81,9 @@ export function unpackedState(call: string, name: string | undefined, text: stri
       ? {}
       : {
           visits:
-            visits === 1 ? [place] : (visits as unknown[][]).map((visit) => unpacked(whereNames, visit)),
+            visits === 1
+              ? [visitOf(at)]
+              : (visits as unknown[][]).map((visit) => unpacked(whereNames, visit)),
         }),
   } as unknown as CallState;
 }

@@ -1,10 +1,11 @@
-import type { Address, CheckpointRecord, StoredCheckpoint, TierSaver } from "@stratigraph/core";
+import type { CheckpointRecord, TierSaver } from "@stratigraph/core";
 import { journalBroken } from "../errors.ts";
 import { Calls } from "./calls.ts";
 import { checkEntry } from "./checkEntry.ts";
 import type { Entry, FoldedEvent } from "./entry.ts";
 import { decodeEntry, decodePayload, journalNamespace } from "./records.ts";
 import type { Sealing } from "./sealing.ts";
+import type { FoldLayer } from "./storedFold.ts";
 
 /** An entry beside which the state is stored. */
 type FoldedEntry = Entry & { readonly event: FoldedEvent };
@@ -33,11 +34,10 @@ export async function storedState(
   if (!isFolded(entry) || (entry.keyId === undefined && sealing.activeKey !== undefined)) return undefined;
   const { threadId } = record;
   checkEntry(threadId, sealing, entry, false);
-  const below = entry.event.layers.map(async (layer) => await layerAt(saver, sealing, threadId, layer));
-  const layers = await Promise.all([
-    ...below,
-    readRecord(saver, record).then((own) => layerOf(saver, sealing, entry, own)),
-  ]);
+  const own = { seq: entry.seq, hash: entry.hash, record: record.checkpointId };
+  const layers = await Promise.all(
+    [...entry.event.layers, own].map(async (layer) => await layerAt(saver, sealing, threadId, layer)),
+  );
   const calls = new Calls();
   for (const layer of layers) {
     if (layer === undefined) return undefined;
@@ -47,33 +47,22 @@ export async function storedState(
   return calls;
 }
 
+/** What is stored beside an entry of the type "folded"; undefined where it isn't there any more. */
 async function layerAt(
   saver: TierSaver,
   sealing: Sealing,
   threadId: string,
-  { seq, hash, record }: FoldedEvent["layers"][number],
+  { seq, hash, record }: Omit<FoldLayer, "level">,
 ): Promise<Layer | undefined> {
-  const stored = await readRecord(saver, { threadId, namespace: journalNamespace, checkpointId: record });
-  if (stored === undefined) return undefined;
-  const entry = await decodeEntry(saver, stored.record);
+  const at = { threadId, namespace: journalNamespace, checkpointId: record };
+  const { checkpoint } = await saver.tier.read(at);
+  if (checkpoint === undefined) return undefined;
+  const entry = await decodeEntry(saver, checkpoint.record);
   if (entry.seq !== seq || entry.hash !== hash || !isFolded(entry) || !sealing.isIntact(entry))
     throw journalBroken(threadId, seq, "it isn't the one that a later entry names");
-  return await layerOf(saver, sealing, entry, stored);
-}
-
-async function readRecord(saver: TierSaver, { threadId, namespace, checkpointId }: Address) {
-  return (await saver.tier.read({ threadId, namespace, checkpointId })).checkpoint;
-}
-
-async function layerOf(
-  saver: TierSaver,
-  sealing: Sealing,
-  { seq, keyId, event }: FoldedEntry,
-  stored: StoredCheckpoint | undefined,
-): Promise<Layer | undefined> {
-  const bytes = stored === undefined ? undefined : (await decodePayload(saver, stored)).fold;
+  const { fold: bytes } = await decodePayload(saver, checkpoint);
   if (bytes === undefined) return undefined;
-  if (sealing.hash(bytes, keyId ?? null) !== event.foldHash)
-    throw journalBroken(stored!.record.threadId, seq, "the state beside it isn't the one that was stored");
+  if (sealing.hash(bytes, entry.keyId ?? null) !== entry.event.foldHash)
+    throw journalBroken(threadId, seq, "the state beside it isn't the one that was stored");
   return { seq, bytes };
 }

@@ -18,6 +18,11 @@ export function stepOf({ thread, checkpoint, namespace, issuer }: Where): string
   return JSON.stringify([thread, checkpoint, namespace, issuer]);
 }
 
+/** What of a call's place tells its visits apart. */
+export function visitOf({ step: _step, run: _run, toolCallId: _id, node: _node, ...place }: Where): Where {
+  return place;
+}
+
 /** Whether two places are the same task of the same step. */
 export function isSamePlace(one: Where, other: Where): boolean {
   return one.task === other.task && stepOf(one) === stepOf(other);

@@ -55,7 +55,6 @@ export class TrailCheck {
   #lastRecord: string | undefined;
   #entries = 0;
   #signedBefore: number | undefined;
-  #thread: string | undefined;
   readonly #gone: { readonly seq: number; readonly call: string | undefined; readonly what: string }[] = [];
   readonly #erased: Named<ErasedEvent>[] = [];
   readonly #cuts: Named<CutEvent>[] = [];
@@ -73,11 +72,6 @@ export class TrailCheck {
   /** Number of the first entry; undefined before it. */
   get from(): number | undefined {
     return this.#first?.seq;
-  }
-
-  /** The thread in which the last entries were made, as far as an entry says. */
-  get thread(): string | undefined {
-    return this.#thread;
   }
 
   /** Number of the last entry that says that something was erased. */
@@ -103,7 +97,6 @@ export class TrailCheck {
     this.#entries += 1;
     this.#checkPlace(entry);
     if (names !== undefined) this.#checkNames(entry.seq, names);
-    if (entry.event.type === "session" || entry.event.type === "cut") this.#thread = entry.event.thread;
     const isIntact = this.#isIntact(entry);
     this.#checkLink(entry, isIntact);
     if (isIntact) this.#checkBeside(line);

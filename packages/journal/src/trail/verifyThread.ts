@@ -1,7 +1,7 @@
 import { StratigraphError, type ListedCheckpoint, type TierSaver } from "@stratigraph/core";
 import { Calls } from "../log/calls.ts";
-import { foreign } from "../log/catchUp.ts";
 import { isFoldOf } from "../log/folds.ts";
+import { foreign } from "../log/origins.ts";
 import { journalNamespace, recordPrefix, seqOfRecord } from "../log/records.ts";
 import type { Sealing } from "../log/sealing.ts";
 import { leftoversIn } from "./leftovers.ts";
@@ -69,7 +69,7 @@ async function checkAll(
           `the journal ends at ${JSON.stringify(last ?? null)}, and its last record is ${JSON.stringify(known.recordId ?? null)}`,
         );
       from = known.seq + 1;
-      const why = isSigned ? await foreign(saver, threadId, check.thread) : undefined;
+      const why = isSigned ? await foreign(saver, threadId, calls.thread) : undefined;
       if (why !== undefined) return check.damaged(known.seq, `entry ${known.seq} ${why}`);
       const behind = await anyBehind(saver, threadId, known.seq);
       if (behind === undefined) return;

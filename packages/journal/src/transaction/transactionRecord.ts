@@ -2,7 +2,7 @@ import type { CallRequest } from "../calls/resolve.ts";
 import { canonical } from "../identity/canonical.ts";
 import { fingerprintOf } from "../identity/fingerprint.ts";
 import type { Calls } from "../log/calls.ts";
-import type { CallState } from "../log/callState.ts";
+import { isOpen, type CallState } from "../log/callState.ts";
 import type { Effects } from "../log/entry.ts";
 import { shared } from "../shared.ts";
 import type { JournalLog, NewEvent } from "../log/journalLog.ts";
@@ -99,7 +99,7 @@ export class TransactionRecord {
         state.where.thread === this.transaction &&
         state.effects !== "none" &&
         !state.tool.startsWith(ownPrefix) &&
-        (state.status === "succeeded" || state.status === "unknown" || state.status === "claimed") &&
+        (state.status === "succeeded" || isOpen(state)) &&
         (state.claim?.seq ?? 0) > since,
     );
     const orderOf = ({ result, claim }: CallState): number => result?.seq ?? claim?.seq ?? 0;

@@ -1,7 +1,6 @@
 import { applyMerge } from "@stratigraph/branch";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import {
-  createJournal,
   RolledBackError,
   transaction,
   TransactionConflictError,
@@ -10,6 +9,7 @@ import {
 } from "../../src/index.ts";
 import { booking, on, type World } from "../support/booking.ts";
 import { savers, type OpenedSaver } from "../support/places.ts";
+import { journalOn } from "../support/journalOn.ts";
 
 describe.each(savers)("a transaction on %s", (_name, open) => {
   let opened: OpenedSaver;
@@ -17,14 +17,7 @@ describe.each(savers)("a transaction on %s", (_name, open) => {
   let thread: string;
   let count = 0;
 
-  beforeAll(async () => {
-    opened = await open();
-    journal = createJournal(opened.saver);
-  });
-  afterAll(async () => {
-    await journal?.end();
-    await opened?.close();
-  });
+  journalOn(open, (...on) => ([opened, journal] = on));
 
   /** A thread that has booked a flight, and what the world saw since. */
   async function begun(options?: Parameters<typeof booking>[3]) {
