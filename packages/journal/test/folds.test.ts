@@ -132,7 +132,21 @@ it("what is stored of a journal's state is what its entries come to, in however 
         expect(calls.layers.length).toBeLessThanOrEqual(6);
       },
     ),
-    { numRuns: inRounds({ few: 40, all: 400, soak: 20_000 }) },
+    {
+      numRuns: inRounds({ few: 40, all: 400, soak: 20_000 }),
+      // Found before: a call that is forgotten behind a stored state, one that ends there, one that is made again.
+      examples: [
+        [[[2362], [2670], []]],
+        [[[0], [2 * 7], []]],
+        [
+          [
+            [0, 0, 0],
+            [0, 1],
+            [9 * 7, 0],
+          ],
+        ],
+      ],
+    },
   );
 });
 
@@ -235,7 +249,8 @@ describe("a journal of hundreds of calls", () => {
 
   it("isn't opened with a state that was stored elsewhere, by whoever has the key", async () => {
     const saver = new MemorySaver();
-    await madeCalls(saver, 150);
+    // So many that the newest state builds on another one.
+    await madeCalls(saver, 280);
     const first = (await recordsOf(saver)).find(({ entry }) => entry.event.type === "folded");
     const { checkpointId, parentId } = first!.stored.record;
     const withKey = new Sealing(sign);
