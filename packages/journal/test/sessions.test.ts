@@ -1,3 +1,4 @@
+import { inRounds } from "../../../test/rounds.ts";
 import { MemorySaver, MemoryTier } from "@stratigraph/core";
 import { expect, it, vi } from "vitest";
 import { Session } from "../src/calls/session.ts";
@@ -84,6 +85,38 @@ it("a journal with more threads than it remembers keeps those whose calls are un
   await Promise.all([...running, ...again]);
   expect(paid).toHaveLength(1100);
 });
+
+it("calls under way are made once, however many other threads the journal goes through meanwhile", async () => {
+  const { createJournal } = await import("../src/index.ts");
+  const saver = new MemorySaver();
+  const [one, other] = [createJournal(saver), createJournal(saver)];
+  const ends: (() => void)[] = [];
+  const paid: number[] = [];
+  const on = (thread_id: string) => ({ configurable: { thread_id } });
+  const pay = async (journal: typeof one, n: number) =>
+    await journal.run(on(`slow ${n}`), { id: "pay", effects: "idempotent" }, async () => {
+      paid.push(n);
+      await new Promise<void>((resolve) => ends.push(resolve));
+    });
+  const slow = Array.from({ length: 20 }, (_, n) => n);
+  const running = slow.map((n) => pay(one, n));
+  while (paid.length < slow.length) await new Promise((resolve) => setImmediate(resolve));
+  const threads = inRounds({ few: 1100, all: 1100, soak: 100_000 });
+  for (let n = 0; n < threads; n += 100)
+    await Promise.all(
+      Array.from(
+        { length: 100 },
+        async (_, i) => await one.run(on(`t ${n + i}`), { id: "pay" }, () => "paid"),
+      ),
+    );
+  const again = [one, other].flatMap((journal) => slow.map((n) => pay(journal, n)));
+  for (let turn = 0; turn < 200; turn += 1) await new Promise((resolve) => setImmediate(resolve));
+  for (const end of ends) end();
+  await Promise.all([...running, ...again]);
+  expect(paid).toEqual(slow);
+  await one.end();
+  await other.end();
+}, 600_000);
 
 it("what a thread was to note is written when it is forgotten", async () => {
   const { createJournal } = await import("../src/index.ts");

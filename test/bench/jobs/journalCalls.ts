@@ -36,6 +36,8 @@ export interface JournalCallsResult {
   entries: number;
   openP50: number;
   openWorst: number;
+  /** CPU of this process, user and system. */
+  openCpuP50: number;
   openStatements: number;
   /** Of one `once` call with its arguments and its result: all tables and indexes after VACUUM, and contents alone. */
   storedPerCall: number;
@@ -98,12 +100,14 @@ export async function job(input: JournalCallsInput): Promise<JournalCallsResult>
     ({ seq } = await journal.head("long"));
   }
   const opened: number[] = [];
+  const openCpu: number[] = [];
   let openStatements = 0;
   for (let n = 0; n < input.opens; n += 1) {
     const cold = open();
     await cold.tier.ping!();
     resetWire(wire);
     const begun = performance.now();
+    const cpuBefore = process.cpuUsage();
     await createJournal(cold).run(
       on("long"),
       { id: "pay 7", tool: "pay", args: { order: "order 7", amount: 7 } },
@@ -112,6 +116,8 @@ export async function job(input: JournalCallsInput): Promise<JournalCallsResult>
       },
     );
     opened.push(performance.now() - begun);
+    const { user, system } = process.cpuUsage(cpuBefore);
+    openCpu.push((user + system) / 1000);
     openStatements = wire.statements;
     await cold.end();
   }
@@ -133,6 +139,7 @@ export async function job(input: JournalCallsInput): Promise<JournalCallsResult>
     entries: seq,
     openP50: percentile(opened, 0.5),
     openWorst: Math.max(...opened),
+    openCpuP50: percentile(openCpu, 0.5),
     openStatements,
     storedPerCall: (after.total - before.total) / input.calls,
     payloadPerCall: (after.payload - before.payload) / input.calls,

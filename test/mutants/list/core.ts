@@ -43,6 +43,15 @@ export const coreMutants: readonly Mutant[] = [
     tests: savers,
   },
   {
+    id: "core49",
+    kind: "guard",
+    what: "who waited by a signal is kept for as long as the signal lives",
+    file: "packages/core/src/saver/onAbort.ts",
+    find: "return () => void acts.delete(own);",
+    replace: "return () => undefined;",
+    tests: ["packages/core/test/onAbort.test.ts"],
+  },
+  {
     id: "core17",
     kind: "guard",
     what: "maintenance goes on beside another process after its lease was lost",

@@ -171,4 +171,14 @@ export const namedMutants: readonly Mutant[] = [
     replace: "null",
     tests: stories,
   },
+  {
+    id: "na42",
+    kind: "guard",
+    what: "a graph without a checkpointer waits half a minute for a checkpoint that nobody puts",
+    file: "packages/journal/src/langgraph/site.ts",
+    find: "issuer === undefined || !canInterrupt",
+    replace: "issuer === undefined",
+    tests: stories,
+    name: "without a checkpointer",
+  },
 ];
