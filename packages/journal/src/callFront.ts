@@ -13,13 +13,14 @@ import {
   chainKey,
   chainPlace,
   countInAttempt,
+  equalBefore,
   placeOfModel,
   withinOf,
   type ChainPlace,
   type ChainState,
 } from "./langgraph/chain.ts";
 import { ChainChannel } from "./langgraph/chainChannel.ts";
-import { taskOf, type Task } from "./langgraph/taskConfig.ts";
+import { askedId, taskOf, type Task } from "./langgraph/taskConfig.ts";
 import { wrapModel, type ModelLike } from "./langgraph/wrapModel.ts";
 import { throwAgain } from "./langgraph/throwAgain.ts";
 import { isWrapped, wrapTool, type ToolLike } from "./langgraph/wrapTool.ts";
@@ -183,7 +184,9 @@ export abstract class CallFront {
     const version = options.version ?? null;
     const argsText = canonical(args);
     checkOnce(task, id, tool, argsText);
-    const place = placeOfNamed(task, id, version);
+    // A tool that isn't the journal's own may be asked for twice by one message.
+    const asked = currentCall() === undefined ? equalBefore(task, askedId(config)) : 0;
+    const place = placeOfNamed(task, id, version, ...(asked === 0 ? [] : [String(asked)]));
     const given = JSON.stringify(args);
     const planned = { tool, version, argsText, given, place, toolCallId: undefined };
     const outcome = await this.call(task, config, planned, options, (looked) =>

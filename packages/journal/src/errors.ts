@@ -7,14 +7,19 @@ export class AmbiguousOutcomeError extends StratigraphError {
   /** As of HTTP 409: the default retry policy of LangGraph doesn't repeat a node for it. */
   readonly status = 409;
 
-  constructor(threadId: string, { call, tool, where, error }: CallState) {
-    const how =
-      error === undefined
+  /** @param isHeld whether the process that makes the call, or couldn't record what came of it, lives */
+  constructor(threadId: string, { call, tool, where, error }: CallState, isHeld = false) {
+    const how = isHeld
+      ? "is still being made by another process, or that one couldn't record what came of it"
+      : error === undefined
         ? "began and its outcome was never recorded"
         : `ended with an error that doesn't tell whether it happened (${error.name}: ${error.message})`;
+    const first = isHeld
+      ? "Make it again later for its result, or wait longer (wait); once that process ended: find"
+      : "Find";
     super(
       "AMBIGUOUS_OUTCOME",
-      `A call of ${JSON.stringify(tool)} ${how}, so it may have happened. It isn't repeated. Find out ` +
+      `A call of ${JSON.stringify(tool)} ${how}, so it may have happened. It isn't repeated. ${first} out ` +
         `whether it did, and tell: journal.resolve(${JSON.stringify(call)}, { threadId: ${JSON.stringify(threadId)}, happened: … }); or ` +
         `pass a reconcile function for the tool.`,
       { threadId, fingerprint: call, tool, where, ...(error === undefined ? {} : { error }) },

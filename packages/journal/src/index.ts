@@ -2,8 +2,7 @@ export { createJournal, type Journal } from "./journal.ts";
 export type { PlainCall, PlainCallContext } from "./callFront.ts";
 export { currentCall, type CurrentCall } from "./calls/currentCall.ts";
 export { AmbiguousOutcomeError, CallDeniedError } from "./errors.ts";
-export { canonical } from "./identity/canonical.ts";
-export { fingerprintOf, headAfter, type CallIdentity, type Digest } from "./identity/fingerprint.ts";
+export type { Digest } from "./identity/fingerprint.ts";
 export { questionIn } from "./calls/questions.ts";
 export type {
   AmbiguousAnswer,

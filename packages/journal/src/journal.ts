@@ -1,4 +1,5 @@
 // long file: all that a journal does, each in a few lines
+import type { KnownBy } from "./log/entry.ts";
 import {
   checkOptions,
   InvalidOptionError,
@@ -10,7 +11,7 @@ import {
 import { CallFront, type PlacedCall } from "./callFront.ts";
 import { authorIn } from "./calls/author.ts";
 import { CallRunner, type CallRunnerParts } from "./calls/callRunner.ts";
-import type { CallOutcome } from "./calls/plannedCall.ts";
+import type { CallOutcome, PlannedCall } from "./calls/plannedCall.ts";
 import { Session } from "./calls/session.ts";
 import type { Digest } from "./identity/fingerprint.ts";
 import { requestOf } from "./langgraph/callRequest.ts";
@@ -251,16 +252,17 @@ export class Journal extends CallFront {
     work: (args: unknown) => unknown,
   ): Promise<CallOutcome> {
     const threadId = validId("configurable.thread_id", task.journal);
-    const request = requestOf(this.#sealing, threadId, task, placed, options.effects);
     const { compensate } = options;
     const found = (call: Digest): void => {
       if (compensate !== undefined) this.compensations.setOfCall(threadId, call, compensate);
     };
     const site = await siteOf(this.checkpointer, task, authorIn(this.#options.author, config));
     const { argsText, refused } = placed;
-    return await this.#of(threadId).runner.call({ request, argsText, site, options, found, refused }, () =>
-      work(JSON.parse(placed.given) as unknown),
-    );
+    const planned = (knownBy: KnownBy): PlannedCall => {
+      const request = requestOf(this.#sealing, threadId, task, placed, knownBy, options.effects);
+      return { request, argsText, site, options, found, refused };
+    };
+    return await this.#of(threadId).runner.call(planned, () => work(JSON.parse(placed.given) as unknown));
   }
 
   #of(threadId: string): ThreadJournal {

@@ -10,7 +10,7 @@ import { anotherTime } from "./support/anotherTime.ts";
 import { putEntry } from "./support/putEntry.ts";
 import { Calls } from "../src/log/calls.ts";
 import type { CallState } from "../src/log/callState.ts";
-import type { Entry, JournalEvent } from "../src/log/entry.ts";
+import type { Entry, FoldedEvent, JournalEvent } from "../src/log/entry.ts";
 import { foldOf } from "../src/log/folds.ts";
 import { JournalLog } from "../src/log/journalLog.ts";
 import { decodeEntry, decodePayload, journalNamespace, newRecordId } from "../src/log/records.ts";
@@ -152,14 +152,14 @@ it("what is stored of a journal's state is what its entries come to, in however 
 
 it("states are put together up to a size that an append can carry", () => {
   const calls = new Calls();
-  for (let n = 0; n < 500; n += 1) {
+  for (let n = 0; n < 1300; n += 1) {
     const entry = entryOf(calls, { type: "session", machine: "m", pid: n, thread: "t" });
     calls.fold(entry, `${entry.seq}`);
     const folded = entryOf(calls, foldOf(calls, sealing).event);
     calls.fold(folded, `${folded.seq}`);
   }
-  // Of 64 each, and what is left of 500.
-  expect(calls.layers.map(({ level }) => level)).toEqual([3, 3, 3, 3, 3, 3, 3, 2, 2, 2, 1]);
+  // Of 256 each, and what is left of 1300.
+  expect(calls.layers.map(({ level }) => level)).toEqual([4, 4, 4, 4, 4, 2, 1]);
 });
 
 const sign = { keys: { "2026": "a secret of the year 2026" }, activeKey: "2026" };
@@ -206,9 +206,9 @@ async function tamper(saver: TierSaver, seq: number, fold: Uint8Array | undefine
 describe("a journal of hundreds of calls", () => {
   it("is opened without its old entries: what is stored tells of them", async () => {
     const saver = new MemorySaver();
-    await madeCalls(saver, 280);
+    await madeCalls(saver, 120);
     const before = createJournal(saver, { sign });
-    const receipts = [await pay(before, 3), await pay(before, 233), await pay(before, 279)];
+    const receipts = [await pay(before, 3), await pay(before, 73), await pay(before, 119)];
     const records = await recordsOf(saver);
     const folds = records.filter(({ entry }) => entry.event.type === "folded");
     expect(folds.map(({ entry }) => entry.seq).length).toBeGreaterThanOrEqual(2);
@@ -216,7 +216,7 @@ describe("a journal of hundreds of calls", () => {
     // Entries that nobody needs, to see that nobody reads them: of call 0 the claim, which isn't asked for here.
     await tamper(saver, 2, "gone");
     const fresh = createJournal(saver, { sign });
-    expect([await pay(fresh, 3), await pay(fresh, 233), await pay(fresh, 279)]).toEqual(receipts);
+    expect([await pay(fresh, 3), await pay(fresh, 73), await pay(fresh, 119)]).toEqual(receipts);
     expect(await fresh.verify("t")).toMatchObject({ ok: false, brokenAt: 2 });
   });
 
@@ -236,22 +236,25 @@ describe("a journal of hundreds of calls", () => {
 
   it("isn't opened with what somebody else put beside an entry", async () => {
     const saver = new MemorySaver();
-    await madeCalls(saver, 280);
-    const [first, second] = (await recordsOf(saver)).filter(({ entry }) => entry.event.type === "folded");
-    const { fold } = await decodePayload(saver, first!.stored);
-    await tamper(saver, second!.entry.seq, fold);
+    await madeCalls(saver, 120);
+    const folds = (await recordsOf(saver)).filter(({ entry }) => entry.event.type === "folded");
+    const [first, newest] = [folds[0]!, folds.at(-1)!];
+    const { fold } = await decodePayload(saver, first.stored);
+    await tamper(saver, newest.entry.seq, fold);
     await expect(pay(createJournal(saver, { sign }), 3)).rejects.toMatchObject({ code: "JOURNAL_BROKEN" });
     expect(await createJournal(saver, { sign }).verify("t")).toMatchObject({
       ok: false,
-      brokenAt: second!.entry.seq,
+      brokenAt: newest.entry.seq,
     });
   });
 
   it("isn't opened with a state that was stored elsewhere, by whoever has the key", async () => {
     const saver = new MemorySaver();
-    // So many that the newest state builds on another one.
-    await madeCalls(saver, 280);
-    const first = (await recordsOf(saver)).find(({ entry }) => entry.event.type === "folded");
+    await madeCalls(saver, 120);
+    const records = await recordsOf(saver);
+    const { event: newest } = records.findLast(({ entry }) => entry.event.type === "folded")!.entry;
+    const below = (newest as FoldedEvent).layers[0]!.seq;
+    const first = records.find(({ entry }) => entry.seq === below);
     const { checkpointId, parentId } = first!.stored.record;
     const withKey = new Sealing(sign);
     const { event, payload } = foldOf(Object.assign(new Calls(), { thread: "t" }), withKey);

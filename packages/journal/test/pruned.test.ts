@@ -1,7 +1,8 @@
 import { Annotation, END, START, StateGraph } from "@langchain/langgraph";
 import { MemoryTier, TierSaver } from "@stratigraph/core";
 import { expect, it } from "vitest";
-import { canonical, createJournal, events } from "../src/index.ts";
+import { canonical } from "../src/identity/canonical.ts";
+import { createJournal, events } from "../src/index.ts";
 
 const config = { configurable: { thread_id: "t" } };
 const args = { note: "and so on ".repeat(20) };

@@ -69,6 +69,25 @@ it("an equal call that this process is making is waited for, and not longer than
   expect(await journal.run(on("ada"), x, work)).toBe("done");
 });
 
+it("one that another process is making is held by that one: make it again later, or find out once that process ended", async () => {
+  const saver = new MemorySaver();
+  let end: () => void = () => undefined;
+  const first = createJournal(saver).run(
+    on("ada"),
+    x,
+    async () => await new Promise<void>((done) => (end = done)),
+  );
+  const other = createJournal(saver, { wait: "50ms" });
+  const again = expect(other.run(on("ada"), x, () => "twice")).rejects;
+  await again.toMatchObject({
+    code: "AMBIGUOUS_OUTCOME",
+    message: expect.stringMatching(/Make it again later.*once that process ended/) as string,
+  });
+  end();
+  await first;
+  expect(await other.run(on("ada"), x, () => "twice")).toBeUndefined();
+});
+
 it("a question to a model that is denied throws CallDeniedError", async () => {
   const saver = new MemorySaver();
   const journal = createJournal(saver, { policy: () => ({ deny: "too dear" }) });

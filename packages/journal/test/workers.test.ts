@@ -63,6 +63,35 @@ describe.each(fewSavers)("agents at work for a graph, on %s", (_name, open) => {
     receipts: Annotation<string[]>({ reducer: (all, more) => [...all, ...more], default: () => [] }),
   });
 
+  it("a tool of their own that buys by the journal buys as often as a message asks for it, and no more in a second try", async () => {
+    const paid: unknown[] = [];
+    let breaks = 1;
+    const buy = tool(
+      async ({ what }: { what: string }, config) =>
+        await journal.run(config, { id: `buy ${what}`, args: { what } }, () => `receipt ${paid.push(what)}`),
+      { name: "buy", description: "buys", schema: z.object({ what: z.string() }) },
+    );
+    const wants = (what: string) => ({ name: "buy", args: { what } });
+    const graph = new StateGraph(MessagesAnnotation)
+      .addNode("model", () => ({ messages: [asks(wants("apple"), wants("pear"), wants("apple"))] }))
+      .addNode("tools", async (state, config) => {
+        const done = (await new ToolNode([buy]).invoke(state, config)) as typeof MessagesAnnotation.State;
+        breaks -= 1;
+        if (breaks === 0) throw new Error("the process is killed here");
+        return done;
+      })
+      .addEdge(START, "model")
+      .addEdge("model", "tools")
+      .compile({ checkpointer: opened.saver });
+    const config = thread();
+    await expect(graph.invoke({ messages: [] }, config)).rejects.toThrow("killed here");
+    const { messages } = await graph.invoke(null, config);
+    expect(paid.toSorted()).toEqual(["apple", "apple", "pear"]);
+    expect(new Set(messages.slice(1).map(({ content }) => content)).size).toBe(3);
+    await graph.invoke({ messages: [] }, config);
+    expect(paid).toHaveLength(6);
+  });
+
   it("buy once in each round and each turn, also where the node broke off after it, and nothing when it goes back", async () => {
     const { paid, buys } = shop();
     let breaks = 1;

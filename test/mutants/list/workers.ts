@@ -32,6 +32,15 @@ export const workerMutants: readonly Mutant[] = [
     tests: ["packages/journal/test/models.test.ts"],
   },
   {
+    id: "wo08",
+    kind: "guard",
+    what: "of two equal calls that one message asks for, which a tool makes by itself, one is dropped",
+    file: front,
+    find: "currentCall() === undefined ? equalBefore(task, askedId(config)) : 0",
+    replace: "0",
+    tests: ["packages/journal/test/workers.test.ts"],
+  },
+  {
     id: "wo04",
     kind: "guard",
     what: "behind a merge the next purchase is given the receipt of the side that was merged",

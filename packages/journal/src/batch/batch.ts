@@ -1,3 +1,4 @@
+import type { KnownBy } from "../log/entry.ts";
 import { checkOptions, InvalidOptionError, StratigraphError, validId } from "@stratigraph/core";
 import type { CallSite } from "../calls/plannedCall.ts";
 import { currentCall, type CurrentCall } from "../calls/currentCall.ts";
@@ -75,14 +76,21 @@ export async function batch<T>(
   const tally = new Tally<T>(items.length, onProgress);
   signal?.throwIfAborted();
   const before = await log.refresh();
-  const open = planned.filter(({ request }) => before.get(request.call)?.status !== "succeeded");
+  const { knownBy = parts.sealing.activeKey ?? null } = before;
+  const open = planned.filter(({ requestBy }) => before.get(requestBy(knownBy).call)?.status !== "succeeded");
   tally.doneBefore(planned.length - open.length);
 
   const make = async (one: PlannedItem<T>, turn: Turn): Promise<void> => {
-    const { request, argsText, item, key } = one;
+    const { requestBy, argsText, item, key } = one;
     let thrown: { readonly error: unknown } | undefined;
     try {
-      const outcome = await runner.call({ request, argsText, site, options: callOptions(options) }, () =>
+      const call = (by: KnownBy) => ({
+        request: requestBy(by),
+        argsText,
+        site,
+        options: callOptions(options),
+      });
+      const outcome = await runner.call(call, () =>
         turn(async () => {
           try {
             return await work(item, { ...currentCall()!, key, signal });
@@ -96,7 +104,8 @@ export async function batch<T>(
       else tally.done();
     } catch (error) {
       if (error === notBegun) return;
-      const isOpen = effects === "once" && (await log.calls()).get(request.call)?.status === "unknown";
+      const { call: made } = requestBy(await runner.knownBy());
+      const isOpen = effects === "once" && (await log.calls()).get(made)?.status === "unknown";
       if (StratigraphError.is(error, "AMBIGUOUS_OUTCOME") || (thrown !== undefined && isOpen))
         tally.ambiguous(one, keptError(error));
       // It is recorded as done. As what work returns, the Command goes nowhere.

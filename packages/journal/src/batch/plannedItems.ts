@@ -2,7 +2,7 @@ import { InvalidOptionError } from "@stratigraph/core";
 import type { CallRequest } from "../calls/resolve.ts";
 import { canonical } from "../identity/canonical.ts";
 import { digestOf, fingerprintOf, sha256 } from "../identity/fingerprint.ts";
-import type { Effects } from "../log/entry.ts";
+import type { Effects, KnownBy } from "../log/entry.ts";
 import type { Sealing } from "../log/sealing.ts";
 import type { Task } from "../langgraph/taskConfig.ts";
 
@@ -10,9 +10,10 @@ import type { Task } from "../langgraph/taskConfig.ts";
 export interface PlannedItem<T> {
   readonly item: T;
   readonly key: string;
-  readonly request: CallRequest;
   /** Canonical JSON. */
   readonly argsText: string;
+  /** The call, as it is known by a key. */
+  readonly requestBy: (knownBy: KnownBy) => CallRequest;
 }
 
 /** The options that identify items. */
@@ -46,16 +47,19 @@ export function plannedItems<T>(
     seen.add(key);
     const args = { key, ...(changed === undefined ? {} : { changed: digestOf(changed(item)) }) };
     const argsText = canonical(args);
-    const request: CallRequest = {
-      call: fingerprintOf({ tool: id, version: version ?? null, args, previous, nth: 0 }),
+    const plain = fingerprintOf({ tool: id, version: version ?? null, args, previous, nth: 0 });
+    const requestBy = (knownBy: KnownBy): CallRequest => ({
+      call: sealing.known(plain, knownBy),
       tool: id,
       ...(version === undefined ? {} : { version }),
       effects,
-      previous,
+      previous: sealing.known(previous, knownBy),
       nth: 0,
       argsHash: sealing.hash(argsText),
       where,
-    };
-    return { item, key, request, argsText };
+      knownBy,
+      ...(knownBy === null ? {} : { plainPrevious: previous }),
+    });
+    return { item, key, argsText, requestBy };
   });
 }

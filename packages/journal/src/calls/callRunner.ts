@@ -12,8 +12,9 @@ import {
 import type { Calls } from "../log/calls.ts";
 import type { CallState } from "../log/callState.ts";
 import { isSamePlace, isTaken } from "../log/visits.ts";
-import type { Where } from "../log/entry.ts";
+import type { KnownBy, Where } from "../log/entry.ts";
 import type { Decision, JournalLog } from "../log/journalLog.ts";
+import { checkKnownBy, KnownByAnother } from "../log/knownBy.ts";
 import type { Sealing } from "../log/sealing.ts";
 import type { Policy } from "../options.ts";
 import { runAs, type CurrentCall } from "./currentCall.ts";
@@ -21,7 +22,7 @@ import { Gate } from "./gate.ts";
 import { endingOf, isBubbleUp, isCertain, Outcomes, toldFailure } from "./outcomes.ts";
 import { hasEqualArgs, namedCall, numbered } from "./namedCall.ts";
 import type { CallOutcome, PlannedCall } from "./plannedCall.ts";
-import { eventOfCall, resolveCall, type Knowledge } from "./resolve.ts";
+import { besideOf, eventOfCall, resolveCall, type Knowledge } from "./resolve.ts";
 import type { Ending } from "./results.ts";
 import type { Session } from "./session.ts";
 import { within } from "./within.ts";
@@ -29,6 +30,9 @@ import { newIdempotencyKey } from "./idempotencyKey.ts";
 
 /** How long to wait before looking again at a call that another process runs: first and longest, in milliseconds. */
 const [firstLookMs, longestLookMs] = [50, 1000];
+
+/** How often a call is looked for at most, if its journal is begun anew by other keys meanwhile. */
+const attempts = 10;
 
 /** What a {@link CallRunner} needs. */
 export interface CallRunnerParts {
@@ -69,15 +73,32 @@ export class CallRunner {
     return this.#underWay.has(call);
   }
 
+  /** By which key calls are known, or will be if this process begins the journal. */
+  async knownBy(): Promise<KnownBy> {
+    const { knownBy = this.#parts.sealing.activeKey ?? null } = await this.#parts.log.calls();
+    return knownBy;
+  }
+
   /**
    * Makes a call, or gives the recorded result of the same call.
+   * @param planned a function of the key by which the journal's calls are known; or a call whose fingerprint is never keyed
    * @throws what the call throws; AmbiguousOutcomeError, StratigraphError "DUPLICATE_CALL", "NOT_DURABLE", "RESULT_NOT_KEPT", "LOCKED";
    * errors of the storage, before anything ran
    */
-  async call(given: PlannedCall, work: () => unknown): Promise<CallOutcome> {
+  async call(
+    planned: PlannedCall | ((knownBy: KnownBy) => PlannedCall),
+    work: () => unknown,
+  ): Promise<CallOutcome> {
     this.#asked += 1;
     try {
-      return await this.#call(given, work);
+      if (typeof planned !== "function") return await this.#call(planned, work);
+      for (let attempt = 1; ; attempt += 1) {
+        try {
+          return await this.#call(planned(await this.knownBy()), work);
+        } catch (error) {
+          if (!(error instanceof KnownByAnother) || attempt === attempts) throw error;
+        }
+      }
     } finally {
       this.#asked -= 1;
     }
@@ -198,7 +219,7 @@ export class CallRunner {
           return { kind: "denied", reason: resolution.state.error?.message ?? "" };
         case "wait": {
           if (performance.now() - beganMs > waitMs)
-            throw new AmbiguousOutcomeError(log.threadId, resolution.state);
+            throw new AmbiguousOutcomeError(log.threadId, resolution.state, true);
           const { session } = resolution.state.claim!;
           if (isFresh && (await this.#parts.session.isAlive(session, calls.session(session)))) {
             await sleep(lookMs, undefined, { signal: site.signal });
@@ -285,12 +306,16 @@ export class CallRunner {
     let claimed: Run | undefined;
     const decide = (calls: Calls, seq: number): Decision<Run | undefined> => {
       claimed = undefined;
+      checkKnownBy(this.#parts.log.threadId, calls, request.knownBy);
       const resolution = resolveCall(calls, request, this.#known());
       if (resolution.do !== "run") return { events: [], answer: undefined };
       const { attempt, key = newIdempotencyKey(), of } = resolution;
       claimed = { kind: "run", claim: { seq, session: this.#parts.session.session }, attempt, key };
       const event = { type: "claimed" as const, ...call, attempt, key, ...(of === undefined ? {} : { of }) };
-      return { events: [{ event, payload: { args: argsText }, author: site.author }], answer: claimed };
+      return {
+        events: [{ event, payload: besideOf(request, argsText), author: site.author }],
+        answer: claimed,
+      };
     };
     try {
       // The lease comes first, so that nobody sees a claim of a process that seems dead.

@@ -1,19 +1,21 @@
 import type { PlacedCall } from "../callFront.ts";
 import type { CallRequest } from "../calls/resolve.ts";
 import { fingerprintOf, fingerprintOfNamed } from "../identity/fingerprint.ts";
-import type { Effects } from "../log/entry.ts";
+import type { Effects, KnownBy } from "../log/entry.ts";
 import type { Sealing } from "../log/sealing.ts";
 import type { Task } from "./taskConfig.ts";
 
 /**
  * What is decided about a call by: its identity, its arguments' hash, and where it is made.
  * @param journal the thread whose journal it is in
+ * @param knownBy by which key its calls are known
  */
 export function requestOf(
   sealing: Sealing,
   journal: string,
   task: Task,
   { tool, version, argsText, place, toolCallId }: PlacedCall,
+  knownBy: KnownBy,
   effects: Effects = "once",
 ): CallRequest {
   const args: unknown = JSON.parse(argsText);
@@ -24,11 +26,12 @@ export function requestOf(
     ...(toolCallId === undefined ? {} : { toolCallId }),
     ...(task.threadId === undefined || task.threadId === journal ? {} : { thread: task.threadId }),
   };
-  const { previous, nth, isNamed = false } = place;
+  const { previous: plain, nth, isNamed = false } = place;
+  const previous = sealing.known(plain, knownBy);
   return {
     call: isNamed
       ? fingerprintOfNamed(previous, nth, 0)
-      : fingerprintOf({ tool, version, args, previous, nth }),
+      : sealing.known(fingerprintOf({ tool, version, args, previous: plain, nth }), knownBy),
     tool,
     ...(version === null ? {} : { version }),
     effects,
@@ -38,6 +41,8 @@ export function requestOf(
     argsHash,
     otherHashes,
     where,
+    knownBy,
+    ...(knownBy === null ? {} : { plainPrevious: plain }),
     ...(task.fresh ? { fresh: true } : {}),
   };
 }

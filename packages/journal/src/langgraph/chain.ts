@@ -147,6 +147,13 @@ export function askingMessage(task: Task, toolCallId: string | undefined): unkno
   return modelMessagesOf(task.input).findLast((message) => asksFor(message, toolCallId));
 }
 
+/** How many equal calls the message that asks for a call has before it; 0 where none asks for it. */
+export function equalBefore(task: Task, toolCallId: string | undefined): number {
+  const { tool_calls: calls = [] } = (askingMessage(task, toolCallId) ?? {}) as ModelMessage;
+  const at = calls.findIndex(({ id }) => id === toolCallId);
+  return at < 0 ? 0 : countEqualBefore(calls, at);
+}
+
 function countEqualBefore(calls: NonNullable<ModelMessage["tool_calls"]>, at: number): number {
   const same = digestOf([calls[at]!.name, calls[at]!.args]);
   return calls.slice(0, at).filter(({ name, args }) => digestOf([name, args]) === same).length;

@@ -15,6 +15,8 @@ interface TaskConfig {
   readonly signal?: AbortSignal | undefined;
   readonly runId?: unknown;
   readonly toolCallId?: unknown;
+  /** The model's call, in the config of the tool that is called for it: by LangChain's `invoke` of tools. */
+  readonly toolCall?: { readonly id?: unknown } | undefined;
   readonly state?: unknown;
   readonly executionInfo?: { readonly nodeAttempt?: number } | undefined;
   /** Stands for the run; from LangGraph 1.7 on. */
@@ -169,6 +171,12 @@ function viaOf(namespace: string, map: Readonly<Record<string, unknown>>): strin
 export function toolCallIdOf(input: unknown, config: unknown): string | undefined {
   const call = Object(input) as { type?: unknown; id?: unknown };
   return call.type === "tool_call" ? text(call.id) : text((Object(config) as TaskConfig).toolCallId);
+}
+
+/** The id of the model's call for which a tool runs that isn't the journal's own, as LangChain tells it. */
+export function askedId(config: unknown): string | undefined {
+  const { toolCallId, toolCall } = Object(config) as TaskConfig;
+  return text(toolCallId) ?? text(toolCall?.id);
 }
 
 /** Answers to the journal's questions that no question took yet, by the thread of the run that was given them, and the questions' names. */

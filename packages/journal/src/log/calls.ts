@@ -5,7 +5,7 @@ import { nextState, visited } from "./nextState.ts";
 import { unpackedState } from "./packedState.ts";
 import { isStored, parsedFold, type FoldLayer, type StoredCall } from "./storedFold.ts";
 import { noVisits, stepOf, withVisit, type Visits } from "./visits.ts";
-import type { Call, Entry, SessionEvent, Where } from "./entry.ts";
+import type { Call, Entry, SessionEvent, Where, KnownBy } from "./entry.ts";
 
 /** A process that wrote to the journal. */
 export type Session = Pick<SessionEvent, "machine" | "pid">;
@@ -24,6 +24,8 @@ export class Calls {
   isSigned = false;
   /** The thread in which the last entries were made; undefined where there are none. */
   thread: string | undefined;
+  /** The key by which its calls are known; null where fingerprints are as they are, undefined where there are no entries. */
+  knownBy: KnownBy | undefined;
   /** The stored states that make up this one up to the entry {@link foldedAt}, oldest first. */
   layers: readonly FoldLayer[] = [];
   foldedAt = 0;
@@ -49,6 +51,7 @@ export class Calls {
     this.cutUpTo = under?.cutUpTo ?? 0;
     this.isSigned = under?.isSigned ?? false;
     this.thread = under?.thread;
+    this.knownBy = under?.knownBy;
     this.layers = under?.layers ?? [];
     this.foldedAt = under?.foldedAt ?? 0;
   }
@@ -77,6 +80,7 @@ export class Calls {
     under.cutUpTo = this.cutUpTo;
     under.isSigned = this.isSigned;
     under.thread = this.thread;
+    under.knownBy = this.knownBy;
     under.layers = this.layers;
     under.foldedAt = this.foldedAt;
     for (const [call, seq] of this.#changedAt) under.#changedAt.set(call, seq);
@@ -218,14 +222,14 @@ export class Calls {
     if (event.type === "session") {
       const { machine, pid } = event;
       this.#sessions.set(entry.session, { session: { machine, pid }, at: entry.seq });
-      this.thread = event.thread;
+      this.#belongTo(event);
     } else if (event.type === "folded") {
-      const { level, layers, thread } = event;
-      this.thread = thread;
+      const { level, layers } = event;
+      this.#belongTo(event);
       this.layers = [...layers, { seq: entry.seq, record, hash: entry.hash, level }];
       this.foldedAt = entry.seq;
     } else if (event.type === "cut") {
-      this.thread = event.thread;
+      this.#belongTo(event);
       this.cutUpTo = event.last;
       // The entries of the layers go with the others.
       this.layers = [];
@@ -239,6 +243,11 @@ export class Calls {
       this.#put(visited(next, before, event));
       this.#settle(next);
     }
+  }
+
+  #belongTo({ thread, knownBy }: Pick<SessionEvent, "thread" | "knownBy">): void {
+    this.thread = thread;
+    this.knownBy = knownBy ?? null;
   }
 
   /** A call that succeeded tells what became of those with the same idempotency key: they were one for whoever was called. */
@@ -285,6 +294,11 @@ export class Calls {
     const open = this.openOf(kind);
     if (open.has(state.call)) this.#open.set(kind, new Set([...open].filter((call) => call !== state.call)));
   }
+}
+
+/** What the entries that tell whose a journal is say of it. There has to be one. */
+export function belongingOf({ thread, knownBy }: Calls): Pick<SessionEvent, "thread" | "knownBy"> {
+  return { thread: thread!, ...(typeof knownBy === "string" ? { knownBy } : {}) };
 }
 
 const nothing: ReadonlySet<Digest> = new Set();

@@ -34,6 +34,9 @@ export interface KeptError {
   readonly message: string;
 }
 
+/** Name of the key by which the calls of a journal are known; null where fingerprints are stored as they are. */
+export type KnownBy = string | null;
+
 /** A process that makes calls, so that others can tell whether it is still alive. */
 export interface SessionEvent {
   readonly type: "session";
@@ -42,6 +45,8 @@ export interface SessionEvent {
   readonly pid: number;
   /** The thread in which it makes them. What stands before it under another name was made in a thread that was forked, or merged. */
   readonly thread: string;
+  /** The key by which the journal's calls are known, as long as it lives: that of its first entry. Absent where fingerprints are as they are. */
+  readonly knownBy?: string | undefined;
 }
 
 /** What a claim, a read and a denial tell of a call. */
@@ -228,6 +233,8 @@ export interface CutEvent {
   readonly callsHash: string;
   /** The thread in which they were cut off. */
   readonly thread: string;
+  /** As in {@link SessionEvent}. */
+  readonly knownBy?: string | undefined;
 }
 
 /**
@@ -249,6 +256,8 @@ export interface FoldedEvent {
   readonly foldHash: string;
   /** The thread in which the last entries were made. */
   readonly thread: string;
+  /** As in {@link SessionEvent}. */
+  readonly knownBy?: string | undefined;
 }
 
 /** What happened. */
@@ -297,6 +306,8 @@ export type Entry = EntryHeader & { readonly event: JournalEvent; readonly hash:
 export interface Payload {
   /** Canonical JSON of the arguments. */
   readonly args?: string | undefined;
+  /** Where fingerprints are keyed, what `previous` is without the key: a replay has none. */
+  readonly previous?: string | undefined;
   /** As {@link KeptResult}. */
   readonly result?: unknown;
   /** What was cut off, for {@link CutEvent}. */

@@ -1,18 +1,25 @@
-import type { Calls } from "./calls.ts";
+import { belongingOf, type Calls } from "./calls.ts";
 import { isOpen, type CallState } from "./callState.ts";
 import type { FoldedEvent, Payload } from "./entry.ts";
 import { packedState } from "./packedState.ts";
-import { isStored, parsedFold, type Fold, type FoldLayer, type StoredCall } from "./storedFold.ts";
+import {
+  isStored,
+  packedLines,
+  parsedFold,
+  type Fold,
+  type FoldLayer,
+  type StoredCall,
+} from "./storedFold.ts";
 import type { Sealing } from "./sealing.ts";
 
 /** After how many entries the state is stored again. */
-const entriesPerFold = 256;
+const entriesPerFold = 64;
 
 /** How many stored states of one size are put together into one of the next size. */
 const layersPerLevel = 4;
 
 /** Which size isn't put together any more: of some 16,000 entries, or a few megabytes, which an append has to carry. */
-const lastLevel = 3;
+const lastLevel = 4;
 
 /** Whether it is time to store the state, so that a process that opens the journal need not read all of it. */
 export function isFoldDue({ seq, foldedAt }: Calls): boolean {
@@ -42,7 +49,7 @@ export function foldOf(calls: Calls, sealing: Sealing): { event: FoldedEvent; pa
   const fold = foldedText(calls, below.at(-1)?.seq ?? 0);
   const foldHash = sealing.hash(fold);
   return {
-    event: { type: "folded", level, layers: below, foldHash, thread: calls.thread! },
+    event: { type: "folded", level, layers: below, foldHash, ...belongingOf(calls) },
     payload: { fold },
   };
 }
@@ -66,7 +73,7 @@ function foldedText(calls: Calls, since: number): Uint8Array {
     ([id, { machine, pid }]) => [id, [machine, pid]] as const,
   );
   const fold: Fold = { cutUpTo: calls.cutUpTo, sessions, visits };
-  return new TextEncoder().encode([JSON.stringify(fold), ...lines].join("\n"));
+  return packedLines([JSON.stringify(fold), ...lines]);
 }
 
 /** Whether what was stored is what the entries come to. @param since number of the layer below */

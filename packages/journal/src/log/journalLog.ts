@@ -242,7 +242,10 @@ export class JournalLog {
           const isKnown = calls.thread === thread && calls.session(this.#writer.session) !== undefined;
           if (decision.events.length === 0 || isKnown) return take(decision);
           const { machine, pid } = this.#writer;
-          add({ event: { type: "session", machine, pid, thread } });
+          // The first entry's key is the one by which calls are known.
+          const knownBy = calls.knownBy === undefined ? this.#sealing.activeKey : calls.knownBy;
+          const belonging = { thread, ...(typeof knownBy === "string" ? { knownBy } : {}) };
+          add({ event: { type: "session", machine, pid, ...belonging } });
           // The decision may name the number of its own entry, so it is made again behind the session's.
           return take(decide(calls, calls.seq + 1));
         } catch (error) {

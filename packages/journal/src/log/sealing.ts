@@ -1,7 +1,7 @@
 import { createHash, createHmac, timingSafeEqual } from "node:crypto";
 import { InvalidOptionError, StratigraphError } from "@stratigraph/core";
 import { canonical } from "../identity/canonical.ts";
-import type { Entry, EntryHeader, JournalEvent } from "./entry.ts";
+import type { Entry, EntryHeader, JournalEvent, KnownBy } from "./entry.ts";
 
 /** Keys for the hashes of a journal. */
 export interface SignOptions {
@@ -81,6 +81,15 @@ export class Sealing {
     return this.#digest(Buffer.concat([Buffer.from(`${purpose}/1\n`), Buffer.from(content)]), keyId ?? null);
   }
 
+  /**
+   * A fingerprint, or a place in the chain, as a journal keeps it: keyed, so that nobody can try what erased arguments were.
+   * @param knownBy name of the key; null: as it is
+   * @throws StratigraphError "KEY_MISSING"
+   */
+  known(digest: string, knownBy: KnownBy): string {
+    return knownBy === null || digest === "" ? digest : this.#digest(`known/1\n${digest}`, knownBy);
+  }
+
   /** The hashes of a payload by all keys but the active one, and without any: as entries from before a change of keys have them. */
   otherHashes(content: string | Uint8Array): string[] {
     const keyIds = [null, ...this.#keys.keys()].filter((keyId) => keyId !== (this.activeKey ?? null));
@@ -98,7 +107,7 @@ export class Sealing {
     if (key === undefined)
       throw new StratigraphError(
         "KEY_MISSING",
-        `The journal has entries that are signed with the key ${JSON.stringify(keyId)}. Pass it in the option sign.keys.`,
+        `The journal needs the key ${JSON.stringify(keyId)}: entries are signed with it, or calls are known by it. Pass it in the option sign.keys.`,
         { keyId },
       );
     return createHmac("sha256", key).update(content).digest("hex");

@@ -1,3 +1,4 @@
+import { deflateRawSync, inflateRawSync } from "node:zlib";
 import type { FoldedEvent } from "./entry.ts";
 import type { Visits } from "./visits.ts";
 
@@ -25,12 +26,20 @@ export function isStored(call: object): call is StoredCall {
   return "text" in call;
 }
 
+/**
+ * Packs the lines of a state. By Node's own zlib: that of the saver is WASM, which a process that opens a journal would have to start, and
+ * is slower by half for digests.
+ */
+export function packedLines(lines: readonly string[]): Uint8Array {
+  return new Uint8Array(deflateRawSync(lines.join("\n"), { level: 1 }));
+}
+
 /** Reads what `foldOf` made. Of a call that was forgotten only its fingerprint is there. */
 export function parsedFold(bytes: Uint8Array): {
   readonly fold: Fold;
   readonly calls: Iterable<StoredCall | { readonly call: string }>;
 } {
-  const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString("utf8");
+  const text = inflateRawSync(bytes).toString("utf8");
   const end = text.indexOf("\n");
   const fold = JSON.parse(end < 0 ? text : text.slice(0, end)) as Fold;
   return { fold, calls: end < 0 ? [] : linesOf(text, end + 1) };

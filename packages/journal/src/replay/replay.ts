@@ -143,16 +143,17 @@ export class Replay extends CallFront {
   ): Promise<CallOutcome> {
     const args: unknown = JSON.parse(argsText);
     const { previous, nth, isNamed = false } = place;
-    const fingerprint = isNamed
+    const asked = isNamed
       ? this.#named(task, previous, argsText)
       : fingerprintOf({ tool, version, args, previous, nth });
+    const recorded = this.#recording.get(asked);
+    const fingerprint = recorded?.state.call ?? asked;
     const where = toolCallId === undefined ? task.where : { ...task.where, toolCallId };
     const note = (outcome: ReplayedCall["outcome"]): void => {
       this.#made.push({ fingerprint, tool, args, outcome, where });
     };
     // After the first difference nothing can be trusted to be the recorded run.
     if (this.#diverged !== undefined) throw this.#diverged;
-    const recorded = this.#recording.get(fingerprint);
     const outcome = recorded === undefined ? undefined : await this.#outcomeOf(recorded, note);
     if (outcome !== undefined) {
       this.#asked.add(fingerprint);
@@ -167,7 +168,7 @@ export class Replay extends CallFront {
           state.effects === "once" &&
           happened.includes(state.status) &&
           state.tool === tool &&
-          made === argsText,
+          (made ?? argsText) === argsText,
       );
     if (this.#onMiss === "run" && !mayHaveHappened) {
       note("ran");
@@ -176,7 +177,7 @@ export class Replay extends CallFront {
     note("diverged");
     const expected = this.#recording
       .all()
-      .filter((call) => call.state.previous === previous && !this.#asked.has(call.state.call));
+      .filter((call) => call.asked?.previous === previous && !this.#asked.has(call.state.call));
     this.#diverged = new ReplayDivergedError(tool, args, previous, expected.map(shown), status);
     throw this.#diverged;
   }

@@ -1,5 +1,6 @@
 import type { Address, BlobHash } from "@stratigraph/core";
 import { canonical } from "../identity/canonical.ts";
+import { belongingOf } from "../log/calls.ts";
 import { decodeEntry } from "../log/records.ts";
 import { dropCopies, dropUnneeded } from "./dropBlobs.ts";
 import type { TrailHead } from "./line.ts";
@@ -42,7 +43,7 @@ export async function cutOff(journal: ThreadJournal, { before, author }: CutOpti
       const states = [...calls.all()];
       const callsHash = sealing.hash(canonical(states));
       const { seq, hash: lastHash } = last;
-      const event = { type: "cut" as const, last: seq, lastHash, callsHash, thread: threadId };
+      const event = { type: "cut" as const, last: seq, lastHash, callsHash, ...belongingOf(calls) };
       return { events: [{ event, payload: { calls: states }, author }], answer: undefined };
     });
     await removeUpTo(journal, from, last.seq);

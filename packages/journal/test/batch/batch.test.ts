@@ -179,7 +179,9 @@ describe.each(savers)("a batch on %s", (name, open) => {
       await expect(run("refused", items, options, nothing)).rejects.toMatchObject({ code: "INVALID_OPTION" });
   });
 
-  it.skipIf(name === "memory" || name === "PGlite").each(["none", "idempotent", "once"] as const)(
+  it
+    .skipIf(name === "memory" || name === "PGlite")
+    .each(inRounds({ few: ["idempotent", "once"], all: ["none", "idempotent", "once"] } as const))(
     "goes on after SIGKILL; effects %s",
     { timeout: 120_000 },
     async (effects) => {

@@ -242,7 +242,7 @@ export const kinds: readonly Kind[] = [
       const tier = new MemoryTier();
       return alone(tier, { bytes: () => inMemory(tier), close: async () => undefined });
     },
-    few: ["all", "a call with its repetition", "a call with nothing but small values"],
+    few: ["all", "a call with its repetition"],
   },
   {
     name: "a hot copy and its owner",

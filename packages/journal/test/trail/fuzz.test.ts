@@ -11,8 +11,8 @@ import { TrailCheck, type Verification } from "../../src/trail/trailCheck.ts";
 import { fileOf, keys, madeWith, sealingOf, trailOfSteps, type NamedLine } from "../support/trails.ts";
 
 /** Trails, and how often each is damaged. */
-const [trails, damagesPerTrail] = inRounds({ few: [60, 50], all: [200, 50], soak: [1000, 50] });
-const [files, damagesPerFile] = inRounds({ few: [40, 30], all: [400, 30], soak: [8000, 30] });
+const [trails, damagesPerTrail] = inRounds({ few: [30, 50], all: [200, 50], soak: [1000, 50] });
+const [files, damagesPerFile] = inRounds({ few: [20, 30], all: [400, 30], soak: [8000, 30] });
 
 const signings = ["none", "a", "rotated", "begun"] as const;
 

@@ -1,0 +1,263 @@
+import { PassThrough } from "node:stream";
+import { text } from "node:stream/consumers";
+import { fork } from "@stratigraph/branch";
+import { MemorySaver, MemoryTier, TierSaver } from "@stratigraph/core";
+import { describe, expect, it } from "vitest";
+import { batch, createJournal, replayTrail, verifyTrail, type Journal, type Replay } from "../src/index.ts";
+import { canonical } from "../src/identity/canonical.ts";
+import { digestOfName, fingerprintOf, fingerprintOfNamed, sha256 } from "../src/identity/fingerprint.ts";
+import type { Entry, EntryHeader, JournalEvent } from "../src/log/entry.ts";
+import { journalNamespace, newRecordId } from "../src/log/records.ts";
+import { Sealing } from "../src/log/sealing.ts";
+import { agentOf, asks, payments, says } from "./support/effects.ts";
+import { putEntry } from "./support/putEntry.ts";
+
+// Where a journal signs, its calls are known by the key of its first entry: nobody without it can try what erased arguments were.
+
+const keys = { "2026": "a secret of the year 2026", "2027": "a secret of the year 2027" };
+const sign = { keys, activeKey: "2026" };
+const later = { keys, activeKey: "2027" };
+const config = { configurable: { thread_id: "t" } };
+const input = { messages: [{ role: "user" as const, content: "pay" }] };
+
+/** Calls of all kinds: of a tool, of a name, of a batch. Returns what ran. */
+async function calls(saver: TierSaver, journal: Journal | Replay, thread = "t"): Promise<string[]> {
+  const ran: string[] = [];
+  const own = { configurable: { thread_id: thread } };
+  const { pay, paid } = payments();
+  const tools = journal.tools([pay], { pay: "once" });
+  const script = (turn: number) => (turn === 0 ? asks({ name: "pay", args: { amount: 7 } }) : says("done"));
+  const { graph } = agentOf(journal as Journal, tools, script, saver);
+  const start = (await graph.getState(own)).config.configurable?.["checkpoint_id"] as string | undefined;
+  const first = start === undefined ? own : await beginning(saver, thread);
+  await graph.invoke(start === undefined ? input : null, first);
+  if (paid.length > 0) ran.push("tool");
+  await journal.run(own, { id: "letter", args: { to: "ada" } }, () => void ran.push("named"));
+  if ("trail" in journal)
+    await batch(
+      journal,
+      own,
+      ["one", "two"],
+      { id: "items", key: (item) => item },
+      (item) => void ran.push(item),
+    );
+  return ran;
+}
+
+/** The first checkpoint of a thread: a run from there makes the same calls. */
+async function beginning(saver: TierSaver, thread: string) {
+  let oldest = { configurable: { thread_id: thread } } as object;
+  for await (const { config: found } of saver.list({ configurable: { thread_id: thread } })) oldest = found;
+  return oldest;
+}
+
+async function exported(journal: Journal, thread = "t"): Promise<string> {
+  const through = new PassThrough();
+  const [file] = await Promise.all([text(through), journal.export(thread, through)]);
+  return file;
+}
+
+const everything = ["tool", "named", "one", "two"];
+
+/** What somebody tries who knows all but the amount, or the name, and has whatever is stored. */
+const guesses = [
+  fingerprintOf({ tool: "pay", version: null, args: { amount: 7 }, previous: "", nth: 0 }),
+  digestOfName("outside", null, "letter", null),
+  fingerprintOfNamed(digestOfName("outside", null, "letter", null), 0, 0),
+  fingerprintOf({
+    tool: "items",
+    version: null,
+    args: { key: "one" },
+    previous: sha256(canonical(["items/1", "items"])),
+    nth: 0,
+  }),
+];
+
+describe("erased arguments", () => {
+  it.each([
+    ["without keys, can be found by trying", undefined, 4],
+    ["with keys, can't", sign, 0],
+  ])("%s", async (_name, signing, found) => {
+    const saver = new MemorySaver();
+    const journal = createJournal(saver, { sign: signing });
+    expect(await calls(saver, journal)).toEqual(everything);
+    await journal.erase("t", { before: new Date(Date.now() + 1) });
+    await journal.cut("t", { before: new Date(Date.now() + 1) });
+    const file = await exported(journal);
+    expect(guesses.filter((guess) => file.includes(guess))).toHaveLength(found);
+    expect(await journal.verify("t")).toMatchObject({ ok: true });
+    await expect(calls(saver, createJournal(saver, { sign: signing }))).rejects.toMatchObject({
+      code: "RESULT_NOT_KEPT",
+    });
+  });
+});
+
+describe("another key since", () => {
+  it("finds every call, also one that was cut off, of many, and in a fork; with the key that is missing it says which", async () => {
+    const saver = new MemorySaver();
+    const journal = createJournal(saver, { sign });
+    expect(await calls(saver, journal)).toEqual(everything);
+    const many = async (by: Journal) => {
+      let ran = 0;
+      const run = (n: number) => by.run(config, { id: `many ${n}` }, () => void (ran += 1));
+      await Promise.all(Array.from({ length: 150 }, (_, n) => run(n)));
+      return ran;
+    };
+    expect(await many(journal)).toBe(150);
+    await journal.end();
+    const next = () => createJournal(saver, { sign: later });
+    expect(await calls(saver, next())).toEqual([]);
+    expect(await many(next())).toBe(0);
+    await fork(saver, "t", { to: "fork" });
+    expect(await calls(saver, next(), "fork")).toEqual([]);
+    await next().run(config, { id: "since", args: { to: "bob" } }, () => undefined);
+    expect(await next().verify("t")).toMatchObject({ ok: true });
+    await next().cut("t", { before: new Date(Date.now() + 1) });
+    await expect(calls(saver, next())).rejects.toMatchObject({ code: "RESULT_NOT_KEPT" });
+    const lost = createJournal(saver, { sign: { keys: { "2027": keys["2027"] }, activeKey: "2027" } });
+    await expect(lost.run(config, { id: "new" }, () => undefined)).rejects.toMatchObject({
+      code: "KEY_MISSING",
+      data: { keyId: "2026" },
+    });
+  });
+
+  it.each([
+    ["a call that must not act twice", { effects: "once" }, ["the other"]],
+    ["a read", { effects: "none" }, ["the first", "the other"]],
+    ["one that the policy denies the first", { effects: "once", deny: true }, ["the other"]],
+  ] as const)(
+    "two processes of two keys begin a journal at once: %s",
+    async (_name, { effects, ...rest }, expected) => {
+      const tier = new MemoryTier();
+      const other = createJournal(new TierSaver(tier), { sign: later });
+      const policy = () => ("deny" in rest ? { deny: "no" } : true);
+      const first = createJournal(new TierSaver(tier), { sign, policy });
+      const made: string[] = [];
+      const pay = (journal: Journal, who: string) =>
+        journal.run(config, { id: "pay", args: { amount: 7 }, effects }, () => void made.push(who));
+      const append = tier.append.bind(tier);
+      tier.append = async (request) => {
+        tier.append = append;
+        await pay(other, "the other");
+        return await append(request);
+      };
+      await pay(first, "the first").catch((error: unknown) =>
+        expect(error).toMatchObject({ code: "CALL_DENIED" }),
+      );
+      expect(made).toEqual(expected);
+      expect(await other.verify("t")).toMatchObject({ ok: true });
+    },
+  );
+
+  it("a thread that was deleted and begun anew under it is another one for whoever knew the first", async () => {
+    const saver = new MemorySaver();
+    const [first, second] = [createJournal(saver, { sign }), createJournal(saver, { sign: later })];
+    const paid: string[] = [];
+    const pay = async (journal: Journal, who: string) =>
+      await journal.run(config, { id: "pay" }, () => void paid.push(who));
+    await pay(first, "first");
+    await saver.deleteThread("t");
+    await pay(second, "second");
+    await pay(first, "first again");
+    expect(paid).toEqual(["first", "second"]);
+    expect(await first.verify("t")).toMatchObject({ ok: true });
+  });
+});
+
+it("a journal that was begun when fingerprints weren't keyed goes on as it was", async () => {
+  const saver = new MemorySaver();
+  const sealing = new Sealing(sign);
+  const [session, at] = ["a process", new Date().toISOString()];
+  const previous = digestOfName("outside", null, "pay", null);
+  const call = fingerprintOfNamed(previous, 0, 0);
+  const [argsHash, resultHash] = [sealing.hash("null"), sealing.hash("x")];
+  const named = { effects: "once", previous, nth: 0, named: true, argsHash, where: {} } as const;
+  const events: JournalEvent[] = [
+    { type: "session", machine: "m", pid: 1, thread: "t" },
+    { type: "claimed", call, tool: "pay", ...named, attempt: 1, key: "k" },
+    { type: "succeeded", call, claim: 2, resultHash, kept: false, ms: 1 },
+  ];
+  let last: Entry | undefined;
+  let record: string | undefined;
+  for (const [n, event] of events.entries()) {
+    const header: EntryHeader = { v: 1, seq: n + 1, at, session, prev: last?.hash ?? "", keyId: "2026" };
+    const names = { checkpointId: newRecordId(n + 1), parentId: record };
+    const heads = [
+      { namespace: journalNamespace, to: names.checkpointId, expected: record === undefined ? [] : [record] },
+    ];
+    last = { ...header, event, hash: sealing.hashOf(header, event) };
+    await putEntry(saver, names, last, event.type === "claimed" ? { args: "null" } : {}, heads);
+    record = names.checkpointId;
+  }
+  const journal = createJournal(saver, { sign: later });
+  expect(await journal.verify("t")).toMatchObject({ ok: true, entries: 3 });
+  await expect(journal.run(config, { id: "pay" }, () => "paid again")).rejects.toMatchObject({
+    code: "RESULT_NOT_KEPT",
+  });
+  await journal.run(config, { id: "new" }, () => undefined);
+  expect(await createJournal(saver, { sign }).run(config, { id: "new" }, () => "again")).toBeUndefined();
+  expect(await journal.verify("t")).toMatchObject({ ok: true });
+});
+
+describe("a replay", () => {
+  it("needs no key, from a file or from the thread", async () => {
+    const saver = new MemorySaver();
+    const journal = createJournal(saver, { sign });
+    await calls(saver, journal);
+    const file = await exported(journal);
+    for (const replay of [await replayTrail([file]), await createJournal(saver).replay("t")]) {
+      expect(await replay.follow(() => calls(new MemorySaver(), replay))).toEqual([]);
+      expect(replay.calls.map(({ tool, outcome }) => [tool, outcome])).toEqual([
+        ["pay", "recorded"],
+        ["letter", "recorded"],
+      ]);
+      const known = (await journal.calls("t")).map(({ fingerprint }) => fingerprint);
+      expect(known).toEqual(expect.arrayContaining(replay.calls.map(({ fingerprint }) => fingerprint)));
+    }
+  });
+
+  it.each([undefined, sign])(
+    "runs nothing of what was erased, also where what wasn't recorded may run (%j)",
+    async (signing) => {
+      const saver = new MemorySaver();
+      const journal = createJournal(saver, { sign: signing });
+      await calls(saver, journal);
+      await journal.erase("t", { before: new Date(Date.now() + 1) });
+      const replay = await journal.replay("t", { onMiss: "run" });
+      const ran: string[] = [];
+      await expect(
+        replay.follow(async () => await calls(new MemorySaver(), replay).then((made) => ran.push(...made))),
+      ).rejects.toMatchObject({ code: "REPLAY_DIVERGED" });
+      expect(ran).toEqual([]);
+    },
+  );
+});
+
+it("the place that stands beside the arguments is verified: changed, removed, or added", async () => {
+  const saver = new MemorySaver();
+  const journal = createJournal(saver, { sign });
+  await journal.run(config, { id: "pay" }, () => "paid");
+  const file = await exported(journal);
+  const verified = async (change: (line: string) => string) =>
+    await verifyTrail([change(file)], { sign: later });
+  const place = /"previous":"[0-9a-f]{64}"(?=\}\n)/;
+  expect(file).toMatch(place);
+  expect(await verified((line) => line)).toMatchObject({ ok: true });
+  expect(await verified((line) => line.replace(place, `"previous":"${"0".repeat(64)}"`))).toEqual({
+    ok: false,
+    brokenAt: 2,
+    why: "the place beside entry 2 isn't the one that it was made with",
+  });
+  const without = (line: string): string => line.replace(new RegExp(`,${place.source}`), "");
+  expect(await verified(without)).toMatchObject({ ok: false, brokenAt: 2 });
+  const plain = await exported(await unsigned());
+  const added = plain.replace('"args":"null"}', `"args":"null","previous":"${"0".repeat(64)}"}`);
+  expect(added).not.toBe(plain);
+  expect(await verifyTrail([added])).toMatchObject({ ok: false, brokenAt: 2 });
+});
+
+async function unsigned(): Promise<Journal> {
+  const journal = createJournal(new MemorySaver());
+  await journal.run(config, { id: "pay" }, () => "paid");
+  return journal;
+}
