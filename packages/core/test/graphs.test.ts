@@ -1,5 +1,6 @@
 import { MemorySaver, MemoryTier, TierSaver } from "@stratigraph/core";
 import { testGraphs, testPromises, testSaver } from "@stratigraph/testing";
+import { inRounds } from "../../../test/rounds.ts";
 
 const open = async (serde?: ConstructorParameters<typeof MemorySaver>[0]) => ({
   saver: new MemorySaver(serde),
@@ -9,6 +10,7 @@ const open = async (serde?: ConstructorParameters<typeof MemorySaver>[0]) => ({
 testGraphs(
   "core MemorySaver",
   Object.assign(() => open(), { withSerde: open }),
+  { durabilities: inRounds({ few: "in turn", all: "each" }) },
 );
 // Newest first is by checkpoint id: LangGraph.js compares ids in `before`, also across namespaces.
 testSaver("core MemorySaver", () => open(), { knownFailures: ["list_uses_checkpoint_timestamp_not_id"] });

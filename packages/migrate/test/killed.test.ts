@@ -11,8 +11,8 @@ import { history, say } from "./support/conversation.ts";
 import type { CopyMessage } from "./support/copyChild.ts";
 
 const script = join(import.meta.dirname, "support/copyChild.ts");
-const threads = inRounds({ few: 60, all: 200, soak: 1000 });
-const kills = inRounds({ few: 3, all: 5, soak: 10 });
+const threads = inRounds({ few: 40, all: 200, soak: 1000 });
+const kills = inRounds({ few: 2, all: 5, soak: 10 });
 const timeout = inRounds({ few: 120_000, all: 1_200_000 });
 
 let database: FreshDatabase;
