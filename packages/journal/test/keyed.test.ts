@@ -199,6 +199,32 @@ it("a journal that was begun when fingerprints weren't keyed goes on as it was",
   expect(await journal.verify("t")).toMatchObject({ ok: true });
 });
 
+it("a journal that was begun without keys verifies where it is taken, and isn't taken elsewhere, however long it is", async () => {
+  const saver = new MemorySaver();
+  const accepting = { ...later, unsigned: "accept" } as const;
+  await createJournal(saver).run(config, { id: "pay" }, () => "paid");
+  const journal = createJournal(saver, { sign: accepting });
+  for (const count of [1, 80]) {
+    const run = (n: number) => journal.run(config, { id: `${count}, ${n}` }, () => undefined);
+    await Promise.all(Array.from({ length: count }, (_, n) => run(n)));
+    const file = await exported(journal);
+    for (const sign of [accepting, later]) {
+      const fresh = createJournal(saver, { sign });
+      const paid = await fresh
+        .run(config, { id: "pay" }, () => "paid again")
+        .catch(({ code }) => code as string);
+      const found = [await fresh.verify("t"), await verifyTrail([file], { sign })];
+      if (sign === accepting) expect([paid, ...found]).toMatchObject(["paid", { ok: true }, { ok: true }]);
+      else
+        expect([paid, ...found]).toMatchObject([
+          "JOURNAL_BROKEN",
+          { ok: false, brokenAt: 1, why: expect.stringContaining('unsigned: "accept"') as string },
+          { ok: false, brokenAt: 1 },
+        ]);
+    }
+  }
+});
+
 describe("a replay", () => {
   it("needs no key, from a file or from the thread", async () => {
     const saver = new MemorySaver();

@@ -22,6 +22,8 @@ export class Calls {
   cutUpTo = 0;
   /** Whether there is an entry that is signed with a key. */
   isSigned = false;
+  /** Whether there is one that isn't. */
+  hasUnsigned = false;
   /** The thread in which the last entries were made; undefined where there are none. */
   thread: string | undefined;
   /** The key by which its calls are known; null where fingerprints are as they are, undefined where there are no entries. */
@@ -50,6 +52,7 @@ export class Calls {
     this.hash = under?.hash ?? "";
     this.cutUpTo = under?.cutUpTo ?? 0;
     this.isSigned = under?.isSigned ?? false;
+    this.hasUnsigned = under?.hasUnsigned ?? false;
     this.thread = under?.thread;
     this.knownBy = under?.knownBy;
     this.layers = under?.layers ?? [];
@@ -79,6 +82,7 @@ export class Calls {
     under.hash = this.hash;
     under.cutUpTo = this.cutUpTo;
     under.isSigned = this.isSigned;
+    under.hasUnsigned = this.hasUnsigned;
     under.thread = this.thread;
     under.knownBy = this.knownBy;
     under.layers = this.layers;
@@ -219,6 +223,7 @@ export class Calls {
     this.hash = entry.hash;
     this.isSigned ||= entry.keyId !== undefined;
     const { event } = entry;
+    this.hasUnsigned ||= entry.keyId === undefined || (event.type === "folded" && event.unsigned === true);
     if (event.type === "session") {
       const { machine, pid } = event;
       this.#sessions.set(entry.session, { session: { machine, pid }, at: entry.seq });

@@ -11,7 +11,9 @@ export function checkEntry(threadId: string, sealing: Sealing, entry: Entry, isS
 }
 
 function unsigned(isSigned: boolean): string {
-  return isSigned
-    ? "it isn't signed, and entries before it are"
-    : 'it isn\'t signed. A journal that was begun before there were keys is taken with sign: { …, unsigned: "accept" }';
+  return isSigned ? "it isn't signed, and entries before it are" : `it isn't signed. ${beforeKeys}`;
 }
+
+/** What to do about a journal that was begun before there were keys. */
+export const beforeKeys =
+  'A journal that was begun before there were keys is taken with sign: { …, unsigned: "accept" }';

@@ -254,6 +254,8 @@ export interface FoldedEvent {
   }[];
   /** Hash of what stands beside the entry. */
   readonly foldHash: string;
+  /** Whether the entry is signed, and some before it aren't. */
+  readonly unsigned?: true | undefined;
   /** The thread in which the last entries were made. */
   readonly thread: string;
   /** As in {@link SessionEvent}. */

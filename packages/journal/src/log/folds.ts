@@ -49,7 +49,14 @@ export function foldOf(calls: Calls, sealing: Sealing): { event: FoldedEvent; pa
   const fold = foldedText(calls, below.at(-1)?.seq ?? 0);
   const foldHash = sealing.hash(fold);
   return {
-    event: { type: "folded", level, layers: below, foldHash, ...belongingOf(calls) },
+    event: {
+      type: "folded",
+      level,
+      layers: below,
+      foldHash,
+      ...(sealing.activeKey !== undefined && calls.hasUnsigned ? { unsigned: true } : {}),
+      ...belongingOf(calls),
+    },
     payload: { fold },
   };
 }

@@ -33,6 +33,7 @@ export async function storedState(
   // Where there are keys, what isn't signed tells nothing: whether it may be there is told by the entries before it.
   if (!isFolded(entry) || (entry.keyId === undefined && sealing.activeKey !== undefined)) return undefined;
   const { threadId } = record;
+  if (entry.event.unsigned === true && !sealing.takesUnsigned) return undefined;
   checkEntry(threadId, sealing, entry, false);
   const own = { seq: entry.seq, hash: entry.hash, record: record.checkpointId };
   const layers = await Promise.all(

@@ -3,6 +3,7 @@ import { canonical } from "../identity/canonical.ts";
 import { hashOfResult } from "../calls/storedResults.ts";
 import type { CutEvent, Entry, ErasedEvent, KnownBy } from "../log/entry.ts";
 import { ownPrefix } from "../log/ownCalls.ts";
+import { beforeKeys } from "../log/checkEntry.ts";
 import { seqOfRecord } from "../log/records.ts";
 import type { Sealing } from "../log/sealing.ts";
 import { isEntry, type RecordedEntry, type TrailHead } from "./line.ts";
@@ -175,6 +176,8 @@ export class TrailCheck {
     if (keyId !== undefined) this.#signedBefore ??= seq;
     else if (this.#signedBefore !== undefined)
       this.damaged(seq, `entry ${seq} isn't signed, and entry ${this.#signedBefore} before it is`);
+    else if (this.#sealing.activeKey !== undefined && !this.#sealing.takesUnsigned)
+      this.damaged(seq, `entry ${seq} isn't signed. ${beforeKeys}`);
     const last = this.#last;
     if (!isIntact || last?.seq !== seq - 1 || prev === last.hash) return;
     // What an intact entry says of the one before it is right; otherwise that one was damaged anyway.

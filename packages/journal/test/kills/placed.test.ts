@@ -11,13 +11,13 @@ import {
 } from "@langchain/langgraph";
 import { ToolNode } from "@langchain/langgraph/prebuilt";
 import { randomBytes } from "node:crypto";
-import { TierSaver, type SaverOptions, type Tier } from "@stratigraph/core";
+import { StratigraphError, TierSaver, type SaverOptions, type Tier } from "@stratigraph/core";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { inRounds } from "../../../../test/rounds.ts";
 import { createJournal, currentCall } from "../../src/index.ts";
 import { Life, type Death } from "../support/mortal.ts";
-import { savers } from "../support/savers.ts";
+import { savers } from "../support/places.ts";
 
 // A process dies at a call of its storage, before or after it took effect, or within a payment, before or after it went out. Others go
 // on, and die as well. Payments are counted here, outside. Whatever happens: each that was asked for went out once, in each turn.
@@ -167,7 +167,10 @@ function asked(): string[] {
     .toSorted();
 }
 
-/** Brings a thread to its end, or as far as the process lives. Whether it is done. */
+/**
+ * Brings a thread to its end, or as far as the process lives. Whether it is done. What the dead process had under way at the storage may land
+ * behind what this one read: it is refused then, and is begun again, as whoever runs it would.
+ */
 async function goOn(
   { graph }: ReturnType<typeof processOf>,
   thread_id: string,
@@ -189,7 +192,7 @@ async function goOn(
     }
     throw new Error("it never ends");
   } catch (error) {
-    if (isKilled(error)) return false;
+    if (isKilled(error) || StratigraphError.is(error, "CHECKPOINT_CONFLICT")) return false;
     throw error;
   }
 }
@@ -210,14 +213,15 @@ async function play(
   const bank = new Bank();
   let died = 0;
   let last = { calls: 0, payments: 0 };
-  for (const death of [...deaths, {}]) {
+  // The last ones don't die.
+  for (const death of [...deaths, {}, {}, {}]) {
     const life = new Life(death.atCall);
     const one = processOf(storage, bank, life, death.atPayment);
     const isDone = await goOn(one, thread, durability);
     await one.end().catch(() => undefined);
     last = { calls: life.calls.length, payments: one.payments() };
     if (isDone) break;
-    died += 1;
+    if (life.isOver) died += 1;
   }
   expect(bank.went, `${thread}, ${durability}: ${JSON.stringify(deaths)}`).toEqual(asked());
   return { died, ...last };
@@ -225,42 +229,44 @@ async function play(
 
 const kills = inRounds({ few: 16, all: 100, soak: 2000 });
 
-describe.each(
-  savers.filter(([name]) =>
-    inRounds({ few: ["memory"], all: ["memory", "postgres", "redis>postgres"] }).includes(name),
-  ),
-)("processes that are killed at a call of their storage or a payment, on %s", (name, open) => {
-  it.each(["sync", "async"] as const)(
-    "pay once, durability %s",
-    async (durability) => {
-      const { saver, close } = await open();
-      try {
-        const storage = { tier: saver.tier, options: name === "redis>postgres" ? { encryption } : {} };
-        const whole = await play(storage, "whole", durability, []);
-        const times = Math.ceil((name === "memory" ? kills : kills / 5) / 2);
-        let died = 0;
-        for (let n = 0; died < times; n += 1) {
-          const deathAt = (seed: number): Dies => {
-            const how = seed % 2 === 0 ? "before" : "after";
-            return seed % 5 === 0
-              ? { atPayment: { nth: 1 + ((seed * 7) % whole.payments), how } }
-              : { atCall: { at: 1 + ((seed * 31) % whole.calls), how } };
-          };
-          died += (
-            await play(storage, `thread ${n}`, durability, [
-              {
-                atPayment: { nth: 1 + ((2 * n + 1) % whole.payments), how: n % 2 === 0 ? "after" : "before" },
-              },
-              deathAt(5 * n + 2),
-              deathAt(11 * n + 5),
-            ])
-          ).died;
+describe.each(savers.slice(0, inRounds({ few: 1, all: savers.length })))(
+  "processes that are killed at a call of their storage or a payment, on %s",
+  (name, open) => {
+    it.each(["sync", "async"] as const)(
+      "pay once, durability %s",
+      async (durability) => {
+        const { saver, close } = await open();
+        try {
+          const storage = { tier: saver.tier, options: name === "redis>postgres" ? { encryption } : {} };
+          const whole = await play(storage, "whole", durability, []);
+          const times = Math.ceil((name === "memory" ? kills : kills / 5) / 2);
+          let died = 0;
+          for (let n = 0; died < times; n += 1) {
+            const deathAt = (seed: number): Dies => {
+              const how = seed % 2 === 0 ? "before" : "after";
+              return seed % 5 === 0
+                ? { atPayment: { nth: 1 + ((seed * 7) % whole.payments), how } }
+                : { atCall: { at: 1 + ((seed * 31) % whole.calls), how } };
+            };
+            died += (
+              await play(storage, `thread ${n}`, durability, [
+                {
+                  atPayment: {
+                    nth: 1 + ((2 * n + 1) % whole.payments),
+                    how: n % 2 === 0 ? "after" : "before",
+                  },
+                },
+                deathAt(5 * n + 2),
+                deathAt(11 * n + 5),
+              ])
+            ).died;
+          }
+          console.log(`${name}, durability ${durability}: killed ${died} times`);
+        } finally {
+          await close();
         }
-        console.log(`${name}, durability ${durability}: killed ${died} times`);
-      } finally {
-        await close();
-      }
-    },
-    3_600_000,
-  );
-});
+      },
+      3_600_000,
+    );
+  },
+);

@@ -35,6 +35,11 @@ export class Life {
     if (this.#isOver) throw died();
   }
 
+  /** Whether it ended. */
+  get isOver(): boolean {
+    return this.#isOver;
+  }
+
   /** Which of the calls are worth a death "after": those that change something. */
   get changes(): number[] {
     return this.calls.flatMap((method, n) => (reading.has(method) ? [] : [n + 1]));

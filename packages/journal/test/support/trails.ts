@@ -115,7 +115,8 @@ const sealings = new Map<string | undefined, Sealing>();
 export function sealingOf(activeKey: "a" | "b" | undefined): Sealing {
   const known = sealings.get(activeKey);
   if (known !== undefined) return known;
-  const made = new Sealing(activeKey === undefined ? undefined : { keys, activeKey });
+  const sign = activeKey === undefined ? undefined : { keys, activeKey, unsigned: "accept" as const };
+  const made = new Sealing(sign);
   sealings.set(activeKey, made);
   return made;
 }

@@ -247,7 +247,7 @@ describe("a damaged trail", () => {
             const activeKey = sealingFor(signing).activeKey;
             const options = {
               head: { seq, hash },
-              ...(activeKey === undefined ? {} : { sign: { keys, activeKey } }),
+              ...(activeKey === undefined ? {} : { sign: { keys, activeKey, unsigned: "accept" as const } }),
             };
             const whole = { header: (await contentOf(file)).header, lines: made.map(lineIn) };
             expect(await verifyTrail([file], options)).toMatchObject({
