@@ -9,11 +9,11 @@ import { CallDeniedError, sameName } from "./errors.ts";
 import { canonical } from "./identity/canonical.ts";
 import { digestOfName } from "./identity/fingerprint.ts";
 import {
+  askedCall,
   chainAfter,
   chainKey,
   chainPlace,
   countInAttempt,
-  equalBefore,
   placeOfModel,
   withinOf,
   type ChainPlace,
@@ -183,10 +183,10 @@ export abstract class CallFront {
     const task = taskOf(config);
     const version = options.version ?? null;
     const argsText = canonical(args);
-    checkOnce(task, id, tool, argsText);
     // A tool that isn't the journal's own may be asked for twice by one message.
-    const asked = currentCall() === undefined ? equalBefore(task, askedId(config)) : 0;
-    const place = placeOfNamed(task, id, version, ...(asked === 0 ? [] : [String(asked)]));
+    const asked = currentCall() === undefined ? askedCall(task, askedId(config)) : undefined;
+    checkOnce(task, JSON.stringify([id, asked]), tool, argsText);
+    const place = placeOfNamed(task, id, version, ...(asked === undefined ? [] : [asked]));
     const given = JSON.stringify(args);
     const planned = { tool, version, argsText, given, place, toolCallId: undefined };
     const outcome = await this.call(task, config, planned, options, (looked) =>

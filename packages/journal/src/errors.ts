@@ -99,7 +99,7 @@ export function resultNotKept(threadId: string, { call, tool, where }: CallState
   return new StratigraphError(
     "RESULT_NOT_KEPT",
     `A call of ${JSON.stringify(tool)} happened, but its result isn't in the journal: it couldn't be serialised, was too long, or was ` +
-      `erased. Let the tool return JSON or messages; journal.resolve() can supply the result.`,
+      `erased or cut off. Let the tool return JSON or messages; journal.resolve() can supply the result.`,
     { threadId, fingerprint: call, tool, where },
   );
 }

@@ -40,7 +40,7 @@ export { verifyTrail, type VerifyTrailOptions } from "./trail/verifyTrail.ts";
 export { readTrail, type ReadTrailOptions, type TrailFile } from "./trail/readTrail.ts";
 export type { TrailHead, TrailHeader } from "./trail/line.ts";
 export type { TrailSource } from "./trail/lines.ts";
-export { replayTrail } from "./replay/replayTrail.ts";
+export { replayTrail, type ReplayTrailOptions } from "./replay/replayTrail.ts";
 export { ReplayDivergedError, type Replay, type ReplayedCall, type ReplayOptions } from "./replay/replay.ts";
 export type { Judgement } from "./replay/judge.ts";
 export type { ComparedCall, ComparedRow, RunComparison, RunTotals } from "./replay/compareRuns.ts";

@@ -161,7 +161,7 @@ export class Journal extends CallFront {
   async replay(threadId: string, options: ReplayOptions = {}): Promise<Replay> {
     const { seq } = await trailHead(this.checkpointer, validId("threadId", threadId));
     const entries = recordedEntries(this.checkpointer, threadId, seq);
-    return await replayOf(entries, "replay", options, this.checkpointer.serde);
+    return await replayOf(entries, this.#sealing, "replay", options, this.checkpointer.serde);
   }
 
   /**

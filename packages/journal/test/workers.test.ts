@@ -92,6 +92,76 @@ describe.each(fewSavers)("agents at work for a graph, on %s", (_name, open) => {
     expect(paid).toHaveLength(6);
   });
 
+  it.each([true, false])(
+    "a tool of their own that one message asks for with other arguments buys each, whether it tells them or not: %s",
+    async (tells) => {
+      const paid: string[] = [];
+      const buy = tool(
+        async ({ what }: { what: string }, config) =>
+          await journal.run(config, { id: "buy", ...(tells ? { args: { what } } : {}) }, () => {
+            paid.push(what);
+            return `a receipt for ${what}`;
+          }),
+        { name: "buy", description: "buys", schema: z.object({ what: z.string() }) },
+      );
+      const wants = (what: string) => ({ name: "buy", args: { what } });
+      const graph = new StateGraph(MessagesAnnotation)
+        .addNode("model", () => ({ messages: [asks(wants("apple"), wants("pear"))] }))
+        .addNode("tools", new ToolNode([buy]))
+        .addEdge(START, "model")
+        .addEdge("model", "tools")
+        .compile({ checkpointer: opened.saver });
+      const config = thread();
+      const receipts = (messages: readonly BaseMessage[]) => messages.slice(-2).map(({ content }) => content);
+      const { messages } = await graph.invoke({ messages: [] }, config);
+      expect(receipts(messages)).toEqual(["a receipt for apple", "a receipt for pear"]);
+      for await (const { next, config: back } of graph.getStateHistory(config))
+        if (next[0] === "tools")
+          expect(receipts((await graph.invoke(null, back)).messages)).toEqual(receipts(messages));
+      expect(paid.toSorted()).toEqual(["apple", "pear"]);
+    },
+  );
+
+  it("two runs of a subgraph in one task, one after another, with an equal call: no purchase is dropped in silence, and names tell them apart", async () => {
+    for (const named of [false, true]) {
+      const paid: string[] = [];
+      const Order = Annotation.Root({
+        order: Annotation<string>,
+        receipt: Annotation<string>,
+        callScope: Annotation<string>,
+      });
+      const sub = new StateGraph(Order)
+        .addNode("charge", async ({ order }, config) => ({
+          receipt: await journal.run(config, { id: "charge", args: { amount: 5 } }, () => {
+            paid.push(order);
+            return `receipt for ${order}`;
+          }),
+        }))
+        .addEdge(START, "charge")
+        .compile();
+      const graph = new StateGraph(Rounds)
+        .addNode("sell", async () => {
+          const receipts: string[] = [];
+          for (const order of ["apples", "pears", "figs"]) {
+            const { receipt } = await sub.invoke({ order, ...(named ? { callScope: order } : {}) });
+            receipts.push(receipt);
+          }
+          return { receipts };
+        })
+        .addEdge(START, "sell")
+        .compile({ checkpointer: opened.saver });
+      const sold = graph.invoke({ left: 0 }, thread());
+      if (named)
+        expect((await sold).receipts).toEqual([
+          "receipt for apples",
+          "receipt for pears",
+          "receipt for figs",
+        ]);
+      else await expect(sold).rejects.toMatchObject({ code: "DUPLICATE_CALL" });
+      expect(paid).toEqual(named ? ["apples", "pears", "figs"] : ["apples"]);
+    }
+  });
+
   it("buy once in each round and each turn, also where the node broke off after it, and nothing when it goes back", async () => {
     const { paid, buys } = shop();
     let breaks = 1;

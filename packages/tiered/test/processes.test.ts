@@ -89,7 +89,13 @@ describe.each(["verified", "trusted"] as const)("%s, on Redis and Postgres", (co
 });
 
 test("trusted: a process that can't reach Redis writes: others read what was before for at most trustFor, and can't write on it", async () => {
-  const trustForMs = 4000;
+  // On a busy machine the other process may take longer than that.
+  for (const trustForMs of [4000, 16_000, 64_000]) if (await isReadMeanwhile(trustForMs)) return;
+  throw new Error("nothing was read while it was trusted");
+});
+
+/** Whether something was read between the other process's write and the end of the trust. */
+async function isReadMeanwhile(trustForMs: number): Promise<boolean> {
   const shared = await sharedRedis();
   const saver = new TieredSaver({
     hot: redis({ url: shared.url, keyPrefix: shared.keyPrefix, ttl: "5m" }),
@@ -119,10 +125,13 @@ test("trusted: a process that can't reach Redis writes: others read what was bef
       }
       return read.at(-1) === text("two");
     });
+    expect(await child.exit).toMatchObject({ code: 0, stderr: "" });
+    if (read.length === 1) return false;
     expect(new Set(read.slice(0, -1))).toEqual(new Set([text("one")]));
     expect(conflicted).toBe(true);
-    expect(await child.exit).toMatchObject({ code: 0, stderr: "" });
+    return true;
   } finally {
+    await saver.deleteThread("cut off");
     await saver.end();
   }
-});
+}

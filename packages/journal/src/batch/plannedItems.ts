@@ -58,7 +58,6 @@ export function plannedItems<T>(
       argsHash: sealing.hash(argsText),
       where,
       knownBy,
-      ...(knownBy === null ? {} : { plainPrevious: previous }),
     });
     return { item, key, argsText, requestBy };
   });

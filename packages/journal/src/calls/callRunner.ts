@@ -22,7 +22,7 @@ import { Gate } from "./gate.ts";
 import { endingOf, isBubbleUp, isCertain, Outcomes, toldFailure } from "./outcomes.ts";
 import { hasEqualArgs, namedCall, numbered } from "./namedCall.ts";
 import type { CallOutcome, PlannedCall } from "./plannedCall.ts";
-import { besideOf, eventOfCall, resolveCall, type Knowledge } from "./resolve.ts";
+import { eventOfCall, resolveCall, type Knowledge } from "./resolve.ts";
 import type { Ending } from "./results.ts";
 import type { Session } from "./session.ts";
 import { within } from "./within.ts";
@@ -202,15 +202,15 @@ export class CallRunner {
         case "refuse":
           throw duplicateCall(log.threadId, resolution.state);
         case "return": {
-          const { interrupts } = resolution.state;
-          if (interrupts !== undefined && interrupts.task === site.task) site.passOver?.(interrupts.times);
-          const result = await this.#outcomes.resultOf(resolution.state);
-          if (result === undefined) {
-            // The journal may be another one now, where the thread was deleted and begun anew.
-            if (isFresh) throw resultNotKept(log.threadId, resolution.state);
+          // Somebody may have let it run again, or the thread may have been deleted and begun anew.
+          if (!isFresh) {
             isFresh = true;
             continue;
           }
+          const { interrupts } = resolution.state;
+          if (interrupts !== undefined && interrupts.task === site.task) site.passOver?.(interrupts.times);
+          const result = await this.#outcomes.resultOf(resolution.state);
+          if (result === undefined) throw resultNotKept(log.threadId, resolution.state);
           if (!(await this.#gives(planned, resolution.state))) return undefined;
           this.#outcomes.tell(planned, "replayed", 0);
           return { kind: "recorded", result };
@@ -313,7 +313,7 @@ export class CallRunner {
       claimed = { kind: "run", claim: { seq, session: this.#parts.session.session }, attempt, key };
       const event = { type: "claimed" as const, ...call, attempt, key, ...(of === undefined ? {} : { of }) };
       return {
-        events: [{ event, payload: besideOf(request, argsText), author: site.author }],
+        events: [{ event, payload: { args: argsText }, author: site.author }],
         answer: claimed,
       };
     };

@@ -1,7 +1,6 @@
 import { AmbiguousOutcomeError } from "../errors.ts";
 import type { Approval, CallState } from "../log/callState.ts";
 import type { JournalLog, NewEvent } from "../log/journalLog.ts";
-import { checkKnownBy } from "../log/knownBy.ts";
 import type { CallOptions, Policy, Reconciled, UnknownCall } from "../options.ts";
 import { frozen, judged } from "./judged.ts";
 import type { Outcomes } from "./outcomes.ts";
@@ -15,7 +14,7 @@ import {
   type ApprovalQuestion,
   type Question,
 } from "./questions.ts";
-import { besideOf, eventOfCall } from "./resolve.ts";
+import { eventOfCall } from "./resolve.ts";
 import { within } from "./within.ts";
 
 /** Longest reason that is kept of a denial or an approval, in UTF-16 units. */
@@ -121,15 +120,12 @@ export class Gate {
 
   /** Records something about a call before it runs. @param author default: whoever makes the call */
   async append(
-    { request, argsText, site }: PlannedCall,
+    { argsText, site }: PlannedCall,
     event: NewEvent["event"],
     author = site.author,
   ): Promise<void> {
-    const events = [{ event, payload: besideOf(request, argsText), author }];
-    await this.#log.change((calls) => {
-      checkKnownBy(this.#log.threadId, calls, request.knownBy);
-      return { events, answer: undefined };
-    }, site.mayBegin);
+    const events = [{ event, payload: { args: argsText }, author }];
+    await this.#log.change(() => ({ events, answer: undefined }), site.mayBegin);
   }
 
   async #deny(

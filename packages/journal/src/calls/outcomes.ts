@@ -1,14 +1,12 @@
 import { trace, type TierSaver } from "@stratigraph/core";
 import { keptError } from "../errors.ts";
-import type { Calls } from "../log/calls.ts";
 import { isOpen, type CallState } from "../log/callState.ts";
 import type { Call, Interrupts } from "../log/entry.ts";
-import type { Decision, JournalLog, NewEvent } from "../log/journalLog.ts";
-import { checkKnownBy } from "../log/knownBy.ts";
+import type { JournalLog, NewEvent } from "../log/journalLog.ts";
 import type { Sealing } from "../log/sealing.ts";
 import type { Reconciled } from "../options.ts";
 import type { CallSite, PlannedCall } from "./plannedCall.ts";
-import { besideOf, eventOfCall } from "./resolve.ts";
+import { eventOfCall } from "./resolve.ts";
 import { isToolMessage, keptEnding, keptResult, type Ending, type KeptResult } from "./results.ts";
 import { StoredResults } from "./storedResults.ts";
 
@@ -56,12 +54,8 @@ export class Outcomes {
         ? { error: keptError((outcome as { error: unknown }).error) }
         : { resultHash: stored.hash, ...interruptsOf(site) }),
     };
-    const payload = { ...besideOf(request, argsText), result: stored?.result };
-    const decide = (calls: Calls): Decision<undefined> => {
-      checkKnownBy(this.#log.threadId, calls, request.knownBy);
-      return { events: [{ event, payload, author: site.author }], answer: undefined };
-    };
-    await this.#record(planned, () => this.#log.change(decide, site.mayBegin));
+    const events = [{ event, payload: { args: argsText, result: stored?.result }, author: site.author }];
+    await this.#record(planned, () => this.#log.change(() => ({ events, answer: undefined }), site.mayBegin));
     this.tell(planned, stored === undefined ? "failed" : "ran", ms);
   }
 

@@ -1,7 +1,7 @@
 import { kindOfCall, type Calls } from "../log/calls.ts";
 import type { Approval, CallState } from "../log/callState.ts";
 import type { Digest } from "../identity/fingerprint.ts";
-import type { Call, Payload, KnownBy } from "../log/entry.ts";
+import type { Call, KnownBy } from "../log/entry.ts";
 
 /** What has to be known to decide on a call. */
 export interface CallRequest extends Call {
@@ -11,19 +11,12 @@ export interface CallRequest extends Call {
   readonly otherHashes?: readonly string[] | undefined;
   /** By which key `call` and `previous` are known; undefined for the journal's own calls, where they are as they are. */
   readonly knownBy?: KnownBy | undefined;
-  /** `previous` without the key, where there is one. */
-  readonly plainPrevious?: string | undefined;
 }
 
 /** What an event keeps of a request. */
 export function eventOfCall(request: CallRequest): Call {
-  const { fresh: _fresh, otherHashes: _other, knownBy: _knownBy, plainPrevious: _plain, ...call } = request;
+  const { fresh: _fresh, otherHashes: _other, knownBy: _knownBy, ...call } = request;
   return call;
-}
-
-/** What stands beside an event with the arguments of a call. */
-export function besideOf({ plainPrevious: previous }: CallRequest, argsText: string): Payload {
-  return { args: argsText, previous };
 }
 
 /** What this process knows that isn't in the journal. */

@@ -42,7 +42,6 @@ export function requestOf(
     otherHashes,
     where,
     knownBy,
-    ...(knownBy === null ? {} : { plainPrevious: plain }),
     ...(task.fresh ? { fresh: true } : {}),
   };
 }

@@ -147,11 +147,16 @@ export function askingMessage(task: Task, toolCallId: string | undefined): unkno
   return modelMessagesOf(task.input).findLast((message) => asksFor(message, toolCallId));
 }
 
-/** How many equal calls the message that asks for a call has before it; 0 where none asks for it. */
-export function equalBefore(task: Task, toolCallId: string | undefined): number {
+/**
+ * Which call of a message a tool runs for that isn't the journal's own: two of one message are two, and what they are asked with tells them
+ * apart. Undefined where no message asks for it.
+ */
+export function askedCall(task: Task, toolCallId: string | undefined): string | undefined {
   const { tool_calls: calls = [] } = (askingMessage(task, toolCallId) ?? {}) as ModelMessage;
   const at = calls.findIndex(({ id }) => id === toolCallId);
-  return at < 0 ? 0 : countEqualBefore(calls, at);
+  if (at < 0) return undefined;
+  const { name, args } = calls[at]!;
+  return digestOf([name, args, countEqualBefore(calls, at)]);
 }
 
 function countEqualBefore(calls: NonNullable<ModelMessage["tool_calls"]>, at: number): number {

@@ -135,9 +135,18 @@ export class Place {
     const query = { threadId: this.#threadId, namespace, recordsOnly: true, limit: 1 };
     for await (const { record } of this.#saver.tier.list(query)) {
       const { manifest } = await this.#saver.coder.decodeBody(record);
-      return [...manifest.values()].some(({ channel, value }) => value !== undefined && isDue.test(channel));
+      for (const { channel, value } of manifest.values())
+        if (value !== undefined && isDue.test(channel) && !(await this.#isEmpty(value))) return true;
     }
     return false;
+  }
+
+  /** Whether a channel holds an empty list: that of `Send`s is there behind the last step, too. */
+  async #isEmpty(value: object): Promise<boolean> {
+    // Short values stand in the record itself.
+    if (!("bytes" in value && "type" in value)) return false;
+    const held = await this.#saver.serde.loadsTyped(value.type as string, value.bytes as Uint8Array);
+    return Array.isArray(held) && held.length === 0;
   }
 
   #past({ namespace, checkpoint = "" }: Level): Past {

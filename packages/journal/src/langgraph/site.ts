@@ -38,11 +38,11 @@ function placeOf(saver: TierSaver, { threadId = "", journal, where }: Task): Pla
 /** Looks whether the run's thread is still there. What the saver remembers may be of before the thread was deleted. */
 async function mayBegin(
   saver: TierSaver,
-  { threadId, journal, where: { checkpoint: checkpointId }, durability, signal }: Task,
+  { threadId, journal, where: { checkpoint: checkpointId }, durability, signal, canInterrupt }: Task,
 ): Promise<void> {
-  // Nothing of the run may be there yet, or its calls are in the journal of another thread.
-  if (checkpointId === undefined || threadId === undefined || threadId !== journal || durability === "exit")
-    return;
+  // Nothing of the run may be there yet, or ever, or its calls are in the journal of another thread.
+  if (checkpointId === undefined || threadId === undefined || threadId !== journal) return;
+  if (durability === "exit" || !canInterrupt) return;
   await saver.stored({ configurable: { thread_id: threadId, checkpoint_id: checkpointId } }, { signal });
   if (!(await isStored(saver.tier, { threadId, namespace: "", checkpointId })))
     throw new ThreadDeletedError(threadId);

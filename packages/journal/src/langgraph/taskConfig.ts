@@ -1,3 +1,4 @@
+// long file: all that is known of LangGraph's config, in one place
 import { AsyncLocalStorageProviderSingleton } from "@langchain/core/singletons";
 import { answeredQuestion, type Answers } from "../calls/questions.ts";
 import type { Where } from "../log/entry.ts";
@@ -78,9 +79,18 @@ export interface Task {
   readonly fresh: boolean;
 }
 
-/** Reads the config of a task. Without one: that of the task under way, if there is one. */
+/** A config with what it leaves out from that of the task under way, as LangChain takes it. One that names a thread is whole. */
+function wholeConfig(config: unknown): TaskConfig {
+  const around = (AsyncLocalStorageProviderSingleton.getRunnableConfig() ?? {}) as TaskConfig;
+  const given = (config ?? {}) as TaskConfig;
+  if (given.configurable?.["thread_id"] !== undefined) return given;
+  const configurable = { ...around.configurable, ...given.configurable };
+  return { ...around, ...dropUndefined(given), configurable };
+}
+
+/** Reads the config of a task. */
 export function taskOf(config: unknown): Task {
-  const given = (config ?? AsyncLocalStorageProviderSingleton.getRunnableConfig() ?? {}) as TaskConfig;
+  const given = wholeConfig(config);
   const configurable = given.configurable ?? {};
   const metadata = given.metadata ?? {};
   const thread = configurable["thread_id"];

@@ -308,8 +308,6 @@ export type Entry = EntryHeader & { readonly event: JournalEvent; readonly hash:
 export interface Payload {
   /** Canonical JSON of the arguments. */
   readonly args?: string | undefined;
-  /** Where fingerprints are keyed, what `previous` is without the key: a replay has none. */
-  readonly previous?: string | undefined;
   /** As {@link KeptResult}. */
   readonly result?: unknown;
   /** What was cut off, for {@link CutEvent}. */

@@ -1,21 +1,17 @@
 import type { SerializerProtocol } from "@langchain/langgraph-checkpoint";
 import type { KeptResult } from "../calls/results.ts";
 import type { StoredResult } from "../calls/storedResults.ts";
-import { fingerprintOf, type Digest } from "../identity/fingerprint.ts";
+import type { Digest } from "../identity/fingerprint.ts";
 import { Calls } from "../log/calls.ts";
 import type { CallState } from "../log/callState.ts";
+import type { KnownBy } from "../log/entry.ts";
 import type { RecordedEntry } from "../trail/line.ts";
-
-/** What a call is found by. */
-type Asked = Pick<CallState, "call" | "previous">;
 
 /** A call as it was recorded. */
 export interface RecordedCall {
   readonly state: CallState;
   /** Canonical JSON; undefined where it was erased. */
   readonly args: string | undefined;
-  /** Its fingerprint and its place in the chain, as whoever has no key finds them out; undefined where that was erased. */
-  readonly asked: Asked | undefined;
   readonly result: StoredResult | undefined;
   /** Number of its first entry: the order in which calls were made. */
   readonly seq: number;
@@ -26,8 +22,9 @@ export interface RecordedCall {
 /** The calls of a trail, by fingerprint, in the order in which they were made. */
 export class Recording {
   readonly #calls = new Map<Digest, RecordedCall>();
-  /** The calls' fingerprints in the journal, by those without a key. */
-  readonly #asked = new Map<Digest, Digest>();
+  /** By which key the calls are known. */
+  #knownBy: KnownBy = null;
+  #isSigned = false;
   readonly #serde: SerializerProtocol;
 
   private constructor(serde: SerializerProtocol) {
@@ -42,29 +39,35 @@ export class Recording {
     const states = new Calls();
     for await (const line of trail) {
       states.fold(line.entry, "", line.calls);
+      for (const state of line.calls ?? []) recording.#cutOff(state, line.entry.seq);
       const { event } = line.entry;
       if (!("call" in event)) continue;
       const state = states.get(event.call);
       if (state === undefined) recording.#calls.delete(event.call);
-      else recording.#add(state, line, typeof states.knownBy === "string");
+      else recording.#add(state, line);
     }
-    for (const call of recording.#calls.values()) {
-      recording.#repeated(call);
-      if (call.asked !== undefined) recording.#asked.set(call.asked.call, call.state.call);
-    }
+    recording.#knownBy = states.knownBy ?? null;
+    recording.#isSigned = states.isSigned;
+    for (const call of recording.#calls.values()) recording.#repeated(call);
     return recording;
   }
 
-  /** @param asked its fingerprint without a key */
-  get(asked: Digest): RecordedCall | undefined {
-    return this.#calls.get(this.#asked.get(asked) ?? "");
+  get knownBy(): KnownBy {
+    return this.#knownBy;
+  }
+
+  /** Whether there are entries that are signed. */
+  get isSigned(): boolean {
+    return this.#isSigned;
+  }
+
+  get(call: Digest): RecordedCall | undefined {
+    return this.#calls.get(call);
   }
 
   /** The calls that code named by one name, in the order in which a run comes to them. */
   named(previous: string): readonly RecordedCall[] {
-    const found = this.all().filter(
-      ({ state, asked }) => state.named === true && asked?.previous === previous,
-    );
+    const found = this.all().filter(({ state }) => state.named === true && state.previous === previous);
     return found.toSorted(({ state: a }, { state: b }) => a.nth - b.nth || (a.beside ?? 0) - (b.beside ?? 0));
   }
 
@@ -78,14 +81,18 @@ export class Recording {
     return (await this.#serde.loadsTyped(result.type, result.bytes)) as KeptResult;
   }
 
-  #add(state: CallState, line: RecordedEntry, isKeyed: boolean): void {
+  /** A call whose entries were cut off: it is known that it was made, and not what came of it. */
+  #cutOff(state: CallState, seq: number): void {
+    if (this.#calls.has(state.call)) return;
+    this.#calls.set(state.call, { state, args: undefined, result: undefined, seq, ms: undefined });
+  }
+
+  #add(state: CallState, { entry, args, result }: RecordedEntry): void {
     const before = this.#calls.get(state.call);
-    const { entry, args, result } = line;
     const { event } = entry;
     this.#calls.set(state.call, {
       state,
       args: args ?? before?.args,
-      asked: before?.asked ?? (isKeyed ? askedIn(line) : state),
       result: state.result?.seq === entry.seq ? result : before?.result,
       seq: before?.seq ?? entry.seq,
       ms: "ms" in event ? event.ms : before?.ms,
@@ -105,14 +112,6 @@ export class Recording {
       result: result && first.result,
     });
   }
-}
-
-/** What the call of an entry is found by where fingerprints are keyed; undefined where that doesn't stand beside it. */
-function askedIn({ entry: { event }, args, previous }: RecordedEntry): Asked | undefined {
-  if (!("argsHash" in event) || args === undefined || previous === undefined) return undefined;
-  const { call, tool, version = null, nth, named } = event;
-  if (named === true) return { call, previous };
-  return { call: fingerprintOf({ tool, version, args: JSON.parse(args), previous, nth }), previous };
 }
 
 /** A recorded call, as people are shown it. */

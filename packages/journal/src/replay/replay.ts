@@ -6,6 +6,7 @@ import { fingerprintOf, fingerprintOfNamed, type Digest } from "../identity/fing
 import type { Task } from "../langgraph/taskConfig.ts";
 import type { CallState } from "../log/callState.ts";
 import type { KeptError, Where } from "../log/entry.ts";
+import type { Sealing } from "../log/sealing.ts";
 import type { CallOptions, Policy } from "../options.ts";
 import { compareRuns, type RunComparison } from "./compareRuns.ts";
 import { judgeCalls, type Judgement } from "./judge.ts";
@@ -78,6 +79,7 @@ class ReplayedFailure extends Error {
  */
 export class Replay extends CallFront {
   readonly #recording: Recording;
+  readonly #sealing: Sealing;
   readonly #onMiss: "throw" | "run";
   readonly #made: ReplayedCall[] = [];
   readonly #asked = new Set<Digest>();
@@ -86,9 +88,13 @@ export class Replay extends CallFront {
   readonly #taken = new Set<Digest>();
   #diverged: ReplayDivergedError | undefined;
 
-  constructor(recording: Recording, onMiss: "throw" | "run") {
+  /** @throws StratigraphError "KEY_MISSING" */
+  constructor(recording: Recording, sealing: Sealing, onMiss: "throw" | "run") {
     super();
     this.#recording = recording;
+    this.#sealing = sealing;
+    // Without the key by which calls are known none would be found.
+    sealing.known("any", recording.knownBy);
     this.#onMiss = onMiss;
   }
 
@@ -142,12 +148,13 @@ export class Replay extends CallFront {
     work: (args: unknown) => unknown,
   ): Promise<CallOutcome> {
     const args: unknown = JSON.parse(argsText);
-    const { previous, nth, isNamed = false } = place;
-    const asked = isNamed
+    const { previous: plain, nth, isNamed = false } = place;
+    const { knownBy } = this.#recording;
+    const previous = this.#sealing.known(plain, knownBy);
+    const fingerprint = isNamed
       ? this.#named(task, previous, argsText)
-      : fingerprintOf({ tool, version, args, previous, nth });
-    const recorded = this.#recording.get(asked);
-    const fingerprint = recorded?.state.call ?? asked;
+      : this.#sealing.known(fingerprintOf({ tool, version, args, previous: plain, nth }), knownBy);
+    const recorded = this.#recording.get(fingerprint);
     const where = toolCallId === undefined ? task.where : { ...task.where, toolCallId };
     const note = (outcome: ReplayedCall["outcome"]): void => {
       this.#made.push({ fingerprint, tool, args, outcome, where });
@@ -168,7 +175,7 @@ export class Replay extends CallFront {
           state.effects === "once" &&
           happened.includes(state.status) &&
           state.tool === tool &&
-          (made ?? argsText) === argsText,
+          (made === undefined ? this.#mayBe(state, argsText) : made === argsText),
       );
     if (this.#onMiss === "run" && !mayHaveHappened) {
       note("ran");
@@ -177,9 +184,15 @@ export class Replay extends CallFront {
     note("diverged");
     const expected = this.#recording
       .all()
-      .filter((call) => call.asked?.previous === previous && !this.#asked.has(call.state.call));
+      .filter((call) => call.state.previous === previous && !this.#asked.has(call.state.call));
     this.#diverged = new ReplayDivergedError(tool, args, previous, expected.map(shown), status);
     throw this.#diverged;
+  }
+
+  /** Whether arguments that aren't there any more may have been these. */
+  #mayBe({ argsHash }: CallState, argsText: string): boolean {
+    const hasNoKey = this.#recording.isSigned && this.#sealing.activeKey === undefined;
+    return hasNoKey || this.#sealing.isHashOf(argsHash, argsText);
   }
 
   /**

@@ -1,27 +1,43 @@
 import type { SerializerProtocol } from "@langchain/langgraph-checkpoint";
 import { checkOptions, InvalidOptionError, StratigraphSerializer } from "@stratigraph/core";
+import { Sealing, type SignOptions } from "../log/sealing.ts";
 import type { RecordedEntry } from "../trail/line.ts";
 import type { TrailSource } from "../trail/lines.ts";
 import { RecordedTrail } from "../trail/recordedTrail.ts";
 import { Recording } from "./recording.ts";
 import { Replay, type ReplayOptions } from "./replay.ts";
 
+/** Options of {@link replayTrail}. */
+export interface ReplayTrailOptions extends ReplayOptions {
+  /** The keys that the journal signs with: its calls are known by one of them. */
+  readonly sign?: SignOptions | undefined;
+}
+
 /**
  * Opens an exported trail for replaying. Needs no storage, and no service that the tools reach.
  * @param source a stream, other chunks of UTF-8, or the path of a file
- * @throws StratigraphError "JOURNAL_BROKEN"; InvalidOptionError
+ * @throws StratigraphError "JOURNAL_BROKEN", "KEY_MISSING"; InvalidOptionError
  *
  * @example
  * const replay = await replayTrail("incident.jsonl");
  * await replay.follow(() => graphOf(replay.tools(tools, { pay: "once" })).invoke(input));
  */
-export async function replayTrail(source: TrailSource, options: ReplayOptions = {}): Promise<Replay> {
-  return await replayOf(new RecordedTrail(source), "replayTrail", options, new StratigraphSerializer());
+export async function replayTrail(source: TrailSource, options: ReplayTrailOptions = {}): Promise<Replay> {
+  checkOptions<ReplayTrailOptions>("replayTrail", options, { onMiss: true, serde: true, sign: true });
+  const { sign, ...replaying } = options;
+  return await replayOf(
+    new RecordedTrail(source),
+    new Sealing(sign),
+    "replayTrail",
+    replaying,
+    new StratigraphSerializer(),
+  );
 }
 
 /** A replay of the entries of a trail. @throws InvalidOptionError */
 export async function replayOf(
   trail: AsyncIterable<RecordedEntry>,
+  sealing: Sealing,
   where: string,
   options: ReplayOptions,
   defaultSerde: SerializerProtocol,
@@ -30,5 +46,5 @@ export async function replayOf(
   const { onMiss = "throw", serde = defaultSerde } = options;
   if (onMiss !== "throw" && onMiss !== "run")
     throw new InvalidOptionError("onMiss", onMiss, 'Use "throw" or "run".');
-  return new Replay(await Recording.read(trail, serde), onMiss);
+  return new Replay(await Recording.read(trail, serde), sealing, onMiss);
 }

@@ -9,8 +9,6 @@ export interface RecordedEntry {
   readonly entry: Entry;
   /** Canonical JSON of the arguments; absent where the entry has none, or they were erased. */
   readonly args?: string | undefined;
-  /** As in {@link Payload}: the place in the chain without the key. */
-  readonly previous?: string | undefined;
   /** The serialised result; absent where the entry has none, it wasn't kept, or it was erased. */
   readonly result?: StoredResult | undefined;
   /** For an entry of the type "folded": what the entries come to. It isn't exported. */
@@ -63,8 +61,8 @@ function strictly(text: string): unknown {
 }
 
 /** An entry as a line of JSON, without a line break. */
-export function lineOf({ entry, args, previous, result, calls }: RecordedEntry): string {
-  return JSON.stringify({ entry, args, previous, result: result && resultFields(result), calls });
+export function lineOf({ entry, args, result, calls }: RecordedEntry): string {
+  return JSON.stringify({ entry, args, result: result && resultFields(result), calls });
 }
 
 function resultFields({ type, bytes }: StoredResult): Record<string, string> {
@@ -93,17 +91,15 @@ export function parseHeader(text: string): TrailHeader {
 
 /** @throws Error that says what is wrong with the line */
 export function parseLine(text: string): RecordedEntry {
-  const found = fieldsOf(strictly(text), ["entry", "args", "previous", "result", "calls"]);
-  const { entry, args, previous, result, calls } = found;
+  const found = fieldsOf(strictly(text), ["entry", "args", "result", "calls"]);
+  const { entry, args, result, calls } = found;
   if (!isEntry(entry)) throw new Error("it isn't an entry");
   if (args !== undefined && typeof args !== "string") throw new Error("its arguments aren't text");
   if (args !== undefined) checkJson(args);
-  if (previous !== undefined && typeof previous !== "string") throw new Error("its place isn't text");
   if (calls !== undefined && !Array.isArray(calls)) throw new Error("its calls aren't a list");
   return {
     entry,
     ...(args === undefined ? {} : { args }),
-    ...(previous === undefined ? {} : { previous }),
     ...(result === undefined ? {} : { result: parseResult(result) }),
     ...(calls === undefined ? {} : { calls: calls as CallState[] }),
   };

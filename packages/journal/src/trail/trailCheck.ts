@@ -1,8 +1,6 @@
-// long file: all that a trail is checked for, which is read as one piece
 import { canonical } from "../identity/canonical.ts";
 import { hashOfResult } from "../calls/storedResults.ts";
-import type { CutEvent, Entry, ErasedEvent, KnownBy } from "../log/entry.ts";
-import { ownPrefix } from "../log/ownCalls.ts";
+import type { CutEvent, Entry, ErasedEvent } from "../log/entry.ts";
 import { beforeKeys } from "../log/checkEntry.ts";
 import { seqOfRecord } from "../log/records.ts";
 import type { Sealing } from "../log/sealing.ts";
@@ -61,11 +59,6 @@ export class TrailCheck {
   readonly #gone: { readonly seq: number; readonly call: string | undefined; readonly what: string }[] = [];
   readonly #erased: Named<ErasedEvent>[] = [];
   readonly #cuts: Named<CutEvent>[] = [];
-  /** By which key calls are known; undefined before an entry that tells, as behind those that were cut off. */
-  #knownBy: KnownBy | undefined;
-  /** Entries before that one. */
-  readonly #beforeKnown: RecordedEntry[] = [];
-
   constructor(sealing: Sealing, heads: readonly KnownHead[]) {
     this.#sealing = sealing;
     this.#heads = heads;
@@ -187,10 +180,8 @@ export class TrailCheck {
     );
   }
 
-  #checkBeside(line: RecordedEntry): void {
-    const { entry, args, result, calls, fold } = line;
+  #checkBeside({ entry, args, result, calls, fold }: RecordedEntry): void {
     const { seq, event, keyId } = entry;
-    this.#checkPrevious(line);
     if (event.type === "erased") this.#erased.push({ seq, event });
     if (event.type === "cut") this.#cuts.push({ seq, event });
     const { argsHash, resultHash, callsHash, kept } = event as {
@@ -226,28 +217,6 @@ export class TrailCheck {
       callsHash,
       calls === undefined ? undefined : () => this.#sealing.hash(canonical(calls), keyId ?? null),
     );
-  }
-
-  /** Where fingerprints are keyed, what the call's place is without the key stands beside its arguments. */
-  #checkPrevious(line: RecordedEntry): void {
-    const { event } = line.entry;
-    if (event.type === "session" || event.type === "cut" || event.type === "folded") {
-      this.#knownBy = event.knownBy ?? null;
-      for (const earlier of this.#beforeKnown.splice(0)) this.#checkPlaceBeside(earlier, this.#knownBy);
-    }
-    if (this.#knownBy === undefined) this.#beforeKnown.push(line);
-    else this.#checkPlaceBeside(line, this.#knownBy);
-  }
-
-  #checkPlaceBeside({ entry: { seq, event }, args, previous }: RecordedEntry, knownBy: KnownBy): void {
-    const isKeyed = knownBy !== null && "tool" in event && !event.tool.startsWith(ownPrefix);
-    if (previous === undefined) {
-      if (isKeyed && args !== undefined)
-        this.damaged(seq, `the place beside entry ${seq} is missing, and its arguments are there`);
-    } else if (
-      !("previous" in event && matches(() => this.#sealing.known(previous, knownBy), event.previous))
-    )
-      this.damaged(seq, `the place beside entry ${seq} isn't the one that it was made with`);
   }
 
   /** Entries at the beginning may be missing if a later one says that they were cut off. */

@@ -95,11 +95,10 @@ export async function firstSeq({ tier }: TierSaver, threadId: string, to: number
 /** A stored entry with what stands beside it. @throws CorruptionError and others as `decodeEntry` */
 export async function decodeLine(saver: TierSaver, stored: ListedCheckpoint): Promise<RecordedEntry> {
   const entry = await decodeEntry(saver, stored.record);
-  const { args, previous, result, calls, fold } = await decodePayload(saver, stored);
+  const { args, result, calls, fold } = await decodePayload(saver, stored);
   return {
     entry,
     ...(args === undefined ? {} : { args }),
-    ...(previous === undefined ? {} : { previous }),
     ...(result === undefined ? {} : { result: result as StoredResult }),
     ...(calls === undefined ? {} : { calls: calls as CallState[] }),
     ...(fold === undefined ? {} : { fold }),
