@@ -71,8 +71,11 @@ export abstract class CallFront {
   /** What undoes calls. */
   protected readonly compensations = new Compensations();
 
-  /** Channels for the state of a StateGraph: `Annotation.Root({ ...MessagesAnnotation.spec, ...journal.channel })`. */
-  readonly channel: { readonly [chainKey]: () => ChainChannel } = { [chainKey]: () => new ChainChannel() };
+  /**
+   * Channels for the state of a StateGraph: `Annotation.Root({ ...MessagesAnnotation.spec, ...journal.channel })`, or
+   * `new StateSchema({ messages: MessagesValue, ...journal.channel })`.
+   */
+  readonly channel: { readonly [chainKey]: ChainChannel } = { [chainKey]: new ChainChannel() };
 
   /**
    * What a node that asked a model returns along with the message, so that its calls have a place:

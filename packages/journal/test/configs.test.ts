@@ -1,4 +1,4 @@
-import { tool } from "@langchain/core/tools";
+import { StructuredTool, tool } from "@langchain/core/tools";
 import { Annotation, START, StateGraph } from "@langchain/langgraph";
 import { MemorySaver } from "@stratigraph/core";
 import { expect, it, vi } from "vitest";
@@ -53,6 +53,28 @@ it.each(parts)("what a config leaves out is that of the task: %j", async (part) 
   for await (const found of graph.getStateHistory(config)) first = found.config as typeof config;
   expect(await graph.invoke(null, first)).toEqual(expected);
   expect(paid).toEqual([1, 2]);
+});
+
+it("a tool whose getters read private fields is the tool that it was", async () => {
+  class Private extends StructuredTool {
+    readonly name = "private";
+    readonly schema = z.object({});
+    #told = "a secret description";
+    override get description(): string {
+      return this.#told;
+    }
+    override set description(told: string) {
+      this.#told = told;
+    }
+    protected override async _call(): Promise<string> {
+      return this.#told;
+    }
+  }
+  const { journal } = setUp();
+  const [wrapped] = journal.tools([new Private()], { private: "none" }) as [Private];
+  expect(wrapped.description).toBe("a secret description");
+  wrapped.description = "another one";
+  expect(await wrapped.invoke({}, { configurable: { thread_id: "t" } })).toBe("another one");
 });
 
 it("a read in a graph without a checkpointer waits for no checkpoint", async () => {

@@ -1,5 +1,14 @@
 import { tool } from "@langchain/core/tools";
-import { Annotation, MessagesAnnotation, START, StateGraph } from "@langchain/langgraph";
+import type { AIMessage } from "@langchain/core/messages";
+import {
+  Annotation,
+  END,
+  MessagesAnnotation,
+  MessagesValue,
+  START,
+  StateGraph,
+  StateSchema,
+} from "@langchain/langgraph";
 import { ToolNode } from "@langchain/langgraph/prebuilt";
 import { MemorySaver } from "@stratigraph/core";
 import { createJournal } from "@stratigraph/journal";
@@ -26,6 +35,35 @@ it("tools keep their type", () => {
   expectTypeOf(wrapped!).toEqualTypeOf(pay);
   expect(wrapped).toBeInstanceOf(pay.constructor);
   expect(wrapped!.schema).toBe(pay.schema);
+});
+
+it("StateSchema takes the channel, as Annotation does", async () => {
+  const paid: number[] = [];
+  const own = tool(({ amount }: { amount: number }) => `receipt ${paid.push(amount)}`, {
+    name: "pay",
+    description: "pays",
+    schema: z.object({ amount: z.number() }),
+  });
+  const graph = new StateGraph(new StateSchema({ messages: MessagesValue, ...journal.channel }))
+    .addNode("model", (state) => {
+      const message = state.messages.at(-1)!.getType() === "tool" ? says("done") : asks(pays(5));
+      return { messages: [message], ...journal.next(state, message) };
+    })
+    .addNode("tools", new ToolNode(journal.tools([own], { pay: "once" })))
+    .addEdge(START, "model")
+    .addConditionalEdges("model", ({ messages }) =>
+      (messages.at(-1) as AIMessage).tool_calls?.length ? "tools" : END,
+    )
+    .addEdge("tools", "model")
+    .compile({ checkpointer: saver });
+  const schema = { configurable: { thread_id: "schema" } };
+  for (const turn of [1, 2]) {
+    const { messages } = await graph.invoke(hello, schema);
+    expect(messages.at(-2)!.content).toBe(`receipt ${turn}`);
+  }
+  for await (const { next, config: back } of graph.getStateHistory(schema))
+    if (next[0] === "tools") await graph.invoke(null, back);
+  expect(paid).toEqual([5, 5]);
 });
 
 it("createAgent takes the tools and the middleware", async () => {

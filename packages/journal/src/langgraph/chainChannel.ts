@@ -3,7 +3,7 @@ import { joined, type ChainState } from "./chain.ts";
 /**
  * A channel of a StateGraph that holds the chain's state: LangGraph's `LastValue`, by structure, as this package imports none of
  * LangGraph's classes. Parallel nodes that both ask a model write two states in one step; both are kept, joined in an order that doesn't
- * depend on which came first.
+ * depend on which came first. It is a schema, too, of which `StateSchema` makes a `LastValue`: there only one node of a step may ask a model.
  */
 export class ChainChannel {
   readonly lg_is_channel = true;
@@ -12,6 +12,7 @@ export class ChainChannel {
   readonly joinsSides = true;
   readonly ValueType = undefined as unknown as ChainState | undefined;
   readonly UpdateType = undefined as unknown as ChainState | undefined;
+  readonly "~standard" = standardSchema;
   #value: ChainState | undefined;
 
   constructor(value?: ChainState) {
@@ -54,6 +55,30 @@ export class ChainChannel {
     return other instanceof ChainChannel;
   }
 }
+
+/** What a Standard Schema says of itself (https://standardschema.dev). */
+const standardSchema: {
+  readonly version: 1;
+  readonly vendor: string;
+  readonly validate: (
+    value: unknown,
+  ) =>
+    | { readonly value: ChainState; readonly issues?: undefined }
+    | { readonly issues: readonly { readonly message: string }[] };
+  readonly jsonSchema: {
+    readonly input: () => Record<string, unknown>;
+    readonly output: () => Record<string, unknown>;
+  };
+} = {
+  version: 1,
+  vendor: "stratigraph",
+  // A schema that takes undefined has a default.
+  validate: (value) =>
+    value === undefined
+      ? { issues: [{ message: "It is what journal.next() returns." }] }
+      : { value: value as ChainState },
+  jsonSchema: { input: () => ({}), output: () => ({}) },
+};
 
 /** Recognised by LangGraph by its name. */
 class EmptyChannelError extends Error {

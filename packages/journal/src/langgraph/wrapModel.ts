@@ -1,5 +1,6 @@
 import { digestOf } from "../identity/fingerprint.ts";
 import { loadConvertTool } from "./langgraph.ts";
+import { standIn } from "./standIn.ts";
 
 /** What a wrapped chat model has to have. Those of langchain do. */
 export interface ModelLike {
@@ -37,11 +38,7 @@ export function wrapModel<M extends ModelLike>(model: M, ask: AskModel, bound: r
     if (bind === undefined) throw new TypeError(`The model ${name} has no bindTools().`);
     return wrapModel(bind.apply(model, given), ask, given);
   };
-  const own = (value: unknown): PropertyDescriptor => ({ value, writable: true, configurable: true });
-  return Object.create(model, {
-    invoke: own(invoke),
-    ...("bindTools" in model ? { bindTools: own(bindTools) } : {}),
-  }) as M;
+  return standIn(model, { invoke, ...("bindTools" in model ? { bindTools } : {}) });
 }
 
 function nameOf(model: object): string {

@@ -2,6 +2,7 @@ import { givenResult, type KeptMessage, type ReturnedResult } from "../calls/res
 import type { CallOutcome } from "../calls/plannedCall.ts";
 import { askingMessage } from "./chain.ts";
 import { loadToolMessage, refusesArguments } from "./langgraph.ts";
+import { standIn } from "./standIn.ts";
 import { taskOf, toolCallIdOf } from "./taskConfig.ts";
 import { throwAgain } from "./throwAgain.ts";
 
@@ -50,9 +51,8 @@ export function wrapTool<T extends ToolLike>(tool: T, call: CallTool): T {
     const give = await giverTo(answersTo, askingMessage(task, answersTo));
     return kept.kind === "thrown" ? await throwAgain(kept, task, give) : give(kept);
   };
-  const own = { value: invoke, writable: true, configurable: true, enumerable: false };
   // langchain's tools have call(), of before invoke(), which would pass the journal by.
-  const made = Object.create(tool, { invoke: own, ...("call" in tool ? { call: own } : {}) }) as T;
+  const made = standIn(tool, { invoke, ...("call" in tool ? { call: invoke } : {}) });
   wrapped.add(made);
   return made;
 }

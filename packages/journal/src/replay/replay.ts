@@ -45,17 +45,20 @@ export class ReplayDivergedError extends StratigraphError {
     previous: string,
     expected: readonly { tool: string; args: unknown }[],
     recorded?: CallState["status"],
+    mayHaveHappened = false,
   ) {
     const there = expected.map((call) => `${call.tool}(${JSON.stringify(call.args)})`).join(", ");
     super(
       "REPLAY_DIVERGED",
       `The replayed run calls ${tool}(${JSON.stringify(args)}), ` +
         (recorded !== undefined
-          ? `of which the recording has no result (${recorded}): it was exported before the call ended, or the result wasn't kept, or was erased. `
+          ? `of which the recording has no result (${recorded}): it was exported before the call ended, or the result wasn't kept, or was erased or cut off. `
           : there === ""
             ? "which wasn't recorded. The recording has no call at this place: it ends before, or the run took another way earlier. "
             : `which wasn't recorded. At this place the recording has ${there}. `) +
-        `Nothing ran. Replay with the code, the input and the thread's state of the recording, or with onMiss: "run".`,
+        (mayHaveHappened
+          ? `The recording tells that such a call may have happened, so it isn't run.`
+          : `Nothing ran. Replay with the code, the input and the thread's state of the recording, or with onMiss: "run".`),
       { tool, args, previous, expected },
     );
     this.name = "ReplayDivergedError";
@@ -185,7 +188,14 @@ export class Replay extends CallFront {
     const expected = this.#recording
       .all()
       .filter((call) => call.state.previous === previous && !this.#asked.has(call.state.call));
-    this.#diverged = new ReplayDivergedError(tool, args, previous, expected.map(shown), status);
+    this.#diverged = new ReplayDivergedError(
+      tool,
+      args,
+      previous,
+      expected.map(shown),
+      status,
+      mayHaveHappened,
+    );
     throw this.#diverged;
   }
 
