@@ -5,11 +5,12 @@ import { Compensations } from "./calls/compensations.ts";
 import { currentCall, type CurrentCall } from "./calls/currentCall.ts";
 import { frozen } from "./calls/judged.ts";
 import { plainResult } from "./calls/results.ts";
-import { CallDeniedError, sameName } from "./errors.ts";
+import { CallDeniedError, sameName, unknownAsker } from "./errors.ts";
 import { canonical } from "./identity/canonical.ts";
 import { digestOfName } from "./identity/fingerprint.ts";
 import {
   askedCall,
+  asksForSeveral,
   chainAfter,
   chainKey,
   chainPlace,
@@ -187,8 +188,10 @@ export abstract class CallFront {
     const version = options.version ?? null;
     const argsText = canonical(args);
     // A tool that isn't the journal's own may be asked for twice by one message.
-    const asked = currentCall() === undefined ? askedCall(task, askedId(config)) : undefined;
-    checkOnce(task, JSON.stringify([id, asked]), tool, argsText);
+    const isOuter = currentCall() === undefined;
+    const asked = isOuter ? askedCall(task, askedId(config)) : undefined;
+    const isLost = isOuter && asked === undefined && asksForSeveral(task);
+    checkOnce(task, JSON.stringify([id, asked]), tool, argsText, isLost);
     const place = placeOfNamed(task, id, version, ...(asked === undefined ? [] : [asked]));
     const given = JSON.stringify(args);
     const planned = { tool, version, argsText, given, place, toolCallId: undefined };
@@ -246,13 +249,15 @@ const argsOfNames = new WeakMap<object, Map<string, string>>();
 /**
  * Refuses a name that was used with other arguments in the same attempt of the task, or within the same call: whoever uses it in a loop
  * would be given the first one's result each time.
+ * @param isLost whether a message asks for several calls, and the config doesn't say for which of them this one is made
  */
-function checkOnce(task: Task, id: string, tool: string, argsText: string): void {
+function checkOnce(task: Task, id: string, tool: string, argsText: string, isLost: boolean): void {
   const within = withinOf(task);
   if (within === undefined) return;
   const known = argsOfNames.get(within) ?? new Map<string, string>();
   argsOfNames.set(within, known);
   const before = known.get(id);
+  if (before !== undefined && isLost) throw unknownAsker(task.journal ?? "", tool);
   if (before !== undefined && before !== argsText) throw sameName(task.journal ?? "", { tool });
   known.set(id, argsText);
 }

@@ -94,6 +94,16 @@ export function sameName(
   );
 }
 
+/** A tool that isn't the journal's own makes a call twice, and its config doesn't say for which call of the message. */
+export function unknownAsker(threadId: string, tool: string): StratigraphError {
+  return new StratigraphError(
+    "DUPLICATE_CALL",
+    `A message asks for several calls, and two calls of ${JSON.stringify(tool)} with one id are made for it: nothing tells whether each is ` +
+      `for another one of them. Pass on the whole config that the tool is given: journal.run(config, …), tool.invoke(input, config).`,
+    { threadId, tool },
+  );
+}
+
 /** A call was recorded, but its result wasn't, or was erased. */
 export function resultNotKept(threadId: string, { call, tool, where }: CallState): StratigraphError {
   return new StratigraphError(

@@ -122,6 +122,73 @@ describe.each(fewSavers)("agents at work for a graph, on %s", (_name, open) => {
     },
   );
 
+  it("a tool of their own that loses its config is refused where it can't be told for which call of the message it buys", async () => {
+    const paid: string[] = [];
+    const inner = tool(
+      async (_, config) => await journal.run(config, { id: "buy" }, () => `receipt ${paid.push("apple")}`),
+      { name: "inner", description: "buys", schema: z.object({}) },
+    );
+    const outer = (passes: boolean) =>
+      tool(async (_, config) => (await inner.invoke({}, passes ? config : { tags: ["t"] })) as string, {
+        name: "outer",
+        description: "has it bought",
+        schema: z.object({ n: z.number() }),
+      });
+    const wants = (n: number) => ({ name: "outer", args: { n } });
+    for (const passes of [false, true]) {
+      const graph = new StateGraph(MessagesAnnotation)
+        .addNode("model", () => ({ messages: [asks(wants(1), wants(2))] }))
+        .addNode("tools", new ToolNode([outer(passes)]))
+        .addEdge(START, "model")
+        .addEdge("model", "tools")
+        .compile({ checkpointer: opened.saver });
+      const { messages } = await graph.invoke({ messages: [] }, thread());
+      const contents = messages.slice(-2).map(({ content }) => String(content));
+      if (passes) expect(new Set(contents)).toEqual(new Set(["receipt 2", "receipt 3"]));
+      else expect(contents.filter((content) => content.includes("Pass on the whole config"))).toHaveLength(1);
+    }
+    expect(paid).toHaveLength(3);
+  });
+
+  it("a node that is retried behind a subgraph that bought is given its receipts, round by round, where the run is named", async () => {
+    const paid: string[] = [];
+    let fails = 2;
+    const Order = Annotation.Root({
+      callScope: Annotation<string>,
+      rounds: Annotation<string[]>({ reducer: (a, b) => [...a, ...b], default: () => [] }),
+    });
+    const sub = new StateGraph(Order)
+      .addNode("charge", async (_, config) => ({
+        rounds: [
+          await journal.run(
+            config,
+            { id: "charge", args: { amount: 5 } },
+            () => `receipt ${paid.push("fee")}`,
+          ),
+        ],
+      }))
+      .addEdge(START, "charge")
+      .addConditionalEdges("charge", ({ rounds }) => (rounds.length < 2 ? "charge" : END))
+      .compile();
+    const retryPolicy = { maxAttempts: 3, initialInterval: 1, logWarning: false };
+    const graph = new StateGraph(Rounds)
+      .addNode(
+        "sell",
+        async () => {
+          const { rounds } = await sub.invoke({ callScope: "the fee", rounds: [] });
+          fails -= 1;
+          if (fails >= 0) throw new Error("nobody ships it");
+          return { receipts: rounds };
+        },
+        { retryPolicy },
+      )
+      .addEdge(START, "sell")
+      .compile({ checkpointer: opened.saver });
+    const { receipts } = await graph.invoke({ left: 0 }, thread());
+    expect(receipts).toEqual(["receipt 1", "receipt 2"]);
+    expect(paid).toHaveLength(2);
+  });
+
   it("two runs of a subgraph in one task, one after another, with an equal call: no purchase is dropped in silence, and names tell them apart", async () => {
     for (const named of [false, true]) {
       const paid: string[] = [];

@@ -159,6 +159,12 @@ export function askedCall(task: Task, toolCallId: string | undefined): string | 
   return digestOf([name, args, countEqualBefore(calls, at)]);
 }
 
+/** Whether the task's state ends with a message that asks for several calls, as that of a node that runs tools does. */
+export function asksForSeveral({ input }: Task): boolean {
+  const { tool_calls: calls = [] } = (messagesOf(input).at(-1) ?? {}) as ModelMessage;
+  return calls.length > 1;
+}
+
 function countEqualBefore(calls: NonNullable<ModelMessage["tool_calls"]>, at: number): number {
   const same = digestOf([calls[at]!.name, calls[at]!.args]);
   return calls.slice(0, at).filter(({ name, args }) => digestOf([name, args]) === same).length;

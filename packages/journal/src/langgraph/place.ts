@@ -62,6 +62,7 @@ export class Place {
   readonly #threadId: string;
   readonly #journal: string;
   readonly #where: Where;
+  readonly #isNamed: boolean;
   readonly #apart = new Map<string, Promise<boolean>>();
   readonly #levels: readonly Level[];
   readonly #pasts = new Map<string, Past>();
@@ -71,12 +72,21 @@ export class Place {
   /**
    * @param journal the thread whose journal it is
    * @param around the task that makes the call around this one, if there is one
+   * @param isNamed whether `callScope` names the task, or the run of its subgraph
    */
-  constructor(saver: TierSaver, threadId: string, journal: string, where: Where, around: string | undefined) {
+  constructor(
+    saver: TierSaver,
+    threadId: string,
+    journal: string,
+    where: Where,
+    around: string | undefined,
+    isNamed: boolean,
+  ) {
     this.#saver = saver;
     this.#threadId = threadId;
     this.#journal = journal;
     this.#where = where;
+    this.#isNamed = isNamed;
     this.#levels = levelsOf(where);
     const at = this.#levels.findIndex(({ task = "" }) => around !== undefined && task.includes(around));
     this.#around = at + 1;
@@ -124,7 +134,8 @@ export class Place {
         if (n < this.#around) return "elsewhere";
         if (levels[n + 1] === undefined || withoutCount(level.task) !== withoutCount(here.task))
           return "beside";
-        return (await this.#brokeOff(levels[n + 1]!)) ? "elsewhere" : "again";
+        // A run that is named tells itself that it is the one of before.
+        return this.#isNamed || (await this.#brokeOff(levels[n + 1]!)) ? "elsewhere" : "again";
       }
     }
     return "here";

@@ -29,10 +29,10 @@ export async function siteOf(saver: TierSaver, task: Task, author: string | unde
 }
 
 /** Where the call stands; undefined for one that another call makes, and belongs to that. */
-function placeOf(saver: TierSaver, { threadId = "", journal, where }: Task): Place | undefined {
+function placeOf(saver: TierSaver, { threadId = "", journal, where, callScope }: Task): Place | undefined {
   if (isTaskOfCall(where.task)) return undefined;
   const there = threadId === journal ? where : { ...where, thread: threadId };
-  return new Place(saver, threadId, journal ?? threadId, there, taskOfCall());
+  return new Place(saver, threadId, journal ?? threadId, there, taskOfCall(), callScope !== undefined);
 }
 
 /** Looks whether the run's thread is still there. What the saver remembers may be of before the thread was deleted. */
