@@ -41,7 +41,7 @@ export const namedMutants: readonly Mutant[] = [
     kind: "guard",
     what: "a subgraph that its node retries makes its calls again",
     file: place,
-    find: 'return (await this.#brokeOff(levels[n + 1]!)) ? "elsewhere" : "again";',
+    find: 'return this.#isNamed || (await this.#brokeOff(levels[n + 1]!)) ? "elsewhere" : "again";',
     replace: 'return "beside";',
     tests: stories,
   },
