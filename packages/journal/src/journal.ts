@@ -1,5 +1,4 @@
 // long file: all that a journal does, each in a few lines
-import type { KnownBy } from "./log/entry.ts";
 import {
   checkOptions,
   InvalidOptionError,
@@ -17,6 +16,7 @@ import type { Digest } from "./identity/fingerprint.ts";
 import { requestOf } from "./langgraph/callRequest.ts";
 import { siteOf } from "./langgraph/site.ts";
 import type { Task } from "./langgraph/taskConfig.ts";
+import type { KnownBy } from "./log/entry.ts";
 import { JournalLog } from "./log/journalLog.ts";
 import { Sealing, type SignOptions } from "./log/sealing.ts";
 import type { CallOptions, JournalOptions } from "./options.ts";

@@ -3,7 +3,15 @@ import { text } from "node:stream/consumers";
 import { fork } from "@stratigraph/branch";
 import { MemorySaver, MemoryTier, TierSaver } from "@stratigraph/core";
 import { describe, expect, it } from "vitest";
-import { batch, createJournal, replayTrail, verifyTrail, type Journal, type Replay } from "../src/index.ts";
+import {
+  batch,
+  createJournal,
+  replayTrail,
+  verifyTrail,
+  type Journal,
+  type Replay,
+  type SignOptions,
+} from "../src/index.ts";
 import { canonical } from "../src/identity/canonical.ts";
 import { digestOfName, fingerprintOf, fingerprintOfNamed, sha256 } from "../src/identity/fingerprint.ts";
 import type { Entry, EntryHeader, JournalEvent } from "../src/log/entry.ts";
@@ -59,7 +67,13 @@ async function exported(journal: Journal, thread = "t"): Promise<string> {
   return file;
 }
 
-const everything = ["tool", "named", "one", "two"];
+/** A journal in which all of them were made. */
+async function called(signing: SignOptions | undefined) {
+  const saver = new MemorySaver();
+  const journal = createJournal(saver, { sign: signing });
+  expect(await calls(saver, journal)).toEqual(["tool", "named", "one", "two"]);
+  return { saver, journal };
+}
 
 /** What somebody tries who knows all but the amount, or the name, and has whatever is stored. */
 const guesses = [
@@ -80,9 +94,7 @@ describe("erased arguments", () => {
     ["without keys, can be found by trying", undefined, 4],
     ["with keys, can't", sign, 0],
   ])("%s", async (_name, signing, found) => {
-    const saver = new MemorySaver();
-    const journal = createJournal(saver, { sign: signing });
-    expect(await calls(saver, journal)).toEqual(everything);
+    const { saver, journal } = await called(signing);
     const [{ fingerprint: call } = { fingerprint: "" }] = await journal.calls("t");
     await journal.erase("t", { call });
     const before = await exported(journal);
@@ -99,9 +111,7 @@ describe("erased arguments", () => {
 
 describe("another key since", () => {
   it("finds every call, also one that was cut off, of many, and in a fork; with the key that is missing it says which", async () => {
-    const saver = new MemorySaver();
-    const journal = createJournal(saver, { sign });
-    expect(await calls(saver, journal)).toEqual(everything);
+    const { saver, journal } = await called(sign);
     const many = async (by: Journal) => {
       let ran = 0;
       const run = (n: number) => by.run(config, { id: `many ${n}` }, () => void (ran += 1));
@@ -234,9 +244,7 @@ describe("a replay", () => {
   it.each([undefined, sign])(
     "gives what was recorded, also of a journal that was cut (%j)",
     async (signing) => {
-      const saver = new MemorySaver();
-      const journal = createJournal(saver, { sign: signing });
-      await calls(saver, journal);
+      const { saver, journal } = await called(signing);
       const file = await exported(journal);
       const given = signing === undefined ? {} : { sign: later };
       const other = signing === undefined ? undefined : later;
@@ -269,9 +277,7 @@ describe("a replay", () => {
   );
 
   it("of a journal that signs needs its keys, and says so", async () => {
-    const saver = new MemorySaver();
-    const journal = createJournal(saver, { sign });
-    await calls(saver, journal);
+    const { saver, journal } = await called(sign);
     const file = await exported(journal);
     for (const open of [() => replayTrail([file]), () => createJournal(saver).replay("t")])
       await expect(open()).rejects.toMatchObject({ code: "KEY_MISSING", data: { keyId: "2026" } });
@@ -280,9 +286,7 @@ describe("a replay", () => {
   it.each([undefined, sign])(
     "runs nothing of what was erased, also where what wasn't recorded may run (%j)",
     async (signing) => {
-      const saver = new MemorySaver();
-      const journal = createJournal(saver, { sign: signing });
-      await calls(saver, journal);
+      const { journal } = await called(signing);
       await journal.erase("t", { before: new Date(Date.now() + 1) });
       const replay = await journal.replay("t", { onMiss: "run" });
       const ran: string[] = [];

@@ -92,8 +92,8 @@ export const boundMutants: readonly Mutant[] = [
     kind: "guard",
     what: "calls are known by the key of today",
     file: `${src}/calls/callRunner.ts`,
-    find: "const { knownBy = this.#parts.sealing.activeKey ?? null } = await this.#parts.log.calls();",
-    replace: "await this.#parts.log.calls();\n    const knownBy = this.#parts.sealing.activeKey ?? null;",
+    find: "return knownByOf(await this.#parts.log.calls(), this.#parts.sealing);",
+    replace: "await this.#parts.log.calls();\n    return this.#parts.sealing.activeKey ?? null;",
     tests: keyed,
   },
   {
@@ -110,8 +110,8 @@ export const boundMutants: readonly Mutant[] = [
     kind: "guard",
     what: "a later process says that calls are known by its own key",
     file: `${src}/log/journalLog.ts`,
-    find: "calls.knownBy === undefined ? this.#sealing.activeKey : calls.knownBy",
-    replace: "this.#sealing.activeKey",
+    find: "knownByOf(calls, this.#sealing)",
+    replace: "this.#sealing.activeKey ?? null",
     tests: keyed,
   },
   {

@@ -1,4 +1,3 @@
-import type { KnownBy } from "../log/entry.ts";
 import { checkOptions, InvalidOptionError, StratigraphError, validId } from "@stratigraph/core";
 import type { CallSite } from "../calls/plannedCall.ts";
 import { currentCall, type CurrentCall } from "../calls/currentCall.ts";
@@ -7,6 +6,7 @@ import { keptError } from "../errors.ts";
 import type { Journal } from "../journal.ts";
 import { siteOf } from "../langgraph/site.ts";
 import { taskOf, type Task } from "../langgraph/taskConfig.ts";
+import type { KnownBy } from "../log/entry.ts";
 import { ownPrefix } from "../log/ownCalls.ts";
 import type { CallOptions } from "../options.ts";
 import { partsOf, type JournalParts } from "../parts.ts";
@@ -76,7 +76,7 @@ export async function batch<T>(
   const tally = new Tally<T>(items.length, onProgress);
   signal?.throwIfAborted();
   const before = await log.refresh();
-  const { knownBy = parts.sealing.activeKey ?? null } = before;
+  const knownBy = await runner.knownBy();
   const open = planned.filter(({ requestBy }) => before.get(requestBy(knownBy).call)?.status !== "succeeded");
   tally.doneBefore(planned.length - open.length);
 

@@ -14,7 +14,7 @@ import type { CallState } from "../log/callState.ts";
 import { isSamePlace, isTaken } from "../log/visits.ts";
 import type { KnownBy, Where } from "../log/entry.ts";
 import type { Decision, JournalLog } from "../log/journalLog.ts";
-import { checkKnownBy, KnownByAnother } from "../log/knownBy.ts";
+import { checkKnownBy, KnownByAnother, knownByOf } from "../log/knownBy.ts";
 import type { Sealing } from "../log/sealing.ts";
 import type { Policy } from "../options.ts";
 import { runAs, type CurrentCall } from "./currentCall.ts";
@@ -75,8 +75,7 @@ export class CallRunner {
 
   /** By which key calls are known, or will be if this process begins the journal. */
   async knownBy(): Promise<KnownBy> {
-    const { knownBy = this.#parts.sealing.activeKey ?? null } = await this.#parts.log.calls();
-    return knownBy;
+    return knownByOf(await this.#parts.log.calls(), this.#parts.sealing);
   }
 
   /**
@@ -312,10 +311,7 @@ export class CallRunner {
       const { attempt, key = newIdempotencyKey(), of } = resolution;
       claimed = { kind: "run", claim: { seq, session: this.#parts.session.session }, attempt, key };
       const event = { type: "claimed" as const, ...call, attempt, key, ...(of === undefined ? {} : { of }) };
-      return {
-        events: [{ event, payload: { args: argsText }, author: site.author }],
-        answer: claimed,
-      };
+      return { events: [{ event, payload: { args: argsText }, author: site.author }], answer: claimed };
     };
     try {
       // The lease comes first, so that nobody sees a claim of a process that seems dead.

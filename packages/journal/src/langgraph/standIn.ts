@@ -6,15 +6,9 @@ export function standIn<T extends object>(object: T, own: Readonly<Record<string
   const made = Object.create(object) as T;
   for (const [name, value] of Object.entries(own))
     Object.defineProperty(made, name, { value, writable: true, configurable: true, enumerable: false });
-  const isOf = (name: string): boolean => Object.hasOwn(made, name) || Object.hasOwn(object, name);
-  let prototype = Object.getPrototypeOf(object) as object | null;
-  for (
-    ;
-    prototype !== null && prototype !== Object.prototype;
-    prototype = Object.getPrototypeOf(prototype) as object
-  )
+  for (const prototype of prototypesOf(object))
     for (const [name, { get }] of Object.entries(Object.getOwnPropertyDescriptors(prototype)))
-      if (get !== undefined && !isOf(name))
+      if (get !== undefined && !Object.hasOwn(made, name) && !Object.hasOwn(object, name))
         Object.defineProperty(made, name, {
           get: () => Reflect.get(object, name) as unknown,
           set(value) {
@@ -23,4 +17,12 @@ export function standIn<T extends object>(object: T, own: Readonly<Record<string
           configurable: true,
         });
   return made;
+}
+
+/** The prototypes of an object, nearest first, but for that of all objects. */
+function* prototypesOf(object: object): Generator<object> {
+  const prototype = Object.getPrototypeOf(object) as object | null;
+  if (prototype === null || prototype === Object.prototype) return;
+  yield prototype;
+  yield* prototypesOf(prototype);
 }

@@ -5,7 +5,7 @@ import { nextState, visited } from "./nextState.ts";
 import { unpackedState } from "./packedState.ts";
 import { isStored, parsedFold, type FoldLayer, type StoredCall } from "./storedFold.ts";
 import { noVisits, stepOf, withVisit, type Visits } from "./visits.ts";
-import type { Call, Entry, SessionEvent, Where, KnownBy } from "./entry.ts";
+import type { Call, Entry, KnownBy, SessionEvent, Where } from "./entry.ts";
 
 /** A process that wrote to the journal. */
 export type Session = Pick<SessionEvent, "machine" | "pid">;
@@ -302,7 +302,10 @@ export class Calls {
 }
 
 /** What the entries that tell whose a journal is say of it. There has to be one. */
-export function belongingOf({ thread, knownBy }: Calls): Pick<SessionEvent, "thread" | "knownBy"> {
+export function belongingOf({
+  thread,
+  knownBy,
+}: Pick<Calls, "thread" | "knownBy">): Pick<SessionEvent, "thread" | "knownBy"> {
   return { thread: thread!, ...(typeof knownBy === "string" ? { knownBy } : {}) };
 }
 

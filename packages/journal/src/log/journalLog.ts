@@ -9,10 +9,11 @@ import {
 import { journalBroken } from "../errors.ts";
 import type { Digest } from "../identity/fingerprint.ts";
 import { caughtUp } from "./catchUp.ts";
-import { Calls } from "./calls.ts";
+import { belongingOf, Calls } from "./calls.ts";
 import type { CallState } from "./callState.ts";
 import type { Entry, EntryHeader, JournalEvent, Payload } from "./entry.ts";
 import { foldOf, isFoldDue } from "./folds.ts";
+import { knownByOf } from "./knownBy.ts";
 import {
   decodeEntry,
   decodePayload,
@@ -242,9 +243,7 @@ export class JournalLog {
           const isKnown = calls.thread === thread && calls.session(this.#writer.session) !== undefined;
           if (decision.events.length === 0 || isKnown) return take(decision);
           const { machine, pid } = this.#writer;
-          // The first entry's key is the one by which calls are known.
-          const knownBy = calls.knownBy === undefined ? this.#sealing.activeKey : calls.knownBy;
-          const belonging = { thread, ...(typeof knownBy === "string" ? { knownBy } : {}) };
+          const belonging = belongingOf({ thread, knownBy: knownByOf(calls, this.#sealing) });
           add({ event: { type: "session", machine, pid, ...belonging } });
           // The decision may name the number of its own entry, so it is made again behind the session's.
           return take(decide(calls, calls.seq + 1));

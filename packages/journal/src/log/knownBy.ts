@@ -1,6 +1,12 @@
 import { StratigraphError } from "@stratigraph/core";
 import type { Calls } from "./calls.ts";
 import type { KnownBy } from "./entry.ts";
+import type { Sealing } from "./sealing.ts";
+
+/** By which key the calls of a journal are known: that of its first entry, or the one that this process would begin it with. */
+export function knownByOf({ knownBy }: Calls, { activeKey }: Sealing): KnownBy {
+  return knownBy === undefined ? (activeKey ?? null) : knownBy;
+}
 
 /** Another process began the journal meanwhile, by another key: the call is looked for again. */
 export class KnownByAnother extends StratigraphError {

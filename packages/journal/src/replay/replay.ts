@@ -157,13 +157,13 @@ export class Replay extends CallFront {
     const fingerprint = isNamed
       ? this.#named(task, previous, argsText)
       : this.#sealing.known(fingerprintOf({ tool, version, args, previous: plain, nth }), knownBy);
-    const recorded = this.#recording.get(fingerprint);
     const where = toolCallId === undefined ? task.where : { ...task.where, toolCallId };
     const note = (outcome: ReplayedCall["outcome"]): void => {
       this.#made.push({ fingerprint, tool, args, outcome, where });
     };
     // After the first difference nothing can be trusted to be the recorded run.
     if (this.#diverged !== undefined) throw this.#diverged;
+    const recorded = this.#recording.get(fingerprint);
     const outcome = recorded === undefined ? undefined : await this.#outcomeOf(recorded, note);
     if (outcome !== undefined) {
       this.#asked.add(fingerprint);

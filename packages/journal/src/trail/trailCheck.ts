@@ -1,7 +1,7 @@
 import { canonical } from "../identity/canonical.ts";
 import { hashOfResult } from "../calls/storedResults.ts";
-import type { CutEvent, Entry, ErasedEvent } from "../log/entry.ts";
 import { beforeKeys } from "../log/checkEntry.ts";
+import type { CutEvent, Entry, ErasedEvent } from "../log/entry.ts";
 import { seqOfRecord } from "../log/records.ts";
 import type { Sealing } from "../log/sealing.ts";
 import { isEntry, type RecordedEntry, type TrailHead } from "./line.ts";
@@ -59,6 +59,7 @@ export class TrailCheck {
   readonly #gone: { readonly seq: number; readonly call: string | undefined; readonly what: string }[] = [];
   readonly #erased: Named<ErasedEvent>[] = [];
   readonly #cuts: Named<CutEvent>[] = [];
+
   constructor(sealing: Sealing, heads: readonly KnownHead[]) {
     this.#sealing = sealing;
     this.#heads = heads;
