@@ -6,6 +6,8 @@ import {
   END,
   entrypoint,
   MessagesAnnotation,
+  MessagesValue,
+  StateSchema,
   messagesStateReducer,
   Send,
   START,
@@ -117,35 +119,41 @@ describe("a StateGraph", () => {
     expect(paid).toEqual([5, 5, 5]);
   });
 
-  it("two nodes of which ask for equal calls in one step makes two of them, in each turn", async () => {
-    const { pay, paid } = payments();
-    const [wrapped] = journal.tools([pay], { pay: "once" });
-    let fails = true;
-    const asking = (state: object) => {
-      const message = asks(pays(5));
-      return { messages: [message], ...journal.next(state, message) };
-    };
-    const graph = new StateGraph(Annotation.Root({ ...MessagesAnnotation.spec, ...journal.channel }))
-      .addNode("one", asking)
-      .addNode("other", asking)
-      .addNode("tools", async ({ messages }, run) => {
-        const calls = messages.slice(-2).flatMap((message) => (message as AIMessage).tool_calls ?? []);
-        const done: BaseMessage[] = [];
-        for (const each of calls)
-          done.push((await wrapped!.invoke({ ...each, type: "tool_call" }, run)) as ToolMessage);
-        if (fails) throw new Error("broke off");
-        return { messages: done };
-      })
-      .addEdge(START, "one")
-      .addEdge(START, "other")
-      .addEdge(["one", "other"], "tools")
-      .compile({ checkpointer: saver });
-    await expect(graph.invoke(hello, config)).rejects.toThrow("broke off");
-    fails = false;
-    await graph.invoke(null, config);
-    await graph.invoke(hello, config);
-    expect(paid).toEqual([5, 5, 5, 5]);
-  });
+  it.each(["Annotation", "StateSchema"])(
+    "of an %s, two nodes of which ask for equal calls in one step, makes two of them, in each turn",
+    async (kind) => {
+      const annotation = Annotation.Root({ ...MessagesAnnotation.spec, ...journal.channel });
+      const schema = new StateSchema({ messages: MessagesValue, ...journal.channel });
+      const State = kind === "Annotation" ? annotation : (schema as unknown as typeof annotation);
+      const { pay, paid } = payments();
+      const [wrapped] = journal.tools([pay], { pay: "once" });
+      let fails = true;
+      const asking = (state: object) => {
+        const message = asks(pays(5));
+        return { messages: [message], ...journal.next(state, message) };
+      };
+      const graph = new StateGraph(State)
+        .addNode("one", asking)
+        .addNode("other", asking)
+        .addNode("tools", async ({ messages }, run) => {
+          const calls = messages.slice(-2).flatMap((message) => (message as AIMessage).tool_calls ?? []);
+          const done: BaseMessage[] = [];
+          for (const each of calls)
+            done.push((await wrapped!.invoke({ ...each, type: "tool_call" }, run)) as ToolMessage);
+          if (fails) throw new Error("broke off");
+          return { messages: done };
+        })
+        .addEdge(START, "one")
+        .addEdge(START, "other")
+        .addEdge(["one", "other"], "tools")
+        .compile({ checkpointer: saver });
+      await expect(graph.invoke(hello, config)).rejects.toThrow("broke off");
+      fails = false;
+      await graph.invoke(null, config);
+      await graph.invoke(hello, config);
+      expect(paid).toEqual([5, 5, 5, 5]);
+    },
+  );
 
   it("whose state has no channel is told to add it, before anything is done or claimed", async () => {
     for (const next of [true, false]) {

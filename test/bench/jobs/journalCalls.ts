@@ -1,3 +1,5 @@
+import { randomBytes } from "node:crypto";
+import { Annotation, START, StateGraph } from "@langchain/langgraph";
 import { createJournal } from "@stratigraph/journal";
 import { PostgresSaver } from "@stratigraph/postgres";
 import { percentile } from "../stats.ts";
@@ -121,6 +123,20 @@ export async function job(input: JournalCallsInput): Promise<JournalCallsResult>
     openStatements = wire.statements;
     await cold.end();
   }
+  // By a process that has run for long, as the one is that dies: each thread has a conversation of 200 kB, too.
+  const turns = Array.from({ length: 200 }, () => randomBytes(500).toString("hex"));
+  const graph = new StateGraph(
+    Annotation.Root({
+      turns: Annotation<string[]>({ reducer: (all, more) => [...all, ...more], default: () => [] }),
+    }),
+  )
+    .addNode("agent", async (_, config) => {
+      await journal.run(config, { id: "pay first", tool: "pay", args: {} }, () => pay(0));
+      return {};
+    })
+    .addEdge(START, "agent")
+    .compile({ checkpointer: saver });
+  for (const thread of ["brief", "long"]) await graph.invoke({ turns }, on(thread));
   await journal.end();
   await saver.end();
   return {

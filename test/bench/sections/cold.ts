@@ -1,10 +1,7 @@
-import { spawn } from "node:child_process";
-import { once } from "node:events";
-import { text } from "node:stream/consumers";
-import { fileURLToPath } from "node:url";
 import { alternating } from "../buildFigures.ts";
 import { ms, ratio } from "../format.ts";
 import { type Build, BUILD_LABELS } from "../libraries.ts";
+import { runProgram } from "../program.ts";
 import { SAVERS } from "../savers.ts";
 import { median } from "../stats.ts";
 import type { BenchContext, SaverId, Table } from "../types.ts";
@@ -12,7 +9,7 @@ import type { BenchContext, SaverId, Table } from "../types.ts";
 export const name = "cold";
 export const order = 17;
 
-const PROGRAM = fileURLToPath(new URL("../jobs/coldStart.mjs", import.meta.url));
+const PROGRAM = new URL("../jobs/coldStart.mjs", import.meta.url);
 
 const CLASSES: Record<SaverId, { specifier: string; export: string }> = {
   "official-memory": { specifier: "@langchain/langgraph-checkpoint", export: "MemorySaver" },
@@ -66,14 +63,9 @@ async function startAndEnd(
     thread: `${build}-${round}`,
   };
   const start = performance.now();
-  const child = spawn(process.execPath, [PROGRAM, JSON.stringify(input)], {
-    stdio: ["ignore", "pipe", "inherit"],
-  });
-  const [said, [code]] = await Promise.all([text(child.stdout), once(child, "exit")]);
+  const { spent, endedAt } = await runProgram<{ spent: Spent; endedAt: number }>(PROGRAM, input);
   const wall = performance.now() - start;
   const now = Date.now();
-  if (code !== 0) throw new Error(`${PROGRAM} with ${saver} ended with ${code}`);
-  const { spent, endedAt } = JSON.parse(said) as { spent: Spent; endedAt: number };
   return { ...spent, exit: { wall: now - endedAt }, "whole process": { wall } };
 }
 

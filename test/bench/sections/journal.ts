@@ -1,19 +1,24 @@
 import { bytes, ms } from "../format.ts";
 import type { JournalCallsInput, JournalCallsResult } from "../jobs/journalCalls.ts";
+import { runProgram } from "../program.ts";
+import { median } from "../stats.ts";
 import type { BenchContext, Table } from "../types.ts";
 
 export const name = "journal";
 export const order = 70;
 export const needsPostgresSaver = true;
 
+const PROGRAM = new URL("../jobs/journalStart.mjs", import.meta.url);
+
 /** What a call of a tool costs when it goes through the journal, and what opening a long journal costs. */
 export async function run(context: BenchContext): Promise<Table[]> {
   const { quick } = context.options;
+  const schema = "journal";
   const result = await context.inChild<JournalCallsResult>(
     new URL("../jobs/journalCalls.ts", import.meta.url),
     {
       url: context.postgresUrl,
-      schema: "journal",
+      schema,
       calls: quick ? 50 : 2000,
       atOnce: 10,
       entries: quick ? 600 : 12_000,
@@ -22,6 +27,8 @@ export async function run(context: BenchContext): Promise<Table[]> {
   );
   for (const figure of ["onceP50", "onceStatements", "hitP50", "hitStatements", "openP50"] as const)
     if (!quick) context.figures.set(`journal.${figure}`, result[figure]);
+  const [brief, long] = await started(context, schema);
+  if (!quick) context.figures.set("journal.startedCpu", long.cpu - brief.cpu);
   const count = (statements: number): string => statements.toFixed(2);
   return [
     {
@@ -60,5 +67,44 @@ export async function run(context: BenchContext): Promise<Table[]> {
         "The newest stored state is read, and the entries behind it, each with its hash checked. Afterwards the process keeps the state in memory.",
       ],
     },
+    {
+      title: "Journal: the first turn of a new process",
+      columns: ["PostgreSQL", "wall", "CPU"],
+      rows: [
+        ["a journal of one call", ms(brief.wall), ms(brief.cpu)],
+        [`a journal of ${result.entries} entries`, ms(long.wall), ms(long.cpu)],
+        ["the difference", ms(long.wall - brief.wall), ms(long.cpu - brief.cpu)],
+      ],
+      notes: [
+        `Medians of ${roundsOf(context)} new processes each, by turns: a graph of one node that makes one call, on a thread with a conversation of 200 kB.`,
+      ],
+    },
   ];
+}
+
+interface Spent {
+  readonly wall: number;
+  readonly cpu: number;
+}
+
+function roundsOf({ options: { quick } }: BenchContext): number {
+  return quick ? 1 : 21;
+}
+
+/** What the first turn of a new process takes on a thread with few calls, and on one with many. */
+async function started(context: BenchContext, schema: string): Promise<readonly [brief: Spent, long: Spent]> {
+  const spent: readonly [Spent[], Spent[]] = [[], []];
+  // Round 0 isn't counted: it has the operating system read the files.
+  for (let round = 0; round <= roundsOf(context); round += 1)
+    for (const [n, thread] of ["brief", "long"].entries()) {
+      const input = { url: context.postgresUrl, schema, thread, turns: [`Pay once more, please: ${round}.`] };
+      const one = await runProgram<Spent>(PROGRAM, input);
+      if (round > 0) spent[n]!.push(one);
+    }
+  const [brief, long] = spent;
+  return [medians(brief), medians(long)];
+}
+
+function medians(all: readonly Spent[]): Spent {
+  return { wall: median(all.map(({ wall }) => wall)), cpu: median(all.map(({ cpu }) => cpu)) };
 }

@@ -104,6 +104,15 @@ export const workerMutants: readonly Mutant[] = [
     tests: ["packages/journal/test/workers.test.ts"],
   },
   {
+    id: "wo16",
+    kind: "guard",
+    what: "of two nodes that ask models in one step, a StateSchema keeps what the last one asks for",
+    file: "packages/journal/src/langgraph/chain.ts",
+    find: "return update.previous === state.previous ? joined([state, update]) : update;",
+    replace: "return update;",
+    tests: ["packages/journal/test/wiring.test.ts"],
+  },
+  {
     id: "wo04",
     kind: "guard",
     what: "behind a merge the next purchase is given the receipt of the side that was merged",

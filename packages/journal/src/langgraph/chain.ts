@@ -180,6 +180,16 @@ export function joined(states: readonly ChainState[]): ChainState {
   };
 }
 
+/**
+ * The chain after an update, where LangGraph passes those of one step one after another: nodes that asked models from the same state began
+ * at the same head, and are both kept.
+ */
+export function after(state: ChainState, update: ChainState | undefined): ChainState {
+  const isSame = update?.next === state.next && update.ids.join() === state.ids.join();
+  if (update === undefined || isSame) return state;
+  return update.previous === state.previous ? joined([state, update]) : update;
+}
+
 const asked = new WeakMap<object, Map<string, number>>();
 
 /** The place of a question to a model: after the head of the chain in the task's state, and after equal ones of the same attempt. */

@@ -1,9 +1,12 @@
-import { joined, type ChainState } from "./chain.ts";
+import { after, joined, type ChainState } from "./chain.ts";
+
+/** By which LangGraph recognises a `ReducedValue`. */
+const reducedValue: unique symbol = Symbol.for("langgraph.state.reduced_value");
 
 /**
  * A channel of a StateGraph that holds the chain's state: LangGraph's `LastValue`, by structure, as this package imports none of
  * LangGraph's classes. Parallel nodes that both ask a model write two states in one step; both are kept, joined in an order that doesn't
- * depend on which came first. It is a schema, too, of which `StateSchema` makes a `LastValue`: there only one node of a step may ask a model.
+ * depend on which came first. `StateSchema` makes a channel of its own of it, which keeps both as well: it is a `ReducedValue`, by structure.
  */
 export class ChainChannel {
   readonly lg_is_channel = true;
@@ -13,6 +16,10 @@ export class ChainChannel {
   readonly ValueType = undefined as unknown as ChainState | undefined;
   readonly UpdateType = undefined as unknown as ChainState | undefined;
   readonly "~standard" = standardSchema;
+  readonly [reducedValue] = true;
+  readonly valueSchema: this = this;
+  readonly inputSchema: this = this;
+  readonly reducer: typeof after = after;
   #value: ChainState | undefined;
 
   constructor(value?: ChainState) {
