@@ -11,6 +11,8 @@ import {
   type ListedCheckpoint,
   type TierSaver,
 } from "@stratigraph/core";
+import { mergeRefused } from "./mergeRefused.ts";
+import type { MergeSide } from "./mergeSide.ts";
 
 const namespace = reservedNamespaces.calls;
 
@@ -52,6 +54,44 @@ export async function callMoves(
       ? []
       : [{ namespace, to: head, expected: had === undefined ? [] : [had] }];
   return { records, blobs: [...blobs.values()], heads };
+}
+
+/**
+ * Refuses to continue a step of a source that has made calls, where these stay behind: they would be made again.
+ * @param leading the side whose work the merged checkpoint continues
+ * @param sides how many sources there are: only the calls of one go along
+ * @throws StratigraphError "MERGE_REFUSED"
+ */
+export async function refuseLostCalls(
+  saver: TierSaver,
+  threadId: string,
+  leading: MergeSide,
+  sides: number,
+): Promise<void> {
+  const { at } = leading;
+  if (at.threadId === threadId) return;
+  const { head } = await saver.tier.peek({ threadId, namespace });
+  let isOfStep = false;
+  for await (const { record } of saver.tier.list({ threadId: at.threadId, namespace, recordsOnly: true })) {
+    if (record.checkpointId === head && sides === 1) return;
+    isOfStep ||= await isMadeAt(saver, record, at.checkpointId);
+  }
+  if (isOfStep && (head !== undefined || sides > 1))
+    throw mergeRefused(
+      "a step of one side made tool calls and hasn't ended, and both sides have made some: they would be made again",
+      [{ side: leading, next: [], tasks: [] }],
+    );
+}
+
+/** Whether an entry of the journal tells of a call that a step made which began at a checkpoint. */
+async function isMadeAt(
+  { coder }: TierSaver,
+  record: CheckpointRecord,
+  checkpointId: string,
+): Promise<boolean> {
+  const metadata: object = await coder.metadata(record, await coder.decodeBody(record));
+  const { where } = Object((metadata as { event?: unknown }).event) as { where?: unknown };
+  return (Object(where) as { checkpoint?: unknown }).checkpoint === checkpointId;
 }
 
 /** A source's calls from its last one back to `since`, oldest first; undefined if they don't lead there. */

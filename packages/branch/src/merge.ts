@@ -6,6 +6,7 @@ import {
   type TierSaver,
 } from "@stratigraph/core";
 import { baseSide } from "./baseSide.ts";
+import { refuseLostCalls } from "./callMoves.ts";
 import { fastForward } from "./fastForward.ts";
 import { checkPoint, checkThread } from "./checkPoint.ts";
 import { kindOfValue } from "./checkSaver.ts";
@@ -158,6 +159,7 @@ export async function mergeWith(
       }),
     ),
   ]);
+  await refuseLostCalls(saver, threadId, leading, unmerged.length);
   const merged = await mergeChannels(graph, saver, target, history.nodes, inputs, { strategy, answers });
   if (merged.conflicts.length > 0) {
     const ref = ({ at }: MergeSide): CheckpointRef => ({

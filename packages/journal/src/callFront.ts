@@ -267,8 +267,10 @@ function checkId(id: unknown): void {
   if (typeof id !== "string" || id === "" || id.length > longestId)
     throw new InvalidOptionError(
       "call.id",
-      id,
-      "Name the call: it is known by that after a crash or a retry. Calls with other arguments need other names, such as `charge ${order}`.",
+      typeof id === "string" && id !== "" ? `${id.length} characters` : id,
+      typeof id === "string" && id !== ""
+        ? `Use at most ${longestId} characters: what a call is about goes into args.`
+        : "Name the call: it is known by that after a crash or a retry. Calls with other arguments need other names, such as `charge ${order}`.",
     );
 }
 

@@ -48,7 +48,19 @@ export function duplicateCall(threadId: string, { call, tool, where }: CallState
   return new StratigraphError(
     "DUPLICATE_CALL",
     `Two tasks of one step, or two runs of one subgraph, call ${JSON.stringify(tool)} with equal arguments, so the journal can't tell whether ` +
-      `one is a repetition of the other. Give each a name of its own: configurable.callScope, or a field callScope in the Send's input.`,
+      `one is a repetition of the other. Give each a name of its own: configurable.callScope, or a field callScope in the Send's input. ` +
+      "In a run under way name only the one that was refused: what a named task calls is new.",
+    { threadId, fingerprint: call, tool, where },
+  );
+}
+
+/** A node made an equal call in a step that only edits of the state have ended. */
+export function endedOrRenamed(threadId: string, { call, tool, where }: CallState): StratigraphError {
+  return new StratigraphError(
+    "DUPLICATE_CALL",
+    `The node ${JSON.stringify(where.node ?? "")} called ${JSON.stringify(tool)} with equal arguments, and an edit of the state has ended its step since. ` +
+      "Nothing tells whether this is the same call, of a node that was renamed, or another one. If it is another one, give it an id of its own. " +
+      "If it is the same, go on from the checkpoint before the edit.",
     { threadId, fingerprint: call, tool, where },
   );
 }

@@ -1,7 +1,7 @@
 import { fork } from "@stratigraph/branch";
 import { MemorySaver, type TierSaver } from "@stratigraph/core";
-import { Command } from "@langchain/langgraph";
-import { expect, it } from "vitest";
+import { Annotation, Command, START, StateGraph } from "@langchain/langgraph";
+import { expect, it, vi } from "vitest";
 import { createJournal, type Policy } from "../src/index.ts";
 import { decodeEntry, encodeEntry, journalNamespace, newRecordId } from "../src/log/records.ts";
 import { Sealing } from "../src/log/sealing.ts";
@@ -157,4 +157,60 @@ it("a process that has keys obeys no entry that isn't signed", async () => {
     () => void ran.push("twice"),
   );
   expect(ran).toEqual(["paid"]);
+});
+
+/** A node that pays an amount, which may be another one whenever it runs; it fails for certain as often as told. */
+function till(policy: Policy, { failures = 0 } = {}) {
+  const saver = new MemorySaver();
+  const journal = createJournal(saver, { policy });
+  const paid: number[] = [];
+  const now = { amount: 1, failures };
+  const graph = new StateGraph(Annotation.Root({ receipt: Annotation<string> }))
+    .addNode("pay", async (_, config) => {
+      const call = { id: "pay", args: { amount: now.amount }, certain: () => true };
+      const receipt = await journal.run(config, call, () => {
+        now.failures -= 1;
+        if (now.failures >= 0) throw new Error("closed");
+        return `receipt ${paid.push(call.args.amount)}`;
+      });
+      return { receipt };
+    })
+    .addEdge(START, "pay")
+    .compile({ checkpointer: saver });
+  return { graph, paid, now };
+}
+
+it("what a person allowed is what they were shown: other arguments are asked about, before the answer and behind an attempt", async () => {
+  for (const failures of [0, 1]) {
+    const { graph, paid, now } = till(asks500, { failures });
+    const first = await graph.invoke({}, on("ada"));
+    expect(questions(first)[0]!.value.args).toEqual({ amount: 1 });
+    if (failures > 0)
+      await expect(graph.invoke(reply(first, { allow: true }), on("ada"))).rejects.toThrow("closed");
+    now.amount = 1_000_000;
+    const again = await graph.invoke(failures > 0 ? null : reply(first, { allow: true }), on("ada"));
+    expect(questions(again)[0]!.value.args).toEqual({ amount: 1_000_000 });
+    expect(paid).toEqual([]);
+    await graph.invoke(reply(again, { allow: true }), on("ada"));
+    expect(paid).toEqual([1_000_000]);
+  }
+});
+
+it("when its time is over it is asked again in the same step, too, and in another thread that shares the journal", async () => {
+  const { graph, paid } = till(() => ({ ask: "over 500", validFor: "1h" }), { failures: 3 });
+  const first = await graph.invoke({}, on("ada"));
+  const pays = (input: unknown, config: object = on("ada")) => graph.invoke(input as null, config);
+  await expect(pays(reply(first, { allow: true }))).rejects.toThrow("closed");
+  await expect(pays(null)).rejects.toThrow("closed");
+  vi.useFakeTimers({ toFake: ["Date"], now: Date.now() + 2 * 3_600_000 });
+  try {
+    const again = await pays(null);
+    expect(questions(again)).toHaveLength(1);
+    await expect(pays(reply(again, { allow: true }))).rejects.toThrow("closed");
+    const other = await pays({}, { configurable: { thread_id: "bob", journal: "ada" } });
+    expect(questions(other)).toHaveLength(1);
+  } finally {
+    vi.useRealTimers();
+  }
+  expect(paid).toEqual([]);
 });

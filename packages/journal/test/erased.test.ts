@@ -1,7 +1,8 @@
-import { MemoryTier, TierSaver } from "@stratigraph/core";
+import { Writable } from "node:stream";
+import { MemoryTier, reservedNamespaces, TierSaver } from "@stratigraph/core";
 import { FaultyTier } from "@stratigraph/testing";
 import { expect, it, vi } from "vitest";
-import { createJournal } from "../src/index.ts";
+import { createJournal, verifyTrail } from "../src/index.ts";
 import { agentOf, asks, payments, pays, questions, reply, says } from "./support/effects.ts";
 
 const all = () => ({ before: new Date(Date.now() + 60_000) });
@@ -62,4 +63,30 @@ it("an error that was recorded is told where the outcome is ambiguous", async ()
     message: expect.stringContaining("(TypeError: the line was cut)") as string,
     data: { error: { name: "TypeError", message: "the line was cut" } },
   });
+});
+
+it("arguments that come back from a backup aren't erased, in the storage and in an export", async () => {
+  const tier = new MemoryTier();
+  const journal = createJournal(new TierSaver(tier));
+  await journal.run(on("ada"), { id: "pay", args: { secret: "a short one" } }, () => "paid");
+  const entries = [];
+  for await (const entry of tier.list({ threadId: "ada", namespace: reservedNamespaces.calls }))
+    entries.push(entry);
+  const { record, blobs } = entries.at(-2)!;
+  await journal.erase("ada", all());
+  expect(await journal.verify("ada")).toMatchObject({ ok: true, erased: 2 });
+  await tier.append({
+    threadId: "ada",
+    records: [record],
+    blobs: [...blobs.values()],
+    heads: [],
+    onConflict: "refuse",
+  });
+  const said = { ok: false, brokenAt: 4, why: expect.stringContaining("erase again") as string };
+  expect(await journal.verify("ada")).toMatchObject(said);
+  const lines: string[] = [];
+  await journal.export("ada", new Writable({ write: (line, _, done) => (lines.push(String(line)), done()) }));
+  expect(await verifyTrail([lines.join("")])).toMatchObject(said);
+  await journal.erase("ada", all());
+  expect(await journal.verify("ada")).toMatchObject({ ok: true, erased: 2 });
 });

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { TierSaver } from "@stratigraph/core";
 import { createJournal, type EraseOptions, type Journal } from "../src/index.ts";
 import { allRounds, inRounds } from "../../../test/rounds.ts";
 import { kinds, thread, written, type Erasing, type Place, type Written } from "./support/erasable.ts";
@@ -75,4 +76,16 @@ describe.each(kinds)("from $name", (kind) => {
         expect(verified, when).toMatchObject({ ok: true, erased: secrets.length });
       });
   });
+});
+
+it("an archived thread that is opened without its archive isn't said to be erased, or empty", async () => {
+  const kind = kinds.find(({ name }) => name === "an archive, where the thread is")!;
+  const place = await kind.open();
+  await place.fill(await written(kind));
+  const journal = createJournal(new TierSaver(place.tiers[0]!));
+  const evicted = { code: "EVICTED" };
+  await expect(journal.erase(thread, { before: new Date() })).rejects.toMatchObject(evicted);
+  await expect(journal.calls(thread)).rejects.toMatchObject(evicted);
+  await expect(journal.trail(thread).next()).rejects.toMatchObject(evicted);
+  await place.close();
 });

@@ -74,6 +74,7 @@ const inputs: readonly (readonly [field: string, given: string, call: () => unkn
   ["call", "a number", () => journal.erase("a", { call: wrong(5) })],
   ["before", "nothing", () => journal.cut("a", wrong(undefined))],
   ["source", "nothing", () => verifyTrail(wrong(undefined))],
+  ["head.hash", "a hash of no entry", () => verifyTrail([], { head: { seq: 0, hash: "abc" } })],
   ["source", "a number", () => all(readTrail(wrong(5)))],
   ["source", "bytes that are no list of chunks", () => replayTrail(wrong(Buffer.from("{}")))],
   ["items", "nothing", () => batch(journal, on("a"), wrong(undefined), items, nothing)],

@@ -186,10 +186,15 @@ describe.each(savers)("a call that ends with a Command for the graph around it, 
   it("a node that is retried, as the tool beside it failed, is sent on by what was paid", async () => {
     const { build, paid, here, looks } = shop(journal, opened.saver);
     const graph = build(journal, opened.saver, true);
-    const config = thread();
-    looks.fails = 3;
-    // It is up to the machine which of the two ends first.
-    await graph.invoke(begins, config).catch((error: Error) => expect(error.message).toBe("it is dark"));
+    let config = thread();
+    // It is up to the machine which of the two ends first: a sale that is aborted is another story.
+    for (let attempt = 0; !(await statuses(config)).includes("sell succeeded"); attempt += 1) {
+      expect(attempt).toBeLessThan(50);
+      config = thread();
+      looks.fails = 3;
+      paid.length = 0;
+      await graph.invoke(begins, config).catch((error: Error) => expect(error.message).toBe("it is dark"));
+    }
     looks.fails = 0;
     const { receipts } = await graph.invoke(null, await before(graph as never, config, "tools"));
     expect(receipts).toEqual(["receipt 1"]);

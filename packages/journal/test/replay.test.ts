@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { AIMessage } from "@langchain/core/messages";
@@ -78,6 +78,36 @@ describe("a replay", () => {
       });
       expect(paid).toEqual([]);
     }
+  });
+
+  it("refuses a trail that isn't whole, or signed by other keys: what is missing would be done again", async () => {
+    const sign = (secret: string) => ({ keys: { a: secret }, activeKey: "a" });
+    const journal = createJournal(new TierSaver(new MemoryTier()), {
+      sign: sign("the right secret of ours"),
+    });
+    for (const n of [1, 2]) await journal.run(config, { id: `pay ${n}`, tool: "pay", args: { n } }, () => n);
+    await journal.erase("ada", { before: new Date(Date.now() + 60_000) });
+    const file = join(folder, "whole.jsonl");
+    await journal.export("ada", file);
+    const whole = readFileSync(file, "utf8");
+    const options = { sign: sign("the right secret of ours"), onMiss: "run" } as const;
+    await replayTrail([whole], options);
+    const broken = { code: "JOURNAL_BROKEN" };
+    await expect(
+      replayTrail([whole], { ...options, sign: sign("a secret of somebody else") }),
+    ).rejects.toMatchObject(broken);
+    const lines = whole.split("\n");
+    for (const end of [whole.slice(0, -20), `${lines.slice(0, 4).join("\n")}\n`, `${lines[0]}\n`])
+      await expect(replayTrail([end], options)).rejects.toMatchObject(broken);
+  });
+
+  it("doesn't run what the policy denied, under `run` either", async () => {
+    const journal = createJournal(new TierSaver(new MemoryTier()), { policy: () => ({ deny: "no" }) });
+    const pay = (on: Journal | Replay, id: string) =>
+      on.run(config, { id, tool: "pay", args: { n: 9 } }, () => "paid");
+    await expect(pay(journal, "first")).rejects.toMatchObject({ code: "CALL_DENIED" });
+    const replay = await journal.replay("ada", { onMiss: "run" });
+    await expect(pay(replay, "second")).rejects.toMatchObject({ code: "REPLAY_DIVERGED" });
   });
 
   it("names the first call that wasn't recorded, and runs neither it nor what follows", async () => {

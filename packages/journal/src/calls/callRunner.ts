@@ -13,7 +13,7 @@ import type { Calls } from "../log/calls.ts";
 import type { CallState } from "../log/callState.ts";
 import { isSamePlace, isTaken } from "../log/visits.ts";
 import type { KnownBy, Where } from "../log/entry.ts";
-import type { Decision, JournalLog } from "../log/journalLog.ts";
+import type { Decision, JournalLog, NewEvent } from "../log/journalLog.ts";
 import { checkKnownBy, KnownByAnother, knownByOf } from "../log/knownBy.ts";
 import type { Sealing } from "../log/sealing.ts";
 import type { Policy } from "../options.ts";
@@ -145,7 +145,7 @@ export class CallRunner {
     const seen = calls.visitsElsewhere(request.previous, request.where);
     try {
       // Where others of its name are, it is found by its checkpoint, which has to be stored for that.
-      if (seen > 0) await this.#issued(planned);
+      if (seen[0] > 0) await this.#issued(planned);
     } catch (error) {
       // What needs no checkpoint is made anew.
       if (request.effects !== "none") throw error;
@@ -263,16 +263,20 @@ export class CallRunner {
   }
 
   /**
-   * Records that a result is given. Before it is given, where code named the call and it was made on another branch: calls behind it are
-   * told apart by that. False where the call may be another one.
+   * Records that a result is given. Before it is given, where the call was made in another step: calls behind it, and those of other tasks
+   * beside it, are told apart by that. False where the call may be another one.
    */
   async #gives(planned: FoundCall, state: CallState): Promise<boolean> {
     const { request, site } = planned;
     const { log } = this.#parts;
-    const { call, where } = request;
-    const given = { event: { type: "returned" as const, call, where }, author: site.author };
-    const isKnown = state.visits?.some((visit) => isSamePlace(visit, where)) === true;
-    if (planned.seen === undefined || isKnown) {
+    const { call, where, effects, named = false } = request;
+    const given: NewEvent = {
+      event: { type: "returned", call, where, ...(named ? {} : { taken: true }) },
+      author: site.author,
+    };
+    const isOfTask = named ? planned.seen !== undefined : where.task !== undefined && effects !== "none";
+    const isKnown = [state.where, ...(state.visits ?? [])].some((visit) => isSamePlace(visit, where));
+    if (!isOfTask || isKnown) {
       log.note(given);
       return true;
     }
@@ -384,16 +388,17 @@ function ran({ value, thrown }: Ending): CallOutcome {
 
 /** A call whose fingerprint is known. */
 interface FoundCall extends PlannedCall {
-  /** How often its name had been used then in other steps; undefined for a call that code didn't name. */
-  readonly seen?: number | undefined;
+  /** How its name had been used then in other steps; undefined for a call that code didn't name. */
+  readonly seen?: ReturnType<Calls["visitsElsewhere"]> | undefined;
 }
 
 /** Whether its name was used since a call was found, so that it may be another one. */
 function hasMoved(calls: Calls, { request, seen }: FoundCall): boolean {
-  if (seen === undefined) return false;
-  const { call, previous, where } = request;
+  const { call, previous, where, named = false } = request;
+  if (named && seen === undefined) return false;
   const state = calls.get(call);
-  return calls.visitsElsewhere(previous, where) !== seen || (state !== undefined && isTaken(state, where));
+  const now = named ? calls.visitsElsewhere(previous, where) : seen;
+  return now?.join() !== seen?.join() || (state !== undefined && isTaken(state, where));
 }
 
 /** The right to run a call. */

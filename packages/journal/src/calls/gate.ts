@@ -15,6 +15,7 @@ import {
   type Question,
 } from "./questions.ts";
 import { eventOfCall } from "./resolve.ts";
+import { hasEqualArgs } from "./namedCall.ts";
 import { within } from "./within.ts";
 
 /** Longest reason that is kept of a denial or an approval, in UTF-16 units. */
@@ -45,14 +46,15 @@ export class Gate {
   ): Promise<Extract<CallOutcome, { kind: "denied" }> | "ask again" | undefined> {
     if (this.#policy === undefined) return undefined;
     const { request, argsText, site } = planned;
-    const { tool, effects, where } = request;
-    const { threadId } = this.#log;
+    const { tool, effects, where, argsHash } = request;
+    const { thread: threadId = this.#log.threadId } = where;
     const args = JSON.parse(argsText) as unknown;
     const call = frozen({ tool, args, effects, threadId, author: site.author, where: { ...where } });
     const answer = await judged(this.#policy, call, this.#timeoutMs);
     if (answer === true) return undefined;
     if ("deny" in answer) return await this.#deny(planned, "policy", answer.deny);
-    if (approved !== undefined && this.#counts(approved, answer.ask)) return undefined;
+    const isSame = approved?.thread === threadId && hasEqualArgs(approved, request);
+    if (isSame && counts(approved, answer.ask)) return undefined;
     const { asking } = site;
     if (asking === undefined)
       return await this.#deny(
@@ -60,7 +62,9 @@ export class Gate {
         "policy",
         `${answer.ask} (a person has to allow it, and outside a graph with a checkpointer nobody can be asked)`,
       );
-    const id = questionId("approval", threadId, request.call, site.task ?? null, answer.ask.toWellFormed());
+    // An answer counts once: LangGraph gives it again whenever the task is repeated.
+    const parts = [threadId, request.call, argsHash, site.task ?? null, answer.ask.toWellFormed()];
+    const id = questionId("approval", ...parts, approved?.seq ?? 0);
     const question = {
       kind: "approval" as const,
       id,
@@ -85,11 +89,6 @@ export class Gate {
       said.author,
     );
     return "ask again";
-  }
-
-  #counts({ reason, thread, until }: Approval, asked: string): boolean {
-    const isValid = until === undefined || Date.now() < Date.parse(until);
-    return isValid && reason === keptReason(asked) && thread === this.#log.threadId;
   }
 
   /**
@@ -175,6 +174,11 @@ function answered(asking: Asking, question: Question): unknown {
   const read = readAnswer(question as ApprovalQuestion, asking.answers);
   if ("answer" in read) return read.answer;
   return asking.ask(read.refused === undefined ? question : { ...question, refused: read.refused });
+}
+
+/** Whether what a person allowed counts still, where the policy asks for a reason. */
+function counts({ reason, until }: Approval, asked: string): boolean {
+  return (until === undefined || Date.now() < Date.parse(until)) && reason === keptReason(asked);
 }
 
 function untilOf(validForMs: number | undefined): { until?: string } {

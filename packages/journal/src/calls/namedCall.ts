@@ -1,4 +1,4 @@
-import { duplicateCall } from "../errors.ts";
+import { duplicateCall, endedOrRenamed } from "../errors.ts";
 import { fingerprintOfNamed } from "../identity/fingerprint.ts";
 import type { Place, Relation } from "../langgraph/place.ts";
 import type { Calls } from "../log/calls.ts";
@@ -35,13 +35,19 @@ export async function namedCall(
   const free = atThisPoint.filter(
     ({ state, relation }) => relation === "elsewhere" && hasEqualArgs(state, request),
   );
-  // Of several with equal arguments, that of the same node, as far as it kept its name.
-  const found = free.find(({ state }) => state.where.node === request.where.node) ?? free.at(-1);
+  // Of several with equal arguments, that of the same node, as far as it kept its name, and of the same Send of its step.
+  const ofNode = free.filter(({ state }) => state.where.node === request.where.node);
+  const ofSend = ofNode.find(({ state }) => state.where.send === request.where.send);
+  const found = ofSend ?? ofNode.at(-1) ?? free.at(-1);
   if (found !== undefined) return numbered(request, nth, found.state.beside);
   const again = atThisPoint.find(
     ({ state, relation }) => relation === "again" && hasEqualArgs(state, request),
   );
   if (again !== undefined) throw duplicateCall(threadId, again.state);
+  const unclear = atThisPoint.find(
+    ({ state, relation }) => relation === "ended or renamed" && hasEqualArgs(state, request),
+  );
+  if (unclear !== undefined) throw endedOrRenamed(threadId, unclear.state);
   let beside = Math.max(-1, ...atThisPoint.map(({ state }) => state.beside ?? 0)) + 1;
   while (taken.has(fingerprintOfNamed(request.previous, nth, beside))) beside += 1;
   return numbered(request, nth, beside);
@@ -59,13 +65,24 @@ export function numbered(request: CallRequest, nth: number, beside = 0): CallReq
 }
 
 /** How the nearest place of a call stands to the one of now: the call may have been given on several branches. */
-async function nearest({ visits = [] }: CallState, place: Pick<Place, "relationOf">): Promise<Relation> {
-  const order: readonly Relation[] = ["here", "beside", "again", "past", "elsewhere", "apart"];
+async function nearest(
+  { visits = [], where: { node } }: CallState,
+  place: Pick<Place, "relationOf">,
+): Promise<Relation> {
+  const order: readonly Relation[] = [
+    "here",
+    "beside",
+    "again",
+    "past",
+    "ended or renamed",
+    "elsewhere",
+    "apart",
+  ];
   const relations = new Set<Relation>();
-  for (const visit of visits) relations.add(await place.relationOf(visit));
+  for (const visit of visits) relations.add(await place.relationOf({ ...visit, node }));
   return order.find((relation) => relations.has(relation)) ?? "elsewhere";
 }
 
-export function hasEqualArgs({ argsHash }: CallState, request: CallRequest): boolean {
+export function hasEqualArgs({ argsHash }: Pick<CallState, "argsHash">, request: CallRequest): boolean {
   return request.argsHash === argsHash || request.otherHashes?.includes(argsHash) === true;
 }

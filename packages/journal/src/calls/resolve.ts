@@ -2,6 +2,7 @@ import { kindOfCall, type Calls } from "../log/calls.ts";
 import type { Approval, CallState } from "../log/callState.ts";
 import type { Digest } from "../identity/fingerprint.ts";
 import type { Call, KnownBy } from "../log/entry.ts";
+import { isTaken } from "../log/visits.ts";
 
 /** What has to be known to decide on a call. */
 export interface CallRequest extends Call {
@@ -61,7 +62,8 @@ export function resolveCall(calls: Calls, request: CallRequest, known: Knowledge
   const state = calls.get(request.call);
   // Reads of two tasks don't get in each other's way, and calls that code named are told apart before.
   const mayRepeat = request.effects === "none" || request.named === true;
-  if (state !== undefined && !mayRepeat && isTwin(state, request)) return { do: "refuse", state };
+  if (state !== undefined && !mayRepeat && (isTwin(state, request) || isTaken(state, request.where)))
+    return { do: "refuse", state };
   if (state !== undefined && isDeniedHere(state, request)) return { do: "deny", state };
   if (request.effects === "none") {
     const isAsked = request.named !== true && state !== undefined && isTwin(state, request);

@@ -1,4 +1,4 @@
-import type { TierSaver } from "@stratigraph/core";
+import type { DecodedBody, TierSaver } from "@stratigraph/core";
 import type { Where } from "../log/entry.ts";
 import { originsOf } from "../log/origins.ts";
 import { isStored } from "./isStored.ts";
@@ -51,6 +51,11 @@ export type Relation =
   | "again"
   /** The run has gone on from it since, to here. */
   | "past"
+  /**
+   * Its node isn't due any more, and nothing but edits of the state lies between: somebody ended its step by hand, in the node's name, or
+   * the node was renamed, and is the one that makes the call now.
+   */
+  | "ended or renamed"
   /** It is on another branch, or the run came back before it had ended. */
   | "elsewhere"
   /** It is in another thread of the same journal, which has gone its own way: a transaction, and the thread that it is on. */
@@ -126,8 +131,11 @@ export class Place {
       const level = levels[n];
       if (level === undefined || level.namespace !== here.namespace) return "elsewhere";
       if (level.checkpoint !== here.checkpoint) {
-        const isPast = n >= this.#around && (await this.#past(here).has(level.checkpoint));
-        return isPast ? "past" : "elsewhere";
+        if (n < this.#around) return "elsewhere";
+        const past = this.#past(here);
+        if (await past.has(level.checkpoint)) return "past";
+        const isOfNode = levels[n + 1] === undefined && past.onlyEdited(level.checkpoint);
+        return isOfNode ? await this.#afterEdits(here, level.checkpoint!, there.node) : "elsewhere";
       }
       if (!isSameThread) return "elsewhere";
       if (level.task !== here.task) {
@@ -143,12 +151,44 @@ export class Place {
 
   /** Whether a subgraph has steps left to do, as its task failed. */
   async #brokeOff({ namespace }: Level): Promise<boolean> {
-    const query = { threadId: this.#threadId, namespace, recordsOnly: true, limit: 1 };
-    for await (const { record } of this.#saver.tier.list(query)) {
-      const { manifest } = await this.#saver.coder.decodeBody(record);
-      for (const { channel, value } of manifest.values())
-        if (value !== undefined && isDue.test(channel) && !(await this.#isEmpty(value))) return true;
-    }
+    const newest = await this.#bodyAt(namespace, undefined);
+    return newest !== undefined && (await this.#isAnyDue(newest, (channel) => isDue.test(channel)));
+  }
+
+  /**
+   * What an edit did to a step that hadn't ended: a call of a node in it is asked for again, unless the edit was made in the node's name.
+   * LangGraph doesn't say in whose. But it notes each node that has run.
+   */
+  async #afterEdits({ namespace, checkpoint }: Level, from: string, node = ""): Promise<Relation> {
+    const bodies = await Promise.all([from, checkpoint].map((id) => this.#bodyAt(namespace, id)));
+    const [before, now] = bodies;
+    if (before === undefined || now === undefined || node === this.#where.node) return "elsewhere";
+    const isOfNode = (channel: string): boolean =>
+      channel === `branch:to:${node}` || channel === "__pregel_tasks";
+    if (await this.#isAnyDue(now, isOfNode)) return "elsewhere";
+    const hasRun = ({ header }: DecodedBody, name = ""): boolean => Object.hasOwn(header.versions_seen, name);
+    const isNew = !hasRun(before, node);
+    // A node that ran before under its name wasn't renamed.
+    if ((isNew && hasRun(now, node)) || hasRun(before, this.#where.node)) return "past";
+    return isNew ? "elsewhere" : "ended or renamed";
+  }
+
+  /** What is stored of a checkpoint, or of the newest one of a namespace; undefined where it isn't there. */
+  async #bodyAt(namespace: string, checkpointId: string | undefined): Promise<DecodedBody | undefined> {
+    const at = {
+      threadId: this.#threadId,
+      namespace,
+      ...(checkpointId === undefined ? {} : { checkpointId }),
+    };
+    for await (const { record } of this.#saver.tier.list({ ...at, recordsOnly: true, limit: 1 }))
+      return await this.#saver.coder.decodeBody(record);
+    return undefined;
+  }
+
+  /** Whether a channel is filled that says that a node is due. */
+  async #isAnyDue({ manifest }: DecodedBody, counts: (channel: string) => boolean): Promise<boolean> {
+    for (const { channel, value } of manifest.values())
+      if (value !== undefined && counts(channel) && !(await this.#isEmpty(value))) return true;
     return false;
   }
 
@@ -217,6 +257,11 @@ class Past {
     // of checkpoints begin with the time.
     const isGone = this.#next !== undefined && !(await this.#isStored(checkpointId));
     return isGone && checkpointId < this.#oldest;
+  }
+
+  /** Whether a checkpoint lies on the way back, and no step ended since. */
+  onlyEdited(checkpointId: string | undefined): boolean {
+    return this.#passed.get(checkpointId ?? "") === false;
   }
 
   async #goBack(): Promise<void> {

@@ -79,13 +79,24 @@ export interface Task {
   readonly fresh: boolean;
 }
 
-/** A config with what it leaves out from that of the task under way, as LangChain takes it. One that names a thread is whole. */
+/**
+ * A config with what it leaves out from that of the task under way, as LangChain takes it. One that names another thread is whole, and so
+ * is one of a task.
+ */
 function wholeConfig(config: unknown): TaskConfig {
   const around = (AsyncLocalStorageProviderSingleton.getRunnableConfig() ?? {}) as TaskConfig;
   const given = (config ?? {}) as TaskConfig;
-  if (given.configurable?.["thread_id"] !== undefined) return given;
+  const { thread_id: thread, __pregel_task_id: task } = given.configurable ?? {};
+  if (task !== undefined || (thread !== undefined && thread !== around.configurable?.["thread_id"]))
+    return given;
   const configurable = { ...around.configurable, ...given.configurable };
   return { ...around, ...dropUndefined(given), configurable };
+}
+
+/** Which `Send` a task is, by its path. Those of tasks in the functional API name the task that called them. */
+function sendOf(path: unknown): number | undefined {
+  const [kind, index] = Array.isArray(path) ? (path as unknown[]) : [];
+  return kind === "__pregel_push" && typeof index === "number" ? index : undefined;
 }
 
 /** Reads the config of a task. */
@@ -116,6 +127,7 @@ export function taskOf(config: unknown): Task {
     via: viaOf(namespace, map),
     task,
     node: text(metadata["langgraph_node"]),
+    send: sendOf(metadata["langgraph_path"]),
     step: typeof step === "number" ? step : undefined,
     run: text(given.runId) ?? text(metadata["run_id"]),
   });

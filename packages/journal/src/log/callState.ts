@@ -29,7 +29,7 @@ export interface CallState {
   readonly claim?: { readonly seq: number; readonly session: string; readonly at: string } | undefined;
   /** Where the result of a success stands. */
   readonly result?: { readonly seq: number; readonly hash: string; readonly kept: boolean } | undefined;
-  /** That a person allowed it: for which reason of the policy, in which thread, and until when. */
+  /** That a person allowed it: with which arguments, for which reason of the policy, in which thread, and until when. */
   readonly approved?: Approval | undefined;
   /** Who denied it last. */
   readonly deniedBy?: "policy" | "person" | undefined;
@@ -39,7 +39,10 @@ export interface CallState {
 }
 
 /** An answer of a person who allowed a call. */
-export type Approval = Pick<ApprovedEvent, "reason" | "thread" | "until">;
+export interface Approval extends Pick<ApprovedEvent, "reason" | "thread" | "until" | "argsHash"> {
+  /** Number of its entry. */
+  readonly seq: number;
+}
 
 /** Whether nobody knows, or knows yet, what became of a call. */
 export function isOpen({ status }: Pick<CallState, "status">): boolean {

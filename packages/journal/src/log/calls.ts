@@ -169,10 +169,13 @@ export class Calls {
     }
   }
 
-  /** How often calls of a name were made or given in other steps than that of a place. */
-  visitsElsewhere(name: string, where: Where): number {
-    const { all, step, inStep } = this.visitsOf(name);
-    return step === stepOf(where) ? all - inStep : all;
+  /**
+   * How often calls of a name were made or given in other steps than that of a place, and in which one last: in a thread that was deleted
+   * and begun anew, it may have been as often.
+   */
+  visitsElsewhere(name: string, where: Where): readonly [times: number, last: string] {
+    const { all, step, inStep, before } = this.visitsOf(name);
+    return step === stepOf(where) ? [all - inStep, before] : [all, step];
   }
 
   /** How often calls of a name were made or given. */

@@ -23,6 +23,8 @@ export interface Where {
   readonly via?: readonly string[] | undefined;
   readonly task?: string | undefined;
   readonly node?: string | undefined;
+  /** Which of its step's `Send`s the task is, from 0 on; absent for other tasks. */
+  readonly send?: number | undefined;
   readonly step?: number | undefined;
   readonly run?: string | undefined;
   readonly toolCallId?: string | undefined;
@@ -192,12 +194,14 @@ export interface LateEvent {
 
 /**
  * A recorded result was given to another call. Written along with the next entry, so the last ones may be missing; but before it is given
- * where a call that code named is found on another branch.
+ * where the call is found in another step than the one in which it was made.
  */
 export interface ReturnedEvent {
   readonly type: "returned";
   readonly call: Digest;
   readonly where: Where;
+  /** No other task of the step is given it. Absent of calls that code named, where that is always so. */
+  readonly taken?: true | undefined;
 }
 
 /** Somebody allowed a call to run again as if it had never been made. */
@@ -221,6 +225,8 @@ export interface ErasedEvent {
   readonly upTo: number;
   /** Fingerprint of the one call of which they were erased; absent for all calls. */
   readonly of?: Digest | undefined;
+  /** Only of entries that were made before this time, in ISO 8601; absent for all. */
+  readonly before?: string | undefined;
 }
 
 /** What had happened in entries that were cut off, so that their calls aren't run again. */

@@ -1,5 +1,5 @@
 // long file: the state of a journal, and all that may change it
-import { setTimeout as sleep } from "node:timers/promises";
+import { setImmediate as nextTurn, setTimeout as sleep } from "node:timers/promises";
 import {
   StratigraphError,
   ThreadDeletedError,
@@ -198,7 +198,11 @@ export class JournalLog {
       const batch = this.#queue.splice(0, mostInOneAppend);
       try {
         const answers = await this.#alone(() => this.#appended(batch));
-        for (const [n, waiting] of batch.entries()) settle(waiting, answers[n]!);
+        for (const [n, waiting] of batch.entries()) {
+          settle(waiting, answers[n]!);
+          // LangGraph loses a part of what a task wrote that ends in the same turn as one beside it fails.
+          if (n < batch.length - 1) await nextTurn();
+        }
       } catch (error) {
         // A payload that can't be stored is the fault of one change: the others are made without it.
         if (batch.length > 1 && StratigraphError.is(error, "SERIALIZATION"))

@@ -59,7 +59,13 @@ export function nextState(
         status: "suspended",
         attempts: before?.attempts ?? 0,
         key: before?.key,
-        approved: { reason: event.reason, thread: event.thread, until: event.until },
+        approved: {
+          reason: event.reason,
+          thread: event.thread,
+          until: event.until,
+          argsHash: event.argsHash,
+          seq,
+        },
       };
     case "succeeded":
       return (
@@ -95,7 +101,7 @@ export function nextState(
       };
     }
     case "returned":
-      return before?.named === true ? before : undefined;
+      return before?.named === true || event.taken === true ? before : undefined;
     case "late":
     case "forgotten":
       return undefined;
@@ -116,9 +122,9 @@ function described({ call, tool, argsHash, effects, previous, nth, named, beside
   return { call, tool, argsHash, effects, previous, nth, ...ofName, where };
 }
 
-/** A state with the place of an event that made its call, or gave its result, where code named the call. */
+/** A state with the place of an event that gave its result, or, where code named the call, made it. */
 export function visited(state: CallState, before: CallState | undefined, event: CallEvent): CallState {
-  if (state.named !== true || !("where" in event)) return state;
+  if (!("where" in event) || (state.named !== true && event.type !== "returned")) return state;
   const { visits = [] } = before ?? {};
   const place = visitOf(event.where);
   return {

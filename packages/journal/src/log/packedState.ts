@@ -20,6 +20,7 @@ const whereNames = namesOf<Required<Where>>({
   issuer: 7,
   via: 8,
   thread: 9,
+  send: 10,
 });
 
 type Claim = NonNullable<CallState["claim"]>;

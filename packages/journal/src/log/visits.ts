@@ -1,17 +1,28 @@
 import type { Where } from "./entry.ts";
-/** How often calls of a name were made or given: in all, and in the step in which that was last; and the highest number of one. */
+/**
+ * How often calls of a name were made or given: in all, and in the step in which that was last; the step before that one; and the highest
+ * number of one.
+ */
 export interface Visits {
   readonly all: number;
   readonly step: string;
   readonly inStep: number;
+  readonly before: string;
   readonly highest: number;
 }
 
-export const noVisits: Visits = { all: 0, step: "", inStep: 0, highest: -1 };
+export const noVisits: Visits = { all: 0, step: "", inStep: 0, before: "", highest: -1 };
 
-export function withVisit({ all, step, inStep, highest }: Visits, where: Where, nth: number): Visits {
+export function withVisit(visits: Visits, where: Where, nth: number): Visits {
   const now = stepOf(where);
-  return { all: all + 1, step: now, inStep: now === step ? inStep + 1 : 1, highest: Math.max(highest, nth) };
+  const isSame = now === visits.step;
+  return {
+    all: visits.all + 1,
+    step: now,
+    inStep: isSame ? visits.inStep + 1 : 1,
+    before: isSame ? visits.before : visits.step,
+    highest: Math.max(visits.highest, nth),
+  };
 }
 
 export function stepOf({ thread, checkpoint, namespace, issuer }: Where): string {
@@ -19,7 +30,8 @@ export function stepOf({ thread, checkpoint, namespace, issuer }: Where): string
 }
 
 /** What of a call's place tells its visits apart. */
-export function visitOf({ step: _step, run: _run, toolCallId: _id, node: _node, ...place }: Where): Where {
+export function visitOf(where: Where): Where {
+  const { step: _step, run: _run, toolCallId: _id, node: _node, send: _send, ...place } = where;
   return place;
 }
 

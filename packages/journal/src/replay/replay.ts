@@ -16,8 +16,8 @@ import { shown, type RecordedCall, type Recording } from "./recording.ts";
 export interface ReplayOptions {
   /**
    * What happens to a call that wasn't recorded: "throw" (default) ends the replay with a {@link ReplayDivergedError}; "run" runs it, and
-   * the replay goes on. A call with the effects "once" that may have happened isn't run under "run" either, if the recording hasn't its
-   * result.
+   * the replay goes on. A call with the effects "once" that may have happened, or was denied, isn't run under "run" either, if the recording
+   * hasn't its result.
    */
   readonly onMiss?: "throw" | "run" | undefined;
   /** What revives recorded results: that of the recorded checkpointer, where it has types of its own. Default: Stratigraph's. */
@@ -45,7 +45,7 @@ export class ReplayDivergedError extends StratigraphError {
     previous: string,
     expected: readonly { tool: string; args: unknown }[],
     recorded?: CallState["status"],
-    mayHaveHappened = false,
+    mustNotRun = false,
   ) {
     const there = expected.map((call) => `${call.tool}(${JSON.stringify(call.args)})`).join(", ");
     super(
@@ -56,8 +56,8 @@ export class ReplayDivergedError extends StratigraphError {
           : there === ""
             ? "which wasn't recorded. The recording has no call at this place: it ends before, or the run took another way earlier. "
             : `which wasn't recorded. At this place the recording has ${there}. `) +
-        (mayHaveHappened
-          ? `The recording tells that such a call may have happened, so it isn't run.`
+        (mustNotRun
+          ? `The recording tells that such a call may have happened, or was denied, so it isn't run.`
           : `Nothing ran. Replay with the code, the input and the thread's state of the recording, or with onMiss: "run".`),
       { tool, args, previous, expected },
     );
@@ -65,8 +65,8 @@ export class ReplayDivergedError extends StratigraphError {
   }
 }
 
-/** Statuses of a call that happened, or may have. */
-const happened: readonly CallState["status"][] = ["succeeded", "claimed", "unknown", "repeats"];
+/** Statuses of a call that happened, or may have, and of one that mustn't. */
+const notToRun: readonly CallState["status"][] = ["succeeded", "claimed", "unknown", "repeats", "denied"];
 
 /** A call failed when it was recorded, and fails again in the replay. `data`: tool, error. */
 class ReplayedFailure extends Error {
@@ -171,16 +171,16 @@ export class Replay extends CallFront {
     }
     const status = recorded?.state.status;
     // Wherever the recording has it: after the first difference, the same call stands at another place.
-    const mayHaveHappened = this.#recording
+    const mustNotRun = this.#recording
       .all()
       .some(
         ({ state, args: made }) =>
           state.effects === "once" &&
-          happened.includes(state.status) &&
+          notToRun.includes(state.status) &&
           state.tool === tool &&
           (made === undefined ? this.#mayBe(state, argsText) : made === argsText),
       );
-    if (this.#onMiss === "run" && !mayHaveHappened) {
+    if (this.#onMiss === "run" && !mustNotRun) {
       note("ran");
       return { kind: "ran", value: await work(JSON.parse(given)) };
     }
@@ -188,14 +188,7 @@ export class Replay extends CallFront {
     const expected = this.#recording
       .all()
       .filter((call) => call.state.previous === previous && !this.#asked.has(call.state.call));
-    this.#diverged = new ReplayDivergedError(
-      tool,
-      args,
-      previous,
-      expected.map(shown),
-      status,
-      mayHaveHappened,
-    );
+    this.#diverged = new ReplayDivergedError(tool, args, previous, expected.map(shown), status, mustNotRun);
     throw this.#diverged;
   }
 

@@ -1,5 +1,5 @@
 import type { SerializerProtocol } from "@langchain/langgraph-checkpoint";
-import { checkOptions, InvalidOptionError, StratigraphSerializer } from "@stratigraph/core";
+import { checkOptions, InvalidOptionError, StratigraphError, StratigraphSerializer } from "@stratigraph/core";
 import { Sealing, type SignOptions } from "../log/sealing.ts";
 import type { RecordedEntry } from "../trail/line.ts";
 import type { TrailSource } from "../trail/lines.ts";
@@ -25,9 +25,10 @@ export interface ReplayTrailOptions extends ReplayOptions {
 export async function replayTrail(source: TrailSource, options: ReplayTrailOptions = {}): Promise<Replay> {
   checkOptions<ReplayTrailOptions>("replayTrail", options, { onMiss: true, serde: true, sign: true });
   const { sign, ...replaying } = options;
+  const sealing = new Sealing(sign);
   return await replayOf(
-    new RecordedTrail(source),
-    new Sealing(sign),
+    intact(new RecordedTrail(source), sealing),
+    sealing,
     "replayTrail",
     replaying,
     new StratigraphSerializer(),
@@ -47,4 +48,31 @@ export async function replayOf(
   if (onMiss !== "throw" && onMiss !== "run")
     throw new InvalidOptionError("onMiss", onMiss, 'Use "throw" or "run".');
   return new Replay(await Recording.read(trail, serde), sealing, onMiss);
+}
+
+/** A trail of which every entry has to be there, as it was made: what isn't would be called again. @throws StratigraphError "JOURNAL_BROKEN" */
+async function* intact(trail: RecordedTrail, sealing: Sealing): AsyncGenerator<RecordedEntry> {
+  const { head } = await trail.header();
+  let last = 0;
+  for await (const line of trail) {
+    const { seq, keyId } = line.entry;
+    // Without keys a signed trail is refused by whoever opens the replay.
+    if ((keyId === undefined || sealing.activeKey !== undefined) && !sealing.isIntact(line.entry))
+      throw trailDamaged(
+        seq,
+        "it isn't as it was made, or the keys in sign.keys aren't those that it was signed with",
+      );
+    last = seq;
+    yield line;
+  }
+  if (last < head.seq)
+    throw trailDamaged(
+      last + 1,
+      `the file ends before it, and its first line names entry ${head.seq} as the last one`,
+    );
+}
+
+function trailDamaged(seq: number, why: string): StratigraphError {
+  const message = `Entry ${seq} of the exported trail: ${why}. Nothing is replayed from it: export the trail again.`;
+  return new StratigraphError("JOURNAL_BROKEN", message, { seq, why });
 }

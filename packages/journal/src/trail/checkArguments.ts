@@ -67,6 +67,8 @@ export function checkHead(head: TrailHead | undefined): void {
   const { seq, hash } = Object(head) as Partial<TrailHead>;
   if (!Number.isSafeInteger(seq) || seq! < 0 || typeof hash !== "string")
     throw new InvalidOptionError("head", head, "Pass { seq, hash }, as journal.head() gave it.");
+  if (seq === 0 && hash !== "")
+    throw new InvalidOptionError("head.hash", hash, 'Pass "" where seq is 0: there is no entry yet.');
 }
 
 /** @throws InvalidOptionError */

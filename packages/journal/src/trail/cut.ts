@@ -5,7 +5,7 @@ import { decodeEntry } from "../log/records.ts";
 import { dropCopies, dropUnneeded } from "./dropBlobs.ts";
 import type { TrailHead } from "./line.ts";
 import type { ThreadJournal } from "./operator.ts";
-import { firstSeq, storedHead, trailHead, walk } from "./walk.ts";
+import { firstThere, storedHead, trailHead, walk } from "./walk.ts";
 
 /** How many records are removed at once. */
 const mostAtOnce = 500;
@@ -34,7 +34,7 @@ export async function cutOff(journal: ThreadJournal, { before, author }: CutOpti
   const { saver, log, sealing } = journal;
   const { threadId } = log;
   const head = (await storedHead(saver, threadId)).seq ?? 0;
-  const from = await firstSeq(saver, threadId, head);
+  const from = await firstThere(saver, threadId, head);
   const last = await lastBefore(journal, from, head, before);
   if (last !== undefined) {
     await log.refresh();

@@ -6,7 +6,7 @@ import type { CallEvent } from "../log/nextState.ts";
 import { decodeEntry, decodePayload, encodeEntry } from "../log/records.ts";
 import { dropLeftovers } from "./leftovers.ts";
 import type { ThreadJournal } from "./operator.ts";
-import { firstSeq, storedHead, walk } from "./walk.ts";
+import { firstThere, storedHead, walk } from "./walk.ts";
 
 /** How many entries are rewritten in one append. */
 const mostAtOnce = 256;
@@ -32,16 +32,16 @@ export interface Erased {
  * entry that says so is written by one append, so that nothing else can happen between.
  */
 export async function erasePayloads(journal: ThreadJournal, options: EraseOptions): Promise<Erased> {
-  const { call, before, author } = options;
+  const { call, before } = options;
   const { saver, log } = journal;
   const { threadId } = log;
   const last = (await storedHead(saver, threadId)).seq ?? 0;
-  const from = await firstSeq(saver, threadId, last);
+  const from = await firstThere(saver, threadId, last);
   const erased = call === undefined ? undefined : sameCalls(await log.refresh(), call);
   let entries = 0;
   let page: Rewritten[] = [];
   const write = async (): Promise<void> => {
-    entries += await replace(journal, page, call, author);
+    entries += await replace(journal, page, options);
     page = [];
   };
   for await (const stored of walk(saver, threadId, { from, to: last })) {
@@ -77,8 +77,7 @@ interface Rewritten {
 async function replace(
   { saver, log }: ThreadJournal,
   page: readonly Rewritten[],
-  call: Digest | undefined,
-  author: string | undefined,
+  { call, before, author }: EraseOptions,
 ): Promise<number> {
   const records = await Promise.all(
     page.map(async ({ old: { checkpointId, parentId }, entry }) => ({
@@ -93,7 +92,12 @@ async function replace(
     const upTo = left.at(-1)!.seq;
     // One for each call: whoever verifies doesn't know which calls count as the same.
     const events = [...new Set(left.map(({ of }) => of))].map((of) => ({
-      event: { type: "erased" as const, upTo, ...(of === undefined ? {} : { of }) },
+      event: {
+        type: "erased" as const,
+        upTo,
+        ...(of === undefined ? {} : { of }),
+        ...(before === undefined ? {} : { before: before.toISOString() }),
+      },
       author,
     }));
     return { events, answer: left.length, replaced: left.map(({ record }) => record) };

@@ -7,7 +7,7 @@ import type { Effects, Entry, KeptError, Where } from "../log/entry.ts";
 import { isBookkeeping } from "../log/ownCalls.ts";
 import { decodeEntry, decodePayload } from "../log/records.ts";
 import { shownResult } from "./trail.ts";
-import { firstSeq, storedHead, walk } from "./walk.ts";
+import { firstThere, storedHead, walk } from "./walk.ts";
 
 /** A call as the entries of a journal tell it, put together. */
 export interface RecordedCall {
@@ -56,7 +56,7 @@ export async function recordedCalls(
   isUnresolved: IsUnresolved,
 ): Promise<RecordedCall[]> {
   const to = (await storedHead(saver, threadId)).seq ?? 0;
-  const from = await firstSeq(saver, threadId, to);
+  const from = await firstThere(saver, threadId, to);
   const calls = new Calls();
   const about = new Map<Digest, Entry[]>();
   const records = new Map<number, Parameters<typeof decodePayload>[1]["record"]>();

@@ -5,7 +5,7 @@ import type { StoredResult } from "../calls/storedResults.ts";
 import type { Calls } from "../log/calls.ts";
 import type { Entry, JournalEvent } from "../log/entry.ts";
 import { decodeEntry, decodePayload } from "../log/records.ts";
-import { firstSeq, storedHead, walk } from "./walk.ts";
+import { firstThere, storedHead, walk } from "./walk.ts";
 
 /** Which entries {@link Journal.trail} gives. All conditions must hold. */
 export interface TrailOptions {
@@ -51,7 +51,7 @@ export async function* trailOf(
   const { tool, types, to, limit = Number.POSITIVE_INFINITY } = options;
   const head = (await storedHead(saver, threadId)).seq ?? 0;
   const last = Math.min(to ?? head, head);
-  const start = await firstSeq(saver, threadId, last);
+  const start = await firstThere(saver, threadId, head);
   const tools = new Map<string, string>();
   // What tells which tool a call has is its first entry, which may stand before the ones that are asked for, or be cut off.
   const known = tool === undefined ? undefined : await calls();

@@ -1,3 +1,4 @@
+// long file: all that is checked of one trail
 import { canonical } from "../identity/canonical.ts";
 import { hashOfResult } from "../calls/storedResults.ts";
 import { beforeKeys } from "../log/checkEntry.ts";
@@ -41,6 +42,17 @@ export interface KnownHead extends TrailHead {
   readonly keptIn: string;
 }
 
+/** What is erased where something is. */
+const [theArguments, theResult] = ["the arguments", "the result"] as const;
+
+/** What stands beside an entry, or did. */
+interface Beside {
+  readonly seq: number;
+  readonly at: string;
+  readonly call: string | undefined;
+  readonly what: string;
+}
+
 type Named<E> = { readonly seq: number; readonly event: E };
 
 /**
@@ -56,7 +68,8 @@ export class TrailCheck {
   #lastRecord: string | undefined;
   #entries = 0;
   #signedBefore: number | undefined;
-  readonly #gone: { readonly seq: number; readonly call: string | undefined; readonly what: string }[] = [];
+  readonly #gone: Beside[] = [];
+  readonly #present: Beside[] = [];
   readonly #erased: Named<ErasedEvent>[] = [];
   readonly #cuts: Named<CutEvent>[] = [];
 
@@ -118,16 +131,26 @@ export class TrailCheck {
     for (const head of this.#heads) this.#checkHead(head);
     this.#checkSigned();
     const erased = new Set<number>();
-    for (const { seq, call, what } of this.#gone) {
-      const isKnown = this.#erased.some(
-        ({ event: { upTo, of } }) => seq <= upTo && (of === undefined || of === call),
-      );
-      if (isKnown) erased.add(seq);
-      else this.damaged(seq, `${what} of entry ${seq} isn't there, and no entry says that it was erased`);
-    }
+    for (const { seq, what } of this.#gone.filter((beside) => this.#erasing(beside) === undefined))
+      this.damaged(seq, `${what} of entry ${seq} isn't there, and no entry says that it was erased`);
+    for (const beside of this.#gone) erased.add(beside.seq);
     if (this.damage !== undefined) return this.damage;
+    for (const beside of this.#present) {
+      const by = this.#erasing(beside);
+      if (by === undefined) continue;
+      const why = `entry ${by} says that ${beside.what} of entry ${beside.seq} were erased, and they are there: erase again`;
+      return { ok: false, brokenAt: by, why };
+    }
     const [from, to] = [this.#first?.seq ?? 0, this.#last?.seq ?? 0];
     return { ok: true, entries: this.#entries, from, to, erased: erased.size };
+  }
+
+  /** Number of the last entry that says that something was erased. */
+  #erasing({ seq, at, call }: Beside): number | undefined {
+    return this.#erased.findLast(
+      ({ event: { upTo, of, before } }) =>
+        seq <= upTo && (of === undefined || of === call) && (before === undefined || isEarlier(at, before)),
+    )?.seq;
   }
 
   #checkPlace({ seq, prev }: Entry): void {
@@ -193,17 +216,21 @@ export class TrailCheck {
       if (typeof expected !== "string") {
         if (found !== undefined)
           this.damaged(seq, `beside entry ${seq} stand ${what}, of which it says nothing`);
-      } else if (found === undefined) this.#gone.push({ seq, call, what });
-      else if (!matches(found, expected))
+        return;
+      }
+      const beside = { seq, at: entry.at, call, what };
+      if (found === undefined) this.#gone.push(beside);
+      else if (what === theArguments || what === theResult) this.#present.push(beside);
+      if (found !== undefined && !matches(found, expected))
         this.damaged(seq, `${what} beside entry ${seq} aren't those that it was made with`);
     };
     check(
-      "the arguments",
+      theArguments,
       argsHash,
       args === undefined ? undefined : () => this.#sealing.hash(args, keyId ?? null),
     );
     check(
-      "the result",
+      theResult,
       kept === true ? resultHash : undefined,
       result === undefined ? undefined : () => hashOfResult(this.#sealing, result, keyId ?? null),
     );
@@ -277,6 +304,10 @@ function matches(found: () => string, expected: string): boolean {
     // What isn't JSON has no hash.
     return false;
   }
+}
+
+function isEarlier(one: string, other: string): boolean {
+  return Date.parse(one) < Date.parse(other);
 }
 
 function isBefore(seq: number, parentId: string | undefined): boolean {

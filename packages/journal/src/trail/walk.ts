@@ -1,4 +1,4 @@
-import type { ListedCheckpoint, TierSaver } from "@stratigraph/core";
+import { EvictedError, reservedNamespaces, type ListedCheckpoint, type TierSaver } from "@stratigraph/core";
 import { decodeEntry, decodePayload, journalNamespace, recordPrefix, seqOfRecord } from "../log/records.ts";
 import { journalBroken } from "../errors.ts";
 import type { RecordedEntry, TrailHead } from "./line.ts";
@@ -69,6 +69,22 @@ export async function trailHead(saver: TierSaver, threadId: string): Promise<Tra
   return { seq, hash };
 }
 
+/**
+ * As {@link firstSeq}, where the entries are wanted.
+ * @throws EvictedError, StratigraphError "JOURNAL_BROKEN" where the journal has a last entry, and none is there
+ */
+export async function firstThere(saver: TierSaver, threadId: string, to: number): Promise<number> {
+  const from = await firstSeq(saver, threadId, to);
+  if (from <= to) return from;
+  const { recordId: checkpointId } = await storedHead(saver, threadId);
+  // The thread was deleted meanwhile.
+  if (checkpointId === undefined) return from;
+  const archived = await saver.tier.peek({ threadId, namespace: reservedNamespaces.archived });
+  if (archived.head !== undefined)
+    throw new EvictedError(saver.tier.name, { threadId, namespace: journalNamespace, checkpointId });
+  throw journalBroken(threadId, to, "it is missing, and so are all before it");
+}
+
 /** Number of the first entry that is there; `to` + 1 where there is none up to that one. */
 export async function firstSeq({ tier }: TierSaver, threadId: string, to: number): Promise<number> {
   const isThere = async (upTo: number): Promise<boolean> => {
@@ -116,7 +132,7 @@ export async function* recordedEntries(
   to?: number,
 ): AsyncGenerator<RecordedEntry> {
   const last = to ?? (await storedHead(saver, threadId)).seq ?? 0;
-  const from = await firstSeq(saver, threadId, last);
+  const from = await firstThere(saver, threadId, last);
   let expected = from;
   for await (const stored of walk(saver, threadId, { from, to: last })) {
     const line = await decodeLine(saver, stored);

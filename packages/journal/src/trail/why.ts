@@ -7,7 +7,7 @@ import { decodeEntry } from "../log/records.ts";
 import type { Sealing } from "../log/sealing.ts";
 import type { CheckpointConfig } from "./at.ts";
 import { findMessage, type SeenCall, type SeenMessage } from "./findMessage.ts";
-import { firstSeq, storedHead, walk } from "./walk.ts";
+import { firstThere, storedHead, walk } from "./walk.ts";
 
 /** An entry that tells of a decision about a call, or of what became of it. */
 export interface Decision {
@@ -98,7 +98,7 @@ async function recordsOf(saver: TierSaver, threadId: string): Promise<Records> {
   const byCall = new Map<Digest, Entry[]>();
   const byId = new Map<string, Set<Digest>>();
   const to = (await storedHead(saver, threadId)).seq ?? 0;
-  const from = await firstSeq(saver, threadId, to);
+  const from = await firstThere(saver, threadId, to);
   for await (const { record } of walk(saver, threadId, { from, to, recordsOnly: true })) {
     const entry = await decodeEntry(saver, record);
     const { event } = entry;
