@@ -33,6 +33,22 @@ const packages = readdirSync(join(root, "packages")).filter((name) =>
   existsSync(join(root, "packages", name, "tsdown.config.ts")),
 );
 
+/** What users import from: each package, and its further entries, but for those of its siblings, such as "core/tier". */
+const doors = packages.flatMap((name) => {
+  const { exports } = JSON.parse(readFileSync(join(root, "packages", name, "package.json"), "utf8")) as {
+    exports: Record<string, unknown>;
+  };
+  return Object.keys(exports)
+    .filter((entry) => entry !== "./internal" && entry !== "./package.json")
+    .map((entry) => join(name, entry));
+});
+
+/** The package of a door, and the name of its file. */
+function fileOf(door: string): [name: string, file: string] {
+  const [name, file = "index"] = door.split("/");
+  return [name!, file];
+}
+
 /** The command line and what it serves are programs, and one of their libraries has no CommonJS build. */
 const ESM_ONLY = ["cli", "inspector"];
 
@@ -52,7 +68,7 @@ if (builds)
 
 test("every package exports what the committed list says", async () => {
   const now: Record<string, Exports> = {};
-  for (const name of packages) now[name] = await exported(name);
+  for (const door of doors) now[door] = await exported(door);
   if (process.env["UPDATE"] === "1") writeFileSync(snapshotFile, `${JSON.stringify(now, null, 2)}\n`);
   expect(now).toEqual(JSON.parse(readFileSync(snapshotFile, "utf8")));
 });
@@ -81,31 +97,34 @@ if (builds) {
       string,
       Exports
     >;
-    for (const [name, { values }] of Object.entries(listed)) {
+    for (const [door, { values }] of Object.entries(listed)) {
+      const [name, file] = fileOf(door);
       if (ESM_ONLY.includes(name)) continue;
-      const built = join(root, "packages", name, "dist/index.cjs");
-      expect([name, (await keysOf(`require(${JSON.stringify(built)})`, "commonjs")).toSorted()]).toEqual([
-        name,
+      const built = join(root, "packages", name, `dist/${file}.cjs`);
+      expect([door, (await keysOf(`require(${JSON.stringify(built)})`, "commonjs")).toSorted()]).toEqual([
+        door,
         values,
       ]);
     }
   });
 }
 
-async function exportsOf(name: string): Promise<Exports> {
+async function exportsOf(door: string): Promise<Exports> {
+  const [name, file] = fileOf(door);
   const dist = join(root, "packages", name, "dist");
-  const declared = declaredNames(readFileSync(join(dist, "index.d.ts"), "utf8"));
+  const declared = declaredNames(readFileSync(join(dist, `${file}.d.ts`), "utf8"));
   // @stratigraph/testing registers suites: it can only be loaded inside vitest, so its declarations must do.
   const values =
     name === "testing"
       ? declared.filter(({ type }) => !type).map((it) => it.name)
-      : await keysOf(`await import(${JSON.stringify(join(dist, "index.js"))})`, "module");
+      : await keysOf(`await import(${JSON.stringify(join(dist, `${file}.js`))})`, "module");
   const types = declared.map((it) => it.name).filter((it) => !values.includes(it));
   return { values: values.toSorted(), types: types.toSorted() };
 }
 
-async function exportsInSource(name: string): Promise<Exports> {
-  const source = readFileSync(join(root, "packages", name, "src/index.ts"), "utf8");
+async function exportsInSource(door: string): Promise<Exports> {
+  const [name, file] = fileOf(door);
+  const source = readFileSync(join(root, "packages", name, `src/${file}.ts`), "utf8");
   const names = (types: boolean) =>
     declaredNames(source)
       .filter(({ type }) => type === types)
@@ -123,19 +142,25 @@ async function keysOf(expression: string, kind: "module" | "commonjs"): Promise<
   return JSON.parse(stdout) as string[];
 }
 
-/** The names of the `export { a, type B }` in a bundled declaration file, or in a package's index. */
+/** What a declaration file, or the file of a door, exports: by `export { a, type B }`, or where it is declared. */
 function declaredNames(text: string): { name: string; type: boolean }[] {
   return ts
     .createSourceFile("index.d.ts", text, ts.ScriptTarget.ESNext, true)
-    .statements.filter(ts.isExportDeclaration)
-    .flatMap(({ exportClause, isTypeOnly }) =>
-      exportClause !== undefined && ts.isNamedExports(exportClause)
-        ? exportClause.elements.map((element) => ({
-            name: element.name.text,
-            type: isTypeOnly || element.isTypeOnly,
-          }))
-        : [],
-    );
+    .statements.flatMap((statement) => {
+      if (ts.isExportDeclaration(statement)) {
+        const { exportClause: clause, isTypeOnly } = statement;
+        if (clause === undefined || !ts.isNamedExports(clause)) return [];
+        return clause.elements.map(({ name, isTypeOnly: type }) => ({
+          name: name.text,
+          type: isTypeOnly || type,
+        }));
+      }
+      const type = ts.isInterfaceDeclaration(statement) || ts.isTypeAliasDeclaration(statement);
+      if (!type && !ts.isFunctionDeclaration(statement)) return [];
+      const isExported =
+        statement.modifiers?.some(({ kind }) => kind === ts.SyntaxKind.ExportKeyword) === true;
+      return isExported && statement.name !== undefined ? [{ name: statement.name.text, type }] : [];
+    });
 }
 
 function isStale(name: string): boolean {

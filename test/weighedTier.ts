@@ -1,13 +1,13 @@
 import { createHash, randomFillSync } from "node:crypto";
-import {
-  blobsOf,
-  type AppendRequest,
-  type Blob,
-  type CheckpointRecord,
-  type ListedCheckpoint,
-  type ListQuery,
-  type Tier,
-} from "@stratigraph/core";
+import type { Tier } from "@stratigraph/core";
+import { blobsOf } from "@stratigraph/core/internal";
+import type {
+  AppendRequest,
+  Blob,
+  CheckpointRecord,
+  ListedCheckpoint,
+  ListQuery,
+} from "@stratigraph/core/tier";
 
 /** A tier that notes its calls, and how many bytes each carried. */
 export interface Weighed<T extends Tier> {

@@ -3,7 +3,11 @@ import { base } from "../../tsdown.base.ts";
 import { embeddedZstdCodec, zstdCodecApart } from "./zstdCodec.build.ts";
 
 export default defineConfig([
-  { ...base, plugins: [base.plugins, zstdCodecApart()] },
+  {
+    ...base,
+    entry: ["src/index.ts", "src/tier.ts", "src/internal.ts"],
+    plugins: [base.plugins, zstdCodecApart()],
+  },
   {
     ...base,
     entry: { zstdCodec: "src/codec/zstdCodec.ts" },

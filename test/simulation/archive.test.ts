@@ -1,4 +1,5 @@
-import type { ListedCheckpoint, Tier } from "@stratigraph/core";
+import type { Tier } from "@stratigraph/core";
+import type { ListedCheckpoint } from "@stratigraph/core/tier";
 import { MemoryTier } from "@stratigraph/core";
 import { configOf, Ledger } from "./ledger.ts";
 import { simulate } from "./simulate.ts";

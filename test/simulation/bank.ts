@@ -1,4 +1,6 @@
 import * as core from "@stratigraph/core";
+import * as internal from "@stratigraph/core/internal";
+import * as tier from "@stratigraph/core/tier";
 import type { Session } from "../../packages/journal/src/calls/session.ts";
 import type { Journal } from "../../packages/journal/src/journal.ts";
 import type { CallOptions } from "../../packages/journal/src/options.ts";
@@ -11,10 +13,16 @@ export interface Program {
   readonly Session: typeof Session;
 }
 
+const doors = {
+  "@stratigraph/core": core,
+  "@stratigraph/core/internal": internal,
+  "@stratigraph/core/tier": tier,
+};
+
 /** Loads the journal anew. What it throws stays of the one core that the servers have, too. */
 export async function loadProgram(): Promise<Program> {
   vi.resetModules();
-  vi.doMock("@stratigraph/core", () => core);
+  for (const [name, door] of Object.entries(doors)) vi.doMock(name, () => door);
   try {
     const [journal, session, langgraph] = await Promise.all([
       import("../../packages/journal/src/journal.ts"),
@@ -25,7 +33,7 @@ export async function loadProgram(): Promise<Program> {
     await langgraph.loadInterrupt();
     return { Journal: journal.Journal, Session: session.Session };
   } finally {
-    vi.doUnmock("@stratigraph/core");
+    for (const name of Object.keys(doors)) vi.doUnmock(name);
     // Whoever imports the journal from now on, in another file of this worker, gets it with a core of the same copy.
     vi.resetModules();
   }

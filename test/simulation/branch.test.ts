@@ -1,5 +1,6 @@
 import { advance, edit, fork, merge } from "@stratigraph/branch";
-import { MemoryTier, TierSaver, type Namespace } from "@stratigraph/core";
+import { MemoryTier, TierSaver } from "@stratigraph/core";
+import type { Namespace } from "@stratigraph/core/tier";
 import { chat, human, on } from "../../packages/branch/test/support/graphs.ts";
 import { text } from "./ledger.ts";
 import type { Machine } from "./machine.ts";

@@ -1,5 +1,5 @@
 import { Annotation, END, START, StateGraph } from "@langchain/langgraph";
-import { reservedNamespaces, type AppendRequest } from "@stratigraph/core";
+import { reservedNamespaces, type AppendRequest } from "@stratigraph/core/tier";
 import { inRounds } from "../rounds.ts";
 import { on } from "../../packages/branch/test/support/graphs.ts";
 import { gate } from "../../packages/core/test/contract/support.ts";

@@ -1,13 +1,8 @@
 // long file: every order of an archiver, a deletion and a new beginning, over the same two lives
 import { diff } from "@stratigraph/branch";
-import {
-  copyByReading,
-  MemoryTier,
-  reservedNamespaces,
-  TierSaver,
-  type ListQuery,
-  type Tier,
-} from "@stratigraph/core";
+import { MemoryTier, TierSaver, type Tier } from "@stratigraph/core";
+import { copyByReading } from "@stratigraph/core/internal";
+import { reservedNamespaces, type ListQuery } from "@stratigraph/core/tier";
 import { inRounds } from "../rounds.ts";
 import { setBackTier } from "../setBack/setBackTier.ts";
 import { configOf, isExpected, Ledger } from "./ledger.ts";

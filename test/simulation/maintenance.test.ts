@@ -1,4 +1,5 @@
-import { MemoryTier, TierSaver, type LeaseKeeper, type Tier } from "@stratigraph/core";
+import { MemoryTier, TierSaver, type Tier } from "@stratigraph/core";
+import type { LeaseKeeper } from "@stratigraph/core/tier";
 import { Ledger } from "./ledger.ts";
 import type { Machine } from "./machine.ts";
 import { simulate } from "./simulate.ts";

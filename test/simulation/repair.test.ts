@@ -1,4 +1,5 @@
-import { MemoryTier, TierSaver, type Blob, type RemoveRequest } from "@stratigraph/core";
+import { MemoryTier, TierSaver } from "@stratigraph/core";
+import type { Blob, RemoveRequest } from "@stratigraph/core/tier";
 import { operations, runOperation, type RepairOutcome, type Report } from "@stratigraph/operations";
 import { testContext } from "../../packages/operations/test/support/testContext.ts";
 import { idOf, Ledger } from "./ledger.ts";

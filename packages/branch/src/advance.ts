@@ -1,4 +1,5 @@
-import { CheckpointConflictError, type Address, type TierSaver } from "@stratigraph/core";
+import { CheckpointConflictError, type TierSaver } from "@stratigraph/core";
+import type { Address } from "@stratigraph/core/tier";
 import { checkPoint, checkThread } from "./checkPoint.ts";
 import { checkSaver } from "./checkSaver.ts";
 import { fastForward } from "./fastForward.ts";

@@ -1,4 +1,5 @@
-import { metadataTags, type TierSaver } from "@stratigraph/core";
+import type { TierSaver } from "@stratigraph/core";
+import { metadataTags } from "@stratigraph/core/internal";
 import { checkThread } from "./checkPoint.ts";
 import { checkSaver } from "./checkSaver.ts";
 import type { ThreadRef } from "./readPoint.ts";

@@ -1,6 +1,6 @@
+import { CorruptionError, type TierSaver } from "@stratigraph/core";
 import {
   blobClosure,
-  CorruptionError,
   missingBlob,
   namedBlobs,
   reservedNamespaces,
@@ -9,8 +9,7 @@ import {
   type CheckpointRecord,
   type HeadMove,
   type ListedCheckpoint,
-  type TierSaver,
-} from "@stratigraph/core";
+} from "@stratigraph/core/tier";
 import { mergeRefused } from "./mergeRefused.ts";
 import type { MergeSide } from "./mergeSide.ts";
 

@@ -1,4 +1,5 @@
-import { checkOptions, didYouMean, InvalidOptionError } from "@stratigraph/core";
+import { InvalidOptionError } from "@stratigraph/core";
+import { checkOptions, didYouMean } from "@stratigraph/core/internal";
 import { checkChoice } from "./checkChoice.ts";
 import { kindOfValue } from "./checkSaver.ts";
 import type { Answers, MergePlan } from "./mergePlan.ts";

@@ -1,4 +1,5 @@
-import { didYouMean, InvalidOptionError } from "@stratigraph/core";
+import { InvalidOptionError } from "@stratigraph/core";
+import { didYouMean } from "@stratigraph/core/internal";
 import { kindOfValue } from "./checkSaver.ts";
 
 /**

@@ -1,4 +1,5 @@
-import { InvalidAddressError, validId } from "@stratigraph/core";
+import { InvalidAddressError } from "@stratigraph/core";
+import { validId } from "@stratigraph/core/internal";
 import { kindOfValue } from "./checkSaver.ts";
 import type { Point } from "./readPoint.ts";
 

@@ -1,5 +1,6 @@
 import { ERROR, TASKS } from "@langchain/langgraph-checkpoint";
-import { ancestorsFrom, InvalidOptionError, type TierSaver } from "@stratigraph/core";
+import { InvalidOptionError, type TierSaver } from "@stratigraph/core";
+import { ancestorsFrom } from "@stratigraph/core/internal";
 import { checkPoint } from "./checkPoint.ts";
 import { checkSaver, kindOfValue } from "./checkSaver.ts";
 import { isMessage, jsonValue } from "./plainValue.ts";

@@ -1,5 +1,7 @@
-import { currentWrites, isLangGraphChannel } from "@stratigraph/core";
-import type { Address, CheckpointRecord, DecodedBody, Nodes, TierSaver } from "@stratigraph/core";
+import { currentWrites, isLangGraphChannel } from "@stratigraph/core/internal";
+import type { TierSaver } from "@stratigraph/core";
+import type { DecodedBody, Nodes } from "@stratigraph/core/internal";
+import type { Address, CheckpointRecord } from "@stratigraph/core/tier";
 import { DELTA_WRITES_VERSIONED } from "./langgraph.ts";
 
 /** Channels of a checkpoint that have a version but no stored value. They may be DeltaChannels. */

@@ -1,4 +1,5 @@
-import type { Address, TierSaver } from "@stratigraph/core";
+import type { TierSaver } from "@stratigraph/core";
+import type { Address } from "@stratigraph/core/tier";
 import { checkPoint } from "./checkPoint.ts";
 import { checkSaver } from "./checkSaver.ts";
 import { diffValues, type Change } from "./diffValues.ts";

@@ -13,11 +13,11 @@ import {
 import {
   CheckpointConflictError,
   InvalidOptionError,
-  isControlChannel,
   StratigraphError,
-  type Address,
   type TierSaver,
 } from "@stratigraph/core";
+import { isControlChannel } from "@stratigraph/core/internal";
+import type { Address } from "@stratigraph/core/tier";
 import { checkPoint } from "./checkPoint.ts";
 import { checkSaver, kindOfValue } from "./checkSaver.ts";
 import { deltaChannels } from "./deltaAncestors.ts";

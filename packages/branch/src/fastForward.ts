@@ -1,16 +1,13 @@
+import type { TierSaver } from "@stratigraph/core";
 import {
-  checkpointKey,
   batchDigest,
   childrenOf,
   currentWrites,
   outlineOf,
   rewindTask,
-  type Address,
   type Node,
-  type StoredWriteBatch,
-  type TierSaver,
-  type WriteBatch,
-} from "@stratigraph/core";
+} from "@stratigraph/core/internal";
+import { checkpointKey, type Address, type StoredWriteBatch, type WriteBatch } from "@stratigraph/core/tier";
 import { callMoves } from "./callMoves.ts";
 import { forkTips } from "./forkTips.ts";
 import { readForkSource, type ForkSource } from "./readForkSource.ts";

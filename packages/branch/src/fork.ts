@@ -1,18 +1,13 @@
+import { StratigraphError, InvalidOptionError, NotFoundError, type TierSaver } from "@stratigraph/core";
 import {
-  StratigraphError,
   checkOptions,
   forksThreads,
   inheritTags,
-  InvalidOptionError,
-  NotFoundError,
   outlineOf,
-  threadExists,
   validId,
-  type Address,
-  type ForkRequest,
   type Outline,
-  type TierSaver,
-} from "@stratigraph/core";
+} from "@stratigraph/core/internal";
+import { threadExists, type Address, type ForkRequest } from "@stratigraph/core/tier";
 import { checkChoice } from "./checkChoice.ts";
 import { checkId, checkPoint } from "./checkPoint.ts";
 import { checkSaver, kindOfValue } from "./checkSaver.ts";

@@ -1,16 +1,15 @@
+import { NotFoundError, type TierSaver } from "@stratigraph/core";
 import {
   ancestorsFrom,
   currentWrites,
   firstAsked,
-  NotFoundError,
   snapshotTag,
   subgraphTip,
-  type ForkTip,
   type Node,
   type Outline,
-  type TierSaver,
   type Tip,
-} from "@stratigraph/core";
+} from "@stratigraph/core/internal";
+import type { ForkTip } from "@stratigraph/core/tier";
 import { deltaAncestors, valueless } from "./deltaAncestors.ts";
 
 /** The parts of a checkpoint to fork from that planning needs. */

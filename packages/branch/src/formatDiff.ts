@@ -1,4 +1,5 @@
-import { checkOptions, InvalidOptionError } from "@stratigraph/core";
+import { InvalidOptionError } from "@stratigraph/core";
+import { checkOptions } from "@stratigraph/core/internal";
 import { kindOfValue } from "./checkSaver.ts";
 import type { Diff } from "./diff.ts";
 

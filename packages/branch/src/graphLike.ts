@@ -1,5 +1,6 @@
 import type { RunnableConfig } from "@langchain/core/runnables";
-import { InvalidOptionError, isControlChannel, type TierSaver } from "@stratigraph/core";
+import { InvalidOptionError, type TierSaver } from "@stratigraph/core";
+import { isControlChannel } from "@stratigraph/core/internal";
 import { isSaver, kindOfValue } from "./checkSaver.ts";
 import { isChannel, type ChannelSpec } from "./langgraph.ts";
 

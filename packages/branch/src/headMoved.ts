@@ -1,10 +1,5 @@
-import {
-  CheckpointConflictError,
-  isReserved,
-  reservedNamespaces,
-  StratigraphError,
-  type Address,
-} from "@stratigraph/core";
+import { CheckpointConflictError, StratigraphError } from "@stratigraph/core";
+import { isReserved, reservedNamespaces, type Address } from "@stratigraph/core/tier";
 
 /**
  * Turns a tier's conflict error, whose message is about putting a checkpoint, into one which says that the head moved meanwhile.

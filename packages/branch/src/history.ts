@@ -1,4 +1,6 @@
-import { metadataTags, type CheckpointRecord, type TierSaver } from "@stratigraph/core";
+import type { TierSaver } from "@stratigraph/core";
+import { metadataTags } from "@stratigraph/core/internal";
+import type { CheckpointRecord } from "@stratigraph/core/tier";
 import { readReflog, type ReadReflog } from "./reflog.ts";
 
 /** Marks the metadata of a merge checkpoint. Its tag makes it possible to find merges without decoding every record. */

@@ -1,5 +1,5 @@
 import { TASKS } from "@langchain/langgraph-checkpoint";
-import { currentWrites } from "@stratigraph/core";
+import { currentWrites } from "@stratigraph/core/internal";
 import { channelsOf, kindOf, type MergeableGraph } from "./graphLike.ts";
 import type { MergeSide } from "./mergeSide.ts";
 

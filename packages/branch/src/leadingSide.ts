@@ -1,5 +1,6 @@
 import { ERROR, INTERRUPT, RESUME, TASKS } from "@langchain/langgraph-checkpoint";
-import { NULL_TASK, configOf, type TierSaver } from "@stratigraph/core";
+import type { TierSaver } from "@stratigraph/core";
+import { NULL_TASK, configOf } from "@stratigraph/core/internal";
 import type { MergeableGraph } from "./graphLike.ts";
 import { isIdle } from "./isIdle.ts";
 import { mergeRefused, type UnfinishedWork } from "./mergeRefused.ts";

@@ -1,10 +1,5 @@
-import {
-  CheckpointConflictError,
-  checkOptions,
-  configOf,
-  InvalidOptionError,
-  type TierSaver,
-} from "@stratigraph/core";
+import { CheckpointConflictError, InvalidOptionError, type TierSaver } from "@stratigraph/core";
+import { checkOptions, configOf } from "@stratigraph/core/internal";
 import { baseSide } from "./baseSide.ts";
 import { refuseLostCalls } from "./callMoves.ts";
 import { fastForward } from "./fastForward.ts";

@@ -1,5 +1,6 @@
 import type { Checkpoint } from "@langchain/langgraph-checkpoint";
-import { configOf, type TierSaver } from "@stratigraph/core";
+import type { TierSaver } from "@stratigraph/core";
+import { configOf } from "@stratigraph/core/internal";
 import { channelsOf, kindOf, type MergeableGraph } from "./graphLike.ts";
 import { DELTA_WRITES_VERSIONED, type ChannelSpec } from "./langgraph.ts";
 import { readPoint, type Point, type ReadPoint } from "./readPoint.ts";

@@ -1,5 +1,5 @@
-import { checkpointKey } from "@stratigraph/core";
-import type { CheckpointRecord } from "@stratigraph/core";
+import { checkpointKey } from "@stratigraph/core/tier";
+import type { CheckpointRecord } from "@stratigraph/core/tier";
 
 /** The records with parents before children. */
 export function parentsFirst(records: readonly CheckpointRecord[]): CheckpointRecord[] {

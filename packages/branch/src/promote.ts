@@ -1,10 +1,6 @@
-import {
-  InvalidAddressError,
-  promote as moveTo,
-  type Address,
-  type AlsoMoved,
-  type TierSaver,
-} from "@stratigraph/core";
+import { InvalidAddressError, type TierSaver } from "@stratigraph/core";
+import { promote as moveTo, type AlsoMoved } from "@stratigraph/core/internal";
+import type { Address } from "@stratigraph/core/tier";
 import { checkPoint } from "./checkPoint.ts";
 import { checkSaver } from "./checkSaver.ts";
 import { headMoved } from "./headMoved.ts";

@@ -1,22 +1,17 @@
-import {
-  ancestorsFrom,
-  blobClosure,
-  CorruptionError,
-  missingBlob,
-  namedBlobs,
-  NotFoundError,
-} from "@stratigraph/core";
+import { CorruptionError, NotFoundError } from "@stratigraph/core";
+import { ancestorsFrom } from "@stratigraph/core/internal";
+import { blobClosure, missingBlob, namedBlobs } from "@stratigraph/core/tier";
+import type { TierSaver } from "@stratigraph/core";
+import type { Outline } from "@stratigraph/core/internal";
 import type {
   Address,
   Blob,
   BlobHash,
   CheckpointRecord,
-  Outline,
   StoredCheckpoint,
   StoredWriteBatch,
-  TierSaver,
   WriteBatch,
-} from "@stratigraph/core";
+} from "@stratigraph/core/tier";
 import type { PlannedTip } from "./forkTips.ts";
 import { parentsFirst } from "./parentsFirst.ts";
 

@@ -1,14 +1,7 @@
 import type { CheckpointMetadata } from "@langchain/langgraph-checkpoint";
-import {
-  EvictedError,
-  NotFoundError,
-  settledHead,
-  validId,
-  type Address,
-  type DecodedBody,
-  type StoredCheckpoint,
-  type TierSaver,
-} from "@stratigraph/core";
+import { EvictedError, NotFoundError, type TierSaver } from "@stratigraph/core";
+import { settledHead, validId, type DecodedBody } from "@stratigraph/core/internal";
+import type { Address, StoredCheckpoint } from "@stratigraph/core/tier";
 
 /** A checkpoint of a thread. */
 export interface Point {

@@ -1,5 +1,6 @@
 import { ERROR, INTERRUPT, RESUME } from "@langchain/langgraph-checkpoint";
-import type { DecodedBody, DecodedWrite, TierSaver } from "@stratigraph/core";
+import type { TierSaver } from "@stratigraph/core";
+import type { DecodedBody, DecodedWrite } from "@stratigraph/core/internal";
 import type { HistoryNode } from "./history.ts";
 
 /** Channels of pending writes that aren't applied to any channel of the graph. */

@@ -1,5 +1,6 @@
 import { isDeltaSnapshot } from "@langchain/langgraph-checkpoint";
-import { configOf, isLangGraphChannel, StratigraphError, type TierSaver } from "@stratigraph/core";
+import { StratigraphError, type TierSaver } from "@stratigraph/core";
+import { configOf, isLangGraphChannel } from "@stratigraph/core/internal";
 import { deltaChannels, valueless } from "./deltaAncestors.ts";
 import type { ReadPoint } from "./readPoint.ts";
 

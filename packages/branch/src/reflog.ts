@@ -1,13 +1,13 @@
 import { uuid6, type Checkpoint, type CheckpointMetadata } from "@langchain/langgraph-checkpoint";
+import type { TierSaver } from "@stratigraph/core";
+import type { AlsoMoved } from "@stratigraph/core/internal";
 import {
   reservedNamespaces,
   type Address,
-  type AlsoMoved,
   type Blob,
   type CheckpointRecord,
   type HeadMove,
-  type TierSaver,
-} from "@stratigraph/core";
+} from "@stratigraph/core/tier";
 
 /**
  * The namespace that holds a thread's origin and the recorded moves of its head, as one small checkpoint. Pruning keeps it, because it

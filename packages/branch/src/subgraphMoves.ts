@@ -1,14 +1,6 @@
-import {
-  outlineOf,
-  readThread,
-  type Address,
-  type Blob,
-  type CheckpointRecord,
-  type HeadMove,
-  type Outline,
-  type TierSaver,
-  type WriteBatch,
-} from "@stratigraph/core";
+import type { TierSaver } from "@stratigraph/core";
+import { outlineOf, readThread, type Outline } from "@stratigraph/core/internal";
+import type { Address, Blob, CheckpointRecord, HeadMove, WriteBatch } from "@stratigraph/core/tier";
 import { parentsFirst } from "./parentsFirst.ts";
 import type { MergeSource } from "./mergeChannels.ts";
 import type { MergeSide } from "./mergeSide.ts";

@@ -1,11 +1,7 @@
 import { ERROR, INTERRUPT, RESUME } from "@langchain/langgraph-checkpoint";
-import {
-  NULL_TASK,
-  currentWrites,
-  type ListedCheckpoint,
-  type StoredWriteBatch,
-  type TierSaver,
-} from "@stratigraph/core";
+import type { TierSaver } from "@stratigraph/core";
+import { NULL_TASK, currentWrites } from "@stratigraph/core/internal";
+import type { ListedCheckpoint, StoredWriteBatch } from "@stratigraph/core/tier";
 import { ERROR_SOURCE } from "./langgraph.ts";
 
 /** What keeps the step of a checkpoint from continuing. */

@@ -1,4 +1,5 @@
-import type { Address, Blob, CheckpointRecord, HeadMove, TierSaver, WriteBatch } from "@stratigraph/core";
+import type { TierSaver } from "@stratigraph/core";
+import type { Address, Blob, CheckpointRecord, HeadMove, WriteBatch } from "@stratigraph/core/tier";
 import { callMoves } from "./callMoves.ts";
 import { headMoved } from "./headMoved.ts";
 import type { History } from "./history.ts";

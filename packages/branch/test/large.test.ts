@@ -1,7 +1,8 @@
 import { AIMessage } from "@langchain/core/messages";
 import { END, MessagesAnnotation, START, StateGraph } from "@langchain/langgraph";
 import { fork, forkMany } from "@stratigraph/branch";
-import { pack, TierSaver } from "@stratigraph/core";
+import { TierSaver } from "@stratigraph/core";
+import { pack } from "@stratigraph/core/internal";
 import { postgres } from "@stratigraph/postgres";
 import { FaultyTier } from "@stratigraph/testing";
 import pg from "pg";

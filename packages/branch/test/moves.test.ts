@@ -1,5 +1,6 @@
 import { applyMerge, fork, merge, promote, undo } from "@stratigraph/branch";
-import { TierSaver, type AppendRequest, type Tier } from "@stratigraph/core";
+import { TierSaver, type Tier } from "@stratigraph/core";
+import type { AppendRequest } from "@stratigraph/core/tier";
 import { chat, human, on } from "./support/graphs.ts";
 import { savers } from "./support/savers.ts";
 

@@ -1,4 +1,5 @@
-import { MemorySaver, MemoryTier, reservedNamespaces, type TierSaver } from "@stratigraph/core";
+import { MemorySaver, MemoryTier, type TierSaver } from "@stratigraph/core";
+import { reservedNamespaces } from "@stratigraph/core/tier";
 import { TieredSaver } from "@stratigraph/tiered";
 import { fork } from "@stratigraph/branch";
 import { chat, human, on } from "./support/graphs.ts";

@@ -1,4 +1,5 @@
-import { checkOptions, InvalidOptionError, type OptionNames, type TierSaver } from "@stratigraph/core";
+import { InvalidOptionError, type TierSaver } from "@stratigraph/core";
+import { checkOptions, type OptionNames } from "@stratigraph/core/internal";
 import { Redaction, type Context, type Effect } from "@stratigraph/operations";
 
 /** What an inspector shows, and what it may do. */

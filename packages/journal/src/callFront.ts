@@ -1,5 +1,6 @@
 // long file: the front of all calls
-import { checkOptions, InvalidOptionError } from "@stratigraph/core";
+import { InvalidOptionError } from "@stratigraph/core";
+import { checkOptions } from "@stratigraph/core/internal";
 import type { CallOutcome } from "./calls/plannedCall.ts";
 import { Compensations } from "./calls/compensations.ts";
 import { currentCall, type CurrentCall } from "./calls/currentCall.ts";

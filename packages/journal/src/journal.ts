@@ -1,12 +1,6 @@
 // long file: all that a journal does, each in a few lines
-import {
-  checkOptions,
-  InvalidOptionError,
-  trace,
-  validId,
-  waitMsOf,
-  type TierSaver,
-} from "@stratigraph/core";
+import { InvalidOptionError, type TierSaver } from "@stratigraph/core";
+import { checkOptions, trace, validId, waitMsOf } from "@stratigraph/core/internal";
 import { CallFront, type PlacedCall } from "./callFront.ts";
 import { authorIn } from "./calls/author.ts";
 import { CallRunner, type CallRunnerParts } from "./calls/callRunner.ts";

@@ -1,4 +1,4 @@
-import { checkOptions } from "@stratigraph/core";
+import { checkOptions } from "@stratigraph/core/internal";
 import { Command } from "@langchain/langgraph";
 import { createMiddleware, type AgentMiddleware } from "langchain";
 import { z } from "zod";

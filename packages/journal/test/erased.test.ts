@@ -1,5 +1,6 @@
 import { Writable } from "node:stream";
-import { MemoryTier, reservedNamespaces, TierSaver } from "@stratigraph/core";
+import { MemoryTier, TierSaver } from "@stratigraph/core";
+import { reservedNamespaces } from "@stratigraph/core/tier";
 import { FaultyTier } from "@stratigraph/testing";
 import { expect, it, vi } from "vitest";
 import { createJournal, verifyTrail } from "../src/index.ts";

@@ -1,4 +1,5 @@
-import { copyByReading, MemoryTier, TierSaver, type Tier } from "@stratigraph/core";
+import { MemoryTier, TierSaver, type Tier } from "@stratigraph/core";
+import { copyByReading } from "@stratigraph/core/internal";
 import { FaultyTier } from "@stratigraph/testing";
 import { TieredSaver } from "@stratigraph/tiered";
 import { expect, it } from "vitest";

@@ -1,6 +1,6 @@
 import { tool } from "@langchain/core/tools";
 import { Annotation, Command, START, StateGraph, interrupt } from "@langchain/langgraph";
-import { reservedNamespaces } from "@stratigraph/core";
+import { reservedNamespaces } from "@stratigraph/core/tier";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import { type Effects, type Journal } from "../src/index.ts";

@@ -1,5 +1,5 @@
 import type { SerializerProtocol } from "@langchain/langgraph-checkpoint";
-import { checkOptions, type OptionNames } from "@stratigraph/core";
+import { checkOptions, type OptionNames } from "@stratigraph/core/internal";
 import type { ThreadSource } from "./contract/source.ts";
 import { schemeOf, unknownScheme } from "./addresses.ts";
 import { openMongo, openPool, openRedis, openSqlite } from "./drivers.ts";

@@ -1,5 +1,5 @@
 import type { BaseCheckpointSaver, SerializerProtocol } from "@langchain/langgraph-checkpoint";
-import { checkOptions } from "@stratigraph/core";
+import { checkOptions } from "@stratigraph/core/internal";
 import type { ThreadTarget } from "./contract/target.ts";
 import { schemeOf, unknownScheme } from "./addresses.ts";
 import { once, openMongo, openPool, openRedis, openSqlite, openSqliteForWriting } from "./drivers.ts";

@@ -1,11 +1,5 @@
-import {
-  remembering,
-  StratigraphError,
-  trace,
-  type ReadThrough,
-  type ReadThroughStorage,
-  type TierSaver,
-} from "@stratigraph/core";
+import { StratigraphError, type TierSaver } from "@stratigraph/core";
+import { remembering, trace, type ReadThrough, type ReadThroughStorage } from "@stratigraph/core/internal";
 import type { ThreadSource } from "./contract/source.ts";
 import { importThread, type ImportedThread } from "./copy/importThread.ts";
 import type { Difference } from "./copy/report.ts";

@@ -9,7 +9,8 @@ import {
 } from "@langchain/langgraph-checkpoint";
 import { PostgresSaver as OfficialPostgres } from "@langchain/langgraph-checkpoint-postgres";
 import { SqliteSaver } from "@langchain/langgraph-checkpoint-sqlite";
-import { MemorySaver, MemoryTier, TierSaver, type AppendRequest } from "@stratigraph/core";
+import { MemorySaver, MemoryTier, TierSaver } from "@stratigraph/core";
+import type { AppendRequest } from "@stratigraph/core/tier";
 import {
   importThreads,
   postgresSource,

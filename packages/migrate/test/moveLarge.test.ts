@@ -1,4 +1,5 @@
-import { MemoryTier, StratigraphError, TierSaver, type AppendRequest } from "@stratigraph/core";
+import { MemoryTier, StratigraphError, TierSaver } from "@stratigraph/core";
+import type { AppendRequest } from "@stratigraph/core/tier";
 import { moveThreads } from "@stratigraph/migrate";
 import { contentsOf, largeId, largeThread, weighed } from "../../../test/weighedTier.ts";
 

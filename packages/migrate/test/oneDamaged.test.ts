@@ -2,14 +2,8 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "n
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { MemorySaver as OfficialMemory } from "@langchain/langgraph-checkpoint";
-import {
-  CorruptionError,
-  MemorySaver,
-  MemoryTier,
-  StratigraphError,
-  TierSaver,
-  type CheckpointRecord,
-} from "@stratigraph/core";
+import { CorruptionError, MemorySaver, MemoryTier, StratigraphError, TierSaver } from "@stratigraph/core";
+import type { CheckpointRecord } from "@stratigraph/core/tier";
 import {
   exportThreads,
   fileSource,

@@ -1,13 +1,11 @@
+import { InvalidOptionError, type Duration, type SaverOptions } from "@stratigraph/core";
 import {
-  InvalidOptionError,
   waitMsOf,
   saverOptionAdvice,
   saverOptionNames,
-  type Duration,
   type OptionAdvice,
   type OptionNames,
-  type SaverOptions,
-} from "@stratigraph/core";
+} from "@stratigraph/core/internal";
 import type { PgPool } from "./connection/client.ts";
 
 /** Options of every database, on a server or embedded. */

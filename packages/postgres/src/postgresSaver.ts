@@ -1,14 +1,6 @@
 import type { SerializerProtocol } from "@langchain/langgraph-checkpoint";
-import {
-  checkOptions,
-  InvalidOptionError,
-  msOf,
-  pickOptions,
-  saverOptionNames,
-  TierSaver,
-  type SaverOptions,
-  type Tier,
-} from "@stratigraph/core";
+import { InvalidOptionError, TierSaver, type SaverOptions, type Tier } from "@stratigraph/core";
+import { checkOptions, msOf, pickOptions, saverOptionNames } from "@stratigraph/core/internal";
 import pg from "pg";
 import { askServer } from "./connection/askServer.ts";
 import type { PgPool } from "./connection/client.ts";

@@ -1,12 +1,16 @@
 // long file: every method of the contract, nearly all one call of one function of the database; read as one piece
 import {
-  blobsOf,
-  checkStoredSize,
-  conflictOf,
   InvalidOptionError,
   StaleReadError,
   StratigraphError,
   ThreadDeletedError,
+  type ThreadInfo,
+  type Tier,
+} from "@stratigraph/core";
+import { blobsOf } from "@stratigraph/core/internal";
+import {
+  checkStoredSize,
+  conflictOf,
   threadExists,
   tombstoneMs,
   type Address,
@@ -40,7 +44,6 @@ import {
   type Sweeper,
   type ThreadCopier,
   type ThreadForker,
-  type ThreadInfo,
   type ThreadInspection,
   type ThreadInspector,
   type ThreadMender,
@@ -48,11 +51,10 @@ import {
   type ThreadQuery,
   type ThreadTag,
   type ThreadTagger,
-  type Tier,
   type Tombstone,
   type TombstoneQuery,
   type UnchangedDeleter,
-} from "@stratigraph/core";
+} from "@stratigraph/core/tier";
 import { appendArguments } from "./append/appendArguments.ts";
 import { GroupCommit } from "./append/groupCommit.ts";
 import { pendingAppend, pendingWrites, type PendingAppend } from "./append/pendingAppend.ts";

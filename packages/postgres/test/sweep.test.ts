@@ -1,5 +1,5 @@
 import { rm } from "node:fs/promises";
-import { sweeps } from "@stratigraph/core";
+import { sweeps } from "@stratigraph/core/internal";
 import { PostgresTier } from "@stratigraph/postgres";
 import pg from "pg";
 import { expect, test } from "vitest";

@@ -1,4 +1,5 @@
-import { answerWithin, closedError } from "@stratigraph/core";
+import { answerWithin } from "@stratigraph/core/internal";
+import { closedError } from "@stratigraph/core/tier";
 import type { RedisClient } from "./client.ts";
 import { explainRedisError, noAnswer } from "./explainRedisError.ts";
 import type { Bytes } from "./checkpointKeys.ts";

@@ -1,4 +1,5 @@
-import { StratigraphError, threadExists, type BlobHash } from "@stratigraph/core";
+import { StratigraphError } from "@stratigraph/core";
+import { threadExists, type BlobHash } from "@stratigraph/core/tier";
 import type { Connection } from "./connection.ts";
 import { decodeId } from "./checkpointKeys.ts";
 import type { KeyNames } from "./keyNames.ts";

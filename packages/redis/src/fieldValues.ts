@@ -1,4 +1,4 @@
-import type { Blob, BlobHash, CheckpointRecord, StoredWriteBatch, WriteBatch } from "@stratigraph/core";
+import type { Blob, BlobHash, CheckpointRecord, StoredWriteBatch, WriteBatch } from "@stratigraph/core/tier";
 import { decodeId, decodeCheckpointKey, encodeId, type Bytes } from "./checkpointKeys.ts";
 import { StringReader, encodeStrings } from "./lengthPrefixed.ts";
 

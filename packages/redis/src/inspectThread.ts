@@ -1,4 +1,4 @@
-import type { Address, ThreadInspection } from "@stratigraph/core";
+import type { Address, ThreadInspection } from "@stratigraph/core/tier";
 import { decodeCheckpointKey, decodeId } from "./checkpointKeys.ts";
 
 /**

@@ -1,4 +1,4 @@
-import type { BlobHash } from "@stratigraph/core";
+import type { BlobHash } from "@stratigraph/core/tier";
 import type { Connection } from "./connection.ts";
 
 /** How often a script is run: again if blobs that it named were deleted before they were fetched. */

@@ -1,4 +1,4 @@
-import type { BlobHash, ListedCheckpoint } from "@stratigraph/core";
+import type { BlobHash, ListedCheckpoint } from "@stratigraph/core/tier";
 import { decodeId } from "./checkpointKeys.ts";
 import { decodeBatch, decodeBlobs, decodeRecord } from "./fieldValues.ts";
 

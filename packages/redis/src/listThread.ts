@@ -1,4 +1,4 @@
-import type { ListedCheckpoint, ListQuery } from "@stratigraph/core";
+import type { ListedCheckpoint, ListQuery } from "@stratigraph/core/tier";
 import { checkpointKeyBounds, type Bytes } from "./checkpointKeys.ts";
 import type { NamedBlobs, WithLarge } from "./largeBlobs.ts";
 import { checkpointsFrom, type ListedReply } from "./listReply.ts";

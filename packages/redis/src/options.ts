@@ -1,15 +1,13 @@
+import { InvalidOptionError, type Duration, type SaverOptions } from "@stratigraph/core";
 import {
   checkOptions,
-  InvalidOptionError,
   msOf,
   waitMsOf,
   saverOptionAdvice,
   saverOptionNames,
-  type Duration,
   type OptionAdvice,
   type OptionNames,
-  type SaverOptions,
-} from "@stratigraph/core";
+} from "@stratigraph/core/internal";
 import type { RedisClient } from "./client.ts";
 import { KeyNames } from "./keyNames.ts";
 import { redisNames, type RedisOptions } from "./redisOptions.ts";

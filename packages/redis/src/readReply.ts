@@ -1,4 +1,4 @@
-import type { BlobHash, MaybeAddress, Peek, Reading, ThreadState } from "@stratigraph/core";
+import type { BlobHash, MaybeAddress, Peek, Reading, ThreadState } from "@stratigraph/core/tier";
 import { decodeId } from "./checkpointKeys.ts";
 import type { NamedBlobs } from "./largeBlobs.ts";
 import { decodeBatch, decodeBlobs, decodeRecord } from "./fieldValues.ts";

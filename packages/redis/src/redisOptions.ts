@@ -1,4 +1,5 @@
-import type { Duration, OptionNames } from "@stratigraph/core";
+import type { Duration } from "@stratigraph/core";
+import type { OptionNames } from "@stratigraph/core/internal";
 
 /** Options of a Redis tier, besides where Redis is. */
 export interface RedisOptions {

@@ -1,4 +1,5 @@
-import { checkOptions, pickOptions, saverOptionNames, TierSaver, type SaverOptions } from "@stratigraph/core";
+import { TierSaver, type SaverOptions } from "@stratigraph/core";
+import { checkOptions, pickOptions, saverOptionNames } from "@stratigraph/core/internal";
 import type { RedisClient } from "./client.ts";
 import {
   isClient,

@@ -1,19 +1,20 @@
 // long file: nearly every method of the contract is one call of one script, and they are best read side by side
+import { StaleReadError, ThreadDeletedError, type ThreadInfo, type Tier } from "@stratigraph/core";
 import {
   appendTraffic,
   peekTraffic,
   readTraffic,
-  storedSize,
   writesTraffic,
   Calls,
+  remembering,
+  validId,
+} from "@stratigraph/core/internal";
+import {
+  storedSize,
   conflictOf,
   lockRememberedMs,
-  remembering,
-  StaleReadError,
-  ThreadDeletedError,
   tagKey,
   tombstoneMs,
-  validId,
   type Address,
   type AncestryReader,
   type Appended,
@@ -42,16 +43,14 @@ import {
   type Sweeper,
   type ThreadCopier,
   type ThreadExpirer,
-  type ThreadInfo,
   type ThreadInspection,
   type ThreadInspector,
   type ThreadMender,
   type ThreadQuery,
   type ThreadTag,
   type ThreadTagger,
-  type Tier,
   type UnchangedDeleter,
-} from "@stratigraph/core";
+} from "@stratigraph/core/tier";
 import { Connection } from "./connection.ts";
 import { copyThread } from "./copyThread.ts";
 import { ofThread } from "./corruptThread.ts";

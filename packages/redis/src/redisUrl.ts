@@ -1,4 +1,5 @@
-import { InvalidOptionError, shownName, unknownParameter, type Duration } from "@stratigraph/core";
+import { InvalidOptionError, type Duration } from "@stratigraph/core";
+import { shownName, unknownParameter } from "@stratigraph/core/internal";
 import { redisNames, type RedisOptions } from "./redisOptions.ts";
 
 /** A parsed Redis URL. */

@@ -1,4 +1,4 @@
-import { goesOn } from "@stratigraph/core";
+import { goesOn } from "@stratigraph/core/tier";
 import type {
   Address,
   AppendRequest,
@@ -7,7 +7,7 @@ import type {
   RemoveRequest,
   ReplaceBytesRequest,
   WriteBatch,
-} from "@stratigraph/core";
+} from "@stratigraph/core/tier";
 import { encodeId, encodeCheckpointKey, type Bytes } from "./checkpointKeys.ts";
 import {
   asBuffer,

@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import type { ThreadTag } from "@stratigraph/core";
+import type { ThreadTag } from "@stratigraph/core/tier";
 import type { Connection } from "./connection.ts";
 import { decodeId, encodeId } from "./checkpointKeys.ts";
 import type { KeyNames } from "./keyNames.ts";

@@ -1,5 +1,6 @@
 // long file: all that reads and cleans the index of threads is best read side by side
-import { StratigraphError, type ThreadInfo, type ThreadQuery, type ThreadTag } from "@stratigraph/core";
+import { StratigraphError, type ThreadInfo } from "@stratigraph/core";
+import type { ThreadQuery, ThreadTag } from "@stratigraph/core/tier";
 import type { Connection } from "./connection.ts";
 import { corruptThread, ofThread } from "./corruptThread.ts";
 import { decodeId, encodeId, encodeCheckpointKey } from "./checkpointKeys.ts";

@@ -1,6 +1,6 @@
 import type { Redis } from "ioredis";
 import { createHash } from "node:crypto";
-import type { Address, AppendRequest, Blob } from "@stratigraph/core";
+import type { Address, AppendRequest, Blob } from "@stratigraph/core/tier";
 import type { RedisClient } from "../src/index.ts";
 import { scripts, type ScriptName } from "../src/scripts.ts";
 

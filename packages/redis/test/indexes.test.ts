@@ -1,4 +1,4 @@
-import type { ThreadTag } from "@stratigraph/core";
+import type { ThreadTag } from "@stratigraph/core/tier";
 import { Redis } from "ioredis";
 import { sharedRedis } from "../../../test/servers/shared.ts";
 import { redis, type RedisTier } from "../src/index.ts";

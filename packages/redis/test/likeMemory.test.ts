@@ -1,4 +1,5 @@
-import { MemoryTier, StratigraphError, type Blob, type CopyKeeper, type Tier } from "@stratigraph/core";
+import { MemoryTier, StratigraphError, type Tier } from "@stratigraph/core";
+import type { Blob, CopyKeeper } from "@stratigraph/core/tier";
 import fc from "fast-check";
 import { Redis } from "ioredis";
 import { sharedRedis } from "../../../test/servers/shared.ts";

@@ -1,4 +1,5 @@
-import type { Tier, ThreadTag } from "@stratigraph/core";
+import type { Tier } from "@stratigraph/core";
+import type { ThreadTag } from "@stratigraph/core/tier";
 import { Redis } from "ioredis";
 import { waitUntil } from "../../../test/servers/process.ts";
 import { sharedRedis } from "../../../test/servers/shared.ts";

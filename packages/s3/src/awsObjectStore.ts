@@ -1,6 +1,9 @@
+// long file: one store, a method for each request
 import { randomUUID } from "node:crypto";
 import type { PutObjectCommandInput, StorageClass } from "@aws-sdk/client-s3";
-import { msOf, StratigraphError, trace, type Check } from "@stratigraph/core";
+import { StratigraphError } from "@stratigraph/core";
+import { msOf, trace } from "@stratigraph/core/internal";
+import type { Check } from "@stratigraph/core/tier";
 import { AwsConnector, type AwsConnection } from "./awsConnector.ts";
 import { attemptsOf, explainAwsError, verdictOf, type Operation } from "./awsErrors.ts";
 import { bucketChecks, endpointOf } from "./bucketChecks.ts";

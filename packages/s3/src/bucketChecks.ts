@@ -1,5 +1,6 @@
 import type { LifecycleRule, S3Client } from "@aws-sdk/client-s3";
-import { clockFinding, type Check, type Finding } from "@stratigraph/core";
+import { clockFinding } from "@stratigraph/core/internal";
+import type { Check, Finding } from "@stratigraph/core/tier";
 import type { AwsConnection } from "./awsConnector.ts";
 import { within } from "./requestTimeout.ts";
 

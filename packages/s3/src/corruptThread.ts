@@ -1,4 +1,5 @@
-import { CorruptionError, StratigraphError, type MaybeAddress } from "@stratigraph/core";
+import { CorruptionError, StratigraphError } from "@stratigraph/core";
+import type { MaybeAddress } from "@stratigraph/core/tier";
 import type { DamagedObject, MissingObject } from "./objectErrors.ts";
 
 /** The error for a lost or damaged object of a thread: a CorruptionError if a checkpoint was asked for. */

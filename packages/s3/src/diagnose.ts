@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
-import { checkUp, type Check, type DiagnoseRequest, type Diagnosis, type Finding } from "@stratigraph/core";
+import { checkUp } from "@stratigraph/core/internal";
+import type { Check, DiagnoseRequest, Diagnosis, Finding } from "@stratigraph/core/tier";
 import type { ObjectStore } from "./objectStore.ts";
 
 /** The prefix and the content of probe objects. No key of a thread begins with a dot. */

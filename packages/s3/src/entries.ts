@@ -1,4 +1,4 @@
-import type { BlobHash, CheckpointRecord, StoredWriteBatch } from "@stratigraph/core";
+import type { BlobHash, CheckpointRecord, StoredWriteBatch } from "@stratigraph/core/tier";
 
 /** An entry's bytes, or where they are in a pack. */
 export type Place = Uint8Array | PackedPlace;

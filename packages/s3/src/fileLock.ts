@@ -1,7 +1,8 @@
 import { randomUUID } from "node:crypto";
 import { link, mkdir, readFile, rm, stat, utimes, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { livenessOf, StratigraphError, thisProcess, type ProcessName } from "@stratigraph/core";
+import { StratigraphError } from "@stratigraph/core";
+import { livenessOf, thisProcess, type ProcessName } from "@stratigraph/core/internal";
 
 /** How long a call waits for a lock, and the longest pause between two attempts; in milliseconds. */
 const waitMs = 30_000;

@@ -1,5 +1,5 @@
 import { statfs } from "node:fs/promises";
-import type { Finding } from "@stratigraph/core";
+import type { Finding } from "@stratigraph/core/tier";
 
 /** Less free space than this is a warning. Bytes. */
 const leastFree = 1e9;

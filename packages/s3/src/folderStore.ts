@@ -13,7 +13,9 @@ import {
   stat,
 } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
-import { InvalidOptionError, livenessOf, type Check } from "@stratigraph/core";
+import { InvalidOptionError } from "@stratigraph/core";
+import { livenessOf } from "@stratigraph/core/internal";
+import type { Check } from "@stratigraph/core/tier";
 import type {
   FoundObject,
   GetOptions,

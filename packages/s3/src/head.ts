@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import type { ThreadTag } from "@stratigraph/core";
+import type { ThreadTag } from "@stratigraph/core/tier";
 import { compress, decompress } from "./brotli.ts";
 import { entriesFromJson, entriesToJson, type Entries, type EntriesJson } from "./entries.ts";
 import type { PackRef } from "./packFile.ts";

@@ -1,4 +1,6 @@
-import { remembering, StratigraphError, tagKey, type ThreadInfo, type ThreadQuery } from "@stratigraph/core";
+import { StratigraphError, type ThreadInfo } from "@stratigraph/core";
+import { remembering } from "@stratigraph/core/internal";
+import { tagKey, type ThreadQuery } from "@stratigraph/core/tier";
 import { corruptThread } from "./corruptThread.ts";
 import { decodeHead } from "./head.ts";
 import { DamagedObject } from "./objectErrors.ts";

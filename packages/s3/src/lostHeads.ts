@@ -1,4 +1,4 @@
-import type { Leftover } from "@stratigraph/core";
+import type { Leftover } from "@stratigraph/core/tier";
 import type { ListedObject, ObjectStore } from "./objectStore.ts";
 import { revisionOf, threadOfPrefix } from "./threadKey.ts";
 

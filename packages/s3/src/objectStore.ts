@@ -1,4 +1,4 @@
-import type { Check } from "@stratigraph/core";
+import type { Check } from "@stratigraph/core/tier";
 
 /** One object in a listing. */
 export interface ListedObject {

@@ -1,4 +1,5 @@
-import { tombstoneMs, trace } from "@stratigraph/core";
+import { trace } from "@stratigraph/core/internal";
+import { tombstoneMs } from "@stratigraph/core/tier";
 import { leasePrefix, type Leases } from "./leases.ts";
 import type { FoundObject, ListedObject, ObjectStore } from "./objectStore.ts";
 import { decodeHead, type Head } from "./head.ts";

@@ -1,16 +1,18 @@
 // long file: every method of the contract over one head per thread; what can be separated is in other files
+import { InvalidOptionError, type ThreadInfo, type Tier } from "@stratigraph/core";
 import {
   appendTraffic,
   peekTraffic,
   readTraffic,
-  storedSize,
   writesTraffic,
   Calls,
   checkOptions,
+} from "@stratigraph/core/internal";
+import {
+  storedSize,
   checkpointKey,
   isKeptWhole,
   isListed,
-  InvalidOptionError,
   tagKey,
   type Appended,
   type AppendRequest,
@@ -37,15 +39,13 @@ import {
   type StoredCheckpoint,
   type StoredWriteBatch,
   type Sweeper,
-  type ThreadInfo,
   type ThreadInspection,
   type ThreadInspector,
   type ThreadQuery,
   type ThreadTag,
   type ThreadTagger,
-  type Tier,
   type UnchangedDeleter,
-} from "@stratigraph/core";
+} from "@stratigraph/core/tier";
 import { diagnose } from "./diagnose.ts";
 import type { RecordEntry, WritesEntry } from "./entries.ts";
 import { HeadIndex } from "./headIndex.ts";

@@ -1,4 +1,4 @@
-import { pack, unpack } from "@stratigraph/core";
+import { pack, unpack } from "@stratigraph/core/internal";
 import type { StoredForm } from "./entries.ts";
 
 /**

@@ -1,4 +1,4 @@
-import { answerWithin } from "@stratigraph/core";
+import { answerWithin } from "@stratigraph/core/internal";
 
 /** Makes a request with a time limit, which holds even if the client ignores the signal. */
 export async function within<T>(timeoutMs: number, request: (signal: AbortSignal) => Promise<T>): Promise<T> {

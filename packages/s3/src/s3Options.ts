@@ -1,11 +1,5 @@
-import {
-  checkOptions,
-  InvalidOptionError,
-  waitMsOf,
-  type Duration,
-  type OptionAdvice,
-  type OptionNames,
-} from "@stratigraph/core";
+import { InvalidOptionError, type Duration } from "@stratigraph/core";
+import { checkOptions, waitMsOf, type OptionAdvice, type OptionNames } from "@stratigraph/core/internal";
 
 /** The parts of an `S3Client` of `@aws-sdk/client-s3` that are used. */
 export interface S3ClientLike {

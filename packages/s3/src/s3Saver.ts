@@ -1,15 +1,12 @@
+import { InvalidOptionError, TierSaver, type Duration, type SaverOptions } from "@stratigraph/core";
 import {
   checkOptions,
-  InvalidOptionError,
   waitMsOf,
   pickOptions,
   saverOptionAdvice,
   saverOptionNames,
-  TierSaver,
   unknownParameter,
-  type Duration,
-  type SaverOptions,
-} from "@stratigraph/core";
+} from "@stratigraph/core/internal";
 import type { S3Client } from "@aws-sdk/client-s3";
 import type { AwsConnection } from "./awsConnector.ts";
 import { AwsObjectStore } from "./awsObjectStore.ts";

@@ -15,7 +15,7 @@ import {
   type ReplaceBytesRequest,
   type ThreadTag,
   type WriteBatch,
-} from "@stratigraph/core";
+} from "@stratigraph/core/tier";
 import type { Head } from "./head.ts";
 import type { BlobEntry, RecordEntry, WritesEntry } from "./entries.ts";
 import type { ThreadView } from "./threadView.ts";

@@ -1,5 +1,6 @@
 import { randomBytes } from "node:crypto";
-import { StratigraphError, type MaybeAddress } from "@stratigraph/core";
+import { StratigraphError } from "@stratigraph/core";
+import type { MaybeAddress } from "@stratigraph/core/tier";
 import { LRUCache } from "lru-cache";
 import { corruptThread } from "./corruptThread.ts";
 import { bytesIn, inMemory, placesOf, type Entries } from "./entries.ts";

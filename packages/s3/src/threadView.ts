@@ -1,4 +1,4 @@
-import { blobClosure, checkpointKey, namedBlobs, type BlobHash } from "@stratigraph/core";
+import { blobClosure, checkpointKey, namedBlobs, type BlobHash } from "@stratigraph/core/tier";
 import type { Head } from "./head.ts";
 import type { BlobEntry, Entries, Place, RecordEntry, WritesEntry } from "./entries.ts";
 

@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { AppendWritesRequest } from "@stratigraph/core";
+import type { AppendWritesRequest } from "@stratigraph/core/tier";
 import { FolderStore, PackTier } from "../src/index.ts";
 import { openBucket } from "./support/bucket.ts";
 import { InterposedStore } from "./support/interposedStore.ts";

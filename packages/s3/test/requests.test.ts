@@ -1,5 +1,5 @@
 import { createHash, randomBytes } from "node:crypto";
-import type { AppendRequest, Blob, CheckpointRecord } from "@stratigraph/core";
+import type { AppendRequest, Blob, CheckpointRecord } from "@stratigraph/core/tier";
 import { expect, test } from "vitest";
 import { PackTier } from "../src/index.ts";
 import { openBucket } from "./support/bucket.ts";

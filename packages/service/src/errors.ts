@@ -1,4 +1,5 @@
-import { StratigraphError, type LockState } from "@stratigraph/core";
+import { StratigraphError } from "@stratigraph/core";
+import type { LockState } from "@stratigraph/core/tier";
 
 /** This process shuts down. `data`: threadId. */
 export class DrainingError extends StratigraphError {

@@ -1,4 +1,5 @@
-import { MemorySaver, MemoryTier, StratigraphError, TierSaver, type LockKeeper } from "@stratigraph/core";
+import { MemorySaver, MemoryTier, StratigraphError, TierSaver } from "@stratigraph/core";
+import type { LockKeeper } from "@stratigraph/core/tier";
 import { withThread, type HeldThread } from "@stratigraph/service";
 import { FaultyTier } from "@stratigraph/testing";
 import { setImmediate as turn } from "node:timers/promises";

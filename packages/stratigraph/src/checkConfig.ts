@@ -1,13 +1,13 @@
+import { InvalidOptionError } from "@stratigraph/core";
 import {
   checkOptions,
   didYouMean,
-  InvalidOptionError,
   saverOptionAdvice,
   saverOptionNames,
   shownName,
   type OptionAdvice,
   type OptionNames,
-} from "@stratigraph/core";
+} from "@stratigraph/core/internal";
 import type { CheckpointerConfig, CommonConfig, ConfigsByKind } from "./config.ts";
 
 type Kind = keyof ConfigsByKind;

@@ -1,12 +1,11 @@
 import {
   InvalidOptionError,
   MemorySaver,
-  pickOptions,
-  saverOptionNames,
   type SaverOptions,
   type Tier,
   type TierSaver,
 } from "@stratigraph/core";
+import { pickOptions, saverOptionNames } from "@stratigraph/core/internal";
 import { openSource, readThrough } from "@stratigraph/migrate";
 import { PostgresSaver } from "@stratigraph/postgres";
 import { RedisSaver } from "@stratigraph/redis";

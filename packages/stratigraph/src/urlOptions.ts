@@ -1,4 +1,5 @@
-import { InvalidOptionError, unknownParameter, type OptionNames } from "@stratigraph/core";
+import { InvalidOptionError } from "@stratigraph/core";
+import { unknownParameter, type OptionNames } from "@stratigraph/core/internal";
 
 /** How the text of a parameter is read: as it is, as a whole number, or as true or false. */
 type Reading = "text" | "count" | "flag";

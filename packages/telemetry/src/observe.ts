@@ -1,12 +1,6 @@
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
-import {
-  checkOptions,
-  currentTracer,
-  InvalidOptionError,
-  setTracer,
-  trace,
-  type TraceEvent,
-} from "@stratigraph/core";
+import { InvalidOptionError, type TraceEvent } from "@stratigraph/core";
+import { checkOptions, currentTracer, setTracer, trace } from "@stratigraph/core/internal";
 import { logEvent, type Logger } from "./log.ts";
 import { Measure } from "./measure.ts";
 import { nodeCallbacks, type NodeCallbacks } from "./nodes.ts";

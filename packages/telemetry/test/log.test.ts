@@ -1,7 +1,8 @@
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import { Writable } from "node:stream";
 import { emptyCheckpoint, uuid6 } from "@langchain/langgraph-checkpoint";
-import { MemorySaver, trace, TierSaver, type TraceEvent } from "@stratigraph/core";
+import { MemorySaver, TierSaver, type TraceEvent } from "@stratigraph/core";
+import { trace } from "@stratigraph/core/internal";
 import { observe, type Telemetry } from "@stratigraph/telemetry";
 import { pino } from "pino";
 import * as prometheus from "prom-client";

@@ -1,5 +1,5 @@
 import * as openTelemetry from "@opentelemetry/api";
-import { trace } from "@stratigraph/core";
+import { trace } from "@stratigraph/core/internal";
 import { observe } from "@stratigraph/telemetry";
 import * as prometheus from "prom-client";
 

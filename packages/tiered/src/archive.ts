@@ -1,18 +1,12 @@
 // long file: what the archive adds to each method of a stack, best read together
 import { randomUUID } from "node:crypto";
+import { CorruptionError, EvictedError, StratigraphError, type Tier } from "@stratigraph/core";
+import { isArchiveSource, keepsLeases, looksOnly, remembering, trace } from "@stratigraph/core/internal";
 import {
-  CorruptionError,
-  EvictedError,
-  StratigraphError,
   addressKey,
   blobClosure,
-  isArchiveSource,
-  keepsLeases,
-  looksOnly,
   missingBlob,
   namedBlobs,
-  remembering,
-  trace,
   type Address,
   type AppendRequest,
   type BlobHash,
@@ -27,8 +21,7 @@ import {
   type StoredCheckpoint,
   type StoredWriteBatch,
   type ThreadState,
-  type Tier,
-} from "@stratigraph/core";
+} from "@stratigraph/core/tier";
 import { ancestorsOf, withAncestors } from "./coldAncestors.ts";
 import { archivedMark } from "./archivedMark.ts";
 import { isOvertaken, lifeOf } from "./life.ts";

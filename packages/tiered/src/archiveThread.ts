@@ -1,21 +1,17 @@
+import { StratigraphError, type Tier } from "@stratigraph/core";
 import {
   batchKey,
   comesInParts,
   CopiedThread,
   PartMaker,
   readInParts,
-  reservedNamespaces,
   straysOf,
-  StratigraphError,
   trace,
-  type Address,
-  type AppendRequest,
   type BlobCheck,
-  type HeadMove,
   type PartContents,
   type ThreadReading,
-  type Tier,
-} from "@stratigraph/core";
+} from "@stratigraph/core/internal";
+import { reservedNamespaces, type Address, type AppendRequest, type HeadMove } from "@stratigraph/core/tier";
 import { announce, isOvertaken, lifeOf, livesAs, type Announced } from "./life.ts";
 
 /** What was copied of a thread to the archive, and at which revision. */

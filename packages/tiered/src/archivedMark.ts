@@ -1,4 +1,5 @@
-import { reservedNamespaces, type RemoveRequest, type Tier } from "@stratigraph/core";
+import type { Tier } from "@stratigraph/core";
+import { reservedNamespaces, type RemoveRequest } from "@stratigraph/core/tier";
 
 /**
  * The namespace whose head marks a thread as archived. The mark is a head because heads are kept when a thread is evicted and go when

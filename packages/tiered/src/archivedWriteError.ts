@@ -1,4 +1,5 @@
-import { EvictedError, type AppendRequest, type AppendWritesRequest } from "@stratigraph/core";
+import { EvictedError } from "@stratigraph/core";
+import type { AppendRequest, AppendWritesRequest } from "@stratigraph/core/tier";
 
 /** The error for a write to an archived thread with `restoreOn: "never"`. */
 export function archivedWriteError(tier: string, request: AppendRequest | AppendWritesRequest): EvictedError {

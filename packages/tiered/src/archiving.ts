@@ -1,3 +1,4 @@
+import type { KeepRule, MaintenanceStep, StepOutcome, ThreadInfo, Tier } from "@stratigraph/core";
 import {
   PruneWalk,
   ThreadWalk,
@@ -7,13 +8,8 @@ import {
   stepOf,
   type Batch,
   type BlobCheck,
-  type KeepRule,
-  type MaintenanceStep,
   type RetentionParts,
-  type StepOutcome,
-  type ThreadInfo,
-  type Tier,
-} from "@stratigraph/core";
+} from "@stratigraph/core/internal";
 import { archiveThread, type ArchivedCopy } from "./archiveThread.ts";
 import { markArchived } from "./archivedMark.ts";
 import type { ResolvedArchiving } from "./archivingOptions.ts";

@@ -1,11 +1,5 @@
-import {
-  InvalidOptionError,
-  countOf,
-  msOf,
-  type Duration,
-  type OptionNames,
-  type RetentionOptions,
-} from "@stratigraph/core";
+import { InvalidOptionError, type Duration, type RetentionOptions } from "@stratigraph/core";
+import { countOf, msOf, type OptionNames } from "@stratigraph/core/internal";
 import type { TierStackOptions } from "./options.ts";
 
 /** What maintenance does with a cold tier, besides retention. Without any of these options it only finishes deletions. */

@@ -6,7 +6,7 @@ import {
   type CheckpointRecord,
   type Peek,
   type StoredCheckpoint,
-} from "@stratigraph/core";
+} from "@stratigraph/core/tier";
 
 /** Makes a checkpoint of the owner's record and pending writes, and of blobs found elsewhere. Undefined if a blob is missing. */
 export function assembled(

@@ -1,11 +1,22 @@
+// long file: one tier, a method for each part of the contract
 import {
   MemoryTier,
+  InvalidOptionError,
+  type Duration,
+  type Size,
+  type ThreadInfo,
+  type Tier,
+} from "@stratigraph/core";
+import {
   bytesOf,
   checkOptions,
-  closedError,
   diagnoseMemory,
   msOf,
-  InvalidOptionError,
+  type OptionAdvice,
+  type OptionNames,
+} from "@stratigraph/core/internal";
+import {
+  closedError,
   type AppendRequest,
   type AppendWritesRequest,
   type Appended,
@@ -15,23 +26,17 @@ import {
   type Diagnoser,
   type DiagnoseRequest,
   type Diagnosis,
-  type Duration,
   type ListedCheckpoint,
   type ListQuery,
   type MaybeAddress,
   type NamespaceCopy,
-  type OptionAdvice,
-  type OptionNames,
   type Peek,
   type Reading,
   type Remainder,
   type RemoveRequest,
-  type Size,
   type ThreadExpirer,
-  type ThreadInfo,
   type ThreadQuery,
-  type Tier,
-} from "@stratigraph/core";
+} from "@stratigraph/core/tier";
 import { isOwn, own } from "./ownBytes.ts";
 
 /** Limits of an in-process hot tier. */

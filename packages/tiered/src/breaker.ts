@@ -1,4 +1,5 @@
-import { StratigraphError, answerWithin, trace } from "@stratigraph/core";
+import { StratigraphError } from "@stratigraph/core";
+import { answerWithin, trace } from "@stratigraph/core/internal";
 import { isOutage, reasonOf } from "./outage.ts";
 
 /** Settings of a breaker. All times are in milliseconds. */

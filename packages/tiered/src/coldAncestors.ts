@@ -1,4 +1,6 @@
-import { readsAncestry, type Address, type StoredCheckpoint, type Tier } from "@stratigraph/core";
+import type { Tier } from "@stratigraph/core";
+import { readsAncestry } from "@stratigraph/core/internal";
+import type { Address, StoredCheckpoint } from "@stratigraph/core/tier";
 
 /** Reads a checkpoint of the cold tier and its ancestors, nearest first, until every tag in `open` was found. */
 export async function withAncestors(

@@ -1,4 +1,4 @@
-import { trace } from "@stratigraph/core";
+import { trace } from "@stratigraph/core/internal";
 
 /** The shortest time between two events of one kind, in milliseconds. */
 const quietMs = 1000;

@@ -1,5 +1,7 @@
 import { randomUUID } from "node:crypto";
-import { isArchiveSource, keepsLeases, type ArchiveSource, type Tier } from "@stratigraph/core";
+import type { Tier } from "@stratigraph/core";
+import { isArchiveSource, keepsLeases } from "@stratigraph/core/internal";
+import type { ArchiveSource } from "@stratigraph/core/tier";
 import { lifeOf, wasDeleted } from "./life.ts";
 
 /** More than the time that a deletion may take, and than the error in the times of writes that tiers report. In milliseconds. */

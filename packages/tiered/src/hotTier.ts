@@ -1,20 +1,18 @@
+import type { CopyHealth, Tier } from "@stratigraph/core";
+import { keepsCopies, trace } from "@stratigraph/core/internal";
 import {
   blobClosure,
-  keepsCopies,
   namedBlobs,
-  trace,
   type AppendRequest,
   type AppendWritesRequest,
   type Appended,
-  type CopyHealth,
   type CopyKeeper,
   type MaybeAddress,
   type NamespaceCopy,
   type Peek,
   type Reading,
   type StoredCheckpoint,
-  type Tier,
-} from "@stratigraph/core";
+} from "@stratigraph/core/tier";
 import type { AdaptiveTtl } from "./adaptive/adaptiveTtl.ts";
 import { overheadBytes } from "./boundedMemoryTier.ts";
 import { Breaker, type BreakerSettings, type BreakerState } from "./breaker.ts";

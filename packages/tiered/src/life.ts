@@ -1,12 +1,7 @@
 import { randomUUID } from "node:crypto";
-import {
-  checkpointKey,
-  deletesUnchanged,
-  reservedNamespaces,
-  StratigraphError,
-  type AppendRequest,
-  type Tier,
-} from "@stratigraph/core";
+import { StratigraphError, type Tier } from "@stratigraph/core";
+import { deletesUnchanged } from "@stratigraph/core/internal";
+import { checkpointKey, reservedNamespaces, type AppendRequest } from "@stratigraph/core/tier";
 import { archivedMark } from "./archivedMark.ts";
 
 /**

@@ -1,4 +1,4 @@
-import type { ListedCheckpoint } from "@stratigraph/core";
+import type { ListedCheckpoint } from "@stratigraph/core/tier";
 
 /** The part of a listing that belongs to one thread. */
 interface ThreadListing {

@@ -1,4 +1,4 @@
-import { checkpointKey, type ListedCheckpoint } from "@stratigraph/core";
+import { checkpointKey, type ListedCheckpoint } from "@stratigraph/core/tier";
 
 /**
  * Merges two listings of one thread, both newest first. A checkpoint that is in both is taken from the first.

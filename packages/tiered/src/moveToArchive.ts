@@ -1,4 +1,6 @@
-import type { BlobCheck, MovedThread, Tier } from "@stratigraph/core";
+import type { Tier } from "@stratigraph/core";
+import type { BlobCheck } from "@stratigraph/core/internal";
+import type { MovedThread } from "@stratigraph/core/tier";
 import { archiveThread } from "./archiveThread.ts";
 import { markArchived } from "./archivedMark.ts";
 

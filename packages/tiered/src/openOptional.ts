@@ -1,4 +1,6 @@
-import { StratigraphError, answerWithin, pingTier, trace, type Tier, type TierRole } from "@stratigraph/core";
+import { StratigraphError, type Tier } from "@stratigraph/core";
+import { answerWithin, pingTier, trace } from "@stratigraph/core/internal";
+import type { TierRole } from "@stratigraph/core/tier";
 import { reasonOf } from "./outage.ts";
 
 /** A tier that a stack can work without for a while. */

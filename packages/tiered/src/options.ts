@@ -1,19 +1,16 @@
 // long file: every option of a stack, and the check of each
+import { InvalidOptionError, type Duration, type Size, type Tier } from "@stratigraph/core";
 import {
-  InvalidOptionError,
   bytesOf,
   checkOptions,
-  checkTier,
   expiresThreads,
   keepsCopies,
   msOf,
   waitMsOf,
-  type Duration,
   type OptionAdvice,
   type OptionNames,
-  type Size,
-  type Tier,
-} from "@stratigraph/core";
+} from "@stratigraph/core/internal";
+import { checkTier } from "@stratigraph/core/tier";
 import type { BreakerSettings } from "./breaker.ts";
 import type { QueueLimits } from "./copyQueue.ts";
 

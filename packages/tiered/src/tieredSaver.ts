@@ -1,6 +1,5 @@
+import { InvalidOptionError, TierSaver, type SaverOptions, type Tier } from "@stratigraph/core";
 import {
-  InvalidOptionError,
-  TierSaver,
   checkOptions,
   deletesIdle,
   pickOptions,
@@ -10,9 +9,7 @@ import {
   type MaintenanceTask,
   type OptionNames,
   type RetentionParts,
-  type SaverOptions,
-  type Tier,
-} from "@stratigraph/core";
+} from "@stratigraph/core/internal";
 import { Archiving } from "./archiving.ts";
 import {
   archivingNames,

@@ -1,4 +1,5 @@
-import type { MaybeAddress, NamespaceCopy, Peek, Reading, StoredCheckpoint, Tier } from "@stratigraph/core";
+import type { Tier } from "@stratigraph/core";
+import type { MaybeAddress, NamespaceCopy, Peek, Reading, StoredCheckpoint } from "@stratigraph/core/tier";
 import type { HotTier } from "./hotTier.ts";
 
 /** How many namespaces of all threads together are remembered. Each takes about 300 bytes. */

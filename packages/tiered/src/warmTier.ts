@@ -1,14 +1,13 @@
-import {
-  StratigraphError,
-  trace,
-  type Address,
-  type ListedCheckpoint,
-  type ListQuery,
-  type MaybeAddress,
-  type Peek,
-  type Reading,
-  type Tier,
-} from "@stratigraph/core";
+import { StratigraphError, type Tier } from "@stratigraph/core";
+import { trace } from "@stratigraph/core/internal";
+import type {
+  Address,
+  ListedCheckpoint,
+  ListQuery,
+  MaybeAddress,
+  Peek,
+  Reading,
+} from "@stratigraph/core/tier";
 import { Breaker, type BreakerSettings, type BreakerState } from "./breaker.ts";
 import { isOutage, reasonOf } from "./outage.ts";
 

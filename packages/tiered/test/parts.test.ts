@@ -1,4 +1,5 @@
-import { MemoryTier, reservedNamespaces, StratigraphError, type Tier } from "@stratigraph/core";
+import { MemoryTier, StratigraphError, type Tier } from "@stratigraph/core";
+import { reservedNamespaces } from "@stratigraph/core/tier";
 import { TieredSaver, TierStack } from "@stratigraph/tiered";
 import { contentsOf, largeId, largeThread, weighed } from "../../../test/weighedTier.ts";
 

@@ -2,7 +2,7 @@ import { AIMessage, HumanMessage } from "@langchain/core/messages";
 import { END, MessagesAnnotation, START, StateGraph } from "@langchain/langgraph";
 import type { BaseCheckpointSaver } from "@langchain/langgraph-checkpoint";
 import { fork, forkMany, merge } from "@stratigraph/branch";
-import { pack } from "@stratigraph/core";
+import { pack } from "@stratigraph/core/internal";
 import { PostgresSaver } from "@stratigraph/postgres";
 import { openSaver } from "../savers.ts";
 import { percentile } from "../stats.ts";

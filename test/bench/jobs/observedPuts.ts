@@ -1,6 +1,7 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import { emptyCheckpoint, uuid6, type Checkpoint } from "@langchain/langgraph-checkpoint";
-import { MemorySaver, setTracer, type TierSaver } from "@stratigraph/core";
+import { MemorySaver, type TierSaver } from "@stratigraph/core";
+import { setTracer } from "@stratigraph/core/internal";
 import { PostgresSaver } from "@stratigraph/postgres";
 import { observe } from "@stratigraph/telemetry";
 import * as prometheus from "prom-client";

@@ -1,4 +1,5 @@
-import { MemoryTier, TierSaver, type Reading } from "@stratigraph/core";
+import { MemoryTier, TierSaver } from "@stratigraph/core";
+import type { Reading } from "@stratigraph/core/tier";
 import { postgres } from "@stratigraph/postgres";
 import { redis } from "@stratigraph/redis";
 import { TieredSaver, memory, type TieredSaverOptions } from "@stratigraph/tiered";

@@ -1,7 +1,8 @@
 import { randomUUID } from "node:crypto";
 import * as langchain from "@langchain/core/messages";
 import * as langgraph from "@langchain/langgraph";
-import { MemorySaver, type AppendRequest, type AppendWritesRequest, type Tier } from "@stratigraph/core";
+import { MemorySaver, type Tier } from "@stratigraph/core";
+import type { AppendRequest, AppendWritesRequest } from "@stratigraph/core/tier";
 import { conversations } from "../recording.ts";
 import { replay } from "../replay.ts";
 

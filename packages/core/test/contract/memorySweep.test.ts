@@ -1,4 +1,5 @@
-import { MemoryTier, type Address, type AppendRequest, type AppendWritesRequest } from "@stratigraph/core";
+import { MemoryTier } from "@stratigraph/core";
+import type { Address, AppendRequest, AppendWritesRequest } from "@stratigraph/core/tier";
 import { expect, test } from "vitest";
 
 const day = 86_400_000;

@@ -1,16 +1,8 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import { Annotation, START, StateGraph } from "@langchain/langgraph";
 import { emptyCheckpoint } from "@langchain/langgraph-checkpoint";
-import {
-  MemorySaver,
-  MemoryTier,
-  setTracer,
-  TierSaver,
-  type Begun,
-  type Ended,
-  type TraceEvent,
-  type Tracer,
-} from "@stratigraph/core";
+import { MemorySaver, MemoryTier, TierSaver, type TraceEvent } from "@stratigraph/core";
+import { setTracer, type Begun, type Ended, type Tracer } from "@stratigraph/core/internal";
 import { tracedWhile } from "../../../../test/tracedWhile.ts";
 
 // What a saver and its tier tell of themselves, on the channel and to a tracer.

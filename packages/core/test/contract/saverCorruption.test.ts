@@ -8,11 +8,9 @@ import {
   MemoryTier,
   StratigraphError,
   TierSaver,
-  type Blob,
   type EncryptionOptions,
-  type Reading,
-  type StoredCheckpoint,
 } from "@stratigraph/core";
+import type { Blob, Reading, StoredCheckpoint } from "@stratigraph/core/tier";
 import { describe, expect, test } from "vitest";
 import { replacing, text } from "./support.ts";
 

@@ -1,15 +1,14 @@
 // long file: what users and operators live through with keys, told as one piece
 import { randomBytes } from "node:crypto";
 import {
-  lookOnly,
   MemoryTier,
-  readThread,
   StratigraphError,
   TierSaver,
-  type Diagnosis,
   type EncryptionOptions,
   type Tier,
 } from "@stratigraph/core";
+import { lookOnly, readThread } from "@stratigraph/core/internal";
+import type { Diagnosis } from "@stratigraph/core/tier";
 import { describe, expect, test } from "vitest";
 import { replacing, twoSteps, withoutKeyChecks } from "./support.ts";
 

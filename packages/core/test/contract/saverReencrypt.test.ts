@@ -5,9 +5,9 @@ import {
   StratigraphError,
   TierSaver,
   type EncryptionOptions,
-  type MaybeAddress,
   type Tier,
 } from "@stratigraph/core";
+import type { MaybeAddress } from "@stratigraph/core/tier";
 import { describe, expect, test } from "vitest";
 import { Storage, historyOf, replacing, stepsBy, twoSteps } from "./support.ts";
 

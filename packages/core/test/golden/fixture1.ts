@@ -3,12 +3,7 @@ import { Document } from "@langchain/core/documents";
 import { AIMessage, HumanMessage, ToolMessage } from "@langchain/core/messages";
 import { Command, Overwrite, Send } from "@langchain/langgraph";
 import { DeltaSnapshot, type Checkpoint, type CheckpointMetadata } from "@langchain/langgraph-checkpoint";
-import {
-  StratigraphSerializer,
-  type EncryptionOptions,
-  type SaverOptions,
-  type TierSaver,
-} from "@stratigraph/core";
+import { StratigraphSerializer, type EncryptionOptions, type SaverOptions, type TierSaver } from "@stratigraph/core";
 
 // What golden files of fixture 1 hold. They are read by every later version: never change what is in here; a new fixture
 // gets a file of its own.

@@ -1,6 +1,7 @@
 import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { MemoryTier, TierSaver, readThread, type ThreadContents } from "@stratigraph/core";
+import { MemoryTier, TierSaver } from "@stratigraph/core";
+import { readThread, type ThreadContents } from "@stratigraph/core/internal";
 import { describe, expect, test } from "vitest";
 import { difference } from "../serde/difference.ts";
 import * as fixture1 from "./fixture1.ts";

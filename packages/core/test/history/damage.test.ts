@@ -1,12 +1,5 @@
-import {
-  StratigraphError,
-  MemoryTier,
-  TierSaver,
-  type Blob,
-  type ListedCheckpoint,
-  type Reading,
-  type StoredCheckpoint,
-} from "@stratigraph/core";
+import { StratigraphError, MemoryTier, TierSaver } from "@stratigraph/core";
+import type { Blob, ListedCheckpoint, Reading, StoredCheckpoint } from "@stratigraph/core/tier";
 import { beforeAll, describe, expect, test } from "vitest";
 import { replacing } from "../contract/support.ts";
 import { configOf, idOf, longChain, tuples } from "./chain.ts";

@@ -1,12 +1,6 @@
-import {
-  MemoryTier,
-  pack,
-  type StratigraphError,
-  TierSaver,
-  type Reading,
-  type SaverOptions,
-  type StoredCheckpoint,
-} from "@stratigraph/core";
+import { MemoryTier, type StratigraphError, TierSaver, type SaverOptions } from "@stratigraph/core";
+import { pack } from "@stratigraph/core/internal";
+import type { Reading, StoredCheckpoint } from "@stratigraph/core/tier";
 import { describe, expect, test } from "vitest";
 import { replacing, text } from "../contract/support.ts";
 import { configOf, idOf, put } from "./chain.ts";

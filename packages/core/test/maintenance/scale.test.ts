@@ -1,10 +1,5 @@
-import {
-  MemoryTier,
-  TierSaver,
-  type SaverOptions,
-  type ThreadInfo,
-  type ThreadQuery,
-} from "@stratigraph/core";
+import { MemoryTier, TierSaver, type SaverOptions, type ThreadInfo } from "@stratigraph/core";
+import type { ThreadQuery } from "@stratigraph/core/tier";
 import { FaultyTier } from "@stratigraph/testing";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { day, fill, later, put, stepsOf } from "./support.ts";

@@ -1,4 +1,5 @@
-import { MemorySaver, MemoryTier, reservedNamespaces, StratigraphError, TierSaver } from "@stratigraph/core";
+import { MemorySaver, MemoryTier, StratigraphError, TierSaver } from "@stratigraph/core";
+import { reservedNamespaces } from "@stratigraph/core/tier";
 import { contentsOf, largeId, largeThread, weighed } from "../../../../test/weighedTier.ts";
 
 // Copies of threads that are larger than what is read and appended at once. The tier can't copy inside, as between two databases.

@@ -1,6 +1,8 @@
 import { createHash } from "node:crypto";
 import { Annotation, Command, END, START, StateGraph, interrupt } from "@langchain/langgraph";
-import { currentWrites, MemorySaver, rewindTask, type TierSaver, type WriteBatch } from "@stratigraph/core";
+import { MemorySaver, type TierSaver } from "@stratigraph/core";
+import { currentWrites, rewindTask } from "@stratigraph/core/internal";
+import type { WriteBatch } from "@stratigraph/core/tier";
 
 const batch = (taskId: string, text: string): WriteBatch => ({ taskId, blobs: [], body: Buffer.from(text) });
 const said = (batches: readonly WriteBatch[]): string[] =>

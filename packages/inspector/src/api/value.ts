@@ -1,4 +1,5 @@
-import { InvalidOptionError, lookOnly, StratigraphError, type Typed } from "@stratigraph/core";
+import { InvalidOptionError, StratigraphError } from "@stratigraph/core";
+import { lookOnly, type Typed } from "@stratigraph/core/internal";
 import { parsePath, Redaction, resolvePoint, shownValue, State, type Path } from "@stratigraph/operations";
 import { z } from "zod";
 import type { SharedContext } from "../sharedContext.ts";

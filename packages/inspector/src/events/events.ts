@@ -1,4 +1,5 @@
-import { InvalidOptionError, StratigraphError, validId } from "@stratigraph/core";
+import { InvalidOptionError, StratigraphError } from "@stratigraph/core";
+import { validId } from "@stratigraph/core/internal";
 import { HttpError } from "../api/errors.ts";
 import { EventStream } from "../api/eventStream.ts";
 import { queryOf } from "../api/input.ts";

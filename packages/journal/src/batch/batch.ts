@@ -1,4 +1,5 @@
-import { checkOptions, InvalidOptionError, StratigraphError, validId } from "@stratigraph/core";
+import { InvalidOptionError, StratigraphError } from "@stratigraph/core";
+import { checkOptions, validId } from "@stratigraph/core/internal";
 import type { CallSite } from "../calls/plannedCall.ts";
 import { currentCall, type CurrentCall } from "../calls/currentCall.ts";
 import { isParentCommand } from "../calls/outcomes.ts";

@@ -1,4 +1,5 @@
-import { waitMsOf, type Duration } from "@stratigraph/core";
+import type { Duration } from "@stratigraph/core";
+import { waitMsOf } from "@stratigraph/core/internal";
 import { keptError } from "../errors.ts";
 import type { Policy, PolicyCall } from "../options.ts";
 import { within } from "./within.ts";

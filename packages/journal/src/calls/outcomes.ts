@@ -1,4 +1,5 @@
-import { trace, type TierSaver } from "@stratigraph/core";
+import type { TierSaver } from "@stratigraph/core";
+import { trace } from "@stratigraph/core/internal";
 import { keptError } from "../errors.ts";
 import { isOpen, type CallState } from "../log/callState.ts";
 import type { Call, Interrupts } from "../log/entry.ts";

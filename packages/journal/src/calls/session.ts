@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { isMainThread, threadId } from "node:worker_threads";
-import { keepsLeases, livenessOf, thisProcess, type Tier } from "@stratigraph/core";
+import type { Tier } from "@stratigraph/core";
+import { keepsLeases, livenessOf, thisProcess } from "@stratigraph/core/internal";
 import type { Session as KnownSession } from "../log/calls.ts";
 import type { Writer } from "../log/journalLog.ts";
 import { shared } from "../shared.ts";

@@ -1,11 +1,7 @@
 import type { Checkpoint, CheckpointMetadata } from "@langchain/langgraph-checkpoint";
-import {
-  CorruptionError,
-  metadataTags,
-  reservedNamespaces,
-  type StoredCheckpoint,
-  type TierSaver,
-} from "@stratigraph/core";
+import { CorruptionError, type TierSaver } from "@stratigraph/core";
+import { metadataTags } from "@stratigraph/core/internal";
+import { reservedNamespaces, type StoredCheckpoint } from "@stratigraph/core/tier";
 import { encodeAlone, newRecordId, seqOfRecord, type EntryRecord } from "../log/records.ts";
 
 /** The namespace of a thread that holds its events, one record each. Its name holds the event's version. */

@@ -1,10 +1,5 @@
-import {
-  checkOptions,
-  InvalidOptionError,
-  StratigraphError,
-  validId,
-  type TierSaver,
-} from "@stratigraph/core";
+import { InvalidOptionError, StratigraphError, type TierSaver } from "@stratigraph/core";
+import { checkOptions, validId } from "@stratigraph/core/internal";
 import { recordPrefix, seqOfRecord } from "../log/records.ts";
 import { decodeEvent, encodeEvent, eventsNamespace, tagsOfKey, type StoredEvent } from "./eventRecords.ts";
 import type { AppendedEvent, EventsOptions, Projection } from "./projection.ts";

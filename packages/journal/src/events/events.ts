@@ -1,4 +1,5 @@
-import { checkOptions, InvalidOptionError, type TierSaver } from "@stratigraph/core";
+import { InvalidOptionError, type TierSaver } from "@stratigraph/core";
+import { checkOptions } from "@stratigraph/core/internal";
 import { EventStore } from "./eventStore.ts";
 import type { EventsOptions } from "./projection.ts";
 

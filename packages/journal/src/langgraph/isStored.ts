@@ -1,4 +1,5 @@
-import type { Address, Tier } from "@stratigraph/core";
+import type { Tier } from "@stratigraph/core";
+import type { Address } from "@stratigraph/core/tier";
 
 /** Whether a checkpoint is stored, in the archive included. */
 export async function isStored(tier: Tier, at: Address): Promise<boolean> {

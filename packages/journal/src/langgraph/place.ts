@@ -1,4 +1,5 @@
-import type { DecodedBody, TierSaver } from "@stratigraph/core";
+import type { TierSaver } from "@stratigraph/core";
+import type { DecodedBody } from "@stratigraph/core/internal";
 import type { Where } from "../log/entry.ts";
 import { originsOf } from "../log/origins.ts";
 import { isStored } from "./isStored.ts";

@@ -1,4 +1,5 @@
-import type { CheckpointRecord, TierSaver } from "@stratigraph/core";
+import type { TierSaver } from "@stratigraph/core";
+import type { CheckpointRecord } from "@stratigraph/core/tier";
 import { journalBroken } from "../errors.ts";
 import { canonical } from "../identity/canonical.ts";
 import { Calls } from "./calls.ts";

@@ -1,11 +1,7 @@
 // long file: the state of a journal, and all that may change it
 import { setImmediate as nextTurn, setTimeout as sleep } from "node:timers/promises";
-import {
-  StratigraphError,
-  ThreadDeletedError,
-  type CheckpointRecord,
-  type TierSaver,
-} from "@stratigraph/core";
+import { StratigraphError, ThreadDeletedError, type TierSaver } from "@stratigraph/core";
+import type { CheckpointRecord } from "@stratigraph/core/tier";
 import { journalBroken } from "../errors.ts";
 import type { Digest } from "../identity/fingerprint.ts";
 import { caughtUp } from "./catchUp.ts";

@@ -1,4 +1,5 @@
-import { reservedNamespaces, type TierSaver } from "@stratigraph/core";
+import type { TierSaver } from "@stratigraph/core";
+import { reservedNamespaces } from "@stratigraph/core/tier";
 
 interface Reflog {
   readonly lineage?: readonly { readonly threadId: string }[];

@@ -1,14 +1,13 @@
 import { randomBytes } from "node:crypto";
 import type { Checkpoint, CheckpointMetadata } from "@langchain/langgraph-checkpoint";
+import { CorruptionError, type TierSaver } from "@stratigraph/core";
 import {
-  CorruptionError,
   reservedNamespaces,
   type Address,
   type Blob,
   type CheckpointRecord,
   type StoredCheckpoint,
-  type TierSaver,
-} from "@stratigraph/core";
+} from "@stratigraph/core/tier";
 import type { Entry, Payload } from "./entry.ts";
 
 /** The namespace of a thread that holds its journal, one record per entry. */

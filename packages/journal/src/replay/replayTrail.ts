@@ -1,5 +1,6 @@
 import type { SerializerProtocol } from "@langchain/langgraph-checkpoint";
-import { checkOptions, InvalidOptionError, StratigraphError, StratigraphSerializer } from "@stratigraph/core";
+import { InvalidOptionError, StratigraphError, StratigraphSerializer } from "@stratigraph/core";
+import { checkOptions } from "@stratigraph/core/internal";
 import { Sealing, type SignOptions } from "../log/sealing.ts";
 import type { RecordedEntry } from "../trail/line.ts";
 import type { TrailSource } from "../trail/lines.ts";

@@ -1,4 +1,5 @@
-import { reservedNamespaces, type TierSaver } from "@stratigraph/core";
+import type { TierSaver } from "@stratigraph/core";
+import { reservedNamespaces } from "@stratigraph/core/tier";
 import { decodeEntry, journalNamespace } from "../log/records.ts";
 import type { TrailHead } from "./line.ts";
 

@@ -1,4 +1,5 @@
-import { checkOptions, InvalidOptionError, validId } from "@stratigraph/core";
+import { InvalidOptionError } from "@stratigraph/core";
+import { checkOptions, validId } from "@stratigraph/core/internal";
 import type { JournalEvent } from "../log/entry.ts";
 import type { CutOptions } from "./cut.ts";
 import type { EraseOptions } from "./erase.ts";

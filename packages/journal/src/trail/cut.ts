@@ -1,4 +1,4 @@
-import type { Address, BlobHash } from "@stratigraph/core";
+import type { Address, BlobHash } from "@stratigraph/core/tier";
 import { canonical } from "../identity/canonical.ts";
 import { belongingOf } from "../log/calls.ts";
 import { decodeEntry } from "../log/records.ts";

@@ -1,16 +1,13 @@
+import { StratigraphError, type Tier, type TierSaver } from "@stratigraph/core";
+import { layersOf, straysOf } from "@stratigraph/core/internal";
 import {
   blobClosure,
   checkpointKey,
   namedBlobs,
-  StratigraphError,
-  layersOf,
-  straysOf,
   type Address,
   type BlobHash,
   type BlobInfo,
-  type Tier,
-  type TierSaver,
-} from "@stratigraph/core";
+} from "@stratigraph/core/tier";
 import { journalNamespace } from "../log/records.ts";
 
 /** How often blobs are dropped at most, if the thread is written to meanwhile. */

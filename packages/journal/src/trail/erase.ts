@@ -1,4 +1,4 @@
-import type { CheckpointRecord } from "@stratigraph/core";
+import type { CheckpointRecord } from "@stratigraph/core/tier";
 import type { Digest } from "../identity/fingerprint.ts";
 import type { Calls } from "../log/calls.ts";
 import type { Entry, Payload } from "../log/entry.ts";

@@ -1,11 +1,6 @@
-import {
-  layersOf,
-  reservedNamespaces,
-  type Address,
-  type StackLayer,
-  type Tier,
-  type TierSaver,
-} from "@stratigraph/core";
+import type { Tier, TierSaver } from "@stratigraph/core";
+import { layersOf } from "@stratigraph/core/internal";
+import { reservedNamespaces, type Address, type StackLayer } from "@stratigraph/core/tier";
 import { journalNamespace } from "../log/records.ts";
 import { dropCopies, dropUnneeded, neededBlobs } from "./dropBlobs.ts";
 

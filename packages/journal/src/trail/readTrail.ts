@@ -1,5 +1,6 @@
 import type { SerializerProtocol } from "@langchain/langgraph-checkpoint";
-import { checkOptions, StratigraphSerializer } from "@stratigraph/core";
+import { StratigraphSerializer } from "@stratigraph/core";
+import { checkOptions } from "@stratigraph/core/internal";
 import type { Digest } from "../identity/fingerprint.ts";
 import type { RecordedEntry, TrailHeader } from "./line.ts";
 import type { TrailSource } from "./lines.ts";

@@ -1,5 +1,6 @@
 import type { SerializerProtocol } from "@langchain/langgraph-checkpoint";
-import type { ListedCheckpoint, TierSaver } from "@stratigraph/core";
+import type { TierSaver } from "@stratigraph/core";
+import type { ListedCheckpoint } from "@stratigraph/core/tier";
 import { plainResult, type KeptResult } from "../calls/results.ts";
 import type { StoredResult } from "../calls/storedResults.ts";
 import type { Calls } from "../log/calls.ts";

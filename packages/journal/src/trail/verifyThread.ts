@@ -1,4 +1,5 @@
-import { StratigraphError, type ListedCheckpoint, type TierSaver } from "@stratigraph/core";
+import { StratigraphError, type TierSaver } from "@stratigraph/core";
+import type { ListedCheckpoint } from "@stratigraph/core/tier";
 import { Calls } from "../log/calls.ts";
 import { isFoldOf } from "../log/folds.ts";
 import { foreign } from "../log/origins.ts";

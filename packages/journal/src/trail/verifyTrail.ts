@@ -1,4 +1,5 @@
-import { checkOptions, StratigraphError } from "@stratigraph/core";
+import { StratigraphError } from "@stratigraph/core";
+import { checkOptions } from "@stratigraph/core/internal";
 import { Sealing, type SignOptions } from "../log/sealing.ts";
 import { checkHead } from "./checkArguments.ts";
 import { hashOfHeader, type TrailHead, type TrailHeader } from "./line.ts";

@@ -1,4 +1,5 @@
-import { EvictedError, reservedNamespaces, type ListedCheckpoint, type TierSaver } from "@stratigraph/core";
+import { EvictedError, type TierSaver } from "@stratigraph/core";
+import { reservedNamespaces, type ListedCheckpoint } from "@stratigraph/core/tier";
 import { decodeEntry, decodePayload, journalNamespace, recordPrefix, seqOfRecord } from "../log/records.ts";
 import { journalBroken } from "../errors.ts";
 import type { RecordedEntry, TrailHead } from "./line.ts";

@@ -1,5 +1,6 @@
 import { fork, forksOf } from "@stratigraph/branch";
-import { checkOptions, InvalidOptionError, validId, type TierSaver } from "@stratigraph/core";
+import { InvalidOptionError, type TierSaver } from "@stratigraph/core";
+import { checkOptions, validId } from "@stratigraph/core/internal";
 import type { MergeableGraph, Strategies } from "@stratigraph/branch";
 import { createJournal, type Journal } from "../journal.ts";
 import { partsOf, type JournalParts } from "../parts.ts";

@@ -2,7 +2,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Annotation, END, START, StateGraph } from "@langchain/langgraph";
-import { reservedNamespaces } from "@stratigraph/core";
+import { reservedNamespaces } from "@stratigraph/core/tier";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { runChild } from "../../../../test/servers/children.ts";
 import { inRounds } from "../../../../test/rounds.ts";

@@ -1,4 +1,5 @@
-import { reservedNamespaces, StratigraphError } from "@stratigraph/core";
+import { StratigraphError } from "@stratigraph/core";
+import { reservedNamespaces } from "@stratigraph/core/tier";
 import { createCheckpointer } from "stratigraph";
 import { Session } from "../../src/calls/session.ts";
 import { Journal } from "../../src/journal.ts";

@@ -1,5 +1,6 @@
 import { Annotation, END, START, StateGraph } from "@langchain/langgraph";
-import { reservedNamespaces, type TierSaver } from "@stratigraph/core";
+import type { TierSaver } from "@stratigraph/core";
+import { reservedNamespaces } from "@stratigraph/core/tier";
 import { postgres } from "@stratigraph/postgres";
 import { s3 } from "@stratigraph/s3";
 import { TieredSaver } from "@stratigraph/tiered";

@@ -1,4 +1,5 @@
-import type { HeadMove, TierSaver } from "@stratigraph/core";
+import type { TierSaver } from "@stratigraph/core";
+import type { HeadMove } from "@stratigraph/core/tier";
 import type { Entry, Payload } from "../../src/log/entry.ts";
 import { encodeEntry } from "../../src/log/records.ts";
 

@@ -1,6 +1,7 @@
 import { PassThrough } from "node:stream";
 import { text } from "node:stream/consumers";
-import { layersOf, type TierSaver } from "@stratigraph/core";
+import type { TierSaver } from "@stratigraph/core";
+import { layersOf } from "@stratigraph/core/internal";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { anotherTime } from "../support/anotherTime.ts";
 import { createJournal, readTrail, verifyTrail, type Journal, type TrailEntry } from "../../src/index.ts";

@@ -1,4 +1,5 @@
-import type { Appended, AppendRequest, Blob, CheckpointRecord, HeadMove, Tier } from "@stratigraph/core";
+import type { Tier } from "@stratigraph/core";
+import type { Appended, AppendRequest, Blob, CheckpointRecord, HeadMove } from "@stratigraph/core/tier";
 import { entryKey } from "../contract/outline.ts";
 import type { OutlineEntry } from "../contract/source.ts";
 import { threadThere } from "./threadThere.ts";

@@ -1,4 +1,5 @@
-import { checkOptions, InvalidOptionError, type TierSaver } from "@stratigraph/core";
+import { InvalidOptionError, type TierSaver } from "@stratigraph/core";
+import { checkOptions } from "@stratigraph/core/internal";
 import type { ThreadTarget } from "../contract/target.ts";
 import { checkSaver, checkTarget } from "./checkArguments.ts";
 import { tierSource } from "../sources/tierSource.ts";

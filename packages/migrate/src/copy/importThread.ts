@@ -1,22 +1,24 @@
 // long file: one import of one thread, from what is there to its heads
+import { StratigraphError } from "@stratigraph/core";
 import {
   batchDigest,
   currentWrites,
   rewindMark,
   rewindTask,
-  StratigraphError,
-  type Address,
-  type Appended,
-  type Blob,
-  type BlobHash,
   type CheckpointCoder,
   type EncodedCheckpoint,
-  type HeadMove,
   type Manifest,
   type ReadThroughStorage,
-  type StoredWriteBatch,
-  type WriteBatch,
-} from "@stratigraph/core";
+} from "@stratigraph/core/internal";
+import type {
+  Address,
+  Appended,
+  Blob,
+  BlobHash,
+  HeadMove,
+  StoredWriteBatch,
+  WriteBatch,
+} from "@stratigraph/core/tier";
 import { entryKey, parentKey } from "../contract/outline.ts";
 import type { OutlineEntry, SourceCheckpoint, SourceThread } from "../contract/source.ts";
 import { Appender } from "./appender.ts";

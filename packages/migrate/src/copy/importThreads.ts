@@ -1,4 +1,5 @@
-import { checkOptions, type OptionNames, type TierSaver } from "@stratigraph/core";
+import type { TierSaver } from "@stratigraph/core";
+import { checkOptions, type OptionNames } from "@stratigraph/core/internal";
 import type { ThreadSource } from "../contract/source.ts";
 import { checkSaver, checkSource } from "./checkArguments.ts";
 import { importThread, type ImportedThread } from "./importThread.ts";

@@ -1,22 +1,22 @@
 import { isDeepStrictEqual } from "node:util";
+import { StratigraphError, type Tier, type TierSaver } from "@stratigraph/core";
 import {
   batchKey,
   blobsOf,
   CopiedThread,
+  readInParts,
+  tagsThreads,
+  type ThreadPart,
+  type ThreadReading,
+} from "@stratigraph/core/internal";
+import {
   isKeptWhole,
   isReserved,
-  readInParts,
-  StratigraphError,
-  tagsThreads,
   type BlobHash,
   type CheckpointRecord,
   type ListedCheckpoint,
-  type ThreadPart,
-  type ThreadReading,
-  type Tier,
-  type TierSaver,
   type UnchangedDeleter,
-} from "@stratigraph/core";
+} from "@stratigraph/core/tier";
 import { entryKey } from "../contract/outline.ts";
 import { Appender } from "./appender.ts";
 import { onlyHead } from "./ownThreads.ts";

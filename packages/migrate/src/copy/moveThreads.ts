@@ -1,11 +1,6 @@
-import {
-  checkOptions,
-  deletesUnchanged,
-  InvalidOptionError,
-  type OptionNames,
-  type TierSaver,
-  type UnchangedDeleter,
-} from "@stratigraph/core";
+import { InvalidOptionError, type TierSaver } from "@stratigraph/core";
+import { checkOptions, deletesUnchanged, type OptionNames } from "@stratigraph/core/internal";
+import type { UnchangedDeleter } from "@stratigraph/core/tier";
 import { checkSaver } from "./checkArguments.ts";
 import { copyNames } from "./importThreads.ts";
 import { ownThreads } from "./ownThreads.ts";

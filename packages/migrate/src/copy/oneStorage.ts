@@ -1,4 +1,5 @@
-import { keepsLeases, layersOf, StratigraphError, type Tier } from "@stratigraph/core";
+import { StratigraphError, type Tier } from "@stratigraph/core";
+import { keepsLeases, layersOf } from "@stratigraph/core/internal";
 import { randomUUID } from "node:crypto";
 
 /** How long a lease stays that its process didn't give back. Milliseconds. */

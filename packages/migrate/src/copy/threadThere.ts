@@ -1,4 +1,5 @@
-import { isReserved, type CheckpointRecord, type StoredWriteBatch, type Tier } from "@stratigraph/core";
+import type { Tier } from "@stratigraph/core";
+import { isReserved, type CheckpointRecord, type StoredWriteBatch } from "@stratigraph/core/tier";
 import { entryKey } from "../contract/outline.ts";
 
 /** What a storage of ours has of a thread already. */

@@ -1,6 +1,7 @@
 import { Transform, type TransformCallback } from "node:stream";
 import zlib from "node:zlib";
-import { InvalidOptionError, loadZstd } from "@stratigraph/core";
+import { InvalidOptionError } from "@stratigraph/core";
+import { loadZstd } from "@stratigraph/core/internal";
 
 /** How a file is compressed, by the end of its name. */
 export type Compression = "none" | "gzip" | "zstd";

@@ -1,4 +1,4 @@
-import { isControlChannel } from "@stratigraph/core";
+import { isControlChannel } from "@stratigraph/core/internal";
 import type { MixedUp, OutlineEntry } from "../contract/source.ts";
 
 /** The versions of a checkpoint's channels. */

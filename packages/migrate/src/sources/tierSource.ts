@@ -1,4 +1,5 @@
-import { isReserved, NotFoundError, type TierSaver } from "@stratigraph/core";
+import { NotFoundError, type TierSaver } from "@stratigraph/core";
+import { isReserved } from "@stratigraph/core/tier";
 import { ownThreads } from "../copy/ownThreads.ts";
 import { entryKey, lastOfEach, lineOf, parentKey, parentsFirst } from "../contract/outline.ts";
 import type {

@@ -1,4 +1,6 @@
-import { archivesThreads, StratigraphError, type ThreadArchiver, type Tier } from "@stratigraph/core";
+import { StratigraphError, type Tier } from "@stratigraph/core";
+import { archivesThreads } from "@stratigraph/core/internal";
+import type { ThreadArchiver } from "@stratigraph/core/tier";
 
 /** A tier as one with an archive. @throws StratigraphError "MISCONFIGURED" where it has none */
 export function archiverOf(tier: Tier): ThreadArchiver {

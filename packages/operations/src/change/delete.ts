@@ -1,5 +1,4 @@
 import {
-  deletesUnchanged,
   InvalidOptionError,
   NotFoundError,
   type DeletedThread,
@@ -8,6 +7,7 @@ import {
   type Duration,
   type TierSaver,
 } from "@stratigraph/core";
+import { deletesUnchanged } from "@stratigraph/core/internal";
 import { z } from "zod";
 import { columns, shown } from "../render/columns.ts";
 import { bytesText, timeText } from "../render/units.ts";

@@ -1,7 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import {
   InvalidOptionError,
-  msOf,
   type Duration,
   type MaintainOptions,
   type MaintenanceReport,
@@ -9,6 +8,7 @@ import {
   type StartMaintenanceOptions,
   type TierSaver,
 } from "@stratigraph/core";
+import { msOf } from "@stratigraph/core/internal";
 import { z } from "zod";
 import { columns, shown } from "../render/columns.ts";
 import { bytesText } from "../render/units.ts";

@@ -1,4 +1,4 @@
-import type { MovedThread } from "@stratigraph/core";
+import type { MovedThread } from "@stratigraph/core/tier";
 import { z } from "zod";
 import { columns, shown } from "../render/columns.ts";
 import { bytesText } from "../render/units.ts";

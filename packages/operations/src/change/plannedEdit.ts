@@ -1,4 +1,5 @@
-import { configOf, didYouMean, NotFoundError, type Typed } from "@stratigraph/core";
+import { NotFoundError } from "@stratigraph/core";
+import { configOf, didYouMean, type Typed } from "@stratigraph/core/internal";
 import type { Context } from "../table/context.ts";
 import { edited } from "../values/edit.ts";
 import { parsePath } from "../values/path.ts";

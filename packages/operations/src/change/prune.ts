@@ -1,10 +1,5 @@
-import {
-  InvalidOptionError,
-  msOf,
-  pruneThread,
-  type KeepRule,
-  type PruneThreadOptions,
-} from "@stratigraph/core";
+import { InvalidOptionError, type KeepRule, type PruneThreadOptions } from "@stratigraph/core";
+import { msOf, pruneThread } from "@stratigraph/core/internal";
 import { z } from "zod";
 import { columns, shown } from "../render/columns.ts";
 import { bytesText } from "../render/units.ts";

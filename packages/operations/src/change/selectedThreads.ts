@@ -1,4 +1,5 @@
-import { InvalidOptionError, msOf, type Duration, type ThreadInfo, type TierSaver } from "@stratigraph/core";
+import { InvalidOptionError, type Duration, type ThreadInfo, type TierSaver } from "@stratigraph/core";
+import { msOf } from "@stratigraph/core/internal";
 import { z } from "zod";
 import { tagsOf } from "../table/pairs.ts";
 

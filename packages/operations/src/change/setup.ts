@@ -1,4 +1,4 @@
-import { isSetUpByScript, layersOf } from "@stratigraph/core";
+import { isSetUpByScript, layersOf } from "@stratigraph/core/internal";
 import { z } from "zod";
 import { shown } from "../render/columns.ts";
 import { flag } from "../table/fields.ts";

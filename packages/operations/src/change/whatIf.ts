@@ -1,5 +1,6 @@
 import { edit, forkMany, type Fork, type ForkOptions } from "@stratigraph/branch";
-import { StratigraphError, type Address, type TierSaver } from "@stratigraph/core";
+import { StratigraphError, type TierSaver } from "@stratigraph/core";
+import type { Address } from "@stratigraph/core/tier";
 import { dueNodes } from "../read/nextNodes.ts";
 import { rehearsal } from "../run/rehearse.ts";
 import type { RunnableGraph } from "../run/runnableGraph.ts";

@@ -1,5 +1,6 @@
 import { RESUME } from "@langchain/langgraph-checkpoint";
-import { configOf, InvalidOptionError, NotFoundError } from "@stratigraph/core";
+import { InvalidOptionError, NotFoundError } from "@stratigraph/core";
+import { configOf } from "@stratigraph/core/internal";
 import type { Journal } from "@stratigraph/journal";
 import { z } from "zod";
 import { shown } from "../render/columns.ts";

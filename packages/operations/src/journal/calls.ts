@@ -1,4 +1,5 @@
-import { decodeCursor, encodeCursor, InvalidOptionError } from "@stratigraph/core";
+import { InvalidOptionError } from "@stratigraph/core";
+import { decodeCursor, encodeCursor } from "@stratigraph/core/internal";
 import type { RecordedCall } from "@stratigraph/journal";
 import { z } from "zod";
 import { shown, table } from "../render/columns.ts";

@@ -1,4 +1,4 @@
-import { decodeCursor, encodeCursor } from "@stratigraph/core";
+import { decodeCursor, encodeCursor } from "@stratigraph/core/internal";
 import type { Journal } from "@stratigraph/journal";
 import { z } from "zod";
 import { shown } from "../render/columns.ts";

@@ -1,4 +1,5 @@
-import type { BlobHash, Tier } from "@stratigraph/core";
+import type { Tier } from "@stratigraph/core";
+import type { BlobHash } from "@stratigraph/core/tier";
 import type { Opened } from "./records.ts";
 
 /**

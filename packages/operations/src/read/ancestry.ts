@@ -1,4 +1,5 @@
-import type { Address, TierSaver } from "@stratigraph/core";
+import type { TierSaver } from "@stratigraph/core";
+import type { Address } from "@stratigraph/core/tier";
 import { openRecord, Records, type OpenedRecord } from "./records.ts";
 
 /** A checkpoint on the way back from another one. */

@@ -1,4 +1,5 @@
-import type { Address, TierSaver } from "@stratigraph/core";
+import type { TierSaver } from "@stratigraph/core";
+import type { Address } from "@stratigraph/core/tier";
 import { z } from "zod";
 import { columns, shown } from "../render/columns.ts";
 import { timeText } from "../render/units.ts";

@@ -1,5 +1,7 @@
 import { diffValues } from "@stratigraph/branch";
-import { NotFoundError, type Address, type TierSaver, type Typed } from "@stratigraph/core";
+import { NotFoundError, type TierSaver } from "@stratigraph/core";
+import type { Typed } from "@stratigraph/core/internal";
+import type { Address } from "@stratigraph/core/tier";
 import { createHash } from "node:crypto";
 import type { z } from "zod";
 import type { Path, Segment } from "../values/path.ts";

@@ -1,4 +1,5 @@
-import { decodeCursor, encodeCursor, type Conflict, type TierSaver } from "@stratigraph/core";
+import type { Conflict, TierSaver } from "@stratigraph/core";
+import { decodeCursor, encodeCursor } from "@stratigraph/core/internal";
 import { z } from "zod";
 import { isOutage } from "../change/isOutage.ts";
 import { shown, table } from "../render/columns.ts";

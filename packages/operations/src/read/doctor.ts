@@ -1,11 +1,6 @@
-import {
-  answerWithin,
-  diagnosisOf,
-  StratigraphError,
-  type Diagnosis,
-  type Finding,
-  type TierSaver,
-} from "@stratigraph/core";
+import { StratigraphError, type TierSaver } from "@stratigraph/core";
+import { answerWithin, diagnosisOf } from "@stratigraph/core/internal";
+import type { Diagnosis, Finding } from "@stratigraph/core/tier";
 import { z } from "zod";
 import { columns, shown } from "../render/columns.ts";
 import type { Context } from "../table/context.ts";

@@ -1,14 +1,7 @@
 import { ERROR, INTERRUPT } from "@langchain/langgraph-checkpoint";
-import {
-  isControlChannel,
-  isLangGraphChannel,
-  isReserved,
-  NotFoundError,
-  StratigraphError,
-  type DecodedBody,
-  type StoredCheckpoint,
-  type TierSaver,
-} from "@stratigraph/core";
+import { NotFoundError, StratigraphError, type TierSaver } from "@stratigraph/core";
+import { isControlChannel, isLangGraphChannel, type DecodedBody } from "@stratigraph/core/internal";
+import { isReserved, type StoredCheckpoint } from "@stratigraph/core/tier";
 import { z } from "zod";
 import { columns } from "../render/columns.ts";
 import { bytesText } from "../render/units.ts";

@@ -1,5 +1,7 @@
 import { forksOf, Lanes, lineage } from "@stratigraph/branch";
-import { decodeCursor, encodeCursor, outlineOf, type Namespace, type TierSaver } from "@stratigraph/core";
+import type { TierSaver } from "@stratigraph/core";
+import { decodeCursor, encodeCursor, outlineOf } from "@stratigraph/core/internal";
+import type { Namespace } from "@stratigraph/core/tier";
 import { z } from "zod";
 import { table } from "../render/columns.ts";
 import { bytesText, timeText } from "../render/units.ts";

@@ -1,4 +1,6 @@
-import type { Address, ManifestEntry, TierSaver } from "@stratigraph/core";
+import type { TierSaver } from "@stratigraph/core";
+import type { ManifestEntry } from "@stratigraph/core/internal";
+import type { Address } from "@stratigraph/core/tier";
 import { ancestry } from "./ancestry.ts";
 
 /** Where a value last changed. */

@@ -1,4 +1,6 @@
-import { isArchiveSource, isStacked, tombstoneMs, type Finding, type Tier } from "@stratigraph/core";
+import type { Tier } from "@stratigraph/core";
+import { isArchiveSource, isStacked } from "@stratigraph/core/internal";
+import { tombstoneMs, type Finding } from "@stratigraph/core/tier";
 
 const dayMs = 86_400_000;
 

@@ -1,13 +1,6 @@
-import {
-  isReserved,
-  pruneThread,
-  type Storages,
-  type Address,
-  type BlobHash,
-  type BlobInfo,
-  type DecodedBody,
-  type TierSaver,
-} from "@stratigraph/core";
+import type { TierSaver } from "@stratigraph/core";
+import { pruneThread, type Storages, type DecodedBody } from "@stratigraph/core/internal";
+import { isReserved, type Address, type BlobHash, type BlobInfo } from "@stratigraph/core/tier";
 import { listedCheckpoint } from "./records.ts";
 
 /** How many states of a thread are read at most, to tell how long they are. */

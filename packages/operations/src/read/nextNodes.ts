@@ -1,5 +1,5 @@
 import { TASKS } from "@langchain/langgraph-checkpoint";
-import { isControlChannel } from "@stratigraph/core";
+import { isControlChannel } from "@stratigraph/core/internal";
 import { contentOf, isObject } from "../values/records.ts";
 import type { State } from "../values/state.ts";
 import { jsonOf } from "../values/view.ts";

@@ -1,4 +1,4 @@
-import type { Finding } from "@stratigraph/core";
+import type { Finding } from "@stratigraph/core/tier";
 import { installedPackages, isSupported, oldestNode } from "./versions.ts";
 
 /** What there is to say of this process: its Node.js, and the versions of LangGraph that the project loads. */

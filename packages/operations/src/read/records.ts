@@ -1,13 +1,13 @@
+import type { TierSaver } from "@stratigraph/core";
+import type { DecodedBody } from "@stratigraph/core/internal";
 import type {
   Address,
   CheckpointRecord,
-  DecodedBody,
   ListedCheckpoint,
   Namespace,
   StoredCheckpoint,
   StoredWriteBatch,
-  TierSaver,
-} from "@stratigraph/core";
+} from "@stratigraph/core/tier";
 
 /** A checkpoint whose header and manifest were decoded, with its pending writes. */
 export interface Opened {

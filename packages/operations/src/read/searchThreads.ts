@@ -1,4 +1,5 @@
-import { encodeCursor, type ThreadInfo, type ThreadListOptions, type TierSaver } from "@stratigraph/core";
+import type { ThreadInfo, ThreadListOptions, TierSaver } from "@stratigraph/core";
+import { encodeCursor } from "@stratigraph/core/internal";
 
 /** How many threads are listed at a time, and how many are looked at for one page. */
 const listed = 500;

@@ -1,4 +1,5 @@
-import { isLangGraphChannel, Storages, trace, type ThreadInfo, type TierSaver } from "@stratigraph/core";
+import type { ThreadInfo, TierSaver } from "@stratigraph/core";
+import { isLangGraphChannel, Storages, trace } from "@stratigraph/core/internal";
 import { z } from "zod";
 import { columns, shown, table } from "../render/columns.ts";
 import { bytesText } from "../render/units.ts";

@@ -1,4 +1,6 @@
-import { layersOf, type Namespace, type StackLayer, type Tier } from "@stratigraph/core";
+import type { Tier } from "@stratigraph/core";
+import { layersOf } from "@stratigraph/core/internal";
+import type { Namespace, StackLayer } from "@stratigraph/core/tier";
 
 /**
  * Which tiers of a stack hold the records of some checkpoints; nothing for a tier that is no stack. Each tier is asked for one page.

@@ -1,5 +1,6 @@
 import { taskStates } from "@stratigraph/branch";
-import type { ListedCheckpoint, TierSaver } from "@stratigraph/core";
+import type { TierSaver } from "@stratigraph/core";
+import type { ListedCheckpoint } from "@stratigraph/core/tier";
 import { z } from "zod";
 
 /** See {@link waitsAt}. */

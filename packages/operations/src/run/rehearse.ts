@@ -1,5 +1,7 @@
 import { DeltaSnapshot } from "@langchain/langgraph-checkpoint";
-import { configOf, MemorySaver, NotFoundError, type Address, type TierSaver } from "@stratigraph/core";
+import { MemorySaver, NotFoundError, type TierSaver } from "@stratigraph/core";
+import { configOf } from "@stratigraph/core/internal";
+import type { Address } from "@stratigraph/core/tier";
 import { onSaver, type RunnableGraph } from "./runnableGraph.ts";
 
 /** A graph on a copy of one checkpoint in this process's memory, where trying something changes nothing that is stored. */

@@ -3,10 +3,10 @@ import {
   InvalidOptionError,
   NotFoundError,
   StratigraphError,
-  waitMsOf,
-  type Address,
   type TierSaver,
 } from "@stratigraph/core";
+import { waitMsOf } from "@stratigraph/core/internal";
+import type { Address } from "@stratigraph/core/tier";
 import { z } from "zod";
 import { resolvePoint, type AddressInput } from "../table/address.ts";
 import { duration, fields, flag } from "../table/fields.ts";

@@ -1,11 +1,7 @@
 import type { Point } from "@stratigraph/branch";
-import {
-  InvalidAddressError,
-  NotFoundError,
-  validId,
-  type CheckpointRecord,
-  type TierSaver,
-} from "@stratigraph/core";
+import { InvalidAddressError, NotFoundError, type TierSaver } from "@stratigraph/core";
+import { validId } from "@stratigraph/core/internal";
+import type { CheckpointRecord } from "@stratigraph/core/tier";
 
 /** How an operation's input names a checkpoint; see `fields`. */
 export interface AddressInput {

@@ -1,4 +1,5 @@
-import { lookOnly, StratigraphError } from "@stratigraph/core";
+import { StratigraphError } from "@stratigraph/core";
+import { lookOnly } from "@stratigraph/core/internal";
 import type { z } from "zod";
 import type { Context } from "./context.ts";
 import type { Operation } from "./operation.ts";

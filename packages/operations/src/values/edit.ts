@@ -1,4 +1,5 @@
-import { InvalidOptionError, SerializationError, type TierSaver, type Typed } from "@stratigraph/core";
+import { InvalidOptionError, SerializationError, type TierSaver } from "@stratigraph/core";
+import type { Typed } from "@stratigraph/core/internal";
 import { isCut } from "./cut.ts";
 import { formatPath, wrongPath, type Path } from "./path.ts";
 import { isMessage } from "./records.ts";

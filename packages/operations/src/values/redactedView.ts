@@ -1,4 +1,4 @@
-import type { Typed } from "@stratigraph/core";
+import type { Typed } from "@stratigraph/core/internal";
 import { redactedRecord } from "./redaction.ts";
 import type { ValueView } from "./view.ts";
 

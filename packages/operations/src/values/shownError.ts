@@ -1,5 +1,5 @@
 import { ERROR } from "@langchain/langgraph-checkpoint";
-import type { Typed } from "@stratigraph/core";
+import type { Typed } from "@stratigraph/core/internal";
 import { contentOf, isObject } from "./records.ts";
 import { redactedText, type Redaction } from "./redaction.ts";
 import { jsonOf, shownValue, type Shown } from "./view.ts";

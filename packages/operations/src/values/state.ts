@@ -1,11 +1,7 @@
 import { deltaChannels, readDeltaValues, readPoint, type Point, type ReadPoint } from "@stratigraph/branch";
-import {
-  isLangGraphChannel,
-  NotFoundError,
-  type BlobHash,
-  type TierSaver,
-  type Typed,
-} from "@stratigraph/core";
+import { NotFoundError, type TierSaver } from "@stratigraph/core";
+import { isLangGraphChannel, type Typed } from "@stratigraph/core/internal";
+import type { BlobHash } from "@stratigraph/core/tier";
 
 /** One channel of a checkpoint, its value as the serde wrote it. */
 export interface ChannelState {

@@ -1,4 +1,4 @@
-import type { Typed } from "@stratigraph/core";
+import type { Typed } from "@stratigraph/core/internal";
 import { createHash } from "node:crypto";
 import { z } from "zod";
 import { cut } from "./cut.ts";

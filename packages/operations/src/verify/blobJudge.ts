@@ -1,4 +1,5 @@
-import type { Address, Blob, BlobHash, CheckpointCoder } from "@stratigraph/core";
+import type { CheckpointCoder } from "@stratigraph/core/internal";
+import type { Address, Blob, BlobHash } from "@stratigraph/core/tier";
 import { undecodable, type Undecodable } from "./suspicion.ts";
 
 /** A blob that keeps others from being decoded; undefined where all is well. */

@@ -1,4 +1,5 @@
-import { promote, type CheckpointRecord } from "@stratigraph/core";
+import { promote } from "@stratigraph/core/internal";
+import type { CheckpointRecord } from "@stratigraph/core/tier";
 import { storedIn } from "./goodCopies.ts";
 import type { Place, Storage } from "./places.ts";
 import { addressOf, isOvertaken, stateOf, type Case, type Remedy } from "./remedy.ts";

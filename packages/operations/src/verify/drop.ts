@@ -1,10 +1,5 @@
-import {
-  checkpointKey,
-  inspectsThreads,
-  type Address,
-  type BlobHash,
-  type CheckpointRecord,
-} from "@stratigraph/core";
+import { inspectsThreads } from "@stratigraph/core/internal";
+import { checkpointKey, type Address, type BlobHash, type CheckpointRecord } from "@stratigraph/core/tier";
 import { storedIn } from "./goodCopies.ts";
 import { namedIn, unneeded } from "./orphans.ts";
 import type { Place } from "./places.ts";

@@ -1,4 +1,5 @@
-import { namedBlobs, type Address, type CheckpointCoder, type StoredCheckpoint } from "@stratigraph/core";
+import type { CheckpointCoder } from "@stratigraph/core/internal";
+import { namedBlobs, type Address, type StoredCheckpoint } from "@stratigraph/core/tier";
 import { allPlaces, type Place, type Storage } from "./places.ts";
 import type { Suspicion } from "./suspicion.ts";
 

@@ -1,11 +1,6 @@
 // long file: what is looked at is one picture of a thread, and each look is short
-import {
-  checkpointKey,
-  isReserved,
-  missingBatches,
-  reservedNamespaces,
-  type Address,
-} from "@stratigraph/core";
+import { missingBatches } from "@stratigraph/core/internal";
+import { checkpointKey, isReserved, reservedNamespaces, type Address } from "@stratigraph/core/tier";
 import { fromTheFuture } from "./fromTheFuture.ts";
 import type { OwnerView } from "./ownerView.ts";
 import { Suspicions, type Suspicion } from "./suspicion.ts";

@@ -1,11 +1,10 @@
+import { inspectsThreads, mendsThreads } from "@stratigraph/core/internal";
 import {
   blobClosure,
-  inspectsThreads,
-  mendsThreads,
   namedBlobs,
   type CheckpointRecord,
   type StoredCheckpoint,
-} from "@stratigraph/core";
+} from "@stratigraph/core/tier";
 import { cutBack } from "./cutBack.ts";
 import { dropBlobs, dropCopy, dropDeleted, dropStray, pruneSide } from "./drop.ts";
 import { goodCopies, storedIn, type GoodCopy } from "./goodCopies.ts";

@@ -6,7 +6,7 @@ import {
   type BlobHash,
   type BlobInfo,
   type ThreadInspection,
-} from "@stratigraph/core";
+} from "@stratigraph/core/tier";
 import { timeOfId } from "../values/timeOfId.ts";
 import type { Place } from "./places.ts";
 import type { OwnerView } from "./ownerView.ts";

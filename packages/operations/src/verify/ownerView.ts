@@ -1,4 +1,4 @@
-import type { ThreadInspection } from "@stratigraph/core";
+import type { ThreadInspection } from "@stratigraph/core/tier";
 import type { Place } from "./places.ts";
 import type { ThreadScan } from "./threadScan.ts";
 

@@ -1,13 +1,6 @@
-import {
-  isReplicated,
-  isStacked,
-  ownersOf,
-  StratigraphError,
-  type CheckpointCoder,
-  type OwningTier,
-  type Tier,
-  type TierSaver,
-} from "@stratigraph/core";
+import { StratigraphError, type Tier, type TierSaver } from "@stratigraph/core";
+import { isReplicated, isStacked, ownersOf, type CheckpointCoder } from "@stratigraph/core/internal";
+import type { OwningTier } from "@stratigraph/core/tier";
 
 /** One storage that may hold a part of a thread. */
 export interface Place {

@@ -1,4 +1,4 @@
-import type { BlobHash, BlobInfo } from "@stratigraph/core";
+import type { BlobHash, BlobInfo } from "@stratigraph/core/tier";
 
 /** @throws RangeError where a blob is a patch on itself, directly or by way of others */
 export function refuseCircles(infos: readonly BlobInfo[]): void {

@@ -1,11 +1,5 @@
-import {
-  namedBlobs,
-  StratigraphError,
-  type Address,
-  type ErrorCode,
-  type RemoveRequest,
-  type StoredCheckpoint,
-} from "@stratigraph/core";
+import { StratigraphError, type ErrorCode } from "@stratigraph/core";
+import { namedBlobs, type Address, type RemoveRequest, type StoredCheckpoint } from "@stratigraph/core/tier";
 import type { Place, Storage } from "./places.ts";
 import { undecodable, type Suspicion } from "./suspicion.ts";
 

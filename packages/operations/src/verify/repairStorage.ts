@@ -1,11 +1,6 @@
-import {
-  decodeCursor,
-  encodeCursor,
-  findsLeftovers,
-  type Leftover,
-  type LeftoverFinder,
-  type TierSaver,
-} from "@stratigraph/core";
+import type { TierSaver } from "@stratigraph/core";
+import { decodeCursor, encodeCursor, findsLeftovers } from "@stratigraph/core/internal";
+import type { Leftover, LeftoverFinder } from "@stratigraph/core/tier";
 import type { Context } from "../table/context.ts";
 import { objectAdvice, remedyFor } from "./mend.ts";
 import type { Case } from "./remedy.ts";

@@ -1,4 +1,5 @@
-import { StratigraphError, type Address } from "@stratigraph/core";
+import { StratigraphError } from "@stratigraph/core";
+import type { Address } from "@stratigraph/core/tier";
 import type { Place } from "./places.ts";
 
 /** What may be wrong with stored bytes. */

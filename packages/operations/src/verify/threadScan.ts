@@ -1,17 +1,19 @@
 // long file: everything that is looked at in one thread, in one pass over it
 import { INTERRUPT } from "@langchain/langgraph-checkpoint";
 import {
-  checkpointKey,
   isLangGraphChannel,
-  namedBlobs,
   rewindMark,
-  type Address,
-  type BlobHash,
   type CheckpointCoder,
   type DecodedBody,
+} from "@stratigraph/core/internal";
+import {
+  checkpointKey,
+  namedBlobs,
+  type Address,
+  type BlobHash,
   type ListedCheckpoint,
   type StoredWriteBatch,
-} from "@stratigraph/core";
+} from "@stratigraph/core/tier";
 import { BlobJudge, type Culprit } from "./blobJudge.ts";
 import type { Place } from "./places.ts";
 import { Suspicions, undecodable, type Suspicion, type Undecodable } from "./suspicion.ts";

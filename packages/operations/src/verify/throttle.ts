@@ -1,5 +1,6 @@
 import { setImmediate, setTimeout } from "node:timers/promises";
-import { bytesOf, type Size } from "@stratigraph/core";
+import type { Size } from "@stratigraph/core";
+import { bytesOf } from "@stratigraph/core/internal";
 
 /** A limit on how fast something is gone through. */
 export type Rate = { readonly threads: number } | { readonly bytes: number };

@@ -1,4 +1,4 @@
-import { trace } from "@stratigraph/core";
+import { trace } from "@stratigraph/core/internal";
 import { z } from "zod";
 import { fields, texts } from "../table/fields.ts";
 import { operation } from "../table/operation.ts";

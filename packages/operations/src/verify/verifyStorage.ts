@@ -1,15 +1,12 @@
 import { createHash } from "node:crypto";
+import { NotFoundError, StratigraphError, type ThreadInfo, type TierSaver } from "@stratigraph/core";
 import {
   decodeCursor,
   encodeCursor,
   findsLeftovers,
   isArchiveSource,
   isThreadInfo,
-  NotFoundError,
-  StratigraphError,
-  type ThreadInfo,
-  type TierSaver,
-} from "@stratigraph/core";
+} from "@stratigraph/core/internal";
 import type { Context } from "../table/context.ts";
 import { allPlaces, storageOf, type Place, type Storage } from "./places.ts";
 import { findingOf, type Finding, type Report } from "./report.ts";

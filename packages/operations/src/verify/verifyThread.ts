@@ -1,12 +1,7 @@
 // long file: looking at a thread and looking again until nobody writes are one procedure
-import {
-  inspectsThreads,
-  StratigraphError,
-  type Address,
-  type BlobInfo,
-  type Leftover,
-  type ThreadInspection,
-} from "@stratigraph/core";
+import { StratigraphError } from "@stratigraph/core";
+import { inspectsThreads } from "@stratigraph/core/internal";
+import type { Address, BlobInfo, Leftover, ThreadInspection } from "@stratigraph/core/tier";
 import { lineageSuspicions } from "./lineage.ts";
 import type { OwnerView } from "./ownerView.ts";
 import { refuseCircles } from "./refuseCircles.ts";

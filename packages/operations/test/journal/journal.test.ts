@@ -3,7 +3,8 @@ import { mkdtemp, readdir, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { HumanMessage } from "@langchain/core/messages";
-import { MemorySaver, reservedNamespaces, type TierSaver } from "@stratigraph/core";
+import { MemorySaver, type TierSaver } from "@stratigraph/core";
+import { reservedNamespaces } from "@stratigraph/core/tier";
 import { createJournal, verifyTrail } from "@stratigraph/journal";
 import { describe, expect, test } from "vitest";
 import {

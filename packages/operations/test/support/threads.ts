@@ -1,5 +1,6 @@
 import { uuid6, type Checkpoint, type CheckpointMetadata } from "@langchain/langgraph-checkpoint";
-import { configOf, type TierSaver } from "@stratigraph/core";
+import type { TierSaver } from "@stratigraph/core";
+import { configOf } from "@stratigraph/core/internal";
 
 /** Writes a thread of many small checkpoints as fast as a tier takes them, past the saver's put: one append for each hundred. */
 export async function longThread(saver: TierSaver, threadId: string, length: number): Promise<string[]> {

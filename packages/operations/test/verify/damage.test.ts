@@ -1,4 +1,5 @@
-import { TierSaver, type Address, type CheckpointRecord } from "@stratigraph/core";
+import { TierSaver } from "@stratigraph/core";
+import type { Address, CheckpointRecord } from "@stratigraph/core/tier";
 import { agent, brief, line, on, operationNamed, repaired, turns, verified } from "./support.ts";
 import { inRounds } from "../../../../test/rounds.ts";
 import { damageable, type Damager } from "./damagers.ts";

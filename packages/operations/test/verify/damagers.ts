@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import type { Address } from "@stratigraph/core";
+import type { Address } from "@stratigraph/core/tier";
 import { Redis } from "ioredis";
 import pg from "pg";
 import { encodeCheckpointKey } from "../../../redis/src/checkpointKeys.ts";

@@ -1,6 +1,8 @@
 import { isDeepStrictEqual } from "node:util";
 import { Annotation, DeltaChannel, START, StateGraph, interrupt } from "@langchain/langgraph";
-import { isStacked, type Address, type TierSaver } from "@stratigraph/core";
+import type { TierSaver } from "@stratigraph/core";
+import { isStacked } from "@stratigraph/core/internal";
+import type { Address } from "@stratigraph/core/tier";
 import { promote } from "@stratigraph/branch";
 import { runOperation } from "@stratigraph/operations";
 import { randomNumbers } from "../../../../test/bench/randomNumbers.ts";

@@ -1,4 +1,6 @@
-import { MemoryTier, readThread, type Address, type CheckpointRecord, type Tier } from "@stratigraph/core";
+import { MemoryTier, type Tier } from "@stratigraph/core";
+import { readThread } from "@stratigraph/core/internal";
+import type { Address, CheckpointRecord } from "@stratigraph/core/tier";
 import { redis } from "@stratigraph/redis";
 import { s3 } from "@stratigraph/s3";
 import { postgres } from "@stratigraph/postgres";

@@ -1,4 +1,4 @@
-import { neededBlobs, type AppendRequest } from "@stratigraph/core";
+import { neededBlobs, type AppendRequest } from "@stratigraph/core/tier";
 import { BinaryArgument } from "../wire/binaryArgument.ts";
 import { hashesText, hashText } from "../wire/hex.ts";
 import { keyText, longIdText } from "../wire/keys.ts";

@@ -1,5 +1,5 @@
 import { AsyncLocalStorage } from "node:async_hooks";
-import { currentTracer } from "@stratigraph/core";
+import { currentTracer } from "@stratigraph/core/internal";
 import type { Executor, PgQuery, PgResult } from "../connection/client.ts";
 import { meetsAll } from "../connection/explainPostgresError.ts";
 import type { Statement } from "../schema/statements.ts";

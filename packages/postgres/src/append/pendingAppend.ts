@@ -1,4 +1,4 @@
-import { goesOn, type AppendRequest, type AppendWritesRequest } from "@stratigraph/core";
+import { goesOn, type AppendRequest, type AppendWritesRequest } from "@stratigraph/core/tier";
 
 /** A call of append() or appendWrites() that is yet to be sent. Its bytes are still where the caller has them. */
 export interface PendingAppend extends AppendRequest {

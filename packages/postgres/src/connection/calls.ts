@@ -1,4 +1,5 @@
-import { CallGate, Observation, StratigraphError, type CallObservation } from "@stratigraph/core";
+import { StratigraphError } from "@stratigraph/core";
+import { CallGate, Observation, type CallObservation } from "@stratigraph/core/internal";
 import type { PgQuery, PgResult } from "./client.ts";
 
 /** Makes a call, and tells who watches how it began and ended. Where nobody does, this costs nothing, not even a promise. */

@@ -1,4 +1,5 @@
-import { closedError, StratigraphError, type ErrorCode } from "@stratigraph/core";
+import { StratigraphError, type ErrorCode } from "@stratigraph/core";
+import { closedError } from "@stratigraph/core/tier";
 import {
   isClosedPool,
   isConnectionFailure,

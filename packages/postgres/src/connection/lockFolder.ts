@@ -12,7 +12,8 @@ import {
   writeSync,
 } from "node:fs";
 import { join } from "node:path";
-import { livenessOf, StratigraphError, thisProcess, type ProcessName } from "@stratigraph/core";
+import { StratigraphError } from "@stratigraph/core";
+import { livenessOf, thisProcess, type ProcessName } from "@stratigraph/core/internal";
 
 /** The process that holds a folder. Versions before 0.2 didn't write `machine`. */
 interface Holder extends Omit<ProcessName, "machine"> {

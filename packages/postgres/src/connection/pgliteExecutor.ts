@@ -1,6 +1,7 @@
 import type * as PgLiteModule from "@electric-sql/pglite";
 import { existsSync, rmSync } from "node:fs";
-import { closedError, StratigraphError } from "@stratigraph/core";
+import { StratigraphError } from "@stratigraph/core";
+import { closedError } from "@stratigraph/core/tier";
 import { NoAnswerError, timeoutMsOf, within } from "./timeouts.ts";
 import type { Executor, PgQuery, PgResult } from "./client.ts";
 import { explainPostgresError } from "./explainPostgresError.ts";

@@ -1,4 +1,4 @@
-import { closedError } from "@stratigraph/core";
+import { closedError } from "@stratigraph/core/tier";
 import { NoAnswerError, timeoutMsOf, within } from "./timeouts.ts";
 import type { Executor, PgPool, PgQuery, PgResult } from "./client.ts";
 import {

@@ -1,4 +1,4 @@
-import { trace } from "@stratigraph/core";
+import { trace } from "@stratigraph/core/internal";
 import { explainPostgresError } from "./explainPostgresError.ts";
 import { isTimeout } from "./failures.ts";
 

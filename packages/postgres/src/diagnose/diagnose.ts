@@ -1,11 +1,5 @@
-import {
-  checkUp,
-  clockFinding,
-  type Check,
-  type DiagnoseRequest,
-  type Diagnosis,
-  type Finding,
-} from "@stratigraph/core";
+import { checkUp, clockFinding } from "@stratigraph/core/internal";
+import type { Check, DiagnoseRequest, Diagnosis, Finding } from "@stratigraph/core/tier";
 import type { Executor } from "../connection/client.ts";
 import { installed } from "../schema/setUp.ts";
 import { quotedSchema } from "../schema/schemaName.ts";

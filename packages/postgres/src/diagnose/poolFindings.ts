@@ -1,4 +1,4 @@
-import type { Finding } from "@stratigraph/core";
+import type { Finding } from "@stratigraph/core/tier";
 import type { PgPool, PgPoolClient } from "../connection/client.ts";
 import type { PoolPlace } from "./poolPlace.ts";
 import type { ServerFacts } from "./serverFacts.ts";

@@ -1,4 +1,5 @@
-import { checkOptions, InvalidOptionError, StratigraphError, type OptionNames } from "@stratigraph/core";
+import { InvalidOptionError, StratigraphError } from "@stratigraph/core";
+import { checkOptions, type OptionNames } from "@stratigraph/core/internal";
 import type { Executor } from "../connection/client.ts";
 import { newestMigration, setupSql, statementsIn, type Statement } from "./statements.ts";
 

@@ -1,4 +1,6 @@
-import { answerWithin, StratigraphError, type DiagnoseRequest, type Diagnosis } from "@stratigraph/core";
+import { StratigraphError } from "@stratigraph/core";
+import { answerWithin } from "@stratigraph/core/internal";
+import type { DiagnoseRequest, Diagnosis } from "@stratigraph/core/tier";
 import type { Shard } from "./shard.ts";
 import { checkIdentity } from "./shardIdentity.ts";
 

@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
-import { StratigraphError, trace } from "@stratigraph/core";
+import { StratigraphError } from "@stratigraph/core";
+import { trace } from "@stratigraph/core/internal";
 import type { SetupOptions } from "../schema/setUp.ts";
 import type { Shard } from "./shard.ts";
 import { noIdentity, type ShardIdentity } from "./shardIdentity.ts";

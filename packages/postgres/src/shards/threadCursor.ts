@@ -1,4 +1,5 @@
-import type { ThreadInfo, ThreadQuery } from "@stratigraph/core";
+import type { ThreadInfo } from "@stratigraph/core";
+import type { ThreadQuery } from "@stratigraph/core/tier";
 
 /** The id of no thread: no application's ids begin like this. */
 const nowhere = "\u0001stratigraph.nowhere";

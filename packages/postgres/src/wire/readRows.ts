@@ -1,5 +1,11 @@
-import { missingBlob, namedBlobs } from "@stratigraph/core";
-import type { Blob, BlobHash, CheckpointRecord, ListedCheckpoint, StoredWriteBatch } from "@stratigraph/core";
+import { missingBlob, namedBlobs } from "@stratigraph/core/tier";
+import type {
+  Blob,
+  BlobHash,
+  CheckpointRecord,
+  ListedCheckpoint,
+  StoredWriteBatch,
+} from "@stratigraph/core/tier";
 import { hexOf } from "./hex.ts";
 import { corruptKey } from "./corruptKey.ts";
 import { UnknownKey, type KeyReader } from "./keys.ts";

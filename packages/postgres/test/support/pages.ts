@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import type { Blob, CheckpointRecord } from "@stratigraph/core";
+import type { Blob, CheckpointRecord } from "@stratigraph/core/tier";
 import { postgres } from "@stratigraph/postgres";
 import pg from "pg";
 import { freshDatabase } from "../../../../test/servers/shared.ts";

@@ -1,4 +1,4 @@
-import type { DiagnoseRequest, Finding } from "@stratigraph/core";
+import type { DiagnoseRequest, Finding } from "@stratigraph/core/tier";
 import type { ServerInfo } from "./serverInfo.ts";
 
 /** From which part of its memory on being used there is a warning. */

@@ -1,4 +1,4 @@
-import type { DiagnoseRequest, Finding } from "@stratigraph/core";
+import type { DiagnoseRequest, Finding } from "@stratigraph/core/tier";
 import { numberIn } from "./memoryFindings.ts";
 import type { ServerInfo } from "./serverInfo.ts";
 

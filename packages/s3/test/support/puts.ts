@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import type { AppendRequest, Blob } from "@stratigraph/core";
+import type { AppendRequest, Blob } from "@stratigraph/core/tier";
 
 /** Bytes that don't compress and are the same in every process. */
 export function noise(size: number, seed: string): Uint8Array {

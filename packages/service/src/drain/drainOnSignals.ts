@@ -1,5 +1,6 @@
 import { constants } from "node:os";
-import { checkOptions, InvalidOptionError, type OptionNames } from "@stratigraph/core";
+import { InvalidOptionError } from "@stratigraph/core";
+import { checkOptions, type OptionNames } from "@stratigraph/core/internal";
 import type { DrainReport, Service } from "./service.ts";
 
 /** Options of `drainOnSignals`. */

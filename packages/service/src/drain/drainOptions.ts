@@ -1,10 +1,5 @@
-import {
-  checkOptions,
-  InvalidOptionError,
-  waitMsOf,
-  type Duration,
-  type OptionNames,
-} from "@stratigraph/core";
+import { InvalidOptionError, type Duration } from "@stratigraph/core";
+import { checkOptions, waitMsOf, type OptionNames } from "@stratigraph/core/internal";
 
 /**
  * How long each step of a shutdown may take. With the defaults all of it ends within 28 seconds, and Kubernetes gives 30

@@ -1,10 +1,5 @@
-import {
-  checkOptions,
-  InvalidOptionError,
-  waitMsOf,
-  type Duration,
-  type OptionNames,
-} from "@stratigraph/core";
+import { InvalidOptionError, type Duration } from "@stratigraph/core";
+import { checkOptions, waitMsOf, type OptionNames } from "@stratigraph/core/internal";
 import type { ServedSaver } from "../servedSaver.ts";
 import { ReadinessCheck, type Readiness } from "./readiness.ts";
 import { Scrape, type RenderedMetrics } from "./scrape.ts";

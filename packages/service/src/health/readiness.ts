@@ -1,4 +1,5 @@
-import { isReplicated, isStacked, type Tier } from "@stratigraph/core";
+import type { Tier } from "@stratigraph/core";
+import { isReplicated, isStacked } from "@stratigraph/core/internal";
 import { TierProbe, type ProbedTier } from "./tierProbe.ts";
 
 /** Whether a process can serve. */

@@ -1,4 +1,4 @@
-import { answerWithin } from "@stratigraph/core";
+import { answerWithin } from "@stratigraph/core/internal";
 
 /** Metrics as text, for example by `@stratigraph/telemetry`. */
 export interface RenderedMetrics {

@@ -1,4 +1,6 @@
-import { answerWithin, pingTier, StratigraphError, type Tier, type TierRole } from "@stratigraph/core";
+import { StratigraphError, type Tier } from "@stratigraph/core";
+import { answerWithin, pingTier } from "@stratigraph/core/internal";
+import type { TierRole } from "@stratigraph/core/tier";
 
 /** Questions that may wait for an answer at once. A further one is begun only when one of them ends. */
 const mostUnanswered = 3;

@@ -1,5 +1,6 @@
 import { createHash, randomUUID } from "node:crypto";
-import { answerWithin, type LockKeeper, type LockState } from "@stratigraph/core";
+import { answerWithin } from "@stratigraph/core/internal";
+import type { LockKeeper, LockState } from "@stratigraph/core/tier";
 import { LockLostError } from "../errors.ts";
 
 /** How often in the time of a lease it is prolonged. */

@@ -1,4 +1,4 @@
-import type { LockState } from "@stratigraph/core";
+import type { LockState } from "@stratigraph/core/tier";
 
 /** Who works on a thread, as far as is known here. */
 export type Holder = Pick<LockState, "holder" | "sinceMs">;

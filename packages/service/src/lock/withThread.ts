@@ -1,11 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import {
-  InvalidAddressError,
-  InvalidOptionError,
-  keepsLocks,
-  type LockState,
-  type Tier,
-} from "@stratigraph/core";
+import { InvalidAddressError, InvalidOptionError, type Tier } from "@stratigraph/core";
+import { keepsLocks } from "@stratigraph/core/internal";
+import type { LockState } from "@stratigraph/core/tier";
 import { ThreadBusyError } from "../errors.ts";
 import type { ServedSaver } from "../servedSaver.ts";
 import { eitherSignal } from "./eitherSignal.ts";

@@ -1,11 +1,6 @@
 import { hostname } from "node:os";
-import {
-  checkOptions,
-  InvalidOptionError,
-  waitMsOf,
-  type Duration,
-  type OptionNames,
-} from "@stratigraph/core";
+import { InvalidOptionError, type Duration } from "@stratigraph/core";
+import { checkOptions, waitMsOf, type OptionNames } from "@stratigraph/core/internal";
 
 /** Options of `withThread`. */
 export interface WithThreadOptions {

@@ -1,4 +1,5 @@
-import { InvalidOptionError, shownName, StratigraphError } from "@stratigraph/core";
+import { InvalidOptionError, StratigraphError } from "@stratigraph/core";
+import { shownName } from "@stratigraph/core/internal";
 import type { z as Zod } from "zod";
 import { checkConfig } from "../checkConfig.ts";
 import type { CheckpointerConfig } from "../config.ts";

@@ -1,7 +1,8 @@
 import { readFile } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
-import { InvalidOptionError, shownName, StratigraphError, waitMsOf, type Duration } from "@stratigraph/core";
+import { InvalidOptionError, StratigraphError, type Duration } from "@stratigraph/core";
+import { shownName, waitMsOf } from "@stratigraph/core/internal";
 import type * as Jiti from "jiti";
 import type { CheckpointerConfig } from "../config.ts";
 import { checkSettings } from "./checkSettings.ts";

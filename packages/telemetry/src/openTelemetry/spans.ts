@@ -1,4 +1,4 @@
-import type { Begun, Ended, Span, Tracer } from "@stratigraph/core";
+import type { Begun, Ended, Span, Tracer } from "@stratigraph/core/internal";
 import { errorType, systemOf } from "../measure.ts";
 import { namelessError } from "../namelessError.ts";
 import type { Attributes, CalledApi } from "./api.ts";

@@ -17,7 +17,8 @@ import {
   replacesBytes,
   sweeps,
   tagsThreads,
-} from "@stratigraph/core";
+} from "@stratigraph/core/internal";
+import type { ThreadInfo, Tier } from "@stratigraph/core";
 import type {
   AncestryReader,
   Appended,
@@ -44,14 +45,12 @@ import type {
   ThreadCopier,
   ThreadExpirer,
   ThreadForker,
-  ThreadInfo,
   ThreadInspector,
   ThreadMender,
   ThreadQuery,
   ThreadTagger,
-  Tier,
   UnchangedDeleter,
-} from "@stratigraph/core";
+} from "@stratigraph/core/tier";
 import { Faults, type FailOptions, type FaultPredicate } from "./faults.ts";
 import type { Hold } from "./hold.ts";
 import type { TierCall, TierMethod } from "./tierCall.ts";

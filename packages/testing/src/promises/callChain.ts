@@ -1,6 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { emptyCheckpoint } from "@langchain/langgraph-checkpoint";
-import { reservedNamespaces, type AppendRequest, type TierSaver } from "@stratigraph/core";
+import type { TierSaver } from "@stratigraph/core";
+import { reservedNamespaces, type AppendRequest } from "@stratigraph/core/tier";
 
 const namespace = reservedNamespaces.calls;
 

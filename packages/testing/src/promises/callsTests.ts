@@ -1,7 +1,8 @@
 import { randomBytes } from "node:crypto";
 import type { RunnableConfig } from "@langchain/core/runnables";
 import { emptyCheckpoint, uuid6 } from "@langchain/langgraph-checkpoint";
-import { archivesThreads, TierSaver, type Tier } from "@stratigraph/core";
+import { TierSaver, type Tier } from "@stratigraph/core";
+import { archivesThreads } from "@stratigraph/core/internal";
 import { expect } from "vitest";
 import type { GraphContext, ThreadConfig } from "../graphs/context.ts";
 import { CallChain } from "./callChain.ts";

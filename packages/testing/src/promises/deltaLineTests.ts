@@ -1,12 +1,7 @@
 import { Annotation, DeltaChannel, START, StateGraph } from "@langchain/langgraph";
 import type { BaseCheckpointSaver } from "@langchain/langgraph-checkpoint";
-import {
-  StratigraphError,
-  type TierSaver,
-  type Address,
-  type AppendWritesRequest,
-  type Tier,
-} from "@stratigraph/core";
+import { StratigraphError, type TierSaver, type Tier } from "@stratigraph/core";
+import type { Address, AppendWritesRequest } from "@stratigraph/core/tier";
 import { expect } from "vitest";
 import type { GraphContext, ThreadConfig } from "../graphs/context.ts";
 

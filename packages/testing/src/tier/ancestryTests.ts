@@ -1,4 +1,5 @@
-import { readsAncestry, type StoredCheckpoint } from "@stratigraph/core";
+import { readsAncestry } from "@stratigraph/core/internal";
+import type { StoredCheckpoint } from "@stratigraph/core/tier";
 import { describe, expect, test, type TestContext } from "vitest";
 import type { TierContext } from "./context.ts";
 import { at, batch, blob, plainRecord, plainWrites, put, record, shown } from "./fixtures.ts";

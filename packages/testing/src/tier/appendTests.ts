@@ -1,4 +1,4 @@
-import type { AppendRequest } from "@stratigraph/core";
+import type { AppendRequest } from "@stratigraph/core/tier";
 import { describe, expect, test } from "vitest";
 import { thrown, type TierContext } from "./context.ts";
 import {

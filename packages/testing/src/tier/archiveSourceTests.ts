@@ -1,4 +1,6 @@
-import { isArchiveSource, type ArchiveSource, type Tier, type Tombstone } from "@stratigraph/core";
+import type { Tier } from "@stratigraph/core";
+import { isArchiveSource } from "@stratigraph/core/internal";
+import type { ArchiveSource, Tombstone } from "@stratigraph/core/tier";
 import { describe, expect, test, type TestContext } from "vitest";
 import type { TierContext } from "./context.ts";
 import { at, batch, line, put } from "./fixtures.ts";

@@ -1,4 +1,6 @@
-import { keepsCopies, type CopyKeeper, type NamespaceCopy, type Tier } from "@stratigraph/core";
+import type { Tier } from "@stratigraph/core";
+import { keepsCopies } from "@stratigraph/core/internal";
+import type { CopyKeeper, NamespaceCopy } from "@stratigraph/core/tier";
 import { describe, expect, test, type TestContext } from "vitest";
 import type { TierContext } from "./context.ts";
 import { at, batch, blob, bytes, plainRecord, plainWrites, put, record, shown } from "./fixtures.ts";

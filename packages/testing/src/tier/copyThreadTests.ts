@@ -1,4 +1,6 @@
-import { copiesThreads, type ListedCheckpoint, type Tier } from "@stratigraph/core";
+import type { Tier } from "@stratigraph/core";
+import { copiesThreads } from "@stratigraph/core/internal";
+import type { ListedCheckpoint } from "@stratigraph/core/tier";
 import { describe, expect, test, type TestContext } from "vitest";
 import type { TierContext } from "./context.ts";
 import { at, batch, blob, line, listed, plainRecord, plainWrites, put, shown } from "./fixtures.ts";

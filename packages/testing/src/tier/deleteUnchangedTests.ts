@@ -1,4 +1,6 @@
-import { deletesUnchanged, type Tier, type UnchangedDeleter } from "@stratigraph/core";
+import type { Tier } from "@stratigraph/core";
+import { deletesUnchanged } from "@stratigraph/core/internal";
+import type { UnchangedDeleter } from "@stratigraph/core/tier";
 import { describe, expect, test, type TestContext } from "vitest";
 import { thrown, type TierContext } from "./context.ts";
 import { at, batch, blob, line, listedIds, put } from "./fixtures.ts";

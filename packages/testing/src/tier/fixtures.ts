@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import type { Tier } from "@stratigraph/core";
 import type {
   Address,
   AppendRequest,
@@ -9,8 +10,7 @@ import type {
   ListedCheckpoint,
   ListQuery,
   StoredWriteBatch,
-  Tier,
-} from "@stratigraph/core";
+} from "@stratigraph/core/tier";
 
 /** Text as bytes. */
 export function bytes(content: string | Uint8Array): Uint8Array {

@@ -1,10 +1,6 @@
-import {
-  forksThreads,
-  type ForkRequest,
-  type ForkTip,
-  type Tier,
-  type ThreadForker,
-} from "@stratigraph/core";
+import type { Tier } from "@stratigraph/core";
+import { forksThreads } from "@stratigraph/core/internal";
+import type { ForkRequest, ForkTip, ThreadForker } from "@stratigraph/core/tier";
 import { describe, expect, test, type TestContext } from "vitest";
 import type { TierContext } from "./context.ts";
 import {

@@ -1,4 +1,6 @@
-import { inspectsThreads, type ThreadInspector, type Tier } from "@stratigraph/core";
+import type { Tier } from "@stratigraph/core";
+import { inspectsThreads } from "@stratigraph/core/internal";
+import type { ThreadInspector } from "@stratigraph/core/tier";
 import { describe, expect, test, type TestContext } from "vitest";
 import type { TierContext } from "./context.ts";
 import { at, batch, line, put } from "./fixtures.ts";

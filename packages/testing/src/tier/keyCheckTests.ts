@@ -1,5 +1,7 @@
 import { randomUUID } from "node:crypto";
-import { keepsKeyChecks, sweeps, type KeyCheckKeeper, type Tier } from "@stratigraph/core";
+import type { Tier } from "@stratigraph/core";
+import { keepsKeyChecks, sweeps } from "@stratigraph/core/internal";
+import type { KeyCheckKeeper } from "@stratigraph/core/tier";
 import { describe, expect, test, type TestContext } from "vitest";
 import type { TierContext } from "./context.ts";
 

@@ -1,5 +1,7 @@
 import { randomUUID } from "node:crypto";
-import { keepsLeases, sweeps, type LeaseKeeper, type Tier } from "@stratigraph/core";
+import type { Tier } from "@stratigraph/core";
+import { keepsLeases, sweeps } from "@stratigraph/core/internal";
+import type { LeaseKeeper } from "@stratigraph/core/tier";
 import { describe, expect, test, vi, type TestContext } from "vitest";
 import type { TierContext } from "./context.ts";
 

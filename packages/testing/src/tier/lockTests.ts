@@ -1,5 +1,7 @@
 import { randomUUID } from "node:crypto";
-import { keepsLocks, sweeps, type LockKeeper, type Tier } from "@stratigraph/core";
+import type { Tier } from "@stratigraph/core";
+import { keepsLocks, sweeps } from "@stratigraph/core/internal";
+import type { LockKeeper } from "@stratigraph/core/tier";
 import { describe, expect, test, vi, type TestContext } from "vitest";
 import type { TierContext } from "./context.ts";
 

@@ -1,4 +1,5 @@
-import { StratigraphError, type AppendRequest, type Tier } from "@stratigraph/core";
+import { StratigraphError, type Tier } from "@stratigraph/core";
+import type { AppendRequest } from "@stratigraph/core/tier";
 import { describe, expect, test } from "vitest";
 import { race, type TierContext } from "./context.ts";
 import { at, batch, blob, listed, listedIds, plainWrites, put } from "./fixtures.ts";

@@ -1,4 +1,4 @@
-import type { Blob, Reading } from "@stratigraph/core";
+import type { Blob, Reading } from "@stratigraph/core/tier";
 import { describe, expect, test } from "vitest";
 import type { TierContext } from "./context.ts";
 import { at, batch, blob, noise, plainRecord, plainWrites, put, record, shown } from "./fixtures.ts";

@@ -1,4 +1,4 @@
-import type { RemoveRequest } from "@stratigraph/core";
+import type { RemoveRequest } from "@stratigraph/core/tier";
 import { describe, expect, test } from "vitest";
 import { thrown, type TierContext } from "./context.ts";
 import { at, batch, blob, line, listedIds, plainWrites, put, shown } from "./fixtures.ts";

@@ -1,4 +1,6 @@
-import { replacesBytes, type BytesReplacer, type ReplaceBytesRequest, type Tier } from "@stratigraph/core";
+import type { Tier } from "@stratigraph/core";
+import { replacesBytes } from "@stratigraph/core/internal";
+import type { BytesReplacer, ReplaceBytesRequest } from "@stratigraph/core/tier";
 import { describe, expect, test, type TestContext } from "vitest";
 import type { TierContext } from "./context.ts";
 import { at, batch, blob, bytes, noise, plainWrites, put, shown } from "./fixtures.ts";

@@ -1,15 +1,12 @@
+import type { ThreadInfo, Tier } from "@stratigraph/core";
+import { copiesThreads, forksThreads, tagsThreads } from "@stratigraph/core/internal";
 import {
-  copiesThreads,
-  forksThreads,
   maxTagBytes,
   tagKey,
-  tagsThreads,
-  type ThreadInfo,
   type ThreadQuery,
   type ThreadTag,
   type ThreadTagger,
-  type Tier,
-} from "@stratigraph/core";
+} from "@stratigraph/core/tier";
 import { describe, expect, test, type TestContext } from "vitest";
 import { thrown, type TierContext } from "./context.ts";
 import { blob, line, put } from "./fixtures.ts";

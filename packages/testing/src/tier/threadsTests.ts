@@ -1,5 +1,6 @@
 import { setImmediate as tick } from "node:timers/promises";
-import type { ThreadInfo, ThreadQuery } from "@stratigraph/core";
+import type { ThreadInfo } from "@stratigraph/core";
+import type { ThreadQuery } from "@stratigraph/core/tier";
 import { describe, expect, test } from "vitest";
 import type { TierContext } from "./context.ts";
 import { at, batch, put } from "./fixtures.ts";

@@ -1,4 +1,5 @@
-import { expiresThreads, type Tier } from "@stratigraph/core";
+import type { Tier } from "@stratigraph/core";
+import { expiresThreads } from "@stratigraph/core/internal";
 import { AdaptiveTtl } from "./adaptiveTtl.ts";
 import { longestTimes } from "./returnTimes.ts";
 

@@ -1,4 +1,4 @@
-import { remembering } from "@stratigraph/core";
+import { remembering } from "@stratigraph/core/internal";
 import { chooseTtls } from "./chooseTtls.ts";
 import { kindOfThread, kindsOfThreads, type ThreadUses, type Use } from "./kindOfThread.ts";
 import { ReturnTimes } from "./returnTimes.ts";

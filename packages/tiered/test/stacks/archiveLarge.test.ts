@@ -1,5 +1,6 @@
 import { createHash, randomBytes } from "node:crypto";
-import { MemoryTier, type AppendRequest, type Blob, type CheckpointRecord } from "@stratigraph/core";
+import { MemoryTier } from "@stratigraph/core";
+import type { AppendRequest, Blob, CheckpointRecord } from "@stratigraph/core/tier";
 import { s3 } from "@stratigraph/s3";
 import { archiveThread } from "../../src/archiveThread.ts";
 import { openBucket } from "../../../s3/test/support/bucket.ts";

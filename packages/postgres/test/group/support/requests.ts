@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import type { AppendRequest, AppendWritesRequest, Blob } from "@stratigraph/core";
+import type { AppendRequest, AppendWritesRequest, Blob } from "@stratigraph/core/tier";
 
 /** A blob named by its content. */
 export function blobOf(content: string | Uint8Array): Blob {

@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
-import type { AppendRequest, AppendWritesRequest, Blob, CheckpointRecord, Tier } from "@stratigraph/core";
+import type { Tier } from "@stratigraph/core";
+import type { AppendRequest, AppendWritesRequest, Blob, CheckpointRecord } from "@stratigraph/core/tier";
 
 function digest(...parts: readonly unknown[]): string {
   const hash = createHash("sha256");

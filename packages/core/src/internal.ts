@@ -1,0 +1,102 @@
+// For the packages beside this one, which are released with it. Not versioned: anything may change in a patch.
+export { configOf, validId } from "./saver/address.ts";
+export { answerWithin } from "./contract/answerWithin.ts";
+export { CallGate } from "./contract/callGate.ts";
+export { Calls, type Traffic } from "./contract/calls.ts";
+export { appendTraffic, peekTraffic, readTraffic, writesTraffic } from "./contract/traffic.ts";
+export {
+  currentTracer,
+  Observation,
+  setTracer,
+  type Begun,
+  type CallObservation,
+  type Ended,
+  type Span,
+  type Tracer,
+} from "./contract/observation.ts";
+export {
+  checkOptions,
+  shownName,
+  didYouMean,
+  pickOptions,
+  type OptionAdvice,
+  type OptionNames,
+} from "./contract/checkOptions.ts";
+export { unknownParameter } from "./contract/unknownParameter.ts";
+export { lookOnly, looksOnly } from "./contract/lookOnly.ts";
+export { livenessOf, thisProcess, type ProcessName } from "./contract/processName.ts";
+export { CheckpointCoder, type EncodedCheckpoint, type Manifest } from "./encode/checkpointCoder.ts";
+export { pack, unpack } from "./codec/index.ts";
+export { loadZstd } from "./codec/loadZstd.ts";
+export type { Zstd } from "./codec/zstd.ts";
+export { decodeCursor, encodeCursor } from "./operations/cursor.ts";
+export { batchDigest, currentWrites } from "./operations/currentWrites.ts";
+export {
+  comesInParts,
+  copyByReading,
+  inheritTags,
+  PartMaker,
+  readThread,
+  type PartContents,
+  type ThreadContents,
+} from "./operations/copyThread.ts";
+export { batchKey, CopiedThread, type BlobCheck } from "./operations/copiedThread.ts";
+export { blobsOf, readInParts, type ThreadPart, type ThreadReading } from "./operations/threadReading.ts";
+export { layersOf, Storages } from "./operations/holding.ts";
+export { firstAsked } from "./operations/firstAsked.ts";
+export { checkUp, clockFinding, diagnosisOf } from "./operations/checkUp.ts";
+export { diagnoseMemory } from "./operations/diagnoseMemory.ts";
+export { pingTier, tierHealth } from "./operations/health.ts";
+export { ancestorsFrom } from "./operations/ancestors.ts";
+export { settledHead } from "./operations/settledHead.ts";
+export { straysOf } from "./operations/straysOf.ts";
+export { isThreadInfo } from "./operations/listThreads.ts";
+export { missingBatches } from "./encode/batchTags.ts";
+export { isControlChannel, isLangGraphChannel } from "./langgraph/channelNames.ts";
+export { NULL_TASK } from "./langgraph/taskIds.ts";
+export type { Batch } from "./maintenance/batch.ts";
+export { PruneWalk } from "./maintenance/pruneWalk.ts";
+export { deletesIdle, type RetentionParts } from "./maintenance/retention.ts";
+export { countOf, type ResolvedRetention } from "./maintenance/retentionOptions.ts";
+export { stepOf, type MaintenanceTask } from "./maintenance/steps.ts";
+export { sweepsTiers } from "./maintenance/sweepsTiers.ts";
+export { ThreadWalk } from "./maintenance/threadWalk.ts";
+export { saverOptionAdvice, saverOptionNames } from "./saver/options.ts";
+export { childrenOf, outlineOf, type Node, type Nodes, type Outline } from "./operations/threadOutline.ts";
+export { promote } from "./operations/promote.ts";
+export { pruneThread } from "./operations/prune.ts";
+export type { DecodedBody, ManifestEntry, Typed, ValueRef } from "./encode/record.ts";
+export { rewindMark, rewindTask } from "./operations/rewindMark.ts";
+export { subgraphTip, type Tip } from "./operations/subgraphTip.ts";
+export { matches, metadataTags, snapshotTag } from "./encode/metadataTags.ts";
+export type { ReadThrough, ReadThroughStorage } from "./saver/readThrough.ts";
+export { remembering } from "./saver/remembering.ts";
+export {
+  archivesThreads,
+  copiesThreads,
+  deletesUnchanged,
+  diagnoses,
+  expiresThreads,
+  findsLeftovers,
+  forksThreads,
+  inspectsThreads,
+  mendsThreads,
+  isArchiveSource,
+  isReplicated,
+  isSetUpByScript,
+  isStacked,
+  sweeps,
+  tagsThreads,
+  keepsCopies,
+  keepsKeyChecks,
+  keepsLeases,
+  keepsLocks,
+  ownersOf,
+  readsAncestry,
+  replacesBytes,
+} from "./contract/tierExtensions.ts";
+export type { TaskWrite } from "./encode/pendingWrites.ts";
+export type { DecodedWrite } from "./encode/writeCoder.ts";
+export { trace, traced } from "./contract/trace.ts";
+export { bytesOf, msOf, waitMsOf } from "./contract/units.ts";
+export type { AlsoMoved } from "./operations/windBack.ts";
