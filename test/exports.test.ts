@@ -73,6 +73,13 @@ test("every package exports what the committed list says", async () => {
   expect(now).toEqual(JSON.parse(readFileSync(snapshotFile, "utf8")));
 });
 
+test("what users can import is little enough to be learnt", async () => {
+  const listed = JSON.parse(readFileSync(snapshotFile, "utf8")) as Record<string, Exports>;
+  const values = Object.values(listed).flatMap((door) => door.values);
+  expect(listed["core"]!.values.length).toBeLessThanOrEqual(45);
+  expect(values.length).toBeLessThanOrEqual(170);
+});
+
 test("core imports only the Node built-ins on the list", () => {
   const used = coreFiles()
     .flatMap((file) => ts.preProcessFile(readFileSync(file, "utf8")).importedFiles)

@@ -1,4 +1,5 @@
-import { advance, edit, fork, merge } from "@stratigraph/branch";
+import { edit, fork, merge } from "@stratigraph/branch";
+import { advance } from "@stratigraph/branch/internal";
 import { MemoryTier, TierSaver } from "@stratigraph/core";
 import type { Namespace } from "@stratigraph/core/tier";
 import { chat, human, on } from "../../packages/branch/test/support/graphs.ts";

@@ -1,4 +1,5 @@
-import { advance, fork, merge } from "@stratigraph/branch";
+import { fork, merge } from "@stratigraph/branch";
+import { advance } from "@stratigraph/branch/internal";
 import { chat, human, on, textOf } from "./support/graphs.ts";
 import { savers, type Opened } from "./support/savers.ts";
 

@@ -1,4 +1,5 @@
-import { branches, edit, Lanes, undo } from "@stratigraph/branch";
+import { branches, edit, undo } from "@stratigraph/branch";
+import { Lanes } from "@stratigraph/branch/internal";
 import { Command } from "@langchain/langgraph";
 import { MemorySaver } from "@stratigraph/core";
 import { expect, test } from "vitest";

@@ -1,4 +1,4 @@
-import { shown } from "@stratigraph/operations";
+import { shown } from "@stratigraph/operations/internal";
 import { StratigraphError } from "stratigraph";
 
 /** Where each error code is explained. */

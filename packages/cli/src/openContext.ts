@@ -2,14 +2,8 @@ import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import type { Context, Effect, Progress, RunEvent } from "@stratigraph/operations";
-import {
-  loadConfig,
-  NotFoundError,
-  openCheckpointer,
-  StratigraphError,
-  type LoadedConfig,
-  type TierSaver,
-} from "stratigraph";
+import { NotFoundError, StratigraphError, type LoadedConfig, type TierSaver } from "stratigraph";
+import { loadConfig, openCheckpointer } from "stratigraph/internal";
 import type { Settings } from "./settings.ts";
 import type { Terminal } from "./terminal.ts";
 

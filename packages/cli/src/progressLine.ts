@@ -1,6 +1,7 @@
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import type { TraceEvent } from "stratigraph";
-import { shown, timeText, type Progress } from "@stratigraph/operations";
+import type { Progress } from "@stratigraph/operations";
+import { shown, timeText } from "@stratigraph/operations/internal";
 import { isTty, type Terminal } from "./terminal.ts";
 
 /** How often the line is drawn anew on a terminal, and written elsewhere. In milliseconds. */

@@ -1,4 +1,5 @@
-import { runOperation, staysDry, type Operation } from "@stratigraph/operations";
+import { runOperation, type Operation } from "@stratigraph/operations";
+import { staysDry } from "@stratigraph/operations/internal";
 import { StratigraphError } from "stratigraph";
 import { confirmDestruction } from "./confirm.ts";
 import { exitCodes, type ExitCode } from "./exitCodes.ts";

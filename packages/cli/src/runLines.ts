@@ -1,4 +1,5 @@
-import { inlineText, shown, type RunEvent } from "@stratigraph/operations";
+import type { RunEvent } from "@stratigraph/operations";
+import { inlineText, shown } from "@stratigraph/operations/internal";
 import type { Terminal } from "./terminal.ts";
 
 /** Writes what happens while a graph runs to stderr: a line for each node that begins or ends, and what models say as it comes. */

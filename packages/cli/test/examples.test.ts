@@ -1,7 +1,7 @@
 import { readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { operations, runOperation, type Context } from "@stratigraph/operations";
-import { openCheckpointer } from "stratigraph";
+import { openCheckpointer } from "stratigraph/internal";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { waitUntil } from "../../../test/servers/process.ts";
 import { exampleProject, type ExampleProject } from "./support/exampleProject.ts";

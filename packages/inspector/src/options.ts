@@ -1,6 +1,7 @@
 import { InvalidOptionError, type TierSaver } from "@stratigraph/core";
 import { checkOptions, type OptionNames } from "@stratigraph/core/internal";
-import { Redaction, type Context, type Effect } from "@stratigraph/operations";
+import type { Context, Effect } from "@stratigraph/operations";
+import { Redaction } from "@stratigraph/operations/internal";
 
 /** What an inspector shows, and what it may do. */
 export interface InspectorOptions {

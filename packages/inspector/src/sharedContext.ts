@@ -1,6 +1,7 @@
 import type { TierSaver } from "@stratigraph/core";
 import { NotFoundError } from "@stratigraph/core";
-import { ParsedValues, type Context } from "@stratigraph/operations";
+import type { Context } from "@stratigraph/operations";
+import { ParsedValues } from "@stratigraph/operations/internal";
 import type { InspectorOptions } from "./options.ts";
 
 /** What all requests share of an operation's context. */

@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { MemoryTier, TierSaver } from "@stratigraph/core";
 import { inspect } from "@stratigraph/inspector";
-import { openCheckpointer } from "../../stratigraph/src/index.ts";
+import { openCheckpointer } from "../../stratigraph/src/internal.ts";
 import { graphsOn } from "./seeds/graphs.ts";
 import { everyday, everything, seed } from "./seeds/seed.ts";
 import { buildPage } from "./support/buildPage.ts";

@@ -3,7 +3,6 @@ export type { PlainCall, PlainCallContext } from "./callFront.ts";
 export { currentCall, type CurrentCall } from "./calls/currentCall.ts";
 export { AmbiguousOutcomeError, CallDeniedError } from "./errors.ts";
 export type { Digest } from "./identity/fingerprint.ts";
-export { questionIn } from "./calls/questions.ts";
 export type {
   AmbiguousAnswer,
   AmbiguousQuestion,

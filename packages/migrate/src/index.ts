@@ -16,20 +16,18 @@ export { postgresSource } from "./sources/postgresSource.ts";
 export type { PostgresSourceOptions } from "./sources/postgresSource.ts";
 export type { SourceClient, SourcePool } from "./sources/postgresTables.ts";
 export { saverSource } from "./sources/saverSource.ts";
-export { tierSource } from "./sources/tierSource.ts";
 export { saverTarget, type SaverTargetOptions } from "./targets/saverTarget.ts";
-export { fileSource, type FileSourceOptions } from "./sources/fileSource.ts";
-export { fileTarget, type FileTargetOptions } from "./targets/fileTarget.ts";
+export type { FileSourceOptions } from "./sources/fileSource.ts";
+export type { FileTargetOptions } from "./targets/fileTarget.ts";
 export { openSource, type OpenOptions } from "./openSource.ts";
 export { openTarget } from "./openTarget.ts";
-export { sqliteSource, type SqliteDatabase, type SqliteSourceOptions } from "./sources/sqliteSource.ts";
+export type { SqliteDatabase, SqliteSourceOptions } from "./sources/sqliteSource.ts";
 export { moveThreads, type MoveOptions } from "./copy/moveThreads.ts";
 export { readThrough, type ReadThroughOptions } from "./readThrough.ts";
-export { mongoSource } from "./sources/mongoSource.ts";
 export type {
   MongoCollection,
   MongoCursor,
   MongoDatabase,
   MongoSourceOptions,
 } from "./sources/mongoSource.ts";
-export { redisSource, type RedisCommand, type RedisSourceOptions } from "./sources/redisSource.ts";
+export type { RedisCommand, RedisSourceOptions } from "./sources/redisSource.ts";

@@ -1,12 +1,7 @@
 import { emptyCheckpoint, uuid6 } from "@langchain/langgraph-checkpoint";
 import { MemorySaver, MemoryTier, TierSaver } from "@stratigraph/core";
-import {
-  importThreads,
-  moveThreads,
-  tierSource,
-  type CopyReport,
-  type ThreadSource,
-} from "@stratigraph/migrate";
+import { importThreads, moveThreads, type CopyReport, type ThreadSource } from "@stratigraph/migrate";
+import { tierSource } from "@stratigraph/migrate/internal";
 import { PostgresSaver } from "@stratigraph/postgres";
 import { FaultyTier } from "@stratigraph/testing";
 import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";

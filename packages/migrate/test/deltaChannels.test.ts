@@ -4,14 +4,8 @@ import { join } from "node:path";
 import { Annotation, DeltaChannel, START, StateGraph } from "@langchain/langgraph";
 import { MemorySaver as OfficialMemory, type BaseCheckpointSaver } from "@langchain/langgraph-checkpoint";
 import { MemorySaver } from "@stratigraph/core";
-import {
-  exportThreads,
-  fileTarget,
-  importThreads,
-  openSource,
-  saverSource,
-  saverTarget,
-} from "@stratigraph/migrate";
+import { exportThreads, importThreads, openSource, saverSource, saverTarget } from "@stratigraph/migrate";
+import { fileTarget } from "@stratigraph/migrate/internal";
 import { expect, onTestFinished, test } from "vitest";
 
 // What a DeltaChannel holds is nowhere in a checkpoint: it is a snapshot and the pending writes since. A copy that lacks one is shorter, in silence.

@@ -16,10 +16,10 @@ import {
   postgresSource,
   readThrough,
   saverSource,
-  sqliteSource,
   type CopyReport,
   type ThreadSource,
 } from "@stratigraph/migrate";
+import { sqliteSource } from "@stratigraph/migrate/internal";
 import Database from "libsql";
 import pg from "pg";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";

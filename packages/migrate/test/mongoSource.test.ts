@@ -1,7 +1,8 @@
 import { emptyCheckpoint, uuid6 } from "@langchain/langgraph-checkpoint";
 import { MongoDBSaver as OfficialSaver } from "@langchain/langgraph-checkpoint-mongodb";
 import { MemorySaver } from "@stratigraph/core";
-import { exportThreads, importThreads, mongoSource, saverTarget } from "@stratigraph/migrate";
+import { exportThreads, importThreads, saverTarget } from "@stratigraph/migrate";
+import { mongoSource } from "@stratigraph/migrate/internal";
 import { expect, test } from "vitest";
 import { counting, history, say } from "./support/conversation.ts";
 import { fakeMongo } from "./support/fakeMongo.ts";

@@ -4,14 +4,8 @@ import { join } from "node:path";
 import { MemorySaver as OfficialMemory } from "@langchain/langgraph-checkpoint";
 import { CorruptionError, MemorySaver, MemoryTier, StratigraphError, TierSaver } from "@stratigraph/core";
 import type { CheckpointRecord } from "@stratigraph/core/tier";
-import {
-  exportThreads,
-  fileSource,
-  fileTarget,
-  importThreads,
-  moveThreads,
-  saverTarget,
-} from "@stratigraph/migrate";
+import { exportThreads, importThreads, moveThreads, saverTarget } from "@stratigraph/migrate";
+import { fileSource, fileTarget } from "@stratigraph/migrate/internal";
 import { FaultyTier } from "@stratigraph/testing";
 import { TieredSaver } from "@stratigraph/tiered";
 import { afterAll, expect, test } from "vitest";

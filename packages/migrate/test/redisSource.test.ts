@@ -1,6 +1,7 @@
 import { RedisSaver as OfficialSaver } from "@langchain/langgraph-checkpoint-redis";
 import { MemorySaver } from "@stratigraph/core";
-import { exportThreads, importThreads, redisSource, saverTarget } from "@stratigraph/migrate";
+import { exportThreads, importThreads, saverTarget } from "@stratigraph/migrate";
+import { redisSource } from "@stratigraph/migrate/internal";
 import { Redis } from "ioredis";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { available } from "../../../test/servers/available.ts";

@@ -10,9 +10,9 @@ import {
   importThreads,
   saverSource,
   saverTarget,
-  tierSource,
   type ThreadSource,
 } from "@stratigraph/migrate";
+import { tierSource } from "@stratigraph/migrate/internal";
 import { expect, test } from "vitest";
 import { counting, history, say } from "./support/conversation.ts";
 import { tierWith } from "./support/tierWith.ts";

@@ -7,13 +7,13 @@ import { PostgresSaver as OfficialSaver } from "@langchain/langgraph-checkpoint-
 import { MemorySaver, type ErrorCode } from "@stratigraph/core";
 import {
   importThreads,
-  mongoSource,
   openSource,
   openTarget,
   readThrough,
   saverSource,
   type MongoDatabase,
 } from "@stratigraph/migrate";
+import { mongoSource } from "@stratigraph/migrate/internal";
 import { createCheckpointer } from "stratigraph";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { available } from "../../../test/servers/available.ts";

@@ -1,5 +1,6 @@
 import { MemorySaver } from "@stratigraph/core";
-import { ParsedValues, type ParsedValue, type OutputOf } from "@stratigraph/operations";
+import type { ParsedValue, OutputOf } from "@stratigraph/operations";
+import { ParsedValues } from "@stratigraph/operations/internal";
 import { expect, test } from "vitest";
 import { run } from "./support/run.ts";
 import { testContext } from "./support/testContext.ts";

@@ -2,7 +2,7 @@ import { AIMessage, HumanMessage } from "@langchain/core/messages";
 import { Annotation, MessagesAnnotation, START, StateGraph } from "@langchain/langgraph";
 import { fork } from "@stratigraph/branch";
 import { MemorySaver } from "@stratigraph/core";
-import { Redaction } from "@stratigraph/operations";
+import { Redaction } from "@stratigraph/operations/internal";
 import { expect, test } from "vitest";
 import { on } from "../../branch/test/support/graphs.ts";
 import { rendered, run } from "./support/run.ts";

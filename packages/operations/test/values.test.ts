@@ -1,5 +1,6 @@
 import { AIMessage, HumanMessage } from "@langchain/core/messages";
 import { StratigraphSerializer } from "@stratigraph/core";
+import type { CutRecord, Path } from "@stratigraph/operations";
 import {
   cut,
   formatPath,
@@ -9,9 +10,7 @@ import {
   replaced,
   resolve,
   valueLines,
-  type CutRecord,
-  type Path,
-} from "@stratigraph/operations";
+} from "@stratigraph/operations/internal";
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { columns } from "../src/render/columns.ts";

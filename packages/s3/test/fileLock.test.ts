@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { inFrontOf } from "../../../test/inFrontOf.ts";
 import { FileLocks } from "../src/fileLock.ts";
-import { FolderStore } from "../src/index.ts";
+import { FolderStore } from "../src/internal.ts";
 import type { FoundObject } from "../src/objectStore.ts";
 
 // Locks between the processes of one machine, and what they guard: nobody replaces or deletes an object that another one just replaced.

@@ -2,7 +2,8 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { ObjectStore } from "../src/objectStore.ts";
-import { FolderStore, PackTier } from "../src/index.ts";
+import { PackTier } from "../src/index.ts";
+import { FolderStore } from "../src/internal.ts";
 import { Mutex } from "../src/mutex.ts";
 import { put } from "./support/puts.ts";
 

@@ -2,7 +2,8 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { fastFolder } from "../../../test/servers/fastFolder.ts";
 import { largeId, largeThread } from "../../../test/weighedTier.ts";
-import { FolderStore, PackTier, type ObjectStore } from "../src/index.ts";
+import { PackTier, type ObjectStore } from "../src/index.ts";
+import { FolderStore } from "../src/internal.ts";
 
 const mb = 1 << 20;
 

@@ -1,7 +1,8 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { FolderStore, PackTier } from "../src/index.ts";
+import { PackTier } from "../src/index.ts";
+import { FolderStore } from "../src/internal.ts";
 import { Disk } from "./support/disk.ts";
 import { put } from "./support/puts.ts";
 

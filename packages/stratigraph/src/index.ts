@@ -99,13 +99,13 @@ export type {
   TierHealth,
   TraceEvent,
 } from "@stratigraph/core";
-export { PostgresSaver, PostgresTier, ShardedTier, pglite, postgres } from "@stratigraph/postgres";
+export { PostgresSaver, pglite, postgres } from "@stratigraph/postgres";
 export type { PgPool, PostgresOptions, PostgresSaverOptions, SetupOptions } from "@stratigraph/postgres";
-export { RedisSaver, RedisTier, redis } from "@stratigraph/redis";
+export { RedisSaver, redis } from "@stratigraph/redis";
 export type { RedisClient, RedisOptions, RedisSaverOptions } from "@stratigraph/redis";
-export { PackTier, S3Saver, folder, s3 } from "@stratigraph/s3";
+export { S3Saver, folder, s3 } from "@stratigraph/s3";
 export type { FolderOptions, S3Options, S3SaverOptions } from "@stratigraph/s3";
-export { BoundedMemoryTier, TierStack, TieredSaver, memory } from "@stratigraph/tiered";
+export { TierStack, TieredSaver, memory } from "@stratigraph/tiered";
 export type {
   ArchivingOptions,
   BoundedMemoryOptions,
@@ -126,9 +126,9 @@ export type {
   StackConfig,
   TierSource,
 } from "./config.ts";
-export { createCheckpointer, openCheckpointer } from "./createCheckpointer.ts";
+export { createCheckpointer } from "./createCheckpointer.ts";
 export { InvalidConfigError } from "./settings/invalidConfigError.ts";
-export { loadConfig, type LoadConfigOptions, type LoadedConfig } from "./settings/loadConfig.ts";
+export type { LoadConfigOptions, LoadedConfig } from "./settings/loadConfig.ts";
 export {
   defineConfig,
   env,

@@ -3,7 +3,8 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { inspect } from "node:util";
 import { MessagesAnnotation, START, StateGraph } from "@langchain/langgraph";
-import { createCheckpointer, loadConfig } from "stratigraph";
+import { createCheckpointer } from "stratigraph";
+import { loadConfig } from "stratigraph/internal";
 import { afterEach, beforeEach, expect, test } from "vitest";
 
 let folder: string;

@@ -5,7 +5,8 @@ import { Annotation, START, StateGraph } from "@langchain/langgraph";
 import { fork } from "@stratigraph/branch";
 import type { TierSaver } from "@stratigraph/core";
 import { moveThreads } from "@stratigraph/migrate";
-import { createCheckpointer, PostgresSaver, ShardedTier, TieredSaver } from "stratigraph";
+import { ShardedTier } from "@stratigraph/postgres";
+import { createCheckpointer, PostgresSaver, TieredSaver } from "stratigraph";
 import { freshDatabase, type FreshDatabase } from "../../../test/servers/shared.ts";
 import { loadConfig } from "../src/settings/loadConfig.ts";
 

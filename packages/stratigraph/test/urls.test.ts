@@ -1,4 +1,4 @@
-import { openCheckpointer } from "stratigraph";
+import { openCheckpointer } from "stratigraph/internal";
 import { expect, test } from "vitest";
 import { openTier } from "../src/openTier.ts";
 import { postgresUrl } from "../src/urls.ts";

@@ -4,7 +4,8 @@ import * as openTelemetry from "@opentelemetry/api";
 import { PrometheusExporter, PrometheusSerializer } from "@opentelemetry/exporter-prometheus";
 import { MeterProvider } from "@opentelemetry/sdk-metrics";
 import { MemoryTier, TierSaver } from "@stratigraph/core";
-import { metricTable, observe, prometheusName, type Telemetry } from "@stratigraph/telemetry";
+import { observe, type Telemetry } from "@stratigraph/telemetry";
+import { metricTable, prometheusName } from "@stratigraph/telemetry/internal";
 import * as prometheus from "prom-client";
 import { agent, openStack, seriesIn } from "./support.ts";
 

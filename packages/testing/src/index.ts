@@ -6,13 +6,7 @@ export type {
   ExtendedMethods,
   PruneOptions,
 } from "./conformance/clause.ts";
-export {
-  type ClauseResult,
-  type ConformanceReport,
-  failedClauses,
-  formatReports,
-} from "./conformance/report.ts";
-export { runConformance } from "./conformance/runConformance.ts";
+export type { ClauseResult, ConformanceReport } from "./conformance/report.ts";
 export { type SaverSuiteOptions, testSaver } from "./conformance/testSaver.ts";
 export { type DifferentialOptions, testDifferential } from "./differential/testDifferential.ts";
 export { testGraphs } from "./graphs/testGraphs.ts";

@@ -33,9 +33,9 @@ export const byHandMutants: readonly Mutant[] = [
     id: "bh04",
     kind: "guard",
     what: "behind a step back two tasks are given one receipt",
-    file: "packages/journal/src/calls/resolve.ts",
-    find: "(isTwin(state, request) || isTaken(state, request.where))",
-    replace: "isTwin(state, request)",
+    file: "packages/journal/src/calls/callRunner.ts",
+    find: "...(named ? {} : { taken: true })",
+    replace: "",
     tests: ["packages/journal/test/byHand.test.ts"],
   },
   {

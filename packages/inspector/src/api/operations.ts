@@ -1,13 +1,12 @@
 import { StratigraphError } from "@stratigraph/core";
 import {
-  checkedInput,
   operations as table,
   runOperation,
-  staysDry,
   type Context,
   type Effect,
   type Operation,
 } from "@stratigraph/operations";
+import { checkedInput, staysDry } from "@stratigraph/operations/internal";
 import type { Running } from "../running.ts";
 import type { SharedContext } from "../sharedContext.ts";
 import { answerTo, HttpError } from "./errors.ts";

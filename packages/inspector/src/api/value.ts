@@ -1,6 +1,7 @@
 import { InvalidOptionError, StratigraphError } from "@stratigraph/core";
 import { lookOnly, type Typed } from "@stratigraph/core/internal";
-import { parsePath, Redaction, resolvePoint, shownValue, State, type Path } from "@stratigraph/operations";
+import type { Path } from "@stratigraph/operations";
+import { parsePath, Redaction, resolvePoint, shownValue, State } from "@stratigraph/operations/internal";
 import { z } from "zod";
 import type { SharedContext } from "../sharedContext.ts";
 import { queryOf } from "./input.ts";

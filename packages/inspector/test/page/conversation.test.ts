@@ -8,7 +8,7 @@ import {
   type BaseMessage,
 } from "@langchain/core/messages";
 import { MemorySaver } from "@stratigraph/core";
-import { cut, redactedRecord } from "@stratigraph/operations";
+import { cut, redactedRecord } from "@stratigraph/operations/internal";
 import { expect, test } from "vitest";
 import { isConversation, messageOf, turnsOf } from "../../page/values/messages.ts";
 import { jsonIn, textPieces, visible, wrapped } from "../../page/values/text.ts";

@@ -1,6 +1,7 @@
 import { AIMessage, HumanMessage, RemoveMessage, ToolMessage } from "@langchain/core/messages";
 import { MemorySaver } from "@stratigraph/core";
-import { cut, formatPath, isRedacted, redactedRecord, resolve, type Path } from "@stratigraph/operations";
+import type { Path } from "@stratigraph/operations";
+import { cut, formatPath, isRedacted, redactedRecord, resolve } from "@stratigraph/operations/internal";
 import { expect, test } from "vitest";
 import { describe as described, inline, isPartGap } from "../../page/values/describe.ts";
 import { filled } from "../../page/values/fill.ts";

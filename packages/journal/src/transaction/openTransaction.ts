@@ -1,4 +1,5 @@
-import { advance, merge, promote, type MergeableGraph, type Strategies } from "@stratigraph/branch";
+import { merge, promote, type MergeableGraph, type Strategies } from "@stratigraph/branch";
+import { advance } from "@stratigraph/branch/internal";
 import { StratigraphError } from "@stratigraph/core";
 import type { JournalParts } from "../parts.ts";
 import { compensate, describedCall } from "./compensate.ts";

@@ -1,4 +1,5 @@
-import { fork, forksOf } from "@stratigraph/branch";
+import { fork } from "@stratigraph/branch";
+import { forksOf } from "@stratigraph/branch/internal";
 import { InvalidOptionError, type TierSaver } from "@stratigraph/core";
 import { checkOptions, validId } from "@stratigraph/core/internal";
 import type { MergeableGraph, Strategies } from "@stratigraph/branch";

@@ -1,6 +1,7 @@
 import { INTERRUPT, RESUME } from "@langchain/langgraph-checkpoint";
 import type { TierSaver } from "@stratigraph/core";
-import { questionIn, type Question } from "@stratigraph/journal";
+import type { Question } from "@stratigraph/journal";
+import { questionIn } from "@stratigraph/journal/internal";
 import { openRecord } from "../read/records.ts";
 import { jsonOf } from "../values/view.ts";
 

@@ -1,4 +1,4 @@
-import { diffValues } from "@stratigraph/branch";
+import { diffValues } from "@stratigraph/branch/internal";
 import { NotFoundError, type TierSaver } from "@stratigraph/core";
 import type { Typed } from "@stratigraph/core/internal";
 import type { Address } from "@stratigraph/core/tier";

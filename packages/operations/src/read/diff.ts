@@ -1,4 +1,5 @@
-import { diff as diffPoints, readPoint } from "@stratigraph/branch";
+import { diff as diffPoints } from "@stratigraph/branch";
+import { readPoint } from "@stratigraph/branch/internal";
 import { NotFoundError, type TierSaver } from "@stratigraph/core";
 import { z } from "zod";
 import { shown } from "../render/columns.ts";

@@ -1,4 +1,5 @@
-import { forksOf, Lanes, lineage } from "@stratigraph/branch";
+import { lineage } from "@stratigraph/branch";
+import { forksOf, Lanes } from "@stratigraph/branch/internal";
 import type { TierSaver } from "@stratigraph/core";
 import { decodeCursor, encodeCursor, outlineOf } from "@stratigraph/core/internal";
 import type { Namespace } from "@stratigraph/core/tier";

@@ -1,4 +1,4 @@
-import { taskStates } from "@stratigraph/branch";
+import { taskStates } from "@stratigraph/branch/internal";
 import type { TierSaver } from "@stratigraph/core";
 import type { ListedCheckpoint } from "@stratigraph/core/tier";
 import { z } from "zod";

@@ -1,4 +1,4 @@
-import { readPoint } from "@stratigraph/branch";
+import { readPoint } from "@stratigraph/branch/internal";
 import { NotFoundError } from "@stratigraph/core";
 import { z } from "zod";
 import { columns, shown } from "../render/columns.ts";

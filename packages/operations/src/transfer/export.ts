@@ -1,4 +1,5 @@
-import { exportThreads, openTarget, tierSource } from "@stratigraph/migrate";
+import { exportThreads, openTarget } from "@stratigraph/migrate";
+import { tierSource } from "@stratigraph/migrate/internal";
 import { z } from "zod";
 import { operation } from "../table/operation.ts";
 import {

@@ -1,4 +1,5 @@
-import { moveThreads, tierSource } from "@stratigraph/migrate";
+import { moveThreads } from "@stratigraph/migrate";
+import { tierSource } from "@stratigraph/migrate/internal";
 import { InvalidOptionError } from "@stratigraph/core";
 import { z } from "zod";
 import { operation } from "../table/operation.ts";

@@ -1,4 +1,5 @@
-import { deltaChannels, readDeltaValues, readPoint, type Point, type ReadPoint } from "@stratigraph/branch";
+import type { Point, ReadPoint } from "@stratigraph/branch";
+import { deltaChannels, readDeltaValues, readPoint } from "@stratigraph/branch/internal";
 import { NotFoundError, type TierSaver } from "@stratigraph/core";
 import { isLangGraphChannel, type Typed } from "@stratigraph/core/internal";
 import type { BlobHash } from "@stratigraph/core/tier";

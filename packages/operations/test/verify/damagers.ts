@@ -8,7 +8,7 @@ import { keyOf } from "../../../postgres/src/wire/keys.ts";
 import { decodeHead, encodeHead, type Head } from "../../../s3/src/head.ts";
 import type { ObjectStore } from "../../../s3/src/objectStore.ts";
 import { headKey } from "../../../s3/src/threadKey.ts";
-import { FolderStore } from "@stratigraph/s3";
+import { FolderStore } from "@stratigraph/s3/internal";
 import type { Entries } from "../../../s3/src/entries.ts";
 import { storages } from "./support.ts";
 

@@ -1,0 +1,9 @@
+// For the packages beside this one, which are released with it. Not versioned: anything may change in a patch.
+export { advance } from "./advance.ts";
+export { forksOf } from "./branches.ts";
+export { deltaChannels } from "./deltaAncestors.ts";
+export { diffValues } from "./diffValues.ts";
+export { Lanes } from "./lanes.ts";
+export { readPoint } from "./readPoint.ts";
+export { readDeltaValues } from "./readValues.ts";
+export { taskStates } from "./taskStates.ts";
