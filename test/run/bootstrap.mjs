@@ -19,7 +19,7 @@ export function bootstrap({ quiet = false } = {}) {
   const [major, minor] = process.versions.node.split(".").map(Number);
   if (major < 20 || (major === 20 && minor < 19))
     fail(`Stratigraph needs Node 20.19 or newer; this is ${process.version}.`);
-  if (isInstalled()) return;
+  if (isInstalled()) return embed();
   console.log("Installing dependencies with pnpm (the first time takes about a minute) …");
   const result = spawnSync("npx", pnpmArgs(["install", "--frozen-lockfile"]), {
     cwd: root,
@@ -30,12 +30,20 @@ export function bootstrap({ quiet = false } = {}) {
     shell: process.platform === "win32",
   });
   if (result.error) fail(`npx cannot be started (${result.error.message}). npm must be on the PATH.`);
-  if (result.status === 0) return;
+  if (result.status === 0) return embed();
   if (quiet) console.error(`${result.stdout}${result.stderr}`);
   fail(
     `Installing the dependencies failed (pnpm ended with ${result.status ?? result.signal}). The reason is above. ` +
       "Is the npm registry within reach (npm config get registry)?",
   );
+}
+
+/** Puts SQL and Lua into the sources, which aren't kept with them in git. */
+function embed() {
+  const { status, stderr } = spawnSync(process.execPath, [join(root, "test/run/embed.mjs")], {
+    encoding: "utf8",
+  });
+  if (status !== 0) fail(`SQL and Lua can't be put into the sources:\n${stderr}`);
 }
 
 /** pnpm keeps a copy of the lockfile that it installed; a new package has no node_modules yet. */

@@ -15,4 +15,5 @@ export function copyRepository(folder) {
     if (existsSync(join(root, file)))
       cpSync(join(root, file), join(folder, file), { verbatimSymlinks: true });
   }
+  execFileSync(process.execPath, [join(folder, "test/run/embed.mjs")]);
 }

@@ -3,8 +3,8 @@ import { join } from "node:path";
 import { root } from "./bootstrap.mjs";
 
 // SQL and Lua live in files of their own, packages/*/sql/*.sql and packages/*/lua/*.lua. This puts them into
-// packages/*/src/embedded.ts, so that no file is read at run time and no bundler needs to know. `--check` only
-// says what is out of date. A file may hold several texts, each after a line `-- name: …`. The opening comment of a text says
+// packages/*/src/embedded.ts, which isn't in git: no file is read at run time, and no bundler needs to know. It is done by every
+// installation and by npm start and npm test. `--check` only says what is out of date. A file may hold several texts, each after a line `-- name: …`. The opening comment of a text says
 // why it is there and stays out: it would be sent with every statement. Lines that start with `--!` are kept.
 const KINDS = [
   { folder: "sql", name: "sql", extension: ".sql" },
@@ -25,7 +25,7 @@ function embedded(folder) {
       : `\n/** By file name, or by the names inside a file. */\nexport const ${name} = {\n${entries.join("")}} as const;\n`;
   });
   if (parts.every((part) => part === "")) return undefined;
-  return `// Generated from the .sql and .lua files of this package by \`pnpm embed\`. Do not edit.\n${parts.join("")}`;
+  return `// Generated from the .sql and .lua files of this package by \`pnpm prepare\`. Do not edit.\n${parts.join("")}`;
 }
 
 /** The texts of a file with their names: the file's own, where it names none. */
@@ -54,6 +54,6 @@ for (const name of readdirSync(join(root, "packages")).toSorted()) {
   if (text === now || text === undefined) continue;
   stale++;
   if (!check) writeFileSync(target, text);
-  console.log(`packages/${name}/src/embedded.ts ${check ? "is out of date: run pnpm embed" : "written"}`);
+  console.log(`packages/${name}/src/embedded.ts ${check ? "is out of date: run pnpm prepare" : "written"}`);
 }
 process.exitCode = check && stale > 0 ? 1 : 0;

@@ -254,37 +254,3 @@ test("waiting for another process that sets up has an end, and leaves no setting
   expect((await locker.query("show lock_timeout")).rows).toEqual([{ lock_timeout: "7s" }]);
   await locker.end();
 });
-
-/** A dump without what differs between versions of pg_dump. */
-function normalised(dump: string): string {
-  return dump
-    .split("\n")
-    .filter((line) => !/^(--|SET |SELECT pg_catalog\.set_config|\\(un)?restrict )/.test(line))
-    .join("\n")
-    .replaceAll(/\n{2,}/g, "\n\n")
-    .trim();
-}
-
-test.skipIf(postgresBin() === undefined)(
-  "schema.sql is what setup() makes (UPDATE=1 writes it anew)",
-  async () => {
-    const saver = PostgresSaver.fromConnString(database.url);
-    await saver.setup();
-    await saver.end();
-    const dump = await run(program("pg_dump"), [
-      "--schema-only",
-      "--no-owner",
-      "--no-privileges",
-      "-n",
-      "stratigraph",
-      "-d",
-      database.url,
-    ]);
-    const header =
-      "-- What setup() makes, for reading and for review: written by `UPDATE=1 npx vitest run packages/postgres/test/setup.test.ts`.\n\n";
-    const now = `${header}${normalised(dump)}\n`;
-    const file = join(root, "schema.sql");
-    if (process.env["UPDATE"] === "1") writeFileSync(file, now);
-    expect(readFileSync(file, "utf8")).toBe(now);
-  },
-);
