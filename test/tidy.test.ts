@@ -87,7 +87,9 @@ const packages = readdirSync(join(root, "packages")).filter((name) =>
   existsSync(join(root, "packages", name, "package.json")),
 );
 const sources: Source[] = packages.flatMap((name) =>
-  filesUnder(`packages/${name}/src`).map((path) => read(path, name)),
+  ["src", "page"]
+    .flatMap((folder) => filesUnder(`packages/${name}/${folder}`))
+    .map((path) => read(path, name)),
 );
 
 test("test files that are named elsewhere exist", () => {
@@ -149,7 +151,8 @@ test("relative imports stay inside their package and name the file with its exte
       importsOf(source.tree).filter((specifier) => {
         if (!specifier.startsWith(".")) return false;
         const target = join(root, source.path, "..", specifier);
-        return !target.startsWith(join(root, "packages", source.package, "src")) || !existsSync(target);
+        const folder = source.path.split("/")[2]!;
+        return !target.startsWith(join(root, "packages", source.package, folder)) || !existsSync(target);
       }),
     ),
   ).toEqual([]);
@@ -197,8 +200,9 @@ test("no any", () => {
 
 test("no console in libraries", () => {
   expect(
-    violations(({ tree }) =>
-      nodesOf(tree)
+    violations(({ path, tree }) =>
+      // A page has nowhere else to say it.
+      (path.includes("/page/") ? [] : nodesOf(tree))
         .filter((node) => ts.isIdentifier(node) && node.text === "console")
         .map((node) => `line ${tree.getLineAndCharacterOfPosition(node.getStart(tree)).line + 1}`),
     ),
@@ -300,7 +304,7 @@ function filesUnder(folder: string): string[] {
     const { name } = entry;
     if (entry.isDirectory())
       return name === "node_modules" || name === "dist" ? [] : filesUnder(`${folder}/${name}`);
-    return name.endsWith(".ts") && name !== "embedded.ts" ? [`${folder}/${name}`] : [];
+    return /\.tsx?$/.test(name) && name !== "embedded.ts" ? [`${folder}/${name}`] : [];
   });
 }
 

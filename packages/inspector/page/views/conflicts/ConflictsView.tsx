@@ -1,4 +1,3 @@
-import type { OutputOf } from "@stratigraph/operations";
 import type { VNode } from "preact";
 import { useState } from "preact/hooks";
 import { call, may } from "../../api/client.ts";
@@ -13,10 +12,9 @@ import { Id, Time } from "../../design/Texts.tsx";
 import { commandText } from "../../design/commandText.ts";
 import { href, route, setQuery } from "../../router.ts";
 import "./conflicts.css";
+import type { Conflict } from "./conflict.ts";
 import { PromoteDialog } from "./PromoteDialog.tsx";
 import { Sides } from "./Sides.tsx";
-
-export type Conflict = OutputOf<"conflicts">["items"][number];
 
 const keyOf = ({ thread, namespace, checkpoint }: Conflict): string =>
   JSON.stringify([thread, namespace, checkpoint]);

@@ -8,7 +8,7 @@ import { Button } from "../../design/Button.tsx";
 import { Dialog } from "../../design/Dialog.tsx";
 import { ErrorBox } from "../../design/ErrorBox.tsx";
 import { Skeleton } from "../../design/Skeleton.tsx";
-import type { Conflict } from "./ConflictsView.tsx";
+import type { Conflict } from "./conflict.ts";
 
 interface PromoteDialogProps {
   readonly conflict: Conflict | undefined;

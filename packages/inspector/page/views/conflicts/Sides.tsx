@@ -5,7 +5,7 @@ import { DiffSummary } from "../../changes/DiffSummary.tsx";
 import { ErrorBox } from "../../design/ErrorBox.tsx";
 import { Skeleton } from "../../design/Skeleton.tsx";
 import { href } from "../../router.ts";
-import type { Conflict } from "./ConflictsView.tsx";
+import type { Conflict } from "./conflict.ts";
 
 /** What each side changed since they parted. */
 export function Sides({ conflict }: { readonly conflict: Conflict }): VNode {
