@@ -9,7 +9,7 @@ const SLOW = [
   "packages/journal/test/kills/killsOnPglite.test.ts",
   "packages/journal/test/trail/fuzz.test.ts",
   "test/production/production.test.ts",
-  "packages/telemetry/test/monitoringLive.test.ts",
+  "packages/service/test/telemetry/monitoringLive.test.ts",
   "packages/migrate/test/killed.test.ts",
   "packages/inspector/test/browser/access.test.ts",
   "packages/inspector/test/browser/history.test.ts",

@@ -18,7 +18,6 @@ const LAYERS: Record<string, string[]> = {
   service: ["core"],
   migrate: ["core"],
   journal: ["core", "branch"],
-  telemetry: ["core"],
   operations: ["core", "branch", "journal", "migrate"],
   inspector: ["core", "operations"],
   cli: ["core", "inspector", "operations", "stratigraph"],
@@ -52,8 +51,8 @@ const WAITS: Record<string, string> = {
   "packages/postgres/test/support/lockChild.ts": "the pace of a child that takes a lock again and again",
   "packages/redis/test/operations.test.ts": "a slow server",
   "packages/service/test/support/drainChild.ts": "what a step of a child's runs takes",
-  "packages/telemetry/test/monitoring/troubles.ts": "what is told once a second is told again",
-  "packages/telemetry/test/monitoringLive.test.ts":
+  "packages/service/test/telemetry/monitoring/troubles.ts": "what is told once a second is told again",
+  "packages/service/test/telemetry/monitoringLive.test.ts":
     "Prometheus scrapes once a second, and rates need two of these",
   "packages/testing/src/faulty/faults.ts": "FaultyTier's delay()",
   "packages/testing/src/graphs/abortTests.ts":

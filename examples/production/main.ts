@@ -6,7 +6,7 @@ import { strict as assert } from "node:assert";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { observe } from "@stratigraph/telemetry";
+import { observe } from "@stratigraph/service";
 import * as prometheus from "prom-client";
 import { createCheckpointer } from "stratigraph";
 import { createApp } from "./service/app.ts";

@@ -1,5 +1,5 @@
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
-import { observe } from "@stratigraph/telemetry";
+import { observe } from "@stratigraph/service";
 import { createCheckpointer, type TraceEvent } from "stratigraph";
 import { createApp } from "../../examples/production/service/app.ts";
 

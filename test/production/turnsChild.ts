@@ -1,6 +1,6 @@
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
-import { observe } from "@stratigraph/telemetry";
+import { observe } from "@stratigraph/service";
 import * as prometheus from "prom-client";
 import { createCheckpointer } from "stratigraph";
 import { createApp } from "../../examples/production/service/app.ts";

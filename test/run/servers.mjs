@@ -14,7 +14,7 @@ const SERVERS = [
     name: "PostgreSQL",
     packages: ["postgresql"],
     present: () => postgresPrograms().length > 0,
-    neededBy: ["postgres", "tiered", "branch", "inspector", "service", "stratigraph", "telemetry", "testing"],
+    neededBy: ["postgres", "tiered", "branch", "inspector", "service", "stratigraph", "testing"],
     environment: "STRATIGRAPH_TEST_POSTGRES_URL",
   },
   {
@@ -28,7 +28,7 @@ const SERVERS = [
     name: "Redis",
     packages: ["redis-server"],
     present: () => onPath("redis-server"),
-    neededBy: ["redis", "tiered", "inspector", "service", "telemetry"],
+    neededBy: ["redis", "tiered", "inspector", "service"],
     environment: "STRATIGRAPH_TEST_REDIS_URL",
   },
   {
@@ -42,7 +42,7 @@ const SERVERS = [
     name: "Prometheus",
     packages: ["prometheus"],
     present: () => onPath("prometheus") && onPath("promtool"),
-    neededBy: ["telemetry"],
+    neededBy: ["service"],
     beside: "STRATIGRAPH_TEST_POSTGRES_URL",
   },
   {

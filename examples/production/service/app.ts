@@ -7,8 +7,8 @@ import {
   withThread,
   type RenderedMetrics,
   type Service,
+  type Telemetry,
 } from "@stratigraph/service";
-import type { Telemetry } from "@stratigraph/telemetry";
 import { Hono, type Context } from "hono";
 import { streamSSE } from "hono/streaming";
 import { StratigraphError, type TierSaver } from "stratigraph";

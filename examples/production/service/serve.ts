@@ -4,8 +4,7 @@
  */
 import { appendFile } from "node:fs/promises";
 import { serve } from "@hono/node-server";
-import { drainOnSignals } from "@stratigraph/service";
-import { observe } from "@stratigraph/telemetry";
+import { drainOnSignals, observe } from "@stratigraph/service";
 import { pino } from "pino";
 import * as prometheus from "prom-client";
 import { createCheckpointer } from "stratigraph";

@@ -3,7 +3,7 @@ import { emptyCheckpoint, uuid6, type Checkpoint } from "@langchain/langgraph-ch
 import { MemorySaver, type TierSaver } from "@stratigraph/core";
 import { setTracer } from "@stratigraph/core/internal";
 import { PostgresSaver } from "@stratigraph/postgres";
-import { observe } from "@stratigraph/telemetry";
+import { observe } from "@stratigraph/service";
 import * as prometheus from "prom-client";
 import { median } from "../stats.ts";
 

@@ -6,7 +6,7 @@ export type Begun = Extract<TraceEvent, { readonly type: "operation-start" | "ca
 /** The end of what a {@link Begun} began. */
 export type Ended = Extract<TraceEvent, { readonly type: "operation" | "call" }>;
 
-/** Makes spans of what savers and tiers do. `observe()` of `@stratigraph/telemetry` has one for OpenTelemetry. */
+/** Makes spans of what savers and tiers do. `observe()` of `@stratigraph/service` has one for OpenTelemetry. */
 export interface Tracer {
   /** Called when an operation or a call begins. What it begins inside of is found by the tracer's own asynchronous context. */
   begin(event: Begun): Span;

@@ -1,6 +1,6 @@
 import { answerWithin } from "@stratigraph/core/internal";
 
-/** Metrics as text, for example by `@stratigraph/telemetry`. */
+/** Metrics as text, for example by `@stratigraph/service`. */
 export interface RenderedMetrics {
   /** For example "text/plain; version=0.0.4". */
   readonly contentType: string;

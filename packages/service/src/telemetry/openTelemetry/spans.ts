@@ -12,7 +12,7 @@ const [internal, client, failed] = [0, 2, 2];
  * @param conversations whether spans carry the id of the thread, as `gen_ai.conversation.id`, and in the messages of errors
  */
 export function spanTracer({ trace, context }: CalledApi, conversations: boolean): Tracer {
-  const tracer = trace.getTracer("@stratigraph/telemetry");
+  const tracer = trace.getTracer("@stratigraph/service");
   return {
     begin(event: Begun): Span {
       const around = context.active();

@@ -1,2 +1,2 @@
 // For the packages beside this one, which are released with it. Not versioned: anything may change in a patch.
-export { metricTable, prometheusName } from "./metricTable.ts";
+export { metricTable, prometheusName } from "./telemetry/metricTable.ts";

@@ -2,7 +2,7 @@ import { join } from "node:path";
 import { alerts, recordings, runbookOf } from "./alerts.ts";
 import { dashboard } from "./dashboard.ts";
 
-const folder = join(import.meta.dirname, "../../monitoring");
+const folder = join(import.meta.dirname, "../../../monitoring");
 const repository = "https://github.com/stratigraph/stratigraph/blob/main";
 
 export const dashboardFile = join(folder, "dashboard.json");
@@ -20,8 +20,8 @@ export function monitoringFiles(): ReadonlyMap<string, string> {
 function rules(): string {
   const text = JSON.stringify;
   const lines = [
-    "# Generated from the metric table of @stratigraph/telemetry. Do not edit:",
-    "# UPDATE=1 npx vitest run packages/telemetry/test/monitoring.test.ts",
+    "# Generated from the metric table of @stratigraph/service. Do not edit:",
+    "# UPDATE=1 npx vitest run packages/service/test/telemetry/monitoring.test.ts",
     "groups:",
     "  # What Prometheus can't know. Leave this group out, and have your own rule of the same name.",
     "  - name: stratigraph-limits",

@@ -6,11 +6,11 @@ import { operations, runOperation } from "@stratigraph/operations";
 import { postgres } from "@stratigraph/postgres";
 import { redis } from "@stratigraph/redis";
 import { TieredSaver, type TieredSaverOptions } from "@stratigraph/tiered";
-import type { Telemetry } from "../../src/index.ts";
-import { startRedis } from "../../../../test/servers/redis.ts";
-import { freshDatabase } from "../../../../test/servers/shared.ts";
-import { freePort } from "../../../../test/servers/process.ts";
-import { testContext } from "../../../operations/test/support/testContext.ts";
+import type { Telemetry } from "../../../src/index.ts";
+import { startRedis } from "../../../../../test/servers/redis.ts";
+import { freshDatabase } from "../../../../../test/servers/shared.ts";
+import { freePort } from "../../../../../test/servers/process.ts";
+import { testContext } from "../../../../operations/test/support/testContext.ts";
 import { agent } from "../support.ts";
 
 /** Savers on real servers, with work and with all that a metric counts. */

@@ -1,6 +1,6 @@
 import * as openTelemetry from "@opentelemetry/api";
 import { trace } from "@stratigraph/core/internal";
-import { observe } from "@stratigraph/telemetry";
+import { observe } from "@stratigraph/service";
 import * as prometheus from "prom-client";
 
 test("a second observer of OpenTelemetry would count twice, and is refused until the first has stopped", () => {

@@ -12,8 +12,7 @@ export function dashboard(): object {
   return {
     uid: "stratigraph",
     title: "Stratigraph",
-    description:
-      "Checkpoints of LangGraph agents. Generated from the metric table of @stratigraph/telemetry.",
+    description: "Checkpoints of LangGraph agents. Generated from the metric table of @stratigraph/service.",
     tags: ["stratigraph", "langgraph"],
     schemaVersion: 39,
     version: 1,

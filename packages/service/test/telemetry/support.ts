@@ -2,7 +2,7 @@ import { Annotation, START, StateGraph, interrupt, type BaseCheckpointSaver } fr
 import { postgres } from "@stratigraph/postgres";
 import { redis } from "@stratigraph/redis";
 import { TieredSaver } from "@stratigraph/tiered";
-import { freshDatabase, sharedRedis } from "../../../test/servers/shared.ts";
+import { freshDatabase, sharedRedis } from "../../../../test/servers/shared.ts";
 
 const State = Annotation.Root({ text: Annotation<string>, asked: Annotation<string> });
 

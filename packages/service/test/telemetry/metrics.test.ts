@@ -4,8 +4,8 @@ import * as openTelemetry from "@opentelemetry/api";
 import { PrometheusExporter, PrometheusSerializer } from "@opentelemetry/exporter-prometheus";
 import { MeterProvider } from "@opentelemetry/sdk-metrics";
 import { MemoryTier, TierSaver } from "@stratigraph/core";
-import { observe, type Telemetry } from "@stratigraph/telemetry";
-import { metricTable, prometheusName } from "@stratigraph/telemetry/internal";
+import { observe, type Telemetry } from "@stratigraph/service";
+import { metricTable, prometheusName } from "@stratigraph/service/internal";
 import * as prometheus from "prom-client";
 import { agent, openStack, seriesIn } from "./support.ts";
 

@@ -1,5 +1,5 @@
 import { Annotation, interrupt, MemorySaver, START, StateGraph } from "@langchain/langgraph";
-import { observe } from "@stratigraph/telemetry";
+import { observe } from "@stratigraph/service";
 import * as prometheus from "prom-client";
 
 const State = Annotation.Root({ n: Annotation<number> });

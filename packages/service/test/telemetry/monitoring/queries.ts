@@ -1,4 +1,9 @@
-import { metricTable, prometheusLabel, prometheusName, type MetricKey } from "../../src/metricTable.ts";
+import {
+  metricTable,
+  prometheusLabel,
+  prometheusName,
+  type MetricKey,
+} from "../../../src/telemetry/metricTable.ts";
 
 /** Metrics of some kinds. */
 type KeyOf<Kind> = {

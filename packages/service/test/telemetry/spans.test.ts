@@ -7,9 +7,9 @@ import {
   type ReadableSpan,
 } from "@opentelemetry/sdk-trace-base";
 import { PostgresSaver } from "@stratigraph/postgres";
-import { observe, type Telemetry } from "@stratigraph/telemetry";
+import { observe, type Telemetry } from "@stratigraph/service";
 import pg from "pg";
-import { freshDatabase } from "../../../test/servers/shared.ts";
+import { freshDatabase } from "../../../../test/servers/shared.ts";
 import { agent } from "./support.ts";
 
 // Spans of a run on a real PostgreSQL, as an OpenTelemetry SDK collects them.

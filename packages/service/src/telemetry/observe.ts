@@ -90,7 +90,7 @@ export function observe(options: ObserveOptions): Telemetry {
       ),
     );
   if (api !== undefined) {
-    recorders.push(new OpenTelemetryInstruments(api.metrics.getMeter("@stratigraph/telemetry")));
+    recorders.push(new OpenTelemetryInstruments(api.metrics.getMeter("@stratigraph/service")));
     global[key] = true;
   }
   const limited = new LimitedLabels(recorders);

@@ -3,7 +3,7 @@ import { Writable } from "node:stream";
 import { emptyCheckpoint, uuid6 } from "@langchain/langgraph-checkpoint";
 import { MemorySaver, TierSaver, type TraceEvent } from "@stratigraph/core";
 import { trace } from "@stratigraph/core/internal";
-import { observe, type Telemetry } from "@stratigraph/telemetry";
+import { observe, type Telemetry } from "@stratigraph/service";
 import { pino } from "pino";
 import * as prometheus from "prom-client";
 

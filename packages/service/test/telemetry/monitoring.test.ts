@@ -1,10 +1,15 @@
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { available } from "../../../test/servers/available.ts";
-import { root } from "../../../test/documents.ts";
-import { run } from "../../../test/servers/process.ts";
-import { metricTable, prometheusLabel, prometheusName, type Metric } from "../src/metricTable.ts";
+import { available } from "../../../../test/servers/available.ts";
+import { root } from "../../../../test/documents.ts";
+import { run } from "../../../../test/servers/process.ts";
+import {
+  metricTable,
+  prometheusLabel,
+  prometheusName,
+  type Metric,
+} from "../../src/telemetry/metricTable.ts";
 import { alertCases, promtoolTests } from "./monitoring/alertCases.ts";
 import { alerts, runbookOf } from "./monitoring/alerts.ts";
 import { alertsFile, monitoringFiles } from "./monitoring/files.ts";
