@@ -1,3 +1,4 @@
+import { messageOf } from "@stratigraph/core/internal";
 import type { ChannelSpec } from "./langgraph.ts";
 import { isMessage, sameValue } from "./plainValue.ts";
 import type { StepWrites } from "./readStepWrites.ts";
@@ -38,7 +39,7 @@ export function mergeByReducer(
     if (!sameValue(again, theirs)) return { unsettled: whyNot(again, theirs, bare) };
     return { value: stored(replay(spec, name, copied(ours), steps)) };
   } catch (error) {
-    return { unsettled: `the reducer failed: ${error instanceof Error ? error.message : String(error)}` };
+    return { unsettled: `the reducer failed: ${messageOf(error)}` };
   }
 }
 

@@ -1,3 +1,4 @@
+import { messageOf } from "@stratigraph/core/internal";
 import { shown } from "@stratigraph/operations/internal";
 import { StratigraphError } from "stratigraph";
 
@@ -28,7 +29,7 @@ export function explain(
 
 /** What an error says to a program that asked for JSON: one line of it. Has the form of an error of the inspector's API. */
 export function explainToProgram(error: unknown, written: (message: string) => string): string {
-  const message = written(error instanceof Error ? error.message : String(error));
+  const message = written(messageOf(error));
   if (!StratigraphError.is(error)) return JSON.stringify({ error: { message } });
   return JSON.stringify({ error: { code: error.code, message, help: helpOf(error) } });
 }

@@ -100,3 +100,4 @@ export type { DecodedWrite } from "./encode/writeCoder.ts";
 export { trace, traced } from "./contract/trace.ts";
 export { bytesOf, msOf, waitMsOf } from "./contract/units.ts";
 export type { AlsoMoved } from "./operations/windBack.ts";
+export { messageOf } from "./serde/messageOf.ts";

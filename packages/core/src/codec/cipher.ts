@@ -18,6 +18,7 @@ import {
   type EncryptionOptions,
   type KeyFunction,
 } from "./encryptionOptions.ts";
+import { messageOf } from "../serde/messageOf.ts";
 
 /** The first byte of sealed bytes. The cipher has the tags 0x40 to 0x4f, the codec those below. */
 const sealedTag = 0x41;
@@ -185,7 +186,7 @@ export class Cipher {
     try {
       return await within(this.#keyTimeoutMs, this.#ask(id, source));
     } catch (cause) {
-      const why = cause instanceof Error ? cause.message : String(cause);
+      const why = messageOf(cause);
       const message = `The function of key ${JSON.stringify(id)} failed: ${why}. It is asked again with the next call.`;
       throw new CodecError("key-failed", message, { cause, keyId: id });
     }

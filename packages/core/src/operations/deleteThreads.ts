@@ -4,6 +4,7 @@ import { InvalidOptionError } from "../contract/errors.ts";
 import { Storages, type Finding, type Holding } from "./holding.ts";
 import type { Tags, ThreadTags } from "../saver/threadTags.ts";
 import type { Remainder, ThreadTag, Tier } from "../contract/tier.ts";
+import { messageOf } from "../serde/messageOf.ts";
 
 /** Which threads {@link deleteThreads} deletes: those that carry all of these tags, or those of these ids. */
 export type ThreadSelection =
@@ -221,8 +222,4 @@ async function deleted(
 
 function told({ isEmpty: _isEmpty, ...holding }: Finding): Holding {
   return holding;
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

@@ -14,6 +14,7 @@ import {
 import type { Sealer } from "../encode/envelope.ts";
 import { layersOf } from "../operations/holding.ts";
 import { proofsOf } from "./keyProofs.ts";
+import { messageOf } from "../serde/messageOf.ts";
 
 /** A storage that keeps check values, and those that it has. */
 interface Place {
@@ -106,7 +107,7 @@ export class KeyGuard {
         } catch (error) {
           if (StratigraphError.is(error, "KEY_MISMATCH"))
             return { ...about, status: "problem", found: error.message };
-          const why = error instanceof Error ? error.message : String(error);
+          const why = messageOf(error);
           return { ...about, status: "unknown", found: `It could not be looked at: ${why}` };
         }
       }),

@@ -10,6 +10,7 @@ import type { IncrementalReader } from "../incremental/incrementalReader.ts";
 import type { IncrementalWriter, WrittenArray } from "../incremental/incrementalWriter.ts";
 import { type RegisteredLangChainType, type RegisteredType, TypeRegistry } from "./typeRegistry.ts";
 import type { UnknownTypes } from "./valueDecoder.ts";
+import { messageOf } from "./messageOf.ts";
 
 /**
  * Reads and writes LangGraph's `json` format, faster than LangGraph does, with a typed extension for what that format destroys.
@@ -142,7 +143,7 @@ function guarded<T>(action: "serialise" | "read back", work: () => T): T {
   } catch (cause) {
     if (cause instanceof SerializationError) throw cause;
     const found = cause instanceof SyntaxError ? "text that is not JSON" : "a value that the engine refuses";
-    const hint = `${cause instanceof Error ? cause.message : String(cause)}.`;
+    const hint = `${messageOf(cause)}.`;
     throw new SerializationError({ action, path: "", found, hint }, { cause });
   }
 }

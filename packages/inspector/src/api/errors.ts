@@ -1,4 +1,5 @@
 import { SerializationError, StratigraphError, type ErrorCode } from "@stratigraph/core";
+import { messageOf } from "@stratigraph/core/internal";
 
 /** Where each error code is explained. */
 const errorsPage = "https://github.com/stratigraph/stratigraph/blob/main/packages/core/ERRORS.md";
@@ -69,7 +70,7 @@ export function answerTo(
   // Of a value that was given: what is stored is read with an error of its own.
   if (SerializationError.is(error))
     return { status: 400, body: bodyOf(new StratigraphError("SERIALIZATION", error.message)) };
-  const message = error instanceof Error ? error.message : String(error);
+  const message = messageOf(error);
   const told = hidesTexts ? "Something failed. What it said may repeat what is redacted." : message;
   return { status: 500, body: { error: { code: "INTERNAL", message: told } } };
 }

@@ -1,6 +1,7 @@
 // long file: the protocol of a call, which is read as one piece
 import { setTimeout as sleep } from "node:timers/promises";
 import type { TierSaver } from "@stratigraph/core";
+import { messageOf } from "@stratigraph/core/internal";
 import {
   AmbiguousOutcomeError,
   duplicateCall,
@@ -297,7 +298,7 @@ export class CallRunner {
       await site.issued?.(site.signal, this.#parts.waitMs);
     } catch (cause) {
       if (site.signal?.aborted === true) throw cause;
-      const why = cause instanceof Error ? cause.message : String(cause);
+      const why = messageOf(cause);
       throw notDurable(this.#parts.log.threadId, request.tool, request.where, why, cause);
     }
   }

@@ -1,4 +1,5 @@
 import { StratigraphError } from "@stratigraph/core";
+import { messageOf } from "@stratigraph/core/internal";
 import type { MergePlan } from "@stratigraph/branch";
 import type { RollbackReport } from "./report.ts";
 
@@ -36,7 +37,7 @@ export class RolledBackError extends StratigraphError {
   readonly report: RollbackReport;
 
   constructor(threadId: string, transaction: string, report: RollbackReport, cause: unknown) {
-    const why = cause instanceof Error ? cause.message : String(cause);
+    const why = messageOf(cause);
     super(
       "ROLLED_BACK",
       `A transaction on thread ${JSON.stringify(threadId)} was rolled back, because its work failed: ${why}.${notUndone(report)}`,

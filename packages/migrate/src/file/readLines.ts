@@ -2,6 +2,7 @@ import { createHash, type Hash } from "node:crypto";
 import { createReadStream } from "node:fs";
 import { pipeline, type Readable } from "node:stream";
 import { InvalidOptionError, StratigraphError } from "@stratigraph/core";
+import { messageOf } from "@stratigraph/core/internal";
 import { compressionOf, decompressing } from "./compression.ts";
 import { fileError } from "./fileError.ts";
 import { damagedFile, format, formatVersion, type Line } from "./lines.ts";
@@ -36,10 +37,7 @@ export async function* readLines(path: string): AsyncGenerator<Line> {
     }
   } catch (error) {
     if (StratigraphError.is(error)) throw error;
-    throw (
-      fileError(path, error) ??
-      damagedFile(path, error instanceof Error ? error.message : String(error), error)
-    );
+    throw fileError(path, error) ?? damagedFile(path, messageOf(error), error);
   }
   if (!ended) throw damagedFile(path, "it ends too early");
 }

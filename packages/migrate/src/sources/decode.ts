@@ -1,5 +1,6 @@
 import type { SerializerProtocol } from "@langchain/langgraph-checkpoint";
 import { SerializationError, StratigraphError, type ErrorCode } from "@stratigraph/core";
+import { messageOf } from "@stratigraph/core/internal";
 import type { OutlineEntry } from "../contract/source.ts";
 
 /**
@@ -48,7 +49,7 @@ function whyNot(cause: unknown): string {
     return `${place}${cause.found}`;
   }
   if (cause instanceof SyntaxError) return "text that is not JSON";
-  return cause instanceof Error ? cause.message : String(cause);
+  return messageOf(cause);
 }
 
 /**
@@ -68,7 +69,7 @@ export async function readAt<T>(
     if (StratigraphError.is(error)) throw error;
     const at = { threadId, namespace, checkpointId };
     const place = `Thread ${JSON.stringify(threadId)}, namespace ${JSON.stringify(namespace)}, checkpoint ${checkpointId}`;
-    const why = error instanceof Error ? error.message : String(error);
+    const why = messageOf(error);
     const [code, advice] = adviceOn(error);
     const what = `${why.replace(/\.$/, "")}. ${advice}`;
     throw new StratigraphError(

@@ -1,5 +1,6 @@
 import { MemorySaver, type BaseCheckpointSaver, type CheckpointTuple } from "@langchain/langgraph-checkpoint";
 import { NotFoundError, StratigraphError } from "@stratigraph/core";
+import { messageOf } from "@stratigraph/core/internal";
 import { entryKey, parentsFirst } from "../contract/outline.ts";
 import { Digests } from "../copy/digest.ts";
 import { readAt } from "./decode.ts";
@@ -209,7 +210,7 @@ const noMetadata = { source: "update", step: 0, parents: {} } as const;
 function unlistable(saver: BaseCheckpointSaver, cause: unknown): StratigraphError {
   if (StratigraphError.is(cause)) return cause;
   const name = saver.constructor.name;
-  const why = cause instanceof Error ? cause.message : String(cause);
+  const why = messageOf(cause);
   const message =
     `${name} can't list its checkpoints: ${why.replace(/\.$/, "")}. One that it can't decode ends its list: read its storage ` +
     `directly, with openSource(url), which tells which one it is.`;

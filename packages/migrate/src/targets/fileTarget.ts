@@ -6,6 +6,7 @@ import { finished, pipeline } from "node:stream/promises";
 import type { Writable } from "node:stream";
 import type { ChannelVersions, SerializerProtocol } from "@langchain/langgraph-checkpoint";
 import { StratigraphError, StratigraphSerializer } from "@stratigraph/core";
+import { messageOf } from "@stratigraph/core/internal";
 import type { OutlineEntry, SourceCheckpoint, SourceThread } from "../contract/source.ts";
 import type { ThreadTarget, WriteOptions, WrittenThread } from "../contract/target.ts";
 import { isOfOneThread } from "../copy/isOfOneThread.ts";
@@ -154,7 +155,7 @@ class FileTarget implements ThreadTarget {
   #unwritable(cause: unknown): StratigraphError {
     const known = fileError(this.#path, cause);
     if (known !== undefined) return known;
-    const why = cause instanceof Error ? cause.message : String(cause);
+    const why = messageOf(cause);
     const message = `The file ${JSON.stringify(this.#path)} can't be written: ${why}. Nothing is left of it; repeat the export.`;
     return new StratigraphError("UNAVAILABLE", message, { path: this.#path }, cause);
   }

@@ -7,7 +7,7 @@ import {
   type Duration,
   type TierSaver,
 } from "@stratigraph/core";
-import { deletesUnchanged } from "@stratigraph/core/internal";
+import { deletesUnchanged, messageOf } from "@stratigraph/core/internal";
 import { z } from "zod";
 import { columns, shown } from "../render/columns.ts";
 import { bytesText, timeText } from "../render/units.ts";
@@ -213,7 +213,7 @@ class Deletion {
       // Written to since: it isn't old any more.
       if (!(await tier.deleteUnchanged(threadId, revision!))) return undefined;
     } catch (error) {
-      const reason = `The deletion failed: ${error instanceof Error ? error.message : String(error)}`;
+      const reason = `The deletion failed: ${messageOf(error)}`;
       return this.#count({ ...found!, verified: false, reason }, before);
     }
     const left = holdingsOf((await look()).threads[0]!.found).where;

@@ -1,4 +1,5 @@
 import type { Holding } from "@stratigraph/core";
+import { messageOf } from "@stratigraph/core/internal";
 import { z } from "zod";
 import { bytesText } from "../render/units.ts";
 
@@ -41,7 +42,7 @@ export function holdingsOf(found: readonly Holding[]): Holdings {
         role,
         checkpoints,
         bytes,
-        ...(error === undefined ? {} : { error: error instanceof Error ? error.message : String(error) }),
+        ...(error === undefined ? {} : { error: messageOf(error) }),
       })),
   };
 }

@@ -8,7 +8,7 @@ import {
   type StartMaintenanceOptions,
   type TierSaver,
 } from "@stratigraph/core";
-import { msOf } from "@stratigraph/core/internal";
+import { msOf, messageOf } from "@stratigraph/core/internal";
 import { z } from "zod";
 import { columns, shown } from "../render/columns.ts";
 import { bytesText } from "../render/units.ts";
@@ -136,7 +136,7 @@ class Account {
   }
 
   fail(error: unknown): void {
-    this.errors.push(error instanceof Error ? error.message : String(error));
+    this.errors.push(messageOf(error));
     if (this.errors.length > keptErrors) this.errors.shift();
   }
 }
@@ -161,7 +161,7 @@ function itemOf({
     ...(bytes === undefined ? {} : { bytes }),
     ...(freed === undefined ? {} : { freed }),
     ...(swept === undefined ? {} : { swept }),
-    ...(error === undefined ? {} : { error: error instanceof Error ? error.message : String(error) }),
+    ...(error === undefined ? {} : { error: messageOf(error) }),
   };
 }
 

@@ -1,3 +1,4 @@
+import { messageOf } from "@stratigraph/core/internal";
 import type { MovedThread } from "@stratigraph/core/tier";
 import { z } from "zod";
 import { columns, shown } from "../render/columns.ts";
@@ -49,7 +50,7 @@ export class MovedThreads {
     } catch (error) {
       if (isOutage(error)) throw error;
       this.total.failed += 1;
-      const why = error instanceof Error ? error.message : String(error);
+      const why = messageOf(error);
       return { thread, done: false, checkpoints: 0, bytes: 0, error: why };
     }
   }

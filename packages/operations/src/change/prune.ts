@@ -1,5 +1,5 @@
 import { InvalidOptionError, type KeepRule, type PruneThreadOptions } from "@stratigraph/core";
-import { msOf, pruneThread } from "@stratigraph/core/internal";
+import { msOf, pruneThread, messageOf } from "@stratigraph/core/internal";
 import { z } from "zod";
 import { columns, shown } from "../render/columns.ts";
 import { bytesText } from "../render/units.ts";
@@ -94,7 +94,7 @@ export const prune = operation({
       } catch (error) {
         if (isOutage(error)) throw error;
         total.failed += 1;
-        const why = error instanceof Error ? error.message : String(error);
+        const why = messageOf(error);
         return { thread: threadId, checkpoints: 0, kept: 0, bytes: 0, error: why };
       }
     });

@@ -7,7 +7,7 @@ import { timeText } from "../render/units.ts";
 import { fields, maxBytes } from "../table/fields.ts";
 import { operation } from "../table/operation.ts";
 import { Redaction } from "../values/redaction.ts";
-import { inlineText, valueLines } from "../values/text.ts";
+import { clipped, inlineText, valueLines } from "../values/text.ts";
 import { callItem, callItemOf, callStatuses, statusOf, type CallItem } from "./callItem.ts";
 import { callOf, callValues } from "./callValues.ts";
 import { journalThread, openJournal } from "./openJournal.ts";
@@ -115,9 +115,9 @@ export const calls = operation({
         ({ call, tool, args, result, status, attempts, replays, begun, ms, error, where }) => [
           call.slice(0, 12),
           tool,
-          clipped(args === undefined ? "(erased)" : inlineText(args.value)),
+          clipped(args === undefined ? "(erased)" : inlineText(args.value), 48),
           status,
-          clipped(error ?? (result === undefined ? "" : inlineText(result.value))),
+          clipped(error ?? (result === undefined ? "" : inlineText(result.value)), 48),
           attempts === 1 ? "" : String(attempts),
           replays === 0 ? "" : String(replays),
           ms === undefined ? "" : `${ms} ms`,
@@ -189,10 +189,6 @@ function* callLines({
     ["ENTRY", "AT", "WHAT", "AUTHOR"],
     entries.map(({ seq, at, text, author = "" }) => [String(seq), at, text, author]),
   );
-}
-
-function clipped(text: string): string {
-  return text.length > 48 ? `${text.slice(0, 47)}…` : text;
 }
 
 interface Place {

@@ -6,6 +6,7 @@ import { outcomeText } from "../render/words.ts";
 import { resolvePoint } from "../table/address.ts";
 import { texts } from "../table/fields.ts";
 import { operation } from "../table/operation.ts";
+import { clipped } from "../values/text.ts";
 
 /** Compares threads side by side. */
 export const compare = operation({
@@ -72,7 +73,7 @@ export const compare = operation({
       callsOf(toolCalls),
       String(tokens.total),
       durationMs < 2000 ? `${durationMs} ms` : timeText(durationMs),
-      clipped(last.replaceAll(/\s+/g, " ")),
+      clipped(last.replaceAll(/\s+/g, " "), 60),
     ]);
     yield* table(["THREAD", "OUTCOME", ">STEPS", "TOOL CALLS", ">TOKENS", ">TIME", "LAST"], rows);
   },
@@ -82,8 +83,4 @@ function callsOf(calls: Readonly<Record<string, number>>): string {
   return Object.entries(calls)
     .map(([name, count]) => (count === 1 ? name : `${name} ×${count}`))
     .join(", ");
-}
-
-function clipped(text: string): string {
-  return text.length > 60 ? `${text.slice(0, 59)}…` : text;
 }

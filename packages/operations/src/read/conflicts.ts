@@ -1,5 +1,5 @@
 import type { Conflict, TierSaver } from "@stratigraph/core";
-import { decodeCursor, encodeCursor } from "@stratigraph/core/internal";
+import { decodeCursor, encodeCursor, messageOf } from "@stratigraph/core/internal";
 import { z } from "zod";
 import { isOutage } from "../change/isOutage.ts";
 import { shown, table } from "../render/columns.ts";
@@ -159,7 +159,7 @@ async function unlessDamaged<T>(
     return await read();
   } catch (error) {
     if (isOutage(error)) throw error;
-    failed.push({ thread, error: error instanceof Error ? error.message : String(error) });
+    failed.push({ thread, error: messageOf(error) });
     return otherwise;
   }
 }

@@ -1,5 +1,5 @@
 import { StratigraphError, type TierSaver } from "@stratigraph/core";
-import { answerWithin, diagnosisOf } from "@stratigraph/core/internal";
+import { answerWithin, diagnosisOf, messageOf } from "@stratigraph/core/internal";
 import type { Diagnosis, Finding } from "@stratigraph/core/tier";
 import { z } from "zod";
 import { columns, shown } from "../render/columns.ts";
@@ -122,7 +122,7 @@ async function findingsOf(
     const finding = await answerWithin(how.timeoutMs, look, late);
     items.push({ tier: tier.name, check: "maintenance", ...finding });
   } catch (error) {
-    const why = error instanceof Error ? error.message : String(error);
+    const why = messageOf(error);
     items.push({ tier: tier.name, check: "maintenance", status: "unknown", found: why });
   }
   return items;

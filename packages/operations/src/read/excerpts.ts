@@ -1,6 +1,6 @@
 import { contentOf, isMessage, isObject } from "../values/records.ts";
 import { redactedText } from "../values/redaction.ts";
-import { inlineText } from "../values/text.ts";
+import { clipped, inlineText } from "../values/text.ts";
 
 /** How much of a text is told, in characters. */
 const mostText = 240;
@@ -79,5 +79,5 @@ function clippedLine(text: string): string {
     .slice(0, mostText * 4)
     .replaceAll(/\s+/g, " ")
     .trim();
-  return line.length > mostText ? `${line.slice(0, mostText - 1)}…` : line;
+  return clipped(line, mostText);
 }

@@ -15,6 +15,7 @@ import { nextNodes } from "./nextNodes.ts";
 import { nodeOfPath } from "./nodes.ts";
 import { listedCheckpoint } from "./records.ts";
 import { waitsAt } from "./waitsAt.ts";
+import { clipped } from "../values/text.ts";
 
 /** How many threads are asked for at most, and how many of them are looked at at the same time. */
 const mostThreads = 50;
@@ -93,7 +94,7 @@ export const glance = operation({
       thread,
       `${checkpoints}${complete ? "" : "+"}`,
       bytesText(bytes),
-      clipped(toldOf(rest)),
+      clipped(toldOf(rest), 100),
     ]);
     yield* columns([["THREAD", "CHECKPOINTS", "BYTES", ""], ...rows]);
   },
@@ -109,10 +110,6 @@ function toldOf({ says, next, error }: Pick<Item, "says" | "next" | "error">): s
   if (kind === "state") return `${due}${text}`;
   const who = kind === "question" ? `${by} asks: ` : kind === "error" ? `${by} failed: ` : `${by}: `;
   return `${due}${who}${text}`;
-}
-
-function clipped(text: string): string {
-  return text.length > 100 ? `${text.slice(0, 99)}…` : text;
 }
 
 async function lookAt(saver: TierSaver, thread: string, redaction: Redaction): Promise<Item> {

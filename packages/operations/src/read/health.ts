@@ -1,4 +1,5 @@
 import type { TierHealth } from "@stratigraph/core";
+import { messageOf } from "@stratigraph/core/internal";
 import { z } from "zod";
 import { columns } from "../render/columns.ts";
 import { bytesText } from "../render/units.ts";
@@ -90,7 +91,7 @@ function copiesText({
 }
 
 function itemOf({ name, role, ok, ms, error, breaker, copies: copied }: TierHealth): z.output<typeof item> {
-  const why = error === undefined ? {} : { error: error instanceof Error ? error.message : String(error) };
+  const why = error === undefined ? {} : { error: messageOf(error) };
   return {
     tier: name,
     role,

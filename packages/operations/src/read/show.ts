@@ -9,7 +9,7 @@ import { hasCut, shares } from "../values/cut.ts";
 import { parsePath, wrongPath } from "../values/path.ts";
 import { Redaction } from "../values/redaction.ts";
 import { State } from "../values/state.ts";
-import { inlineText, valueLines } from "../values/text.ts";
+import { clipped, inlineText, valueLines } from "../values/text.ts";
 import { parsedValue, partOf, shownValue, valueView, viewOf, type Shown } from "../values/view.ts";
 import type { ParsedValues } from "../values/parsedValues.ts";
 import { dueNodes } from "./nextNodes.ts";
@@ -146,7 +146,7 @@ function* valuesOf({ channels, writes }: Output): Generator<string> {
     writes.map(({ task, node, kind, channel, type, value, sha256 }) => [
       `  ${node ?? task.slice(0, 8)}`,
       kind === "write" ? channel : kind,
-      clipped(value === undefined ? opaqueText(type, sha256) : inlineText(value)),
+      clipped(value === undefined ? opaqueText(type, sha256) : inlineText(value), 100),
     ]),
   );
 }
@@ -191,10 +191,6 @@ function isTold({ channel, value }: Output["channels"][number]): boolean {
 
 function opaqueText(type: string, sha256: string | undefined): string {
   return `(${type}${sha256 === undefined ? "" : `, sha256 ${sha256.slice(0, 16)}…`})`;
-}
-
-function clipped(text: string): string {
-  return text.length > 100 ? `${text.slice(0, 99)}…` : text;
 }
 
 interface ShownChannel {

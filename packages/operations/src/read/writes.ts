@@ -8,7 +8,7 @@ import { fields, maxBytes } from "../table/fields.ts";
 import { operation } from "../table/operation.ts";
 import { shares } from "../values/cut.ts";
 import { Redaction } from "../values/redaction.ts";
-import { inlineText } from "../values/text.ts";
+import { clipped, inlineText } from "../values/text.ts";
 import { viewOf } from "../values/view.ts";
 import { shownWrites, taskWrite, type ShownWrite } from "./shownWrites.ts";
 
@@ -115,13 +115,8 @@ function* section(head: string, tasks: readonly Task[]): Generator<string> {
         n === 0 ? `  ${node ?? task.slice(0, 8)}` : "",
         n === 0 && outcome !== "done" ? outcomeText(outcome) : "",
         kind === "write" ? channel : kind,
-        clipped(value === undefined ? `(${type})` : inlineText(value)),
+        clipped(shown(value === undefined ? `(${type})` : inlineText(value)), 100),
       ]),
     ),
   );
-}
-
-function clipped(text: string): string {
-  const line = shown(text);
-  return line.length > 100 ? `${line.slice(0, 99)}…` : line;
 }

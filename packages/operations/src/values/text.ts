@@ -134,3 +134,8 @@ function saidLines(content: unknown): string[] {
     return typeof text === "string" ? text.split("\n").map(shown) : [inlineText(block)];
   });
 }
+
+/** A text that has at most so many UTF-16 units, the last one of which says where something was left out. */
+export function clipped(text: string, most: number): string {
+  return text.length > most ? `${text.slice(0, most - 1)}…` : text;
+}

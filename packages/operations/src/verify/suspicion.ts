@@ -1,4 +1,5 @@
 import { StratigraphError } from "@stratigraph/core";
+import { messageOf } from "@stratigraph/core/internal";
 import type { Address } from "@stratigraph/core/tier";
 import type { Place } from "./places.ts";
 
@@ -119,5 +120,5 @@ export function undecodable(error: unknown): Undecodable {
 function reasonOf(error: unknown): string {
   const { cause } = error as { cause?: unknown };
   if (StratigraphError.is(error) && cause instanceof Error) return cause.message;
-  return error instanceof Error ? error.message : String(error);
+  return messageOf(error);
 }

@@ -1,4 +1,4 @@
-import { checkUp, clockFinding } from "@stratigraph/core/internal";
+import { checkUp, clockFinding, messageOf } from "@stratigraph/core/internal";
 import type { Check, DiagnoseRequest, Diagnosis, Finding } from "@stratigraph/core/tier";
 import type { Connection } from "../connection.ts";
 import type { ResolvedRedisOptions } from "../options.ts";
@@ -71,7 +71,7 @@ function serverFinding({ info, refused }: ServerFacts, cli: string): Finding | u
   if (info !== undefined) return undefined;
   return {
     status: "unknown",
-    found: `Memory, eviction and persistence could not be looked at: ${refused instanceof Error ? refused.message : String(refused)}`,
+    found: `Memory, eviction and persistence could not be looked at: ${messageOf(refused)}`,
     advice: `As an administrator: ${cli} acl setuser USER +info`,
   };
 }

@@ -1,3 +1,4 @@
+import { messageOf } from "@stratigraph/core/internal";
 import { strict as assert } from "node:assert";
 import { MemorySaver } from "@langchain/langgraph-checkpoint";
 import { plain } from "../differential/normalise.ts";
@@ -20,7 +21,7 @@ const runOf =
       const wanted = instead === undefined ? await make(new MemorySaver(), thread) : instead.answer;
       assert.deepEqual(plain(await make(saver, thread)), plain(wanted));
     } catch (error) {
-      const message = error instanceof Error ? error.message : String(error);
+      const message = messageOf(error);
       const places = from.map((place) => `\n- ${place}`).join("");
       throw new Error(`${message}\nThis is called in langgraphjs:${places}`, { cause: error });
     }

@@ -1,9 +1,8 @@
+import { messageOf } from "@stratigraph/core/internal";
 import type { OpenedSaver } from "../graphs/setup.ts";
 import type { Clause, ClauseContext } from "./clause.ts";
 import { clauses } from "./clauses.ts";
 import { type ClauseResult, type ConformanceReport, missingMethods } from "./report.ts";
-
-const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
 /** Runs one clause and returns its result. Never rejects. */
 export const runClause = async (clause: Clause, context: ClauseContext): Promise<ClauseResult> => {
