@@ -80,7 +80,7 @@ const libraries: Plugin = {
 };
 
 const LANGCHAIN = /^(@langchain\/|langchain(\/|$))/;
-const OWN = /^(@stratigraph\/|stratigraph$)/;
+const OWN = /^(@stratigraph\/|stratigraph(\/|$))/;
 const INSTALLED = /[/\\]node_modules[/\\]/;
 
 /** Has `import.meta` refer to the source file instead of the bundle. */

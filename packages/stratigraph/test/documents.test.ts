@@ -108,7 +108,7 @@ test("the code of the documents type-checks", () => {
 test("packages bring what their READMEs send readers to", () => {
   for (const [name, file] of [
     ["core", "ERRORS.md"],
-    ["postgres", "schema.sql"],
+    ["service", "monitoring"],
   ] as const) {
     const { files } = JSON.parse(readFileSync(join(packages, name, "package.json"), "utf8")) as {
       files: string[];
