@@ -56,30 +56,29 @@ export async function callMoves(
 }
 
 /**
- * Refuses to continue a step of a source that has made calls, where these stay behind: they would be made again.
- * @param leading the side whose work the merged checkpoint continues
- * @param sides how many sources there are: only the calls of one go along
+ * Refuses to continue a step of a source that has made calls: in the target they would be made again.
+ * @param leading the side whose work is continued
+ * @param isSame whether it is continued from the same checkpoint, where calls are found again that go along
  * @throws StratigraphError "MERGE_REFUSED"
  */
 export async function refuseLostCalls(
   saver: TierSaver,
   threadId: string,
   leading: MergeSide,
-  sides: number,
+  isSame: boolean,
 ): Promise<void> {
   const { at } = leading;
   if (at.threadId === threadId) return;
-  const { head } = await saver.tier.peek({ threadId, namespace });
-  let isOfStep = false;
-  for await (const { record } of saver.tier.list({ threadId: at.threadId, namespace, recordsOnly: true })) {
-    if (record.checkpointId === head && sides === 1) return;
-    isOfStep ||= await isMadeAt(saver, record, at.checkpointId);
-  }
-  if (isOfStep && (head !== undefined || sides > 1))
-    throw mergeRefused(
-      "a step of one side made tool calls and hasn't ended, and both sides have made some: they would be made again",
-      [{ side: leading, next: [], tasks: [] }],
-    );
+  const [had, last] = await Promise.all(
+    [threadId, at.threadId].map(async (id) => (await saver.tier.peek({ threadId: id, namespace })).head),
+  );
+  if (last === undefined || last === had) return;
+  if (isSame && (await callsBetween(saver, at.threadId, last, had)) !== undefined) return;
+  for await (const { record } of saver.tier.list({ threadId: at.threadId, namespace, recordsOnly: true }))
+    if (await isMadeAt(saver, record, at.checkpointId))
+      throw mergeRefused("a step of one side made tool calls and hasn't ended: they would be made again", [
+        { side: leading, next: [], tasks: [] },
+      ]);
 }
 
 /** Whether an entry of the journal tells of a call that a step made which began at a checkpoint. */

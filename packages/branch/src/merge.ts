@@ -137,6 +137,7 @@ export async function mergeWith(
   if (only === undefined) return { status: "already-merged", config };
   const ahead = only.base.checkpointId === target.at.checkpointId;
   if (unmerged.length === 1 && ahead && options.fastForward !== false) {
+    await refuseLostCalls(saver, threadId, only.side, true);
     if (options.dryRun === true) return { status: "planned", config };
     return { status: "fast-forward", config: configOf(await fastForward(saver, target, only.side)) };
   }
@@ -154,7 +155,7 @@ export async function mergeWith(
       }),
     ),
   ]);
-  await refuseLostCalls(saver, threadId, leading, unmerged.length);
+  await refuseLostCalls(saver, threadId, leading, false);
   const merged = await mergeChannels(graph, saver, target, history.nodes, inputs, { strategy, answers });
   if (merged.conflicts.length > 0) {
     const ref = ({ at }: MergeSide): CheckpointRef => ({

@@ -75,6 +75,18 @@ describe.each(fewSavers)("on %s", (_name, open) => {
       expect(bank).toEqual(["hotel", "flight", "hotel", "flight", "hotel", "flight"]);
     });
 
+    it("a fork of behind an entry by hand knows that the step has ended", async () => {
+      const { bank, breaks, graph } = trip();
+      const config = thread();
+      await expect(graph().invoke({ amount: 100 }, config)).rejects.toThrow("broke off");
+      await graph().updateState(config, { hotel: "by hand" }, "books" as never);
+      delete breaks.hotel;
+      const { threadId } = await fork(opened.saver, { threadId: config.configurable.thread_id });
+      const forked = { ...config, configurable: { thread_id: threadId } };
+      expect((await graph().invoke(null, forked)).flight).toBe("2: flight");
+      expect(bank).toEqual(["hotel", "flight"]);
+    });
+
     it("a hotel that broke off before it was paid is entered by hand: the flight is paid", async () => {
       const { bank, breaks, graph } = trip();
       const config = thread();
@@ -256,22 +268,6 @@ describe.each(fewSavers)("on %s", (_name, open) => {
     await other.end();
   });
 
-  it("a node that passes the config with which the graph was called makes its calls all the same", async () => {
-    const { bank, State } = shop();
-    const config = thread();
-    const graph = new StateGraph(State)
-      .addNode("sell", async ({ order }) => ({
-        receipts: [
-          await journal.run(config, { id: "charge", args: { order } }, () => `${bank.push(order)}: ${order}`),
-        ],
-      }))
-      .addEdge(START, "sell")
-      .compile({ checkpointer: opened.saver });
-    await graph.invoke({ order: "apples" }, config);
-    const { receipts } = await graph.invoke({ order: "apples" }, config);
-    expect(receipts).toEqual(["1: apples", "2: apples"]);
-  });
-
   it("calls that end at the same time don't end their tasks in one turn, in which LangGraph loses what was written beside a failure", async () => {
     let fails = true;
     let begun = 0;
@@ -305,5 +301,75 @@ describe.each(fewSavers)("on %s", (_name, open) => {
     const { joined, paid } = await graph.invoke(null, config);
     expect([joined, [...paid].toSorted()]).toEqual([true, ["l", "r"]]);
     expect(begun).toBe(2);
+  });
+
+  it("a trip of a subgraph that is entered by hand, and one that is skipped by hand, end: the car is paid", async () => {
+    for (const by of ["trip", "insures"]) {
+      const bank: string[] = [];
+      const State = Annotation.Root({ note: Annotation<string> });
+      const breaks = { off: true };
+      const pays = (what: string) => async (_: object, config: object) => {
+        const note = await journal.run(
+          config,
+          { id: "charge", args: { amount: 100 } },
+          () => `${bank.push(what)}: ${what}`,
+        );
+        if (what === "hotel" && breaks.off) throw new Error("broke off");
+        return { note };
+      };
+      const inner = new StateGraph(State).addNode("books", pays("hotel")).addEdge(START, "books").compile();
+      const graph = new StateGraph(State)
+        .addNode("trip", by === "trip" ? inner : pays("hotel"))
+        .addNode("insures", () => ({}))
+        .addNode("car", pays("car"))
+        .addEdge(START, "trip")
+        .addEdge("trip", "insures")
+        .addEdge("insures", "car")
+        .compile({ checkpointer: opened.saver });
+      const config = thread();
+      await expect(graph.invoke({}, config)).rejects.toThrow("broke off");
+      await graph.updateState(config, { note: "by hand" }, by as never);
+      breaks.off = false;
+      expect((await graph.invoke(null, config)).note).toBe("2: car");
+      expect(bank).toEqual(["hotel", "car"]);
+    }
+  });
+
+  it("a run that goes back while a call is under way waits for it", async () => {
+    const bank: string[] = [];
+    let ends = () => {};
+    const banks = new Promise<void>((resolve) => (ends = resolve));
+    let begun = () => {};
+    const paying = new Promise<void>((resolve) => (begun = resolve));
+    let fails = true;
+    const State = Annotation.Root({ receipt: Annotation<string> });
+    const graph = new StateGraph(State)
+      .addNode("plan", () => ({}))
+      .addNode("pay", async (_, config) => ({
+        receipt: await journal.run(config, { id: "charge" }, async () => {
+          begun();
+          await banks;
+          return `receipt ${bank.push("paid")}`;
+        }),
+      }))
+      .addNode("look", async () => {
+        await paying;
+        if (fails) throw new Error("it is dark");
+        return {};
+      })
+      .addEdge(START, "plan")
+      .addEdge("plan", "pay")
+      .addEdge("plan", "look")
+      .compile({ checkpointer: opened.saver });
+    const config = thread();
+    await expect(graph.invoke({}, config)).rejects.toThrow("it is dark");
+    fails = false;
+    let start;
+    for await (const state of graph.getStateHistory(config))
+      if (state.next.includes("plan")) start = state.config;
+    const again = graph.invoke(null, start);
+    ends();
+    expect((await again).receipt).toBe("receipt 1");
+    expect(bank).toEqual(["paid"]);
   });
 });

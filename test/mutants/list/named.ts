@@ -77,7 +77,7 @@ export const namedMutants: readonly Mutant[] = [
     kind: "guard",
     what: "parallel tasks wait for each other's calls, and are given one receipt",
     file: runner,
-    find: "} else if (planned.seen !== undefined && !isSamePlace(other.where, where)) taken.add(call);",
+    find: "} else if (planned.seen !== undefined && isBeside(other.where, where)) taken.add(call);",
     replace: "}",
     tests: stories,
   },

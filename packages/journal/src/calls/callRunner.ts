@@ -12,7 +12,7 @@ import {
 } from "../errors.ts";
 import type { Calls } from "../log/calls.ts";
 import type { CallState } from "../log/callState.ts";
-import { isSamePlace, isTaken } from "../log/visits.ts";
+import { isBeside, isSamePlace, isTaken } from "../log/visits.ts";
 import type { KnownBy, Where } from "../log/entry.ts";
 import type { Decision, JournalLog, NewEvent } from "../log/journalLog.ts";
 import { checkKnownBy, KnownByAnother, knownByOf } from "../log/knownBy.ts";
@@ -113,7 +113,7 @@ export class CallRunner {
       if (other === undefined) {
         const outcome = await this.#alone(planned, work);
         if (outcome !== undefined) return outcome;
-      } else if (planned.seen !== undefined && !isSamePlace(other.where, where)) taken.add(call);
+      } else if (planned.seen !== undefined && isBeside(other.where, where)) taken.add(call);
       else await this.#ended(other.made, planned);
     }
   }

@@ -1,3 +1,4 @@
+// long file: all that tells how two places stand to each other
 import type { TierSaver } from "@stratigraph/core";
 import type { DecodedBody } from "@stratigraph/core/internal";
 import type { Where } from "../log/entry.ts";
@@ -37,6 +38,11 @@ function levelsOf({ checkpoint, namespace = "", issuer, via = [], task }: Where)
     checkpoint: from,
     task: n < hops.length ? hops[n] : task,
   }));
+}
+
+/** The node of a graph on the way to a place: that of the place, or the one that runs the subgraph in which it is. */
+function nodeAt(levels: readonly Level[], n: number, { node = "" }: Where): string {
+  return levels[n + 1] === undefined ? node : levels[n]!.task!.split(":", 1)[0]!;
 }
 
 /** How a place in which a call was made stands to the place in which one is made now. */
@@ -135,8 +141,9 @@ export class Place {
         if (n < this.#around) return "elsewhere";
         const past = this.#past(here);
         if (await past.has(level.checkpoint)) return "past";
-        const isOfNode = levels[n + 1] === undefined && past.onlyEdited(level.checkpoint);
-        return isOfNode ? await this.#afterEdits(here, level.checkpoint!, there.node) : "elsewhere";
+        if (!past.onlyEdited(level.checkpoint)) return "elsewhere";
+        const [node, asking] = [nodeAt(levels, n, there), nodeAt(this.#levels, n, this.#where)];
+        return await this.#afterEdits(here, level.checkpoint!, node, asking);
       }
       if (!isSameThread) return "elsewhere";
       if (level.task !== here.task) {
@@ -160,29 +167,35 @@ export class Place {
    * What an edit did to a step that hadn't ended: a call of a node in it is asked for again, unless the edit was made in the node's name.
    * LangGraph doesn't say in whose. But it notes each node that has run.
    */
-  async #afterEdits({ namespace, checkpoint }: Level, from: string, node = ""): Promise<Relation> {
+  async #afterEdits(
+    { namespace, checkpoint }: Level,
+    from: string,
+    node: string,
+    asking: string,
+  ): Promise<Relation> {
     const bodies = await Promise.all([from, checkpoint].map((id) => this.#bodyAt(namespace, id)));
     const [before, now] = bodies;
-    if (before === undefined || now === undefined || node === this.#where.node) return "elsewhere";
+    if (before === undefined || now === undefined || node === asking) return "elsewhere";
     const isOfNode = (channel: string): boolean =>
       channel === `branch:to:${node}` || channel === "__pregel_tasks";
     if (await this.#isAnyDue(now, isOfNode)) return "elsewhere";
-    const hasRun = ({ header }: DecodedBody, name = ""): boolean => Object.hasOwn(header.versions_seen, name);
-    const isNew = !hasRun(before, node);
-    // A node that ran before under its name wasn't renamed.
-    if ((isNew && hasRun(now, node)) || hasRun(before, this.#where.node)) return "past";
-    return isNew ? "elsewhere" : "ended or renamed";
+    const hasRun = ({ header }: DecodedBody, name: string): boolean =>
+      Object.hasOwn(header.versions_seen, name);
+    // A node that ran before under its name wasn't renamed, and an edit in the name of one that never ran is noted as its run.
+    const names = Object.keys(now.header.versions_seen).filter((name) => !name.startsWith("__"));
+    const isInANewName = names.some((name) => !hasRun(before, name));
+    if (isInANewName || hasRun(before, asking)) return "past";
+    return hasRun(before, node) ? "ended or renamed" : "elsewhere";
   }
 
-  /** What is stored of a checkpoint, or of the newest one of a namespace; undefined where it isn't there. */
+  /** What is stored of a checkpoint, in a fork also where only its source has it, or of the newest one of a namespace. */
   async #bodyAt(namespace: string, checkpointId: string | undefined): Promise<DecodedBody | undefined> {
-    const at = {
-      threadId: this.#threadId,
-      namespace,
-      ...(checkpointId === undefined ? {} : { checkpointId }),
-    };
-    for await (const { record } of this.#saver.tier.list({ ...at, recordsOnly: true, limit: 1 }))
-      return await this.#saver.coder.decodeBody(record);
+    const sources = checkpointId === undefined ? [] : await originsOf(this.#saver, this.#threadId);
+    for (const threadId of [this.#threadId, ...sources]) {
+      const at = { threadId, namespace, ...(checkpointId === undefined ? {} : { checkpointId }) };
+      for await (const { record } of this.#saver.tier.list({ ...at, recordsOnly: true, limit: 1 }))
+        return await this.#saver.coder.decodeBody(record);
+    }
     return undefined;
   }
 

@@ -79,16 +79,11 @@ export interface Task {
   readonly fresh: boolean;
 }
 
-/**
- * A config with what it leaves out from that of the task under way, as LangChain takes it. One that names another thread is whole, and so
- * is one of a task.
- */
+/** A config with what it leaves out from that of the task under way, as LangChain takes it. One that names a thread is whole. */
 function wholeConfig(config: unknown): TaskConfig {
   const around = (AsyncLocalStorageProviderSingleton.getRunnableConfig() ?? {}) as TaskConfig;
   const given = (config ?? {}) as TaskConfig;
-  const { thread_id: thread, __pregel_task_id: task } = given.configurable ?? {};
-  if (task !== undefined || (thread !== undefined && thread !== around.configurable?.["thread_id"]))
-    return given;
+  if (given.configurable?.["thread_id"] !== undefined) return given;
   const configurable = { ...around.configurable, ...given.configurable };
   return { ...around, ...dropUndefined(given), configurable };
 }

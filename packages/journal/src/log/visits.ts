@@ -40,6 +40,11 @@ export function isSamePlace(one: Where, other: Where): boolean {
   return one.task === other.task && stepOf(one) === stepOf(other);
 }
 
+/** Whether two places are different tasks of one step. */
+export function isBeside(one: Where, other: Where): boolean {
+  return one.task !== other.task && stepOf(one) === stepOf(other);
+}
+
 /** Whether another task of the step of a place made a call, and the task of that place didn't. */
 export function isTaken(
   { visits = [] }: { readonly visits?: readonly Where[] | undefined },
