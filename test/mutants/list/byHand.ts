@@ -7,7 +7,7 @@ export const byHandMutants: readonly Mutant[] = [
     kind: "guard",
     what: "a step that somebody ended by hand goes on: the next node is given its receipt",
     file: "packages/journal/src/langgraph/place.ts",
-    find: 'if (isInANewName || hasRun(before, asking)) return \"past\";',
+    find: 'if (isInANewName || hasRun(before, asking)) return "past";',
     replace: "",
     tests: ["packages/journal/test/byHand.test.ts"],
   },
