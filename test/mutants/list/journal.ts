@@ -14,7 +14,7 @@ export const journalMutants: readonly Mutant[] = [
     file: log,
     find: 'const isIt = found === seq && "call" in event && event.call === call;',
     replace: "const isIt = found === seq;",
-    tests: simulated,
+    tests: ["packages/journal/test/otherLife.test.ts"],
   },
   {
     id: "jo04",
