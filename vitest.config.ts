@@ -33,6 +33,7 @@ export default defineConfig({
     env: { STRATIGRAPH_TEST_ROUNDS: askedRounds() },
     include: ["packages/*/test/**/*.test.ts", "test/**/*.test.ts"],
     exclude: ["**/node_modules/**", "**/dist/**"],
+    setupFiles: ["test/codecSettled.ts"],
     globalSetup: ["test/servers/registry.ts", "test/servers/childBundles.ts"],
     testTimeout: 300_000,
     hookTimeout: 300_000,

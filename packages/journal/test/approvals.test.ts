@@ -1,17 +1,13 @@
 import { fork } from "@stratigraph/branch";
 import { MemorySaver, type TierSaver } from "@stratigraph/core";
-import { loadZstd } from "@stratigraph/core/internal";
 import { Annotation, Command, START, StateGraph } from "@langchain/langgraph";
-import { afterAll, expect, it, vi } from "vitest";
+import { expect, it, vi } from "vitest";
 import { createJournal, type Policy } from "../src/index.ts";
 import { decodeEntry, encodeEntry, journalNamespace, newRecordId } from "../src/log/records.ts";
 import { Sealing } from "../src/log/sealing.ts";
 import { agentOf, asks, payments, pays, questions, receipts, reply, says } from "./support/effects.ts";
 
 // Who may say what of a call.
-
-// The codec begins beside the work, and vitest can load nothing for a file that has ended.
-afterAll(async () => void (await loadZstd()));
 
 const begins = { messages: [{ role: "user", content: "pay" }] };
 const on = (thread_id: string) => ({ configurable: { thread_id } });
