@@ -4,14 +4,14 @@ import {
   missingBlob,
   namedBlobs,
   reservedNamespaces,
+  type Address,
   type Blob,
   type BlobHash,
   type CheckpointRecord,
   type HeadMove,
   type ListedCheckpoint,
 } from "@stratigraph/core/tier";
-import { mergeRefused } from "./mergeRefused.ts";
-import type { MergeSide } from "./mergeSide.ts";
+import { mergeRefused, type UnfinishedWork } from "./mergeRefused.ts";
 
 const namespace = reservedNamespaces.calls;
 
@@ -57,39 +57,39 @@ export async function callMoves(
 
 /**
  * Refuses to continue a step of a source that has made calls: in the target they would be made again.
- * @param leading the side whose work is continued
+ * @param work what is still due on the side that is continued
  * @param isSame whether it is continued from the same checkpoint, where calls are found again that go along
  * @throws StratigraphError "MERGE_REFUSED"
  */
 export async function refuseLostCalls(
   saver: TierSaver,
   threadId: string,
-  leading: MergeSide,
+  work: UnfinishedWork,
   isSame: boolean,
 ): Promise<void> {
-  const { at } = leading;
-  if (at.threadId === threadId) return;
+  const { at } = work.side;
+  if (at.threadId === threadId || (work.next.length === 0 && work.tasks.length === 0)) return;
   const [had, last] = await Promise.all(
     [threadId, at.threadId].map(async (id) => (await saver.tier.peek({ threadId: id, namespace })).head),
   );
-  if (last === undefined || last === had) return;
+  if (last === undefined || last === had || !(await hasCallsOfStep(saver, at, had))) return;
   if (isSame && (await callsBetween(saver, at.threadId, last, had)) !== undefined) return;
-  for await (const { record } of saver.tier.list({ threadId: at.threadId, namespace, recordsOnly: true }))
-    if (await isMadeAt(saver, record, at.checkpointId))
-      throw mergeRefused("a step of one side made tool calls and hasn't ended: they would be made again", [
-        { side: leading, next: [], tasks: [] },
-      ]);
+  throw mergeRefused("a step of one side made tool calls and hasn't ended: they would be made again", [work]);
 }
 
-/** Whether an entry of the journal tells of a call that a step made which began at a checkpoint. */
-async function isMadeAt(
-  { coder }: TierSaver,
-  record: CheckpointRecord,
-  checkpointId: string,
+/** Whether the step that began from a checkpoint made calls, since a call that another thread has as well. */
+async function hasCallsOfStep(
+  { tier, coder }: TierSaver,
+  { threadId, checkpointId }: Address,
+  since: string | undefined,
 ): Promise<boolean> {
-  const metadata: object = await coder.metadata(record, await coder.decodeBody(record));
-  const { where } = Object((metadata as { event?: unknown }).event) as { where?: unknown };
-  return (Object(where) as { checkpoint?: unknown }).checkpoint === checkpointId;
+  for await (const { record } of tier.list({ threadId, namespace, recordsOnly: true })) {
+    if (record.checkpointId === since) return false;
+    const metadata: object = await coder.metadata(record, await coder.decodeBody(record));
+    const { where } = Object((metadata as { event?: unknown }).event) as { where?: unknown };
+    if ((Object(where) as { checkpoint?: unknown }).checkpoint === checkpointId) return true;
+  }
+  return false;
 }
 
 /** A source's calls from its last one back to `since`, oldest first; undefined if they don't lead there. */

@@ -1,6 +1,7 @@
 import { ERROR, INTERRUPT, RESUME, TASKS } from "@langchain/langgraph-checkpoint";
 import type { TierSaver } from "@stratigraph/core";
 import { NULL_TASK, configOf } from "@stratigraph/core/internal";
+import { refuseLostCalls } from "./callMoves.ts";
 import type { MergeableGraph } from "./graphLike.ts";
 import { isIdle } from "./isIdle.ts";
 import { mergeRefused, type UnfinishedWork } from "./mergeRefused.ts";
@@ -16,13 +17,7 @@ export async function leadingSide(
   saver: TierSaver,
   sides: readonly [MergeSide, ...MergeSide[]],
 ): Promise<MergeSide> {
-  const states = await Promise.all(
-    sides.map(async (side): Promise<UnfinishedWork> => {
-      if (isIdle(graph, side)) return { side, next: [], tasks: [] };
-      const { next, tasks } = await graph.getState(configOf(side.at));
-      return { side, next, tasks };
-    }),
-  );
+  const states = await Promise.all(sides.map((side) => unfinishedWork(graph, side)));
   const unfinished = states.filter(({ next, tasks }) => next.length > 0 || tasks.length > 0);
   const [first, ...others] = unfinished;
   if (first === undefined) return sides[0];
@@ -34,7 +29,15 @@ export async function leadingSide(
   const differs = others.some(({ next }) => [...next].sort().join("\0") !== wanted);
   if (differs || (others.length > 0 && (interrupted.length > 0 || sends(unfinished))))
     throw mergeRefused("both sides have work under way, and not the same", unfinished);
+  await refuseLostCalls(saver, sides[0].at.threadId, first, false);
   return first.side;
+}
+
+/** What is still due on a side. */
+export async function unfinishedWork(graph: MergeableGraph, side: MergeSide): Promise<UnfinishedWork> {
+  if (isIdle(graph, side)) return { side, next: [], tasks: [] };
+  const { next, tasks } = await graph.getState(configOf(side.at));
+  return { side, next, tasks };
 }
 
 /** Whether a Send is due on any side. Sends have arguments of their own, so equal node names don't mean equal work. */

@@ -15,7 +15,7 @@ import type { Answers, CheckpointRef, MergePlan } from "./mergePlan.ts";
 import type { Point, ThreadRef } from "./readPoint.ts";
 import { readMergeSide, type MergeSide } from "./mergeSide.ts";
 import { checkChannels, strategyOf, type Strategies } from "./strategy.ts";
-import { leadingSide } from "./leadingSide.ts";
+import { leadingSide, unfinishedWork } from "./leadingSide.ts";
 import { mergeRefused } from "./mergeRefused.ts";
 import { writeMerge } from "./writeMerge.ts";
 
@@ -137,7 +137,7 @@ export async function mergeWith(
   if (only === undefined) return { status: "already-merged", config };
   const ahead = only.base.checkpointId === target.at.checkpointId;
   if (unmerged.length === 1 && ahead && options.fastForward !== false) {
-    await refuseLostCalls(saver, threadId, only.side, true);
+    await refuseLostCalls(saver, threadId, await unfinishedWork(graph, only.side), true);
     if (options.dryRun === true) return { status: "planned", config };
     return { status: "fast-forward", config: configOf(await fastForward(saver, target, only.side)) };
   }
@@ -155,7 +155,6 @@ export async function mergeWith(
       }),
     ),
   ]);
-  await refuseLostCalls(saver, threadId, leading, false);
   const merged = await mergeChannels(graph, saver, target, history.nodes, inputs, { strategy, answers });
   if (merged.conflicts.length > 0) {
     const ref = ({ at }: MergeSide): CheckpointRef => ({

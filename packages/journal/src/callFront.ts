@@ -265,13 +265,17 @@ function checkOnce(task: Task, id: string, tool: string, argsText: string, isLos
 
 /** @throws InvalidOptionError */
 function checkId(id: unknown): void {
-  if (typeof id !== "string" || id === "" || id.length > longestId)
+  if (typeof id !== "string" || id === "")
     throw new InvalidOptionError(
       "call.id",
-      typeof id === "string" && id !== "" ? `${id.length} characters` : id,
-      typeof id === "string" && id !== ""
-        ? `Use at most ${longestId} characters: what a call is about goes into args.`
-        : "Name the call: it is known by that after a crash or a retry. Calls with other arguments need other names, such as `charge ${order}`.",
+      id,
+      "Name the call: it is known by that after a crash or a retry. Calls with other arguments need other names, such as `charge ${order}`.",
+    );
+  if (id.length > longestId)
+    throw new InvalidOptionError(
+      "call.id",
+      `${id.length} characters`,
+      `Use at most ${longestId} characters: what a call is about goes into args.`,
     );
 }
 

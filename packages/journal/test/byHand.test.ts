@@ -206,7 +206,7 @@ describe.each(fewSavers)("on %s", (_name, open) => {
   });
 
   /** A node that pays for each order, and may break off behind it. */
-  function shop(on = journal, saver = opened.saver) {
+  function shop(on = journal) {
     const bank: string[] = [];
     const breaks = { off: false };
     const State = Annotation.Root({
@@ -224,8 +224,8 @@ describe.each(fewSavers)("on %s", (_name, open) => {
         return { receipts: [receipt] };
       })
       .addEdge(START, "sell")
-      .compile({ checkpointer: saver });
-    return { bank, breaks, graph, State };
+      .compile({ checkpointer: opened.saver });
+    return { bank, breaks, graph };
   }
 
   it("a merge that would continue a fork's step behind what it paid is refused; one that continues the thread's own isn't, and pays nothing again", async () => {

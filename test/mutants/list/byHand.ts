@@ -52,8 +52,8 @@ export const byHandMutants: readonly Mutant[] = [
     kind: "guard",
     what: "a merge goes on with a fork's step and pays again",
     file: "packages/branch/src/callMoves.ts",
-    find: "if (await isMadeAt(saver, record, at.checkpointId))",
-    replace: 'if (record.checkpointId === "")',
+    find: "|| !(await hasCallsOfStep(saver, at, had))) return;",
+    replace: "|| at.threadId !== threadId) return;",
     tests: ["packages/journal/test/byHand.test.ts"],
   },
   {
@@ -160,8 +160,8 @@ export const byHandMutants: readonly Mutant[] = [
     kind: "guard",
     what: "in a fork of behind an entry by hand the next node is given the receipt",
     file: "packages/journal/src/langgraph/place.ts",
-    find: "for (const threadId of [this.#threadId, ...sources]) {",
-    replace: "for (const threadId of [this.#threadId]) {",
+    find: "if (own !== undefined || checkpointId === undefined) return own;",
+    replace: "return own;",
     tests: ["packages/journal/test/byHand.test.ts"],
   },
   {

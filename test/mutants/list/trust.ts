@@ -187,8 +187,8 @@ export const trustMutants: readonly Mutant[] = [
     kind: "guard",
     what: "a name of any length stands in each entry's identity",
     file: "packages/journal/src/callFront.ts",
-    find: " || id.length > longestId)",
-    replace: ")",
+    find: "if (id.length > longestId)",
+    replace: "if (id.length < 0)",
     tests: ["packages/journal/test/inputs.test.ts"],
   },
 ];

@@ -1,6 +1,7 @@
 // long file: all that tells how two places stand to each other
 import type { TierSaver } from "@stratigraph/core";
 import type { DecodedBody } from "@stratigraph/core/internal";
+import type { MaybeAddress } from "@stratigraph/core/tier";
 import type { Where } from "../log/entry.ts";
 import { originsOf } from "../log/origins.ts";
 import { isStored } from "./isStored.ts";
@@ -173,9 +174,9 @@ export class Place {
     node: string,
     asking: string,
   ): Promise<Relation> {
-    const bodies = await Promise.all([from, checkpoint].map((id) => this.#bodyAt(namespace, id)));
-    const [before, now] = bodies;
-    if (before === undefined || now === undefined || node === asking) return "elsewhere";
+    if (node === asking) return "elsewhere";
+    const [before, now] = await Promise.all([from, checkpoint].map((id) => this.#bodyAt(namespace, id)));
+    if (before === undefined || now === undefined) return "elsewhere";
     const isOfNode = (channel: string): boolean =>
       channel === `branch:to:${node}` || channel === "__pregel_tasks";
     if (await this.#isAnyDue(now, isOfNode)) return "elsewhere";
@@ -190,12 +191,19 @@ export class Place {
 
   /** What is stored of a checkpoint, in a fork also where only its source has it, or of the newest one of a namespace. */
   async #bodyAt(namespace: string, checkpointId: string | undefined): Promise<DecodedBody | undefined> {
-    const sources = checkpointId === undefined ? [] : await originsOf(this.#saver, this.#threadId);
-    for (const threadId of [this.#threadId, ...sources]) {
-      const at = { threadId, namespace, ...(checkpointId === undefined ? {} : { checkpointId }) };
-      for await (const { record } of this.#saver.tier.list({ ...at, recordsOnly: true, limit: 1 }))
-        return await this.#saver.coder.decodeBody(record);
+    const at = { namespace, ...(checkpointId === undefined ? {} : { checkpointId }) };
+    const own = await this.#bodyIn({ ...at, threadId: this.#threadId });
+    if (own !== undefined || checkpointId === undefined) return own;
+    for (const threadId of await originsOf(this.#saver, this.#threadId)) {
+      const found = await this.#bodyIn({ ...at, threadId });
+      if (found !== undefined) return found;
     }
+    return undefined;
+  }
+
+  async #bodyIn(at: MaybeAddress): Promise<DecodedBody | undefined> {
+    for await (const { record } of this.#saver.tier.list({ ...at, recordsOnly: true, limit: 1 }))
+      return await this.#saver.coder.decodeBody(record);
     return undefined;
   }
 

@@ -1,10 +1,10 @@
 import type { SerializerProtocol } from "@langchain/langgraph-checkpoint";
-import { InvalidOptionError, StratigraphError, StratigraphSerializer } from "@stratigraph/core";
+import { InvalidOptionError, StratigraphSerializer } from "@stratigraph/core";
 import { checkOptions } from "@stratigraph/core/internal";
 import { Sealing, type SignOptions } from "../log/sealing.ts";
 import type { RecordedEntry } from "../trail/line.ts";
 import type { TrailSource } from "../trail/lines.ts";
-import { RecordedTrail } from "../trail/recordedTrail.ts";
+import { RecordedTrail, trailBroken } from "../trail/recordedTrail.ts";
 import { Recording } from "./recording.ts";
 import { Replay, type ReplayOptions } from "./replay.ts";
 
@@ -59,21 +59,18 @@ async function* intact(trail: RecordedTrail, sealing: Sealing): AsyncGenerator<R
     const { seq, keyId } = line.entry;
     // Without keys a signed trail is refused by whoever opens the replay.
     if ((keyId === undefined || sealing.activeKey !== undefined) && !sealing.isIntact(line.entry))
-      throw trailDamaged(
-        seq,
+      throw trailBroken(
+        `Entry ${seq}`,
+        { seq },
         "it isn't as it was made, or the keys in sign.keys aren't those that it was signed with",
       );
     last = seq;
     yield line;
   }
   if (last < head.seq)
-    throw trailDamaged(
-      last + 1,
+    throw trailBroken(
+      `Entry ${last + 1}`,
+      { seq: last + 1 },
       `the file ends before it, and its first line names entry ${head.seq} as the last one`,
     );
-}
-
-function trailDamaged(seq: number, why: string): StratigraphError {
-  const message = `Entry ${seq} of the exported trail: ${why}. Nothing is replayed from it: export the trail again.`;
-  return new StratigraphError("JOURNAL_BROKEN", message, { seq, why });
 }

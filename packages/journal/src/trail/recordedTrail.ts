@@ -42,7 +42,7 @@ export class RecordedTrail {
   async #readHeader(): Promise<TrailHeader> {
     const first = await this.#lines.next();
     const header = first.done === true ? undefined : this.#parsed(first.value, parseHeader);
-    if (header === undefined) throw trailBroken(1, 0, "the file ends before its header does");
+    if (header === undefined) throw lineBroken(1, 0, "the file ends before its header does");
     return header;
   }
 
@@ -56,7 +56,7 @@ export class RecordedTrail {
         this.#torn = line.number;
         return undefined;
       }
-      throw trailBroken(line.number, this.#seqAfter, (error as Error).message);
+      throw lineBroken(line.number, this.#seqAfter, (error as Error).message);
     }
   }
 
@@ -68,16 +68,25 @@ export class RecordedTrail {
     if (this.#last === undefined) return;
     const expected = this.#seqAfter;
     if (seq !== expected)
-      throw trailBroken(number, expected, `entry ${expected} should stand here, and entry ${seq} does`);
+      throw lineBroken(number, expected, `entry ${expected} should stand here, and entry ${seq} does`);
     if (prev !== this.#last.entry.hash)
-      throw trailBroken(number, seq, `entry ${seq} doesn't follow the entry that stands before it`);
+      throw lineBroken(number, seq, `entry ${seq} doesn't follow the entry that stands before it`);
   }
 }
 
-function trailBroken(line: number, seq: number, why: string): StratigraphError {
+function lineBroken(line: number, seq: number, why: string): StratigraphError {
+  return trailBroken(`Line ${line}`, { line, seq }, why);
+}
+
+/** @param place what of the trail is damaged */
+export function trailBroken(
+  place: string,
+  data: { readonly line?: number; readonly seq: number },
+  why: string,
+): StratigraphError {
   return new StratigraphError(
     "JOURNAL_BROKEN",
-    `Line ${line} of the exported trail is damaged: ${why}. Export the trail again, or get an undamaged copy.`,
-    { line, seq, why },
+    `${place} of the exported trail is damaged: ${why}. Export the trail again, or get an undamaged copy.`,
+    { ...data, why },
   );
 }
