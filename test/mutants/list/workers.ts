@@ -44,7 +44,7 @@ export const workerMutants: readonly Mutant[] = [
     id: "wo09",
     kind: "guard",
     what: "a second run of a subgraph in one task is given the receipt of the first",
-    file: "packages/journal/src/langgraph/place.ts",
+    file: "packages/journal/src/langgraph/edits.ts",
     find: " && !(await this.#isEmpty(value))",
     replace: "",
     tests: ["packages/journal/test/workers.test.ts"],

@@ -257,6 +257,7 @@ export class CallRunner {
             return { kind: "run", claim: undefined, attempt: resolution.attempt, key: request.call };
           await this.#issued(planned);
           const claimed = await this.#claim(planned);
+          if (claimed === "moved") return undefined;
           if (claimed !== undefined) return claimed;
         }
       }
@@ -303,14 +304,15 @@ export class CallRunner {
     }
   }
 
-  /** Takes the right to run the call; undefined where what is recorded has changed meanwhile. */
-  async #claim(planned: FoundCall): Promise<Run | undefined> {
+  /** Takes the right to run the call; undefined where something was recorded of it meanwhile, "moved" where it may be another one. */
+  async #claim(planned: FoundCall): Promise<Run | "moved" | undefined> {
     const { request, argsText, site } = planned;
     const call = eventOfCall(request);
     let claimed: Run | undefined;
-    const decide = (calls: Calls, seq: number): Decision<Run | undefined> => {
+    const decide = (calls: Calls, seq: number): Decision<Run | "moved" | undefined> => {
       claimed = undefined;
       checkKnownBy(this.#parts.log.threadId, calls, request.knownBy);
+      if (hasMoved(calls, planned)) return { events: [], answer: "moved" };
       const resolution = resolveCall(calls, request, this.#known());
       if (resolution.do !== "run") return { events: [], answer: undefined };
       const { attempt, key = newIdempotencyKey(), of } = resolution;

@@ -16,30 +16,28 @@ export async function namedCall(
   threadId: string,
   calls: Calls,
   request: CallRequest,
-  place: Pick<Place, "relationOf">,
+  place: Pick<Place, "relationOf" | "behindEdits">,
   taken: ReadonlySet<string>,
 ): Promise<CallRequest> {
-  let nth = 0;
   const seen: Seen[] = [];
   const highest = calls.highest(request.previous);
   for (const state of calls.named(request.previous)) {
     const relation = taken.has(state.call) ? "beside" : await nearest(state, place);
     if (relation === "here") return numbered(request, state.nth, state.beside);
     seen.push({ state, relation });
-    if (relation !== "past") continue;
-    nth = Math.max(nth, state.nth + 1);
     // The usual case, in which the others needn't be looked at.
-    if (state.nth === highest) break;
+    if (relation === "past" && state.nth === highest) break;
   }
-  const atThisPoint = seen.filter(({ state }) => state.nth === nth);
-  const free = atThisPoint.filter(
-    ({ state, relation }) => relation === "elsewhere" && hasEqualArgs(state, request),
-  );
-  // Of several with equal arguments, that of the same node, as far as it kept its name, and of the same Send of its step.
-  const ofNode = free.filter(({ state }) => state.where.node === request.where.node);
-  const ofSend = ofNode.find(({ state }) => state.where.send === request.where.send);
-  const found = ofSend ?? ofNode.at(-1) ?? free.at(-1);
-  if (found !== undefined) return numbered(request, nth, found.state.beside);
+  let [nth, atThisPoint] = atPoint(seen);
+  for (;;) {
+    const found = freeOf(atThisPoint, request);
+    if (found === undefined) break;
+    const { where, nth: at, beside, visits = [] } = found.state;
+    const relation = await nearest({ where, visits }, { relationOf: (there) => place.behindEdits(there) });
+    if (relation === "elsewhere") return numbered(request, at, beside);
+    found.relation = relation;
+    [nth, atThisPoint] = atPoint(seen);
+  }
   const again = atThisPoint.find(
     ({ state, relation }) => relation === "again" && hasEqualArgs(state, request),
   );
@@ -55,7 +53,24 @@ export async function namedCall(
 
 interface Seen {
   readonly state: CallState;
-  readonly relation: Relation;
+  relation: Relation;
+}
+
+/** The number behind those of the calls that are past, and the calls that have it on other branches or in other tasks. */
+function atPoint(seen: readonly Seen[]): [nth: number, calls: Seen[]] {
+  const past = seen.filter(({ relation }) => relation === "past");
+  const nth = Math.max(-1, ...past.map(({ state }) => state.nth)) + 1;
+  return [nth, seen.filter(({ state }) => state.nth === nth)];
+}
+
+/** The call of another branch that this one is: of several with equal arguments, that of the same node, and of the same Send of its step. */
+function freeOf(calls: readonly Seen[], request: CallRequest): Seen | undefined {
+  const free = calls.filter(
+    ({ state, relation }) => relation === "elsewhere" && hasEqualArgs(state, request),
+  );
+  const ofNode = free.filter(({ state }) => state.where.node === request.where.node);
+  const ofSend = ofNode.find(({ state }) => state.where.send === request.where.send);
+  return ofSend ?? ofNode.at(-1) ?? free.at(-1);
 }
 
 /** A call of a name, by its numbers. */
@@ -66,7 +81,7 @@ export function numbered(request: CallRequest, nth: number, beside = 0): CallReq
 
 /** How the nearest place of a call stands to the one of now: the call may have been given on several branches. */
 async function nearest(
-  { visits = [], where: { node } }: CallState,
+  { visits = [], where: { node } }: Pick<CallState, "visits" | "where">,
   place: Pick<Place, "relationOf">,
 ): Promise<Relation> {
   const order: readonly Relation[] = [

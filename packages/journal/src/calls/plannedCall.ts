@@ -23,7 +23,7 @@ export interface CallSite {
   /** Waits until the checkpoint that issued the call is stored. Absent where none issued it. @throws if that can't be */
   readonly issued?: ((signal: AbortSignal | undefined, timeoutMs: number) => Promise<void>) | undefined;
   /** Tells how places stand to that of the call. Absent outside graphs. */
-  readonly place?: Pick<Place, "relationOf"> | undefined;
+  readonly place?: Pick<Place, "relationOf" | "behindEdits"> | undefined;
   /** Looks whether the thread that made the call is still there. Absent outside graphs. @throws ThreadDeletedError */
   readonly mayBegin?: (() => Promise<void>) | undefined;
 }

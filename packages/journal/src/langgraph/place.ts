@@ -1,10 +1,10 @@
 // long file: all that tells how two places stand to each other
 import type { TierSaver } from "@stratigraph/core";
-import type { DecodedBody } from "@stratigraph/core/internal";
-import type { MaybeAddress } from "@stratigraph/core/tier";
 import type { Where } from "../log/entry.ts";
 import { originsOf } from "../log/origins.ts";
+import { Edits } from "./edits.ts";
 import { isStored } from "./isStored.ts";
+import { editsSince, Past, type Configurable } from "./past.ts";
 
 /** A graph on the way from the root graph to a task: the checkpoint from which its step began, and the task of it. */
 interface Level {
@@ -21,9 +21,6 @@ export function hopsOf(namespace: string): string[] {
     else hops.push(segment);
   return hops;
 }
-
-/** Channels whose values say that a node is due. */
-const isDue = /^(__start__$|__pregel_tasks$|branch:to:)/;
 
 /** A task of a graph, without the count of its subgraphs. */
 function withoutCount(task: string | undefined): string | undefined {
@@ -79,6 +76,7 @@ export class Place {
   readonly #apart = new Map<string, Promise<boolean>>();
   readonly #levels: readonly Level[];
   readonly #pasts = new Map<string, Past>();
+  readonly #edits: Edits;
   /** How many levels are those of the call around this one, which is a repetition wherever it is made again. */
   readonly #around: number;
 
@@ -100,6 +98,7 @@ export class Place {
     this.#journal = journal;
     this.#where = where;
     this.#isNamed = isNamed;
+    this.#edits = new Edits(saver, threadId);
     this.#levels = levelsOf(where);
     const at = this.#levels.findIndex(({ task = "" }) => around !== undefined && task.includes(around));
     this.#around = at + 1;
@@ -144,7 +143,8 @@ export class Place {
         if (await past.has(level.checkpoint)) return "past";
         if (!past.onlyEdited(level.checkpoint)) return "elsewhere";
         const [node, asking] = [nodeAt(levels, n, there), nodeAt(this.#levels, n, this.#where)];
-        return await this.#afterEdits(here, level.checkpoint!, node, asking);
+        if (node === asking) return "elsewhere";
+        return await this.#edits.of(here.namespace, level.checkpoint, here.checkpoint, node, asking);
       }
       if (!isSameThread) return "elsewhere";
       if (level.task !== here.task) {
@@ -152,161 +152,49 @@ export class Place {
         if (levels[n + 1] === undefined || withoutCount(level.task) !== withoutCount(here.task))
           return "beside";
         // A run that is named tells itself that it is the one of before.
-        return this.#isNamed || (await this.#brokeOff(levels[n + 1]!)) ? "elsewhere" : "again";
+        const isOther = this.#isNamed || (await this.#edits.brokeOff(levels[n + 1]!.namespace));
+        return isOther ? "elsewhere" : "again";
       }
     }
     return "here";
   }
 
-  /** Whether a subgraph has steps left to do, as its task failed. */
-  async #brokeOff({ namespace }: Level): Promise<boolean> {
-    const newest = await this.#bodyAt(namespace, undefined);
-    return newest !== undefined && (await this.#isAnyDue(newest, (channel) => isDue.test(channel)));
-  }
-
   /**
-   * What an edit did to a step that hadn't ended: a call of a node in it is asked for again, unless the edit was made in the node's name.
-   * LangGraph doesn't say in whose. But it notes each node that has run.
+   * How an edit on the way from where two branches part changes what a place is to this one, if they seemed to be on branches: a result that
+   * somebody entered by hand counts as a run of its node.
    */
-  async #afterEdits(
-    { namespace, checkpoint }: Level,
-    from: string,
-    node: string,
-    asking: string,
-  ): Promise<Relation> {
+  async behindEdits(there: Where): Promise<Relation> {
+    const levels = levelsOf(there);
+    const n = this.#levels.findIndex(({ checkpoint }, at) => levels[at]?.checkpoint !== checkpoint);
+    const [here, other] = [this.#levels[n], levels[n]];
+    if (here === undefined || here.namespace !== other?.namespace) return "elsewhere";
+    const [node, asking] = [nodeAt(levels, n, there), nodeAt(this.#levels, n, this.#where)];
     if (node === asking) return "elsewhere";
-    const [before, now] = await Promise.all([from, checkpoint].map((id) => this.#bodyAt(namespace, id)));
-    if (before === undefined || now === undefined) return "elsewhere";
-    const isOfNode = (channel: string): boolean =>
-      channel === `branch:to:${node}` || channel === "__pregel_tasks";
-    if (await this.#isAnyDue(now, isOfNode)) return "elsewhere";
-    const hasRun = ({ header }: DecodedBody, name: string): boolean =>
-      Object.hasOwn(header.versions_seen, name);
-    // A node that ran before under its name wasn't renamed, and an edit in the name of one that never ran is noted as its run.
-    const names = Object.keys(now.header.versions_seen).filter((name) => !name.startsWith("__"));
-    const isInANewName = names.some((name) => !hasRun(before, name));
-    if (isInANewName || hasRun(before, asking)) return "past";
-    return hasRun(before, node) ? "ended or renamed" : "elsewhere";
-  }
-
-  /** What is stored of a checkpoint, in a fork also where only its source has it, or of the newest one of a namespace. */
-  async #bodyAt(namespace: string, checkpointId: string | undefined): Promise<DecodedBody | undefined> {
-    const at = { namespace, ...(checkpointId === undefined ? {} : { checkpointId }) };
-    const own = await this.#bodyIn({ ...at, threadId: this.#threadId });
-    if (own !== undefined || checkpointId === undefined) return own;
-    for (const threadId of await originsOf(this.#saver, this.#threadId)) {
-      const found = await this.#bodyIn({ ...at, threadId });
-      if (found !== undefined) return found;
+    const { namespace } = here;
+    const [ours, theirs] = await editsSince(
+      this.#saver,
+      configurableOf(this.#threadId, here),
+      configurableOf(there.thread ?? this.#journal, other),
+    );
+    for (const { checkpointId, parentId } of ours) {
+      const became = await this.#edits.of(namespace, parentId, checkpointId, node, asking);
+      if (became !== "elsewhere") return became;
     }
-    return undefined;
+    for (const { checkpointId, parentId } of theirs)
+      if ((await this.#edits.of(namespace, parentId, checkpointId, asking, node)) !== "elsewhere")
+        return "ended or renamed";
+    return "elsewhere";
   }
 
-  async #bodyIn(at: MaybeAddress): Promise<DecodedBody | undefined> {
-    for await (const { record } of this.#saver.tier.list({ ...at, recordsOnly: true, limit: 1 }))
-      return await this.#saver.coder.decodeBody(record);
-    return undefined;
-  }
-
-  /** Whether a channel is filled that says that a node is due. */
-  async #isAnyDue({ manifest }: DecodedBody, counts: (channel: string) => boolean): Promise<boolean> {
-    for (const { channel, value } of manifest.values())
-      if (value !== undefined && counts(channel) && !(await this.#isEmpty(value))) return true;
-    return false;
-  }
-
-  /** Whether a channel holds an empty list: that of `Send`s is there behind the last step, too. */
-  async #isEmpty(value: object): Promise<boolean> {
-    // Short values stand in the record itself.
-    if (!("bytes" in value && "type" in value)) return false;
-    const held = await this.#saver.serde.loadsTyped(value.type as string, value.bytes as Uint8Array);
-    return Array.isArray(held) && held.length === 0;
-  }
-
-  #past({ namespace, checkpoint = "" }: Level): Past {
-    const known = this.#pasts.get(namespace);
+  #past(level: Level): Past {
+    const known = this.#pasts.get(level.namespace);
     if (known !== undefined) return known;
-    const at = { thread_id: this.#threadId, checkpoint_ns: namespace, checkpoint_id: checkpoint };
-    const past = new Past(this.#saver, at);
-    this.#pasts.set(namespace, past);
+    const past = new Past(this.#saver, configurableOf(this.#threadId, level));
+    this.#pasts.set(level.namespace, past);
     return past;
   }
 }
 
-interface Configurable {
-  readonly thread_id: string;
-  readonly checkpoint_ns: string;
-  readonly checkpoint_id: string;
-}
-
-/** What a graph has gone through before a step. */
-class Past {
-  readonly #saver: TierSaver;
-  readonly #at: {
-    readonly thread_id: string;
-    readonly checkpoint_ns: string;
-    readonly checkpoint_id: string;
-  };
-  #ancestors: ReturnType<TierSaver["lineage"]>;
-  /** The threads that the thread was forked from, nearest first, as far as they weren't looked at; undefined before they are known. */
-  #origins: string[] | undefined;
-  /** Checkpoints on the way back, and whether a step that began there has ended since. */
-  readonly #passed = new Map<string, boolean>();
-  #hasStepped = false;
-  /** What the last one on the way back continues; undefined before the first one, and behind the beginning. */
-  #next: string | undefined;
-  /** The last one that was found. */
-  #oldest: string;
-  #isRead = false;
-
-  constructor(saver: TierSaver, at: Configurable) {
-    this.#saver = saver;
-    this.#at = at;
-    this.#next = at.checkpoint_id;
-    this.#oldest = at.checkpoint_id;
-    this.#ancestors = saver.lineage({ configurable: at });
-  }
-
-  /** Whether a step that began from a checkpoint has ended, and the run gone on from it to here. */
-  async has(checkpointId: string | undefined): Promise<boolean> {
-    if (checkpointId === undefined) return false;
-    for (;;) {
-      const passed = this.#passed.get(checkpointId);
-      if (passed !== undefined) return passed;
-      if (this.#isRead) break;
-      await this.#goBack();
-    }
-    // What was pruned, or isn't in a fork, can't be seen. What is older may be an ancestor, and nobody can go back to it: it is past. Ids
-    // of checkpoints begin with the time.
-    const isGone = this.#next !== undefined && !(await this.#isStored(checkpointId));
-    return isGone && checkpointId < this.#oldest;
-  }
-
-  /** Whether a checkpoint lies on the way back, and no step ended since. */
-  onlyEdited(checkpointId: string | undefined): boolean {
-    return this.#passed.get(checkpointId ?? "") === false;
-  }
-
-  async #goBack(): Promise<void> {
-    const { value, done } = await this.#ancestors.next();
-    if (done === true) {
-      // A fork has only the checkpoints that it needs. Its source has the others.
-      this.#origins ??= this.#next === undefined ? [] : await originsOf(this.#saver, this.#at.thread_id);
-      const source = this.#origins.shift();
-      if (this.#next === undefined || source === undefined) this.#isRead = true;
-      else {
-        const at = { ...this.#at, thread_id: source, checkpoint_id: this.#next };
-        this.#ancestors = this.#saver.lineage({ configurable: at });
-      }
-      return;
-    }
-    this.#oldest = value.checkpointId;
-    this.#passed.set(value.checkpointId, this.#hasStepped);
-    this.#next = value.parentId;
-    this.#hasStepped ||= await value.endsStep();
-  }
-
-  async #isStored(checkpointId: string): Promise<boolean> {
-    const { thread_id: threadId, checkpoint_ns: namespace } = this.#at;
-    return await isStored(this.#saver.tier, { threadId, namespace, checkpointId });
-  }
+function configurableOf(threadId: string, { namespace, checkpoint = "" }: Level): Configurable {
+  return { thread_id: threadId, checkpoint_ns: namespace, checkpoint_id: checkpoint };
 }

@@ -1,0 +1,113 @@
+import type { TierSaver } from "@stratigraph/core";
+import { originsOf } from "../log/origins.ts";
+import { isStored } from "./isStored.ts";
+
+/** A checkpoint of a graph, as LangGraph names it. */
+export interface Configurable {
+  readonly thread_id: string;
+  readonly checkpoint_ns: string;
+  readonly checkpoint_id: string;
+}
+
+type Ancestor = Exclude<Awaited<ReturnType<ReturnType<TierSaver["lineage"]>["next"]>>["value"], void>;
+
+/** A checkpoint and its ancestors, nearest first. A fork has only those that it needs: its source has the others. */
+async function* wayBack(saver: TierSaver, at: Configurable): AsyncGenerator<Ancestor, void> {
+  let next: string | undefined = at.checkpoint_id;
+  let origins: string[] | undefined;
+  for (let threadId: string | undefined = at.thread_id; next !== undefined && threadId !== undefined;) {
+    const configurable: Configurable = { ...at, thread_id: threadId, checkpoint_id: next };
+    const ancestors: AsyncGenerator<Ancestor> = saver.lineage({ configurable });
+    for await (const ancestor of ancestors) {
+      next = ancestor.parentId;
+      yield ancestor;
+    }
+    if (next === undefined) return;
+    origins ??= await originsOf(saver, at.thread_id);
+    threadId = origins.shift();
+  }
+}
+
+/** The checkpoints that no step ended with, on each of two ways back to where they part, newest first. */
+export async function editsSince(
+  saver: TierSaver,
+  one: Configurable,
+  other: Configurable,
+): Promise<readonly [Ancestor[], Ancestor[]]> {
+  const edits: [Ancestor[], Ancestor[]] = [[], []];
+  const ways = [wayBack(saver, one), wayBack(saver, other)] as const;
+  const at = await Promise.all(ways.map((way) => way.next()));
+  try {
+    for (;;) {
+      const [ours, theirs] = [at[0]!.value, at[1]!.value];
+      if (!ours || !theirs || ours.checkpointId === theirs.checkpointId) return edits;
+      // Ids of checkpoints begin with the time, so that the newer one isn't on the other way.
+      const side = ours.checkpointId > theirs.checkpointId ? 0 : 1;
+      const newer = side === 0 ? ours : theirs;
+      if (!(await newer.endsStep())) edits[side].push(newer);
+      at[side] = await ways[side].next();
+    }
+  } finally {
+    await Promise.all(ways.map((way) => way.return()));
+  }
+}
+
+/** What a graph has gone through before a step. */
+export class Past {
+  readonly #saver: TierSaver;
+  readonly #at: Configurable;
+  readonly #way: AsyncGenerator<Ancestor, void>;
+  /** Checkpoints on the way back, and whether a step that began there has ended since. */
+  readonly #passed = new Map<string, boolean>();
+  #hasStepped = false;
+  /** What the last one on the way back continues; undefined behind the beginning. */
+  #next: string | undefined;
+  /** The last one that was found. */
+  #oldest: string;
+  #isRead = false;
+
+  constructor(saver: TierSaver, at: Configurable) {
+    this.#saver = saver;
+    this.#at = at;
+    this.#next = at.checkpoint_id;
+    this.#oldest = at.checkpoint_id;
+    this.#way = wayBack(saver, at);
+  }
+
+  /** Whether a step that began from a checkpoint has ended, and the run gone on from it to here. */
+  async has(checkpointId: string | undefined): Promise<boolean> {
+    if (checkpointId === undefined) return false;
+    for (;;) {
+      const passed = this.#passed.get(checkpointId);
+      if (passed !== undefined) return passed;
+      if (this.#isRead) break;
+      await this.#goBack();
+    }
+    // What was pruned, or isn't in a fork, can't be seen. What is older may be an ancestor, and nobody can go back to it: it is past. Ids
+    // of checkpoints begin with the time.
+    const isGone = this.#next !== undefined && !(await this.#isStored(checkpointId));
+    return isGone && checkpointId < this.#oldest;
+  }
+
+  /** Whether a checkpoint lies on the way back, and no step ended since. */
+  onlyEdited(checkpointId: string | undefined): boolean {
+    return this.#passed.get(checkpointId ?? "") === false;
+  }
+
+  async #goBack(): Promise<void> {
+    const { value } = await this.#way.next();
+    if (!value) {
+      this.#isRead = true;
+      return;
+    }
+    this.#oldest = value.checkpointId;
+    this.#passed.set(value.checkpointId, this.#hasStepped);
+    this.#next = value.parentId;
+    this.#hasStepped ||= await value.endsStep();
+  }
+
+  async #isStored(checkpointId: string): Promise<boolean> {
+    const { thread_id: threadId, checkpoint_ns: namespace } = this.#at;
+    return await isStored(this.#saver.tier, { threadId, namespace, checkpointId });
+  }
+}
