@@ -211,7 +211,7 @@ export const byHandMutants: readonly Mutant[] = [
   },
   {
     id: "bh25",
-    kind: "plain",
+    kind: "fault",
     what: "an edit of something else on the branch that went back ends the step of a node that wasn't due yet",
     file: "packages/journal/src/langgraph/edits.ts",
     find: "if (!(await this.#isAnyDue(before, due)) || (await this.#isAnyDue(now, due)))",
