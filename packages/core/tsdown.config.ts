@@ -7,6 +7,11 @@ export default defineConfig([
     ...base,
     entry: ["src/index.ts", "src/tier.ts", "src/internal.ts"],
     plugins: [base.plugins, zstdCodecApart()],
+    // One file behind the doors: each file more costs a process that imports it.
+    outputOptions: {
+      ...base.outputOptions,
+      codeSplitting: { groups: [{ name: "core", test: /packages\/core\/src\/.*(?<!\.d)\.ts$/ }] },
+    },
   },
   {
     ...base,
